@@ -1,0 +1,23 @@
+/** Milliseconds since the epoch. Injected wherever a test must move the clock. */
+export type Now = () => number
+
+/** `YYYY-MM-DD HH:MM:SS` in UTC: the form of every accepted_date (api-v1.1.md, Resources). */
+export function formatAcceptedDate(ms: number): string {
+  return new Date(ms).toISOString().slice(0, 19).replace('T', ' ')
+}
+
+/** Resolves after `ms` milliseconds, or rejects with the signal's reason as soon as it is aborted. */
+export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (signal?.aborted) return reject(signal.reason)
+    const abort = () => {
+      clearTimeout(timer)
+      reject(signal?.reason)
+    }
+    const timer = setTimeout(() => {
+      signal?.removeEventListener('abort', abort)
+      resolve()
+    }, ms)
+    signal?.addEventListener('abort', abort, { once: true })
+  })
+}

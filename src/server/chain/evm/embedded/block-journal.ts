@@ -1,0 +1,23 @@
+import type { Hex } from '../network.ts'
+
+/** A block of an embedded chain as it is kept: enough to mine it again with the same hash. */
+export interface JournalledBlock {
+  number: number
+  /** Unix seconds, as given to `evm_mine`. */
+  timestamp: number
+  /** The raw transactions that were handed to the node before this block was mined, in order. */
+  transactions: readonly Hex[]
+  /** Known after mining; null when the process died in between. Replay must arrive at the same one. */
+  hash: Hex | null
+}
+
+/** Where an embedded chain keeps its blocks: the truth from which a fresh node is rebuilt. */
+export interface BlockJournal {
+  /** Unix seconds of the fixed genesis, set when the chain was first used. */
+  readonly genesisTimestamp: number
+  /** Durable when it resolves. Called before the block is mined. */
+  append(block: Omit<JournalledBlock, 'hash'>): Promise<void>
+  recordHash(number: number, hash: Hex): Promise<void>
+  /** Every block in order, in pages, so that a long chain doesn't fill the memory. */
+  blocks(): AsyncIterable<JournalledBlock>
+}
