@@ -1,0 +1,61 @@
+import { keccak_256 } from '@noble/hashes/sha3.js'
+import { base58btc } from 'multiformats/bases/base58'
+import { type Blockchain, isEvm } from './blockchains.ts'
+
+const EVM_FORM = /^0x[0-9a-fA-F]{40}$/
+const MANGLED_NUMBER = /^\d+([.,]\d+)?[eE]\+?\d+$/
+
+/** The EIP-55 spelling of an address of 40 hex digits, in any case. */
+export function checksumAddress(address: string): string {
+  const digits = address.slice(2).toLowerCase()
+  const hash = keccak_256(new TextEncoder().encode(digits))
+  let spelled = '0x'
+  for (const [i, digit] of [...digits].entries()) {
+    const nibble = ((hash[i >> 1] ?? 0) >> (i % 2 === 0 ? 4 : 0)) & 15
+    spelled += nibble >= 8 ? digit.toUpperCase() : digit
+  }
+  return spelled
+}
+
+/** What is wrong with an EVM address, or null. All lower and all upper case are legal (EIP-55). */
+export function evmAddressProblem(address: string): string | null {
+  if (MANGLED_NUMBER.test(address)) return 'is a number, not an address: a spreadsheet seems to have changed it'
+  if (!EVM_FORM.test(address)) {
+    if (/^0X/.test(address)) return 'must begin with 0x, not 0X'
+    if (/^(0x)?[0-9a-fA-F]+$/.test(address)) {
+      const digits = address.replace(/^0x/, '').length
+      return address.startsWith('0x')
+        ? `must have 40 hex digits after 0x, has ${digits}`
+        : 'must begin with 0x, followed by 40 hex digits'
+    }
+    return 'is not an EVM address (0x and 40 hex digits)'
+  }
+  if (/^0x0{40}$/.test(address)) return 'is the zero address, which nobody owns'
+  const digits = address.slice(2)
+  if (digits === digits.toLowerCase() || digits === digits.toUpperCase()) return null
+  return checksumAddress(address) === address
+    ? null
+    : 'has a wrong checksum (EIP-55): a letter or digit was changed; copy it again'
+}
+
+/** What is wrong with a Solana address (base58 of 32 bytes), or null. */
+export function solanaAddressProblem(address: string): string | null {
+  if (/^0x/i.test(address)) return 'is an EVM address, but this blockchain is Solana'
+  if (address.length > 44) return 'is not a Solana address (base58 of 32 bytes)'
+  try {
+    const bytes = base58btc.baseDecode(address)
+    return bytes.length === 32 ? null : `is not a Solana address: it holds ${bytes.length} bytes, not 32`
+  } catch {
+    return 'is not a Solana address (base58 of 32 bytes)'
+  }
+}
+
+/** What is wrong with an address on a blockchain, or null. */
+export function addressProblem(address: string, blockchain: Blockchain): string | null {
+  return isEvm(blockchain) ? evmAddressProblem(address) : solanaAddressProblem(address)
+}
+
+/** Whether two addresses of a blockchain are the same: EVM addresses differ in case only for their checksum. */
+export function sameAddress(a: string, b: string): boolean {
+  return a === b || (EVM_FORM.test(a) && EVM_FORM.test(b) && a.toLowerCase() === b.toLowerCase())
+}

@@ -1,0 +1,62 @@
+import * as z from 'zod'
+import { isEvm } from '../blockchains.ts'
+import { defineEndpoint } from '../endpoint.ts'
+import { acceptedDate, address, blockchain, checkAddresses, transactionGdnId } from '../fields.ts'
+import { fileUrlProblem } from '../file-url.ts'
+import { shortText, text } from '../text.ts'
+
+export const createcollection = defineEndpoint({
+  name: 'createcollection',
+  path: '/api/v1/createcollection',
+  summary: 'Create a collection: a contract on a blockchain, owned by a wallet',
+  permissions: ['collection:create'],
+  idempotent: true,
+  request: z
+    .strictObject({
+      wallet_address: address,
+      name: shortText(500),
+      blockchain,
+      description: text.max(10_000, { error: 'must have at most 10000 characters' }).optional(),
+      image: text.optional(),
+      enable_api: z.boolean().optional(),
+      enable_transfer: z.boolean().optional(),
+      is_locked: z.boolean().optional(),
+    })
+    .check(checkAddresses('wallet_address'))
+    .check((context) => {
+      const { blockchain: chain, image } = context.value
+      const add = (field: string, message: string) =>
+        context.issues.push({ code: 'custom', path: [field], message, input: context.value })
+      for (const field of ['description', 'image'] as const) {
+        if (!isEvm(chain) && context.value[field] === undefined) add(field, 'is required on Solana')
+      }
+      const problem = image === undefined ? null : fileUrlProblem(image)
+      if (problem !== null) add('image', problem)
+    }),
+  response: z.looseObject({
+    request: z.looseObject({ name: z.string(), blockchain: z.string(), wallet_address: z.string() }),
+    response: z.looseObject({ transaction_gdn_id: transactionGdnId, accepted_date: acceptedDate }),
+  }),
+  example: {
+    request: {
+      wallet_address: '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359',
+      name: 'First light',
+      blockchain: 'polygon',
+      enable_api: true,
+      enable_transfer: false,
+    },
+    response: {
+      request: {
+        name: 'First light',
+        blockchain: 'polygon',
+        enable_api: true,
+        enable_transfer: false,
+        wallet_address: '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359',
+      },
+      response: {
+        transaction_gdn_id: '0197a1f2-7a10-7d55-8f2e-51c0d2e3f4a5',
+        accepted_date: '2026-01-31 12:00:00',
+      },
+    },
+  },
+})

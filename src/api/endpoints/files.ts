@@ -1,0 +1,20 @@
+import * as z from 'zod'
+import { defineEndpoint } from '../endpoint.ts'
+
+/** Bytes that one uploaded file may have; the same bound holds for files fetched from URLs. */
+export const MAX_FILE_BYTES = 64 * 1024 * 1024
+
+export const files = defineEndpoint({
+  name: 'files',
+  path: '/api/v1/files',
+  summary: 'Upload a file (multipart form, field "file"); its URL goes into file_fields',
+  origin: 'extension',
+  permissions: ['nft:create'],
+  contentType: 'multipart/form-data',
+  request: z.unknown(),
+  response: z.looseObject({ url: z.string() }),
+  example: {
+    request: undefined,
+    response: { url: 'ipfs://bafkreifjjcie6lypi6ny7amxnfftagclbuxndqonfipmb64f2km2devei4' },
+  },
+})

@@ -1,0 +1,56 @@
+import * as z from 'zod'
+import { defineEndpoint } from '../endpoint.ts'
+import { oneOrMore, transactionGdnId } from '../fields.ts'
+
+/** A collection record. `status` (initiated, deployed, failed) and `error` are ours. */
+export const collectionRecord = z.looseObject({
+  transaction_gdn_ids: z.string(),
+  contract_address: z.string().nullish(),
+  name: z.string(),
+  blockchain: z.string(),
+  wallet_address: z.string(),
+  enable_api: z.boolean().nullish(),
+  enable_transfer: z.boolean().nullish(),
+  is_locked: z.boolean().nullish(),
+  description: z.string().nullish(),
+  image: z.string().nullish(),
+  status: z.string().nullish(),
+  error: z.string().nullish(),
+})
+
+export type CollectionRecord = z.output<typeof collectionRecord>
+
+export const getcollections = defineEndpoint({
+  name: 'getcollections',
+  path: '/api/v1/getcollections',
+  summary: 'Collections by the transactions that created them',
+  origin: 'extension',
+  permissions: ['nft:read'],
+  request: z.strictObject({ transaction_gdn_ids: oneOrMore(transactionGdnId, 1000) }),
+  response: z.looseObject({
+    requests: z.looseObject({ transaction_gdn_ids: z.unknown() }),
+    // The field name inside is plural; it holds one id.
+    collections: z.array(collectionRecord),
+  }),
+  example: {
+    request: { transaction_gdn_ids: ['0197a1f2-7a10-7d55-8f2e-51c0d2e3f4a5'] },
+    response: {
+      requests: { transaction_gdn_ids: ['0197a1f2-7a10-7d55-8f2e-51c0d2e3f4a5'] },
+      collections: [
+        {
+          transaction_gdn_ids: '0197a1f2-7a10-7d55-8f2e-51c0d2e3f4a5',
+          contract_address: '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed',
+          name: 'First light',
+          blockchain: 'polygon',
+          wallet_address: '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359',
+          enable_api: true,
+          enable_transfer: false,
+          is_locked: false,
+          description: null,
+          image: null,
+          status: 'deployed',
+        },
+      ],
+    },
+  },
+})

@@ -1,0 +1,62 @@
+import * as z from 'zod'
+import { defineEndpoint } from '../endpoint.ts'
+import { address, blockchain, checkAddresses, nftGdnId, oneOrMore } from '../fields.ts'
+
+export const getisgdnnft = defineEndpoint({
+  name: 'getisgdnnft',
+  path: '/api/v1/getisgdnnft',
+  summary: 'Was the NFT created by the service, and does this wallet own it?',
+  permissions: ['nft:read'],
+  validationStatus: 422,
+  request: z
+    .strictObject({
+      receiver_wallet_address: address,
+      blockchain,
+      // Typed string in the parameter table, sent as a list in the sample; one id either way.
+      nft_gdn_ids: oneOrMore(nftGdnId, 1),
+    })
+    .check(checkAddresses('receiver_wallet_address')),
+  response: z.looseObject({
+    requests: z.looseObject({
+      receiver_wallet_address: z.string(),
+      blockchain: z.string(),
+      nft_gdn_id: z.unknown(),
+    }),
+    response: z.looseObject({
+      isgdnnft: z.boolean(),
+      nft: z
+        .looseObject({
+          nft_gdn_id: z.string(),
+          token_id: z.string().nullish(),
+          contract_address: z.string(),
+          receiver_wallet_address: z.string(),
+          status: z.string(),
+        })
+        .nullish(),
+    }),
+  }),
+  example: {
+    request: {
+      receiver_wallet_address: '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359',
+      blockchain: 'polygon',
+      nft_gdn_ids: ['0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d'],
+    },
+    response: {
+      requests: {
+        receiver_wallet_address: '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359',
+        blockchain: 'polygon',
+        nft_gdn_id: ['0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d'],
+      },
+      response: {
+        isgdnnft: true,
+        nft: {
+          nft_gdn_id: '0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d',
+          token_id: '1',
+          contract_address: '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed',
+          receiver_wallet_address: '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359',
+          status: 'deployed',
+        },
+      },
+    },
+  },
+})

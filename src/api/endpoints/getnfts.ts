@@ -1,0 +1,42 @@
+import * as z from 'zod'
+import { defineEndpoint } from '../endpoint.ts'
+import { nftGdnId, nftRecord } from '../fields.ts'
+
+/** Ids that one getnfts request may name; the CLI asks for more in chunks. */
+export const MAX_IDS_PER_REQUEST = 1000
+
+export const getnfts = defineEndpoint({
+  name: 'getnfts',
+  path: '/api/v1/getnfts',
+  summary: 'Details of NFTs',
+  permissions: ['nft:read'],
+  ratePerSecond: 2,
+  validationStatus: 422,
+  request: z.strictObject({
+    nft_gdn_ids: z
+      .array(nftGdnId)
+      .min(1, { error: 'must hold at least one id' })
+      .max(MAX_IDS_PER_REQUEST, { error: `must have at most ${MAX_IDS_PER_REQUEST} ids` }),
+  }),
+  response: z.looseObject({
+    requests: z.looseObject({ nft_gdn_ids: z.array(z.string()) }),
+    nfts: z.array(nftRecord),
+  }),
+  example: {
+    request: { nft_gdn_ids: ['0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d'] },
+    response: {
+      requests: { nft_gdn_ids: ['0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d'] },
+      nfts: [
+        {
+          nft_gdn_id: '0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d',
+          token_id: '1',
+          contract_address: '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed',
+          receiver_wallet_address: '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359',
+          status: 'deployed',
+          request_metadata: { title: 'Dawn', description: 'The first of ten', file_fields: [] },
+          metadata_url: 'ipfs://bafybeiczsscdsbs7ffqz55asqdf3smv6klcw3gofszvwlyarci47bgf354/0.json',
+        },
+      ],
+    },
+  },
+})

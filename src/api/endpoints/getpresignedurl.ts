@@ -1,0 +1,45 @@
+import * as z from 'zod'
+import { defineEndpoint } from '../endpoint.ts'
+
+export const MAX_SIGNED_URL_MINUTES = 10_080
+
+export const getpresignedurl = defineEndpoint({
+  name: 'getpresignedurl',
+  path: '/api/v1/getpresignedurl',
+  summary: 'A time-limited signed URL for wallet generation',
+  permissions: ['wallet:create'],
+  errorForm: 'B',
+  request: z.strictObject({
+    email: z.email().max(254),
+    /** Minutes. */
+    timeout: z.int().min(1).max(MAX_SIGNED_URL_MINUTES).optional(),
+  }),
+  response: z.looseObject({
+    request: z.looseObject({ email: z.string(), timeout: z.number().nullish() }),
+    response: z.looseObject({ url: z.url() }),
+  }),
+  example: {
+    request: { email: 'artist@example.com', timeout: 60 },
+    response: {
+      request: { email: 'artist@example.com', timeout: 60 },
+      response: {
+        url: 'https://wallet.example.com/v1/wallet/create?expiry=1770000000&issued_at=1769996400&action=generate_wallet&issuer=artist%40example.com&signature=0f1e2d3c',
+      },
+    },
+  },
+})
+
+/** What a POST to the signed URL answers (api-v1.1.md, generate wallet address). It needs no key. */
+export const generatedWallet = z.looseObject({
+  request: z.looseObject({
+    expiry: z.int(),
+    issued_at: z.int(),
+    action: z.string(),
+    issuer: z.string(),
+    signature: z.string().nullish(),
+  }),
+  wallet: z.looseObject({ address: z.string(), private_key: z.string() }),
+})
+
+/** Path of the signed URL on the wallet host. */
+export const WALLET_CREATE_PATH = '/v1/wallet/create'

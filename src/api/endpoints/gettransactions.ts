@@ -1,0 +1,40 @@
+import * as z from 'zod'
+import { defineEndpoint } from '../endpoint.ts'
+import { oneOrMore, transactionGdnId } from '../fields.ts'
+
+export const transactionRecord = z.looseObject({
+  transaction_gdn_id: z.string(),
+  status: z.string(),
+  transaction_hash: z.string().nullish(),
+  /** Decimal digits. */
+  gas_used: z.string().nullish(),
+  error: z.string().nullish(),
+})
+
+export const gettransactions = defineEndpoint({
+  name: 'gettransactions',
+  path: '/api/v1/gettransactions',
+  summary: 'What became of transfers and of collection creations',
+  origin: 'extension',
+  permissions: ['nft:read'],
+  request: z.strictObject({ transaction_gdn_ids: oneOrMore(transactionGdnId, 1000) }),
+  response: z.looseObject({
+    requests: z.looseObject({ transaction_gdn_ids: z.unknown() }),
+    transactions: z.array(transactionRecord),
+  }),
+  example: {
+    request: { transaction_gdn_ids: ['0197a1f2-7a10-7d55-8f2e-51c0d2e3f4a5'] },
+    response: {
+      requests: { transaction_gdn_ids: ['0197a1f2-7a10-7d55-8f2e-51c0d2e3f4a5'] },
+      transactions: [
+        {
+          transaction_gdn_id: '0197a1f2-7a10-7d55-8f2e-51c0d2e3f4a5',
+          status: 'deployed',
+          transaction_hash: '0x4c3f7d9e0b1a2c3d4e5f60718293a4b5c6d7e8f90a1b2c3d4e5f60718293a4b5',
+          gas_used: '189214',
+          error: null,
+        },
+      ],
+    },
+  },
+})

@@ -1,0 +1,70 @@
+import * as z from 'zod'
+import { defineEndpoint } from '../endpoint.ts'
+import {
+  acceptedDate,
+  address,
+  checkAddresses,
+  nftGdnId,
+  tokenId,
+  transactionGdnId,
+  transferBlockchain,
+} from '../fields.ts'
+
+/** The parameter table says `token_id`, the request sample `tokenid`: both are taken, as token_id. */
+function spellTokenId(body: unknown): unknown {
+  if (body === null || typeof body !== 'object' || !('tokenid' in body) || 'token_id' in body) return body
+  const { tokenid, ...rest } = body
+  return { ...rest, token_id: tokenid }
+}
+
+export const transfernft = defineEndpoint({
+  name: 'transfernft',
+  path: '/api/v1/transfernft',
+  summary: 'Transfer an NFT to a new owner',
+  permissions: ['nft:transfer'],
+  idempotent: true,
+  request: z.preprocess(
+    spellTokenId,
+    z
+      .strictObject({
+        contract_address: address,
+        token_id: tokenId,
+        blockchain: transferBlockchain,
+        nft_gdn_id: nftGdnId,
+        sender_wallet_address: address,
+        receiver_wallet_address: address,
+      })
+      .check(checkAddresses('contract_address', 'sender_wallet_address', 'receiver_wallet_address')),
+  ),
+  response: z.looseObject({
+    requests: z.looseObject({
+      contract_address: z.string(),
+      receiver_wallet_address: z.string(),
+      blockchain: z.string(),
+      sender_wallet_address: z.string(),
+    }),
+    response: z.looseObject({ transaction_gdn_id: transactionGdnId, accepted_date: acceptedDate }),
+  }),
+  example: {
+    request: {
+      contract_address: '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed',
+      token_id: '1',
+      blockchain: 'polygon',
+      nft_gdn_id: '0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d',
+      sender_wallet_address: '0xdbF03B407c01E7cD3CBea99509d93f8DDDC8C6FB',
+      receiver_wallet_address: '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359',
+    },
+    response: {
+      requests: {
+        contract_address: '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed',
+        receiver_wallet_address: '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359',
+        blockchain: 'polygon',
+        sender_wallet_address: '0xdbF03B407c01E7cD3CBea99509d93f8DDDC8C6FB',
+      },
+      response: {
+        transaction_gdn_id: '0197a1f2-7a10-7d55-8f2e-51c0d2e3f4a5',
+        accepted_date: '2026-01-31 12:00:00',
+      },
+    },
+  },
+})

@@ -1,0 +1,38 @@
+import * as z from 'zod'
+
+/** Error form A: NFT and collection operations (api-v1.1.md, Errors). */
+export const errorFormA = z.looseObject({ error: z.looseObject({ title: z.string(), message: z.string() }) })
+
+/** Error form B: wallet operations. */
+export const errorFormB = z.looseObject({
+  errorCode: z.string(),
+  message: z.string(),
+  detail: z.array(
+    z.looseObject({
+      loc: z.array(z.union([z.string(), z.number()])),
+      msg: z.string(),
+      type: z.string(),
+      ctx: z.record(z.string(), z.unknown()).optional(),
+    }),
+  ),
+})
+
+export type ErrorFormA = z.output<typeof errorFormA>
+export type ErrorFormB = z.output<typeof errorFormB>
+export type ErrorForm = 'A' | 'B'
+
+/** Titles of error form A, as the reference and section "not shown" spell them. */
+export const TITLES = {
+  badRequest: 'Bad Request',
+  validation: 'Request Validation Error',
+  unauthorized: 'Unauthorized',
+  forbidden: 'Forbidden',
+  notFound: 'Not Found',
+  conflict: 'Conflict',
+  tooLarge: 'Payload Too Large',
+  unsupportedMediaType: 'Unsupported Media Type',
+  misdirected: 'Misdirected Request',
+  tooManyRequests: 'Too Many Requests',
+  internal: 'Internal Server Error',
+  unavailable: 'Service Unavailable',
+} as const

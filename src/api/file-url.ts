@@ -1,0 +1,19 @@
+const IPFS = /^ipfs:\/\/(Qm[1-9A-HJ-NP-Za-km-z]{44}|b[a-z2-7]{40,120})(\/[^\s]*)?$/
+const MAX_LENGTH = 2048
+
+/**
+ * What is wrong with the shape of a file URL (api-v1.1.md, file_fields), or null. Whether anything useful is behind
+ * it shows when it is fetched.
+ */
+export function fileUrlProblem(url: string): string | null {
+  if (url === '') return 'is empty; give an http(s) or ipfs URL'
+  if (url.length > MAX_LENGTH) return `is longer than ${MAX_LENGTH} characters`
+  if (/^ipfs:/i.test(url)) return IPFS.test(url) ? null : 'is not an ipfs URL: ipfs:// is followed by a CID'
+  if (!/^https?:\/\//i.test(url)) return 'must be an http(s) or ipfs URL'
+  if (/[\s\\]/.test(url)) return 'holds white space or a backslash; encode it'
+  const parsed = URL.canParse(url) ? new URL(url) : null
+  if (parsed === null || parsed.hostname === '') return 'is not a URL'
+  if (parsed.username !== '' || parsed.password !== '')
+    return 'holds a user name or password, which would become public'
+  return null
+}

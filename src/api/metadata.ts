@@ -1,0 +1,81 @@
+import * as z from 'zod'
+import { fileUrlProblem } from './file-url.ts'
+import { text } from './text.ts'
+
+/** Metadata items per NFT: title, description, every file field, every extra key, and `attribute` as one. */
+export const MAX_METADATA_ITEMS = 10
+export const MAX_FILE_FIELDS = 8
+
+// Keys that the ERC-721 metadata file uses itself, and those that are no keys at all in JavaScript.
+const RESERVED_EXTRA = new Set(['name', 'image', 'attributes', 'nft_gdn_id'])
+const RESERVED_FILE = new Set(['name', 'title', 'description', 'attribute', 'attributes', 'file_fields', 'nft_gdn_id'])
+const UNSAFE = new Set(['__proto__', 'constructor', 'prototype'])
+const KNOWN = new Set(['title', 'description', 'file_fields', 'attribute'])
+const MAX_KEY_LENGTH = 128
+
+const key = text
+  .min(1, { error: 'must not be empty' })
+  .max(MAX_KEY_LENGTH, { error: `must have at most ${MAX_KEY_LENGTH} characters` })
+
+const fileField = z.strictObject({
+  key,
+  url: text.check((context) => {
+    const problem = fileUrlProblem(context.value)
+    if (problem !== null) context.issues.push({ code: 'custom', message: problem, input: context.value })
+  }),
+})
+
+const attribute = z.strictObject({ tag: key, value: text })
+
+function keyProblem(name: string, reserved: ReadonlySet<string>): string | null {
+  if (UNSAFE.has(name)) return 'is not allowed as a key'
+  if (reserved.has(name)) return 'is a key that the metadata file uses itself; choose another'
+  if (name.trim() !== name || name === '') return 'must be a key without white space around it'
+  if (name.length > MAX_KEY_LENGTH) return `must have at most ${MAX_KEY_LENGTH} characters`
+  return null
+}
+
+/** The names of the extra keys of a metadata object. */
+export function extraKeys(metadata: Readonly<Record<string, unknown>>): string[] {
+  return Object.keys(metadata).filter((name) => !KNOWN.has(name))
+}
+
+/** Metadata of one NFT as createnft and createnfttrans take it (api-v1.1.md, NFT metadata). */
+export const nftMetadata = z
+  .object({
+    title: text.min(1, { error: 'must not be empty' }),
+    description: text,
+    file_fields: z.array(fileField).max(MAX_FILE_FIELDS, { error: `must have at most ${MAX_FILE_FIELDS} entries` }),
+    attribute: z.array(attribute).optional(),
+  })
+  .catchall(text)
+  .check((context) => {
+    const metadata = context.value
+    const add = (path: (string | number)[], message: string) =>
+      context.issues.push({ code: 'custom', path, message, input: metadata })
+    const extras = extraKeys(metadata)
+    for (const name of extras) {
+      const problem = keyProblem(name, RESERVED_EXTRA)
+      if (problem !== null) add([name], problem)
+    }
+    const seen = new Set<string>()
+    for (const [index, field] of metadata.file_fields.entries()) {
+      const problem = keyProblem(field.key, RESERVED_FILE)
+      if (problem !== null) add(['file_fields', index, 'key'], problem)
+      else if (seen.has(field.key)) add(['file_fields', index, 'key'], `"${field.key}" stands here twice`)
+      else if (extras.includes(field.key)) add(['file_fields', index, 'key'], `"${field.key}" is an extra key too`)
+      seen.add(field.key)
+    }
+    const items = 2 + metadata.file_fields.length + extras.length + (metadata.attribute === undefined ? 0 : 1)
+    if (items > MAX_METADATA_ITEMS) {
+      add([], `has ${items} metadata items; at most ${MAX_METADATA_ITEMS} are allowed`)
+    }
+  })
+
+export type NftMetadata = z.output<typeof nftMetadata>
+
+/** The parameter metadata: one object or a list of them, taken as a list. */
+export const nftMetadataList = z.preprocess(
+  (value) => (value === undefined || Array.isArray(value) ? value : [value]),
+  z.array(nftMetadata).min(1, { error: 'must hold at least one metadata object' }),
+)

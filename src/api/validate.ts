@@ -1,0 +1,83 @@
+import type * as z from 'zod'
+
+/** One fault of an input, with its place (`metadata[0].title`); an empty field is the input itself. */
+export interface FieldIssue {
+  field: string
+  path: readonly (string | number)[]
+  message: string
+  /** The code of the check that failed, as zod names it. */
+  code: string
+  /** The bound that was missed, where there is one. */
+  limit?: number
+}
+
+export type Validated<Value> = { ok: true; value: Value } | { ok: false; issues: FieldIssue[] }
+
+const kindOf = (value: unknown): string =>
+  value === null
+    ? 'null'
+    : Array.isArray(value)
+      ? 'a list'
+      : typeof value === 'object'
+        ? 'an object'
+        : `a ${typeof value}`
+
+const article = (expected: string): string =>
+  expected === 'array' ? 'a list' : /^[aeio]/.test(expected) ? `an ${expected}` : `a ${expected}`
+
+const sentences: z.core.$ZodErrorMap = (issue) => {
+  switch (issue.code) {
+    case 'invalid_type':
+      if (issue.input === undefined) return 'is required'
+      return `must be ${article(issue.expected)}, not ${kindOf(issue.input)}`
+    case 'invalid_value':
+      if (issue.input === undefined) return 'is required'
+      return `must be one of ${issue.values.join(', ')}`
+    case 'unrecognized_keys':
+      return 'is not a known field'
+    case 'too_big':
+      return `must be at most ${issue.maximum}`
+    case 'too_small':
+      return `must be at least ${issue.minimum}`
+    case 'invalid_format':
+      return `is not a valid ${issue.format === 'email' ? 'e-mail address' : issue.format}`
+    default:
+      return undefined
+  }
+}
+
+/** `['metadata', 0, 'title']` as `metadata[0].title`. */
+export function formatPath(path: readonly (string | number)[]): string {
+  return path.reduce<string>(
+    (spelled, part) =>
+      typeof part === 'number' ? `${spelled}[${part}]` : spelled === '' ? part : `${spelled}.${part}`,
+    '',
+  )
+}
+
+function toIssues(issue: z.core.$ZodIssue): FieldIssue[] {
+  const path = issue.path.map((part) => (typeof part === 'symbol' ? String(part) : part))
+  const limit =
+    issue.code === 'too_big' ? Number(issue.maximum) : issue.code === 'too_small' ? Number(issue.minimum) : undefined
+  const make = (at: (string | number)[]): FieldIssue => ({
+    field: formatPath(at),
+    path: at,
+    message: issue.message,
+    code: issue.code,
+    ...(limit === undefined ? {} : { limit }),
+  })
+  return issue.code === 'unrecognized_keys' ? issue.keys.map((key) => make([...path, key])) : [make(path)]
+}
+
+/** Parses a value by a schema; on failure every fault at once, each with its place and a sentence. */
+export function validate<Schema extends z.ZodType>(schema: Schema, value: unknown): Validated<z.output<Schema>> {
+  const result = schema.safeParse(value, { error: sentences })
+  return result.success
+    ? { ok: true, value: result.data }
+    : { ok: false, issues: result.error.issues.flatMap(toIssues) }
+}
+
+/** `metadata[0].title must not be empty`: one issue as a sentence. */
+export function formatIssue(issue: FieldIssue): string {
+  return `${issue.field === '' ? 'the request' : issue.field} ${issue.message}`
+}

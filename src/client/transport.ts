@@ -1,0 +1,37 @@
+/** One HTTP exchange, as a transport is asked for it. */
+export interface TransportRequest {
+  method: 'GET' | 'POST'
+  url: string
+  headers: Readonly<Record<string, string>>
+  body?: Uint8Array
+  /** From the start of the connection to the last byte of the answer. */
+  timeoutMs: number
+  signal?: AbortSignal
+}
+
+export interface TransportAnswer {
+  status: number
+  /** Names in lower case; several of one name are joined by ", ". */
+  headers: Readonly<Record<string, string>>
+  body: Uint8Array
+}
+
+/**
+ * No complete answer came. `sent` tells what the outcome of a POST depends on: false means that not one byte of the
+ * request left this machine (name not found, refused, TLS failed), so it had no effect; true means nobody knows.
+ */
+export class TransportError extends Error {
+  readonly sent: boolean
+
+  constructor(message: string, sent: boolean, cause?: unknown) {
+    super(message, { cause })
+    this.name = 'TransportError'
+    this.sent = sent
+  }
+}
+
+/** Makes exactly one attempt: no retries, no redirects. Rejects with TransportError, or the signal's reason before sending. */
+export interface Transport {
+  request(request: TransportRequest): Promise<TransportAnswer>
+  close(): Promise<void>
+}

@@ -1,0 +1,29 @@
+import type { Place } from '../core/errors.ts'
+
+/** One NFT of a manifest, valid by the contract, its local files still paths. */
+export interface ManifestRow {
+  /** 1-based line of the file on which the row begins; for JSON lists the line of the object. */
+  line: number
+  /** The column `id`, if given. */
+  id: string | null
+  receiver: string
+  /** When given, the row goes by createnfttrans. */
+  sender: string | null
+  /** As createnft takes it; a file field whose file is local has the url `''` until it was uploaded. */
+  metadata: {
+    title: string
+    description: string
+    file_fields: { key: string; url: string }[]
+    attribute?: { tag: string; value: string }[] | undefined
+    [extra: string]: unknown
+  }
+  /** Local files, by file field key: absolute paths, already seen to exist and be regular files. */
+  localFiles: { key: string; path: string }[]
+}
+
+/** One fault of a manifest. */
+export interface ManifestIssue {
+  place: Place
+  message: string
+  hint?: string
+}
