@@ -1,0 +1,27 @@
+import { type FileHandle, open, rename } from 'node:fs/promises'
+import { dirname } from 'node:path'
+
+/** Makes names in a folder survive a power cut. Windows can't sync a folder, and needs not. */
+export async function syncFolder(path: string): Promise<void> {
+  if (process.platform === 'win32') return
+  const folder = await open(path, 'r')
+  try {
+    await folder.sync()
+  } finally {
+    await folder.close()
+  }
+}
+
+/** Writes a file of mode 0600 that is there whole or not at all, whatever happens meanwhile. */
+export async function writeDurably(path: string, write: (file: FileHandle) => Promise<void>): Promise<void> {
+  const temp = `${path}.new`
+  const file = await open(temp, 'w', 0o600)
+  try {
+    await write(file)
+    await file.sync()
+  } finally {
+    await file.close()
+  }
+  await rename(temp, path)
+  await syncFolder(dirname(path))
+}

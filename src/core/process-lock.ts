@@ -1,0 +1,196 @@
+import { execFile } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { link, mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { GdnError, systemCode } from './errors.ts'
+
+/** Who holds a lock. Start time and boot id tell a process from a later one with the same pid. */
+interface Holder {
+  pid: number
+  startedAt: string | null
+  bootId: string | null
+  note: string
+  released: boolean
+}
+
+export interface Lock {
+  /** Grows with every holder, and is never used twice. */
+  readonly epoch: number
+  release(): Promise<void>
+}
+
+const NAME = /^lock\.([1-9][0-9]*)$/
+// A file that can't be read yet is one being written (only where hard links are missing); after this long it is debris.
+const WRITING_MS = 5_000
+const NO_LINKS = new Set(['EPERM', 'ENOTSUP', 'ENOSYS', 'EOPNOTSUPP', 'EMLINK'])
+
+const run = promisify(execFile)
+
+/** The kernel's words on when a process began; null where there is no such process, or no way to tell. */
+async function processStart(pid: number): Promise<{ startedAt: string | null; zombie: boolean }> {
+  if (process.platform === 'linux') {
+    try {
+      const text = await readFile(`/proc/${pid}/stat`, 'latin1')
+      // The name in parentheses may hold anything, parentheses too.
+      const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
+      return { startedAt: fields[19] ?? null, zombie: fields[0] === 'Z' || fields[0] === 'X' }
+    } catch {
+      return { startedAt: null, zombie: false }
+    }
+  }
+  if (process.platform === 'win32') return { startedAt: null, zombie: false }
+  try {
+    const { stdout } = await run('ps', ['-o', 'lstart=', '-p', String(pid)], { env: { ...process.env, LC_ALL: 'C' } })
+    return { startedAt: stdout.trim() || null, zombie: false }
+  } catch {
+    return { startedAt: null, zombie: false }
+  }
+}
+
+async function bootId(): Promise<string | null> {
+  try {
+    return (await readFile('/proc/sys/kernel/random/boot_id', 'latin1')).trim()
+  } catch {
+    return null
+  }
+}
+
+function exists(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return systemCode(error) === 'EPERM'
+  }
+}
+
+async function isAlive(holder: Holder): Promise<boolean> {
+  if (holder.released || !exists(holder.pid)) return false
+  if (holder.bootId !== (await bootId())) return false
+  const { startedAt, zombie } = await processStart(holder.pid)
+  return !zombie && startedAt === holder.startedAt
+}
+
+function parseHolder(text: string): Holder | null {
+  try {
+    const { pid, startedAt, bootId, note, released } = JSON.parse(text) as Partial<Holder>
+    if (typeof pid !== 'number' || typeof note !== 'string') return null
+    return { pid, startedAt: startedAt ?? null, bootId: bootId ?? null, note, released: released === true }
+  } catch {
+    return null
+  }
+}
+
+async function highest(dir: string): Promise<number> {
+  let top = 0
+  for (const name of await readdir(dir)) {
+    const match = NAME.exec(name)
+    if (match !== null) top = Math.max(top, Number(match[1]))
+  }
+  return top
+}
+
+/** The holder written in `lock.<epoch>`; `gone` when the file vanished, `writing` when it isn't whole yet. */
+async function readHolder(dir: string, epoch: number): Promise<Holder | 'gone' | 'writing' | null> {
+  const path = join(dir, `lock.${epoch}`)
+  try {
+    const holder = parseHolder(await readFile(path, 'utf8'))
+    if (holder !== null) return holder
+    const age = Date.now() - (await stat(path)).mtimeMs
+    return age >= 0 && age < WRITING_MS ? 'writing' : null
+  } catch (error) {
+    if (systemCode(error) === 'ENOENT') return 'gone'
+    throw error
+  }
+}
+
+/** Makes `lock.<epoch>` appear whole and only if nobody else made it. */
+async function claim(dir: string, epoch: number, content: string): Promise<boolean> {
+  const path = join(dir, `lock.${epoch}`)
+  const temp = join(dir, `new.${process.pid}.${randomBytes(6).toString('hex')}`)
+  await writeFile(temp, content, { mode: 0o600 })
+  try {
+    await link(temp, path)
+    return true
+  } catch (error) {
+    const code = systemCode(error) ?? ''
+    if (code === 'EEXIST') return false
+    if (!NO_LINKS.has(code)) throw error
+    try {
+      await writeFile(path, content, { mode: 0o600, flag: 'wx' })
+      return true
+    } catch (failure) {
+      if (systemCode(failure) === 'EEXIST') return false
+      throw failure
+    }
+  } finally {
+    await rm(temp, { force: true })
+  }
+}
+
+/** The process that holds the lock of a folder now, or null. Reads only. */
+export async function lockHolder(dir: string): Promise<{ pid: number; note: string } | null> {
+  try {
+    const epoch = await highest(dir)
+    const holder = epoch === 0 ? null : await readHolder(dir, epoch)
+    if (holder === null || holder === 'gone' || holder === 'writing') return null
+    return (await isAlive(holder)) ? { pid: holder.pid, note: holder.note } : null
+  } catch (error) {
+    if (systemCode(error) === 'ENOENT') return null
+    throw error
+  }
+}
+
+/**
+ * Takes the lock of a folder for this process. It dies with its owner: a holder that was killed leaves nothing that
+ * anyone must clean up. The holder is who stands in the file of the highest number; numbers only grow, so a process
+ * that slept through a takeover finds itself outnumbered instead of believing in an old file.
+ *
+ * @param note what the holder is doing, for the message that others get
+ * @throws GdnError `run_busy` that names the holder
+ * @example
+ * const lock = await acquireLock('/state/runs/3f9a.lock', 'batch mint drop.csv')
+ * try { await work() } finally { await lock.release() }
+ */
+export async function acquireLock(dir: string, note: string): Promise<Lock> {
+  await mkdir(dir, { recursive: true, mode: 0o700 })
+  const mine: Holder = {
+    pid: process.pid,
+    startedAt: (await processStart(process.pid)).startedAt,
+    bootId: await bootId(),
+    note,
+    released: false,
+  }
+  for (;;) {
+    const top = await highest(dir)
+    if (top > 0) {
+      const holder = await readHolder(dir, top)
+      if (holder === 'gone') continue
+      if (holder === 'writing') throw new GdnError('run_busy', `another process is just taking ${dir}`)
+      if (holder !== null && (await isAlive(holder))) {
+        throw new GdnError('run_busy', `another gdn process is at work here: pid ${holder.pid} (${holder.note})`, {
+          hint: 'wait until it has ended, or stop it with Ctrl-C where it runs',
+          details: { pid: holder.pid, note: holder.note },
+        })
+      }
+    }
+    const epoch = top + 1
+    if (!(await claim(dir, epoch, JSON.stringify(mine)))) continue
+    if ((await highest(dir)) !== epoch) {
+      await rm(join(dir, `lock.${epoch}`), { force: true })
+      continue
+    }
+    for (const name of await readdir(dir)) {
+      const match = NAME.exec(name)
+      if (match !== null && Number(match[1]) < epoch) await rm(join(dir, name), { force: true })
+    }
+    return { epoch, release: () => release(dir, epoch, mine) }
+  }
+}
+
+async function release(dir: string, epoch: number, mine: Holder): Promise<void> {
+  const temp = join(dir, `end.${process.pid}.${randomBytes(6).toString('hex')}`)
+  await writeFile(temp, JSON.stringify({ ...mine, released: true }), { mode: 0o600 })
+  await rename(temp, join(dir, `lock.${epoch}`))
+}

@@ -1,0 +1,83 @@
+import { join } from 'node:path'
+import { BLOCKCHAINS, type EvmBlockchain } from '../../api/blockchains.ts'
+import { chainJournal } from '../store/chain-journal.ts'
+import { findChain, rememberChain } from '../store/chains.ts'
+import type { Db } from '../store/schema.ts'
+import { type EmbeddedChain, type EmbeddedChainEvent, startEmbeddedChain } from './evm/embedded/embedded-chain.ts'
+import { factoryAddress } from './evm/factory.ts'
+import type { Hex } from './evm/network.ts'
+import type { Signers } from './signers.ts'
+
+/** The embedded chains of a data dir. A chain's node is started when it is first needed. */
+export interface Chains {
+  readonly signers: Signers
+  /** The factory of a blockchain, known before anything is deployed; remembers the chain on its first use. */
+  factory(db: Db, blockchain: EvmBlockchain): Promise<Hex>
+  /** The node of a blockchain, started where it isn't running yet. */
+  network(blockchain: EvmBlockchain): Promise<EmbeddedChain>
+  close(): Promise<void>
+}
+
+export interface ChainsOptions {
+  db: Db
+  dataDir: string
+  signers: Signers
+  now: () => number
+  onEvent: (blockchain: EvmBlockchain, event: EmbeddedChainEvent) => void
+}
+
+export function createChains({ db, dataDir, signers, now, onEvent }: ChainsOptions): Chains {
+  const started = new Map<EvmBlockchain, Promise<EmbeddedChain>>()
+  let closed = false
+
+  const remember = async (on: Db, blockchain: EvmBlockchain) => {
+    const known = await findChain(on, blockchain)
+    if (known !== null) return known
+    await rememberChain(on, {
+      blockchain,
+      genesis_timestamp: Math.floor(now() / 1000),
+      factory_address: factoryAddress(signers.admin.address),
+      created_at: now(),
+    })
+    const row = await findChain(on, blockchain)
+    if (row === null) throw new Error(`the chain ${blockchain} was not remembered`)
+    return row
+  }
+
+  const start = async (blockchain: EvmBlockchain) => {
+    const { genesis_timestamp } = await remember(db, blockchain)
+    return startEmbeddedChain({
+      blockchain,
+      chainId: BLOCKCHAINS[blockchain].chainId,
+      journal: chainJournal(db, blockchain, genesis_timestamp),
+      stateDir: join(dataDir, 'chains', blockchain),
+      now,
+      onEvent: (event) => onEvent(blockchain, event),
+    })
+  }
+
+  return {
+    signers,
+
+    async factory(on, blockchain) {
+      return (await remember(on, blockchain)).factory_address as Hex
+    },
+
+    network(blockchain) {
+      if (closed) return Promise.reject(new Error('the backend is shutting down'))
+      let network = started.get(blockchain)
+      if (network === undefined) {
+        network = start(blockchain)
+        started.set(blockchain, network)
+        // A start that failed is tried again by whoever asks next.
+        network.catch(() => started.delete(blockchain))
+      }
+      return network
+    },
+
+    async close() {
+      closed = true
+      await Promise.allSettled([...started.values()].map(async (network) => (await network).close()))
+    },
+  }
+}

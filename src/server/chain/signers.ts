@@ -1,0 +1,85 @@
+import { join } from 'node:path'
+import { keccak256 } from 'viem'
+import { generatePrivateKey, type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
+import * as z from 'zod'
+import { GdnError } from '../../core/errors.ts'
+import { createPrivateFile, readPrivateFile } from '../data-dir/private-file.ts'
+import type { Hex } from './evm/network.ts'
+
+const FILE = 'signers.json'
+
+const hexKey = z.templateLiteral(['0x', z.string().regex(/^[0-9a-f]{64}$/)])
+const signersFile = z.strictObject({ version: z.literal(1), admin: hexKey, operator: hexKey })
+
+/** What is signed, but for who signs it and on which chain. */
+export interface UnsignedTransaction {
+  chainId: number
+  nonce: number
+  /** Null deploys a contract. */
+  to: Hex | null
+  data: Hex
+  gas: bigint
+}
+
+export interface Signer {
+  readonly address: Hex
+  sign(transaction: UnsignedTransaction): Promise<{ raw: Hex; hash: Hex }>
+}
+
+/** Who signs on the embedded chains: the admin deploys the factories and no more, the operator makes and mints. */
+export interface Signers {
+  readonly admin: Signer
+  readonly operator: Signer
+}
+
+// Far above any base fee of an embedded chain, where gas costs nothing.
+const MAX_FEE_PER_GAS = 100_000_000_000n
+const PRIORITY_FEE = 1_000_000_000n
+
+function signerOf(account: PrivateKeyAccount): Signer {
+  return {
+    address: account.address,
+    async sign({ chainId, nonce, to, data, gas }) {
+      const raw = await account.signTransaction({
+        type: 'eip1559',
+        chainId,
+        nonce,
+        to,
+        data,
+        gas,
+        maxFeePerGas: MAX_FEE_PER_GAS,
+        maxPriorityFeePerGas: PRIORITY_FEE,
+      })
+      return { raw, hash: keccak256(raw) }
+    },
+  }
+}
+
+/**
+ * The signing keys of a data dir's embedded chains, made at random on first use and kept in a 0600 file.
+ * They are worth nothing elsewhere, and are never used for a chain behind an RPC URL: the chain ids are real ones.
+ */
+export async function openEmbeddedSigners(dataDir: string): Promise<Signers> {
+  const path = join(dataDir, FILE)
+  let text = await readPrivateFile(path)
+  if (text === null) {
+    text = `${JSON.stringify({ version: 1, admin: generatePrivateKey(), operator: generatePrivateKey() })}\n`
+    await createPrivateFile(path, text)
+  }
+  const parsed = signersFile.safeParse(parseJson(text))
+  if (!parsed.success) {
+    throw new GdnError('data_dir', `${path} is damaged or of a newer gdn`, {
+      hint: 'restore it from a backup: without it the embedded chains can mint no more',
+    })
+  }
+  const { admin, operator } = parsed.data
+  return { admin: signerOf(privateKeyToAccount(admin)), operator: signerOf(privateKeyToAccount(operator)) }
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,39 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { GdnError, messageOf } from '../../core/errors.ts'
+import { openSqlite } from '../store/sqlite-driver.ts'
+import { RUNNING_FILE } from './running.ts'
+
+export interface DataDirLock {
+  release(): void
+}
+
+function nameHolder(dataDir: string): string {
+  try {
+    const { pid, url } = JSON.parse(readFileSync(join(dataDir, RUNNING_FILE), 'utf8')) as { pid: number; url: string }
+    return `process ${pid}, serving ${url}`
+  } catch {
+    return 'another process, still starting'
+  }
+}
+
+/**
+ * One backend per data dir. The lock is one that SQLite takes from the operating system: it goes with its owner,
+ * however that ends, and holds across containers that share the folder.
+ */
+export function lockDataDir(dataDir: string): DataDirLock {
+  const database = openSqlite(join(dataDir, 'lock.db'))
+  try {
+    database.exec('PRAGMA busy_timeout = 0')
+    database.exec('PRAGMA locking_mode = EXCLUSIVE')
+    database.exec('BEGIN EXCLUSIVE')
+  } catch (cause) {
+    database.close()
+    if (!/locked|busy/i.test(messageOf(cause))) throw cause
+    throw new GdnError('data_dir_busy', `a backend is already running on ${dataDir}: ${nameHolder(dataDir)}`, {
+      hint: 'use that one, stop it first, or choose another folder with --data-dir',
+      cause,
+    })
+  }
+  return { release: () => database.close() }
+}

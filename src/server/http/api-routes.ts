@@ -1,0 +1,76 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type * as z from 'zod'
+import type { Endpoint } from '../../api/endpoint.ts'
+import { ENDPOINTS } from '../../api/endpoints.ts'
+import { TITLES } from '../../api/errors.ts'
+import { HEADERS } from '../../api/headers.ts'
+import { validate } from '../../api/validate.ts'
+import { createCollection } from '../services/create-collection.ts'
+import { createNft } from '../services/create-nft.ts'
+import { getCollections } from '../services/get-collections.ts'
+import { getNftIds } from '../services/get-nft-ids.ts'
+import { getNfts } from '../services/get-nfts.ts'
+import { InvalidRequest, Refusal } from '../services/refusal.ts'
+import type { ServiceDeps, ServiceRequest } from '../services/services.ts'
+import { callerOf } from './auth.ts'
+import { createRateLimit } from './rate-limits.ts'
+
+const MAX_IDEMPOTENCY_KEY = 255
+
+interface Outcome {
+  response: unknown
+  replayed?: boolean
+}
+
+function idempotencyKey(request: FastifyRequest): string | null {
+  const header = request.headers[HEADERS.idempotencyKey]
+  if (header === undefined) return null
+  const key = String(header)
+  if (key === '' || key.length > MAX_IDEMPOTENCY_KEY) {
+    throw new Refusal(400, TITLES.badRequest, `Idempotency-Key must have 1 to ${MAX_IDEMPOTENCY_KEY} characters`)
+  }
+  return key
+}
+
+function asObject(body: unknown): Record<string, unknown> {
+  return body !== null && typeof body === 'object' && !Array.isArray(body) ? { ...body } : {}
+}
+
+/** An endpoint's route: with and without a trailing slash, permission, limit, schema, then the service. */
+function addEndpoint<Request extends z.ZodType>(
+  app: FastifyInstance,
+  endpoint: Endpoint<Request>,
+  rateLimits: boolean,
+  serve: (request: ServiceRequest<z.output<Request>>) => Promise<Outcome>,
+): void {
+  const limit = createRateLimit(endpoint, rateLimits)
+  const handler = async (request: FastifyRequest, reply: FastifyReply) => {
+    const { keyId, accountId } = callerOf(request)
+    reply.headers(await limit(keyId))
+    const validated = validate(endpoint.request, request.body)
+    if (!validated.ok) throw new InvalidRequest(endpoint.validationStatus, validated.issues)
+    const outcome = await serve({
+      accountId,
+      parsed: validated.value,
+      body: asObject(request.body),
+      idempotencyKey: endpoint.idempotent ? idempotencyKey(request) : null,
+    })
+    if (outcome.replayed) reply.header(HEADERS.idempotencyReplayed, 'true')
+    return outcome.response
+  }
+  const config = { access: endpoint.permissions, errorForm: endpoint.errorForm }
+  for (const url of [endpoint.path, `${endpoint.path}/`]) app.post(url, { config }, handler)
+}
+
+/** The endpoints of the API. */
+export function addApiRoutes(app: FastifyInstance, deps: ServiceDeps, rateLimits: boolean): void {
+  addEndpoint(app, ENDPOINTS.createcollection, rateLimits, (request) => createCollection(deps, request))
+  addEndpoint(app, ENDPOINTS.createnft, rateLimits, (request) => createNft(deps, request))
+  addEndpoint(app, ENDPOINTS.getcollections, rateLimits, async (request) => ({
+    response: await getCollections(deps, request),
+  }))
+  addEndpoint(app, ENDPOINTS.getnftgdnids, rateLimits, async (request) => ({
+    response: await getNftIds(deps, request),
+  }))
+  addEndpoint(app, ENDPOINTS.getnfts, rateLimits, async (request) => ({ response: await getNfts(deps, request) }))
+}

@@ -1,0 +1,77 @@
+import cors from '@fastify/cors'
+import Fastify, { type FastifyInstance } from 'fastify'
+import { TITLES } from '../../api/errors.ts'
+import { HEADERS } from '../../api/headers.ts'
+import type { Log } from '../pipeline/log.ts'
+import { Refusal } from '../services/refusal.ts'
+import type { ServiceDeps } from '../services/services.ts'
+import { addApiRoutes } from './api-routes.ts'
+import { addAuthentication } from './auth.ts'
+import './context.ts'
+import { createErrorHandler, rawAnswer } from './errors.ts'
+import { addFileRoutes } from './files.ts'
+import { addHealthRoutes, type Readiness } from './health.ts'
+import { createHostCheck } from './hosts.ts'
+import { addIpfsRoutes } from './ipfs.ts'
+import { addRpcRoutes } from './rpc.ts'
+
+const BODY_LIMIT = 4 * 1024 * 1024
+const REQUEST_TIMEOUT_MS = 60_000
+
+export interface AppOptions {
+  deps: ServiceDeps
+  /** The address that the server will listen on. */
+  host: string
+  allowedHosts: readonly string[]
+  rateLimits: boolean
+  version: string
+  log: Log
+  readiness: Readiness
+}
+
+/** The HTTP face of the backend, not yet listening. */
+export async function createApp(options: AppOptions): Promise<FastifyInstance> {
+  const { deps, host, allowedHosts, rateLimits, version, log, readiness } = options
+  const app = Fastify({
+    logger: false,
+    bodyLimit: BODY_LIMIT,
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    connectionTimeout: REQUEST_TIMEOUT_MS * 2,
+    forceCloseConnections: true,
+    exposeHeadRoutes: false,
+    onProtoPoisoning: 'error',
+    onConstructorPoisoning: 'error',
+    routerOptions: { maxParamLength: 500 },
+    clientErrorHandler(error, socket) {
+      if (!socket.writable || error.code === 'ECONNRESET') return void socket.destroy()
+      socket.end(rawAnswer(error.code === 'HPE_HEADER_OVERFLOW' ? 431 : 400))
+    },
+  })
+  // Nothing but JSON is read; the form route brings its own parser.
+  app.removeContentTypeParser('text/plain')
+  app.setErrorHandler(createErrorHandler(log))
+  app.setNotFoundHandler(() => {
+    throw new Refusal(404, TITLES.notFound, 'there is no such path here')
+  })
+
+  const checkHost = createHostCheck(host, allowedHosts)
+  app.addHook('onRequest', async (request) => checkHost(request.headers.host))
+  app.addHook('onSend', async (_request, reply) => {
+    reply.header(HEADERS.idempotencySupported, 'yes')
+    if (!reply.hasHeader('x-content-type-options')) reply.header('x-content-type-options', 'nosniff')
+  })
+  await app.register(cors, {
+    origin: '*',
+    methods: ['GET', 'POST'],
+    exposedHeaders: ['Retry-After', 'RateLimit', 'RateLimit-Policy', 'Idempotency-Replayed', 'Idempotency-Supported'],
+    hook: 'preHandler',
+    preflight: true,
+  })
+  addAuthentication(app, deps)
+  addApiRoutes(app, deps, rateLimits)
+  await addFileRoutes(app, deps.storage)
+  addRpcRoutes(app, deps.chains)
+  addIpfsRoutes(app, deps.storage)
+  addHealthRoutes(app, version, readiness)
+  return app
+}

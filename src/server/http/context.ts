@@ -1,0 +1,17 @@
+import type { ErrorForm } from '../../api/errors.ts'
+import type { Permission } from '../../api/permissions.ts'
+import type { Caller } from '../services/authenticate.ts'
+
+/** What every route declares; one without an `access` can't be registered. */
+export interface RouteConfig {
+  /** `public` needs no key. */
+  access: 'public' | readonly Permission[]
+  errorForm: ErrorForm
+}
+
+declare module 'fastify' {
+  interface FastifyContextConfig extends Partial<RouteConfig> {}
+  interface FastifyRequest {
+    caller: Caller | null
+  }
+}

@@ -1,0 +1,68 @@
+import { randomBytes } from 'node:crypto'
+import { STATUS_CODES } from 'node:http'
+import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
+import type { ErrorForm, ErrorFormA, ErrorFormB } from '../../api/errors.ts'
+import { TITLES } from '../../api/errors.ts'
+import type { FieldIssue } from '../../api/validate.ts'
+import { messageOf } from '../../core/errors.ts'
+import type { Log } from '../pipeline/log.ts'
+import { InvalidRequest, Refusal } from '../services/refusal.ts'
+
+const formA = (title: string, message: string): ErrorFormA => ({ error: { title, message } })
+
+function detailOf({ path, message, code, limit }: FieldIssue): ErrorFormB['detail'][number] {
+  const detail = { loc: ['body', ...path], msg: message, type: `value_error.${code}` }
+  return limit === undefined ? detail : { ...detail, ctx: { limit_value: limit } }
+}
+
+/** `Request Validation Error` as `REQUEST_VALIDATION_ERROR`; what breaks the schema is `VALIDATION_ERROR`. */
+const errorCode = (title: string) =>
+  title === TITLES.validation ? 'VALIDATION_ERROR' : title.toUpperCase().replaceAll(' ', '_')
+
+function bodyOf(form: ErrorForm, refusal: Refusal): ErrorFormA | ErrorFormB {
+  if (form === 'A') return formA(refusal.title, refusal.message)
+  const detail = refusal instanceof InvalidRequest ? refusal.issues.map(detailOf) : []
+  return { errorCode: errorCode(refusal.title), message: refusal.message, detail }
+}
+
+/** Errors of the framework that are the client's, in our words. */
+function toRefusal(error: FastifyError): Refusal | null {
+  const status = error.statusCode ?? 500
+  if (status === 413) return new Refusal(413, TITLES.tooLarge, 'the body is larger than this server takes')
+  if (status === 415) {
+    return new Refusal(415, TITLES.unsupportedMediaType, 'send the body with content-type: application/json')
+  }
+  if (status === 400) return new Refusal(400, TITLES.validation, `the body is not valid JSON: ${error.message}`)
+  if (status >= 400 && status < 500) return new Refusal(status, TITLES.badRequest, error.message)
+  return null
+}
+
+/** The one place where an error becomes an answer. What isn't the client's fault gets an id that the log has too. */
+export function createErrorHandler(log: Log) {
+  return (error: FastifyError | Refusal, request: FastifyRequest, reply: FastifyReply): void => {
+    const form = request.routeOptions.config.errorForm ?? 'A'
+    const refusal = error instanceof Refusal ? error : toRefusal(error)
+    if (refusal !== null) {
+      reply.code(refusal.status).headers(refusal.headers).send(bodyOf(form, refusal))
+      return
+    }
+    const id = randomBytes(6).toString('hex')
+    const stack = error instanceof Error ? error.stack : undefined
+    log.error({ id, path: request.routeOptions.url, error: messageOf(error), stack }, 'a request failed unexpectedly')
+    const message = `something went wrong on the server; its log has the details under ${id}`
+    reply.code(500).send(bodyOf(form, new Refusal(500, TITLES.internal, message)))
+  }
+}
+
+/** An answer for what never became a request: garbage, headers that are too large, a client that is too slow. */
+export function rawAnswer(status: number): string {
+  const body = JSON.stringify(formA(TITLES.badRequest, 'this is not an HTTP request that this server can read'))
+  return [
+    `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`,
+    'content-type: application/json; charset=utf-8',
+    `content-length: ${Buffer.byteLength(body)}`,
+    'connection: close',
+    '',
+    body,
+  ].join('\r\n')
+}

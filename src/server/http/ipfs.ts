@@ -1,0 +1,66 @@
+import { Readable } from 'node:stream'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { TITLES } from '../../api/errors.ts'
+import { Refusal } from '../services/refusal.ts'
+import type { FileStorage, StoredFileContent } from '../storage/adapter.ts'
+import { SNIFF_BYTES, sniffContentType } from '../storage/content-type.ts'
+
+// What strangers minted shares an origin with everything else here: it may show itself and do nothing.
+const SECURITY = {
+  'content-security-policy': "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; media-src data:",
+  'x-content-type-options': 'nosniff',
+  'cross-origin-resource-policy': 'cross-origin',
+  'access-control-allow-origin': '*',
+}
+
+interface Range {
+  start: number
+  /** Not included. */
+  end: number
+}
+
+/** One range of bytes; null for none or several, which are answered in full. Undefined is one that can't be had. */
+function parseRange(header: string | undefined, size: number): Range | null | undefined {
+  const match = /^bytes=(\d*)-(\d*)$/.exec(header ?? '')
+  if (match === null || (match[1] === '' && match[2] === '')) return null
+  const [first, last] = [match[1] ?? '', match[2] ?? '']
+  const start = first === '' ? Math.max(0, size - Number(last)) : Number(first)
+  const end = first === '' || last === '' ? size : Math.min(Number(last) + 1, size)
+  return start < end ? { start, end } : undefined
+}
+
+async function firstBytes(file: StoredFileContent): Promise<Uint8Array> {
+  const parts: Uint8Array[] = []
+  for await (const bytes of file.stream({ start: 0, end: SNIFF_BYTES })) parts.push(bytes)
+  return Buffer.concat(parts)
+}
+
+async function sendFile(request: FastifyRequest, reply: FastifyReply, file: StoredFileContent, name: string) {
+  reply.header('etag', `"${file.cid}"`).header('accept-ranges', 'bytes')
+  if (request.headers['if-none-match'] === `"${file.cid}"`) return reply.code(304).send()
+  const range = parseRange(request.headers.range, file.size)
+  if (range === undefined) {
+    reply.header('content-range', `bytes */${file.size}`)
+    throw new Refusal(416, TITLES.badRequest, `the file has ${file.size} bytes`)
+  }
+  reply.type(sniffContentType(await firstBytes(file), name))
+  const { start, end } = range ?? { start: 0, end: file.size }
+  if (range !== null) reply.code(206).header('content-range', `bytes ${start}-${end - 1}/${file.size}`)
+  reply.header('content-length', end - start)
+  return reply.send(Readable.from(file.stream({ start, end }), { objectMode: false }))
+}
+
+/** `GET /ipfs/<cid>[/path]`: stored content, without a key. */
+export function addIpfsRoutes(app: FastifyInstance, storage: FileStorage): void {
+  const handler = async (request: FastifyRequest, reply: FastifyReply) => {
+    const path = (request.params as { '*': string })['*']
+    const [cid = '', ...below] = path.split('/').filter((part) => part !== '')
+    reply.headers(SECURITY)
+    const content = await storage.open(cid, below)
+    if (content === null) throw new Refusal(404, TITLES.notFound, `/ipfs/${path} is not stored here`)
+    reply.header('cache-control', 'public, max-age=31536000, immutable')
+    if (content.type === 'directory') return { cid: content.cid, entries: content.entries }
+    return sendFile(request, reply, content, below.at(-1) ?? '')
+  }
+  app.get('/ipfs/*', { config: { access: 'public', errorForm: 'A' } }, handler)
+}

@@ -1,0 +1,34 @@
+import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible'
+import type { Endpoint } from '../../api/endpoint.ts'
+import { TITLES } from '../../api/errors.ts'
+import { HEADERS } from '../../api/headers.ts'
+import { Refusal } from '../services/refusal.ts'
+
+/** Counts a request of a key against an endpoint's limit; resolves with the headers that tell where it stands. */
+export type RateLimit = (keyId: string) => Promise<Record<string, string>>
+
+const seconds = (ms: number) => Math.max(1, Math.ceil(ms / 1000))
+
+/** The limit of an endpoint, per key. Where limits are off, or there is none, `RateLimit-Policy` has no quota. */
+export function createRateLimit({ name, ratePerSecond }: Endpoint, enabled: boolean): RateLimit {
+  if (!enabled || ratePerSecond === null) {
+    const headers = { [HEADERS.rateLimitPolicy]: `"${name}"` }
+    return async () => headers
+  }
+  const limiter = new RateLimiterMemory({ points: ratePerSecond, duration: 1 })
+  const policy = { [HEADERS.rateLimitPolicy]: `"${name}";q=${ratePerSecond};w=1` }
+  return async (keyId) => {
+    try {
+      const { remainingPoints, msBeforeNext } = await limiter.consume(keyId)
+      return { ...policy, ratelimit: `"${name}";r=${remainingPoints};t=${seconds(msBeforeNext)}` }
+    } catch (rejection) {
+      if (!(rejection instanceof RateLimiterRes)) throw rejection
+      const wait = seconds(rejection.msBeforeNext)
+      throw new Refusal(429, TITLES.tooManyRequests, `at most ${ratePerSecond} requests a second; wait ${wait} s`, {
+        ...policy,
+        ratelimit: `"${name}";r=0;t=${wait}`,
+        [HEADERS.retryAfter]: String(wait),
+      })
+    }
+  }
+}

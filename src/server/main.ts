@@ -1,0 +1,137 @@
+import { mkdir } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import pino from 'pino'
+import { GdnError, messageOf, systemCode } from '../core/errors.ts'
+import type { Secret } from '../core/secret.ts'
+import { createChains } from './chain/chains.ts'
+import { checkAnvil } from './chain/evm/embedded/check-anvil.ts'
+import { openEmbeddedSigners } from './chain/signers.ts'
+import { openDataDir } from './data-dir/open.ts'
+import { removeRunning, writeRunning } from './data-dir/running.ts'
+import { createFetcher } from './fetch/fetcher.ts'
+import { createApp } from './http/app.ts'
+import { startPipeline } from './pipeline/pipeline.ts'
+import { openLocalAccount } from './services/local-account.ts'
+import { createFileStorage } from './storage/files.ts'
+import { blockTable } from './store/block-table.ts'
+import { openStore } from './store/open-store.ts'
+
+export type LogLevel = 'silent' | 'error' | 'warn' | 'info' | 'debug'
+
+export interface BackendOptions {
+  /** Address to listen on. */
+  host: string
+  /** 0 picks a free one. */
+  port: number
+  dataDir: string
+  /** Fetch files from private addresses and any port too: for development. */
+  allowPrivateFiles: boolean
+  rateLimits: boolean
+  /** Host headers answered on loopback beside the loopback names. */
+  allowedHosts: readonly string[]
+  version: string
+  logLevel: LogLevel
+  /** Where log lines (JSON) go. */
+  logStream: { write(line: string): void }
+  now?: () => number
+}
+
+export interface Backend {
+  /** Without a trailing slash. */
+  url: string
+  /** The key of the data dir's own account. */
+  apiKey: Secret
+  dataDir: string
+  /** Stops taking requests, lets what is under way end, and leaves no process behind. */
+  close(): Promise<void>
+}
+
+/**
+ * Starts the embedded backend; resolves when a mint would work.
+ *
+ * @throws GdnError `data_dir`, `data_dir_busy`, `port_in_use`, `native_missing`.
+ */
+export async function startBackend(options: BackendOptions): Promise<Backend> {
+  const { host, port, version, now = Date.now } = options
+  const dataDir = resolve(options.dataDir)
+  const log = pino(
+    { level: options.logLevel, base: null, timestamp: pino.stdTimeFunctions.isoTime },
+    options.logStream,
+  )
+  const undo: (() => unknown)[] = []
+  const close = async () => {
+    for (const step of undo.splice(0).reverse()) await step()
+  }
+  try {
+    const anvil = checkAnvil()
+    // Awaited below; it must not count as unhandled should an earlier step fail.
+    anvil.catch(() => {})
+    const lock = await openDataDir(dataDir)
+    undo.push(() => lock.release())
+    const store = await openStore(join(dataDir, 'gdn.db'))
+    undo.push(() => store.close())
+    const apiKey = await openLocalAccount(store, dataDir, now())
+    const signers = await openEmbeddedSigners(dataDir)
+    await mkdir(join(dataDir, 'chains'), { recursive: true, mode: 0o700 })
+    const storage = await createFileStorage({ dataDir, blocks: blockTable(store.db, store.transaction) })
+    const fetcher = createFetcher({ allowPrivate: options.allowPrivateFiles, userAgent: `gdn/${version}` })
+    undo.push(() => fetcher.close())
+    const onEvent = (blockchain: string, event: object) => log.info({ blockchain, ...event }, 'embedded chain')
+    const chains = createChains({ db: store.db, dataDir, signers, now, onEvent })
+    undo.push(() => chains.close())
+    await anvil
+    const pipeline = await startPipeline({ store, chains, storage, fetcher, now, log })
+    undo.push(() => pipeline.stop())
+    const deps = { store, chains, storage, pipeline, now }
+    const readiness = async () => {
+      const problems: string[] = []
+      await store.db
+        .selectFrom('chains')
+        .select('blockchain')
+        .limit(1)
+        .execute()
+        .catch((error) => {
+          problems.push(`the database can't be read: ${messageOf(error)}`)
+        })
+      return problems
+    }
+    const app = await createApp({ ...options, deps, log, readiness })
+    undo.push(() => app.close())
+    const url = await listen(app, host, port)
+    await writeRunning(dataDir, { pid: process.pid, url, started_at: now() })
+    undo.push(() => removeRunning(dataDir))
+    log.info({ url, dataDir }, 'ready')
+    return { url, apiKey, dataDir, close }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}
+
+interface Listening {
+  listen(options: { host: string; port: number }): Promise<string>
+  server: { address(): unknown }
+}
+
+async function listen(app: Listening, host: string, port: number): Promise<string> {
+  try {
+    await app.listen({ host, port })
+  } catch (cause) {
+    const code = systemCode(cause)
+    if (code === 'EADDRINUSE') {
+      throw new GdnError('port_in_use', `port ${port} on ${host} is taken by another program`, {
+        hint: 'choose another with --port, or --port 0 for any free one',
+        place: { flag: '--port' },
+        cause,
+      })
+    }
+    const reason = code === 'EACCES' ? 'needs rights that this user lacks' : `failed: ${messageOf(cause)}`
+    throw new GdnError('usage', `listening on ${host}:${port} ${reason}`, {
+      hint: 'check --host and --port',
+      cause,
+    })
+  }
+  const address = app.server.address() as { port: number }
+  const name = host.includes(':') ? `[${host}]` : host
+  return `http://${name}:${address.port}`
+}

@@ -1,0 +1,129 @@
+import { MAX_FILE_BYTES } from '../../api/endpoints/files.ts'
+import type { NftMetadata } from '../../api/metadata.ts'
+import { GdnError, messageOf } from '../../core/errors.ts'
+import { FetchFailure } from '../fetch/failure.ts'
+import type { Fetcher } from '../fetch/fetcher.ts'
+import { ContentTooLargeError, type FileStorage } from '../storage/adapter.ts'
+import { splitIpfsUrl } from '../storage/ipfs-url.ts'
+import {
+  claimNftsForFiles,
+  failClaimedNft,
+  type NftRow,
+  nextFilesDue,
+  passOnToMint,
+  postponeNft,
+} from '../store/nfts.ts'
+import type { Store } from '../store/open-store.ts'
+import { backoffMs } from './backoff.ts'
+import type { Log } from './log.ts'
+import type { Turn } from './loop.ts'
+
+/** Attempts for passing reasons before an NFT fails: about two minutes in all. */
+const MAX_ATTEMPTS = 8
+const CONCURRENT = 16
+// Longer than the eight files of an NFT can take, each at its time limit.
+const LEASE_MS = 5 * 60_000
+/** NFTs of one drop often share a picture: a URL is fetched once within this time. */
+const SHARE_MS = 60_000
+
+export interface FileStepOptions {
+  store: Store
+  storage: FileStorage
+  fetcher: Fetcher
+  now: () => number
+  log: Log
+  /** An NFT of this collection waits for a batch. */
+  onMintable: (collectionId: string) => void
+  /** A place for another NFT became free. */
+  onFree: () => void
+}
+
+export interface FileStep {
+  turn: Turn
+  /** Cuts running transfers; resolves when no NFT is being worked on. */
+  stop(): Promise<void>
+}
+
+/** Fetches the files of NFTs and stores them: several NFTs at once, so that a slow server delays only its own. */
+export function createFileStep(options: FileStepOptions): FileStep {
+  const { store, storage, fetcher, now, log } = options
+  const active = new Set<Promise<void>>()
+  const shared = new Map<string, Promise<string>>()
+  const stopping = new AbortController()
+
+  const fetchAndStore = async (url: string): Promise<string> => {
+    const ipfs = splitIpfsUrl(url)
+    if (ipfs !== null) {
+      if (await storage.has(ipfs.cid)) return ipfs.path === '' ? ipfs.cid : `${ipfs.cid}/${ipfs.path}`
+      throw new FetchFailure(`${url} isn't stored here`, {
+        lasting: true,
+        hint: 'upload the file to /api/v1/files first, or give an http(s) URL',
+      })
+    }
+    const { content } = await fetcher.fetchFile(url, stopping.signal)
+    return (await storage.add(content, { maxBytes: MAX_FILE_BYTES })).cid
+  }
+
+  const share = (url: string): Promise<string> => {
+    let stored = shared.get(url)
+    if (stored === undefined) {
+      stored = fetchAndStore(url)
+      shared.set(url, stored)
+      const forget = () => shared.delete(url)
+      stored.then(() => setTimeout(forget, SHARE_MS).unref(), forget)
+    }
+    return stored
+  }
+
+  const work = async (nft: NftRow): Promise<void> => {
+    const metadata = JSON.parse(nft.metadata) as NftMetadata
+    try {
+      const fields = metadata.file_fields
+      const cids = await Promise.all(fields.map((field) => share(field.url)))
+      const files = Object.fromEntries(fields.map((field, index) => [field.key, cids[index] ?? '']))
+      if (await passOnToMint(store.db, nft, files)) options.onMintable(nft.collection_id)
+    } catch (error) {
+      if (stopping.signal.aborted) return
+      await settleFailure(nft, error)
+    }
+  }
+
+  const settleFailure = async (nft: NftRow, error: unknown): Promise<void> => {
+    const lasting = error instanceof ContentTooLargeError || (error instanceof FetchFailure && error.lasting)
+    const attempts = nft.attempts + 1
+    const reason = error instanceof GdnError ? error.message : 'the file could not be stored'
+    if (!(error instanceof GdnError)) log.error({ nft: nft.id, error: messageOf(error) }, 'storing a file failed')
+    if (lasting || attempts >= MAX_ATTEMPTS) {
+      await failClaimedNft(store.db, nft, lasting ? reason : `${reason} (tried ${attempts} times)`)
+    } else {
+      await postponeNft(store.db, nft, { attempts, nextAttemptAt: now() + backoffMs(attempts) })
+    }
+  }
+
+  const take = (nft: NftRow) => {
+    const task = work(nft)
+      .catch((error) => log.error({ nft: nft.id, error: messageOf(error) }, 'an NFT could not be worked on'))
+      .finally(() => {
+        active.delete(task)
+        options.onFree()
+      })
+    active.add(task)
+  }
+
+  return {
+    async turn() {
+      const free = CONCURRENT - active.size
+      if (free <= 0) return null
+      const claimed = await claimNftsForFiles(store.db, { now: now(), leaseMs: LEASE_MS, limit: free })
+      for (const nft of claimed) take(nft)
+      if (claimed.length === free) return null
+      const due = await nextFilesDue(store.db)
+      return due === null ? null : Math.max(50, due - now())
+    },
+
+    async stop() {
+      stopping.abort()
+      await Promise.allSettled(active)
+    },
+  }
+}

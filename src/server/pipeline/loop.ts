@@ -1,0 +1,63 @@
+import { messageOf } from '../../core/errors.ts'
+import type { Log } from './log.ts'
+
+/** A step of the pipeline that runs over and over: whenever it is woken, and when the time that it named has come. */
+export interface Loop {
+  wake(): void
+  /** Resolves when the turn that is under way has ended; none begins afterwards. */
+  stop(): Promise<void>
+}
+
+/** Milliseconds until the next turn is worthwhile; 0 for at once, null for only when woken. */
+export type Turn = () => Promise<number | null>
+
+// Rows that another worker left behind are found at the latest after this time.
+const SWEEP_MS = 2000
+const MAX_FAILURE_MS = 10_000
+
+/** Runs turns one after another. A turn that throws is logged and tried again, later each time. */
+export function startLoop(name: string, turn: Turn, log: Log): Loop {
+  let stopped = false
+  let woken = false
+  let wakeUp = () => {}
+
+  const idle = (ms: number) =>
+    new Promise<void>((resolve) => {
+      if (woken || stopped) return resolve()
+      const timer = setTimeout(resolve, ms)
+      wakeUp = () => {
+        clearTimeout(timer)
+        resolve()
+      }
+    })
+
+  const run = async () => {
+    let failures = 0
+    while (!stopped) {
+      woken = false
+      try {
+        const wait = await turn()
+        failures = 0
+        if (wait !== 0) await idle(Math.min(wait ?? SWEEP_MS, SWEEP_MS))
+      } catch (error) {
+        failures += 1
+        log.error({ step: name, error: messageOf(error) }, 'a pipeline step failed and will be tried again')
+        woken = false
+        await idle(Math.min(100 * 2 ** failures, MAX_FAILURE_MS))
+      }
+    }
+  }
+
+  const running = run()
+  return {
+    wake() {
+      woken = true
+      wakeUp()
+    },
+    async stop() {
+      stopped = true
+      wakeUp()
+      await running
+    },
+  }
+}

@@ -1,0 +1,90 @@
+import type { EvmBlockchain } from '../../api/blockchains.ts'
+import { collectionInit } from '../chain/evm/collection-init.ts'
+import { encodeDeployFactory, encodeMake } from '../chain/evm/factory.ts'
+import { deployFactoryGasLimit, makeGasLimit } from '../chain/evm/gas-limits.ts'
+import type { Hex } from '../chain/evm/network.ts'
+import type { Signers } from '../chain/signers.ts'
+import {
+  type CollectionRow,
+  claimUnmadeCollections,
+  nextCollectionDue,
+  postponeCollection,
+  updateCollection,
+} from '../store/collections.ts'
+import type { Store } from '../store/open-store.ts'
+import { findFactoryTransaction } from '../store/transactions.ts'
+import { backoffMs } from './backoff.ts'
+import type { Turn } from './loop.ts'
+import { signAndStore } from './sign.ts'
+
+const LEASE_MS = 30_000
+const FACTORY_WAIT_MS = 25
+
+export interface MakeStepOptions {
+  store: Store
+  signers: Signers
+  now: () => number
+  onSigned: (blockchain: EvmBlockchain) => void
+}
+
+/** Signs the transactions that make collections, and before a chain's first one the transaction of its factory. */
+export function createMakeStep({ store, signers, now, onSigned }: MakeStepOptions): Turn {
+  /** True once the chain's factory is deployed. */
+  const factoryReady = async (blockchain: EvmBlockchain): Promise<boolean> => {
+    const known = await findFactoryTransaction(store.db, blockchain)
+    if (known !== null) return known.state === 'final'
+    await store.transaction(async (db) => {
+      if ((await findFactoryTransaction(db, blockchain)) !== null) return
+      const operators = [signers.operator.address]
+      const draft = {
+        blockchain,
+        kind: 'factory',
+        to: null,
+        data: encodeDeployFactory(operators),
+        gas: deployFactoryGasLimit(operators),
+      } as const
+      await signAndStore(db, signers.admin, draft, now())
+    })
+    onSigned(blockchain)
+    return false
+  }
+
+  const make = async (collection: CollectionRow): Promise<void> => {
+    const blockchain = collection.blockchain as EvmBlockchain
+    if (!(await factoryReady(blockchain))) {
+      const { attempts } = collection
+      return postponeCollection(store.db, collection, { attempts, nextAttemptAt: now() + FACTORY_WAIT_MS })
+    }
+    const init = collectionInit(collection)
+    await store.transaction(async (db) => {
+      const { id } = await signAndStore(
+        db,
+        signers.operator,
+        {
+          blockchain,
+          kind: 'collection',
+          to: collection.factory_address as Hex,
+          data: encodeMake(init),
+          gas: makeGasLimit(init),
+          collectionId: collection.id,
+        },
+        now(),
+      )
+      await updateCollection(db, collection.id, { transaction_id: id, lease_until: 0 })
+    })
+    onSigned(blockchain)
+  }
+
+  return async () => {
+    const claimed = await claimUnmadeCollections(store.db, { now: now(), leaseMs: LEASE_MS, limit: 50 })
+    for (const collection of claimed) {
+      await make(collection).catch(async (error) => {
+        const attempts = collection.attempts + 1
+        await postponeCollection(store.db, collection, { attempts, nextAttemptAt: now() + backoffMs(attempts) })
+        throw error
+      })
+    }
+    const due = await nextCollectionDue(store.db)
+    return due === null ? null : Math.max(0, due - now())
+  }
+}

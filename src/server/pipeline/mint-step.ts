@@ -1,0 +1,130 @@
+import type { EvmBlockchain } from '../../api/blockchains.ts'
+import type { NftMetadata } from '../../api/metadata.ts'
+import { encodeMint, MAX_BATCH, type MintRun } from '../chain/evm/collection.ts'
+import { mintGasLimit } from '../chain/evm/gas-limits.ts'
+import type { Hex } from '../chain/evm/network.ts'
+import type { Signers } from '../chain/signers.ts'
+import { buildDirectory } from '../storage/directory.ts'
+import { putBlocks } from '../store/block-table.ts'
+import { type CollectionRow, findCollectionById, updateCollection } from '../store/collections.ts'
+import { assignToTransaction, collectionsWithMintable, listMintable } from '../store/nfts.ts'
+import type { Store } from '../store/open-store.ts'
+import { hasUnfinished } from '../store/transactions.ts'
+import type { Turn } from './loop.ts'
+import { metadataFile } from './metadata-file.ts'
+import { signAndStore } from './sign.ts'
+
+/** Gas of one batch at most. Networks cap a transaction at 16.78 million (EIP-7825). */
+const MAX_BATCH_GAS = 10_000_000n
+const SWEEP_MS = 5000
+
+export interface MintStepOptions {
+  store: Store
+  signers: Signers
+  now: () => number
+  onSigned: (blockchain: EvmBlockchain) => void
+}
+
+export interface MintStep {
+  turn: Turn
+  /** NFTs of this collection may be waiting. */
+  mark(collectionId: string): void
+}
+
+type Mintable = Awaited<ReturnType<typeof listMintable>>[number]
+
+class LostRace extends Error {}
+
+/**
+ * Group commit: whatever waits in a collection goes into one transaction, any number of requests and receivers.
+ * An idle collection is signed for at once; requests gather only behind a transaction that is under way.
+ */
+export function createMintStep({ store, signers, now, onSigned }: MintStepOptions): MintStep {
+  const marked = new Set<string>()
+  let sweptAt = 0
+
+  /** True when a transaction was signed. */
+  const sign = async (collection: CollectionRow): Promise<boolean> => {
+    const rows = await listMintable(store.db, collection.id, collection.batch_limit ?? MAX_BATCH)
+    const batch = fitIntoGas(rows, collection.is_locked === 1)
+    if (batch.length === 0) return false
+    const { cid, digest, blocks } = await buildDirectory(
+      batch.map((nft, index) => ({
+        name: `${index}.json`,
+        bytes: metadataFile(JSON.parse(nft.metadata) as NftMetadata, JSON.parse(nft.files ?? '{}')),
+      })),
+    )
+    const runs = toRuns(batch)
+    const startId = BigInt(collection.next_token_id)
+    return store.transaction(async (db) => {
+      // Read again under the transaction: another worker may have signed for this collection meanwhile.
+      const current = await findCollectionById(db, collection.id)
+      if (current?.status !== 'deployed' || current.next_token_id !== collection.next_token_id) return false
+      if (await hasUnfinished(db, collection.id)) return false
+      const { id } = await signAndStore(
+        db,
+        signers.operator,
+        {
+          blockchain: collection.blockchain as EvmBlockchain,
+          kind: 'mint',
+          to: collection.contract_address as Hex,
+          data: encodeMint({ startId, runs, digest }),
+          gas: mintGasLimit(runs, collection.is_locked === 1),
+          collectionId: collection.id,
+          batch: { startId, count: batch.length, directory: cid },
+        },
+        now(),
+      )
+      const seqs = batch.map((nft) => nft.seq)
+      if ((await assignToTransaction(db, seqs, id)) !== batch.length) throw new LostRace()
+      await updateCollection(db, collection.id, { next_token_id: String(startId + BigInt(batch.length)) })
+      await putBlocks(db, blocks)
+      return true
+    })
+  }
+
+  return {
+    mark(collectionId) {
+      marked.add(collectionId)
+    },
+
+    async turn() {
+      if (now() - sweptAt >= SWEEP_MS || now() < sweptAt) {
+        sweptAt = now()
+        for (const id of await collectionsWithMintable(store.db)) marked.add(id)
+      }
+      const ids = [...marked]
+      for (const id of ids) {
+        marked.delete(id)
+        const collection = await findCollectionById(store.db, id)
+        if (collection?.status !== 'deployed' || (await hasUnfinished(store.db, id))) continue
+        try {
+          if (await sign(collection)) onSigned(collection.blockchain as EvmBlockchain)
+        } catch (error) {
+          marked.add(id)
+          if (!(error instanceof LostRace)) throw error
+        }
+      }
+      return marked.size > 0 ? 0 : null
+    },
+  }
+}
+
+/** Neighbours with the same receiver, as the contract wants them. */
+export function toRuns(batch: readonly Pick<Mintable, 'receiver'>[]): MintRun[] {
+  const runs: MintRun[] = []
+  for (const { receiver } of batch) {
+    const last = runs.at(-1)
+    if (last?.receiver === receiver) last.count += 1
+    else runs.push({ receiver: receiver as Hex, count: 1 })
+  }
+  return runs
+}
+
+function fitIntoGas(rows: readonly Mintable[], locked: boolean): readonly Mintable[] {
+  let batch = rows
+  while (batch.length > 1 && mintGasLimit(toRuns(batch), locked) > MAX_BATCH_GAS) {
+    batch = batch.slice(0, Math.ceil(batch.length * 0.9) - 1)
+  }
+  return batch
+}

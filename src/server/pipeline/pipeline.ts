@@ -1,0 +1,92 @@
+import type { EvmBlockchain } from '../../api/blockchains.ts'
+import type { Chains } from '../chain/chains.ts'
+import type { Fetcher } from '../fetch/fetcher.ts'
+import type { FileStorage } from '../storage/adapter.ts'
+import { releaseLeases } from '../store/leases.ts'
+import type { Store } from '../store/open-store.ts'
+import { blockchainsWithSigned } from '../store/transactions.ts'
+import { createChainStep } from './chain-step.ts'
+import { createFileStep } from './file-step.ts'
+import type { Log } from './log.ts'
+import { type Loop, startLoop } from './loop.ts'
+import { createMakeStep } from './make-step.ts'
+import { createMintStep } from './mint-step.ts'
+
+export interface PipelineOptions {
+  store: Store
+  chains: Chains
+  storage: FileStorage
+  fetcher: Fetcher
+  now: () => number
+  log: Log
+}
+
+/** What the services tell the pipeline after their commit. A word that is lost only costs time: steps look by themselves. */
+export interface Pipeline {
+  collectionAccepted(): void
+  nftsAccepted(collectionId: string, what: { files: boolean; mint: boolean }): void
+  stop(): Promise<void>
+}
+
+/**
+ * Fetch files → sign → broadcast → confirm. Each step reads its work from the rows and writes its result to them, so
+ * that whatever a killed process left behind goes on from there.
+ */
+export async function startPipeline(options: PipelineOptions): Promise<Pipeline> {
+  const { store, chains, storage, fetcher, now, log } = options
+  // The data dir's lock says that no other worker lives: whatever is leased was left by a dead one.
+  await releaseLeases(store)
+
+  const chainLoops = new Map<EvmBlockchain, Loop>()
+  const wakeChain = (blockchain: EvmBlockchain) => {
+    const running = chainLoops.get(blockchain)
+    if (running !== undefined) return running.wake()
+    const turn = createChainStep({
+      store,
+      chains,
+      blockchain,
+      now,
+      log,
+      onSettled: ({ kind, collection_id }) => {
+        if (kind === 'factory') makeLoop.wake()
+        if (collection_id !== null) wakeMint(collection_id)
+      },
+    })
+    chainLoops.set(blockchain, startLoop(`chain ${blockchain}`, turn, log))
+  }
+
+  const mintStep = createMintStep({ store, signers: chains.signers, now, onSigned: wakeChain })
+  const mintLoop = startLoop('mint', mintStep.turn, log)
+  const wakeMint = (collectionId: string) => {
+    mintStep.mark(collectionId)
+    mintLoop.wake()
+  }
+  const makeStep = createMakeStep({ store, signers: chains.signers, now, onSigned: wakeChain })
+  const makeLoop = startLoop('make', makeStep, log)
+  const fileStep = createFileStep({
+    store,
+    storage,
+    fetcher,
+    now,
+    log,
+    onMintable: wakeMint,
+    onFree: () => filesLoop.wake(),
+  })
+  const filesLoop = startLoop('files', fileStep.turn, log)
+
+  for (const blockchain of await blockchainsWithSigned(store.db)) wakeChain(blockchain)
+
+  return {
+    collectionAccepted: () => makeLoop.wake(),
+
+    nftsAccepted(collectionId, { files, mint }) {
+      if (files) filesLoop.wake()
+      if (mint) wakeMint(collectionId)
+    },
+
+    async stop() {
+      await Promise.all([makeLoop.stop(), mintLoop.stop(), filesLoop.stop(), fileStep.stop()])
+      await Promise.all([...chainLoops.values()].map((loop) => loop.stop()))
+    },
+  }
+}

@@ -1,0 +1,105 @@
+import { readCollectionState } from '../chain/evm/collection-reads.ts'
+import type { EvmNetwork, EvmReceipt, Hex } from '../chain/evm/network.ts'
+import { type CollectionRow, findCollectionById, updateCollection } from '../store/collections.ts'
+import { deployBatch, failBatch, failNftsOfCollection, returnBatchToMint } from '../store/nfts.ts'
+import type { Store } from '../store/open-store.ts'
+import type { Db } from '../store/schema.ts'
+import { type TransactionRow, updateSigned } from '../store/transactions.ts'
+import type { Log } from './log.ts'
+
+interface Settlement {
+  store: Store
+  network: EvmNetwork
+  transaction: TransactionRow
+  receipt: EvmReceipt
+  log: Log
+}
+
+/** Writes down what a final receipt means. False if another worker has done so. */
+export async function settle({ store, network, transaction, receipt, log }: Settlement): Promise<boolean> {
+  const apply =
+    receipt.status === 'success'
+      ? (db: Db) => settleSuccess(db, transaction)
+      : await planRevert(store, network, transaction, log)
+  return store.transaction(async (db) => {
+    const ours = await updateSigned(db, transaction, {
+      state: receipt.status === 'success' ? 'final' : 'reverted',
+      block_number: Number(receipt.blockNumber),
+      block_hash: receipt.blockHash,
+      gas_used: String(receipt.gasUsed),
+    })
+    if (ours) await apply(db)
+    return ours
+  })
+}
+
+async function settleSuccess(db: Db, { id, kind, collection_id, start_id, directory }: TransactionRow): Promise<void> {
+  if (kind === 'collection' && collection_id !== null) await updateCollection(db, collection_id, { status: 'deployed' })
+  if (kind === 'mint' && collection_id !== null && start_id !== null && directory !== null) {
+    await deployBatch(db, { transactionId: id, startId: start_id, directory })
+    await updateCollection(db, collection_id, { batch_limit: null })
+  }
+}
+
+type Apply = (db: Db) => Promise<void>
+
+/**
+ * After a revert the collection's state on chain decides: rights that are gone fail what waits, a start id that others
+ * used up is signed anew, and any other batch is halved until the NFT that is at fault stands alone.
+ */
+async function planRevert(store: Store, network: EvmNetwork, transaction: TransactionRow, log: Log): Promise<Apply> {
+  const { id, kind, collection_id: collectionId, token_count: count } = transaction
+  log.warn(
+    { blockchain: transaction.blockchain, transaction: id, hash: transaction.hash, kind },
+    'a transaction reverted',
+  )
+  if (kind === 'factory' || collectionId === null) return async () => {}
+  const collection = await findCollectionById(store.db, collectionId)
+  if (collection === null) return async () => {}
+  const state = await readCollectionState(network, collection.contract_address as Hex)
+
+  if (kind === 'collection') {
+    if (state !== null) return (db) => updateCollection(db, collectionId, { status: 'deployed' })
+    return async (db) => {
+      const reason = `the collection could not be deployed: its transaction ${transaction.hash} reverted`
+      await updateCollection(db, collectionId, { status: 'failed', error: reason })
+      await failNftsOfCollection(db, collectionId, reason)
+    }
+  }
+  if (state === null || state.revoked || !state.enableApi) {
+    const reason = state?.revoked
+      ? "the collection's owner has revoked the service's right to mint"
+      : "the collection's owner has switched off creating NFTs through the API"
+    return async (db) => {
+      await updateCollection(db, collectionId, { enable_api: 0 })
+      await failNftsOfCollection(db, collectionId, reason)
+    }
+  }
+  return (db) => signAnew(db, { collection, transaction, nextOnChain: state.nextTokenId, count })
+}
+
+async function signAnew(
+  db: Db,
+  {
+    collection,
+    transaction,
+    nextOnChain,
+    count,
+  }: {
+    collection: CollectionRow
+    transaction: TransactionRow
+    nextOnChain: bigint
+    count: number
+  },
+): Promise<void> {
+  const stale = String(nextOnChain) !== transaction.start_id
+  if (!stale && count === 1) {
+    await failBatch(db, transaction.id, `the network refused to mint it: its transaction ${transaction.hash} reverted`)
+  } else {
+    await returnBatchToMint(db, transaction.id)
+  }
+  await updateCollection(db, collection.id, {
+    next_token_id: String(nextOnChain),
+    batch_limit: stale ? collection.batch_limit : Math.max(1, Math.floor(count / 2)),
+  })
+}

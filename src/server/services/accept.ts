@@ -1,0 +1,69 @@
+import { createHash } from 'node:crypto'
+import { TITLES } from '../../api/errors.ts'
+import { canonicalJson } from '../../core/canonical-json.ts'
+import { newId } from '../../core/ids.ts'
+import type { Store } from '../store/open-store.ts'
+import { findRepeated, insertRequest, type RequestRow, recordResponse } from '../store/requests.ts'
+import type { Db } from '../store/schema.ts'
+import { Refusal } from './refusal.ts'
+
+/** Who asks for what: everything that a creating request is kept under. */
+export interface Acceptance {
+  accountId: string
+  endpoint: string
+  /** The body as it was sent. */
+  body: unknown
+  idempotencyKey: string | null
+}
+
+export interface Accepted<Response> {
+  response: Response
+  /** This is the answer to an earlier request with the same Idempotency-Key. */
+  replayed: boolean
+}
+
+function replay<Response>(earlier: RequestRow, bodyHash: string): Accepted<Response> {
+  if (earlier.body_hash !== bodyHash) {
+    throw new Refusal(422, TITLES.validation, 'Idempotency-Key was used before with another body; use a new key')
+  }
+  return { response: JSON.parse(earlier.response) as Response, replayed: true }
+}
+
+/**
+ * Accepts a creating request in one transaction: the Idempotency-Key, the request with its answer, and what `write`
+ * adds. The answer may go out once this resolves. The same key and body get the first answer again.
+ *
+ * @param prepare Checks against the world outside of the transaction; not called for a repeated request.
+ */
+export async function accept<Prepared, Response>(
+  store: Store,
+  { accountId, endpoint, body, idempotencyKey }: Acceptance,
+  now: number,
+  prepare: () => Promise<Prepared>,
+  write: (db: Db, requestId: string, prepared: Prepared) => Promise<Response>,
+): Promise<Accepted<Response>> {
+  const bodyHash = createHash('sha256').update(canonicalJson(body)).digest('hex')
+  const scope = idempotencyKey === null ? null : { accountId, endpoint, idempotencyKey }
+  const earlier = scope && (await findRepeated(store.db, scope))
+  if (earlier) return replay(earlier, bodyHash)
+  const prepared = await prepare()
+  return store.transaction(async (db) => {
+    // Again: the same key may have been accepted while this request was prepared.
+    const meanwhile = scope && (await findRepeated(db, scope))
+    if (meanwhile) return replay<Response>(meanwhile, bodyHash)
+    const id = newId()
+    // The rows refer to the request, so it goes first, and gets its answer once that is known.
+    await insertRequest(db, {
+      id,
+      account_id: accountId,
+      endpoint,
+      idempotency_key: idempotencyKey,
+      body_hash: bodyHash,
+      response: '',
+      accepted_at: now,
+    })
+    const response = await write(db, id, prepared)
+    await recordResponse(db, id, JSON.stringify(response))
+    return { response, replayed: false }
+  })
+}

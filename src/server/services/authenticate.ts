@@ -1,0 +1,72 @@
+import { createHash, randomBytes } from 'node:crypto'
+import { TITLES } from '../../api/errors.ts'
+import { PERMISSIONS, type Permission } from '../../api/permissions.ts'
+import { newId } from '../../core/ids.ts'
+import { Secret } from '../../core/secret.ts'
+import { findApiKey, insertApiKey } from '../store/accounts.ts'
+import type { Db } from '../store/schema.ts'
+import { Refusal } from './refusal.ts'
+
+const PREFIX_LENGTH = 12
+
+/** Who a key speaks for. */
+export interface Caller {
+  keyId: string
+  accountId: string
+  permissions: ReadonlySet<Permission>
+}
+
+const hashKey = (key: Secret): string => createHash('sha256').update(key.reveal()).digest('hex')
+
+/** A new random key of 256 bits. The prefix lets secret scanners find a leaked one. */
+export function newApiKey(): Secret {
+  return new Secret(`gdn_${randomBytes(32).toString('base64url')}`)
+}
+
+/** Stores a key for an account: its hash, and its first characters to tell it from others. */
+export async function registerApiKey(
+  db: Db,
+  { key, accountId, name, now }: { key: Secret; accountId: string; name: string; now: number },
+): Promise<void> {
+  await insertApiKey(db, {
+    id: newId(),
+    account_id: accountId,
+    name,
+    prefix: key.reveal().slice(0, PREFIX_LENGTH),
+    hash: hashKey(key),
+    permissions: JSON.stringify(PERMISSIONS),
+    created_at: now,
+    expires_at: null,
+    revoked_at: null,
+  })
+}
+
+/** Whose key it is, or null for one that is unknown, revoked or expired. */
+export async function findCaller(db: Db, key: Secret, now: number): Promise<Caller | null> {
+  const row = await findApiKey(db, hashKey(key))
+  if (row === null || row.revoked_at !== null || (row.expires_at !== null && row.expires_at <= now)) return null
+  return {
+    keyId: row.id,
+    accountId: row.account_id,
+    permissions: new Set(JSON.parse(row.permissions) as Permission[]),
+  }
+}
+
+/** The caller of a request, or a refusal: 401 without a valid key, 403 without the permissions. */
+export async function authenticate(
+  db: Db,
+  header: string | undefined,
+  needed: readonly Permission[],
+  now: number,
+): Promise<Caller> {
+  if (header === undefined || header === '') {
+    throw new Refusal(401, TITLES.unauthorized, 'the header x-api-key is missing')
+  }
+  const caller = await findCaller(db, new Secret(header), now)
+  if (caller === null) throw new Refusal(401, TITLES.unauthorized, 'the API key in x-api-key is not valid')
+  const missing = needed.filter((permission) => !caller.permissions.has(permission))
+  if (missing.length > 0) {
+    throw new Refusal(403, TITLES.forbidden, `the API key lacks the permission ${missing.join(', ')}`)
+  }
+  return caller
+}

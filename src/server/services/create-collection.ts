@@ -1,0 +1,69 @@
+import type * as z from 'zod'
+import { checksumAddress } from '../../api/address.ts'
+import { isEvm } from '../../api/blockchains.ts'
+import { createcollection } from '../../api/endpoints/createcollection.ts'
+import { newId } from '../../core/ids.ts'
+import { formatAcceptedDate } from '../../core/time.ts'
+import { collectionAddress } from '../chain/evm/collection-init.ts'
+import { insertCollection } from '../store/collections.ts'
+import { accept } from './accept.ts'
+import { badRequest } from './refusal.ts'
+import type { ServiceDeps, ServiceRequest } from './services.ts'
+import { symbolOf } from './symbol.ts'
+
+type Parsed = z.output<typeof createcollection.request>
+
+/** Echoed when given. */
+const OPTIONAL = ['description', 'image', 'is_locked'] as const
+
+/** Accepts a collection. Its address is fixed here, so that NFTs can be created in it at once. */
+export async function createCollection(deps: ServiceDeps, request: ServiceRequest<Parsed>) {
+  const { store, chains, pipeline, now } = deps
+  const { accountId, parsed, body, idempotencyKey } = request
+  const { blockchain } = parsed
+  const acceptedAt = now()
+  const accepted = await accept(
+    store,
+    { accountId, endpoint: createcollection.name, body, idempotencyKey },
+    acceptedAt,
+    async () => {
+      if (!isEvm(blockchain)) throw badRequest(`this backend doesn't serve the blockchain ${blockchain}`)
+      return blockchain
+    },
+    async (db, requestId, evmBlockchain) => {
+      const factory = await chains.factory(db, evmBlockchain)
+      const collection = {
+        id: newId(),
+        account_id: accountId,
+        request_id: requestId,
+        blockchain,
+        name: parsed.name,
+        symbol: symbolOf(parsed.name),
+        wallet_address: checksumAddress(parsed.wallet_address),
+        factory_address: factory,
+        enable_api: (parsed.enable_api ?? true) ? 1 : 0,
+        enable_transfer: (parsed.enable_transfer ?? false) ? 1 : 0,
+        is_locked: (parsed.is_locked ?? false) ? 1 : 0,
+        description: parsed.description ?? null,
+        image: parsed.image ?? null,
+        status: 'initiated' as const,
+        next_token_id: '1',
+        next_attempt_at: acceptedAt,
+      }
+      await insertCollection(db, { ...collection, contract_address: collectionAddress(factory, collection) })
+      return {
+        request: {
+          name: parsed.name,
+          blockchain,
+          enable_api: parsed.enable_api ?? true,
+          enable_transfer: parsed.enable_transfer ?? false,
+          wallet_address: parsed.wallet_address,
+          ...Object.fromEntries(OPTIONAL.filter((field) => field in body).map((field) => [field, body[field]])),
+        },
+        response: { transaction_gdn_id: collection.id, accepted_date: formatAcceptedDate(acceptedAt) },
+      }
+    },
+  )
+  pipeline.collectionAccepted()
+  return accepted
+}

@@ -1,0 +1,83 @@
+import type * as z from 'zod'
+import { checksumAddress } from '../../api/address.ts'
+import { createnft } from '../../api/endpoints/createnft.ts'
+import type { NftMetadata } from '../../api/metadata.ts'
+import { newId } from '../../core/ids.ts'
+import { formatAcceptedDate } from '../../core/time.ts'
+import { splitIpfsUrl } from '../storage/ipfs-url.ts'
+import { insertNfts } from '../store/nfts.ts'
+import { accept } from './accept.ts'
+import { findOwnCollection } from './find-collection.ts'
+import { badRequest } from './refusal.ts'
+import type { ServiceDeps, ServiceRequest } from './services.ts'
+
+type Parsed = z.output<typeof createnft.request>
+
+/** Accepts NFTs: a row for each, with its place in the pipeline. No chain is asked. */
+export async function createNft(deps: ServiceDeps, request: ServiceRequest<Parsed>) {
+  const { store, pipeline, now } = deps
+  const { accountId, parsed, body, idempotencyKey } = request
+  const acceptedAt = now()
+  let wake = () => {}
+  const accepted = await accept(
+    store,
+    { accountId, endpoint: createnft.name, body, idempotencyKey },
+    acceptedAt,
+    async () => {
+      const collection = await findOwnCollection(store.db, accountId, {
+        contractAddress: parsed.contract_address,
+        blockchain: parsed.blockchain,
+      })
+      if (collection.enable_api !== 1) throw badRequest('enable_api is off for this collection')
+      if (collection.status === 'failed') throw badRequest(`the collection failed: ${collection.error}`)
+      const files = await Promise.all(parsed.metadata.map((metadata) => storedFiles(deps, metadata)))
+      return { collectionId: collection.id, files }
+    },
+    async (db, requestId, { collectionId, files }) => {
+      const receiver = checksumAddress(parsed.receiver_wallet_address)
+      const rows = parsed.metadata.map((metadata, index) => ({
+        id: newId(),
+        request_id: requestId,
+        collection_id: collectionId,
+        receiver,
+        metadata: JSON.stringify(metadata),
+        files: files[index] ? JSON.stringify(files[index]) : null,
+        status: 'initiated' as const,
+        step: files[index] ? ('mint' as const) : ('files' as const),
+        next_attempt_at: acceptedAt,
+      }))
+      await insertNfts(db, rows)
+      wake = () =>
+        pipeline.nftsAccepted(collectionId, {
+          files: files.some((stored) => stored === null),
+          mint: files.some((stored) => stored !== null),
+        })
+      const accepted_date = formatAcceptedDate(acceptedAt)
+      return {
+        message: 'The request to create NFTs was accepted.',
+        requests: {
+          contract_address: parsed.contract_address,
+          receiver_wallet_address: parsed.receiver_wallet_address,
+          metadata: body.metadata,
+        },
+        nfts: rows.map(({ id }) => ({ nft_gdn_ids: id, accepted_date })),
+      }
+    },
+  )
+  wake()
+  return accepted
+}
+
+/** Key to path of an NFT's files when every one of them is stored here already, else null: they are to be fetched. */
+async function storedFiles(
+  { storage }: Pick<ServiceDeps, 'storage'>,
+  metadata: NftMetadata,
+): Promise<Record<string, string> | null> {
+  const files: Record<string, string> = {}
+  for (const { key, url } of metadata.file_fields) {
+    const ipfs = splitIpfsUrl(url)
+    if (ipfs === null || !(await storage.has(ipfs.cid))) return null
+    files[key] = ipfs.path === '' ? ipfs.cid : `${ipfs.cid}/${ipfs.path}`
+  }
+  return files
+}

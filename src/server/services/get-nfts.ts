@@ -1,0 +1,33 @@
+import type * as z from 'zod'
+import type { getnfts } from '../../api/endpoints/getnfts.ts'
+import { findNfts } from '../store/nfts.ts'
+import type { ServiceDeps, ServiceRequest } from './services.ts'
+
+type Found = Awaited<ReturnType<typeof findNfts>>[number]
+
+const toRecord = (row: Found) => ({
+  nft_gdn_id: row.id,
+  token_id: row.token_id,
+  contract_address: row.contract_address,
+  receiver_wallet_address: row.owner ?? row.receiver,
+  status: row.status,
+  request_metadata: JSON.parse(row.metadata) as unknown,
+  metadata_url: row.metadata_url,
+  ...(row.error === null ? {} : { error: row.error }),
+})
+
+/** Records of the account's NFTs of the ids given, in the order of the ids; unknown ids are left out. */
+export async function getNfts(
+  { store }: Pick<ServiceDeps, 'store'>,
+  { accountId, parsed }: ServiceRequest<z.output<typeof getnfts.request>>,
+) {
+  const ids = [...new Set(parsed.nft_gdn_ids)]
+  const byId = new Map((await findNfts(store.db, accountId, ids)).map((row) => [row.id, row]))
+  return {
+    requests: { nft_gdn_ids: parsed.nft_gdn_ids },
+    nfts: ids.flatMap((id) => {
+      const row = byId.get(id)
+      return row === undefined ? [] : [toRecord(row)]
+    }),
+  }
+}

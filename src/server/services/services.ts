@@ -1,0 +1,23 @@
+import type { Chains } from '../chain/chains.ts'
+import type { Pipeline } from '../pipeline/pipeline.ts'
+import type { FileStorage } from '../storage/adapter.ts'
+import type { Store } from '../store/open-store.ts'
+
+/** What every service works with. */
+export interface ServiceDeps {
+  store: Store
+  chains: Chains
+  storage: FileStorage
+  pipeline: Pipeline
+  now: () => number
+}
+
+/** A request that passed authentication and validation. */
+export interface ServiceRequest<Parsed> {
+  accountId: string
+  /** As the contract's schema gives it. */
+  parsed: Parsed
+  /** As it was sent: echoes are taken from it. */
+  body: Readonly<Record<string, unknown>>
+  idempotencyKey: string | null
+}

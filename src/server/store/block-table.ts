@@ -1,0 +1,30 @@
+import type { Block, BlockTable } from '../storage/blocks.ts'
+import type { Db } from './schema.ts'
+
+const BLOCKS_PER_INSERT = 500
+
+export async function putBlocks(db: Db, blocks: readonly Block[]): Promise<void> {
+  for (let at = 0; at < blocks.length; at += BLOCKS_PER_INSERT) {
+    await db
+      .insertInto('blocks')
+      .values(blocks.slice(at, at + BLOCKS_PER_INSERT))
+      .onConflict((conflict) => conflict.column('cid').doNothing())
+      .execute()
+  }
+}
+
+/** Small content-addressed blocks in the database. */
+export function blockTable(db: Db, transaction: <R>(work: (db: Db) => Promise<R>) => Promise<R>): BlockTable {
+  return {
+    async get(cid) {
+      const row = await db.selectFrom('blocks').select('bytes').where('cid', '=', cid).executeTakeFirst()
+      return row?.bytes ?? null
+    },
+    async has(cid) {
+      return (await db.selectFrom('blocks').select('cid').where('cid', '=', cid).executeTakeFirst()) !== undefined
+    },
+    async put(blocks) {
+      await transaction((db) => putBlocks(db, blocks))
+    },
+  }
+}

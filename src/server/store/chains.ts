@@ -1,0 +1,18 @@
+import type { Selectable } from 'kysely'
+import type { Blockchain } from '../../api/blockchains.ts'
+import type { ChainsTable, Db } from './schema.ts'
+
+export type ChainRow = Selectable<ChainsTable>
+
+export async function findChain(db: Db, blockchain: Blockchain): Promise<ChainRow | null> {
+  return (await db.selectFrom('chains').selectAll().where('blockchain', '=', blockchain).executeTakeFirst()) ?? null
+}
+
+/** Remembers a chain on its first use; a later call changes nothing. */
+export async function rememberChain(db: Db, chain: ChainRow): Promise<void> {
+  await db
+    .insertInto('chains')
+    .values(chain)
+    .onConflict((conflict) => conflict.column('blockchain').doNothing())
+    .execute()
+}

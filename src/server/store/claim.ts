@@ -1,0 +1,6 @@
+/** How a worker takes rows for itself: until when, and how many. All times are in milliseconds since the epoch. */
+export interface ClaimOptions {
+  now: number
+  leaseMs: number
+  limit: number
+}

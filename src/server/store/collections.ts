@@ -1,0 +1,84 @@
+import { type Insertable, type Selectable, sql } from 'kysely'
+import type { Blockchain } from '../../api/blockchains.ts'
+import type { ClaimOptions } from './claim.ts'
+import type { CollectionsTable, Db } from './schema.ts'
+
+export type CollectionRow = Selectable<CollectionsTable>
+
+export async function insertCollection(db: Db, collection: Insertable<CollectionsTable>): Promise<void> {
+  await db.insertInto('collections').values(collection).execute()
+}
+
+export async function findCollectionById(db: Db, id: string): Promise<CollectionRow | null> {
+  return (await db.selectFrom('collections').selectAll().where('id', '=', id).executeTakeFirst()) ?? null
+}
+
+/** Every collection at an address: more than one only where two blockchains share it. */
+export async function findCollectionsByAddress(db: Db, address: string): Promise<CollectionRow[]> {
+  return db.selectFrom('collections').selectAll().where('contract_address', '=', address).execute()
+}
+
+/** An account's collections of these ids, in the order in which they were created. */
+export async function listCollections(db: Db, accountId: string, ids: readonly string[]): Promise<CollectionRow[]> {
+  return db
+    .selectFrom('collections')
+    .selectAll()
+    .where('account_id', '=', accountId)
+    .where('id', 'in', ids)
+    .orderBy('id')
+    .execute()
+}
+
+/** Takes collections that wait to be made: due, unsigned, and in nobody's hands (or in those of a worker that died). */
+export async function claimUnmadeCollections(db: Db, { now, leaseMs, limit }: ClaimOptions): Promise<CollectionRow[]> {
+  const due = db
+    .selectFrom('collections')
+    .select('id')
+    .where('status', '=', sql.lit('initiated'))
+    .where('transaction_id', 'is', null)
+    .where('next_attempt_at', '<=', now)
+    .where('lease_until', '<=', now)
+    .orderBy('next_attempt_at')
+    .limit(limit)
+  return db
+    .updateTable('collections')
+    .set((c) => ({ lease_until: now + leaseMs, generation: c('generation', '+', 1) }))
+    .where('id', 'in', due)
+    .returningAll()
+    .execute()
+}
+
+/** Gives a claimed collection back, to be tried again later. Nothing happens if the claim was lost. */
+export async function postponeCollection(
+  db: Db,
+  claimed: Pick<CollectionRow, 'id' | 'generation'>,
+  at: { nextAttemptAt: number; attempts: number },
+): Promise<void> {
+  await db
+    .updateTable('collections')
+    .set({ lease_until: 0, next_attempt_at: at.nextAttemptAt, attempts: at.attempts })
+    .where('id', '=', claimed.id)
+    .where('generation', '=', claimed.generation)
+    .execute()
+}
+
+export async function updateCollection(db: Db, id: string, changes: Partial<CollectionRow>): Promise<void> {
+  await db.updateTable('collections').set(changes).where('id', '=', id).execute()
+}
+
+/** When the earliest unmade collection becomes due, or null. */
+export async function nextCollectionDue(db: Db): Promise<number | null> {
+  const row = await db
+    .selectFrom('collections')
+    .select(({ fn }) => fn.min('next_attempt_at').as('at'))
+    .where('status', '=', sql.lit('initiated'))
+    .where('transaction_id', 'is', null)
+    .executeTakeFirst()
+  return row?.at ?? null
+}
+
+/** Blockchains that hold a collection. */
+export async function usedBlockchains(db: Db): Promise<Blockchain[]> {
+  const rows = await db.selectFrom('collections').select('blockchain').distinct().execute()
+  return rows.map((row) => row.blockchain as Blockchain)
+}

@@ -1,0 +1,191 @@
+import { type Insertable, type Selectable, sql } from 'kysely'
+import type { ClaimOptions } from './claim.ts'
+import type { Db, NftsTable } from './schema.ts'
+
+export type NftRow = Selectable<NftsTable>
+
+// SQLite binds at most 32,766 parameters in a statement; a row here has 9.
+const ROWS_PER_INSERT = 1000
+
+export async function insertNfts(db: Db, nfts: readonly Insertable<NftsTable>[]): Promise<void> {
+  for (let at = 0; at < nfts.length; at += ROWS_PER_INSERT) {
+    await db
+      .insertInto('nfts')
+      .values(nfts.slice(at, at + ROWS_PER_INSERT))
+      .execute()
+  }
+}
+
+/** Ids of a collection's NFTs in the order of their acceptance. */
+export async function listNftIds(db: Db, collectionId: string): Promise<string[]> {
+  const rows = await db
+    .selectFrom('nfts')
+    .select('id')
+    .where('collection_id', '=', collectionId)
+    .orderBy('seq')
+    .execute()
+  return rows.map((row) => row.id)
+}
+
+const RECORD = [
+  'nfts.id',
+  'nfts.token_id',
+  'nfts.receiver',
+  'nfts.owner',
+  'nfts.status',
+  'nfts.metadata',
+  'nfts.metadata_url',
+  'nfts.error',
+  'collections.contract_address',
+] as const
+
+/** NFTs of these ids that an account may read, in no particular order. */
+export async function findNfts(db: Db, accountId: string, ids: readonly string[]) {
+  return db
+    .selectFrom('nfts')
+    .innerJoin('collections', 'collections.id', 'nfts.collection_id')
+    .select(RECORD)
+    .where('nfts.id', 'in', ids)
+    .where('collections.account_id', '=', accountId)
+    .execute()
+}
+
+/** Takes NFTs whose files are to be fetched: due, and in nobody's hands (or in those of a worker that died). */
+export async function claimNftsForFiles(db: Db, { now, leaseMs, limit }: ClaimOptions): Promise<NftRow[]> {
+  const due = db
+    .selectFrom('nfts')
+    .select('seq')
+    .where('step', '=', sql.lit('files'))
+    .where('next_attempt_at', '<=', now)
+    .where('lease_until', '<=', now)
+    .orderBy('next_attempt_at')
+    .orderBy('seq')
+    .limit(limit)
+  return db
+    .updateTable('nfts')
+    .set((nft) => ({ lease_until: now + leaseMs, generation: nft('generation', '+', 1) }))
+    .where('seq', 'in', due)
+    .returningAll()
+    .execute()
+}
+
+type Claimed = Pick<NftRow, 'seq' | 'generation'>
+
+/** Changes a claimed NFT. False, and nothing is written, if the claim was lost to another worker. */
+async function updateClaimed(db: Db, claimed: Claimed, changes: Partial<NftRow>): Promise<boolean> {
+  const { numUpdatedRows } = await db
+    .updateTable('nfts')
+    .set({ ...changes, lease_until: 0 })
+    .where('seq', '=', claimed.seq)
+    .where('generation', '=', claimed.generation)
+    .where('step', '=', 'files')
+    .executeTakeFirst()
+  return numUpdatedRows > 0n
+}
+
+/** The files are stored: the NFT waits for a batch. */
+export function passOnToMint(db: Db, claimed: Claimed, files: Readonly<Record<string, string>>): Promise<boolean> {
+  return updateClaimed(db, claimed, { step: 'mint', files: JSON.stringify(files), attempts: 0 })
+}
+
+/** The fetching failed for a passing reason: another attempt later. */
+export function postponeNft(
+  db: Db,
+  claimed: Claimed,
+  at: { attempts: number; nextAttemptAt: number },
+): Promise<boolean> {
+  return updateClaimed(db, claimed, { attempts: at.attempts, next_attempt_at: at.nextAttemptAt })
+}
+
+/** The fetching failed for good. */
+export function failClaimedNft(db: Db, claimed: Claimed, error: string): Promise<boolean> {
+  return updateClaimed(db, claimed, { status: 'failed', step: 'done', error })
+}
+
+/** Every unfinished NFT of a collection fails with one reason. */
+export async function failNftsOfCollection(db: Db, collectionId: string, error: string): Promise<void> {
+  await db
+    .updateTable('nfts')
+    .set((nft) => ({ status: 'failed', step: 'done', error, lease_until: 0, generation: nft('generation', '+', 1) }))
+    .where('collection_id', '=', collectionId)
+    .where('step', 'in', ['files', 'mint', 'chain'])
+    .execute()
+}
+
+/** What the next batch of a collection would hold, oldest first. */
+export async function listMintable(db: Db, collectionId: string, limit: number) {
+  return db
+    .selectFrom('nfts')
+    .select(['seq', 'id', 'receiver', 'metadata', 'files'])
+    .where('collection_id', '=', collectionId)
+    .where('step', '=', sql.lit('mint'))
+    .orderBy('seq')
+    .limit(limit)
+    .execute()
+}
+
+/** Collections that have NFTs waiting for a batch. */
+export async function collectionsWithMintable(db: Db): Promise<string[]> {
+  const rows = await db
+    .selectFrom('nfts')
+    .select('collection_id')
+    .distinct()
+    .where('step', '=', sql.lit('mint'))
+    .execute()
+  return rows.map((row) => row.collection_id)
+}
+
+/**
+ * Ties NFTs to the transaction that mints them, in their order in its batch. Returns how many were still waiting:
+ * fewer than given means that another worker was faster, and the caller must roll back.
+ */
+export async function assignToTransaction(db: Db, seqs: readonly number[], transactionId: string): Promise<number> {
+  const positions = sql.join(seqs.map((seq, index) => sql`(${sql.lit(seq)}, ${sql.lit(index)})`))
+  const { numAffectedRows } = await sql`
+    update nfts set step = 'chain', transaction_id = ${transactionId}, batch_index = positions.column2
+    from (values ${positions}) as positions
+    where nfts.seq = positions.column1 and nfts.step = 'mint'`.execute(db)
+  return Number(numAffectedRows ?? 0n)
+}
+
+/** The batch is final: every token of it has its id and its owner. */
+export async function deployBatch(
+  db: Db,
+  batch: { transactionId: string; startId: string; directory: string },
+): Promise<void> {
+  await sql`
+    update nfts set status = 'deployed', step = 'done', owner = receiver,
+      token_id = cast(cast(${batch.startId} as bigint) + batch_index as text),
+      metadata_url = 'ipfs://' || ${batch.directory} || '/' || cast(batch_index as text) || '.json'
+    where transaction_id = ${batch.transactionId} and step = 'chain'`.execute(db)
+}
+
+/** The batch reverted and had no effect: its NFTs wait for another. */
+export async function returnBatchToMint(db: Db, transactionId: string): Promise<void> {
+  await db
+    .updateTable('nfts')
+    .set({ step: 'mint', transaction_id: null, batch_index: null })
+    .where('transaction_id', '=', transactionId)
+    .where('step', '=', 'chain')
+    .execute()
+}
+
+/** The batch can't be minted. */
+export async function failBatch(db: Db, transactionId: string, error: string): Promise<void> {
+  await db
+    .updateTable('nfts')
+    .set({ status: 'failed', step: 'done', error })
+    .where('transaction_id', '=', transactionId)
+    .where('step', '=', 'chain')
+    .execute()
+}
+
+/** When the earliest fetching becomes due, or null. */
+export async function nextFilesDue(db: Db): Promise<number | null> {
+  const row = await db
+    .selectFrom('nfts')
+    .select(({ fn }) => fn.min('next_attempt_at').as('at'))
+    .where('step', '=', sql.lit('files'))
+    .executeTakeFirst()
+  return row?.at ?? null
+}

@@ -1,0 +1,169 @@
+import type { Generated, Kysely, Transaction } from 'kysely'
+
+/** Times are milliseconds since the epoch; flags are 0 or 1; addresses have their checksum. */
+
+export interface AccountsTable {
+  id: string
+  email: string | null
+  created_at: number
+}
+
+export interface ApiKeysTable {
+  id: string
+  account_id: string
+  name: string
+  /** The first characters of the key, to tell keys apart; the key itself is nowhere. */
+  prefix: string
+  /** SHA-256 of the key, hex. */
+  hash: string
+  /** JSON list of permissions. */
+  permissions: string
+  created_at: number
+  expires_at: number | null
+  revoked_at: number | null
+}
+
+/** An accepted creating request, kept with the answer it was given. */
+export interface RequestsTable {
+  id: string
+  account_id: string
+  endpoint: string
+  idempotency_key: string | null
+  /** SHA-256 of the body, hex. */
+  body_hash: string
+  /** The answer's body, JSON. */
+  response: string
+  accepted_at: number
+}
+
+/** Where a row stands in the pipeline, and when and by whom it may be worked on. */
+interface Work {
+  attempts: Generated<number>
+  next_attempt_at: number
+  lease_until: Generated<number>
+  /** Grows with every claim: a worker that lost its lease can't write. */
+  generation: Generated<number>
+}
+
+export type CollectionStatus = 'initiated' | 'deployed' | 'failed'
+
+export interface CollectionsTable extends Work {
+  /** The transaction_gdn_id of createcollection. */
+  id: string
+  account_id: string
+  request_id: string
+  blockchain: string
+  name: string
+  symbol: string
+  wallet_address: string
+  contract_address: string
+  factory_address: string
+  enable_api: number
+  enable_transfer: number
+  is_locked: number
+  description: string | null
+  image: string | null
+  status: CollectionStatus
+  error: string | null
+  /** The token id that the next batch begins with, as signed so far. Text: ids may exceed 2^53. */
+  next_token_id: string
+  /** Most tokens in the next batch: halved after a batch was refused, to find the one that is at fault. */
+  batch_limit: number | null
+  transaction_id: string | null
+}
+
+export type NftStatus = 'initiated' | 'deployed' | 'failed'
+/** files: fetch and store them · mint: wait for a batch · chain: signed, waiting to be final · done */
+export type NftStep = 'files' | 'mint' | 'chain' | 'done'
+
+export interface NftsTable extends Work {
+  seq: Generated<number>
+  id: string
+  request_id: string
+  collection_id: string
+  receiver: string
+  owner: string | null
+  /** The metadata as it was sent, JSON. */
+  metadata: string
+  /** JSON object: file field key to CID, once the files are stored. */
+  files: string | null
+  status: NftStatus
+  step: NftStep
+  error: string | null
+  token_id: string | null
+  metadata_url: string | null
+  transaction_id: string | null
+  batch_index: number | null
+}
+
+export type TransactionKind = 'factory' | 'collection' | 'mint'
+export type TransactionState = 'signed' | 'final' | 'reverted'
+
+/** A signed transaction. Its bytes are here before any network sees them, and the same bytes are sent on any doubt. */
+export interface TransactionsTable extends Work {
+  id: string
+  blockchain: string
+  signer: string
+  nonce: number
+  kind: TransactionKind
+  collection_id: string | null
+  start_id: string | null
+  token_count: number
+  /** CID of the batch's metadata directory. */
+  directory: string | null
+  raw: string
+  hash: string
+  state: TransactionState
+  block_number: number | null
+  block_hash: string | null
+  /** Decimal digits. */
+  gas_used: string | null
+  created_at: number
+}
+
+/** The next nonce of each signer. */
+export interface LanesTable {
+  blockchain: string
+  signer: string
+  next_nonce: number
+}
+
+export interface ChainsTable {
+  blockchain: string
+  /** Unix seconds. */
+  genesis_timestamp: number
+  factory_address: string
+  created_at: number
+}
+
+/** A block of an embedded chain; `transactions` are the raw ones, a line each. */
+export interface ChainBlocksTable {
+  blockchain: string
+  number: number
+  /** Unix seconds. */
+  timestamp: number
+  transactions: string
+  hash: string | null
+}
+
+/** Small content-addressed blocks: metadata, directories, small files. */
+export interface BlocksTable {
+  cid: string
+  bytes: Uint8Array
+}
+
+export interface Schema {
+  accounts: AccountsTable
+  api_keys: ApiKeysTable
+  requests: RequestsTable
+  collections: CollectionsTable
+  nfts: NftsTable
+  transactions: TransactionsTable
+  lanes: LanesTable
+  chains: ChainsTable
+  chain_blocks: ChainBlocksTable
+  blocks: BlocksTable
+}
+
+/** The database, or a transaction in it: every query function takes either. */
+export type Db = Kysely<Schema> | Transaction<Schema>

@@ -1,0 +1,83 @@
+import { createRequire } from 'node:module'
+import type { SqliteDatabase } from 'kysely'
+import { GdnError, messageOf } from '../../core/errors.ts'
+
+/** The part of a synchronous SQLite binding that we use; both bindings below have it. */
+export interface RawDatabase extends SqliteDatabase {
+  exec(sql: string): void
+  close(): void
+}
+
+const require = createRequire(import.meta.url)
+
+/** The part of `node:sqlite` that we use; the types for Node 20 don't have the module. */
+interface NodeSqlite {
+  DatabaseSync: new (
+    path: string,
+  ) => {
+    exec(sql: string): void
+    close(): void
+    prepare(sql: string): {
+      columns(): unknown[]
+      all(...parameters: unknown[]): unknown[]
+      run(...parameters: unknown[]): { changes: number | bigint; lastInsertRowid: number | bigint }
+      iterate(...parameters: unknown[]): IterableIterator<unknown>
+    }
+  }
+}
+
+/** `node:sqlite` where the runtime has it without a flag (22.13 and newer), else null. */
+function loadNodeSqlite(): NodeSqlite | null {
+  const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
+  if (major < 22 || (major === 22 && minor < 13)) return null
+  // Node 22 warns that the module is experimental; people can do nothing about it. Only that one warning is silenced.
+  const emitWarning = process.emitWarning
+  process.emitWarning = (warning: string | Error, ...rest: unknown[]) => {
+    if (String(warning).includes('SQLite is an experimental feature')) return
+    Reflect.apply(emitWarning, process, [warning, ...rest])
+  }
+  try {
+    return require('node:sqlite') as NodeSqlite
+  } catch {
+    return null
+  } finally {
+    process.emitWarning = emitWarning
+  }
+}
+
+function openWithNode({ DatabaseSync }: NodeSqlite, path: string): RawDatabase {
+  const database = new DatabaseSync(path)
+  return {
+    exec: (sql) => database.exec(sql),
+    close: () => database.close(),
+    prepare(sql) {
+      const statement = database.prepare(sql)
+      return {
+        reader: statement.columns().length > 0,
+        all: (parameters) => statement.all(...parameters),
+        run: (parameters) => statement.run(...parameters),
+        iterate: (parameters) => statement.iterate(...parameters),
+      }
+    },
+  }
+}
+
+function openWithLibsql(path: string): RawDatabase {
+  let Database: new (path: string) => RawDatabase
+  try {
+    Database = require('libsql') as typeof Database
+  } catch (cause) {
+    throw new GdnError('native_missing', 'the backend needs SQLite, and this Node.js has none built in', {
+      hint: 'use Node.js 22.13 or newer, or install the optional package: npm install libsql@0.5',
+      details: messageOf(cause),
+      cause,
+    })
+  }
+  return new Database(path)
+}
+
+/** Opens a database file with the binding that this runtime has: `node:sqlite`, else the optional package libsql. */
+export function openSqlite(path: string): RawDatabase {
+  const nodeSqlite = loadNodeSqlite()
+  return nodeSqlite === null ? openWithLibsql(path) : openWithNode(nodeSqlite, path)
+}

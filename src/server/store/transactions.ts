@@ -1,0 +1,102 @@
+import { type Insertable, type Selectable, sql } from 'kysely'
+import type { Blockchain, EvmBlockchain } from '../../api/blockchains.ts'
+import type { ClaimOptions } from './claim.ts'
+import type { Db, TransactionsTable } from './schema.ts'
+
+export type TransactionRow = Selectable<TransactionsTable>
+
+/** Takes the next nonce of a signer; call it in the transaction that stores what is signed with it. */
+export async function takeNonce(db: Db, blockchain: Blockchain, signer: string): Promise<number> {
+  const row = await db
+    .insertInto('lanes')
+    .values({ blockchain, signer, next_nonce: 1 })
+    .onConflict((conflict) =>
+      conflict.columns(['blockchain', 'signer']).doUpdateSet((lane) => ({
+        next_nonce: lane('lanes.next_nonce', '+', 1),
+      })),
+    )
+    .returning('next_nonce')
+    .executeTakeFirstOrThrow()
+  return row.next_nonce - 1
+}
+
+export async function insertTransaction(db: Db, transaction: Insertable<TransactionsTable>): Promise<void> {
+  await db.insertInto('transactions').values(transaction).execute()
+}
+
+export async function findTransactions(db: Db, ids: readonly string[]): Promise<TransactionRow[]> {
+  return db.selectFrom('transactions').selectAll().where('id', 'in', ids).execute()
+}
+
+/** The transaction that deploys a blockchain's factory, signed once. */
+export async function findFactoryTransaction(db: Db, blockchain: Blockchain): Promise<TransactionRow | null> {
+  const row = await db
+    .selectFrom('transactions')
+    .selectAll()
+    .where('blockchain', '=', blockchain)
+    .where('kind', '=', 'factory')
+    .executeTakeFirst()
+  return row ?? null
+}
+
+/** Whether a collection has a transaction that isn't final: its lane is taken. */
+export async function hasUnfinished(db: Db, collectionId: string): Promise<boolean> {
+  const row = await db
+    .selectFrom('transactions')
+    .select('id')
+    .where('collection_id', '=', collectionId)
+    .where('state', '=', sql.lit('signed'))
+    .executeTakeFirst()
+  return row !== undefined
+}
+
+/** Takes signed transactions of a blockchain in the order of their nonces, to send them and to see what became of them. */
+export async function claimSigned(
+  db: Db,
+  blockchain: Blockchain,
+  { now, leaseMs, limit }: ClaimOptions,
+): Promise<TransactionRow[]> {
+  const due = db
+    .selectFrom('transactions')
+    .select('id')
+    .where('blockchain', '=', blockchain)
+    .where('state', '=', sql.lit('signed'))
+    .where('next_attempt_at', '<=', now)
+    .where('lease_until', '<=', now)
+    .orderBy('nonce')
+    .limit(limit)
+  const rows = await db
+    .updateTable('transactions')
+    .set((transaction) => ({ lease_until: now + leaseMs, generation: transaction('generation', '+', 1) }))
+    .where('id', 'in', due)
+    .returningAll()
+    .execute()
+  return rows.sort((a, b) => a.nonce - b.nonce)
+}
+
+/** Changes a claimed transaction. False, and nothing is written, if the claim was lost or it is finished already. */
+export async function updateSigned(
+  db: Db,
+  claimed: Pick<TransactionRow, 'id' | 'generation'>,
+  changes: Partial<TransactionRow>,
+): Promise<boolean> {
+  const { numUpdatedRows } = await db
+    .updateTable('transactions')
+    .set({ ...changes, lease_until: 0 })
+    .where('id', '=', claimed.id)
+    .where('generation', '=', claimed.generation)
+    .where('state', '=', 'signed')
+    .executeTakeFirst()
+  return numUpdatedRows > 0n
+}
+
+/** Blockchains with transactions that aren't final. */
+export async function blockchainsWithSigned(db: Db): Promise<EvmBlockchain[]> {
+  const rows = await db
+    .selectFrom('transactions')
+    .select('blockchain')
+    .distinct()
+    .where('state', '=', sql.lit('signed'))
+    .execute()
+  return rows.map((row) => row.blockchain as EvmBlockchain)
+}
