@@ -18,7 +18,8 @@ export function blockTable(db: Db, transaction: <R>(work: (db: Db) => Promise<R>
   return {
     async get(cid) {
       const row = await db.selectFrom('blocks').select('bytes').where('cid', '=', cid).executeTakeFirst()
-      return row?.bytes ?? null
+      // libsql hands out an ArrayBuffer, node:sqlite a Uint8Array.
+      return row === undefined ? null : new Uint8Array(row.bytes)
     },
     async has(cid) {
       return (await db.selectFrom('blocks').select('cid').where('cid', '=', cid).executeTakeFirst()) !== undefined

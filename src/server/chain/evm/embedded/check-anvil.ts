@@ -1,0 +1,20 @@
+import { execFile } from 'node:child_process'
+import { messageOf } from '../../../../core/errors.ts'
+import { anvilCannotRun, findAnvil } from './anvil-binary.ts'
+
+const TIMEOUT_MS = 10_000
+
+/**
+ * Whether the dev chain can run on this machine, found out by running it once.
+ *
+ * @throws GdnError `native_missing`: the package isn't installed, or the binary needs what this system lacks.
+ */
+export async function checkAnvil(): Promise<void> {
+  const binary = findAnvil()
+  await new Promise<void>((resolve, reject) => {
+    execFile(binary, ['--version'], { timeout: TIMEOUT_MS }, (error, _stdout, stderr) => {
+      if (error === null) return resolve()
+      reject(anvilCannotRun(binary, stderr.trim().split('\n')[0] || messageOf(error), error))
+    })
+  })
+}
