@@ -1,9 +1,8 @@
-import { mkdir } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import pino from 'pino'
 import { GdnError, messageOf, systemCode } from '../core/errors.ts'
 import type { Secret } from '../core/secret.ts'
-import { createChains } from './chain/chains.ts'
+import { openChains } from './chain/chains.ts'
 import { checkAnvil } from './chain/evm/embedded/check-anvil.ts'
 import { openEmbeddedSigners } from './chain/signers.ts'
 import { openDataDir } from './data-dir/open.ts'
@@ -54,10 +53,7 @@ export interface Backend {
 export async function startBackend(options: BackendOptions): Promise<Backend> {
   const { host, port, version, now = Date.now } = options
   const dataDir = resolve(options.dataDir)
-  const log = pino(
-    { level: options.logLevel, base: null, timestamp: pino.stdTimeFunctions.isoTime },
-    options.logStream,
-  )
+  const log = pino({ level: options.logLevel, base: null, timestamp: pino.stdTimeFunctions.isoTime }, options.logStream)
   const undo: (() => unknown)[] = []
   const close = async () => {
     for (const step of undo.splice(0).reverse()) await step()
@@ -72,12 +68,11 @@ export async function startBackend(options: BackendOptions): Promise<Backend> {
     undo.push(() => store.close())
     const apiKey = await openLocalAccount(store, dataDir, now())
     const signers = await openEmbeddedSigners(dataDir)
-    await mkdir(join(dataDir, 'chains'), { recursive: true, mode: 0o700 })
     const storage = await createFileStorage({ dataDir, blocks: blockTable(store.db, store.transaction) })
     const fetcher = createFetcher({ allowPrivate: options.allowPrivateFiles, userAgent: `gdn/${version}` })
     undo.push(() => fetcher.close())
     const onEvent = (blockchain: string, event: object) => log.info({ blockchain, ...event }, 'embedded chain')
-    const chains = createChains({ db: store.db, dataDir, signers, now, onEvent })
+    const chains = await openChains({ db: store.db, dataDir, signers, now, onEvent })
     undo.push(() => chains.close())
     await anvil
     const pipeline = await startPipeline({ store, chains, storage, fetcher, now, log })

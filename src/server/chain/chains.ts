@@ -4,6 +4,7 @@ import { chainJournal } from '../store/chain-journal.ts'
 import { findChain, rememberChain } from '../store/chains.ts'
 import type { Db } from '../store/schema.ts'
 import { type EmbeddedChain, type EmbeddedChainEvent, startEmbeddedChain } from './evm/embedded/embedded-chain.ts'
+import { endOrphans } from './evm/embedded/orphans.ts'
 import { factoryAddress } from './evm/factory.ts'
 import type { Hex } from './evm/network.ts'
 import type { Signers } from './signers.ts'
@@ -26,9 +27,12 @@ export interface ChainsOptions {
   onEvent: (blockchain: EvmBlockchain, event: EmbeddedChainEvent) => void
 }
 
-export function createChains({ db, dataDir, signers, now, onEvent }: ChainsOptions): Chains {
+/** Also ends the nodes that a killed backend of this data dir left behind. */
+export async function openChains({ db, dataDir, signers, now, onEvent }: ChainsOptions): Promise<Chains> {
+  const stateDir = join(dataDir, 'chains')
   const started = new Map<EvmBlockchain, Promise<EmbeddedChain>>()
   let closed = false
+  await endOrphans(stateDir)
 
   const remember = async (on: Db, blockchain: EvmBlockchain) => {
     const known = await findChain(on, blockchain)
@@ -50,7 +54,7 @@ export function createChains({ db, dataDir, signers, now, onEvent }: ChainsOptio
       blockchain,
       chainId: BLOCKCHAINS[blockchain].chainId,
       journal: chainJournal(db, blockchain, genesis_timestamp),
-      stateDir: join(dataDir, 'chains', blockchain),
+      stateDir,
       now,
       onEvent: (event) => onEvent(blockchain, event),
     })

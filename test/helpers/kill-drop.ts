@@ -1,0 +1,209 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { createPublicClient, http, parseAbi } from 'viem'
+import { expect } from 'vitest'
+import { startEmbeddedChain } from '../../src/server/chain/evm/embedded/embedded-chain.ts'
+import { chainJournal } from '../../src/server/store/chain-journal.ts'
+import { openStore } from '../../src/server/store/open-store.ts'
+import { freshDataDir } from './backend.ts'
+import { memoryBlockJournal } from './memory-block-journal.ts'
+import { processesWith } from './processes.ts'
+import { type ServedBackend, serve } from './served-backend.ts'
+
+const WALLET = '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359'
+const ABI = parseAbi([
+  'function ownerOf(uint256) view returns (address)',
+  'function tokenURI(uint256) view returns (string)',
+  'function totalSupply() view returns (uint256)',
+])
+
+const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
+
+/** A file server whose answers take a moment, so that kills fall into transfers too. */
+async function startFiles(random: () => number) {
+  const server = createServer(async (request, response) => {
+    await sleep(random() * 40)
+    response.setHeader('content-type', 'image/png')
+    response.end(Buffer.concat([Buffer.from('89504e470d0a1a0a', 'hex'), Buffer.from(String(request.url))]))
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  return { url: `http://127.0.0.1:${port}`, close: () => server.close() }
+}
+
+/** One POST; null where no complete answer came. */
+async function post(backend: { url: string; apiKey: string }, path: string, body: unknown, key?: string) {
+  try {
+    const response = await fetch(backend.url + path, {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json',
+        'x-api-key': backend.apiKey,
+        ...(key === undefined ? {} : { 'idempotency-key': key }),
+      },
+      body: JSON.stringify(body),
+      signal: AbortSignal.timeout(10_000),
+    })
+    return { status: response.status, json: (await response.json()) as any }
+  } catch {
+    return null
+  }
+}
+
+export interface KillDropFigures {
+  kills: number
+  killsWhileStarting: number
+  requests: number
+  seconds: number
+  transactions: number
+  blocks: number
+}
+
+/**
+ * A drop of `nfts` NFTs against a backend that is killed by SIGKILL `kills` times at random moments, its start
+ * included, and started again each time. Afterwards every NFT must be on chain once.
+ */
+export async function killDrop(options: {
+  nfts: number
+  kills: number
+  random: () => number
+}): Promise<KillDropFigures> {
+  const { nfts, kills, random } = options
+  const since = performance.now()
+  const dataDir = await freshDataDir()
+  const files = await startFiles(random)
+  const flags = ['--allow-private-files', '--rate-limits', 'off']
+  let backend: ServedBackend | null = await serve(dataDir.path, flags).ready
+  let killsWhileStarting = 0
+
+  // Every request is sent until it is answered, always the same bytes under the same key.
+  const waiting: { key: string; titles: string[] }[] = []
+  for (let at = 0; at < nfts; ) {
+    const size = Math.min(nfts - at, 1 + Math.floor(random() * 6))
+    waiting.push({ key: `drop-${at}`, titles: Array.from({ length: size }, (_, index) => `Piece ${at + index}`) })
+    at += size
+  }
+  const requests = waiting.length
+  const accepted = new Map<string, string>()
+  let collection: { id: string; contract_address: string } | null = null
+  const ask = async (path: string, body: unknown, key?: string) => {
+    for (;;) {
+      const answer = backend === null ? null : await post(backend, path, body, key)
+      if (answer !== null && answer.status === 200) return answer.json
+      if (answer !== null && answer.status < 500) throw new Error(JSON.stringify(answer))
+      await sleep(10)
+    }
+  }
+  const drop = async () => {
+    const made = await ask(
+      '/api/v1/createcollection',
+      { wallet_address: WALLET, name: 'Killed', blockchain: 'polygon' },
+      'collection',
+    )
+    const id = made.response.transaction_gdn_id
+    const { collections } = await ask('/api/v1/getcollections', { transaction_gdn_ids: [id] })
+    collection = collections[0]
+    for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+      const body = {
+        contract_address: collections[0].contract_address,
+        blockchain: 'polygon',
+        receiver_wallet_address: WALLET,
+        metadata: next.titles.map((title, index) => ({
+          title,
+          description: 'dropped',
+          file_fields: index % 2 === 0 ? [{ key: 'image', url: `${files.url}/${encodeURIComponent(title)}.png` }] : [],
+        })),
+      }
+      const answer = await ask('/api/v1/createnft', body, next.key)
+      for (const [index, nft] of answer.nfts.entries()) accepted.set(next.titles[index] ?? '', nft.nft_gdn_ids)
+      // Spread over all the kills: about 0.4 s lie between two.
+      await sleep((random() * 2 * kills * 400) / requests)
+    }
+  }
+  const dropping = drop()
+
+  for (let kill = 0; kill < kills; kill++) {
+    await sleep(random() * 400)
+    await backend?.end('SIGKILL')
+    backend = null
+    const starting = serve(dataDir.path, flags)
+    if (random() < 0.25) {
+      // This one doesn't get as far as serving.
+      await sleep(random() * 350)
+      if (starting.child.exitCode === null) {
+        killsWhileStarting += 1
+        kill += 1
+        await starting.end('SIGKILL')
+      }
+      backend = await serve(dataDir.path, flags).ready
+    } else {
+      backend = await starting.ready
+    }
+  }
+  await dropping
+  if (backend === null || collection === null) throw new Error('unreachable')
+  const { contract_address } = collection as { contract_address: string }
+
+  // Listed once each, and all deployed.
+  const listed = await ask('/api/v1/getnftgdnids', { contract_addresses: contract_address, blockchain: 'polygon' })
+  expect(new Set(listed.nft_gdn_ids).size).toBe(nfts)
+  expect(new Set(listed.nft_gdn_ids)).toEqual(new Set(accepted.values()))
+  const records = async () => (await ask('/api/v1/getnfts', { nft_gdn_ids: listed.nft_gdn_ids })).nfts
+  const end = Date.now() + 60_000
+  let nftRecords = await records()
+  while (nftRecords.some((nft: any) => nft.status === 'initiated') && Date.now() < end) {
+    await sleep(50)
+    nftRecords = await records()
+  }
+  const failed = nftRecords.filter((nft: any) => nft.status !== 'deployed')
+  expect(failed).toEqual([])
+
+  // On chain, read with nothing of ours: as many tokens as NFTs, each title once.
+  const client = createPublicClient({ transport: http(`${backend.url}/rpc/polygon`) })
+  const contract = { address: contract_address as `0x${string}`, abi: ABI }
+  expect(await client.readContract({ ...contract, functionName: 'totalSupply' })).toBe(BigInt(nfts))
+  const titles = new Set<string>()
+  for (const nft of nftRecords) {
+    const args = [BigInt(nft.token_id)] as const
+    expect(await client.readContract({ ...contract, functionName: 'ownerOf', args })).toBe(WALLET)
+    const uri = await client.readContract({ ...contract, functionName: 'tokenURI', args })
+    expect(uri).toBe(nft.metadata_url)
+    const metadata = await (await fetch(`${backend.url}/ipfs/${uri.slice('ipfs://'.length)}`)).json()
+    expect(metadata.name).toBe(nft.request_metadata.title)
+    titles.add(metadata.name)
+  }
+  expect(titles.size).toBe(nfts)
+
+  expect(await backend.end('SIGTERM')).toBe(0)
+  files.close()
+  expect(processesWith(dataDir.path)).toEqual([])
+
+  // The journal alone, replayed on a fresh chain, gives the same blocks; nonces have no gap.
+  const store = await openStore(`${dataDir.path}/gdn.db`)
+  const chain = await store.db.selectFrom('chains').selectAll().executeTakeFirstOrThrow()
+  const recorded = []
+  for await (const block of chainJournal(store.db, 'polygon', chain.genesis_timestamp).blocks()) recorded.push(block)
+  const journal = { ...memoryBlockJournal(recorded.map((block) => ({ ...block, hash: null }))) }
+  Object.defineProperty(journal, 'genesisTimestamp', { value: chain.genesis_timestamp })
+  const scratch = await freshDataDir()
+  const replayed = await startEmbeddedChain({ blockchain: 'polygon', chainId: 137, journal, stateDir: scratch.path })
+  expect(journal.hashes()).toEqual(recorded.map((block) => block.hash))
+  await replayed.close()
+  await scratch.remove()
+  const transactions = await store.db.selectFrom('transactions').select(['signer', 'nonce', 'state']).execute()
+  expect(transactions.filter(({ state }) => state !== 'final')).toEqual([])
+  for (const signer of new Set(transactions.map((transaction) => transaction.signer))) {
+    const nonces = transactions.filter((transaction) => transaction.signer === signer).map(({ nonce }) => nonce)
+    expect(nonces.sort((a, b) => a - b)).toEqual(nonces.map((_, index) => index))
+  }
+  await store.close()
+  await dataDir.remove()
+  return {
+    kills,
+    killsWhileStarting,
+    requests,
+    seconds: Math.round((performance.now() - since) / 100) / 10,
+    transactions: transactions.length,
+    blocks: recorded.length,
+  }
+}

@@ -1,0 +1,13 @@
+/** A seeded random generator (mulberry32). The seed is printed, and GDN_SEED replays a run. */
+export function seededRandom(label: string): { random: () => number; seed: number } {
+  const seed = Number(process.env.GDN_SEED ?? Math.floor(Math.random() * 2 ** 31))
+  console.log(`${label}: GDN_SEED=${seed}`)
+  let state = seed
+  const random = () => {
+    state = (state + 0x6d2b79f5) | 0
+    let t = Math.imul(state ^ (state >>> 15), 1 | state)
+    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t
+    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32
+  }
+  return { random, seed }
+}

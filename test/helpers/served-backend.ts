@@ -1,0 +1,52 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+
+const GDN = fileURLToPath(new URL('../../bin/gdn.js', import.meta.url))
+
+export interface ServedBackend {
+  child: ChildProcess
+  pid: number
+  url: string
+  apiKey: string
+  /** What it wrote to stderr so far. */
+  stderr(): string
+  /** Sends the signal and resolves once the process is gone, with its exit code. */
+  end(signal: NodeJS.Signals): Promise<number | null>
+}
+
+export interface Starting {
+  child: ChildProcess
+  /** Rejects when the process ends before it was ready. */
+  ready: Promise<ServedBackend>
+  end(signal: NodeJS.Signals): Promise<number | null>
+}
+
+/** Starts the built `gdn serve` as a process of its own. */
+export function serve(dataDir: string, flags: readonly string[] = []): Starting {
+  const node = process.env.GDN_TEST_NODE ?? process.execPath
+  const argv = [GDN, 'serve', '--json', '--port', '0', '--data-dir', dataDir, ...flags]
+  const child = spawn(node, argv, { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, HOME: dataDir } })
+  let stderr = ''
+  child.stderr?.on('data', (chunk) => {
+    stderr += chunk
+  })
+  const gone = once(child, 'exit').then(([code]) => code as number | null)
+  const end = async (signal: NodeJS.Signals) => {
+    child.kill(signal)
+    return gone
+  }
+  const ready = new Promise<ServedBackend>((resolve, reject) => {
+    if (child.stdout !== null) {
+      createInterface(child.stdout).on('line', (line) => {
+        const event = JSON.parse(line)
+        if (event.event !== 'ready') return
+        resolve({ child, pid: event.pid, url: event.url, apiKey: event.api_key, stderr: () => stderr, end })
+      })
+    }
+    gone.then((code) => reject(new Error(`serve ended with ${code}: ${stderr}`)))
+  })
+  ready.catch(() => {})
+  return { child, ready, end }
+}
