@@ -15,9 +15,10 @@ export interface JournalledBlock {
 export interface BlockJournal {
   /** Unix seconds of the fixed genesis, set when the chain was first used. */
   readonly genesisTimestamp: number
-  /** Durable when it resolves. Called before the block is mined. */
+  /** Durable when it resolves. Called before the block is mined, one block at a time, numbers from 1 without a gap. */
   append(block: Omit<JournalledBlock, 'hash'>): Promise<void>
+  /** Need not be durable: a replay finds it again. May be called while `blocks` is being read. */
   recordHash(number: number, hash: Hex): Promise<void>
-  /** Every block in order, in pages, so that a long chain doesn't fill the memory. */
+  /** Every block in order from 1, in pages, so that a long chain doesn't fill the memory. */
   blocks(): AsyncIterable<JournalledBlock>
 }

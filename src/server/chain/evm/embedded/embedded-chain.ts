@@ -1,0 +1,188 @@
+import { mkdirSync, realpathSync } from 'node:fs'
+import { join } from 'node:path'
+import type { EvmBlockchain } from '../../../../api/blockchains.ts'
+import type { Now } from '../../../../core/time.ts'
+import type { EvmNetwork, EvmReceipt, Hex } from '../network.ts'
+import { findAnvil } from './anvil-binary.ts'
+import { type AnvilProcess, childMarker, spawnAnvil } from './anvil-process.ts'
+import type { BlockJournal } from './block-journal.ts'
+import type { Tip } from './mine.ts'
+import { connectNode, isUnreachable, type NodeRpc } from './node-rpc.ts'
+import { endOrphan, removePidfile, writePidfile } from './pidfile.ts'
+import { receiptOf } from './receipt.ts'
+import { replayJournal } from './replay.ts'
+import { sendRaw } from './send-raw.ts'
+import { createSequencer } from './sequencer.ts'
+import { type LiveNode, type Supervisor, superviseNode } from './supervisor.ts'
+import { genesisHash, startUpstreamStub } from './upstream-stub.ts'
+
+export type EmbeddedChainEvent =
+  | { type: 'orphan_ended'; pid: number }
+  | { type: 'replaying'; height: number }
+  | { type: 'ready'; pid: number; height: number; transactions: number; milliseconds: number }
+  | { type: 'died'; pid: number; reason: string }
+  | { type: 'hash_not_recorded'; number: number; reason: string }
+
+export interface EmbeddedChainOptions {
+  blockchain: EvmBlockchain
+  chainId: number
+  journal: BlockJournal
+  /** Holds the pidfile and the home of the child. Several chains may share it. */
+  stateDir: string
+  now?: Now
+  onEvent?: (event: EmbeddedChainEvent) => void
+  /** The anvil to run; by default the one that is installed with gdn. */
+  binary?: string
+}
+
+/** A development chain on this machine, whose truth is our journal and not the node that executes it. */
+export interface EmbeddedChain extends EvmNetwork {
+  /** Of the node that runs now; undefined while it is being restarted. */
+  readonly pid: number | undefined
+  /** Number of the last block. */
+  readonly height: number
+  /** Ends the node, at most 2 seconds later. What waits is rejected; what was answered is in the journal. */
+  close(): Promise<void>
+}
+
+/** Receipts in one JSON-RPC batch. */
+const RECEIPT_BATCH = 100
+const ATTEMPTS = 3
+const CLOSE_PATIENCE_MS = 1_000
+/** Methods that may be sent again when a node died over them: all that only read. */
+const READS = /^(eth_(?!send)|net_|web3_|txpool_)/
+
+/**
+ * Starts the embedded chain of a blockchain: ends what a killed backend left, starts a node, replays the journal on
+ * it, and serves. A node that dies is replaced and brought up to date without anybody's doing.
+ *
+ * @throws GdnError `native_missing` without a usable anvil, `data_dir` when the journal gives another chain than it did
+ * @example
+ * const chain = await startEmbeddedChain({ blockchain: 'polygon', chainId: 137, journal, stateDir })
+ * const [outcome] = await chain.broadcast([raw])
+ */
+export async function startEmbeddedChain(options: EmbeddedChainOptions): Promise<EmbeddedChain> {
+  const { blockchain, chainId, journal, now = Date.now, onEvent = () => {} } = options
+  const binary = options.binary ?? findAnvil()
+  mkdirSync(options.stateDir, { recursive: true, mode: 0o700 })
+  const stateDir = realpathSync(options.stateDir)
+  const pidfile = join(stateDir, `${blockchain}.pid`)
+  const home = join(stateDir, `${blockchain}-home`)
+  const genesis = { chainId, timestamp: journal.genesisTimestamp }
+  const root = { hash: genesisHash(genesis), timestamp: genesis.timestamp }
+  let tip: Tip | undefined
+
+  const orphan = await endOrphan(pidfile, childMarker(home))
+  if (orphan !== null) onEvent({ type: 'orphan_ended', pid: orphan })
+  const stub = await startUpstreamStub(genesis)
+
+  async function boot(signal: AbortSignal): Promise<LiveNode> {
+    const since = performance.now()
+    const onSpawn = (pid: number) => writePidfile(pidfile, pid)
+    const child = await spawnAnvil({ binary, chainId, upstreamUrl: stub.url, home, onSpawn })
+    const rpc = connectNode(child.port)
+    const abort = () => child.kill()
+    signal.addEventListener('abort', abort, { once: true })
+    if (signal.aborted) abort()
+    try {
+      const replayed = await catchUp(rpc)
+      tip = replayed.tip
+      const milliseconds = Math.round(performance.now() - since)
+      onEvent({ type: 'ready', pid: child.pid, height: tip.number, transactions: replayed.transactions, milliseconds })
+      return { rpc, process: child, tip, alive: true }
+    } catch (error) {
+      rpc.close()
+      await end(child)
+      throw error
+    } finally {
+      signal.removeEventListener('abort', abort)
+    }
+  }
+
+  async function catchUp(rpc: NodeRpc) {
+    await rpc.call('anvil_setLoggingEnabled', [false])
+    await sequencer.journalIdle()
+    return replayJournal(rpc, journal, root, (reached) => onEvent({ type: 'replaying', height: reached }))
+  }
+
+  const sequencer = createSequencer({
+    chainId,
+    journal,
+    supervisor: () => supervisor,
+    now,
+    onUnrecordedHash: (number, reason) => onEvent({ type: 'hash_not_recorded', number, reason }),
+  })
+  const supervisor: Supervisor = superviseNode(boot, (pid, reason) => onEvent({ type: 'died', pid, reason }))
+
+  /** Reads on whatever node there is; a read that its node didn't survive is asked of the next. */
+  async function onNode<Result>(use: (rpc: NodeRpc) => Promise<Result>, repeatable: boolean): Promise<Result> {
+    for (let attempt = 1; ; attempt++) {
+      const node = await supervisor.node()
+      try {
+        return await use(node.rpc)
+      } catch (error) {
+        if (!isUnreachable(error) || !repeatable || attempt === ATTEMPTS) throw error
+        // The connection breaks a moment before the death is noticed.
+        if (node.alive) await Promise.race([node.process.exited, new Promise((resolve) => setTimeout(resolve, 100))])
+      }
+    }
+  }
+
+  async function close(): Promise<void> {
+    const turn = sequencer.close()
+    await Promise.race([turn, new Promise((resolve) => setTimeout(resolve, CLOSE_PATIENCE_MS).unref())])
+    await supervisor.close()
+    await stub.close()
+    removePidfile(pidfile)
+  }
+
+  try {
+    await supervisor.node()
+  } catch (error) {
+    await close()
+    throw error
+  }
+  let closed: Promise<void> | undefined
+
+  return {
+    blockchain,
+    chainId,
+    // A block of ours is final as soon as it is mined: the journal had it before.
+    confirmations: 1,
+    get pid() {
+      return supervisor.current()?.process.pid
+    },
+    get height() {
+      return tip?.number ?? 0
+    },
+    request<Result>(method: string, params: readonly unknown[]) {
+      // Past the sequencer the journal wouldn't know of it. What a node answers to it is always a hash.
+      if (method === 'eth_sendRawTransaction') return sendRaw(sequencer, params) as Promise<Result>
+      return onNode((rpc) => rpc.call<Result>(method, params), READS.test(method))
+    },
+    broadcast: (raws) => sequencer.broadcast(raws),
+    receipts: (hashes) => onNode((rpc) => readReceipts(rpc, hashes), true),
+    close() {
+      closed ??= close()
+      return closed
+    },
+  }
+}
+
+async function readReceipts(rpc: NodeRpc, hashes: readonly Hex[]): Promise<(EvmReceipt | null)[]> {
+  const receipts: (EvmReceipt | null)[] = []
+  for (let at = 0; at < hashes.length; at += RECEIPT_BATCH) {
+    const some = hashes.slice(at, at + RECEIPT_BATCH)
+    const answers = await rpc.batch(some.map((hash) => ({ method: 'eth_getTransactionReceipt', params: [hash] })))
+    for (const answer of answers) {
+      if ('error' in answer) throw answer.error
+      receipts.push(receiptOf(answer.result))
+    }
+  }
+  return receipts
+}
+
+async function end(child: AnvilProcess): Promise<void> {
+  child.kill()
+  await child.exited
+}

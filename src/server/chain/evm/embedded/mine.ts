@@ -1,0 +1,46 @@
+import type { Hex } from '../network.ts'
+import { type NodeRpc, unreachable } from './node-rpc.ts'
+
+/** The last block of a node, and what its pool still holds. */
+export interface Tip {
+  number: number
+  /** Unix seconds. */
+  timestamp: number
+  hash: Hex
+  /** Transactions that the pool held after it: those that wait for an earlier nonce, or that didn't fit. */
+  waiting: number
+}
+
+interface BlockHeader {
+  number: Hex
+  hash: Hex
+  parentHash: Hex
+  timestamp: Hex
+  transactions: readonly Hex[]
+}
+
+export interface MinedBlock {
+  hash: Hex
+  transactions: readonly Hex[]
+}
+
+/**
+ * Mines what the pool holds as the block after `tip`.
+ *
+ * @throws GdnError `unreachable` when the node came to another block than the next one: somebody else mined on it
+ */
+export async function mineBlock(rpc: NodeRpc, tip: Tip, timestamp: number): Promise<MinedBlock> {
+  await rpc.call('evm_mine', [timestamp])
+  const header = await rpc.call<BlockHeader>('eth_getBlockByNumber', ['latest', false])
+  const next = Number(header.number) === tip.number + 1 && header.parentHash === tip.hash
+  if (!next || Number(header.timestamp) !== timestamp) {
+    throw unreachable(`was changed by somebody else: block ${Number(header.number)} isn't ours`)
+  }
+  return { hash: header.hash, transactions: header.transactions }
+}
+
+/** Transactions in the pool: those that the next block can take, and those that wait for an earlier nonce. */
+export async function poolStatus(rpc: NodeRpc): Promise<{ pending: number; queued: number }> {
+  const status = await rpc.call<{ pending: Hex; queued: Hex }>('txpool_status')
+  return { pending: Number(status.pending), queued: Number(status.queued) }
+}

@@ -1,0 +1,99 @@
+import { Agent, request } from 'node:http'
+import { GdnError, messageOf } from '../../../../core/errors.ts'
+
+/** An error that the node itself answered, as JSON-RPC spells it. */
+export class RpcError extends Error {
+  readonly code: number
+  readonly data: unknown
+
+  constructor(code: number, message: string, data?: unknown) {
+    super(message)
+    this.name = 'RpcError'
+    this.code = code
+    this.data = data
+  }
+}
+
+export interface RpcCall {
+  method: string
+  params: readonly unknown[]
+}
+
+export type RpcAnswer = { result: unknown } | { error: RpcError }
+
+/** JSON-RPC with one anvil. Everything but an answer of the node rejects with GdnError `unreachable`. */
+export interface NodeRpc {
+  /** @throws RpcError when the node refuses */
+  call<Result>(method: string, params?: readonly unknown[]): Promise<Result>
+  /** One HTTP request; the answers in the order of the calls. */
+  batch(calls: readonly RpcCall[]): Promise<RpcAnswer[]>
+  close(): void
+}
+
+/** Longer than the dearest legal call takes; a node that is silent for so long is given up. */
+const TIMEOUT_MS = 60_000
+
+/**
+ * `node:http` with kept connections: 180 µs for a call against 340 µs through an undici pool, which matters since every
+ * block takes three calls one after the other.
+ */
+export function connectNode(port: number): NodeRpc {
+  const agent = new Agent({ keepAlive: true, maxSockets: 16 })
+  const post = (body: unknown) => postJson(agent, port, body)
+  return {
+    async call<Result>(method: string, params: readonly unknown[] = []) {
+      const answer = answerOf(await post({ jsonrpc: '2.0', id: 0, method, params }))
+      if ('error' in answer) throw answer.error
+      return answer.result as Result
+    },
+    async batch(calls) {
+      if (calls.length === 0) return []
+      const reply = await post(calls.map(({ method, params }, id) => ({ jsonrpc: '2.0', id, method, params })))
+      if (!Array.isArray(reply) || reply.length !== calls.length) throw unreachable('answered a batch in an odd form')
+      const answers = new Map(reply.map((one: { id: number }) => [one.id, one]))
+      return calls.map((_, id) => answerOf(answers.get(id)))
+    },
+    close: () => agent.destroy(),
+  }
+}
+
+export function unreachable(what: string, cause?: unknown): GdnError {
+  return new GdnError('unreachable', `the embedded chain ${what}`, { hint: 'try again', cause })
+}
+
+export function isUnreachable(error: unknown): boolean {
+  return error instanceof GdnError && error.code === 'unreachable'
+}
+
+function answerOf(reply: unknown): RpcAnswer {
+  const { result, error } = (reply ?? {}) as { result?: unknown; error?: Partial<RpcError> }
+  if (error !== undefined) return { error: new RpcError(error.code ?? -32603, error.message ?? '', error.data) }
+  if (result === undefined) throw unreachable('answered in an odd form')
+  return { result }
+}
+
+function postJson(agent: Agent, port: number, body: unknown): Promise<unknown> {
+  const data = Buffer.from(JSON.stringify(body))
+  return new Promise((resolve, reject) => {
+    const fail = (cause: unknown) => reject(unreachable(`doesn't answer (${messageOf(cause)})`, cause))
+    const headers = { 'content-type': 'application/json', 'content-length': data.length }
+    const sent = request(
+      { agent, host: '127.0.0.1', port, method: 'POST', headers, timeout: TIMEOUT_MS },
+      (response) => {
+        const chunks: Buffer[] = []
+        response.on('data', (chunk: Buffer) => chunks.push(chunk))
+        response.on('error', fail)
+        response.on('end', () => {
+          try {
+            resolve(JSON.parse(Buffer.concat(chunks).toString()))
+          } catch (cause) {
+            fail(cause)
+          }
+        })
+      },
+    )
+    sent.on('timeout', () => sent.destroy(new Error(`no answer for ${TIMEOUT_MS / 1000} s`)))
+    sent.on('error', fail)
+    sent.end(data)
+  })
+}

@@ -1,0 +1,14 @@
+import type { EvmReceipt, Hex } from '../network.ts'
+
+/** A receipt as the node spells it, null where the transaction isn't in a block. */
+export function receiptOf(raw: unknown): EvmReceipt | null {
+  if (raw === null) return null
+  const receipt = raw as Record<'transactionHash' | 'blockNumber' | 'blockHash' | 'gasUsed' | 'status', Hex>
+  return {
+    transactionHash: receipt.transactionHash,
+    blockNumber: BigInt(receipt.blockNumber),
+    blockHash: receipt.blockHash,
+    gasUsed: BigInt(receipt.gasUsed),
+    status: receipt.status === '0x1' ? 'success' : 'reverted',
+  }
+}

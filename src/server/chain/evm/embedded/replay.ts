@@ -1,0 +1,89 @@
+import { GdnError } from '../../../../core/errors.ts'
+import type { Hex } from '../network.ts'
+import type { BlockJournal, JournalledBlock } from './block-journal.ts'
+import { poolStatus, type Tip } from './mine.ts'
+import { type NodeRpc, RpcError } from './node-rpc.ts'
+import { handIn } from './offer.ts'
+
+/** Blocks whose hashes are compared in one JSON-RPC batch. */
+const CHECK_EVERY = 100
+
+export interface Replayed {
+  tip: Tip
+  transactions: number
+}
+
+/**
+ * Builds the chain of the journal on a fresh node: hands in the same transactions in the same order, mines with the
+ * same timestamps, and compares every hash. A block without a hash is one during which the process died; its hash is
+ * recorded now.
+ *
+ * @throws GdnError `data_dir` when the node comes to another chain
+ */
+export async function replayJournal(
+  rpc: NodeRpc,
+  journal: BlockJournal,
+  genesis: { hash: Hex; timestamp: number },
+  onBlocks: (height: number) => void,
+): Promise<Replayed> {
+  const tip: Tip = { number: 0, timestamp: genesis.timestamp, hash: genesis.hash, waiting: 0 }
+  let transactions = 0
+  let unchecked: JournalledBlock[] = []
+  const check = async () => {
+    const hash = await checkHashes(rpc, journal, unchecked)
+    if (hash !== undefined) tip.hash = hash
+    unchecked = []
+    onBlocks(tip.number)
+  }
+  for await (const block of journal.blocks()) {
+    if (block.number !== tip.number + 1) throw damaged(`block ${tip.number + 1} is missing from the journal`)
+    await replayBlock(rpc, block)
+    tip.number = block.number
+    tip.timestamp = block.timestamp
+    transactions += block.transactions.length
+    unchecked.push(block)
+    if (unchecked.length === CHECK_EVERY) await check()
+  }
+  if (unchecked.length > 0) await check()
+  const pool = await poolStatus(rpc)
+  tip.waiting = pool.pending + pool.queued
+  return { tip, transactions }
+}
+
+async function replayBlock(rpc: NodeRpc, block: JournalledBlock): Promise<void> {
+  for (const answer of await handIn(rpc, block.transactions)) {
+    if ('error' in answer) {
+      throw damaged(`a transaction of block ${block.number} is refused now: ${answer.error.message}`)
+    }
+  }
+  try {
+    await rpc.call('evm_mine', [block.timestamp])
+  } catch (error) {
+    throw error instanceof RpcError ? damaged(`block ${block.number} can't be mined: ${error.message}`) : error
+  }
+}
+
+/** @returns the hash of the last of them */
+async function checkHashes(rpc: NodeRpc, journal: BlockJournal, blocks: readonly JournalledBlock[]) {
+  const calls = blocks.map(({ number }) => ({
+    method: 'eth_getBlockByNumber',
+    params: [`0x${number.toString(16)}`, false],
+  }))
+  const answers = await rpc.batch(calls)
+  let last: Hex | undefined
+  for (const [index, { number, hash }] of blocks.entries()) {
+    const answer = answers[index]
+    const mined = answer !== undefined && 'result' in answer ? (answer.result as { hash: Hex } | null) : null
+    if (mined === null) throw damaged(`block ${number} wasn't mined`)
+    if (hash === null) await journal.recordHash(number, mined.hash)
+    else if (hash !== mined.hash) throw damaged(`block ${number} came out as ${mined.hash} instead of ${hash}`)
+    last = mined.hash
+  }
+  return last
+}
+
+function damaged(what: string): GdnError {
+  return new GdnError('data_dir', `the embedded chain can't be rebuilt from the data dir: ${what}`, {
+    hint: 'restore the data dir from a copy, or start anew with an empty one (gdn local reset)',
+  })
+}

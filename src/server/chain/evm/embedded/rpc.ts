@@ -1,0 +1,148 @@
+import type { EvmNetwork } from '../network.ts'
+import { isUnreachable, RpcError } from './node-rpc.ts'
+import { sendRaw } from './send-raw.ts'
+
+/** What may be asked from outside: what only reads. Everything that could change the chain behind the journal is not. */
+const READS = new Set([
+  'eth_blobBaseFee',
+  'eth_blockNumber',
+  'eth_call',
+  'eth_chainId',
+  'eth_createAccessList',
+  'eth_estimateGas',
+  'eth_feeHistory',
+  'eth_gasPrice',
+  'eth_getBalance',
+  'eth_getBlockByHash',
+  'eth_getBlockByNumber',
+  'eth_getBlockReceipts',
+  'eth_getBlockTransactionCountByHash',
+  'eth_getBlockTransactionCountByNumber',
+  'eth_getCode',
+  'eth_getLogs',
+  'eth_getStorageAt',
+  'eth_getTransactionByBlockHashAndIndex',
+  'eth_getTransactionByBlockNumberAndIndex',
+  'eth_getTransactionByHash',
+  'eth_getTransactionCount',
+  'eth_getTransactionReceipt',
+  'eth_getUncleCountByBlockHash',
+  'eth_getUncleCountByBlockNumber',
+  'eth_maxPriorityFeePerGas',
+  'eth_syncing',
+  'net_listening',
+  'net_version',
+  'web3_clientVersion',
+  'web3_sha3',
+])
+
+const MAX_BATCH = 100
+
+const PARSE_ERROR = -32700
+const INVALID_REQUEST = -32600
+const METHOD_NOT_FOUND = -32601
+const INVALID_PARAMS = -32602
+const INTERNAL_ERROR = -32603
+/** "Server error": the request was sound and can't be served now. */
+const UNAVAILABLE = -32000
+/** EIP-7966: the transaction is in the pool and not in a block. */
+const NOT_MINED = 4
+
+type Id = string | number | null
+type Reply =
+  | { jsonrpc: '2.0'; id: Id; result: unknown }
+  | { jsonrpc: '2.0'; id: Id; error: { code: number; message: string; data?: unknown } }
+
+/**
+ * The public JSON-RPC door of an embedded chain (`POST /rpc/<blockchain>`): standard reading methods, and
+ * `eth_sendRawTransaction`, which goes through the chain's sequencer and so into its journal. Single calls and batches.
+ *
+ * @param body the parsed body, or its text
+ * @returns what to answer, with HTTP status 200; never rejects
+ */
+export async function handleRpc(chain: EvmNetwork, body: unknown): Promise<unknown> {
+  const parsed = parse(body)
+  if (parsed === undefined) return failure(null, PARSE_ERROR, 'parse error: the body is not JSON')
+  if (!Array.isArray(parsed)) return answer(chain, parsed, Promise.resolve())
+  if (parsed.length === 0) return failure(null, INVALID_REQUEST, 'the batch is empty')
+  if (parsed.length > MAX_BATCH) {
+    return failure(null, INVALID_REQUEST, `a batch holds at most ${MAX_BATCH} calls, this one ${parsed.length}`)
+  }
+  // Transactions are handed over together and in order; a read sees those that stand before it in the batch.
+  let sent: Promise<unknown> = Promise.resolve()
+  return Promise.all(
+    parsed.map((call: unknown) => {
+      const reply = answer(chain, call, sent)
+      if (isSend(call)) sent = Promise.all([sent, reply])
+      return reply
+    }),
+  )
+}
+
+function parse(body: unknown): unknown {
+  if (typeof body !== 'string') return body
+  try {
+    return JSON.parse(body)
+  } catch {
+    return undefined
+  }
+}
+
+async function answer(chain: EvmNetwork, call: unknown, sent: Promise<unknown>): Promise<Reply> {
+  if (!isRecord(call)) return failure(null, INVALID_REQUEST, 'a call is an object')
+  const { method, params = [] } = call
+  const id = isId(call.id) ? call.id : null
+  if (call.jsonrpc !== '2.0' || typeof method !== 'string' || (call.id !== undefined && !isId(call.id))) {
+    return failure(id, INVALID_REQUEST, 'a call has jsonrpc "2.0", an id and a method')
+  }
+  if (!Array.isArray(params)) return failure(id, INVALID_PARAMS, 'params is a list')
+  try {
+    return { jsonrpc: '2.0', id, result: await dispatch(chain, method, params, sent) }
+  } catch (error) {
+    return describe(id, error)
+  }
+}
+
+async function dispatch(
+  chain: EvmNetwork,
+  method: string,
+  params: readonly unknown[],
+  sent: Promise<unknown>,
+): Promise<unknown> {
+  if (method === 'eth_sendRawTransaction') return sendRaw(chain, params)
+  if (method === 'eth_sendRawTransactionSync') return sendAndWait(chain, params)
+  // This node keeps no keys for anybody.
+  if (method === 'eth_accounts') return []
+  if (!READS.has(method)) throw new RpcError(METHOD_NOT_FOUND, `the method ${method.slice(0, 80)} is not available`)
+  await sent
+  return chain.request(method, params)
+}
+
+async function sendAndWait(chain: EvmNetwork, params: readonly unknown[]): Promise<unknown> {
+  const hash = await sendRaw(chain, params)
+  const receipt = await chain.request('eth_getTransactionReceipt', [hash])
+  if (receipt === null) throw new RpcError(NOT_MINED, 'the transaction waits for an earlier nonce of its sender', hash)
+  return receipt
+}
+
+function describe(id: Id, error: unknown): Reply {
+  if (error instanceof RpcError) return failure(id, error.code, error.message, error.data)
+  if (isUnreachable(error)) return failure(id, UNAVAILABLE, 'the chain is restarting: try again')
+  return failure(id, INTERNAL_ERROR, 'internal error')
+}
+
+function failure(id: Id, code: number, message: string, data?: unknown): Reply {
+  return { jsonrpc: '2.0', id, error: { code, message, ...(data === undefined ? {} : { data }) } }
+}
+
+function isSend(call: unknown): boolean {
+  return isRecord(call) && typeof call.method === 'string' && call.method.startsWith('eth_sendRawTransaction')
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function isId(value: unknown): value is Id {
+  return value === null || typeof value === 'string' || (typeof value === 'number' && Number.isFinite(value))
+}

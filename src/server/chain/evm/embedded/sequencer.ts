@@ -1,0 +1,193 @@
+import { messageOf } from '../../../../core/errors.ts'
+import type { Now } from '../../../../core/time.ts'
+import type { BroadcastOutcome, Hex } from '../network.ts'
+import type { BlockJournal } from './block-journal.ts'
+import { type MinedBlock, mineBlock, poolStatus } from './mine.ts'
+import { isUnreachable, unreachable } from './node-rpc.ts'
+import { offer } from './offer.ts'
+import { gasLimitOf } from './raw-transaction.ts'
+import type { LiveNode, Supervisor } from './supervisor.ts'
+import { BLOCK_GAS_LIMIT } from './upstream-stub.ts'
+
+/** Half of the block: the target of EIP-1559, so that the base fee only ever falls and no signed fee cap grows stale. */
+const TURN_GAS = BLOCK_GAS_LIMIT / 2n
+const TURN_TRANSACTIONS = 1_000
+const TURN_CHARACTERS = 16 * 1024 * 1024
+/** A transaction that ends the node each time it is offered is given back after so many times. */
+const ATTEMPTS = 3
+
+/** One broadcast that waits, whole or in part. */
+interface Order {
+  outcomes: (BroadcastOutcome | undefined)[]
+  missing: number
+  failed: boolean
+  resolve: (outcomes: BroadcastOutcome[]) => void
+  reject: (error: unknown) => void
+}
+
+interface Item {
+  raw: Hex
+  gas: bigint
+  order: Order
+  index: number
+}
+
+export interface Sequencer {
+  broadcast(raws: readonly Hex[]): Promise<BroadcastOutcome[]>
+  /** Resolves when a replay may read the journal: no block is being written to it. */
+  journalIdle(): Promise<void>
+  /** Rejects what waits, and waits for the turn under way. */
+  close(): Promise<void>
+}
+
+export interface SequencerOptions {
+  chainId: number
+  journal: BlockJournal
+  supervisor: () => Supervisor
+  now: Now
+  onUnrecordedHash: (number: number, message: string) => void
+}
+
+/**
+ * The one writer of an embedded chain. Broadcasts queue up; each turn takes all that wait, offers them to the node,
+ * writes the accepted ones to the journal as a block, and only then mines it. So a block that anybody was told about
+ * is in the journal, and what the journal says is what the node gets again after any death.
+ */
+export function createSequencer({ chainId, journal, supervisor, now, onUnrecordedHash }: SequencerOptions): Sequencer {
+  let queue: Item[] = []
+  let running: Promise<void> | undefined
+  let appending: Promise<unknown> = Promise.resolve()
+  let closing = false
+
+  async function run(): Promise<void> {
+    // Calls made in the same breath share the first turn.
+    await undefined
+    while (queue.length > 0) {
+      const items = takeTurn(queue)
+      queue = queue.slice(items.length)
+      const waiting = items.filter(({ order }) => !order.failed)
+      if (waiting.length > 0) await turn(waiting).catch((error: unknown) => rejectOrders(waiting, error))
+    }
+    running = undefined
+  }
+
+  async function turn(items: readonly Item[]): Promise<void> {
+    const raws = items.map(({ raw }) => raw)
+    const { node, outcomes } = await offerAlive(raws)
+    const accepted = raws.filter((_, index) => outcomes[index]?.outcome === 'accepted')
+    if (accepted.length > 0) await extend(node, accepted)
+    items.forEach((item, index) => {
+      settle(item, outcomes[index])
+    })
+  }
+
+  /** Offers until a node lived to answer all of it. Offers that weren't journalled are gone with their node. */
+  async function offerAlive(raws: readonly Hex[]): Promise<{ node: LiveNode; outcomes: BroadcastOutcome[] }> {
+    for (let attempt = 1; ; attempt++) {
+      const node = await supervisor().node()
+      try {
+        const outcomes = await offer(node.rpc, chainId, raws)
+        if (node.alive) return { node, outcomes }
+      } catch (error) {
+        // Which of them reached the pool isn't known: start over on a fresh node.
+        await supervisor().replace(node)
+        if (closing || !isUnreachable(error) || attempt === ATTEMPTS) throw error
+      }
+    }
+  }
+
+  /** Adds a block of these transactions, and more blocks as long as the pool holds what didn't fit. */
+  async function extend(node: LiveNode, transactions: readonly Hex[]): Promise<void> {
+    const waited = node.tip.waiting > 0
+    const block = await append(node, transactions)
+    // An unknown block was mined by a replay, whose tip says what waits.
+    if (block === undefined) return
+    const odd = waited || block.transactions.length !== transactions.length
+    if (!odd) return
+    const pool = await poolStatus(node.rpc).catch(() => undefined)
+    if (pool === undefined) return
+    node.tip.waiting = pool.pending + pool.queued
+    if (pool.pending > 0 && block.transactions.length > 0 && node.alive) await extend(node, [])
+  }
+
+  async function append(node: LiveNode, transactions: readonly Hex[]): Promise<MinedBlock | undefined> {
+    const { tip } = node
+    const number = tip.number + 1
+    // anvil takes equal timestamps, so a burst of blocks stays on the clock; a clock that went back is waited out.
+    const timestamp = Math.max(tip.timestamp, Math.floor(now() / 1000))
+    const appended = journal.append({ number, timestamp, transactions })
+    appending = appended.catch(() => {})
+    try {
+      await appended
+    } catch (error) {
+      // The pool holds what the journal doesn't (or, who knows, does): let the journal decide.
+      await supervisor().replace(node)
+      throw error
+    }
+    let block: MinedBlock
+    try {
+      block = await mineBlock(node.rpc, tip, timestamp)
+    } catch {
+      // The block is in the journal: the next node gets it by the replay, and so the broadcast is done.
+      await supervisor().replace(node)
+      await supervisor().node()
+      return undefined
+    }
+    Object.assign(tip, { number, timestamp, hash: block.hash })
+    await journal.recordHash(number, block.hash).catch((error: unknown) => onUnrecordedHash(number, messageOf(error)))
+    return block
+  }
+
+  return {
+    broadcast(raws) {
+      if (closing) return Promise.reject(unreachable('is closed'))
+      if (raws.length === 0) return Promise.resolve([])
+      return new Promise((resolve, reject) => {
+        const order: Order = {
+          outcomes: raws.map(() => undefined),
+          missing: raws.length,
+          failed: false,
+          resolve,
+          reject,
+        }
+        for (const [index, raw] of raws.entries()) queue.push({ raw, gas: gasLimitOf(raw), order, index })
+        running ??= run()
+      })
+    },
+    async journalIdle() {
+      await appending
+    },
+    async close() {
+      closing = true
+      rejectOrders(queue, unreachable('is closed'))
+      await running
+    },
+  }
+}
+
+/** As many from the front as one block takes, at least one. */
+function takeTurn(queue: readonly Item[]): Item[] {
+  let gas = 0n
+  let characters = 0
+  let count = 0
+  for (const item of queue) {
+    gas += item.gas
+    characters += item.raw.length
+    if (count > 0 && (gas > TURN_GAS || characters > TURN_CHARACTERS || count === TURN_TRANSACTIONS)) break
+    count += 1
+  }
+  return queue.slice(0, count)
+}
+
+function settle({ order, index }: Item, outcome: BroadcastOutcome | undefined): void {
+  order.outcomes[index] = outcome
+  order.missing -= 1
+  if (order.missing === 0) order.resolve(order.outcomes.filter((one) => one !== undefined))
+}
+
+function rejectOrders(items: readonly Item[], error: unknown): void {
+  for (const { order } of items) {
+    order.failed = true
+    order.reject(error)
+  }
+}

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+pragma solidity ^0.8.26;
+
+/// Takes tokens, and tells what it was called with.
+contract Receiver {
+    event Received(address operator, address from, uint256 tokenId, bytes data);
+
+    function onERC721Received(address operator, address from, uint256 id, bytes calldata data) external returns (bytes4) {
+        emit Received(operator, from, id, data);
+        return this.onERC721Received.selector;
+    }
+}
+
+/// Answers, but not with the value that means yes.
+contract WrongAnswerReceiver {
+    function onERC721Received(address, address, uint256, bytes calldata) external pure returns (bytes4) {
+        return 0xdeadbeef;
+    }
+}
+
+contract RevertingReceiver {
+    error NotToday();
+
+    function onERC721Received(address, address, uint256, bytes calldata) external pure returns (bytes4) {
+        revert NotToday();
+    }
+}
+
+contract SilentlyRevertingReceiver {
+    function onERC721Received(address, address, uint256, bytes calldata) external pure returns (bytes4) {
+        revert();
+    }
+}
+
+contract PanickingReceiver {
+    function onERC721Received(address, address, uint256, bytes calldata) external pure returns (bytes4) {
+        assert(false);
+        return 0;
+    }
+}
+
+/// Has no onERC721Received at all.
+contract NonReceiver {}

@@ -1,0 +1,159 @@
+import { encodeErrorResult, parseAbi } from 'viem'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { encodeGrant, encodeMint, MAX_BATCH, type MintRun } from '../../../../../src/server/chain/evm/collection.ts'
+import {
+  readCollectionState,
+  readNextTokenId,
+  readOwnerOf,
+  readTokenUri,
+} from '../../../../../src/server/chain/evm/collection-reads.ts'
+import { gdnCollection } from '../../../../../src/server/chain/evm/contracts/generated/artifacts.ts'
+import { encodeDeployFactory, encodeMake } from '../../../../../src/server/chain/evm/factory.ts'
+import {
+  deployFactoryGasLimit,
+  grantGasLimit,
+  makeGasLimit,
+  mintGasLimit,
+} from '../../../../../src/server/chain/evm/gas-limits.ts'
+import type { Hex } from '../../../../../src/server/chain/evm/network.ts'
+import { decodeRevert } from '../../../../../src/server/chain/evm/revert.ts'
+import { anInit, type Chain, makeCollection, random, startChain, ZERO } from './fixture.ts'
+
+let chain: Chain
+
+beforeAll(async () => {
+  chain = await startChain()
+})
+afterAll(() => chain.node.stop())
+
+test('MAX_BATCH is the contract’s', async () => {
+  const collection = await makeCollection(chain)
+  expect(await collection.read.MAX_BATCH()).toBe(BigInt(MAX_BATCH))
+})
+
+describe('reads', () => {
+  test('answer from the chain: next id, owner, URI and state', async () => {
+    const collection = await makeCollection(chain)
+    expect(await readNextTokenId(chain.node, collection.address)).toBe(1n)
+    await collection.mint([{ receiver: chain.alice, count: 2 }])
+    expect(await readNextTokenId(chain.node, collection.address)).toBe(3n)
+    expect(await readOwnerOf(chain.node, collection.address, 2n)).toBe(chain.alice)
+    expect(await readTokenUri(chain.node, collection.address, 2n)).toMatch(/^ipfs:\/\/bafybei[a-z2-7]{52}\/1\.json$/)
+    expect(await readCollectionState(chain.node, collection.address)).toEqual({
+      owner: chain.owner,
+      enableApi: true,
+      enableTransfer: false,
+      revoked: false,
+      locked: false,
+      nextTokenId: 3n,
+    })
+  })
+
+  test('answer as of a block', async () => {
+    const collection = await makeCollection(chain)
+    const block = await chain.node.request<Hex>('eth_blockNumber', [])
+    await collection.mint([{ receiver: chain.alice, count: 2 }])
+    expect(await readNextTokenId(chain.node, collection.address, block)).toBe(1n)
+  })
+
+  test('where nothing is deployed there is no state, and no next id', async () => {
+    expect(await readCollectionState(chain.node, chain.stranger)).toBeNull()
+    await expect(readNextTokenId(chain.node, chain.stranger)).rejects.toMatchObject({ code: 'not_found' })
+  })
+
+  test('of a token that does not exist reject', async () => {
+    const { address } = await makeCollection(chain)
+    await expect(readOwnerOf(chain.node, address, 1n)).rejects.toThrow('revert')
+    await expect(readTokenUri(chain.node, address, 1n)).rejects.toThrow('revert')
+  })
+})
+
+describe('decodeRevert', () => {
+  test('names the contracts’ errors with their arguments', () => {
+    const data = encodeErrorResult({ abi: gdnCollection.abi, errorName: 'StaleStartId', args: [1n, 51n] })
+    expect(decodeRevert(data)).toEqual({ name: 'StaleStartId', args: [1n, 51n] })
+  })
+
+  test('names plain reasons, and what it does not know', () => {
+    const reason = encodeErrorResult({ abi: parseAbi(['error Error(string)']), errorName: 'Error', args: ['no'] })
+    expect(decodeRevert(reason)).toEqual({ name: 'Error', args: ['no'] })
+    expect(decodeRevert('0xdeadbeef')).toEqual({ name: 'unknown', args: [] })
+    expect(decodeRevert('0x')).toEqual({ name: 'unknown', args: [] })
+  })
+})
+
+describe('gas limits', () => {
+  /** A little more than is used, and never much more: the sum of the limits decides what goes into one transaction. */
+  const LOOSE = 1.15
+
+  async function fits(transaction: { from: Hex; to?: Hex; data: Hex }, gas: bigint) {
+    const { status, gasUsed } = await chain.node.send({ ...transaction, gas })
+    expect(status).toBe('success')
+    return Number(gas) / Number(gasUsed)
+  }
+  const fresh = (count: number, each = 1): MintRun[] =>
+    Array.from({ length: count }, () => ({ receiver: dear(20), count: each }))
+
+  test('deploying the factory succeeds at its limit', async () => {
+    const operators = [dear(20), dear(20), dear(20)]
+    const ratio = await fits(
+      { from: chain.stranger, data: encodeDeployFactory(operators) },
+      deployFactoryGasLimit(operators),
+    )
+    expect(ratio).toBeLessThan(LOOSE)
+  })
+
+  test.each([0, 1, 31, 32, 64, 100, 255, 1000])('making a collection with a name of %i bytes does', async (length) => {
+    const init = anInit(dear(20), { requestId: dear(32), name: 'n'.repeat(length), symbol: 's'.repeat(length % 50) })
+    const call = { from: chain.operator, to: chain.factory, data: encodeMake(init) }
+    expect(await fits(call, makeGasLimit(init))).toBeLessThan(LOOSE)
+  })
+
+  test.each([
+    ['1 token', fresh(1)],
+    ['2 receivers', fresh(2)],
+    ['200 receivers', fresh(MAX_BATCH)],
+    ['10 to one', fresh(1, 10)],
+    ['11 to one', fresh(1, 11)],
+    ['200 to one', fresh(1, MAX_BATCH)],
+    ['20 receivers of 10', fresh(20, 10)],
+    ['18 receivers of 11', fresh(18, 11)],
+  ])('minting %s does, locked or not', async (_, runs) => {
+    for (const locked of [false, true]) {
+      const { address } = await makeCollection(chain, { locked })
+      const data = encodeMint({ startId: 1n, runs, digest: dear(32) })
+      const call = { from: chain.operator, to: address, data }
+      expect(await fits(call, mintGasLimit(runs, locked))).toBeLessThan(LOOSE)
+    }
+  })
+
+  test('minting many runs to few receivers does', async () => {
+    const [one, two] = [dear(20), dear(20)]
+    const runs = Array.from({ length: MAX_BATCH }, (_, index) => ({ receiver: index % 2 ? one : two, count: 1 }))
+    const { address } = await makeCollection(chain)
+    const data = encodeMint({ startId: 1n, runs, digest: dear(32) })
+    expect(await fits({ from: chain.operator, to: address, data }, mintGasLimit(runs, false))).toBeLessThan(LOOSE)
+  })
+
+  test.each([1, 2, 10, 50, 200])('granting %i does', async (count) => {
+    const { address } = await makeCollection(chain, { enableTransfer: true })
+    const receivers = fresh(count).map((run) => run.receiver)
+    const data = encodeGrant({ startId: 1n, sender: dear(20), receivers, digest: dear(32) })
+    expect(await fits({ from: chain.operator, to: address, data }, grantGasLimit(receivers))).toBeLessThan(LOOSE)
+  })
+
+  test('a full batch of strangers fits the group commit’s 10 million, and every batch a transaction’s 16.7', () => {
+    expect(mintGasLimit(fresh(MAX_BATCH), false)).toBeLessThan(10_000_000n)
+    expect(mintGasLimit(fresh(MAX_BATCH))).toBeLessThan(16_700_000n)
+    expect(grantGasLimit(fresh(MAX_BATCH).map((run) => run.receiver))).toBeLessThan(16_700_000n)
+  })
+
+  test('a collection whose lock is not told counts as locked', () => {
+    expect(mintGasLimit([{ receiver: ZERO, count: 5 }])).toBe(mintGasLimit([{ receiver: ZERO, count: 5 }], true))
+  })
+
+  /** Random bytes without zeros: in call data those are the dearer ones. */
+  function dear(bytes: number): Hex {
+    return random(bytes).replace(/00/g, 'ff') as Hex
+  }
+})

@@ -1,0 +1,231 @@
+import fc from 'fast-check'
+import { encodeFunctionData, getAddress, parseEther } from 'viem'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { gdnCollection, gdnFactory } from '../../../../../src/server/chain/evm/contracts/generated/artifacts.ts'
+import {
+  encodeDeployFactory,
+  encodeMake,
+  factoryAddress,
+  implementationAddress,
+  predictCollection,
+} from '../../../../../src/server/chain/evm/factory.ts'
+import type { Hex } from '../../../../../src/server/chain/evm/network.ts'
+import { anInit, type Chain, collectionAt, random, startChain, ZERO } from './fixture.ts'
+
+let chain: Chain
+
+beforeAll(async () => {
+  chain = await startChain()
+})
+afterAll(() => chain.node.stop())
+
+const make = (from: Hex, init = anInit(chain.owner)) => chain.revertOf(from, chain.factory, encodeMake(init))
+const setOperator = (account: Hex, enabled: boolean) =>
+  encodeFunctionData({ abi: gdnFactory.abi, functionName: 'setOperator', args: [account, enabled] })
+const codeAt = (address: Hex) => chain.node.request<Hex>('eth_getCode', [address, 'latest'])
+
+async function initialize(target: Hex, from: Hex) {
+  const { requestId: _, ...init } = anInit(from)
+  return chain.revertOf(
+    from,
+    target,
+    encodeFunctionData({ abi: gdnCollection.abi, functionName: 'initialize', args: [init] }),
+  )
+}
+
+describe('addresses known offline', () => {
+  test('the factory and its implementation are where the admin’s first transaction puts them', async () => {
+    expect(await codeAt(chain.factory)).not.toBe('0x')
+    expect(await codeAt(implementationAddress(chain.factory))).not.toBe('0x')
+    expect(getAddress(chain.factory)).toBe(chain.factory)
+  })
+
+  test('a collection is where it was predicted, checksummed, for any name, symbol, owner and flags', async () => {
+    const inits = fc.record({
+      requestId: fc
+        .uint8Array({ minLength: 32, maxLength: 32 })
+        .map((bytes): Hex => `0x${Buffer.from(bytes).toString('hex')}`),
+      name: fc.string({ unit: 'binary', maxLength: 70 }),
+      symbol: fc.string({ unit: 'binary', maxLength: 40 }),
+      owner: fc
+        .bigInt({ min: 1n, max: 2n ** 160n - 1n })
+        .map((value): Hex => `0x${value.toString(16).padStart(40, '0')}`),
+      enableApi: fc.boolean(),
+      enableTransfer: fc.boolean(),
+      locked: fc.boolean(),
+    })
+    await fc.assert(
+      fc.asyncProperty(inits, async (init) => {
+        const address = predictCollection(chain.factory, init)
+        expect(getAddress(address)).toBe(address)
+        const { events } = await chain.send(chain.operator, chain.factory, encodeMake(init))
+        expect(events).toContain(`CollectionMade(${init.requestId}, ${address}, ${getAddress(init.owner)})`)
+        const { read } = collectionAt(chain, address)
+        expect(await Promise.all([read.name(), read.symbol(), read.state(), read.registry()])).toEqual([
+          init.name,
+          init.symbol,
+          {
+            owner: getAddress(init.owner),
+            enableApi: init.enableApi,
+            enableTransfer: init.enableTransfer,
+            revoked: false,
+            locked: init.locked,
+            nextTokenId: 1n,
+          },
+          chain.factory,
+        ])
+      }),
+      { numRuns: 30 },
+    )
+  })
+
+  test('every argument changes the address', () => {
+    const init = anInit(chain.owner)
+    const changes = [
+      {},
+      { requestId: random(32) },
+      { name: 'Sunset' },
+      { symbol: 'SET' },
+      { owner: chain.alice },
+      { enableApi: false },
+      { enableTransfer: true },
+      { locked: true },
+      // The same bytes in other fields.
+      { name: 'SunriseS', symbol: 'UN' },
+    ]
+    const addresses = changes.map((change) => predictCollection(chain.factory, { ...init, ...change }))
+    expect(new Set(addresses).size).toBe(changes.length)
+    expect(predictCollection(factoryAddress(chain.stranger), init)).not.toBe(addresses[0])
+  })
+
+  test('money sent there beforehand doesn’t keep a collection from being made', async () => {
+    const init = anInit(chain.owner)
+    const address = predictCollection(chain.factory, init)
+    await chain.node.send({ from: chain.stranger, to: address, data: '0x', value: parseEther('1') })
+    await chain.send(chain.operator, chain.factory, encodeMake(init))
+    expect(await collectionAt(chain, address).read.owner()).toBe(chain.owner)
+  })
+})
+
+describe('making', () => {
+  test('is the operators’ alone', async () => {
+    for (const from of [chain.stranger, chain.owner, chain.admin]) expect(await make(from)).toBe('NotOperator')
+    expect(await make(chain.operator)).toBeNull()
+  })
+
+  test('the same request twice makes one collection; the second try reverts and changes nothing', async () => {
+    const init = anInit(chain.owner)
+    await chain.send(chain.operator, chain.factory, encodeMake(init))
+    const collection = collectionAt(chain, predictCollection(chain.factory, init))
+    await collection.mint([{ receiver: chain.alice, count: 1 }])
+
+    expect(await make(chain.operator, init)).toBe('AlreadyMade')
+    const gas = 2_000_000n
+    const again = await chain.node.send({ from: chain.operator, to: chain.factory, data: encodeMake(init), gas })
+    expect(again).toMatchObject({ status: 'reverted', logs: [] })
+    expect(again.gasUsed).toBeLessThan(100_000n)
+    expect(await collection.read.totalSupply()).toBe(1n)
+  })
+
+  test('needs an owner', async () => {
+    expect(await make(chain.operator, anInit(ZERO))).toBe('OwnableInvalidOwner')
+  })
+})
+
+describe('what nobody can do', () => {
+  test('initialise the implementation', async () => {
+    const implementation = implementationAddress(chain.factory)
+    for (const from of [chain.stranger, chain.operator, chain.admin, chain.owner]) {
+      expect(await initialize(implementation, from)).toBe('NotRegistry')
+    }
+    await chain.node.request('anvil_impersonateAccount', [chain.factory])
+    expect(await initialize(implementation, chain.factory)).toBe('AlreadyInitialized')
+    await chain.node.request('anvil_stopImpersonatingAccount', [chain.factory])
+    expect(await collectionAt(chain, implementation).read.owner()).toBe(ZERO)
+  })
+
+  test('mint on the implementation, not even an operator', async () => {
+    expect(await collectionAt(chain, implementationAddress(chain.factory)).mintRevert({})).toBe('ApiDisabled')
+  })
+
+  test('initialise a collection again', async () => {
+    const init = anInit(chain.owner)
+    await chain.send(chain.operator, chain.factory, encodeMake(init))
+    const address = predictCollection(chain.factory, init)
+    for (const from of [chain.stranger, chain.operator, chain.admin, chain.owner]) {
+      expect(await initialize(address, from)).toBe('NotRegistry')
+    }
+    expect(await initialize(address, chain.factory)).toBe('AlreadyInitialized')
+  })
+
+  test('initialise a clone of their own making as if the factory had made it', async () => {
+    const implementation = implementationAddress(chain.factory)
+    const clone = await chain.deploy(
+      `0x3d602d80600a3d3981f3363d3d373d3d3d363d73${implementation.slice(2)}5af43d82803e903d91602b57fd5bf3`,
+    )
+    expect(await initialize(clone, chain.stranger)).toBe('NotRegistry')
+  })
+
+  test('appoint operators, except the admin', async () => {
+    for (const from of [chain.stranger, chain.operator, chain.owner]) {
+      expect(await chain.revertOf(from, chain.factory, setOperator(from, true))).toBe('NotAdmin')
+    }
+  })
+
+  test('be admin and operator at once', async () => {
+    expect(await chain.revertOf(chain.admin, chain.factory, setOperator(chain.admin, true))).toBe('InvalidOperator')
+    const deployment = encodeDeployFactory([chain.stranger])
+    const { status } = await chain.node.send({ from: chain.stranger, data: deployment })
+    expect(status).toBe('reverted')
+  })
+
+  test('appoint the zero address', async () => {
+    expect(await chain.revertOf(chain.admin, chain.factory, setOperator(ZERO, true))).toBe('InvalidOperator')
+  })
+})
+
+describe('the admin', () => {
+  test('appoints and dismisses operators, with events, for all collections at once', async () => {
+    const init = anInit(chain.owner, { enableTransfer: true })
+    await chain.send(chain.operator, chain.factory, encodeMake(init))
+    const collection = collectionAt(chain, predictCollection(chain.factory, init))
+    await collection.mint([{ receiver: chain.alice, count: 1 }])
+
+    const appointed = await chain.send(chain.admin, chain.factory, setOperator(chain.carol, true))
+    expect(appointed.events).toEqual([`OperatorChanged(${chain.carol}, true)`])
+    expect(await collection.mintRevert({ startId: 2n }, chain.carol)).toBeNull()
+    expect(await make(chain.carol)).toBeNull()
+
+    const dismissed = await chain.send(chain.admin, chain.factory, setOperator(chain.carol, false))
+    expect(dismissed.events).toEqual([`OperatorChanged(${chain.carol}, false)`])
+    expect(await collection.mintRevert({ startId: 2n }, chain.carol)).toBe('NotOperator')
+    expect(await collection.revertOf(chain.carol, 'transferFrom', [chain.alice, chain.carol, 1n])).toBe(
+      'TransferCallerNotOwnerNorApproved',
+    )
+    expect(await make(chain.carol)).toBe('NotOperator')
+  })
+
+  test('hands its rights to a key that accepts them, and to no other', async () => {
+    const offer = (account: Hex) =>
+      encodeFunctionData({ abi: gdnFactory.abi, functionName: 'offerAdmin', args: [account] })
+    const accept = encodeFunctionData({ abi: gdnFactory.abi, functionName: 'acceptAdmin' })
+    expect(await chain.revertOf(chain.stranger, chain.factory, offer(chain.stranger))).toBe('NotAdmin')
+    expect(await chain.revertOf(chain.bob, chain.factory, accept)).toBe('NotAdmin')
+
+    await chain.send(chain.admin, chain.factory, offer(chain.operator))
+    expect(await chain.revertOf(chain.operator, chain.factory, accept)).toBe('InvalidOperator')
+
+    await chain.send(chain.admin, chain.factory, offer(chain.bob))
+    expect(await chain.revertOf(chain.bob, chain.factory, setOperator(chain.carol, true))).toBe('NotAdmin')
+    expect(await chain.revertOf(chain.stranger, chain.factory, accept)).toBe('NotAdmin')
+    const { events } = await chain.send(chain.bob, chain.factory, accept)
+    expect(events).toEqual([`AdminChanged(${chain.admin}, ${chain.bob})`])
+    // The offer is used up.
+    expect(await chain.revertOf(chain.bob, chain.factory, accept)).toBe('NotAdmin')
+    expect(await chain.revertOf(chain.admin, chain.factory, setOperator(chain.carol, true))).toBe('NotAdmin')
+    expect(await chain.revertOf(chain.bob, chain.factory, setOperator(chain.carol, true))).toBeNull()
+
+    await chain.send(chain.bob, chain.factory, offer(chain.admin))
+    await chain.send(chain.admin, chain.factory, accept)
+  })
+})

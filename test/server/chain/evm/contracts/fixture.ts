@@ -1,0 +1,154 @@
+import { randomBytes } from 'node:crypto'
+import {
+  type ContractFunctionArgs,
+  type ContractFunctionName,
+  createPublicClient,
+  type EncodeFunctionDataParameters,
+  encodeFunctionData,
+  getAddress,
+  getContract,
+  http,
+  type Log,
+  parseEventLogs,
+} from 'viem'
+import { encodeGrant, encodeMint, type MintRun } from '../../../../../src/server/chain/evm/collection.ts'
+import { gdnCollection, gdnFactory } from '../../../../../src/server/chain/evm/contracts/generated/artifacts.ts'
+import {
+  type CollectionInit,
+  encodeDeployFactory,
+  encodeMake,
+  factoryAddress,
+  predictCollection,
+} from '../../../../../src/server/chain/evm/factory.ts'
+import type { Hex } from '../../../../../src/server/chain/evm/network.ts'
+import { decodeRevert, type RevertName } from '../../../../../src/server/chain/evm/revert.ts'
+import { type DevNode, RpcError, type SentTransaction, startDevNode } from '../../../../helpers/evm-devnode.ts'
+
+export const ZERO: Hex = '0x0000000000000000000000000000000000000000'
+
+type Abi = typeof gdnCollection.abi
+type Write = ContractFunctionName<Abi, 'nonpayable' | 'payable'>
+type Arguments<Name extends Write> = ContractFunctionArgs<Abi, 'nonpayable' | 'payable', Name>
+
+/** A transaction that succeeded. */
+export interface Done {
+  gasUsed: bigint
+  /** In the order of the log, as `Transfer(from, to, 1)`. */
+  events: string[]
+}
+
+export interface Chain {
+  node: DevNode
+  factory: Hex
+  admin: Hex
+  operator: Hex
+  /** Owns the collections. */
+  owner: Hex
+  alice: Hex
+  bob: Hex
+  carol: Hex
+  stranger: Hex
+  /** Sends, and fails the test where it reverts. */
+  send(from: Hex, to: Hex, data: Hex): Promise<Done>
+  /** The name of the error that a call reverts with, null where it goes through. */
+  revertOf(from: Hex, to: Hex, data: Hex, value?: bigint): Promise<RevertName | null>
+  deploy(bytecode: Hex): Promise<Hex>
+}
+
+/** A node with the factory on it and an operator appointed. */
+export async function startChain(): Promise<Chain> {
+  const node = await startDevNode()
+  const [admin, operator, owner, alice, bob, carol, stranger] = node.accounts.map((account) => getAddress(account))
+  if (!admin || !operator || !owner || !alice || !bob || !carol || !stranger) throw new Error('too few accounts')
+  const send = async (from: Hex, to: Hex, data: Hex) => done(await node.send({ from, to, data }))
+  const revertOf = async (from: Hex, to: Hex, data: Hex, value = 0n) => {
+    try {
+      await node.request('eth_call', [{ from, to, data, value: `0x${value.toString(16)}` }, 'latest'])
+      return null
+    } catch (error) {
+      if (error instanceof RpcError && error.data !== undefined) return decodeRevert(error.data).name
+      throw error
+    }
+  }
+  const deploy = async (bytecode: Hex) => {
+    const { contractAddress } = await node.send({ from: stranger, data: bytecode })
+    if (contractAddress === null) throw new Error('nothing was deployed')
+    return getAddress(contractAddress)
+  }
+  await node.send({ from: admin, data: encodeDeployFactory([operator]) })
+  const people = { admin, operator, owner, alice, bob, carol, stranger }
+  return { node, factory: factoryAddress(admin), ...people, send, revertOf, deploy }
+}
+
+/** The init arguments of a collection that nobody else has. */
+export function anInit(owner: Hex, changes: Partial<CollectionInit> = {}): CollectionInit {
+  return {
+    requestId: random(32),
+    name: 'Sunrise',
+    symbol: 'SUN',
+    owner,
+    enableApi: true,
+    enableTransfer: false,
+    locked: false,
+    ...changes,
+  }
+}
+
+/** A new collection and what tests do with it. */
+export async function makeCollection(chain: Chain, changes: Partial<CollectionInit> = {}) {
+  const init = anInit(chain.owner, changes)
+  await chain.send(chain.operator, chain.factory, encodeMake(init))
+  return collectionAt(chain, predictCollection(chain.factory, init))
+}
+
+export type Collection = ReturnType<typeof collectionAt>
+
+export function collectionAt(chain: Chain, address: Hex) {
+  const client = createPublicClient({ transport: http(chain.node.url) })
+  const { read } = getContract({ address, abi: gdnCollection.abi, client })
+
+  const send = <Name extends Write>(from: Hex, name: Name, args: Arguments<Name>) =>
+    chain.send(from, address, encodeCall(name, args))
+  const revertOf = <Name extends Write>(from: Hex, name: Name, args: Arguments<Name>, value = 0n) =>
+    chain.revertOf(from, address, encodeCall(name, args), value)
+
+  /** Mints by the operator, next ids. */
+  const mint = async (runs: readonly MintRun[], digest = random(32)) => {
+    const startId = await read.nextTokenId()
+    return chain.send(chain.operator, address, encodeMint({ startId, runs, digest }))
+  }
+  const mintRevert = (batch: Partial<Parameters<typeof encodeMint>[0]>, from = chain.operator) => {
+    const data = encodeMint({ startId: 1n, runs: [{ receiver: chain.alice, count: 1 }], digest: random(32), ...batch })
+    return chain.revertOf(from, address, data)
+  }
+  const grant = async (sender: Hex, receivers: readonly Hex[], digest = random(32)) => {
+    const startId = await read.nextTokenId()
+    return chain.send(chain.operator, address, encodeGrant({ startId, sender, receivers, digest }))
+  }
+  const grantRevert = (batch: Partial<Parameters<typeof encodeGrant>[0]> = {}, from = chain.operator) => {
+    const usual = { startId: 1n, sender: chain.alice, receivers: [chain.bob], digest: random(32) }
+    return chain.revertOf(from, address, encodeGrant({ ...usual, ...batch }))
+  }
+  return { address, read, send, revertOf, mint, mintRevert, grant, grantRevert }
+}
+
+/** Call data of any function of a collection that writes. */
+export function encodeCall<Name extends Write>(functionName: Name, args: Arguments<Name>): Hex {
+  // viem checks the arguments of one function at a time; here the name is a variable.
+  const call = { abi: gdnCollection.abi, functionName, args } as unknown as EncodeFunctionDataParameters
+  return encodeFunctionData(call)
+}
+
+function done(transaction: SentTransaction): Done {
+  if (transaction.status === 'reverted') throw new Error(`transaction ${transaction.hash} reverted`)
+  const logs = transaction.logs as unknown as Log[]
+  const events = parseEventLogs({ abi: [...gdnCollection.abi, ...gdnFactory.abi], logs })
+  return {
+    gasUsed: transaction.gasUsed,
+    events: events.map((event) => `${event.eventName}(${Object.values(event.args ?? {}).join(', ')})`),
+  }
+}
+
+export function random(bytes: number): Hex {
+  return `0x${randomBytes(bytes).toString('hex')}`
+}

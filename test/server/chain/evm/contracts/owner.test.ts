@@ -1,0 +1,136 @@
+import fc from 'fast-check'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { type Chain, type Collection, makeCollection, startChain, ZERO } from './fixture.ts'
+
+let chain: Chain
+let collection: Collection
+
+beforeAll(async () => {
+  chain = await startChain()
+})
+afterAll(() => chain.node.stop())
+beforeEach(async () => {
+  collection = await makeCollection(chain, { enableTransfer: true })
+})
+
+describe('ownership', () => {
+  test('belongs to the wallet of the request', async () => {
+    expect(await collection.read.owner()).toBe(chain.owner)
+  })
+
+  test('is handed over with an event, and the old owner’s rights end', async () => {
+    const { events } = await collection.send(chain.owner, 'transferOwnership', [chain.alice])
+    expect(events).toEqual([`OwnershipTransferred(${chain.owner}, ${chain.alice})`])
+    expect(await collection.read.owner()).toBe(chain.alice)
+    expect(await collection.revertOf(chain.owner, 'setEnableApi', [false])).toBe('OwnableUnauthorizedAccount')
+    expect(await collection.revertOf(chain.alice, 'setEnableApi', [false])).toBeNull()
+  })
+
+  test('is renounced with an event, never handed to the zero address', async () => {
+    expect(await collection.revertOf(chain.owner, 'transferOwnership', [ZERO])).toBe('OwnableInvalidOwner')
+    const { events } = await collection.send(chain.owner, 'renounceOwnership', [])
+    expect(events).toEqual([`OwnershipTransferred(${chain.owner}, ${ZERO})`])
+    expect(await collection.read.owner()).toBe(ZERO)
+    expect(await collection.revertOf(chain.owner, 'revokeService', [])).toBe('OwnableUnauthorizedAccount')
+  })
+
+  test('is what every setting asks for: operators, admin and strangers have no say', async () => {
+    for (const from of [chain.operator, chain.admin, chain.stranger]) {
+      const reverts = await Promise.all([
+        collection.revertOf(from, 'transferOwnership', [from]),
+        collection.revertOf(from, 'renounceOwnership', []),
+        collection.revertOf(from, 'setEnableApi', [false]),
+        collection.revertOf(from, 'setEnableTransfer', [false]),
+        collection.revertOf(from, 'revokeService', []),
+        collection.revertOf(from, 'setContractURI', ['ipfs://x']),
+        collection.revertOf(from, 'setDefaultRoyalty', [from, 500n]),
+        collection.revertOf(from, 'deleteDefaultRoyalty', []),
+      ])
+      expect(new Set(reverts)).toEqual(new Set(['OwnableUnauthorizedAccount']))
+    }
+  })
+})
+
+describe('flags', () => {
+  test('are those of the request', async () => {
+    expect(await collection.read.state()).toEqual({
+      owner: chain.owner,
+      enableApi: true,
+      enableTransfer: true,
+      revoked: false,
+      locked: false,
+      nextTokenId: 1n,
+    })
+  })
+
+  test('tell every change by an event, and only changes', async () => {
+    const off = await collection.send(chain.owner, 'setEnableApi', [false])
+    expect(off.events).toEqual(['EnableApiChanged(false)'])
+    const same = await collection.send(chain.owner, 'setEnableApi', [false])
+    expect(same.events).toEqual([])
+    const transfer = await collection.send(chain.owner, 'setEnableTransfer', [false])
+    expect(transfer.events).toEqual(['EnableTransferChanged(false)'])
+    expect(await collection.read.enableApi()).toBe(false)
+    expect(await collection.read.enableTransfer()).toBe(false)
+  })
+
+  test('of the service fall with its revocation, each with its event', async () => {
+    const { events } = await collection.send(chain.owner, 'revokeService', [])
+    expect(events).toEqual(['EnableApiChanged(false)', 'EnableTransferChanged(false)', 'ServiceRevoked()'])
+    expect(await collection.read.isRevoked()).toBe(true)
+  })
+})
+
+describe('royalties', () => {
+  test('are off until the owner sets them', async () => {
+    expect(await collection.read.royaltyInfo([1n, 10_000n])).toEqual([ZERO, 0n])
+  })
+
+  test('are parts of 10,000 of the price, for every token, and can be taken back', async () => {
+    await collection.send(chain.owner, 'setDefaultRoyalty', [chain.alice, 750n])
+    expect(await collection.read.royaltyInfo([1n, 10_000n])).toEqual([chain.alice, 750n])
+    expect(await collection.read.royaltyInfo([99n, 1_000_000n])).toEqual([chain.alice, 75_000n])
+    await collection.send(chain.owner, 'deleteDefaultRoyalty', [])
+    expect(await collection.read.royaltyInfo([1n, 10_000n])).toEqual([ZERO, 0n])
+  })
+
+  test('are never more than the price, and go to somebody', async () => {
+    expect(await collection.revertOf(chain.owner, 'setDefaultRoyalty', [chain.alice, 10_000n])).toBeNull()
+    expect(await collection.revertOf(chain.owner, 'setDefaultRoyalty', [chain.alice, 10_001n])).toBe(
+      'ERC2981InvalidDefaultRoyalty',
+    )
+    expect(await collection.revertOf(chain.owner, 'setDefaultRoyalty', [ZERO, 1n])).toBe(
+      'ERC2981InvalidDefaultRoyaltyReceiver',
+    )
+  })
+})
+
+describe('contractURI', () => {
+  const json = (uri: string): unknown => {
+    const [, base64] = /^data:application\/json;base64,(.*)$/.exec(uri) ?? []
+    return JSON.parse(Buffer.from(base64 ?? '', 'base64').toString('utf8'))
+  }
+
+  test('is JSON with the name, whatever characters it has', async () => {
+    const name = fc.oneof(
+      fc.string({ unit: 'binary', maxLength: 80 }),
+      fc.string({ unit: fc.constantFrom('"', '\\', '\n', '\u0000', '\u001f', 'é', '🌅') }),
+    )
+    await fc.assert(
+      fc.asyncProperty(name, async (text) => {
+        const named = await makeCollection(chain, { name: text })
+        expect(json(await named.read.contractURI())).toEqual({ name: text })
+        expect(await named.read.name()).toBe(text)
+      }),
+      { numRuns: 40 },
+    )
+  })
+
+  test('is the owner’s once set, with an event, and the default again when emptied', async () => {
+    const { events } = await collection.send(chain.owner, 'setContractURI', ['ipfs://bafy/collection.json'])
+    expect(events).toEqual(['ContractURIUpdated()'])
+    expect(await collection.read.contractURI()).toBe('ipfs://bafy/collection.json')
+    await collection.send(chain.owner, 'setContractURI', [''])
+    expect(json(await collection.read.contractURI())).toEqual({ name: 'Sunrise' })
+  })
+})
