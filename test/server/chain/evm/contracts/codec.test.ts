@@ -2,6 +2,7 @@ import { encodeErrorResult, parseAbi } from 'viem'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { encodeGrant, encodeMint, MAX_BATCH, type MintRun } from '../../../../../src/server/chain/evm/collection.ts'
 import {
+  type Reader,
   readCollectionState,
   readNextTokenId,
   readOwnerOf,
@@ -51,9 +52,17 @@ describe('reads', () => {
 
   test('answer as of a block', async () => {
     const collection = await makeCollection(chain)
-    const block = await chain.node.request<Hex>('eth_blockNumber', [])
     await collection.mint([{ receiver: chain.alice, count: 2 }])
-    expect(await readNextTokenId(chain.node, collection.address, block)).toBe(1n)
+    const asked: unknown[] = []
+    const reader: Reader = {
+      request: (method, params) => {
+        asked.push(params[1])
+        return chain.node.request(method, params)
+      },
+    }
+    const block = await chain.node.request<Hex>('eth_blockNumber', [])
+    expect(await readNextTokenId(reader, collection.address, block)).toBe(3n)
+    expect(asked).toEqual([block])
   })
 
   test('where nothing is deployed there is no state, and no next id', async () => {

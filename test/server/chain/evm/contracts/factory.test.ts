@@ -138,9 +138,7 @@ describe('what nobody can do', () => {
     for (const from of [chain.stranger, chain.operator, chain.admin, chain.owner]) {
       expect(await initialize(implementation, from)).toBe('NotRegistry')
     }
-    await chain.node.request('anvil_impersonateAccount', [chain.factory])
     expect(await initialize(implementation, chain.factory)).toBe('AlreadyInitialized')
-    await chain.node.request('anvil_stopImpersonatingAccount', [chain.factory])
     expect(await collectionAt(chain, implementation).read.owner()).toBe(ZERO)
   })
 

@@ -3,16 +3,17 @@ import {
   type ContractFunctionArgs,
   type ContractFunctionName,
   createPublicClient,
+  custom,
   type EncodeFunctionDataParameters,
   encodeFunctionData,
   getAddress,
   getContract,
-  http,
   type Log,
   parseEventLogs,
 } from 'viem'
 import { encodeGrant, encodeMint, type MintRun } from '../../../../../src/server/chain/evm/collection.ts'
 import { gdnCollection, gdnFactory } from '../../../../../src/server/chain/evm/contracts/generated/artifacts.ts'
+import { RpcError } from '../../../../../src/server/chain/evm/embedded/node-rpc.ts'
 import {
   type CollectionInit,
   encodeDeployFactory,
@@ -22,7 +23,7 @@ import {
 } from '../../../../../src/server/chain/evm/factory.ts'
 import type { Hex } from '../../../../../src/server/chain/evm/network.ts'
 import { decodeRevert, type RevertName } from '../../../../../src/server/chain/evm/revert.ts'
-import { type DevNode, RpcError, type SentTransaction, startDevNode } from '../../../../helpers/evm-devnode.ts'
+import { type DevNode, type SentTransaction, startDevNode } from '../../../../helpers/evm-devnode.ts'
 
 export const ZERO: Hex = '0x0000000000000000000000000000000000000000'
 
@@ -66,7 +67,7 @@ export async function startChain(): Promise<Chain> {
       await node.request('eth_call', [{ from, to, data, value: `0x${value.toString(16)}` }, 'latest'])
       return null
     } catch (error) {
-      if (error instanceof RpcError && error.data !== undefined) return decodeRevert(error.data).name
+      if (error instanceof RpcError && typeof error.data === 'string') return decodeRevert(error.data as Hex).name
       throw error
     }
   }
@@ -104,7 +105,9 @@ export async function makeCollection(chain: Chain, changes: Partial<CollectionIn
 export type Collection = ReturnType<typeof collectionAt>
 
 export function collectionAt(chain: Chain, address: Hex) {
-  const client = createPublicClient({ transport: http(chain.node.url) })
+  const client = createPublicClient({
+    transport: custom({ request: ({ method, params }) => chain.node.request(method, params ?? []) }, { retryCount: 0 }),
+  })
   const { read } = getContract({ address, abi: gdnCollection.abi, client })
 
   const send = <Name extends Write>(from: Hex, name: Name, args: Arguments<Name>) =>
