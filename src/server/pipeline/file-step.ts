@@ -4,7 +4,7 @@ import { GdnError, messageOf } from '../../core/errors.ts'
 import { FetchFailure } from '../fetch/failure.ts'
 import type { Fetcher } from '../fetch/fetcher.ts'
 import { ContentTooLargeError, type FileStorage } from '../storage/adapter.ts'
-import { splitIpfsUrl } from '../storage/ipfs-url.ts'
+import { findStored, isIpfsUrl } from '../storage/ipfs-url.ts'
 import {
   claimNftsForFiles,
   failClaimedNft,
@@ -52,9 +52,9 @@ export function createFileStep(options: FileStepOptions): FileStep {
   const stopping = new AbortController()
 
   const fetchAndStore = async (url: string): Promise<string> => {
-    const ipfs = splitIpfsUrl(url)
-    if (ipfs !== null) {
-      if (await storage.has(ipfs.cid)) return ipfs.path === '' ? ipfs.cid : `${ipfs.cid}/${ipfs.path}`
+    if (isIpfsUrl(url)) {
+      const stored = await findStored(storage, url)
+      if (stored !== null) return stored
       throw new FetchFailure(`${url} isn't stored here`, {
         lasting: true,
         hint: 'upload the file to /api/v1/files first, or give an http(s) URL',

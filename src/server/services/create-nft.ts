@@ -4,7 +4,7 @@ import { createnft } from '../../api/endpoints/createnft.ts'
 import type { NftMetadata } from '../../api/metadata.ts'
 import { newId } from '../../core/ids.ts'
 import { formatAcceptedDate } from '../../core/time.ts'
-import { splitIpfsUrl } from '../storage/ipfs-url.ts'
+import { findStored, isIpfsUrl } from '../storage/ipfs-url.ts'
 import { insertNfts } from '../store/nfts.ts'
 import { accept } from './accept.ts'
 import { findOwnCollection } from './find-collection.ts'
@@ -75,9 +75,9 @@ async function storedFiles(
 ): Promise<Record<string, string> | null> {
   const files: Record<string, string> = {}
   for (const { key, url } of metadata.file_fields) {
-    const ipfs = splitIpfsUrl(url)
-    if (ipfs === null || !(await storage.has(ipfs.cid))) return null
-    files[key] = ipfs.path === '' ? ipfs.cid : `${ipfs.cid}/${ipfs.path}`
+    const stored = isIpfsUrl(url) ? await findStored(storage, url) : null
+    if (stored === null) return null
+    files[key] = stored
   }
   return files
 }

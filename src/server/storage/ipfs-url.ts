@@ -1,5 +1,16 @@
-/** `ipfs://<cid>/<path>` in its parts, or null for another URL. The path has no slash at its ends. */
-export function splitIpfsUrl(url: string): { cid: string; path: string } | null {
-  const match = /^ipfs:\/\/([^/]+)\/?(.*?)\/?$/.exec(url)
-  return match === null ? null : { cid: match[1] ?? '', path: match[2] ?? '' }
+import type { FileStorage } from './adapter.ts'
+
+/** Whether a URL is one of IPFS: it is looked up in the store and never fetched. */
+export function isIpfsUrl(url: string): boolean {
+  return /^ipfs:\/\//i.test(url)
+}
+
+/** `<cid>` or `<cid>/<path>` of the stored file that an ipfs URL names, or null where there is none. */
+export async function findStored(storage: FileStorage, url: string): Promise<string | null> {
+  const [cid = '', ...path] = url
+    .replace(/^ipfs:\/\//i, '')
+    .split('/')
+    .filter((part) => part !== '')
+  const content = await storage.open(cid, path)
+  return content?.type === 'file' ? [cid, ...path].join('/') : null
 }

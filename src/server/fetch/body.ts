@@ -1,0 +1,47 @@
+import type { Readable, Transform } from 'node:stream'
+import { pipeline } from 'node:stream'
+import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib'
+import { formatBytes } from '../storage/adapter.ts'
+import { FetchFailure } from './failure.ts'
+
+// Nothing is asked for but `identity`; some servers compress all the same.
+const DECODERS: Record<string, () => Transform> = {
+  gzip: createGunzip,
+  'x-gzip': createGunzip,
+  deflate: createInflate,
+  br: createBrotliDecompress,
+}
+
+/** The body as the file's own bytes, read as it is consumed. One layer of compression is undone, never more. */
+export function decodeBody(body: Readable, contentEncoding: string, label: string): Readable {
+  const encodings = contentEncoding.split(',').map((encoding) => encoding.trim().toLowerCase())
+  const applied = encodings.filter((encoding) => encoding !== '' && encoding !== 'identity')
+  const [only, ...more] = applied
+  if (only === undefined) return body
+  const decoder = more.length === 0 && Object.hasOwn(DECODERS, only) ? DECODERS[only] : undefined
+  if (decoder === undefined) {
+    throw new FetchFailure(`${label} answered in a content encoding that isn't read`, {
+      lasting: true,
+      hint: 'serve the file without a content-encoding, or with gzip, deflate or br alone',
+    })
+  }
+  // pipeline() hands an error of either to the decoder's reader, and ends both when reading stops early.
+  return pipeline(body, decoder(), () => undefined)
+}
+
+/** Bytes of a body, counted after decoding; fails as soon as there are too many. */
+export async function* limitBody(body: AsyncIterable<Uint8Array>, maxBytes: number, label: string) {
+  let size = 0
+  for await (const bytes of body) {
+    size += bytes.length
+    if (size > maxBytes) throw tooLarge(label, maxBytes)
+    if (bytes.length > 0) yield bytes
+  }
+}
+
+export function tooLarge(label: string, maxBytes: number): FetchFailure {
+  return new FetchFailure(`${label} is larger than ${formatBytes(maxBytes)}`, {
+    lasting: true,
+    hint: 'use a smaller file',
+  })
+}

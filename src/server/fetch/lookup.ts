@@ -1,0 +1,49 @@
+import { lookup as systemLookup } from 'node:dns/promises'
+import type { LookupFunction } from 'node:net'
+import { isPublicAddress } from './address.ts'
+
+export interface ResolvedAddress {
+  address: string
+  family: number
+}
+
+/** All addresses of a host. */
+export type Resolve = (hostname: string) => Promise<readonly ResolvedAddress[]>
+
+export const systemResolve: Resolve = (hostname) => systemLookup(hostname, { all: true, verbatim: true })
+
+/** A host has an address that isn't public. The fetcher turns it into a failure that names the URL. */
+export class PrivateAddressError extends Error {
+  readonly address: string
+
+  constructor(address: string) {
+    super(`${address} is not a public address`)
+    this.name = 'PrivateAddressError'
+    this.address = address
+  }
+}
+
+/**
+ * The lookup of a socket: a host is resolved once, each of its addresses is checked, and the socket connects to what
+ * was checked. No second question is asked whose answer could differ. One private address among public ones refuses
+ * the host: which of them a socket ends up with is a matter of timing.
+ */
+export function checkedLookup(resolve: Resolve, allowPrivate: boolean): LookupFunction {
+  return (hostname, options, callback) => {
+    resolve(hostname).then(
+      (addresses) => {
+        const refused = allowPrivate ? undefined : addresses.find(({ address }) => !isPublicAddress(address))
+        const [first] = addresses
+        if (refused !== undefined) return callback(new PrivateAddressError(refused.address), '', 0)
+        if (first === undefined) return callback(noAddress(hostname), '', 0)
+        if (options.all === true) return callback(null, [...addresses])
+        callback(null, first.address, first.family)
+      },
+      (error: unknown) => callback(error instanceof Error ? error : noAddress(hostname), '', 0),
+    )
+  }
+}
+
+function noAddress(hostname: string): NodeJS.ErrnoException {
+  return Object.assign(new Error(`${hostname} has no address`), { code: 'ENOTFOUND' })
+}

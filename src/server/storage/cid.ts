@@ -1,0 +1,63 @@
+import { createHash } from 'node:crypto'
+import { base16, base16upper } from 'multiformats/bases/base16'
+import { base32, base32upper } from 'multiformats/bases/base32'
+import { base36, base36upper } from 'multiformats/bases/base36'
+import { base58btc } from 'multiformats/bases/base58'
+import { base64, base64url } from 'multiformats/bases/base64'
+import { CID } from 'multiformats/cid'
+import { create as createDigest } from 'multiformats/hashes/digest'
+
+/** Bytes as they are: a file, or a part of one. */
+export const RAW = 0x55
+/** A UnixFS node: a directory, or the list of a large file's parts. */
+export const DAG_PB = 0x70
+const SHA2_256 = 0x12
+
+// Longer than any CID of a 32-byte digest in the widest of these bases (base16: 73). Decoding is quadratic in base36
+// and base58, so what is longer isn't tried.
+const MAX_LENGTH = 128
+
+const BASES = new Map<string | undefined, { decode(text: string): Uint8Array<ArrayBuffer> }>(
+  [base16, base16upper, base32, base32upper, base36, base36upper, base58btc, base64, base64url].map((base) => [
+    base.prefix,
+    base,
+  ]),
+)
+
+const anyBase = {
+  decode(text: string): Uint8Array<ArrayBuffer> {
+    const base = BASES.get(text[0])
+    if (base === undefined) throw new Error('unknown base')
+    return base.decode(text)
+  },
+}
+
+/**
+ * A CID as anyone may write it (v0 `Qm…`, v1 in any usual base), as version 1; null when it is none, or one that this
+ * storage never makes: only raw and dag-pb blocks under sha2-256 are kept.
+ */
+export function parseCid(text: string): CID | null {
+  if (text.length > MAX_LENGTH) return null
+  try {
+    const { code, multihash } = CID.parse(text, anyBase)
+    if ((code !== RAW && code !== DAG_PB) || multihash.code !== SHA2_256 || multihash.digest.length !== 32) return null
+    // Made anew: the parsed one would remember the text it came from, and its bytes may hold longer varints.
+    return CID.createV1(code, createDigest(SHA2_256, multihash.digest))
+  } catch {
+    return null
+  }
+}
+
+/** The CID of bytes that fit in one block. */
+export function rawCid(bytes: Uint8Array): CID {
+  return CID.createV1(RAW, createDigest(SHA2_256, sha256(bytes)))
+}
+
+/** Whether bytes are those that a CID names. */
+export function matchesCid(cid: CID, bytes: Uint8Array): boolean {
+  return Buffer.compare(sha256(bytes), cid.multihash.digest) === 0
+}
+
+function sha256(bytes: Uint8Array): Uint8Array {
+  return createHash('sha256').update(bytes).digest()
+}

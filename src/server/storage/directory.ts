@@ -1,0 +1,78 @@
+import { importDirectory, importer } from 'ipfs-unixfs-importer'
+import type { CID } from 'multiformats/cid'
+import { GdnError } from '../../core/errors.ts'
+import type { Block } from './blocks.ts'
+import { blockBytes, importOptions } from './import.ts'
+
+export interface NamedFile {
+  name: string
+  bytes: Uint8Array
+}
+
+export interface BuiltDirectory {
+  cid: string
+  /** The 32-byte sha2-256 of the directory's node: what a contract needs to spell the CID. */
+  digest: `0x${string}`
+  /** Everything that the CID leads to, each block once, the directory last. */
+  blocks: Block[]
+}
+
+/**
+ * The directory that `ipfs add -r --cid-version=1` makes of files. Nothing is stored: hand the blocks to a block table.
+ *
+ * Measured for 200 files of 500 bytes: 4.6 ms by the importer, 1.0 ms with dag-pb and hashes alone. Next to signing
+ * and sending a transaction the difference isn't worth a second way to make CIDs.
+ *
+ * @throws GdnError `invalid_input` for a name that no path can have or that comes twice, and for more than fits one node.
+ *
+ * @example
+ * const { cid, blocks } = await buildDirectory([{ name: '0.json', bytes: metadata }])
+ * await table.put(blocks) // ipfs://<cid>/0.json
+ */
+export async function buildDirectory(files: readonly NamedFile[]): Promise<BuiltDirectory> {
+  checkNames(files)
+  const blocks = new Map<string, Uint8Array>()
+  const collect = {
+    async put(cid: CID, bytes: unknown): Promise<CID> {
+      blocks.set(cid.toString(), blockBytes(bytes))
+      return cid
+    },
+  }
+  const root = files.length === 0 ? await emptyDirectory(collect) : await wrap(files, collect)
+  return {
+    cid: root.toString(),
+    digest: `0x${Buffer.from(root.multihash.digest).toString('hex')}`,
+    blocks: Array.from(blocks, ([cid, bytes]) => ({ cid, bytes })),
+  }
+}
+
+type Collector = Parameters<typeof importer>[1]
+
+async function emptyDirectory(collector: Collector): Promise<CID> {
+  return (await importDirectory({ path: 'empty' }, collector, importOptions())).cid
+}
+
+async function wrap(files: readonly NamedFile[], collector: Collector): Promise<CID> {
+  const candidates = files.map(({ name, bytes }) => ({ path: name, content: bytes }))
+  let last: CID | undefined
+  for await (const entry of importer(candidates, collector, { ...importOptions(), wrapWithDirectory: true })) {
+    // Above 256 KiB of names and CIDs IPFS spreads a directory over many nodes, which `open` doesn't follow.
+    if (entry.unixfs?.type === 'hamt-sharded-directory') {
+      throw new GdnError('invalid_input', 'too many files for one directory', { hint: 'use fewer, or shorter names' })
+    }
+    last = entry.cid
+  }
+  if (last === undefined) throw new Error('the importer gave no directory')
+  return last
+}
+
+function checkNames(files: readonly NamedFile[]): void {
+  const seen = new Set<string>()
+  for (const { name } of files) {
+    if (name === '' || name === '.' || name === '..' || /[/\0\p{Surrogate}]/u.test(name)) {
+      throw new GdnError('invalid_input', `a file can't be named ${JSON.stringify(name)}`)
+    }
+    if (seen.has(name)) throw new GdnError('invalid_input', `two files are named ${JSON.stringify(name)}`)
+    seen.add(name)
+  }
+}

@@ -1,0 +1,134 @@
+import type { CID } from 'multiformats/cid'
+import {
+  type AddOptions,
+  ContentTooLargeError,
+  type FileStorage,
+  type StoredContent,
+  type StoredFile,
+} from './adapter.ts'
+import type { BlockTable } from './blocks.ts'
+import { parseCid, rawCid } from './cid.ts'
+import { type FlatFiles, openFlatFiles } from './flat-files.ts'
+import { importStream } from './import.ts'
+import { isComplete, readNode, streamNode } from './nodes.ts'
+
+/** Up to this size a file is a row of the block table: a database reads and keeps those better than a file system. */
+export const SMALL_FILE_BYTES = 16 * 1024
+
+export interface FileStorageOptions {
+  dataDir: string
+  blocks: BlockTable
+}
+
+/**
+ * Storage in the data dir: small files and directories in the block table, larger files as flat files beside it.
+ *
+ * The parts of a large file can't be asked for by CIDs of their own: they are only stretches of the flat file.
+ */
+export async function createFileStorage({ dataDir, blocks }: FileStorageOptions): Promise<FileStorage> {
+  const files = await openFlatFiles(dataDir)
+
+  const openCid = async (cid: CID): Promise<StoredContent | null> => {
+    const key = cid.toString()
+    const size = await files.size(key)
+    if (size !== null) return { type: 'file', cid: key, size, stream: (range) => files.stream(key, size, range) }
+    const node = await readNode(blocks, cid)
+    if (node === null || !(await isComplete(blocks, node))) return null
+    if (node.type === 'directory') {
+      return { type: 'directory', cid: key, entries: node.entries.map(({ name, cid }) => ({ name, cid })) }
+    }
+    return {
+      type: 'file',
+      cid: key,
+      size: node.type === 'bytes' ? node.bytes.length : node.size,
+      stream: (range) => streamNode(blocks, cid, node, range),
+    }
+  }
+
+  return {
+    async add(content, options = {}) {
+      const limited = limit(content, options)[Symbol.asyncIterator]()
+      try {
+        const { head, complete } = await readHead(limited)
+        return complete ? await addSmall(blocks, head) : await addLarge(files, blocks, head, limited)
+      } finally {
+        await limited.return()
+      }
+    },
+
+    async open(text, path = []) {
+      let cid = parseCid(text)
+      for (const name of path) {
+        const node = cid && (await readNode(blocks, cid))
+        if (node?.type !== 'directory') return null
+        cid = node.entries.find((entry) => entry.name === name)?.link ?? null
+      }
+      return cid && openCid(cid)
+    },
+
+    async has(text) {
+      const cid = parseCid(text)
+      return cid !== null && (await openCid(cid)) !== null
+    },
+  }
+}
+
+async function* limit(content: AsyncIterable<Uint8Array>, { maxBytes = Infinity }: AddOptions) {
+  let size = 0
+  for await (const bytes of content) {
+    size += bytes.length
+    if (size > maxBytes) throw new ContentTooLargeError(maxBytes)
+    if (bytes.length > 0) yield bytes
+  }
+}
+
+/** Reads until it is clear whether the file is a small one. */
+async function readHead(content: AsyncIterator<Uint8Array>): Promise<{ head: Buffer; complete: boolean }> {
+  const parts: Uint8Array[] = []
+  let size = 0
+  while (size <= SMALL_FILE_BYTES) {
+    const next = await content.next()
+    if (next.done) return { head: Buffer.concat(parts), complete: true }
+    parts.push(next.value)
+    size += next.value.length
+  }
+  return { head: Buffer.concat(parts), complete: false }
+}
+
+async function addSmall(blocks: BlockTable, bytes: Uint8Array): Promise<StoredFile> {
+  const cid = rawCid(bytes).toString()
+  await blocks.put([{ cid, bytes }])
+  return { cid, size: bytes.length }
+}
+
+async function addLarge(
+  files: FlatFiles,
+  blocks: BlockTable,
+  head: Uint8Array,
+  rest: AsyncIterator<Uint8Array>,
+): Promise<StoredFile> {
+  const file = await files.create()
+  let size = 0
+  async function* written() {
+    for (let bytes = head; ; ) {
+      await file.write(bytes)
+      size += bytes.length
+      yield bytes
+      const next = await rest.next()
+      if (next.done) return
+      bytes = next.value
+    }
+  }
+  try {
+    const { cid, nodes } = await importStream(written())
+    const key = cid.toString()
+    if ((await files.size(key)) === size) await file.discard()
+    else await file.keepAs(key)
+    // After the file: a node in the table says that what it lists can be read.
+    if (nodes.length > 0) await blocks.put(nodes)
+    return { cid: key, size }
+  } catch (error) {
+    await file.discard()
+    throw error
+  }
+}

@@ -1,0 +1,120 @@
+import { randomBytes } from 'node:crypto'
+import { type FileHandle, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { GdnError, systemCode } from '../../core/errors.ts'
+import type { ByteRange } from './adapter.ts'
+
+const READ_BYTES = 256 * 1024
+
+/** Content as plain files: `files/<2 characters>/<cid>`, with what is still being written in `files/tmp`. */
+export interface FlatFiles {
+  /** A new file for content whose CID isn't known yet. */
+  create(): Promise<UnfinishedFile>
+  /** The size of a stored file, null when there is none. */
+  size(cid: string): Promise<number | null>
+  stream(cid: string, size: number, range?: ByteRange): AsyncIterable<Uint8Array>
+}
+
+export interface UnfinishedFile {
+  write(bytes: Uint8Array): Promise<void>
+  /** Syncs the content, and only then gives it its name: under a CID there is never a part of a file. */
+  keepAs(cid: string): Promise<void>
+  discard(): Promise<void>
+}
+
+/** Opens the folder and removes what a crash left unfinished. One process at a time owns a data dir. */
+export async function openFlatFiles(dataDir: string): Promise<FlatFiles> {
+  const root = join(dataDir, 'files')
+  const unfinished = join(root, 'tmp')
+  await mkdir(unfinished, { recursive: true, mode: 0o700 })
+  for (const name of await readdir(unfinished)) await rm(join(unfinished, name), { recursive: true, force: true })
+
+  // All CIDs begin and end alike, so folders are named by two characters before the last.
+  const pathOf = (cid: string) => join(root, cid.slice(-3, -1), cid)
+
+  return {
+    async create() {
+      const path = join(unfinished, randomBytes(16).toString('hex'))
+      const file = await open(path, 'wx', 0o600)
+      return unfinishedFile(path, file, pathOf)
+    },
+
+    async size(cid) {
+      try {
+        const found = await stat(pathOf(cid))
+        return found.isFile() ? found.size : null
+      } catch (error) {
+        if (systemCode(error) === 'ENOENT') return null
+        throw error
+      }
+    },
+
+    async *stream(cid, size, range = {}) {
+      const [start, end] = bounds(size, range)
+      if (start >= end) return
+      const file = await open(pathOf(cid), 'r')
+      try {
+        for (let at = start; at < end; ) {
+          const { bytesRead, buffer } = await file.read(Buffer.allocUnsafe(Math.min(READ_BYTES, end - at)), {
+            position: at,
+          })
+          if (bytesRead === 0) throw damaged(cid)
+          at += bytesRead
+          yield buffer.subarray(0, bytesRead)
+        }
+      } finally {
+        await file.close()
+      }
+    },
+  }
+}
+
+function unfinishedFile(path: string, file: FileHandle, pathOf: (cid: string) => string): UnfinishedFile {
+  const discard = async () => {
+    await file.close()
+    await rm(path, { force: true })
+  }
+  return {
+    async write(bytes) {
+      // FileHandle.write may write less than it was given.
+      for (let at = 0; at < bytes.length; ) at += (await file.write(bytes, at)).bytesWritten
+    },
+
+    async keepAs(cid) {
+      const target = pathOf(cid)
+      const folder = dirname(target)
+      await file.sync()
+      await file.close()
+      if ((await mkdir(folder, { recursive: true, mode: 0o700 })) !== undefined) await syncFolder(dirname(folder))
+      await rename(path, target)
+      await syncFolder(folder)
+    },
+
+    discard,
+  }
+}
+
+/** Makes names in a folder survive a crash, where the system can sync folders (Windows can't, and needn't). */
+async function syncFolder(path: string): Promise<void> {
+  let folder: FileHandle | undefined
+  try {
+    folder = await open(path, 'r')
+    await folder.sync()
+  } catch (error) {
+    if (!['EISDIR', 'EPERM', 'EACCES', 'EINVAL'].includes(systemCode(error) ?? '')) throw error
+  } finally {
+    await folder?.close()
+  }
+}
+
+/** A range as `slice` understands it, cut to what there is. */
+export function bounds(size: number, range: ByteRange): [start: number, end: number] {
+  return [Math.max(0, range.start ?? 0), Math.min(size, range.end ?? size)]
+}
+
+/** Stored content that isn't what it was. */
+export function damaged(cid: string): GdnError {
+  return new GdnError('unexpected', `stored content ${cid} is damaged`, {
+    hint: 'restore the data dir from a backup, or store the file again',
+  })
+}

@@ -1,0 +1,91 @@
+import { decode } from '@ipld/dag-pb'
+import { UnixFS } from 'ipfs-unixfs'
+import type { CID } from 'multiformats/cid'
+import type { ByteRange, DirectoryEntry } from './adapter.ts'
+import type { BlockTable } from './blocks.ts'
+import { DAG_PB, matchesCid, RAW } from './cid.ts'
+import { bounds, damaged } from './flat-files.ts'
+
+interface FilePart {
+  cid: CID
+  size: number
+}
+
+/** A block of the table, understood. */
+export type StoredNode =
+  | { type: 'bytes'; bytes: Uint8Array }
+  | { type: 'file'; size: number; data: Uint8Array; parts: readonly FilePart[] }
+  | { type: 'directory'; entries: readonly (DirectoryEntry & { link: CID })[] }
+
+/**
+ * A block, checked against its CID (a hash of a few KiB costs microseconds, and a flipped bit must not go unseen).
+ * Null when it isn't there, and for kinds of node that gdn doesn't make: links, sharded directories.
+ */
+export async function readNode(blocks: BlockTable, cid: CID): Promise<StoredNode | null> {
+  const bytes = await blocks.get(cid.toString())
+  if (bytes === null) return null
+  if (!matchesCid(cid, bytes)) throw damaged(cid.toString())
+  if (cid.code === RAW) return { type: 'bytes', bytes }
+  return cid.code === DAG_PB ? understand(bytes) : null
+}
+
+function understand(bytes: Uint8Array): StoredNode | null {
+  const node = decode(bytes)
+  if (node.Data === undefined) return null
+  const unixfs = UnixFS.unmarshal(node.Data)
+  if (unixfs.type === 'directory') {
+    const entries = node.Links.map(({ Name, Hash }) => ({
+      name: Name ?? '',
+      cid: Hash.toV1().toString(),
+      link: Hash.toV1(),
+    }))
+    return { type: 'directory', entries }
+  }
+  if (unixfs.type !== 'file' && unixfs.type !== 'raw') return null
+  const parts = node.Links.map(({ Hash }, index) => ({
+    cid: Hash.toV1(),
+    size: Number(unixfs.blockSizes[index] ?? 0n),
+  }))
+  return { type: 'file', size: Number(unixfs.fileSize()), data: unixfs.data ?? new Uint8Array(), parts }
+}
+
+/**
+ * Whether every part of a file is in the table. Those of a large file aren't (its content is a flat file), though the
+ * nodes between are: asked for alone, these lead nowhere.
+ */
+export async function isComplete(blocks: BlockTable, node: StoredNode): Promise<boolean> {
+  if (node.type !== 'file') return true
+  for (const { cid } of node.parts) {
+    if (cid.code === RAW ? !(await blocks.has(cid.toString())) : !(await isCompletePart(blocks, cid))) return false
+  }
+  return true
+}
+
+async function isCompletePart(blocks: BlockTable, cid: CID): Promise<boolean> {
+  const node = await readNode(blocks, cid)
+  return node !== null && isComplete(blocks, node)
+}
+
+/** The content of a file whose parts are all in the table, in order; parts outside the range aren't read. */
+export async function* streamNode(
+  blocks: BlockTable,
+  cid: CID,
+  node: Exclude<StoredNode, { type: 'directory' }>,
+  range: ByteRange = {},
+): AsyncGenerator<Uint8Array> {
+  const own = node.type === 'bytes' ? node.bytes : node.data
+  const [start, end] = bounds(node.type === 'bytes' ? own.length : node.size, range)
+  if (start < own.length && start < end) yield own.subarray(start, end)
+  if (node.type === 'bytes') return
+
+  let at = own.length
+  for (const part of node.parts) {
+    const partEnd = at + part.size
+    if (partEnd > start && at < end) {
+      const child = await readNode(blocks, part.cid)
+      if (child === null || child.type === 'directory') throw damaged(cid.toString())
+      yield* streamNode(blocks, part.cid, child, { start: start - at, end: end - at })
+    }
+    at = partEnd
+  }
+}

@@ -1,0 +1,18 @@
+import type { Block, BlockTable } from '../../src/server/storage/blocks.ts'
+
+/** A block table that forgets: for tests of what stands on one. */
+export class MemoryBlockTable implements BlockTable {
+  readonly blocks = new Map<string, Uint8Array>()
+
+  async get(cid: string): Promise<Uint8Array | null> {
+    return this.blocks.get(cid) ?? null
+  }
+
+  async has(cid: string): Promise<boolean> {
+    return this.blocks.has(cid)
+  }
+
+  async put(blocks: readonly Block[]): Promise<void> {
+    for (const { cid, bytes } of blocks) if (!this.blocks.has(cid)) this.blocks.set(cid, Uint8Array.from(bytes))
+  }
+}

@@ -1,0 +1,534 @@
+import { mkdtemp, readdir, rm } from 'node:fs/promises'
+import type { RequestListener } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { FetchFailure } from '../../../src/server/fetch/failure.ts'
+import { createFetcher, type Fetcher, type FetcherOptions } from '../../../src/server/fetch/fetcher.ts'
+import { createFileStorage } from '../../../src/server/storage/files.ts'
+import { MemoryBlockTable } from '../../helpers/memory-block-table.ts'
+import { type PretendInternet, PUBLIC_V4, PUBLIC_V6, pretendInternet } from './pretend-internet.ts'
+
+const PNG = Buffer.from('\x89PNG\r\n\x1a\n\0\0\0\rIHDR', 'latin1')
+const URL_OF_FILE = 'http://files.example/art.png'
+
+let internet: PretendInternet
+let fetchers: Fetcher[]
+
+beforeEach(async () => {
+  internet = await pretendInternet()
+  fetchers = []
+})
+
+afterEach(async () => {
+  for (const fetcher of fetchers) await fetcher.close()
+  await internet.close()
+})
+
+function fetcher(options: Partial<FetcherOptions> = {}): Fetcher {
+  const made = createFetcher({ allowPrivate: false, userAgent: 'gdn/1.2.3', lookup: internet.resolve, ...options })
+  fetchers.push(made)
+  return made
+}
+
+async function fetchAll(url = URL_OF_FILE, options: Partial<FetcherOptions> = {}) {
+  const { content, contentType } = await fetcher(options).fetchFile(url)
+  const parts: Uint8Array[] = []
+  for await (const part of content) parts.push(part)
+  return { bytes: Buffer.concat(parts), contentType }
+}
+
+async function failureOf(url = URL_OF_FILE, options: Partial<FetcherOptions> = {}): Promise<FetchFailure> {
+  try {
+    await fetchAll(url, options)
+  } catch (error) {
+    if (error instanceof FetchFailure) return error
+    throw error
+  }
+  throw new Error(`${url} was fetched`)
+}
+
+const nextHop = (url = '') => (Number(url.slice(1)) || 0) + 1
+
+const redirectTo =
+  (location: string, status = 302): RequestListener =>
+  (request, response) => {
+    if (request.url === '/end') response.end(PNG)
+    else response.writeHead(status, { location }).end()
+  }
+
+describe('a file is fetched', () => {
+  test('with its bytes and what the server calls it', async () => {
+    internet.answer = (_, response) => response.setHeader('content-type', 'image/png').end(PNG)
+    expect(await fetchAll()).toEqual({ bytes: PNG, contentType: 'image/png' })
+  })
+
+  test('telling the server nothing but who asks', async () => {
+    await fetchAll()
+    expect(internet.requests[0]?.headers).toEqual({
+      host: 'files.example',
+      connection: 'keep-alive',
+      accept: '*/*',
+      'accept-encoding': 'identity',
+      'user-agent': 'gdn/1.2.3',
+    })
+  })
+
+  test('without a cookie that the server set, and without user and fragment', async () => {
+    internet.answer = (_, response) => response.setHeader('set-cookie', 'a=b').end(PNG)
+    const one = fetcher()
+    for (let i = 0; i < 2; i++) for await (const _ of (await one.fetchFile(`${URL_OF_FILE}#x`)).content);
+    expect(internet.requests.map(({ url, headers }) => [url, headers.cookie])).toEqual([
+      ['/art.png', undefined],
+      ['/art.png', undefined],
+    ])
+  })
+
+  test('by IPv6 as well', async () => {
+    internet.hosts['six.example'] = [[PUBLIC_V6]]
+    expect((await fetchAll('http://six.example/')).bytes.toString()).toBe('a file')
+  })
+
+  test.each([
+    ['gzip', gzipSync],
+    ['x-gzip', gzipSync],
+    ['deflate', deflateSync],
+    ['br', brotliCompressSync],
+    ['identity', (bytes: Buffer) => bytes],
+  ])('decoded when the server sends %s without being asked', async (encoding, compress) => {
+    const content = Buffer.alloc(300_000, 'content')
+    internet.answer = (_, response) => response.setHeader('content-encoding', encoding).end(compress(content))
+    expect((await fetchAll()).bytes.equals(content)).toBe(true)
+  })
+
+  test.each([301, 302, 303, 307, 308])('from where a %i sends to, relative to where it came from', async (status) => {
+    internet.answer = redirectTo('end', status)
+    expect((await fetchAll('http://files.example/a')).bytes).toEqual(PNG)
+  })
+
+  test('after three redirects, the most that are followed', async () => {
+    internet.answer = (request, response) => {
+      const hop = Number(request.url?.slice(1))
+      if (hop === 3) response.end(PNG)
+      else response.writeHead(302, { location: `/${hop + 1}` }).end()
+    }
+    expect((await fetchAll('http://files.example/0')).bytes).toEqual(PNG)
+  })
+
+  test('up to the limit of size, in pieces of any size', async () => {
+    internet.answer = (_, response) => response.end(Buffer.alloc(50_000, 1))
+    expect((await fetchAll(URL_OF_FILE, { maxBytes: 50_000 })).bytes).toHaveLength(50_000)
+  })
+})
+
+describe('lasting failures: asking again cannot help', () => {
+  const html = '<!doctype html><title>Not here</title>'
+  const answers: [reason: string, answer: RequestListener][] = [
+    ['answered 404 Not Found', (_, response) => response.writeHead(404).end('no')],
+    ['answered 401 Unauthorized', (_, response) => response.writeHead(401).end()],
+    ['answered 410 Gone', (_, response) => response.writeHead(410).end()],
+    ['answered 451 Unavailable For Legal Reasons', (_, response) => response.writeHead(451).end()],
+    ['answered 204 without a file', (_, response) => response.writeHead(204).end()],
+    ['answered 206 Partial Content', (_, response) => response.writeHead(206).end('half')],
+    ['answered 304 Not Modified', (_, response) => response.writeHead(304).end()],
+    ['answered 499', (_, response) => response.writeHead(499, '<b>see http://evil.example</b>').end()],
+    ['answered an empty file', (_, response) => response.end()],
+    ['answered an empty file', (_, response) => response.setHeader('content-encoding', 'gzip').end(gzipSync(''))],
+    [
+      'answered an HTML page, not a file',
+      (_, response) => response.setHeader('content-type', 'Text/HTML; charset=x').end(PNG),
+    ],
+    [
+      'answered an HTML page, not a file',
+      (_, response) => response.setHeader('content-type', 'application/xhtml+xml').end('x'),
+    ],
+    ['answered an HTML page, not a file', (_, response) => response.setHeader('content-type', 'image/png').end(html)],
+    [
+      'answered an HTML page, not a file',
+      (_, response) => response.setHeader('content-encoding', 'gzip').end(gzipSync(html)),
+    ],
+    ['is larger than 1 MiB', (_, response) => response.setHeader('content-length', '99999999').write(PNG)],
+    ['is larger than 1 MiB', (_, response) => response.end(Buffer.alloc(2 ** 20 + 1, 1))],
+    [
+      'is larger than 1 MiB',
+      (_, response) => {
+        response.write(Buffer.alloc(2 ** 20, 1))
+        response.end('x')
+      },
+    ],
+    [
+      'is larger than 1 MiB',
+      (_, response) => response.setHeader('content-encoding', 'gzip').end(gzipSync(Buffer.alloc(80 * 2 ** 20))),
+    ],
+    [
+      'is larger than 1 MiB',
+      (_, response) => response.setHeader('content-encoding', 'br').end(brotliCompressSync(Buffer.alloc(80 * 2 ** 20))),
+    ],
+    [
+      "answered in a content encoding that isn't read",
+      (_, response) => response.setHeader('content-encoding', 'gzip, gzip').end(gzipSync(gzipSync('x'))),
+    ],
+    [
+      "answered in a content encoding that isn't read",
+      (_, response) => response.setHeader('content-encoding', 'zstd').end('x'),
+    ],
+    [
+      "answered in a content encoding that isn't read",
+      (_, response) => response.setHeader('content-encoding', 'constructor').end('x'),
+    ],
+    [
+      'answered with broken compression',
+      (_, response) => response.setHeader('content-encoding', 'gzip').end('not gzip at all'),
+    ],
+    [
+      'answered with broken compression',
+      (_, response) => response.setHeader('content-encoding', 'br').end('hello there world this is not brotli'),
+    ],
+    ['answered with too long headers', (_, response) => response.setHeader('x-long', 'x'.repeat(100_000)).end('x')],
+    ['answered something that is not HTTP', (_, response) => response.socket?.end('220 smtp ready\r\n')],
+    ['redirects in a circle', redirectTo('/art.png')],
+    ['redirects in a circle', redirectTo('#again')],
+    [
+      'redirects more than 3 times',
+      (request, response) => response.writeHead(302, { location: `${request.url}x` }).end(),
+    ],
+    [
+      'redirects more than 3 times',
+      (request, response) =>
+        request.url === '/4'
+          ? response.end(PNG)
+          : response.writeHead(302, { location: `/${nextHop(request.url)}` }).end(),
+    ],
+    ['redirects to nowhere', (_, response) => response.writeHead(302).end()],
+    ['redirects to nowhere', redirectTo(`/${'x'.repeat(9000)}`)],
+    ['redirects to what is not a URL', redirectTo('http://[')],
+  ]
+
+  test.each(answers)('%s', async (reason, answer) => {
+    internet.answer = answer
+    const failure = await failureOf(URL_OF_FILE, { maxBytes: 2 ** 20 })
+    expect(failure.message).toBe(`${URL_OF_FILE} ${reason}`)
+    expect(failure).toMatchObject({ lasting: true, code: 'invalid_input' })
+    expect(failure.hint).toBeTruthy()
+  })
+
+  test.each([
+    ['http://127.0.0.1/secret', 'resolves to a private address (127.0.0.1)'],
+    ['http://169.254.169.254/latest/meta-data/', 'resolves to a private address (169.254.169.254)'],
+    ['http://[::1]/', 'resolves to a private address (::1)'],
+    ['http://inside.example/', 'resolves to a private address (10.0.0.7)'],
+    ['http://files.example:6379/', 'uses port 6379'],
+    ['http://user:secret@files.example/', 'holds a user name or password'],
+    ['file:///etc/passwd', 'is neither http nor https'],
+    ['gopher://files.example/', 'is neither http nor https'],
+    ['data:image/png,x', 'is neither http nor https'],
+  ])('a redirect to %s is not followed', async (location, reason) => {
+    internet.hosts['inside.example'] = [['10.0.0.7']]
+    internet.answer = redirectTo(location)
+    const failure = await failureOf()
+    const shown = location.replace('user:secret@', '')
+    expect(failure.message).toBe(`${URL_OF_FILE} redirects to ${shown}, which ${reason}`)
+    expect(failure.lasting).toBe(true)
+    expect(internet.reachedInside).toEqual([])
+    expect(internet.requests).toHaveLength(1)
+  })
+})
+
+describe('passing failures: another attempt may succeed', () => {
+  test.each([
+    [408, 'Request Timeout'],
+    [425, 'Too Early'],
+    [429, 'Too Many Requests'],
+    [500, 'Internal Server Error'],
+    [503, 'Service Unavailable'],
+  ])('an answer of %i', async (status, text) => {
+    internet.answer = (_, response) => response.writeHead(status).end('no')
+    const failure = await failureOf()
+    expect(failure.message).toBe(`${URL_OF_FILE} answered ${status} ${text}`)
+    expect(failure).toMatchObject({ lasting: false, code: 'unreachable' })
+  })
+
+  const broken: [string, RequestListener][] = [
+    ['before the answer', (request) => request.socket.destroy()],
+    [
+      'within the first bytes',
+      (_, response) => response.writeHead(200, { 'content-length': 100 }).write('x', () => response.destroy()),
+    ],
+    [
+      'after many bytes',
+      (_, response) => {
+        response.writeHead(200, { 'content-length': 10_000_000 }).write(Buffer.alloc(500_000, 1))
+        setTimeout(() => response.destroy(), 50)
+      },
+    ],
+    ['in the middle of a chunk', (_, response) => response.write('x'.repeat(5000), () => response.destroy())],
+    [
+      'in the middle of compressed bytes',
+      (_, response) => response.setHeader('content-encoding', 'gzip').end(gzipSync('x'.repeat(1000)).subarray(0, 18)),
+    ],
+  ]
+  test.each(broken)('a connection that breaks off %s', async (_, answer) => {
+    internet.answer = answer
+    const failure = await failureOf()
+    expect(failure.message).toBe(`${URL_OF_FILE} broke off the connection`)
+    expect(failure.lasting).toBe(false)
+  })
+
+  test('a host that nobody knows, with the advice to check it', async () => {
+    const failure = await failureOf('http://flies.example/art.png')
+    expect(failure.message).toBe('http://flies.example/art.png has a host that is not known')
+    expect(failure.lasting).toBe(false)
+    expect(failure.hint).toContain('check the spelling')
+  })
+
+  test('a resolver that fails for now', async () => {
+    const lookup = async () => {
+      throw Object.assign(new Error('getaddrinfo EAI_AGAIN'), { code: 'EAI_AGAIN' })
+    }
+    expect(await failureOf(URL_OF_FILE, { lookup })).toMatchObject({
+      message: `${URL_OF_FILE} has a host that could not be resolved just now`,
+      lasting: false,
+    })
+  })
+
+  const slow: [string, RequestListener | null][] = [
+    ['never resolves', null],
+    ['never answers', () => undefined],
+    ['sends headers alone', (_, response) => response.flushHeaders()],
+    [
+      'sends a byte now and then',
+      (_, response) => {
+        const timer = setInterval(() => response.write('x'), 20)
+        response.on('close', () => clearInterval(timer))
+      },
+    ],
+    [
+      'never ends, below the limit of size',
+      (_, response) => {
+        response.write(Buffer.alloc(100_000, 1))
+        const timer = setInterval(() => response.write('x'), 20)
+        response.on('close', () => clearInterval(timer))
+      },
+    ],
+  ]
+  test.each(slow)('a server that %s is left when the time is up', async (_, answer) => {
+    const lookup = answer === null ? () => new Promise<never>(() => undefined) : internet.resolve
+    if (answer !== null) internet.answer = answer
+    const started = performance.now()
+    const failure = await failureOf(URL_OF_FILE, { timeoutMs: 300, lookup })
+    expect(performance.now() - started).toBeLessThan(2000)
+    expect(failure.message).toBe(`${URL_OF_FILE} took longer than 0.3 s`)
+    expect(failure.lasting).toBe(false)
+  })
+
+  test('a server that cannot be reached', async () => {
+    const free = internet.localUrl
+    await internet.close()
+    const failure = await failureOf(`${free}/art.png`, { allowPrivate: true })
+    expect(failure.message).toBe(`${free}/art.png refused the connection`)
+    expect(failure.lasting).toBe(false)
+    internet = await pretendInternet()
+  })
+})
+
+describe('a URL that may not be fetched is refused before anything is sent', () => {
+  const inside = [
+    'http://127.0.0.1/',
+    'http://127.0.0.1./',
+    'http://127.1/',
+    'http://127.0.1/',
+    'http://0/',
+    'http://0.0.0.0/',
+    'http://0177.1/',
+    'http://0177.0.0.01/',
+    'http://0x7f.1/',
+    'http://0x7f000001/',
+    'http://2130706433/',
+    'http://017700000001/',
+    'http://１２７.０.０.１/',
+    'http://127。0。0。1/',
+    'http://%31%32%37.0.0.1/',
+    'http://[::1]/',
+    'http://[::]/',
+    'http://[0:0:0:0:0:0:0:1]/',
+    'http://[::127.0.0.1]/',
+    'http://[::ffff:127.0.0.1]/',
+    'http://[::ffff:7f00:1]/',
+    'http://[::ffff:0:7f00:1]/',
+    'http://[2002:7f00:1::]/',
+    'http://[2001::1]/',
+    'http://[64:ff9b::7f00:1]/',
+    'http://[64:ff9b:1::7f00:1]/',
+    'http://[fe80::1]/',
+    'http://[fc00::1]/',
+    'http://[fd12:3456::1]/',
+    'http://[ff02::1]/',
+    'http://[fec0::1]/',
+    'http://[2001:db8::1]/',
+    'https://10.1.2.3/',
+    'https://172.16.0.1/',
+    'https://192.168.1.1/',
+    'https://100.64.0.1/',
+    'https://169.254.169.254/',
+    'https://2852039166/',
+    'https://198.18.0.1/',
+    'https://192.0.2.1/',
+    'https://224.0.0.1/',
+    'https://255.255.255.255/',
+    'http://localhost/',
+    'http://LOCALHOST/',
+    'http://a.localhost/',
+    'http://127.0.0.1:443/',
+    'http:\\\\127.0.0.1\\',
+    ' http://127.0.0.1/ ',
+    'http:127.0.0.1',
+  ]
+  test.each(inside)('%s, a private address', async (url) => {
+    const failure = await failureOf(url)
+    expect(failure.message).toMatch(/ resolves to a private address \(.+\)$/)
+    expect(failure.lasting).toBe(true)
+    expect(internet.reachedInside).toEqual([])
+    expect(internet.requests).toEqual([])
+  })
+
+  test.each([
+    ['http://localhost./', 'ends with a dot'],
+    ['http://files.example./', 'ends with a dot'],
+    ['http://files.example:6379/', 'uses port 6379'],
+    ['http://files.example:8080/', 'uses port 8080'],
+    ['https://files.example:22/', 'uses port 22'],
+    ['http://user@files.example/', 'holds a user name or password'],
+    ['http://user:secret@files.example/', 'holds a user name or password'],
+    ['http://:secret@files.example/', 'holds a user name or password'],
+    ['http://files.example@127.0.0.1/', 'holds a user name or password'],
+    ['file:///etc/passwd', 'is neither http nor https'],
+    ['ftp://files.example/', 'is neither http nor https'],
+    ['gopher://files.example/', 'is neither http nor https'],
+    ['data:text/plain,x', 'is neither http nor https'],
+    ['javascript:alert(1)', 'is neither http nor https'],
+    ['ws://files.example/', 'is neither http nor https'],
+    ['ipfs://bafkreifjjcie6lypi6ny7amxnfftagclbuxndqonfipmb64f2km2devei4', 'is neither http nor https'],
+    ['', 'is not a URL'],
+    ['//files.example/', 'is not a URL'],
+    ['http://', 'is not a URL'],
+    ['http://[::1', 'is not a URL'],
+    ['http://[fe80::1%25eth0]/', 'is not a URL'],
+    ['http://127.0.0.1.5.6/', 'is not a URL'],
+    ['http://256.1.1.1/', 'is not a URL'],
+  ])('%s %s', async (url, reason) => {
+    const failure = await failureOf(url)
+    expect(failure.message).toContain(reason)
+    expect(failure.message).not.toContain('secret')
+    expect(failure.lasting).toBe(true)
+    expect(internet.requests).toEqual([])
+  })
+
+  test.each([
+    ['one private address', ['127.0.0.1']],
+    ['a private one among public ones', [PUBLIC_V4, '192.168.0.5', PUBLIC_V6]],
+    ['a mapped one', ['::ffff:10.0.0.1']],
+  ])('a host that resolves to %s', async (_, addresses) => {
+    internet.hosts['inside.example'] = [addresses]
+    const failure = await failureOf('http://inside.example/')
+    expect(failure.message).toMatch(/^http:\/\/inside\.example\/ resolves to a private address \(.+\)$/)
+    expect(failure.lasting).toBe(true)
+    expect(internet.reachedInside).toEqual([])
+  })
+
+  test('a host whose second answer is another: the socket connects to the address that was checked', async () => {
+    internet.hosts['moving.example'] = [[PUBLIC_V4], ['127.0.0.1']]
+    expect((await fetchAll('http://moving.example/')).bytes.toString()).toBe('a file')
+    expect((await failureOf('http://moving.example/')).message).toContain('private address (127.0.0.1)')
+    expect(internet.reachedInside).toEqual([])
+  })
+
+  test('a long URL is shortened in the reason', async () => {
+    expect((await failureOf(`ftp://files.example/${'x'.repeat(5000)}`)).message.length).toBeLessThan(300)
+  })
+})
+
+describe('where private files are allowed', () => {
+  test('private addresses and any port are fetched from', async () => {
+    expect((await fetchAll(`${internet.localUrl}/x`, { allowPrivate: true })).bytes.toString()).toBe('a file')
+  })
+
+  test.each([
+    ['file:///etc/passwd', 'is neither http nor https'],
+    ['http://user:secret@127.0.0.1/', 'holds a user name or password'],
+  ])('%s is refused all the same', async (url, reason) => {
+    expect((await failureOf(url, { allowPrivate: true })).message).toContain(reason)
+  })
+
+  test('pages, missing files and too much are refused all the same', async () => {
+    internet.answer = (_, response) => response.end('<html>')
+    expect((await failureOf(internet.localUrl, { allowPrivate: true })).message).toContain('an HTML page')
+    internet.answer = (_, response) => response.writeHead(404).end()
+    expect((await failureOf(internet.localUrl, { allowPrivate: true })).message).toContain('404')
+    internet.answer = (_, response) => response.end(Buffer.alloc(2000, 1))
+    expect((await failureOf(internet.localUrl, { allowPrivate: true, maxBytes: 1999 })).message).toContain('larger')
+  })
+})
+
+describe('a transfer ends when it is of no more use', () => {
+  test.each([0, 100])('when whoever asked stops it after %i ms, with the reason given', async (after) => {
+    internet.answer = () => undefined
+    const stop = new AbortController()
+    const fetching = fetcher().fetchFile(URL_OF_FILE, stop.signal)
+    if (after === 0) stop.abort(new Error('shutting down'))
+    else setTimeout(() => stop.abort(new Error('shutting down')), after)
+    await expect(fetching).rejects.toThrow('shutting down')
+  })
+
+  test.each([302, 404, 500])('when the answer is a %i: the connection is closed', async (status) => {
+    const closed = new Promise((done) => {
+      internet.answer = (request, response) => {
+        if (request.url === '/end') return void response.end(PNG)
+        response.on('close', done)
+        response.writeHead(status, { location: '/end' }).write('endless')
+      }
+    })
+    await fetchAll().catch(() => undefined)
+    await closed
+  })
+
+  test('when reading stops: the connection is closed', async () => {
+    const closed = new Promise((done) => {
+      internet.answer = (_, response) => {
+        response.on('close', done)
+        response.write(Buffer.alloc(100_000, 1))
+      }
+    })
+    for await (const _ of (await fetcher().fetchFile(URL_OF_FILE)).content) break
+    await closed
+  })
+
+  test('content that nobody reads ends with the time, and harms nobody', async () => {
+    const closed = new Promise((done) => {
+      internet.answer = (_, response) => {
+        response.on('close', done)
+        response.setHeader('content-encoding', 'gzip').write(gzipSync(Buffer.alloc(100_000, 1)))
+      }
+    })
+    await fetcher({ timeoutMs: 200 }).fetchFile(URL_OF_FILE)
+    await closed
+    await sleep(50)
+  })
+})
+
+test('a transfer that fails leaves nothing in the storage', async () => {
+  const dataDir = await mkdtemp(join(tmpdir(), 'gdn-fetch-'))
+  const blocks = new MemoryBlockTable()
+  const storage = await createFileStorage({ dataDir, blocks })
+  internet.answer = (_, response) => {
+    response.writeHead(200, { 'content-length': 10_000_000 }).write(Buffer.alloc(500_000, 1))
+    setTimeout(() => response.destroy(), 50)
+  }
+  const { content } = await fetcher().fetchFile(URL_OF_FILE)
+  await expect(storage.add(content)).rejects.toMatchObject({ name: 'FetchFailure', lasting: false })
+  expect(await readdir(join(dataDir, 'files', 'tmp'))).toEqual([])
+  expect(await readdir(join(dataDir, 'files'))).toEqual(['tmp'])
+  expect(blocks.blocks.size).toBe(0)
+  await rm(dataDir, { recursive: true })
+})

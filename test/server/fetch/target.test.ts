@@ -1,0 +1,63 @@
+import { describe, expect, test } from 'vitest'
+import { FetchFailure } from '../../../src/server/fetch/failure.ts'
+import { checkedLookup } from '../../../src/server/fetch/lookup.ts'
+import { explainFailure } from '../../../src/server/fetch/reasons.ts'
+import { checkTarget } from '../../../src/server/fetch/target.ts'
+
+describe('a redirect', () => {
+  const hop = (from: string, to: string, allowPrivate = false) => {
+    const { label, url } = checkTarget(from, allowPrivate)
+    return checkTarget(to, allowPrivate, { label, url }).url.href
+  }
+
+  test('from https to http is refused, where private files are allowed as well', () => {
+    for (const allowPrivate of [false, true]) {
+      expect(() => hop('https://files.example/a', 'http://files.example/a', allowPrivate)).toThrow(
+        'https://files.example/a redirects to http://files.example/a, which is not encrypted',
+      )
+    }
+  })
+
+  test.each([
+    ['http://files.example/a', 'https://files.example/a', 'https://files.example/a'],
+    ['https://files.example/a', '//other.example/b', 'https://other.example/b'],
+    ['https://files.example/a/b', '../c?d', 'https://files.example/c?d'],
+  ])('from %s to %s leads to %s', (from, to, url) => {
+    expect(hop(from, to)).toBe(url)
+  })
+})
+
+test.each(['http://files.example:443/', 'https://files.example:80/', 'https://files.example/', 'http://1.1.1.1/'])(
+  '%s may be fetched',
+  (url) => {
+    expect(checkTarget(url, false).url.href).toBe(url)
+  },
+)
+
+describe('an error of the network', () => {
+  const coded = (code: string) => Object.assign(new Error('x'), { code })
+
+  test.each([
+    ['CERT_HAS_EXPIRED', 'has a certificate that is not trusted', true],
+    ['ERR_TLS_CERT_ALTNAME_INVALID', 'has a certificate that is not trusted', true],
+    ['EHOSTUNREACH', 'can not be reached', false],
+    ['UND_ERR_CONNECT_TIMEOUT', 'took too long to connect', false],
+    ['EMADEUP', 'could not be fetched', false],
+    ['constructor', 'could not be fetched', false],
+  ])('%s means: %s', (code, says, lasting) => {
+    const failure = explainFailure(coded(code), 'https://files.example/')
+    expect(failure).toBeInstanceOf(FetchFailure)
+    expect(failure).toMatchObject({ message: `https://files.example/ ${says}`, lasting })
+  })
+
+  test('is found below what wraps it, and among the attempts on several addresses', () => {
+    const wrapped = new TypeError('fetch failed', { cause: new AggregateError([coded('EHOSTUNREACH')]) })
+    expect(explainFailure(wrapped, 'x').message).toBe('x can not be reached')
+  })
+
+  test('what is thrown without being an error is one of the resolver all the same', async () => {
+    const lookup = checkedLookup(() => Promise.reject('odd'), false)
+    const error = await new Promise((settle) => lookup('files.example', {}, settle))
+    expect(error).toMatchObject({ code: 'ENOTFOUND' })
+  })
+})

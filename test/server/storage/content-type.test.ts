@@ -1,0 +1,70 @@
+import { expect, test } from 'vitest'
+import { looksLikeHtml, sniffContentType } from '../../../src/server/storage/content-type.ts'
+
+const latin1 = (text: string) => Uint8Array.from(Buffer.from(text, 'latin1'))
+
+test.each([
+  ['image/png', '\x89PNG\r\n\x1a\n\0\0\0\rIHDR'],
+  ['image/jpeg', '\xff\xd8\xff\xe0\0\x10JFIF'],
+  ['image/gif', 'GIF89a\x01\0\x01\0'],
+  ['image/webp', 'RIFF\x24\0\0\0WEBPVP8 '],
+  ['image/avif', '\0\0\0\x20ftypavif\0\0\0\0avifmif1'],
+  ['image/avif', '\0\0\0\x20ftypmif1\0\0\0\0mif1avifmiaf'],
+  ['video/mp4', '\0\0\0\x18ftypisom\0\0\x02\0isomiso2'],
+  ['video/mp4', '\0\0\0\x18ftypmp42\0\0\0\0mp42isom'],
+  ['video/webm', '\x1aE\xdf\xa3\x9fB\x86\x81\x01B\xf7\x81\x01B\xf2\x81\x04B\xf3\x81\x08B\x82\x84webm'],
+  ['audio/mpeg', 'ID3\x03\0\0\0\0\0\0'],
+  ['audio/mpeg', '\xff\xfb\x90\x44\0\0'],
+  ['audio/wav', 'RIFF\x24\0\0\0WAVEfmt '],
+  ['audio/ogg', 'OggS\0\x02\0\0'],
+  ['model/gltf-binary', 'glTF\x02\0\0\0\x10\0\0\0'],
+  ['model/gltf+json', '{ "asset": { "generator": "x", "version": "2.0" } }'],
+  ['application/pdf', '%PDF-1.7\n'],
+  ['image/svg+xml', '<svg xmlns="http://www.w3.org/2000/svg"/>'],
+  ['image/svg+xml', '\xef\xbb\xbf<?xml version="1.0"?>\n<!-- made by hand -->\n<svg width="1">'],
+  ['image/svg+xml', '<!DOCTYPE svg PUBLIC "-//W3C//DTD SVG 1.1//EN" "svg11.dtd">\n<!-- x --><svg>'],
+  ['application/json', '{"name":"x"}'],
+  ['application/json', ' \n[1,2]'],
+  ['text/html; charset=utf-8', '<!DOCTYPE html><html>'],
+  ['text/html; charset=utf-8', '\n <!-- saved -->\n<HTML lang=en>'],
+  ['text/html; charset=utf-8', '<script>alert(1)</script>'],
+  ['text/plain; charset=utf-8', 'hello world\n'],
+  ['text/plain; charset=utf-8', '{ not json }'],
+  ['application/octet-stream', '\0\x01\x02\x03'],
+  ['application/octet-stream', ''],
+])('%s is told by the first bytes %j', (type, bytes) => {
+  expect(sniffContentType(latin1(bytes))).toBe(type)
+})
+
+test.each([
+  ['0.json', 'application/json'],
+  ['art.PNG', 'image/png'],
+  ['page.html', 'text/html; charset=utf-8'],
+])('the name %s tells the type, whatever the bytes are', (name, type) => {
+  expect(sniffContentType(latin1('\0\x01'), name)).toBe(type)
+})
+
+test.each(['art', 'art.unknown', '.png', 'constructor', 'a.constructor'])('the name %s tells nothing', (name) => {
+  expect(sniffContentType(latin1('GIF89a'), name)).toBe('image/gif')
+})
+
+test('a character cut at the end of the first bytes leaves text what it is', () => {
+  expect(sniffContentType(Buffer.from('naïve €').subarray(0, -1))).toBe('text/plain; charset=utf-8')
+})
+
+test('a page in UTF-16 is a page', () => {
+  expect(looksLikeHtml(Buffer.from('\ufeff<!doctype html>', 'utf16le'))).toBe(true)
+})
+
+test('hostile comments cost no time', () => {
+  const started = performance.now()
+  for (const text of [
+    '<!---->'.repeat(5000),
+    '<!--'.repeat(9000),
+    `<!doctype svg [${'['.repeat(9000)}`,
+    '<?'.repeat(9000),
+  ]) {
+    sniffContentType(latin1(text))
+  }
+  expect(performance.now() - started).toBeLessThan(1000)
+})

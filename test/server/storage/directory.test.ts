@@ -1,0 +1,84 @@
+import { createHash } from 'node:crypto'
+import fc from 'fast-check'
+import { base32 } from 'multiformats/bases/base32'
+import { describe, expect, test } from 'vitest'
+import { buildDirectory } from '../../../src/server/storage/directory.ts'
+
+const utf8 = (text: string) => new TextEncoder().encode(text)
+const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest()
+
+// The formats spelled out by hand from the dag-pb, UnixFS and multihash specifications, to check the library by.
+const varint = (n: number): number[] => (n < 128 ? [n] : [(n % 128) | 128, ...varint(Math.floor(n / 128))])
+const field = (number: number, bytes: Uint8Array) => [...varint((number << 3) | 2), ...varint(bytes.length), ...bytes]
+const cidBytes = (codec: number, block: Uint8Array) => Uint8Array.from([1, codec, 0x12, 32, ...sha256(block)])
+const byName = (a: { name: string }, b: { name: string }) => Buffer.compare(Buffer.from(a.name), Buffer.from(b.name))
+
+function directoryByHand(files: readonly { name: string; bytes: Uint8Array }[]): Uint8Array {
+  const links = [...files].sort(byName).flatMap(({ name, bytes }) => {
+    const link = [...field(1, cidBytes(0x55, bytes)), ...field(2, utf8(name)), 0x18, ...varint(bytes.length)]
+    return field(2, Uint8Array.from(link))
+  })
+  return Uint8Array.from([...links, ...field(1, Uint8Array.from([8, 1]))])
+}
+
+describe('the CID of a directory', () => {
+  // Published by IPFS: the fixtures of Kubo's gateway tests (made with `ipfs add -Qrw --cid-version 1`), and the empty
+  // directory that every node has.
+  test('of one file is the published one', async () => {
+    const { cid } = await buildDirectory([{ name: 'index.html', bytes: utf8('hello\n') }])
+    expect(cid).toBe('bafybeifq2rzpqnqrsdupncmkmhs3ckxxjhuvdcbvydkgvch3ms24k5lo7q')
+  })
+
+  test('without files is the published one', async () => {
+    const { cid, blocks } = await buildDirectory([])
+    expect(cid).toBe('bafybeiczsscdsbs7ffqz55asqdf3smv6klcw3gofszvwlyarci47bgf354')
+    expect(blocks).toEqual([{ cid, bytes: Uint8Array.from([0x0a, 2, 8, 1]) }])
+  })
+
+  test('is that of the node written by hand, for any names and contents', async () => {
+    const name = fc.string({ minLength: 1, maxLength: 12, unit: 'grapheme' })
+    const file = fc.record({
+      name: name.filter((text) => text !== '.' && text !== '..' && !/[/\0]/.test(text)),
+      bytes: fc.uint8Array({ maxLength: 2000 }),
+    })
+    const files = fc.uniqueArray(file, { selector: (entry) => entry.name, minLength: 1, maxLength: 20 })
+    await fc.assert(
+      fc.asyncProperty(files, async (files) => {
+        const node = directoryByHand(files)
+        const { cid, digest, blocks } = await buildDirectory(files)
+        expect(cid).toBe(base32.encode(cidBytes(0x70, node)))
+        expect(digest).toBe(`0x${sha256(node).toString('hex')}`)
+        expect(Buffer.from(blocks.at(-1)?.bytes ?? [])).toEqual(Buffer.from(node))
+      }),
+      { numRuns: 60 },
+    )
+  })
+})
+
+test('every block of a directory is there once, under its own CID', async () => {
+  const same = utf8('{"name":"same"}')
+  const { blocks } = await buildDirectory([
+    { name: '0.json', bytes: same },
+    { name: '1.json', bytes: same },
+    { name: '2.json', bytes: utf8('{}') },
+  ])
+  expect(blocks).toHaveLength(3)
+  for (const block of blocks) {
+    const codec = block.cid.startsWith('bafkrei') ? 0x55 : 0x70
+    expect(block.cid).toBe(base32.encode(cidBytes(codec, block.bytes)))
+  }
+})
+
+test.each(['', '.', '..', 'a/b', 'a\0', '\ud800'])('a file named %j is refused', async (name) => {
+  await expect(buildDirectory([{ name, bytes: utf8('{}') }])).rejects.toMatchObject({ code: 'invalid_input' })
+})
+
+test('two files of one name are refused', async () => {
+  const file = { name: '0.json', bytes: utf8('{}') }
+  await expect(buildDirectory([file, { ...file }])).rejects.toThrow('two files are named "0.json"')
+})
+
+test('what IPFS would spread over several directory nodes is refused', async () => {
+  const files = Array.from({ length: 200 }, (_, i) => ({ name: `${i}-${'x'.repeat(1500)}`, bytes: utf8('{}') }))
+  await expect(buildDirectory(files)).rejects.toThrow('too many files for one directory')
+})
