@@ -1,0 +1,60 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { execa } from 'execa'
+
+const GDN = fileURLToPath(new URL('../../bin/gdn.js', import.meta.url))
+
+export interface Run {
+  exitCode: number | undefined
+  signal: string | undefined
+  stdout: string
+  stderr: string
+}
+
+/** The built gdn, as a script would call it: no terminal, a home of its own, server and key from the environment. */
+export function gdnAt(backend: { url: string; apiKey: string }, home: string) {
+  const env = {
+    PATH: process.env.PATH ?? '',
+    HOME: home,
+    GDN_BASE_URL: backend.url,
+    GDN_API_KEY: backend.apiKey,
+    GDN_BLOCKCHAIN: 'polygon',
+  }
+  const start = (argv: readonly string[]) =>
+    execa(process.env.GDN_TEST_NODE ?? process.execPath, [GDN, ...argv], {
+      env,
+      extendEnv: false,
+      reject: false,
+      stdin: 'ignore',
+    })
+  const outcome = (result: Awaited<ReturnType<typeof start>>): Run => ({
+    exitCode: result.exitCode,
+    signal: result.signal,
+    stdout: String(result.stdout),
+    stderr: String(result.stderr),
+  })
+  const run = async (...argv: string[]): Promise<Run> => outcome(await start(argv))
+  return {
+    run,
+    /** Runs with `--json`; throws with what was told when it fails. */
+    async json<Result>(...argv: string[]): Promise<Result> {
+      const { exitCode, stdout, stderr } = await run(...argv, '--json')
+      if (exitCode !== 0) throw new Error(`gdn ${argv.join(' ')} ended with ${exitCode}: ${stderr}`)
+      return JSON.parse(stdout) as Result
+    },
+    /** SIGKILL after so many milliseconds, should it still run. */
+    async runAndKill(argv: readonly string[], ms: number): Promise<Run> {
+      const child = start(argv)
+      const timer = setTimeout(() => child.kill('SIGKILL'), ms)
+      const result = await child
+      clearTimeout(timer)
+      return outcome(result)
+    },
+    async file(name: string, content: string): Promise<string> {
+      const path = join(home, name)
+      await writeFile(path, content)
+      return path
+    },
+  }
+}
