@@ -1,4 +1,5 @@
 import { join, resolve } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import pino from 'pino'
 import { GdnError, messageOf, systemCode } from '../core/errors.ts'
 import type { Secret } from '../core/secret.ts'
@@ -45,6 +46,9 @@ export interface Backend {
   close(): Promise<void>
 }
 
+/** How long a shutdown waits for work that is under way. */
+const DRAIN_MS = 1500
+
 /**
  * Starts the embedded backend; resolves when a mint would work.
  *
@@ -73,10 +77,15 @@ export async function startBackend(options: BackendOptions): Promise<Backend> {
     undo.push(() => fetcher.close())
     const onEvent = (blockchain: string, event: object) => log.info({ blockchain, ...event }, 'embedded chain')
     const chains = await openChains({ db: store.db, dataDir, signers, now, onEvent })
-    undo.push(() => chains.close())
     await anvil
     const pipeline = await startPipeline({ store, chains, storage, fetcher, now, log })
-    undo.push(() => pipeline.stop())
+    undo.push(async () => {
+      // What is under way may end; a chain that holds it up (a long replay, say) is closed over it.
+      const stopped = pipeline.stop()
+      await Promise.race([stopped, delay(DRAIN_MS, undefined, { ref: false })])
+      await chains.close()
+      await stopped
+    })
     const deps = { store, chains, storage, pipeline, now }
     const readiness = async () => {
       const problems: string[] = []

@@ -122,7 +122,8 @@ describe('from a manifest on disk to NFTs on a chain, with the built gdn', () =>
     expect(new Set(listed.map((nft) => nft.token_id)).size).toBe(25)
     expect(listed.every((nft) => nft.status === 'deployed')).toBe(true)
     const shown = await gdn.json<Nft | Nft[]>('nft', 'show', minted.nft_gdn_id)
-    expect(Array.isArray(shown) ? shown[0] : shown).toMatchObject(minted)
+    const { nft_gdn_id, token_id, metadata_url } = minted
+    expect(Array.isArray(shown) ? shown[0] : shown).toMatchObject({ nft_gdn_id, token_id, metadata_url })
   })
 
   it('on chain every row has its owner, its metadata file and its pictures, under CIDs that anyone can compute', async () => {
@@ -177,27 +178,27 @@ describe('from a manifest on disk to NFTs on a chain, with the built gdn', () =>
 
   it('a batch that is killed is resumed by the same command, and no row is minted twice', async () => {
     const rows = Array.from(
-      { length: 120 },
+      { length: 240 },
       (_, index) => `Killed ${index},again,0x${((index % 12) + 1).toString(16).padStart(40, '2')}`,
     )
     const manifest = await gdn.file('killed.csv', `title,description,receiver\n${rows.join('\n')}\n`)
-    const argv = ['batch', 'mint', manifest, '-c', contract, '--chunk-size', '5', '--json'] as const
+    const argv = ['batch', 'mint', manifest, '-c', contract, '--chunk-size', '1', '--json'] as const
     let kills = 0
     for (;;) {
-      const { exitCode, signal } = await gdn.runAndKill([...argv], 150 + kills * 60)
+      const { exitCode, signal } = await gdn.runAndKill([...argv], 180 + kills * 30)
       if (signal === undefined) {
         expect(exitCode).toBe(0)
         break
       }
       kills += 1
     }
-    expect(kills).toBeGreaterThan(0)
+    expect(kills).toBeGreaterThan(2)
     const titles = (
       await gdn.json<{ request_metadata: { title: string } }[]>('nft', 'list', '-c', contract, '--details')
     )
       .map((nft) => nft.request_metadata.title)
       .filter((title) => title.startsWith('Killed '))
-    expect(titles).toHaveLength(120)
-    expect(new Set(titles).size).toBe(120)
+    expect(titles).toHaveLength(240)
+    expect(new Set(titles).size).toBe(240)
   })
 })

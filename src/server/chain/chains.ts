@@ -31,7 +31,7 @@ export interface ChainsOptions {
 export async function openChains({ db, dataDir, signers, now, onEvent }: ChainsOptions): Promise<Chains> {
   const stateDir = join(dataDir, 'chains')
   const started = new Map<EvmBlockchain, Promise<EmbeddedChain>>()
-  let closed = false
+  const closing = new AbortController()
   await endOrphans(stateDir)
 
   const remember = async (on: Db, blockchain: EvmBlockchain) => {
@@ -57,6 +57,7 @@ export async function openChains({ db, dataDir, signers, now, onEvent }: ChainsO
       stateDir,
       now,
       onEvent: (event) => onEvent(blockchain, event),
+      signal: closing.signal,
     })
   }
 
@@ -68,7 +69,7 @@ export async function openChains({ db, dataDir, signers, now, onEvent }: ChainsO
     },
 
     network(blockchain) {
-      if (closed) return Promise.reject(new Error('the backend is shutting down'))
+      if (closing.signal.aborted) return Promise.reject(new Error('the backend is shutting down'))
       let network = started.get(blockchain)
       if (network === undefined) {
         network = start(blockchain)
@@ -80,7 +81,7 @@ export async function openChains({ db, dataDir, signers, now, onEvent }: ChainsO
     },
 
     async close() {
-      closed = true
+      closing.abort()
       await Promise.allSettled([...started.values()].map(async (network) => (await network).close()))
     },
   }

@@ -12,6 +12,8 @@ export interface AnvilOptions {
   upstreamUrl: string
   /** Becomes the home and working directory of the child: nothing is written to the user's. */
   home: string
+  /** Names this child among all processes: it is given as the name of a folder for anvil's cache, which stays unused. */
+  marker: string
   /** Called as soon as the child exists, before it listens. */
   onSpawn: (pid: number) => void
 }
@@ -28,11 +30,6 @@ export interface AnvilProcess {
 
 const START_TIMEOUT_MS = 30_000
 const LISTENING = /Listening on 127\.0\.0\.1:(\d+)/
-
-/** The argument by which a child is known: no other process is told of the folder of this chain. */
-export function childMarker(home: string): string {
-  return join(home, 'cache')
-}
 
 /** The children of this process, so that none outlives it where it ends without closing them. */
 const living = new Set<ChildProcess>()
@@ -51,14 +48,21 @@ const killLiving = () => {
  * @throws GdnError `native_missing` when the binary can't run here, `unreachable` when it ends before it listens
  */
 export async function spawnAnvil(options: AnvilOptions): Promise<AnvilProcess> {
-  const { binary, chainId, upstreamUrl, home, onSpawn } = options
+  const { binary, chainId, upstreamUrl, home, marker, onSpawn } = options
   mkdirSync(home, { recursive: true, mode: 0o700 })
   const args = ['--host', '127.0.0.1', '--port', '0', '--no-cors', '--no-request-size-limit', '--threads', '2']
   args.push('--chain-id', String(chainId), '--hardfork', 'osaka', '--gas-limit', String(BLOCK_GAS_LIMIT))
   args.push('--accounts', '0', '--no-mining', '--order', 'fifo', '--prune-history')
-  args.push('--fork-url', upstreamUrl, '--no-storage-caching', '--no-rate-limit', '--cache-path', childMarker(home))
+  args.push('--fork-url', upstreamUrl, '--no-storage-caching', '--no-rate-limit', '--cache-path', join(home, marker))
 
-  const child = spawn(binary, args, { cwd: home, env: childEnv(home), stdio: ['ignore', 'pipe', 'pipe'] })
+  const child = spawn(binary, args, {
+    cwd: home,
+    env: childEnv(home),
+    stdio: ['ignore', 'pipe', 'pipe'],
+    // A process group of its own: Ctrl-C is for us, who end the node when nothing needs it any more.
+    detached: process.platform !== 'win32',
+    windowsHide: true,
+  })
   let complaint = ''
   child.stderr.on('data', (chunk: Buffer) => {
     complaint = (complaint + chunk.toString()).slice(-2_000)

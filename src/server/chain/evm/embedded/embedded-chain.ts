@@ -1,14 +1,13 @@
-import { mkdirSync, realpathSync } from 'node:fs'
-import { join } from 'node:path'
+import { mkdirSync } from 'node:fs'
 import type { EvmBlockchain } from '../../../../api/blockchains.ts'
 import type { Now } from '../../../../core/time.ts'
 import type { EvmNetwork, EvmReceipt, Hex } from '../network.ts'
 import { findAnvil } from './anvil-binary.ts'
-import { type AnvilProcess, childMarker, spawnAnvil } from './anvil-process.ts'
+import { type AnvilProcess, spawnAnvil } from './anvil-process.ts'
 import type { BlockJournal } from './block-journal.ts'
 import type { Tip } from './mine.ts'
 import { connectNode, isUnreachable, type NodeRpc } from './node-rpc.ts'
-import { endOrphan, removePidfile, writePidfile } from './pidfile.ts'
+import { endOrphan, filesOf, removePidfile, writePidfile } from './pidfile.ts'
 import { receiptOf } from './receipt.ts'
 import { replayJournal } from './replay.ts'
 import { sendRaw } from './send-raw.ts'
@@ -31,6 +30,8 @@ export interface EmbeddedChainOptions {
   stateDir: string
   now?: Now
   onEvent?: (event: EmbeddedChainEvent) => void
+  /** Ends a start that is under way, be the journal ever so long. */
+  signal?: AbortSignal
   /** The anvil to run; by default the one that is installed with gdn. */
   binary?: string
 }
@@ -65,21 +66,19 @@ export async function startEmbeddedChain(options: EmbeddedChainOptions): Promise
   const { blockchain, chainId, journal, now = Date.now, onEvent = () => {} } = options
   const binary = options.binary ?? findAnvil()
   mkdirSync(options.stateDir, { recursive: true, mode: 0o700 })
-  const stateDir = realpathSync(options.stateDir)
-  const pidfile = join(stateDir, `${blockchain}.pid`)
-  const home = join(stateDir, `${blockchain}-home`)
+  const { pidfile, home, marker } = filesOf(options.stateDir, blockchain)
   const genesis = { chainId, timestamp: journal.genesisTimestamp }
   const root = { hash: genesisHash(genesis), timestamp: genesis.timestamp }
   let tip: Tip | undefined
 
-  const orphan = await endOrphan(pidfile, childMarker(home))
+  const orphan = await endOrphan(pidfile)
   if (orphan !== null) onEvent({ type: 'orphan_ended', pid: orphan })
   const stub = await startUpstreamStub(genesis)
 
   async function boot(signal: AbortSignal): Promise<LiveNode> {
     const since = performance.now()
     const onSpawn = (pid: number) => writePidfile(pidfile, pid)
-    const child = await spawnAnvil({ binary, chainId, upstreamUrl: stub.url, home, onSpawn })
+    const child = await spawnAnvil({ binary, chainId, upstreamUrl: stub.url, home, marker, onSpawn })
     const rpc = connectNode(child.port)
     const abort = () => child.kill()
     signal.addEventListener('abort', abort, { once: true })
@@ -136,11 +135,16 @@ export async function startEmbeddedChain(options: EmbeddedChainOptions): Promise
     removePidfile(pidfile)
   }
 
+  const abort = () => void supervisor.close()
+  options.signal?.addEventListener('abort', abort, { once: true })
   try {
+    if (options.signal?.aborted) abort()
     await supervisor.node()
   } catch (error) {
     await close()
     throw error
+  } finally {
+    options.signal?.removeEventListener('abort', abort)
   }
   let closed: Promise<void> | undefined
 

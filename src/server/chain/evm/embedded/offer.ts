@@ -5,7 +5,7 @@ import { legacyChainId } from './raw-transaction.ts'
 
 /**
  * Transactions in one JSON-RPC batch. anvil polls the calls of a batch in turn and keeps their order only in small
- * ones (measured: right up to 40, two swapped in 100, always the same two). The order is part of the block's hash.
+ * ones (measured: right up to 40; of 100, two came last). The order is part of the block's hash.
  */
 const BATCH = 30
 
@@ -34,8 +34,8 @@ export async function offer(rpc: NodeRpc, chainId: number, raws: readonly Hex[])
 }
 
 /**
- * What the node refused is `known` when it has those very bytes, in
- * its pool or in a block, whatever words it refused with ("nonce too low", "already imported").
+ * What the node refused is `known` when it has those very bytes, in its pool or in a block, whatever words it refused
+ * with ("nonce too low", "already imported").
  */
 async function offerOurs(rpc: NodeRpc, raws: readonly Hex[]): Promise<BroadcastOutcome[]> {
   const answers = await handIn(rpc, raws)

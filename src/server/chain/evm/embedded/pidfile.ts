@@ -1,7 +1,25 @@
-import { readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { z } from 'zod'
+import { createHash } from 'node:crypto'
+import { readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
+import * as z from 'zod'
 import { sleep } from '../../../../core/time.ts'
 import { identifyProcess } from './process-identity.ts'
+
+/** Where the node of a chain is noted and lives. */
+export interface NodeFiles {
+  pidfile: string
+  home: string
+  /** Part of an argument of the child, by which it is known. Made of the path, and plain ASCII, which `ps` leaves alone. */
+  marker: string
+}
+
+/** @param stateDir exists; may be shared by several chains, and reached by a symbolic link */
+export function filesOf(stateDir: string, blockchain: string): NodeFiles {
+  const real = realpathSync(stateDir)
+  const home = join(real, `${blockchain}-home`)
+  const marker = `cache-${createHash('sha256').update(home).digest('hex').slice(0, 32)}`
+  return { pidfile: join(real, `${blockchain}.pid`), home, marker }
+}
 
 const schema = z.object({ pid: z.int().positive(), startedAt: z.string() })
 
@@ -19,13 +37,14 @@ export function removePidfile(path: string): void {
  * Ends the child that a killed backend left behind, and removes the file. A file that can't be read, or that speaks of
  * a process which is no longer the one it was, ends nothing; nor does one that was copied here from another data dir.
  *
- * @param marker an argument of the child's command line that no other process has
  * @returns the pid that was ended, or null
  */
-export async function endOrphan(path: string, marker: string): Promise<number | null> {
+export async function endOrphan(path: string): Promise<number | null> {
   const noted = read(path)
   removePidfile(path)
-  if (noted === null || !isStill(noted, marker)) return null
+  if (noted === null) return null
+  const { marker } = filesOf(dirname(path), basename(path, '.pid'))
+  if (!isStill(noted, marker)) return null
   try {
     process.kill(noted.pid, 'SIGKILL')
   } catch {

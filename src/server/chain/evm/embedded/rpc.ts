@@ -36,6 +36,15 @@ const READS = new Set([
   'web3_sha3',
 ])
 
+/** Reads that run code. */
+const EXECUTES = new Set(['eth_call', 'eth_createAccessList', 'eth_estimateGas'])
+
+/**
+ * What such a read may burn. Without a limit it is a whole block's gas (a quarter of a second of one core), and minting
+ * waits behind a batch of them.
+ */
+const READ_GAS = 100_000_000
+
 const MAX_BATCH = 100
 
 const PARSE_ERROR = -32700
@@ -115,7 +124,13 @@ async function dispatch(
   if (method === 'eth_accounts') return []
   if (!READS.has(method)) throw new RpcError(METHOD_NOT_FOUND, `the method ${method.slice(0, 80)} is not available`)
   await sent
-  return chain.request(method, params)
+  return chain.request(method, EXECUTES.has(method) ? capGas(params) : params)
+}
+
+function capGas([call, ...rest]: readonly unknown[]): readonly unknown[] {
+  if (!isRecord(call)) return [call, ...rest]
+  const gas = Number(call.gas ?? READ_GAS)
+  return gas < READ_GAS ? [call, ...rest] : [{ ...call, gas: `0x${READ_GAS.toString(16)}` }, ...rest]
 }
 
 async function sendAndWait(chain: EvmNetwork, params: readonly unknown[]): Promise<unknown> {
@@ -127,7 +142,7 @@ async function sendAndWait(chain: EvmNetwork, params: readonly unknown[]): Promi
 
 function describe(id: Id, error: unknown): Reply {
   if (error instanceof RpcError) return failure(id, error.code, error.message, error.data)
-  if (isUnreachable(error)) return failure(id, UNAVAILABLE, 'the chain is restarting: try again')
+  if (isUnreachable(error)) return failure(id, UNAVAILABLE, "the chain's node gave no answer: try again")
   return failure(id, INTERNAL_ERROR, 'internal error')
 }
 

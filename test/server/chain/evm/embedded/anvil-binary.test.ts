@@ -1,0 +1,46 @@
+import { accessSync, constants } from 'node:fs'
+import { describe, expect, test } from 'vitest'
+import manifest from '../../../../../package.json' with { type: 'json' }
+import { ANVIL_VERSION, findAnvil } from '../../../../../src/server/chain/evm/embedded/anvil-binary.ts'
+
+describe('the anvil binary', () => {
+  test('of this machine is installed with gdn, and may be executed', () => {
+    expect(() => accessSync(findAnvil(), constants.X_OK)).not.toThrow()
+  })
+
+  test.each([
+    ['linux', 'x64', 'linux-amd64/bin/anvil'],
+    ['linux', 'arm64', 'linux-arm64/bin/anvil'],
+    ['darwin', 'x64', 'darwin-amd64/bin/anvil'],
+    ['darwin', 'arm64', 'darwin-arm64/bin/anvil'],
+    ['win32', 'x64', 'win32-amd64/bin/anvil.exe'],
+  ])('on %s %s is looked for in the package of that platform', (platform, arch, place) => {
+    const found = findAnvil({ platform, arch, resolve: (specifier) => `/packages/${specifier}` })
+    expect(found.replaceAll('\\', '/')).toBe(`/packages/@foundry-rs/anvil-${place}`)
+  })
+
+  test('that is not installed is named with the command that installs it and what it needs', () => {
+    const resolve = () => {
+      throw new Error('Cannot find module')
+    }
+    expect(() => findAnvil({ platform: 'linux', arch: 'arm64', resolve })).toThrow(
+      expect.objectContaining({
+        code: 'native_missing',
+        message: expect.stringContaining('@foundry-rs/anvil-linux-arm64'),
+        hint: expect.stringMatching(/npm install @foundry-rs\/anvil-linux-arm64@.*glibc 2\.35/),
+      }),
+    )
+  })
+
+  test('for a platform without one is refused with the platforms that have one', () => {
+    expect(() => findAnvil({ platform: 'freebsd', arch: 'x64' })).toThrow(
+      expect.objectContaining({ code: 'native_missing', message: expect.stringContaining('freebsd-x64') }),
+    )
+  })
+
+  test('has the version that the package depends on, on every platform', () => {
+    const wanted = Object.entries(manifest.optionalDependencies).filter(([name]) => name.startsWith('@foundry-rs/'))
+    expect(wanted).toHaveLength(5)
+    for (const [, version] of wanted) expect(version).toBe(ANVIL_VERSION)
+  })
+})

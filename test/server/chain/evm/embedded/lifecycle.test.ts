@@ -1,0 +1,211 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { copyFileSync, existsSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { findAnvil } from '../../../../../src/server/chain/evm/embedded/anvil-binary.ts'
+import { spawnAnvil } from '../../../../../src/server/chain/evm/embedded/anvil-process.ts'
+import { filesOf, writePidfile } from '../../../../../src/server/chain/evm/embedded/pidfile.ts'
+import { startUpstreamStub } from '../../../../../src/server/chain/evm/embedded/upstream-stub.ts'
+import { GENESIS_TIMESTAMP, memoryBlockJournal } from '../../../../helpers/memory-block-journal.ts'
+import { CHAIN_ID, isRunning, killNode, newAccount, sign, start, temporaryDir, whenDone } from './fixture.ts'
+
+const pidfileOf = (stateDir: string) => join(stateDir, 'polygon.pid')
+
+/** A node as a killed backend leaves it: running, noted in the pidfile, and nobody's child to look after. */
+async function leaveOrphan(stateDir: string) {
+  const stub = await startUpstreamStub({ chainId: CHAIN_ID, timestamp: GENESIS_TIMESTAMP })
+  whenDone(() => stub.close())
+  const orphan = await spawnAnvil({
+    binary: findAnvil(),
+    chainId: CHAIN_ID,
+    upstreamUrl: stub.url,
+    ...filesOf(stateDir, 'polygon'),
+    onSpawn: (pid) => writePidfile(pidfileOf(stateDir), pid),
+  })
+  whenDone(() => orphan.kill())
+  return orphan
+}
+
+function bystander(...mentions: string[]): ChildProcess {
+  const child = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)', ...mentions])
+  whenDone(() => child.kill('SIGKILL'))
+  return child
+}
+
+describe('the node of a backend that was killed', () => {
+  test('is ended by the next start', async () => {
+    const stateDir = temporaryDir()
+    const orphan = await leaveOrphan(stateDir)
+    const { chain, events } = await start({ stateDir })
+    expect(events).toContainEqual({ type: 'orphan_ended', pid: orphan.pid })
+    expect(await orphan.exited).toBe('ended by SIGKILL')
+    expect(chain.pid).not.toBe(orphan.pid)
+  })
+
+  test('is ended as well when its state dir is reached by another path', async () => {
+    const stateDir = temporaryDir()
+    const link = join(temporaryDir(), 'link')
+    symlinkSync(stateDir, link)
+    const orphan = await leaveOrphan(stateDir)
+    await start({ stateDir: link })
+    expect(isRunning(orphan.pid)).toBe(false)
+  })
+
+  test('is not confused with another process that was given its pid since', async () => {
+    const stateDir = temporaryDir()
+    const stranger = bystander(filesOf(stateDir, 'polygon').marker)
+    writeFileSync(pidfileOf(stateDir), JSON.stringify({ pid: stranger.pid, startedAt: '1' }))
+    const { events } = await start({ stateDir })
+    expect(events.map(({ type }) => type)).not.toContain('orphan_ended')
+    expect(isRunning(stranger.pid ?? 0)).toBe(true)
+  })
+
+  test('is not confused with another process of the same pid and start time', async () => {
+    const stateDir = temporaryDir()
+    const stranger = bystander()
+    writePidfile(pidfileOf(stateDir), stranger.pid ?? 0)
+    expect(existsSync(pidfileOf(stateDir))).toBe(true)
+    await start({ stateDir })
+    expect(isRunning(stranger.pid ?? 0)).toBe(true)
+  })
+
+  test('of another data dir is left alone', async () => {
+    const [mine, other] = [temporaryDir(), temporaryDir()]
+    const { chain: theirs } = await start({ stateDir: other })
+    // As a copy of the whole data dir would have it.
+    copyFileSync(pidfileOf(other), pidfileOf(mine))
+    const { events } = await start({ stateDir: mine })
+    expect(events.map(({ type }) => type)).not.toContain('orphan_ended')
+    expect(isRunning(theirs.pid ?? 0)).toBe(true)
+  })
+
+  test.each(['', '{', '{"pid":-1}', '{"pid":1}', '\0\0\0'])(
+    'noted as %j in a damaged pidfile ends nothing and stops nothing',
+    async (content) => {
+      const stateDir = temporaryDir()
+      writeFileSync(pidfileOf(stateDir), content)
+      const { events } = await start({ stateDir })
+      expect(events.map(({ type }) => type)).toEqual(['ready'])
+    },
+  )
+})
+
+describe('closing an embedded chain', () => {
+  test('ends its node, removes the pidfile, and refuses what comes later', async () => {
+    const stateDir = temporaryDir()
+    const { chain } = await start({ stateDir })
+    const pid = chain.pid ?? 0
+    expect(existsSync(pidfileOf(stateDir))).toBe(true)
+    await Promise.all([chain.close(), chain.close()])
+    expect(isRunning(pid)).toBe(false)
+    expect(chain.pid).toBeUndefined()
+    expect(existsSync(pidfileOf(stateDir))).toBe(false)
+    await expect(chain.broadcast([await sign(newAccount(), 0)])).rejects.toMatchObject({ code: 'unreachable' })
+    await expect(chain.request('eth_chainId', [])).rejects.toMatchObject({ code: 'unreachable' })
+    await expect(chain.receipts([])).rejects.toMatchObject({ code: 'unreachable' })
+  })
+
+  test('ends a node that hangs within two seconds', async () => {
+    const { chain } = await start()
+    const pid = chain.pid ?? 0
+    process.kill(pid, 'SIGSTOP')
+    const waiting = chain.broadcast([await sign(newAccount(), 0)])
+    const rejected = expect(waiting).rejects.toMatchObject({ code: 'unreachable' })
+    const since = performance.now()
+    await chain.close()
+    expect(performance.now() - since).toBeLessThan(2_000)
+    expect(isRunning(pid)).toBe(false)
+    await rejected
+  })
+
+  test.each([0, 2, 5, 10, 20, 40])('%d ms into a restart leaves no node', async (delay) => {
+    const stateDir = temporaryDir()
+    const { chain, events } = await start({ stateDir })
+    killNode(chain)
+    await new Promise((resolve) => setTimeout(resolve, delay))
+    const pidfile = existsSync(pidfileOf(stateDir)) ? JSON.parse(readFileSync(pidfileOf(stateDir), 'utf8')) : undefined
+    await chain.close()
+    const pids = events.flatMap((event) => ('pid' in event ? [event.pid] : []))
+    for (const pid of [...pids, pidfile?.pid ?? pids[0]]) expect(isRunning(pid)).toBe(false)
+    expect(existsSync(pidfileOf(stateDir))).toBe(false)
+  })
+
+  test('while a restart waits for a journal that hangs leaves no node', async () => {
+    const stateDir = temporaryDir()
+    const journal = memoryBlockJournal()
+    const { chain } = await start({ stateDir, journal })
+    journal.blocks = async function* () {
+      await new Promise(() => {})
+      yield* []
+    }
+    const noted = () => (existsSync(pidfileOf(stateDir)) ? readFileSync(pidfileOf(stateDir), 'utf8') : '')
+    const first = noted()
+    killNode(chain)
+    while (noted() === first) await new Promise((resolve) => setTimeout(resolve, 1))
+    const { pid } = JSON.parse(noted())
+    const since = performance.now()
+    await chain.close()
+    expect(performance.now() - since).toBeLessThan(2_000)
+    expect(isRunning(pid)).toBe(false)
+  })
+
+  test('while broadcasts wait answers or rejects each, and the journal has what was answered', async () => {
+    const journal = memoryBlockJournal()
+    const { chain } = await start({ journal })
+    const account = newAccount()
+    const raws = await Promise.all(Array.from({ length: 30 }, (_, nonce) => sign(account, nonce)))
+    const calls = raws.map(async (raw) => {
+      await new Promise((resolve) => setTimeout(resolve, Math.random() * 20))
+      return chain.broadcast([raw])
+    })
+    await new Promise((resolve) => setTimeout(resolve, 10))
+    const [results] = await Promise.all([Promise.allSettled(calls), chain.close()])
+    const kept = journal.entries.flatMap(({ transactions }) => transactions)
+    for (const [index, result] of results.entries()) {
+      if (result.status === 'fulfilled') expect(kept).toContain(raws[index])
+      else expect(result.reason).toMatchObject({ code: 'unreachable' })
+    }
+  })
+})
+
+describe('a process that ends without closing its chains', () => {
+  test('takes the node with it', async () => {
+    // The handler that an exit of this process would run, run by hand.
+    const orphan = await leaveOrphan(temporaryDir())
+    const handlers = process.listeners('exit').filter((handler) => handler.name === 'killLiving')
+    expect(handlers).toHaveLength(1)
+    for (const handler of handlers) handler.call(process, 0)
+    expect(await orphan.exited).toBe('ended by SIGKILL')
+  })
+})
+
+describe('the files of an embedded chain', () => {
+  test('all lie in its state dir: the home of the user is not written to', async () => {
+    const stateDir = temporaryDir()
+    const settings = join(homedir(), '.foundry')
+    const before = existsSync(settings)
+    const { chain } = await start({ stateDir })
+    const account = newAccount()
+    for (let nonce = 0; nonce < 20; nonce++) await chain.broadcast([await sign(account, nonce)])
+    await chain.close()
+    expect(existsSync(settings)).toBe(before)
+    expect(readdirSync(stateDir, { recursive: true })).toEqual(['polygon-home'])
+  })
+
+  test('are all that the environment of the node points to, and no proxy stands in it', async () => {
+    const stateDir = temporaryDir()
+    const binary = join(stateDir, 'anvil')
+    writeFileSync(binary, '#!/bin/sh\nenv > environment\nexit 3\n', { mode: 0o755 })
+    process.env.HTTP_PROXY = 'http://127.0.0.1:1'
+    whenDone(() => delete process.env.HTTP_PROXY)
+    await expect(start({ stateDir, binary })).rejects.toMatchObject({ code: 'unreachable' })
+    const home = join(stateDir, 'polygon-home')
+    const lines = readFileSync(join(home, 'environment'), 'utf8').trim().split('\n')
+    const variables = new Map(lines.map((line) => [line.split('=')[0] ?? '', line.slice(line.indexOf('=') + 1)]))
+    for (const name of ['HOME', 'XDG_CONFIG_HOME', 'XDG_CACHE_HOME', 'XDG_DATA_HOME', 'TMPDIR', 'PWD']) {
+      expect([name, variables.get(name)]).toEqual([name, home])
+    }
+    expect([...variables.keys()].filter((name) => /proxy/i.test(name))).toEqual([])
+  })
+})
