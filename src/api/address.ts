@@ -4,6 +4,7 @@ import { type Blockchain, isEvm } from './blockchains.ts'
 
 const EVM_FORM = /^0x[0-9a-fA-F]{40}$/
 const MANGLED_NUMBER = /^\d+([.,]\d+)?[eE]\+?\d+$/
+const MANGLED = 'is a number, not an address: a spreadsheet seems to have changed it'
 
 /** The EIP-55 spelling of an address of 40 hex digits, in any case. */
 export function checksumAddress(address: string): string {
@@ -19,7 +20,7 @@ export function checksumAddress(address: string): string {
 
 /** What is wrong with an EVM address, or null. All lower and all upper case are legal (EIP-55). */
 export function evmAddressProblem(address: string): string | null {
-  if (MANGLED_NUMBER.test(address)) return 'is a number, not an address: a spreadsheet seems to have changed it'
+  if (MANGLED_NUMBER.test(address)) return MANGLED
   if (!EVM_FORM.test(address)) {
     if (/^0X/.test(address)) return 'must begin with 0x, not 0X'
     if (/^(0x)?[0-9a-fA-F]+$/.test(address)) {
@@ -40,6 +41,7 @@ export function evmAddressProblem(address: string): string | null {
 
 /** What is wrong with a Solana address (base58 of 32 bytes), or null. */
 export function solanaAddressProblem(address: string): string | null {
+  if (MANGLED_NUMBER.test(address)) return MANGLED
   if (/^0x/i.test(address)) return 'is an EVM address, but this blockchain is Solana'
   if (address.length > 44) return 'is not a Solana address (base58 of 32 bytes)'
   try {

@@ -40,8 +40,15 @@ export function extraKeys(metadata: Readonly<Record<string, unknown>>): string[]
   return Object.keys(metadata).filter((name) => !KNOWN.has(name))
 }
 
-/** Metadata of one NFT as createnft and createnfttrans take it (api-v1.1.md, NFT metadata). */
-export const nftMetadata = z
+/** zod leaves a key `__proto__` out without a word. */
+function refuseProto(value: unknown, context: z.core.ParsePayload): unknown {
+  if (value === null || typeof value !== 'object' || !Object.hasOwn(value, '__proto__')) return value
+  const message = keyProblem('__proto__', UNSAFE) ?? ''
+  context.issues.push({ code: 'custom', path: ['__proto__'], message, input: value })
+  return z.NEVER
+}
+
+const metadataObject = z
   .object({
     title: text.min(1, { error: 'must not be empty' }),
     description: text,
@@ -71,6 +78,9 @@ export const nftMetadata = z
       add([], `has ${items} metadata items; at most ${MAX_METADATA_ITEMS} are allowed`)
     }
   })
+
+/** Metadata of one NFT as createnft and createnfttrans take it (api-v1.1.md, NFT metadata). */
+export const nftMetadata = z.preprocess(refuseProto, metadataObject)
 
 export type NftMetadata = z.output<typeof nftMetadata>
 

@@ -69,9 +69,18 @@ function toIssues(issue: z.core.$ZodIssue): FieldIssue[] {
   return issue.code === 'unrecognized_keys' ? issue.keys.map((key) => make([...path, key])) : [make(path)]
 }
 
+const TOO_MANY: FieldIssue = { field: '', path: [], message: 'has more faults than can be told', code: 'custom' }
+
 /** Parses a value by a schema; on failure every fault at once, each with its place and a sentence. */
 export function validate<Schema extends z.ZodType>(schema: Schema, value: unknown): Validated<z.output<Schema>> {
-  const result = schema.safeParse(value, { error: sentences })
+  let result: z.ZodSafeParseResult<z.output<Schema>>
+  try {
+    result = schema.safeParse(value, { error: sentences })
+  } catch (error) {
+    // zod hands faults on as arguments of a call; from about 100,000 on they don't fit on the stack.
+    if (error instanceof RangeError) return { ok: false, issues: [TOO_MANY] }
+    throw error
+  }
   return result.success
     ? { ok: true, value: result.data }
     : { ok: false, issues: result.error.issues.flatMap(toIssues) }

@@ -1,9 +1,10 @@
 import { type FileHandle, open, rename } from 'node:fs/promises'
 import { dirname } from 'node:path'
+import { platform } from 'node:process'
 
 /** Makes names in a folder survive a power cut. Windows can't sync a folder, and needs not. */
 export async function syncFolder(path: string): Promise<void> {
-  if (process.platform === 'win32') return
+  if (platform === 'win32') return
   const folder = await open(path, 'r')
   try {
     await folder.sync()

@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { link, mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { env, kill, pid as ownPid, platform } from 'node:process'
 import { promisify } from 'node:util'
 import { GdnError, systemCode } from './errors.ts'
 
@@ -29,7 +30,7 @@ const run = promisify(execFile)
 
 /** The kernel's words on when a process began; null where there is no such process, or no way to tell. */
 async function processStart(pid: number): Promise<{ startedAt: string | null; zombie: boolean }> {
-  if (process.platform === 'linux') {
+  if (platform === 'linux') {
     try {
       const text = await readFile(`/proc/${pid}/stat`, 'latin1')
       // The name in parentheses may hold anything, parentheses too.
@@ -39,9 +40,9 @@ async function processStart(pid: number): Promise<{ startedAt: string | null; zo
       return { startedAt: null, zombie: false }
     }
   }
-  if (process.platform === 'win32') return { startedAt: null, zombie: false }
+  if (platform === 'win32') return { startedAt: null, zombie: false }
   try {
-    const { stdout } = await run('ps', ['-o', 'lstart=', '-p', String(pid)], { env: { ...process.env, LC_ALL: 'C' } })
+    const { stdout } = await run('ps', ['-o', 'lstart=', '-p', String(pid)], { env: { ...env, LC_ALL: 'C' } })
     return { startedAt: stdout.trim() || null, zombie: false }
   } catch {
     return { startedAt: null, zombie: false }
@@ -58,7 +59,7 @@ async function bootId(): Promise<string | null> {
 
 function exists(pid: number): boolean {
   try {
-    process.kill(pid, 0)
+    kill(pid, 0)
     return true
   } catch (error) {
     return systemCode(error) === 'EPERM'
@@ -97,8 +98,8 @@ async function readHolder(dir: string, epoch: number): Promise<Holder | 'gone' |
   try {
     const holder = parseHolder(await readFile(path, 'utf8'))
     if (holder !== null) return holder
-    const age = Date.now() - (await stat(path)).mtimeMs
-    return age >= 0 && age < WRITING_MS ? 'writing' : null
+    const age = Math.abs(Date.now() - (await stat(path)).mtimeMs)
+    return age < WRITING_MS ? 'writing' : null
   } catch (error) {
     if (systemCode(error) === 'ENOENT') return 'gone'
     throw error
@@ -108,7 +109,7 @@ async function readHolder(dir: string, epoch: number): Promise<Holder | 'gone' |
 /** Makes `lock.<epoch>` appear whole and only if nobody else made it. */
 async function claim(dir: string, epoch: number, content: string): Promise<boolean> {
   const path = join(dir, `lock.${epoch}`)
-  const temp = join(dir, `new.${process.pid}.${randomBytes(6).toString('hex')}`)
+  const temp = join(dir, `new.${ownPid}.${randomBytes(6).toString('hex')}`)
   await writeFile(temp, content, { mode: 0o600 })
   try {
     await link(temp, path)
@@ -127,6 +128,22 @@ async function claim(dir: string, epoch: number, content: string): Promise<boole
   } finally {
     await rm(temp, { force: true })
   }
+}
+
+/**
+ * Whether the file just made is the first ever of its number. A listing isn't atomic: it may miss what comes and goes
+ * meanwhile. But files are removed lowest first, so as long as the one before ours is there, ours was never there
+ * before, and nobody went beyond it; and one is always left, so a listing has a file to find that doesn't move.
+ */
+async function isFirst(dir: string, epoch: number): Promise<boolean> {
+  if (epoch > 1 && (await readHolder(dir, epoch - 1)) === 'gone') return false
+  return (await highest(dir)) === epoch
+}
+
+/** Removes what is of no use any more: all but the last and the one before. */
+async function clean(dir: string, epoch: number): Promise<void> {
+  const numbers = (await readdir(dir)).map((name) => Number(NAME.exec(name)?.[1] ?? epoch))
+  for (let old = Math.min(...numbers); old < epoch - 1; old++) await rm(join(dir, `lock.${old}`), { force: true })
 }
 
 /** The process that holds the lock of a folder now, or null. Reads only. */
@@ -156,8 +173,8 @@ export async function lockHolder(dir: string): Promise<{ pid: number; note: stri
 export async function acquireLock(dir: string, note: string): Promise<Lock> {
   await mkdir(dir, { recursive: true, mode: 0o700 })
   const mine: Holder = {
-    pid: process.pid,
-    startedAt: (await processStart(process.pid)).startedAt,
+    pid: ownPid,
+    startedAt: (await processStart(ownPid)).startedAt,
     bootId: await bootId(),
     note,
     released: false,
@@ -177,20 +194,17 @@ export async function acquireLock(dir: string, note: string): Promise<Lock> {
     }
     const epoch = top + 1
     if (!(await claim(dir, epoch, JSON.stringify(mine)))) continue
-    if ((await highest(dir)) !== epoch) {
+    if (!(await isFirst(dir, epoch))) {
       await rm(join(dir, `lock.${epoch}`), { force: true })
       continue
     }
-    for (const name of await readdir(dir)) {
-      const match = NAME.exec(name)
-      if (match !== null && Number(match[1]) < epoch) await rm(join(dir, name), { force: true })
-    }
+    await clean(dir, epoch)
     return { epoch, release: () => release(dir, epoch, mine) }
   }
 }
 
 async function release(dir: string, epoch: number, mine: Holder): Promise<void> {
-  const temp = join(dir, `end.${process.pid}.${randomBytes(6).toString('hex')}`)
+  const temp = join(dir, `end.${ownPid}.${randomBytes(6).toString('hex')}`)
   await writeFile(temp, JSON.stringify({ ...mine, released: true }), { mode: 0o600 })
   await rename(temp, join(dir, `lock.${epoch}`))
 }
