@@ -1,9 +1,18 @@
+/** A body that is produced while it is sent, such as a file. */
+export interface StreamedBody {
+  /** Bytes that `open` will give, exactly. */
+  size: number
+  open(): AsyncIterable<Uint8Array>
+}
+
 /** One HTTP exchange, as a transport is asked for it. */
 export interface TransportRequest {
   method: 'GET' | 'POST'
   url: string
   headers: Readonly<Record<string, string>>
   body?: Uint8Array
+  /** Instead of `body`. */
+  stream?: StreamedBody
   /** From the start of the connection to the last byte of the answer. */
   timeoutMs: number
   signal?: AbortSignal
@@ -35,3 +44,12 @@ export interface Transport {
   request(request: TransportRequest): Promise<TransportAnswer>
   close(): Promise<void>
 }
+
+/** An answer may be as long as the listing of a very large collection, and no longer. */
+export const MAX_ANSWER_BYTES = 64 * 1024 * 1024
+
+/**
+ * An idle connection is used again for this long. Servers close theirs after 5 s or later: a request that meets the
+ * closing half way has an unknown outcome, so we stay well below.
+ */
+export const KEEP_ALIVE_MS = 2_500

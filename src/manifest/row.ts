@@ -27,3 +27,6 @@ export interface ManifestIssue {
   message: string
   hint?: string
 }
+
+/** What reading a manifest gives, in the order of the file. */
+export type ManifestItem = { row: ManifestRow } | { issue: ManifestIssue }

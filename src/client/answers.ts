@@ -1,0 +1,96 @@
+import type { EndpointName } from '../api/endpoints.ts'
+import { errorFormA, errorFormB } from '../api/errors.ts'
+import { GdnError } from '../core/errors.ts'
+import type { TransportAnswer } from './transport.ts'
+
+/** What stands in `details` of an error that the server's answer caused. */
+export interface AnswerDetails {
+  status: number
+  title?: string
+  message?: string
+  /** Of form B: every fault with its place. */
+  faults?: { field: string; message: string }[]
+}
+
+/** The HTTP status behind an error of this client, if an answer caused it. */
+export function statusOf(error: unknown): number | undefined {
+  if (!(error instanceof GdnError)) return undefined
+  const { details } = error
+  return details !== null && typeof details === 'object' && 'status' in details && typeof details.status === 'number'
+    ? details.status
+    : undefined
+}
+
+export function parseJson(body: Uint8Array): unknown {
+  try {
+    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body))
+  } catch {
+    return undefined
+  }
+}
+
+/** `502 text/html "<html><body>Bad gateway…"`: an answer as far as a person needs it to know what spoke. */
+export function describeAnswer({ status, headers, body }: TransportAnswer): string {
+  const type = headers['content-type'] ?? 'no content type'
+  const text = Buffer.from(body.subarray(0, 400)).toString('utf8').replace(/\s+/g, ' ').trim()
+  if (text === '') return `${status}, an empty body`
+  return `${status} ${type} "${text.length > 80 ? `${text.slice(0, 80)}…` : text}"`
+}
+
+/** The error that an answer other than 2xx stands for. */
+export function answerError(name: EndpointName | string, url: string, answer: TransportAnswer): GdnError {
+  const said = readErrorForm(parseJson(answer.body))
+  const details: AnswerDetails = { status: answer.status, ...said }
+  const words = said === null ? describeAnswer(answer) : sentence(said)
+  switch (answer.status) {
+    case 401:
+      return new GdnError('unauthorized', `the server wants a valid API key: ${words}`, {
+        hint: 'set one with gdn auth login, or in GDN_API_KEY',
+        details,
+      })
+    case 403:
+      return new GdnError('forbidden', `the API key is not permitted to use ${name}: ${words}`, {
+        hint: 'check what the key was issued for, or use another',
+        details,
+      })
+    case 429:
+      return new GdnError('rate_limited', `the server's rate limit was reached: ${words}`, {
+        hint: 'wait a little, or lower --rate',
+        details,
+      })
+    default:
+      return said !== null && answer.status >= 400 && answer.status < 500
+        ? new GdnError('refused', words, { details })
+        : badAnswer(url, answer)
+  }
+}
+
+/** An answer that no API of this contract gives. */
+export function badAnswer(url: string, answer: TransportAnswer, fault = 'an answer that is none of the API'): GdnError {
+  const redirected = answer.status >= 300 && answer.status < 400
+  return new GdnError('bad_answer', `${url} gave ${fault}: ${describeAnswer(answer)}`, {
+    hint: redirected
+      ? `redirects are not followed; it points to ${answer.headers.location ?? 'nowhere'}. Is the base URL right?`
+      : answer.status >= 500
+        ? 'the server has a problem; try again later'
+        : 'check the base URL: something else may be answering there',
+    details: { status: answer.status } satisfies AnswerDetails,
+  })
+}
+
+type Said = { title: string; message: string; faults?: { field: string; message: string }[] }
+
+function readErrorForm(json: unknown): Said | null {
+  const formA = errorFormA.safeParse(json)
+  if (formA.success) return { title: formA.data.error.title, message: formA.data.error.message }
+  const formB = errorFormB.safeParse(json)
+  if (!formB.success) return null
+  const { errorCode, message, detail } = formB.data
+  const faults = detail.map(({ loc, msg }) => ({ field: loc.slice(1).join('.'), message: msg }))
+  return { title: errorCode, message, faults }
+}
+
+function sentence({ title, message, faults }: Said): string {
+  const listed = (faults ?? []).map((fault) => (fault.field === '' ? fault.message : `${fault.field} ${fault.message}`))
+  return [message === '' ? title : `${title}: ${message}`, ...listed].join('; ')
+}

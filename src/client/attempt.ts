@@ -1,0 +1,87 @@
+import { MAX_ANSWER_BYTES, type TransportAnswer, TransportError, type TransportRequest } from './transport.ts'
+
+/**
+ * The life of one attempt, the same for every transport: it settles once, counts the bytes of the answer, ends at the
+ * timeout or the signal, and knows whether anything was sent.
+ */
+export class Attempt {
+  readonly answer: Promise<TransportAnswer>
+  /** Set just before the first byte of the request may leave. */
+  sent = false
+  settled = false
+  /** Ends the connection under the request. The transport sets it as soon as it can. */
+  cancel: (reason: Error) => void = () => {}
+
+  readonly #request: TransportRequest
+  readonly #timer: NodeJS.Timeout
+  readonly #chunks: Uint8Array[] = []
+  #size = 0
+  #resolve: (answer: TransportAnswer) => void = () => {}
+  #reject: (reason: unknown) => void = () => {}
+
+  constructor(request: TransportRequest) {
+    this.#request = request
+    this.answer = new Promise((resolve, reject) => {
+      this.#resolve = resolve
+      this.#reject = reject
+    })
+    this.#timer = setTimeout(
+      () => this.fail(`no complete answer within ${formatSeconds(request.timeoutMs)}`),
+      request.timeoutMs,
+    )
+    request.signal?.addEventListener('abort', this.#abort, { once: true })
+  }
+
+  /** Takes a piece of the answer; false when it grew too long, and the attempt has failed. */
+  take(chunk: Uint8Array): boolean {
+    this.#size += chunk.length
+    if (this.#size > MAX_ANSWER_BYTES) {
+      this.fail(`the answer is longer than ${MAX_ANSWER_BYTES / 1024 / 1024} MiB`)
+      return false
+    }
+    this.#chunks.push(chunk)
+    return true
+  }
+
+  finish(status: number, headers: Readonly<Record<string, string>>): void {
+    if (this.#settle()) this.#resolve({ status, headers, body: Buffer.concat(this.#chunks, this.#size) })
+  }
+
+  fail(message: string, cause?: unknown): void {
+    const error = new TransportError(message, this.sent, cause)
+    if (!this.#settle()) return
+    this.#reject(error)
+    this.cancel(error)
+  }
+
+  readonly #abort = () => {
+    const reason: unknown = this.#request.signal?.reason
+    if (this.sent) return this.fail('interrupted before the answer was complete', reason)
+    if (!this.#settle()) return
+    this.#reject(reason)
+    this.cancel(new TransportError('interrupted', false, reason))
+  }
+
+  #settle(): boolean {
+    if (this.settled) return false
+    this.settled = true
+    clearTimeout(this.#timer)
+    this.#request.signal?.removeEventListener('abort', this.#abort)
+    return true
+  }
+}
+
+/** `['a', 'b']` as `a, b`, for every header. */
+export function joinHeaders(
+  headers: Readonly<Record<string, string | readonly string[] | undefined>>,
+): Record<string, string> {
+  const joined: Record<string, string> = {}
+  for (const [name, value] of Object.entries(headers)) {
+    if (value !== undefined) joined[name.toLowerCase()] = typeof value === 'string' ? value : value.join(', ')
+  }
+  return joined
+}
+
+function formatSeconds(ms: number): string {
+  return ms >= 1000 ? `${Math.round(ms / 100) / 10} s` : `${ms} ms`
+}

@@ -1,0 +1,300 @@
+import type * as z from 'zod'
+import { ENDPOINTS, type EndpointName } from '../api/endpoints.ts'
+import { HEADERS } from '../api/headers.ts'
+import { formatIssue, validate } from '../api/validate.ts'
+import { GdnError, messageOf } from '../core/errors.ts'
+import type { Secret } from '../core/secret.ts'
+import { sleep } from '../core/time.ts'
+import { answerError, badAnswer, describeAnswer, parseJson, statusOf } from './answers.ts'
+import { parseBaseUrl } from './base-url.ts'
+import { createOnce } from './create.ts'
+import { describeExchange, type Exchange } from './exchange.ts'
+import { multipartFile } from './multipart.ts'
+import { persist } from './persist.ts'
+import { type ObservedRateLimit, parseRateLimitPolicy } from './rate-limit-policy.ts'
+import type { Clock } from './retry.ts'
+import { type Transport, type TransportAnswer, TransportError, type TransportRequest } from './transport.ts'
+
+const DEFAULT_TIMEOUT_MS = 60_000
+/** The slowest line that an upload is still given time for. */
+const UPLOAD_BYTES_PER_MS = 32
+
+export type RequestOf<Name extends EndpointName> = z.input<(typeof ENDPOINTS)[Name]['request']>
+export type ResponseOf<Name extends EndpointName> = z.output<(typeof ENDPOINTS)[Name]['response']>
+
+/** What became of one attempt. `not_sent`: no effect. `cut`: nobody knows. */
+export type SendResult =
+  | {
+      kind: 'answered'
+      status: number
+      headers: Readonly<Record<string, string>>
+      /** Undefined when the body is no JSON. */
+      json: unknown
+      /** Status, content type and first characters, for messages. */
+      seen: string
+    }
+  | { kind: 'not_sent'; reason: string }
+  | { kind: 'cut'; reason: string }
+
+export interface PlainAnswer {
+  status: number
+  headers: Readonly<Record<string, string>>
+  json: unknown
+  text: string
+}
+
+export interface CallOptions {
+  signal?: AbortSignal | undefined
+}
+
+export interface SendOptions extends CallOptions {
+  idempotencyKey: string
+}
+
+export interface ClientOptions {
+  baseUrl: string
+  apiKey: Secret | null
+  transport: Transport
+  userAgent: string
+  /** Of one attempt. */
+  timeoutMs?: number
+  /** Lets a key travel over http to a host that isn't this machine. */
+  allowHttp?: boolean
+  /** Told of every exchange, for `--debug`. */
+  onExchange?: (exchange: Exchange) => void
+  clock?: Clock
+}
+
+/** The API of one server with one key. */
+export interface ApiClient {
+  readonly baseUrl: string
+  /**
+   * Asks a reading endpoint; a passing failure (network, 429, 502, 503, 504) is tried again for up to 30 s. A creating
+   * endpoint is asked exactly once.
+   */
+  call<Name extends EndpointName>(
+    name: Name,
+    request: RequestOf<Name>,
+    options?: CallOptions,
+  ): Promise<ResponseOf<Name>>
+  /** Sends exactly once and tells what happened; never throws for what network or server did. */
+  send(name: EndpointName, body: Uint8Array, options: SendOptions): Promise<SendResult>
+  /**
+   * Creates something at most once: a failure of unknown outcome is resolved by sending the same bytes with the same
+   * Idempotency-Key where the server honours it, else it is an `unknown_outcome`.
+   */
+  create<Name extends EndpointName>(
+    name: Name,
+    request: RequestOf<Name>,
+    options?: CallOptions,
+  ): Promise<ResponseOf<Name>>
+  /** Uploads a file (a path, or its bytes); the answered URL goes into file_fields. */
+  upload(content: string | Uint8Array, name: string, options?: CallOptions): Promise<{ url: string }>
+  /** GET of a path below the base URL, without the key. */
+  get(path: `/${string}`, options?: CallOptions): Promise<PlainAnswer>
+  /** Whether the server honours Idempotency-Key; null until it has answered. */
+  supportsIdempotency(): boolean | null
+  /** The rate limit that the server told in its last answer of an endpoint; null where it told none. */
+  observedRateLimit(name: EndpointName): ObservedRateLimit | null
+  close(): Promise<void>
+}
+
+const SYSTEM_CLOCK: Clock = { now: () => performance.now(), sleep, random: Math.random }
+
+/**
+ * Makes the client of a server.
+ *
+ * @throws GdnError `invalid_config` for a base URL or key that can't be used.
+ * @example
+ * const client = createClient({ baseUrl, apiKey, transport: await createTransport('single'), userAgent: 'gdn/1.0.0' })
+ * const { nfts } = await client.call('getnfts', { nft_gdn_ids: ['…'] })
+ */
+export function createClient(options: ClientOptions): ApiClient {
+  const { apiKey, transport, userAgent, timeoutMs = DEFAULT_TIMEOUT_MS, clock = SYSTEM_CLOCK } = options
+  const baseUrl = parseBaseUrl(options.baseUrl, { hasKey: apiKey !== null, allowHttp: options.allowHttp ?? false })
+  checkKey(apiKey)
+  let idempotency: boolean | null = null
+  const rateLimits = new Map<EndpointName, ObservedRateLimit>()
+
+  const urlOf = (name: EndpointName) => baseUrl + ENDPOINTS[name].path
+
+  async function exchange(request: TransportRequest): Promise<TransportAnswer> {
+    const start = performance.now()
+    const report = (outcome: { answer: TransportAnswer } | { error: string }) => {
+      try {
+        options.onExchange?.(describeExchange(request, outcome, Math.round(performance.now() - start), apiKey))
+      } catch {
+        // Whoever listens in has no say in what became of the request.
+      }
+    }
+    let answer: TransportAnswer
+    try {
+      answer = await transport.request(request)
+    } catch (error) {
+      report({ error: messageOf(error) })
+      throw error
+    }
+    report({ answer })
+    return answer
+  }
+
+  async function post(
+    name: EndpointName,
+    content: Pick<TransportRequest, 'body' | 'stream'>,
+    headers: Record<string, string>,
+    { signal, timeout = timeoutMs }: CallOptions & { timeout?: number },
+  ): Promise<TransportAnswer> {
+    const answer = await exchange({
+      method: 'POST',
+      url: urlOf(name),
+      headers: {
+        'user-agent': userAgent,
+        accept: 'application/json',
+        ...(apiKey === null ? {} : { [HEADERS.apiKey]: apiKey.reveal() }),
+        ...headers,
+      },
+      ...content,
+      timeoutMs: timeout,
+      ...(signal === undefined ? {} : { signal }),
+    })
+    observe(name, answer)
+    return answer
+  }
+
+  function observe(name: EndpointName, { status, headers }: TransportAnswer): void {
+    if (headers[HEADERS.idempotencySupported] === 'yes') idempotency = true
+    // What a proxy says in the server's place tells nothing about the server.
+    else if (status < 500 && /json/.test(headers['content-type'] ?? '')) idempotency ??= false
+    const limit = parseRateLimitPolicy(headers[HEADERS.rateLimitPolicy], name)
+    if (limit !== null) rateLimits.set(name, limit)
+  }
+
+  const postJson = (name: EndpointName, body: Uint8Array, key: string | null, { signal }: CallOptions) =>
+    post(
+      name,
+      { body },
+      { 'content-type': 'application/json', ...(key === null ? {} : { [HEADERS.idempotencyKey]: key }) },
+      { signal },
+    )
+
+  async function send(
+    name: EndpointName,
+    body: Uint8Array,
+    { idempotencyKey, signal }: SendOptions,
+  ): Promise<SendResult> {
+    try {
+      const answer = await postJson(name, body, idempotencyKey, { signal })
+      return {
+        kind: 'answered',
+        status: answer.status,
+        headers: answer.headers,
+        json: parseJson(answer.body),
+        seen: describeAnswer(answer),
+      }
+    } catch (error) {
+      const isUnsent =
+        error instanceof TransportError ? !error.sent : signal?.aborted === true && error === signal.reason
+      return { kind: isUnsent ? 'not_sent' : 'cut', reason: messageOf(error) }
+    }
+  }
+
+  function encode<Name extends EndpointName>(name: Name, request: RequestOf<Name>): Uint8Array {
+    const checked = validate(ENDPOINTS[name].request, request)
+    if (checked.ok) return new TextEncoder().encode(JSON.stringify(checked.value))
+    const [first] = checked.issues
+    const more = checked.issues.length > 1 ? ` (and ${checked.issues.length - 1} more)` : ''
+    throw new GdnError('invalid_input', first === undefined ? 'invalid request' : formatIssue(first) + more, {
+      ...(first === undefined ? {} : { place: { field: first.field } }),
+      details: checked.issues.map(({ field, message }) => ({ field, message })),
+    })
+  }
+
+  function decode<Name extends EndpointName>(name: Name, answer: TransportAnswer): ResponseOf<Name> {
+    if (answer.status < 200 || answer.status > 299) throw answerError(name, urlOf(name), answer)
+    const json = parseJson(answer.body)
+    if (json === undefined) throw badAnswer(urlOf(name), answer, 'no JSON')
+    const checked = validate(ENDPOINTS[name].response, json)
+    if (checked.ok) return checked.value as ResponseOf<Name>
+    const [first] = checked.issues
+    throw badAnswer(
+      urlOf(name),
+      answer,
+      `JSON that breaks the contract (${first === undefined ? '' : formatIssue(first)})`,
+    )
+  }
+
+  const creation = async <Name extends EndpointName>(
+    name: Name,
+    request: RequestOf<Name>,
+    { signal }: CallOptions,
+    resend: boolean,
+  ): Promise<ResponseOf<Name>> =>
+    createOnce({
+      name,
+      url: urlOf(name),
+      body: encode(name, request),
+      resend,
+      signal,
+      clock,
+      post: (body, key) => postJson(name, body, key, { signal }),
+      decode: (answer) => decode(name, answer),
+      probe: () => probe(signal),
+    })
+
+  /** Learns from a harmless question whether the server honours Idempotency-Key. */
+  async function probe(signal: AbortSignal | undefined): Promise<boolean | null> {
+    if (idempotency === null) {
+      const nobody = { nft_gdn_ids: ['00000000-0000-0000-0000-000000000000'] }
+      await postJson('getnfts', encode('getnfts', nobody), null, { signal }).catch((error: unknown) => {
+        if (!(error instanceof TransportError)) throw error
+      })
+    }
+    return idempotency
+  }
+
+  return {
+    baseUrl,
+    async call(name, request, { signal } = {}) {
+      if (ENDPOINTS[name].idempotent) return await creation(name, request, { signal }, false)
+      const body = encode(name, request)
+      return decode(name, await persist(urlOf(name), clock, signal, () => postJson(name, body, null, { signal })))
+    },
+    send,
+    create: (name, request, callOptions = {}) => creation(name, request, callOptions, true),
+    async upload(content, name, { signal } = {}) {
+      const { contentType, body } = await multipartFile(content, name)
+      const timeout = timeoutMs + Math.ceil(body.size / UPLOAD_BYTES_PER_MS)
+      const once = () => post('files', { stream: body }, { 'content-type': contentType }, { signal, timeout })
+      try {
+        return decode('files', await persist(urlOf('files'), clock, signal, once))
+      } catch (error) {
+        if (statusOf(error) !== 404 && statusOf(error) !== 405) throw error
+        throw new GdnError('refused', `${baseUrl} takes no uploads, so ${name} can't become an NFT's file`, {
+          hint: 'put the file where the server can fetch it, and give its http(s) or ipfs URL',
+          details: { status: statusOf(error) },
+          cause: error,
+        })
+      }
+    },
+    async get(path, { signal } = {}) {
+      const url = baseUrl + path
+      const headers = { 'user-agent': userAgent, accept: 'application/json' }
+      const base = { method: 'GET', url, headers, timeoutMs } as const
+      const answer = await persist(url, clock, signal, () =>
+        exchange(signal === undefined ? base : { ...base, signal }),
+      )
+      const text = Buffer.from(answer.body).toString('utf8')
+      return { status: answer.status, headers: answer.headers, json: parseJson(answer.body), text }
+    },
+    supportsIdempotency: () => idempotency,
+    observedRateLimit: (name) => rateLimits.get(name) ?? null,
+    close: () => transport.close(),
+  }
+}
+
+function checkKey(apiKey: Secret | null): void {
+  if (apiKey === null || /^[\x21-\x7e]{1,4096}$/.test(apiKey.reveal())) return
+  throw new GdnError('invalid_config', 'the API key is empty, too long, or holds characters that no key has', {
+    hint: 'copy it again, without spaces or line ends',
+  })
+}

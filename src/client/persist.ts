@@ -1,0 +1,48 @@
+import { GdnError } from '../core/errors.ts'
+import { unreachable } from './network-error.ts'
+import { backoffMs, type Clock, retryAfterMs } from './retry.ts'
+import { type TransportAnswer, TransportError } from './transport.ts'
+
+const MAX_ATTEMPTS = 4
+const BUDGET_MS = 30_000
+
+/** Repeats a request without effect until it is answered by something other than a passing failure, for up to 30 s. */
+export async function persist(
+  url: string,
+  clock: Clock,
+  signal: AbortSignal | undefined,
+  once: () => Promise<TransportAnswer>,
+): Promise<TransportAnswer> {
+  const deadline = clock.now() + BUDGET_MS
+  for (let attempt = 1; ; attempt++) {
+    const result = await tryOnce(once, signal)
+    const answer = result instanceof TransportError ? null : result
+    if (answer !== null && !isPassing(answer.status)) return answer
+    const asked = answer === null ? null : retryAfterMs(answer.headers, Date.now())
+    const wait = asked === null ? backoffMs(attempt, clock.random) : asked + clock.random() * 100
+    if (attempt >= MAX_ATTEMPTS || clock.now() + wait > deadline) {
+      if (result instanceof TransportError) throw unreachable(url, result)
+      return result
+    }
+    await clock.sleep(wait, signal)
+  }
+}
+
+async function tryOnce(
+  once: () => Promise<TransportAnswer>,
+  signal: AbortSignal | undefined,
+): Promise<TransportAnswer | TransportError> {
+  try {
+    return await once()
+  } catch (error) {
+    if (!(error instanceof TransportError)) throw error
+    if (signal?.aborted === true) throw signal.reason
+    // A file that can't be read is no fault of the network.
+    if (error.cause instanceof GdnError) throw error.cause
+    return error
+  }
+}
+
+function isPassing(status: number): boolean {
+  return status === 429 || status === 502 || status === 503 || status === 504
+}

@@ -1,0 +1,90 @@
+import { Readable } from 'node:stream'
+import { Agent, type Dispatcher, EnvHttpProxyAgent } from 'undici'
+import { messageOf } from '../core/errors.ts'
+import { Attempt, joinHeaders } from './attempt.ts'
+import { KEEP_ALIVE_MS, type Transport, type TransportRequest } from './transport.ts'
+
+/** Proxies by scheme of the target, and hosts that are reached without one, as the environment variables spell them. */
+export interface ProxyOptions {
+  httpProxy?: string
+  httpsProxy?: string
+  noProxy?: string
+}
+
+/** The transport of batches, and of everything behind a proxy: undici with a pool of connections per origin. */
+export function createPoolTransport(options: { proxy?: ProxyOptions } = {}): Transport {
+  // Attempt has the one timer and the one size limit that count; undici's own timers would cut at another time.
+  const settings = {
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    headersTimeout: 0,
+    bodyTimeout: 0,
+    connect: { timeout: 0 },
+    pipelining: 1,
+  }
+  const { proxy } = options
+  // Empty text, because undici would read the environment where an option is missing.
+  const dispatcher =
+    proxy === undefined
+      ? new Agent(settings)
+      : new EnvHttpProxyAgent({
+          ...settings,
+          httpProxy: proxy.httpProxy ?? '',
+          httpsProxy: proxy.httpsProxy ?? '',
+          noProxy: proxy.noProxy ?? '',
+        })
+
+  return {
+    async request(request) {
+      request.signal?.throwIfAborted()
+      const attempt = new Attempt(request)
+      try {
+        dispatcher.dispatch(dispatchOptions(request), handler(attempt))
+      } catch (error) {
+        attempt.fail(messageOf(error), error)
+      }
+      return await attempt.answer
+    },
+    async close() {
+      await dispatcher.destroy()
+    },
+  }
+}
+
+function dispatchOptions({ url, method, headers, body, stream }: TransportRequest): Dispatcher.DispatchOptions {
+  const { origin, pathname, search } = new URL(url)
+  const size = body?.length ?? stream?.size
+  return {
+    origin,
+    path: pathname + search,
+    method,
+    headers: size === undefined ? headers : { ...headers, 'content-length': String(size) },
+    body: stream === undefined ? (body ?? null) : Readable.from(stream.open(), { objectMode: false }),
+  }
+}
+
+function handler(attempt: Attempt): Dispatcher.DispatchHandler {
+  let status = 0
+  let headers: Record<string, string> = {}
+  return {
+    // Called when a connection stands, just before the request is written to it.
+    onRequestStart(controller) {
+      attempt.cancel = (reason) => controller.abort(reason)
+      if (attempt.settled) return controller.abort(new Error('the attempt is over'))
+      attempt.sent = true
+    },
+    onResponseStart(_controller, statusCode, answered) {
+      if (statusCode < 200) return
+      status = statusCode
+      headers = joinHeaders(answered)
+    },
+    onResponseData(_controller, chunk) {
+      attempt.take(chunk)
+    },
+    onResponseEnd() {
+      attempt.finish(status, headers)
+    },
+    onResponseError(_controller, error) {
+      attempt.fail(status === 0 ? messageOf(error) : `the answer was cut off: ${messageOf(error)}`, error)
+    },
+  }
+}

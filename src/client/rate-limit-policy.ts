@@ -1,0 +1,40 @@
+/** What a server tells of its rate limit for an endpoint; null is no limit. */
+export interface ObservedRateLimit {
+  perSecond: number | null
+}
+
+const ITEM = /^\s*(?:"((?:[^"\\]|\\.)*)"|([A-Za-z*][\w.:*/-]*))\s*((?:;[^,]*)?)$/
+
+/**
+ * Reads `RateLimit-Policy: "createnft";q=2;w=1` (IETF draft-ietf-httpapi-ratelimit-headers, a list of structured
+ * fields). Of several items those named like the endpoint count, else all of them, and the strictest. An item without
+ * a quota is no limit. Null where the header is missing or says nothing that can be used.
+ */
+export function parseRateLimitPolicy(header: string | undefined, endpoint: string): ObservedRateLimit | null {
+  if (header === undefined) return null
+  const items = splitList(header).flatMap((text) => parseItem(text))
+  const own = items.filter(({ name }) => name === endpoint)
+  const rates = (own.length > 0 ? own : items).map(({ perSecond }) => perSecond)
+  if (rates.length === 0) return null
+  const limits = rates.filter((rate) => rate !== null)
+  return { perSecond: limits.length === 0 ? null : Math.min(...limits) }
+}
+
+function splitList(header: string): string[] {
+  return header.match(/(?:"(?:[^"\\]|\\.)*"|[^,"])+/g) ?? []
+}
+
+function parseItem(text: string): { name: string; perSecond: number | null }[] {
+  const match = ITEM.exec(text)
+  if (match === null) return []
+  const name = match[1] ?? match[2] ?? ''
+  const quota = parameter(match[3] ?? '', 'q')
+  if (quota === null) return [{ name, perSecond: null }]
+  const window = parameter(match[3] ?? '', 'w')
+  return window === null || window === 0 ? [] : [{ name, perSecond: quota / window }]
+}
+
+function parameter(parameters: string, name: string): number | null {
+  const match = new RegExp(`;\\s*${name}=(\\d{1,9})\\s*(?:;|$)`).exec(parameters)
+  return match === null ? null : Number(match[1])
+}

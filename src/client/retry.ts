@@ -1,0 +1,25 @@
+import { HEADERS } from '../api/headers.ts'
+
+/** What waiting depends on; a test puts its own in. */
+export interface Clock {
+  /** Milliseconds on a clock that never steps. */
+  now: () => number
+  sleep: (ms: number, signal?: AbortSignal) => Promise<void>
+  /** From 0 to 1. */
+  random: () => number
+}
+
+/** Waiting before attempt `attempt` (the first retry is 1): doubled each time, with jitter so that clients spread. */
+export function backoffMs(attempt: number, random: () => number): number {
+  const full = Math.min(8_000, 250 * 2 ** (attempt - 1))
+  return full / 2 + random() * (full / 2)
+}
+
+/** How long an answer asks to wait (Retry-After in seconds or as a date), or null where it doesn't say. */
+export function retryAfterMs(headers: Readonly<Record<string, string>>, wallClock: number): number | null {
+  const value = headers[HEADERS.retryAfter]?.trim()
+  if (value === undefined || value === '') return null
+  if (/^\d{1,9}$/.test(value)) return Number(value) * 1000
+  const date = Date.parse(value)
+  return Number.isNaN(date) ? null : Math.max(0, date - wallClock)
+}

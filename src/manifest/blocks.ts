@@ -1,0 +1,164 @@
+import { type Built, RowBuilder } from './build-row.ts'
+import { type Column, columnSetProblems, parseColumnName } from './columns.ts'
+import type { CsvFile } from './csv.ts'
+import { ManifestFault } from './fault.ts'
+import type { JsonFile, JsonRecord } from './json.ts'
+import { createFileCheck, type FileCheck } from './local-files.ts'
+import type { ManifestOptions } from './options.ts'
+import { applyRequest } from './request.ts'
+import type { ManifestIssue, ManifestItem } from './row.ts'
+import type { OpenSource } from './source.ts'
+import type { ManifestTarget } from './target.ts'
+
+/** Items by the hundred: a step of an async generator for every row would cost as much as the row itself. */
+export type Blocks = AsyncGenerator<readonly ManifestItem[], void, undefined>
+
+export interface ReadContext {
+  options: ManifestOptions
+  /** Set as soon as rows tell it. */
+  target: ManifestTarget
+}
+
+const JSON_BLOCK = 256
+const MAX_KEY_ISSUES = 20
+
+export async function* csvBlocks(csv: CsvFile, open: OpenSource, context: ReadContext): Blocks {
+  const { options } = context
+  const { columns, issues } = readHeader(csv, open.name, options)
+  if (issues.length > 0) return yield issues.map((issue) => ({ issue }))
+  const builder = new RowBuilder(open.name, open.folder, options)
+  const check = createFileCheck()
+  for await (const records of csv.blocks()) {
+    const items: ManifestItem[] = []
+    for (const record of records) {
+      if ('issue' in record) items.push(record)
+      else {
+        const built = builder.fromCells({ line: record.line, columns, cells: record.cells, trusted: true })
+        if (isDone(built)) items.push(built)
+        else await settle(built, columns, { file: open.name, check }, items)
+      }
+    }
+    context.target = builder.target
+    yield items
+  }
+}
+
+function readHeader({ header }: CsvFile, file: string, options: ManifestOptions) {
+  const { line, names } = header
+  const columns: Column[] = []
+  const issues: ManifestIssue[] = []
+  const report = (column: number | undefined, message: string, hint: string | undefined) => {
+    const place = { file, line, ...(column === undefined ? {} : { column }) }
+    issues.push({ place, message, ...(hint === undefined ? {} : { hint }) })
+  }
+  for (const [index, name] of names.entries()) {
+    const parsed = parseColumnName(name, options.extraColumns)
+    if ('problem' in parsed) report(index + 1, parsed.problem, parsed.hint)
+    else columns.push({ name, position: index + 1, role: parsed.role })
+  }
+  const hasReceiver = typeof options.receiver === 'string'
+  for (const { column, problem, hint } of columnSetProblems(columns, { hasReceiver })) {
+    report(column?.position, problem, hint)
+  }
+  return { columns, issues }
+}
+
+export async function* jsonBlocks({ request, records }: JsonFile, open: OpenSource, context: ReadContext): Blocks {
+  const applied =
+    request === null ? { options: context.options, issues: [] } : applyRequest(request, open.name, context.options)
+  if (applied.issues.length > 0) return yield applied.issues.map((issue) => ({ issue }))
+  const builder = new RowBuilder(open.name, open.folder, applied.options)
+  const check = createFileCheck()
+  const readKeys = createKeyReader(open.name, applied.options.extraColumns)
+  const buildItem = async (record: JsonRecord, items: ManifestItem[]) => {
+    if ('issue' in record) return items.push(record)
+    const { line, value } = record
+    if (request !== null || Object.hasOwn(value, 'file_fields')) {
+      return await settle(builder.fromMetadata(line, value), null, { file: open.name, check }, items)
+    }
+    const { columns, issues } = readKeys(line, value)
+    if (issues.length > 0) return items.push(...issues.map((issue) => ({ issue })))
+    const built = builder.fromCells({ line, columns, cells: Object.values(value), trusted: false })
+    return await settle(built, columns, { file: open.name, check }, items)
+  }
+  let items: ManifestItem[] = []
+  let fault: ManifestFault | null = null
+  try {
+    for await (const record of records) {
+      await buildItem(record, items)
+      if (items.length < JSON_BLOCK) continue
+      context.target = builder.target
+      yield items
+      items = []
+    }
+  } catch (error) {
+    if (!(error instanceof ManifestFault)) throw error
+    fault = error
+  }
+  context.target = builder.target
+  if (fault !== null) items.push({ issue: fault.issue })
+  if (items.length > 0) yield items
+}
+
+/** Reads the keys of JSON rows as columns; rows of the same keys share the work. */
+function createKeyReader(file: string, extraColumns: boolean) {
+  let last: { names: string; columns: Column[] } | null = null
+  return (line: number, value: Record<string, unknown>): { columns: Column[]; issues: ManifestIssue[] } => {
+    const names = Object.keys(value)
+    const joined = names.join('\0')
+    if (last?.names === joined) return { columns: last.columns, issues: [] }
+    const columns: Column[] = []
+    const issues: ManifestIssue[] = []
+    const report = (field: string, message: string, hint: string | undefined) => {
+      if (issues.length < MAX_KEY_ISSUES)
+        issues.push({ place: { file, line, field }, message, ...(hint === undefined ? {} : { hint }) })
+    }
+    for (const name of names) {
+      if (issues.length >= MAX_KEY_ISSUES) break
+      const parsed = parseColumnName(name, extraColumns)
+      if ('problem' in parsed) report(name, parsed.problem, parsed.hint)
+      else columns.push({ name, position: undefined, role: parsed.role })
+    }
+    // A JSON row may lack a key where CSV has an empty cell: the contract says what is missing.
+    for (const { column, problem, hint } of columnSetProblems(columns, { hasReceiver: true })) {
+      if (column !== null) report(column.name, problem, hint)
+    }
+    if (issues.length === 0) last = { names: joined, columns }
+    return { columns, issues }
+  }
+}
+
+function isDone(built: Built): built is Extract<Built, { row: unknown }> {
+  return 'row' in built && built.row.localFiles.length === 0
+}
+
+/** Puts down what was built, once its local files have been seen. */
+async function settle(
+  built: Built,
+  columns: readonly Column[] | null,
+  { file, check }: { file: string; check: FileCheck },
+  items: ManifestItem[],
+): Promise<void> {
+  if ('issues' in built) {
+    for (const issue of built.issues) items.push({ issue })
+    return
+  }
+  const { row } = built
+  let isGood = true
+  for (const { key, path } of row.localFiles) {
+    const problem = await check(path)
+    if (problem === null) continue
+    isGood = false
+    const column = columns?.find(({ role }) => role.kind === 'file' && role.key === key)
+    const field = column?.name ?? key
+    const place = {
+      file,
+      line: row.line,
+      field,
+      ...(column?.position === undefined ? {} : { column: column.position }),
+    }
+    const hint = 'paths begin at the folder of the manifest; a URL begins with https://'
+    items.push({ issue: { place, message: `${field} ${problem}`, hint } })
+  }
+  if (isGood) items.push(built)
+}

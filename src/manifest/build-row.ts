@@ -1,0 +1,272 @@
+import { isAbsolute, resolve } from 'node:path'
+import { text } from '../api/text.ts'
+import { type FieldIssue, type Validated, validate } from '../api/validate.ts'
+import { type Column, SAMPLE_URL } from './columns.ts'
+import { ContractCheck } from './contract-check.ts'
+import { HashTable } from './hash-table.ts'
+import type { ManifestOptions } from './options.ts'
+import { RowReport } from './report.ts'
+import type { ManifestIssue, ManifestRow } from './row.ts'
+import { type Cell, type ManifestTarget, TargetCheck } from './target.ts'
+
+export type Built = { row: ManifestRow } | { issues: ManifestIssue[] }
+
+type Metadata = ManifestRow['metadata']
+type LocalFiles = ManifestRow['localFiles']
+
+export interface RowInput {
+  line: number
+  columns: readonly Column[]
+  /** Undefined, null and empty text are absent. */
+  cells: readonly unknown[]
+  /** Whether all text is known to be well-formed and without NUL. */
+  trusted: boolean
+}
+
+const MAX_ID = 200
+const NO_FILES: LocalFiles = []
+
+/** Makes rows of cells, every one checked by the contract. One builder a manifest: it remembers ids and addresses. */
+export class RowBuilder {
+  readonly #file: string
+  readonly #folder: string
+  readonly #options: ManifestOptions
+  readonly #ids = new HashTable()
+  readonly #target: TargetCheck
+  readonly #contract = new ContractCheck()
+
+  /** `folder` is where relative paths begin. */
+  constructor(file: string, folder: string, options: ManifestOptions) {
+    this.#file = file
+    this.#folder = folder
+    this.#options = options
+    this.#target = new TargetCheck({
+      blockchain: options.blockchain,
+      contractAddress: options.contractAddress ?? null,
+    })
+  }
+
+  get target(): ManifestTarget {
+    return this.#target.target
+  }
+
+  /** A row whose values stand under columns. */
+  fromCells({ line, columns, cells, trusted: wasChecked }: RowInput): Built {
+    // Whether all text is well-formed and without NUL: then the schema need not look at it again.
+    let trusted = true
+    const report = new RowReport(this.#file, line)
+    let [receiver, sender, id, contract, chain]: (Cell | undefined)[] = []
+    let localFiles = NO_FILES
+    let title: string | undefined
+    let description: string | undefined
+    const file_fields: Metadata['file_fields'] = []
+    const others: Record<string, unknown> & Pick<Metadata, 'attribute'> = {}
+
+    for (let i = 0; i < columns.length; i++) {
+      const column = columns[i]
+      const value = cells[i]
+      if (column === undefined || value === undefined || value === null || value === '') continue
+      if (typeof value !== 'string') {
+        report.add(column, `${column.name} must be a string, not ${kindOf(value)}`)
+        trusted = false
+        continue
+      }
+      if (!wasChecked && (!value.isWellFormed() || value.includes('\0'))) trusted = false
+      const { role } = column
+      switch (role.kind) {
+        case 'title':
+          title = value
+          break
+        case 'description':
+          description = value
+          break
+        case 'file':
+          if (isLocalPath(value)) {
+            localFiles = [...localFiles, this.#localFile(role.key, value, column, report)]
+            file_fields.push({ key: role.key, url: SAMPLE_URL })
+          } else file_fields.push({ key: role.key, url: value })
+          break
+        case 'attr':
+          others.attribute ??= []
+          others.attribute.push({ tag: role.key, value })
+          break
+        case 'extra':
+          others[role.key] = value
+          break
+        case 'receiver':
+          receiver = { value, column }
+          break
+        case 'sender':
+          sender = { value, column }
+          break
+        case 'id':
+          id = { value, column }
+          break
+        case 'contract_address':
+          contract = { value, column }
+          break
+        case 'blockchain':
+          chain = { value, column }
+          break
+      }
+    }
+
+    const checked = this.#checkMetadata({ title, description, file_fields, ...others }, trusted)
+    for (const issue of checked.ok ? [] : checked.issues) {
+      const column = columnOf(issue, columns, file_fields, others.attribute)
+      const name = column?.name ?? (issue.field === '' ? 'the row' : issue.field)
+      // What was no string has been told already.
+      if (!report.has(name)) report.add(column ?? issue.field, `${name} ${issue.message}`)
+    }
+    this.#target.check(chain, contract, report)
+    const metadata = checked.ok ? checked.value : null
+    return this.#finish(
+      { line, id: this.#checkId(id, line, trusted, report), receiver, sender, metadata, localFiles },
+      report,
+    )
+  }
+
+  /** A metadata object as the API takes it; who receives it stands in flags or in the request around it. */
+  fromMetadata(line: number, value: Record<string, unknown>): Built {
+    const report = new RowReport(this.#file, line)
+    for (const name of ROW_KEYS) {
+      if (!Object.hasOwn(value, name)) continue
+      const message = `${name} would become public metadata: beside file_fields, every other key does`
+      report.add(name, message, 'give rows with the columns of a manifest, or a whole request')
+    }
+    const localFiles: LocalFiles = []
+    const checked = this.#contract.check(this.#takeLocalFiles(value, localFiles, report))
+    for (const { field, message } of checked.ok ? [] : checked.issues) {
+      report.add(field, `${field === '' ? 'the metadata' : field} ${message}`)
+    }
+    this.#target.check(undefined, undefined, report)
+    const metadata = checked.ok ? checked.value : null
+    return this.#finish({ line, id: null, receiver: undefined, sender: undefined, metadata, localFiles }, report)
+  }
+
+  #checkMetadata(
+    draft: Pick<Metadata, 'file_fields'> & { title: string | undefined; description: string | undefined },
+    trusted: boolean,
+  ): Validated<Metadata> {
+    const { title, description } = draft
+    if (!trusted || title === undefined || description === undefined) return this.#contract.check(draft)
+    return this.#contract.checkTrusted({ ...draft, title, description })
+  }
+
+  #finish(
+    found: {
+      line: number
+      id: string | null
+      receiver: Cell | undefined
+      sender: Cell | undefined
+      metadata: Metadata | null
+      localFiles: LocalFiles
+    },
+    report: RowReport,
+  ): Built {
+    const { line, id, metadata, localFiles } = found
+    const receiver = this.#party('receiver', found.receiver, report)
+    const sender = this.#party('sender', found.sender, report)
+    if (receiver === null && !report.has('receiver'))
+      report.add('receiver', 'receiver is required', 'fill it in, or give --receiver')
+    if (report.issues.length > 0 || receiver === null || metadata === null) return { issues: report.issues }
+    return { row: { line, id, receiver, sender, metadata: withoutSamples(metadata, localFiles), localFiles } }
+  }
+
+  #party(kind: 'receiver' | 'sender', given: Cell | undefined, report: RowReport): string | null {
+    const address = given?.value ?? this.#options[kind] ?? null
+    if (address !== null) this.#target.checkAddress(kind, address, given?.column ?? null, report)
+    return address
+  }
+
+  #checkId(given: Cell | undefined, line: number, trusted: boolean, report: RowReport): string | null {
+    if (given === undefined) return null
+    const { value, column } = given
+    const problem =
+      value.length > MAX_ID ? `must have at most ${MAX_ID} characters` : trusted ? null : textProblem(value)
+    if (problem !== null) report.add(column, `id ${problem}`)
+    const first = this.#ids.getOrAdd(value, line)
+    if (first !== undefined) {
+      report.add(column, `id "${value}" stands in line ${first} already`, 'ids name rows; give each its own')
+    }
+    return value
+  }
+
+  #localFile(key: string, path: string, at: Column | string, report: RowReport): LocalFiles[number] {
+    if (!this.#options.localFiles) {
+      const name = typeof at === 'string' ? at : at.name
+      report.add(
+        at,
+        `${name} is a local file, and this server takes no uploads: ${path}`,
+        'give an http(s) or ipfs URL',
+      )
+    }
+    return { key, path: isAbsolute(path) ? path : resolve(this.#folder, path) }
+  }
+
+  #takeLocalFiles(value: Record<string, unknown>, localFiles: LocalFiles, report: RowReport): Record<string, unknown> {
+    if (!Array.isArray(value.file_fields)) return value
+    const file_fields = value.file_fields.map((field: unknown, i) => {
+      if (!isFileField(field) || !isLocalPath(field.url)) return field
+      localFiles.push(this.#localFile(field.key, field.url, `file_fields[${i}].url`, report))
+      return { ...field, url: SAMPLE_URL }
+    })
+    return { ...value, file_fields }
+  }
+}
+
+/** What says something of the row and would be published as metadata if it stood in a metadata object. */
+const ROW_KEYS = [
+  'receiver',
+  'sender',
+  'id',
+  'contract_address',
+  'blockchain',
+  'receiver_wallet_address',
+  'sender_wallet_address',
+]
+
+/** The column that a fault of the contract is about: people know columns, not the request that is made of them. */
+function columnOf(
+  { path }: FieldIssue,
+  columns: readonly Column[],
+  fileFields: Metadata['file_fields'],
+  attributes: Metadata['attribute'],
+): Column | null {
+  const [head, index] = path
+  if (head === undefined) return null
+  const isListed = typeof index === 'number'
+  const file = head === 'file_fields' && isListed ? fileFields[index]?.key : undefined
+  const tag = head === 'attribute' && isListed ? attributes?.[index]?.tag : undefined
+  const found = columns.find(({ role }) => {
+    if (!('key' in role)) return role.kind === head
+    return role.key === (role.kind === 'file' ? file : role.kind === 'attr' ? tag : head)
+  })
+  return found ?? null
+}
+
+/** Whether a file cell is a path: it has no scheme. A single letter is a drive of Windows. */
+function isLocalPath(value: string): boolean {
+  return value !== '' && !/^[a-z][a-z0-9+.-]+:/i.test(value)
+}
+
+function isFileField(field: unknown): field is { key: string; url: string } {
+  if (field === null || typeof field !== 'object' || !('key' in field) || !('url' in field)) return false
+  return typeof field.key === 'string' && typeof field.url === 'string'
+}
+
+function withoutSamples(metadata: Metadata, localFiles: LocalFiles): Metadata {
+  if (localFiles.length === 0) return metadata
+  const local = new Set(localFiles.map(({ key }) => key))
+  const file_fields = metadata.file_fields.map(({ key, url }) => ({ key, url: local.has(key) ? '' : url }))
+  return { ...metadata, file_fields }
+}
+
+function textProblem(value: string): string | null {
+  const checked = validate(text, value)
+  return checked.ok ? null : (checked.issues[0]?.message ?? null)
+}
+
+function kindOf(value: unknown): string {
+  return Array.isArray(value) ? 'a list' : typeof value === 'object' ? 'an object' : `a ${typeof value}`
+}

@@ -1,0 +1,46 @@
+import { fileUrlProblem } from '../api/file-url.ts'
+import { MAX_METADATA_ITEMS, nftMetadata } from '../api/metadata.ts'
+import { type Validated, validate } from '../api/validate.ts'
+import type { ManifestRow } from './row.ts'
+
+type Metadata = ManifestRow['metadata']
+
+const MAX_PLAIN_URL = 2048
+const ORIGIN = /^https?:\/\/[\w.-]+(?::\d+)?\//i
+
+/**
+ * Checks metadata by the contract. Metadata of CSV rows is mostly recognised as good without the schema, which costs
+ * more than reading the row does.
+ */
+export class ContractCheck {
+  /** `https://host/` of the last good URL: whatever follows it without white space or backslash makes a URL too. */
+  #goodPrefix: string | null = null
+
+  check(metadata: unknown): Validated<Metadata> {
+    return validate(nftMetadata, metadata)
+  }
+
+  /**
+   * Checks metadata whose keys were checked with the header, and whose text is well-formed and without NUL: what is
+   * left are the number of items, what must not be absent, and the URLs. Anything odd is left to the schema.
+   */
+  checkTrusted(metadata: Metadata): Validated<Metadata> {
+    return this.#isPlainlyGood(metadata) ? { ok: true, value: metadata } : this.check(metadata)
+  }
+
+  #isPlainlyGood(metadata: Metadata): boolean {
+    const { title, description, file_fields } = metadata
+    if (title === '' || typeof title !== 'string' || typeof description !== 'string') return false
+    // Every member is one item, but file fields count each for itself.
+    const items = Object.keys(metadata).length - 1 + file_fields.length
+    return items <= MAX_METADATA_ITEMS && file_fields.every(({ url }) => this.#isGoodUrl(url))
+  }
+
+  #isGoodUrl(url: string): boolean {
+    const prefix = this.#goodPrefix
+    if (prefix !== null && url.startsWith(prefix) && url.length <= MAX_PLAIN_URL && !/[\s\\]/.test(url)) return true
+    if (fileUrlProblem(url) !== null) return false
+    this.#goodPrefix = ORIGIN.exec(url)?.[0] ?? prefix
+    return true
+  }
+}

@@ -1,0 +1,225 @@
+import Papa from 'papaparse'
+import { ManifestFault } from './fault.ts'
+import type { ManifestIssue } from './row.ts'
+
+/** One row of cells, or what is wrong with it. */
+export type CsvRecord = { line: number; cells: string[] } | { issue: ManifestIssue }
+
+export interface CsvFile {
+  header: { line: number; names: string[] }
+  /** Rows in blocks, as they are read. */
+  blocks(): AsyncIterable<CsvRecord[]>
+}
+
+/** Longer rows are none that anybody wrote: most likely a quote was never closed. */
+export const MAX_ROW_CHARACTERS = 4 * 1024 * 1024
+const HEAD_CHARACTERS = 64 * 1024
+const DELIMITERS = [',', ';', '\t'] as const
+
+type Dialect = { delimiter: string; newline: '\n' | '\r\n' | '\r' }
+
+/**
+ * Reads a CSV file with a header. Delimiter (comma, semicolon, tab) and line ending are those of the header line;
+ * `known` says which names a header may hold.
+ */
+export async function openCsv(
+  text: AsyncIterable<string>,
+  file: string,
+  known: (name: string) => boolean,
+): Promise<CsvFile> {
+  const input = text[Symbol.asyncIterator]()
+  let head = ''
+  let done = false
+  while (!done && head.length < HEAD_CHARACTERS) {
+    const next = await input.next()
+    if (next.done === true) done = true
+    else head += next.value
+  }
+  const start = /\S/.exec(head)?.index
+  const lineStart = start === undefined ? 0 : Math.max(head.lastIndexOf('\n', start), head.lastIndexOf('\r', start)) + 1
+  const end = lineEnd(head, lineStart)
+  if (end.quote !== null) throw unclosedQuote(file, countLines(head.slice(0, end.quote)) + 1, undefined)
+  const dialect = { delimiter: findDelimiter(head.slice(lineStart, end.index), known), newline: end.newline }
+  const headLine = countLines(head.slice(0, lineStart)) + 1
+  const [names = []] = parserOf(dialect).parse(head.slice(lineStart, end.index), 0, false).data
+  const bodyStart = end.index + end.newline.length
+
+  return {
+    header: { line: headLine, names: names.map((name) => name.replace(/^ +| +$/g, '')) },
+    async *blocks() {
+      const line = headLine + countLines(head.slice(lineStart, bodyStart))
+      const body = new BodyReader(file, dialect, names.length, line)
+      yield* body.take(head.slice(bodyStart), done)
+      while (!done) {
+        const next = await input.next()
+        done = next.done === true
+        yield* body.take(next.done === true ? '' : next.value, done)
+      }
+    },
+  }
+}
+
+/** Turns text into records, a piece at a time, and counts lines. */
+class BodyReader {
+  readonly #file: string
+  readonly #dialect: Dialect
+  readonly #width: number
+  readonly #parser: Parser
+  #line: number
+  #rest = ''
+  /** How long the unfinished row must have become before it is worth another look. */
+  #wanted = 0
+
+  constructor(file: string, dialect: Dialect, width: number, line: number) {
+    this.#file = file
+    this.#dialect = dialect
+    this.#width = width
+    this.#parser = parserOf(dialect)
+    this.#line = line
+  }
+
+  *take(piece: string, isLast: boolean): Iterable<CsvRecord[]> {
+    const text = this.#rest + piece
+    this.#rest = text
+    if (text === '' || (!isLast && text.length < this.#wanted)) return
+    const { data, errors, meta } = this.#parser.parse(text, 0, !isLast)
+    this.#rest = isLast ? '' : text.slice(meta.cursor)
+    // A row longer than a piece is parsed again at double its length only: the work stays linear.
+    this.#wanted = meta.cursor === 0 && !isLast ? text.length * 2 : 0
+    const faults = errors.filter(({ row = 0 }) => row < data.length)
+    const quotes = faults.length === 0 ? null : this.#quoteFaults(text, isLast)
+    const records: CsvRecord[] = []
+    for (const [index, cells] of data.entries()) {
+      const line = this.#line
+      this.#line += 1 + this.#breaksIn(cells)
+      const quote = quotes?.get(index)
+      if (quote !== undefined) records.push({ issue: quote })
+      else if (isBlank(cells)) continue
+      else records.push(this.#check(cells, line))
+    }
+    if (records.length > 0) yield records
+    if (this.#rest.length > MAX_ROW_CHARACTERS) throw this.#tooLong()
+  }
+
+  #check(cells: string[], line: number): CsvRecord {
+    const { newline } = this.#dialect
+    const last = cells[cells.length - 1] ?? ''
+    if (newline === '\n' && last.endsWith('\r')) return this.#mixed(line)
+    if (cells.length === this.#width) return { line, cells }
+    const foreign = newline === '\n' ? '\r' : newline === '\r' ? '\n' : /[\r\n]/
+    if (cells.length > this.#width && cells.some((cell) => cell.search(foreign) !== -1)) return this.#mixed(line)
+    const column = Math.min(cells.length, this.#width + 1)
+    const message = `has ${count(cells.length, 'cell')}, but the header has ${this.#width}`
+    const hint = cells.length > this.#width ? 'put a cell that holds the delimiter in double quotes' : 'fill the row up'
+    return { issue: { place: { file: this.#file, line, column }, message, hint } }
+  }
+
+  #mixed(line: number): CsvRecord {
+    const place = { file: this.#file, line }
+    const message = 'ends in another line ending than the header line'
+    return { issue: { place, message, hint: 'save the file with one kind of line ending throughout' } }
+  }
+
+  #breaksIn(cells: readonly string[]): number {
+    const mark = this.#dialect.newline === '\r' ? '\r' : '\n'
+    let breaks = 0
+    for (const cell of cells) {
+      for (let at = cell.indexOf(mark); at !== -1; at = cell.indexOf(mark, at + 1)) breaks++
+    }
+    return breaks
+  }
+
+  /** Issues by row, for text that is known to have wrong quotes: parsed again, row by row, to find the places. */
+  #quoteFaults(text: string, isLast: boolean): Map<number, ManifestIssue> {
+    const issues = new Map<number, ManifestIssue>()
+    let index = 0
+    let rowStart = 0
+    const step = ({ errors, meta }: Parsed) => {
+      const fault = errors.find(({ type }) => type === 'Quotes')
+      if (fault !== undefined) {
+        const opened = (fault.index ?? 0) - 1
+        const before = parserOf(this.#dialect).parse(text.slice(rowStart, opened), 0, false).data[0] ?? ['']
+        const line = this.#line + countLines(text.slice(0, opened), this.#dialect.newline)
+        // The text before the cell ends in a delimiter: its last, empty cell is ours.
+        const place = { file: this.#file, line, column: Math.max(1, before.length) }
+        issues.set(
+          index,
+          fault.code === 'MissingQuotes'
+            ? { place, message: 'the quote that opens here is never closed', hint: QUOTE_HINT }
+            : { place, message: 'a quoted cell goes on after its closing quote', hint: QUOTE_HINT },
+        )
+      }
+      rowStart = meta.cursor
+      index++
+    }
+    parserOf(this.#dialect, step).parse(text, 0, !isLast)
+    return issues
+  }
+
+  #tooLong(): ManifestFault {
+    const { data } = this.#parser.parse(this.#rest, 0, false)
+    const cells = data[0] ?? []
+    const quoted = this.#rest.includes('"')
+    return new ManifestFault({
+      place: { file: this.#file, line: this.#line, column: Math.max(1, cells.length) },
+      message: `the row is longer than ${MAX_ROW_CHARACTERS / 1024 / 1024} million characters`,
+      ...(quoted ? { hint: 'a quote seems never to be closed' } : {}),
+    })
+  }
+}
+
+const QUOTE_HINT = 'inside a quoted cell, write a double quote as two'
+
+interface Parsed {
+  data: string[][]
+  errors: { type: string; code: string; row?: number; index?: number }[]
+  meta: { cursor: number }
+}
+
+interface Parser {
+  parse(input: string, baseIndex: number, ignoreLastRow: boolean): Parsed
+}
+
+// The parser that papaparse's own streams drive; used directly, a row costs no event.
+function parserOf({ delimiter, newline }: Dialect, step?: (row: Parsed) => void): Parser {
+  return new Papa.Parser({ delimiter, newline, ...(step === undefined ? {} : { step }) } as Papa.ParseConfig)
+}
+
+function lineEnd(text: string, from: number): { index: number; newline: Dialect['newline']; quote: number | null } {
+  let quote: number | null = null
+  for (let i = from; i < text.length; i++) {
+    const char = text[i]
+    if (char === '"') quote = quote === null ? i : null
+    else if (quote !== null) continue
+    else if (char === '\n') return { index: i, newline: '\n', quote }
+    else if (char === '\r') return { index: i, newline: text[i + 1] === '\n' ? '\r\n' : '\r', quote }
+  }
+  return { index: text.length, newline: '\n', quote }
+}
+
+function findDelimiter(line: string, known: (name: string) => boolean): string {
+  const scores = DELIMITERS.map((delimiter) => {
+    const names = parserOf({ delimiter, newline: '\n' }).parse(line, 0, false).data[0] ?? []
+    return { delimiter, known: names.filter((name) => known(name.trim())).length, names: names.length }
+  })
+  scores.sort((a, b) => b.known - a.known || b.names - a.names)
+  return scores[0]?.delimiter ?? ','
+}
+
+function unclosedQuote(file: string, line: number, column: number | undefined): ManifestFault {
+  const place = column === undefined ? { file, line } : { file, line, column }
+  return new ManifestFault({ place, message: 'the quote that opens here is never closed', hint: QUOTE_HINT })
+}
+
+function isBlank(cells: readonly string[]): boolean {
+  return cells.every((cell) => cell === '' || cell === '\r')
+}
+
+function countLines(text: string, newline: Dialect['newline'] = '\n'): number {
+  const mark = newline === '\r' || !text.includes('\n') ? '\r' : '\n'
+  return text.split(mark).length - 1
+}
+
+function count(number: number, noun: string): string {
+  return `${number} ${noun}${number === 1 ? '' : 's'}`
+}

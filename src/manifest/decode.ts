@@ -1,0 +1,107 @@
+import { isAscii, isUtf8 } from 'node:buffer'
+import { ManifestFault } from './fault.ts'
+
+const LF = 10
+const CR = 13
+
+/**
+ * Bytes to text, piece by piece: UTF-8 with or without a BOM. Anything else is refused where it begins to be wrong,
+ * because a replacement character in a title would stay in the metadata for ever.
+ */
+export async function* decodeText(bytes: AsyncIterable<Uint8Array>, file: string): AsyncIterable<string> {
+  let offset = 0
+  let line = 1
+  let carry: Buffer = Buffer.alloc(0)
+  let isStart = true
+
+  for await (const chunk of withLast(bytes)) {
+    let data = carry.length === 0 ? toBuffer(chunk.bytes) : Buffer.concat([carry, chunk.bytes])
+    if (isStart) {
+      if (data.length < 4 && !chunk.isLast) {
+        carry = data
+        continue
+      }
+      refuseUtf16(data, file)
+      if (data[0] === 0xef && data[1] === 0xbb && data[2] === 0xbf) {
+        data = data.subarray(3)
+        offset = 3
+      }
+      isStart = false
+    }
+    const cut = chunk.isLast ? data.length : completeLength(data)
+    const whole = data.subarray(0, cut)
+    const bad = firstFault(whole)
+    if (bad !== null) {
+      const place = { file, line: line + countLines(whole.subarray(0, bad.index)) }
+      throw new ManifestFault({ place, message: `${bad.what} (byte ${offset + bad.index + 1})`, hint: bad.hint })
+    }
+    if (whole.length > 0) yield whole.toString(isAscii(whole) ? 'latin1' : 'utf8')
+    line += countLines(whole)
+    offset += cut
+    carry = Buffer.from(data.subarray(cut))
+  }
+}
+
+async function* withLast(bytes: AsyncIterable<Uint8Array>): AsyncIterable<{ bytes: Uint8Array; isLast: boolean }> {
+  for await (const chunk of bytes) yield { bytes: chunk, isLast: false }
+  yield { bytes: new Uint8Array(), isLast: true }
+}
+
+function toBuffer(bytes: Uint8Array): Buffer {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+}
+
+function refuseUtf16(data: Buffer, file: string): void {
+  const marked = (data[0] === 0xff && data[1] === 0xfe) || (data[0] === 0xfe && data[1] === 0xff)
+  // ASCII text in UTF-16 has a NUL in every second byte.
+  const unmarked = data.length >= 4 && (data[0] === 0) !== (data[1] === 0) && (data[2] === 0) === (data[0] === 0)
+  if (!marked && !(unmarked && (data[3] === 0) === (data[1] === 0))) return
+  throw new ManifestFault({
+    place: { file, line: 1 },
+    message: 'is UTF-16 text; a manifest is UTF-8',
+    hint: 'save it as UTF-8 (in Excel: "CSV UTF-8")',
+  })
+}
+
+/** How many bytes end on a whole character: up to three of an unfinished one wait for the next piece. */
+function completeLength(data: Buffer): number {
+  for (let back = 1; back <= Math.min(3, data.length); back++) {
+    const byte = data[data.length - back] ?? 0
+    if (byte < 0x80) break
+    if (byte >= 0xc0) {
+      const length = byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : 2
+      return length > back ? data.length - back : data.length
+    }
+  }
+  return data.length
+}
+
+function firstFault(data: Buffer): { index: number; what: string; hint: string } | null {
+  const nul = data.indexOf(0)
+  const text = nul === -1 ? data : data.subarray(0, nul)
+  if (!isUtf8(text)) {
+    const index = firstInvalid(text)
+    const byte = (text[index] ?? 0).toString(16).toUpperCase()
+    return { index, what: `is not UTF-8: the byte 0x${byte} begins no character`, hint: 'save the file as UTF-8' }
+  }
+  return nul === -1 ? null : { index: nul, what: 'holds a NUL, which no text has', hint: 'is it a text file at all?' }
+}
+
+/** Index of the first byte that isn't part of a valid character. */
+function firstInvalid(data: Buffer): number {
+  let at = 0
+  while (at < data.length) {
+    const length = [1, 2, 3, 4].find((size) => at + size <= data.length && isUtf8(data.subarray(at, at + size)))
+    if (length === undefined) break
+    at += length
+  }
+  return at
+}
+
+function countLines(data: Buffer): number {
+  let lines = 0
+  for (let at = data.indexOf(LF); at !== -1; at = data.indexOf(LF, at + 1)) lines++
+  if (lines > 0) return lines
+  for (let at = data.indexOf(CR); at !== -1; at = data.indexOf(CR, at + 1)) lines++
+  return lines
+}

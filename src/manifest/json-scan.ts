@@ -1,0 +1,105 @@
+/** Where a JSON value ends, how many members all its objects write down, and how deep it goes. */
+export interface ScannedValue {
+  end: number
+  members: number
+  depth: number
+}
+
+const WHITE = /[\t\n\r ]*/y
+const LITERAL = /[^\s,\]}:]*/y
+
+/**
+ * Finds the end of the value that begins at `start`, or null where the text ends before the value does. It only looks
+ * for edges, so that single values can be handed to JSON.parse with their place; what is wrong inside, JSON.parse says.
+ */
+export function scanValue(text: string, start: number): ScannedValue | null {
+  let depth = 0
+  let deepest = 0
+  let members = 0
+  for (let at = start; at < text.length; at++) {
+    const code = text.charCodeAt(at)
+    switch (code) {
+      case 0x22: {
+        at = stringEnd(text, at)
+        if (at === -1) return null
+        if (depth === 0) return { end: at + 1, members, depth: deepest }
+        break
+      }
+      case 0x7b:
+      case 0x5b:
+        depth++
+        if (depth > deepest) deepest = depth
+        break
+      case 0x7d:
+      case 0x5d:
+        depth--
+        if (depth <= 0) return { end: at + 1, members, depth: deepest }
+        break
+      case 0x3a:
+        members++
+        break
+      default:
+        if (depth === 0) {
+          LITERAL.lastIndex = at
+          LITERAL.exec(text)
+          const end = Math.max(LITERAL.lastIndex, at + 1)
+          return end < text.length ? { end, members, depth: deepest } : null
+        }
+    }
+  }
+  return null
+}
+
+/** Index of the quote that closes the string beginning at `start`, or -1. */
+function stringEnd(text: string, start: number): number {
+  for (let at = text.indexOf('"', start + 1); at !== -1; at = text.indexOf('"', at + 1)) {
+    let slashes = 0
+    while (text.charCodeAt(at - 1 - slashes) === 0x5c) slashes++
+    if (slashes % 2 === 0) return at
+  }
+  return -1
+}
+
+export function skipWhite(text: string, at: number): number {
+  WHITE.lastIndex = at
+  WHITE.exec(text)
+  return WHITE.lastIndex
+}
+
+/** How many members all objects of a parsed value have: fewer than were written down means that keys stood twice. */
+export function countMembers(value: unknown): number {
+  if (value === null || typeof value !== 'object') return 0
+  const inner: unknown[] = Array.isArray(value) ? value : Object.values(value)
+  return inner.reduce<number>((sum, member) => sum + countMembers(member), Array.isArray(value) ? 0 : inner.length)
+}
+
+/** The first key that stands twice in one object, with its index in the text. */
+export function findDuplicateKey(text: string): { key: string; index: number } | null {
+  const open: Set<string>[] = []
+  for (const token of text.matchAll(/"(?:[^"\\]|\\.)*"(\s*:)?|[{}]/gs)) {
+    if (token[0] === '{') open.push(new Set())
+    else if (token[0] === '}') open.pop()
+    else if (token[1] !== undefined) {
+      const key = String(JSON.parse(token[0].slice(0, token[0].length - token[1].length)))
+      const keys = open.at(-1)
+      if (keys?.has(key) === true) return { key, index: token.index }
+      keys?.add(key)
+    }
+  }
+  return null
+}
+
+/** The members of the object that begins at `start`, each value with its place. Only for text that JSON.parse took. */
+export function membersOf(text: string, start: number): { key: string; start: number; end: number }[] {
+  const members: { key: string; start: number; end: number }[] = []
+  for (let at = skipWhite(text, start + 1); text[at] === '"'; ) {
+    const keyEnd = stringEnd(text, at) + 1
+    const valueStart = skipWhite(text, skipWhite(text, keyEnd) + 1)
+    const value = scanValue(text, valueStart)
+    if (value === null) break
+    members.push({ key: String(JSON.parse(text.slice(at, keyEnd))), start: valueStart, end: value.end })
+    const next = skipWhite(text, value.end)
+    at = text[next] === ',' ? skipWhite(text, next + 1) : text.length
+  }
+  return members
+}

@@ -1,0 +1,156 @@
+import { type Blocks, csvBlocks, jsonBlocks, type ReadContext } from './blocks.ts'
+import { parseColumnName } from './columns.ts'
+import { openCsv } from './csv.ts'
+import { decodeText } from './decode.ts'
+import { ManifestFault } from './fault.ts'
+import { HashTable } from './hash-table.ts'
+import { jsonLines, openJson } from './json.ts'
+import type { ManifestOptions } from './options.ts'
+import type { ManifestIssue, ManifestItem } from './row.ts'
+import { type ManifestFormat, type ManifestSource, openSource } from './source.ts'
+import type { ManifestTarget } from './target.ts'
+
+export type { ManifestFormat, ManifestItem, ManifestOptions, ManifestSource, ManifestTarget }
+
+/** The rows of a manifest in their order, with its faults between them. */
+export interface ManifestReading extends AsyncIterable<ManifestItem> {
+  /** The collection that flags and rows name; complete when the first row was read. */
+  readonly target: ManifestTarget
+  /** The same items in blocks, which is faster for very many. */
+  blocks(): AsyncIterable<readonly ManifestItem[]>
+}
+
+/** All that is to be known of a manifest before anything is sent. */
+export interface ManifestSummary {
+  rows: number
+  /** The first ones; `issueCount` tells how many there are. */
+  issues: ManifestIssue[]
+  issueCount: number
+  /** Different receivers. */
+  receivers: number
+  /** Different local files. */
+  files: number
+  target: ManifestTarget
+}
+
+const MAX_ISSUES = 1000
+const MAX_HEAD = 64 * 1024
+
+/**
+ * Reads a manifest (CSV, JSON, JSONL) row by row, each checked by the contract. Memory stays bounded however long it is.
+ * Never throws for what stands in it: every fault is an issue with its place.
+ *
+ * @example
+ * for await (const item of readManifest({ path: 'drop.csv' }, options)) if ('issue' in item) report(item.issue)
+ */
+export function readManifest(source: ManifestSource, options: ManifestOptions): ManifestReading {
+  const context: ReadContext = {
+    options,
+    target: { blockchain: options.blockchain, contractAddress: options.contractAddress ?? null },
+  }
+  const blocks = () => read(source, context)
+  return {
+    get target() {
+      return context.target
+    },
+    blocks,
+    async *[Symbol.asyncIterator]() {
+      for await (const block of blocks()) yield* block
+    },
+  }
+}
+
+/** Reads a whole manifest and collects its faults. */
+export async function validateManifest(source: ManifestSource, options: ManifestOptions): Promise<ManifestSummary> {
+  const reading = readManifest(source, options)
+  const evmReceivers = new HashTable({ foldHex: true })
+  const otherReceivers = new HashTable()
+  const files = new HashTable()
+  const issues: ManifestIssue[] = []
+  let rows = 0
+  let issueCount = 0
+  for await (const block of reading.blocks()) {
+    for (const item of block) {
+      if ('issue' in item) {
+        issueCount++
+        if (issues.length < MAX_ISSUES) issues.push(item.issue)
+        continue
+      }
+      rows++
+      const { receiver, localFiles } = item.row
+      ;(receiver.startsWith('0x') ? evmReceivers : otherReceivers).getOrAdd(receiver, 0)
+      for (const { path } of localFiles) files.getOrAdd(path, 0)
+    }
+  }
+  const receivers = evmReceivers.size + otherReceivers.size
+  return { rows, issues, issueCount, receivers, files: files.size, target: reading.target }
+}
+
+async function* read(source: ManifestSource, context: ReadContext): Blocks {
+  const file = 'path' in source ? source.path : 'stdin'
+  let isEmpty = true
+  try {
+    for await (const block of readFormat(source, context)) {
+      isEmpty &&= block.length === 0
+      yield block
+    }
+  } catch (error) {
+    if (!(error instanceof ManifestFault)) throw error
+    isEmpty = false
+    yield [{ issue: error.issue }]
+  }
+  if (isEmpty) yield [{ issue: { place: { file }, message: 'holds no rows', hint: 'give at least one NFT' } }]
+}
+
+async function* readFormat(source: ManifestSource, context: ReadContext): Blocks {
+  const open = await openSource(source)
+  const { head, text } = await peek(decodeText(open.bytes, open.name))
+  if (head.trim() === '') {
+    throw new ManifestFault({ place: { file: open.name }, message: 'is empty', hint: 'give at least one NFT' })
+  }
+  const format = open.format ?? sniff(head)
+  if (format === 'csv') {
+    const csv = await openCsv(text, open.name, (name) => 'role' in parseColumnName(name, false))
+    yield* csvBlocks(csv, open, context)
+  } else {
+    const json = format === 'json' ? await openJson(text, open.name) : null
+    yield* jsonBlocks(json ?? { request: null, records: jsonLines(text, open.name) }, open, context)
+  }
+}
+
+/** The first line and the beginning of the second, enough to guess the format, without losing any text. */
+async function peek(text: AsyncIterable<string>): Promise<{ head: string; text: AsyncIterable<string> }> {
+  const input = text[Symbol.asyncIterator]()
+  let head = ''
+  let done = false
+  while (!done && head.length < MAX_HEAD && !/\S[^\n]*\n\s*\S/.test(head)) {
+    const next = await input.next()
+    if (next.done === true) done = true
+    else head += next.value
+  }
+  return {
+    head,
+    text: (async function* () {
+      yield head
+      while (!done) {
+        const next = await input.next()
+        if (next.done === true) return
+        yield next.value
+      }
+    })(),
+  }
+}
+
+/** Guesses the format of what has no name: a list is JSON; one object a line is JSONL; the rest CSV. */
+function sniff(head: string): ManifestFormat {
+  const text = head.trimStart()
+  if (text.startsWith('[')) return 'json'
+  if (!text.startsWith('{')) return 'csv'
+  const [first = '', ...rest] = text.split('\n')
+  try {
+    JSON.parse(first)
+    return rest.some((line) => line.trim() !== '') ? 'jsonl' : 'json'
+  } catch {
+    return 'json'
+  }
+}

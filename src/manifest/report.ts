@@ -1,0 +1,34 @@
+import type { Place } from '../core/errors.ts'
+import type { Column } from './columns.ts'
+import type { ManifestIssue } from './row.ts'
+
+const MAX_ISSUES_PER_ROW = 20
+
+/** Collects the faults of one row: each at its column, or at a field that has none. */
+export class RowReport {
+  readonly issues: ManifestIssue[] = []
+  readonly #file: string
+  readonly #line: number
+
+  constructor(file: string, line: number) {
+    this.#file = file
+    this.#line = line
+  }
+
+  /** Whether a fault of this column or field was told. */
+  has(name: string): boolean {
+    return this.issues.some(({ place }) => place.field === name)
+  }
+
+  add(at: Column | string | null, message: string, hint?: string): void {
+    if (this.issues.length >= MAX_ISSUES_PER_ROW) return
+    const place: Place = { file: this.#file, line: this.#line }
+    if (typeof at === 'string') {
+      if (at !== '') place.field = at
+    } else if (at !== null) {
+      if (at.position !== undefined) place.column = at.position
+      place.field = at.name
+    }
+    this.issues.push({ place, message, ...(hint === undefined ? {} : { hint }) })
+  }
+}

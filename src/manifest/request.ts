@@ -1,0 +1,50 @@
+import { sameAddress } from '../api/address.ts'
+import { createnft } from '../api/endpoints/createnft.ts'
+import { createnfttrans } from '../api/endpoints/createnfttrans.ts'
+import { validate } from '../api/validate.ts'
+import type { RequestHead } from './json.ts'
+import type { ManifestOptions } from './options.ts'
+import type { ManifestIssue } from './row.ts'
+
+const SAMPLE_METADATA = [{ title: 'x', description: 'x', file_fields: [] }]
+
+/**
+ * Takes what a whole createnft or createnfttrans request says beside its metadata. Flags fill what it leaves out, and
+ * must agree with what it says.
+ */
+export function applyRequest(
+  { line, members }: RequestHead,
+  file: string,
+  options: ManifestOptions,
+): { options: ManifestOptions; issues: ManifestIssue[] } {
+  const fromFlags: Record<string, unknown> = {
+    contract_address: options.contractAddress ?? undefined,
+    blockchain: options.blockchain ?? undefined,
+    receiver_wallet_address: options.receiver ?? undefined,
+    sender_wallet_address: options.sender ?? undefined,
+  }
+  const given = Object.fromEntries(Object.entries(fromFlags).filter(([, value]) => value !== undefined))
+  const request: Record<string, unknown> = { ...given, ...members, metadata: SAMPLE_METADATA }
+  const issue = (field: string, message: string): ManifestIssue => ({
+    place: { file, line, field },
+    message: `${field} ${message}`,
+  })
+
+  const isTransferred = Object.hasOwn(request, 'sender_wallet_address')
+  const checked = isTransferred ? validate(createnfttrans.request, request) : validate(createnft.request, request)
+  if (!checked.ok) return { options, issues: checked.issues.map(({ field, message }) => issue(field, message)) }
+  const issues = Object.keys(given)
+    .filter((field) => !sameAddress(String(given[field]), String(request[field])))
+    .map((field) => issue(field, `is ${String(request[field])}, but the flag says ${String(given[field])}`))
+  const { value } = checked
+  return {
+    options: {
+      ...options,
+      blockchain: value.blockchain,
+      contractAddress: value.contract_address,
+      receiver: value.receiver_wallet_address,
+      sender: isTransferred ? String(request.sender_wallet_address) : null,
+    },
+    issues,
+  }
+}

@@ -1,0 +1,66 @@
+import { createReadStream } from 'node:fs'
+import { stat } from 'node:fs/promises'
+import { dirname, extname, resolve } from 'node:path'
+import { messageOf, systemCode } from '../core/errors.ts'
+import { ManifestFault } from './fault.ts'
+
+export type ManifestFormat = 'csv' | 'json' | 'jsonl'
+
+export type ManifestSource = { path: string } | { stdin: AsyncIterable<Uint8Array>; format?: ManifestFormat }
+
+export interface OpenSource {
+  /** As it stands before messages. */
+  name: string
+  /** Where relative paths of local files begin. */
+  folder: string
+  /** Null where neither name nor caller tells. */
+  format: ManifestFormat | null
+  bytes: AsyncIterable<Uint8Array>
+}
+
+const CHUNK_BYTES = 64 * 1024
+
+const FORMATS: Readonly<Record<string, ManifestFormat>> = {
+  '.csv': 'csv',
+  '.tsv': 'csv',
+  '.txt': 'csv',
+  '.json': 'json',
+  '.jsonl': 'jsonl',
+  '.ndjson': 'jsonl',
+}
+
+/** Opens a manifest. A FIFO or a device is refused before it is opened: reading it could wait for ever. */
+export async function openSource(source: ManifestSource): Promise<OpenSource> {
+  if ('stdin' in source) {
+    return { name: 'stdin', folder: resolve(), format: source.format ?? null, bytes: source.stdin }
+  }
+  const { path } = source
+  const fail = (message: string, hint?: string) =>
+    new ManifestFault({ place: { file: path }, message, ...(hint === undefined ? {} : { hint }) })
+  try {
+    const found = await stat(path)
+    if (found.isDirectory()) throw fail('is a directory, not a manifest', 'name the file in it')
+    if (found.isFIFO()) throw fail('is a pipe, not a file', 'to read from a pipe, give - as the manifest')
+    if (found.isSocket()) throw fail('is a socket, not a file')
+    if (!found.isFile()) throw fail('is a device, not a file', 'to read standard input, give - as the manifest')
+  } catch (error) {
+    if (error instanceof ManifestFault) throw error
+    if (systemCode(error) === 'ENOENT') throw fail('there is no such file')
+    throw fail(`can't be read: ${messageOf(error)}`)
+  }
+  const stream = createReadStream(path, { highWaterMark: CHUNK_BYTES })
+  return {
+    name: path,
+    folder: resolve(dirname(path)),
+    format: FORMATS[extname(path).toLowerCase()] ?? null,
+    bytes: readable(stream, path),
+  }
+}
+
+async function* readable(stream: AsyncIterable<Uint8Array>, path: string): AsyncIterable<Uint8Array> {
+  try {
+    yield* stream
+  } catch (error) {
+    throw new ManifestFault({ place: { file: path }, message: `can't be read: ${messageOf(error)}` })
+  }
+}

@@ -1,0 +1,73 @@
+import { addressProblem, sameAddress } from '../api/address.ts'
+import { BLOCKCHAIN_NAMES, BLOCKCHAINS, type Blockchain, isBlockchain } from '../api/blockchains.ts'
+import type { Column } from './columns.ts'
+import { HashTable } from './hash-table.ts'
+import type { RowReport } from './report.ts'
+
+/** The collection that the flags or the rows name. */
+export interface ManifestTarget {
+  blockchain: Blockchain | null
+  contractAddress: string | null
+}
+
+/** A cell with its column. */
+export interface Cell {
+  value: string
+  column: Column
+}
+
+const ONE_TARGET = 'a run goes to one collection: split the manifest'
+
+/** Where all rows go, and whether the addresses in them are addresses there. */
+export class TargetCheck {
+  #target: ManifestTarget
+  /** Checksummed addresses that were found right: a million rows mostly repeat a few, and a checksum is costly. */
+  readonly #good = new HashTable()
+
+  constructor(target: ManifestTarget) {
+    this.#target = target
+  }
+
+  get target(): ManifestTarget {
+    return this.#target
+  }
+
+  /** Checks the columns `blockchain` and `contract_address` of a row; the first row decides what no flag says. */
+  check(chain: Cell | undefined, contract: Cell | undefined, report: RowReport): void {
+    if (chain !== undefined && chain.value !== this.#target.blockchain) this.#checkChain(chain, report)
+    const { blockchain, contractAddress } = this.#target
+    if (blockchain === null) {
+      if (chain === undefined)
+        report.add('blockchain', 'blockchain is required', 'add the column, or give --blockchain')
+      return
+    }
+    if (contract === undefined || contract.value === contractAddress) return
+    const problem = addressProblem(contract.value, blockchain)
+    if (problem !== null) report.add(contract.column, `contract_address ${problem}`)
+    else if (contractAddress === null) this.#target = { blockchain, contractAddress: contract.value }
+    else if (!sameAddress(contract.value, contractAddress)) {
+      const message = `contract_address is ${contract.value}, but the run goes to ${contractAddress}`
+      report.add(contract.column, message, ONE_TARGET)
+    }
+  }
+
+  #checkChain({ value, column }: Cell, report: RowReport): void {
+    const { blockchain } = this.#target
+    if (!isBlockchain(value)) report.add(column, `blockchain must be one of ${BLOCKCHAIN_NAMES.join(', ')}`)
+    else if (blockchain === null) this.#target = { ...this.#target, blockchain: value }
+    else report.add(column, `blockchain is ${value}, but the run goes to ${blockchain}`, ONE_TARGET)
+  }
+
+  checkAddress(kind: 'receiver' | 'sender', address: string, column: Column | null, report: RowReport): void {
+    const { blockchain } = this.#target
+    if (blockchain === null) return
+    if (kind === 'sender' && !BLOCKCHAINS[blockchain].transfer) {
+      report.add(column ?? kind, `sender can't be used: transfer is unsupported on ${blockchain}`)
+    }
+    const isCostly = address !== address.toLowerCase()
+    if (isCostly && this.#good.has(address)) return
+    const problem = address.trim() === address ? addressProblem(address, blockchain) : 'has white space around it'
+    if (problem !== null) report.add(column ?? kind, `${kind} ${problem}`)
+    else if (isCostly) this.#good.getOrAdd(address, 0)
+  }
+}

@@ -1,0 +1,485 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { inspect } from 'node:util'
+import { afterEach, describe, expect, test } from 'vitest'
+import { ENDPOINTS } from '../../src/api/endpoints.ts'
+import { statusOf } from '../../src/client/answers.ts'
+import { type ClientOptions, createClient } from '../../src/client/client.ts'
+import type { Exchange } from '../../src/client/exchange.ts'
+import { createLightTransport } from '../../src/client/light-transport.ts'
+import { GdnError } from '../../src/core/errors.ts'
+import { Secret } from '../../src/core/secret.ts'
+import { type HttpServer, type Reply, startHttpServer } from '../helpers/http-server.ts'
+
+const KEY = 'key-0123456789'
+const open: { close(): Promise<void> }[] = []
+afterEach(async () => {
+  for (const it of open.splice(0).reverse()) await it.close()
+})
+
+async function serve(script: Parameters<typeof startHttpServer>[0]): Promise<HttpServer> {
+  const server = await startHttpServer(script)
+  open.push(server)
+  return server
+}
+
+/** A client whose waiting takes no time, and the waits it made. */
+function client(baseUrl: string, more: Partial<ClientOptions> = {}) {
+  const waits: number[] = []
+  let time = 0
+  const made = createClient({
+    baseUrl,
+    apiKey: new Secret(KEY),
+    transport: createLightTransport(),
+    userAgent: 'gdn/test',
+    timeoutMs: 2000,
+    clock: {
+      now: () => time,
+      async sleep(ms, signal) {
+        signal?.throwIfAborted()
+        waits.push(ms)
+        time += ms
+      },
+      random: () => 0.5,
+    },
+    ...more,
+  })
+  open.push(made)
+  return Object.assign(made, { waits })
+}
+
+async function rejection(promise: Promise<unknown>): Promise<GdnError> {
+  const error: unknown = await promise.then(
+    (value) => new Error(`resolved with ${inspect(value)}`),
+    (reason: unknown) => reason,
+  )
+  if (!(error instanceof GdnError)) throw error
+  return error
+}
+
+const NFTS = { json: ENDPOINTS.getnfts.example.response }
+const CREATED = { json: ENDPOINTS.createnft.example.response }
+const IDS = { nft_gdn_ids: ['0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d'] }
+const MINT = ENDPOINTS.createnft.example.request
+const YES = { 'idempotency-supported': 'yes' }
+const formA = (status: number, title: string, message: string, headers = {}): Reply => ({
+  status,
+  headers,
+  json: { error: { title, message } },
+})
+
+describe('requests', () => {
+  test('carry key, user agent and JSON, below the path of the base URL', async () => {
+    const server = await serve([NFTS])
+    await client(`${server.url}/prefix/`).call('getnfts', IDS)
+    expect(server.seen[0]).toMatchObject({ method: 'POST', path: '/prefix/api/v1/getnfts' })
+    expect(server.seen[0]?.headers).toMatchObject({
+      'x-api-key': KEY,
+      'user-agent': 'gdn/test',
+      'content-type': 'application/json',
+    })
+    expect(JSON.parse(String(server.seen[0]?.body))).toEqual(IDS)
+  })
+
+  test('that break the contract are never sent, and every fault is told', async () => {
+    const server = await serve([CREATED])
+    const metadata = [{ title: '', description: 'x', file_fields: [{ key: 'image', url: 'ftp://x' }] }]
+    const error = await rejection(client(server.url).create('createnft', { ...MINT, metadata }))
+    expect(error).toMatchObject({ code: 'invalid_input', place: { field: 'metadata[0].title' } })
+    expect(error.message).toBe('metadata[0].title must not be empty (and 1 more)')
+    expect(error.details).toEqual([
+      { field: 'metadata[0].title', message: 'must not be empty' },
+      { field: 'metadata[0].file_fields[0].url', message: 'must be an http(s) or ipfs URL' },
+    ])
+    expect(server.seen).toHaveLength(0)
+  })
+
+  test.each([
+    ['http://example.com', /clear text/],
+    ['ftp://example.com', /not the URL of a server/],
+    ['example.com', /not the URL of a server/],
+    ['https://me:secret@example.com', /user name or password/],
+    ['https://example.com/?a=1', /\? or #/],
+  ])('base URL %s is refused', (baseUrl, message) => {
+    expect(() => client(baseUrl)).toThrow(
+      expect.objectContaining({ code: 'invalid_config', message: expect.stringMatching(message) }),
+    )
+  })
+
+  test('a key travels over http to loopback, or where it was allowed, and http without a key goes anywhere', () => {
+    for (const host of ['localhost', '127.0.0.1:4680', '[::1]:4680', 'gdn.localhost']) client(`http://${host}`)
+    client('http://backend:4680', { allowHttp: true })
+    client('http://backend:4680', { apiKey: null })
+  })
+
+  test.each(['', 'a\r\nb', 'a b', 'ü', 'x'.repeat(5000)])(
+    'a key that no header can carry is refused without being told',
+    (key) => {
+      const attempt = () => client('http://127.0.0.1', { apiKey: new Secret(key) })
+      expect(attempt).toThrow(expect.objectContaining({ code: 'invalid_config' }))
+      if (key.length > 1) expect(attempt).not.toThrow(key)
+    },
+  )
+})
+
+describe('answers', () => {
+  test.each<[string, Reply, Partial<GdnError>]>([
+    ['401', formA(401, 'Unauthorized', 'no'), { code: 'unauthorized', exitCode: 4 }],
+    ['401 of a gateway', { status: 401, text: 'no' }, { code: 'unauthorized' }],
+    ['403', formA(403, 'Forbidden', 'nft:read is missing'), { code: 'forbidden', exitCode: 4 }],
+    ['403 of a gateway', { status: 403, json: { message: 'Forbidden' } }, { code: 'forbidden' }],
+    [
+      '422',
+      formA(422, 'Request Validation Error', 'bad'),
+      { code: 'refused', message: 'Request Validation Error: bad', exitCode: 5 },
+    ],
+    ['hostile text, kept as it is', formA(400, 'T', '\u001b[2J'), { code: 'refused', message: 'T: \u001b[2J' }],
+    ['500 with form A', formA(500, 'Internal Server Error', 'x'), { code: 'bad_answer', exitCode: 6 }],
+    ['HTML', { status: 404, text: '<html>Not here</html>' }, { code: 'bad_answer', exitCode: 6 }],
+    ['a redirect', { status: 302, headers: { location: 'https://login.example' } }, { code: 'bad_answer' }],
+    ['200 and HTML', { text: '<html>' }, { code: 'bad_answer' }],
+    ['200 that breaks the contract', { json: { nfts: {} } }, { code: 'bad_answer' }],
+  ])('%s', async (_name, reply, expected) => {
+    const server = await serve([reply])
+    expect(await rejection(client(server.url).call('getnfts', IDS))).toMatchObject(expected)
+    expect(server.seen).toHaveLength(1)
+  })
+
+  test('form B is told with every fault', async () => {
+    const detail = [{ loc: ['body', 'timeout'], msg: 'too much', type: 'value_error' }]
+    const server = await serve([{ status: 400, json: { errorCode: 'VALIDATION_ERROR', message: 'wrong', detail } }])
+    const error = await rejection(client(server.url).call('getpresignedurl', { email: 'a@example.com' }))
+    expect(error).toMatchObject({ code: 'refused', message: 'VALIDATION_ERROR: wrong; timeout too much' })
+    expect(error.details).toMatchObject({ status: 400, faults: [{ field: 'timeout', message: 'too much' }] })
+  })
+
+  test('a bad answer is shown: status, content type and the first 80 characters', async () => {
+    const server = await serve([{ status: 500, text: `<h1>${'x'.repeat(200)}</h1>` }])
+    const error = await rejection(client(server.url).call('getnfts', IDS))
+    expect(error.message).toBe(
+      `${server.url}/api/v1/getnfts gave an answer that is none of the API: 500 text/html "<h1>${'x'.repeat(76)}…"`,
+    )
+    expect(statusOf(error)).toBe(500)
+  })
+})
+
+describe('reading', () => {
+  test.each([429, 502, 503, 504])('%i is tried again, with waits that grow', async (status) => {
+    const server = await serve([{ status, json: {} }, { status, json: {} }, { status, json: {} }, NFTS])
+    const it = client(server.url)
+    expect((await it.call('getnfts', IDS)).nfts).toHaveLength(1)
+    expect(it.waits).toEqual([187.5, 375, 750])
+  })
+
+  test('a cut connection is tried again', async () => {
+    const server = await serve(['drop', NFTS])
+    await client(server.url).call('getnfts', IDS)
+    expect(server.seen).toHaveLength(2)
+  })
+
+  test('Retry-After decides the wait', async () => {
+    const server = await serve([{ status: 429, headers: { 'retry-after': '3' }, json: {} }, NFTS])
+    const it = client(server.url)
+    await it.call('getnfts', IDS)
+    expect(it.waits).toEqual([3050])
+  })
+
+  test('a wait beyond 30 s is not made', async () => {
+    const server = await serve([formA(429, 'Too Many Requests', 'slow down', { 'retry-after': '60' })])
+    expect(await rejection(client(server.url).call('getnfts', IDS))).toMatchObject({ code: 'rate_limited' })
+    expect(server.seen).toHaveLength(1)
+  })
+
+  test('gives up after four attempts', async () => {
+    const server = await serve([formA(503, 'Service Unavailable', 'later')])
+    expect(await rejection(client(server.url).call('getnfts', IDS))).toMatchObject({ code: 'bad_answer' })
+    expect(server.seen).toHaveLength(4)
+  })
+
+  test('a server that is not there is named, with what to check', async () => {
+    const server = await startHttpServer([{}])
+    await server.close()
+    const error = await rejection(client(server.url).call('getnfts', IDS))
+    expect(error).toMatchObject({ code: 'unreachable', message: `nothing answers at ${server.url}`, exitCode: 6 })
+    expect(error.hint).toContain('gdn local start')
+  })
+
+  test('a name that is not found is named', async () => {
+    const error = await rejection(client('https://nowhere.invalid').call('getnfts', IDS))
+    expect(error.message).toBe("the name nowhere.invalid can't be resolved")
+  })
+
+  test('ends with the signal', async () => {
+    const server = await serve([{ status: 503, json: {} }])
+    const abort = new AbortController()
+    const it = client(server.url, { onExchange: () => abort.abort(new Error('stopped')) })
+    await expect(it.call('getnfts', IDS, { signal: abort.signal })).rejects.toThrow('stopped')
+    expect(server.seen).toHaveLength(1)
+  })
+
+  test('get asks without the key', async () => {
+    const server = await serve([{ json: { ok: true } }])
+    expect(await client(server.url).get('/healthz')).toMatchObject({ status: 200, json: { ok: true } })
+    expect(server.seen[0]).toMatchObject({ method: 'GET', path: '/healthz' })
+    expect(server.seen[0]?.headers['x-api-key']).toBeUndefined()
+  })
+})
+
+describe('send', () => {
+  const body = Buffer.from('{"exact": "bytes"}')
+
+  test('sends these bytes and this key once, and tells the answer whatever it is', async () => {
+    const server = await serve([{ status: 503, headers: YES, json: { a: 1 } }])
+    const result = await client(server.url).send('createnft', body, { idempotencyKey: 'k1' })
+    expect(result).toMatchObject({ kind: 'answered', status: 503, json: { a: 1 }, headers: YES })
+    expect(server.seen).toHaveLength(1)
+    expect(server.seen[0]?.headers['idempotency-key']).toBe('k1')
+    expect(String(server.seen[0]?.body)).toBe('{"exact": "bytes"}')
+  })
+
+  test('an answer without JSON has no json', async () => {
+    const server = await serve([{ status: 502, text: '<html>' }])
+    const result = await client(server.url).send('createnft', body, { idempotencyKey: 'k' })
+    expect(result).toMatchObject({ kind: 'answered', json: undefined, seen: '502 text/html "<html>"' })
+  })
+
+  test('a cut connection is cut, a refused one was not sent', async () => {
+    const server = await serve(['drop'])
+    const it = client(server.url)
+    expect(await it.send('createnft', body, { idempotencyKey: 'k' })).toMatchObject({ kind: 'cut' })
+    await server.close()
+    expect(await it.send('createnft', body, { idempotencyKey: 'k' })).toMatchObject({ kind: 'not_sent' })
+  })
+
+  test('an observer that fails does not change the outcome', async () => {
+    const server = await serve([CREATED])
+    const onExchange = () => {
+      throw new Error('stderr is closed')
+    }
+    const it = client(server.url, { onExchange })
+    expect(await it.send('createnft', body, { idempotencyKey: 'k' })).toMatchObject({ kind: 'answered', status: 200 })
+    expect((await it.create('createnft', MINT)).nfts).toHaveLength(1)
+  })
+
+  test('a fault that nobody foresaw is not taken for "not sent"', async () => {
+    const transport = { request: () => Promise.reject(new Error('odd')), close: async () => {} }
+    const result = await client('http://localhost', { transport }).send('createnft', body, { idempotencyKey: 'k' })
+    expect(result).toEqual({ kind: 'cut', reason: 'odd' })
+  })
+
+  test('interrupted before it was sent, nothing was sent', async () => {
+    const server = await serve([CREATED])
+    const signal = AbortSignal.abort(new Error('stopped'))
+    const result = await client(server.url).send('createnft', body, { idempotencyKey: 'k', signal })
+    expect(result).toEqual({ kind: 'not_sent', reason: 'stopped' })
+    expect(server.seen).toHaveLength(0)
+  })
+})
+
+describe('creating', () => {
+  const keys = (server: HttpServer) =>
+    server.seen.filter(({ path }) => path.endsWith('createnft')).map(({ headers }) => headers['idempotency-key'])
+  const bodies = (server: HttpServer) =>
+    new Set(server.seen.filter(({ path }) => path.endsWith('createnft')).map(({ body }) => String(body)))
+
+  test('sends once, with an Idempotency-Key of its own', async () => {
+    const server = await serve([CREATED])
+    const it = client(server.url)
+    expect((await it.create('createnft', MINT)).nfts).toHaveLength(1)
+    await it.create('createnft', MINT)
+    expect(new Set(keys(server)).size).toBe(2)
+  })
+
+  test.each<Reply>([
+    'drop',
+    { status: 500, json: {} },
+    { status: 409, headers: YES, json: {} },
+    { text: 'odd' },
+    { status: 502, text: '<html>' },
+  ])('of unknown outcome is sent again, same bytes and key, to a server that honours the key', async (reply) => {
+    const server = await serve((request, index) =>
+      request.path.endsWith('getnfts')
+        ? { headers: YES, json: NFTS.json }
+        : index === 0
+          ? reply
+          : { ...CREATED, headers: YES },
+    )
+    expect((await client(server.url).create('createnft', MINT)).nfts).toHaveLength(1)
+    expect(keys(server)).toHaveLength(2)
+    expect(new Set(keys(server)).size).toBe(1)
+    expect(bodies(server).size).toBe(1)
+  })
+
+  test('is not sent again to a server that does not honour the key: the outcome is unknown', async () => {
+    const server = await serve((request) => (request.path.endsWith('getnfts') ? NFTS : 'drop'))
+    const error = await rejection(client(server.url).create('createnft', MINT))
+    expect(error).toMatchObject({ code: 'unknown_outcome', exitCode: 9 })
+    expect(error.message).toContain('createnft was sent, and whether it took effect is unknown')
+    expect(error.hint).toContain('gdn nft list')
+    expect(keys(server)).toHaveLength(1)
+  })
+
+  test('once unknown, a later refusal does not make it known', async () => {
+    const server = await serve((request, index) =>
+      request.path.endsWith('getnfts')
+        ? NFTS
+        : index === 0
+          ? { status: 500, headers: YES, json: {} }
+          : formA(400, 'Bad Request', 'x', YES),
+    )
+    expect(await rejection(client(server.url).create('createnft', MINT))).toMatchObject({ code: 'unknown_outcome' })
+  })
+
+  test('that nobody knows the end of stops after a few sendings', async () => {
+    const server = await serve([{ status: 503, headers: YES, json: {} }])
+    expect(await rejection(client(server.url).create('createnft', MINT))).toMatchObject({ code: 'unknown_outcome' })
+    expect(keys(server)).toHaveLength(6)
+  })
+
+  test.each([400, 401, 403, 404, 413, 415, 422])('%i had no effect, and is told as it is', async (status) => {
+    const server = await serve([formA(status, 'No', 'no')])
+    const error = await rejection(client(server.url).create('createnft', MINT))
+    expect(error.code).not.toBe('unknown_outcome')
+    expect(server.seen).toHaveLength(1)
+  })
+
+  test('429 had no effect, and is waited for', async () => {
+    const server = await serve([{ status: 429, headers: { 'retry-after': '2' }, json: {} }, CREATED])
+    const it = client(server.url)
+    await it.create('createnft', MINT)
+    expect(it.waits).toEqual([2000])
+  })
+
+  test('of which not a byte left is unreachable, not unknown', async () => {
+    const server = await startHttpServer([{}])
+    await server.close()
+    expect(await rejection(client(server.url).create('createnft', MINT))).toMatchObject({ code: 'unreachable' })
+  })
+
+  test('interrupted while in doubt, it says so', async () => {
+    const abort = new AbortController()
+    const server = await serve((request) => {
+      if (request.path.endsWith('createnft')) setTimeout(() => abort.abort(new Error('stopped')), 20)
+      return request.path.endsWith('createnft') ? new Promise<Reply>(() => {}) : NFTS
+    })
+    const error = await rejection(client(server.url).create('createnft', MINT, { signal: abort.signal }))
+    expect(error).toMatchObject({ code: 'unknown_outcome' })
+    expect(keys(server)).toHaveLength(1)
+  })
+
+  test('by call is one attempt, whatever the server honours', async () => {
+    const server = await serve([{ status: 503, headers: YES, json: {} }])
+    expect(await rejection(client(server.url).call('createnft', MINT))).toMatchObject({ code: 'unknown_outcome' })
+    expect(server.seen).toHaveLength(1)
+  })
+})
+
+describe('what the server tells of itself', () => {
+  test('whether it honours Idempotency-Key: unknown at first, not undone by a proxy', async () => {
+    const server = await serve([
+      { ...NFTS, headers: YES },
+      { status: 404, text: 'proxy' },
+    ])
+    const it = client(server.url)
+    expect(it.supportsIdempotency()).toBeNull()
+    await it.call('getnfts', IDS)
+    expect(it.supportsIdempotency()).toBe(true)
+    await rejection(it.call('getnfts', IDS))
+    expect(it.supportsIdempotency()).toBe(true)
+  })
+
+  test('a server that says nothing honours none', async () => {
+    const server = await serve([NFTS])
+    const it = client(server.url)
+    await it.call('getnfts', IDS)
+    expect(it.supportsIdempotency()).toBe(false)
+  })
+
+  test.each([
+    ['"getnfts";q=2;w=1', 2],
+    ['"getnfts";q=10;w=5', 2],
+    ['"other";q=1;w=1, "getnfts";q=4;w=1', 4],
+    ['"default";q=5;w=1, "burst";q=30;w=10', 3],
+    ['getnfts; q=2; w=1', 2],
+    ['"off"', null],
+  ])('rate limit %s', async (policy, perSecond) => {
+    const server = await serve([{ ...NFTS, headers: { 'ratelimit-policy': policy } }])
+    const it = client(server.url)
+    expect(it.observedRateLimit('getnfts')).toBeNull()
+    await it.call('getnfts', IDS)
+    expect(it.observedRateLimit('getnfts')).toEqual({ perSecond })
+    expect(it.observedRateLimit('createnft')).toBeNull()
+  })
+
+  test.each(['', 'q=2', '"x";q=2', '"x";q=2;w=0', ';;;'])(
+    'an unusable rate limit policy "%s" tells nothing',
+    async (policy) => {
+      const server = await serve([{ ...NFTS, headers: { 'ratelimit-policy': policy } }])
+      const it = client(server.url)
+      await it.call('getnfts', IDS)
+      expect(it.observedRateLimit('getnfts')).toBeNull()
+    },
+  )
+})
+
+describe('upload', () => {
+  const answer = { json: { url: 'ipfs://bafkreifjjcie6lypi6ny7amxnfftagclbuxndqonfipmb64f2km2devei4' } }
+
+  test('sends a file or bytes as a multipart form, and again after a passing failure', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'gdn-upload-'))
+    open.push({ close: () => rm(folder, { recursive: true }) })
+    await writeFile(join(folder, 'a.png'), 'content of the file')
+    const server = await serve(['drop', answer])
+    const it = client(server.url)
+    expect(await it.upload(join(folder, 'a.png'), 'a "quoted"\r\nname.png')).toEqual(answer.json)
+    await it.upload(Buffer.from('content of the file'), 'b.png')
+    for (const { headers, body } of server.seen) {
+      expect(headers['content-type']).toMatch(/^multipart\/form-data; boundary=/)
+      const form = await new Response(new Uint8Array(body), {
+        headers: { 'content-type': headers['content-type'] ?? '' },
+      }).formData()
+      const file = form.get('file')
+      expect(file instanceof File ? await file.text() : null).toBe('content of the file')
+    }
+    expect(String(server.seen[1]?.body)).toContain('filename="a %22quoted%22%0D%0Aname.png"')
+    expect(server.seen).toHaveLength(3)
+  })
+
+  test('a server without the endpoint takes no uploads, and the error says what to do', async () => {
+    const server = await serve([formA(404, 'Not Found', 'no such path')])
+    const error = await rejection(client(server.url).upload(Buffer.from('x'), 'a.png'))
+    expect(error.message).toBe(`${server.url} takes no uploads, so a.png can't become an NFT's file`)
+    expect(error.hint).toContain('http(s) or ipfs URL')
+  })
+
+  test('a path that is no file is refused before anything is sent', async () => {
+    const server = await serve([answer])
+    const it = client(server.url)
+    expect(await rejection(it.upload(tmpdir(), 'x'))).toMatchObject({ code: 'invalid_input' })
+    expect(await rejection(it.upload(join(tmpdir(), 'gdn-no-such-file'), 'x'))).toMatchObject({ code: 'invalid_input' })
+    expect(server.seen).toHaveLength(0)
+  })
+})
+
+test('an exchange told to --debug holds no key, no signature and no private key', async () => {
+  const seen: Exchange[] = []
+  const server = await serve([
+    {
+      json: {
+        request: { email: 'a@example.com' },
+        response: { url: 'https://wallet.example.com/v1/wallet/create?expiry=1&signature=c0ffee&action=x' },
+        wallet: { private_key: '0xdeadbeef' },
+        echo: KEY,
+      },
+    },
+  ])
+  await client(server.url, { onExchange: (exchange) => seen.push(exchange) }).call('getpresignedurl', {
+    email: 'a@example.com',
+  })
+  expect(seen).toHaveLength(1)
+  expect(seen[0]).toMatchObject({ method: 'POST', status: 200, requestBody: '{"email":"a@example.com"}' })
+  const text = JSON.stringify(seen)
+  for (const secret of [KEY, 'c0ffee', 'deadbeef']) expect(text).not.toContain(secret)
+  expect(text).toContain('expiry=1&signature=[redacted]&action=x')
+})

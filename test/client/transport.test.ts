@@ -1,0 +1,276 @@
+import type { Socket } from 'node:net'
+import { setTimeout as delay } from 'node:timers/promises'
+import { afterEach, describe, expect, test } from 'vitest'
+import { createTransport } from '../../src/client/create-transport.ts'
+import { createLightTransport } from '../../src/client/light-transport.ts'
+import { createPoolTransport } from '../../src/client/pool-transport.ts'
+import { type Transport, TransportError, type TransportRequest } from '../../src/client/transport.ts'
+import { startHttpServer, startTcpServer } from '../helpers/http-server.ts'
+
+const open: { close(): Promise<void> }[] = []
+afterEach(async () => {
+  for (const it of open.splice(0).reverse()) await it.close()
+})
+
+function kept<Closable extends { close(): Promise<void> }>(it: Closable): Closable {
+  open.push(it)
+  return it
+}
+
+const post = (url: string, more: Partial<TransportRequest> = {}): TransportRequest => ({
+  method: 'POST',
+  url,
+  headers: { 'content-type': 'application/json' },
+  body: Buffer.from('{"a":1}'),
+  timeoutMs: 5000,
+  ...more,
+})
+
+/** Head and body may come in two pieces. */
+const isEnd = (data: Buffer) => data.toString().endsWith('{"a":1}')
+
+async function failure(transport: Transport, request: TransportRequest): Promise<TransportError> {
+  const error: unknown = await transport.request(request).then(
+    () => new Error('was answered'),
+    (reason: unknown) => reason,
+  )
+  if (!(error instanceof TransportError)) throw error
+  return error
+}
+
+/** Answers raw bytes once the request has come, then ends the connection or leaves it open. */
+const answering = (bytes: string, { end = true } = {}) =>
+  startTcpServer((socket) => {
+    socket.once('data', () => {
+      socket.write(bytes)
+      if (end) socket.end()
+    })
+  })
+
+describe.each([
+  ['light', createLightTransport],
+  ['pool', () => createPoolTransport()],
+])('%s transport', (_name, create) => {
+  const transport = () => kept(create())
+
+  test('gives status, headers in lower case, several of one name joined, and the body', async () => {
+    const server = kept(
+      await answering('HTTP/1.1 201 Created\r\nX-One: a\r\nX-One: b\r\nContent-Length: 2\r\n\r\nhi', { end: false }),
+    )
+    const answer = await transport().request(post(server.url))
+    expect(answer.status).toBe(201)
+    expect(answer.headers['x-one']).toBe('a, b')
+    expect(Buffer.from(answer.body).toString()).toBe('hi')
+  })
+
+  test('sends method, headers and body as they are given, and a streamed body with its length', async () => {
+    const server = kept(await startHttpServer([{ json: {} }]))
+    const it = transport()
+    await it.request(post(`${server.url}/p?q=1`))
+    const { body: _body, ...head } = post(`${server.url}/stream`)
+    const stream = {
+      size: 6,
+      async *open() {
+        yield Buffer.from('abc')
+        yield Buffer.from('def')
+      },
+    }
+    await it.request({ ...head, stream })
+    await it.request({ method: 'GET', url: `${server.url}/get`, headers: {}, timeoutMs: 5000 })
+    expect(server.seen.map(({ method, path, body }) => [method, path, String(body)])).toEqual([
+      ['POST', '/p?q=1', '{"a":1}'],
+      ['POST', '/stream', 'abcdef'],
+      ['GET', '/get', ''],
+    ])
+    expect(server.seen[1]?.headers['content-length']).toBe('6')
+  })
+
+  test('follows no redirect', async () => {
+    const server = kept(await startHttpServer([{ status: 307, headers: { location: '/other' } }]))
+    expect((await transport().request(post(server.url))).status).toBe(307)
+    expect(server.seen).toHaveLength(1)
+  })
+
+  test('uses connections again', async () => {
+    let connections = 0
+    const server = kept(
+      await startTcpServer((socket) => {
+        connections++
+        socket.on('data', (data) => {
+          if (isEnd(data)) socket.write('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n')
+        })
+      }),
+    )
+    const it = transport()
+    for (let i = 0; i < 10; i++) await it.request(post(server.url))
+    // undici opens a second one for a request that follows in the very moment of an answer.
+    expect(connections).toBeLessThan(3)
+  })
+
+  describe('sent is false when not a byte of the request left', () => {
+    test('a name that is not found', async () => {
+      expect(await failure(transport(), post('http://nowhere.invalid/'))).toMatchObject({ sent: false })
+    })
+
+    test('a refused connection', async () => {
+      const server = await startTcpServer(() => {})
+      await server.close()
+      expect(await failure(transport(), post(server.url))).toMatchObject({ sent: false })
+    })
+
+    test('a server that speaks no TLS', async () => {
+      const server = kept(await startTcpServer((socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n')))
+      expect(await failure(transport(), post(`https://127.0.0.1:${server.port}/`))).toMatchObject({ sent: false })
+    })
+
+    test('a connection reset during the TLS handshake', async () => {
+      const server = kept(await startTcpServer((socket) => socket.once('data', () => socket.resetAndDestroy())))
+      expect(await failure(transport(), post(`https://127.0.0.1:${server.port}/`))).toMatchObject({ sent: false })
+    })
+
+    test('a timeout during the TLS handshake', async () => {
+      const server = kept(await startTcpServer(() => {}))
+      const request = post(`https://127.0.0.1:${server.port}/`, { timeoutMs: 150 })
+      expect(await failure(transport(), request)).toMatchObject({ sent: false })
+    })
+
+    test('a signal aborted before: rejects with its reason and connects to nothing', async () => {
+      const server = kept(await startHttpServer([{}]))
+      const reason = new Error('stopped')
+      await expect(transport().request(post(server.url, { signal: AbortSignal.abort(reason) }))).rejects.toBe(reason)
+      expect(server.seen).toHaveLength(0)
+    })
+
+    test('a signal aborted while connecting: rejects with its reason, and the request never leaves', async () => {
+      let tls: Socket | undefined
+      const server = kept(
+        await startTcpServer((socket) => {
+          tls = socket
+        }),
+      )
+      const abort = new AbortController()
+      const reason = new Error('stopped')
+      const pending = transport().request(post(`https://127.0.0.1:${server.port}/`, { signal: abort.signal }))
+      while (tls === undefined) await delay(5)
+      abort.abort(reason)
+      await expect(pending).rejects.toBe(reason)
+    })
+  })
+
+  describe('sent is true when the request may have arrived', () => {
+    test('a connection reset after the request was read', async () => {
+      const server = kept(await startTcpServer((socket) => socket.once('data', () => socket.resetAndDestroy())))
+      expect(await failure(transport(), post(server.url))).toMatchObject({ sent: true })
+    })
+
+    test('a connection closed without an answer', async () => {
+      const server = kept(await startHttpServer(['drop']))
+      expect(await failure(transport(), post(server.url))).toMatchObject({ sent: true })
+    })
+
+    test('a kept connection that the server resets when the next request comes', async () => {
+      let requests = 0
+      const server = kept(
+        await startTcpServer((socket) => {
+          socket.on('data', (data) => {
+            if (!isEnd(data)) return
+            if (requests++ === 0) socket.write('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n')
+            else socket.resetAndDestroy()
+          })
+        }),
+      )
+      const it = transport()
+      await it.request(post(server.url))
+      expect(await failure(it, post(server.url))).toMatchObject({ sent: true })
+      expect(requests).toBe(2)
+    })
+
+    test.each([
+      ['a head that is cut off', 'HTTP/1.1 200 OK\r\nContent-Le'],
+      ['a body shorter than its length', 'HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc'],
+      ['chunks without an end', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n'],
+      ['what is no HTTP', 'hello there\r\n\r\n'],
+    ])('%s', async (_what, bytes) => {
+      const server = kept(await answering(bytes))
+      expect(await failure(transport(), post(server.url))).toMatchObject({ sent: true })
+    })
+
+    test('no answer in time', async () => {
+      const server = kept(await startTcpServer(() => {}))
+      const error = await failure(transport(), post(server.url, { timeoutMs: 150 }))
+      expect(error).toMatchObject({ sent: true, message: 'no complete answer within 150 ms' })
+    })
+
+    test('a byte now and then: the time is that of the whole answer', async () => {
+      const server = kept(
+        await startTcpServer((socket) => {
+          socket.once('data', () => {
+            socket.write('HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n')
+            const timer = setInterval(() => socket.write('x'), 20)
+            socket.on('close', () => clearInterval(timer))
+          })
+        }),
+      )
+      const start = performance.now()
+      expect(await failure(transport(), post(server.url, { timeoutMs: 300 }))).toMatchObject({ sent: true })
+      expect(performance.now() - start).toBeLessThan(2000)
+    })
+
+    test('an answer that is too long, without reading on', async () => {
+      let written = 0
+      const server = kept(
+        await startTcpServer((socket) => {
+          const piece = Buffer.alloc(1024 * 1024)
+          const fill = () => {
+            do written += piece.length
+            while (!socket.destroyed && socket.write(piece))
+          }
+          socket.on('drain', fill)
+          socket.once('data', () => {
+            socket.write('HTTP/1.1 200 OK\r\nContent-Length: 10000000000\r\n\r\n')
+            fill()
+          })
+        }),
+      )
+      const error = await failure(transport(), post(server.url, { timeoutMs: 30_000 }))
+      expect(error).toMatchObject({ sent: true })
+      expect(error.message).toContain('64 MiB')
+      expect(written).toBeLessThan(200 * 1024 * 1024)
+    })
+
+    test('a signal aborted while waiting for the answer', async () => {
+      const abort = new AbortController()
+      const server = kept(await startTcpServer((socket) => socket.once('data', () => abort.abort())))
+      expect(await failure(transport(), post(server.url, { signal: abort.signal }))).toMatchObject({ sent: true })
+    })
+  })
+
+  test('takes an answer that comes before the request was read to its end', async () => {
+    const server = kept(
+      await startTcpServer((socket) => {
+        socket.once('data', () => socket.write('HTTP/1.1 413 Payload Too Large\r\nContent-Length: 0\r\n\r\n'))
+      }),
+    )
+    const answer = await transport().request(post(server.url, { body: Buffer.alloc(8 * 1024 * 1024) }))
+    expect(answer.status).toBe(413)
+  })
+})
+
+test('a proxy is asked for hosts that noProxy does not name', async () => {
+  const connects: string[] = []
+  const proxy = kept(
+    await startTcpServer((socket) => {
+      socket.once('data', (data) => {
+        connects.push(String(data).split('\r\n')[0] ?? '')
+        socket.end('HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\n\r\n')
+      })
+    }),
+  )
+  const direct = kept(await startHttpServer([{ json: {} }]))
+  const options = { httpProxy: proxy.url, httpsProxy: proxy.url, noProxy: '127.0.0.1' }
+  const transport = kept(await createTransport('single', { proxy: options }))
+  expect((await transport.request(post(direct.url))).status).toBe(200)
+  expect(connects).toEqual([])
+  expect(await failure(transport, post('https://example.invalid/'))).toMatchObject({ sent: false })
+  expect(connects).toEqual(['CONNECT example.invalid:443 HTTP/1.1'])
+})

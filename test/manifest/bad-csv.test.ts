@@ -1,0 +1,391 @@
+import { describe, expect, test } from 'vitest'
+import { ALICE, BOB, read, told } from './helpers.ts'
+
+const HEAD = 'title,description,receiver'
+const GOOD = `Dawn,First,${ALICE}`
+const flipped = ALICE.replace('fB', 'FB')
+
+/** Name, manifest, and every issue with its place. */
+const CASES: [string, string | Uint8Array, string[]][] = [
+  ['nothing', '', ['stdin is empty']],
+  ['white space', ' \n\t\n', ['stdin is empty']],
+  ['a BOM and nothing', '\ufeff', ['stdin is empty']],
+  ['a header only', `${HEAD}\n`, ['stdin holds no rows']],
+  ['a header without a line end', HEAD, ['stdin holds no rows']],
+  ['blank rows only', `${HEAD}\n\n,,\n`, ['stdin holds no rows']],
+
+  ['an unknown column', `${HEAD},descripton\n${GOOD},x\n`, ['stdin:1:4 unknown column "descripton"']],
+  [
+    'a column in another case',
+    `Title,description,receiver\n${GOOD}\n`,
+    ['stdin:1:1 unknown column "Title"', 'stdin:1 the column "title" is missing'],
+  ],
+  ['a column twice', `${HEAD},title\n${GOOD},x\n`, ['stdin:1:4 the column "title" stands here twice']],
+  [
+    'image twice in two spellings',
+    `${HEAD},image,file:image\n${GOOD},,\n`,
+    ['stdin:1:5 the columns "image" and "file:image" are the same key'],
+  ],
+  [
+    'a file and an extra key of one name',
+    `${HEAD},file:a,extra:a\n${GOOD},,\n`,
+    ['stdin:1:5 the columns "file:a" and "extra:a" are the same key'],
+  ],
+  ['a column without a name', `${HEAD},\n${GOOD},x\n`, ['stdin:1:4 a column without a name']],
+  [
+    'a zero-width space in a column name',
+    `${HEAD},ti\u200btle\n${GOOD},x\n`,
+    ['stdin:1:4 the column name "ti<U+200B>tle" holds an invisible character, U+200B'],
+  ],
+  [
+    'a no-break space in a column name',
+    `${HEAD},image\u00a0\n${GOOD},x\n`,
+    ['stdin:1:4 the column name "image<U+00A0>" holds an invisible character, U+00A0'],
+  ],
+  [
+    'a second BOM',
+    `\ufeff\ufeff${HEAD}\n${GOOD}\n`,
+    [
+      'stdin:1:1 the column name "<U+FEFF>title" holds an invisible character, U+FEFF',
+      'stdin:1 the column "title" is missing',
+    ],
+  ],
+  [
+    'no title, description, receiver',
+    'image\nx\n',
+    [
+      'stdin:1 the column "title" is missing',
+      'stdin:1 the column "description" is missing',
+      'stdin:1 the column "receiver" is missing',
+    ],
+  ],
+  [
+    'a file column without a key',
+    `${HEAD},file:\n${GOOD},x\n`,
+    ['stdin:1:4 the column "file:" needs a name after the colon'],
+  ],
+  [
+    'a file key that the metadata uses',
+    `${HEAD},file:name\n${GOOD},x\n`,
+    ['stdin:1:4 the column "file:name": its key is a key that the metadata file uses itself; choose another'],
+  ],
+  [
+    'an extra key that the metadata uses',
+    `${HEAD},extra:image\n${GOOD},x\n`,
+    ['stdin:1:4 the column "extra:image": its key is a key that the metadata file uses itself; choose another'],
+  ],
+  [
+    'an extra key that every NFT has',
+    `${HEAD},extra:title\n${GOOD},x\n`,
+    ['stdin:1:4 the column "extra:title": its key is part of every NFT; it can\'t be an extra key'],
+  ],
+  [
+    '__proto__ as a key',
+    `${HEAD},extra:__proto__,file:__proto__\n${GOOD},x,y\n`,
+    [
+      'stdin:1:4 the column "extra:__proto__": its key is not allowed as a key',
+      'stdin:1:5 the column "file:__proto__": its key is not allowed as a key',
+    ],
+  ],
+  [
+    'a prototype key',
+    `${HEAD},extra:constructor\n${GOOD},x\n`,
+    ['stdin:1:4 the column "extra:constructor": its key is not allowed as a key'],
+  ],
+  [
+    'a key with white space',
+    `${HEAD},extra: a\n${GOOD},x\n`,
+    ['stdin:1:4 the column "extra: a": its key must be a key without white space around it'],
+  ],
+  [
+    'a very long key',
+    `${HEAD},attr:${'k'.repeat(129)}\n${GOOD},x\n`,
+    [`stdin:1:4 the column "attr:${'k'.repeat(129)}": its key must have at most 128 characters`],
+  ],
+  [
+    'nine file columns',
+    `${HEAD},${Array.from({ length: 9 }, (_, i) => `file:f${i}`).join(',')}\n`,
+    ['stdin:1:12 9 file columns; an NFT has at most 8'],
+  ],
+  [
+    'a header whose quote is never closed',
+    `${HEAD},"image\n${GOOD}\n`,
+    ['stdin:1 the quote that opens here is never closed'],
+  ],
+
+  ['a row that is too short', `${HEAD}\nDawn,First\n${GOOD}\n`, ['stdin:2:2 has 2 cells, but the header has 3']],
+  [
+    'a row that is too long',
+    `${HEAD}\n${GOOD}\nDawn,First,${ALICE},x,y\n`,
+    ['stdin:3:4 has 5 cells, but the header has 3'],
+  ],
+  ['a row of one cell', `${HEAD}\nDawn\n`, ['stdin:2:1 has 1 cell, but the header has 3']],
+  [
+    'an unclosed quote',
+    `${HEAD}\n${GOOD}\nDusk,"Second,${BOB}\nNoon,Third,${ALICE}\n`,
+    ['stdin:3:2 the quote that opens here is never closed'],
+  ],
+  [
+    'an unclosed quote after a cell of several lines',
+    `${HEAD}\n"Da\nwn",First,"${ALICE}\n`,
+    ['stdin:3:3 the quote that opens here is never closed'],
+  ],
+  [
+    'a quote inside a quoted cell',
+    `${HEAD}\nDawn,"The "first" one",${ALICE}\n${GOOD}\n`,
+    ['stdin:2:2 a quoted cell goes on after its closing quote'],
+  ],
+  [
+    'a CRLF row in a file of LF',
+    `${HEAD}\n${GOOD}\r\n${GOOD}\n`,
+    ['stdin:2 ends in another line ending than the header line'],
+  ],
+  [
+    'an LF row in a file of CRLF',
+    `${HEAD}\r\n${GOOD}\n${GOOD}\r\n`,
+    ['stdin:2 ends in another line ending than the header line'],
+  ],
+  [
+    'a lone CR in a file of LF',
+    `${HEAD}\n${GOOD}\r${GOOD}\n`,
+    ['stdin:2 ends in another line ending than the header line'],
+  ],
+
+  ['an empty title', `${HEAD}\n,First,${ALICE}\n`, ['stdin:2:1 (title) title is required']],
+  ['an empty description', `${HEAD}\nDawn,,${ALICE}\n`, ['stdin:2:2 (description) description is required']],
+  ['an empty receiver', `${HEAD}\nDawn,First,\n`, ['stdin:2 (receiver) receiver is required']],
+  [
+    'three faults in one row',
+    `${HEAD},image\n,First,0x12,ftp://x\n`,
+    [
+      'stdin:2:1 (title) title is required',
+      'stdin:2:4 (image) image must be an http(s) or ipfs URL',
+      'stdin:2:3 (receiver) receiver must have 40 hex digits after 0x, has 2',
+    ],
+  ],
+  [
+    'a wrong checksum',
+    `${HEAD}\nDawn,First,${flipped}\n`,
+    ['stdin:2:3 (receiver) receiver has a wrong checksum (EIP-55): a letter or digit was changed; copy it again'],
+  ],
+  [
+    'an address of 39 digits',
+    `${HEAD}\nDawn,First,${ALICE.slice(0, -1)}\n`,
+    ['stdin:2:3 (receiver) receiver must have 40 hex digits after 0x, has 39'],
+  ],
+  [
+    '0X before an address',
+    `${HEAD}\nDawn,First,${ALICE.replace('0x', '0X')}\n`,
+    ['stdin:2:3 (receiver) receiver must begin with 0x, not 0X'],
+  ],
+  [
+    'the zero address',
+    `${HEAD}\nDawn,First,0x${'0'.repeat(40)}\n`,
+    ['stdin:2:3 (receiver) receiver is the zero address, which nobody owns'],
+  ],
+  [
+    'an address that a spreadsheet made a number',
+    `${HEAD}\nDawn,First,1.15E+47\n`,
+    ['stdin:2:3 (receiver) receiver is a number, not an address: a spreadsheet seems to have changed it'],
+  ],
+  [
+    'a Solana address',
+    `${HEAD}\nDawn,First,4Nd1mBQtrMJVYVfKf2PJy9NZUZdTAsp7D4xWLs4gDB4T\n`,
+    ['stdin:2:3 (receiver) receiver is not an EVM address (0x and 40 hex digits)'],
+  ],
+  [
+    'white space around an address',
+    `${HEAD}\nDawn,First, ${ALICE}\n`,
+    ['stdin:2:3 (receiver) receiver has white space around it'],
+  ],
+  [
+    'a bad sender',
+    `${HEAD},sender\n${GOOD},me\n`,
+    ['stdin:2:4 (sender) sender is not an EVM address (0x and 40 hex digits)'],
+  ],
+  [
+    'a URL of another scheme',
+    `${HEAD},file:a\n${GOOD},file:///etc/passwd\n`,
+    ['stdin:2:4 (file:a) file:a must be an http(s) or ipfs URL'],
+  ],
+  [
+    'a data: URL',
+    `${HEAD},image\n${GOOD},data:image/png;base64\n`,
+    ['stdin:2:4 (image) image must be an http(s) or ipfs URL'],
+  ],
+  [
+    'a URL with a password',
+    `${HEAD},image\n${GOOD},https://me:x@example.com/a\n`,
+    ['stdin:2:4 (image) image holds a user name or password, which would become public'],
+  ],
+  [
+    'a URL with white space',
+    `${HEAD},image\n${GOOD},https://example.com/a b\n`,
+    ['stdin:2:4 (image) image holds white space or a backslash; encode it'],
+  ],
+  [
+    'an ipfs URL without a CID',
+    `${HEAD},image\n${GOOD},ipfs://nothing\n`,
+    ['stdin:2:4 (image) image is not an ipfs URL: ipfs:// is followed by a CID'],
+  ],
+  [
+    'a local file that does not exist',
+    `${HEAD},image\n${GOOD},/no/such.png\n`,
+    ["stdin:2:4 (image) image doesn't exist: /no/such.png"],
+  ],
+  ['a local file that is a directory', `${HEAD},image\n${GOOD},/\n`, ['stdin:2:4 (image) image is a directory: /']],
+  [
+    'too many metadata items',
+    `${HEAD},${Array.from({ length: 9 }, (_, i) => `extra:e${i}`).join(',')}\n${GOOD}${',x'.repeat(9)}\n`,
+    ['stdin:2 the row has 11 metadata items; at most 10 are allowed'],
+  ],
+  [
+    'the same id twice',
+    `${HEAD},id\n${GOOD},a\n${GOOD},b\n\n${GOOD},a\n`,
+    ['stdin:5:4 (id) id "a" stands in line 2 already'],
+  ],
+  [
+    'a very long id',
+    `${HEAD},id\n${GOOD},${'i'.repeat(201)}\n`,
+    ['stdin:2:4 (id) id must have at most 200 characters'],
+  ],
+  [
+    'an unknown blockchain',
+    `${HEAD},blockchain\n${GOOD},polygn\n`,
+    [
+      'stdin:2:4 (blockchain) blockchain must be one of polygon, polygon-mumbai, astar, astar-shiden, astar-shibuya, avalanche, avalanche-fuji, optimism, optimism-goerli, fantom, fantom-testnet, solana, solana-testnet, bnb-mainnet, bnb-testnet',
+    ],
+  ],
+  [
+    'another blockchain than the flag',
+    `${HEAD},blockchain\n${GOOD},astar\n`,
+    ['stdin:2:4 (blockchain) blockchain is astar, but the run goes to polygon'],
+  ],
+  [
+    'two collections',
+    `${HEAD},contract_address\n${GOOD},${ALICE}\n${GOOD},${BOB}\n`,
+    [`stdin:3:4 (contract_address) contract_address is ${BOB}, but the run goes to ${ALICE}`],
+  ],
+  [
+    'a contract that is no address',
+    `${HEAD},contract_address\n${GOOD},mine\n`,
+    ['stdin:2:4 (contract_address) contract_address is not an EVM address (0x and 40 hex digits)'],
+  ],
+
+  [
+    'UTF-16 with a BOM',
+    Buffer.from(`\ufeff${HEAD}\n${GOOD}\n`, 'utf16le'),
+    ['stdin:1 is UTF-16 text; a manifest is UTF-8'],
+  ],
+  [
+    'UTF-16 big-endian with a BOM',
+    Buffer.from(`\ufeff${HEAD}\n`, 'utf16le').swap16(),
+    ['stdin:1 is UTF-16 text; a manifest is UTF-8'],
+  ],
+  [
+    'UTF-16 without a BOM',
+    Buffer.from(`${HEAD}\n${GOOD}\n`, 'utf16le'),
+    ['stdin:1 is UTF-16 text; a manifest is UTF-8'],
+  ],
+  [
+    'Latin-1',
+    Buffer.from(`${HEAD}\nD\u00e4mmerung,First,${ALICE}\n`, 'latin1'),
+    [`stdin:2 is not UTF-8: the byte 0xE4 begins no character (byte ${HEAD.length + 3})`],
+  ],
+  [
+    'a character cut off at the end',
+    Buffer.concat([Buffer.from(`${HEAD}\n${GOOD}\nx`), Buffer.from([0xf0, 0x9f])]),
+    [`stdin:3 is not UTF-8: the byte 0xF0 begins no character (byte ${HEAD.length + GOOD.length + 4})`],
+  ],
+  [
+    'a NUL',
+    `${HEAD}\n${GOOD}\nDa\0wn,First,${ALICE}\n`,
+    [`stdin:3 holds a NUL, which no text has (byte ${HEAD.length + GOOD.length + 5})`],
+  ],
+  [
+    'a picture',
+    Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex'),
+    ['stdin:1 is not UTF-8: the byte 0x89 begins no character (byte 1)'],
+  ],
+]
+
+describe('a bad CSV manifest is told with its place:', () => {
+  test.each(CASES)('%s', async (_name, content, expected) => {
+    const whole = await read(content, { format: 'csv', size: 1 << 20 })
+    expect(whole.issues.map(told)).toEqual(expected)
+    for (const issue of whole.issues) expect(issue.place.file).toBe('stdin')
+  })
+
+  test.each(CASES)('%s, read in small pieces', async (_name, content, expected) => {
+    expect((await read(content, { format: 'csv', size: 3 })).issues.map(told)).toEqual(expected)
+  })
+})
+
+describe('rows beside a bad one', () => {
+  test('are still read', async () => {
+    const { rows, issues } = await read(`${HEAD}\n${GOOD}\nDawn,First\n${GOOD}\n`)
+    expect(rows.map(({ line }) => line)).toEqual([2, 4])
+    expect(issues).toHaveLength(1)
+  })
+})
+
+describe('limits', () => {
+  test('an endless cell ends the reading, and the memory it takes stays bounded', async () => {
+    async function* endless() {
+      yield Buffer.from(`${HEAD}\n${GOOD}\nDusk,"`)
+      for (let i = 0; i < 2000; i++) yield Buffer.alloc(64 * 1024, 'x')
+    }
+    const { readManifest } = await import('../../src/manifest/read.ts')
+    const issues: string[] = []
+    const options = { blockchain: 'polygon', extraColumns: false, localFiles: true } as const
+    for await (const item of readManifest({ stdin: endless(), format: 'csv' }, options)) {
+      if ('issue' in item) issues.push(told(item.issue))
+    }
+    expect(issues).toEqual(['stdin:3:2 the row is longer than 4 million characters'])
+  })
+
+  test('senders are refused on Solana, where nothing can be transferred', async () => {
+    const key = '4Nd1mBQtrMJVYVfKf2PJy9NZUZdTAsp7D4xWLs4gDB4T'
+    const { issues } = await read(`${HEAD},sender\nDawn,First,${key},${key}\n`, { blockchain: 'solana' })
+    expect(issues.map(told)).toEqual(["stdin:2:4 (sender) sender can't be used: transfer is unsupported on solana"])
+  })
+
+  test('a number instead of an address is named as the damage of a spreadsheet on Solana too', async () => {
+    const { issues } = await read(`${HEAD}\nDawn,First,1.15E+47\n`, { blockchain: 'solana' })
+    expect(issues.map(told)).toEqual([
+      'stdin:2:3 (receiver) receiver is a number, not an address: a spreadsheet seems to have changed it',
+    ])
+  })
+
+  test('where the server takes no uploads, a local file is an error that says so', async () => {
+    const { issues } = await read(`${HEAD},image\n${GOOD},a.png\n`, { localFiles: false })
+    expect(issues.map(told)).toEqual([
+      'stdin:2:4 (image) image is a local file, and this server takes no uploads: a.png',
+    ])
+  })
+
+  test('without a blockchain in flag or column, that is the error', async () => {
+    const { issues } = await read(`${HEAD}\n${GOOD}\n`, { blockchain: null })
+    expect(issues.map(told)).toEqual(['stdin:2 (blockchain) blockchain is required'])
+  })
+})
+
+test.each([
+  ['descripton', 'description'],
+  ['Title', 'title'],
+  ['name', 'title'],
+  ['wallet address', 'receiver'],
+  ['receiver_wallet_address', 'receiver'],
+  ['imgae', 'image'],
+  ['atr:', 'attr:'],
+])('the unknown column %s is taken for %s', async (name, meant) => {
+  const { issues } = await read(`${HEAD},${name}\n${GOOD},x\n`)
+  expect(issues[0]?.hint).toContain(`did you mean "${meant}"?`)
+})
+
+test('an unknown column that is like none is told how to become an extra key', async () => {
+  const { issues } = await read(`${HEAD},email\n${GOOD},x\n`)
+  expect(issues[0]?.hint).toBe(
+    'Metadata is public for ever: to make it an extra key, name it "extra:email" or give --extra-columns',
+  )
+})

@@ -1,0 +1,226 @@
+import fc from 'fast-check'
+import Papa from 'papaparse'
+import { describe, expect, test } from 'vitest'
+import { nftMetadata } from '../../src/api/metadata.ts'
+import { ALICE, BOB, read, told } from './helpers.ts'
+
+const HEAD = 'title,description,receiver'
+
+describe('a CSV manifest', () => {
+  test('gives a row for each NFT, every column in its place', async () => {
+    const { rows, issues } = await read(
+      'id,receiver,sender,title,description,attr:colour,image,file:animation,extra:artist,attr:size\n' +
+        `a1,${ALICE},${BOB},Dawn,First,red,https://example.com/1.png,ipfs://bafkreifjjcie6lypi6ny7amxnfftagclbuxndqonfipmb64f2km2devei4,Mo,big\n`,
+    )
+    expect(issues).toEqual([])
+    expect(rows).toEqual([
+      {
+        line: 2,
+        id: 'a1',
+        receiver: ALICE,
+        sender: BOB,
+        metadata: {
+          title: 'Dawn',
+          description: 'First',
+          file_fields: [
+            { key: 'image', url: 'https://example.com/1.png' },
+            { key: 'animation', url: 'ipfs://bafkreifjjcie6lypi6ny7amxnfftagclbuxndqonfipmb64f2km2devei4' },
+          ],
+          attribute: [
+            { tag: 'colour', value: 'red' },
+            { tag: 'size', value: 'big' },
+          ],
+          artist: 'Mo',
+        },
+        localFiles: [],
+      },
+    ])
+  })
+
+  test('an empty cell is absent', async () => {
+    const { rows } = await read(`${HEAD},image,attr:a,extra:b,id,sender\nDawn,First,${ALICE},,,,,\n`)
+    expect(rows[0]).toMatchObject({ id: null, sender: null })
+    expect(rows[0]?.metadata).toEqual({ title: 'Dawn', description: 'First', file_fields: [] })
+  })
+
+  test('receiver and sender of the flags serve rows without their own', async () => {
+    const { rows } = await read(`${HEAD},sender\nA,B,,\nC,D,${BOB},${ALICE}\n`, { receiver: ALICE, sender: BOB })
+    expect(rows.map(({ receiver, sender }) => [receiver, sender])).toEqual([
+      [ALICE, BOB],
+      [BOB, ALICE],
+    ])
+    expect((await read('title,description\nA,B\n', { receiver: ALICE })).rows).toHaveLength(1)
+  })
+
+  test.each([
+    ['LF', '\n', ','],
+    ['CRLF', '\r\n', ','],
+    ['lone CR', '\r', ','],
+    ['semicolons', '\n', ';'],
+    ['tabs', '\r\n', '\t'],
+  ])('with %s, with and without a BOM, at any size of pieces', async (_name, newline, delimiter) => {
+    const table = [HEAD.split(','), ['Dawn', 'a,b;c\td "e"', ALICE], ['Dusk', 'x', BOB]]
+    const text = Papa.unparse(table, { newline, delimiter })
+    for (const content of [text, `\ufeff${text}`, text + newline]) {
+      for (const size of [1, 2, 5, 1000]) {
+        const { rows, issues } = await read(content, { size })
+        expect(issues).toEqual([])
+        expect(rows.map(({ line, metadata }) => [line, metadata.title, metadata.description])).toEqual([
+          [2, 'Dawn', 'a,b;c\td "e"'],
+          [3, 'Dusk', 'x'],
+        ])
+      }
+    }
+  })
+
+  test('counts lines as an editor does: rows of several lines, blank lines before, between and after', async () => {
+    const { rows, issues } = await read(`\n\n${HEAD}\n\n"Da\nwn","a\n\nb",${ALICE}\n,,\nDusk,x,${ALICE}\n\nNoon,x,1\n`)
+    expect(rows.map(({ line }) => line)).toEqual([5, 10])
+    expect(issues.map(told)).toEqual(['stdin:12:3 (receiver) receiver must begin with 0x, followed by 40 hex digits'])
+  })
+
+  test('hostile text is kept as it is', async () => {
+    const title = '=HYPERLINK("http://x")'
+    const description = '\u001b]52;c;x\u0007 \u202e <script> @SUM(1) \u200d \u0085 e\u0301'
+    const { rows } = await read(Papa.unparse([HEAD.split(','), [title, description, ALICE]]))
+    expect(rows[0]?.metadata).toMatchObject({ title, description })
+  })
+
+  test('an unknown column becomes an extra key only where that was asked for', async () => {
+    const text = `${HEAD},artist\nDawn,First,${ALICE},Mo\n`
+    expect((await read(text)).issues).toHaveLength(1)
+    const { rows } = await read(text, { extraColumns: true })
+    expect(rows[0]?.metadata.artist).toBe('Mo')
+  })
+
+  test('blockchain and contract may stand in the manifest, the same in every row or absent', async () => {
+    const text = `${HEAD},contract_address,blockchain\nA,B,${ALICE},${BOB},astar\nC,D,${ALICE},,\nE,F,${ALICE},${BOB.toLowerCase()},astar\n`
+    const { rows, issues } = await read(text, { blockchain: null })
+    expect(issues).toEqual([])
+    expect(rows).toHaveLength(3)
+  })
+
+  test('a column name may have spaces around it', async () => {
+    expect((await read(`title, description , receiver\nA,B,${ALICE}\n`)).rows).toHaveLength(1)
+  })
+})
+
+// Text that a cell can hold: anything but NUL and halves of surrogate pairs.
+const cell = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 30 }).filter((text) => !text.includes('\0'))
+const nasty = fc
+  .array(fc.constantFrom('"', '""', ',', ';', '\t', '\n', '\r\n', 'a', ' ', '=', '\ufeff', '😀', "'"), {
+    minLength: 1,
+    maxLength: 12,
+  })
+  .map((parts) => parts.join(''))
+const content = fc.oneof(cell, nasty)
+
+describe('for any table', () => {
+  test('what papaparse writes is read back as it was, at any size of pieces', async () => {
+    const row = fc.record({ title: content, description: content, artist: fc.option(content, { nil: '' }) })
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(row, { minLength: 1, maxLength: 8 }),
+        fc.constantFrom(',', ';', '\t'),
+        fc.integer({ min: 1, max: 200 }),
+        async (table, delimiter, size) => {
+          const lines = [['title', 'description', 'extra:artist', 'receiver']]
+          for (const { title, description, artist } of table) lines.push([title, description, artist, ALICE])
+          const { rows, issues } = await read(Papa.unparse(lines, { delimiter }), { format: 'csv', size })
+          expect(issues).toEqual([])
+          const found = rows.map(({ metadata: { title, description, artist = '' } }) => ({
+            title,
+            description,
+            artist,
+          }))
+          expect(found).toEqual(table)
+        },
+      ),
+      { numRuns: 300 },
+    )
+  })
+
+  test('a row is taken exactly when the contract takes its metadata', async () => {
+    const url = fc.oneof(
+      fc.webUrl(),
+      fc.webUrl().map((text) => text.replace('://', '://a b')),
+      fc.constantFrom(
+        'https://example.com/a',
+        'https://example.com/a b',
+        'https://example.com/a\\b',
+        `https://example.com/${'x'.repeat(2048)}`,
+        'https://exa mple.com/',
+        'https://1.2.3.999/x',
+        'https://example.com:99999/x',
+        'https://me@example.com/x',
+        'ipfs://x',
+        'http:x',
+      ),
+    )
+    const optional = fc.option(cell, { nil: '' })
+    const row = fc.record({ title: optional, description: optional, a: fc.option(url, { nil: '' }), b: url, c: url })
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(row, { minLength: 1, maxLength: 5 }),
+        fc.integer({ min: 0, max: 7 }),
+        async (table, extras) => {
+          const names = Array.from({ length: extras }, (_, i) => `e${i}`)
+          const lines = [
+            [
+              'title',
+              'description',
+              'file:a',
+              'file:b',
+              'file:c',
+              'attr:x',
+              'receiver',
+              ...names.map((name) => `extra:${name}`),
+            ],
+          ]
+          for (const { title, description, a, b, c } of table) {
+            lines.push([title, description, a, b, c, title, ALICE, ...names])
+          }
+          const { rows } = await read(Papa.unparse(lines), { format: 'csv', size: 4096 })
+          const accepted = table.flatMap(({ title, description, a, b, c }) => {
+            const metadata = {
+              ...(title === '' ? {} : { title }),
+              ...(description === '' ? {} : { description }),
+              file_fields: Object.entries({ a, b, c }).flatMap(([key, value]) =>
+                value === '' ? [] : [{ key, url: value }],
+              ),
+              ...(title === '' ? {} : { attribute: [{ tag: 'x', value: title }] }),
+              ...Object.fromEntries(names.map((name) => [name, name])),
+            }
+            const checked = nftMetadata.safeParse(metadata)
+            return checked.success ? [checked.data] : []
+          })
+          expect(rows.map(({ metadata }) => metadata)).toEqual(accepted)
+        },
+      ),
+      { numRuns: 300 },
+    )
+  })
+
+  test.each(['csv', 'json', 'jsonl'] as const)(
+    'random bytes as %s give rows or issues, never a crash',
+    async (format) => {
+      const start = fc.constantFrom('', `${HEAD}\n`, '[', '{', '[{"title":', `{"metadata":[`, '\ufeff')
+      await fc.assert(
+        fc.asyncProperty(
+          start,
+          fc.oneof(fc.uint8Array({ maxLength: 200 }), fc.string({ unit: 'binary' }), fc.json()),
+          async (before, after) => {
+            const bytes = Buffer.concat([Buffer.from(before), Buffer.from(after)])
+            const { rows, issues } = await read(bytes, { format })
+            expect(rows.length + issues.length).toBeGreaterThan(0)
+            for (const { place, message } of issues) {
+              expect(place.file).toBe('stdin')
+              expect(message).not.toBe('')
+            }
+          },
+        ),
+        { numRuns: 300 },
+      )
+    },
+  )
+})

@@ -1,0 +1,167 @@
+import { execFileSync } from 'node:child_process'
+import { mkdir, mkdtemp, rm, symlink, truncate, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { readManifest, validateManifest } from '../../src/manifest/read.ts'
+import type { ManifestRow } from '../../src/manifest/row.ts'
+import { rowKey } from '../../src/manifest/row-key.ts'
+import { ALICE, BOB, OPTIONS, read, told } from './helpers.ts'
+
+const HEAD = 'title,description,receiver'
+let folder: string
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'gdn-manifest-'))
+})
+afterEach(() => rm(folder, { recursive: true }))
+
+const issuesOf = async (path: string) =>
+  (await validateManifest({ path }, OPTIONS)).issues.map(({ message }) => message)
+
+describe('what is no file is refused without being opened:', () => {
+  test('a directory', async () => {
+    expect(await issuesOf(folder)).toEqual(['is a directory, not a manifest'])
+  })
+
+  test('a path where nothing is', async () => {
+    expect(await issuesOf(join(folder, 'no.csv'))).toEqual(['there is no such file'])
+  })
+
+  test.skipIf(process.platform === 'win32')('a pipe', async () => {
+    execFileSync('mkfifo', [join(folder, 'pipe.csv')])
+    expect(await issuesOf(join(folder, 'pipe.csv'))).toEqual(['is a pipe, not a file'])
+  })
+
+  test.skipIf(process.platform === 'win32')('an endless device', async () => {
+    expect(await issuesOf('/dev/zero')).toEqual(['is a device, not a file'])
+  })
+
+  test.skipIf(process.platform === 'win32')('a socket', async () => {
+    const server = createServer()
+    await new Promise<void>((resolve) => server.listen(join(folder, 's'), resolve))
+    expect(await issuesOf(join(folder, 's'))).toEqual(['is a socket, not a file'])
+    await new Promise((resolve) => server.close(resolve))
+  })
+})
+
+describe('local files', () => {
+  async function rowsOf(cell: string, name = 'drop.csv'): Promise<{ rows: ManifestRow[]; issues: string[] }> {
+    await writeFile(join(folder, name), `${HEAD},image\nDawn,First,${ALICE},${cell}\n`)
+    const rows: ManifestRow[] = []
+    const issues: string[] = []
+    for await (const item of readManifest({ path: join(folder, name) }, OPTIONS)) {
+      if ('row' in item) rows.push(item.row)
+      else issues.push(told(item.issue))
+    }
+    return { rows, issues }
+  }
+
+  test('are looked for beside the manifest, and stay without a URL until they are uploaded', async () => {
+    await mkdir(join(folder, 'art work'))
+    await writeFile(join(folder, 'art work', '1.png'), 'x')
+    const { rows } = await rowsOf('art work/1.png')
+    expect(rows[0]?.localFiles).toEqual([{ key: 'image', path: join(folder, 'art work', '1.png') }])
+    expect(rows[0]?.metadata.file_fields).toEqual([{ key: 'image', url: '' }])
+  })
+
+  test('may be reached through a link, by an absolute path, or by one with a drive letter in its name', async () => {
+    await writeFile(join(folder, 'real.png'), 'x')
+    await symlink(join(folder, 'real.png'), join(folder, 'link.png'))
+    await writeFile(join(folder, 'C:\\x.png'), 'x')
+    for (const cell of ['link.png', join(folder, 'real.png'), './real.png', 'C:\\x.png']) {
+      expect((await rowsOf(cell)).issues).toEqual([])
+    }
+  })
+
+  test('must be regular, not empty, and at most 64 MiB', async () => {
+    await writeFile(join(folder, 'empty.png'), '')
+    await writeFile(join(folder, 'large.png'), 'x')
+    await truncate(join(folder, 'large.png'), 64 * 1024 * 1024 + 1)
+    expect((await rowsOf('empty.png')).issues[0]).toContain('(image) image is empty: ')
+    expect((await rowsOf('large.png')).issues[0]).toContain('(image) image has 67108865 bytes, more than 67108864: ')
+    expect((await rowsOf('.')).issues[0]).toContain('(image) image is a directory: ')
+  })
+})
+
+describe('the format', () => {
+  test.each([
+    ['drop.csv', `${HEAD}\nA,B,${ALICE}\n`],
+    ['drop.TSV', `title\tdescription\treceiver\nA\tB\t${ALICE}\n`],
+    ['drop.json', JSON.stringify([{ title: 'A', description: 'B', receiver: ALICE }])],
+    ['drop.jsonl', JSON.stringify({ title: 'A', description: 'B', receiver: ALICE })],
+    ['drop.ndjson', JSON.stringify({ title: 'A', description: 'B', receiver: ALICE })],
+    ['drop', JSON.stringify([{ title: 'A', description: 'B', receiver: ALICE }])],
+  ])('of %s is told by its name, else by its beginning', async (name, content) => {
+    await writeFile(join(folder, name), content)
+    expect(await validateManifest({ path: join(folder, name) }, OPTIONS)).toMatchObject({ rows: 1, issueCount: 0 })
+  })
+})
+
+describe('validateManifest', () => {
+  test('counts rows, different receivers in any spelling, different files, and tells where all go', async () => {
+    await writeFile(join(folder, 'a.png'), 'x')
+    await writeFile(join(folder, 'b.png'), 'x')
+    const rows = [
+      ['A', 'B', ALICE, 'a.png', BOB, 'astar'],
+      ['A', 'B', ALICE.toLowerCase(), 'a.png', BOB, 'astar'],
+      ['A', 'B', BOB, 'b.png', BOB, 'astar'],
+    ]
+    await writeFile(
+      join(folder, 'drop.csv'),
+      `${HEAD},image,contract_address,blockchain\n${rows.map((row) => row.join(',')).join('\n')}\n`,
+    )
+    expect(await validateManifest({ path: join(folder, 'drop.csv') }, { ...OPTIONS, blockchain: null })).toEqual({
+      rows: 3,
+      issues: [],
+      issueCount: 0,
+      receivers: 2,
+      files: 2,
+      target: { blockchain: 'astar', contractAddress: BOB },
+    })
+  })
+
+  test('keeps the first thousand issues and counts all', async () => {
+    await writeFile(join(folder, 'drop.csv'), `${HEAD}\n${`,B,${ALICE}\n`.repeat(1500)}`)
+    const summary = await validateManifest({ path: join(folder, 'drop.csv') }, OPTIONS)
+    expect(summary).toMatchObject({ rows: 0, issueCount: 1500 })
+    expect(summary.issues).toHaveLength(1000)
+  })
+
+  test('tells apart a hundred thousand ids', async () => {
+    const lines = Array.from({ length: 100_000 }, (_, i) => `A,B,${ALICE},id-${i}`)
+    lines.push(`A,B,${ALICE},id-77`)
+    const { issues } = await read(`${HEAD},id\n${lines.join('\n')}\n`, { size: 64 * 1024 })
+    expect(issues.map(told)).toEqual(['stdin:100002:4 (id) id "id-77" stands in line 79 already'])
+  })
+})
+
+describe('the key of a row', () => {
+  const keysOf = async (text: string) => (await read(text)).rows.map(rowKey)
+
+  test('is its id', async () => {
+    expect(await keysOf(`${HEAD},id\nA,B,${ALICE},first\n`)).toEqual(['first'])
+  })
+
+  test('else its content: the same for the same NFT, wherever it stands and however its address is spelled', async () => {
+    const [a, b, c] = await keysOf(`${HEAD}\nA,B,${ALICE}\nC,D,${BOB}\nA,B,${ALICE.toLowerCase()}\n`)
+    expect(a).toBe(c)
+    expect(a).not.toBe(b)
+    expect(await keysOf(`receiver,description,title,image\n${ALICE},B,A,\n`)).toEqual([a])
+  })
+
+  test('changes with every part of the content', async () => {
+    const rows = [
+      `A,B,${ALICE},,,,`,
+      `B,B,${ALICE},,,,`,
+      `A,C,${ALICE},,,,`,
+      `A,B,${BOB},,,,`,
+      `A,B,${ALICE},${BOB},,,`,
+      `A,B,${ALICE},,https://example.com/1,,`,
+      `A,B,${ALICE},,,x,`,
+      `A,B,${ALICE},,,,x`,
+    ]
+    const keys = await keysOf(`${HEAD},sender,image,attr:a,extra:b\n${rows.join('\n')}\n`)
+    expect(new Set(keys).size).toBe(rows.length)
+  })
+})
