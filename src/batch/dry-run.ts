@@ -1,0 +1,87 @@
+import { ENDPOINTS } from '../api/endpoints.ts'
+import { GdnError } from '../core/errors.ts'
+import type { ManifestRow } from '../manifest/row.ts'
+import { Ledger } from './ledger.ts'
+import { loadLedger } from './open-ledger.ts'
+import { DEFAULT_CHUNK_SIZE } from './plan.ts'
+import { buildRequest, requestMetadata } from './request.ts'
+import { addressKey } from './row-key.ts'
+import { journalPath, latestGeneration, runRef, spoolPath } from './run-files.ts'
+import { readSpool } from './spool.ts'
+import { survey } from './survey.ts'
+import type { BatchDeps, BatchOptions, DryRun } from './types.ts'
+
+const DEFAULT_RATE = 2
+
+// As long as the URL that an uploaded file gets.
+const UPLOADED = `ipfs://b${'a'.repeat(58)}`
+
+const jsonBytes = (value: unknown): number => Buffer.byteLength(JSON.stringify(value))
+
+/**
+ * What `runBatch` with the same options would do: reads the manifest and the journal, sends nothing, writes nothing.
+ *
+ * @throws GdnError `invalid_manifest`, `data_dir`
+ */
+export async function dryRunBatch(options: BatchOptions, deps: Pick<BatchDeps, 'readManifest'>): Promise<DryRun> {
+  const generation = await latestGeneration(options.stateDir, options)
+  const goesOn = generation > 0 && options.again !== true
+  const run = runRef(options, goesOn ? generation : generation + 1)
+  const loaded = goesOn ? await loadLedger(journalPath(options.stateDir, run.id)) : null
+  const ledger = loaded?.ledger ?? new Ledger()
+  ledger.settleOpen()
+  if (deps.readManifest === null) throw new GdnError('usage', 'a dry run needs the manifest')
+
+  let metadataBytes = 0
+  let addressBytes = 0
+  const first: ManifestRow[] = []
+  const settings = {
+    chunkSize: options.chunkSize ?? loaded?.run.chunk_size ?? DEFAULT_CHUNK_SIZE,
+    inOrder: options.inOrder ?? loaded?.run.in_order ?? false,
+    retryFailed: options.retryFailed ?? false,
+  }
+  let firstClosed = false
+  const { plan, changes } = await survey(
+    deps.readManifest(),
+    () => readSpool(spoolPath(options.stateDir, run.id)),
+    ledger,
+    settings,
+    ({ row }, pending) => {
+      if (pending) {
+        metadataBytes += jsonBytes(requestMetadata(row, () => UPLOADED)) + 1
+        addressBytes += row.receiver.length + (row.sender?.length ?? 0)
+        if (!firstClosed && (first.length === 0 || together(first[0], row))) first.push(row)
+        else if (settings.inOrder) firstClosed = true
+        if (first.length === settings.chunkSize) firstClosed = true
+      }
+      return { offset: 0, length: 0 }
+    },
+  )
+  const example = first.length === 0 ? null : buildRequest(options, first, () => UPLOADED)
+  const envelope = example === null ? 0 : jsonBytes({ ...example.body, metadata: [] })
+  // The envelopes differ in their addresses only, and those are of one length on a blockchain.
+  const averageAddresses = plan.rows === 0 ? 0 : addressBytes / plan.rows
+  const [one] = first
+  const ofExample = one === undefined ? 0 : one.receiver.length + (one.sender?.length ?? 0)
+  const rate = options.requestsPerSecond ?? ENDPOINTS.createnft.ratePerSecond ?? DEFAULT_RATE
+  return {
+    run,
+    rows: ledger.counts(),
+    requests: plan.requests,
+    bytes: Math.round(metadataBytes + plan.requests * (envelope - 1 + averageAddresses - ofExample)),
+    receivers: plan.receivers,
+    files: plan.withFiles.length,
+    reordered: plan.reordered,
+    seconds: Math.max(0, plan.requests - 1) / rate,
+    changes,
+    firstRequest: example,
+  }
+}
+
+function together(a: ManifestRow | undefined, b: ManifestRow): boolean {
+  return (
+    a !== undefined &&
+    addressKey(a.receiver) === addressKey(b.receiver) &&
+    (a.sender === null ? b.sender === null : b.sender !== null && addressKey(a.sender) === addressKey(b.sender))
+  )
+}

@@ -1,0 +1,119 @@
+import { crc32 } from 'node:zlib'
+import * as z from 'zod'
+import { blockchain } from '../../api/fields.ts'
+
+/** The format of the journal. A journal of a higher one is refused, never guessed at. */
+export const JOURNAL_VERSION = 1
+
+/** Opens the file: what the run is. */
+export const runRecord = z.object({
+  t: z.literal('run'),
+  v: z.number(),
+  id: z.string(),
+  name: z.string(),
+  origin: z.string(),
+  blockchain,
+  contract: z.string(),
+  manifest: z.string().nullable(),
+  run_name: z.string().nullable(),
+  chunk_size: z.number(),
+  in_order: z.boolean(),
+  generation: z.number(),
+  at: z.string(),
+})
+
+/** How many rows there are as this start of the run found them, and which known ones left the manifest. */
+const planRecord = z.object({
+  t: z.literal('plan'),
+  rows: z.number(),
+  /** Request and position of each. */
+  dropped: z.array(z.tuple([z.number(), z.number()])),
+  at: z.string(),
+})
+
+/** A local file is in the server's storage. */
+const uploadRecord = z.object({ t: z.literal('upload'), sha256: z.string(), url: z.string() })
+
+/** About to be sent. Synced before a byte leaves; `body` is what is sent, and what is sent again. */
+const intentRecord = z.object({
+  t: z.literal('intent'),
+  n: z.number(),
+  endpoint: z.enum(['createnft', 'createnfttrans']),
+  key: z.string(),
+  body: z.string(),
+  /** Key, line and content of each row. */
+  rows: z.array(z.tuple([z.string(), z.number(), z.string()])),
+  at: z.number(),
+})
+
+/** About to be sent again, after attempts that are known to have had no effect. Synced as an intent is. */
+const againRecord = z.object({ t: z.literal('again'), n: z.number() })
+
+/** What a request came to. A request without one, found at start, is unknown. */
+const answerRecord = z.object({
+  t: z.literal('answer'),
+  n: z.number(),
+  outcome: z.enum(['accepted', 'refused', 'unknown', 'no_effect']),
+  status: z.number().nullable(),
+  ids: z.array(z.string()).optional(),
+  message: z.string().optional(),
+  at: z.number(),
+})
+
+/** Which id is which row's, where the order of the answer turned out not to tell; null where nothing tells. */
+const orderRecord = z.object({ t: z.literal('order'), n: z.number(), ids: z.array(z.string().nullable()) })
+
+/** The end of an NFT. Written without haste: it can be asked for again. */
+const nftRecord = z.object({
+  t: z.literal('nft'),
+  n: z.number(),
+  /** Which row of the request. */
+  p: z.number(),
+  id: z.string(),
+  status: z.enum(['deployed', 'failed']),
+  token_id: z.string().nullable(),
+  contract: z.string(),
+  receiver: z.string(),
+  url: z.string().nullable(),
+  error: z.string().nullable(),
+})
+
+/** Every row has come to its end, and that was told. */
+const endRecord = z.object({ t: z.literal('end'), at: z.string() })
+
+export const journalRecord = z.discriminatedUnion('t', [
+  runRecord,
+  planRecord,
+  uploadRecord,
+  intentRecord,
+  againRecord,
+  answerRecord,
+  orderRecord,
+  nftRecord,
+  endRecord,
+])
+
+export type JournalRecord = z.output<typeof journalRecord>
+export type RunRecord = z.output<typeof runRecord>
+export type IntentRecord = z.output<typeof intentRecord>
+export type AnswerRecord = z.output<typeof answerRecord>
+export type OrderRecord = z.output<typeof orderRecord>
+export type NftEndRecord = z.output<typeof nftRecord>
+
+const CRC_DIGITS = 8
+
+/** One line: the CRC-32 of the JSON in hex, a space, the JSON. */
+export function encodeRecord(record: JournalRecord): Buffer {
+  const json = Buffer.from(JSON.stringify(record))
+  const crc = crc32(json).toString(16).padStart(CRC_DIGITS, '0')
+  return Buffer.concat([Buffer.from(`${crc} `), json, Buffer.from('\n')])
+}
+
+/** The record of a line (without its line end), or null if the line isn't as it was written. */
+export function decodeRecord(line: Buffer): JournalRecord | null {
+  const json = line.subarray(CRC_DIGITS + 1)
+  const crc = line.toString('latin1', 0, CRC_DIGITS + 1)
+  if (json.length === 0 || crc !== `${crc32(json).toString(16).padStart(CRC_DIGITS, '0')} `) return null
+  const parsed = journalRecord.safeParse(JSON.parse(json.toString('utf8')))
+  return parsed.success ? parsed.data : null
+}

@@ -1,0 +1,290 @@
+import { bytes, integers, offsets } from './columns.ts'
+import type { RecordFile } from './journal/read.ts'
+import type { AnswerRecord, IntentRecord, JournalRecord, NftEndRecord, OrderRecord } from './journal/records.ts'
+import { KeyTable } from './key-table.ts'
+import type { Span } from './lines.ts'
+import type { RowKey } from './row-key.ts'
+import type { RowCounts } from './types.ts'
+
+/**
+ * States of a row. A refused row's request is known to have had no effect; a failed one's NFT was taken and failed;
+ * a dropped one left the manifest before anything came of it.
+ */
+export const ROW = { pending: 0, unknown: 1, accepted: 2, deployed: 3, failed: 4, refused: 5, dropped: 6 } as const
+export type RowState = (typeof ROW)[keyof typeof ROW]
+
+/** States of a request: under way, none known, and what its answer said. `open` when a run starts means unknown. */
+export const REQUEST = { open: 1, unknown: 2, noEffect: 3, accepted: 4, refused: 5 } as const
+type RequestState = (typeof REQUEST)[keyof typeof REQUEST]
+
+const NONE = -1
+
+/**
+ * What is known of a run, folded from its journal. The rules of outcomes are here: they hold for what the journal
+ * tells at start and for what happens now alike. Numbers only; texts are read from the files by their places.
+ */
+export class Ledger {
+  readonly #keys = new KeyTable()
+  readonly #rowState = bytes()
+  readonly #rowRequest = integers()
+  readonly #rowPosition = integers()
+  readonly #rowLine = integers()
+  /** The first 13 digits of the content's hash: enough to see a change. */
+  readonly #rowContent = offsets()
+  readonly #nftOffset = offsets()
+  readonly #nftLength = integers()
+  readonly #requestState = bytes()
+  readonly #requestStart = integers()
+  readonly #requestSize = integers()
+  readonly #intentOffset = offsets()
+  readonly #intentLength = integers()
+  readonly #answerOffset = offsets()
+  readonly #answerLength = integers()
+  /** Rows of the requests, one request after the other. */
+  readonly #requestRows = integers()
+  readonly #counts = new Float64Array(7)
+  /** URL of each uploaded file, by its SHA-256. */
+  readonly uploads = new Map<string, string>()
+  /** Rows that the manifest had when the run was started last. */
+  plannedRows = 0
+  /** Whether the end of the run was told. */
+  ended = false
+
+  get rowCount(): number {
+    return this.#keys.size
+  }
+
+  /** The highest number a request has. */
+  get lastRequest(): number {
+    return Math.max(0, this.#requestState.length - 1)
+  }
+
+  /** Folds in what the journal says. */
+  apply(record: JournalRecord, span: Span): void {
+    switch (record.t) {
+      case 'plan':
+        this.plannedRows = record.rows
+        for (const [n, position] of record.dropped) this.drop(this.#rowAt(n, position))
+        break
+      case 'upload':
+        this.uploads.set(record.sha256, record.url)
+        break
+      case 'intent':
+        this.#applyIntent(record, span)
+        break
+      case 'again':
+        this.#setRequest(record.n, REQUEST.open, ROW.unknown)
+        break
+      case 'answer':
+        this.#applyAnswer(record, span)
+        break
+      case 'order':
+        this.#applyOrder(record, span)
+        break
+      case 'nft':
+        this.#applyEnd(record, span)
+        break
+      case 'end':
+        this.ended = true
+    }
+  }
+
+  /** Requests that nobody is sending any more but that have no answer: what they did is unknown. */
+  settleOpen(): void {
+    for (let n = 1; n <= this.lastRequest; n++) {
+      if (this.#requestState.get(n) === REQUEST.open) this.#requestState.set(n, REQUEST.unknown)
+    }
+  }
+
+  /** The number of a row, made pending if it is new or had been dropped. */
+  addRow(key: RowKey, line: number, content: string): { row: number; isNew: boolean } {
+    const row = this.#keys.add(key)
+    const isNew = row === this.#rowState.length || this.state(row) === ROW.dropped
+    if (row === this.#rowState.length) {
+      this.#rowState.set(row, ROW.pending)
+      this.#counts[ROW.pending] = (this.#counts[ROW.pending] ?? 0) + 1
+      this.#rowContent.set(row, contentNumber(content))
+      this.#nftOffset.set(row, NONE)
+    }
+    if (this.state(row) === ROW.dropped) this.#setRow(row, ROW.pending)
+    this.#rowLine.set(row, line)
+    return { row, isNew }
+  }
+
+  /** A row that isn't in the manifest any more, and of which nothing came, is forgotten; tells whether it was. */
+  drop(row: number): boolean {
+    const state = this.state(row)
+    if (state !== ROW.pending && state !== ROW.refused) return false
+    this.#setRow(row, ROW.dropped)
+    return true
+  }
+
+  findRow(key: RowKey): number {
+    return this.#keys.find(key)
+  }
+
+  state(row: number): RowState {
+    return this.#rowState.get(row) as RowState
+  }
+
+  line(row: number): number {
+    return this.#rowLine.get(row)
+  }
+
+  sameContent(row: number, content: string): boolean {
+    return this.#rowContent.get(row) === contentNumber(content)
+  }
+
+  setContent(row: number, content: string): void {
+    this.#rowContent.set(row, contentNumber(content))
+  }
+
+  /** A refused row is to be sent again. */
+  reopen(row: number): void {
+    if (this.state(row) === ROW.refused) this.#setRow(row, ROW.pending)
+  }
+
+  /** The request a row went by last, and its place in it; null if it was never sent. */
+  sentBy(row: number): { request: number; position: number } | null {
+    const request = this.#rowRequest.get(row)
+    return request === 0 ? null : { request, position: this.#rowPosition.get(row) }
+  }
+
+  /** Whether the row's request has no answer yet. */
+  isUnderWay(row: number): boolean {
+    return this.requestState(this.#rowRequest.get(row)) === REQUEST.open
+  }
+
+  requestState(n: number): RequestState {
+    return this.#requestState.get(n) as RequestState
+  }
+
+  requestSize(n: number): number {
+    return this.#requestSize.get(n)
+  }
+
+  /** The rows of a request, in its order. */
+  rowsOf(n: number): number[] {
+    const start = this.#requestStart.get(n)
+    return Array.from({ length: this.requestSize(n) }, (_, position) => this.#requestRows.get(start + position))
+  }
+
+  /** Whether the answer to a row is still this request's to give: it may have gone by a later one since. */
+  isCurrent(row: number, n: number): boolean {
+    return this.#rowRequest.get(row) === n
+  }
+
+  /** Requests in a state, lowest first. */
+  *requestsIn(state: RequestState): Generator<number> {
+    for (let n = 1; n <= this.lastRequest; n++) if (this.#requestState.get(n) === state) yield n
+  }
+
+  readIntent(file: RecordFile, n: number): Promise<IntentRecord> {
+    return file.read({ offset: this.#intentOffset.get(n), length: this.#intentLength.get(n) }, 'intent')
+  }
+
+  readAnswer(file: RecordFile, n: number): Promise<AnswerRecord | OrderRecord> {
+    return file.read({ offset: this.#answerOffset.get(n), length: this.#answerLength.get(n) }, 'answer', 'order')
+  }
+
+  hasAnswer(n: number): boolean {
+    return this.#answerLength.get(n) > 0
+  }
+
+  /** How a row's NFT ended; null while it hasn't. */
+  async readEnd(file: RecordFile, row: number): Promise<NftEndRecord | null> {
+    const offset = this.#nftOffset.get(row)
+    return offset === NONE ? null : file.read({ offset, length: this.#nftLength.get(row) }, 'nft')
+  }
+
+  /** `live`: a process is sending now, so what is under way isn't unknown yet. */
+  counts(live = false): RowCounts {
+    const [pending = 0, unknown = 0, accepted = 0, deployed = 0, failed = 0, refused = 0, dropped = 0] = this.#counts
+    const known = this.rowCount - dropped
+    let underWay = 0
+    if (live) for (const n of this.requestsIn(REQUEST.open)) underWay += this.requestSize(n)
+    const total = Math.max(known, this.plannedRows)
+    return {
+      total,
+      pending: pending + underWay + (total - known),
+      unknown: unknown - underWay,
+      accepted,
+      deployed,
+      failed: failed + refused,
+    }
+  }
+
+  #applyIntent(record: IntentRecord, span: Span): void {
+    const { n } = record
+    this.ended = false
+    this.#requestStart.set(n, this.#requestRows.length)
+    this.#requestSize.set(n, record.rows.length)
+    this.#intentOffset.set(n, span.offset)
+    this.#intentLength.set(n, span.length)
+    for (const [position, [key, line, content]] of record.rows.entries()) {
+      const { row } = this.addRow(key, line, content)
+      this.setContent(row, content)
+      this.#requestRows.push(row)
+      this.#rowRequest.set(row, n)
+      this.#rowPosition.set(row, position)
+      this.#setRow(row, ROW.unknown)
+    }
+    this.#requestState.set(n, REQUEST.open)
+  }
+
+  #applyAnswer(record: AnswerRecord, span: Span): void {
+    const { n } = record
+    // Once unknown, only success resolves it: a later refusal says nothing of the attempt that came before.
+    if (this.requestState(n) === REQUEST.unknown && record.outcome !== 'accepted') return
+    this.#answerOffset.set(n, span.offset)
+    this.#answerLength.set(n, span.length)
+    switch (record.outcome) {
+      case 'accepted':
+        this.#setRequest(n, REQUEST.accepted, ROW.accepted)
+        break
+      case 'refused':
+        this.#setRequest(n, REQUEST.refused, ROW.refused)
+        break
+      case 'no_effect':
+        this.#setRequest(n, REQUEST.noEffect, ROW.pending)
+        break
+      case 'unknown':
+        this.#setRequest(n, REQUEST.unknown, ROW.unknown)
+    }
+  }
+
+  #applyOrder(record: OrderRecord, span: Span): void {
+    this.#answerOffset.set(record.n, span.offset)
+    this.#answerLength.set(record.n, span.length)
+    for (const [position, row] of this.rowsOf(record.n).entries()) {
+      const id = record.ids[position] ?? null
+      if (this.isCurrent(row, record.n)) this.#setRow(row, id === null ? ROW.unknown : ROW.accepted)
+    }
+  }
+
+  #applyEnd(record: NftEndRecord, span: Span): void {
+    const row = this.#rowAt(record.n, record.p)
+    if (!this.isCurrent(row, record.n)) return
+    this.#nftOffset.set(row, span.offset)
+    this.#nftLength.set(row, span.length)
+    this.#setRow(row, record.status === 'deployed' ? ROW.deployed : ROW.failed)
+  }
+
+  #rowAt(n: number, position: number): number {
+    return this.#requestRows.get(this.#requestStart.get(n) + position)
+  }
+
+  #setRequest(n: number, request: RequestState, state: RowState): void {
+    this.#requestState.set(n, request)
+    for (const row of this.rowsOf(n)) if (this.isCurrent(row, n)) this.#setRow(row, state)
+  }
+
+  #setRow(row: number, state: RowState): void {
+    const before = this.state(row)
+    this.#counts[before] = (this.#counts[before] ?? 0) - 1
+    this.#counts[state] = (this.#counts[state] ?? 0) + 1
+    this.#rowState.set(row, state)
+  }
+}
+
+const contentNumber = (content: string): number => Number.parseInt(content.slice(0, 13), 16)

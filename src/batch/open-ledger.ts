@@ -1,0 +1,32 @@
+import { openAppendFile } from './journal/append-file.ts'
+import { type JournalEnd, RecordFile, readJournal } from './journal/read.ts'
+import { JournalWriter } from './journal/writer.ts'
+import { Ledger } from './ledger.ts'
+import type { AppendFile } from './types.ts'
+
+/** What a journal says, and up to where it is whole. */
+export interface OpenLedger extends JournalEnd {
+  ledger: Ledger
+}
+
+/**
+ * Folds a journal. Reads only: another process may be writing it.
+ *
+ * @throws GdnError `data_dir` for one that is damaged or of a newer format
+ */
+export async function loadLedger(path: string): Promise<OpenLedger> {
+  const ledger = new Ledger()
+  return { ...(await readJournal(path, (record, span) => ledger.apply(record, span))), ledger }
+}
+
+/** Opens a journal to go on with it; what a crash left after its whole part is cut. Only who holds the lock may. */
+export async function openWriter(
+  path: string,
+  { end, lacksLineEnd }: Pick<JournalEnd, 'end' | 'lacksLineEnd'>,
+  wrap: (file: AppendFile) => AppendFile = (file) => file,
+): Promise<{ writer: JournalWriter; records: RecordFile }> {
+  const file = wrap(await openAppendFile(path, end))
+  if (lacksLineEnd) await file.append(Buffer.from('\n'))
+  const writer = new JournalWriter(path, file, lacksLineEnd ? end + 1 : end)
+  return { writer, records: await RecordFile.open(path) }
+}

@@ -1,0 +1,103 @@
+import { randomUUID } from 'node:crypto'
+import { GdnError } from '../core/errors.ts'
+import { type Now, sleep } from '../core/time.ts'
+import type { RecordFile } from './journal/read.ts'
+import type { JournalRecord } from './journal/records.ts'
+import type { JournalWriter } from './journal/writer.ts'
+import type { Ledger } from './ledger.ts'
+import type { BatchClient, BatchDeps, BatchEvent, BatchOptions, BatchPacer, BatchSummary } from './types.ts'
+
+export type Stop = NonNullable<BatchSummary['stopped']>
+
+/** What sending, uploading and waiting share of one run: the journal with its ledger, the clock, and when to stop. */
+export class RunContext {
+  readonly options: BatchOptions
+  readonly client: BatchClient
+  readonly pacer: BatchPacer
+  readonly ledger: Ledger
+  readonly records: RecordFile
+  readonly now: Now
+  readonly newKey: () => string
+  readonly emit: (event: BatchEvent) => void
+  stopped: Stop | null = null
+  readonly #writer: JournalWriter
+  readonly #sleep: (ms: number, signal?: AbortSignal) => Promise<void>
+  readonly #halt = new AbortController()
+  readonly #interrupt = () => this.stop(interruption(this.options.signal?.reason))
+
+  constructor(
+    options: BatchOptions,
+    deps: BatchDeps,
+    parts: { ledger: Ledger; writer: JournalWriter; records: RecordFile },
+  ) {
+    this.options = options
+    this.client = deps.client
+    this.pacer = deps.pacer
+    this.ledger = parts.ledger
+    this.records = parts.records
+    this.#writer = parts.writer
+    this.now = deps.now ?? (() => performance.now())
+    this.#sleep = deps.sleep ?? sleep
+    this.newKey = deps.newKey ?? randomUUID
+    this.emit = deps.onEvent ?? (() => {})
+    options.signal?.addEventListener('abort', this.#interrupt, { once: true })
+    if (options.signal?.aborted === true) this.#interrupt()
+  }
+
+  /** Aborted when the run is to stop: nothing new is begun, waiting ends. */
+  get halt(): AbortSignal {
+    return this.#halt.signal
+  }
+
+  /** Writes a record and folds it in. With `sync` it is on the disk when this resolves. */
+  async record(record: JournalRecord, sync: boolean): Promise<void> {
+    this.ledger.apply(record, await this.#writer.append(record, { sync }))
+  }
+
+  /** The first reason stands. */
+  stop(error: GdnError): void {
+    this.stopped ??= { code: error.code, message: error.message, hint: error.hint ?? null }
+    this.#halt.abort(error)
+  }
+
+  /** Waits; false when the run was stopped meanwhile. */
+  async pause(ms: number): Promise<boolean> {
+    return (await this.#unlessHalted(this.#sleep(ms, this.halt).then(() => true))) ?? false
+  }
+
+  /** Leave to send; null when the run was stopped meanwhile. */
+  take(endpoint: Parameters<BatchPacer['take']>[0]): Promise<{ done(): void } | null> {
+    return this.#unlessHalted(this.pacer.take(endpoint, this.halt), (slot) => slot.done())
+  }
+
+  /** Does something after a while unless the signal comes first; unlike `pause` it goes on when the run is stopped. */
+  later(ms: number, signal: AbortSignal, act: () => void): void {
+    this.#sleep(ms, signal).then(act, () => {})
+  }
+
+  emitRows(): void {
+    this.emit({ type: 'rows', counts: this.ledger.counts(true) })
+  }
+
+  close(): void {
+    this.options.signal?.removeEventListener('abort', this.#interrupt)
+  }
+
+  async #unlessHalted<Value>(promise: Promise<Value>, giveBack?: (value: Value) => void): Promise<Value | null> {
+    try {
+      const value = await promise
+      if (!this.halt.aborted) return value
+      giveBack?.(value)
+      return null
+    } catch (error) {
+      if (this.halt.aborted) return null
+      throw error
+    }
+  }
+}
+
+function interruption(reason: unknown): GdnError {
+  return reason instanceof GdnError
+    ? reason
+    : new GdnError('interrupted', 'interrupted', { hint: 'run the same command again: it goes on where it stopped' })
+}

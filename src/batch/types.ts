@@ -1,0 +1,226 @@
+import type { Blockchain } from '../api/blockchains.ts'
+import type { ErrorCode } from '../core/errors.ts'
+import type { ExitCode } from '../core/exit-codes.ts'
+import type { Now } from '../core/time.ts'
+import type { ManifestItem } from '../manifest/read.ts'
+
+/** The endpoints that a batch sends its rows to. */
+export type MintEndpoint = 'createnft' | 'createnfttrans'
+
+/** What one attempt came to. `not_sent`: not a byte left this machine. `cut`: nobody knows. */
+export type SendResult =
+  | { kind: 'answered'; status: number; headers: Readonly<Record<string, string>>; json: unknown }
+  | { kind: 'not_sent'; reason: string }
+  | { kind: 'cut'; reason: string }
+
+/** What the batch needs of the client; `ApiClient` is one. */
+export interface BatchClient {
+  /** One attempt with exactly these bytes; never throws for what network or server did. */
+  send(
+    endpoint: MintEndpoint,
+    body: Uint8Array,
+    options: { idempotencyKey: string; signal?: AbortSignal | undefined },
+  ): Promise<SendResult>
+  /** Details of NFTs; throws GdnError. */
+  call(
+    endpoint: 'getnfts',
+    request: { nft_gdn_ids: string[] },
+    options?: { signal?: AbortSignal | undefined },
+  ): Promise<unknown>
+  /** Throws GdnError where the server takes no files. */
+  upload(path: string, name: string, options?: { signal?: AbortSignal | undefined }): Promise<{ url: string }>
+  /** Whether the server said that it honours Idempotency-Key; null until it has answered. */
+  supportsIdempotency(): boolean | null
+}
+
+/** Leave to send, in the order asked for. `done` is called when the answer, or the lack of one, is known. */
+export interface BatchPacer {
+  take(endpoint: MintEndpoint | 'getnfts', signal?: AbortSignal): Promise<{ done(): void }>
+  /** Holds everything of that endpoint for so long: the server said 429. */
+  hold(endpoint: MintEndpoint | 'getnfts', ms: number): void
+}
+
+export interface BatchOptions {
+  /** The folder under which `runs/` is kept. */
+  stateDir: string
+  /** Origin of the server (`https://host[:port]`), as the client sends to it. */
+  origin: string
+  blockchain: Blockchain
+  contractAddress: string
+  /** Absolute real path; null for standard input, which needs `runName`. */
+  manifestPath: string | null
+  /** `--run NAME`. */
+  runName?: string
+  /** Order a second drop of a finished run. */
+  again?: boolean
+  /** Send rows again that the server refused. */
+  retryFailed?: boolean
+  /** Rows to a request; 50. */
+  chunkSize?: number
+  /** Keep the manifest's order of rows; then one request at a time is under way. */
+  inOrder?: boolean
+  /** Return when every row was accepted. */
+  noWait?: boolean
+  /** Bounds the waiting after the last acceptance, in milliseconds; 5 minutes. */
+  timeoutMs?: number
+  /** Requests under way at a time; 2. */
+  inFlight?: number
+  /** What the dry run reckons with; the limit of the reference. */
+  requestsPerSecond?: number
+  /** How long the server may be out of reach before the run stops, in milliseconds; 2 minutes. */
+  unreachableMs?: number
+  /** Ctrl-C. A reason that is a GdnError (`interrupted`, `terminated`) decides the exit code. */
+  signal?: AbortSignal
+}
+
+export interface BatchDeps {
+  client: BatchClient
+  pacer: BatchPacer
+  /** Reads the manifest from its beginning; called once. Null goes on with the rows as the run last kept them. */
+  readManifest: (() => AsyncIterable<ManifestItem>) | null
+  /** Called before anything is written or sent; throws to leave it at that. */
+  confirm?(planned: PlannedEvent): Promise<void>
+  /** Told of everything that happens, for progress. */
+  onEvent?(event: BatchEvent): void
+  /** On a clock that doesn't step; `performance.now`. */
+  now?: Now
+  /** Rejects with the signal's reason. */
+  sleep?(ms: number, signal?: AbortSignal): Promise<void>
+  /** Idempotency keys; random UUIDs. */
+  newKey?(): string
+  /** Wraps the file that the journal appends to; for tests of a failing disk. */
+  wrapJournal?(file: AppendFile): AppendFile
+}
+
+/** A file that only grows. */
+export interface AppendFile {
+  append(bytes: Uint8Array): Promise<void>
+  /** Resolves when everything appended is on the disk. */
+  sync(): Promise<void>
+  /** Cuts what follows the given length. */
+  truncate(length: number): Promise<void>
+  close(): Promise<void>
+}
+
+export type RowStatus = 'pending' | 'unknown' | 'accepted' | 'deployed' | 'failed'
+
+export type RowCounts = Record<RowStatus, number> & { total: number }
+
+/** Names of a run: `id` for machines, `name` for people; either finds it. */
+export interface RunRef {
+  id: string
+  name: string
+}
+
+/** What changed in the manifest since the journal was last written. */
+export interface ManifestChanges {
+  added: number
+  /** Rows with an `id` whose content is another now; `keptAccepted` of them won't be sent again. */
+  changed: number
+  keptAccepted: number
+  removed: number
+  /** The first of each, for people. */
+  examples: { kind: 'added' | 'changed' | 'removed'; key: string; line: number }[]
+}
+
+export interface PlannedEvent {
+  type: 'planned'
+  run: RunRef
+  /** Whether a journal was there. */
+  resumed: boolean
+  rows: RowCounts
+  /** Requests that will be sent now. */
+  requests: number
+  receivers: number
+  /** Whether the order of token ids will differ from the manifest's. */
+  reordered: boolean
+  files: number
+  changes: ManifestChanges
+}
+
+export type BatchEvent =
+  | PlannedEvent
+  | { type: 'uploaded'; path: string; url: string; done: number; files: number }
+  | { type: 'sending'; request: number; rows: number; attempt: number }
+  | {
+      type: 'answered'
+      request: number
+      rows: number
+      outcome: 'accepted' | 'refused' | 'unknown' | 'no_effect'
+      status: number | null
+      message: string | null
+    }
+  /** Nothing is sent for so long. */
+  | { type: 'holding'; reason: 'rate_limited' | 'unreachable' | 'unknown'; ms: number; message: string }
+  /** The rows by state, after each change. */
+  | { type: 'rows'; counts: RowCounts }
+  /** Everything was sent; sweeping until the accepted rows are deployed or failed. */
+  | { type: 'waiting'; pending: number }
+
+/** One row of the results, in the manifest's order. Field names are the API's. */
+export interface ResultRow {
+  key: string
+  line: number
+  status: RowStatus
+  nft_gdn_id: string | null
+  token_id: string | null
+  contract_address: string
+  receiver_wallet_address: string
+  metadata_url: string | null
+  error: string | null
+}
+
+export interface BatchSummary {
+  run: RunRef
+  counts: RowCounts
+  /** Requests sent by this call, and how many attempts they took. */
+  requests: number
+  attempts: number
+  changes: ManifestChanges
+  /** Why the run ended before its time, if it did. Calling again goes on from there. */
+  stopped: { code: ErrorCode; message: string; hint: string | null } | null
+  /** The first 50 rows of each kind. */
+  unknownRows: { key: string; line: number }[]
+  failedRows: { key: string; line: number; error: string }[]
+  pendingRows: { key: string; line: number }[]
+  exitCode: ExitCode
+}
+
+/** What `dryRun` tells: nothing was sent, nothing written. */
+export interface DryRun {
+  run: RunRef
+  rows: RowCounts
+  requests: number
+  /** Bytes of the request bodies; a local file counts with the URL that it will get. */
+  bytes: number
+  receivers: number
+  files: number
+  reordered: boolean
+  /** At the rate limit, without the waiting for deployment. */
+  seconds: number
+  changes: ManifestChanges
+  /** The first request as it would be sent. */
+  firstRequest: { endpoint: MintEndpoint; body: unknown } | null
+}
+
+/** A run as the list shows it. */
+export interface RunInfo extends RunRef {
+  origin: string
+  blockchain: Blockchain
+  contractAddress: string
+  manifestPath: string | null
+  runName: string | null
+  /** 1 for the first drop, 2 after `--again`, … */
+  generation: number
+  chunkSize: number
+  inOrder: boolean
+  startedAt: string
+  /** Whether a process works on it now. */
+  running: boolean
+}
+
+export interface RunStatus extends RunInfo {
+  counts: RowCounts
+  /** Why the journal can't be read, where it can't. */
+  problem: string | null
+}

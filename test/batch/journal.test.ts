@@ -1,0 +1,182 @@
+import { readFile, stat, truncate, writeFile } from 'node:fs/promises'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { encodeRecord, type JournalRecord } from '../../src/batch/journal/records.ts'
+import { listRuns, runStatus } from '../../src/batch/runs.ts'
+import type { AppendFile } from '../../src/batch/types.ts'
+import { FakeHostedApi } from '../helpers/fake-hosted-api.ts'
+import { Killer, killableFile, Machine, recordsOf } from './simulation.ts'
+import { CONTRACT, rowsUpTo } from './simulation-rows.ts'
+
+let machine: Machine
+beforeEach(async () => {
+  machine = await Machine.start()
+})
+afterEach(() => machine.stop())
+
+/** A journal whose last record is an intent, of a process that was killed while it waited for the answer. */
+async function killedWhileWaiting(server: FakeHostedApi, killer: Killer) {
+  const wrapJournal = killableFile(machine.journal(), killer, false)
+  await machine.run(server, rowsUpTo(6), { inFlight: 1 }, { wrapJournal }).catch(() => {})
+  killer.revive()
+}
+
+test('a record cut at any byte is as if it had never been written; a whole one counts', async () => {
+  let sends = 0
+  const killer = new Killer(Number.POSITIVE_INFINITY)
+  const server = new FakeHostedApi({
+    idempotency: false,
+    onArrival: () => {
+      if (++sends === 2) {
+        killer.crashed = true
+        throw new Error('killed')
+      }
+    },
+  })
+  await killedWhileWaiting(server, killer)
+  const whole = await readFile(machine.journal())
+  const records = await recordsOf(machine.journal())
+  const last = records.at(-1)
+  expect(last).toMatchObject({ t: 'intent', n: 2 })
+  const lastLine = whole.subarray(whole.subarray(0, -1).lastIndexOf(10) + 1)
+
+  const lengthCutTo = async (cut: number) => {
+    await writeFile(machine.journal(), whole.subarray(0, whole.length - cut))
+    return (await recordsOf(machine.journal())).length
+  }
+  for (let cut = 0; cut <= lastLine.length; cut++) {
+    expect(await lengthCutTo(cut), `cut by ${cut}`).toBe(cut <= 1 ? records.length : records.length - 1)
+  }
+  for (const cut of [0, 1, 2, 3, 50, Math.floor(lastLine.length / 2), lastLine.length - 1, lastLine.length]) {
+    await writeFile(machine.journal(), whole.subarray(0, whole.length - cut))
+    const summary = await machine.run(new FakeHostedApi({ idempotency: false }), rowsUpTo(6), { noWait: true })
+    // Cut by nothing or by its line end alone, the intent stands, and its rows are unknown; else they are sent.
+    expect(summary.counts, `cut by ${cut}`).toMatchObject(
+      cut <= 1 ? { total: 6, unknown: 2, accepted: 4 } : { total: 6, unknown: 0, accepted: 6 },
+    )
+    // What was cut is gone for good: the journal can be read on.
+    expect((await recordsOf(machine.journal())).at(-1)).toMatchObject({ t: 'answer', outcome: 'accepted' })
+  }
+})
+
+test('a journal with a flipped bit is refused with its line and a way out, and nothing is sent', async () => {
+  await machine.run(new FakeHostedApi({ idempotency: false }), rowsUpTo(6), { noWait: true })
+  const whole = await readFile(machine.journal())
+  for (let at = 0; at < whole.length; at += 13) {
+    const flipped = Buffer.from(whole)
+    flipped[at] = (flipped[at] ?? 0) ^ (1 << (at % 8))
+    await writeFile(machine.journal(), flipped)
+    const server = new FakeHostedApi({ idempotency: false })
+    const error = await machine.run(server, rowsUpTo(7)).catch((reason: unknown) => reason)
+    expect(error, `byte ${at}`).toMatchObject({ code: 'data_dir' })
+    expect(server.attempts, `byte ${at}`).toBe(0)
+    expect(await readFile(machine.journal()), 'left as it is').toEqual(flipped)
+  }
+  for (const at of [...whole.entries()].filter(([, byte]) => byte === 10).map(([index]) => index)) {
+    const flipped = Buffer.from(whole)
+    flipped[at] = 0x0b
+    await writeFile(machine.journal(), flipped)
+    await expect(
+      machine.run(new FakeHostedApi({ idempotency: false }), rowsUpTo(7)),
+      `line end ${at}`,
+    ).rejects.toMatchObject({
+      code: 'data_dir',
+    })
+  }
+  const error = await machine
+    .run(new FakeHostedApi({ idempotency: false }), rowsUpTo(7))
+    .catch((reason: unknown) => reason)
+  expect(error).toMatchObject({ hint: expect.stringContaining('--again') })
+})
+
+test('a journal that was cut down to nothing is refused, not taken for a new run', async () => {
+  await machine.run(new FakeHostedApi({ idempotency: false }), rowsUpTo(6))
+  for (const length of [0, 5]) {
+    await truncate(machine.journal(), length)
+    const server = new FakeHostedApi({ idempotency: false })
+    await expect(machine.run(server, rowsUpTo(6))).rejects.toMatchObject({ code: 'data_dir' })
+    expect(server.attempts).toBe(0)
+  }
+})
+
+test('a second drop can be ordered past a damaged journal', async () => {
+  await machine.run(new FakeHostedApi({ idempotency: false }), rowsUpTo(3))
+  await truncate(machine.journal(), 40)
+  const server = new FakeHostedApi({ idempotency: false })
+  const summary = await machine.run(server, rowsUpTo(3), { again: true })
+  expect(summary.counts.deployed).toBe(3)
+  expect((await stat(machine.journal())).size).toBe(40)
+})
+
+test('a journal of a newer format is refused, and says so', async () => {
+  await machine.run(new FakeHostedApi({ idempotency: false }), rowsUpTo(3))
+  const newer = { t: 'run', v: 2, unheard: true } as unknown as JournalRecord
+  await writeFile(machine.journal(), encodeRecord(newer))
+  const error = await machine
+    .run(new FakeHostedApi({ idempotency: false }), rowsUpTo(3))
+    .catch((reason: unknown) => reason)
+  expect(error).toMatchObject({ code: 'data_dir', message: expect.stringContaining('newer gdn (format 2)') })
+})
+
+test('folder and files of a run are readable by their owner only', async () => {
+  await machine.run(new FakeHostedApi({ idempotency: false }), rowsUpTo(3))
+  const mode = async (path: string) => ((await stat(path)).mode & 0o777).toString(8)
+  expect(await mode(`${machine.stateDir}/runs`)).toBe('700')
+  expect(await mode(machine.journal())).toBe('600')
+  expect(await mode(machine.journal().replace('.journal', '.rows'))).toBe('600')
+})
+
+/** A disk that is full from the given write on. */
+function fullFrom(write: number): (file: AppendFile) => AppendFile {
+  let writes = 0
+  return (file) => ({
+    ...file,
+    append: async (bytes) => {
+      if (++writes < write) return file.append(bytes)
+      await file.append(bytes.subarray(0, 10))
+      throw Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' })
+    },
+  })
+}
+
+test('a disk that fills up at any write stops the run before it sends; with room again it goes on', async () => {
+  for (let write = 1; ; write++) {
+    await machine.stop()
+    machine = await Machine.start()
+    const server = new FakeHostedApi({ idempotency: true })
+    const run = () => machine.run(server, rowsUpTo(7), {}, { wrapJournal: fullFrom(write) })
+    const error = await run().catch((reason: unknown) => reason)
+    if (!(error instanceof Error)) {
+      expect(write).toBeGreaterThan(7)
+      return
+    }
+    expect(error).toMatchObject({ code: 'data_dir', message: expect.stringContaining('no space left') })
+    const records = await recordsOf(machine.journal())
+    expect(server.attempts, `write ${write}`).toBe(records.filter(({ t }) => t === 'intent').length)
+    const summary = await machine.run(server, rowsUpTo(7))
+    expect(summary.counts, `write ${write}`).toMatchObject({ total: 7, deployed: 7 })
+    expect([...server.countsByTitle().values()], `write ${write}`).toEqual([1, 1, 1, 1, 1, 1, 1])
+  }
+})
+
+test('a run can be looked at while another process writes its journal', async () => {
+  const seen: unknown[] = []
+  let looked: Promise<void> = Promise.resolve()
+  const server = new FakeHostedApi({ idempotency: false })
+  await machine.run(
+    server,
+    rowsUpTo(9),
+    {},
+    {
+      onEvent: (event) => {
+        if (event.type !== 'sending') return
+        looked = looked.then(async () => {
+          const [run] = await listRuns(machine.stateDir)
+          if (run !== undefined) seen.push((await runStatus(run)).counts.total)
+        })
+      },
+    },
+  )
+  await looked
+  expect(seen).toEqual([9, 9, 9])
+  expect((await listRuns(machine.stateDir))[0]).toMatchObject({ contractAddress: CONTRACT, running: false })
+})

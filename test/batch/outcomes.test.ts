@@ -1,0 +1,300 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { openRun, runResults } from '../../src/batch/runs.ts'
+import type { BatchSummary, ResultRow } from '../../src/batch/types.ts'
+import { FakeHostedApi, type Fault, type FaultOf } from '../helpers/fake-hosted-api.ts'
+import { Machine } from './simulation.ts'
+import { RECEIVERS, row, rowsUpTo } from './simulation-rows.ts'
+
+let machine: Machine
+beforeEach(async () => {
+  machine = await Machine.start()
+})
+afterEach(() => machine.stop())
+
+// Three receivers, two rows each: three requests, of which the second meets the fault.
+const ROWS = rowsUpTo(6)
+const SECOND = [3, 6] // Lines of the rows #2 and #5.
+
+const onSecond = (fault: Fault, status?: number): FaultOf => {
+  let met = false
+  return (_attempt, body) => {
+    if (met || body.receiver_wallet_address !== RECEIVERS[2]) return null
+    met = true
+    return { fault, ...(status === undefined ? {} : { status }) }
+  }
+}
+
+const always =
+  (fault: Fault, status?: number): FaultOf =>
+  (_attempt, body) =>
+    body.receiver_wallet_address === RECEIVERS[2] ? { fault, ...(status === undefined ? {} : { status }) } : null
+
+async function results(summary: BatchSummary): Promise<ResultRow[]> {
+  const rows: ResultRow[] = []
+  for await (const result of runResults(await openRun(machine.stateDir, summary.run.id))) rows.push(result)
+  return rows
+}
+
+const once = (server: FakeHostedApi) => [...server.countsByTitle().values()].every((count) => count === 1)
+
+describe('on a server without idempotency', () => {
+  test.each<[string, Fault, number | undefined]>([
+    ['cut before it was taken', 'cut_before', undefined],
+    ['cut after it was taken', 'cut_after', undefined],
+    ['answered with 500', 'status_before', 500],
+    ['answered with 502 after it was taken', 'status_after', 502],
+    ['answered with 408', 'status_before', 408],
+    ['answered with 409', 'status_before', 409],
+    ['answered with 425', 'status_before', 425],
+    ['answered with a redirect', 'status_before', 307],
+    ['answered with 200 and too few ids', 'wrong_count', undefined],
+  ])('the rows of a request %s are unknown, never sent again, and the rest goes on', async (_what, fault, status) => {
+    const server = new FakeHostedApi({ idempotency: false, faultOf: onSecond(fault, status) })
+    const first = await machine.run(server, ROWS)
+    expect(first.counts).toMatchObject({ total: 6, unknown: 2, deployed: 4 })
+    expect(first.unknownRows.map(({ line }) => line)).toEqual(SECOND)
+    expect(first.exitCode).toBe(9)
+    const attempts = server.attempts
+    const again = await machine.run(server, ROWS)
+    expect(again.counts).toEqual(first.counts)
+    expect(again.exitCode).toBe(9)
+    expect(server.attempts).toBe(attempts)
+    expect(once(server)).toBe(true)
+  })
+
+  test.each([400, 404, 413, 415, 422])(
+    'the rows of a request refused with %i failed, with the words of the server',
+    async (status) => {
+      const server = new FakeHostedApi({ idempotency: false, faultOf: onSecond('refused', status) })
+      const summary = await machine.run(server, ROWS)
+      expect(summary.counts).toMatchObject({ failed: 2, deployed: 4, unknown: 0 })
+      expect(summary.exitCode).toBe(7)
+      expect(summary.failedRows).toEqual([
+        { key: expect.any(String), line: 3, error: 'the receiver is on a list' },
+        { key: expect.any(String), line: 6, error: 'the receiver is on a list' },
+      ])
+      await expect(machine.run(server, ROWS)).rejects.toMatchObject({ code: 'run_finished' })
+      const retried = await machine.run(server, ROWS, { retryFailed: true })
+      expect(retried.counts).toMatchObject({ deployed: 6, failed: 0 })
+      expect(retried.exitCode).toBe(0)
+      expect(once(server)).toBe(true)
+    },
+  )
+
+  test.each<[string, Fault]>([
+    ['that never left', 'not_sent'],
+    ['answered with 429', 'rate_limited'],
+  ])('a request %s is sent again', async (_what, fault) => {
+    const server = new FakeHostedApi({ idempotency: false, faultOf: onSecond(fault) })
+    const summary = await machine.run(server, ROWS)
+    expect(summary.counts.deployed).toBe(6)
+    expect(summary.attempts).toBe(4)
+    expect(once(server)).toBe(true)
+  })
+
+  test('429 holds the endpoint for as long as Retry-After says', async () => {
+    const held: [string, number][] = []
+    const server = new FakeHostedApi({ idempotency: false, faultOf: onSecond('rate_limited') })
+    const pacer = { take: async () => ({ done: () => {} }), hold: (name: string, ms: number) => held.push([name, ms]) }
+    await machine.run(server, ROWS, {}, { pacer })
+    expect(held).toEqual([['createnft', 1000]])
+  })
+
+  test('a request that was cut after one that had no effect is unknown: what counts is every attempt', async () => {
+    const faults: Fault[] = ['rate_limited', 'not_sent', 'cut_after']
+    const server = new FakeHostedApi({
+      idempotency: false,
+      faultOf: (_attempt, body) => {
+        const fault = body.receiver_wallet_address === RECEIVERS[2] ? faults.shift() : undefined
+        return fault === undefined ? null : { fault }
+      },
+    })
+    const summary = await machine.run(server, ROWS)
+    expect(summary.counts).toMatchObject({ unknown: 2, deployed: 4 })
+    expect(once(server)).toBe(true)
+  })
+
+  test.each([
+    [401, 'unauthorized', 4],
+    [403, 'forbidden', 4],
+  ])('%i stops the run: nothing else would go better; it can be gone on with', async (status, code, exitCode) => {
+    const server = new FakeHostedApi({ idempotency: false, faultOf: () => ({ fault: 'refused', status }) })
+    const summary = await machine.run(server, ROWS, { inFlight: 1 })
+    expect(summary).toMatchObject({ stopped: { code }, exitCode })
+    expect(summary.counts.pending).toBe(6)
+    expect(server.attempts).toBe(1)
+    const better = new FakeHostedApi({ idempotency: false })
+    expect((await machine.run(better, ROWS)).counts.deployed).toBe(6)
+  })
+
+  test('a server out of reach is tried for a time, then the run stops, and can be gone on with', async () => {
+    const server = new FakeHostedApi({ idempotency: false, faultOf: () => ({ fault: 'not_sent' }) })
+    const summary = await machine.run(server, ROWS, { unreachableMs: 10_000 })
+    expect(summary).toMatchObject({ stopped: { code: 'unreachable' }, exitCode: 6, counts: { pending: 6 } })
+    expect(server.attempts).toBeGreaterThan(3)
+    expect((await machine.run(new FakeHostedApi({ idempotency: false }), ROWS)).counts.deployed).toBe(6)
+  })
+
+  test('ten unknown outcomes in a row stop the run before it makes all its rows unknown', async () => {
+    const server = new FakeHostedApi({ idempotency: false, faultOf: () => ({ fault: 'status_before', status: 502 }) })
+    const summary = await machine.run(server, rowsUpTo(60), { chunkSize: 1, inFlight: 1 })
+    expect(summary.counts).toMatchObject({ unknown: 10, pending: 50 })
+    expect(summary).toMatchObject({ stopped: { code: 'bad_answer' }, exitCode: 9 })
+  })
+})
+
+describe('on a server that honours Idempotency-Key', () => {
+  test.each<[string, Fault, number | undefined]>([
+    ['cut before it was taken', 'cut_before', undefined],
+    ['cut after it was taken', 'cut_after', undefined],
+    ['answered with 500', 'status_before', 500],
+    ['answered with 503 after it was taken', 'status_after', 503],
+    ['answered with 409, being at work still', 'status_before', 409],
+  ])('a request %s is sent again with the same bytes and key, until it is known', async (_what, fault, status) => {
+    const sent: [string, string][] = []
+    const server = new FakeHostedApi({ idempotency: true, faultOf: onSecond(fault, status) })
+    const send = server.send.bind(server)
+    server.send = (endpoint, body, options) => {
+      sent.push([options.idempotencyKey, Buffer.from(body).toString()])
+      return send(endpoint, body, options)
+    }
+    const summary = await machine.run(server, ROWS)
+    expect(summary.counts).toMatchObject({ deployed: 6, unknown: 0 })
+    expect(summary.exitCode).toBe(0)
+    expect(once(server)).toBe(true)
+    const [key, body] = sent.find(([, text]) => text.includes('"#2"')) ?? []
+    expect(sent.filter(([, text]) => text.includes('"#2"'))).toEqual([
+      [key, body],
+      [key, body],
+    ])
+  })
+
+  test('once unknown, a later refusal resolves nothing: the rows stay unknown', async () => {
+    const faults: [Fault, number][] = [
+      ['cut_after', 0],
+      ['refused', 400],
+    ]
+    const server = new FakeHostedApi({
+      idempotency: true,
+      faultOf: (_attempt, body) => {
+        const [fault, status] = (body.receiver_wallet_address === RECEIVERS[2] ? faults.shift() : undefined) ?? []
+        return fault === undefined || status === undefined ? null : { fault, status }
+      },
+    })
+    const summary = await machine.run(server, ROWS)
+    expect(summary.counts).toMatchObject({ unknown: 2, deployed: 4, failed: 0 })
+    expect(summary.exitCode).toBe(9)
+    // Asked again later, the server tells.
+    expect((await machine.run(server, ROWS)).counts).toMatchObject({ unknown: 0, deployed: 6 })
+    expect(once(server)).toBe(true)
+  })
+
+  test('a server that never gets well leaves the rows unknown, and the run ends', async () => {
+    const server = new FakeHostedApi({ idempotency: true, faultOf: always('status_after', 503) })
+    const summary = await machine.run(server, ROWS, { unreachableMs: 20_000 })
+    expect(summary.counts).toMatchObject({ unknown: 2, deployed: 4 })
+    expect(summary.exitCode).toBe(9)
+    expect(once(server)).toBe(true)
+  })
+
+  test('the rows of a refused request failed: they were refused at the first attempt', async () => {
+    const server = new FakeHostedApi({ idempotency: true, faultOf: onSecond('refused', 400) })
+    expect((await machine.run(server, ROWS)).counts).toMatchObject({ failed: 2, deployed: 4 })
+  })
+})
+
+describe('what the server shows of an accepted row is compared with what was sent', () => {
+  test('ids in another order are given to their rows by content', async () => {
+    const server = new FakeHostedApi({ idempotency: false, answerIds: (ids) => ids.slice().reverse() })
+    const summary = await machine.run(server, ROWS, { chunkSize: 6 })
+    expect(summary.exitCode).toBe(0)
+    for (const { line, nft_gdn_id } of await results(summary)) {
+      expect(server.minted.get(nft_gdn_id ?? '')?.metadata).toMatchObject({ title: `#${line - 1}` })
+    }
+  })
+
+  test('equal rows are interchangeable', async () => {
+    const twin = row(1)
+    const rows = [twin, { ...twin, line: 3 }, { ...twin, line: 4 }]
+    const server = new FakeHostedApi({ idempotency: false, answerIds: (ids) => ids.slice().reverse() })
+    const summary = await machine.run(server, rows)
+    expect(summary.counts.deployed).toBe(3)
+    const ids = (await results(summary)).map(({ nft_gdn_id }) => nft_gdn_id)
+    expect(new Set(ids).size).toBe(3)
+    expect((await results(summary)).map(({ key }) => key.replace(/^[0-9a-f]+/, ''))).toEqual(['', '#2', '#3'])
+  })
+
+  test('a row that no record matches is unknown, and its neighbours are told', async () => {
+    const server = new FakeHostedApi({
+      idempotency: true,
+      record: (record) => {
+        const metadata = record.request_metadata as { title: string }
+        return metadata.title === '#3' ? { ...record, request_metadata: { ...metadata, title: 'another' } } : record
+      },
+    })
+    const summary = await machine.run(server, ROWS)
+    expect(summary.counts).toMatchObject({ unknown: 1, deployed: 5 })
+    expect(summary.unknownRows.map(({ line }) => line)).toEqual([4])
+    expect(summary.exitCode).toBe(9)
+    const again = await machine.run(server, ROWS)
+    expect(again.counts).toEqual(summary.counts)
+    expect(once(server)).toBe(true)
+  })
+
+  test('a record that is missing is waited for', async () => {
+    let asked = 0
+    const server = new FakeHostedApi({
+      idempotency: false,
+      record: (record) => (record.nft_gdn_id === 'nft-1' && ++asked < 3 ? null : record),
+    })
+    const summary = await machine.run(server, ROWS)
+    expect(summary.exitCode).toBe(0)
+    expect(asked).toBe(3)
+  })
+})
+
+describe('the exit code', () => {
+  test('8: still pending when the time was up; asked again, the same command waits on', async () => {
+    const server = new FakeHostedApi({ idempotency: false, pollsToDeploy: 8 })
+    const summary = await machine.run(server, ROWS, { timeoutMs: 2_000 })
+    expect(summary.counts.accepted).toBe(6)
+    expect(summary.exitCode).toBe(8)
+    expect(summary.pendingRows).toHaveLength(6)
+    const attempts = server.attempts
+    const again = await machine.run(server, ROWS, { timeoutMs: 60_000 })
+    expect(again).toMatchObject({ exitCode: 0, counts: { deployed: 6 } })
+    expect(server.attempts).toBe(attempts)
+  })
+
+  test('0 at acceptance, when nobody wants to wait', async () => {
+    const server = new FakeHostedApi({ idempotency: false, pollsToDeploy: 1000 })
+    const summary = await machine.run(server, ROWS, { noWait: true })
+    expect(summary).toMatchObject({ exitCode: 0, counts: { accepted: 6 } })
+  })
+
+  test('7: NFTs failed; each is told with its reason, and none is sent again', async () => {
+    const server = new FakeHostedApi({
+      idempotency: true,
+      record: (record) =>
+        record.nft_gdn_id === 'nft-2' ? { ...record, status: 'failed', error: 'the image answers 404' } : record,
+    })
+    const summary = await machine.run(server, ROWS)
+    expect(summary).toMatchObject({ exitCode: 7, counts: { failed: 1, deployed: 5 } })
+    expect(summary.failedRows).toEqual([expect.objectContaining({ error: 'the image answers 404' })])
+    await expect(machine.run(server, ROWS, { retryFailed: true })).rejects.toMatchObject({ code: 'run_finished' })
+    expect(once(server)).toBe(true)
+  })
+
+  test('9 goes before 8, 8 before 7', async () => {
+    const status = (record: Record<string, unknown>) =>
+      record.nft_gdn_id === 'nft-1' ? { ...record, status: 'failed' } : { ...record, status: 'initiated' }
+    const unknown = new FakeHostedApi({ idempotency: false, faultOf: onSecond('cut_after'), record: status })
+    const first = await machine.run(unknown, ROWS, { timeoutMs: 1000 })
+    expect(first.counts).toMatchObject({ unknown: 2, failed: 1, accepted: 3 })
+    expect(first.exitCode).toBe(9)
+    const known = new FakeHostedApi({ idempotency: false, record: status })
+    const second = await machine.run(known, ROWS, { timeoutMs: 1000, runName: 'other' })
+    expect(second.counts).toMatchObject({ unknown: 0, failed: 1, accepted: 5 })
+    expect(second.exitCode).toBe(8)
+  })
+})

@@ -1,0 +1,446 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { dryRunBatch } from '../../src/batch/dry-run.ts'
+import { listRuns, openRun, runResults, runStatus } from '../../src/batch/runs.ts'
+import type { BatchOptions, BatchSummary, PlannedEvent, ResultRow } from '../../src/batch/types.ts'
+import { GdnError } from '../../src/core/errors.ts'
+import type { ManifestItem } from '../../src/manifest/read.ts'
+import type { ManifestRow } from '../../src/manifest/row.ts'
+import { FakeHostedApi } from '../helpers/fake-hosted-api.ts'
+import { Machine, recordsOf } from './simulation.ts'
+import { CONTRACT, RECEIVERS, row, rowsUpTo } from './simulation-rows.ts'
+
+let machine: Machine
+let server: FakeHostedApi
+beforeEach(async () => {
+  machine = await Machine.start()
+  server = new FakeHostedApi({ idempotency: false })
+})
+afterEach(() => machine.stop())
+
+const titles = (api: FakeHostedApi) => api.bodies.map(({ metadata }) => metadata.map(({ title }) => title))
+const planned = (): PlannedEvent | undefined =>
+  machine.events.findLast((event): event is PlannedEvent => event.type === 'planned')
+
+async function results(summary: BatchSummary): Promise<ResultRow[]> {
+  const rows: ResultRow[] = []
+  for await (const result of runResults(await openRun(machine.stateDir, summary.run.id))) rows.push(result)
+  return rows
+}
+
+const withId = (id: string, number: number, title = `#${number}`): ManifestRow =>
+  row(number, { id, metadata: { title, description: '', file_fields: [] } })
+
+/** A server that takes so many requests and is out of reach then. */
+const takes = (requests: number) =>
+  new FakeHostedApi({ idempotency: false, faultOf: (attempt) => (attempt > requests ? { fault: 'not_sent' } : null) })
+
+describe('the plan', () => {
+  test('rows of one receiver travel together, in the order of first appearance', async () => {
+    await machine.run(server, rowsUpTo(8), { chunkSize: 50 })
+    expect(titles(server)).toEqual([
+      ['#1', '#4', '#7'],
+      ['#2', '#5', '#8'],
+      ['#3', '#6'],
+    ])
+    expect(planned()).toMatchObject({ requests: 3, receivers: 3, reordered: true, resumed: false })
+  })
+
+  test('no request is longer than the chunk size; 50 by default', async () => {
+    const rows = Array.from({ length: 120 }, (_, index) => row(3 * (index + 1)))
+    await machine.run(server, rows, { chunkSize: 50, noWait: true })
+    expect(server.bodies.map(({ metadata }) => metadata.length)).toEqual([50, 50, 20])
+    const { chunkSize: _, ...rest } = machine.options({ runName: 'default' })
+    const plan = await dryRunBatch(rest, { readManifest: () => items(rows) })
+    expect(plan.requests).toBe(3)
+  })
+
+  test('in order: only neighbours of one receiver share a request', async () => {
+    const rows = [1, 4, 2, 7, 10, 13, 16].map((number, index) => row(number, { line: index + 2 }))
+    await machine.run(server, rows, { inOrder: true, inFlight: 4 })
+    expect(titles(server)).toEqual([['#1', '#4'], ['#2'], ['#7', '#10', '#13'], ['#16']])
+    expect(planned()).toMatchObject({ reordered: false })
+  })
+
+  test('in order: what comes after an unknown request waits until that is known', async () => {
+    const faults = [null, { fault: 'cut_before' as const }]
+    const lame = new FakeHostedApi({ idempotency: true, faultOf: () => faults.shift() ?? null })
+    await machine.run(lame, rowsUpTo(6), { inOrder: true })
+    expect(titles(lame).flat()).toEqual(['#1', '#2', '#3', '#4', '#5', '#6'])
+  })
+
+  test('an address in another case is the same receiver', async () => {
+    await machine.run(server, [row(3), row(6, { receiver: (RECEIVERS[0] ?? '').toLowerCase() })])
+    expect(titles(server)).toEqual([['#3', '#6']])
+  })
+
+  test('rows with a sender go by createnfttrans, apart from those without', async () => {
+    const sender = RECEIVERS[1] ?? ''
+    await machine.run(server, [row(3), row(6, { sender }), row(9), row(12, { sender })], { inFlight: 1 })
+    expect(server.bodies).toEqual([
+      expect.not.objectContaining({ sender_wallet_address: expect.anything() }),
+      expect.objectContaining({ sender_wallet_address: sender, receiver_wallet_address: RECEIVERS[0] }),
+    ])
+    const intents = (await recordsOf(machine.journal())).filter((record) => record.t === 'intent')
+    expect(intents.map(({ endpoint }) => endpoint)).toEqual(['createnft', 'createnfttrans'])
+  })
+
+  test('a request is what createnft wants, with the metadata as the manifest has it', async () => {
+    const metadata = {
+      title: 'Line\u2028break',
+      description: '',
+      file_fields: [{ key: 'image', url: 'https://images.example/1.png' }],
+      attribute: [{ tag: 'colour', value: 'red' }],
+      edition: '1/1',
+    }
+    await machine.run(server, [row(3, { metadata })])
+    expect(server.bodies).toEqual([
+      {
+        contract_address: CONTRACT,
+        blockchain: 'polygon',
+        receiver_wallet_address: RECEIVERS[0],
+        metadata: [metadata],
+      },
+    ])
+  })
+
+  test('a manifest with faults is refused whole, with all of them; nothing is sent or written', async () => {
+    const issue = (line: number) => ({ issue: { place: { file: 'drop.csv', line }, message: `fault ${line}` } })
+    const readManifest = () => items([issue(2), { row: row(1) }, issue(4)])
+    await expect(machine.run(server, null, {}, { readManifest })).rejects.toMatchObject({
+      code: 'invalid_manifest',
+      message: 'fault 2 (and 1 more)',
+      place: { line: 2 },
+      details: { issues: [{ message: 'fault 2' }, { message: 'fault 4' }], issueCount: 2 },
+    })
+    expect(server.attempts).toBe(0)
+    expect(await listRuns(machine.stateDir)).toEqual([])
+  })
+
+  test('an id that stands twice is a fault', async () => {
+    await expect(machine.run(server, [withId('a', 1), withId('a', 2)])).rejects.toMatchObject({
+      code: 'invalid_manifest',
+      message: expect.stringContaining('"a"'),
+      place: { line: 3 },
+    })
+  })
+})
+
+async function* items(rows: (ManifestRow | ManifestItem)[]): AsyncGenerator<ManifestItem> {
+  for (const item of rows) yield 'line' in item ? { row: item } : item
+}
+
+describe('local files', () => {
+  test('are uploaded before anything is sent, each content once, and their URLs stand where they belong', async () => {
+    const [a, b, copy] = ['a.png', 'b.png', 'copy.png'].map((name) => join(machine.stateDir, name))
+    if (a === undefined || b === undefined || copy === undefined) throw new Error('no paths')
+    await writeFile(a, 'A')
+    await writeFile(b, 'B')
+    await writeFile(copy, 'A')
+    const fields = [
+      { key: 'image', url: '' },
+      { key: 'poster', url: 'https://images.example/poster.png' },
+      { key: 'film', url: '' },
+    ]
+    const rowOf = (number: number, image: string) =>
+      row(number, {
+        metadata: { title: `#${number}`, description: '', file_fields: fields },
+        localFiles: [
+          { key: 'film', path: b },
+          { key: 'image', path: image },
+        ],
+      })
+    const order: string[] = []
+    await machine.run(server, [rowOf(3, a), rowOf(6, copy)], {}, { onEvent: ({ type }) => order.push(type) })
+    expect(server.uploads).toHaveLength(2)
+    expect(order.indexOf('sending')).toBeGreaterThan(order.lastIndexOf('uploaded'))
+    const [first, second] = server.bodies[0]?.metadata ?? []
+    expect(first).toMatchObject({
+      file_fields: [
+        { key: 'image', url: expect.stringMatching(/^ipfs:/) },
+        { key: 'poster', url: 'https://images.example/poster.png' },
+        { key: 'film', url: expect.stringMatching(/^ipfs:/) },
+      ],
+    })
+    expect(second).toMatchObject({ file_fields: (first as { file_fields?: unknown }).file_fields })
+  })
+
+  test('that were uploaded are not uploaded again when the run goes on', async () => {
+    const path = join(machine.stateDir, 'a.png')
+    await writeFile(path, 'A')
+    const metadata = { title: 'x', description: '', file_fields: [{ key: 'image', url: '' }] }
+    const rows = [row(1, { metadata, localFiles: [{ key: 'image', path }] })]
+    const away = takes(0)
+    await machine.run(away, rows, { unreachableMs: 100 })
+    expect(away.uploads).toHaveLength(1)
+    expect((await machine.run(server, rows)).counts.deployed).toBe(1)
+    expect(server.uploads).toHaveLength(0)
+  })
+
+  test('that the server refuses stop the run before anything is sent, with file and line', async () => {
+    const path = join(machine.stateDir, 'a.png')
+    await writeFile(path, 'A')
+    const metadata = { title: 'x', description: '', file_fields: [{ key: 'image', url: '' }] }
+    server.upload = async () => {
+      throw new GdnError('refused', 'this server takes no uploads', { hint: 'give a URL' })
+    }
+    const summary = await machine.run(server, [row(1), row(2, { metadata, localFiles: [{ key: 'image', path }] })])
+    expect(summary.stopped).toMatchObject({ code: 'refused', message: expect.stringContaining('a.png (line 3)') })
+    expect(summary.exitCode).toBe(5)
+    expect(server.attempts).toBe(0)
+  })
+})
+
+describe('a run', () => {
+  const other: [string, Partial<BatchOptions>][] = [
+    ['origin', { origin: 'https://other.example' }],
+    ['blockchain', { blockchain: 'astar' }],
+    ['contract', { contractAddress: RECEIVERS[0] ?? '' }],
+    ['manifest path', { manifestPath: '/drops/other.csv' }],
+    ['--run name', { runName: 'second' }],
+  ]
+  test.each(other)('is another when its %s is another', async (_what, changes) => {
+    await machine.run(server, rowsUpTo(3))
+    await machine.run(server, rowsUpTo(3), changes)
+    expect(server.minted.size).toBe(6)
+    expect(await listRuns(machine.stateDir)).toHaveLength(2)
+  })
+
+  test('with a name is the same wherever the manifest lies', async () => {
+    await machine.run(server, rowsUpTo(3), { runName: 'launch' })
+    const moved = machine.run(server, rowsUpTo(3), { runName: 'launch', manifestPath: '/elsewhere.csv' })
+    await expect(moved).rejects.toMatchObject({ code: 'run_finished' })
+    expect(server.minted.size).toBe(3)
+  })
+
+  test('from standard input needs a name', async () => {
+    await expect(machine.run(server, rowsUpTo(3), { manifestPath: null })).rejects.toMatchObject({
+      code: 'usage',
+      place: { flag: '--run' },
+    })
+  })
+
+  test('from standard input goes on without the input: its rows are kept', async () => {
+    const named = { manifestPath: null, runName: 'piped' }
+    const stopped = await machine.run(takes(1), rowsUpTo(9), { ...named, inFlight: 1, unreachableMs: 100 })
+    expect(stopped.counts).toMatchObject({ pending: 6, accepted: 3 })
+    const summary = await machine.run(server, null, { ...named, noWait: true })
+    expect(summary.counts).toMatchObject({ accepted: 9 })
+    expect(server.minted.size).toBe(6)
+  })
+
+  test('that is finished is refused; --again orders a second drop, which is a run of its own', async () => {
+    const first = await machine.run(server, rowsUpTo(4))
+    await expect(machine.run(server, rowsUpTo(4))).rejects.toMatchObject({
+      code: 'run_finished',
+      message: expect.stringContaining('all 4 rows are deployed'),
+      hint: expect.stringContaining('--again'),
+    })
+    expect(server.minted.size).toBe(4)
+    const second = await machine.run(server, rowsUpTo(4), { again: true })
+    expect(second.counts.deployed).toBe(4)
+    expect(second.run).not.toEqual(first.run)
+    expect(server.minted.size).toBe(8)
+    await expect(machine.run(server, rowsUpTo(4))).rejects.toMatchObject({ code: 'run_finished' })
+  })
+
+  test('that has rows to send is gone on with, not ordered again', async () => {
+    await machine.run(takes(1), rowsUpTo(9), { inFlight: 1, unreachableMs: 100 })
+    await expect(machine.run(server, rowsUpTo(9), { again: true })).rejects.toMatchObject({
+      message: expect.stringContaining('6 rows were not sent yet'),
+    })
+    expect(server.attempts).toBe(0)
+  })
+
+  test('of which the first drop is at work is refused', async () => {
+    const refused = await new Promise((resolve) => {
+      const confirm = () =>
+        machine
+          .run(server, rowsUpTo(3))
+          .then(resolve, resolve)
+          .then(() => {})
+      machine.run(server, rowsUpTo(3), {}, { confirm }).catch(resolve)
+    })
+    expect(refused).toMatchObject({ code: 'run_busy', message: expect.stringContaining(`pid ${process.pid}`) })
+  })
+
+  test('is found by id, name, --run name and the beginning of its id, and by nothing else', async () => {
+    const { run } = await machine.run(server, rowsUpTo(3), { runName: 'launch' })
+    await machine.run(server, rowsUpTo(3))
+    for (const name of [run.id, run.name, 'launch', run.id.slice(0, 6)]) {
+      expect((await openRun(machine.stateDir, name)).id).toBe(run.id)
+    }
+    await expect(openRun(machine.stateDir, 'lunch')).rejects.toMatchObject({ code: 'not_found_locally' })
+    expect(run.name).toMatch(/^launch-[0-9a-f]{4}$/)
+  })
+
+  test('can be left alone after its plan was shown: nothing is sent, nothing is written', async () => {
+    const confirm = async () => {
+      throw new GdnError('not_confirmed', 'cancelled')
+    }
+    await expect(machine.run(server, rowsUpTo(3), {}, { confirm })).rejects.toMatchObject({ code: 'not_confirmed' })
+    expect(server.attempts).toBe(0)
+    expect(await listRuns(machine.stateDir)).toEqual([])
+  })
+})
+
+describe('a manifest that changed since', () => {
+  test('added rows are told and minted, removed ones told', async () => {
+    await machine.run(takes(1), rowsUpTo(6), { inFlight: 1, unreachableMs: 100 })
+    // The request that was taken held #1 and #4; #2 is removed before it was sent, #1 after.
+    const rows = [row(3), row(4), row(5), row(6), row(7)]
+    const summary = await machine.run(server, rows, { noWait: true })
+    expect(summary.changes).toMatchObject({ added: 1, removed: 2, changed: 0 })
+    expect(summary.changes.examples.map(({ kind, line }) => [kind, line])).toEqual([
+      ['added', 8],
+      ['removed', 2],
+      ['removed', 3],
+    ])
+    expect([...server.countsByTitle().keys()].sort()).toEqual(['#3', '#5', '#6', '#7'])
+    expect(summary.counts).toMatchObject({ total: 6, accepted: 6 })
+    // What was sent and then left the manifest is told after the others.
+    expect((await results(summary)).map(({ line }) => line)).toEqual([4, 5, 6, 7, 8, 2])
+  })
+
+  test('a changed row is never sent again once it was accepted; before that, it is sent as it is now', async () => {
+    const rows = [withId('a', 3), withId('b', 1)]
+    await machine.run(takes(1), rows, { inFlight: 1, unreachableMs: 100 })
+    const changed = [withId('a', 3, 'new a'), withId('b', 1, 'new b')]
+    const summary = await machine.run(server, changed, { noWait: true })
+    expect(summary.changes).toMatchObject({ changed: 2, keptAccepted: 1, added: 0, removed: 0 })
+    expect(titles(server)).toEqual([['new b']])
+  })
+
+  test('a row that was refused is sent again once it was put right', async () => {
+    const refusing = new FakeHostedApi({
+      idempotency: false,
+      faultOf: (_attempt, { metadata }) => (metadata[0]?.title === 'bad' ? { fault: 'refused', status: 400 } : null),
+    })
+    const first = await machine.run(refusing, [withId('a', 1), withId('b', 2, 'bad')])
+    expect(first.counts).toMatchObject({ failed: 1, deployed: 1 })
+    const second = await machine.run(server, [withId('a', 1), withId('b', 2, 'good')], { noWait: true })
+    expect(second.counts).toMatchObject({ failed: 0, accepted: 1, deployed: 1 })
+    expect(titles(server)).toEqual([['good']])
+  })
+
+  test('a refused row that left the manifest is no part of the run any more', async () => {
+    const refusing = new FakeHostedApi({
+      idempotency: false,
+      faultOf: (_attempt, { metadata }) => (metadata[0]?.title === '#2' ? { fault: 'refused', status: 400 } : null),
+    })
+    await machine.run(refusing, [row(1), row(2)], { noWait: true })
+    const summary = await machine.run(server, [row(1), row(3)], { noWait: true })
+    expect(summary).toMatchObject({ exitCode: 0, counts: { total: 2, accepted: 2, failed: 0 } })
+    const [run] = await listRuns(machine.stateDir)
+    if (run === undefined) throw new Error('no run')
+    expect((await runStatus(run)).counts).toEqual(summary.counts)
+  })
+
+  test('lines that moved change nothing', async () => {
+    await machine.run(server, rowsUpTo(4), { noWait: true })
+    const moved = rowsUpTo(4).map((each) => ({ ...each, line: each.line + 10 }))
+    const summary = await machine.run(server, moved, { noWait: true })
+    expect(summary.changes).toMatchObject({ added: 0, changed: 0, removed: 0 })
+    expect(server.minted.size).toBe(4)
+  })
+})
+
+describe('an interruption', () => {
+  test('stops between requests, waits for what is under way, and the run can be gone on with', async () => {
+    const stop = new AbortController()
+    const onEvent = (event: { type: string; request?: number }) => {
+      if (event.type === 'sending' && event.request === 2) stop.abort()
+    }
+    const summary = await machine.run(
+      server,
+      rowsUpTo(9),
+      { signal: stop.signal, inFlight: 1, chunkSize: 1 },
+      { onEvent },
+    )
+    expect(summary).toMatchObject({
+      exitCode: 130,
+      stopped: { code: 'interrupted' },
+      counts: { accepted: 2, pending: 7 },
+    })
+    expect((await machine.run(server, rowsUpTo(9))).counts.deployed).toBe(9)
+    expect([...server.countsByTitle().values()]).toEqual(Array.from({ length: 9 }, () => 1))
+  })
+
+  test('by SIGTERM is told as that', async () => {
+    const stop = new AbortController()
+    stop.abort(new GdnError('terminated', 'terminated'))
+    const summary = await machine.run(server, rowsUpTo(3), { signal: stop.signal })
+    expect(summary).toMatchObject({ exitCode: 143, counts: { pending: 3 } })
+    expect(server.attempts).toBe(0)
+  })
+
+  test('gives up an answer that does not come: its rows are unknown, and the run says so when it goes on', async () => {
+    const stop = new AbortController()
+    server.send = (_endpoint, _body, options: { signal?: AbortSignal | undefined }) =>
+      new Promise((resolve) => {
+        options.signal?.addEventListener('abort', () => resolve({ kind: 'cut', reason: 'interrupted' }))
+        stop.abort()
+      })
+    const summary = await machine.run(server, rowsUpTo(3), { signal: stop.signal, inFlight: 1 })
+    expect(summary).toMatchObject({ exitCode: 130, counts: { unknown: 1, pending: 2 } })
+    const again = await machine.run(new FakeHostedApi({ idempotency: false }), rowsUpTo(3))
+    expect(again).toMatchObject({ exitCode: 9, counts: { unknown: 1, deployed: 2 } })
+  })
+
+  test('while waiting for deployment ends the waiting', async () => {
+    const slow = new FakeHostedApi({ idempotency: false, pollsToDeploy: 1_000_000 })
+    const stop = new AbortController()
+    const onEvent = ({ type }: { type: string }) => {
+      if (type === 'waiting') stop.abort()
+    }
+    const summary = await machine.run(slow, rowsUpTo(3), { signal: stop.signal }, { onEvent })
+    expect(summary).toMatchObject({ exitCode: 130, counts: { accepted: 3 } })
+  })
+})
+
+describe('results', () => {
+  test('hold a row each in the order of the manifest, with what became of it', async () => {
+    const summary = await machine.run(server, [withId('gold', 3), row(1), row(2)], { inFlight: 1 })
+    expect(await results(summary)).toEqual([
+      {
+        key: 'gold',
+        line: 4,
+        status: 'deployed',
+        nft_gdn_id: 'nft-1',
+        token_id: '1',
+        contract_address: CONTRACT,
+        receiver_wallet_address: RECEIVERS[0],
+        metadata_url: 'ipfs://metadata/nft-1',
+        error: null,
+      },
+      expect.objectContaining({ key: expect.stringMatching(/^[0-9a-f]{20}$/), line: 2, token_id: '2' }),
+      expect.objectContaining({ line: 3, token_id: '3' }),
+    ])
+  })
+})
+
+describe('a dry run', () => {
+  test('tells rows, requests, bytes and time, and changes nothing', async () => {
+    const rows = rowsUpTo(8)
+    const plan = await dryRunBatch(machine.options(), { readManifest: () => items(rows) })
+    expect(await listRuns(machine.stateDir)).toEqual([])
+    await machine.run(server, rows)
+    const bytes = server.bodies.reduce((sum, body) => sum + Buffer.byteLength(JSON.stringify(body)), 0)
+    expect(plan).toMatchObject({
+      rows: { total: 8, pending: 8 },
+      requests: 3,
+      receivers: 3,
+      bytes,
+      seconds: 1,
+      files: 0,
+    })
+    expect(plan.firstRequest).toEqual({ endpoint: 'createnft', body: server.bodies[0] })
+  })
+
+  test('of a run under way tells what is left', async () => {
+    await machine.run(takes(1), rowsUpTo(9), { inFlight: 1, unreachableMs: 100 })
+    const plan = await dryRunBatch(machine.options(), { readManifest: () => items(rowsUpTo(10)) })
+    expect(plan).toMatchObject({ rows: { total: 10, accepted: 3, pending: 7 }, requests: 3, changes: { added: 1 } })
+  })
+})

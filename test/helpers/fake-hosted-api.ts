@@ -1,0 +1,172 @@
+import type { BatchClient, SendResult } from '../../src/batch/types.ts'
+import { canonicalJson } from '../../src/core/canonical-json.ts'
+import { GdnError } from '../../src/core/errors.ts'
+
+/** What goes wrong with one request to mint. `…_after`: the server took it before. */
+export type Fault =
+  | 'not_sent'
+  | 'cut_before'
+  | 'cut_after'
+  | 'status_before'
+  | 'status_after'
+  | 'rate_limited'
+  | 'wrong_count'
+  | 'refused'
+
+export interface Minted {
+  id: string
+  content: string
+  receiver: string
+  metadata: unknown
+  polls: number
+}
+
+/** Decides the fault of an attempt; attempts are counted over all requests. */
+export type FaultOf = (attempt: number, body: MintBody) => { fault: Fault; status?: number } | null
+
+export interface FakeOptions {
+  /** Whether it honours Idempotency-Key, as gdn's backend does and the hosted service doesn't. */
+  idempotency: boolean
+  faultOf?: FaultOf | undefined
+  /** How often an NFT is asked for before it is deployed. */
+  pollsToDeploy?: number
+  /** Changes the ids of an answer, or the record of an NFT: a server that doesn't do as it should. */
+  answerIds?: (ids: string[]) => string[]
+  record?: (record: Record<string, unknown>) => Record<string, unknown> | null
+  /** Called when a request arrives, and when it has been taken: a crash may be thrown from here. */
+  onArrival?: () => void
+  onCommit?: () => void
+}
+
+export interface MintBody {
+  contract_address: string
+  blockchain: string
+  receiver_wallet_address: string
+  sender_wallet_address?: string
+  metadata: { title: string }[]
+}
+
+/** A server that mints: a stand-in for the hosted service (no idempotency) or for gdn's backend, in this process. */
+export class FakeHostedApi implements BatchClient {
+  readonly minted = new Map<string, Minted>()
+  readonly bodies: MintBody[] = []
+  readonly uploads: string[] = []
+  attempts = 0
+  readonly #options: FakeOptions
+  readonly #replies = new Map<string, { body: string; reply: SendResult }>()
+  #idempotency: boolean | null = null
+
+  constructor(options: FakeOptions) {
+    this.#options = options
+  }
+
+  supportsIdempotency(): boolean | null {
+    return this.#idempotency
+  }
+
+  /** A client that has just been started: it knows nothing of the server yet. */
+  restart(): void {
+    this.#idempotency = null
+  }
+
+  /** How often the server minted each title. */
+  countsByTitle(): Map<string, number> {
+    const counts = new Map<string, number>()
+    for (const { metadata } of this.minted.values()) {
+      const { title } = metadata as { title: string }
+      counts.set(title, (counts.get(title) ?? 0) + 1)
+    }
+    return counts
+  }
+
+  async send(
+    endpoint: string,
+    bytes: Uint8Array,
+    options: { idempotencyKey: string; signal?: AbortSignal | undefined },
+  ): Promise<SendResult> {
+    await new Promise((resolve) => setImmediate(resolve))
+    const text = Buffer.from(bytes).toString('utf8')
+    const body = JSON.parse(text) as MintBody
+    this.attempts++
+    const found = this.#options.faultOf?.(this.attempts, body) ?? null
+    const fault = found?.fault ?? null
+    const status = found?.status ?? 500
+    if (fault === 'not_sent') return { kind: 'not_sent', reason: 'connect ECONNREFUSED' }
+    this.#options.onArrival?.()
+    if (fault === 'cut_before') return { kind: 'cut', reason: 'socket hang up' }
+    if (fault === 'rate_limited') return this.#answer(429, error('slow down'), { 'retry-after': '1' })
+    if (fault === 'status_before') return this.#answer(status, error(`fault ${status}`))
+    if (fault === 'refused') return this.#answer(status, error('the receiver is on a list'))
+    const reply = this.#mint(endpoint, text, body, options.idempotencyKey)
+    this.#options.onCommit?.()
+    await new Promise((resolve) => setImmediate(resolve))
+    if (fault === 'cut_after') return { kind: 'cut', reason: 'socket hang up' }
+    if (fault === 'status_after') return this.#answer(status, error(`fault ${status}`))
+    if (fault === 'wrong_count') return this.#answer(200, { nfts: [] })
+    if (reply.kind === 'answered') return this.#answer(reply.status, reply.json)
+    return reply
+  }
+
+  async call(_endpoint: 'getnfts', { nft_gdn_ids }: { nft_gdn_ids: string[] }): Promise<unknown> {
+    await new Promise((resolve) => setImmediate(resolve))
+    if (nft_gdn_ids.length > 100) throw new GdnError('refused', 'too many ids')
+    this.#idempotency = this.#options.idempotency
+    const nfts: unknown[] = []
+    for (const id of nft_gdn_ids) {
+      const nft = this.minted.get(id)
+      if (nft === undefined) continue
+      nft.polls++
+      const record = this.#record(nft)
+      if (record !== null) nfts.push(record)
+    }
+    return { requests: { nft_gdn_ids }, nfts }
+  }
+
+  async upload(path: string): Promise<{ url: string }> {
+    this.uploads.push(path)
+    return { url: `ipfs://b${'a'.repeat(57)}${this.uploads.length + 1}` }
+  }
+
+  #mint(endpoint: string, text: string, body: MintBody, key: string): SendResult {
+    const known = this.#options.idempotency ? this.#replies.get(key) : undefined
+    if (known !== undefined) {
+      return known.body === text
+        ? known.reply
+        : { kind: 'answered', status: 422, headers: {}, json: error('other body') }
+    }
+    this.bodies.push(body)
+    const ids = body.metadata.map((metadata) => {
+      const id = `nft-${this.minted.size + 1}`
+      const content = canonicalJson([endpoint, body.receiver_wallet_address, metadata])
+      this.minted.set(id, { id, content, receiver: body.receiver_wallet_address, metadata, polls: 0 })
+      return id
+    })
+    const answered = this.#options.answerIds?.(ids) ?? ids
+    const json = { message: 'accepted', requests: {}, nfts: answered.map((id) => ({ nft_gdn_ids: id })) }
+    const reply: SendResult = { kind: 'answered', status: 200, headers: {}, json }
+    this.#replies.set(key, { body: text, reply })
+    return reply
+  }
+
+  #record(nft: Minted): Record<string, unknown> | null {
+    const deployed = nft.polls > (this.#options.pollsToDeploy ?? 0)
+    const record = {
+      nft_gdn_id: nft.id,
+      token_id: deployed ? nft.id.slice('nft-'.length) : null,
+      contract_address: '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed',
+      receiver_wallet_address: nft.receiver,
+      status: deployed ? 'deployed' : 'initiated',
+      request_metadata: nft.metadata,
+      metadata_url: deployed ? `ipfs://metadata/${nft.id}` : null,
+    }
+    return this.#options.record === undefined ? record : this.#options.record(record)
+  }
+
+  #answer(status: number, json: unknown, headers: Record<string, string> = {}): SendResult {
+    // A proxy's 5xx says nothing of the server behind it.
+    if (status < 500) this.#idempotency = this.#options.idempotency
+    return { kind: 'answered', status, headers, json }
+  }
+}
+
+const error = (message: string) => ({ error: { title: 'Error', message } })
