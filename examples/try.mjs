@@ -1,0 +1,57 @@
+// `npm run try`: from a fresh clone to 24 NFTs on a chain of your own. Every run makes a new collection.
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { root } from '../src/build/paths.mjs'
+import { setUp } from '../src/build/setup.mjs'
+import { gdnJson, gdnShown } from './gdn.mjs'
+import { verifyDrop } from './verify.mjs'
+
+const NAME = 'Tidal Hours'
+const CREATOR = '0x105BA2A3D820926739b9443a81fb7ab5C531e823'
+const TARGET = ['--local', '-b', 'polygon']
+
+async function tryIt() {
+  await setUp((line) => say(`· ${line}`))
+
+  const { running } = await gdnJson('local', 'status')
+  const { url } = await gdnJson('local', 'start')
+  say(`✓ ${running ? 'the local backend is running already' : 'a local backend started'}: ${url}`)
+
+  const collection = await gdnJson('collection', 'create', ...TARGET, '--name', NAME, '--wallet', CREATOR)
+  const contract = collection.contract_address
+  say(`✓ collection "${NAME}" on polygon: ${contract}${running ? ' (a new one: each run makes its own)' : ''}`)
+
+  say('· minting examples/drop.csv')
+  await gdnShown(['batch', 'mint', 'examples/drop.csv', ...TARGET, '-c', contract], { result: false })
+
+  const nfts = await gdnJson('nft', 'list', ...TARGET, '-c', contract, '--details')
+  const rows = JSON.parse(await readFile(join(root, 'examples', 'drop.json'), 'utf8'))
+  const folder = join(root, 'examples')
+  const faults = await verifyDrop({ url, blockchain: 'polygon', contract, nfts, rows, folder })
+  if (faults.length > 0) throw new Error(`chain and manifest disagree:\n${faults.join('\n')}`)
+  const owners = new Set(nfts.map((nft) => nft.receiver_wallet_address)).size
+  say(`✓ asked the chain itself: ${nfts.length} tokens, ${owners} owners, every token URI and file as ordered\n`)
+
+  await gdnShown(['nft', 'list', ...TARGET, '-c', contract, '--details'])
+  say(whatNext(url, contract, nfts[0]))
+}
+
+function whatNext(url, contract, nft) {
+  return `
+The backend is still running: ${url}
+Three things to try:
+  node bin/gdn.js nft show ${nft.nft_gdn_id} --local
+  node bin/gdn.js nft mint --local -b polygon -c ${contract} --receiver ${CREATOR} --title "One more" --description "Minted by hand"
+  node bin/gdn.js nft list --local -b polygon -c ${contract} -o csv
+To stop it:
+  node bin/gdn.js local stop`
+}
+
+function say(line) {
+  process.stdout.write(`${line}\n`)
+}
+
+await tryIt().catch((error) => {
+  process.stderr.write(`\n✗ ${error.message}\n`)
+  process.exitCode = 1
+})

@@ -1,0 +1,9 @@
+import type { Metafile } from 'esbuild'
+
+export const NATIVE_PACKAGES: readonly string[]
+export function bundle(options?: {
+  entry?: string
+  outDir?: string
+  clean?: boolean
+}): Promise<{ files: number; bytes: number; metafile: Metafile }>
+export function build(options?: { clean?: boolean }): Promise<string>

@@ -1,0 +1,44 @@
+// `npm run check`: what must hold before a change goes in. One line each; a failure shows why.
+import { join } from 'node:path'
+import { findDrift } from './drift.mjs'
+import { generators } from './generators.mjs'
+import { root } from './paths.mjs'
+import { run } from './run.mjs'
+import { ensureInstalled } from './setup.mjs'
+
+const tool = (name, ...args) => run(join(root, 'node_modules', '.bin', name), args, { cwd: root })
+
+const CHECKS = [
+  { name: 'types (tsc)', run: () => tool('tsc', '-p', '.') },
+  {
+    name: 'lint, format, import directions (biome)',
+    run: () => tool('biome', 'ci', '--colors=off', '--error-on-warnings', '.'),
+  },
+  { name: 'dead code, unused dependencies (knip)', run: () => tool('knip', '--treat-config-hints-as-errors') },
+  ...generators.map((generator) => ({
+    name: `generated files are current: ${generator.name}`,
+    run: async () => {
+      const output = await findDrift(root, generator)
+      return { code: output === '' ? 0 : 1, output }
+    },
+  })),
+]
+
+async function check({ name, run }) {
+  const { code, output } = await run().catch((error) => ({ code: 1, output: error.stack }))
+  const passed = code === 0
+  process.stdout.write(`${passed ? '✓' : '✗'} ${name}\n${passed ? '' : `${output.trimEnd()}\n\n`}`)
+  return passed
+}
+
+async function compileContracts() {
+  const contracts = await import('./contracts.mjs')
+  await contracts.compileContracts()
+  return { code: 0, output: '' }
+}
+
+await ensureInstalled()
+// The types of the contracts are made by compiling them: tsc reads them.
+const results = [await check({ name: 'contracts compile (solc)', run: compileContracts })]
+results.push(...(await Promise.all(CHECKS.map(check))))
+if (results.includes(false)) process.exitCode = 1

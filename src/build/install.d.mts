@@ -1,0 +1,2 @@
+export function isInstalled(root: string): Promise<boolean>
+export function install(root: string): Promise<void>

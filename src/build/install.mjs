@@ -1,0 +1,40 @@
+// Runs before anything is installed: Node's own modules only.
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { run } from './run.mjs'
+
+/**
+ * Whether node_modules holds what package-lock.json names, by npm's own record of what it installed. Optional
+ * packages may be missing: most of them are for other machines.
+ */
+export async function isInstalled(root) {
+  const [wanted, found] = await Promise.all([
+    readPackages(join(root, 'package-lock.json')),
+    readPackages(join(root, 'node_modules', '.package-lock.json')),
+  ])
+  if (wanted === undefined || found === undefined) return false
+  for (const [path, entry] of Object.entries(wanted)) {
+    const present = found[path]
+    if (path === '') continue
+    if (present === undefined) {
+      if (!entry.optional && !entry.devOptional) return false
+    } else if (present.version !== entry.version || present.integrity !== entry.integrity) return false
+  }
+  return Object.keys(found).every((path) => path in wanted)
+}
+
+async function readPackages(file) {
+  try {
+    return JSON.parse(await readFile(file, 'utf8')).packages
+  } catch (error) {
+    if (error.code === 'ENOENT' || error instanceof SyntaxError) return undefined
+    throw error
+  }
+}
+
+/** `npm ci`, quiet unless it fails. No package of ours needs an install script, so none runs. */
+export async function install(root) {
+  const { code, output } = await run('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund'], { cwd: root })
+  // npm's reason stands first; pages about its usage follow.
+  if (code !== 0) throw new Error(`npm ci failed:\n${output.split('\n').slice(0, 15).join('\n')}`)
+}

@@ -1,0 +1,41 @@
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { root } from './paths.mjs'
+
+/** Packages whose Solidity is compiled into the contracts: no bundler sees them. */
+const IN_CONTRACTS = ['@openzeppelin/contracts', 'erc721a-upgradeable']
+
+const RULE = `${'-'.repeat(80)}\n`
+
+/** Name, version and licence text of every package that a bundle contains, from esbuild's metafile. */
+export async function thirdPartyLicenses(metafile) {
+  const folders = new Set(IN_CONTRACTS.map((name) => `node_modules/${name}`))
+  for (const { inputs } of Object.values(metafile.outputs)) {
+    for (const [file, { bytesInOutput }] of Object.entries(inputs)) {
+      const folder = bytesInOutput > 0 ? packageFolder(file) : undefined
+      if (folder !== undefined) folders.add(folder)
+    }
+  }
+  const notices = new Map()
+  for (const folder of [...folders].sort()) {
+    const { title, text } = await notice(join(root, folder))
+    notices.set(title, text)
+  }
+  const bodies = [...notices].sort(([a], [b]) => (a < b ? -1 : 1)).map(([title, text]) => `${title}\n\n${text}\n`)
+  return `gdn contains these packages, under their own licences.\n\n${RULE}${bodies.join(`\n${RULE}`)}`
+}
+
+/** `node_modules/a/node_modules/@b/c/x.js` → `node_modules/a/node_modules/@b/c` */
+function packageFolder(file) {
+  return /^.*node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/.exec(file)?.[0]
+}
+
+async function notice(folder) {
+  const { name, version, license } = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8'))
+  const names = (await readdir(folder)).filter((file) => /^(licen[cs]e|copying|notice)/i.test(file)).sort()
+  const texts = await Promise.all(names.map(async (file) => (await readFile(join(folder, file), 'utf8')).trim()))
+  if (typeof license !== 'string' && texts.length === 0)
+    throw new Error(`${name} states no licence: it can't be bundled`)
+  const declared = typeof license === 'string' ? ` (${license})` : ''
+  return { title: `${name} ${version}${declared}`, text: texts.join('\n\n') || `Licence: ${license}` }
+}

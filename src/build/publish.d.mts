@@ -1,0 +1,9 @@
+export interface BuiltFile {
+  path: string
+  contents: Uint8Array
+}
+
+export function publish(
+  files: readonly BuiltFile[],
+  options: { outDir: string; last: string; clean: boolean },
+): Promise<void>

@@ -1,0 +1,90 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { builtinModules } from 'node:module'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Metafile } from 'esbuild'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { bundle } from '../../src/build/build.mjs'
+
+let outDir: string
+let inputs: Metafile['inputs']
+let outputs: Metafile['outputs']
+
+beforeAll(async () => {
+  outDir = await mkdtemp(join(tmpdir(), 'gdn-bundle-'))
+  const { metafile } = await bundle({ outDir })
+  inputs = metafile.inputs
+  outputs = metafile.outputs
+})
+
+afterAll(() => rm(outDir, { recursive: true, force: true }))
+
+/** The files that are loaded together with this one, itself included. */
+function loadedWith(file: string, seen = new Set<string>()): Set<string> {
+  if (seen.has(file)) return seen
+  seen.add(file)
+  for (const { path, kind, external } of outputs[file]?.imports ?? []) {
+    if (kind === 'import-statement' && external !== true) loadedWith(path, seen)
+  }
+  return seen
+}
+
+function sourcesOf(files: Iterable<string>): string[] {
+  return [...files].flatMap((file) => Object.keys(outputs[file]?.inputs ?? {}))
+}
+
+function entriesFrom(source: RegExp): string[] {
+  return Object.keys(outputs).filter((file) => source.test(outputs[file]?.entryPoint ?? ''))
+}
+
+describe('the bundle', () => {
+  test('loads nothing but our own few lines before it knows the command', () => {
+    const [main] = entriesFrom(/^src\/cli\/main\.ts$/)
+    const loaded = loadedWith(main ?? '')
+    expect(sourcesOf(loaded)).toContain('src/cli/main.ts')
+    expect(sourcesOf(loaded).filter((source) => /node_modules|src\/server|src\/client/.test(source))).toEqual([])
+    expect([...loaded].reduce((sum, file) => sum + (outputs[file]?.bytes ?? 0), 0)).toBeLessThan(20_000)
+  })
+
+  test('gives every command a chunk of its own, and none of them brings the server along', () => {
+    const commands = entriesFrom(/^src\/cli\/commands\/.*\.ts$/)
+    expect(commands.length).toBeGreaterThan(10)
+    for (const command of commands) {
+      const server = sourcesOf(loadedWith(command)).filter((source) => source.startsWith('src/server/'))
+      expect(server, outputs[command]?.entryPoint).toEqual([])
+    }
+  })
+
+  test('needs no package at run time but those with native code', () => {
+    const external = Object.values(outputs).flatMap(({ imports }) => imports.filter((found) => found.external))
+    const foreign = external
+      .map(({ path }) => path)
+      .filter((path) => !path.startsWith('node:') && !builtinModules.includes(path.split('/')[0] ?? ''))
+    // Tried and left when missing: typescript by cosmiconfig for .ts configuration, the other two by ws for speed.
+    const tried = ['typescript', 'bufferutil', 'utf-8-validate']
+    const native = /^(libsql|litesvm|@foundry-rs\/anvil-[a-z0-9-]+|@napi-rs\/keyring)(\/|$)/
+    expect(foreign.filter((path) => !native.test(path) && !tried.includes(path))).toEqual([])
+  })
+
+  test('imports no CommonJS package lazily: such a chunk has a default export and no names', () => {
+    // A file of our own that imports the package statically can itself be imported lazily.
+    const lazy = Object.entries(inputs).flatMap(([file, { imports }]) =>
+      imports.filter(({ kind }) => kind === 'dynamic-import').map(({ path }) => ({ file, path })),
+    )
+    const ours = lazy.filter(({ file }) => file.startsWith('src/'))
+    expect(ours.length).toBeGreaterThan(0)
+    expect(ours.filter(({ path }) => inputs[path]?.format === 'cjs')).toEqual([])
+  })
+
+  test('brings the licences of all that it contains', async () => {
+    const text = await readFile(join(outDir, 'THIRD_PARTY_LICENSES.txt'), 'utf8')
+    const contained = Object.values(outputs).flatMap((output) => Object.entries(output.inputs))
+    const bundled = contained
+      .filter(([, { bytesInOutput }]) => bytesInOutput > 0)
+      .flatMap(([source]) => /.*node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(source)?.[1] ?? [])
+    expect(bundled).toContain('zod')
+    for (const name of [...bundled, '@openzeppelin/contracts', 'erc721a-upgradeable']) {
+      expect(text).toMatch(new RegExp(`^${name} \\d+\\.`, 'm'))
+    }
+  })
+})

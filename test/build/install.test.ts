@@ -1,0 +1,52 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { isInstalled } from '../../src/build/install.mjs'
+
+const zod = { version: '4.0.0', integrity: 'sha512-a', dev: true }
+const native = { version: '1.0.0', integrity: 'sha512-b', optional: true }
+
+let root: string
+
+beforeEach(async () => {
+  root = await mkdtemp(join(tmpdir(), 'gdn-install-'))
+  await mkdir(join(root, 'node_modules'))
+  await write('package-lock.json', { '': { name: 'gdn' }, 'node_modules/zod': zod, 'node_modules/native': native })
+})
+
+afterEach(() => rm(root, { recursive: true, force: true }))
+
+function write(file: string, packages: object): Promise<void> {
+  return writeFile(join(root, file), JSON.stringify({ packages }))
+}
+
+const found = (packages: object) => write('node_modules/.package-lock.json', packages)
+
+describe('packages are installed again only when they must be', () => {
+  test('not when they are those of the lock file', async () => {
+    await found({ 'node_modules/zod': zod, 'node_modules/native': native })
+    expect(await isInstalled(root)).toBe(true)
+  })
+
+  test('not because an optional package of another machine is missing', async () => {
+    await found({ 'node_modules/zod': zod })
+    expect(await isInstalled(root)).toBe(true)
+  })
+
+  test.each([
+    ['one is missing', { 'node_modules/native': native }],
+    ['one has another version', { 'node_modules/zod': { ...zod, version: '4.0.1' } }],
+    ['one has other content', { 'node_modules/zod': { ...zod, integrity: 'sha512-c' } }],
+    ['one is not in the lock file any more', { 'node_modules/zod': zod, 'node_modules/old': zod }],
+  ])('when %s', async (_, packages) => {
+    await found(packages)
+    expect(await isInstalled(root)).toBe(false)
+  })
+
+  test('when nothing was installed, or npm was stopped half-way', async () => {
+    expect(await isInstalled(root)).toBe(false)
+    await writeFile(join(root, 'node_modules/.package-lock.json'), '{"packa')
+    expect(await isInstalled(root)).toBe(false)
+  })
+})

@@ -1,0 +1,105 @@
+import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { execa } from 'execa'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+
+const root = fileURLToPath(new URL('../../', import.meta.url))
+const node = process.env.GDN_TEST_NODE ?? process.execPath
+const NATIVE = /^(libsql|litesvm|@foundry-rs\/anvil-[a-z0-9-]+|@napi-rs\/keyring)$/
+
+interface Packed {
+  filename: string
+  size: number
+  unpackedSize: number
+  files: { path: string }[]
+}
+
+interface Installed {
+  gdn: string
+  packages: number
+  bytes: number
+}
+
+let folder: string
+let packed: Packed
+let cliOnly: Installed
+let full: Installed
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'gdn-pack-'))
+  const { stdout } = await execa('npm', ['pack', '--json', '--pack-destination', folder], { cwd: root })
+  const [first] = JSON.parse(stdout) as Packed[]
+  if (first === undefined) throw new Error(`npm pack said: ${stdout}`)
+  packed = first
+  cliOnly = await install('cli-only', ['--omit=optional'])
+  full = await install('full', [])
+}, 180_000)
+
+afterAll(() => rm(folder, { recursive: true, force: true }))
+
+async function install(name: string, flags: string[]): Promise<Installed> {
+  const prefix = join(folder, name)
+  const quiet = ['--ignore-scripts', '--prefer-offline', '--no-audit', '--no-fund']
+  await execa('npm', ['install', '--prefix', prefix, ...quiet, ...flags, join(folder, packed.filename)], {
+    cwd: folder,
+  })
+  const modules = join(prefix, 'node_modules')
+  const lock = JSON.parse(await readFile(join(modules, '.package-lock.json'), 'utf8'))
+  const bytes = await sizeOf(modules)
+  return { gdn: join(modules, '.bin', 'gdn'), packages: Object.keys(lock.packages).length, bytes }
+}
+
+async function sizeOf(dir: string): Promise<number> {
+  const entries = await readdir(dir, { recursive: true, withFileTypes: true })
+  const files = entries.filter((entry) => entry.isFile())
+  const sizes = await Promise.all(files.map(async (file) => (await stat(join(file.parentPath, file.name))).size))
+  return sizes.reduce((sum, size) => sum + size, 0)
+}
+
+async function run(installed: Installed, ...args: string[]) {
+  const env = { HOME: folder, XDG_DATA_HOME: join(folder, 'data'), XDG_CONFIG_HOME: join(folder, 'config') }
+  return await execa(node, [installed.gdn, ...args], { cwd: folder, env, reject: false, stdin: 'ignore' })
+}
+
+describe('the published package', () => {
+  test('depends on nothing, but optionally on what carries native code', async () => {
+    const { stdout } = await execa('tar', ['-xOf', join(folder, packed.filename), 'package/package.json'])
+    const manifest = JSON.parse(stdout)
+    expect(Object.keys(manifest.dependencies ?? {})).toEqual([])
+    expect(Object.keys(manifest.peerDependencies ?? {})).toEqual([])
+    expect(Object.keys(manifest.optionalDependencies).filter((name) => !NATIVE.test(name))).toEqual([])
+  })
+
+  test('holds the built program and no sources', () => {
+    const paths = packed.files.map(({ path }) => path)
+    expect(paths).toEqual(
+      expect.arrayContaining(['bin/gdn.js', 'dist/main.js', 'dist/THIRD_PARTY_LICENSES.txt', 'LICENSE']),
+    )
+    expect(paths.filter((path) => /^(src|test|bench)\/|\.map$|\/\.[^/]+$/.test(path))).toEqual([])
+  })
+
+  test('is one package without the native ones, a handful with them', () => {
+    const megabytes = (bytes: number) => `${(bytes / 1e6).toFixed(1)} MB`
+    process.stdout.write(
+      `package ${megabytes(packed.size)}, unpacked ${megabytes(packed.unpackedSize)}\n` +
+        `installed without native parts: ${cliOnly.packages} package, ${megabytes(cliOnly.bytes)}\n` +
+        `installed with native parts: ${full.packages} packages, ${megabytes(full.bytes)}\n`,
+    )
+    expect(cliOnly.packages).toBe(1)
+    expect(cliOnly.bytes).toBeLessThan(15e6)
+    expect(full.packages).toBeLessThan(15)
+    expect(full.packages).toBeGreaterThan(1)
+  })
+
+  test.each(['without', 'with'])('works %s the native parts', async (parts) => {
+    const installed = parts === 'with' ? full : cliOnly
+    const { version } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'))
+    const asked = await run(installed, '--version')
+    expect(asked).toMatchObject({ exitCode: 0, stdout: version, stderr: '' })
+    const help = await run(installed, '--help')
+    expect(help).toMatchObject({ exitCode: 0, stderr: '' })
+    expect(help.stdout).toContain('gdn batch')
+  })
+})
