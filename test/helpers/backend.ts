@@ -1,18 +1,26 @@
 import { mkdtemp, rm } from 'node:fs/promises'
+import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type * as z from 'zod'
+import type { CollectionRecord } from '../../src/api/endpoints/getcollections.ts'
+import { ENDPOINTS, type EndpointName } from '../../src/api/endpoints.ts'
+import type { NftRecord } from '../../src/api/fields.ts'
 import { type Backend, type BackendOptions, startBackend } from '../../src/server/main.ts'
+import { openStore, type Store } from '../../src/server/store/open-store.ts'
 
 export interface Answer {
   status: number
   headers: Headers
+  // What a test reads from it is the test's own claim about the answer.
+  // biome-ignore lint/suspicious/noExplicitAny: an answer's shape is what the tests are about
   json: any
 }
 
 export interface TestBackend extends Backend {
-  /** POST of JSON to a path, with the local account's key unless told otherwise. */
+  /** POST of JSON to a path, with the local account's key unless told otherwise; a header set to '' is left out. */
   post(path: string, body: unknown, headers?: Record<string, string>): Promise<Answer>
-  get(path: string): Promise<Response>
+  get(path: string, headers?: Record<string, string>): Promise<Response>
   log: string[]
 }
 
@@ -40,15 +48,16 @@ export async function startTestBackend(dataDir: string, options: Partial<Backend
     ...backend,
     log,
     async post(path, body, headers = {}) {
+      const given = { 'content-type': 'application/json', 'x-api-key': backend.apiKey.reveal(), ...headers }
       const response = await fetch(backend.url + path, {
         method: 'POST',
-        headers: { 'content-type': 'application/json', 'x-api-key': backend.apiKey.reveal(), ...headers },
+        headers: Object.fromEntries(Object.entries(given).filter(([, value]) => value !== '')),
         body: typeof body === 'string' ? body : JSON.stringify(body),
       })
       const text = await response.text()
       return { status: response.status, headers: response.headers, json: text === '' ? undefined : JSON.parse(text) }
     },
-    get: (path) => fetch(backend.url + path),
+    get: (path, headers = {}) => fetch(backend.url + path, { headers }),
   }
 }
 
@@ -60,4 +69,124 @@ export async function until<T>(ask: () => Promise<T>, right: (answer: T) => bool
     if (right(answer) || Date.now() > end) return answer
     await new Promise((resolve) => setTimeout(resolve, 20))
   }
+}
+
+/** What an endpoint answers to a request that it accepts; its shape is checked by the contract. */
+export async function call<Name extends EndpointName>(
+  backend: TestBackend,
+  name: Name,
+  body: unknown,
+  headers: Record<string, string> = {},
+): Promise<z.output<(typeof ENDPOINTS)[Name]['response']>> {
+  const { path, response } = ENDPOINTS[name]
+  const answer = await backend.post(path, body, headers)
+  if (answer.status !== 200) throw new Error(`${name} answered ${answer.status}: ${JSON.stringify(answer.json)}`)
+  return response.parse(answer.json) as z.output<(typeof ENDPOINTS)[Name]['response']>
+}
+
+/** EVM addresses that nobody holds the key of. */
+export const WALLETS = [
+  '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359',
+  '0xdbF03B407c01E7cD3CBea99509d93f8DDDC8C6FB',
+  '0xD1220A0cf47c7B9Be7A2E6BA89F429762e7b9aDb',
+] as const
+
+export interface TestCollection {
+  id: string
+  address: string
+  blockchain: string
+}
+
+/** Creates a collection; its address is known, it need not be deployed yet. */
+export async function createTestCollection(
+  backend: TestBackend,
+  request: Readonly<Record<string, unknown>> = {},
+): Promise<TestCollection> {
+  const body = { wallet_address: WALLETS[0], name: 'Test', blockchain: 'polygon', ...request }
+  const id = (await call(backend, 'createcollection', body)).response.transaction_gdn_id
+  const { contract_address: address } = await showCollection(backend, id)
+  if (typeof address !== 'string') throw new Error('the collection has no address')
+  return { id, address, blockchain: body.blockchain }
+}
+
+export async function showCollection(backend: TestBackend, id: string): Promise<CollectionRecord> {
+  const [record] = (await call(backend, 'getcollections', { transaction_gdn_ids: [id] })).collections
+  if (record === undefined) throw new Error(`no collection ${id}`)
+  return record
+}
+
+/** Metadata of NFTs without files, told apart by their titles. */
+export function plainMetadata(count: number, prefix = 'NFT'): object[] {
+  return Array.from({ length: count }, (_, i) => ({ title: `${prefix} ${i}`, description: '', file_fields: [] }))
+}
+
+/** Asks for NFTs in a collection; resolves with their ids when the request is accepted. */
+export async function mint(
+  backend: TestBackend,
+  { address, blockchain }: Pick<TestCollection, 'address' | 'blockchain'>,
+  metadata: unknown,
+  { receiver = WALLETS[1], headers = {} }: { receiver?: string; headers?: Record<string, string> } = {},
+): Promise<string[]> {
+  const body = { contract_address: address, blockchain, receiver_wallet_address: receiver, metadata }
+  return (await call(backend, 'createnft', body, headers)).nfts.map((nft) => nft.nft_gdn_ids)
+}
+
+export async function showNfts(backend: TestBackend, ids: readonly string[]): Promise<NftRecord[]> {
+  return (await call(backend, 'getnfts', { nft_gdn_ids: ids })).nfts
+}
+
+/** The records of NFTs once each is deployed or failed. */
+export async function settled(backend: TestBackend, ids: readonly string[]): Promise<NftRecord[]> {
+  const isFinal = ({ status }: NftRecord) => status === 'deployed' || status === 'failed'
+  const nfts = await until(
+    () => showNfts(backend, ids),
+    (records) => records.every(isFinal),
+  )
+  const pending = nfts.filter((nft) => !isFinal(nft))
+  if (pending.length > 0) throw new Error(`${pending.length} NFTs are still pending`)
+  return nfts
+}
+
+/** Reads or edits a data dir's database, beside a running backend or while it is stopped. */
+export async function withStore<Result>(dataDir: string, work: (store: Store) => Promise<Result>): Promise<Result> {
+  const store = await openStore(join(dataDir, 'gdn.db'))
+  try {
+    return await work(store)
+  } finally {
+    await store.close()
+  }
+}
+
+/** The nonces that each signer has used on each blockchain, ascending. */
+export async function usedNonces(dataDir: string): Promise<Record<string, number[]>> {
+  const rows = await withStore(dataDir, ({ db }) =>
+    db.selectFrom('transactions').select(['blockchain', 'signer', 'nonce']).orderBy('nonce').execute(),
+  )
+  const lanes: Record<string, number[]> = {}
+  for (const { blockchain, signer, nonce } of rows) {
+    const lane = `${blockchain} ${signer}`
+    lanes[lane] = [...(lanes[lane] ?? []), nonce]
+  }
+  return lanes
+}
+
+/** Sends bytes as they are to a server and gives everything that comes back until it hangs up (or 5 s passed). */
+export function exchangeBytes(url: string, bytes: string | Uint8Array): Promise<string> {
+  const { hostname, port } = new URL(url)
+  return new Promise((resolve) => {
+    let answer = ''
+    const socket = connect({ host: hostname, port: Number(port) }, () => socket.write(bytes))
+    const end = () => {
+      clearTimeout(timer)
+      socket.destroy()
+      resolve(answer)
+    }
+    const timer = setTimeout(end, 5000)
+    socket.setEncoding('latin1')
+    socket.on('data', (text) => {
+      answer += text
+    })
+    socket.on('error', end)
+    socket.on('close', end)
+  })
 }

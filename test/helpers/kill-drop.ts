@@ -17,6 +17,22 @@ const ABI = parseAbi([
   'function totalSupply() view returns (uint256)',
 ])
 
+interface Record {
+  nft_gdn_id: string
+  token_id: string
+  status: string
+  metadata_url: string
+  request_metadata: { title: string }
+}
+
+/** The parts of the answers that are read here. */
+interface Answer {
+  response: { transaction_gdn_id: string }
+  collections: { contract_address: string }[]
+  nfts: (Record & { nft_gdn_ids: string })[]
+  nft_gdn_ids: string[]
+}
+
 const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 
 /** A file server whose answers take a moment, so that kills fall into transfers too. */
@@ -44,7 +60,7 @@ async function post(backend: { url: string; apiKey: string }, path: string, body
       body: JSON.stringify(body),
       signal: AbortSignal.timeout(10_000),
     })
-    return { status: response.status, json: (await response.json()) as any }
+    return { status: response.status, json: (await response.json()) as Answer }
   } catch {
     return null
   }
@@ -85,7 +101,7 @@ export async function killDrop(options: {
   }
   const requests = waiting.length
   const accepted = new Map<string, string>()
-  let collection: { id: string; contract_address: string } | null = null
+  let contract: `0x${string}` | null = null
   const ask = async (path: string, body: unknown, key?: string) => {
     for (;;) {
       const answer = backend === null ? null : await post(backend, path, body, key)
@@ -102,10 +118,11 @@ export async function killDrop(options: {
     )
     const id = made.response.transaction_gdn_id
     const { collections } = await ask('/api/v1/getcollections', { transaction_gdn_ids: [id] })
-    collection = collections[0]
+    const contract_address = collections[0]?.contract_address ?? ''
+    contract = contract_address as `0x${string}`
     for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
       const body = {
-        contract_address: collections[0].contract_address,
+        contract_address,
         blockchain: 'polygon',
         receiver_wallet_address: WALLET,
         metadata: next.titles.map((title, index) => ({
@@ -141,8 +158,8 @@ export async function killDrop(options: {
     }
   }
   await dropping
-  if (backend === null || collection === null) throw new Error('unreachable')
-  const { contract_address } = collection as { contract_address: string }
+  if (backend === null || contract === null) throw new Error('unreachable')
+  const contract_address: `0x${string}` = contract
 
   // Listed once each, and all deployed.
   const listed = await ask('/api/v1/getnftgdnids', { contract_addresses: contract_address, blockchain: 'polygon' })
@@ -151,24 +168,26 @@ export async function killDrop(options: {
   const records = async () => (await ask('/api/v1/getnfts', { nft_gdn_ids: listed.nft_gdn_ids })).nfts
   const end = Date.now() + 60_000
   let nftRecords = await records()
-  while (nftRecords.some((nft: any) => nft.status === 'initiated') && Date.now() < end) {
+  while (nftRecords.some((nft) => nft.status === 'initiated') && Date.now() < end) {
     await sleep(50)
     nftRecords = await records()
   }
-  const failed = nftRecords.filter((nft: any) => nft.status !== 'deployed')
+  const failed = nftRecords.filter((nft) => nft.status !== 'deployed')
   expect(failed).toEqual([])
 
   // On chain, read with nothing of ours: as many tokens as NFTs, each title once.
   const client = createPublicClient({ transport: http(`${backend.url}/rpc/polygon`) })
-  const contract = { address: contract_address as `0x${string}`, abi: ABI }
-  expect(await client.readContract({ ...contract, functionName: 'totalSupply' })).toBe(BigInt(nfts))
+  const collection = { address: contract_address, abi: ABI }
+  expect(await client.readContract({ ...collection, functionName: 'totalSupply' })).toBe(BigInt(nfts))
   const titles = new Set<string>()
   for (const nft of nftRecords) {
     const args = [BigInt(nft.token_id)] as const
-    expect(await client.readContract({ ...contract, functionName: 'ownerOf', args })).toBe(WALLET)
-    const uri = await client.readContract({ ...contract, functionName: 'tokenURI', args })
+    expect(await client.readContract({ ...collection, functionName: 'ownerOf', args })).toBe(WALLET)
+    const uri = await client.readContract({ ...collection, functionName: 'tokenURI', args })
     expect(uri).toBe(nft.metadata_url)
-    const metadata = await (await fetch(`${backend.url}/ipfs/${uri.slice('ipfs://'.length)}`)).json()
+    const metadata = (await (await fetch(`${backend.url}/ipfs/${uri.slice('ipfs://'.length)}`)).json()) as {
+      name: string
+    }
     expect(metadata.name).toBe(nft.request_metadata.title)
     titles.add(metadata.name)
   }

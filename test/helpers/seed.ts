@@ -1,7 +1,12 @@
+/** Prints a line of figures: what a test measured, or what replays it. */
+export function report(line: string | object): void {
+  process.stdout.write(`${typeof line === 'string' ? line : JSON.stringify(line)}\n`)
+}
+
 /** A seeded random generator (mulberry32). The seed is printed, and GDN_SEED replays a run. */
 export function seededRandom(label: string): { random: () => number; seed: number } {
   const seed = Number(process.env.GDN_SEED ?? Math.floor(Math.random() * 2 ** 31))
-  console.log(`${label}: GDN_SEED=${seed}`)
+  report(`${label}: GDN_SEED=${seed}`)
   let state = seed
   const random = () => {
     state = (state + 0x6d2b79f5) | 0

@@ -1,0 +1,105 @@
+import type { CommandModule } from './command.ts'
+
+/**
+ * Every command with its summary, without the command itself: help and routing need no more, so each command's code
+ * is loaded only when it runs.
+ */
+export interface Verb {
+  readonly name: string
+  readonly summary: string
+  readonly load: () => Promise<CommandModule>
+}
+
+export interface Noun {
+  readonly name: string
+  readonly summary: string
+  readonly verbs: readonly Verb[]
+}
+
+export interface Group {
+  readonly title: string
+  readonly entries: readonly (Noun | Verb)[]
+}
+
+const verb = (name: string, summary: string, load: Verb['load']): Verb => ({ name, summary, load })
+
+const collection: Noun = {
+  name: 'collection',
+  summary: 'Create collections and look them up',
+  verbs: [
+    verb(
+      'create',
+      'Create a collection and wait until it is deployed',
+      () => import('./commands/collection/create.ts'),
+    ),
+    verb('show', 'Show collections by the id of their creation, or by address', () => import('./commands/collection/show.ts')),
+    verb('list', 'List the collections made from this machine', () => import('./commands/collection/list.ts')),
+  ],
+}
+
+const nft: Noun = {
+  name: 'nft',
+  summary: 'Mint NFTs, list them, show them',
+  verbs: [
+    verb('mint', 'Mint NFTs and wait until they are deployed', () => import('./commands/nft/mint.ts')),
+    verb('list', 'List the NFTs of a collection', () => import('./commands/nft/list.ts')),
+    verb('show', 'Show NFTs by their ids', () => import('./commands/nft/show.ts')),
+    verb('wait', 'Wait until NFTs are deployed', () => import('./commands/nft/wait.ts')),
+  ],
+}
+
+const batch: Noun = {
+  name: 'batch',
+  summary: 'Drops from a manifest: CSV, JSON or JSONL',
+  verbs: [
+    verb('validate', 'Check a manifest; nothing is sent', () => import('./commands/batch/validate.ts')),
+    verb(
+      'mint',
+      'Mint every row of a manifest; the same command again resumes',
+      () => import('./commands/batch/mint.ts'),
+    ),
+    verb('list', 'List the runs of this machine', () => import('./commands/batch/list.ts')),
+    verb('status', 'Rows of a run by state', () => import('./commands/batch/status.ts')),
+    verb('resume', 'Go on with a run that was stopped', () => import('./commands/batch/resume.ts')),
+    verb('results', 'Every row of a run with what became of it', () => import('./commands/batch/results.ts')),
+  ],
+}
+
+const local: Noun = {
+  name: 'local',
+  summary: 'A backend of your own on this machine, in the background',
+  verbs: [
+    verb('start', 'Start the local backend', () => import('./commands/local/start.ts')),
+    verb('stop', 'Stop the local backend', () => import('./commands/local/stop.ts')),
+    verb('status', 'Say whether the local backend runs, and where', () => import('./commands/local/status.ts')),
+    verb('logs', 'Show the log of the local backend', () => import('./commands/local/logs.ts')),
+    verb('reset', 'Delete everything the local backend holds', () => import('./commands/local/reset.ts')),
+    verb('exec', 'Run a command against a fresh backend, then take it down', () => import('./commands/local/exec.ts')),
+  ],
+}
+
+const config: Noun = {
+  name: 'config',
+  summary: 'Profiles and their settings',
+  verbs: [
+    verb('get', 'Print one setting', () => import('./commands/config/get.ts')),
+    verb('set', 'Save a setting in a profile', () => import('./commands/config/set.ts')),
+    verb('unset', 'Remove a setting from a profile', () => import('./commands/config/unset.ts')),
+    verb('list', 'Settings in force, and where each comes from', () => import('./commands/config/list.ts')),
+    verb('path', 'Print where configuration and state are kept', () => import('./commands/config/path.ts')),
+  ],
+}
+
+const serve = verb('serve', 'Run the backend in the foreground', () => import('./commands/serve.ts'))
+
+export const CATALOGUE: readonly Group[] = [
+  { title: 'Minting', entries: [collection, nft, batch] },
+  { title: 'Backend', entries: [local, serve] },
+  { title: 'Set-up', entries: [config] },
+]
+
+export const ENTRIES: readonly (Noun | Verb)[] = CATALOGUE.flatMap((group) => group.entries)
+
+export function isNoun(entry: Noun | Verb): entry is Noun {
+  return 'verbs' in entry
+}

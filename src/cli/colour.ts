@@ -1,0 +1,22 @@
+export type ColourLevel = 0 | 1 | 2 | 3
+
+interface Stream {
+  isTTY?: boolean
+  getColorDepth?: (env?: object) => number
+}
+
+/**
+ * How much colour one stream gets. NO_COLOR (not empty), --no-color and TERM=dumb turn it off and win over
+ * FORCE_COLOR; without either only a terminal gets colour.
+ */
+export function colourLevel(stream: Stream, env: NodeJS.ProcessEnv, noColour = false): ColourLevel {
+  if (noColour || (env.NO_COLOR ?? '') !== '') return 0
+  const force = env.FORCE_COLOR
+  if (force !== undefined && force !== '') {
+    if (force === '0' || force === 'false') return 0
+    return force === '2' ? 2 : force === '3' ? 3 : 1
+  }
+  if (env.TERM === 'dumb' || !stream.isTTY) return 0
+  const depth = stream.getColorDepth?.(env) ?? 4
+  return depth >= 24 ? 3 : depth >= 8 ? 2 : depth >= 4 ? 1 : 0
+}

@@ -1,0 +1,23 @@
+import type { ManifestOptions, ManifestSource } from '../../../manifest/read.ts'
+import type { Deps } from '../../deps.ts'
+import type { BatchMintFlags } from './flags.ts'
+
+type TargetFlags = Pick<BatchMintFlags, 'contract' | 'blockchain' | 'receiver' | 'sender' | 'extraColumns'>
+
+/** How the flags have a manifest read. */
+export function manifestOptions(flags: TargetFlags): ManifestOptions {
+  return {
+    blockchain: flags.blockchain ?? null,
+    contractAddress: flags.contract ?? null,
+    receiver: flags.receiver ?? null,
+    sender: flags.sender ?? null,
+    extraColumns: flags.extraColumns ?? false,
+    localFiles: true,
+  }
+}
+
+/** A manifest by its path as it was typed, so that messages read `drop.csv:7`; standard input for `-`. */
+export function manifestSource({ io }: Deps, manifest: string): ManifestSource {
+  if (manifest === '-') return { stdin: io.stdin }
+  return { path: manifest }
+}

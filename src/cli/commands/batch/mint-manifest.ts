@@ -1,0 +1,93 @@
+import { realpath } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import { runBatch } from '../../../batch/run.ts'
+import type { BatchOptions } from '../../../batch/types.ts'
+import type { Server } from '../../../config/server.ts'
+import type { Settings } from '../../../config/settings.ts'
+import { GdnError } from '../../../core/errors.ts'
+import type { ManifestItem } from '../../../manifest/read.ts'
+import { readManifest } from '../../../manifest/read.ts'
+import type { Deps } from '../../deps.ts'
+import { createOutput } from '../../output.ts'
+import { type Collection, whichCollection } from '../../which-collection.ts'
+import { printBatchDryRun } from './dry-run.ts'
+import type { BatchMintFlags } from './flags.ts'
+import { manifestOptions, manifestSource } from './manifest-options.ts'
+import { sendRun } from './send-run.ts'
+import { SUMMARY_VIEW } from './summary.ts'
+
+/** Sends a manifest as a run, or goes on with it: `batch mint`, and `nft mint -f` with a manifest. */
+export async function mintManifest(deps: Deps, manifest: string, flags: BatchMintFlags): Promise<void> {
+  const output = createOutput(deps.io, flags, SUMMARY_VIEW)
+  if (manifest === '-' && flags.run === undefined) {
+    throw new GdnError('usage', 'a manifest from standard input needs a name to be resumed by', {
+      place: { flag: '--run' },
+      hint: 'add --run <name>',
+    })
+  }
+  const settings = await deps.settings(flags)
+  const server = await settings.server()
+  const collection = await targetOf(deps, manifest, flags, settings, server)
+  const read = (): AsyncIterable<ManifestItem> =>
+    readManifest(manifestSource(deps, manifest), { ...manifestOptions(flags), ...asTarget(collection) })
+  const options: BatchOptions = {
+    stateDir: settings.stateDir,
+    origin: server.origin,
+    blockchain: collection.blockchain,
+    contractAddress: collection.contract,
+    manifestPath: manifest === '-' ? null : await realPath(deps, manifest),
+    ...runOptions(flags, settings),
+  }
+  if (flags.dryRun) return await printBatchDryRun(deps, options, read, settings)
+  await sendRun(deps, { settings, options, read, output, flags, run: runBatch })
+}
+
+/** What the flags and the profile say about how to send. */
+export function runOptions(flags: BatchMintFlags, { rate }: Settings): Partial<BatchOptions> {
+  return {
+    ...(flags.run === undefined ? {} : { runName: flags.run }),
+    ...(flags.again === undefined ? {} : { again: flags.again }),
+    ...(flags.chunkSize === undefined ? {} : { chunkSize: flags.chunkSize }),
+    ...(flags.inOrder === undefined ? {} : { inOrder: flags.inOrder }),
+    ...(flags.wait === false ? { noWait: true } : {}),
+    ...(flags.timeout === undefined ? {} : { timeoutMs: flags.timeout }),
+    ...(rate === null ? {} : { requestsPerSecond: rate.value }),
+  }
+}
+
+const asTarget = ({ contract, blockchain }: Collection) => ({ contractAddress: contract, blockchain })
+
+/** The collection: flags, then the manifest's own columns, then what is configured or known. */
+async function targetOf(
+  deps: Deps,
+  manifest: string,
+  flags: BatchMintFlags,
+  settings: Settings,
+  server: Server,
+): Promise<Collection> {
+  const isNamed = flags.contract !== undefined && flags.blockchain !== undefined
+  const inManifest = isNamed || manifest === '-' ? null : await peekTarget(deps, manifest, flags)
+  const column = (value: string | null | undefined, name: string) => (value ? { value, from: name } : null)
+  const contract = flags.contract === undefined ? column(inManifest?.contractAddress, 'contract_address') : null
+  const blockchain = flags.blockchain === undefined ? (inManifest?.blockchain ?? null) : null
+  return await whichCollection(
+    {
+      ...settings,
+      contract: contract ?? settings.contract,
+      blockchain: blockchain === null ? settings.blockchain : { value: blockchain, from: 'blockchain' },
+    },
+    server,
+  )
+}
+
+/** What the first row says about where it goes; its faults are told when all rows are read. */
+async function peekTarget(deps: Deps, manifest: string, flags: BatchMintFlags) {
+  const reading = readManifest(manifestSource(deps, manifest), manifestOptions(flags))
+  for await (const _first of reading) break
+  return reading.target
+}
+
+async function realPath(deps: Deps, manifest: string): Promise<string> {
+  const path = resolve(deps.cwd, manifest)
+  return await realpath(path).catch(() => path)
+}

@@ -1,0 +1,26 @@
+import { GdnCommand } from '../../command.ts'
+import type { Deps } from '../../deps.ts'
+import { addRunFlags, addSendingFlags, addTargetFlags, type BatchMintFlags, TARGET_ALIASES } from './flags.ts'
+import { mintManifest } from './mint-manifest.ts'
+
+export function command(deps: Deps, run = mintManifest): GdnCommand {
+  const mintCommand = new GdnCommand({
+    name: 'batch mint',
+    summary: 'Mint every row of a manifest; the same command again resumes',
+    about:
+      'All rows are checked before anything is sent. What is sent is written down first, so a run that was stopped goes on where it was, and no row is sent twice unless its first sending is known to have had no effect.',
+    examples: [
+      ['A drop', 'gdn batch mint drop.csv -c 0x5aAe…eAed -b polygon'],
+      ['What would be sent, and how long it takes', 'gdn batch mint drop.csv --dry-run'],
+      ['From standard input', 'make-rows | gdn batch mint - --run spring --json'],
+    ],
+    aliases: TARGET_ALIASES,
+  })
+  mintCommand.argument('<manifest>')
+  addTargetFlags(mintCommand)
+  addRunFlags(mintCommand)
+  addSendingFlags(mintCommand)
+  return mintCommand.action(async (manifest: string, flags: BatchMintFlags) => {
+    await run(deps, manifest, flags)
+  }) as GdnCommand
+}

@@ -1,0 +1,40 @@
+import type { RunStatus } from '../../../batch/types.ts'
+import type { DataRecord } from '../../cells.ts'
+import type { View } from '../../output.ts'
+
+export const RUN_VIEW: View = {
+  fields: [
+    'run',
+    'run_id',
+    'running',
+    'total',
+    'deployed',
+    'accepted',
+    'pending',
+    'failed',
+    'unknown',
+    'blockchain',
+    'contract_address',
+    'server',
+    'manifest',
+    'started_at',
+    'problem',
+  ],
+  columns: ['run', 'total', 'deployed', 'pending', 'failed', 'unknown', 'started_at'],
+  id: 'run',
+}
+
+export function runData({ id, name, counts, ...run }: RunStatus): DataRecord {
+  return {
+    run: name,
+    run_id: id,
+    running: run.running,
+    ...counts,
+    blockchain: run.blockchain,
+    contract_address: run.contractAddress,
+    server: run.origin,
+    manifest: run.manifestPath,
+    started_at: run.startedAt,
+    problem: run.problem,
+  }
+}

@@ -1,0 +1,110 @@
+import type { Blockchain } from '../../../api/blockchains.ts'
+import { createcollection } from '../../../api/endpoints/createcollection.ts'
+import { checkRequest } from '../../check-request.ts'
+import { eitherFlag, GdnCommand, switchFlag, valueFlag } from '../../command.ts'
+import type { Deps } from '../../deps.ts'
+import { printDryRun } from '../../dry-run.ts'
+import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
+import { blockchainName, notEmpty } from '../../flags/parse.ts'
+import { addWaitFlags, type WaitFlags } from '../../flags/wait.ts'
+import { safe } from '../../io.ts'
+import { rememberCollection, serverName } from '../../known-collections.ts'
+import { createOutput } from '../../output.ts'
+import { confirmSpending } from '../../real-network.ts'
+import { nameOfInput, parseRequest, readInput } from '../../request-file.ts'
+import { COLLECTION_VIEW } from '../../views.ts'
+import { waitForCollection } from './wait-for-collection.ts'
+
+export interface CreateFlags extends OutputFlags, ServerFlags, WaitFlags {
+  name?: string
+  blockchain?: Blockchain
+  wallet?: string
+  description?: string
+  image?: string
+  enableTransfer?: boolean
+  enableApi?: boolean
+  locked?: boolean
+  file?: string
+  dryRun?: boolean
+  yes?: boolean
+}
+
+export function command(deps: Deps, run = create): GdnCommand {
+  const createCommand = new GdnCommand({
+    name: 'collection create',
+    summary: 'Create a collection and wait until it is deployed',
+    about:
+      'A collection is a contract on a blockchain, owned by a wallet. Its address is printed; gdn remembers it for later commands.',
+    examples: [
+      ['On the local backend', 'gdn collection create --local --name "First light" -b polygon --wallet 0xfB69…d359'],
+      ['Just the address, for a script', 'gdn collection create -f collection.json -o ids'],
+      ['See the request, send nothing', 'gdn collection create --name Dawn -b polygon --wallet 0xfB69…d359 --dry-run'],
+    ],
+    aliases: { '--wallet-address': '--wallet', '--is-locked': '--locked' },
+  })
+  valueFlag(createCommand, '--name <name>', 'Name of the collection')
+  valueFlag(createCommand, '-b, --blockchain <name>', 'Blockchain it is made on', { parse: blockchainName })
+  valueFlag(createCommand, '--wallet <address>', 'Wallet that owns it', { parse: notEmpty })
+  valueFlag(createCommand, '--description <text>', 'Description (needed on Solana)')
+  valueFlag(createCommand, '--image <url>', 'Image (needed on Solana)')
+  switchFlag(createCommand, '--enable-transfer', 'Let the API transfer its NFTs')
+  eitherFlag(createCommand, 'enable-api', 'Let the API mint in it (the default)', "Don't let the API mint in it")
+  switchFlag(createCommand, '--locked', 'Its NFTs can never be transferred')
+  valueFlag(createCommand, '-f, --file <file>', 'JSON request; - is standard input. Flags win over it', {
+    parse: notEmpty,
+  })
+  addWaitFlags(createCommand)
+  addServerFlags(createCommand)
+  addOutputFlags(createCommand)
+  return createCommand.action(async (flags: CreateFlags) => await run(deps, flags)) as GdnCommand
+}
+
+export async function create(deps: Deps, flags: CreateFlags): Promise<void> {
+  const { io } = deps
+  const output = createOutput(io, flags, COLLECTION_VIEW)
+  const settings = await deps.settings(flags)
+  const fromFile =
+    flags.file === undefined ? {} : parseRequest(await readInput(io, flags.file), nameOfInput(flags.file))
+  const given = {
+    wallet_address: flags.wallet ?? fromFile.wallet_address ?? settings.wallet?.value,
+    name: flags.name ?? fromFile.name,
+    blockchain: flags.blockchain ?? fromFile.blockchain ?? settings.blockchain?.value,
+    description: flags.description,
+    image: flags.image,
+    enable_api: flags.enableApi,
+    enable_transfer: flags.enableTransfer,
+    is_locked: flags.locked,
+  }
+  const defined = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined))
+  const file = flags.file === undefined ? null : nameOfInput(flags.file)
+  const request = checkRequest(createcollection.request, { ...fromFile, ...defined }, file)
+  if (flags.dryRun) return await printDryRun(io, settings, 'createcollection', request)
+
+  const { client, server } = await deps.connect(settings)
+  await confirmSpending(io, flags.yes, request.blockchain, server, `Create the collection "${request.name}"`)
+  const { response } = await client.create('createcollection', request, { signal: deps.signals.signal })
+  const { transaction_gdn_id, accepted_date } = response
+  const known = {
+    server: serverName(server),
+    transaction_gdn_id,
+    contract_address: null,
+    name: request.name,
+    blockchain: request.blockchain,
+    wallet_address: request.wallet_address,
+    created_at: new Date(deps.now()).toISOString(),
+  }
+  await rememberCollection(settings.stateDir, known)
+  const accepted = { ...request, transaction_gdn_id, accepted_date, contract_address: null, status: 'initiated' }
+  if (flags.wait === false) {
+    await output.one(accepted)
+    io.note(`Accepted. gdn collection show ${safe(transaction_gdn_id)} tells its address.`)
+    return
+  }
+  const { record, problem } = await waitForCollection(deps, client, transaction_gdn_id, flags.timeout)
+  const contract_address = record?.contract_address ?? null
+  if (contract_address !== null) await rememberCollection(settings.stateDir, { ...known, contract_address })
+  const { transaction_gdn_ids: _id, ...seen } = record ?? {}
+  await output.one({ ...accepted, ...seen })
+  if (problem !== null) throw problem
+  io.note(`Next: gdn nft mint -c ${safe(contract_address ?? '')} -b ${request.blockchain} --title … --receiver …`)
+}

@@ -1,0 +1,73 @@
+import type { CollectionRecord } from '../../../api/endpoints/getcollections.ts'
+import type { ApiClient } from '../../../client/client.ts'
+import { GdnError } from '../../../core/errors.ts'
+import { GdnCommand } from '../../command.ts'
+import type { Deps } from '../../deps.ts'
+import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
+import { knownCollections, serverName } from '../../known-collections.ts'
+import { createOutput } from '../../output.ts'
+import { COLLECTION_VIEW, collectionData } from '../../views.ts'
+import { lacksEndpoint } from './wait-for-collection.ts'
+
+const IDS_PER_REQUEST = 200
+
+export type ListFlags = OutputFlags & ServerFlags
+
+export function command(deps: Deps, run = list): GdnCommand {
+  const listCommand = new GdnCommand({
+    name: 'collection list',
+    summary: 'List the collections made from this machine',
+    about: 'The API has no list of collections: gdn remembers those that it created, and asks the server about them.',
+    examples: [
+      ['On the local backend', 'gdn collection list --local'],
+      ['Their addresses', 'gdn collection list -o ids'],
+    ],
+  })
+  addServerFlags(listCommand)
+  addOutputFlags(listCommand)
+  return listCommand.action(async (flags: ListFlags) => await run(deps, flags)) as GdnCommand
+}
+
+export async function list(deps: Deps, flags: ListFlags): Promise<void> {
+  const output = createOutput(deps.io, flags, COLLECTION_VIEW)
+  const settings = await deps.settings(flags)
+  const server = await settings.server()
+  const known = await knownCollections(settings.stateDir, serverName(server))
+  if (known.length === 0) {
+    await output.many([])
+    deps.io.note('No collection was made from this machine yet; gdn collection create makes one.')
+    return
+  }
+  const { client } = await deps.connect(settings)
+  const told = await ask(
+    deps,
+    client,
+    known.map(({ transaction_gdn_id }) => transaction_gdn_id),
+  )
+  await output.many(
+    known.map(({ server: _server, created_at: _at, ...collection }) => {
+      const record = told.get(collection.transaction_gdn_id)
+      return record === undefined ? { ...collection, status: null } : { ...collection, ...collectionData(record) }
+    }),
+  )
+}
+
+/** What the server tells of them; nothing where it has no such endpoint. */
+async function ask(deps: Deps, client: ApiClient, ids: readonly string[]): Promise<Map<string, CollectionRecord>> {
+  const told = new Map<string, CollectionRecord>()
+  try {
+    for (let at = 0; at < ids.length; at += IDS_PER_REQUEST) {
+      const asked = ids.slice(at, at + IDS_PER_REQUEST)
+      const { collections } = await client.call(
+        'getcollections',
+        { transaction_gdn_ids: asked },
+        { signal: deps.signals.signal },
+      )
+      for (const record of collections) told.set(record.transaction_gdn_ids, record)
+    }
+  } catch (error) {
+    if (!(error instanceof GdnError) || !lacksEndpoint(error)) throw error
+    deps.io.note('This server tells nothing about collections; shown is what is known here.')
+  }
+  return told
+}

@@ -1,0 +1,71 @@
+import type { CollectionRecord } from '../../../api/endpoints/getcollections.ts'
+import { statusOf } from '../../../client/answers.ts'
+import type { ApiClient } from '../../../client/client.ts'
+import { GdnError } from '../../../core/errors.ts'
+import type { Deps } from '../../deps.ts'
+import { safe } from '../../io.ts'
+import { DEFAULT_TIMEOUT_MS, poll } from '../../waiting.ts'
+
+export interface WaitedForCollection {
+  /** As last seen; null if it was never seen. */
+  record: CollectionRecord | null
+  problem: GdnError | null
+}
+
+/** Waits until a collection has its address and is deployed. The request was accepted: its id must not get lost. */
+export async function waitForCollection(
+  deps: Deps,
+  client: ApiClient,
+  id: string,
+  timeoutMs: number = DEFAULT_TIMEOUT_MS,
+): Promise<WaitedForCollection> {
+  let record: CollectionRecord | null = null
+  const progress = await deps.io.progress('Waiting for the collection to be deployed')
+  try {
+    const last = await poll(deps, timeoutMs, async () => {
+      const { collections } = await client.call(
+        'getcollections',
+        { transaction_gdn_ids: [id] },
+        { signal: deps.signals.signal },
+      )
+      record = collections.find((one) => one.transaction_gdn_ids === id) ?? record
+      return record !== null && isSettled(record) ? record : undefined
+    })
+    return { record, problem: last === undefined ? stillPending(id, timeoutMs) : failureOf(last) }
+  } catch (error) {
+    if (!(error instanceof GdnError)) throw error
+    return { record, problem: lacksEndpoint(error) ? addressElsewhere(id) : error }
+  } finally {
+    progress.stop()
+  }
+}
+
+/** The hosted API's records have no status: there an address is what there is to wait for. */
+function isSettled({ status, contract_address }: CollectionRecord): boolean {
+  if (status === null || status === undefined) return Boolean(contract_address)
+  return status === 'failed' || (status === 'deployed' && Boolean(contract_address))
+}
+
+function failureOf({ status, error }: CollectionRecord): GdnError | null {
+  if (status !== 'failed') return null
+  return new GdnError('refused', `the collection failed: ${error ?? 'the server gives no reason'}`, {
+    hint: 'put right what the reason names, and create it again',
+  })
+}
+
+const stillPending = (id: string, timeoutMs: number) =>
+  new GdnError('pending', `the collection is still pending after ${timeoutMs / 1000} s`, {
+    hint: `look again later: gdn collection show ${safe(id)}`,
+    details: { transaction_gdn_id: id },
+  })
+
+/** Only `getcollections` tells addresses, and not every server has it. */
+export function lacksEndpoint(error: GdnError): boolean {
+  return statusOf(error) === 404 || statusOf(error) === 405
+}
+
+const addressElsewhere = (id: string) =>
+  new GdnError('pending', 'the request was accepted, but this server has no endpoint that tells the address', {
+    hint: `look for transaction ${safe(id)} on the service's web site, in its list of collections; give the address with --contract`,
+    details: { transaction_gdn_id: id },
+  })

@@ -1,0 +1,36 @@
+import { credentialsFile, localDataDirectory } from '../../../config/paths.ts'
+import { GdnCommand } from '../../command.ts'
+import type { Deps } from '../../deps.ts'
+import { addOutputFlags, addStateDirFlag, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
+import { createOutput, type View } from '../../output.ts'
+
+const FIELDS = ['config', 'credentials', 'project', 'state', 'local_data']
+const VIEW: View = { fields: FIELDS, columns: FIELDS, id: 'config' }
+
+export type PathFlags = OutputFlags & Pick<ServerFlags, 'stateDir'>
+
+export function command(deps: Deps, run = path): GdnCommand {
+  const pathCommand = new GdnCommand({
+    name: 'config path',
+    summary: 'Print where configuration and state are kept',
+    examples: [
+      ['All of them', 'gdn config path'],
+      ['Edit the configuration', '$EDITOR "$(gdn config path -o ids)"'],
+    ],
+  })
+  addStateDirFlag(pathCommand)
+  addOutputFlags(pathCommand)
+  return pathCommand.action(async (flags: PathFlags) => await run(deps, flags)) as GdnCommand
+}
+
+export async function path(deps: Deps, flags: PathFlags): Promise<void> {
+  const output = createOutput(deps.io, flags, VIEW)
+  const { userFile, projectFile, stateDir } = await deps.settings(flags)
+  await output.one({
+    config: userFile,
+    credentials: credentialsFile(deps.env),
+    project: projectFile,
+    state: stateDir,
+    local_data: localDataDirectory(deps.env),
+  })
+}

@@ -1,0 +1,91 @@
+import { type ProfileSettings, parseSetting, SETTING_NAMES } from '../../../config/schema.ts'
+import { originOf } from '../../../config/server.ts'
+import { readUserConfig } from '../../../config/user-file.ts'
+import { saveApiKey, writeUserConfig } from '../../../config/write-user-file.ts'
+import { GdnError } from '../../../core/errors.ts'
+import { Secret } from '../../../core/secret.ts'
+import { GdnCommand, valueFlag } from '../../command.ts'
+import type { Deps } from '../../deps.ts'
+import { addCommonFlags, type CommonFlags } from '../../flags/common.ts'
+import { notEmpty } from '../../flags/parse.ts'
+import { safe } from '../../io.ts'
+import { readInput } from '../../request-file.ts'
+import { nearestSetting } from './nearest-setting.ts'
+
+export interface SetFlags extends CommonFlags {
+  profile?: string
+  baseUrl?: string
+}
+
+export function command(deps: Deps, run = set): GdnCommand {
+  const setCommand = new GdnCommand({
+    name: 'config set',
+    summary: 'Save a setting in a profile',
+    about: `Settings are ${SETTING_NAMES.join(', ')}, and profile: the profile to use when none is named. An API key comes from standard input only, and is saved for one server.`,
+    examples: [
+      ['Your usual server', 'gdn config set base_url https://api.example.com'],
+      ['Its key', 'pass gdn | gdn config set api_key -'],
+      ['Another profile', 'gdn config set blockchain polygon-mumbai --profile test'],
+    ],
+  })
+  setCommand.argument('<name>').argument('<value>')
+  valueFlag(setCommand, '--profile <name>', 'The profile to change', { parse: notEmpty })
+  valueFlag(setCommand, '--base-url <url>', 'With api_key: the server that the key is for', { parse: notEmpty })
+  addCommonFlags(setCommand)
+  return setCommand.action(async (name: string, value: string, flags: SetFlags) => {
+    await run(deps, name, value, flags)
+  }) as GdnCommand
+}
+
+export async function set(deps: Deps, name: string, value: string, flags: SetFlags): Promise<void> {
+  const { io, env } = deps
+  if (name === 'api_key') return await setKey(deps, value, flags)
+  const config = await readUserConfig(env)
+  if (name === 'profile') {
+    await writeUserConfig(env, { ...config, profile: checkName(value) })
+    return io.note(`The profile in use is ${safe(value)}.`)
+  }
+  const setting = nearestSetting(name, ['profile', 'api_key', ...SETTING_NAMES])
+  const profile = checkName(flags.profile ?? (env.GDN_PROFILE || config.profile || 'default'))
+  if (profile === 'local' && setting === 'base_url') {
+    throw new GdnError('usage', 'the profile local is the local backend, wherever it listens', {
+      place: { field: 'base_url' },
+    })
+  }
+  const changed = { ...config.profiles?.[profile], ...parseSetting(setting, value) } satisfies ProfileSettings
+  await writeUserConfig(env, { ...config, profiles: { ...config.profiles, [profile]: changed } })
+  io.note(`Saved ${setting} in profile ${safe(profile)}.`)
+}
+
+function checkName(name: string): string {
+  if (/^[A-Za-z0-9][\w.-]{0,63}$/.test(name)) return name
+  throw new GdnError('usage', `"${name}" is no name of a profile`, {
+    place: { flag: '--profile' },
+    hint: 'letters, digits, dots, dashes and underscores',
+  })
+}
+
+/** A key on the command line would stand in the shell's history and in the list of processes. */
+async function setKey(deps: Deps, value: string, flags: SetFlags): Promise<void> {
+  if (value !== '-') {
+    throw new GdnError('usage', 'a key on the command line can be read by others; it was not saved', {
+      hint: 'pipe it in: … | gdn config set api_key -',
+    })
+  }
+  const { baseUrl } = await deps.settings(flags)
+  if (baseUrl === null) {
+    throw new GdnError('usage', 'a key is saved for one server, and none is named', {
+      place: { flag: '--base-url' },
+      hint: 'add --base-url <url>, or set base_url first',
+    })
+  }
+  const key = (await readInput(deps.io, '-')).replace(/\r?\n$/, '')
+  if (!/^[\x21-\x7e]{1,4096}$/.test(key)) {
+    throw new GdnError('invalid_input', 'this is no API key: one line of printable characters is expected', {
+      place: { file: 'stdin' },
+    })
+  }
+  const origin = originOf(baseUrl.value)
+  await saveApiKey(deps.env, origin, new Secret(key))
+  deps.io.note(`Saved the API key for ${origin}. It is sent to no other server.`)
+}

@@ -1,0 +1,40 @@
+import { nearest } from '../../../config/nearest.ts'
+import type { Settings } from '../../../config/settings.ts'
+import { GdnError } from '../../../core/errors.ts'
+
+const NAMES = ['profile', 'base_url', 'blockchain', 'contract', 'wallet', 'rate'] as const
+export type SettingName = (typeof NAMES)[number]
+
+export interface SettingInForce {
+  name: SettingName
+  value: string | number | null
+  from: string | null
+}
+
+/** Every setting with its value in force and where that comes from. */
+export function settingsInForce(settings: Settings): SettingInForce[] {
+  const { profile, baseUrl, blockchain, contract, wallet, rate } = settings
+  const row = (name: SettingName, setting: { value: string | number; from: string } | null): SettingInForce => ({
+    name,
+    value: setting?.value ?? null,
+    from: setting?.from ?? null,
+  })
+  return [
+    { name: 'profile', value: profile, from: null },
+    row('base_url', baseUrl),
+    row('blockchain', blockchain),
+    row('contract', contract),
+    row('wallet', wallet),
+    row('rate', rate),
+  ]
+}
+
+/** The setting that a word names; the nearest one is suggested, never taken. */
+export function settingNamed(word: string, names: readonly string[] = NAMES): SettingName {
+  const name = NAMES.find((known) => known === word && names.includes(known))
+  if (name !== undefined) return name
+  const near = nearest(word, names)
+  throw new GdnError('usage', `there is no setting "${word}"`, {
+    hint: near === undefined ? `settings are ${names.join(', ')}` : `did you mean ${near}?`,
+  })
+}

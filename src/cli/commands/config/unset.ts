@@ -1,0 +1,58 @@
+import { SETTING_NAMES } from '../../../config/schema.ts'
+import { originOf } from '../../../config/server.ts'
+import { readUserConfig } from '../../../config/user-file.ts'
+import { saveApiKey, writeUserConfig } from '../../../config/write-user-file.ts'
+import { GdnError } from '../../../core/errors.ts'
+import { GdnCommand, valueFlag } from '../../command.ts'
+import type { Deps } from '../../deps.ts'
+import { addCommonFlags, type CommonFlags } from '../../flags/common.ts'
+import { notEmpty } from '../../flags/parse.ts'
+import { safe } from '../../io.ts'
+import { nearestSetting } from './nearest-setting.ts'
+
+export interface UnsetFlags extends CommonFlags {
+  profile?: string
+  baseUrl?: string
+}
+
+export function command(deps: Deps, run = unset): GdnCommand {
+  const unsetCommand = new GdnCommand({
+    name: 'config unset',
+    summary: 'Remove a setting from a profile',
+    examples: [
+      ['A setting', 'gdn config unset contract'],
+      ['The key of a server', 'gdn config unset api_key --base-url https://api.example.com'],
+    ],
+  })
+  unsetCommand.argument('<name>')
+  valueFlag(unsetCommand, '--profile <name>', 'The profile to change', { parse: notEmpty })
+  valueFlag(unsetCommand, '--base-url <url>', 'With api_key: the server whose key is forgotten', { parse: notEmpty })
+  addCommonFlags(unsetCommand)
+  return unsetCommand.action(async (name: string, flags: UnsetFlags) => await run(deps, name, flags)) as GdnCommand
+}
+
+export async function unset(deps: Deps, name: string, flags: UnsetFlags): Promise<void> {
+  const { io, env } = deps
+  if (name === 'api_key') return await forgetKey(deps, flags)
+  const config = await readUserConfig(env)
+  if (name === 'profile') {
+    const { profile: _old, ...rest } = config
+    await writeUserConfig(env, rest)
+    return io.note('No profile is in use now.')
+  }
+  const setting = nearestSetting(name, ['profile', 'api_key', ...SETTING_NAMES])
+  const profile = flags.profile ?? (env.GDN_PROFILE || config.profile || 'default')
+  const { [setting]: _removed, ...rest } = config.profiles?.[profile] ?? {}
+  await writeUserConfig(env, { ...config, profiles: { ...config.profiles, [profile]: rest } })
+  io.note(`Removed ${setting} from profile ${safe(profile)}.`)
+}
+
+async function forgetKey(deps: Deps, flags: UnsetFlags): Promise<void> {
+  const { baseUrl } = await deps.settings(flags)
+  if (baseUrl === null) {
+    throw new GdnError('usage', 'no server is named', { place: { flag: '--base-url' }, hint: 'add --base-url <url>' })
+  }
+  const origin = originOf(baseUrl.value)
+  await saveApiKey(deps.env, origin, null)
+  deps.io.note(`Forgot the API key for ${origin}.`)
+}

@@ -1,0 +1,97 @@
+import { spawn } from 'node:child_process'
+import { closeSync, openSync } from 'node:fs'
+import { mkdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { LOG_FILE } from '../../../config/local-backend.ts'
+import { GdnError } from '../../../core/errors.ts'
+import type { Deps } from '../../deps.ts'
+
+const START_WITHIN_MS = 60_000
+const LOG_LINES_SHOWN = 15
+
+export interface Started {
+  url: string
+  pid: number
+}
+
+/**
+ * Starts `gdn serve` detached from this process. Its log and whatever it says on stderr go to the log file of the data
+ * directory; its ready line comes by a pipe, because it holds the key.
+ */
+export async function spawnBackend(deps: Deps, dataDir: string, flags: readonly string[]): Promise<Started> {
+  await mkdir(dataDir, { recursive: true, mode: 0o700 })
+  const logFile = join(dataDir, LOG_FILE)
+  const log = openSync(logFile, 'a', 0o600)
+  const { node, script } = deps.program
+  const args = [script, 'serve', '--json', '--data-dir', dataDir, '--log-file', logFile, ...flags]
+  const child = spawn(node, args, { detached: true, stdio: ['ignore', 'pipe', log], env: deps.env, windowsHide: true })
+  closeSync(log)
+  const { stdout } = child
+  try {
+    return await firstLine(stdout, child, deps.signals.signal)
+  } catch (error) {
+    child.kill('SIGTERM')
+    const lines = await lastLines(logFile)
+    throw failure(error, lines, logFile)
+  } finally {
+    stdout?.destroy()
+    child.unref()
+  }
+}
+
+async function firstLine(
+  stdout: NodeJS.ReadableStream | null,
+  child: ReturnType<typeof spawn>,
+  signal: AbortSignal,
+): Promise<Started> {
+  return await new Promise((resolve, reject) => {
+    const timer = setTimeout(
+      () => reject(new Error(`it wasn't ready within ${START_WITHIN_MS / 1000} s`)),
+      START_WITHIN_MS,
+    )
+    const stop = (settle: () => void) => {
+      clearTimeout(timer)
+      signal.removeEventListener('abort', onAbort)
+      settle()
+    }
+    const onAbort = () => stop(() => reject(signal.reason))
+    signal.addEventListener('abort', onAbort, { once: true })
+    child.once('error', (error) => stop(() => reject(error)))
+    child.once('exit', (code, name) => stop(() => reject(new Error(`it ended with ${name ?? `exit code ${code}`}`))))
+    let text = ''
+    stdout?.on('data', (chunk: Buffer) => {
+      text += chunk.toString('utf8')
+      const end = text.indexOf('\n')
+      if (end < 0) return
+      const { url, pid } = JSON.parse(text.slice(0, end)) as Started
+      stop(() => resolve({ url, pid }))
+    })
+  })
+}
+
+/** What the backend said last, its own error first: it speaks JSON there. */
+function failure(error: unknown, lines: string[], logFile: string): GdnError {
+  if (error instanceof GdnError) return error
+  const told = lines.map(errorIn).findLast((found) => found !== undefined)
+  const reason = error instanceof Error ? error.message : String(error)
+  if (told !== undefined) return new GdnError(told.code, told.message, told.hint === null ? {} : { hint: told.hint })
+  const tail = lines.length === 0 ? '' : `\nthe end of its log:\n${lines.join('\n')}`
+  return new GdnError('unexpected', `the backend didn't start: ${reason}${tail}`, { hint: `its log is ${logFile}` })
+}
+
+function errorIn(line: string): { code: GdnError['code']; message: string; hint: string | null } | undefined {
+  if (!line.startsWith('{"error":')) return undefined
+  try {
+    return JSON.parse(line).error
+  } catch {
+    return undefined
+  }
+}
+
+export async function lastLines(path: string, count = LOG_LINES_SHOWN): Promise<string[]> {
+  const text = await readFile(path, 'utf8').catch(() => '')
+  return text
+    .split('\n')
+    .filter((line) => line !== '')
+    .slice(-count)
+}

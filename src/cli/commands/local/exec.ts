@@ -1,0 +1,111 @@
+import { spawn } from 'node:child_process'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { constants, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { GdnError, systemCode } from '../../../core/errors.ts'
+import { EXIT } from '../../../core/exit-codes.ts'
+import { GdnCommand, switchFlag, valueFlag } from '../../command.ts'
+import type { Deps } from '../../deps.ts'
+import { addCommonFlags, type CommonFlags } from '../../flags/common.ts'
+import { oneOf } from '../../flags/parse.ts'
+import { VERSION } from '../../version.ts'
+
+const CLOSE_WITHIN_MS = 5000
+
+export interface ExecFlags extends CommonFlags {
+  rateLimits?: 'on' | 'off'
+  allowPrivateFiles?: boolean
+}
+
+export function command(deps: Deps, run = exec): GdnCommand {
+  const execCommand = new GdnCommand({
+    name: 'local exec',
+    summary: 'Run a command against a fresh backend, then take it down',
+    about:
+      'The command gets GDN_BASE_URL, GDN_API_KEY and a GDN_STATE_DIR of its own. Its exit code is passed on. Nothing stays behind, also when it is interrupted: made for CI.',
+    examples: [
+      ['Tests against a real backend', 'gdn local exec -- npm test'],
+      ['Several commands', "gdn local exec -- sh -c 'gdn collection create … && gdn batch mint drop.csv'"],
+    ],
+  })
+  execCommand.usageLine = '[flags] -- <command> [args...]'
+  execCommand.argument('[command...]')
+  execCommand.passThroughOptions()
+  valueFlag(execCommand, '--rate-limits <on|off>', 'Rate limits of the API (on)', { parse: oneOf(['on', 'off']) })
+  switchFlag(execCommand, '--allow-private-files', 'Fetch files from private addresses too')
+  addCommonFlags(execCommand)
+  return execCommand.action(async (words: string[], flags: ExecFlags) => await run(deps, words, flags)) as GdnCommand
+}
+
+export async function exec(deps: Deps, words: readonly string[], flags: ExecFlags): Promise<void> {
+  const { signals } = deps
+  const [file, ...args] = words
+  if (file === undefined) {
+    throw new GdnError('usage', 'there is no command to run', { hint: 'gdn local exec -- <command>' })
+  }
+  signals.own()
+  const folder = await mkdtemp(join(tmpdir(), 'gdn-exec-'))
+  try {
+    deps.setExitCode(await withBackend(deps, folder, flags, (env) => runChild(deps, file, args, env)))
+  } finally {
+    await rm(folder, { recursive: true, force: true, maxRetries: 3 })
+  }
+}
+
+async function withBackend(
+  { env }: Deps,
+  folder: string,
+  flags: ExecFlags,
+  work: (env: NodeJS.ProcessEnv) => Promise<number>,
+): Promise<number> {
+  const { startBackend } = await import('../../../server/main.ts')
+  const backend = await startBackend({
+    host: '127.0.0.1',
+    port: 0,
+    dataDir: join(folder, 'data'),
+    allowPrivateFiles: flags.allowPrivateFiles ?? false,
+    rateLimits: flags.rateLimits !== 'off',
+    allowedHosts: [],
+    version: VERSION,
+    logLevel: 'silent',
+    logStream: { write: () => {} },
+  })
+  try {
+    const { GDN_PROFILE: _profile, ...rest } = env
+    return await work({
+      ...rest,
+      GDN_BASE_URL: backend.url,
+      GDN_API_KEY: backend.apiKey.reveal(),
+      GDN_STATE_DIR: join(folder, 'state'),
+    })
+  } finally {
+    await Promise.race([backend.close(), new Promise((done) => setTimeout(done, CLOSE_WITHIN_MS).unref())])
+  }
+}
+
+/** Runs the command on our streams. A signal goes on to it; a second one ends it. */
+async function runChild(deps: Deps, file: string, args: string[], env: NodeJS.ProcessEnv): Promise<number> {
+  const { signal, again } = deps.signals
+  if (signal.aborted) throw signal.reason
+  return await new Promise((resolve, reject) => {
+    const child = spawn(file, args, { stdio: 'inherit', env, cwd: deps.cwd })
+    const passOn = () => {
+      const interrupted = signal.reason instanceof GdnError && signal.reason.code === 'interrupted'
+      child.kill(interrupted ? 'SIGINT' : 'SIGTERM')
+    }
+    const end = () => child.kill('SIGKILL')
+    signal.addEventListener('abort', passOn, { once: true })
+    again.addEventListener('abort', end, { once: true })
+    child.once('error', (error) => reject(cannotRun(file, error)))
+    child.once('exit', (code, name) => {
+      signal.removeEventListener('abort', passOn)
+      again.removeEventListener('abort', end)
+      resolve(code ?? (name === null ? EXIT.unexpected : 128 + constants.signals[name]))
+    })
+  })
+}
+
+function cannotRun(file: string, error: Error): GdnError {
+  const missing = systemCode(error) === 'ENOENT'
+  return new GdnError('usage', missing ? `there is no command "${file}"` : `"${file}" can't be run: ${error.message}`)
+}

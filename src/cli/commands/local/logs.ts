@@ -1,0 +1,84 @@
+import { open, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { LOG_FILE } from '../../../config/local-backend.ts'
+import { localDataDirectory } from '../../../config/paths.ts'
+import { GdnError } from '../../../core/errors.ts'
+import { GdnCommand, switchFlag, valueFlag } from '../../command.ts'
+import type { Deps } from '../../deps.ts'
+import { addCommonFlags, type CommonFlags } from '../../flags/common.ts'
+import { integer } from '../../flags/parse.ts'
+import { safe } from '../../io.ts'
+
+const LOOK_EVERY_MS = 300
+const MAX_CHUNK = 4 * 1024 * 1024
+
+export interface LogsFlags extends CommonFlags {
+  follow?: boolean
+  lines?: number
+}
+
+export function command(deps: Deps, run = logs): GdnCommand {
+  const logsCommand = new GdnCommand({
+    name: 'local logs',
+    summary: 'Show the log of the local backend',
+    examples: [
+      ['The last lines', 'gdn local logs --lines 20'],
+      ['Go on showing what comes', 'gdn local logs -f'],
+    ],
+  })
+  switchFlag(logsCommand, '-f, --follow', 'Go on showing new lines until Ctrl-C')
+  valueFlag(logsCommand, '--lines <n>', 'How many of the last lines (100)', { parse: integer(0, 1_000_000) })
+  addCommonFlags(logsCommand)
+  return logsCommand.action(async (flags: LogsFlags) => await run(deps, flags)) as GdnCommand
+}
+
+export async function logs(deps: Deps, flags: LogsFlags): Promise<void> {
+  const path = join(localDataDirectory(deps.env), LOG_FILE)
+  const size = await sizeOf(path)
+  if (size === undefined) {
+    throw new GdnError('not_found_locally', `there is no log yet (${path})`, {
+      hint: 'gdn local start starts the backend',
+    })
+  }
+  const wanted = flags.lines ?? 100
+  const text = await readFrom(path, Math.max(0, size - MAX_CHUNK), size)
+  const lines = text.split('\n').filter((line) => line !== '')
+  await show(deps, wanted === 0 ? [] : lines.slice(-wanted))
+  if (flags.follow) await follow(deps, path, size)
+}
+
+async function follow(deps: Deps, path: string, from: number): Promise<void> {
+  let at = from
+  let rest = ''
+  for (;;) {
+    await deps.sleep(LOOK_EVERY_MS, deps.signals.signal)
+    const size = (await sizeOf(path)) ?? 0
+    if (size < at) at = 0
+    if (size === at) continue
+    const parts = (rest + (await readFrom(path, at, size))).split('\n')
+    rest = parts.pop() ?? ''
+    at = size
+    await show(deps, parts)
+  }
+}
+
+async function show({ io }: Deps, lines: readonly string[]): Promise<void> {
+  await io.data(lines.map((line) => `${io.stdoutTty ? safe(line) : line}\n`).join(''))
+}
+
+async function sizeOf(path: string): Promise<number | undefined> {
+  return await stat(path).then(
+    (found) => found.size,
+    () => undefined,
+  )
+}
+
+async function readFrom(path: string, start: number, end: number): Promise<string> {
+  const file = await open(path, 'r')
+  try {
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(end - start), 0, end - start, start)
+    return buffer.subarray(0, bytesRead).toString('utf8')
+  } finally {
+    await file.close()
+  }
+}

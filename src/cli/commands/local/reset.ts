@@ -1,0 +1,50 @@
+import { rm, stat } from 'node:fs/promises'
+import { isDataDirectory, runningBackend } from '../../../config/local-backend.ts'
+import { localDataDirectory, stateDirectory } from '../../../config/paths.ts'
+import { GdnError } from '../../../core/errors.ts'
+import { GdnCommand, switchFlag } from '../../command.ts'
+import type { Deps } from '../../deps.ts'
+import { addCommonFlags, type CommonFlags } from '../../flags/common.ts'
+import { safe } from '../../io.ts'
+import { forgetCollections } from '../../known-collections.ts'
+
+export interface ResetFlags extends CommonFlags {
+  yes?: boolean
+}
+
+export function command(deps: Deps, run = reset): GdnCommand {
+  const resetCommand = new GdnCommand({
+    name: 'local reset',
+    summary: 'Delete everything the local backend holds',
+    about: 'Its collections, NFTs, files, chains and key. The backend must be stopped.',
+    examples: [
+      ['Begin anew', 'gdn local stop', 'gdn local reset', 'gdn local start'],
+      ['From a script', 'gdn local reset --yes'],
+    ],
+  })
+  switchFlag(resetCommand, '-y, --yes', "Don't ask")
+  addCommonFlags(resetCommand)
+  return resetCommand.action(async (flags: ResetFlags) => await run(deps, flags)) as GdnCommand
+}
+
+export async function reset({ io, env }: Deps, flags: ResetFlags): Promise<void> {
+  const dataDir = localDataDirectory(env)
+  const running = await runningBackend(dataDir)
+  if (running !== null) {
+    throw new GdnError('data_dir_busy', `the local backend is running (pid ${running.pid})`, {
+      hint: 'gdn local stop stops it',
+    })
+  }
+  if (!(await stat(dataDir).catch(() => null))) return io.note('There is nothing to delete.')
+  if (!(await isDataDirectory(dataDir))) {
+    throw new GdnError('data_dir', `${dataDir} doesn't look like a data directory of gdn; it was left alone`, {
+      hint: 'look into it, and delete it by hand',
+    })
+  }
+  if (!flags.yes && !(await io.confirm(`Delete everything in ${dataDir}?`, '--yes'))) {
+    throw new GdnError('not_confirmed', 'nothing was deleted')
+  }
+  await rm(dataDir, { recursive: true, force: true, maxRetries: 3 })
+  await forgetCollections(stateDirectory(env), 'local')
+  io.note(`Deleted ${safe(dataDir)}.`)
+}

@@ -1,0 +1,74 @@
+import { localApiKeyFile, runningBackend } from '../../../config/local-backend.ts'
+import { localDataDirectory } from '../../../config/paths.ts'
+import { GdnError } from '../../../core/errors.ts'
+import { GdnCommand, switchFlag, valueFlag } from '../../command.ts'
+import type { Deps } from '../../deps.ts'
+import { addJsonFlag, type CommonFlags } from '../../flags/common.ts'
+import { integer, oneOf } from '../../flags/parse.ts'
+import { safe } from '../../io.ts'
+import { type Started, spawnBackend } from './backend-process.ts'
+
+export interface StartFlags extends CommonFlags {
+  port?: number
+  rateLimits?: 'on' | 'off'
+  allowPrivateFiles?: boolean
+}
+
+export function command(deps: Deps, run = start): GdnCommand {
+  const startCommand = new GdnCommand({
+    name: 'local start',
+    summary: 'Start the local backend',
+    about:
+      'A backend with all its chains, in the background, for --local. It listens on port 4680, or on a free one where that is taken. It keeps what it holds until gdn local reset.',
+    examples: [
+      ['Start it, and use it', 'gdn local start', 'gdn nft list --local'],
+      ['Without rate limits', 'gdn local start --rate-limits off'],
+    ],
+  })
+  valueFlag(startCommand, '--port <port>', 'Port to listen on; 0 picks one', { parse: integer(0, 65_535) })
+  valueFlag(startCommand, '--rate-limits <on|off>', 'Rate limits of the API (on)', { parse: oneOf(['on', 'off']) })
+  switchFlag(startCommand, '--allow-private-files', 'Fetch files from private addresses too; for development')
+  addJsonFlag(startCommand, 'Print what gdn local status --json prints')
+  return startCommand.action(async (flags: StartFlags) => await run(deps, flags)) as GdnCommand
+}
+
+export async function start(deps: Deps, flags: StartFlags): Promise<void> {
+  const { io, env } = deps
+  const dataDir = localDataDirectory(env)
+  const running = await runningBackend(dataDir)
+  if (running !== null) {
+    io.note(`The local backend is running already, on ${running.url}.`)
+    return await tell(deps, flags, running, dataDir)
+  }
+  const progress = await io.progress('Starting the local backend')
+  let started: Started
+  try {
+    started = await startOnSomePort(deps, flags, dataDir)
+  } finally {
+    progress.stop()
+  }
+  io.note(`The local backend serves on ${io.errPaint.bold(started.url)}.`)
+  io.note(`  data     ${safe(dataDir)}`)
+  io.note(`  API key  in ${safe(localApiKeyFile(dataDir))}`)
+  io.note('Add --local to any command to use it; gdn local stop stops it.')
+  await tell(deps, flags, started, dataDir)
+}
+
+/** The port asked for; without one the usual port, or a free one where that is taken. */
+async function startOnSomePort(deps: Deps, flags: StartFlags, dataDir: string): Promise<Started> {
+  const more = [
+    ...(flags.rateLimits === undefined ? [] : ['--rate-limits', flags.rateLimits]),
+    ...(flags.allowPrivateFiles ? ['--allow-private-files'] : []),
+  ]
+  if (flags.port !== undefined) return await spawnBackend(deps, dataDir, ['--port', String(flags.port), ...more])
+  try {
+    return await spawnBackend(deps, dataDir, more)
+  } catch (error) {
+    if (!(error instanceof GdnError) || error.code !== 'port_in_use') throw error
+    return await spawnBackend(deps, dataDir, ['--port', '0', ...more])
+  }
+}
+
+async function tell({ io }: Deps, flags: StartFlags, { url, pid }: Started, dataDir: string): Promise<void> {
+  if (flags.json) await io.data(`${JSON.stringify({ running: true, url, data_dir: dataDir, pid })}\n`)
+}

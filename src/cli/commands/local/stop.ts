@@ -1,0 +1,82 @@
+import { type RunningBackend, runningBackend } from '../../../config/local-backend.ts'
+import { localDataDirectory } from '../../../config/paths.ts'
+import { GdnError, systemCode } from '../../../core/errors.ts'
+import { GdnCommand } from '../../command.ts'
+import type { Deps } from '../../deps.ts'
+import { addJsonFlag, type CommonFlags } from '../../flags/common.ts'
+
+const STOP_WITHIN_MS = 10_000
+const KILL_WITHIN_MS = 2000
+const LOOK_EVERY_MS = 50
+
+export function command(deps: Deps, run = stop): GdnCommand {
+  const stopCommand = new GdnCommand({
+    name: 'local stop',
+    summary: 'Stop the local backend',
+    about: 'What it holds stays, and is there again after gdn local start.',
+    examples: [['Stop it', 'gdn local stop']],
+  })
+  addJsonFlag(stopCommand, 'Print what gdn local status --json prints')
+  return stopCommand.action(async (flags: CommonFlags) => await run(deps, flags)) as GdnCommand
+}
+
+export async function stop(deps: Deps, flags: CommonFlags): Promise<void> {
+  const { io, env } = deps
+  const dataDir = localDataDirectory(env)
+  const backend = await runningBackend(dataDir)
+  if (backend === null) io.note('The local backend is not running.')
+  else await stopBackend(deps, dataDir, backend)
+  if (flags.json) await io.data(`${JSON.stringify({ running: false, url: null, data_dir: dataDir, pid: null })}\n`)
+}
+
+/** SIGTERM, and SIGKILL for one that doesn't end in time: nothing is lost by it. */
+async function stopBackend(deps: Deps, dataDir: string, backend: RunningBackend): Promise<void> {
+  const { io } = deps
+  const progress = await io.progress('Stopping the local backend')
+  try {
+    send(backend.pid, 'SIGTERM')
+    if (await hasEnded(deps, dataDir, backend, STOP_WITHIN_MS)) {
+      progress.stop()
+      return io.note('The local backend is stopped.')
+    }
+    send(backend.pid, 'SIGKILL')
+    if (await hasEnded(deps, dataDir, backend, KILL_WITHIN_MS)) {
+      progress.stop()
+      return io.warn(
+        `The local backend didn't stop within ${STOP_WITHIN_MS / 1000} s and was killed. Nothing is lost by it.`,
+      )
+    }
+    throw new GdnError('unexpected', `process ${backend.pid} doesn't end`, {
+      hint: `end it by hand: kill -9 ${backend.pid}`,
+    })
+  } finally {
+    progress.stop()
+  }
+}
+
+async function hasEnded(deps: Deps, dataDir: string, { pid }: RunningBackend, withinMs: number): Promise<boolean> {
+  const until = performance.now() + withinMs
+  for (;;) {
+    const now = await runningBackend(dataDir)
+    if ((now === null || now.pid !== pid) && !isProcess(pid)) return true
+    if (performance.now() > until) return false
+    await deps.sleep(LOOK_EVERY_MS, deps.signals.signal)
+  }
+}
+
+function isProcess(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return systemCode(error) === 'EPERM'
+  }
+}
+
+function send(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal)
+  } catch (error) {
+    if (systemCode(error) !== 'ESRCH') throw error
+  }
+}

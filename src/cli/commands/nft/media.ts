@@ -1,0 +1,84 @@
+import { stat } from 'node:fs/promises'
+import { basename, resolve } from 'node:path'
+import { MAX_FILE_BYTES } from '../../../api/endpoints/files.ts'
+import type { ApiClient } from '../../../client/client.ts'
+import { GdnError, systemCode } from '../../../core/errors.ts'
+import type { Deps } from '../../deps.ts'
+import type { KeyValue } from '../../flags/parse.ts'
+import { safe } from '../../io.ts'
+
+/** A file of this machine that becomes a file of an NFT. Until it is uploaded, a placeholder stands for its URL. */
+export interface LocalFile {
+  path: string
+  placeholder: string
+}
+
+export interface Media {
+  fields: { key: string; url: string }[]
+  localFiles: LocalFile[]
+}
+
+/** What `--media` and `--image` mean: URLs as they are, everything else a path that must exist. */
+export async function readMedia(media: readonly KeyValue[], cwd: string): Promise<Media> {
+  const fields: Media['fields'] = []
+  const localFiles: LocalFile[] = []
+  for (const { key, value } of media) {
+    if (isUrl(value)) {
+      fields.push({ key, url: value })
+      continue
+    }
+    const path = resolve(cwd, value)
+    await checkFile(path, key)
+    const placeholder = `https://local.invalid/${localFiles.length}`
+    localFiles.push({ path, placeholder })
+    fields.push({ key, url: placeholder })
+  }
+  return { fields, localFiles }
+}
+
+const isUrl = (value: string) =>
+  /^[a-z][a-z0-9+.-]*:\/\//i.test(value) || /^(data|javascript):/i.test(value) || value === ''
+
+async function checkFile(path: string, key: string): Promise<void> {
+  const fail = (message: string) => new GdnError('invalid_input', message, { place: { flag: `--media ${key}` } })
+  const found = await stat(path).catch((error: unknown) => {
+    throw fail(systemCode(error) === 'ENOENT' ? `there is no file ${path}` : `${path} can't be read`)
+  })
+  if (!found.isFile()) throw fail(`${path} is not a regular file`)
+  if (found.size > MAX_FILE_BYTES) throw fail(`${path} is larger than ${MAX_FILE_BYTES / 1024 / 1024} MiB`)
+}
+
+/** Uploads the files, each path once. @returns the URL for each placeholder */
+export async function uploadLocalFiles(
+  { io, signals }: Deps,
+  client: ApiClient,
+  files: readonly LocalFile[],
+): Promise<Map<string, string>> {
+  const urls = new Map<string, string>()
+  const byPath = new Map<string, string>()
+  for (const { path, placeholder } of files) {
+    const progress = await io.progress(`Uploading ${safe(basename(path))}`)
+    try {
+      const url = byPath.get(path) ?? (await client.upload(path, basename(path), { signal: signals.signal })).url
+      byPath.set(path, url)
+      urls.set(placeholder, url)
+    } finally {
+      progress.stop()
+    }
+  }
+  return urls
+}
+
+/** A request with other URLs in its file fields, where the map names one. */
+export function replaceUrls<Request extends { metadata: readonly { file_fields: { key: string; url: string }[] }[] }>(
+  request: Request,
+  urls: ReadonlyMap<string, string>,
+): Request {
+  return {
+    ...request,
+    metadata: request.metadata.map((one) => ({
+      ...one,
+      file_fields: one.file_fields.map(({ key, url }) => ({ key, url: urls.get(url) ?? url })),
+    })),
+  }
+}

@@ -1,0 +1,101 @@
+import { extname } from 'node:path'
+import type { Settings } from '../../../config/settings.ts'
+import { GdnError } from '../../../core/errors.ts'
+import type { Deps } from '../../deps.ts'
+import type { KeyValue } from '../../flags/parse.ts'
+import { nameOfInput, parseRequest, readInput } from '../../request-file.ts'
+import { whichCollection } from '../../which-collection.ts'
+import { type LocalFile, readMedia } from './media.ts'
+import type { MintFlags } from './mint.ts'
+
+/** What `nft mint` was asked for: one request, or a manifest, which is a batch. */
+export type Prepared =
+  | { kind: 'manifest'; manifest: string }
+  | { kind: 'request'; request: Record<string, unknown>; localFiles: LocalFile[]; file: string | null }
+
+const MANIFEST_ENDINGS = new Set(['.csv', '.tsv', '.jsonl', '.ndjson'])
+const METADATA_FLAGS = ['title', 'description', 'image', 'media', 'extra', 'attr'] as const
+
+export async function mintRequest(deps: Deps, flags: MintFlags, settings: Settings): Promise<Prepared> {
+  if (flags.file === undefined) return await fromFlags(deps, flags, settings)
+  const both = METADATA_FLAGS.filter((name) => flags[name] !== undefined)
+  if (both.length > 0) {
+    throw new GdnError('usage', `--${both[0]} and --file both give metadata`, { hint: 'give it in one place' })
+  }
+  if (MANIFEST_ENDINGS.has(extname(flags.file).toLowerCase())) return { kind: 'manifest', manifest: flags.file }
+  const text = await readInput(deps.io, flags.file)
+  if (
+    text
+      .replace(/^\ufeff/, '')
+      .trimStart()
+      .startsWith('[')
+  )
+    return manifestOf(flags.file)
+  const file = nameOfInput(flags.file)
+  const fromFile = parseRequest(text, file)
+  const address = flags.contract ?? fromFile.contract_address
+  const known = await collectionOf(settings, address, flags.blockchain ?? fromFile.blockchain)
+  const request = {
+    ...fromFile,
+    contract_address: address ?? known?.contract,
+    blockchain: flags.blockchain ?? fromFile.blockchain ?? known?.blockchain,
+    receiver_wallet_address: flags.receiver ?? fromFile.receiver_wallet_address,
+  }
+  return { kind: 'request', request, localFiles: [], file }
+}
+
+/** A list is a manifest; from standard input it was read already, so it has to come as a file. */
+function manifestOf(file: string): Prepared {
+  if (file !== '-') return { kind: 'manifest', manifest: file }
+  throw new GdnError('usage', 'standard input holds a list of rows, which is a manifest', {
+    hint: 'pipe it to gdn batch mint - --run <name>',
+  })
+}
+
+async function fromFlags(deps: Deps, flags: MintFlags, settings: Settings): Promise<Prepared> {
+  if (flags.title === undefined) {
+    throw new GdnError('usage', 'there is nothing to mint', {
+      place: { flag: '--title' },
+      hint: 'give at least --title and --receiver, or -f <file>; see gdn nft mint --help',
+    })
+  }
+  const image = flags.image === undefined ? [] : [{ key: 'image', value: flags.image }]
+  const media = await readMedia(distinct([...image, ...(flags.media ?? [])], '--media'), deps.cwd)
+  const collection = await whichCollection(settings, await settings.server())
+  const metadata = {
+    ...Object.fromEntries(distinct(flags.extra ?? [], '--extra').map(({ key, value }) => [key, value])),
+    title: flags.title,
+    description: flags.description ?? '',
+    file_fields: media.fields,
+    ...(flags.attr === undefined ? {} : { attribute: flags.attr.map(({ key, value }) => ({ tag: key, value })) }),
+  }
+  const request = {
+    contract_address: collection.contract,
+    blockchain: collection.blockchain,
+    receiver_wallet_address: flags.receiver,
+    metadata: [metadata],
+  }
+  return { kind: 'request', request, localFiles: media.localFiles, file: null }
+}
+
+/** The collection that the configuration names, where the file leaves it open. */
+async function collectionOf(settings: Settings, address: unknown, blockchain: unknown) {
+  if (address !== undefined && blockchain !== undefined) return undefined
+  const contract = typeof address === 'string' ? { value: address, from: 'contract_address' } : settings.contract
+  return await whichCollection({ ...settings, contract }, await settings.server())
+}
+
+const RESERVED = new Set(['title', 'description', 'file_fields', 'attribute', '__proto__'])
+
+/** The same key twice would lose one of the two. */
+function distinct(pairs: readonly KeyValue[], flag: string): readonly KeyValue[] {
+  const seen = new Set<string>()
+  for (const { key } of pairs) {
+    if (seen.has(key)) throw new GdnError('usage', `"${key}" is given twice`, { place: { flag }, hint: 'give it once' })
+    if (flag === '--extra' && RESERVED.has(key)) {
+      throw new GdnError('usage', `"${key}" is no extra key`, { place: { flag }, hint: `use the flag for it` })
+    }
+    seen.add(key)
+  }
+  return pairs
+}

@@ -1,0 +1,59 @@
+import { GdnError } from '../../../core/errors.ts'
+import { GdnCommand, valueFlag } from '../../command.ts'
+import type { Deps } from '../../deps.ts'
+import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
+import { notEmpty } from '../../flags/parse.ts'
+import { createOutput } from '../../output.ts'
+import { NFT_VIEW, nftData } from '../../views.ts'
+import { fetchNfts } from '../../waiting.ts'
+
+export interface ShowFlags extends OutputFlags, ServerFlags {
+  nftGdnId?: string[]
+}
+
+export function command(deps: Deps, run = show): GdnCommand {
+  const showCommand = new GdnCommand({
+    name: 'nft show',
+    summary: 'Show NFTs by their ids',
+    about:
+      'One id prints one thing, several print a list. Ids that the server does not know are named, and the exit code is 5.',
+    examples: [
+      ['One NFT', 'gdn nft show 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d'],
+      ['Where its metadata is', 'gdn nft show 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d --json | jq -r .metadata_url'],
+    ],
+    aliases: { '--nft-gdn-ids': '--nft-gdn-id' },
+  })
+  showCommand.argument('[nft_gdn_id...]')
+  valueFlag(showCommand, '--nft-gdn-id <id>', 'Same as the argument', {
+    parse: notEmpty,
+    repeatable: true,
+    hidden: true,
+  })
+  addServerFlags(showCommand)
+  addOutputFlags(showCommand)
+  return showCommand.action(async (ids: string[], flags: ShowFlags) => {
+    await run(deps, [...ids, ...(flags.nftGdnId ?? [])], flags)
+  }) as GdnCommand
+}
+
+export async function show(deps: Deps, ids: readonly string[], flags: ShowFlags): Promise<void> {
+  const output = createOutput(deps.io, flags, NFT_VIEW)
+  if (ids.length === 0) throw new GdnError('usage', 'no NFT is named', { hint: 'gdn nft show <nft_gdn_id>' })
+  const { client } = await deps.connect(await deps.settings(flags))
+  const asked = [...new Set(ids)]
+  const records = await fetchNfts(deps, client, asked)
+  const [first] = records
+  if (ids.length > 1) await output.many(records.map(nftData))
+  else if (first !== undefined) await output.one(nftData(first))
+  const known = new Set(records.map(({ nft_gdn_id }) => nft_gdn_id))
+  refuseUnknown(asked.filter((id) => !known.has(id)))
+}
+
+/** getnfts leaves out what it doesn't know; a person who asked wants to be told. */
+export function refuseUnknown(missing: readonly string[]): void {
+  if (missing.length === 0) return
+  throw new GdnError('not_found', `the server knows no NFT ${missing.join(', ')}`, {
+    hint: 'check the id, the server and the account of the key',
+    details: { nft_gdn_ids: missing },
+  })
+}

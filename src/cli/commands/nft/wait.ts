@@ -1,0 +1,57 @@
+import { GdnError } from '../../../core/errors.ts'
+import { GdnCommand, valueFlag } from '../../command.ts'
+import type { Deps } from '../../deps.ts'
+import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
+import { notEmpty } from '../../flags/parse.ts'
+import { addTimeoutFlag } from '../../flags/wait.ts'
+import { createOutput } from '../../output.ts'
+import { NFT_VIEW, nftData } from '../../views.ts'
+import { DEFAULT_TIMEOUT_MS, fetchNfts, waitForNfts } from '../../waiting.ts'
+import { refuseUnknown } from './show.ts'
+
+export interface WaitCommandFlags extends OutputFlags, ServerFlags {
+  timeout?: number
+  nftGdnId?: string[]
+}
+
+export function command(deps: Deps, run = wait): GdnCommand {
+  const waitCommand = new GdnCommand({
+    name: 'nft wait',
+    summary: 'Wait until NFTs are deployed',
+    about: 'Exit code 5 if one failed, 8 if one is still pending when the time is up.',
+    examples: [
+      [
+        'After a mint that did not wait',
+        'gdn nft mint --title Dawn --receiver 0xfB69…d359 --no-wait -o ids | xargs gdn nft wait',
+      ],
+      ['Not for ever', 'gdn nft wait 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d --timeout 30s'],
+    ],
+    aliases: { '--nft-gdn-ids': '--nft-gdn-id' },
+  })
+  waitCommand.argument('[nft_gdn_id...]')
+  valueFlag(waitCommand, '--nft-gdn-id <id>', 'Same as the argument', {
+    parse: notEmpty,
+    repeatable: true,
+    hidden: true,
+  })
+  addTimeoutFlag(waitCommand)
+  addServerFlags(waitCommand)
+  addOutputFlags(waitCommand)
+  return waitCommand.action(async (ids: string[], flags: WaitCommandFlags) => {
+    await run(deps, [...ids, ...(flags.nftGdnId ?? [])], flags)
+  }) as GdnCommand
+}
+
+export async function wait(deps: Deps, ids: readonly string[], flags: WaitCommandFlags): Promise<void> {
+  const output = createOutput(deps.io, flags, NFT_VIEW)
+  if (ids.length === 0) throw new GdnError('usage', 'no NFT is named', { hint: 'gdn nft wait <nft_gdn_id>' })
+  const { client } = await deps.connect(await deps.settings(flags))
+  const asked = [...new Set(ids)]
+  const known = new Set((await fetchNfts(deps, client, asked)).map(({ nft_gdn_id }) => nft_gdn_id))
+  refuseUnknown(asked.filter((id) => !known.has(id)))
+  const { records, problem } = await waitForNfts(deps, client, asked, flags.timeout ?? DEFAULT_TIMEOUT_MS)
+  const [first] = records
+  if (ids.length > 1) await output.many(records.map(nftData))
+  else if (first !== undefined) await output.one(nftData(first))
+  if (problem !== null) throw problem
+}

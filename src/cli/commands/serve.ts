@@ -1,0 +1,113 @@
+import { resolve } from 'node:path'
+import { localApiKeyFile, markServing } from '../../config/local-backend.ts'
+import { localDataDirectory } from '../../config/paths.ts'
+import { GdnCommand, switchFlag, valueFlag } from '../command.ts'
+import type { Deps } from '../deps.ts'
+import { addJsonFlag, type CommonFlags } from '../flags/common.ts'
+import { integer, notEmpty, oneOf } from '../flags/parse.ts'
+import { safe } from '../io.ts'
+import { VERSION } from '../version.ts'
+
+const DEFAULT_PORT = 4680
+const LOG_LEVELS = ['silent', 'info', 'debug'] as const
+const CLOSE_WITHIN_MS = 5000
+
+export interface ServeFlags extends CommonFlags {
+  host?: string
+  port?: number
+  dataDir?: string
+  allowPrivateFiles?: boolean
+  allowedHost?: string[]
+  rateLimits?: 'on' | 'off'
+  logLevel?: (typeof LOG_LEVELS)[number]
+  logFile?: string
+}
+
+export function command(deps: Deps, run = serve): GdnCommand {
+  const serveCommand = new GdnCommand({
+    name: 'serve',
+    summary: 'Run the backend in the foreground',
+    about:
+      'Serves the API, its chains and its files from one data directory until it is stopped. Ctrl-C and SIGTERM end it in good order, with exit code 0.',
+    examples: [
+      ['On the usual port', 'gdn serve'],
+      ['For a script: any free port, told on stdout', 'gdn serve --port 0 --data-dir ./data --json'],
+      ['Without rate limits, for load tests', 'gdn serve --rate-limits off'],
+    ],
+  })
+  valueFlag(serveCommand, '--host <host>', 'Address to listen on (127.0.0.1)', { parse: notEmpty })
+  valueFlag(serveCommand, '--port <port>', 'Port to listen on (4680); 0 picks one', { parse: integer(0, 65_535) })
+  valueFlag(serveCommand, '--data-dir <dir>', 'Where everything is kept', { parse: notEmpty })
+  valueFlag(serveCommand, '--rate-limits <on|off>', 'Rate limits of the API (on)', { parse: oneOf(['on', 'off']) })
+  switchFlag(serveCommand, '--allow-private-files', 'Fetch files from private addresses too; for development')
+  valueFlag(serveCommand, '--allowed-host <host>', 'Host header to answer besides loopback; repeatable', {
+    parse: notEmpty,
+    repeatable: true,
+  })
+  valueFlag(serveCommand, '--log-level <level>', 'silent, info or debug', { parse: oneOf(LOG_LEVELS) })
+  valueFlag(serveCommand, '--log-file <file>', 'Write the log there instead of to stderr', { parse: notEmpty })
+  addJsonFlag(serveCommand, 'Print one line of JSON when it is ready')
+  return serveCommand.action(async (flags: ServeFlags) => await run(deps, flags)) as GdnCommand
+}
+
+/** Serves until a signal comes; a stop that was asked for is a success. */
+export async function serve({ io, env, signals }: Deps, flags: ServeFlags): Promise<void> {
+  signals.own()
+  const dataDir = flags.dataDir === undefined ? localDataDirectory(env) : resolve(flags.dataDir)
+  const { startBackend } = await import('../../server/main.ts')
+  const backend = await startBackend({
+    host: flags.host ?? '127.0.0.1',
+    port: flags.port ?? DEFAULT_PORT,
+    dataDir,
+    allowPrivateFiles: flags.allowPrivateFiles ?? false,
+    rateLimits: flags.rateLimits !== 'off',
+    allowedHosts: flags.allowedHost ?? [],
+    version: VERSION,
+    logLevel: flags.logLevel ?? (flags.logFile === undefined ? 'silent' : 'info'),
+    logStream: flags.logFile === undefined ? toStderr : await appendTo(resolve(flags.logFile)),
+  })
+  let withdraw = async () => {}
+  try {
+    withdraw = await markServing(backend.dataDir, backend.url)
+    if (flags.json) {
+      const { url, apiKey, dataDir: dir } = backend
+      const ready = { event: 'ready', url, api_key: apiKey.reveal(), data_dir: dir, pid: process.pid }
+      await io.data(`${JSON.stringify(ready)}\n`)
+    } else {
+      io.note(`gdn backend ${VERSION} serves on ${io.errPaint.bold(backend.url)}`)
+      io.note(`  data     ${safe(backend.dataDir)}`)
+      io.note(`  API key  in ${safe(localApiKeyFile(backend.dataDir))}`)
+      if (flags.allowPrivateFiles) io.warn('  files are fetched from private addresses too (--allow-private-files)')
+      io.note('Ctrl-C stops it.')
+    }
+    await untilAborted(signals.signal)
+    io.note('Stopping.')
+  } finally {
+    await withdraw()
+    await within(CLOSE_WITHIN_MS, backend.close())
+  }
+}
+
+const toStderr = { write: (line: string) => void process.stderr.write(line) }
+
+/** A log that can't be written must not end the backend: what can't be kept is dropped. */
+async function appendTo(path: string): Promise<{ write(line: string): void }> {
+  const { createWriteStream } = await import('node:fs')
+  const stream = createWriteStream(path, { flags: 'a', mode: 0o600 })
+  await new Promise<void>((opened, failed) => stream.once('open', () => opened()).once('error', failed))
+  stream.on('error', () => {})
+  return { write: (line) => void stream.write(line) }
+}
+
+async function untilAborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return
+  await new Promise<void>((done) => signal.addEventListener('abort', () => done(), { once: true }))
+}
+
+async function within(ms: number, work: Promise<void>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<void>((done) => {
+    timer = setTimeout(done, ms)
+  })
+  await Promise.race([work, late]).finally(() => clearTimeout(timer))
+}

@@ -1,0 +1,48 @@
+import { createClient } from '../client/client.ts'
+import { createTransport, type TransportKind } from '../client/create-transport.ts'
+import type { Exchange } from '../client/exchange.ts'
+import type { Settings } from '../config/settings.ts'
+import type { Connection } from './deps.ts'
+import { type Io, safe } from './io.ts'
+import { VERSION } from './version.ts'
+
+/** A client of the server that the settings name, with the key that may go there. */
+export async function connect(
+  settings: Settings,
+  io: Io,
+  env: NodeJS.ProcessEnv,
+  kind: TransportKind,
+): Promise<Connection> {
+  const server = await settings.server()
+  const apiKey = await settings.apiKey(server)
+  const proxy = server.loopback ? undefined : proxyOf(env)
+  const client = createClient({
+    baseUrl: server.baseUrl,
+    apiKey,
+    transport: await createTransport(kind, proxy === undefined ? {} : { proxy }),
+    userAgent: `gdn/${VERSION}`,
+    ...(io.settings.debug ? { onExchange: (exchange) => describe(io, exchange) } : {}),
+  })
+  return { client, server, settings }
+}
+
+/** Tools write these variables in either case; the lower one goes first, as curl has it. */
+function proxyOf(env: NodeJS.ProcessEnv): { httpProxy?: string; httpsProxy?: string; noProxy?: string } | undefined {
+  const either = (name: string) => env[name.toLowerCase()] || env[name] || undefined
+  const httpProxy = either('HTTP_PROXY')
+  const httpsProxy = either('HTTPS_PROXY')
+  const noProxy = either('NO_PROXY')
+  if (httpProxy === undefined && httpsProxy === undefined) return undefined
+  return {
+    ...(httpProxy === undefined ? {} : { httpProxy }),
+    ...(httpsProxy === undefined ? {} : { httpsProxy }),
+    ...(noProxy === undefined ? {} : { noProxy }),
+  }
+}
+
+function describe(io: Io, exchange: Exchange): void {
+  const { method, url, status, ms, requestBody, responseBody, error } = exchange
+  io.debug(safe(`${method} ${url} -> ${status ?? error ?? 'no answer'} in ${ms} ms`))
+  if (requestBody !== '') io.debug(safe(`  sent ${requestBody}`))
+  if (responseBody !== '') io.debug(safe(`  got  ${responseBody}`))
+}

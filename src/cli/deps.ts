@@ -1,0 +1,45 @@
+import type { Readable } from 'node:stream'
+import type { ApiClient } from '../client/client.ts'
+import type { TransportKind } from '../client/create-transport.ts'
+import type { Server } from '../config/server.ts'
+import type { ConfigFlags, Settings } from '../config/settings.ts'
+import type { Now } from '../core/time.ts'
+import type { Io, OutStream } from './io.ts'
+import type { Signals } from './signals.ts'
+
+/** What the process hands to the command line. Tests hand in their own. */
+export interface Edge {
+  env: NodeJS.ProcessEnv
+  cwd: string
+  stdin: Readable & { isTTY?: boolean }
+  stdout: OutStream
+  stderr: OutStream
+  /** How this program was started, to start it again in the background. */
+  program: { node: string; script: string }
+  signals: Signals
+}
+
+/** A client of the API, and the server it talks to. */
+export interface Connection {
+  client: ApiClient
+  server: Server
+  settings: Settings
+}
+
+/** Everything a command reaches the world by. */
+export interface Deps {
+  io: Io
+  env: NodeJS.ProcessEnv
+  cwd: string
+  program: Edge['program']
+  signals: Signals
+  now: Now
+  /** Rejects with the signal's reason. */
+  sleep(ms: number, signal?: AbortSignal): Promise<void>
+  /** Flags, environment, project and user configuration, put together. */
+  settings(flags: ConfigFlags): Promise<Settings>
+  /** A client of the server that the settings name; `bulk` for many requests. */
+  connect(settings: Settings, kind?: TransportKind): Promise<Connection>
+  /** The exit code of a command that has nothing to complain about and yet doesn't end with 0. */
+  setExitCode(code: number): void
+}

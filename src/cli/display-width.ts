@@ -1,0 +1,27 @@
+// Unicode's wide and full-width blocks, coarsely: Hangul, CJK, kana, full-width forms, emoji.
+const WIDE =
+  /^[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\ua960-\ua97f\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{1f300}-\u{1faff}\u{20000}-\u{3fffd}]/u
+const segmenter = new Intl.Segmenter()
+
+const widthOf = (grapheme: string) => (WIDE.test(grapheme) || grapheme.includes('\ufe0f') ? 2 : 1)
+
+/** Columns that text takes on a terminal. */
+export function displayWidth(text: string): number {
+  if (/^[\x20-\x7e]*$/.test(text)) return text.length
+  let width = 0
+  for (const { segment } of segmenter.segment(text)) width += widthOf(segment)
+  return width
+}
+
+/** Text cut to so many columns, with an ellipsis where something is missing. */
+export function cutToWidth(text: string, columns: number): string {
+  if (displayWidth(text) <= columns) return text
+  let kept = ''
+  let width = 0
+  for (const { segment } of segmenter.segment(text)) {
+    width += widthOf(segment)
+    if (width > columns - 1) break
+    kept += segment
+  }
+  return `${kept}…`
+}

@@ -1,0 +1,147 @@
+import type { Readable } from 'node:stream'
+import { GdnError } from '../core/errors.ts'
+import { terminalText } from '../core/terminal-text.ts'
+import { type ColourLevel, colourLevel } from './colour.ts'
+import { type Paint, PLAIN } from './paint.ts'
+
+export interface OutStream extends Partial<Drainable> {
+  isTTY?: boolean
+  columns?: number
+  write(text: string): unknown
+  getColorDepth?: (env?: object) => number
+}
+
+/** A stream that tells when it has room again. */
+interface Drainable {
+  once(event: 'drain' | 'close' | 'error', listener: () => void): unknown
+  off(event: 'drain' | 'close' | 'error', listener: () => void): unknown
+}
+
+export interface IoSettings {
+  /** stdout carries JSON: nothing for people goes to stderr. */
+  machine: boolean
+  quiet: boolean
+  debug: boolean
+  /** Whether a question may be asked, where a terminal is there to answer it. */
+  input: boolean
+  noColour: boolean
+}
+
+/** Something that takes a while, shown on stderr. */
+export interface Progress {
+  update(text: string): void
+  stop(): void
+}
+
+/** The streams of the process, as commands use them. */
+export interface Io {
+  readonly settings: IoSettings
+  /** Data, on stdout, as it is. Resolves when there is room for more. */
+  data(text: string): Promise<void>
+  /** A line for people, on stderr; silent with -q and in JSON mode. Text from outside goes through `safe` first. */
+  note(line: string): void
+  /** As note, but said with -q too. */
+  warn(line: string): void
+  debug(line: string): void
+  readonly stdoutTty: boolean
+  readonly stderrTty: boolean
+  readonly columns: number
+  readonly outPaint: Paint
+  readonly errPaint: Paint
+  /** Whether a question would be answered by a person. */
+  readonly interactive: boolean
+  progress(text: string): Promise<Progress>
+  /** Asks; false means no. Where nobody can answer, an error that names the flag. */
+  confirm(question: string, flag: string): Promise<boolean>
+  readonly stdin: Readable & { isTTY?: boolean }
+}
+
+interface IoEdge {
+  env: NodeJS.ProcessEnv
+  stdin: Readable & { isTTY?: boolean }
+  stdout: OutStream
+  stderr: OutStream
+}
+
+/** Text from outside, made inert for a terminal. */
+export const safe = terminalText
+
+const PROGRESS_EVERY_MS = 5000
+
+async function paintFor(level: ColourLevel): Promise<Paint> {
+  if (level === 0) return PLAIN
+  const { colouredPaint } = await import('./coloured-paint.ts')
+  return colouredPaint(level)
+}
+
+/** Builds the streams of one run. */
+export async function createIo(edge: IoEdge, settings: IoSettings): Promise<Io> {
+  const { env, stdout, stderr, stdin } = edge
+  const say = (line: string) => void stderr.write(`${line}\n`)
+  const stderrTty = stderr.isTTY === true
+  const interactive = settings.input && stdin.isTTY === true && stderrTty && !isSet(env.CI) && !isSet(env.GDN_NO_INPUT)
+  const silent = settings.quiet || settings.machine
+
+  return {
+    settings,
+    data: (text) => writeAll(stdout, text),
+    note: (line) => void (silent || say(line)),
+    warn: (line) => void (settings.machine || say(line)),
+    debug: (line) => void (settings.debug && say(`debug: ${line}`)),
+    stdoutTty: stdout.isTTY === true,
+    stderrTty,
+    columns: stdout.columns ?? 80,
+    outPaint: await paintFor(colourLevel(stdout, env, settings.noColour)),
+    errPaint: await paintFor(colourLevel(stderr, env, settings.noColour)),
+    interactive,
+    stdin,
+    async progress(text) {
+      if (silent) return { update: () => {}, stop: () => {} }
+      if (stderrTty && env.TERM !== 'dumb') {
+        const { spinner } = await import('./spinner.ts')
+        return spinner(text)
+      }
+      return calmProgress(text, say)
+    },
+    async confirm(question, flag) {
+      if (!interactive) {
+        throw new GdnError('not_confirmed', `this needs a yes: ${question}`, { hint: `add ${flag} to say it` })
+      }
+      const { ask } = await import('./ask.ts')
+      return await ask(question)
+    },
+  }
+}
+
+/** Off a terminal: a line now, and one whenever something changed and a few seconds have gone by. */
+function calmProgress(first: string, say: (line: string) => void): Progress {
+  say(first)
+  let last = first
+  let saidAt = performance.now()
+  return {
+    update(text) {
+      if (text === last || performance.now() - saidAt < PROGRESS_EVERY_MS) return
+      last = text
+      saidAt = performance.now()
+      say(text)
+    },
+    stop: () => {},
+  }
+}
+
+export function isSet(value: string | undefined): boolean {
+  return value !== undefined && value !== '' && value !== '0' && value !== 'false'
+}
+
+/** Waits while the reader is slower than we are; one that went away is not waited for. */
+async function writeAll(stream: OutStream, text: string): Promise<void> {
+  if (stream.write(text) !== false || stream.once === undefined) return
+  await new Promise<void>((resolve) => {
+    const events = ['drain', 'close', 'error'] as const
+    const done = () => {
+      for (const event of events) stream.off?.(event, done)
+      resolve()
+    }
+    for (const event of events) stream.once?.(event, done)
+  })
+}

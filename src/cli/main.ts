@@ -1,0 +1,18 @@
+import { VERSION } from './version.ts'
+
+const VERSION_WORDS = new Set(['--version', '-V', 'version'])
+
+/**
+ * The command line. Answers `--version` before anything else is loaded.
+ *
+ * @param argv arguments after the program's name
+ * @returns the exit code
+ */
+export async function main(argv: string[]): Promise<number> {
+  if (argv.length === 1 && VERSION_WORDS.has(argv[0] ?? '')) {
+    process.stdout.write(`${VERSION}\n`)
+    return 0
+  }
+  const { runFromProcess } = await import('./process.ts')
+  return await runFromProcess(argv)
+}

@@ -1,0 +1,121 @@
+import { nearest } from '../config/nearest.ts'
+import { GdnError } from '../core/errors.ts'
+import { csvLine, type DataRecord, harmlessCell, plainCell } from './cells.ts'
+import type { OutputFlags } from './flags/common.ts'
+import type { Io } from './io.ts'
+import type { OutputMode } from './output-modes.ts'
+
+/** What a command prints: the fields of its records, which of them a table shows, and which one is the id. */
+export interface View {
+  fields: readonly string[]
+  columns: readonly string[]
+  id: string
+}
+
+type Records = readonly DataRecord[] | AsyncIterable<DataRecord>
+
+/** The one place where records become text. A command doesn't know the mode. */
+export interface Output {
+  readonly mode: OutputMode
+  one(record: DataRecord): Promise<void>
+  /** A list. What comes bit by bit is printed bit by bit, where the mode allows it. */
+  many(records: Records): Promise<void>
+}
+
+interface OutputSettings {
+  /** Neutralise cells that a spreadsheet would run. */
+  forSpreadsheet?: boolean | undefined
+}
+
+/**
+ * Chooses the mode and the fields; call it before anything is sent, so that a wrong `--fields` has no effect.
+ * Fields are those of the API. JSON is an object for one thing and an array for a list.
+ */
+export function createOutput(io: Io, flags: OutputFlags, view: View, { forSpreadsheet }: OutputSettings = {}): Output {
+  const mode = outputMode(flags)
+  const { fields } = flags
+  for (const field of fields ?? []) checkField(field, view)
+  const pick = (record: DataRecord): DataRecord =>
+    fields === undefined ? record : Object.fromEntries(fields.map((field) => [field, record[field] ?? null]))
+  const cell = (value: unknown) => (forSpreadsheet ? harmlessCell(plainCell(value)) : plainCell(value))
+  const inCsv = fields ?? view.fields
+  const toCsv = (record: DataRecord) => csvLine(inCsv.map((field) => cell(record[field])))
+
+  return {
+    mode,
+    async one(record) {
+      if (mode === 'json') return await io.data(`${JSON.stringify(pick(record), null, io.stdoutTty ? 2 : undefined)}\n`)
+      if (mode === 'ndjson') return await io.data(`${JSON.stringify(pick(record))}\n`)
+      if (mode === 'ids') return await io.data(`${plainCell(record[view.id])}\n`)
+      if (mode === 'csv') return await io.data(csvLine(inCsv) + toCsv(record))
+      const { renderOne } = await import('./table.ts')
+      await io.data(renderOne(io, record, fields ?? view.fields))
+    },
+    async many(records) {
+      if (mode === 'json') return await printJsonList(io, records, pick)
+      if (mode === 'ndjson') return await printLines(io, records, (record) => `${JSON.stringify(pick(record))}\n`)
+      if (mode === 'ids') return await printLines(io, records, (record) => `${plainCell(record[view.id])}\n`)
+      if (mode === 'csv') {
+        await io.data(csvLine(inCsv))
+        return await printLines(io, records, toCsv)
+      }
+      const { renderTable, tabbedLine } = await import('./table.ts')
+      const columns = fields ?? view.columns
+      if (!io.stdoutTty) return await printLines(io, records, (record) => tabbedLine(record, columns))
+      await io.data(await renderTable(io, await collect(records), columns, view.id))
+    },
+  }
+}
+
+/** The mode that the flags ask for. */
+function outputMode(flags: Pick<OutputFlags, 'json' | 'output'>): OutputMode {
+  if (flags.json && flags.output !== undefined && flags.output !== 'json') {
+    throw new GdnError('usage', `--json and --output ${flags.output} contradict each other`, {
+      hint: 'give one of them',
+    })
+  }
+  return flags.json ? 'json' : (flags.output ?? 'table')
+}
+
+function checkField(field: string, view: View): void {
+  if (view.fields.includes(field)) return
+  const near = nearest(field, view.fields)
+  throw new GdnError('usage', `unknown field "${field}"`, {
+    place: { flag: '--fields' },
+    hint: near === undefined ? `fields are ${view.fields.join(', ')}` : `did you mean ${near}?`,
+  })
+}
+
+const CHUNK_CHARS = 64 * 1024
+
+async function printLines(io: Io, records: Records, line: (record: DataRecord) => string): Promise<void> {
+  let text = ''
+  for await (const record of records) {
+    text += line(record)
+    if (text.length < CHUNK_CHARS) continue
+    await io.data(text)
+    text = ''
+  }
+  if (text !== '') await io.data(text)
+}
+
+/** A list may have a million records: it is written as it comes, and still one JSON value. */
+async function printJsonList(io: Io, records: Records, pick: (record: DataRecord) => DataRecord): Promise<void> {
+  const [open, between, close] = io.stdoutTty ? ['[\n  ', ',\n  ', '\n]\n'] : ['[', ',', ']\n']
+  let first = true
+  await printLines(io, records, (record) => {
+    const text = io.stdoutTty
+      ? JSON.stringify(pick(record), null, 2).replaceAll('\n', '\n  ')
+      : JSON.stringify(pick(record))
+    const before = first ? open : between
+    first = false
+    return before + text
+  })
+  await io.data(first ? '[]\n' : close)
+}
+
+async function collect(records: Records): Promise<DataRecord[]> {
+  const all: DataRecord[] = []
+  for await (const record of records) all.push(record)
+  return all
+}

@@ -1,0 +1,19 @@
+/** Colours by what they mean. The words say the same: colour only adds to them. */
+export interface Paint {
+  bold(text: string): string
+  dim(text: string): string
+  good(text: string): string
+  bad(text: string): string
+  busy(text: string): string
+}
+
+const same = (text: string) => text
+
+export const PLAIN: Paint = { bold: same, dim: same, good: same, bad: same, busy: same }
+
+/** A status in its colour: deployed and running are good, failed is bad, the rest is under way. */
+export function paintStatus(status: string, text: string, paint: Paint): string {
+  if (['deployed', 'done', 'running'].includes(status)) return paint.good(text)
+  if (['failed', 'error', 'unknown'].includes(status)) return paint.bad(text)
+  return paint.busy(text)
+}

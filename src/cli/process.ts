@@ -1,0 +1,44 @@
+import { writeSync } from 'node:fs'
+import { EXIT } from '../core/exit-codes.ts'
+import { catchSignals } from './signals.ts'
+
+/** Ties the command line to this process: its streams, environment and signals. The one edge of the CLI. */
+export async function runFromProcess(argv: string[]): Promise<number> {
+  silenceClosedPipes()
+  if (isRootHelp(argv)) {
+    const { rootHelp } = await import('./help.ts')
+    const { colourLevel } = await import('./colour.ts')
+    const level = colourLevel(process.stdout, process.env, argv.includes('--no-color'))
+    process.stdout.write(await rootHelp(process.stdout.columns, level))
+    return EXIT.ok
+  }
+  const signals = catchSignals((text) => void writeSync(2, text))
+  try {
+    const { run } = await import('./run.ts')
+    return await run(argv, {
+      env: process.env,
+      cwd: process.cwd(),
+      stdin: process.stdin,
+      stdout: process.stdout,
+      stderr: process.stderr,
+      program: { node: process.execPath, script: process.argv[1] ?? '' },
+      signals,
+    })
+  } finally {
+    signals.release()
+  }
+}
+
+function isRootHelp(argv: readonly string[]): boolean {
+  const words = argv.filter((word) => word !== '--no-color')
+  return words.length === 0 || (words.length === 1 && ['--help', '-h', 'help'].includes(words[0] ?? ''))
+}
+
+/** `gdn nft list | head` closes the pipe early: what is left to write has no reader, and that is no error. */
+function silenceClosedPipes(): void {
+  for (const stream of [process.stdout, process.stderr]) {
+    stream.on('error', (error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EPIPE' && error.code !== 'ERR_STREAM_DESTROYED') throw error
+    })
+  }
+}

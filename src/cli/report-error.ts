@@ -1,0 +1,87 @@
+import { formatPlace, GdnError, messageOf, type Place } from '../core/errors.ts'
+import { EXIT } from '../core/exit-codes.ts'
+import { type Io, safe } from './io.ts'
+
+interface Fault {
+  place?: Place
+  message: string
+  hint?: string
+}
+
+const MAX_FAULTS_SHOWN = 50
+const MAX_ALIKE_SHOWN = 5
+
+/** Tells people or machines what went wrong, on stderr. @returns the exit code */
+export function reportError(io: Io, stderr: { write(text: string): unknown }, error: unknown): number {
+  const known = error instanceof GdnError ? error : undefined
+  if (io.settings.machine) stderr.write(`${JSON.stringify(asJson(error, known))}\n`)
+  else stderr.write(known === undefined ? unexpectedText(error) : knownText(io, known))
+  if (io.settings.debug && error instanceof Error) stderr.write(`${stackOf(error)}\n`)
+  return known?.exitCode ?? EXIT.unexpected
+}
+
+function asJson(error: unknown, known: GdnError | undefined): object {
+  if (known === undefined) {
+    return { error: { code: 'unexpected', message: messageOf(error), hint: REPORT_IT, details: null } }
+  }
+  const { code, hint, place, details } = known
+  return {
+    error: {
+      code,
+      message: sentence(known),
+      hint: hint ?? null,
+      details: details ?? (place === undefined ? null : { place }),
+    },
+  }
+}
+
+function sentence(fault: Fault | GdnError): string {
+  const place = fault.place === undefined ? '' : formatPlace(fault.place)
+  return place === '' ? fault.message : `${place}: ${fault.message}`
+}
+
+function knownText(io: Io, error: GdnError): string {
+  const mark = io.errPaint.bad('error:')
+  const lines = [`${mark} ${safeLines(sentence(error))}`, ...faultLines(error)]
+  if (error.hint !== undefined) lines.push(`  ${safeLines(error.hint)}`)
+  return `${lines.join('\n')}\n`
+}
+
+/** The other faults. Where one kind of fault goes through a whole file, a few of them tell as much as all. */
+function faultLines({ message: first, hint, details }: GdnError): string[] {
+  const faults = faultsOf(details).filter(({ message }, i) => i > 0 || !first.includes(message))
+  const alike = new Map<string, number>()
+  const lines: string[] = []
+  let left = 0
+  for (const fault of faults) {
+    const seen = (alike.get(fault.message) ?? 0) + 1
+    alike.set(fault.message, seen)
+    if (seen > MAX_ALIKE_SHOWN || lines.length === MAX_FAULTS_SHOWN) {
+      left += 1
+      continue
+    }
+    const advice = fault.hint === undefined || fault.hint === hint ? '' : ` (${safe(fault.hint)})`
+    lines.push(`  ${safeLines(sentence(fault))}${advice}`)
+  }
+  return left === 0 ? lines : [...lines, `  … and ${left} more; --json lists them`]
+}
+
+/** Several faults of one input travel in `details.issues`, the first of them in the message too. */
+function faultsOf(details: unknown): Fault[] {
+  if (details === null || typeof details !== 'object' || !('issues' in details) || !Array.isArray(details.issues))
+    return []
+  return details.issues
+}
+
+const safeLines = (text: string) => text.split('\n').map(safe).join('\n  ')
+
+const REPORT_IT = 'this is a fault of gdn: run it again with --debug and report what it says; keys are never in it'
+
+function unexpectedText(error: unknown): string {
+  return `error: unexpected: ${safeLines(messageOf(error))}\n  ${REPORT_IT}\n`
+}
+
+function stackOf(error: Error): string {
+  const cause = error.cause instanceof Error ? `\ncaused by ${stackOf(error.cause)}` : ''
+  return `${error.stack ?? error.message}${cause}`
+}

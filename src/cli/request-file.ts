@@ -1,0 +1,31 @@
+import { decodeUtf8, readText } from '../config/read-text.ts'
+import { parseStrictJson } from '../config/strict-json.ts'
+import { GdnError } from '../core/errors.ts'
+import type { Io } from './io.ts'
+
+const MAX_REQUEST_BYTES = 64 * 1024 * 1024
+
+/** The text of `-f file`, or of standard input for `-`. */
+export async function readInput(io: Io, path: string): Promise<string> {
+  if (path !== '-') return await readText(path, MAX_REQUEST_BYTES, 'invalid_input')
+  if (io.stdin.isTTY) io.note('Reading from the terminal; Ctrl-D ends it.')
+  const chunks: Buffer[] = []
+  let size = 0
+  for await (const chunk of io.stdin) {
+    const bytes = Buffer.from(chunk as Uint8Array | string)
+    size += bytes.length
+    if (size > MAX_REQUEST_BYTES)
+      throw new GdnError('invalid_input', `is larger than ${MAX_REQUEST_BYTES} bytes`, { place: { file: 'stdin' } })
+    chunks.push(bytes)
+  }
+  return decodeUtf8(Buffer.concat(chunks), 'stdin', 'invalid_input')
+}
+
+export const nameOfInput = (path: string) => (path === '-' ? 'stdin' : path)
+
+/** A JSON request from a file: an object. */
+export function parseRequest(text: string, file: string): Record<string, unknown> {
+  const value = parseStrictJson(text.replace(/^\ufeff/, ''), file, 'invalid_input')
+  if (value !== null && typeof value === 'object' && !Array.isArray(value)) return { ...value }
+  throw new GdnError('invalid_input', 'must be a JSON object: one request', { place: { file } })
+}

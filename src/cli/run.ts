@@ -1,0 +1,100 @@
+import { CommanderError } from 'commander'
+import { GdnError } from '../core/errors.ts'
+import { EXIT } from '../core/exit-codes.ts'
+import { sleep } from '../core/time.ts'
+import { spellAliases } from './aliases.ts'
+import type { Verb } from './catalogue.ts'
+import { colourLevel } from './colour.ts'
+import type { GdnCommand } from './command.ts'
+import type { Deps, Edge } from './deps.ts'
+import { createIo, type Io } from './io.ts'
+import { reportError } from './report-error.ts'
+import { route } from './route.ts'
+import { ioSettings } from './settings-of-argv.ts'
+import { VERSION } from './version.ts'
+
+/** Runs one command line from its arguments to its exit code. */
+export async function run(argv: readonly string[], edge: Edge): Promise<number> {
+  const io = await createIo(edge, ioSettings(argv, edge.env))
+  try {
+    return await dispatch(argv, edge, io)
+  } catch (error) {
+    return reportError(io, edge.stderr, error)
+  }
+}
+
+async function dispatch(argv: readonly string[], edge: Edge, io: Io): Promise<number> {
+  if (argv.includes('--version') && !argv.includes('--')) {
+    await io.data(`${VERSION}\n`)
+    return EXIT.ok
+  }
+  const found = route(argv)
+  const level = colourLevel(edge.stdout, edge.env, io.settings.noColour)
+  switch (found.kind) {
+    case 'root-help': {
+      const { rootHelp } = await import('./help.ts')
+      await io.data(await rootHelp(edge.stdout.columns, level))
+      return EXIT.ok
+    }
+    case 'noun-help': {
+      const { nounHelp } = await import('./help.ts')
+      await io.data(await nounHelp(found.noun, edge.stdout.columns, level))
+      return EXIT.ok
+    }
+    case 'verb-help': {
+      const { commandHelp } = await import('./command-help.ts')
+      const { command } = await load(found.verb, edge, io)
+      await io.data(await commandHelp(command, edge.stdout.columns, level))
+      return EXIT.ok
+    }
+    case 'verb': {
+      const { command, result } = await load(found.verb, edge, io)
+      await parse(command, found.argv)
+      return result.exitCode
+    }
+  }
+}
+
+async function load(verb: Verb, edge: Edge, io: Io): Promise<{ command: GdnCommand; result: { exitCode: number } }> {
+  const result = { exitCode: EXIT.ok as number }
+  const module = await verb.load()
+  return { command: module.command(makeDeps(edge, io, result)), result }
+}
+
+/** Parses and runs; Commander's complaints become usage errors. */
+export async function parse(command: GdnCommand, argv: readonly string[]): Promise<void> {
+  try {
+    await command.parseAsync(spellAliases(argv, command.text.aliases ?? {}), { from: 'user' })
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error
+    const [message = '', ...more] = error.message.replace(/^error: /, '').split('\n')
+    const suggestion = more.join(' ').replace(/^\((.*)\)$/, '$1')
+    throw new GdnError('usage', message, {
+      hint: suggestion === '' ? `see gdn ${command.name()} --help` : suggestion.replace(/^Did/, 'did'),
+    })
+  }
+}
+
+function makeDeps(edge: Edge, io: Io, result: { exitCode: number }): Deps {
+  const settings: Deps['settings'] = async (flags) => {
+    const { loadSettings } = await import('../config/settings.ts')
+    return await loadSettings({ flags, env: edge.env, cwd: edge.cwd })
+  }
+  return {
+    io,
+    env: edge.env,
+    cwd: edge.cwd,
+    program: edge.program,
+    signals: edge.signals,
+    now: Date.now,
+    sleep,
+    settings,
+    connect: async (found, kind = 'single') => {
+      const { connect } = await import('./connect.ts')
+      return await connect(found, io, edge.env, kind)
+    },
+    setExitCode: (code) => {
+      result.exitCode = code
+    },
+  }
+}

@@ -1,0 +1,53 @@
+import type { CollectionRecord } from '../api/endpoints/getcollections.ts'
+import type { NftRecord } from '../api/fields.ts'
+import type { DataRecord } from './cells.ts'
+import type { View } from './output.ts'
+
+export const COLLECTION_VIEW: View = {
+  fields: [
+    'contract_address',
+    'name',
+    'blockchain',
+    'status',
+    'wallet_address',
+    'enable_api',
+    'enable_transfer',
+    'is_locked',
+    'description',
+    'image',
+    'transaction_gdn_id',
+    'accepted_date',
+    'error',
+  ],
+  columns: ['contract_address', 'name', 'blockchain', 'status'],
+  id: 'contract_address',
+}
+
+const NFT_FIELDS = [
+  'nft_gdn_id',
+  'token_id',
+  'status',
+  'contract_address',
+  'receiver_wallet_address',
+  'metadata_url',
+  'request_metadata',
+  'error',
+]
+
+export const NFT_VIEW: View = {
+  fields: NFT_FIELDS,
+  columns: ['nft_gdn_id', 'token_id', 'status', 'receiver_wallet_address', 'error'],
+  id: 'nft_gdn_id',
+}
+
+/** An NFT as the command that made it knows it. */
+export const MINTED_VIEW: View = { ...NFT_VIEW, fields: [...NFT_FIELDS, 'blockchain', 'accepted_date'] }
+
+/** A collection as the CLI prints it. The API's field is plural and holds one id. */
+export function collectionData({ transaction_gdn_ids, ...record }: CollectionRecord): DataRecord {
+  return { transaction_gdn_id: transaction_gdn_ids, ...record }
+}
+
+export function nftData(record: NftRecord): DataRecord {
+  return record
+}

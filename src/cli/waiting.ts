@@ -1,0 +1,125 @@
+import { ENDPOINTS } from '../api/endpoints.ts'
+import type { NftRecord } from '../api/fields.ts'
+import type { ApiClient } from '../client/client.ts'
+import { GdnError } from '../core/errors.ts'
+import type { Deps } from './deps.ts'
+import { safe } from './io.ts'
+
+/** How long to wait for a chain, unless --timeout says otherwise. */
+export const DEFAULT_TIMEOUT_MS = 5 * 60_000
+
+const FIRST_POLL_MS = 200
+const MAX_POLL_MS = 2000
+const FAILED = new Set(['failed', 'error'])
+/** Ids in one getnfts request. */
+export const IDS_PER_REQUEST = 200
+
+/**
+ * Asks again and again, more slowly each time, until the answer is the last one.
+ *
+ * @param ask returns undefined as long as there is reason to ask again
+ * @returns undefined when the time was up
+ */
+export async function poll<Value>(
+  { sleep, signals }: Deps,
+  timeoutMs: number,
+  ask: () => Promise<Value | undefined>,
+): Promise<Value | undefined> {
+  const deadline = performance.now() + timeoutMs
+  for (let wait = FIRST_POLL_MS; ; wait = Math.min(wait * 2, MAX_POLL_MS)) {
+    const value = await ask()
+    if (value !== undefined) return value
+    const left = deadline - performance.now()
+    if (left <= 0) return undefined
+    await sleep(Math.min(wait, left), signals.signal)
+  }
+}
+
+/** Details of NFTs in the order asked for, in chunks, at the pace of the endpoint's limit; unknown ids are left out. */
+export async function fetchNfts(
+  { sleep, signals }: Deps,
+  client: ApiClient,
+  ids: readonly string[],
+  onChunk?: (records: NftRecord[]) => Promise<void> | void,
+): Promise<NftRecord[]> {
+  const pause = 1000 / (ENDPOINTS.getnfts.ratePerSecond ?? 1000)
+  const found: NftRecord[] = []
+  for (let at = 0; at < ids.length; at += IDS_PER_REQUEST) {
+    if (at > IDS_PER_REQUEST) await sleep(pause, signals.signal)
+    const asked = ids.slice(at, at + IDS_PER_REQUEST)
+    const { nfts } = await client.call('getnfts', { nft_gdn_ids: asked }, { signal: signals.signal })
+    const byId = new Map(nfts.map((nft) => [nft.nft_gdn_id, nft]))
+    const chunk = asked.flatMap((id) => byId.get(id) ?? [])
+    found.push(...chunk)
+    await onChunk?.(chunk)
+  }
+  return found
+}
+
+export const isFinal = (status: string) => status === 'deployed' || FAILED.has(status)
+
+/** What waiting for NFTs came to: their records as last seen, and what to complain about. */
+export interface Waited {
+  records: NftRecord[]
+  problem: GdnError | null
+}
+
+/** Waits until every NFT is deployed or failed. Only those still under way are asked about again. */
+export async function waitForNfts(
+  deps: Deps,
+  client: ApiClient,
+  ids: readonly string[],
+  timeoutMs: number,
+): Promise<Waited> {
+  const seen = new Map<string, NftRecord>()
+  const progress = await deps.io.progress(`Waiting for ${count(ids.length, 'NFT')} to be deployed`)
+  const records = () => ids.flatMap((id) => seen.get(id) ?? [])
+  try {
+    const done = await poll(deps, timeoutMs, async () => {
+      const open = ids.filter((id) => !isFinal(seen.get(id)?.status ?? ''))
+      for (const record of await fetchNfts(deps, client, open)) seen.set(record.nft_gdn_id, record)
+      const left = ids.filter((id) => !isFinal(seen.get(id)?.status ?? '')).length
+      progress.update(
+        `Waiting for ${count(ids.length, 'NFT')} to be deployed: ${ids.length - left} done, ${left} to go`,
+      )
+      return left === 0 ? true : undefined
+    })
+    return { records: records(), problem: problemOf(ids, seen, done === undefined, timeoutMs) }
+  } catch (error) {
+    if (!(error instanceof GdnError)) throw error
+    return { records: records(), problem: error }
+  } finally {
+    progress.stop()
+  }
+}
+
+function problemOf(
+  ids: readonly string[],
+  seen: ReadonlyMap<string, NftRecord>,
+  timedOut: boolean,
+  timeoutMs: number,
+): GdnError | null {
+  const pending = ids.filter((id) => !isFinal(seen.get(id)?.status ?? ''))
+  const failed = ids.flatMap((id) => seen.get(id) ?? []).filter(({ status }) => FAILED.has(status))
+  if (timedOut && pending.length > 0) {
+    return new GdnError('pending', `${count(pending.length, 'NFT')} still pending after ${timeoutMs / 1000} s`, {
+      hint: `go on waiting: gdn nft wait ${pending.slice(0, 5).map(safe).join(' ')}${pending.length > 5 ? ' …' : ''}`,
+      details: { nft_gdn_ids: pending },
+    })
+  }
+  const [first] = failed
+  if (first === undefined) return null
+  return new GdnError(
+    'nft_failed',
+    `${count(failed.length, 'NFT')} failed: ${first.error ?? 'the server gives no reason'}`,
+    {
+      hint: 'what failed was not minted; put right what the reason names, and mint it again',
+      details: { nfts: failed.map(({ nft_gdn_id, error }) => ({ nft_gdn_id, error: error ?? null })) },
+    },
+  )
+}
+
+/** `1 NFT`, `24 NFTs`. */
+export function count(n: number, noun: string): string {
+  return `${n} ${noun}${n === 1 ? '' : 's'}`
+}

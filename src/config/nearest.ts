@@ -1,0 +1,30 @@
+/** Edits from one word to another: insert, delete, replace, or swap two neighbours. */
+function distance(a: string, b: string): number {
+  const rows = Array.from({ length: a.length + 1 }, (_, i) => [i, ...new Array<number>(b.length).fill(0)])
+  const at = (i: number, j: number) => rows[i]?.[j] ?? 0
+  for (let j = 0; j <= b.length; j += 1) (rows[0] as number[])[j] = j
+  for (let i = 1; i <= a.length; i += 1) {
+    for (let j = 1; j <= b.length; j += 1) {
+      const same = a[i - 1] === b[j - 1]
+      let best = Math.min(at(i - 1, j) + 1, at(i, j - 1) + 1, at(i - 1, j - 1) + (same ? 0 : 1))
+      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]) best = Math.min(best, at(i - 2, j - 2) + 1)
+      const row = rows[i]
+      if (row !== undefined) row[j] = best
+    }
+  }
+  return at(a.length, b.length)
+}
+
+/** The known word that was probably meant: one that is near, or the only one that begins so. For "did you mean". */
+export function nearest(word: string, known: readonly string[]): string | undefined {
+  if (word.length > 64) return undefined
+  const lower = word.toLowerCase()
+  let best: { name: string; edits: number } | undefined
+  for (const name of known) {
+    const edits = distance(lower, name.toLowerCase())
+    if (best === undefined || edits < best.edits) best = { name, edits }
+  }
+  if (best !== undefined && best.edits <= Math.max(1, Math.floor(word.length / 3))) return best.name
+  const [begun, ...others] = lower.length < 3 ? [] : known.filter((name) => name.toLowerCase().startsWith(lower))
+  return others.length === 0 ? begun : undefined
+}

@@ -1,0 +1,37 @@
+import { homedir } from 'node:os'
+import { isAbsolute, join, resolve } from 'node:path'
+
+type Env = NodeJS.ProcessEnv
+
+/** A directory of the XDG base directory specification; relative values are ignored, as it demands. */
+function xdg(env: Env, name: string, ...fallback: string[]): string {
+  const value = env[name]
+  if (value !== undefined && isAbsolute(value)) return value
+  return join(env.HOME ?? homedir(), ...fallback)
+}
+
+/** The user's configuration: `GDN_CONFIG`, else `$XDG_CONFIG_HOME/gdn/config.json`. */
+export function userConfigFile(env: Env): string {
+  const named = env.GDN_CONFIG
+  return named !== undefined && named !== ''
+    ? resolve(named)
+    : join(xdg(env, 'XDG_CONFIG_HOME', '.config'), 'gdn', 'config.json')
+}
+
+/** API keys, beside the user's configuration. */
+export function credentialsFile(env: Env): string {
+  return join(userConfigFile(env), '..', 'credentials.json')
+}
+
+/** Journals and what else is known of earlier commands. */
+export function stateDirectory(env: Env, flag?: string): string {
+  const named = flag ?? env.GDN_STATE_DIR
+  return named !== undefined && named !== ''
+    ? resolve(named)
+    : join(xdg(env, 'XDG_STATE_HOME', '.local', 'state'), 'gdn')
+}
+
+/** Where the local backend keeps everything: `$XDG_DATA_HOME/gdn/local`. */
+export function localDataDirectory(env: Env): string {
+  return join(xdg(env, 'XDG_DATA_HOME', '.local', 'share'), 'gdn', 'local')
+}

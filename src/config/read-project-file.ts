@@ -1,0 +1,49 @@
+import { basename } from 'node:path'
+import { cosmiconfig, defaultLoaders } from 'cosmiconfig'
+import { GdnError, messageOf } from '../core/errors.ts'
+import type { ProjectFile } from './project-file.ts'
+import { readText } from './read-text.ts'
+import { parseProjectConfig } from './schema.ts'
+import { parseStrictJson } from './strict-json.ts'
+
+const MAX_BYTES = 1024 * 1024
+
+const json = (path: string, text: string) => parseStrictJson(text, path, 'invalid_config')
+
+function yaml(path: string, text: string): unknown {
+  if (text.startsWith('\ufeff')) {
+    throw new GdnError('invalid_config', 'begins with a byte order mark; save it as UTF-8 without one', {
+      place: { file: path, line: 1, column: 1 },
+    })
+  }
+  try {
+    return defaultLoaders['.yaml'](path, text)
+  } catch (error) {
+    const [, line, column] = /\((\d+):(\d+)\)/.exec(messageOf(error)) ?? []
+    const [reason = ''] = messageOf(error)
+      .replace(/^YAML Error in .*\n/, '')
+      .split('\n')
+    throw new GdnError('invalid_config', `is no YAML: ${reason.replace(/ \(\d+:\d+\)$/, '')}`, {
+      place: { file: path, ...(line === undefined ? {} : { line: Number(line), column: Number(column) }) },
+      cause: error,
+    })
+  }
+}
+
+const either = (path: string, text: string) => (text.trimStart().startsWith('{') ? json(path, text) : yaml(path, text))
+
+/** Reads one project file. The search is ours; cosmiconfig picks the loader, and none of them runs code. */
+export async function readProjectFile(path: string): Promise<ProjectFile> {
+  await readText(path, MAX_BYTES, 'invalid_config')
+  const explorer = cosmiconfig('gdn', {
+    searchPlaces: [basename(path)],
+    loaders: { '.json': json, '.yaml': yaml, noExt: either },
+    packageProp: 'gdn',
+    cache: false,
+  })
+  const found = await explorer.load(path).catch((error: unknown) => {
+    if (error instanceof GdnError) throw error
+    throw new GdnError('invalid_config', messageOf(error), { place: { file: path }, cause: error })
+  })
+  return { path, config: parseProjectConfig(found?.config ?? {}, path) }
+}

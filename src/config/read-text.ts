@@ -1,0 +1,53 @@
+import { constants } from 'node:fs'
+import { open } from 'node:fs/promises'
+import { type ErrorCode, GdnError, systemCode } from '../core/errors.ts'
+
+const REASONS: Readonly<Record<string, string>> = {
+  ENOENT: "doesn't exist",
+  EACCES: "can't be read: permission denied",
+  EPERM: "can't be read: permission denied",
+  EISDIR: 'is a directory, not a file',
+  ENOTDIR: "can't be reached: a part of its path is no directory",
+}
+
+/**
+ * Reads a regular file of bounded size as UTF-8. Devices, pipes and sockets are refused: they may never end.
+ *
+ * @returns null where there is no such file
+ */
+export async function readTextIfThere(path: string, maxBytes: number, code: ErrorCode): Promise<string | null> {
+  const fail = (message: string, cause?: unknown) => new GdnError(code, message, { place: { file: path }, cause })
+  // O_NONBLOCK: opening a pipe that nobody writes to would wait for ever.
+  const { O_RDONLY, O_NONBLOCK } = constants
+  const file = await open(path, O_RDONLY | (O_NONBLOCK ?? 0)).catch((error: unknown) => {
+    const reason = systemCode(error) ?? ''
+    if (reason === 'ENOENT') return null
+    throw fail(REASONS[reason] ?? `can't be read (${reason})`, error)
+  })
+  if (file === null) return null
+  try {
+    const found = await file.stat()
+    if (found.isDirectory()) throw fail('is a directory, not a file')
+    if (!found.isFile()) throw fail('is not a regular file')
+    if (found.size > maxBytes) throw fail(`is larger than ${maxBytes} bytes`)
+    return decodeUtf8(await file.readFile(), path, code)
+  } finally {
+    await file.close()
+  }
+}
+
+/** As readTextIfThere; a missing file is an error. */
+export async function readText(path: string, maxBytes: number, code: ErrorCode): Promise<string> {
+  const text = await readTextIfThere(path, maxBytes, code)
+  if (text === null) throw new GdnError(code, "doesn't exist", { place: { file: path } })
+  return text
+}
+
+/** Bytes as text; what is no UTF-8 is refused rather than replaced. A byte order mark stays. */
+export function decodeUtf8(bytes: Uint8Array, path: string, code: ErrorCode): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
+  } catch {
+    throw new GdnError(code, 'is not UTF-8 text', { place: { file: path } })
+  }
+}

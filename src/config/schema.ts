@@ -1,0 +1,102 @@
+import * as z from 'zod'
+import { BLOCKCHAIN_NAMES } from '../api/blockchains.ts'
+import { validate } from '../api/validate.ts'
+import { GdnError } from '../core/errors.ts'
+import { nearest } from './nearest.ts'
+
+const line = z.string().regex(/^[^\p{Cc}]+$/u, { error: 'must be one line of text' })
+
+const baseUrl = line.check((context) => {
+  const { value } = context
+  if (!/^https?:\/\//.test(value) || !URL.canParse(value)) {
+    context.issues.push({ code: 'custom', message: 'must be an http(s) URL', input: value })
+  }
+})
+
+const rate = z.number().positive({ error: 'must be a positive number' }).max(1_000_000)
+
+const settings = {
+  base_url: baseUrl.optional(),
+  blockchain: z.enum(BLOCKCHAIN_NAMES).optional(),
+  contract: line.optional(),
+  wallet: line.optional(),
+  /** Requests a second. */
+  rate: rate.optional(),
+}
+
+const profileSettings = z.strictObject(settings)
+
+const userConfig = z.strictObject({
+  /** The profile that is used when none is named. */
+  profile: line.optional(),
+  profiles: z.record(z.string().regex(/^[A-Za-z0-9][\w.-]{0,63}$/), profileSettings).optional(),
+})
+
+/** A project's file may name a profile of the user and settings; never a key. */
+const projectConfig = z.strictObject({ ...settings, profile: line.optional() })
+
+const credentials = z.record(z.url(), z.string().regex(/^[\x21-\x7e]{1,4096}$/))
+
+export type ProfileSettings = z.output<typeof profileSettings>
+export type UserConfig = z.output<typeof userConfig>
+export type ProjectConfig = z.output<typeof projectConfig>
+
+/** The settings that a profile and a project may have. */
+export const SETTING_NAMES = Object.keys(settings) as (keyof ProfileSettings)[]
+
+const SECRET_NAMES = new Set(['api_key', 'apikey', 'key', 'x-api-key', 'token', 'secret', 'api-key'])
+
+function parseWith<Schema extends z.ZodType>(schema: Schema, known: readonly string[], value: unknown, file: string) {
+  const result = validate(schema, value)
+  if (result.ok) return result.value
+  const issues = result.issues.map((issue) => {
+    const name = String(issue.path.at(-1) ?? '')
+    const unknown = issue.code === 'unrecognized_keys'
+    return {
+      place: { file, field: issue.field },
+      message: unknown ? unknownSetting(name) : issue.message,
+      ...(unknown && !SECRET_NAMES.has(name.toLowerCase()) ? { hint: knownHint(name, known) } : {}),
+    }
+  })
+  const [first] = issues
+  throw new GdnError('invalid_config', first?.message ?? 'is no configuration of gdn', {
+    place: first?.place ?? { file },
+    ...(first?.hint === undefined ? {} : { hint: first.hint }),
+    details: { issues },
+  })
+}
+
+function unknownSetting(name: string): string {
+  return SECRET_NAMES.has(name.toLowerCase())
+    ? "an API key can't stand here: put it in GDN_API_KEY, or save it with gdn config set api_key -"
+    : 'is not a known setting'
+}
+
+function knownHint(name: string, known: readonly string[]): string {
+  const near = nearest(name, known)
+  return near === undefined ? `known are ${known.join(', ')}` : `did you mean ${near}?`
+}
+
+export function parseUserConfig(value: unknown, file: string): UserConfig {
+  return parseWith(userConfig, ['profile', 'profiles', ...SETTING_NAMES], value, file)
+}
+
+export function parseProjectConfig(value: unknown, file: string): ProjectConfig {
+  return parseWith(projectConfig, ['profile', ...SETTING_NAMES], value, file)
+}
+
+export function parseCredentials(value: unknown, file: string): Record<string, string> {
+  return parseWith(credentials, [], value, file)
+}
+
+/** One setting's value as `config set` takes it, checked by the same schema. */
+export function parseSetting(name: keyof ProfileSettings, raw: string): ProfileSettings {
+  const value = name === 'rate' && /^[0-9.]+$/.test(raw) ? Number(raw) : raw
+  const result = validate(profileSettings, { [name]: value })
+  if (result.ok) return result.value
+  const near = name === 'blockchain' ? nearest(raw, BLOCKCHAIN_NAMES) : undefined
+  throw new GdnError('usage', result.issues[0]?.message ?? 'is not a value', {
+    place: { field: name },
+    ...(near === undefined ? {} : { hint: `did you mean ${near}?` }),
+  })
+}

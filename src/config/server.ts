@@ -1,0 +1,107 @@
+import { GdnError } from '../core/errors.ts'
+import type { ProjectFile } from './project-file.ts'
+import type { ProfileSettings } from './schema.ts'
+
+/** Who named a server: an API key goes only where the user's own word points. */
+export type ServerSource = 'flag' | 'environment' | 'project' | 'profile' | 'local'
+
+export type Target =
+  | { kind: 'local' }
+  | { kind: 'url'; url: string; source: Exclude<ServerSource, 'local'>; from: string }
+
+/** A server to talk to. */
+export interface Server {
+  baseUrl: string
+  origin: string
+  source: ServerSource
+  from: string
+  /** Whether nothing there is worth money: the server runs on this machine. */
+  loopback: boolean
+}
+
+interface Named {
+  flags: { baseUrl?: string | undefined; local?: boolean | undefined; profile?: string | undefined }
+  env: NodeJS.ProcessEnv
+  project: ProjectFile | null
+  profileName: string | null
+  profile: ProfileSettings
+}
+
+/** Which server the flags, the environment, the project and the user's profile name, in this order. */
+export function chooseTarget({ flags, env, project, profileName, profile }: Named): Target | null {
+  const rivals = [flags.local && '--local', flags.baseUrl !== undefined && '--base-url'].filter(Boolean)
+  if (rivals.length > 1) {
+    throw new GdnError('usage', `${rivals.join(' and ')} name two servers`, { hint: 'give one of them' })
+  }
+  if (flags.local && flags.profile !== undefined && flags.profile !== 'local') {
+    throw new GdnError('usage', '--local and --profile name two servers', { hint: 'give one of them' })
+  }
+  const url = (value: string, source: Exclude<ServerSource, 'local'>, from: string): Target => {
+    originOf(value, from)
+    return { kind: 'url', url: value, source, from }
+  }
+  const ofProfile = (): Target | null => {
+    if (profileName === 'local') return { kind: 'local' }
+    return profile.base_url === undefined ? null : url(profile.base_url, 'profile', `profile ${profileName}`)
+  }
+  if (flags.baseUrl !== undefined) return url(flags.baseUrl, 'flag', '--base-url')
+  if (flags.local || flags.profile !== undefined) {
+    const target = ofProfile()
+    if (target !== null) return target
+  }
+  if (env.GDN_BASE_URL !== undefined && env.GDN_BASE_URL !== '') {
+    return url(env.GDN_BASE_URL, 'environment', 'GDN_BASE_URL')
+  }
+  if (env.GDN_PROFILE !== undefined && env.GDN_PROFILE !== '') {
+    const target = ofProfile()
+    if (target !== null) return target
+  }
+  const inProject = project?.config.base_url
+  if (project !== null && inProject !== undefined) return url(inProject, 'project', project.path)
+  return ofProfile()
+}
+
+/** The server itself: for the local backend, where it listens now. */
+export async function serverOf(target: Target | null, localDataDir: string): Promise<Server> {
+  if (target === null) {
+    throw new GdnError('usage', 'no server is named', {
+      hint: 'add --local for the backend that gdn local start runs, or --base-url <url>, or make a profile with gdn init',
+    })
+  }
+  if (target.kind === 'url') {
+    const origin = originOf(target.url, target.from)
+    const baseUrl = target.url.replace(/\/+$/, '')
+    return {
+      baseUrl,
+      origin,
+      source: target.source,
+      from: target.from,
+      loopback: isLoopbackHost(new URL(origin).hostname),
+    }
+  }
+  const { runningBackend } = await import('./local-backend.ts')
+  const running = await runningBackend(localDataDir)
+  if (running === null) {
+    throw new GdnError('unreachable', 'the local backend is not running', { hint: 'gdn local start starts it' })
+  }
+  return { baseUrl: running.url, origin: originOf(running.url), source: 'local', from: '--local', loopback: true }
+}
+
+/** `https://host[:port]` of an address; throws for one that is no http(s) URL. */
+export function originOf(url: string, from = 'the address'): string {
+  const parsed = URL.canParse(url) ? new URL(url) : null
+  if (parsed !== null && /^https?:$/.test(parsed.protocol) && parsed.hostname !== '') return parsed.origin
+  throw new GdnError('usage', `"${url}" is not the URL of a server`, {
+    place: from.startsWith('/') ? { file: from } : { flag: from },
+    hint: 'give one that begins with https:// or http://',
+  })
+}
+
+function isLoopbackHost(hostname: string): boolean {
+  return (
+    hostname === 'localhost' ||
+    hostname.endsWith('.localhost') ||
+    hostname === '[::1]' ||
+    /^127(\.\d+){3}$/.test(hostname)
+  )
+}

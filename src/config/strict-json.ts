@@ -1,0 +1,105 @@
+import { type ErrorCode, GdnError } from '../core/errors.ts'
+
+const NUMBER = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y
+const STRING = /"(?:[^"\\\u0000-\u001f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*"/y
+const LITERAL = /true|false|null/y
+const SPACE = /[ \t\r\n]*/y
+const MAX_DEPTH = 100
+const UNSAFE_KEYS = new Set(['__proto__', 'constructor', 'prototype'])
+
+class Fault {
+  readonly offset: number
+  readonly message: string
+
+  constructor(offset: number, message: string) {
+    this.offset = offset
+    this.message = message
+  }
+}
+
+/**
+ * Parses JSON that a person wrote, and refuses what JSON.parse takes in silence: a key that stands twice (one of the
+ * two would be lost), `__proto__`, and nesting without end. Faults come with line and column.
+ *
+ * @param file how the text is named in messages
+ * @throws GdnError of the given code
+ */
+export function parseStrictJson(text: string, file: string, code: ErrorCode): unknown {
+  const fault = findFault(text)
+  if (fault !== null) throw new GdnError(code, fault.message, { place: { file, ...lineAndColumn(text, fault.offset) } })
+  return JSON.parse(text)
+}
+
+function findFault(text: string): Fault | null {
+  if (text.startsWith('\ufeff')) return new Fault(0, 'begins with a byte order mark; save it as UTF-8 without one')
+  try {
+    const end = skipSpace(text, scanValue(text, skipSpace(text, 0), 0))
+    return end === text.length ? null : new Fault(end, 'something follows the end of the JSON')
+  } catch (error) {
+    if (error instanceof Fault) return error
+    throw error
+  }
+}
+
+function scanValue(text: string, at: number, depth: number): number {
+  if (depth > MAX_DEPTH) throw new Fault(at, `is nested deeper than ${MAX_DEPTH} levels`)
+  const char = text[at]
+  if (char === '{') return scanObject(text, at, depth)
+  if (char === '[') return scanArray(text, at, depth)
+  const end = match(STRING, text, at) ?? match(NUMBER, text, at) ?? match(LITERAL, text, at)
+  if (end !== undefined) return end
+  throw new Fault(at, unexpected(text, at, 'a value'))
+}
+
+function scanObject(text: string, start: number, depth: number): number {
+  const keys = new Set<string>()
+  let at = skipSpace(text, start + 1)
+  if (text[at] === '}') return at + 1
+  for (;;) {
+    const keyEnd = match(STRING, text, at)
+    if (keyEnd === undefined) throw new Fault(at, unexpected(text, at, 'a key in double quotes'))
+    const key: string = JSON.parse(text.slice(at, keyEnd))
+    if (UNSAFE_KEYS.has(key)) throw new Fault(at, `"${key}" is not allowed as a key`)
+    if (keys.has(key)) throw new Fault(at, `"${key}" stands here twice`)
+    keys.add(key)
+    at = expect(text, skipSpace(text, keyEnd), ':')
+    at = skipSpace(text, scanValue(text, skipSpace(text, at), depth + 1))
+    if (text[at] === '}') return at + 1
+    at = skipSpace(text, expect(text, at, ','))
+  }
+}
+
+function scanArray(text: string, start: number, depth: number): number {
+  let at = skipSpace(text, start + 1)
+  if (text[at] === ']') return at + 1
+  for (;;) {
+    at = skipSpace(text, scanValue(text, at, depth + 1))
+    if (text[at] === ']') return at + 1
+    at = skipSpace(text, expect(text, at, ','))
+  }
+}
+
+function expect(text: string, at: number, char: string): number {
+  if (text[at] === char) return at + 1
+  throw new Fault(at, unexpected(text, at, `"${char}"`))
+}
+
+function unexpected(text: string, at: number, wanted: string): string {
+  return at >= text.length
+    ? `ends where ${wanted} should follow`
+    : `has ${JSON.stringify(text[at])} where ${wanted} should stand`
+}
+
+function match(pattern: RegExp, text: string, at: number): number | undefined {
+  pattern.lastIndex = at
+  return pattern.test(text) ? pattern.lastIndex : undefined
+}
+
+function skipSpace(text: string, at: number): number {
+  return match(SPACE, text, at) ?? at
+}
+
+function lineAndColumn(text: string, offset: number): { line: number; column: number } {
+  const before = text.slice(0, offset).split('\n')
+  return { line: before.length, column: (before.at(-1)?.length ?? 0) + 1 }
+}

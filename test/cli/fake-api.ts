@@ -1,0 +1,89 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { onTestFinished } from 'vitest'
+
+export interface Call {
+  path: string
+  headers: NodeJS.Dict<string | string[]>
+  body: unknown
+}
+
+export interface Reply {
+  status?: number
+  headers?: Record<string, string>
+  body: unknown
+}
+
+type Handler = (body: never, call: Call) => Reply
+
+export interface FakeApi {
+  url: string
+  calls: Call[]
+  /** Bodies sent to one endpoint. */
+  bodies(name: string): unknown[]
+}
+
+/**
+ * An API on loopback that answers what the test says, by endpoint. What has no answer is a 404 of form A; an answer
+ * that nobody asked for fails the test.
+ */
+export async function fakeApi(handlers: Record<string, Handler>): Promise<FakeApi> {
+  const calls: Call[] = []
+  const used = new Set<string>()
+  const server = createServer(async (request, response) => {
+    const chunks: Buffer[] = []
+    for await (const chunk of request) chunks.push(chunk as Buffer)
+    const name = (request.url ?? '').replace(/^\/api\/v1\//, '')
+    const raw = Buffer.concat(chunks)
+    const isJson = request.headers['content-type'] === 'application/json'
+    const body: unknown = isJson ? JSON.parse(raw.toString('utf8')) : raw.toString('latin1')
+    const call = { path: request.url ?? '', headers: request.headers, body }
+    calls.push(call)
+    const handler = handlers[name]
+    const reply: Reply =
+      handler === undefined
+        ? { status: 404, body: { error: { title: 'Not Found', message: `there is no ${name} here` } } }
+        : handler(body as never, call)
+    used.add(name)
+    response.writeHead(reply.status ?? 200, { 'content-type': 'application/json', ...reply.headers })
+    response.end(JSON.stringify(reply.body))
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(async () => {
+    await new Promise((resolve) => {
+      server.close(resolve)
+      server.closeAllConnections()
+    })
+    const unused = Object.keys(handlers).filter((name) => !used.has(name))
+    if (unused.length > 0) throw new Error(`nobody asked for ${unused.join(', ')}`)
+  })
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    calls,
+    bodies: (name) => calls.filter(({ path }) => path.endsWith(`/${name}`)).map(({ body }) => body),
+  }
+}
+
+export const OWNER = '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359'
+export const CONTRACT = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed'
+export const DATE = '2026-01-31 12:00:00'
+
+export function nft(id: string, more: Record<string, unknown> = {}) {
+  return {
+    nft_gdn_id: id,
+    token_id: '1',
+    contract_address: CONTRACT,
+    receiver_wallet_address: OWNER,
+    status: 'deployed',
+    request_metadata: { title: 'Dawn', description: '', file_fields: [] },
+    metadata_url: 'ipfs://bafy/0.json',
+    ...more,
+  }
+}
+
+/** getnfts that knows these records. */
+export const knows =
+  (...records: ReturnType<typeof nft>[]) =>
+  ({ nft_gdn_ids }: { nft_gdn_ids: string[] }) => ({
+    body: { requests: { nft_gdn_ids }, nfts: records.filter(({ nft_gdn_id }) => nft_gdn_ids.includes(nft_gdn_id)) },
+  })

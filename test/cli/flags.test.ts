@@ -1,0 +1,86 @@
+import { describe, expect, test } from 'vitest'
+import { cli, errorOf } from './harness.ts'
+
+const SERVER = ['--base-url', 'http://127.0.0.1:9', '--no-input']
+
+describe('a flag whose value is not what it must be is refused by name, before anything is sent', () => {
+  test.each([
+    ['a negative number', ['nft', 'list', '--limit=-1'], '--limit: must be a whole number'],
+    ['an exponent', ['nft', 'list', '--limit', '1e3'], '--limit: must be a whole number'],
+    ['hexadecimal', ['serve', '--port', '0x10'], '--port: must be a whole number'],
+    ['full-width digits', ['nft', 'list', '--limit', '９'], '--limit: must be a whole number'],
+    ['a leading zero', ['nft', 'list', '--limit', '007'], '--limit: must be a whole number'],
+    ['an empty number', ['nft', 'list', '--limit', ''], '--limit: must be a whole number'],
+    ['a port out of range', ['serve', '--port', '65536'], '--port: must be a whole number from 0 to 65535'],
+    ['NaN', ['batch', 'mint', 'x.csv', '--rate', 'NaN'], '--rate: must be a positive number'],
+    ['Infinity', ['batch', 'mint', 'x.csv', '--rate', 'Infinity'], '--rate: must be a positive number'],
+    ['minus zero', ['batch', 'mint', 'x.csv', '--rate=-0'], '--rate: must be a positive number'],
+    ['zero', ['batch', 'mint', 'x.csv', '--rate', '0'], '--rate: must be a positive number'],
+    ['a time without a unit', ['nft', 'wait', 'x', '--timeout', '5'], '--timeout: must be a time such as 90s'],
+    ['a time of nothing', ['nft', 'wait', 'x', '--timeout', '0s'], '--timeout: must be a time such as 90s'],
+    ['a pair without =', ['nft', 'mint', '--extra', 'abc'], '--extra: must be key=value'],
+    ['an unknown output mode', ['nft', 'list', '-o', 'jsn'], '--output: must be one of table, json'],
+    ['an empty address', ['nft', 'list', '--base-url', ''], '--base-url: must not be empty'],
+  ])('%s', async (_what, argv, message) => {
+    const { code, stderr, stdout } = await cli(argv)
+    expect(stderr).toContain(message)
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+  })
+})
+
+test('the same flag twice with different values is an error; with the same value it is not', async () => {
+  const twice = await cli(['nft', 'list', '-b', 'polygon', '--blockchain', 'astar', ...SERVER])
+  expect(twice).toMatchObject({ code: 2, stderr: expect.stringContaining('--blockchain: is given twice') })
+  const same = await cli(['nft', 'list', '-b', 'polygon', '--blockchain', 'polygon', ...SERVER])
+  expect(same.stderr).toContain('there is no API key')
+})
+
+test('a flag and its alias are the same flag', async () => {
+  const { stderr } = await cli(['nft', 'list', '-c', 'a', '--contract-address', 'b', ...SERVER])
+  expect(stderr).toContain('--contract: is given twice')
+})
+
+test('--wait and --no-wait contradict each other', async () => {
+  const { code, stderr } = await cli(['nft', 'mint', '--title', 'x', '--wait', '--no-wait', ...SERVER])
+  expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining('contradict each other') })
+})
+
+test('--json and another --output contradict each other', async () => {
+  const { code, stderr } = await cli(['nft', 'list', '-o', 'csv', '--json'])
+  expect(code).toBe(2)
+  expect(JSON.parse(stderr).error.message).toContain('contradict')
+})
+
+test.each([
+  [['nft', 'mnt'], 'did you mean gdn nft mint?'],
+  [['colection', 'list'], 'did you mean gdn collection?'],
+  [['nft', 'list', '--detials'], 'did you mean --details?'],
+  [['nft', 'list', '-b', 'polygn'], 'did you mean polygon?'],
+  [['nft', 'list', '-o', 'tabel'], 'did you mean table?'],
+  [['nft', 'list', '--details', '--fields', 'token'], 'did you mean token_id?'],
+  [['config', 'get', 'contrct'], 'did you mean contract?'],
+])('a misspelt word is never run as another: %j', async (argv, hint) => {
+  const { code, stderr } = await cli(argv)
+  expect(stderr.toLowerCase()).toContain(hint)
+  expect(code).toBe(2)
+})
+
+test('a misspelling of blockchain in the environment names the variable', async () => {
+  const { code, stderr } = await cli(['nft', 'list', ...SERVER], { env: { GDN_BLOCKCHAIN: 'polygn' } })
+  expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringMatching(/GDN_BLOCKCHAIN.*\n.*polygon\?/) })
+})
+
+test('more arguments than a command takes are refused', async () => {
+  expect((await cli(['batch', 'status', 'a', 'b'])).code).toBe(2)
+})
+
+test('flags may stand before the command', async () => {
+  const result = await cli(['--json', '--base-url', 'http://127.0.0.1:9', 'nft', 'list', '-c', 'x'])
+  expect(result.code).toBe(4)
+  expect(errorOf(result).code).toBe('unauthorized')
+})
+
+test('a wrong --fields is told before anything is sent', async () => {
+  const { code, stderr } = await cli(['nft', 'mint', '--title', 'x', '--fields', 'nope', ...SERVER])
+  expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining('--fields: unknown field "nope"') })
+})

@@ -1,0 +1,75 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import { onTestFinished } from 'vitest'
+import { run } from '../../src/cli/run.ts'
+
+export interface CliOptions {
+  /** Whether the streams are a terminal. */
+  tty?: boolean
+  columns?: number
+  env?: NodeJS.ProcessEnv
+  cwd?: string
+  stdin?: string
+  signal?: AbortSignal
+}
+
+export interface CliResult {
+  code: number
+  stdout: string
+  stderr: string
+}
+
+/** A home of its own that goes with the test. */
+export async function tempHome(): Promise<{ dir: string; env: NodeJS.ProcessEnv }> {
+  const dir = await mkdtemp(join(tmpdir(), 'gdn-cli-'))
+  onTestFinished(() => rm(dir, { recursive: true, force: true }))
+  return { dir, env: { HOME: dir, TERM: 'xterm-256color' } }
+}
+
+function sink(tty: boolean, columns: number) {
+  let text = ''
+  return {
+    isTTY: tty,
+    columns,
+    getColorDepth: () => 1,
+    write(chunk: string) {
+      text += chunk
+      return true
+    },
+    get text() {
+      return text
+    },
+  }
+}
+
+/** Runs a command line in this process, with streams, environment and folder of its own. */
+export async function cli(argv: readonly string[], options: CliOptions = {}): Promise<CliResult> {
+  const { tty = false, columns = 80, stdin = '', signal = new AbortController().signal } = options
+  const home = options.env?.HOME === undefined ? await tempHome() : undefined
+  const stdout = sink(tty, columns)
+  const stderr = sink(false, columns)
+  const code = await run(argv, {
+    env: { ...home?.env, ...options.env },
+    cwd: options.cwd ?? home?.dir ?? options.env?.HOME ?? tmpdir(),
+    stdin: Readable.from([Buffer.from(stdin)]),
+    stdout,
+    stderr,
+    program: { node: process.execPath, script: '' },
+    signals: { signal, again: new AbortController().signal, own: () => {}, release: () => {} },
+  })
+  return { code, stdout: stdout.text, stderr: stderr.text }
+}
+
+/** The error that a command in JSON mode told on stderr. */
+export function errorOf({ stderr }: CliResult): {
+  code: string
+  message: string
+  hint: string | null
+  details: unknown
+} {
+  const [line = '', ...rest] = stderr.split('\n')
+  if (rest.join('') !== '') throw new Error(`more than one line on stderr: ${stderr}`)
+  return JSON.parse(line).error
+}

@@ -1,0 +1,61 @@
+import { describe, expect, test } from 'vitest'
+import { CATALOGUE, ENTRIES, isNoun, type Verb } from '../../src/cli/catalogue.ts'
+import type { Deps } from '../../src/cli/deps.ts'
+import { displayWidth } from '../../src/cli/display-width.ts'
+import { cli } from './harness.ts'
+
+const COMMANDS: [string, Verb][] = ENTRIES.flatMap((entry) =>
+  isNoun(entry)
+    ? entry.verbs.map((verb): [string, Verb] => [`${entry.name} ${verb.name}`, verb])
+    : [[entry.name, entry]],
+)
+
+describe.each(COMMANDS)('gdn %s --help', (name, verb) => {
+  test('shows examples before usage, and flags after it', async () => {
+    const { code, stdout, stderr } = await cli([...name.split(' '), '--help'])
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    const [examples, usage, output] = ['EXAMPLES', 'USAGE', 'OUTPUT'].map((heading) => stdout.indexOf(`\n${heading}\n`))
+    expect(examples).toBeGreaterThan(0)
+    expect(usage).toBeGreaterThan(examples ?? 0)
+    expect(output).toBeGreaterThan(usage ?? 0)
+  })
+
+  test('fits into 80 columns, the examples aside', async () => {
+    const { stdout } = await cli([...name.split(' '), '--help'], { columns: 80 })
+    const long = stdout.split('\n').filter((line) => displayWidth(line) > 80 && !line.startsWith('  $ '))
+    expect(long).toEqual([])
+  })
+
+  test('has the name and the summary that the catalogue has', async () => {
+    const { command } = await verb.load()
+    const { text } = command({} as Deps)
+    expect(text).toMatchObject({ name, summary: verb.summary })
+  })
+})
+
+test('gdn, gdn --help, gdn help and gdn -h are the same help, which names every command', async () => {
+  const { stdout, code } = await cli(['help'])
+  expect(code).toBe(0)
+  for (const { name } of CATALOGUE.flatMap(({ entries }) => entries))
+    expect(stdout).toMatch(new RegExp(`^  ${name} `, 'm'))
+  expect((await cli([])).stdout).toBe(stdout)
+  expect((await cli(['-h'])).stdout).toBe(stdout)
+  expect((await cli(['--help'])).stdout).toBe(stdout)
+})
+
+test('gdn nft, gdn nft --help and gdn help nft list its commands', async () => {
+  const { stdout, code } = await cli(['nft'])
+  expect(code).toBe(0)
+  for (const word of ['mint', 'list', 'show', 'wait']) expect(stdout).toMatch(new RegExp(`^  ${word} `, 'm'))
+  expect((await cli(['nft', '--help'])).stdout).toBe(stdout)
+  expect((await cli(['help', 'nft'])).stdout).toBe(stdout)
+})
+
+test('gdn help nft mint is gdn nft mint --help', async () => {
+  expect((await cli(['help', 'nft', 'mint'])).stdout).toBe((await cli(['nft', 'mint', '-h'])).stdout)
+})
+
+test('help behind -- belongs to the command that is run', async () => {
+  const { stdout } = await cli(['local', 'exec', '--help'])
+  expect(stdout).toContain('gdn local exec [command...] [flags] -- <command> [args...]')
+})

@@ -1,0 +1,114 @@
+import { expect, test } from 'vitest'
+import { CONTRACT, fakeApi, knows, nft, OWNER } from './fake-api.ts'
+import { cli } from './harness.ts'
+
+const env = { GDN_API_KEY: 'key' }
+const A = nft('a')
+const B = nft('b', { token_id: null, status: 'initiated', metadata_url: null })
+
+async function show(argv: readonly string[], options: { tty?: boolean; columns?: number } = {}) {
+  const api = await fakeApi({ getnfts: knows(A, B) })
+  return await cli(['nft', 'show', ...argv, '--base-url', api.url], { env, ...options })
+}
+
+test('JSON is an object for one thing and an array for a list, with the field names of the API', async () => {
+  expect(JSON.parse((await show(['a', '--json'])).stdout)).toEqual(A)
+  expect(JSON.parse((await show(['a', 'b', '--json'])).stdout)).toEqual([A, B])
+})
+
+test('JSON is one line for a pipe and indented for a person', async () => {
+  expect((await show(['a', '--json'])).stdout.trimEnd()).not.toContain('\n')
+  const { stdout } = await show(['a', 'b', '-o', 'json'], { tty: true })
+  expect(stdout).toBe(`${JSON.stringify([A, B], null, 2)}\n`)
+})
+
+test('NDJSON is an object to a line', async () => {
+  const { stdout } = await show(['a', 'b', '-o', 'ndjson'])
+  expect(
+    stdout
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line)),
+  ).toEqual([A, B])
+})
+
+test('CSV has a header, CRLF, and quotes what needs it', async () => {
+  const { stdout } = await show(['a', 'b', '-o', 'csv', '--fields', 'nft_gdn_id,request_metadata'])
+  expect(stdout).toBe(
+    'nft_gdn_id,request_metadata\r\n' +
+      'a,"{""title"":""Dawn"",""description"":"""",""file_fields"":[]}"\r\n' +
+      'b,"{""title"":""Dawn"",""description"":"""",""file_fields"":[]}"\r\n',
+  )
+})
+
+test('ids are one to a line', async () => {
+  expect((await show(['a', 'b', '-o', 'ids'])).stdout).toBe('a\nb\n')
+})
+
+test('--fields chooses and orders the fields of every mode', async () => {
+  const fields = ['--fields', 'status,nft_gdn_id']
+  expect((await show(['a', '--json', ...fields])).stdout).toBe('{"status":"deployed","nft_gdn_id":"a"}\n')
+  expect((await show(['a', 'b', ...fields])).stdout).toBe('deployed\ta\ninitiated\tb\n')
+})
+
+test('a piped table has tabs, no heading, and nothing shortened', async () => {
+  const { stdout } = await show(['a', 'b'], { columns: 20 })
+  expect(stdout).toBe(`a\t1\tdeployed\t${OWNER}\t\nb\t\tinitiated\t${OWNER}\t\n`)
+})
+
+test('a table on a terminal has a heading, aligned columns, and no borders', async () => {
+  const { stdout } = await show(['a', 'b'], { tty: true, columns: 120 })
+  expect(stdout.split('\n').map((line) => line.trimEnd())).toEqual([
+    'ID  TOKEN  STATUS     OWNER',
+    `a   1      deployed   ${OWNER}`,
+    `b          initiated  ${OWNER}`,
+    '',
+  ])
+})
+
+test('what a narrow terminal has no room for is shortened, but never an id', async () => {
+  const id = '0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d'
+  const api = await fakeApi({ getnfts: knows(nft(id), nft('b')) })
+  const { stdout } = await cli(['nft', 'show', id, 'b', '--base-url', api.url], { env, tty: true, columns: 70 })
+  expect(stdout).toContain(id)
+  expect(stdout).toContain('0xfB69…d359')
+  for (const line of stdout.split('\n')) expect(line.length).toBeLessThanOrEqual(70)
+})
+
+test('an empty list is success and prints an empty list', async () => {
+  const body = { requests: { contract_address: CONTRACT, blockchain: 'polygon' }, nft_gdn_ids: [] }
+  const api = await fakeApi({ getnftgdnids: () => ({ body }) })
+  const list = (...more: string[]) =>
+    cli(['nft', 'list', '-c', CONTRACT, '-b', 'polygon', '--base-url', api.url, ...more], { env })
+  expect(await list('--json')).toEqual({ code: 0, stdout: '[]\n', stderr: '' })
+  expect(await list('-o', 'ndjson')).toMatchObject({ code: 0, stdout: '' })
+  expect(await list()).toMatchObject({ code: 0, stdout: '' })
+})
+
+test('text from the server is made inert for people, and is intact in JSON', async () => {
+  const evil = '\u001b]52;c;aGk=\u0007\u202e\r\n'
+  const api = await fakeApi({ getnfts: knows(nft('a', { status: evil })) })
+  const show = (...more: string[]) => cli(['nft', 'show', 'a', '--base-url', api.url, ...more], { env })
+  const text = (await show()).stdout
+  expect(text).toContain('\\u001b]52;c;aGk=\\u0007\\u202e\\u000d\\u000a')
+  expect(text).not.toContain('\u001b')
+  expect(JSON.parse((await show('--json')).stdout).status).toBe(evil)
+})
+
+test('colour follows the stream and the environment, and the words say the same', async () => {
+  const api = await fakeApi({ getnfts: knows(A) })
+  const shown = (more: string[], extra: NodeJS.ProcessEnv, tty: boolean) =>
+    cli(['nft', 'show', 'a', '--base-url', api.url, ...more], { env: { ...env, ...extra }, tty }).then((r) => r.stdout)
+  const coloured = '\u001b[32mdeployed\u001b[39m'
+  expect(await shown([], { FORCE_COLOR: '1' }, true)).toContain(coloured)
+  expect(await shown([], { FORCE_COLOR: '1' }, false)).not.toContain('\u001b[32mdeployed\u001b[39m\t')
+  for (const [more, extra] of [
+    [[], { FORCE_COLOR: '1', NO_COLOR: '1' }],
+    [['--no-color'], { FORCE_COLOR: '1' }],
+    [[], { TERM: 'dumb' }],
+  ] as const) {
+    const text = await shown([...more], extra, true)
+    expect(text).not.toContain('\u001b')
+    expect(text).toContain('deployed')
+  }
+})

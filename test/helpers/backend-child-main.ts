@@ -1,0 +1,27 @@
+import { GdnError, messageOf } from '../../src/core/errors.ts'
+import { startBackend } from '../../src/server/main.ts'
+
+/** A backend in a process of its own, for what only a process can show. Tells how it went in one line of JSON. */
+const [dataDir = '', port = '0'] = process.argv.slice(2)
+
+const tell = (line: object) => process.stdout.write(`${JSON.stringify(line)}\n`)
+
+try {
+  const backend = await startBackend({
+    host: '127.0.0.1',
+    port: Number(port),
+    dataDir,
+    allowPrivateFiles: true,
+    rateLimits: false,
+    allowedHosts: [],
+    version: '0.0.0-test',
+    logLevel: 'warn',
+    logStream: { write: (line) => void process.stderr.write(line) },
+  })
+  tell({ url: backend.url, apiKey: backend.apiKey.reveal() })
+  process.once('SIGTERM', () => void backend.close().then(() => process.exit(0)))
+} catch (error) {
+  const { code, hint } = error instanceof GdnError ? error : { code: 'no GdnError', hint: undefined }
+  tell({ error: { code, message: messageOf(error), hint } })
+  process.exitCode = 1
+}

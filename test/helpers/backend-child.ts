@@ -1,0 +1,110 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { chmod, mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import { build } from 'esbuild'
+import { afterAll } from 'vitest'
+
+export interface ChildBackend {
+  pid: number
+  url: string
+  apiKey: string
+  /** Everything that the process wrote to its log so far. */
+  log(): string
+  kill(signal: NodeJS.Signals): Promise<void>
+}
+
+export interface StartFailure {
+  error: { code: string; message: string; hint?: string }
+}
+
+export interface ChildOptions {
+  port?: number
+  /** The user to run as; only root may choose. */
+  uid?: number
+}
+
+const helpers = fileURLToPath(new URL('.', import.meta.url))
+let bundled: Promise<string> | undefined
+const running = new Set<ChildBackend>()
+
+/** One file that the Node of this run can start: below the repository, so that it finds the packages. */
+async function bundle(): Promise<string> {
+  const parent = join(helpers, '../.tmp')
+  await mkdir(parent, { recursive: true })
+  const dir = await mkdtemp(join(parent, 'backend-child-'))
+  const outfile = join(dir, 'main.mjs')
+  await build({
+    entryPoints: [join(helpers, 'backend-child-main.ts')],
+    outfile,
+    bundle: true,
+    format: 'esm',
+    platform: 'node',
+    packages: 'external',
+    logLevel: 'error',
+  })
+  // Another user may have to read it.
+  await chmod(dir, 0o755)
+  return outfile
+}
+
+afterAll(async () => {
+  for (const child of running) await child.kill('SIGKILL')
+  if (bundled !== undefined) await rm(join(await bundled, '..'), { recursive: true, force: true })
+})
+
+/** Starts a backend in a process of its own; resolves when it serves, or with why it doesn't. */
+export async function startChildBackend(
+  dataDir: string,
+  { port = 0, uid }: ChildOptions = {},
+): Promise<ChildBackend | StartFailure> {
+  bundled ??= bundle()
+  const child = spawn(process.execPath, [await bundled, dataDir, String(port)], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    ...(uid === undefined ? {} : { uid }),
+  })
+  const exited = once(child, 'exit')
+  let log = ''
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    log += text
+  })
+  const line = await new Promise<string>((resolve) => {
+    createInterface({ input: child.stdout }).once('line', resolve)
+    void exited.then(() => resolve(''))
+  })
+  if (line === '') throw new Error(`the backend ended without a word: ${log}`)
+  const told = JSON.parse(line) as { url: string; apiKey: string } | StartFailure
+  if ('error' in told) {
+    await exited
+    return told
+  }
+  const backend: ChildBackend = {
+    ...told,
+    pid: child.pid ?? 0,
+    log: () => log,
+    async kill(signal) {
+      running.delete(backend)
+      child.kill(signal)
+      await exited
+    },
+  }
+  running.add(backend)
+  return backend
+}
+
+/** The same, for a start that must succeed. */
+export async function startedChild(dataDir: string, options: ChildOptions = {}): Promise<ChildBackend> {
+  const started = await startChildBackend(dataDir, options)
+  if ('error' in started) throw new Error(started.error.message)
+  return started
+}
+
+/** The same, for a start that must fail: why it did. */
+export async function failedChild(dataDir: string, options: ChildOptions = {}): Promise<StartFailure['error']> {
+  const started = await startChildBackend(dataDir, options)
+  if ('error' in started) return started.error
+  await started.kill('SIGKILL')
+  throw new Error('the backend started')
+}

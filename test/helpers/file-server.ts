@@ -1,0 +1,77 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+
+/** Answers one request; `count` is how often this path was asked for, this time included. */
+export type FileHandler = (request: IncomingMessage, response: ServerResponse, count: number) => void
+
+export interface FileServer {
+  /** Without a trailing slash. */
+  url: string
+  /** Paths in the order in which they were asked for. */
+  requests: string[]
+  close(): Promise<void>
+}
+
+/** A picture of its own for every name: small, and no text that could be taken for a page. */
+export function pngOf(name: string): Buffer {
+  return Buffer.concat([Buffer.from('89504e470d0a1a0a', 'hex'), Buffer.from(name)])
+}
+
+export function bytes(content: Uint8Array, type = 'image/png'): FileHandler {
+  return (_request, response) => void response.writeHead(200, { 'content-type': type }).end(content)
+}
+
+export const status =
+  (code: number): FileHandler =>
+  (_request, response) =>
+    void response.writeHead(code, { 'content-type': 'text/plain' }).end('no')
+
+export const htmlPage = bytes(Buffer.from('<!doctype html><title>A page</title>'), 'text/html')
+
+/** One byte more than `size`, with no content-length that would give it away. */
+export const largerThan =
+  (size: number): FileHandler =>
+  (_request, response) => {
+    response.writeHead(200, { 'content-type': 'image/png' })
+    response.on('error', () => {})
+    const chunk = Buffer.alloc(1024 * 1024, 1)
+    let left = size + 1
+    const more = () => {
+      while (left > 0) {
+        const next = chunk.subarray(0, Math.min(left, chunk.length))
+        left -= next.length
+        if (!response.write(next)) return void response.once('drain', more)
+      }
+      response.end()
+    }
+    more()
+  }
+
+/** The first `failures` requests get `first`, later ones `then`. */
+export const failing =
+  (failures: number, first: FileHandler, then: FileHandler): FileHandler =>
+  (request, response, count) =>
+    (count <= failures ? first : then)(request, response, count)
+
+/** Serves what people would name in file_fields. A path without a handler is a picture of that name. */
+export async function startFileServer(handlers: Readonly<Record<string, FileHandler>> = {}): Promise<FileServer> {
+  const requests: string[] = []
+  const counts = new Map<string, number>()
+  const server = createServer((request, response) => {
+    const path = request.url ?? '/'
+    requests.push(path)
+    const count = (counts.get(path) ?? 0) + 1
+    counts.set(path, count)
+    const handler = Object.hasOwn(handlers, path) ? handlers[path] : undefined
+    ;(handler ?? bytes(pngOf(path)))(request, response, count)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    requests,
+    async close() {
+      server.closeAllConnections()
+      await new Promise((resolve) => server.close(resolve))
+    },
+  }
+}

@@ -1,0 +1,76 @@
+import { existsSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { execa, type Options, type ResultPromise } from 'execa'
+
+const BIN = fileURLToPath(new URL('../../bin/gdn.js', import.meta.url))
+const DIST = fileURLToPath(new URL('../../dist/main.js', import.meta.url))
+
+/** The node that runs gdn: GDN_TEST_NODE, to test other versions of it; else the one that runs the tests. */
+const NODE = process.env.GDN_TEST_NODE || process.execPath
+
+export interface GdnResult {
+  code: number
+  stdout: string
+  stderr: string
+}
+
+/** A home of its own for the built gdn: nothing of the machine's configuration is seen, nothing is left behind. */
+export interface GdnHome {
+  dir: string
+  env: NodeJS.ProcessEnv
+  /** Runs gdn to its end. */
+  run(args: readonly string[], options?: GdnOptions): Promise<GdnResult>
+  /** Starts gdn; the caller ends it. */
+  start(args: readonly string[], options?: GdnOptions): ResultPromise
+  /** Runs gdn with --json, expects exit code 0, and parses what it printed. */
+  json<Value = unknown>(args: readonly string[], options?: GdnOptions): Promise<Value>
+  remove(): Promise<void>
+}
+
+export interface GdnOptions {
+  env?: Record<string, string | undefined>
+  cwd?: string
+  input?: string
+}
+
+/** Makes an empty home and gives the means to run the built gdn in it. */
+export async function makeHome(): Promise<GdnHome> {
+  if (!existsSync(DIST)) throw new Error('gdn is not built: npm run build')
+  const dir = await mkdtemp(join(tmpdir(), 'gdn-home-'))
+  const env: NodeJS.ProcessEnv = {
+    PATH: process.env.PATH,
+    HOME: dir,
+    XDG_CONFIG_HOME: join(dir, 'config'),
+    XDG_DATA_HOME: join(dir, 'data'),
+    XDG_STATE_HOME: join(dir, 'state'),
+    TMPDIR: process.env.TMPDIR,
+  }
+  const options = (given: GdnOptions): Options => ({
+    cwd: given.cwd ?? dir,
+    env: { ...env, ...given.env },
+    extendEnv: false,
+    reject: false,
+    stripFinalNewline: false,
+    ...(given.input === undefined ? { stdin: 'ignore' } : { input: given.input }),
+  })
+  const start: GdnHome['start'] = (args, given = {}) => execa(NODE, [BIN, ...args], options(given))
+  const run: GdnHome['run'] = async (args, given = {}) => {
+    const { exitCode, stdout, stderr, signal } = await start(args, given)
+    return { code: exitCode ?? (signal === undefined ? -1 : -2), stdout: String(stdout), stderr: String(stderr) }
+  }
+  return {
+    dir,
+    env,
+    start,
+    run,
+    async json(args, given) {
+      const { code, stdout, stderr } = await run([...args, '--json'], given)
+      if (code !== 0) throw new Error(`gdn ${args.join(' ')} ended with ${code}: ${stderr}`)
+      return JSON.parse(stdout)
+    },
+    remove: () => rm(dir, { recursive: true, force: true, maxRetries: 3 }),
+  }
+}

@@ -1,0 +1,48 @@
+import { execFile } from 'node:child_process'
+import { mkdtemp, rm, rmdir, stat, truncate, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+
+const run = promisify(execFile)
+
+export interface SmallDisk {
+  path: string
+  /** Takes whatever room is left. */
+  fill(): Promise<void>
+  /** After `fill`: gives so much of it back. */
+  leave(kilobytes: number): Promise<void>
+  makeRoom(): Promise<void>
+  remove(): Promise<void>
+}
+
+/** A disk of a few kilobytes, or why this machine and user can't have one. Needs Linux and the right to mount. */
+export async function createSmallDisk(kilobytes: number): Promise<SmallDisk | string> {
+  const path = await mkdtemp(join(tmpdir(), 'gdn-disk-'))
+  try {
+    await run('mount', ['-t', 'tmpfs', '-o', `size=${kilobytes}k`, 'tmpfs', path])
+  } catch (error) {
+    await rmdir(path)
+    return `a small disk can't be mounted here: ${error instanceof Error ? error.message : error}`
+  }
+  const filler = join(path, 'filler')
+  return {
+    path,
+    async fill() {
+      // Down to the last byte: a chunk that doesn't fit is tried again as a smaller one.
+      for (let size = kilobytes * 1024; size >= 1; size = Math.floor(size / 2)) {
+        await writeFile(filler, Buffer.alloc(size), { flag: 'a' }).catch(() => {})
+      }
+    },
+    async leave(kilobytes) {
+      const { size } = await stat(filler)
+      await truncate(filler, Math.max(0, size - kilobytes * 1024))
+    },
+    makeRoom: () => rm(filler, { force: true }),
+    async remove() {
+      // Lazily: a database that was closed keeps its file open until the garbage collector has been there.
+      await run('umount', ['--lazy', path])
+      await rmdir(path)
+    },
+  }
+}
