@@ -12,34 +12,22 @@ import {
 } from '../src/server/chain/evm/factory.ts'
 import type { Hex } from '../src/server/chain/evm/network.ts'
 import { type DevNode, startDevNode } from '../test/helpers/evm-devnode.ts'
-
-export interface GasRow {
-  what: string
-  /** Gas per token, or of the whole deployment. */
-  gas: number
-  /** OpenZeppelin's ERC721URIStorage doing the same, where it can. */
-  baseline: number | null
-  ratio: number | null
-  /** The highest ratio allowed. */
-  budget: number | null
-}
+import type { Figure } from './figures.ts'
 
 // As long as the URI of a file with its own CID, which is what this contract needs for each token.
 const URI = 'ipfs://bafkreidckq4slwf6wpcevf3oyvzy73hweo5j56gtsu6rtb25a5dktclloi'
 
-/** Measures gas per token on a fresh anvil, against OpenZeppelin in the same run, and prints a table. */
-export async function benchGas(): Promise<GasRow[]> {
+/** Gas per token on a fresh chain, against OpenZeppelin in the same run. */
+export async function measure(): Promise<Figure[]> {
   const node = await startDevNode()
   try {
-    const rows = await measure(node)
-    process.stdout.write(formatTable(rows))
-    return rows
+    return await mintBoth(node)
   } finally {
     await node.stop()
   }
 }
 
-async function measure(node: DevNode): Promise<GasRow[]> {
+async function mintBoth(node: DevNode): Promise<Figure[]> {
   const ours = await deployOurs(node)
   const theirs = await deployBaseline(node)
   // The first mint of a contract writes slots that later ones only change.
@@ -141,32 +129,12 @@ function random(bytes: number): Hex {
   return `0x${Buffer.from(randomBytes(bytes).map((byte) => byte | 1)).toString('hex')}`
 }
 
-function row(what: string, gas: number, baseline: number | null, budget: number | null): GasRow {
-  return { what, gas, baseline, ratio: baseline === null ? null : gas / baseline, budget }
-}
-
-function formatTable(rows: readonly GasRow[]): string {
-  const cells = rows.map(({ what, gas, baseline, ratio, budget }) => [
+function row(what: string, gas: number, baseline: number | null, atMost: number | null): Figure {
+  return {
     what,
-    thousands(gas),
-    baseline === null ? '' : thousands(baseline),
-    ratio === null ? '' : `${ratio.toFixed(3)}x`,
-    budget === null ? '' : `${budget.toFixed(2)}x`,
-    budget === null || ratio === null ? '' : ratio <= budget ? 'ok' : 'OVER',
-  ])
-  const lines = [['gas', 'gdn', 'OpenZeppelin', 'ratio', 'at most', ''], ...cells]
-  const widths = [0, 1, 2, 3, 4, 5].map((column) => Math.max(...lines.map((line) => line[column]?.length ?? 0)))
-  return lines
-    .map((line) =>
-      line
-        .map((cell, column) => (column === 0 ? cell.padEnd(widths[column] ?? 0) : cell.padStart(widths[column] ?? 0)))
-        .join('  ')
-        .trimEnd(),
-    )
-    .map((line) => `${line}\n`)
-    .join('')
-}
-
-function thousands(value: number): string {
-  return Math.round(value).toLocaleString('en-US')
+    unit: 'gas',
+    samples: [gas],
+    ...(baseline === null ? {} : { against: { what: 'OpenZeppelin', samples: [baseline] } }),
+    ...(atMost === null ? {} : { budget: { atMost } }),
+  }
 }

@@ -6,9 +6,10 @@ import type { Secret } from '../core/secret.ts'
 import { openChains } from './chain/chains.ts'
 import { checkAnvil } from './chain/evm/embedded/check-anvil.ts'
 import { openEmbeddedSigners } from './chain/signers.ts'
+import { isDiskFull } from './data-dir/disk-full.ts'
 import { openDataDir } from './data-dir/open.ts'
 import { removeRunning, writeRunning } from './data-dir/running.ts'
-import { createFetcher } from './fetch/fetcher.ts'
+import { createLazyFetcher } from './fetch/lazy-fetcher.ts'
 import { createApp } from './http/app.ts'
 import { startPipeline } from './pipeline/pipeline.ts'
 import { openLocalAccount } from './services/local-account.ts'
@@ -73,7 +74,7 @@ export async function startBackend(options: BackendOptions): Promise<Backend> {
     const apiKey = await openLocalAccount(store, dataDir, now())
     const signers = await openEmbeddedSigners(dataDir)
     const storage = await createFileStorage({ dataDir, blocks: blockTable(store.db, store.transaction) })
-    const fetcher = createFetcher({ allowPrivate: options.allowPrivateFiles, userAgent: `gdn/${version}` })
+    const fetcher = createLazyFetcher({ allowPrivate: options.allowPrivateFiles, userAgent: `gdn/${version}` })
     undo.push(() => fetcher.close())
     const onEvent = (blockchain: string, event: object) => log.info({ blockchain, ...event }, 'embedded chain')
     const chains = await openChains({ db: store.db, dataDir, signers, now, onEvent })
@@ -108,7 +109,11 @@ export async function startBackend(options: BackendOptions): Promise<Backend> {
     return { url, apiKey, dataDir, close }
   } catch (error) {
     await close()
-    throw error
+    if (!isDiskFull(error)) throw error
+    throw new GdnError('data_dir', `the disk of the data dir ${dataDir} is full`, {
+      hint: 'make room, or choose another folder with --data-dir',
+      cause: error,
+    })
   }
 }
 

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { killDrop } from '../helpers/kill-drop.ts'
-import { seededRandom } from '../helpers/seed.ts'
+import { report, seededRandom } from '../helpers/seed.ts'
 
 const ROUNDS = Number(process.env.GDN_SOAK_ROUNDS ?? 8)
 
@@ -9,6 +9,6 @@ it(`${ROUNDS} drops of 300 NFTs, each with 40 SIGKILLs of the backend`, { timeou
   for (let round = 0; round < ROUNDS; round++) {
     const figures = await killDrop({ nfts: 300, kills: 40, random })
     expect(figures.kills).toBe(40)
-    console.log(figures)
+    report(figures)
   }
 })

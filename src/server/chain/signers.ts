@@ -36,11 +36,19 @@ export interface Signers {
 const MAX_FEE_PER_GAS = 100_000_000_000n
 const PRIORITY_FEE = 1_000_000_000n
 
-function signerOf(account: PrivateKeyAccount): Signer {
+/** The account is derived when it is first needed: 30 ms of arithmetic that a start doesn't wait for. */
+function signerOf(key: Hex): Signer {
+  let derived: PrivateKeyAccount | undefined
+  const account = () => {
+    derived ??= privateKeyToAccount(key)
+    return derived
+  }
   return {
-    address: account.address,
+    get address() {
+      return account().address
+    },
     async sign({ chainId, nonce, to, data, gas }) {
-      const raw = await account.signTransaction({
+      const raw = await account().signTransaction({
         type: 'eip1559',
         chainId,
         nonce,
@@ -73,7 +81,7 @@ export async function openEmbeddedSigners(dataDir: string): Promise<Signers> {
     })
   }
   const { admin, operator } = parsed.data
-  return { admin: signerOf(privateKeyToAccount(admin)), operator: signerOf(privateKeyToAccount(operator)) }
+  return { admin: signerOf(admin), operator: signerOf(operator) }
 }
 
 function parseJson(text: string): unknown {

@@ -3,7 +3,6 @@ import { GdnError, messageOf, systemCode } from '../../core/errors.ts'
 import { type DataDirLock, lockDataDir } from './lock.ts'
 
 const HINTS: Readonly<Record<string, string>> = {
-  ENOSPC: 'the disk is full: make room, or choose another folder with --data-dir',
   EROFS: 'the disk is read-only: choose another folder with --data-dir',
   EACCES: 'choose a folder that you may write to with --data-dir',
   EPERM: 'choose a folder that you may write to with --data-dir',

@@ -58,7 +58,8 @@ function addEndpoint<Request extends z.ZodType>(
     if (outcome.replayed) reply.header(HEADERS.idempotencyReplayed, 'true')
     return outcome.response
   }
-  const config = { access: endpoint.permissions, errorForm: endpoint.errorForm }
+  const { permissions: access, errorForm, validationStatus } = endpoint
+  const config = { access, errorForm, validationStatus }
   for (const url of [endpoint.path, `${endpoint.path}/`]) app.post(url, { config }, handler)
 }
 

@@ -18,6 +18,13 @@ import { addRpcRoutes } from './rpc.ts'
 const BODY_LIMIT = 4 * 1024 * 1024
 const REQUEST_TIMEOUT_MS = 60_000
 
+/** What pages of other origins may use. */
+const OPEN_TO_PAGES = /^\/(api|ipfs|rpc)\//
+const CORS = {
+  methods: ['GET', 'POST'],
+  exposedHeaders: ['Retry-After', 'RateLimit', 'RateLimit-Policy', 'Idempotency-Replayed', 'Idempotency-Supported'],
+}
+
 export interface AppOptions {
   deps: ServiceDeps
   /** The address that the server will listen on. */
@@ -29,9 +36,15 @@ export interface AppOptions {
   readiness: Readiness
 }
 
+/** The contract checks requests. Fastify's own way isn't used, and loading it would take 15 ms at every start. */
+const noSchemas = () => {
+  throw new Error("routes take no schemas: the contract's are checked before the service is called")
+}
+
 /** The HTTP face of the backend, not yet listening. */
 export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   const { deps, host, allowedHosts, rateLimits, version, log, readiness } = options
+  const handleError = createErrorHandler(log)
   const app = Fastify({
     logger: false,
     bodyLimit: BODY_LIMIT,
@@ -42,6 +55,11 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
     onProtoPoisoning: 'error',
     onConstructorPoisoning: 'error',
     routerOptions: { maxParamLength: 500 },
+    schemaController: { compilersFactory: { buildValidator: noSchemas, buildSerializer: noSchemas } },
+    // A path that can't be decoded reaches no hook.
+    frameworkErrors(error, request, reply) {
+      handleError(error, request, reply.header(HEADERS.idempotencySupported, 'yes'))
+    },
     clientErrorHandler(error, socket) {
       if (!socket.writable || error.code === 'ECONNRESET') return void socket.destroy()
       socket.end(rawAnswer(error.code === 'HPE_HEADER_OVERFLOW' ? 431 : 400))
@@ -49,7 +67,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   })
   // Nothing but JSON is read; the form route brings its own parser.
   app.removeContentTypeParser('text/plain')
-  app.setErrorHandler(createErrorHandler(log))
+  app.setErrorHandler(handleError)
   app.setNotFoundHandler(() => {
     throw new Refusal(404, TITLES.notFound, 'there is no such path here')
   })
@@ -61,11 +79,10 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
     if (!reply.hasHeader('x-content-type-options')) reply.header('x-content-type-options', 'nosniff')
   })
   await app.register(cors, {
-    origin: '*',
-    methods: ['GET', 'POST'],
-    exposedHeaders: ['Retry-After', 'RateLimit', 'RateLimit-Policy', 'Idempotency-Replayed', 'Idempotency-Supported'],
-    hook: 'preHandler',
-    preflight: true,
+    // Before keys are checked: a page must be able to read refusals too.
+    hook: 'onRequest',
+    delegator: (request, decide) =>
+      decide(null, { ...CORS, origin: OPEN_TO_PAGES.test(request.url ?? '') ? '*' : false }),
   })
   addAuthentication(app, deps)
   addApiRoutes(app, deps, rateLimits)

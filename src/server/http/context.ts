@@ -7,6 +7,8 @@ export interface RouteConfig {
   /** `public` needs no key. */
   access: 'public' | readonly Permission[]
   errorForm: ErrorForm
+  /** HTTP status of a body that can't be read as JSON; 400 where it isn't given. */
+  validationStatus?: 400 | 422
 }
 
 declare module 'fastify' {

@@ -3,8 +3,10 @@ import { STATUS_CODES } from 'node:http'
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import type { ErrorForm, ErrorFormA, ErrorFormB } from '../../api/errors.ts'
 import { TITLES } from '../../api/errors.ts'
+import { HEADERS } from '../../api/headers.ts'
 import type { FieldIssue } from '../../api/validate.ts'
 import { messageOf } from '../../core/errors.ts'
+import { isDiskFull } from '../data-dir/disk-full.ts'
 import type { Log } from '../pipeline/log.ts'
 import { InvalidRequest, Refusal } from '../services/refusal.ts'
 
@@ -26,22 +28,33 @@ function bodyOf(form: ErrorForm, refusal: Refusal): ErrorFormA | ErrorFormB {
 }
 
 /** Errors of the framework that are the client's, in our words. */
-function toRefusal(error: FastifyError): Refusal | null {
+function toRefusal(error: FastifyError, validationStatus: number): Refusal | null {
   const status = error.statusCode ?? 500
   if (status === 413) return new Refusal(413, TITLES.tooLarge, 'the body is larger than this server takes')
   if (status === 415) {
     return new Refusal(415, TITLES.unsupportedMediaType, 'send the body with content-type: application/json')
   }
-  if (status === 400) return new Refusal(400, TITLES.validation, `the body is not valid JSON: ${error.message}`)
+  if (status === 400) {
+    return error.code === 'FST_ERR_BAD_URL'
+      ? new Refusal(400, TITLES.badRequest, 'the path is not valid')
+      : new Refusal(validationStatus, TITLES.validation, `the body is not valid JSON: ${error.message}`)
+  }
   if (status >= 400 && status < 500) return new Refusal(status, TITLES.badRequest, error.message)
   return null
+}
+
+/** Nothing was accepted, and it passes: the client may ask again. */
+function diskFull(error: FastifyError, log: Log): Refusal | null {
+  if (!isDiskFull(error)) return null
+  log.error({ error: messageOf(error) }, 'the disk of the data dir is full: make room')
+  return new Refusal(503, TITLES.unavailable, "the server's disk is full; nothing was accepted, try again later")
 }
 
 /** The one place where an error becomes an answer. What isn't the client's fault gets an id that the log has too. */
 export function createErrorHandler(log: Log) {
   return (error: FastifyError | Refusal, request: FastifyRequest, reply: FastifyReply): void => {
-    const form = request.routeOptions.config.errorForm ?? 'A'
-    const refusal = error instanceof Refusal ? error : toRefusal(error)
+    const { errorForm: form = 'A', validationStatus = 400 } = request.routeOptions.config
+    const refusal = error instanceof Refusal ? error : (toRefusal(error, validationStatus) ?? diskFull(error, log))
     if (refusal !== null) {
       reply.code(refusal.status).headers(refusal.headers).send(bodyOf(form, refusal))
       return
@@ -55,11 +68,16 @@ export function createErrorHandler(log: Log) {
 }
 
 /** An answer for what never became a request: garbage, headers that are too large, a client that is too slow. */
-export function rawAnswer(status: number): string {
-  const body = JSON.stringify(formA(TITLES.badRequest, 'this is not an HTTP request that this server can read'))
+export function rawAnswer(status: 400 | 431): string {
+  const message =
+    status === 431
+      ? 'the headers are larger than this server takes'
+      : 'this is not an HTTP request that this server can read'
+  const body = JSON.stringify(formA(TITLES.badRequest, message))
   return [
     `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`,
     'content-type: application/json; charset=utf-8',
+    `${HEADERS.idempotencySupported}: yes`,
     `content-length: ${Buffer.byteLength(body)}`,
     'connection: close',
     '',

@@ -1,31 +1,29 @@
-import multipart from '@fastify/multipart'
-import type { FastifyInstance } from 'fastify'
+import multipart, { type MultipartFile } from '@fastify/multipart'
+import type { FastifyError, FastifyInstance, FastifyRequest } from 'fastify'
 import { MAX_FILE_BYTES } from '../../api/endpoints/files.ts'
 import { ENDPOINTS } from '../../api/endpoints.ts'
 import { TITLES } from '../../api/errors.ts'
+import { messageOf } from '../../core/errors.ts'
 import { badRequest, Refusal } from '../services/refusal.ts'
 import { ContentTooLargeError, type FileStorage } from '../storage/adapter.ts'
 
 /** `POST /api/v1/files`: stores an uploaded file under its CID, which goes into file_fields. */
 export async function addFileRoutes(parent: FastifyInstance, storage: FileStorage): Promise<void> {
   const { path, permissions, errorForm } = ENDPOINTS.files
-  // In a scope of its own: no other route takes forms.
+  // In a scope of its own: no other route takes forms, and this one takes nothing else.
   await parent.register(async (app) => {
+    app.removeAllContentTypeParsers()
     await app.register(multipart, {
-      limits: { files: 1, fields: 4, parts: 5, fileSize: MAX_FILE_BYTES, headerPairs: 50 },
-      throwFileSizeLimit: true,
+      // One byte more than is taken, so that the storage sees what is too large and keeps nothing of it.
+      limits: { files: 1, fields: 4, parts: 5, fileSize: MAX_FILE_BYTES + 1, headerPairs: 50 },
     })
+    app.addContentTypeParser('*', (_request, _payload, done) => done(notAForm()))
     for (const url of [path, `${path}/`]) {
       app.post(url, { config: { access: permissions, errorForm }, bodyLimit: MAX_FILE_BYTES * 2 }, async (request) => {
-        if (!request.isMultipart()) {
-          const message = 'send the file as multipart/form-data, in the field "file"'
-          throw new Refusal(415, TITLES.unsupportedMediaType, message)
-        }
-        const part = await request.file()
-        if (part === undefined) throw badRequest('the form has no file')
+        if (!request.isMultipart()) throw notAForm()
+        const { file } = await readForm(request)
         try {
-          const { cid } = await storage.add(part.file, { maxBytes: MAX_FILE_BYTES })
-          if (part.file.truncated) throw new ContentTooLargeError(MAX_FILE_BYTES)
+          const { cid } = await storage.add(contentOf(file), { maxBytes: MAX_FILE_BYTES })
           return { url: `ipfs://${cid}` }
         } catch (error) {
           if (error instanceof ContentTooLargeError) throw new Refusal(413, TITLES.tooLarge, error.message)
@@ -34,4 +32,30 @@ export async function addFileRoutes(parent: FastifyInstance, storage: FileStorag
       })
     }
   })
+}
+
+const notAForm = () =>
+  new Refusal(415, TITLES.unsupportedMediaType, 'send the file as multipart/form-data, in the field "file"')
+
+const badForm = (error: unknown) => badRequest(`the form can't be read: ${messageOf(error)}`)
+
+/** The file of a form. What the parser throws is a fault of the form, its own limits (413) excepted. */
+async function readForm(request: FastifyRequest) {
+  let part: MultipartFile | undefined
+  try {
+    part = await request.file()
+  } catch (error) {
+    throw (error as FastifyError).statusCode === 413 ? error : badForm(error)
+  }
+  if (part === undefined) throw badRequest('the form has no file')
+  return part
+}
+
+/** A file of a form as it arrives; one that ends too early is a fault of the form. */
+async function* contentOf(file: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  try {
+    yield* file
+  } catch (error) {
+    throw badForm(error)
+  }
 }

@@ -13,6 +13,8 @@ const SECURITY = {
   'access-control-allow-origin': '*',
 }
 
+const FOR_EVER = 'public, max-age=31536000, immutable'
+
 interface Range {
   start: number
   /** Not included. */
@@ -24,6 +26,7 @@ function parseRange(header: string | undefined, size: number): Range | null | un
   const match = /^bytes=(\d*)-(\d*)$/.exec(header ?? '')
   if (match === null || (match[1] === '' && match[2] === '')) return null
   const [first, last] = [match[1] ?? '', match[2] ?? '']
+  if (first !== '' && last !== '' && Number(first) > Number(last)) return null
   const start = first === '' ? Math.max(0, size - Number(last)) : Number(first)
   const end = first === '' || last === '' ? size : Math.min(Number(last) + 1, size)
   return start < end ? { start, end } : undefined
@@ -36,13 +39,13 @@ async function firstBytes(file: StoredFileContent): Promise<Uint8Array> {
 }
 
 async function sendFile(request: FastifyRequest, reply: FastifyReply, file: StoredFileContent, name: string) {
-  reply.header('etag', `"${file.cid}"`).header('accept-ranges', 'bytes')
-  if (request.headers['if-none-match'] === `"${file.cid}"`) return reply.code(304).send()
   const range = parseRange(request.headers.range, file.size)
   if (range === undefined) {
     reply.header('content-range', `bytes */${file.size}`)
     throw new Refusal(416, TITLES.badRequest, `the file has ${file.size} bytes`)
   }
+  reply.headers({ 'cache-control': FOR_EVER, etag: `"${file.cid}"`, 'accept-ranges': 'bytes' })
+  if (request.headers['if-none-match'] === `"${file.cid}"`) return reply.code(304).send()
   reply.type(sniffContentType(await firstBytes(file), name))
   const { start, end } = range ?? { start: 0, end: file.size }
   if (range !== null) reply.code(206).header('content-range', `bytes ${start}-${end - 1}/${file.size}`)
@@ -58,9 +61,11 @@ export function addIpfsRoutes(app: FastifyInstance, storage: FileStorage): void 
     reply.headers(SECURITY)
     const content = await storage.open(cid, below)
     if (content === null) throw new Refusal(404, TITLES.notFound, `/ipfs/${path} is not stored here`)
-    reply.header('cache-control', 'public, max-age=31536000, immutable')
-    if (content.type === 'directory') return { cid: content.cid, entries: content.entries }
+    if (content.type === 'directory') {
+      reply.header('cache-control', FOR_EVER)
+      return { cid: content.cid, entries: content.entries }
+    }
     return sendFile(request, reply, content, below.at(-1) ?? '')
   }
-  app.get('/ipfs/*', { config: { access: 'public', errorForm: 'A' } }, handler)
+  app.get('/ipfs/*', { config: { access: 'public', errorForm: 'A' }, exposeHeadRoute: true }, handler)
 }

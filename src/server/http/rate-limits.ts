@@ -1,4 +1,3 @@
-import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible'
 import type { Endpoint } from '../../api/endpoint.ts'
 import { TITLES } from '../../api/errors.ts'
 import { HEADERS } from '../../api/headers.ts'
@@ -15,9 +14,16 @@ export function createRateLimit({ name, ratePerSecond }: Endpoint, enabled: bool
     const headers = { [HEADERS.rateLimitPolicy]: `"${name}"` }
     return async () => headers
   }
-  const limiter = new RateLimiterMemory({ points: ratePerSecond, duration: 1 })
+  // Loaded with the first request, not before the backend is ready.
+  const load = async () => {
+    const { RateLimiterMemory, RateLimiterRes } = await import('rate-limiter-flexible')
+    return { limiter: new RateLimiterMemory({ points: ratePerSecond, duration: 1 }), RateLimiterRes }
+  }
+  let loading: ReturnType<typeof load> | undefined
   const policy = { [HEADERS.rateLimitPolicy]: `"${name}";q=${ratePerSecond};w=1` }
   return async (keyId) => {
+    loading ??= load()
+    const { limiter, RateLimiterRes } = await loading
     try {
       const { remainingPoints, msBeforeNext } = await limiter.consume(keyId)
       return { ...policy, ratelimit: `"${name}";r=${remainingPoints};t=${seconds(msBeforeNext)}` }

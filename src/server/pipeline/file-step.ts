@@ -81,7 +81,7 @@ export function createFileStep(options: FileStepOptions): FileStep {
       const fields = metadata.file_fields
       const cids = await Promise.all(fields.map((field) => share(field.url)))
       const files = Object.fromEntries(fields.map((field, index) => [field.key, cids[index] ?? '']))
-      if (await passOnToMint(store.db, nft, files)) options.onMintable(nft.collection_id)
+      if (await store.transaction((db) => passOnToMint(db, nft, files))) options.onMintable(nft.collection_id)
     } catch (error) {
       if (stopping.signal.aborted) return
       await settleFailure(nft, error)
@@ -91,7 +91,7 @@ export function createFileStep(options: FileStepOptions): FileStep {
   const settleFailure = async (nft: NftRow, error: unknown): Promise<void> => {
     const lasting = error instanceof ContentTooLargeError || (error instanceof FetchFailure && error.lasting)
     const attempts = nft.attempts + 1
-    const reason = error instanceof GdnError ? error.message : 'the file could not be stored'
+    const reason = error instanceof GdnError ? sentenceOf(error, lasting) : 'the file could not be stored'
     if (!(error instanceof GdnError)) log.error({ nft: nft.id, error: messageOf(error) }, 'storing a file failed')
     if (lasting || attempts >= MAX_ATTEMPTS) {
       await failClaimedNft(store.db, nft, lasting ? reason : `${reason} (tried ${attempts} times)`)
@@ -127,3 +127,7 @@ export function createFileStep(options: FileStepOptions): FileStep {
     },
   }
 }
+
+/** What is wrong and, where asking again can't help, what to do about it. */
+const sentenceOf = ({ message, hint }: GdnError, lasting: boolean): string =>
+  lasting && hint !== undefined ? `${message}; ${hint}` : message

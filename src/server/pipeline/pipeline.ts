@@ -85,7 +85,9 @@ export async function startPipeline(options: PipelineOptions): Promise<Pipeline>
     },
 
     async stop() {
-      await Promise.all([makeLoop.stop(), mintLoop.stop(), filesLoop.stop(), fileStep.stop()])
+      await Promise.all([makeLoop.stop(), mintLoop.stop(), filesLoop.stop()])
+      // After its loop: a turn that is just ending still takes NFTs in hand.
+      await fileStep.stop()
       await Promise.all([...chainLoops.values()].map((loop) => loop.stop()))
     },
   }

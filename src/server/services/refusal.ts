@@ -18,14 +18,27 @@ export class Refusal extends Error {
   }
 }
 
-/** A request that breaks its schema, every fault of it. */
+// An answer doesn't grow with the request: names of a million unknown fields help nobody.
+const MAX_ISSUES = 50
+const MAX_ISSUE_LENGTH = 1000
+
+function tell(issues: readonly FieldIssue[]): string {
+  const told = issues.slice(0, MAX_ISSUES).map((issue) => {
+    const sentence = formatIssue(issue)
+    return sentence.length <= MAX_ISSUE_LENGTH ? sentence : `${sentence.slice(0, MAX_ISSUE_LENGTH).toWellFormed()}…`
+  })
+  if (issues.length > MAX_ISSUES) told.push(`and ${issues.length - MAX_ISSUES} more faults`)
+  return told.join('; ')
+}
+
+/** A request that breaks its schema, with its faults (the first 50 of very many). */
 export class InvalidRequest extends Refusal {
   readonly issues: readonly FieldIssue[]
 
   constructor(status: 400 | 422, issues: readonly FieldIssue[]) {
-    super(status, TITLES.validation, issues.map(formatIssue).join('; '))
+    super(status, TITLES.validation, tell(issues))
     this.name = 'InvalidRequest'
-    this.issues = issues
+    this.issues = issues.slice(0, MAX_ISSUES)
   }
 }
 

@@ -1,5 +1,6 @@
-import { Kysely, Migrator, SqliteDialect, sql } from 'kysely'
+import { Kysely, Migrator, type SqliteDatabase, SqliteDialect, sql } from 'kysely'
 import { GdnError, messageOf } from '../../core/errors.ts'
+import { createGroupCommit } from './group-commit.ts'
 import { MIGRATIONS } from './migrations/index.ts'
 import type { Db, Schema } from './schema.ts'
 import { openSqlite, type RawDatabase } from './sqlite-driver.ts'
@@ -11,23 +12,54 @@ export interface Store {
   close(): Promise<void>
 }
 
-async function refuseNewer(db: Kysely<Schema>, path: string): Promise<void> {
-  const tables = await db.introspection.getTables({ withInternalKyselyTables: true })
-  if (!tables.some((table) => table.name === 'kysely_migration')) return
+/** Names of the migrations that made this database; none where it is new. */
+async function appliedMigrations(db: Kysely<Schema>): Promise<string[]> {
+  const found = await sql`select 1 from sqlite_master where type = 'table' and name = 'kysely_migration'`.execute(db)
+  if (found.rows.length === 0) return []
   const { rows } = await sql<{ name: string }>`select name from kysely_migration`.execute(db)
-  const unknown = rows.map((row) => row.name).filter((name) => !Object.hasOwn(MIGRATIONS, name))
+  return rows.map((row) => row.name)
+}
+
+async function migrate(db: Kysely<Schema>, path: string): Promise<void> {
+  const applied = await appliedMigrations(db)
+  const unknown = applied.filter((name) => !Object.hasOwn(MIGRATIONS, name))
   if (unknown.length > 0) {
     throw new GdnError('data_dir', `${path} was made by a newer gdn (it knows ${unknown.join(', ')})`, {
       hint: 'use that version of gdn, or choose another folder with --data-dir',
     })
   }
-}
-
-async function migrate(db: Kysely<Schema>, path: string): Promise<void> {
-  await refuseNewer(db, path)
+  // The migrator looks at every table first, which a database that is up to date needn't wait for.
+  if (applied.length === Object.keys(MIGRATIONS).length) return
   const migrator = new Migrator({ db, provider: { getMigrations: async () => ({ ...MIGRATIONS }) } })
   const { error } = await migrator.migrateToLatest()
   if (error !== undefined) throw error
+}
+
+/**
+ * A full disk makes SQLite roll back by itself. The rollback that the query layer sends after that would fail, and hide
+ * what had happened.
+ */
+function forgiveRollback(raw: RawDatabase): SqliteDatabase {
+  return {
+    close: () => raw.close(),
+    prepare(sql) {
+      const statement = raw.prepare(sql)
+      if (sql !== 'rollback') return statement
+      return {
+        reader: false,
+        all: () => [],
+        iterate: () => [].values(),
+        run(parameters) {
+          try {
+            return statement.run(parameters)
+          } catch (error) {
+            if (!messageOf(error).includes('no transaction is active')) throw error
+            return { changes: 0, lastInsertRowid: 0 }
+          }
+        },
+      }
+    },
+  }
 }
 
 function prepare(raw: RawDatabase): void {
@@ -46,7 +78,7 @@ function prepare(raw: RawDatabase): void {
 /** Opens the embedded database and brings it to the newest schema. */
 export async function openStore(path: string): Promise<Store> {
   const raw = openSqlite(path)
-  const db = new Kysely<Schema>({ dialect: new SqliteDialect({ database: raw }) })
+  const db = new Kysely<Schema>({ dialect: new SqliteDialect({ database: forgiveRollback(raw) }) })
   try {
     prepare(raw)
     await migrate(db, path)
@@ -60,7 +92,7 @@ export async function openStore(path: string): Promise<Store> {
   }
   return {
     db,
-    transaction: (work) => db.transaction().execute(work),
+    transaction: createGroupCommit(db),
     close: () => db.destroy(),
   }
 }

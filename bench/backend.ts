@@ -1,0 +1,136 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Agent, request, FormData as UndiciForm } from 'undici'
+import { startUntil } from './processes.ts'
+
+/** GDN_BENCH_BIN measures another build of gdn. */
+export const GDN = process.env.GDN_BENCH_BIN ?? join('bin', 'gdn.js')
+
+export const WALLET = '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359'
+
+/** A new folder, removed when the work is done. */
+export async function withFolder<Result>(work: (folder: string) => Promise<Result>): Promise<Result> {
+  const folder = await mkdtemp(join(tmpdir(), 'gdn-bench-'))
+  try {
+    return await work(folder)
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+export interface Backend {
+  url: string
+  apiKey: string
+  pid: number
+  /** Milliseconds from the start of the process to its ready line. */
+  readyAfter: number
+  /** POST of JSON; anything but 200 is an error. */
+  // biome-ignore lint/suspicious/noExplicitAny: answers are read where they are asked for
+  post(path: string, body: unknown): Promise<any>
+  /** Stores a file and gives its ipfs URL. */
+  upload(content: Uint8Array): Promise<string>
+  end(): Promise<void>
+}
+
+/** `gdn serve` as a process of its own. */
+export async function serve(dataDir: string, flags: readonly string[] = []): Promise<Backend> {
+  const args = [GDN, 'serve', '--json', '--port', '0', '--data-dir', dataDir, '--rate-limits', 'off', ...flags]
+  const running = await startUntil(/"event":"ready"/, process.execPath, args)
+  const { url, api_key: apiKey, pid } = JSON.parse(running.line)
+  const dispatcher = new Agent({ connections: 16 })
+  const send = async (path: string, headers: Record<string, string>, body: string | UndiciForm) => {
+    const all = { 'x-api-key': apiKey, ...headers }
+    const answer = await request(url + path, { method: 'POST', dispatcher, headers: all, body })
+    const text = await answer.body.text()
+    if (answer.statusCode !== 200) throw new Error(`${path} answered ${answer.statusCode}: ${text}`)
+    return JSON.parse(text)
+  }
+  return {
+    url,
+    apiKey,
+    pid,
+    readyAfter: running.time,
+    post: (path, body) => send(path, { 'content-type': 'application/json' }, JSON.stringify(body)),
+    async upload(content) {
+      const form = new UndiciForm()
+      form.set('file', new Blob([Buffer.from(content)], { type: 'image/png' }), 'image.png')
+      return (await send('/api/v1/files', {}, form)).url
+    },
+    async end() {
+      await dispatcher.destroy()
+      await running.end()
+    },
+  }
+}
+
+export interface Collection {
+  /** Its id. */
+  transaction_gdn_ids: string
+  contract_address: string
+  blockchain: string
+}
+
+/** Creates a collection on polygon and waits until it is deployed. */
+export async function createCollection(backend: Backend): Promise<Collection> {
+  const body = { wallet_address: WALLET, name: 'Bench', blockchain: 'polygon' }
+  const { response } = await backend.post('/api/v1/createcollection', body)
+  for (;;) {
+    const query = { transaction_gdn_ids: [response.transaction_gdn_id] }
+    const [collection] = (await backend.post('/api/v1/getcollections', query)).collections
+    if (collection.status === 'deployed') return collection
+    if (collection.status === 'failed') throw new Error(collection.error)
+    await sleep(10)
+  }
+}
+
+export interface Order {
+  count: number
+  perRequest: number
+  clients: number
+  image: (index: number) => string
+}
+
+/** Sends the requests for so many NFTs, so many clients at once; gives all ids. */
+export async function order(backend: Backend, collection: Collection, what: Order): Promise<string[]> {
+  const ids: string[] = []
+  let next = 0
+  const client = async () => {
+    while (next < what.count) {
+      const from = next
+      next = Math.min(what.count, from + what.perRequest)
+      const metadata = Array.from({ length: next - from }, (_, index) => metadataOf(from + index, what.image))
+      const { contract_address, blockchain } = collection
+      const body = { contract_address, blockchain, receiver_wallet_address: WALLET, metadata }
+      for (const nft of (await backend.post('/api/v1/createnft', body)).nfts) ids.push(nft.nft_gdn_ids)
+    }
+  }
+  await Promise.all(Array.from({ length: what.clients }, client))
+  return ids
+}
+
+/** Resolves when the last of them is deployed: sweeps of 100, each asked again until all of it is done. */
+export async function untilDeployed(backend: Backend, ids: readonly string[]): Promise<void> {
+  for (let at = 0; at < ids.length; at += 100) {
+    let pending = ids.slice(at, at + 100)
+    for (;;) {
+      const { nfts } = await backend.post('/api/v1/getnfts', { nft_gdn_ids: pending })
+      const failed = nfts.find((nft: { status: string }) => nft.status === 'failed')
+      if (failed !== undefined) throw new Error(`an NFT failed: ${failed.error}`)
+      pending = nfts
+        .filter((nft: { status: string }) => nft.status !== 'deployed')
+        .map((nft: { nft_gdn_id: string }) => nft.nft_gdn_id)
+      if (pending.length === 0) break
+      await sleep(20)
+    }
+  }
+}
+
+function metadataOf(index: number, image: (index: number) => string) {
+  return {
+    title: `Number ${index}`,
+    description: 'One of many, made to see how long it takes.',
+    file_fields: [{ key: 'image', url: image(index) }],
+  }
+}

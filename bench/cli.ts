@@ -1,0 +1,42 @@
+import { createCollection, GDN, order, serve, untilDeployed, withFolder } from './backend.ts'
+import type { Figure } from './figures.ts'
+import { timeToEnd } from './processes.ts'
+
+const RUNS = 20
+
+/** What a person waits for at the prompt, against the least that any program for Node takes. */
+export function measure(): Promise<Figure[]> {
+  return withFolder(async (folder) => {
+    const backend = await serve(folder, ['--allow-private-files'])
+    try {
+      const collection = await createCollection(backend)
+      const image = await backend.upload(Buffer.from('89504e470d0a1a0a', 'hex'))
+      const ids = await order(backend, collection, { count: 1, perRequest: 1, clients: 1, image: () => image })
+      await untilDeployed(backend, ids)
+      const env = {
+        PATH: process.env.PATH ?? '',
+        HOME: folder,
+        GDN_BASE_URL: backend.url,
+        GDN_API_KEY: backend.apiKey,
+      }
+      const figures: Figure[] = []
+      for (const { args, atMost } of [
+        { args: ['--version'], atMost: 1.3 },
+        { args: ['--help'], atMost: 1.3 },
+        { args: ['nft', 'show', ...ids], atMost: 2.3 },
+      ]) {
+        const samples: number[] = []
+        const bare: number[] = []
+        for (let run = 0; run < RUNS; run++) {
+          bare.push(await timeToEnd(process.execPath, ['-e', '0'], env))
+          samples.push(await timeToEnd(process.execPath, [GDN, ...args], env))
+        }
+        const what = `gdn ${args.slice(0, 2).join(' ')}`
+        figures.push({ what, unit: 'ms', samples, against: { what: 'node -e 0', samples: bare }, budget: { atMost } })
+      }
+      return figures
+    } finally {
+      await backend.end()
+    }
+  })
+}

@@ -1,0 +1,75 @@
+/** Something that was measured, as often as was reasonable; what can't vary has one sample. */
+export interface Figure {
+  what: string
+  unit: 'ms' | '/s' | 'MiB' | 'gas'
+  samples: readonly number[]
+  /** What it is held against. As many samples mean pairs that were taken in turns. */
+  against?: { what: string; samples: readonly number[] }
+  /** Of the ratio, or of the figure itself where it is held against nothing. */
+  budget?: { atMost: number } | { atLeast: number }
+}
+
+export function median(samples: readonly number[]): number {
+  const sorted = [...samples].sort((a, b) => a - b)
+  const middle = sorted.length >> 1
+  const upper = sorted[middle] ?? Number.NaN
+  return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? Number.NaN) + upper) / 2
+}
+
+export function percentile(samples: readonly number[], part: number): number {
+  const sorted = [...samples].sort((a, b) => a - b)
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? Number.NaN
+}
+
+/** The median of the ratios of pairs: what disturbs the machine disturbs both of a pair. */
+export function ratioOf({ samples, against }: Figure): number | null {
+  if (against === undefined) return null
+  if (against.samples.length !== samples.length) return median(samples) / median(against.samples)
+  return median(samples.map((sample, index) => sample / (against.samples[index] ?? Number.NaN)))
+}
+
+/** A table of figures with a heading. */
+export function formatFigures(title: string, figures: readonly Figure[]): string {
+  const lines = [[title, 'figure', 'against', '', 'ratio', 'budget', ''], ...figures.map(cellsOf)]
+  const widths = [0, 1, 2, 3, 4, 5].map((column) => Math.max(...lines.map((line) => line[column]?.length ?? 0)))
+  const isText = (column: number) => column === 0 || column === 2
+  const pad = (cell: string, column: number) =>
+    isText(column) ? cell.padEnd(widths[column] ?? 0) : cell.padStart(widths[column] ?? 0)
+  return lines.map((line) => `${line.map(pad).join('  ').trimEnd()}\n`).join('')
+}
+
+function cellsOf(figure: Figure): string[] {
+  const { what, unit, samples, against, budget } = figure
+  const ratio = ratioOf(figure)
+  return [
+    what,
+    formatSamples(samples, unit),
+    against?.what ?? '',
+    against === undefined ? '' : formatSamples(against.samples, unit),
+    ratio === null ? '' : `${formatNumber(ratio, 3)}x`,
+    budget === undefined ? '' : formatBudget(budget, ratio === null ? ` ${unit}` : 'x'),
+    budget === undefined ? '' : meets(ratio ?? median(samples), budget) ? '✓' : '✗',
+  ]
+}
+
+function formatBudget(budget: NonNullable<Figure['budget']>, unit: string): string {
+  return 'atMost' in budget ? `≤ ${budget.atMost}${unit}` : `≥ ${budget.atLeast}${unit}`
+}
+
+function meets(value: number, budget: NonNullable<Figure['budget']>): boolean {
+  return 'atMost' in budget ? value <= budget.atMost : value >= budget.atLeast
+}
+
+function formatSamples(samples: readonly number[], unit: Figure['unit']): string {
+  const least = Math.min(...samples)
+  const most = Math.max(...samples)
+  const spread = samples.length === 1 ? '' : ` (${formatNumber(least)}–${formatNumber(most)})`
+  const space = unit === '/s' ? '' : ' '
+  return `${formatNumber(median(samples))}${space}${unit}${spread}`
+}
+
+/** Three digits that matter, or all of a whole number. */
+function formatNumber(value: number, digits = 3): string {
+  if (Math.abs(value) >= 100) return Math.round(value).toLocaleString('en-US')
+  return value.toFixed(Math.max(0, digits - Math.max(1, Math.floor(Math.log10(Math.abs(value) || 1)) + 1)))
+}

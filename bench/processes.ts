@@ -1,0 +1,106 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readdirSync, readFileSync } from 'node:fs'
+import { createInterface } from 'node:readline'
+import { findAnvil } from '../src/server/chain/evm/embedded/anvil-binary.ts'
+
+type Environment = NodeJS.ProcessEnv
+
+/** Milliseconds from the start of a command to its end. A command that fails is an error. */
+export async function timeToEnd(command: string, args: readonly string[], env: Environment = process.env) {
+  const since = performance.now()
+  const child = spawn(command, args, { stdio: ['ignore', 'ignore', 'pipe'], env })
+  let complaint = ''
+  child.stderr.on('data', (chunk) => {
+    complaint += chunk
+  })
+  const [code] = await once(child, 'exit')
+  const time = performance.now() - since
+  if (code !== 0) throw new Error(`${command} ${args.join(' ')} ended with ${code}: ${complaint}`)
+  return time
+}
+
+export interface Running {
+  child: ChildProcess
+  /** The line that was waited for. */
+  line: string
+  /** Milliseconds until it came. */
+  time: number
+  /** Resolves when the process is gone. */
+  end(): Promise<void>
+}
+
+/** Starts a command and waits for a line on its stdout. */
+export async function startUntil(
+  pattern: RegExp,
+  command: string,
+  args: readonly string[],
+  env: Environment = process.env,
+): Promise<Running> {
+  const since = performance.now()
+  const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'], env })
+  let complaint = ''
+  child.stderr.on('data', (chunk) => {
+    complaint = (complaint + chunk).slice(-2000)
+  })
+  const gone = once(child, 'exit')
+  const found = new Promise<string>((resolve) => {
+    createInterface(child.stdout).on('line', (line) => {
+      if (pattern.test(line)) resolve(line)
+    })
+  })
+  const early = gone.then(([code]) => {
+    throw new Error(`${command} ended with ${code} before it was ready: ${complaint}`)
+  })
+  early.catch(() => {})
+  const line = await Promise.race([found, early])
+  return {
+    child,
+    line,
+    time: performance.now() - since,
+    async end() {
+      child.kill('SIGTERM')
+      await gone
+    },
+  }
+}
+
+/** An anvil as anybody would start it, on a free port. */
+export async function startPlainAnvil(): Promise<Running & { url: string }> {
+  const running = await startUntil(/^Listening on /, findAnvil(), ['--port', '0'])
+  return { ...running, url: `http://${running.line.replace('Listening on ', '').trim()}` }
+}
+
+/** A process and all its descendants. */
+export function familyOf(pid: number): number[] {
+  const parents = new Map<number, number>()
+  for (const name of readdirSync('/proc')) {
+    if (!/^\d+$/.test(name)) continue
+    try {
+      // The command's name stands in brackets and may hold anything.
+      const fields = readFileSync(`/proc/${name}/stat`, 'utf8')
+        .replace(/^.*\) /s, '')
+        .split(' ')
+      parents.set(Number(name), Number(fields[1]))
+    } catch {
+      // It ended meanwhile.
+    }
+  }
+  const family = [pid]
+  for (const member of family) {
+    for (const [child, parent] of parents) if (parent === member) family.push(child)
+  }
+  return family
+}
+
+/** Resident memory in MiB: pages that several processes share count for each (`rss`), or in parts (`pss`). */
+export function memoryOf(pids: readonly number[]): { rss: number; pss: number } {
+  let rss = 0
+  let pss = 0
+  for (const pid of pids) {
+    const text = readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8')
+    rss += Number(/^Rss:\s+(\d+)/m.exec(text)?.[1]) / 1024
+    pss += Number(/^Pss:\s+(\d+)/m.exec(text)?.[1]) / 1024
+  }
+  return { rss, pss }
+}

@@ -1,0 +1,64 @@
+// `npm run bench [-- part …]`: measures gdn against what it stands on, and prints each figure beside its budget.
+// Times are shown, never asserted: the exit code is 0 unless a part could not be measured.
+import { mkdir, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { root } from '../src/build/paths.mjs'
+
+const PARTS = ['gas', 'start', 'throughput', 'memory', 'cli', 'reads', 'manifest']
+
+/** Bundled beside the packages, so that they and their native parts are found from there. */
+async function bundle(folder) {
+  const { build } = await import('esbuild')
+  await build({
+    absWorkingDir: root,
+    entryPoints: [...PARTS, 'figures', 'manifest-child'].map((name) => join(root, 'bench', `${name}.ts`)),
+    outdir: folder,
+    outExtension: { '.js': '.mjs' },
+    bundle: true,
+    splitting: true,
+    packages: 'external',
+    format: 'esm',
+    platform: 'node',
+    target: 'node20.19',
+    logLevel: 'error',
+  })
+}
+
+async function main(chosen) {
+  const unknown = chosen.filter((part) => !PARTS.includes(part))
+  if (unknown.length > 0) {
+    process.stderr.write(`no part is called ${unknown.join(', ')}; there are ${PARTS.join(', ')}\n`)
+    return 2
+  }
+  const { ensureInstalled } = await import('../src/build/setup.mjs')
+  await ensureInstalled()
+  if (process.env.GDN_BENCH_BIN === undefined) {
+    const { build } = await import('../src/build/build.mjs')
+    process.stderr.write(`${await build()}\n`)
+  }
+  process.chdir(root)
+  const folder = join(root, 'node_modules', '.cache', `gdn-bench-${process.pid}`)
+  await mkdir(folder, { recursive: true })
+  let failed = false
+  try {
+    await bundle(folder)
+    const load = (name) => import(pathToFileURL(join(folder, `${name}.mjs`)).href)
+    const { formatFigures } = await load('figures')
+    for (const part of PARTS) {
+      if (chosen.length > 0 && !chosen.includes(part)) continue
+      try {
+        const { measure } = await load(part)
+        process.stdout.write(`${formatFigures(part, await measure())}\n`)
+      } catch (error) {
+        failed = true
+        process.stderr.write(`${part} could not be measured: ${error.stack}\n`)
+      }
+    }
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+  return failed ? 1 : 0
+}
+
+process.exitCode = await main(process.argv.slice(2))

@@ -1,0 +1,33 @@
+import { createCollection, serve, withFolder } from './backend.ts'
+import type { Figure } from './figures.ts'
+import { startPlainAnvil, timeToEnd } from './processes.ts'
+
+const RUNS = 11
+
+/** A backend that was used before, from its start to the line that says it is ready. */
+export function measure(): Promise<Figure[]> {
+  return withFolder(async (folder) => {
+    const first = await serve(folder)
+    await createCollection(first)
+    await first.end()
+    const ready: number[] = []
+    const alone: number[] = []
+    for (let run = 0; run < RUNS; run++) {
+      const backend = await serve(folder)
+      await backend.end()
+      ready.push(backend.readyAfter)
+      const anvil = await startPlainAnvil()
+      await anvil.end()
+      alone.push((await timeToEnd(process.execPath, ['-e', '0'])) + anvil.time)
+    }
+    return [
+      {
+        what: 'start to ready, warm',
+        unit: 'ms',
+        samples: ready,
+        against: { what: 'node -e 0, then anvil alone', samples: alone },
+        budget: { atMost: 2 },
+      },
+    ]
+  })
+}

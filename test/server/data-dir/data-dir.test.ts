@@ -1,0 +1,274 @@
+import { chmod, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { GdnError } from '../../../src/core/errors.ts'
+import {
+  createTestCollection,
+  freshDataDir,
+  mint,
+  plainMetadata,
+  settled,
+  startTestBackend,
+  type TestBackend,
+  withStore,
+} from '../../helpers/backend.ts'
+import { failedChild, startedChild } from '../../helpers/backend-child.ts'
+
+let dir: Awaited<ReturnType<typeof freshDataDir>>
+let backend: TestBackend | undefined
+
+beforeEach(async () => {
+  dir = await freshDataDir()
+})
+afterEach(async () => {
+  await backend?.close()
+  backend = undefined
+  await chmod(dir.path, 0o700)
+  await dir.remove()
+})
+
+const start = async (path = dir.path, options = {}) => {
+  backend = await startTestBackend(path, options)
+  return backend
+}
+
+/** Why a backend doesn't start. */
+async function refusal(path = dir.path, options = {}): Promise<GdnError> {
+  const error = await start(path, options).then(
+    () => new Error('it started'),
+    (reason: unknown) => reason,
+  )
+  if (!(error instanceof GdnError)) throw error
+  return error
+}
+
+const modeOf = async (path: string) => (await stat(path)).mode & 0o777
+
+async function filesBelow(path: string): Promise<string[]> {
+  const entries = await readdir(path, { recursive: true, withFileTypes: true })
+  return entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name))
+}
+
+describe('a data dir', () => {
+  it('is made with the folders above it, open to its owner alone', async () => {
+    const path = join(dir.path, 'a b', 'é🌅', 'gdn')
+    await start(path)
+    expect(await modeOf(path)).toBe(0o700)
+    expect(backend?.dataDir).toBe(path)
+  })
+
+  it('that was open to others is closed to them', async () => {
+    await chmod(dir.path, 0o755)
+    await start()
+    expect(await modeOf(dir.path)).toBe(0o700)
+  })
+
+  it('keeps its secrets in files of mode 0600', async () => {
+    await start()
+    for (const name of ['api-key', 'signers.json', 'backend.json']) {
+      expect([name, await modeOf(join(dir.path, name))]).toEqual([name, 0o600])
+    }
+  })
+
+  it.each(['api-key', 'signers.json'])(
+    'a %s that others may read is refused with the command that mends it',
+    async (name) => {
+      await (await start()).close()
+      backend = undefined
+      const path = join(dir.path, name)
+      await chmod(path, 0o644)
+      const error = await refusal()
+      expect(error).toMatchObject({ code: 'data_dir', hint: `chmod 600 ${path}` })
+      expect(error.message).toContain(path)
+      await chmod(path, 0o600)
+      await start()
+    },
+  )
+
+  it('gives the same key at every start, and one more where the file was removed: both work', async () => {
+    const first = (await start()).apiKey.reveal()
+    await backend?.close()
+    expect((await start()).apiKey.reveal()).toBe(first)
+    await backend?.close()
+    await rm(join(dir.path, 'api-key'))
+    const second = (await start()).apiKey.reveal()
+    expect(second).not.toBe(first)
+    for (const key of [first, second]) {
+      const { status } = await (backend as TestBackend).post(
+        '/api/v1/getnfts',
+        { nft_gdn_ids: ['x'] },
+        { 'x-api-key': key },
+      )
+      expect(status).toBe(200)
+    }
+  })
+
+  it('an api-key file that a crash left empty is replaced', async () => {
+    await writeFile(join(dir.path, 'api-key'), '', { mode: 0o600 })
+    const { apiKey } = await start()
+    expect(apiKey.reveal()).toMatch(/^gdn_[\w-]{43}$/)
+    expect((await readFile(join(dir.path, 'api-key'), 'utf8')).trim()).toBe(apiKey.reveal())
+    expect(await modeOf(join(dir.path, 'api-key'))).toBe(0o600)
+  })
+
+  it('damaged signing keys are not replaced: the chains need those that were', async () => {
+    await (await start()).close()
+    backend = undefined
+    await writeFile(join(dir.path, 'signers.json'), '{"version":1', { mode: 0o600 })
+    expect(await refusal()).toMatchObject({ code: 'data_dir', message: expect.stringContaining('signers.json') })
+    expect(await readFile(join(dir.path, 'signers.json'), 'utf8')).toBe('{"version":1')
+  })
+
+  it('holds the API key in its own file alone, in no database and no log', async () => {
+    const { apiKey, log } = await start()
+    const collection = await createTestCollection(backend as TestBackend)
+    await settled(backend as TestBackend, await mint(backend as TestBackend, collection, plainMetadata(1)))
+    const key = apiKey.reveal()
+    const holding = []
+    for (const path of await filesBelow(dir.path)) if ((await readFile(path)).includes(key)) holding.push(path)
+    expect(holding).toEqual([join(dir.path, 'api-key')])
+    expect(log.join('')).not.toContain(key)
+    const signers = await readFile(join(dir.path, 'signers.json'), 'utf8')
+    for (const [secret = ''] of signers.matchAll(/[0-9a-f]{64}/g)) expect(log.join('')).not.toContain(secret)
+  })
+
+  it('says who runs on it while one does, and no longer', async () => {
+    const { url } = await start()
+    const running = JSON.parse(await readFile(join(dir.path, 'backend.json'), 'utf8'))
+    expect(running).toEqual({ pid: process.pid, url, started_at: expect.any(Number) })
+    await backend?.close()
+    backend = undefined
+    expect(await readdir(dir.path)).not.toContain('backend.json')
+  })
+})
+
+describe('a data dir that can not be used', () => {
+  it('a file: said so', async () => {
+    const path = join(dir.path, 'file')
+    await writeFile(path, 'x')
+    const error = await refusal(path)
+    expect(error.code).toBe('data_dir')
+    expect(error.message).toContain(path)
+    expect(error.hint).toMatch(/it is a file: choose a folder with --data-dir/)
+    expect(await readFile(path, 'utf8')).toBe('x')
+  })
+
+  it('below a file: said so', async () => {
+    await writeFile(join(dir.path, 'file'), 'x')
+    const error = await refusal(join(dir.path, 'file', 'below'))
+    expect(error).toMatchObject({ code: 'data_dir', hint: expect.stringMatching(/part of the path is a file/) })
+  })
+
+  it('made by a newer gdn: refused by name, nothing changed', async () => {
+    await (await start()).close()
+    backend = undefined
+    await withStore(dir.path, ({ db }) =>
+      db
+        .insertInto('kysely_migration' as never)
+        .values({ name: '9999-of-the-future', timestamp: '2100-01-01' } as never)
+        .execute(),
+    )
+    const error = await refusal()
+    expect(error).toMatchObject({ code: 'data_dir', hint: expect.stringMatching(/use that version of gdn/) })
+    expect(error.message).toMatch(/gdn\.db was made by a newer gdn \(it knows 9999-of-the-future\)/)
+  })
+
+  it('with a database that is none: said so', async () => {
+    await mkdir(dir.path, { recursive: true })
+    await writeFile(
+      join(dir.path, 'gdn.db'),
+      'this is no database, but it is long enough to have a header '.repeat(100),
+    )
+    const error = await refusal()
+    expect(error.code).toBe('data_dir')
+    expect(error.message).toContain('gdn.db')
+  })
+
+  it('whose owner is somebody else: said so', async () => {
+    if (process.getuid?.() !== 0) await chmod(dir.path, 0o500)
+    // Root may write anywhere, so another user tries.
+    const error = await failedChild(dir.path, process.getuid?.() === 0 ? { uid: 65534 } : {})
+    expect(error.code).toBe('data_dir')
+    expect(error.message).toContain(dir.path)
+    expect(error.hint).toMatch(/choose a folder that you may write to with --data-dir/)
+  })
+})
+
+describe('a second backend on a data dir', () => {
+  it('is refused: the first is named by pid and address, and goes on', async () => {
+    const { url } = await start()
+    const error = await failedChild(dir.path)
+    expect(error.code).toBe('data_dir_busy')
+    expect(error.message).toBe(`a backend is already running on ${dir.path}: process ${process.pid}, serving ${url}`)
+    expect(error.hint).toMatch(/--data-dir/)
+    expect((await fetch(`${url}/healthz`)).status).toBe(200)
+  })
+
+  it('is refused in the same process too', async () => {
+    await start()
+    await expect(startTestBackend(dir.path)).rejects.toMatchObject({ code: 'data_dir_busy' })
+  })
+
+  it('is welcome after the first has closed', async () => {
+    await (await start()).close()
+    const child = await startedChild(dir.path)
+    await child.kill('SIGTERM')
+    await start()
+  })
+
+  it('is welcome right after the first was killed, and every NFT is deployed once', async () => {
+    const child = await startedChild(dir.path)
+    const post = async (name: string, body: object) => {
+      const headers = { 'content-type': 'application/json', 'x-api-key': child.apiKey }
+      const answer = await fetch(`${child.url}/api/v1/${name}`, { method: 'POST', headers, body: JSON.stringify(body) })
+      return (await answer.json()) as never
+    }
+    const wallet = '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359'
+    const made: { response: { transaction_gdn_id: string } } = await post('createcollection', {
+      wallet_address: wallet,
+      name: 'Killed',
+      blockchain: 'polygon',
+    })
+    const shown: { collections: { contract_address: string }[] } = await post('getcollections', {
+      transaction_gdn_ids: [made.response.transaction_gdn_id],
+    })
+    const minted: { nfts: { nft_gdn_ids: string }[] } = await post('createnft', {
+      contract_address: shown.collections[0]?.contract_address,
+      blockchain: 'polygon',
+      receiver_wallet_address: wallet,
+      metadata: plainMetadata(40),
+    })
+    await new Promise((resolve) => setTimeout(resolve, 100))
+    await child.kill('SIGKILL')
+    const second = await start()
+    expect(second.apiKey.reveal()).toBe(child.apiKey)
+    const nfts = await settled(
+      second,
+      minted.nfts.map((nft) => nft.nft_gdn_ids),
+    )
+    expect(nfts.map((nft) => [nft.status, nft.token_id])).toEqual(nfts.map((_, i) => ['deployed', String(i + 1)]))
+  })
+})
+
+describe('an address to listen on', () => {
+  it('a port that is taken: said so, with what to do, and the data dir is free again', async () => {
+    const other = createServer().listen(0, '127.0.0.1')
+    await new Promise((resolve) => other.once('listening', resolve))
+    const { port } = other.address() as { port: number }
+    const error = await refusal(dir.path, { port })
+    expect(error.code).toBe('port_in_use')
+    expect(error.message).toContain(String(port))
+    expect(error.hint).toMatch(/--port 0/)
+    await new Promise((resolve) => other.close(resolve))
+    await start(dir.path, { port })
+    expect(backend?.url).toBe(`http://127.0.0.1:${port}`)
+  })
+
+  it('a host that is not of this machine: said so', async () => {
+    expect(await refusal(dir.path, { host: '192.0.2.1' })).toMatchObject({
+      code: 'usage',
+      hint: expect.stringMatching(/--host/),
+    })
+  })
+})

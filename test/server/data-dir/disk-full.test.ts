@@ -1,0 +1,106 @@
+import { join } from 'node:path'
+import { expect, it, onTestFinished, type TestContext } from 'vitest'
+import {
+  createTestCollection,
+  mint,
+  plainMetadata,
+  settled,
+  startTestBackend,
+  usedNonces,
+  WALLETS,
+} from '../../helpers/backend.ts'
+import { createSmallDisk, type SmallDisk } from '../../helpers/small-disk.ts'
+
+async function smallDisk(kilobytes: number, context: TestContext): Promise<SmallDisk> {
+  const disk = await createSmallDisk(kilobytes)
+  if (typeof disk === 'string') return context.skip(disk)
+  onTestFinished(() => disk.remove())
+  return disk
+}
+
+it('a start without room says that the disk is full and what to do, and succeeds once there is room', async (context) => {
+  const disk = await smallDisk(4096, context)
+  const dataDir = join(disk.path, 'data')
+  // Less room each time the start gets further.
+  for (const kilobytes of [0, 4, 16, 64, 128, 192]) {
+    await disk.fill()
+    await disk.leave(kilobytes)
+    const error = await startTestBackend(dataDir).then(
+      (backend) => backend.close().then(() => null),
+      (reason: unknown) => reason,
+    )
+    if (kilobytes <= 64) expect(error).not.toBeNull()
+    if (error !== null) {
+      expect(error).toMatchObject({
+        code: 'data_dir',
+        message: expect.stringContaining(`${dataDir} is full`),
+        hint: expect.stringMatching(/make room, or .* --data-dir/),
+      })
+    }
+  }
+  await disk.makeRoom()
+  const backend = await startTestBackend(dataDir)
+  const collection = await createTestCollection(backend)
+  const [nft] = await settled(backend, await mint(backend, collection, plainMetadata(1)))
+  expect(nft?.status).toBe('deployed')
+  await backend.close()
+})
+
+it('a running backend answers 503 while the disk is full, and goes on where it was once there is room', async (context) => {
+  const disk = await smallDisk(16 * 1024, context)
+  const dataDir = join(disk.path, 'data')
+  let backend = await startTestBackend(dataDir)
+  onTestFinished(() => backend.close())
+  const collection = await createTestCollection(backend)
+  await settled(backend, await mint(backend, collection, plainMetadata(3)))
+
+  await disk.fill()
+  const request = {
+    contract_address: collection.address,
+    blockchain: 'polygon',
+    receiver_wallet_address: WALLETS[1],
+    metadata: plainMetadata(200, 'x'.repeat(10_000)),
+  }
+  const refused = await backend.post('/api/v1/createnft', request)
+  expect(refused.status).toBe(503)
+  expect(refused.json).toEqual({
+    error: { title: 'Service Unavailable', message: expect.stringMatching(/disk is full/) },
+  })
+  const form = new FormData()
+  form.append('file', new Blob([new Uint8Array(1024 * 1024)]), 'a')
+  const headers = { 'x-api-key': backend.apiKey.reveal() }
+  const upload = await fetch(`${backend.url}/api/v1/files`, { method: 'POST', headers, body: form })
+  expect(upload.status).toBe(503)
+  // What only reads goes on.
+  const listing = { contract_addresses: collection.address, blockchain: 'polygon' }
+  expect((await backend.post('/api/v1/getnftgdnids', listing)).json.nft_gdn_ids).toHaveLength(3)
+
+  await disk.makeRoom()
+  const nfts = await settled(backend, await mint(backend, collection, plainMetadata(5)))
+  expect(nfts.map((nft) => [nft.status, nft.token_id])).toEqual(['4', '5', '6', '7', '8'].map((id) => ['deployed', id]))
+  expect((await backend.post('/api/v1/getnftgdnids', listing)).json.nft_gdn_ids).toHaveLength(8)
+
+  await backend.close()
+  backend = await startTestBackend(dataDir)
+  const [last] = await settled(backend, await mint(backend, collection, plainMetadata(1)))
+  expect(last?.token_id).toBe('9')
+  for (const nonces of Object.values(await usedNonces(dataDir))) expect(nonces).toEqual(nonces.map((_, i) => i))
+})
+
+it('a disk that fills up in the middle of the work costs no NFT', async (context) => {
+  const disk = await smallDisk(16 * 1024, context)
+  const dataDir = join(disk.path, 'data')
+  const backend = await startTestBackend(dataDir)
+  onTestFinished(() => backend.close())
+  const collection = await createTestCollection(backend)
+  const ids: string[] = []
+  for (let round = 0; round < 5; round++) {
+    for (let i = 0; i < 4; i++) ids.push(...(await mint(backend, collection, plainMetadata(20))))
+    await new Promise((resolve) => setTimeout(resolve, round * 10))
+    await disk.fill()
+    await new Promise((resolve) => setTimeout(resolve, 150))
+    await disk.makeRoom()
+  }
+  const nfts = await settled(backend, ids)
+  expect(nfts.map((nft) => [nft.status, nft.token_id])).toEqual(ids.map((_, i) => ['deployed', String(i + 1)]))
+})

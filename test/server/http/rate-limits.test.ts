@@ -1,0 +1,111 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { parseRateLimitPolicy } from '../../../src/client/rate-limit-policy.ts'
+import { newApiKey, registerApiKey } from '../../../src/server/services/authenticate.ts'
+import { firstAccountId } from '../../../src/server/store/accounts.ts'
+import { openStore } from '../../../src/server/store/open-store.ts'
+import { freshDataDir, startTestBackend, type TestBackend } from '../../helpers/backend.ts'
+
+const WINDOW_MS = 1100
+const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
+
+describe('rate limits on', () => {
+  let dataDir: Awaited<ReturnType<typeof freshDataDir>>
+  let backend: TestBackend
+  beforeAll(async () => {
+    dataDir = await freshDataDir()
+    backend = await startTestBackend(dataDir.path, { rateLimits: true })
+  })
+  afterAll(async () => {
+    await backend?.close()
+    await dataDir?.remove()
+  })
+
+  const getNfts = (headers: Record<string, string> = {}) =>
+    backend.post('/api/v1/getnfts', { nft_gdn_ids: ['x'] }, headers)
+
+  it.each(['createnft', 'getnftgdnids', 'getnfts'])(
+    'the third %s within a second is 429 in form A that says how long to wait',
+    async (name) => {
+      await pause(WINDOW_MS)
+      const answers = []
+      for (let i = 0; i < 3; i++) answers.push(await backend.post(`/api/v1/${name}`, {}))
+      const [, second, third] = answers
+      expect(second?.status).toBe(name === 'getnfts' ? 422 : 400)
+      expect(third?.status).toBe(429)
+      expect(third?.json).toEqual({
+        error: { title: 'Too Many Requests', message: expect.stringMatching(/at most 2 requests a second; wait 1 s/) },
+      })
+      expect(third?.headers.get('retry-after')).toBe('1')
+      expect(third?.headers.get('ratelimit')).toBe(`"${name}";r=0;t=1`)
+      expect(third?.headers.get('ratelimit-policy')).toBe(`"${name}";q=2;w=1`)
+    },
+  )
+
+  it('every answer of a limited endpoint tells where the key stands', async () => {
+    await pause(WINDOW_MS)
+    const first = await getNfts()
+    expect(first.headers.get('ratelimit')).toBe('"getnfts";r=1;t=1')
+    expect((await getNfts()).headers.get('ratelimit')).toBe('"getnfts";r=0;t=1')
+  })
+
+  it('after Retry-After the next request is served', async () => {
+    await pause(WINDOW_MS)
+    for (let i = 0; i < 2; i++) await getNfts()
+    const refused = await getNfts()
+    expect(refused.status).toBe(429)
+    await pause(Number(refused.headers.get('retry-after')) * 1000)
+    expect((await getNfts()).status).toBe(200)
+  })
+
+  it('endpoints are counted apart, and a trailing slash is no other endpoint', async () => {
+    await pause(WINDOW_MS)
+    await getNfts()
+    await backend.post('/api/v1/getnfts/', { nft_gdn_ids: ['x'] })
+    expect((await getNfts()).status).toBe(429)
+    expect((await backend.post('/api/v1/createnft', {})).status).toBe(400)
+  })
+
+  it('keys are counted apart', async () => {
+    const store = await openStore(`${dataDir.path}/gdn.db`)
+    const key = newApiKey()
+    const accountId = (await firstAccountId(store.db)) ?? ''
+    await registerApiKey(store.db, { key, accountId, name: 'second', now: Date.now() })
+    await store.close()
+    await pause(WINDOW_MS)
+    for (let i = 0; i < 2; i++) await getNfts()
+    expect((await getNfts()).status).toBe(429)
+    expect((await getNfts({ 'x-api-key': key.reveal() })).status).toBe(200)
+  })
+
+  it('wrong keys use up nobody else’s requests', async () => {
+    await pause(WINDOW_MS)
+    for (let i = 0; i < 5; i++) expect((await getNfts({ 'x-api-key': 'wrong' })).status).toBe(401)
+    expect((await getNfts()).status).toBe(200)
+  })
+
+  it('endpoints that the reference names no limit for have none', async () => {
+    const request = { transaction_gdn_ids: ['x'] }
+    const answers = await Promise.all(Array.from({ length: 10 }, () => backend.post('/api/v1/getcollections', request)))
+    expect(answers.map(({ status }) => status)).toEqual(Array(10).fill(200))
+  })
+})
+
+describe('rate limits off', () => {
+  it('no request is refused, and the policy tells a client that there is no quota', async () => {
+    const dataDir = await freshDataDir()
+    const backend = await startTestBackend(dataDir.path, { rateLimits: false })
+    try {
+      const answers = await Promise.all(
+        Array.from({ length: 20 }, () => backend.post('/api/v1/getnfts', { nft_gdn_ids: ['x'] })),
+      )
+      for (const { status, headers } of answers) {
+        expect([status, headers.get('ratelimit'), headers.get('retry-after')]).toEqual([200, null, null])
+        const policy = headers.get('ratelimit-policy') ?? undefined
+        expect(parseRateLimitPolicy(policy, 'getnfts')).toEqual({ perSecond: null })
+      }
+    } finally {
+      await backend.close()
+      await dataDir.remove()
+    }
+  })
+})

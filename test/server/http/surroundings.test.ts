@@ -1,0 +1,178 @@
+import { createPublicClient, http } from 'viem'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { EVM_BLOCKCHAINS } from '../../../src/api/blockchains.ts'
+import { createApp } from '../../../src/server/http/app.ts'
+import { exchangeBytes, freshDataDir, startTestBackend, type TestBackend } from '../../helpers/backend.ts'
+
+let dataDir: Awaited<ReturnType<typeof freshDataDir>>
+let backend: TestBackend
+
+beforeAll(async () => {
+  dataDir = await freshDataDir()
+  backend = await startTestBackend(dataDir.path, { allowedHosts: ['GDN.internal'] })
+})
+afterAll(async () => {
+  await backend?.close()
+  await dataDir?.remove()
+})
+
+describe('the Host header on loopback', () => {
+  const statusFor = async (host: string | null, path = '/healthz') => {
+    const line = host === null ? '' : `host: ${host}\r\n`
+    const answer = await exchangeBytes(backend.url, `GET ${path} HTTP/1.1\r\n${line}connection: close\r\n\r\n`)
+    return { status: Number(answer.slice(9, 12)), body: answer.slice(answer.indexOf('\r\n\r\n') + 4) }
+  }
+
+  it.each(['localhost', 'localhost:4680', '127.0.0.1:1', '127.8.9.10', '[::1]:4680', 'LOCALHOST', 'localhost.'])(
+    '%s is answered',
+    async (host) => expect((await statusFor(host)).status).toBe(200),
+  )
+
+  it.each(['gdn.internal', 'GDN.INTERNAL:4680'])('%s is answered: --allowed-host names it', async (host) => {
+    expect((await statusFor(host)).status).toBe(200)
+  })
+
+  it.each([
+    'evil.example',
+    'localhost.evil.example',
+    '127.0.0.1.evil.example',
+    '127.evil.example',
+    'evil.example:4680',
+    '10.0.0.1',
+    '0.0.0.0',
+    'sub.gdn.internal',
+  ])('%s is 421: a web page must not get in by a DNS name of its own', async (host) => {
+    const { status, body } = await statusFor(host)
+    expect(status).toBe(421)
+    expect(JSON.parse(body).error).toEqual({
+      title: 'Misdirected Request',
+      message: expect.stringMatching(/--allowed-host/),
+    })
+  })
+
+  it.each(['/ipfs/bafkqaaa', '/', '/nowhere', '/readyz'])('421 holds for %s too', async (path) => {
+    expect((await statusFor('evil.example', path)).status).toBe(421)
+  })
+
+  it('none at all is refused', async () => {
+    expect((await statusFor(null)).status).toBe(400)
+    const http10 = await exchangeBytes(backend.url, 'GET /healthz HTTP/1.0\r\n\r\n')
+    expect(http10).toMatch(/^HTTP\/1\.[01] 421 /)
+  })
+})
+
+describe('routes', () => {
+  const build = () => {
+    const unused = {} as never
+    return createApp({
+      deps: { store: unused, chains: unused, storage: unused, pipeline: unused, now: Date.now },
+      host: '127.0.0.1',
+      allowedHosts: [],
+      rateLimits: false,
+      version: '0',
+      log: { debug() {}, info() {}, warn() {}, error() {} },
+      readiness: async () => [],
+    })
+  }
+
+  it('one that does not say who may use it can not be registered', async () => {
+    const app = await build()
+    expect(() => app.get('/open', () => 'x')).toThrow('the route /open declares no access')
+    expect(() => app.get('/said', { config: { access: 'public' } }, () => 'x')).not.toThrow()
+    await app.close()
+  })
+
+  it('everything under /api/v1 needs a key', async () => {
+    const app = await build()
+    const paths = app
+      .printRoutes({ commonPrefix: false })
+      .split('\n')
+      .flatMap((line) => /(\/api\/v1\/\S*) \(POST/.exec(line)?.[1] ?? [])
+    await app.close()
+    expect(paths.length).toBeGreaterThanOrEqual(6)
+    for (const path of paths.flatMap((found) => [found, `${found}/`])) {
+      expect([path, (await backend.post(path, {}, { 'x-api-key': '' })).status]).toEqual([path, 401])
+    }
+  })
+})
+
+describe('POST /rpc/<blockchain>', () => {
+  const rpc = (method: string, params: unknown[] = [], blockchain = 'polygon') =>
+    backend.post(`/rpc/${blockchain}`, { jsonrpc: '2.0', id: 1, method, params }, { 'x-api-key': '' })
+
+  it('answers the chain id of the real network, to anyone and to viem', async () => {
+    expect((await rpc('eth_chainId')).json).toEqual({ jsonrpc: '2.0', id: 1, result: '0x89' })
+    const client = createPublicClient({ transport: http(`${backend.url}/rpc/polygon`) })
+    expect(await client.getChainId()).toBe(137)
+  })
+
+  it.each([
+    'anvil_setBalance',
+    'anvil_impersonateAccount',
+    'evm_mine',
+    'evm_setNextBlockTimestamp',
+    'hardhat_reset',
+    'debug_traceCall',
+    'eth_sendTransaction',
+    'eth_sign',
+    'eth_signTransaction',
+    'personal_sign',
+    'txpool_content',
+    'constructor',
+  ])('%s is not available', async (method) => {
+    const { status, json } = await rpc(method, [{}])
+    expect(status).toBe(200)
+    expect(json.error).toEqual({ code: -32601, message: expect.stringContaining('not available') })
+  })
+
+  it('batches are answered in order', async () => {
+    const calls = ['eth_chainId', 'evm_mine'].map((method, id) => ({ jsonrpc: '2.0', id, method, params: [] }))
+    const { json } = await backend.post('/rpc/polygon', calls, { 'x-api-key': '' })
+    expect(json).toEqual([
+      { jsonrpc: '2.0', id: 0, result: '0x89' },
+      { jsonrpc: '2.0', id: 1, error: expect.objectContaining({ code: -32601 }) },
+    ])
+  })
+
+  it.each(['solana', 'moon', '__proto__', 'toString', ''])('404 for %j, which is no EVM blockchain', async (name) => {
+    expect((await rpc('eth_chainId', [], name)).status).toBe(404)
+  })
+
+  it('wants application/json, which a web page can not send to a stranger unasked', async () => {
+    const answer = await backend.post('/rpc/polygon', '{}', { 'content-type': 'text/plain', 'x-api-key': '' })
+    expect(answer.status).toBe(415)
+  })
+
+  it('every EVM blockchain of the contract has its door', async () => {
+    // One more than polygon is enough to start: the rest only differs by its name.
+    expect(EVM_BLOCKCHAINS).toHaveLength(13)
+    expect((await rpc('eth_chainId', [], 'bnb-testnet')).json.result).toBe('0x61')
+  })
+})
+
+describe('health', () => {
+  it('/healthz says that the process lives, and its version, without a key', async () => {
+    const response = await backend.get('/healthz')
+    expect([response.status, await response.json()]).toEqual([200, { status: 'ok', version: '0.0.0-test' }])
+  })
+
+  it('/readyz says whether it can work', async () => {
+    const response = await backend.get('/readyz')
+    expect([response.status, await response.json()]).toEqual([200, { ready: true, problems: [] }])
+  })
+})
+
+it('every answer says nosniff', async () => {
+  for (const path of ['/healthz', '/nowhere', '/ipfs/x']) {
+    expect((await backend.get(path)).headers.get('x-content-type-options')).toBe('nosniff')
+  }
+})
+
+it('the log holds neither the key nor a header', async () => {
+  await backend.post('/api/v1/getnfts', { nft_gdn_ids: ['x'] })
+  await backend.post('/api/v1/getnfts', {}, { 'x-api-key': 'gdn_secret-guess' })
+  const log = backend.log.join('')
+  expect(log).not.toContain(backend.apiKey.reveal())
+  expect(log).not.toContain('gdn_secret-guess')
+  expect(log).not.toMatch(/x-api-key/i)
+})

@@ -1,0 +1,223 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import {
+  createTestCollection,
+  freshDataDir,
+  mint,
+  settled,
+  startTestBackend,
+  type TestBackend,
+  type TestCollection,
+  until,
+} from '../../helpers/backend.ts'
+import {
+  bytes,
+  type FileServer,
+  failing,
+  htmlPage,
+  largerThan,
+  pngOf,
+  startFileServer,
+  status,
+} from '../../helpers/file-server.ts'
+import { rawCidOf } from '../../helpers/published-cid.ts'
+
+// Published by IPFS documentation; nobody uploaded it here.
+const ELSEWHERE = 'ipfs://QmYwAPJzv5CZsnA625s3Xf2nemtYgPpHdWEz79ojWKPbdG'
+
+let dataDir: Awaited<ReturnType<typeof freshDataDir>>
+let backend: TestBackend
+let collection: TestCollection
+let files: FileServer
+
+beforeAll(async () => {
+  files = await startFileServer({
+    '/404.png': status(404),
+    '/410.png': status(410),
+    '/204.png': status(204),
+    '/page.png': htmlPage,
+    '/page-as-png.png': bytes(Buffer.from('<!doctype html><p>x')),
+    '/empty.png': bytes(Buffer.alloc(0)),
+    '/large.png': largerThan(64 * 1024 * 1024),
+    '/503-once.png': failing(1, status(503), bytes(pngOf('late'))),
+    '/429-once.png': failing(1, status(429), bytes(pngOf('late too'))),
+    '/cut-once.png': failing(
+      1,
+      (_request, response) => {
+        response.writeHead(200, { 'content-length': '100' }).write('half')
+        response.destroy()
+      },
+      bytes(pngOf('whole')),
+    ),
+    '/moved.png': (_request, response) => void response.writeHead(302, { location: '/real.png' }).end(),
+    '/loop.png': (_request, response) => void response.writeHead(302, { location: '/loop.png' }).end(),
+  })
+  dataDir = await freshDataDir()
+  backend = await startTestBackend(dataDir.path)
+  collection = await createTestCollection(backend)
+})
+afterAll(async () => {
+  await backend?.close()
+  await files?.close()
+  await dataDir?.remove()
+})
+
+const withFile = (url: string, title = 'with a file') => ({
+  title,
+  description: '',
+  file_fields: [{ key: 'image', url: url.startsWith('/') ? files.url + url : url }],
+})
+
+const metadataFile = async (url: unknown) => (await backend.get(`/ipfs/${String(url).slice('ipfs://'.length)}`)).json()
+
+describe('a file that can never be had fails its NFT with a reason, and its neighbours go on', () => {
+  it.each([
+    ['/404.png', /404\.png answered 404 Not Found/],
+    ['/410.png', /answered 410 Gone/],
+    ['/204.png', /answered 204 without a file/],
+    ['/page.png', /answered an HTML page, not a file; give the URL of the file itself/],
+    ['/page-as-png.png', /answered an HTML page, not a file/],
+    ['/empty.png', /answered an empty file/],
+    ['/large.png', /is larger than 64 MiB; use a smaller file/],
+    ['/loop.png', /redirects in a circle/],
+    [ELSEWHERE, /isn't stored here; upload the file to \/api\/v1\/files first, or give an http\(s\) URL/],
+  ])('%s', async (url, reason) => {
+    const ids = await mint(backend, collection, [withFile('/good-1.png'), withFile(url), withFile('/good-2.png')])
+    const [before, broken, after] = await settled(backend, ids)
+    expect(broken).toMatchObject({ status: 'failed', token_id: null, metadata_url: null })
+    expect(broken?.error).toMatch(reason)
+    expect([before?.status, after?.status]).toEqual(['deployed', 'deployed'])
+    expect([before?.error, after?.error]).toEqual([undefined, undefined])
+  })
+
+  it('one broken file of several is enough, and names itself', async () => {
+    const [good] = withFile('/good-1.png').file_fields
+    const metadata = { ...withFile('/404.png'), file_fields: [good, { key: 'back', url: `${files.url}/404.png` }] }
+    const [nft] = await settled(backend, await mint(backend, collection, metadata))
+    expect(nft?.error).toContain(`${files.url}/404.png answered 404`)
+  })
+
+  it('a later request for the same URL is tried afresh', async () => {
+    const asked = files.requests.filter((path) => path === '/404.png').length
+    await settled(backend, await mint(backend, collection, withFile('/404.png')))
+    expect(files.requests.filter((path) => path === '/404.png').length).toBeGreaterThan(asked)
+  })
+})
+
+describe('a passing fault is tried again, and then the NFT is deployed', () => {
+  it.each(['/503-once.png', '/429-once.png', '/cut-once.png'])('%s', async (path) => {
+    const [nft] = await settled(backend, await mint(backend, collection, withFile(path)))
+    expect(nft).toMatchObject({ status: 'deployed' })
+    expect(nft?.error).toBeUndefined()
+    expect(files.requests.filter((asked) => asked === path)).toHaveLength(2)
+  })
+
+  it('meanwhile it says initiated, and holds up nobody', async () => {
+    // Nothing listens on port 9.
+    const [stuck = ''] = await mint(backend, collection, withFile('http://127.0.0.1:9/a.png'))
+    const [other] = await settled(backend, await mint(backend, collection, withFile('/good-3.png')))
+    expect(other?.status).toBe('deployed')
+    const { json } = await backend.post('/api/v1/getnfts', { nft_gdn_ids: [stuck] })
+    expect(json.nfts[0]).toMatchObject({ status: 'initiated' })
+  })
+})
+
+describe('a file that can be had', () => {
+  it('is stored, and named in the metadata by its CID, also through a redirect', async () => {
+    const ids = await mint(backend, collection, [withFile('/art.png'), withFile('/moved.png')])
+    const [direct, moved] = await settled(backend, ids)
+    const cids = [rawCidOf(pngOf('/art.png')), rawCidOf(pngOf('/real.png'))]
+    expect(await metadataFile(direct?.metadata_url)).toHaveProperty('image', `ipfs://${cids[0]}`)
+    expect(await metadataFile(moved?.metadata_url)).toHaveProperty('image', `ipfs://${cids[1]}`)
+    const stored = await backend.get(`/ipfs/${cids[0]}`)
+    expect(Buffer.from(await stored.arrayBuffer())).toEqual(pngOf('/art.png'))
+    expect(stored.headers.get('content-type')).toBe('image/png')
+  })
+
+  it('is fetched once for a drop in which every NFT shares it', async () => {
+    const ids = await mint(
+      backend,
+      collection,
+      Array.from({ length: 40 }, (_, i) => withFile('/shared.png', `#${i}`)),
+    )
+    const nfts = await settled(backend, ids)
+    expect(nfts.every((nft) => nft.status === 'deployed')).toBe(true)
+    expect(files.requests.filter((path) => path === '/shared.png')).toHaveLength(1)
+  })
+
+  it('eight of them make one NFT', async () => {
+    const file_fields = Array.from({ length: 8 }, (_, i) => ({ key: `file${i}`, url: `${files.url}/eight-${i}.png` }))
+    const [nft] = await settled(backend, await mint(backend, collection, { title: 't', description: 'd', file_fields }))
+    const images = file_fields.map(({ key }, i) => [key, `ipfs://${rawCidOf(pngOf(`/eight-${i}.png`))}`])
+    expect(await metadataFile(nft?.metadata_url)).toEqual({
+      name: 't',
+      description: 'd',
+      ...Object.fromEntries(images),
+    })
+  })
+
+  it('an ipfs URL of what is stored here is taken as it is, a path below a directory too', async () => {
+    const [first] = await settled(backend, await mint(backend, collection, withFile('/dir.png')))
+    const url = String(first?.metadata_url)
+    const [second] = await settled(backend, await mint(backend, collection, withFile(url)))
+    expect(await metadataFile(second?.metadata_url)).toHaveProperty('image', url)
+  })
+
+  it('a path that leads nowhere below a stored directory fails its NFT', async () => {
+    const [first] = await settled(backend, await mint(backend, collection, withFile('/dir.png')))
+    const url = String(first?.metadata_url).replace('/0.json', '/nothing.png')
+    const [second] = await settled(backend, await mint(backend, collection, withFile(url)))
+    expect(second).toMatchObject({ status: 'failed', error: expect.stringMatching(/isn't stored here/) })
+  })
+})
+
+describe('with private addresses not allowed', () => {
+  it('the NFT fails with a reason that names the address and the flag, and nothing is asked of that server', async () => {
+    const own = await freshDataDir()
+    const strict = await startTestBackend(own.path, { allowPrivateFiles: false })
+    try {
+      const collection = await createTestCollection(strict)
+      const asked = files.requests.length
+      const { port } = new URL(files.url)
+      const urls = ['http://127.0.0.1/a.png', 'http://localhost/a.png', 'http://2130706433/a.png', 'http://[::1]/a.png']
+      const ids = await mint(strict, collection, [
+        ...urls.map((url) => withFile(url)),
+        withFile(`http://127.0.0.1:${port}/a.png`),
+        { title: 'plain', description: '', file_fields: [] },
+      ])
+      const nfts = await settled(strict, ids)
+      for (const nft of nfts.slice(0, urls.length)) {
+        expect(nft.error).toMatch(/resolves to a private address \(.+\); .*--allow-private-files/)
+      }
+      expect(nfts[urls.length]?.error).toMatch(/uses port \d+; only ports 80 and 443/)
+      expect(nfts.map((nft) => nft.status)).toEqual([...Array(urls.length + 1).fill('failed'), 'deployed'])
+      expect(files.requests).toHaveLength(asked)
+    } finally {
+      await strict.close()
+      await own.remove()
+    }
+  })
+})
+
+describe('stopping', () => {
+  it('cuts a transfer that is under way, and the next start fetches the file again', async () => {
+    const slow = await startFileServer({
+      '/slow.png': failing(
+        1,
+        (_request, response) => void response.writeHead(200).write(pngOf('never ends')),
+        bytes(pngOf('slow')),
+      ),
+    })
+    const [id = ''] = await mint(backend, collection, withFile(`${slow.url}/slow.png`))
+    await until(
+      async () => slow.requests.length,
+      (count) => count > 0,
+    )
+    const stoppedAt = Date.now()
+    await backend.close()
+    expect(Date.now() - stoppedAt).toBeLessThan(5000)
+    backend = await startTestBackend(dataDir.path)
+    const [nft] = await settled(backend, [id])
+    expect(nft?.status).toBe('deployed')
+    await slow.close()
+  })
+})

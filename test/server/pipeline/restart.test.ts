@@ -1,0 +1,117 @@
+import { createPublicClient, getAddress, http, parseAbi } from 'viem'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import {
+  createTestCollection,
+  freshDataDir,
+  mint,
+  plainMetadata,
+  settled,
+  startTestBackend,
+  type TestBackend,
+  type TestCollection,
+  usedNonces,
+  withStore,
+} from '../../helpers/backend.ts'
+
+const ABI = parseAbi(['function totalSupply() view returns (uint256)'])
+
+let dataDir: Awaited<ReturnType<typeof freshDataDir>>
+let backend: TestBackend
+
+beforeAll(async () => {
+  dataDir = await freshDataDir()
+  backend = await startTestBackend(dataDir.path)
+})
+afterAll(async () => {
+  await backend?.close()
+  await dataDir?.remove()
+})
+
+const client = () => createPublicClient({ transport: http(`${backend.url}/rpc/polygon`, { retryCount: 0 }) })
+const supplyOf = ({ address }: TestCollection) =>
+  client().readContract({ address: getAddress(address), abi: ABI, functionName: 'totalSupply' })
+
+async function restart(): Promise<number> {
+  const started = Date.now()
+  await backend.close()
+  const ms = Date.now() - started
+  backend = await startTestBackend(dataDir.path)
+  return ms
+}
+
+it('stopping in the middle of a drop loses nothing and mints nothing twice, however often', async () => {
+  const collection = await createTestCollection(backend)
+  const ids: string[] = []
+  for (let round = 0; round < 6; round++) {
+    for (let i = 0; i < 5; i++) ids.push(...(await mint(backend, collection, plainMetadata(4))))
+    // Each time a bit later in the work: before the collection is made, while a batch is signed, while one is mined.
+    await new Promise((resolve) => setTimeout(resolve, round * 15))
+    expect(await restart()).toBeLessThan(5000)
+  }
+  const nfts = await settled(backend, ids)
+  expect(nfts.map((nft) => [nft.status, nft.token_id])).toEqual(ids.map((_, i) => ['deployed', String(i + 1)]))
+  expect(await supplyOf(collection)).toBe(120n)
+
+  const states = await withStore(dataDir.path, ({ db }) =>
+    db.selectFrom('transactions').select('state').distinct().execute(),
+  )
+  expect(states).toMatchObject([{ state: 'final' }])
+  for (const nonces of Object.values(await usedNonces(dataDir.path))) expect(nonces).toEqual(nonces.map((_, i) => i))
+})
+
+it('the chain after a restart is the same one: every block hash, every balance of tokens', async () => {
+  const collection = await createTestCollection(backend)
+  await settled(backend, await mint(backend, collection, plainMetadata(5)))
+  const height = await client().getBlockNumber()
+  const hashes = async () => {
+    const blocks = []
+    for (let n = 0n; n <= height; n++) blocks.push((await client().getBlock({ blockNumber: n })).hash)
+    return blocks
+  }
+  const before = await hashes()
+  await restart()
+  expect(await client().getBlockNumber()).toBe(height)
+  expect(await hashes()).toEqual(before)
+  expect(await supplyOf(collection)).toBe(5n)
+})
+
+it('the key, the collections and the NFTs are the same after a restart', async () => {
+  const collection = await createTestCollection(backend)
+  const ids = await mint(backend, collection, plainMetadata(2))
+  const before = await settled(backend, ids)
+  const key = backend.apiKey.reveal()
+  await restart()
+  expect(backend.apiKey.reveal()).toBe(key)
+  expect(await settled(backend, ids)).toEqual(before)
+})
+
+it('a second collection after a restart uses the factory that is there', async () => {
+  await restart()
+  const collection = await createTestCollection(backend)
+  const [nft] = await settled(backend, await mint(backend, collection, plainMetadata(1)))
+  expect(nft?.token_id).toBe('1')
+  const factories = await withStore(dataDir.path, ({ db }) =>
+    db.selectFrom('transactions').select('id').where('kind', '=', 'factory').execute(),
+  )
+  expect(factories).toHaveLength(1)
+})
+
+it('NFTs in the hands of a worker that died are worked on at the next start', async () => {
+  const collection = await createTestCollection(backend)
+  const stuck = { title: 't', description: '', file_fields: [{ key: 'image', url: 'http://127.0.0.1:9/a.png' }] }
+  const [id = ''] = await mint(backend, collection, stuck)
+  await backend.close()
+  const held = { lease_until: Date.now() + 3_600_000, next_attempt_at: 0, attempts: 7 }
+  await withStore(dataDir.path, ({ db }) => db.updateTable('nfts').set(held).where('id', '=', id).execute())
+  backend = await startTestBackend(dataDir.path)
+  const [nft] = await settled(backend, [id])
+  // Its eighth attempt was the last.
+  expect(nft).toMatchObject({
+    status: 'failed',
+    error: expect.stringMatching(/refused the connection \(tried 8 times\)/),
+  })
+})
+
+it('the log of all this tells no key', () => {
+  expect(backend.log.join('')).not.toContain(backend.apiKey.reveal())
+})

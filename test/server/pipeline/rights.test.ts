@@ -1,0 +1,189 @@
+import { createPublicClient, createWalletClient, defineChain, getAddress, http, parseAbi } from 'viem'
+import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import type { Store } from '../../../src/server/store/open-store.ts'
+import {
+  createTestCollection,
+  freshDataDir,
+  mint,
+  plainMetadata,
+  settled,
+  showCollection,
+  startTestBackend,
+  type TestBackend,
+  type TestCollection,
+  until,
+  WALLETS,
+  withStore,
+} from '../../helpers/backend.ts'
+
+const ABI = parseAbi([
+  'function setEnableApi(bool)',
+  'function revokeService()',
+  'function transferFrom(address,address,uint256)',
+  'function ownerOf(uint256) view returns (address)',
+])
+
+let dataDir: Awaited<ReturnType<typeof freshDataDir>>
+let backend: TestBackend
+const owner = privateKeyToAccount(generatePrivateKey())
+
+beforeAll(async () => {
+  dataDir = await freshDataDir()
+  backend = await startTestBackend(dataDir.path)
+})
+afterAll(async () => {
+  await backend?.close()
+  await dataDir?.remove()
+})
+afterEach(() => {
+  expect(backend.log.filter((line) => line.includes('failed unexpectedly'))).toEqual([])
+})
+
+const chain = () =>
+  defineChain({
+    id: 137,
+    name: 'polygon',
+    nativeCurrency: { name: 'POL', symbol: 'POL', decimals: 18 },
+    rpcUrls: { default: { http: [`${backend.url}/rpc/polygon`] } },
+  })
+const reader = () => createPublicClient({ chain: chain(), transport: http(undefined, { retryCount: 0 }) })
+
+/** A wallet's own transaction, sent by /rpc; resolves when it is in a block. */
+async function send(
+  address: string,
+  call:
+    | { functionName: 'setEnableApi'; args: [boolean] }
+    | { functionName: 'revokeService' }
+    | { functionName: 'transferFrom'; args: [`0x${string}`, `0x${string}`, bigint] },
+  account = owner,
+) {
+  const wallet = createWalletClient({ account, chain: chain(), transport: http(undefined, { retryCount: 0 }) })
+  const hash = await wallet.writeContract({
+    address: getAddress(address),
+    abi: ABI,
+    gas: 300_000n,
+    ...call,
+  } as Parameters<typeof wallet.writeContract>[0])
+  const receipt = await until(
+    () =>
+      reader()
+        .getTransactionReceipt({ hash })
+        .catch(() => null),
+    (found) => found !== null,
+  )
+  return receipt?.status
+}
+
+async function deployedCollection(request: object = {}): Promise<TestCollection> {
+  const collection = await createTestCollection(backend, { wallet_address: owner.address, ...request })
+  await settled(backend, await mint(backend, collection, plainMetadata(1)))
+  return collection
+}
+
+const createNft = (collection: TestCollection) =>
+  backend.post('/api/v1/createnft', {
+    contract_address: collection.address,
+    blockchain: 'polygon',
+    receiver_wallet_address: WALLETS[1],
+    metadata: plainMetadata(1),
+  })
+
+describe("the collection's owner decides on chain", () => {
+  it.each([
+    [
+      'switched enable_api off',
+      { functionName: 'setEnableApi', args: [false] },
+      /owner has switched off creating NFTs through the API/,
+    ],
+    ['revoked the service', { functionName: 'revokeService' }, /owner has revoked the service's right to mint/],
+  ] as const)('%s: mints fail with that reason, and later requests are refused', async (_what, call, reason) => {
+    const collection = await deployedCollection()
+    expect(await send(collection.address, call as Parameters<typeof send>[1])).toBe('success')
+    const nfts = await settled(backend, await mint(backend, collection, plainMetadata(3)))
+    for (const nft of nfts) expect(nft).toMatchObject({ status: 'failed', error: expect.stringMatching(reason) })
+    const refused = await createNft(collection)
+    expect(refused).toMatchObject({ status: 400, json: { error: { title: 'Bad Request' } } })
+    expect(refused.json.error.message).toMatch(/enable_api is off/)
+    expect((await showCollection(backend, collection.id)).enable_api).toBe(false)
+  })
+
+  it('other collections of the same signer go on meanwhile', async () => {
+    const [closed, open] = [await deployedCollection(), await deployedCollection()]
+    await send(closed.address, { functionName: 'setEnableApi', args: [false] })
+    const [failed, deployed] = await Promise.all([
+      mint(backend, closed, plainMetadata(2)).then((ids) => settled(backend, ids)),
+      mint(backend, open, plainMetadata(2)).then((ids) => settled(backend, ids)),
+    ])
+    expect(failed.map((nft) => nft.status)).toEqual(['failed', 'failed'])
+    expect(deployed.map((nft) => nft.status)).toEqual(['deployed', 'deployed'])
+  })
+
+  it('a token of a locked collection can not be moved, and one of another can', async () => {
+    const holder = privateKeyToAccount(generatePrivateKey())
+    const move = { functionName: 'transferFrom', args: [holder.address, owner.address, 1n] } as const
+    for (const [is_locked, status] of [
+      [true, 'reverted'],
+      [false, 'success'],
+    ] as const) {
+      const collection = await createTestCollection(backend, { wallet_address: owner.address, is_locked })
+      await settled(backend, await mint(backend, collection, plainMetadata(1), { receiver: holder.address }))
+      expect(await send(collection.address, { ...move, args: [...move.args] }, holder)).toBe(status)
+    }
+  })
+})
+
+describe('after a revert', () => {
+  async function edit(change: (store: Store) => Promise<unknown>): Promise<void> {
+    await backend.close()
+    await withStore(dataDir.path, change)
+    backend = await startTestBackend(dataDir.path)
+  }
+
+  it.each(['1', '7'])(
+    'a start id that is not next (%s) is signed anew, and every token is minted once',
+    async (stale) => {
+      const collection = await deployedCollection()
+      await settled(backend, await mint(backend, collection, plainMetadata(2)))
+      await edit(({ db }) =>
+        db.updateTable('collections').set({ next_token_id: stale }).where('id', '=', collection.id).execute(),
+      )
+      const nfts = await settled(backend, await mint(backend, collection, plainMetadata(3)))
+      expect(nfts.map((nft) => [nft.status, nft.token_id])).toEqual(['4', '5', '6'].map((id) => ['deployed', id]))
+      const missing = reader().readContract({
+        address: getAddress(collection.address),
+        abi: ABI,
+        functionName: 'ownerOf',
+        args: [7n],
+      })
+      await expect(missing).rejects.toThrow()
+    },
+  )
+
+  it('a batch is halved until the NFT that is at fault stands alone: it fails, the others are deployed', async () => {
+    const collection = await deployedCollection()
+    // Files that can't be had yet keep the NFTs waiting until they are edited.
+    const stuck = plainMetadata(9).map((metadata) => ({
+      ...metadata,
+      file_fields: [{ key: 'image', url: 'http://127.0.0.1:9/a.png' }],
+    }))
+    const ids = await mint(backend, collection, stuck)
+    await edit(async ({ db }) => {
+      const ready = { step: 'mint', files: '{"image":"bafkqaaa"}' } as const
+      await db.updateTable('nfts').set(ready).where('id', 'in', ids).execute()
+      // Nobody can ask for the zero address; the contract refuses it.
+      await db
+        .updateTable('nfts')
+        .set({ receiver: `0x${'0'.repeat(40)}` })
+        .where('id', '=', ids[4] ?? '')
+        .execute()
+    })
+    const nfts = await settled(backend, ids)
+    expect(nfts.map((nft) => nft.status)).toEqual(ids.map((_, i) => (i === 4 ? 'failed' : 'deployed')))
+    expect(nfts[4]?.error).toMatch(/the network refused to mint it: its transaction 0x[0-9a-f]{64} reverted/)
+    const tokens = nfts.flatMap((nft) => (nft.token_id === null ? [] : [Number(nft.token_id)]))
+    expect(tokens.sort((a, b) => a - b)).toEqual([2, 3, 4, 5, 6, 7, 8, 9])
+    const [next] = await settled(backend, await mint(backend, collection, plainMetadata(1)))
+    expect(next?.token_id).toBe('10')
+  })
+})

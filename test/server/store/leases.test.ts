@@ -1,0 +1,255 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import {
+  claimUnmadeCollections,
+  findCollectionById,
+  insertCollection,
+  postponeCollection,
+} from '../../../src/server/store/collections.ts'
+import { releaseLeases } from '../../../src/server/store/leases.ts'
+import {
+  assignToTransaction,
+  claimNftsForFiles,
+  failClaimedNft,
+  failNftsOfCollection,
+  insertNfts,
+  type NftRow,
+  nextFilesDue,
+  passOnToMint,
+  postponeNft,
+} from '../../../src/server/store/nfts.ts'
+import { openStore, type Store } from '../../../src/server/store/open-store.ts'
+import { insertRequest } from '../../../src/server/store/requests.ts'
+import { claimSigned, insertTransaction, takeNonce, updateSigned } from '../../../src/server/store/transactions.ts'
+import { freshDataDir, WALLETS } from '../../helpers/backend.ts'
+
+const NOW = 1_800_000_000_000
+const LEASE = 1000
+
+let dir: Awaited<ReturnType<typeof freshDataDir>>
+let store: Store
+
+beforeEach(async () => {
+  dir = await freshDataDir()
+  store = await openStore(`${dir.path}/gdn.db`)
+  await store.db.insertInto('accounts').values({ id: 'a', email: null, created_at: NOW }).execute()
+  const request = {
+    id: 'r',
+    account_id: 'a',
+    endpoint: 'createnft',
+    idempotency_key: null,
+    body_hash: '',
+    response: '',
+  }
+  await insertRequest(store.db, { ...request, accepted_at: NOW })
+  await addCollection('c')
+})
+afterEach(async () => {
+  await store.close()
+  await dir.remove()
+})
+
+const addCollection = (id: string) =>
+  insertCollection(store.db, {
+    id,
+    account_id: 'a',
+    request_id: 'r',
+    blockchain: 'polygon',
+    name: id,
+    symbol: 'C',
+    wallet_address: WALLETS[0],
+    contract_address: `0x${id}`,
+    factory_address: '0xf',
+    enable_api: 1,
+    enable_transfer: 0,
+    is_locked: 0,
+    description: null,
+    image: null,
+    status: 'initiated',
+    next_token_id: '1',
+    next_attempt_at: NOW,
+  })
+
+const addNfts = (count: number, step: 'files' | 'mint' = 'files') =>
+  insertNfts(
+    store.db,
+    Array.from({ length: count }, (_, i) => ({
+      id: `n${i}`,
+      request_id: 'r',
+      collection_id: 'c',
+      receiver: WALLETS[1],
+      metadata: '{}',
+      status: 'initiated' as const,
+      step,
+      next_attempt_at: NOW,
+    })),
+  )
+
+const addTransaction = (id: string, nonce: number, collection_id: string | null = null) =>
+  insertTransaction(store.db, {
+    id,
+    blockchain: 'polygon',
+    signer: '0xs',
+    nonce,
+    kind: 'mint',
+    collection_id,
+    token_count: 0,
+    raw: '0x',
+    hash: `0x${id}`,
+    state: 'signed',
+    created_at: NOW,
+    next_attempt_at: NOW,
+  })
+
+const claimNfts = (now: number, limit = 10) => claimNftsForFiles(store.db, { now, leaseMs: LEASE, limit })
+const idsOf = (rows: readonly { id: string }[]) => rows.map((row) => row.id)
+const nft = async (id: string): Promise<NftRow> =>
+  store.db.selectFrom('nfts').selectAll().where('id', '=', id).executeTakeFirstOrThrow()
+const first = <Row>(rows: readonly Row[]): Row => {
+  const [row] = rows
+  if (row === undefined) throw new Error('nothing was claimed')
+  return row
+}
+
+describe('a claim of NFTs', () => {
+  it('takes the oldest that are due, as many as were asked for, and nobody gets them twice', async () => {
+    await addNfts(5)
+    expect(idsOf(await claimNfts(NOW, 3)).sort()).toEqual(['n0', 'n1', 'n2'])
+    expect(idsOf(await claimNfts(NOW, 3)).sort()).toEqual(['n3', 'n4'])
+    expect(await claimNfts(NOW)).toEqual([])
+  })
+
+  it('leaves alone what is not due yet', async () => {
+    await addNfts(1)
+    expect(await claimNfts(NOW - 1)).toEqual([])
+    expect(await nextFilesDue(store.db)).toBe(NOW)
+  })
+
+  it('a row whose lease has expired is picked up by the next worker', async () => {
+    await addNfts(1)
+    await claimNfts(NOW)
+    expect(await claimNfts(NOW + LEASE - 1)).toEqual([])
+    expect(idsOf(await claimNfts(NOW + LEASE))).toEqual(['n0'])
+  })
+
+  it('a worker that lost its lease writes nothing, whatever it has to say', async () => {
+    await addNfts(1)
+    const lost = first(await claimNfts(NOW))
+    const held = first(await claimNfts(NOW + LEASE))
+    const before = await nft('n0')
+    expect(await passOnToMint(store.db, lost, { image: 'x' })).toBe(false)
+    expect(await failClaimedNft(store.db, lost, 'late')).toBe(false)
+    expect(await postponeNft(store.db, lost, { attempts: 9, nextAttemptAt: NOW + 9 })).toBe(false)
+    expect(await nft('n0')).toEqual(before)
+    expect(await passOnToMint(store.db, held, { image: 'y' })).toBe(true)
+    expect(await nft('n0')).toMatchObject({ step: 'mint', files: '{"image":"y"}', lease_until: 0, attempts: 0 })
+  })
+
+  it('a finished step is not finished again', async () => {
+    await addNfts(1)
+    const claimed = first(await claimNfts(NOW))
+    await failClaimedNft(store.db, claimed, 'first')
+    expect(await failClaimedNft(store.db, claimed, 'second')).toBe(false)
+    expect(await nft('n0')).toMatchObject({ status: 'failed', step: 'done', error: 'first' })
+  })
+
+  it('an NFT that failed with its collection takes no result of a worker that still had it', async () => {
+    await addNfts(1)
+    const claimed = first(await claimNfts(NOW))
+    await failNftsOfCollection(store.db, 'c', 'the collection failed')
+    expect(await passOnToMint(store.db, claimed, {})).toBe(false)
+    expect(await nft('n0')).toMatchObject({ status: 'failed', error: 'the collection failed' })
+  })
+
+  it('a postponed one comes back when it is due, and not before', async () => {
+    await addNfts(1)
+    await postponeNft(store.db, first(await claimNfts(NOW)), { attempts: 1, nextAttemptAt: NOW + 5000 })
+    expect(await claimNfts(NOW + 4999)).toEqual([])
+    expect(await claimNfts(NOW + 5000)).toMatchObject([{ id: 'n0', attempts: 1 }])
+  })
+})
+
+describe('a claim of collections', () => {
+  const claim = (now: number) => claimUnmadeCollections(store.db, { now, leaseMs: LEASE, limit: 10 })
+
+  it('is exclusive until its lease ends', async () => {
+    expect(idsOf(await claim(NOW))).toEqual(['c'])
+    expect(await claim(NOW + LEASE - 1)).toEqual([])
+    expect(idsOf(await claim(NOW + LEASE))).toEqual(['c'])
+  })
+
+  it('a worker that lost its lease postpones nothing', async () => {
+    const lost = first(await claim(NOW))
+    await claim(NOW + LEASE)
+    const before = await findCollectionById(store.db, 'c')
+    await postponeCollection(store.db, lost, { attempts: 5, nextAttemptAt: NOW + 99_999 })
+    expect(await findCollectionById(store.db, 'c')).toEqual(before)
+  })
+})
+
+describe('a claim of signed transactions', () => {
+  const claim = (now: number, limit = 10) => claimSigned(store.db, 'polygon', { now, leaseMs: LEASE, limit })
+
+  it('comes in the order of the nonces, the lowest first', async () => {
+    for (const nonce of [2, 0, 3, 1]) await addTransaction(`t${nonce}`, nonce)
+    expect(idsOf(await claim(NOW, 3))).toEqual(['t0', 't1', 't2'])
+    expect(idsOf(await claim(NOW, 3))).toEqual(['t3'])
+  })
+
+  it('a worker that lost its lease settles nothing', async () => {
+    await addTransaction('t0', 0)
+    const lost = first(await claim(NOW))
+    const held = first(await claim(NOW + LEASE))
+    expect(await updateSigned(store.db, lost, { state: 'reverted' })).toBe(false)
+    expect(await updateSigned(store.db, held, { state: 'final' })).toBe(true)
+    expect(await updateSigned(store.db, held, { state: 'reverted' })).toBe(false)
+    expect(await claim(NOW + 10 * LEASE)).toEqual([])
+  })
+
+  it('the database itself keeps one unfinished transaction to a collection, and one to a nonce', async () => {
+    await addTransaction('t0', 0, 'c')
+    await expect(addTransaction('t1', 1, 'c')).rejects.toThrow(/unique/i)
+    await expect(addTransaction('t2', 0)).rejects.toThrow(/unique/i)
+    await updateSigned(store.db, first(await claim(NOW)), { state: 'final' })
+    await addTransaction('t1', 1, 'c')
+  })
+})
+
+describe('nonces', () => {
+  it('count up from 0 for each signer of each blockchain', async () => {
+    const take = (blockchain: 'polygon' | 'astar', signer: string) => takeNonce(store.db, blockchain, signer)
+    expect([await take('polygon', 'x'), await take('polygon', 'x'), await take('polygon', 'y')]).toEqual([0, 1, 0])
+    expect([await take('astar', 'x'), await take('polygon', 'x')]).toEqual([0, 2])
+  })
+
+  it('one that was taken in a transaction that did not commit is taken again: no gap', async () => {
+    await expect(
+      store.transaction(async (db) => {
+        await takeNonce(db, 'polygon', 'x')
+        throw new Error('signing failed')
+      }),
+    ).rejects.toThrow('signing failed')
+    expect(await takeNonce(store.db, 'polygon', 'x')).toBe(0)
+  })
+})
+
+describe('NFTs of a batch', () => {
+  it('that another batch has taken are not counted: the caller sees it and rolls back', async () => {
+    await addNfts(3, 'mint')
+    expect(await assignToTransaction(store.db, [1, 2], 't0')).toBe(2)
+    expect(await assignToTransaction(store.db, [2, 3], 't1')).toBe(1)
+    expect(await nft('n1')).toMatchObject({ transaction_id: 't0', batch_index: 1 })
+  })
+})
+
+describe('releaseLeases', () => {
+  it('frees whatever a dead process held, and whoever held it can not write any more', async () => {
+    await addNfts(1)
+    await addTransaction('t0', 0)
+    const claimed = first(await claimNfts(NOW))
+    await claimSigned(store.db, 'polygon', { now: NOW, leaseMs: LEASE, limit: 1 })
+    await releaseLeases(store)
+    expect(await failClaimedNft(store.db, claimed, 'late')).toBe(false)
+    expect(idsOf(await claimNfts(NOW))).toEqual(['n0'])
+    expect(idsOf(await claimSigned(store.db, 'polygon', { now: NOW, leaseMs: LEASE, limit: 1 }))).toEqual(['t0'])
+  })
+})
