@@ -25,7 +25,9 @@ export function measure(): Promise<Figure[]> {
       const pictures: string[] = []
       for (let index = 0; index < PICTURES; index++) pictures.push(await backend.upload(randomBytes(2000)))
       const stored = (index: number) => pictures[index % PICTURES] ?? ''
-      const remote = (index: number) => `${web.url}/${index}.png`
+      // Never the same one twice: what was fetched a moment ago isn't fetched again.
+      let fetched = 0
+      const remote = () => `${web.url}/${fetched++}.png`
       const variants = [
         { what: '50 to a request, stored files', order: { ...MANY, image: stored }, atLeast: 3 },
         { what: '1 to a request, stored files', order: { ...SINGLE, image: stored }, atLeast: 1 },

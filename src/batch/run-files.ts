@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { stat } from 'node:fs/promises'
 import { basename, extname, join } from 'node:path'
-import { GdnError, systemCode } from '../core/errors.ts'
+import { GdnError, messageOf, systemCode } from '../core/errors.ts'
 import type { BatchOptions, RunRef } from './types.ts'
 
 /** What names a run. Never the key, and never what the manifest holds. */
@@ -55,4 +55,27 @@ export async function latestGeneration(stateDir: string, identity: RunIdentity):
   let generation = 0
   while (await fileExists(journalPath(stateDir, runRef(identity, generation + 1).id))) generation++
   return generation
+}
+
+/** What a system call on the state directory failed with, as an error that says what to do. */
+function stateError(stateDir: string, error: unknown): unknown {
+  const code = systemCode(error)
+  if (error instanceof GdnError || code === undefined) return error
+  const full = code === 'ENOSPC' || code === 'EDQUOT'
+  const message = full
+    ? `no space left in the state directory ${stateDir}`
+    : `can't use the state directory ${stateDir}: ${messageOf(error)}`
+  return new GdnError('data_dir', message, {
+    hint: `${full ? 'make room' : 'put that right'}, or choose another folder with --state-dir or GDN_STATE_DIR`,
+    cause: error,
+  })
+}
+
+/** Does something with the files of a state directory; what the system refuses is told as `data_dir`. */
+export async function withState<Value>(stateDir: string, act: () => Promise<Value>): Promise<Value> {
+  try {
+    return await act()
+  } catch (error) {
+    throw stateError(stateDir, error)
+  }
 }

@@ -2,8 +2,8 @@ import { mkdir, open, rename, rm } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { addressProblem } from '../api/address.ts'
 import { syncFolder, writeDurably } from '../core/durable-file.ts'
-import { GdnError, messageOf, systemCode } from '../core/errors.ts'
-import { acquireLock } from '../core/process-lock.ts'
+import { GdnError } from '../core/errors.ts'
+import { acquireLock, type Lock } from '../core/process-lock.ts'
 import type { ManifestItem } from '../manifest/read.ts'
 import type { JournalEnd } from './journal/read.ts'
 import { encodeRecord, JOURNAL_VERSION, type RunRecord } from './journal/records.ts'
@@ -22,6 +22,7 @@ import {
   runRef,
   runsFolder,
   spoolPath,
+  withState,
 } from './run-files.ts'
 import { type Outbox, Sender } from './send.ts'
 import { readSpool, SpoolReader, SpoolWriter } from './spool.ts'
@@ -54,10 +55,7 @@ interface Found {
  */
 export async function runBatch(options: BatchOptions, deps: BatchDeps): Promise<BatchSummary> {
   checkOptions(options)
-  const { stateDir } = options
-  const family = familyId(options)
-  await openFolder(stateDir)
-  const lock = await acquireLock(lockFolder(stateDir, family), `batch of ${describe(options)}`)
+  const lock = await takeLock(options)
   try {
     return await runLocked(options, deps)
   } finally {
@@ -67,13 +65,14 @@ export async function runBatch(options: BatchOptions, deps: BatchDeps): Promise<
 
 async function runLocked(options: BatchOptions, deps: BatchDeps): Promise<BatchSummary> {
   const { stateDir } = options
-  const { run, ledger, journal } = await findRun(options)
+  const found = await findRun(options)
+  const { run, ledger, journal } = found
   const spoolAt = spoolPath(stateDir, run.id)
   const draft = `${spoolAt}.new`
   let surveyed: Survey
   let planned: PlannedEvent
   try {
-    surveyed = await readInto(draft, deps, spoolAt, ledger, run, options.retryFailed ?? false)
+    surveyed = await readInto(draft, deps, found, options)
     if (journal !== null) refuseFinished(ledger, run)
     planned = plannedEvent(run, journal !== null, ledger, surveyed)
     // The place for what must be known before a first request: the user's word, and whether a journal was lost.
@@ -82,15 +81,7 @@ async function runLocked(options: BatchOptions, deps: BatchDeps): Promise<BatchS
     await rm(draft, { force: true })
     throw error
   }
-  const journalAt = journalPath(stateDir, run.id)
-  await rename(draft, spoolAt)
-  await syncFolder(runsFolder(stateDir))
-  const header = encodeRecord(run)
-  if (journal === null) await writeDurably(journalAt, (file) => file.appendFile(header))
-
-  const whole = journal ?? { end: header.length, lacksLineEnd: false }
-  const { writer, records } = await openWriter(journalAt, whole, deps.wrapJournal)
-  const spool = await SpoolReader.open(spoolAt)
+  const { writer, records, spool } = await withState(stateDir, () => openFiles(stateDir, run, journal, draft, deps))
   const context = new RunContext(options, deps, { ledger, writer, records })
   try {
     const at = new Date().toISOString()
@@ -118,9 +109,21 @@ async function runLocked(options: BatchOptions, deps: BatchDeps): Promise<BatchS
   }
 }
 
+/** Puts the rows in their place, makes the journal if there is none yet, and opens both. */
+async function openFiles(stateDir: string, run: RunRecord, journal: Found['journal'], draft: string, deps: BatchDeps) {
+  const journalAt = journalPath(stateDir, run.id)
+  const spoolAt = spoolPath(stateDir, run.id)
+  await rename(draft, spoolAt)
+  await syncFolder(runsFolder(stateDir))
+  const header = encodeRecord(run)
+  if (journal === null) await writeDurably(journalAt, (file) => file.appendFile(header))
+  const whole = journal ?? { end: header.length, lacksLineEnd: false }
+  return { ...(await openWriter(journalAt, whole, deps.wrapJournal)), spool: await SpoolReader.open(spoolAt) }
+}
+
 /** The newest generation of the run, or with `--again` a new one. */
 async function findRun(options: BatchOptions): Promise<Found> {
-  const generation = await latestGeneration(options.stateDir, options)
+  const generation = options.generation ?? (await latestGeneration(options.stateDir, options))
   if (generation > 0) {
     const path = journalPath(options.stateDir, runRef(options, generation).id)
     if (options.again !== true) return goOn(await loadLedger(path), options)
@@ -169,35 +172,28 @@ async function unfinished(path: string): Promise<GdnError | null> {
 /** Reads the manifest into a new spool, and plans. */
 async function readInto(
   draft: string,
-  deps: BatchDeps,
-  spoolAt: string,
-  ledger: Ledger,
-  run: RunRecord,
-  retryFailed: boolean,
+  { readManifest }: BatchDeps,
+  { run, ledger }: Found,
+  { stateDir, retryFailed = false }: BatchOptions,
 ): Promise<Survey> {
-  if (deps.readManifest === null && !(await fileExists(spoolAt))) {
+  const spoolAt = spoolPath(stateDir, run.id)
+  if (readManifest === null && !(await fileExists(spoolAt))) {
     throw new GdnError('not_found_locally', `the rows of the run ${run.name} are not kept on this machine`, {
       hint: 'give the manifest',
     })
   }
-  const items = deps.readManifest === null ? keptRows(spoolAt) : deps.readManifest()
-  const file = await open(draft, 'w', 0o600)
+  const items = readManifest === null ? keptRows(spoolAt) : readManifest()
+  const settings = { chunkSize: run.chunk_size, inOrder: run.in_order, retryFailed }
+  const earlier = () => readSpool(spoolAt)
+  const file = await withState(stateDir, () => open(draft, 'w', 0o600))
   try {
     const spool = new SpoolWriter(file)
-    const options = { chunkSize: run.chunk_size, inOrder: run.in_order, retryFailed }
-    const result = await survey(
-      items,
-      () => readSpool(spoolAt),
-      ledger,
-      options,
-      (row) => spool.add(row),
-    )
-    await spool.flush()
-    await file.sync()
+    const result = await survey(items, earlier, ledger, settings, (row) => withState(stateDir, () => spool.add(row)))
+    await withState(stateDir, async () => {
+      await spool.flush()
+      await file.sync()
+    })
     return result
-  } catch (error) {
-    if (systemCode(error) === 'ENOSPC') throw noRoom(error)
-    throw error
   } finally {
     await file.close()
   }
@@ -266,20 +262,11 @@ function checkOptions({ contractAddress, blockchain, chunkSize = 1, inFlight = 1
 
 const describe = ({ runName, manifestPath }: BatchOptions): string => runName ?? basename(manifestPath ?? '')
 
-async function openFolder(stateDir: string): Promise<void> {
-  try {
+function takeLock(options: BatchOptions): Promise<Lock> {
+  const { stateDir } = options
+  const folder = lockFolder(stateDir, familyId(options))
+  return withState(stateDir, async () => {
     await mkdir(runsFolder(stateDir), { recursive: true, mode: 0o700 })
-  } catch (error) {
-    if (systemCode(error) === 'ENOSPC') throw noRoom(error)
-    throw new GdnError('data_dir', `can't use the state directory ${stateDir}: ${messageOf(error)}`, {
-      hint: 'nothing was sent; choose another with --state-dir or GDN_STATE_DIR',
-      cause: error,
-    })
-  }
-}
-
-const noRoom = (cause: unknown) =>
-  new GdnError('data_dir', 'no space left in the state directory', {
-    hint: 'nothing was sent; make room, or choose another folder with --state-dir or GDN_STATE_DIR',
-    cause,
+    return acquireLock(folder, `batch of ${describe(options)}`)
   })
+}

@@ -1,4 +1,5 @@
 import { readdir } from 'node:fs/promises'
+import { basename, extname, resolve } from 'node:path'
 import { GdnError, systemCode } from '../core/errors.ts'
 import { lockHolder } from '../core/process-lock.ts'
 import { RecordFile, readHeader } from './journal/read.ts'
@@ -24,9 +25,11 @@ async function toRun(stateDir: string, record: RunRecord): Promise<Run> {
     manifestPath: record.manifest,
     ...(record.run_name === null ? {} : { runName: record.run_name }),
   }
+  const family = familyId(identity)
   return {
     stateDir,
     ...identity,
+    family,
     id: record.id,
     name: record.name,
     runName: record.run_name,
@@ -34,7 +37,7 @@ async function toRun(stateDir: string, record: RunRecord): Promise<Run> {
     chunkSize: record.chunk_size,
     inOrder: record.in_order,
     startedAt: record.at,
-    running: (await lockHolder(lockFolder(stateDir, familyId(identity)))) !== null,
+    running: (await lockHolder(lockFolder(stateDir, family))) !== null,
   }
 }
 
@@ -50,40 +53,36 @@ export async function listRuns(stateDir: string): Promise<Run[]> {
     const header = id === undefined ? null : await readHeader(journalPath(stateDir, id))
     if (header !== null) runs.push(await toRun(stateDir, header))
   }
-  return runs.sort((a, b) => (a.startedAt < b.startedAt ? 1 : a.startedAt > b.startedAt ? -1 : 0))
+  return runs.sort((a, b) => b.startedAt.localeCompare(a.startedAt) || b.generation - a.generation)
 }
 
 /**
- * Finds a run by its id, its name, the name given with `--run` (its newest generation), or the beginning of an id.
+ * Finds a run by its id, its name, the name given with `--run`, its manifest (path or file name), or the beginning of
+ * an id; of several drops of one run, the newest.
  *
  * @throws GdnError `not_found_locally`, also where several runs fit
  */
-export async function openRun(stateDir: string, nameOrId: string): Promise<Run> {
+export async function openRun(stateDir: string, wanted: string): Promise<Run> {
   const runs = await listRuns(stateDir)
-  const exact = runs.filter(({ id, name }) => id === nameOrId || name === nameOrId)
-  const named = runs.filter(({ runName }) => runName === nameOrId)
-  const begun = nameOrId.length >= 4 ? runs.filter(({ id }) => id.startsWith(nameOrId)) : []
-  const fits = [exact, newestOf(named), begun].find((list) => list.length > 0) ?? []
-  const [run] = fits
-  if (run !== undefined && fits.length === 1) return run
+  const ways: ((run: Run) => boolean)[] = [
+    ({ id, name }) => id === wanted || name === wanted,
+    ({ runName }) => runName === wanted,
+    ({ runName, manifestPath }) => runName === null && manifestPath !== null && namesFile(wanted, manifestPath),
+    ({ id }) => wanted.length >= 4 && id.startsWith(wanted),
+  ]
+  const fits = ways.map((way) => runs.filter(way)).find((found) => found.length > 0) ?? []
+  const [newest] = fits
+  if (newest !== undefined && fits.every(({ family }) => family === newest.family)) return newest
   const several = fits.map(({ id, name }) => `${name} (${id})`).join(', ')
   throw new GdnError(
     'not_found_locally',
-    run === undefined ? `there is no run ${nameOrId} on this machine` : `${nameOrId} fits several runs: ${several}`,
-    { hint: run === undefined ? 'gdn batch list shows the runs there are' : 'give the id of one' },
+    newest === undefined ? `there is no run ${wanted} on this machine` : `${wanted} fits several runs: ${several}`,
+    { hint: newest === undefined ? 'gdn batch list shows the runs there are' : 'give the id of one' },
   )
 }
 
-/** Generations of one run are one choice; runs of different collections stay a choice to be made. */
-function newestOf(runs: Run[]): Run[] {
-  const [newest] = runs
-  if (newest === undefined) return []
-  const isSame = (run: Run) =>
-    run.origin === newest.origin &&
-    run.blockchain === newest.blockchain &&
-    run.contractAddress.toLowerCase() === newest.contractAddress.toLowerCase()
-  return runs.every(isSame) ? [newest] : runs
-}
+const namesFile = (wanted: string, path: string): boolean =>
+  wanted === basename(path) || wanted === basename(path, extname(path)) || resolve(wanted) === path
 
 /** The rows of a run by state, also while a process works on it. A journal that can't be read is told, not thrown. */
 export async function runStatus({ stateDir, ...info }: Run): Promise<RunStatus> {

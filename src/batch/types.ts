@@ -53,6 +53,8 @@ export interface BatchOptions {
   runName?: string
   /** Order a second drop of a finished run. */
   again?: boolean
+  /** Go on with this drop of the run; without it, the newest. */
+  generation?: number
   /** Send rows again that the server refused. */
   retryFailed?: boolean
   /** Rows to a request; 50. */
@@ -205,6 +207,8 @@ export interface DryRun {
 
 /** A run as the list shows it. */
 export interface RunInfo extends RunRef {
+  /** The same for every drop of one run. */
+  family: string
   origin: string
   blockchain: Blockchain
   contractAddress: string

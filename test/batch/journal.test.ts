@@ -1,4 +1,4 @@
-import { readFile, stat, truncate, writeFile } from 'node:fs/promises'
+import { appendFile, readFile, stat, truncate, writeFile } from 'node:fs/promises'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { encodeRecord, type JournalRecord } from '../../src/batch/journal/records.ts'
 import { listRuns, runStatus } from '../../src/batch/runs.ts'
@@ -56,6 +56,28 @@ test('a record cut at any byte is as if it had never been written; a whole one c
     // What was cut is gone for good: the journal can be read on.
     expect((await recordsOf(machine.journal())).at(-1)).toMatchObject({ t: 'answer', outcome: 'accepted' })
   }
+})
+
+test('what a crash left behind the whole part is cut, however long it is', async () => {
+  await machine.run(new FakeHostedApi({ idempotency: false }), rowsUpTo(6), { noWait: true })
+  const before = await recordsOf(machine.journal())
+  await appendFile(machine.journal(), Buffer.alloc(100_000))
+  await machine.run(new FakeHostedApi({ idempotency: false }), rowsUpTo(6), { noWait: true })
+  const after = await recordsOf(machine.journal())
+  expect(after.slice(0, before.length)).toEqual(before)
+  expect(after).toHaveLength(before.length + 1)
+  expect((await stat(machine.journal())).size).toBeLessThan(50_000)
+})
+
+test('a state directory that can not be used is told, and nothing is sent', async () => {
+  const server = new FakeHostedApi({ idempotency: false })
+  const stateDir = `${machine.stateDir}/file`
+  await writeFile(stateDir, '')
+  await expect(machine.run(server, rowsUpTo(3), { stateDir })).rejects.toMatchObject({
+    code: 'data_dir',
+    hint: expect.stringContaining('--state-dir'),
+  })
+  expect(server.attempts).toBe(0)
 })
 
 test('a journal with a flipped bit is refused with its line and a way out, and nothing is sent', async () => {

@@ -267,12 +267,34 @@ describe('a run', () => {
 
   test('is found by id, name, --run name and the beginning of its id, and by nothing else', async () => {
     const { run } = await machine.run(server, rowsUpTo(3), { runName: 'launch' })
-    await machine.run(server, rowsUpTo(3))
+    const { run: byPath } = await machine.run(server, rowsUpTo(3))
+    for (const name of ['drop.csv', 'drop', '/drops/drop.csv']) {
+      expect((await openRun(machine.stateDir, name)).id).toBe(byPath.id)
+    }
     for (const name of [run.id, run.name, 'launch', run.id.slice(0, 6)]) {
       expect((await openRun(machine.stateDir, name)).id).toBe(run.id)
     }
     await expect(openRun(machine.stateDir, 'lunch')).rejects.toMatchObject({ code: 'not_found_locally' })
     expect(run.name).toMatch(/^launch-[0-9a-f]{4}$/)
+  })
+
+  test('of which there are several drops is found as the newest, and each by its own name', async () => {
+    const { run: first } = await machine.run(server, rowsUpTo(3), { noWait: true })
+    const { run: second } = await machine.run(server, rowsUpTo(3), { again: true, noWait: true })
+    expect(await openRun(machine.stateDir, 'drop.csv')).toMatchObject({ id: second.id, generation: 2 })
+    const { generation } = await openRun(machine.stateDir, first.name)
+    const gone = await machine.run(server, rowsUpTo(3), { generation })
+    expect(gone).toMatchObject({ run: first, exitCode: 0 })
+    expect((await runStatus(await openRun(machine.stateDir, second.id))).counts.accepted).toBe(3)
+  })
+
+  test('that fits several is not guessed at', async () => {
+    await machine.run(server, rowsUpTo(3))
+    await machine.run(server, rowsUpTo(3), { blockchain: 'astar' })
+    await expect(openRun(machine.stateDir, 'drop.csv')).rejects.toMatchObject({
+      code: 'not_found_locally',
+      message: expect.stringContaining('several runs'),
+    })
   })
 
   test('can be left alone after its plan was shown: nothing is sent, nothing is written', async () => {

@@ -1,14 +1,18 @@
+import dns from 'node:dns'
 import type { Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
-import { afterEach, describe, expect, test } from 'vitest'
+import { afterEach, describe, expect, test, vi } from 'vitest'
 import { createTransport } from '../../src/client/create-transport.ts'
 import { createLightTransport } from '../../src/client/light-transport.ts'
 import { createPoolTransport } from '../../src/client/pool-transport.ts'
 import { type Transport, TransportError, type TransportRequest } from '../../src/client/transport.ts'
 import { startHttpServer, startTcpServer } from '../helpers/http-server.ts'
 
+type LookupCallback = (error: null, addresses: { address: string; family: number }[]) => void
+
 const open: { close(): Promise<void> }[] = []
 afterEach(async () => {
+  vi.restoreAllMocks()
   for (const it of open.splice(0).reverse()) await it.close()
 })
 
@@ -156,6 +160,30 @@ describe.each([
       await expect(pending).rejects.toBe(reason)
     })
   })
+
+  test.each([
+    ['its time is up', () => ({ timeoutMs: 100 })],
+    ['it was interrupted', () => ({ signal: AbortSignal.timeout(100) })],
+  ])(
+    'a request that was given up while connecting does not leave when the connection stands later: %s',
+    async (_why, more) => {
+      let resolveName = () => {}
+      const asked = new Promise<void>((seen) => {
+        vi.spyOn(dns, 'lookup').mockImplementation(((_host: string, _options: unknown, done: LookupCallback) => {
+          resolveName = () => done(null, [{ address: '127.0.0.1', family: 4 }])
+          seen()
+        }) as typeof dns.lookup)
+      })
+      const server = kept(await startTcpServer(() => {}))
+      const pending = transport().request(post(`http://slow.test:${server.port}/`, more()))
+      pending.catch(() => {})
+      await asked
+      await expect(pending).rejects.not.toMatchObject({ sent: true })
+      resolveName()
+      await delay(150)
+      expect(server.received()).toBe(0)
+    },
+  )
 
   describe('sent is true when the request may have arrived', () => {
     test('a connection reset after the request was read', async () => {

@@ -58,10 +58,13 @@ async function sizeOf(dir: string): Promise<number> {
   return sizes.reduce((sum, size) => sum + size, 0)
 }
 
-async function run(installed: Installed, ...args: string[]) {
+function start(installed: Installed, ...args: string[]) {
   const env = { HOME: folder, XDG_DATA_HOME: join(folder, 'data'), XDG_CONFIG_HOME: join(folder, 'config') }
-  return await execa(node, [installed.gdn, ...args], { cwd: folder, env, reject: false, stdin: 'ignore' })
+  return execa(node, [installed.gdn, ...args], { cwd: folder, env, reject: false, stdin: 'ignore' })
 }
+
+const serve = (installed: Installed, name: string) =>
+  start(installed, 'serve', '--port', '0', '--data-dir', join(folder, name), '--json')
 
 describe('the published package', () => {
   test('depends on nothing, but optionally on what carries native code', async () => {
@@ -96,10 +99,31 @@ describe('the published package', () => {
   test.each(['without', 'with'])('works %s the native parts', async (parts) => {
     const installed = parts === 'with' ? full : cliOnly
     const { version } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'))
-    const asked = await run(installed, '--version')
+    const asked = await start(installed, '--version')
     expect(asked).toMatchObject({ exitCode: 0, stdout: version, stderr: '' })
-    const help = await run(installed, '--help')
+    const help = await start(installed, '--help')
     expect(help).toMatchObject({ exitCode: 0, stderr: '' })
     expect(help.stdout).toContain('gdn batch')
+  })
+
+  test('serves with the native parts', async () => {
+    const backend = serve(full, 'served')
+    const lines: string[] = []
+    for await (const line of backend) {
+      lines.push(line)
+      backend.kill('SIGTERM')
+    }
+    expect(lines.map((line) => JSON.parse(line).event)).toEqual(['ready'])
+    expect((await backend).exitCode).toBe(0)
+  })
+
+  test('names the native part that a backend lacks, and the command that installs it', async () => {
+    const { exitCode, stdout, stderr } = await serve(cliOnly, 'refused')
+    expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: '' })
+    const { code, message, hint } = JSON.parse(stderr).error
+    expect({ code, said: `${message} ${hint}` }).toEqual({
+      code: 'native_missing',
+      said: expect.stringMatching(/npm install (libsql|@foundry-rs\/anvil-[a-z0-9-]+)@\d/),
+    })
   })
 })

@@ -224,6 +224,11 @@ const CASES: [string, string | Uint8Array, string[]][] = [
     ['stdin:2:4 (image) image holds white space or a backslash; encode it'],
   ],
   [
+    'a very long URL after a good one of the same host',
+    `${HEAD},image\n${GOOD},https://example.com/a\n${GOOD},https://example.com/${'a'.repeat(2048)}\n`,
+    ['stdin:3:4 (image) image is longer than 2048 characters'],
+  ],
+  [
     'an ipfs URL without a CID',
     `${HEAD},image\n${GOOD},ipfs://nothing\n`,
     ['stdin:2:4 (image) image is not an ipfs URL: ipfs:// is followed by a CID'],
@@ -342,6 +347,13 @@ describe('limits', () => {
       if ('issue' in item) issues.push(told(item.issue))
     }
     expect(issues).toEqual(['stdin:3:2 the row is longer than 4 million characters'])
+  })
+
+  test('a long cell that comes in small pieces takes time in proportion to its length', async () => {
+    const start = performance.now()
+    const { rows } = await read(`${HEAD}\nDusk,"${'x'.repeat(3_900_000)}",${ALICE}\n`, { size: 512 })
+    expect(rows).toHaveLength(1)
+    expect(performance.now() - start).toBeLessThan(5000)
   })
 
   test('senders are refused on Solana, where nothing can be transferred', async () => {

@@ -1,10 +1,17 @@
 import { messageOf, systemCode } from '../../core/errors.ts'
 
+const SYSTEM = new Set(['ENOSPC', 'EDQUOT'])
+const FULL = 13
+/** No room for the index of the write-ahead log, which SQLite tells as an I/O error. */
+const SHMSIZE = 4874
+
 /** Whether something failed for want of room on the disk, by the word of the system or of either SQLite binding. */
 export function isDiskFull(error: unknown): boolean {
   for (let at = error, depth = 0; at instanceof Error && depth < 8; at = at.cause, depth++) {
-    const code = systemCode(at)
-    if (code === 'ENOSPC' || code === 'EDQUOT' || messageOf(at).includes('database or disk is full')) return true
+    const code = systemCode(at) ?? ''
+    const errcode = 'errcode' in at ? at.errcode : undefined
+    if (SYSTEM.has(code) || code === 'SQLITE_FULL' || code === 'SQLITE_IOERR_SHMSIZE') return true
+    if (errcode === FULL || errcode === SHMSIZE || messageOf(at).includes('database or disk is full')) return true
   }
   return false
 }

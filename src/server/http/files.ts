@@ -21,11 +21,14 @@ export async function addFileRoutes(parent: FastifyInstance, storage: FileStorag
     for (const url of [path, `${path}/`]) {
       app.post(url, { config: { access: permissions, errorForm }, bodyLimit: MAX_FILE_BYTES * 2 }, async (request) => {
         if (!request.isMultipart()) throw notAForm()
-        const { file } = await readForm(request)
         try {
+          const { file } = await readForm(request)
           const { cid } = await storage.add(contentOf(file), { maxBytes: MAX_FILE_BYTES })
           return { url: `ipfs://${cid}` }
         } catch (error) {
+          // What is left of the form is read and forgotten: it stands before the connection's next request.
+          request.raw.unpipe()
+          request.raw.resume()
           if (error instanceof ContentTooLargeError) throw new Refusal(413, TITLES.tooLarge, error.message)
           throw error
         }

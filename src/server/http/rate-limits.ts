@@ -15,26 +15,18 @@ export function createRateLimit({ name, ratePerSecond }: Endpoint, enabled: bool
     return async () => headers
   }
   // Loaded with the first request, not before the backend is ready.
-  const load = async () => {
-    const { RateLimiterMemory, RateLimiterRes } = await import('rate-limiter-flexible')
-    return { limiter: new RateLimiterMemory({ points: ratePerSecond, duration: 1 }), RateLimiterRes }
-  }
+  const load = async () => (await import('./memory-limiter.ts')).createMemoryLimiter(ratePerSecond)
   let loading: ReturnType<typeof load> | undefined
   const policy = { [HEADERS.rateLimitPolicy]: `"${name}";q=${ratePerSecond};w=1` }
   return async (keyId) => {
     loading ??= load()
-    const { limiter, RateLimiterRes } = await loading
-    try {
-      const { remainingPoints, msBeforeNext } = await limiter.consume(keyId)
-      return { ...policy, ratelimit: `"${name}";r=${remainingPoints};t=${seconds(msBeforeNext)}` }
-    } catch (rejection) {
-      if (!(rejection instanceof RateLimiterRes)) throw rejection
-      const wait = seconds(rejection.msBeforeNext)
-      throw new Refusal(429, TITLES.tooManyRequests, `at most ${ratePerSecond} requests a second; wait ${wait} s`, {
-        ...policy,
-        ratelimit: `"${name}";r=0;t=${wait}`,
-        [HEADERS.retryAfter]: String(wait),
-      })
-    }
+    const { allowed, remaining, msBeforeNext } = await (await loading)(keyId)
+    const wait = seconds(msBeforeNext)
+    const headers = { ...policy, ratelimit: `"${name}";r=${remaining};t=${wait}` }
+    if (allowed) return headers
+    throw new Refusal(429, TITLES.tooManyRequests, `at most ${ratePerSecond} requests a second; wait ${wait} s`, {
+      ...headers,
+      [HEADERS.retryAfter]: String(wait),
+    })
   }
 }

@@ -69,8 +69,13 @@ async function runInSavepoint(db: Db, job: Job): Promise<() => void> {
     await sql`release job`.execute(db)
     return outcome
   } catch (error) {
-    await sql`rollback to job`.execute(db)
-    await sql`release job`.execute(db)
+    try {
+      await sql`rollback to job`.execute(db)
+      await sql`release job`.execute(db)
+    } catch {
+      // A full disk makes SQLite roll back everything by itself, savepoints too: then the whole group failed of it.
+      throw error
+    }
     return () => job.reject(error)
   }
 }

@@ -1,8 +1,9 @@
-import { Kysely, Migrator, type SqliteDatabase, SqliteDialect, sql } from 'kysely'
+import { Kysely, Migrator, sql } from 'kysely'
 import { GdnError, messageOf } from '../../core/errors.ts'
 import { createGroupCommit } from './group-commit.ts'
 import { MIGRATIONS } from './migrations/index.ts'
 import type { Db, Schema } from './schema.ts'
+import { createSqliteDialect } from './sqlite-dialect.ts'
 import { openSqlite, type RawDatabase } from './sqlite-driver.ts'
 
 export interface Store {
@@ -35,33 +36,6 @@ async function migrate(db: Kysely<Schema>, path: string): Promise<void> {
   if (error !== undefined) throw error
 }
 
-/**
- * A full disk makes SQLite roll back by itself. The rollback that the query layer sends after that would fail, and hide
- * what had happened.
- */
-function forgiveRollback(raw: RawDatabase): SqliteDatabase {
-  return {
-    close: () => raw.close(),
-    prepare(sql) {
-      const statement = raw.prepare(sql)
-      if (sql !== 'rollback') return statement
-      return {
-        reader: false,
-        all: () => [],
-        iterate: () => [].values(),
-        run(parameters) {
-          try {
-            return statement.run(parameters)
-          } catch (error) {
-            if (!messageOf(error).includes('no transaction is active')) throw error
-            return { changes: 0, lastInsertRowid: 0 }
-          }
-        },
-      }
-    },
-  }
-}
-
 function prepare(raw: RawDatabase): void {
   // FULL: what was answered survives a power cut.
   for (const pragma of [
@@ -78,7 +52,7 @@ function prepare(raw: RawDatabase): void {
 /** Opens the embedded database and brings it to the newest schema. */
 export async function openStore(path: string): Promise<Store> {
   const raw = openSqlite(path)
-  const db = new Kysely<Schema>({ dialect: new SqliteDialect({ database: forgiveRollback(raw) }) })
+  const db = new Kysely<Schema>({ dialect: createSqliteDialect(raw) })
   try {
     prepare(raw)
     await migrate(db, path)

@@ -21,22 +21,15 @@ async function smallDisk(kilobytes: number, context: TestContext): Promise<Small
 it('a start without room says that the disk is full and what to do, and succeeds once there is room', async (context) => {
   const disk = await smallDisk(4096, context)
   const dataDir = join(disk.path, 'data')
-  // Less room each time the start gets further.
-  for (const kilobytes of [0, 4, 16, 64, 128, 192]) {
+  // The more room, the further the start gets before it ends.
+  for (const kilobytes of [0, 8, 16, 32, 64]) {
     await disk.fill()
     await disk.leave(kilobytes)
-    const error = await startTestBackend(dataDir).then(
-      (backend) => backend.close().then(() => null),
-      (reason: unknown) => reason,
-    )
-    if (kilobytes <= 64) expect(error).not.toBeNull()
-    if (error !== null) {
-      expect(error).toMatchObject({
-        code: 'data_dir',
-        message: expect.stringContaining(`${dataDir} is full`),
-        hint: expect.stringMatching(/make room, or .* --data-dir/),
-      })
-    }
+    await expect(startTestBackend(dataDir)).rejects.toMatchObject({
+      code: 'data_dir',
+      message: `the disk of the data dir ${dataDir} is full`,
+      hint: expect.stringMatching(/make room, or .* --data-dir/),
+    })
   }
   await disk.makeRoom()
   const backend = await startTestBackend(dataDir)
@@ -90,7 +83,8 @@ it('a running backend answers 503 while the disk is full, and goes on where it w
 it('a disk that fills up in the middle of the work costs no NFT', async (context) => {
   const disk = await smallDisk(16 * 1024, context)
   const dataDir = join(disk.path, 'data')
-  const backend = await startTestBackend(dataDir)
+  let ahead = 0
+  const backend = await startTestBackend(dataDir, { now: () => Date.now() + ahead })
   onTestFinished(() => backend.close())
   const collection = await createTestCollection(backend)
   const ids: string[] = []
@@ -101,6 +95,8 @@ it('a disk that fills up in the middle of the work costs no NFT', async (context
     await new Promise((resolve) => setTimeout(resolve, 150))
     await disk.makeRoom()
   }
+  // What couldn't be given back for want of room is free when its lease of a minute ends.
+  ahead = 61_000
   const nfts = await settled(backend, ids)
   expect(nfts.map((nft) => [nft.status, nft.token_id])).toEqual(ids.map((_, i) => ['deployed', String(i + 1)]))
 })

@@ -1,4 +1,5 @@
 import { readdir } from 'node:fs/promises'
+import { Agent, FormData, request } from 'undici'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import {
   type Answer,
@@ -77,6 +78,26 @@ describe('POST /api/v1/files', () => {
     const response = await backend.get(`/ipfs/${whole.json.url.slice('ipfs://'.length)}`)
     expect(response.headers.get('content-length')).toBe(String(LIMIT))
     await response.body?.cancel()
+  })
+
+  it('a refused upload spoils no later request on its connection', async () => {
+    const agent = new Agent({ connections: 1, pipelining: 1 })
+    const send = (path: string, body?: FormData) =>
+      request(backend.url + path, {
+        dispatcher: agent,
+        method: body === undefined ? 'GET' : 'POST',
+        headers: { 'x-api-key': backend.apiKey.reveal() },
+        ...(body === undefined ? {} : { body }),
+        headersTimeout: 5000,
+      })
+    const form = new FormData()
+    form.append('file', new Blob([new Uint8Array(LIMIT + 8 * 1024 * 1024)]), 'large')
+    const refused = await send('/api/v1/files', form)
+    await refused.body.dump()
+    const next = await send('/healthz')
+    await next.body.dump()
+    expect([refused.statusCode, next.statusCode]).toEqual([413, 200])
+    await agent.close()
   })
 
   it('an NFT is minted with an uploaded file at once, without the network', async () => {

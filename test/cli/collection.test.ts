@@ -1,0 +1,201 @@
+import { describe, expect, test } from 'vitest'
+import { CONTRACT, DATE, fakeApi, OWNER, type Reply } from './fake-api.ts'
+import { cli, errorOf, tempHome } from './harness.ts'
+
+const ID = '0197a1f2-7a10-7d55-8f2e-51c0d2e3f4a5'
+const CREATE = ['collection', 'create', '--name', 'Dawn', '-b', 'polygon', '--wallet', OWNER]
+
+const accepts = (request: object): Reply => ({
+  body: { request, response: { transaction_gdn_id: ID, accepted_date: DATE } },
+})
+
+const record = (more: object = {}) => ({
+  transaction_gdn_ids: ID,
+  contract_address: CONTRACT,
+  name: 'Dawn',
+  blockchain: 'polygon',
+  wallet_address: OWNER,
+  status: 'deployed',
+  ...more,
+})
+
+const told =
+  (...collections: object[]) =>
+  (): Reply => ({
+    body: { requests: { transaction_gdn_ids: [ID] }, collections },
+  })
+
+async function home() {
+  const { dir, env } = await tempHome()
+  return { dir, env: { ...env, GDN_API_KEY: 'key' } }
+}
+
+describe('collection create', () => {
+  test('sends what the flags say and waits until it is deployed with its address', async () => {
+    let asked = 0
+    const api = await fakeApi({
+      createcollection: accepts,
+      getcollections: () => told(++asked < 3 ? record({ status: 'initiated' }) : record())(),
+    })
+    const { env } = await home()
+    const argv = [...CREATE, '--enable-transfer', '--no-enable-api', '--locked', '--base-url', api.url, '--json']
+    const result = await cli(argv, { env })
+    expect(result).toMatchObject({ code: 0, stderr: '' })
+    expect(JSON.parse(result.stdout)).toMatchObject({
+      transaction_gdn_id: ID,
+      contract_address: CONTRACT,
+      status: 'deployed',
+      name: 'Dawn',
+      blockchain: 'polygon',
+    })
+    expect(api.bodies('createcollection')).toEqual([
+      {
+        name: 'Dawn',
+        blockchain: 'polygon',
+        wallet_address: OWNER,
+        enable_transfer: true,
+        enable_api: false,
+        is_locked: true,
+      },
+    ])
+    expect(asked).toBe(3)
+  })
+
+  test('flags that are not given are left to the server', async () => {
+    const api = await fakeApi({ createcollection: accepts, getcollections: told(record()) })
+    const { env } = await home()
+    await cli([...CREATE, '--base-url', api.url], { env })
+    expect(api.bodies('createcollection')).toEqual([{ name: 'Dawn', blockchain: 'polygon', wallet_address: OWNER }])
+  })
+
+  test('a JSON request comes from standard input; flags win over it', async () => {
+    const api = await fakeApi({ createcollection: accepts })
+    const { env } = await home()
+    const stdin = JSON.stringify({ name: 'A', blockchain: 'astar', wallet_address: OWNER })
+    const { code } = await cli(['collection', 'create', '-f', '-', '--name', 'B', '--no-wait', '--base-url', api.url], {
+      env,
+      stdin,
+    })
+    expect(code).toBe(0)
+    expect(api.bodies('createcollection')).toEqual([{ name: 'B', blockchain: 'astar', wallet_address: OWNER }])
+  })
+
+  test('a server without getcollections: the request is told, where to find the address, and 8', async () => {
+    const api = await fakeApi({ createcollection: accepts })
+    const { env } = await home()
+    const result = await cli([...CREATE, '--base-url', api.url, '--json'], { env })
+    expect(result.code).toBe(8)
+    expect(JSON.parse(result.stdout)).toMatchObject({ transaction_gdn_id: ID, contract_address: null })
+    expect(errorOf(result)).toMatchObject({ code: 'pending', hint: expect.stringContaining('web site') })
+  })
+
+  test('records without a status are done when they have an address', async () => {
+    const { status: _status, ...hosted } = record()
+    const api = await fakeApi({ createcollection: accepts, getcollections: told(hosted) })
+    const { env } = await home()
+    expect((await cli([...CREATE, '--base-url', api.url], { env })).code).toBe(0)
+  })
+
+  test('a collection that fails ends with 5 and the reason', async () => {
+    const api = await fakeApi({
+      createcollection: accepts,
+      getcollections: told(record({ status: 'failed', error: 'no gas' })),
+    })
+    const { env } = await home()
+    const result = await cli([...CREATE, '--base-url', api.url, '--json'], { env })
+    expect(result.code).toBe(5)
+    expect(errorOf(result).message).toContain('no gas')
+  })
+
+  test('all faults are told at once, each with its flag', async () => {
+    const { code, stderr } = await cli(['collection', 'create', '--base-url', 'http://127.0.0.1:9'])
+    expect(code).toBe(2)
+    for (const flag of ['--name', '--wallet', '--blockchain']) expect(stderr).toContain(`${flag}: is required`)
+  })
+
+  test('Solana needs a description and an image', async () => {
+    const wallet = '4Nd1mBQtrMJVYVfKf2PJy9NZUZdTAsp7D4xWLs4gDB4T'
+    const argv = ['collection', 'create', '--name', 'x', '--wallet', wallet, '-b', 'solana']
+    const { code, stderr } = await cli([...argv, '--base-url', 'http://127.0.0.1:9'])
+    expect(code).toBe(2)
+    for (const flag of ['--description', '--image']) expect(stderr).toContain(`${flag}: is required on Solana`)
+  })
+})
+
+describe('a collection made here is remembered', () => {
+  test('for that server only: as the default, by its address, and in the list', async () => {
+    const api = await fakeApi({
+      createcollection: accepts,
+      getcollections: told(record()),
+      getnftgdnids: () => ({
+        body: { requests: { contract_address: CONTRACT, blockchain: 'polygon' }, nft_gdn_ids: ['a'] },
+      }),
+    })
+    const { env } = await home()
+    const gdn = (...argv: string[]) => cli([...argv, '--base-url', api.url, '--json'], { env })
+    await gdn(...CREATE)
+    expect((await gdn('nft', 'list')).code).toBe(0)
+    expect(api.bodies('getnftgdnids')).toEqual([{ contract_addresses: CONTRACT, blockchain: 'polygon' }])
+    expect(JSON.parse((await gdn('collection', 'show', CONTRACT.toLowerCase())).stdout)).toMatchObject({
+      transaction_gdn_id: ID,
+    })
+    expect(JSON.parse((await gdn('collection', 'list')).stdout)).toMatchObject([
+      { contract_address: CONTRACT, status: 'deployed' },
+    ])
+    const elsewhere = await cli(['nft', 'list', '--base-url', 'http://127.0.0.1:9', '--json'], { env })
+    expect(errorOf(elsewhere)).toMatchObject({ code: 'usage', message: expect.stringContaining('--contract') })
+  })
+
+  test('with --state-dir it is remembered there', async () => {
+    const api = await fakeApi({ createcollection: accepts, getcollections: told(record()) })
+    const { env, dir } = await home()
+    const at = ['--base-url', api.url, '--state-dir', `${dir}/elsewhere`]
+    await cli([...CREATE, ...at], { env })
+    expect(JSON.parse((await cli(['collection', 'list', ...at, '--json'], { env })).stdout)).toHaveLength(1)
+    expect(JSON.parse((await cli(['collection', 'list', '--base-url', api.url, '--json'], { env })).stdout)).toEqual([])
+  })
+
+  test('two of them: which one has to be said', async () => {
+    let n = 0
+    const api = await fakeApi({
+      createcollection: (request: object) => ({
+        body: { request, response: { transaction_gdn_id: `id-${n}`, accepted_date: DATE } },
+      }),
+      getcollections: () => {
+        n += 1
+        const address = `0x${String(n).repeat(40)}`
+        return {
+          body: {
+            requests: { transaction_gdn_ids: [] },
+            collections: [record({ transaction_gdn_ids: `id-${n - 1}`, contract_address: address })],
+          },
+        }
+      },
+    })
+    const { env } = await home()
+    await cli([...CREATE, '--base-url', api.url], { env })
+    await cli([...CREATE, '--base-url', api.url], { env })
+    const { code, stderr } = await cli(['nft', 'list', '--base-url', api.url], { env })
+    expect(code).toBe(2)
+    expect(stderr).toContain('several collections are known')
+    expect(stderr).toContain('0x1111')
+    expect(stderr).toContain('0x2222')
+  })
+})
+
+describe('collection show', () => {
+  test('an id that the server does not know is named, and ends with 5', async () => {
+    const api = await fakeApi({ getcollections: told() })
+    const { env } = await home()
+    const result = await cli(['collection', 'show', ID, '--base-url', api.url, '--json'], { env })
+    expect(result).toMatchObject({ code: 5, stdout: '' })
+    expect(errorOf(result)).toMatchObject({ code: 'not_found', message: expect.stringContaining(ID) })
+  })
+
+  test('an address that was not made from here is told apart from an unknown one', async () => {
+    const { env } = await home()
+    const result = await cli(['collection', 'show', CONTRACT, '--base-url', 'http://127.0.0.1:9', '--json'], { env })
+    expect(result.code).toBe(2)
+    expect(errorOf(result).code).toBe('not_found_locally')
+  })
+})

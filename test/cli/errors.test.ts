@@ -1,0 +1,147 @@
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { createIo, type IoSettings } from '../../src/cli/io.ts'
+import { reportError } from '../../src/cli/report-error.ts'
+import { GdnError } from '../../src/core/errors.ts'
+import { cli, tempHome } from './harness.ts'
+
+const SETTINGS: IoSettings = { machine: false, quiet: false, debug: false, input: false, noColour: true }
+
+async function report(error: unknown, settings: Partial<IoSettings> = {}) {
+  let text = ''
+  const stderr = { write: (chunk: string) => (text += chunk) }
+  const io = await createIo({ env: {}, stdin: process.stdin, stdout: stderr, stderr }, { ...SETTINGS, ...settings })
+  return { code: reportError(io, stderr, error), text }
+}
+
+test('an error says where, what, and what to do', async () => {
+  const error = new GdnError('invalid_manifest', 'is ragged', {
+    place: { file: 'drop.csv', line: 7, column: 3 },
+    hint: 'add a comma',
+  })
+  expect(await report(error)).toEqual({ code: 2, text: 'error: drop.csv:7:3: is ragged\n  add a comma\n' })
+})
+
+test('in JSON mode it is one line with code, message, hint and details', async () => {
+  const error = new GdnError('pending', 'not yet', { hint: 'wait', details: { nft_gdn_ids: ['a'] } })
+  const { code, text } = await report(error, { machine: true })
+  expect(code).toBe(8)
+  expect(text).toBe('{"error":{"code":"pending","message":"not yet","hint":"wait","details":{"nft_gdn_ids":["a"]}}}\n')
+})
+
+test('an unexpected error is one sentence and how to report it; the stack comes with --debug only', async () => {
+  const error = new TypeError('x is undefined')
+  const quiet = await report(error)
+  expect(quiet.code).toBe(1)
+  expect(quiet.text).toContain('unexpected: x is undefined')
+  expect(quiet.text).toContain('--debug')
+  expect(quiet.text).not.toContain('at ')
+  expect((await report(error, { debug: true })).text).toContain('errors.test.ts')
+})
+
+test('one fault that goes through a whole file is told a few times, not a thousand', async () => {
+  const issues = Array.from({ length: 1000 }, (_, i) => ({
+    place: { file: 'd.csv', line: i + 2 },
+    message: 'no receiver',
+  }))
+  const { text } = await report(new GdnError('invalid_manifest', 'no receiver (and 999 more)', { details: { issues } }))
+  expect(text.split('\n').length).toBeLessThan(10)
+  expect(text).toContain('and 994 more')
+})
+
+test('text from outside in an error is made inert', async () => {
+  const { text } = await report(new GdnError('refused', 'bad \u001b[2J\u202e', { hint: 'a\u0007' }))
+  expect(text).toBe('error: bad \\u001b[2J\\u202e\n  a\\u0007\n')
+})
+
+describe('which server', () => {
+  test('none named is 2, and says how to name one', async () => {
+    const { code, stderr } = await cli(['nft', 'show', 'x'])
+    expect(code).toBe(2)
+    for (const way of ['gdn init', '--local', '--base-url']) expect(stderr).toContain(way)
+  })
+
+  test('--local with nothing running is 6, and says how to start it', async () => {
+    const { code, stderr } = await cli(['nft', 'show', 'x', '--local'])
+    expect({ code, stderr }).toMatchObject({ code: 6, stderr: expect.stringContaining('gdn local start') })
+  })
+
+  test('--local and --base-url name two', async () => {
+    const { code } = await cli(['nft', 'show', 'x', '--local', '--base-url', 'http://x.test'])
+    expect(code).toBe(2)
+  })
+
+  test('a server that is out of reach is 6', async () => {
+    const { code } = await cli(
+      [
+        'collection',
+        'create',
+        '-b',
+        'polygon-mumbai',
+        '--name',
+        'x',
+        '--base-url',
+        'http://127.0.0.1:1',
+        '--wallet',
+        '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359',
+      ],
+      { env: { GDN_API_KEY: 'k' } },
+    )
+    expect(code).toBe(6)
+  })
+})
+
+describe('local', () => {
+  test('status --json is exactly running, url, data_dir and pid', async () => {
+    const { dir, env } = await tempHome()
+    const { code, stdout } = await cli(['local', 'status', '--json'], { env })
+    expect(code).toBe(0)
+    expect(JSON.parse(stdout)).toEqual({
+      running: false,
+      url: null,
+      data_dir: join(dir, '.local', 'share', 'gdn', 'local'),
+      pid: null,
+    })
+  })
+
+  test('a record that a dead backend left behind is not believed', async () => {
+    const { dir, env } = await tempHome()
+    const data = join(dir, '.local', 'share', 'gdn', 'local')
+    await mkdir(data, { recursive: true })
+    await writeFile(
+      join(data, 'backend.json'),
+      JSON.stringify({ url: 'http://127.0.0.1:1', pid: process.pid, started_at: 1 }),
+    )
+    const { stdout } = await cli(['local', 'status', '--json'], { env })
+    expect(JSON.parse(stdout)).toMatchObject({ running: false, pid: null })
+  })
+
+  test('reset leaves a folder alone that no backend made', async () => {
+    const { dir, env } = await tempHome()
+    const data = join(dir, '.local', 'share', 'gdn', 'local')
+    await mkdir(data, { recursive: true })
+    await writeFile(join(data, 'photos'), 'x')
+    const { code, stderr } = await cli(['local', 'reset', '--yes'], { env })
+    expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining('left alone') })
+  })
+
+  test('reset asks, and off a terminal the answer is --yes', async () => {
+    const { dir, env } = await tempHome()
+    const data = join(dir, '.local', 'share', 'gdn', 'local')
+    await mkdir(data, { recursive: true })
+    await writeFile(join(data, 'api-key'), 'x')
+    const asked = await cli(['local', 'reset'], { env })
+    expect(asked).toMatchObject({ code: 3, stderr: expect.stringContaining('--yes') })
+    expect((await cli(['local', 'reset', '--yes'], { env })).code).toBe(0)
+    expect((await cli(['local', 'reset', '--yes'], { env })).stderr).toContain('nothing to delete')
+  })
+
+  test('stopping what does not run is done', async () => {
+    expect((await cli(['local', 'stop'])).code).toBe(0)
+  })
+
+  test('logs that are not there yet are told', async () => {
+    expect(await cli(['local', 'logs'])).toMatchObject({ code: 2, stderr: expect.stringContaining('gdn local start') })
+  })
+})

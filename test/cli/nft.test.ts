@@ -1,0 +1,368 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { CONTRACT, DATE, fakeApi, knows, nft, OWNER, type Reply } from './fake-api.ts'
+import { type CliOptions, cli, errorOf, tempHome } from './harness.ts'
+import { mkfifo } from './mkfifo.ts'
+
+const env = { GDN_API_KEY: 'key' }
+const FILE = 'ipfs://bafkreifjjcie6lypi6ny7amxnfftagclbuxndqonfipmb64f2km2devei4'
+const TARGET = ['-c', CONTRACT, '-b', 'polygon']
+const MINT = ['nft', 'mint', ...TARGET, '--receiver', OWNER]
+
+interface MintBody {
+  contract_address: string
+  receiver_wallet_address: string
+  metadata: object[]
+}
+
+/** createnft that accepts whatever comes; ids are id-0, id-1, … */
+const accepts = ({ metadata, ...requests }: MintBody): Reply => ({
+  body: {
+    message: 'accepted',
+    requests: { ...requests, metadata },
+    nfts: metadata.map((_, i) => ({ nft_gdn_ids: `id-${i}`, accepted_date: DATE })),
+  },
+})
+
+describe('nft mint', () => {
+  test('makes one request from flags and waits until the NFT is deployed', async () => {
+    const pending = nft('id-0', { status: 'initiated', token_id: null, metadata_url: null })
+    let asked = 0
+    const api = await fakeApi({
+      createnft: accepts,
+      getnfts: (body: { nft_gdn_ids: string[] }) => knows(++asked < 3 ? pending : nft('id-0'))(body),
+    })
+    const argv = [...MINT, '--title', 'Dawn', '--description', 'First', '--extra', 'edition=1', '--attr', 'Light=low']
+    const result = await cli([...argv, '--image', 'https://x.test/a.png', '--base-url', api.url, '--json'], { env })
+    expect(result).toMatchObject({ code: 0, stderr: '' })
+    expect(JSON.parse(result.stdout)).toMatchObject({
+      nft_gdn_id: 'id-0',
+      status: 'deployed',
+      token_id: '1',
+      accepted_date: DATE,
+    })
+    expect(api.bodies('createnft')).toEqual([
+      {
+        contract_address: CONTRACT,
+        blockchain: 'polygon',
+        receiver_wallet_address: OWNER,
+        metadata: [
+          {
+            title: 'Dawn',
+            description: 'First',
+            file_fields: [{ key: 'image', url: 'https://x.test/a.png' }],
+            attribute: [{ tag: 'Light', value: 'low' }],
+            edition: '1',
+          },
+        ],
+      },
+    ])
+    const created = api.calls.find(({ path }) => path.endsWith('/createnft'))
+    expect(created?.headers).toMatchObject({ 'x-api-key': 'key', 'idempotency-key': expect.any(String) })
+    expect(asked).toBe(3)
+  })
+
+  test('takes the flags by the names of the API too', async () => {
+    const api = await fakeApi({ createnft: accepts })
+    const argv = ['nft', 'mint', `--contract-address=${CONTRACT}`, '-b', 'polygon', '--receiver-wallet-address', OWNER]
+    const { code } = await cli([...argv, '--title', 'x', '--no-wait', '--base-url', api.url], { env })
+    expect(code).toBe(0)
+    expect(api.bodies('createnft')).toMatchObject([{ contract_address: CONTRACT, receiver_wallet_address: OWNER }])
+  })
+
+  test('--no-wait returns at acceptance', async () => {
+    const api = await fakeApi({ createnft: accepts })
+    const { code, stdout } = await cli([...MINT, '--title', 'x', '--no-wait', '-o', 'ids', '--base-url', api.url], {
+      env,
+    })
+    expect({ code, stdout }).toEqual({ code: 0, stdout: 'id-0\n' })
+  })
+
+  test('an NFT that fails is printed, and ends with 5 and the reason', async () => {
+    const failed = nft('id-0', { status: 'failed', token_id: null, error: 'the image answers 404' })
+    const api = await fakeApi({ createnft: accepts, getnfts: knows(failed) })
+    const result = await cli([...MINT, '--title', 'x', '--base-url', api.url, '--json'], { env })
+    expect(result.code).toBe(5)
+    expect(JSON.parse(result.stdout)).toMatchObject({ nft_gdn_id: 'id-0', status: 'failed' })
+    expect(errorOf(result)).toMatchObject({
+      code: 'nft_failed',
+      message: expect.stringContaining('the image answers 404'),
+    })
+  })
+
+  test('an NFT still pending when the time is up is printed, and ends with 8 and the command that goes on waiting', async () => {
+    const api = await fakeApi({ createnft: accepts, getnfts: knows(nft('id-0', { status: 'initiated' })) })
+    const result = await cli([...MINT, '--title', 'x', '--timeout', '300ms', '--base-url', api.url, '--json'], { env })
+    expect(result.code).toBe(8)
+    expect(JSON.parse(result.stdout)).toMatchObject({ nft_gdn_id: 'id-0' })
+    expect(errorOf(result)).toMatchObject({ code: 'pending', hint: expect.stringContaining('gdn nft wait id-0') })
+  })
+
+  test('Ctrl-C while waiting still prints what was accepted', async () => {
+    const { GdnError } = await import('../../src/core/errors.ts')
+    const stop = new AbortController()
+    const api = await fakeApi({
+      createnft: accepts,
+      getnfts: (body: { nft_gdn_ids: string[] }) => {
+        setTimeout(() => stop.abort(new GdnError('interrupted', 'interrupted')), 20)
+        return knows(nft('id-0', { status: 'initiated' }))(body)
+      },
+    })
+    const result = await cli([...MINT, '--title', 'x', '-o', 'ids', '--base-url', api.url], {
+      env,
+      signal: stop.signal,
+    })
+    expect(result).toMatchObject({ code: 130, stdout: 'id-0\n' })
+  })
+
+  test('a JSON request from a file or standard input is sent as it is; flags win', async () => {
+    const request = {
+      contract_address: CONTRACT,
+      blockchain: 'polygon',
+      receiver_wallet_address: OWNER,
+      metadata: [1, 2].map((n) => ({ title: `T${n}`, description: 'd', file_fields: [] })),
+    }
+    const home = await tempHome()
+    const file = join(home.dir, 'request.json')
+    await writeFile(file, JSON.stringify(request))
+    const api = await fakeApi({ createnft: accepts })
+    const common = ['--no-wait', '--json', '--base-url', api.url]
+    const fromFile = await cli(['nft', 'mint', '-f', file, ...common], { env })
+    expect(JSON.parse(fromFile.stdout)).toHaveLength(2)
+    const other = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed'
+    await cli(['nft', 'mint', '-f', '-', '--receiver', other, ...common], { env, stdin: JSON.stringify(request) })
+    expect(api.bodies('createnft')).toEqual([request, { ...request, receiver_wallet_address: other }])
+  })
+
+  test('local files are uploaded first, each once, and their URLs go into the request', async () => {
+    const home = await tempHome()
+    await writeFile(join(home.dir, 'a.png'), 'png!')
+    const api = await fakeApi({ files: () => ({ body: { url: FILE } }), createnft: accepts })
+    const argv = [
+      ...MINT,
+      '--title',
+      'x',
+      '--image',
+      'a.png',
+      '--media',
+      'back=a.png',
+      '--no-wait',
+      '--base-url',
+      api.url,
+    ]
+    expect((await cli(argv, { env, cwd: home.dir })).code).toBe(0)
+    expect(api.bodies('files')).toEqual([expect.stringContaining('png!')])
+    expect(api.calls.map(({ path }) => path)).toEqual(['/api/v1/files', '/api/v1/createnft'])
+    expect(api.bodies('createnft')).toMatchObject([
+      {
+        metadata: [
+          {
+            file_fields: [
+              { key: 'image', url: FILE },
+              { key: 'back', url: FILE },
+            ],
+          },
+        ],
+      },
+    ])
+  })
+
+  test('--dry-run prints the request and sends nothing, without key or server', async () => {
+    const { code, stdout } = await cli([
+      ...MINT,
+      '--title',
+      'x',
+      '--dry-run',
+      '--json',
+      '--base-url',
+      'https://api.test',
+    ])
+    expect(code).toBe(0)
+    expect(JSON.parse(stdout)).toMatchObject({
+      method: 'POST',
+      url: 'https://api.test/api/v1/createnft',
+      body: { receiver_wallet_address: OWNER, metadata: [{ title: 'x' }] },
+    })
+  })
+
+  test.each([
+    ['no title', ['nft', 'mint', ...TARGET, '--receiver', OWNER], '--title'],
+    ['no receiver', ['nft', 'mint', ...TARGET, '--title', 'x'], '--receiver: is required'],
+    ['no collection', ['nft', 'mint', '--title', 'x', '--receiver', OWNER], '--contract: no collection is named'],
+    [
+      'a broken checksum',
+      [...MINT.slice(0, -1), OWNER.replace('fB', 'Fb'), '--title', 'x'],
+      '--receiver: has a wrong checksum',
+    ],
+    [
+      'a broken contract',
+      ['nft', 'mint', '-c', '0x12', '-b', 'polygon', '--receiver', OWNER, '--title', 'x'],
+      '--contract: "0x12" must have 40',
+    ],
+    [
+      'an EVM address on Solana',
+      ['nft', 'mint', '-c', CONTRACT, '-b', 'solana', '--title', 'x'],
+      'is an EVM address, but this blockchain is Solana',
+    ],
+    [
+      'a URL of another scheme',
+      [...MINT, '--title', 'x', '--media', 'a=ftp://x/y'],
+      '--media: must be an http(s) or ipfs URL',
+    ],
+    ['a file that is not there', [...MINT, '--title', 'x', '--media', 'a=none.png'], '--media a: there is no file'],
+    ['a directory', [...MINT, '--title', 'x', '--media', 'a=/'], 'is not a regular file'],
+    ['a key twice', [...MINT, '--title', 'x', '--extra', 'a=1', '--extra', 'a=2'], '--extra: "a" is given twice'],
+    ['a reserved key', [...MINT, '--title', 'x', '--extra', 'title=y'], '--extra: "title" is no extra key'],
+    ['__proto__', [...MINT, '--title', 'x', '--extra', '__proto__=y'], '--extra: "__proto__" is no extra key'],
+    ['metadata in two places', [...MINT, '--title', 'x', '-f', 'r.json'], 'both give metadata'],
+    [
+      'eleven items',
+      [...MINT, '--title', 'x', ...Array.from({ length: 9 }, (_, i) => ['--extra', `k${i}=v`]).flat()],
+      'at most 10 are allowed',
+    ],
+    ['a request that is not there', ['nft', 'mint', '-f', 'none.json'], "none.json: doesn't exist"],
+    ['/dev/zero', ['nft', 'mint', '-f', '/dev/zero'], '/dev/zero: is not a regular file'],
+  ])('%s is refused before anything is sent', async (_what, argv, message) => {
+    const { code, stderr, stdout } = await cli([...argv, '--base-url', 'http://127.0.0.1:9'], { env })
+    expect(stderr).toContain(message)
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+  })
+
+  test('a pipe as a file is refused, not waited for', async () => {
+    const home = await tempHome()
+    const path = join(home.dir, 'pipe')
+    await mkfifo(path)
+    const { code, stderr } = await cli(['nft', 'mint', '-f', path], { env })
+    expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining('is not a regular file') })
+  })
+
+  test.each([
+    ['{"a":1,"a":2}', '"a" stands here twice'],
+    ['{"__proto__":1}', '"__proto__" is not allowed as a key'],
+    ['{"a":', 'ends where a value should follow'],
+    ['"text"', 'must be a JSON object'],
+    ['[', 'standard input holds a list of rows'],
+    ['{"metadata":[{"title":""}]}', 'stdin (metadata[0].title): must not be empty'],
+  ])('a request on standard input that is %s is refused with its place', async (stdin, message) => {
+    const argv = ['nft', 'mint', '-f', '-', '--base-url', 'http://127.0.0.1:9', ...TARGET]
+    const { code, stderr } = await cli(argv, { env, stdin })
+    expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining(message) })
+  })
+})
+
+describe('on a real network', () => {
+  const HOSTED = ['--base-url', 'https://api.example.invalid', '--title', 'x']
+  const mint = (argv: string[], options: CliOptions = {}) => cli([...MINT, ...HOSTED, ...argv], { env, ...options })
+
+  test('what spends needs --yes off a terminal, and nothing is sent without it', async () => {
+    const result = await mint(['--json'])
+    expect(result.code).toBe(3)
+    expect(errorOf(result)).toMatchObject({ code: 'not_confirmed', hint: expect.stringContaining('--yes') })
+  })
+
+  test('with --yes it goes on to the network', async () => {
+    const { code } = await mint(['--yes', '--json'])
+    expect(code).toBe(6)
+  })
+
+  test('a testnet needs no confirmation', async () => {
+    const { code } = await cli(
+      ['nft', 'mint', '-c', CONTRACT, '-b', 'polygon-mumbai', '--receiver', OWNER, ...HOSTED, '--json'],
+      { env },
+    )
+    expect(code).toBe(6)
+  })
+})
+
+describe('nft show', () => {
+  test('names the ids that the server does not know, prints the others, and ends with 5', async () => {
+    const api = await fakeApi({ getnfts: knows(nft('a')) })
+    const result = await cli(['nft', 'show', 'a', 'nope', '--base-url', api.url, '--json'], { env })
+    expect(result.code).toBe(5)
+    expect(JSON.parse(result.stdout)).toEqual([nft('a')])
+    expect(errorOf(result)).toMatchObject({ code: 'not_found', details: { nft_gdn_ids: ['nope'] } })
+  })
+
+  test('asks about an id once, however often it is named', async () => {
+    const api = await fakeApi({ getnfts: knows(nft('a')) })
+    await cli(['nft', 'show', 'a', '--nft-gdn-id', 'a', '--base-url', api.url], { env })
+    expect(api.bodies('getnfts')).toEqual([{ nft_gdn_ids: ['a'] }])
+  })
+})
+
+describe('nft list', () => {
+  test('asks for details in chunks, and keeps the order of the ids', async () => {
+    const ids = Array.from({ length: 450 }, (_, i) => `id-${i}`)
+    const api = await fakeApi({
+      getnftgdnids: () => ({
+        body: { requests: { contract_address: CONTRACT, blockchain: 'polygon' }, nft_gdn_ids: ids },
+      }),
+      getnfts: knows(...ids.toReversed().map((id) => nft(id))),
+    })
+    const { stdout, code } = await cli(['nft', 'list', ...TARGET, '--details', '-o', 'ids', '--base-url', api.url], {
+      env,
+    })
+    expect(code).toBe(0)
+    expect(stdout.trimEnd().split('\n')).toEqual(ids)
+    expect(api.bodies('getnfts').map((body) => (body as { nft_gdn_ids: string[] }).nft_gdn_ids.length)).toEqual([
+      200, 200, 50,
+    ])
+    expect(api.bodies('getnftgdnids')).toEqual([{ contract_addresses: CONTRACT, blockchain: 'polygon' }])
+  })
+
+  test('--limit takes the first ones', async () => {
+    const body = { requests: { contract_address: CONTRACT, blockchain: 'polygon' }, nft_gdn_ids: ['a', 'b', 'c'] }
+    const api = await fakeApi({ getnftgdnids: () => ({ body }) })
+    const { stdout } = await cli(['nft', 'list', ...TARGET, '--limit', '2', '--base-url', api.url], { env })
+    expect(stdout).toBe('a\nb\n')
+  })
+})
+
+describe('nft wait', () => {
+  test('waits for all, and asks again only about those still under way', async () => {
+    let asked = 0
+    const api = await fakeApi({
+      getnfts: (body: { nft_gdn_ids: string[] }) => {
+        asked += 1
+        return knows(nft('a'), nft('b', { status: asked < 3 ? 'initiated' : 'deployed' }))(body)
+      },
+    })
+    const { code } = await cli(['nft', 'wait', 'a', 'b', '--base-url', api.url], { env })
+    expect(code).toBe(0)
+    expect(api.bodies('getnfts').at(-1)).toEqual({ nft_gdn_ids: ['b'] })
+  })
+})
+
+describe('what the server answers decides the exit code', () => {
+  const form = (title: string) => ({ error: { title, message: 'because' } })
+  test.each([
+    [400, form('Bad Request'), 5, 'refused'],
+    [401, form('Unauthorized'), 4, 'unauthorized'],
+    [403, form('Forbidden'), 4, 'forbidden'],
+    [500, form('Internal Server Error'), 6, 'bad_answer'],
+    [200, { hello: 'world' }, 6, 'bad_answer'],
+  ])('%i %j is %i', async (status, body, code, name) => {
+    const api = await fakeApi({ getnfts: () => ({ status, body }) })
+    const result = await cli(['nft', 'show', 'a', '--base-url', api.url, '--json'], { env })
+    expect(result).toMatchObject({ code, stdout: '' })
+    expect(errorOf(result).code).toBe(name)
+  })
+
+  test('a key that is in a debug log is blotted out', async () => {
+    const api = await fakeApi({ getnfts: knows(nft('a')) })
+    const { stderr } = await cli(['nft', 'show', 'a', '--base-url', api.url, '--debug'], {
+      env: { GDN_API_KEY: 'hush-hush' },
+    })
+    expect(stderr).toContain('/api/v1/getnfts')
+    expect(stderr).not.toContain('hush-hush')
+  })
+
+  test('an API key with a line end is refused and not sent', async () => {
+    const { code, stderr } = await cli(['nft', 'show', 'a', '--base-url', 'http://127.0.0.1:9'], {
+      env: { GDN_API_KEY: 'key\r\nx-evil: 1' },
+    })
+    expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining('characters that no key has') })
+    expect(stderr).not.toContain('x-evil')
+  })
+})

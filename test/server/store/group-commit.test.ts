@@ -1,0 +1,92 @@
+import { join } from 'node:path'
+import { sql } from 'kysely'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { openStore, type Store } from '../../../src/server/store/open-store.ts'
+import type { Db } from '../../../src/server/store/schema.ts'
+import { freshDataDir } from '../../helpers/backend.ts'
+
+let store: Store
+let folder: Awaited<ReturnType<typeof freshDataDir>>
+
+beforeEach(async () => {
+  folder = await freshDataDir()
+  store = await openStore(join(folder.path, 'gdn.db'))
+})
+afterEach(async () => {
+  await store.close()
+  await folder.remove()
+})
+
+const add = (id: string) => async (db: Db) => {
+  await db.insertInto('accounts').values({ id, email: null, created_at: 0 }).execute()
+  return id
+}
+
+const stored = async () => {
+  const rows = await store.db.selectFrom('accounts').select('id').orderBy('id').execute()
+  return rows.map((row) => row.id)
+}
+
+describe('transactions that arrive together', () => {
+  it('each give their own result, in the order of their arrival', async () => {
+    const seen: string[][] = []
+    const look = async (db: Db) => {
+      const rows = await db.selectFrom('accounts').select('id').orderBy('id').execute()
+      seen.push(rows.map((row) => row.id))
+    }
+    const results = await Promise.all([
+      store.transaction(add('a')),
+      store.transaction(look),
+      store.transaction(add('b')),
+    ])
+    expect(results).toEqual(['a', undefined, 'b'])
+    expect(seen).toEqual([['a']])
+    expect(await stored()).toEqual(['a', 'b'])
+  })
+
+  it('fail alone: what one wrote before it failed is gone, what its neighbours wrote stays', async () => {
+    const failing = async (db: Db) => {
+      await add('b')(db)
+      throw new Error('not this one')
+    }
+    const outcomes = await Promise.allSettled([
+      store.transaction(add('a')),
+      store.transaction(failing),
+      store.transaction(add('a')),
+      store.transaction(add('c')),
+    ])
+    expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'rejected', 'fulfilled'])
+    expect(outcomes[1]).toMatchObject({ reason: { message: 'not this one' } })
+    expect(outcomes[2]).toMatchObject({ reason: { message: expect.stringMatching(/UNIQUE/) } })
+    expect(await stored()).toEqual(['a', 'c'])
+  })
+
+  it('all fail when their commit does, and nothing of them stays', async () => {
+    // Deferred until the commit, and broken by one of them.
+    const breaking = async (db: Db) => {
+      await sql`pragma defer_foreign_keys = on`.execute(db)
+      await sql`insert into api_keys (id, account_id, name, prefix, hash, permissions, created_at)
+        values ('k', 'nobody', '', '', '', '[]', 0)`.execute(db)
+    }
+    const outcomes = await Promise.allSettled([store.transaction(add('a')), store.transaction(breaking)])
+    expect(outcomes.map(({ status }) => status)).toEqual(['rejected', 'rejected'])
+    expect(await stored()).toEqual([])
+    expect(await store.transaction(add('b'))).toBe('b')
+  })
+
+  it('are all done, however many they are', async () => {
+    const ids = Array.from({ length: 150 }, (_, index) => String(index).padStart(3, '0'))
+    expect(await Promise.all(ids.map((id) => store.transaction(add(id))))).toEqual(ids)
+    expect(await stored()).toEqual(ids)
+  })
+
+  it('are committed when they resolve: another connection finds what they wrote', async () => {
+    await store.transaction(add('a'))
+    const other = await openStore(join(folder.path, 'gdn.db'))
+    try {
+      expect(await other.db.selectFrom('accounts').select('id').execute()).toEqual([{ id: 'a' }])
+    } finally {
+      await other.close()
+    }
+  })
+})
