@@ -162,11 +162,12 @@ describe.each([
   })
 
   test.each([
-    ['its time is up', () => ({ timeoutMs: 100 })],
-    ['it was interrupted', () => ({ signal: AbortSignal.timeout(100) })],
+    ['its time is up', () => ({ timeoutMs: 1500 })],
+    ['it was interrupted', () => ({ signal: AbortSignal.timeout(1500) })],
   ])(
     'a request that was given up while connecting does not leave when the connection stands later: %s',
     async (_why, more) => {
+      const server = kept(await startTcpServer(() => {}))
       let resolveName = () => {}
       const asked = new Promise<void>((seen) => {
         vi.spyOn(dns, 'lookup').mockImplementation(((_host: string, _options: unknown, done: LookupCallback) => {
@@ -174,7 +175,6 @@ describe.each([
           seen()
         }) as typeof dns.lookup)
       })
-      const server = kept(await startTcpServer(() => {}))
       const pending = transport().request(post(`http://slow.test:${server.port}/`, more()))
       pending.catch(() => {})
       await asked
