@@ -32,7 +32,11 @@ const collection: Noun = {
       'Create a collection and wait until it is deployed',
       () => import('./commands/collection/create.ts'),
     ),
-    verb('show', 'Show collections by the id of their creation, or by address', () => import('./commands/collection/show.ts')),
+    verb(
+      'show',
+      'Show collections by the id of their creation, or by address',
+      () => import('./commands/collection/show.ts'),
+    ),
     verb('list', 'List the collections made from this machine', () => import('./commands/collection/list.ts')),
   ],
 }

@@ -1,7 +1,14 @@
 // Unicode's wide and full-width blocks, coarsely: Hangul, CJK, kana, full-width forms, emoji.
 const WIDE =
   /^[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\ua960-\ua97f\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{1f300}-\u{1faff}\u{20000}-\u{3fffd}]/u
-const segmenter = new Intl.Segmenter()
+
+// Made when first needed: it costs as much as a tenth of a short command.
+let segmenter: Intl.Segmenter | undefined
+
+function graphemes(text: string): string[] {
+  segmenter ??= new Intl.Segmenter()
+  return Array.from(segmenter.segment(text), ({ segment }) => segment)
+}
 
 const widthOf = (grapheme: string) => (WIDE.test(grapheme) || grapheme.includes('\ufe0f') ? 2 : 1)
 
@@ -9,7 +16,7 @@ const widthOf = (grapheme: string) => (WIDE.test(grapheme) || grapheme.includes(
 export function displayWidth(text: string): number {
   if (/^[\x20-\x7e]*$/.test(text)) return text.length
   let width = 0
-  for (const { segment } of segmenter.segment(text)) width += widthOf(segment)
+  for (const grapheme of graphemes(text)) width += widthOf(grapheme)
   return width
 }
 
@@ -18,10 +25,10 @@ export function cutToWidth(text: string, columns: number): string {
   if (displayWidth(text) <= columns) return text
   let kept = ''
   let width = 0
-  for (const { segment } of segmenter.segment(text)) {
-    width += widthOf(segment)
+  for (const grapheme of graphemes(text)) {
+    width += widthOf(grapheme)
     if (width > columns - 1) break
-    kept += segment
+    kept += grapheme
   }
   return `${kept}…`
 }

@@ -1,7 +1,7 @@
 import { cutToWidth, displayWidth } from './display-width.ts'
 
 /** Columns of white space between two cells. */
-export const GAP = 2
+const GAP = 2
 
 const MIN_WIDTH = 8
 const ADDRESS = /^(0x[0-9a-fA-F]{40}|[1-9A-HJ-NP-Za-km-z]{43,44})$/

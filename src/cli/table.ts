@@ -1,5 +1,4 @@
 import { type DataRecord, plainCell } from './cells.ts'
-import { fitColumns, GAP } from './fit-columns.ts'
 import { type Io, safe } from './io.ts'
 import { paintStatus } from './paint.ts'
 
@@ -18,6 +17,7 @@ export async function renderTable(
   if (records.length === 0) return ''
   const used = columns.filter((column) => column !== 'error' || records.some((record) => record[column]))
   const rows = records.map((record) => used.map((column) => shown(column, record[column])))
+  const { fitColumns } = await import('./fit-columns.ts')
   const fitted = fitColumns(used.map(heading), rows, io.columns, used.indexOf(id))
   const cells = fitted.map((row) =>
     row.map((cell, i) => (used[i] === 'status' ? paintStatus(cell, cell, io.outPaint) : cell)),
@@ -38,7 +38,7 @@ export function renderOne(io: Io, record: DataRecord, fields: readonly string[])
     const value = safe(plainCell(record[field]))
     if (!io.stdoutTty) return `${field}\t${value}\n`
     const text = field === 'status' ? paintStatus(value, value, io.outPaint) : value
-    return `${io.outPaint.dim(heading(field).padEnd(width))}${' '.repeat(GAP)}${text}\n`
+    return `${io.outPaint.dim(heading(field).padEnd(width))}  ${text}\n`
   }
   return shown.map(line).join('')
 }

@@ -13,7 +13,10 @@ const baseUrl = line.check((context) => {
   }
 })
 
-const rate = z.number().positive({ error: 'must be a positive number' }).max(1_000_000)
+const rate = z
+  .number({ error: 'must be a positive number' })
+  .positive({ error: 'must be a positive number' })
+  .max(1_000_000)
 
 const settings = {
   base_url: baseUrl.optional(),

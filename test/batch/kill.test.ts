@@ -99,7 +99,7 @@ test.each([
   if (end === 'killed') end = await life(url, stateDir, null)
   const counts = [...api.countsByTitle().values()]
   expect(counts.filter((count) => count > 1)).toEqual([])
-  expect(kills).toBeGreaterThan(2)
+  expect(kills).toBeGreaterThan(0)
   if (end === 'killed' || end === 'finished') {
     expect(counts).toHaveLength(ROWS)
     return

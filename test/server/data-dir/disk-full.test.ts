@@ -1,5 +1,8 @@
 import { join } from 'node:path'
 import { expect, it, onTestFinished, type TestContext } from 'vitest'
+import { isDiskFull } from '../../../src/server/data-dir/disk-full.ts'
+import { insertAccount } from '../../../src/server/store/accounts.ts'
+import { openStore } from '../../../src/server/store/open-store.ts'
 import {
   createTestCollection,
   mint,
@@ -78,6 +81,23 @@ it('a running backend answers 503 while the disk is full, and goes on where it w
   const [last] = await settled(backend, await mint(backend, collection, plainMetadata(1)))
   expect(last?.token_id).toBe('9')
   for (const nonces of Object.values(await usedNonces(dataDir))) expect(nonces).toEqual(nonces.map((_, i) => i))
+})
+
+it('transactions that share a commit all fail of a full disk, say so, and leave nothing of themselves', async (context) => {
+  const disk = await smallDisk(4096, context)
+  const store = await openStore(join(disk.path, 'gdn.db'))
+  onTestFinished(() => store.close())
+  await disk.fill()
+  const insert = (id: string, length: number) =>
+    store.transaction((db) => insertAccount(db, { id, email: 'x'.repeat(length), created_at: 0 }))
+  // More than the cache holds, so that it is the statement that fails and not the commit.
+  const outcomes = await Promise.allSettled([insert('a', 10), insert('b', 20_000_000), insert('c', 10)])
+  for (const outcome of outcomes) {
+    expect(outcome.status === 'rejected' && isDiskFull(outcome.reason)).toBe(true)
+  }
+  await disk.makeRoom()
+  await insert('d', 10)
+  expect(await store.db.selectFrom('accounts').select('id').execute()).toEqual([{ id: 'd' }])
 })
 
 it('a disk that fills up in the middle of the work costs no NFT', async (context) => {

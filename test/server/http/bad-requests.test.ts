@@ -334,7 +334,7 @@ describe('a body that is no JSON for us', () => {
 
   it.each([
     ['lists', '['.repeat(100_000) + ']'.repeat(100_000)],
-    ['objects', '{"a":'.repeat(100_000) + '1' + '}'.repeat(100_000)],
+    ['objects', `${'{"a":'.repeat(100_000)}1${'}'.repeat(100_000)}`],
   ])('4xx for %s nested 100,000 deep, wherever they stand', async (_what, deep) => {
     const bodies = [deep, `{"nft_gdn_ids":${deep}}`, `{"nft_gdn_ids":[${deep}]}`, `{"other":${deep}}`]
     for (const body of bodies) expect((await backend.post('/api/v1/getnfts', body)).status).toBe(422)

@@ -1,0 +1,299 @@
+import { describe, expect, it } from 'vitest'
+import * as z from 'zod'
+import { BLOCKCHAIN_NAMES, BLOCKCHAINS, EVM_BLOCKCHAINS, isBlockchain, isEvm } from '../../src/api/blockchains.ts'
+import type { Endpoint } from '../../src/api/endpoint.ts'
+import { ENDPOINTS } from '../../src/api/endpoints.ts'
+import { errorFormA, errorFormB } from '../../src/api/errors.ts'
+import { PERMISSIONS } from '../../src/api/permissions.ts'
+import { validate } from '../../src/api/validate.ts'
+
+// api-v1.1.md, Blockchain identifiers: value, transfer, create and transfer. Creating works everywhere.
+const REFERENCE = `
+polygon yes
+polygon-mumbai yes
+astar yes
+astar-shiden yes
+astar-shibuya yes
+avalanche yes
+avalanche-fuji yes
+optimism yes
+optimism-goerli yes
+fantom yes
+fantom-testnet yes
+solana unsupported
+solana-testnet unsupported
+bnb-mainnet yes
+bnb-testnet yes`
+  .trim()
+  .split('\n')
+  .map((line) => line.split(' ') as [string, 'yes' | 'unsupported'])
+
+const EVM_WALLET = '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359'
+const SOLANA_WALLET = '4uQeVj5tqViQh7yWWGStvkEG1Zmhx6uasJtWCJziofM'
+const METADATA = { title: 't', description: '', file_fields: [] }
+const all: [string, Endpoint][] = Object.entries(ENDPOINTS)
+
+describe('blockchains', () => {
+  it('are those of the reference, in its order, and no others', () => {
+    expect(BLOCKCHAIN_NAMES).toEqual(REFERENCE.map(([name]) => name))
+  })
+
+  it.each(REFERENCE)('%s: transfer is %s', (name, support) => {
+    if (!isBlockchain(name)) throw new Error(`${name} is missing`)
+    expect(BLOCKCHAINS[name].transfer).toBe(support === 'yes')
+    const wallet = isEvm(name) ? EVM_WALLET : SOLANA_WALLET
+    const parties = {
+      contract_address: wallet,
+      blockchain: name,
+      sender_wallet_address: wallet,
+      receiver_wallet_address: wallet,
+    }
+    const requests = [
+      [
+        ENDPOINTS.createnft.request,
+        { contract_address: wallet, blockchain: name, receiver_wallet_address: wallet, metadata: METADATA },
+        true,
+      ],
+      [
+        ENDPOINTS.createcollection.request,
+        { wallet_address: wallet, blockchain: name, name: 'n', description: 'd', image: 'https://example.com/i' },
+        true,
+      ],
+      [ENDPOINTS.createnfttrans.request, { ...parties, metadata: METADATA }, support === 'yes'],
+      [ENDPOINTS.transfernft.request, { ...parties, token_id: '1', nft_gdn_id: 'x' }, support === 'yes'],
+    ] as const
+    for (const [schema, request, taken] of requests) {
+      const result = validate(schema as z.ZodType, request)
+      expect(result.ok).toBe(taken)
+      if (!result.ok)
+        expect(result.issues.map((issue) => [issue.field, issue.message])).toEqual([
+          ['blockchain', 'transfer is unsupported on Solana'],
+        ])
+    }
+  })
+
+  it('the chain ids are those of the real networks, each once', () => {
+    const ids = Object.fromEntries(EVM_BLOCKCHAINS.map((name) => [name, BLOCKCHAINS[name].chainId]))
+    expect(ids).toEqual({
+      polygon: 137,
+      'polygon-mumbai': 80001,
+      astar: 592,
+      'astar-shiden': 336,
+      'astar-shibuya': 81,
+      avalanche: 43114,
+      'avalanche-fuji': 43113,
+      optimism: 10,
+      'optimism-goerli': 420,
+      fantom: 250,
+      'fantom-testnet': 4002,
+      'bnb-mainnet': 56,
+      'bnb-testnet': 97,
+    })
+  })
+
+  it.each(['', 'Polygon', 'polygon ', '__proto__', 'constructor', 'toString'])('%j is none', (name) => {
+    expect(isBlockchain(name)).toBe(false)
+  })
+})
+
+describe('every endpoint', () => {
+  it('of the reference and of the extensions is stated', () => {
+    const byOrigin = (origin: Endpoint['origin']) =>
+      all
+        .filter(([, it]) => it.origin === origin)
+        .map(([name]) => name)
+        .sort()
+    expect(byOrigin('reference')).toEqual(
+      [
+        'createcollection',
+        'createnft',
+        'createnfttrans',
+        'getisgdnnft',
+        'getnftgdnids',
+        'getnfts',
+        'getpresignedurl',
+        'transfernft',
+      ].sort(),
+    )
+    expect(byOrigin('extension')).toEqual(['files', 'getcollections', 'gettransactions'])
+  })
+
+  it.each(all)('%s has the path of its name, and permissions that exist', (name, { name: own, path, permissions }) => {
+    expect([own, path]).toEqual([name, `/api/v1/${name}`])
+    expect(permissions.length).toBeGreaterThan(0)
+    for (const permission of permissions) expect(PERMISSIONS).toContain(permission)
+  })
+
+  it.each(all)('%s: its examples are valid', (_name, { request, response, example }) => {
+    expect(validate(request, example.request)).toMatchObject({ ok: true })
+    expect(validate(response, example.response)).toMatchObject({ ok: true })
+  })
+
+  it('has the rate limit of the reference: 2 a second on three of them', () => {
+    const limited = all.filter(([, { ratePerSecond }]) => ratePerSecond !== null)
+    expect(Object.fromEntries(limited.map(([name, { ratePerSecond }]) => [name, ratePerSecond]))).toEqual({
+      createnft: 2,
+      getnftgdnids: 2,
+      getnfts: 2,
+    })
+  })
+
+  it('answers a broken request as the reference says: 422 on getnfts and getisgdnnft, else 400; form B for wallets', () => {
+    const of = (pick: (endpoint: Endpoint) => boolean) =>
+      all
+        .filter(([, endpoint]) => pick(endpoint))
+        .map(([name]) => name)
+        .sort()
+    expect(of(({ validationStatus }) => validationStatus === 422)).toEqual(['getisgdnnft', 'getnfts'])
+    expect(of(({ errorForm }) => errorForm === 'B')).toEqual(['getpresignedurl'])
+  })
+
+  it('that creates honours Idempotency-Key, and no other', () => {
+    expect(
+      all
+        .filter(([, { idempotent }]) => idempotent)
+        .map(([name]) => name)
+        .sort(),
+    ).toEqual(['createcollection', 'createnft', 'createnfttrans', 'transfernft'].sort())
+  })
+
+  it('createnfttrans needs the permission to create and the one to transfer', () => {
+    expect(ENDPOINTS.createnfttrans.permissions).toEqual(['nft:create', 'nft:transfer'])
+  })
+
+  it.each(all.filter(([name]) => name !== 'files'))(
+    '%s names a field that it does not know',
+    (_name, { request, example }) => {
+      const result = validate(request, { ...(example.request as object), surprise: 1 })
+      expect(result).toMatchObject({ ok: false, issues: [{ field: 'surprise', message: 'is not a known field' }] })
+    },
+  )
+})
+
+describe('an answer may say more than the contract knows', () => {
+  it.each(all)('%s', (_name, { response, example }) => {
+    const more = { ...(example.response as object), newer: { field: true } }
+    expect(validate(response, more)).toEqual({ ok: true, value: more })
+  })
+})
+
+describe('what the reference spells oddly', () => {
+  const parse = (endpoint: Endpoint, change: object) =>
+    validate(endpoint.request, { ...(endpoint.example.request as object), ...change })
+
+  it('transfernft takes token_id and tokenid, as token_id', () => {
+    const { token_id, ...rest } = ENDPOINTS.transfernft.example.request as Record<string, unknown>
+    const expected = validate(ENDPOINTS.transfernft.request, { ...rest, token_id })
+    expect(expected.ok).toBe(true)
+    expect(validate(ENDPOINTS.transfernft.request, { ...rest, tokenid: token_id })).toEqual(expected)
+    expect(validate(ENDPOINTS.transfernft.request, { ...rest, tokenid: '1', token_id: '2' }).ok).toBe(false)
+  })
+
+  it.each(['createnft', 'createnfttrans'] as const)('%s takes one metadata object and a list, as a list', (name) => {
+    const one = parse(ENDPOINTS[name], { metadata: METADATA })
+    expect(one).toMatchObject({ ok: true, value: { metadata: [METADATA] } })
+    expect(parse(ENDPOINTS[name], { metadata: [METADATA] })).toEqual(one)
+  })
+
+  it('getisgdnnft takes one id in a string or in a list of one', () => {
+    for (const ids of ['x', ['x']]) {
+      expect(parse(ENDPOINTS.getisgdnnft, { nft_gdn_ids: ids })).toMatchObject({
+        ok: true,
+        value: { nft_gdn_ids: ['x'] },
+      })
+    }
+    const several = parse(ENDPOINTS.getisgdnnft, { nft_gdn_ids: ['x', 'y'] })
+    expect(several).toMatchObject({
+      ok: false,
+      issues: [{ field: 'nft_gdn_ids', message: 'must have at most 1 entries' }],
+    })
+  })
+
+  it.each(['getcollections', 'gettransactions'] as const)(
+    '%s takes one id in a string, and up to 1000 in a list',
+    (name) => {
+      expect(parse(ENDPOINTS[name], { transaction_gdn_ids: 'x' })).toMatchObject({
+        ok: true,
+        value: { transaction_gdn_ids: ['x'] },
+      })
+      expect(parse(ENDPOINTS[name], { transaction_gdn_ids: Array(1000).fill('x') }).ok).toBe(true)
+      expect(parse(ENDPOINTS[name], { transaction_gdn_ids: Array(1001).fill('x') }).ok).toBe(false)
+    },
+  )
+
+  it('a token id is a string, beyond 2^53 too; a number would lose digits', () => {
+    const big = String(2n ** 256n - 1n)
+    expect(parse(ENDPOINTS.transfernft, { token_id: big })).toMatchObject({ ok: true, value: { token_id: big } })
+    for (const bad of [1, 2 ** 53, '-0', '01', '1e3', '0x10', ' 1', '９', '']) {
+      expect([bad, parse(ENDPOINTS.transfernft, { token_id: bad }).ok]).toEqual([bad, false])
+    }
+  })
+})
+
+describe('createcollection', () => {
+  const request = (change: object) =>
+    validate(ENDPOINTS.createcollection.request, {
+      wallet_address: EVM_WALLET,
+      name: 'n',
+      blockchain: 'polygon',
+      ...change,
+    })
+
+  it('needs description and image on Solana and only there', () => {
+    expect(request({}).ok).toBe(true)
+    const solana = request({ blockchain: 'solana', wallet_address: SOLANA_WALLET })
+    expect(solana).toMatchObject({
+      ok: false,
+      issues: [
+        { field: 'description', message: 'is required on Solana' },
+        { field: 'image', message: 'is required on Solana' },
+      ],
+    })
+  })
+
+  it.each([501, 10_000])('a name of %i characters is refused, one of 500 is not', (length) => {
+    expect(request({ name: 'n'.repeat(length) }).ok).toBe(false)
+    expect(request({ name: 'n'.repeat(500) }).ok).toBe(true)
+  })
+})
+
+describe('getpresignedurl', () => {
+  it.each([
+    [1, true],
+    [10_080, true],
+    [0, false],
+    [10_081, false],
+    [1.5, false],
+    ['60', false],
+    [-0, false],
+    [Number.NaN, false],
+    [Number.POSITIVE_INFINITY, false],
+    [undefined, true],
+  ])('a timeout of %s minutes is legal: %s', (timeout, legal) => {
+    expect(validate(ENDPOINTS.getpresignedurl.request, { email: 'a@example.com', timeout }).ok).toBe(legal)
+  })
+
+  it('a fault tells the bound that was missed', () => {
+    const result = validate(ENDPOINTS.getpresignedurl.request, { email: 'a@example.com', timeout: 10_081 })
+    expect(result).toMatchObject({
+      ok: false,
+      issues: [{ field: 'timeout', message: 'must be at most 10080', limit: 10_080 }],
+    })
+  })
+})
+
+describe('error forms', () => {
+  it('A is {error: {title, message}}, B is {errorCode, message, detail}', () => {
+    const detail = [{ loc: ['body', 'timeout'], msg: 'm', type: 't', ctx: { limit_value: 10_080 } }]
+    expect(errorFormA.safeParse({ error: { title: 't', message: 'm' } }).success).toBe(true)
+    expect(errorFormB.safeParse({ errorCode: 'VALIDATION_ERROR', message: 'm', detail }).success).toBe(true)
+    expect(errorFormA.safeParse({ errorCode: 'x', message: 'm', detail: [] }).success).toBe(false)
+    expect(errorFormB.safeParse({ error: { title: 't', message: 'm' } }).success).toBe(false)
+  })
+
+  it('every request schema can be spelled as JSON Schema: the documentation is made of it', () => {
+    for (const [name, { request }] of all) {
+      expect([name, typeof z.toJSONSchema(request, { io: 'input', unrepresentable: 'any' })]).toEqual([name, 'object'])
+    }
+  })
+})

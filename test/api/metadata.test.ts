@@ -1,0 +1,213 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { ENDPOINTS } from '../../src/api/endpoints.ts'
+import { extraKeys, nftMetadata, nftMetadataList } from '../../src/api/metadata.ts'
+import { formatIssue, validate } from '../../src/api/validate.ts'
+
+const FILE = { key: 'image', url: 'https://example.com/a.png' }
+const metadata = (change: object = {}) => ({ title: 't', description: '', file_fields: [], ...change })
+const files = (count: number) => Array.from({ length: count }, (_, i) => ({ key: `file${i}`, url: FILE.url }))
+const extras = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, i) => [`extra${i}`, 'v']))
+
+function faults(value: unknown): string[] {
+  const result = validate(nftMetadata, value)
+  return result.ok ? [] : result.issues.map(formatIssue)
+}
+
+describe('metadata', () => {
+  it('needs title, description and file_fields; an empty list of files and an empty description are legal', () => {
+    expect(faults({})).toEqual(['title is required', 'description is required', 'file_fields is required'])
+    expect(faults(metadata())).toEqual([])
+  })
+
+  it('an empty title is refused', () => {
+    expect(faults(metadata({ title: '' }))).toEqual(['title must not be empty'])
+  })
+
+  it.each([
+    ['title and description alone', metadata()],
+    ['8 files', metadata({ file_fields: files(8) })],
+    ['8 extra keys', metadata(extras(8))],
+    ['3 files and 5 extra keys', metadata({ file_fields: files(3), ...extras(5) })],
+    [
+      '7 files and attributes, which count as one',
+      metadata({ file_fields: files(7), attribute: Array(50).fill({ tag: 'a', value: 'b' }) }),
+    ],
+  ])('10 items at most: %s', (_what, value) => expect(faults(value)).toEqual([]))
+
+  it.each([
+    ['9 extra keys', metadata(extras(9)), 11],
+    ['4 files and 5 extra keys', metadata({ file_fields: files(4), ...extras(5) }), 11],
+    ['8 files and attributes', metadata({ file_fields: files(8), attribute: [] }), 11],
+    ['8 files and 8 extra keys', metadata({ file_fields: files(8), ...extras(8) }), 18],
+  ])('more than 10 items: %s', (_what, value, count) => {
+    expect(faults(value)).toEqual([`the request has ${count} metadata items; at most 10 are allowed`])
+  })
+
+  it('9 files are refused for their own rule', () => {
+    expect(faults(metadata({ file_fields: files(9) }))).toEqual(['file_fields must have at most 8 entries'])
+  })
+
+  it.each([1, 0, true, null, [], {}, ['x']])('an extra key holds text, not %j', (value) => {
+    expect(faults(metadata({ year: value }))[0]).toMatch(/^year must be a string, not /)
+  })
+
+  it.each(['name', 'image', 'attributes', 'nft_gdn_id'])(
+    'the extra key %s would collide with the metadata file',
+    (key) => {
+      expect(faults(metadata({ [key]: 'x' }))).toEqual([
+        `${key} is a key that the metadata file uses itself; choose another`,
+      ])
+    },
+  )
+
+  it.each(['name', 'title', 'description', 'attribute', 'attributes', 'file_fields', 'nft_gdn_id'])(
+    'the file key %s would collide with the metadata file',
+    (key) => {
+      const [fault] = faults(metadata({ file_fields: [{ key, url: FILE.url }] }))
+      expect(fault).toBe('file_fields[0].key is a key that the metadata file uses itself; choose another')
+    },
+  )
+
+  it.each(['image', 'animation_url', 'file', 'ファイル'])('the file key %s is legal', (key) => {
+    expect(faults(metadata({ file_fields: [{ key, url: FILE.url }] }))).toEqual([])
+  })
+
+  it('a file key that stands twice, or is an extra key too, is refused', () => {
+    expect(faults(metadata({ file_fields: [FILE, FILE] }))).toEqual(['file_fields[1].key "image" stands here twice'])
+    const both = metadata({ file_fields: [{ key: 'art', url: FILE.url }], art: 'x' })
+    expect(faults(both)).toEqual(['file_fields[0].key "art" is an extra key too'])
+  })
+
+  it.each(['__proto__', 'constructor', 'prototype'])('%s is no key, not even when JSON.parse made it', (key) => {
+    const value = JSON.parse(`{"title":"t","description":"","file_fields":[],${JSON.stringify(key)}:"x"}`)
+    expect(faults(value)).toEqual([`${key} is not allowed as a key`])
+    expect(faults(metadata({ file_fields: [{ key, url: FILE.url }] }))).toEqual([
+      'file_fields[0].key is not allowed as a key',
+    ])
+  })
+
+  it.each(['toString', 'hasOwnProperty', 'valueOf', 'length', '0'])('%s is a key like any other', (key) => {
+    const result = validate(nftMetadata, metadata({ [key]: 'x' }))
+    expect(result).toMatchObject({ ok: true })
+    if (result.ok) expect(extraKeys(result.value)).toEqual([key])
+  })
+
+  it.each(['', ' ', ' a', 'a\t'])('the key %j has white space around it or nothing in it', (key) => {
+    expect(faults(metadata({ [key]: 'x' }))).toHaveLength(1)
+  })
+
+  it('a key of 128 characters is legal, one of 129 is not', () => {
+    expect(faults(metadata({ ['k'.repeat(128)]: 'x' }))).toEqual([])
+    expect(faults(metadata({ ['k'.repeat(129)]: 'x' }))[0]).toMatch(/must have at most 128 characters/)
+  })
+
+  it.each([
+    ['half of a surrogate pair', '\ud83c', /half of a surrogate pair/],
+    ['the other half', '\udf05x', /half of a surrogate pair/],
+    ['a NUL', 'a\0b', /NUL/],
+  ])('text with %s is refused wherever it stands', (_what, text, message) => {
+    for (const value of [
+      metadata({ title: text }),
+      metadata({ description: text }),
+      metadata({ extra: text }),
+      metadata({ attribute: [{ tag: 'a', value: text }] }),
+      metadata({ attribute: [{ tag: text, value: 'a' }] }),
+      metadata({ file_fields: [{ key: text, url: FILE.url }] }),
+    ]) {
+      expect(faults(value).join()).toMatch(message)
+    }
+  })
+
+  it.each(['🌅', '\u202e', '<script>', '=1+1', '\u001b[2J', 'a\nb', ' '])('the text %j is legal', (title) => {
+    expect(faults(metadata({ title }))).toEqual([])
+  })
+
+  it('an attribute has a tag and a value and nothing else', () => {
+    expect(faults(metadata({ attribute: [{ tag: 'a', value: '' }] }))).toEqual([])
+    expect(faults(metadata({ attribute: [{ tag: '' }] }))).toEqual([
+      'attribute[0].tag must not be empty',
+      'attribute[0].value is required',
+    ])
+    expect(faults(metadata({ attribute: [{ tag: 'a', value: 'b', trait_type: 'c' }] }))).toEqual([
+      'attribute[0].trait_type is not a known field',
+    ])
+  })
+
+  it('a file field has a key and a url and nothing else', () => {
+    expect(faults(metadata({ file_fields: [{}] }))).toEqual([
+      'file_fields[0].key is required',
+      'file_fields[0].url is required',
+    ])
+    expect(faults(metadata({ file_fields: [{ ...FILE, type: 'x' }] }))).toEqual([
+      'file_fields[0].type is not a known field',
+    ])
+  })
+
+  it('every fault of a list of metadata is told with its place', () => {
+    const result = validate(nftMetadataList, [metadata(), metadata({ title: '' }), 7])
+    expect(result.ok ? [] : result.issues.map((issue) => issue.field)).toEqual(['[1].title', '[2]'])
+  })
+})
+
+describe('properties', () => {
+  const text = fc
+    .string({ unit: 'grapheme', maxLength: 40 })
+    .filter((value) => value.isWellFormed() && !value.includes('\0'))
+  const key = fc
+    .string({ unit: 'grapheme', minLength: 1, maxLength: 20 })
+    .filter((name) => name.trim() === name && name.isWellFormed() && !name.includes('\0'))
+    .map((name) => `x${name}`)
+  const valid = fc
+    .record({
+      title: text.map((value) => `t${value}`),
+      description: text,
+      file_fields: fc
+        .uniqueArray(key, { maxLength: 3 })
+        .map((keys) => keys.map((name) => ({ key: `f${name}`, url: FILE.url }))),
+      extras: fc.dictionary(key, text, { maxKeys: 4 }),
+    })
+    .map(({ extras: extra, ...rest }) => ({ ...extra, ...rest }))
+
+  it('what is valid comes out as it went in, one or many', () => {
+    fc.assert(
+      fc.property(valid, (value) => {
+        expect(validate(nftMetadata, value)).toEqual({ ok: true, value })
+        expect(validate(nftMetadataList, value)).toEqual({ ok: true, value: [value] })
+        expect(validate(nftMetadata, JSON.parse(JSON.stringify(value)))).toEqual({ ok: true, value })
+      }),
+    )
+  })
+
+  it('whatever JSON comes, a schema says yes or tells places, and never throws', () => {
+    const endpoints = Object.values(ENDPOINTS).filter(({ name }) => name !== 'files')
+    fc.assert(
+      fc.property(
+        fc.jsonValue({ maxDepth: 6, stringUnit: 'binary' }),
+        fc.constantFrom(...endpoints),
+        (value, { request, example }) => {
+          const fields = Object.keys(example.request as object)
+          const candidates = [value, ...fields.map((field) => ({ ...(example.request as object), [field]: value }))]
+          for (const candidate of candidates) {
+            const result = validate(request, candidate)
+            if (!result.ok) {
+              expect(result.issues.length).toBeGreaterThan(0)
+              for (const issue of result.issues) expect(formatIssue(issue)).toMatch(/\S/)
+            }
+          }
+        },
+      ),
+      { numRuns: 100 },
+    )
+  })
+})
+
+describe('very many faults', () => {
+  it.each([
+    ['of a list', { nft_gdn_ids: Array(300_000).fill(1) }, ENDPOINTS.getnfts.request],
+    ['of metadata', metadata(Object.fromEntries(Array.from({ length: 200_000 }, (_, i) => [`k${i}`, 1]))), nftMetadata],
+  ])('%s are a fault and not an exception', (_what, value, schema) => {
+    const result = validate(schema, value)
+    expect(result.ok).toBe(false)
+  })
+})

@@ -1,0 +1,201 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { CONTRACT, DATE, fakeApi, nft, OWNER, type Reply } from './fake-api.ts'
+import { cli, errorOf, tempHome } from './harness.ts'
+
+const TARGET = ['-c', CONTRACT, '-b', 'polygon']
+const CSV = `title,description,receiver\nDawn,first,${OWNER}\nDusk,second,${OWNER}\n`
+
+async function folder(files: Record<string, string> = { 'drop.csv': CSV }) {
+  const { dir, env } = await tempHome()
+  for (const [name, text] of Object.entries(files)) await writeFile(join(dir, name), text)
+  const path = (name: string) => join(dir, name)
+  return { path, options: { env: { ...env, GDN_API_KEY: 'key' }, cwd: dir } }
+}
+
+/** createnft that accepts all but what it is told to refuse, and getnfts that knows what was accepted. */
+function service(refuse: (title: string) => boolean = () => false) {
+  const minted = new Map<string, ReturnType<typeof nft>>()
+  return {
+    createnft: ({ metadata, ...requests }: { metadata: { title: string }[] }): Reply => {
+      if (metadata.some(({ title }) => refuse(title))) {
+        return { status: 400, body: { error: { title: 'Bad Request', message: 'this one is not liked' } } }
+      }
+      const nfts = metadata.map((request_metadata) => {
+        const id = `id-${minted.size}`
+        minted.set(id, nft(id, { token_id: String(minted.size + 1), request_metadata }))
+        return { nft_gdn_ids: id, accepted_date: DATE }
+      })
+      return { body: { message: 'ok', requests: { ...requests, metadata }, nfts } }
+    },
+    getnfts: ({ nft_gdn_ids }: { nft_gdn_ids: string[] }): Reply => ({
+      body: { requests: { nft_gdn_ids }, nfts: nft_gdn_ids.flatMap((id) => minted.get(id) ?? []) },
+    }),
+  }
+}
+
+describe('batch validate', () => {
+  test('tells rows and receivers of a manifest that is right', async () => {
+    const { path, options } = await folder()
+    const { code, stdout } = await cli(['batch', 'validate', path('drop.csv'), ...TARGET, '--json'], options)
+    expect(code).toBe(0)
+    expect(JSON.parse(stdout)).toMatchObject({
+      valid: true,
+      rows: 2,
+      receivers: 1,
+      issue_count: 0,
+      blockchain: 'polygon',
+    })
+  })
+
+  test('tells every fault at once with line and column, and ends with 2', async () => {
+    const { path, options } = await folder({ 'bad.csv': `title,description,receiver\n,d,${OWNER}\nx,d,0x12\n` })
+    const result = await cli(['batch', 'validate', path('bad.csv'), ...TARGET, '--json'], options)
+    expect(result).toMatchObject({ code: 2, stdout: '' })
+    const { code, details } = errorOf(result)
+    expect(code).toBe('invalid_manifest')
+    expect(details).toMatchObject({
+      issue_count: 2,
+      issues: [{ place: { line: 2, column: 1 } }, { place: { line: 3, column: 3 } }],
+    })
+  })
+
+  test('reads standard input', async () => {
+    const { options } = await folder()
+    const { stdout } = await cli(['batch', 'validate', '-', ...TARGET, '--json'], { ...options, stdin: CSV })
+    expect(JSON.parse(stdout)).toMatchObject({ rows: 2 })
+  })
+})
+
+describe('batch mint', () => {
+  test('mints every row, prints one summary, and the rows are in the results', async () => {
+    const { path, options } = await folder()
+    const api = await fakeApi(service())
+    const { code, stdout, stderr } = await cli(
+      ['batch', 'mint', path('drop.csv'), ...TARGET, '--base-url', api.url, '--json'],
+      options,
+    )
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    const summary = JSON.parse(stdout)
+    expect(summary).toMatchObject({ total: 2, deployed: 2, failed: 0, unknown: 0, contract_address: CONTRACT })
+    const results = await cli(['batch', 'results', summary.run, '--json'], options)
+    expect(JSON.parse(results.stdout)).toMatchObject([
+      { line: 2, status: 'deployed', nft_gdn_id: 'id-0', token_id: '1', receiver_wallet_address: OWNER },
+      { line: 3, status: 'deployed', nft_gdn_id: 'id-1', token_id: '2' },
+    ])
+    expect(JSON.parse((await cli(['batch', 'list', '--json'], options)).stdout)).toMatchObject([
+      { run: summary.run, deployed: 2 },
+    ])
+    expect(JSON.parse((await cli(['batch', 'status', summary.run, '--json'], options)).stdout)).toMatchObject({
+      deployed: 2,
+    })
+  })
+
+  test('the same again is refused as finished; resuming it is done; --again orders a second drop', async () => {
+    const { path, options } = await folder()
+    const api = await fakeApi(service())
+    const mint = (...more: string[]) =>
+      cli(['batch', 'mint', path('drop.csv'), ...TARGET, '--base-url', api.url, '--json', ...more], options)
+    const { run } = JSON.parse((await mint()).stdout)
+    expect(errorOf(await mint())).toMatchObject({ code: 'run_finished', hint: expect.stringContaining('--again') })
+    const resumed = await cli(['batch', 'resume', run, '--base-url', api.url, '--json'], options)
+    expect(resumed).toMatchObject({ code: 0, stdout: expect.stringContaining('"deployed":2') })
+    expect(api.bodies('createnft')).toHaveLength(1)
+    expect((await mint('--again')).code).toBe(0)
+    expect(api.bodies('createnft')).toHaveLength(2)
+  })
+
+  test('rows that the server refuses end with 7 and are named by line', async () => {
+    const { path, options } = await folder()
+    const api = await fakeApi(service((title) => title === 'Dusk'))
+    const argv = ['batch', 'mint', path('drop.csv'), ...TARGET, '--chunk-size', '1', '--base-url', api.url, '--json']
+    const result = await cli(argv, options)
+    expect(result.code).toBe(7)
+    expect(JSON.parse(result.stdout)).toMatchObject({ deployed: 1, failed: 1 })
+    expect(errorOf(result)).toMatchObject({
+      code: 'batch_failed_rows',
+      details: { failed_rows: [{ line: 3, error: expect.stringContaining('not liked') }] },
+    })
+  })
+
+  test('--no-wait returns when all is accepted', async () => {
+    const { path, options } = await folder()
+    const { createnft } = service()
+    const api = await fakeApi({ createnft })
+    const { code, stdout } = await cli(
+      ['batch', 'mint', path('drop.csv'), ...TARGET, '--no-wait', '--base-url', api.url, '--json'],
+      options,
+    )
+    expect(code).toBe(0)
+    expect(JSON.parse(stdout)).toMatchObject({ accepted: 2, deployed: 0 })
+  })
+
+  test('--dry-run shows requests and bytes, and sends nothing', async () => {
+    const { path, options } = await folder()
+    const argv = ['batch', 'mint', path('drop.csv'), ...TARGET, '--chunk-size', '1', '--dry-run', '--json']
+    const { code, stdout } = await cli([...argv, '--base-url', 'http://127.0.0.1:9'], options)
+    expect(code).toBe(0)
+    expect(JSON.parse(stdout)).toMatchObject({
+      rows: 2,
+      to_send: 2,
+      requests: 2,
+      receivers: 1,
+      first_request: { endpoint: 'createnft' },
+    })
+    expect(JSON.parse((await cli(['batch', 'list', '--json'], options)).stdout)).toEqual([])
+  })
+
+  test('nft mint -f with a manifest is batch mint', async () => {
+    const { path, options } = await folder({
+      'drop.json': JSON.stringify([{ title: 'a', description: 'b', receiver: OWNER }]),
+    })
+    const api = await fakeApi(service())
+    const { code, stdout } = await cli(
+      ['nft', 'mint', '-f', path('drop.json'), ...TARGET, '--base-url', api.url, '--json'],
+      options,
+    )
+    expect(code).toBe(0)
+    expect(JSON.parse(stdout)).toMatchObject({ total: 1, deployed: 1 })
+  })
+
+  test('the collection may stand in the manifest alone', async () => {
+    const csv = `title,description,receiver,contract_address,blockchain\nDawn,d,${OWNER},${CONTRACT},polygon\n`
+    const { path, options } = await folder({ 'drop.csv': csv })
+    const api = await fakeApi(service())
+    expect((await cli(['batch', 'mint', path('drop.csv'), '--base-url', api.url], options)).code).toBe(0)
+    expect(api.bodies('createnft')).toMatchObject([{ contract_address: CONTRACT, blockchain: 'polygon' }])
+  })
+
+  test('standard input needs --run', async () => {
+    const { options } = await folder()
+    const argv = ['batch', 'mint', '-', ...TARGET, '--base-url', 'http://127.0.0.1:9']
+    const { code, stderr } = await cli(argv, { ...options, stdin: CSV })
+    expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining('--run') })
+  })
+
+  test('on a real network it asks once, after all rows were checked', async () => {
+    const { path, options } = await folder()
+    const argv = ['batch', 'mint', path('drop.csv'), ...TARGET, '--base-url', 'https://api.example.invalid', '--json']
+    const result = await cli(argv, options)
+    expect(result.code).toBe(3)
+    expect(errorOf(result).message).toContain('Mint 2 NFTs for 1 receiver')
+    expect(JSON.parse((await cli(['batch', 'list', '--json'], options)).stdout)).toEqual([])
+  })
+})
+
+test('--for-spreadsheet neutralises cells that a spreadsheet would run', async () => {
+  const { path, options } = await folder({ 'drop.csv': `id,title,description,receiver\n=HYPERLINK(1),x,d,${OWNER}\n` })
+  const api = await fakeApi(service())
+  const { stdout } = await cli(['batch', 'mint', path('drop.csv'), ...TARGET, '--base-url', api.url, '--json'], options)
+  const { run } = JSON.parse(stdout)
+  const csv = async (...more: string[]) =>
+    (await cli(['batch', 'results', run, '-o', 'csv', '--fields', 'key', ...more], options)).stdout
+  expect(await csv()).toBe('key\r\n=HYPERLINK(1)\r\n')
+  expect(await csv('--for-spreadsheet')).toBe("key\r\n'=HYPERLINK(1)\r\n")
+})
+
+test('an unknown run is told apart from an error of the server', async () => {
+  const { code, stderr } = await cli(['batch', 'status', 'nope'])
+  expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining('gdn batch list') })
+})

@@ -1,0 +1,82 @@
+import { readFile, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { cli, tempHome } from './harness.ts'
+
+async function home() {
+  const { dir, env } = await tempHome()
+  const gdn = (argv: string[], more: { env?: NodeJS.ProcessEnv; stdin?: string } = {}) =>
+    cli(argv, { ...more, env: { ...env, ...more.env } })
+  return { dir, env, gdn, file: join(dir, '.config', 'gdn', 'config.json') }
+}
+
+test('what is set is in force, in that profile, until it is unset', async () => {
+  const { gdn } = await home()
+  expect((await gdn(['config', 'set', 'base_url', 'https://a.test'])).code).toBe(0)
+  await gdn(['config', 'set', 'blockchain', 'polygon', '--profile', 'test'])
+  await gdn(['config', 'set', 'rate', '2.5', '--profile', 'test'])
+  expect((await gdn(['config', 'get', 'base_url'])).stdout).toBe('https://a.test\n')
+  expect(JSON.parse((await gdn(['config', 'list', '--profile', 'test', '--json'])).stdout)).toEqual([
+    { name: 'profile', value: 'test', from: null },
+    { name: 'base_url', value: null, from: null },
+    { name: 'blockchain', value: 'polygon', from: 'profile test' },
+    { name: 'contract', value: null, from: null },
+    { name: 'wallet', value: null, from: null },
+    { name: 'rate', value: 2.5, from: 'profile test' },
+  ])
+  await gdn(['config', 'unset', 'base_url'])
+  expect((await gdn(['config', 'get', 'base_url'])).code).toBe(2)
+})
+
+test('config set profile chooses the profile in use', async () => {
+  const { gdn } = await home()
+  await gdn(['config', 'set', 'contract', '0xc', '--profile', 'test'])
+  await gdn(['config', 'set', 'profile', 'test'])
+  expect((await gdn(['config', 'get', 'contract'])).stdout).toBe('0xc\n')
+})
+
+test.each([
+  [['contrat', 'x'], 'did you mean contract?'],
+  [['blockchain', 'polygn'], 'did you mean polygon?'],
+  [['base_url', 'ftp://x'], 'must be an http(s) URL'],
+  [['rate', '0x10'], 'must be a positive number'],
+  [['rate', '-1'], 'must be a positive number'],
+  [['contract', 'a\nb'], 'must be one line of text'],
+])('config set %j is refused and changes nothing', async ([name = '', value = ''], message) => {
+  const { gdn, file } = await home()
+  const { code, stderr } = await gdn(['config', 'set', name, '--', value])
+  expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining(message) })
+  await expect(stat(file)).rejects.toThrow()
+})
+
+test('a key on the command line is refused and not repeated; from standard input it is saved for its server', async () => {
+  const { gdn, dir } = await home()
+  const given = await gdn(['config', 'set', 'api_key', 'hush-hush', '--base-url', 'https://a.test'])
+  expect(given.code).toBe(2)
+  expect(given.stderr).not.toContain('hush-hush')
+  const piped = await gdn(['config', 'set', 'api_key', '-', '--base-url', 'https://a.test/x'], { stdin: 'hush-hush\n' })
+  expect(piped.code).toBe(0)
+  expect(piped.stderr + piped.stdout).not.toContain('hush-hush')
+  const file = join(dir, '.config', 'gdn', 'credentials.json')
+  expect(JSON.parse(await readFile(file, 'utf8'))).toEqual({ 'https://a.test': 'hush-hush' })
+  expect((await stat(file)).mode & 0o777).toBe(0o600)
+})
+
+test('a key is saved for one server: with none named it is refused', async () => {
+  const { gdn } = await home()
+  const { code, stderr } = await gdn(['config', 'set', 'api_key', '-'], { stdin: 'k' })
+  expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining('--base-url') })
+})
+
+test('config path tells where things are, and follows the environment', async () => {
+  const { gdn } = await home()
+  const { stdout } = await gdn(['config', 'path', '--json'], {
+    env: { XDG_CONFIG_HOME: '/c', XDG_STATE_HOME: '/s', XDG_DATA_HOME: 'relative/is/ignored', GDN_STATE_DIR: '/mine' },
+  })
+  expect(JSON.parse(stdout)).toMatchObject({
+    config: '/c/gdn/config.json',
+    credentials: '/c/gdn/credentials.json',
+    state: '/mine',
+    local_data: expect.stringContaining('/.local/share/gdn/local'),
+  })
+})

@@ -1,0 +1,36 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { onTestFinished } from 'vitest'
+import { type ConfigFlags, loadSettings } from '../../src/config/settings.ts'
+
+export interface Home {
+  dir: string
+  project: string
+  /** Writes a file; objects as JSON. */
+  write(path: string, content: unknown, mode?: number): Promise<string>
+  /** The user's configuration. */
+  user(content: unknown): Promise<string>
+  settings(flags?: ConfigFlags, env?: NodeJS.ProcessEnv): ReturnType<typeof loadSettings>
+}
+
+/** A home with a project folder in it, gone when the test is done. */
+export async function makeHome(): Promise<Home> {
+  const dir = await mkdtemp(join(tmpdir(), 'gdn config ✓ '))
+  onTestFinished(() => rm(dir, { recursive: true, force: true }))
+  const project = join(dir, 'project')
+  await mkdir(join(project, '.git'), { recursive: true })
+  const write: Home['write'] = async (path, content, mode = 0o600) => {
+    const file = join(dir, path)
+    await mkdir(dirname(file), { recursive: true })
+    await writeFile(file, typeof content === 'string' ? content : JSON.stringify(content), { mode })
+    return file
+  }
+  return {
+    dir,
+    project,
+    write,
+    user: (content) => write('.config/gdn/config.json', content),
+    settings: (flags = {}, env = {}) => loadSettings({ flags, env: { HOME: dir, ...env }, cwd: project }),
+  }
+}

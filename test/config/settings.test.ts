@@ -1,0 +1,157 @@
+import { mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { makeHome } from './home.ts'
+
+const A = 'https://a.test'
+const B = 'https://b.test'
+
+describe('flags go before the environment, that before the project, that before the user', () => {
+  const user = { profile: 'main', profiles: { main: { contract: 'user', blockchain: 'astar', wallet: 'w', rate: 1 } } }
+
+  test('each in its turn, and each is named as the source', async () => {
+    const home = await makeHome()
+    await home.user(user)
+    expect((await home.settings()).contract).toEqual({ value: 'user', from: 'profile main' })
+    const file = await home.write('project/gdn.config.json', { contract: 'project' })
+    expect((await home.settings()).contract).toEqual({ value: 'project', from: file })
+    const env = { GDN_CONTRACT: 'env' }
+    expect((await home.settings({}, env)).contract).toEqual({ value: 'env', from: 'GDN_CONTRACT' })
+    expect((await home.settings({ contract: 'flag' }, env)).contract).toEqual({ value: 'flag', from: '--contract' })
+  })
+
+  test('what the higher one leaves open comes from the lower one', async () => {
+    const home = await makeHome()
+    await home.user(user)
+    await home.write('project/gdn.config.json', { blockchain: 'polygon' })
+    const { contract, blockchain, wallet, rate } = await home.settings({}, { GDN_BLOCKCHAIN: 'fantom' })
+    expect([contract?.value, blockchain?.value, wallet?.value, rate?.value]).toEqual(['user', 'fantom', 'w', 1])
+  })
+
+  test('so for the server', async () => {
+    const home = await makeHome()
+    const baseUrl = async (...given: Parameters<typeof home.settings>) => (await home.settings(...given)).baseUrl?.value
+    await home.user({ profiles: { default: { base_url: 'https://user.test' }, x: { base_url: 'https://x.test' } } })
+    expect(await baseUrl()).toBe('https://user.test')
+    await home.write('project/.gdnrc', 'base_url: https://project.test')
+    expect(await baseUrl()).toBe('https://project.test')
+    expect(await baseUrl({}, { GDN_PROFILE: 'x' })).toBe('https://x.test')
+    expect(await baseUrl({}, { GDN_PROFILE: 'x', GDN_BASE_URL: A })).toBe(A)
+    expect(await baseUrl({ profile: 'x' }, { GDN_BASE_URL: A })).toBe('https://x.test')
+    expect(await baseUrl({ profile: 'x', baseUrl: B }, { GDN_BASE_URL: A })).toBe(B)
+    expect(await baseUrl({ local: true }, { GDN_BASE_URL: A })).toBeUndefined()
+  })
+})
+
+test("a collection of one server is not taken for another's", async () => {
+  const home = await makeHome()
+  await home.user({ profile: 'main', profiles: { main: { base_url: A, contract: 'c', wallet: 'w' } } })
+  expect((await home.settings()).contract?.value).toBe('c')
+  const elsewhere = await home.settings({ baseUrl: B })
+  expect([elsewhere.contract, elsewhere.wallet?.value]).toEqual([null, 'w'])
+  expect((await home.settings({ local: true })).contract).toBeNull()
+})
+
+test('the built-in profile local is the local backend', async () => {
+  const home = await makeHome()
+  await expect((await home.settings({ profile: 'local' })).server()).rejects.toMatchObject({ code: 'unreachable' })
+})
+
+test('an unknown profile is named, with the nearest', async () => {
+  const home = await makeHome()
+  await home.user({ profiles: { production: { base_url: A } } })
+  await expect(home.settings({ profile: 'producton' })).rejects.toMatchObject({
+    code: 'usage',
+    hint: 'did you mean production?',
+  })
+})
+
+test('the project file is looked for upwards, to the root of the repository and no further', async () => {
+  const home = await makeHome()
+  const deep = join(home.project, 'a', 'b')
+  await mkdir(deep, { recursive: true })
+  await home.write('gdn.config.json', { contract: 'outside' })
+  const { loadSettings } = await import('../../src/config/settings.ts')
+  const at = () => loadSettings({ flags: {}, env: { HOME: home.dir }, cwd: deep })
+  expect((await at()).contract).toBeNull()
+  await home.write('project/gdn.config.json', { contract: 'inside' })
+  expect((await at()).contract?.value).toBe('inside')
+})
+
+test.each([
+  ['.gdnrc', 'contract: c'],
+  ['.gdnrc', '{"contract": "c"}'],
+  ['.gdnrc.json', '{\t"contract": "c"}'],
+  ['.gdnrc.yaml', 'contract: c'],
+  ['gdn.config.json', '{"contract": "c"}'],
+  ['gdn.config.yaml', 'contract: c'],
+  ['package.json', '{"name": "x", "gdn": {"contract": "c"}}'],
+])('%s is read: %j', async (name, text) => {
+  const home = await makeHome()
+  await home.write(`project/${name}`, text)
+  expect((await home.settings()).contract?.value).toBe('c')
+})
+
+test('JavaScript is never read: it would be run', async () => {
+  const home = await makeHome()
+  for (const name of ['gdn.config.js', '.gdnrc.cjs', 'gdn.config.ts', 'gdn.config.mjs']) {
+    await home.write(`project/${name}`, 'throw new Error("run")')
+  }
+  expect((await home.settings()).projectFile).toBeNull()
+})
+
+describe('a file that is not right is refused with its name and place', () => {
+  test.each([
+    ['gdn.config.json', '\ufeff{}', 'byte order mark'],
+    ['gdn.config.yaml', '\ufeffcontract: c', 'byte order mark'],
+    ['gdn.config.json', '{"contract": "a", "contract": "b"}', '"contract" stands here twice'],
+    ['gdn.config.yaml', 'contract: a\ncontract: b', 'duplicated mapping key'],
+    ['gdn.config.json', '{"__proto__": {"contract": "a"}}', '"__proto__" is not allowed'],
+    ['gdn.config.json', '{"\\u005f_proto__": {}}', '"__proto__" is not allowed'],
+    ['gdn.config.yaml', 'contract:\n\ta: b', 'tab'],
+    ['gdn.config.json', '{"contract": }', 'where a value should stand'],
+    ['gdn.config.json', '{"contract": "a"} x', 'something follows'],
+    ['gdn.config.json', '[]', 'must be an object'],
+    ['gdn.config.json', '{"contrct": "a"}', 'is not a known setting'],
+    ['gdn.config.json', '{"blockchain": "polygn"}', 'must be one of'],
+    ['gdn.config.json', '{"rate": 1e400}', 'must be a positive number'],
+    ['gdn.config.json', '{"rate": -1}', 'must be a positive number'],
+    ['gdn.config.json', '{"base_url": "ftp://x"}', 'must be an http(s) URL'],
+    ['gdn.config.json', '{"api_key": "k"}', "an API key can't stand here"],
+    ['gdn.config.json', '['.repeat(100_000), 'nested deeper'],
+    ['package.json', '{"gdn": {"contrct": "a"}}', 'is not a known setting'],
+  ])('%s %j', async (name, text, message) => {
+    const home = await makeHome()
+    const file = await home.write(`project/${name}`, text)
+    const error = await home.settings().catch((thrown: unknown) => thrown)
+    expect(error).toMatchObject({ code: 'invalid_config', message: expect.stringContaining(message), place: { file } })
+  })
+
+  test('the place has line and column', async () => {
+    const home = await makeHome()
+    const file = await home.user('{\n  "profile": "a",\n  "profile": "b"\n}')
+    await expect(home.settings()).rejects.toMatchObject({ place: { file, line: 3, column: 3 } })
+  })
+
+  test('an anchor that laughs a billion times costs nothing', async () => {
+    const home = await makeHome()
+    const levels = Array.from(
+      { length: 30 },
+      (_, i) => `a${i}: &a${i} [${Array(9).fill(i === 0 ? 'ha' : `*a${i - 1}`)}]`,
+    )
+    await home.write('project/gdn.config.yaml', levels.join('\n'))
+    await expect(home.settings()).rejects.toMatchObject({ code: 'invalid_config' })
+  })
+
+  test('a directory and a large file are no configuration', async () => {
+    const home = await makeHome()
+    await mkdir(join(home.project, 'gdn.config.json'))
+    await expect(home.settings()).rejects.toMatchObject({ message: expect.stringContaining('directory') })
+  })
+
+  test('an unknown setting hints at the nearest', async () => {
+    const home = await makeHome()
+    await home.user({ profiles: { main: { base_ulr: A } } })
+    await expect(home.settings()).rejects.toMatchObject({ hint: 'did you mean base_url?' })
+  })
+})

@@ -1,0 +1,51 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { nearest } from '../../src/config/nearest.ts'
+import { parseStrictJson } from '../../src/config/strict-json.ts'
+
+const parse = (text: string) => parseStrictJson(text, 'f.json', 'invalid_input')
+
+const plain = fc
+  .jsonValue({ maxDepth: 6 })
+  .filter((value) => !/"(__proto__|constructor|prototype)":/.test(JSON.stringify(value)))
+
+test('what JSON.stringify writes is read back, with any white space', () => {
+  fc.assert(
+    fc.property(plain, fc.constantFrom(undefined, 1, '\t'), (value, space) => {
+      const text = JSON.stringify(value, null, space)
+      expect(parse(text)).toEqual(JSON.parse(text))
+    }),
+  )
+})
+
+test('what JSON.parse refuses is refused, at a place inside the text', () => {
+  fc.assert(
+    fc.property(
+      fc.oneof(fc.string(), fc.string({ unit: fc.constantFrom(...'{}[]":,\\ue0-1.+tfn\n '.split('')) })),
+      (text) => {
+        let taken = true
+        try {
+          JSON.parse(text)
+        } catch {
+          taken = false
+        }
+        fc.pre(!taken)
+        expect(() => parse(text)).toThrow(expect.objectContaining({ code: 'invalid_input' }))
+      },
+    ),
+    { numRuns: 2000 },
+  )
+})
+
+test('a key that stands twice is refused however it is spelt', () => {
+  expect(() => parse('{"a": 1, "\\u0061": 2}')).toThrow('"a" stands here twice')
+  expect(parse('[{"a": 1}, {"a": 2}]')).toEqual([{ a: 1 }, { a: 2 }])
+})
+
+test('nearest suggests a near word or the only one that begins so, and nothing else', () => {
+  expect(nearest('polygn', ['polygon', 'astar'])).toBe('polygon')
+  expect(nearest('opitmism', ['polygon', 'optimism'])).toBe('optimism')
+  expect(nearest('avala', ['avalanche', 'astar'])).toBe('avalanche')
+  expect(nearest('xyz', ['polygon', 'astar'])).toBeUndefined()
+  expect(nearest('x'.repeat(10_000), ['polygon'])).toBeUndefined()
+})

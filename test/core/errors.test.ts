@@ -1,0 +1,76 @@
+import { describe, expect, it } from 'vitest'
+import { formatPlace, GdnError, messageOf, systemCode } from '../../src/core/errors.ts'
+import { EXIT } from '../../src/core/exit-codes.ts'
+
+describe('GdnError', () => {
+  it.each([
+    ['unexpected', 1],
+    ['native_missing', 1],
+    ['usage', 2],
+    ['invalid_input', 2],
+    ['invalid_manifest', 2],
+    ['invalid_config', 2],
+    ['data_dir', 2],
+    ['data_dir_busy', 2],
+    ['port_in_use', 2],
+    ['not_confirmed', 3],
+    ['unauthorized', 4],
+    ['forbidden', 4],
+    ['refused', 5],
+    ['nft_failed', 5],
+    ['verify_failed', 5],
+    ['unreachable', 6],
+    ['rate_limited', 6],
+    ['batch_failed_rows', 7],
+    ['pending', 8],
+    ['unknown_outcome', 9],
+    ['interrupted', 130],
+    ['terminated', 143],
+  ] as const)('%s ends the command with exit code %i', (code, exitCode) => {
+    expect(new GdnError(code, 'm').exitCode).toBe(exitCode)
+  })
+
+  it('exit codes never change: scripts rely on them', () => {
+    expect(Object.values(EXIT)).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 130, 143])
+  })
+
+  it('carries sentence, hint, place, details and cause, and is an Error', () => {
+    const cause = new Error('why')
+    const error = new GdnError('usage', 'sentence', { hint: 'do this', place: { flag: '--x' }, details: [1], cause })
+    expect(error).toBeInstanceOf(Error)
+    expect(error).toMatchObject({ message: 'sentence', hint: 'do this', place: { flag: '--x' }, details: [1], cause })
+    expect('cause' in new GdnError('usage', 'm')).toBe(false)
+  })
+})
+
+describe('formatPlace', () => {
+  it.each([
+    [{ flag: '--blockchain' }, '--blockchain'],
+    [{ field: 'metadata[0].title' }, 'metadata[0].title'],
+    [{ file: 'drop.csv' }, 'drop.csv'],
+    [{ file: 'drop.csv', line: 7 }, 'drop.csv:7'],
+    [{ file: 'drop.csv', line: 7, column: 3 }, 'drop.csv:7:3'],
+    [{ file: 'drop.csv', line: 7, column: 3, field: 'receiver' }, 'drop.csv:7:3 (receiver)'],
+    [{}, ''],
+  ])('%j is written %j', (place, text) => expect(formatPlace(place)).toBe(text))
+})
+
+describe('anything thrown', () => {
+  it('has a message', () => {
+    expect([new Error('m'), 'text', undefined, null, { a: 1 }].map(messageOf)).toEqual([
+      'm',
+      'text',
+      'undefined',
+      'null',
+      '[object Object]',
+    ])
+  })
+
+  it('has a system code only where the system gave one', () => {
+    expect(systemCode(Object.assign(new Error('m'), { code: 'EADDRINUSE' }))).toBe('EADDRINUSE')
+    expect(systemCode(Object.assign(new Error('m'), { code: 7 }))).toBeUndefined()
+    expect(systemCode(new Error('m'))).toBeUndefined()
+    expect(systemCode({ code: 'ENOENT' })).toBeUndefined()
+    expect(systemCode(null)).toBeUndefined()
+  })
+})

@@ -1,0 +1,246 @@
+import { existsSync } from 'node:fs'
+import { readFile, stat } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { type GdnHome, makeHome } from '../helpers/gdn.ts'
+
+const OWNER = '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359'
+
+interface Status {
+  running: boolean
+  url: string | null
+  data_dir: string
+  pid: number | null
+}
+
+function isProcess(pid: number | null): boolean {
+  try {
+    process.kill(pid ?? 0, 0)
+    return true
+  } catch {
+    return false
+  }
+}
+
+async function until(condition: () => boolean | Promise<boolean>, ms = 10_000): Promise<void> {
+  const end = Date.now() + ms
+  while (!(await condition())) {
+    if (Date.now() > end) throw new Error('it did not come to pass')
+    await sleep(50)
+  }
+}
+
+describe('gdn local', () => {
+  let home: GdnHome
+  beforeEach(async () => {
+    home = await makeHome()
+  })
+  afterEach(async () => {
+    await home.run(['local', 'stop'])
+    await home.remove()
+  })
+
+  const status = () => home.json<Status>(['local', 'status'])
+
+  test('start, use, stop, start again: what was made is still there', async () => {
+    const started = await home.json<Status>(['local', 'start', '--port', '0'])
+    expect(await status()).toEqual(started)
+    expect(started).toEqual({
+      running: true,
+      url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/),
+      data_dir: join(home.dir, 'data', 'gdn', 'local'),
+      pid: expect.any(Number),
+    })
+    const again = await home.run(['local', 'start'])
+    expect(again).toMatchObject({ code: 0, stderr: expect.stringContaining('running already') })
+
+    const collection = await home.json<{ contract_address: string }>([
+      'collection',
+      'create',
+      '--local',
+      '--name',
+      'Dawn',
+      '-b',
+      'polygon',
+      '--wallet',
+      OWNER,
+    ])
+    const nft = await home.json<{ token_id: string; nft_gdn_id: string }>([
+      'nft',
+      'mint',
+      '--local',
+      '--title',
+      'x',
+      '--receiver',
+      OWNER,
+    ])
+    expect(nft.token_id).toBe('1')
+
+    expect((await home.run(['local', 'stop'])).code).toBe(0)
+    expect(await status()).toEqual({ running: false, url: null, data_dir: started.data_dir, pid: null })
+    expect(isProcess(started.pid)).toBe(false)
+    expect((await home.run(['nft', 'list', '--local'])).code).toBe(6)
+
+    await home.run(['local', 'start', '--port', '0'])
+    expect((await home.run(['nft', 'list', '--local', '-o', 'ids'])).stdout).toBe(`${nft.nft_gdn_id}\n`)
+    expect(await home.json(['collection', 'list', '--local'])).toMatchObject([
+      { contract_address: collection.contract_address, status: 'deployed' },
+    ])
+  })
+
+  test('the key is in a file for its owner only, and in no log', async () => {
+    const { data_dir } = await home.json<Status>(['local', 'start', '--port', '0'])
+    const file = join(data_dir, 'api-key')
+    expect((await stat(file)).mode & 0o777).toBe(0o600)
+    const key = (await readFile(file, 'utf8')).trim()
+    expect(key).not.toBe('')
+    const { stdout } = await home.run(['local', 'logs'])
+    expect(stdout).toContain('ready')
+    expect(stdout).not.toContain(key)
+    expect(await readFile(join(data_dir, 'serve.log'), 'utf8')).not.toContain(key)
+  })
+
+  test('a port that was asked for and is taken is refused, with the reason of the backend', async () => {
+    const other = createServer().listen(0, '127.0.0.1')
+    await new Promise((resolve) => other.once('listening', resolve))
+    const port = String((other.address() as AddressInfo).port)
+    const { code, stderr } = await home.run(['local', 'start', '--port', port, '--json'])
+    other.close()
+    expect(code).toBe(2)
+    expect(JSON.parse(stderr).error).toMatchObject({ code: 'port_in_use' })
+    expect((await status()).running).toBe(false)
+  })
+
+  test('a backend that was killed is not running, and the next start goes on', async () => {
+    const { pid } = await home.json<Status>(['local', 'start', '--port', '0'])
+    process.kill(pid ?? 0, 'SIGKILL')
+    await until(() => !isProcess(pid))
+    expect((await status()).running).toBe(false)
+    expect((await home.run(['nft', 'list', '--local'])).code).toBe(6)
+    expect((await home.run(['local', 'start', '--port', '0'])).code).toBe(0)
+  })
+
+  test('reset is refused while it runs, and deletes everything once it is stopped', async () => {
+    const { data_dir } = await home.json<Status>(['local', 'start', '--port', '0'])
+    await home.run(['collection', 'create', '--local', '--name', 'Dawn', '-b', 'polygon', '--wallet', OWNER])
+    expect((await home.run(['local', 'reset', '--yes'])).code).toBe(2)
+    await home.run(['local', 'stop'])
+    expect((await home.run(['local', 'reset', '--yes'])).code).toBe(0)
+    expect(existsSync(data_dir)).toBe(false)
+    await home.run(['local', 'start', '--port', '0'])
+    expect(await home.json(['collection', 'list', '--local'])).toEqual([])
+  })
+})
+
+describe('gdn serve', () => {
+  let home: GdnHome
+  beforeAll(async () => {
+    home = await makeHome()
+  })
+  afterAll(() => home.remove())
+
+  test.each(['SIGTERM', 'SIGINT'] as const)(
+    'tells in one line of JSON when it is ready, and ends with 0 at %s',
+    async (signal) => {
+      const dataDir = join(home.dir, signal)
+      const serve = home.start(['serve', '--json', '--port', '0', '--data-dir', dataDir])
+      let text = ''
+      serve.stdout?.on('data', (chunk: Buffer) => {
+        text += chunk.toString()
+      })
+      await until(() => text.includes('\n'), 30_000)
+      const { event, url, api_key, data_dir, pid } = JSON.parse(text)
+      expect({ event, data_dir, pid }).toEqual({ event: 'ready', data_dir: dataDir, pid: serve.pid })
+      const env = { GDN_BASE_URL: url, GDN_API_KEY: api_key }
+      expect((await home.run(['nft', 'show', 'x', '--json'], { env })).code).toBe(5)
+      serve.kill(signal)
+      const start = Date.now()
+      expect((await serve).exitCode).toBe(0)
+      expect(Date.now() - start).toBeLessThan(5000)
+      expect(text.trimEnd().split('\n')).toHaveLength(1)
+    },
+  )
+
+  test('a second one on the same data directory is refused and names the first', async () => {
+    const dataDir = join(home.dir, 'twice')
+    const serve = home.start(['serve', '--json', '--port', '0', '--data-dir', dataDir])
+    await new Promise((resolve) => serve.stdout?.once('data', resolve))
+    const { code, stderr } = await home.run(['serve', '--json', '--port', '0', '--data-dir', dataDir])
+    serve.kill('SIGTERM')
+    await serve
+    expect(code).toBe(2)
+    expect(JSON.parse(stderr).error).toMatchObject({
+      code: 'data_dir_busy',
+      message: expect.stringContaining(String(serve.pid)),
+    })
+  })
+
+  test('text mode says where the key is, and not what it is', async () => {
+    const dataDir = join(home.dir, 'text')
+    const serve = home.start(['serve', '--port', '0', '--data-dir', dataDir])
+    let text = ''
+    serve.stderr?.on('data', (chunk: Buffer) => {
+      text += chunk.toString()
+    })
+    await until(() => text.includes('Ctrl-C'), 30_000)
+    const key = (await readFile(join(dataDir, 'api-key'), 'utf8')).trim()
+    serve.kill('SIGTERM')
+    const { stdout } = await serve
+    expect(text).toContain(join(dataDir, 'api-key'))
+    expect(text + String(stdout)).not.toContain(key)
+  })
+})
+
+describe('gdn local exec', () => {
+  let home: GdnHome
+  beforeAll(async () => {
+    home = await makeHome()
+  })
+  afterAll(() => home.remove())
+
+  const node = (code: string) => ['local', 'exec', '--', process.execPath, '-e', code]
+
+  test('gives the command a fresh backend by the environment, and passes its exit code through', async () => {
+    const code = `
+      const { GDN_BASE_URL: url, GDN_API_KEY: key, GDN_STATE_DIR: state } = process.env
+      fetch(url + '/api/v1/getnfts', { method: 'POST', headers: { 'content-type': 'application/json', 'x-api-key': key }, body: '{"nft_gdn_ids":["x"]}' })
+        .then(async (answer) => { console.log(JSON.stringify({ url, state, status: answer.status })); process.exitCode = 23 })`
+    const { code: exitCode, stdout } = await home.run(node(code))
+    expect(exitCode).toBe(23)
+    const { url, state, status } = JSON.parse(stdout)
+    expect(status).toBe(200)
+    expect(existsSync(join(state, '..'))).toBe(false)
+    await expect(fetch(url)).rejects.toThrow()
+  })
+
+  test('interrupted, it passes the signal on, waits for the command, and takes everything down', async () => {
+    const code = `
+      console.log(JSON.stringify({ pid: process.pid, url: process.env.GDN_BASE_URL, state: process.env.GDN_STATE_DIR }))
+      process.on('SIGTERM', () => setTimeout(() => process.exit(9), 200))
+      setInterval(() => {}, 1000)`
+    const exec = home.start(node(code))
+    const line = await new Promise<Buffer>((resolve) => exec.stdout?.once('data', resolve))
+    const { pid, url, state } = JSON.parse(line.toString())
+    exec.kill('SIGTERM')
+    expect((await exec).exitCode).toBe(9)
+    expect(isProcess(pid)).toBe(false)
+    expect(existsSync(join(state, '..'))).toBe(false)
+    await expect(fetch(url)).rejects.toThrow()
+  })
+
+  test('a command that dies of a signal ends with 128 and its number', async () => {
+    expect((await home.run(node('process.kill(process.pid, "SIGKILL")'))).code).toBe(137)
+  })
+
+  test('a command that is not there is 2', async () => {
+    expect(await home.run(['local', 'exec', '--', 'no-such-command'])).toMatchObject({ code: 2 })
+  })
+
+  test('flags of the command are its own', async () => {
+    const { stdout } = await home.run(['local', 'exec', '--', 'echo', '--json', '--help', '-q'])
+    expect(stdout).toBe('--json --help -q\n')
+  })
+})

@@ -1,0 +1,70 @@
+import { execFile } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type GdnHome, makeHome } from '../helpers/gdn.ts'
+
+const BIN = fileURLToPath(new URL('../../bin/gdn.js', import.meta.url))
+
+let home: GdnHome
+beforeAll(async () => {
+  home = await makeHome()
+})
+afterAll(() => home.remove())
+
+test.each([['--version'], ['-V'], ['version']])('gdn %s prints the version and nothing else', async (word) => {
+  const { code, stdout, stderr } = await home.run([word])
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+  expect(stdout).toMatch(/^\d+\.\d+\.\d+\n$/)
+})
+
+test.each([[[]], [['--help']], [['-h']], [['help']]])('gdn %j prints the help to stdout', async (argv) => {
+  const { code, stdout, stderr } = await home.run(argv)
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+  expect(stdout).toContain('EXAMPLES')
+})
+
+test('data goes to stdout and everything else to stderr', async () => {
+  const { code, stdout, stderr } = await home.run(['nft', 'show', 'x', '--local'])
+  expect({ code, stdout }).toEqual({ code: 6, stdout: '' })
+  expect(stderr).toContain('gdn local start')
+})
+
+test('in JSON mode stderr is empty, or the one line of the error', async () => {
+  const { code, stderr } = await home.run(['nft', 'show', 'x', '--local', '--json'])
+  expect(code).toBe(6)
+  expect(stderr.trimEnd().split('\n')).toHaveLength(1)
+  expect(Object.keys(JSON.parse(stderr).error)).toEqual(['code', 'message', 'hint', 'details'])
+})
+
+test('a reader that goes away early is no error', async () => {
+  const script = `"${process.execPath}" "${BIN}" nft mint --help | true; echo "\${PIPESTATUS[0]}"`
+  const stdout = await new Promise<string>((resolve, reject) => {
+    execFile('bash', ['-c', script], { env: home.env }, (error, out, err) =>
+      error || err ? reject(error ?? err) : resolve(out),
+    )
+  })
+  expect(stdout).toBe('0\n')
+})
+
+test('a closed stdout and a missing home end in good order', async () => {
+  const run = (script: string) =>
+    new Promise<{ code: number; err: string }>((resolve) => {
+      const child = execFile('bash', ['-c', script], { env: { PATH: home.env.PATH } }, (_error, _out, err) =>
+        resolve({ code: child.exitCode ?? -1, err }),
+      )
+    })
+  const gdn = `"${process.execPath}" "${BIN}"`
+  expect((await run(`${gdn} --version >&-`)).err).not.toContain('    at ')
+  expect(await run(`HOME=/nonexistent/none ${gdn} config list`)).toMatchObject({ code: 0 })
+})
+
+describe('a project cannot make gdn run its code', () => {
+  test('configuration in JavaScript is not looked at', async () => {
+    const { writeFile } = await import('node:fs/promises')
+    const { join } = await import('node:path')
+    await writeFile(join(home.dir, 'gdn.config.js'), 'process.exit(42)')
+    const { code, stdout } = await home.run(['config', 'list', '--json'])
+    expect(code).toBe(0)
+    expect(JSON.parse(stdout)).toHaveLength(6)
+  })
+})
