@@ -95,7 +95,7 @@ async function readsMeanwhile(backend: Backend, what: Order): Promise<Figure[]> 
     }
   }
   const reading = reader()
-  await untilDeployed(backend, await order(backend, collection, what))
+  await untilDeployed(backend, await order(backend, collection, { ...what, count: 4 * what.count }))
   busy = false
   await reading
   return [0.5, 0.99, 1].map((part) => ({

@@ -4,7 +4,7 @@ import { headingStyle } from './help.ts'
 import { proseWidth, twoColumns, wrap } from './wrap.ts'
 
 const EXIT_NOTE =
-  'Exit codes: 0 done, 2 wrong input, 4 key, 5 refused, 6 unreachable, 8 still pending, 9 outcome unknown.'
+  'Exit codes: 0 done, 2 wrong input, 3 not confirmed, 4 key, 5 refused, 6 unreachable, 7 failed rows, 8 still pending, 9 outcome unknown.'
 
 /** `gdn nft mint --help`: examples first, then usage, flags by group, and what the exit code tells. */
 export async function commandHelp(

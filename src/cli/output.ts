@@ -46,7 +46,7 @@ export function createOutput(io: Io, flags: OutputFlags, view: View, { forSpread
     async one(record) {
       if (mode === 'json') return await io.data(`${JSON.stringify(pick(record), null, io.stdoutTty ? 2 : undefined)}\n`)
       if (mode === 'ndjson') return await io.data(`${JSON.stringify(pick(record))}\n`)
-      if (mode === 'ids') return await io.data(`${plainCell(record[view.id])}\n`)
+      if (mode === 'ids') return await io.data(idLine(record, view))
       if (mode === 'csv') return await io.data(csvLine(inCsv) + toCsv(record))
       const { renderOne } = await import('./table.ts')
       await io.data(renderOne(io, record, fields ?? view.fields))
@@ -54,7 +54,7 @@ export function createOutput(io: Io, flags: OutputFlags, view: View, { forSpread
     async many(records) {
       if (mode === 'json') return await printJsonList(io, records, pick)
       if (mode === 'ndjson') return await printLines(io, records, (record) => `${JSON.stringify(pick(record))}\n`)
-      if (mode === 'ids') return await printLines(io, records, (record) => `${plainCell(record[view.id])}\n`)
+      if (mode === 'ids') return await printLines(io, records, (record) => idLine(record, view))
       if (mode === 'csv') {
         await io.data(csvLine(inCsv))
         return await printLines(io, records, toCsv)
@@ -65,6 +65,12 @@ export function createOutput(io: Io, flags: OutputFlags, view: View, { forSpread
       await io.data(await renderTable(io, await collect(records), columns, view.id))
     },
   }
+}
+
+/** What has no id yet has no line. */
+function idLine(record: DataRecord, view: View): string {
+  const id = plainCell(record[view.id])
+  return id === '' ? '' : `${id}\n`
 }
 
 /** The mode that the flags ask for. */

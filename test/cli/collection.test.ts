@@ -80,6 +80,13 @@ describe('collection create', () => {
     expect(api.bodies('createcollection')).toEqual([{ name: 'B', blockchain: 'astar', wallet_address: OWNER }])
   })
 
+  test('ids are addresses: what has none yet prints no line', async () => {
+    const api = await fakeApi({ createcollection: accepts })
+    const { env } = await home()
+    const result = await cli([...CREATE, '--no-wait', '-o', 'ids', '--base-url', api.url], { env })
+    expect(result).toMatchObject({ code: 0, stdout: '' })
+  })
+
   test('a server without getcollections: the request is told, where to find the address, and 8', async () => {
     const api = await fakeApi({ createcollection: accepts })
     const { env } = await home()

@@ -218,8 +218,8 @@ describe('gdn local exec', () => {
 
   test('interrupted, it passes the signal on, waits for the command, and takes everything down', async () => {
     const code = `
-      console.log(JSON.stringify({ pid: process.pid, url: process.env.GDN_BASE_URL, state: process.env.GDN_STATE_DIR }))
       process.on('SIGTERM', () => setTimeout(() => process.exit(9), 200))
+      console.log(JSON.stringify({ pid: process.pid, url: process.env.GDN_BASE_URL, state: process.env.GDN_STATE_DIR }))
       setInterval(() => {}, 1000)`
     const exec = home.start(node(code))
     const line = await new Promise<Buffer>((resolve) => exec.stdout?.once('data', resolve))

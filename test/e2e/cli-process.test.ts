@@ -1,4 +1,7 @@
 import { execFile } from 'node:child_process'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type GdnHome, makeHome } from '../helpers/gdn.ts'
@@ -56,6 +59,35 @@ test('a closed stdout and a missing home end in good order', async () => {
   const gdn = `"${process.execPath}" "${BIN}"`
   expect((await run(`${gdn} --version >&-`)).err).not.toContain('    at ')
   expect(await run(`HOME=/nonexistent/none ${gdn} config list`)).toMatchObject({ code: 0 })
+})
+
+test.each([
+  ['SIGINT', 130, 'interrupted'],
+  ['SIGTERM', 143, 'terminated'],
+] as const)('%s while waiting ends at once with %i', async (signal, code, name) => {
+  const nfts = [
+    { nft_gdn_id: 'a', contract_address: 'c', receiver_wallet_address: 'w', status: 'initiated', request_metadata: {} },
+  ]
+  let asked = () => {}
+  const polled = new Promise<void>((resolve) => {
+    asked = resolve
+  })
+  const server = createServer((_request, response) => {
+    response.writeHead(200, { 'content-type': 'application/json' })
+    response.end(JSON.stringify({ requests: { nft_gdn_ids: ['a'] }, nfts }))
+    asked()
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const wait = home.start(['nft', 'wait', 'a', '--base-url', url, '--json'], { env: { GDN_API_KEY: 'k' } })
+  await polled
+  const start = Date.now()
+  wait.kill(signal)
+  const { exitCode, stderr } = await wait
+  server.close()
+  expect(Date.now() - start).toBeLessThan(2000)
+  expect(exitCode).toBe(code)
+  expect(JSON.parse(String(stderr)).error.code).toBe(name)
 })
 
 describe('a project cannot make gdn run its code', () => {

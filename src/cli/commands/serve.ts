@@ -1,4 +1,5 @@
 import { resolve } from 'node:path'
+import { setFlagsFromString } from 'node:v8'
 import { localApiKeyFile, markServing } from '../../config/local-backend.ts'
 import { localDataDirectory } from '../../config/paths.ts'
 import { GdnCommand, switchFlag, valueFlag } from '../command.ts'
@@ -54,6 +55,8 @@ export function command(deps: Deps, run = serve): GdnCommand {
 export async function serve({ io, env, signals }: Deps, flags: ServeFlags): Promise<void> {
   signals.own()
   const dataDir = flags.dataDir === undefined ? localDataDirectory(env) : resolve(flags.dataDir)
+  // Garbage is collected sooner. Measured with 30,000 NFTs minted: 110 MiB instead of 170, and hardly any time.
+  setFlagsFromString('--optimize-for-size')
   const { startBackend } = await import('../../server/main.ts')
   const backend = await startBackend({
     host: flags.host ?? '127.0.0.1',

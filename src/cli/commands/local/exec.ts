@@ -91,7 +91,9 @@ async function runChild(deps: Deps, file: string, args: string[], env: NodeJS.Pr
     const child = spawn(file, args, { stdio: 'inherit', env, cwd: deps.cwd })
     const passOn = () => {
       const interrupted = signal.reason instanceof GdnError && signal.reason.code === 'interrupted'
-      child.kill(interrupted ? 'SIGINT' : 'SIGTERM')
+      // A terminal sends Ctrl-C to the command itself too; many programs take a second one as "at once".
+      if (!interrupted) child.kill('SIGTERM')
+      else if (!deps.io.stdin.isTTY) child.kill('SIGINT')
     }
     const end = () => child.kill('SIGKILL')
     signal.addEventListener('abort', passOn, { once: true })
