@@ -1,15 +1,14 @@
 import { Kysely, Migrator, sql } from 'kysely'
 import { GdnError, messageOf } from '../../core/errors.ts'
-import { createGroupCommit } from './group-commit.ts'
+import { createGroupCommit, type RunTransaction } from './group-commit.ts'
 import { MIGRATIONS } from './migrations/index.ts'
-import type { Db, Schema } from './schema.ts'
+import type { Schema } from './schema.ts'
 import { createSqliteDialect } from './sqlite-dialect.ts'
 import { openSqlite, type RawDatabase } from './sqlite-driver.ts'
 
 export interface Store {
   readonly db: Kysely<Schema>
-  /** One transaction: all of it or nothing, durable when it resolves. */
-  transaction<Result>(work: (db: Db) => Promise<Result>): Promise<Result>
+  readonly transaction: RunTransaction
   close(): Promise<void>
 }
 
