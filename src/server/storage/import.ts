@@ -6,9 +6,6 @@ import { RAW } from './cid.ts'
 /** What `ipfs add --cid-version=1` does: parts of 256 KiB, 174 to a node, raw leaves. Fresh: the importer writes to it. */
 export const importOptions = (): ImporterOptions => ({ profile: 'unixfs-v0-2015', cidVersion: 1, rawLeaves: true })
 
-/** The largest file that is one block. */
-export const CHUNK_BYTES = 256 * 1024
-
 export interface ImportedFile {
   cid: CID
   /** The nodes that hold a large file together. The leaves, the content itself, are left out. */

@@ -1,5 +1,4 @@
 import { type Insertable, type Selectable, sql } from 'kysely'
-import type { Blockchain } from '../../api/blockchains.ts'
 import type { ClaimOptions } from './claim.ts'
 import type { CollectionsTable, Db } from './schema.ts'
 
@@ -75,10 +74,4 @@ export async function nextCollectionDue(db: Db): Promise<number | null> {
     .where('transaction_id', 'is', null)
     .executeTakeFirst()
   return row?.at ?? null
-}
-
-/** Blockchains that hold a collection. */
-export async function usedBlockchains(db: Db): Promise<Blockchain[]> {
-  const rows = await db.selectFrom('collections').select('blockchain').distinct().execute()
-  return rows.map((row) => row.blockchain as Blockchain)
 }

@@ -24,10 +24,6 @@ export async function insertTransaction(db: Db, transaction: Insertable<Transact
   await db.insertInto('transactions').values(transaction).execute()
 }
 
-export async function findTransactions(db: Db, ids: readonly string[]): Promise<TransactionRow[]> {
-  return db.selectFrom('transactions').selectAll().where('id', 'in', ids).execute()
-}
-
 /** The transaction that deploys a blockchain's factory, signed once. */
 export async function findFactoryTransaction(db: Db, blockchain: Blockchain): Promise<TransactionRow | null> {
   const row = await db
