@@ -1,8 +1,8 @@
 import type * as z from 'zod'
 import { BLOCKCHAIN_NAMES } from '../api/blockchains.ts'
 import { type FieldIssue, validate } from '../api/validate.ts'
-import { nearest } from '../config/nearest.ts'
 import { GdnError, type Place } from '../core/errors.ts'
+import { nearest } from '../core/nearest.ts'
 
 /** The flag that stands for a field of a request. */
 const FLAG_OF: Readonly<Record<string, string>> = {

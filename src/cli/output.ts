@@ -1,5 +1,5 @@
-import { nearest } from '../config/nearest.ts'
 import { GdnError } from '../core/errors.ts'
+import { nearest } from '../core/nearest.ts'
 import { csvLine, type DataRecord, harmlessCell, plainCell } from './cells.ts'
 import type { OutputFlags } from './flags/common.ts'
 import type { Io } from './io.ts'

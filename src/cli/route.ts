@@ -1,5 +1,5 @@
-import { nearest } from '../config/nearest.ts'
 import { GdnError } from '../core/errors.ts'
+import { nearest } from '../core/nearest.ts'
 import { ENTRIES, isNoun, type Noun, type Verb } from './catalogue.ts'
 
 export type Route =

@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { BLOCKCHAIN_NAMES } from '../api/blockchains.ts'
 import { validate } from '../api/validate.ts'
 import { GdnError } from '../core/errors.ts'
-import { nearest } from './nearest.ts'
+import { nearest } from '../core/nearest.ts'
 
 const line = z.string().regex(/^[^\p{Cc}]+$/u, { error: 'must be one line of text' })
 

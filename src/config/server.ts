@@ -65,7 +65,7 @@ export function chooseTarget({ flags, env, project, profileName, profile }: Name
 export async function serverOf(target: Target | null, localDataDir: string): Promise<Server> {
   if (target === null) {
     throw new GdnError('usage', 'no server is named', {
-      hint: 'add --local for the backend that gdn local start runs, or --base-url <url>, or make a profile with gdn init',
+      hint: 'start a backend of your own with gdn local start and add --local, or name one with --base-url <url>; gdn init keeps it in a profile',
     })
   }
   if (target.kind === 'url') {

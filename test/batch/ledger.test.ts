@@ -5,6 +5,7 @@ import { KeyTable } from '../../src/batch/key-table.ts'
 import { Ledger, ROW } from '../../src/batch/ledger.ts'
 import { matchIds } from '../../src/batch/match.ts'
 import type { AppendFile } from '../../src/batch/types.ts'
+import { runs } from '../helpers/runs.ts'
 
 const SPAN = { offset: 0, length: 1 }
 const CONTENT = '0123456789abcdef0123'
@@ -96,7 +97,7 @@ test('a key table numbers texts in the order in which they come, as a Map would'
       }
       expect(table.size).toBe(map.size)
     }),
-    { numRuns: 30 },
+    { numRuns: runs(30) },
   )
 })
 

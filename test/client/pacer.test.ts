@@ -1,25 +1,34 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { createPacer } from '../../src/client/pacer.ts'
+import { createPacer, type PacerOptions } from '../../src/client/pacer.ts'
+
+interface Timer {
+  at: number
+  run: () => void
+}
 
 /** A clock that jumps to the next timer whenever nothing else is to do. */
 function simulation() {
   let time = 0
-  const timers: { at: number; run: () => void }[] = []
+  const timers = new Set<Timer>()
   return {
     now: () => time,
     sleep(ms: number, signal?: AbortSignal): Promise<void> {
       return new Promise((resolve, reject) => {
-        signal?.addEventListener('abort', () => reject(signal.reason), { once: true })
-        timers.push({ at: time + ms, run: resolve })
+        const timer = { at: time + ms, run: resolve }
+        timers.add(timer)
+        signal?.addEventListener('abort', () => {
+          timers.delete(timer)
+          reject(signal.reason)
+        })
       })
     },
     async run() {
       for (;;) {
         await new Promise(setImmediate)
-        timers.sort((a, b) => a.at - b.at)
-        const next = timers.shift()
+        const [next] = [...timers].sort((a, b) => a.at - b.at)
         if (next === undefined) return
+        timers.delete(next)
         time = Math.max(time, next.at)
         next.run()
       }
@@ -27,29 +36,31 @@ function simulation() {
   }
 }
 
-const latencies = fc.record({
-  there: fc.integer({ min: 0, max: 3000 }),
-  work: fc.integer({ min: 0, max: 3000 }),
-  back: fc.integer({ min: 0, max: 3000 }),
-  idle: fc.integer({ min: 0, max: 1500 }),
-})
+interface Journey {
+  there: number
+  work: number
+  back: number
+  idle: number
+}
 
-/** Sends a request for each latency; when each left and arrived. */
-async function send(
-  perSecond: number | null,
-  requests: readonly { there: number; work: number; back: number; idle: number }[],
-) {
+const ms = (max: number) => fc.integer({ min: 0, max })
+const journey = fc.record({ there: ms(3000), work: ms(3000), back: ms(3000), idle: ms(1500) })
+const same = (n: number, part: Partial<Journey>): Journey[] =>
+  Array.from({ length: n }, () => ({ there: 0, work: 0, back: 0, idle: 0, ...part }))
+
+/** Sends a request for each journey; when each arrived. */
+async function send(limits: Pick<PacerOptions, 'rate' | 'observed'>, journeys: readonly Journey[]) {
   const world = simulation()
-  const pacer = createPacer({ perSecond, now: world.now, sleep: world.sleep })
+  const pacer = createPacer({ ...limits, now: world.now, sleep: world.sleep })
   const arrivals: number[] = []
   const all = Promise.all(
-    requests.map(async ({ there, work, back, idle }) => {
+    journeys.map(async ({ there, work, back, idle }) => {
       if (idle > 1000) await world.sleep(idle)
-      const permit = await pacer.acquire()
+      const { done } = await pacer.take('createnft')
       await world.sleep(there)
       arrivals.push(world.now())
       await world.sleep(work + back)
-      permit.answered()
+      done()
     }),
   )
   await world.run()
@@ -57,103 +68,131 @@ async function send(
   return { arrivals: arrivals.sort((a, b) => a - b), end: world.now() }
 }
 
-describe('pacer', () => {
+const gaps = (arrivals: readonly number[], apart: number) =>
+  arrivals.slice(apart).map((at, i) => at - (arrivals[i] ?? 0))
+
+const told = (perSecond: number | null) => ({ rate: null, observed: () => ({ perSecond }) })
+const wanted = (rate: number) => ({ rate, observed: () => null })
+
+/** Asks for leave, and tells when it was given. */
+async function leaveAt(prepare: (pacer: ReturnType<typeof createPacer>) => Promise<void> | void) {
+  const world = simulation()
+  const pacer = createPacer({ ...wanted(1), now: world.now, sleep: world.sleep })
+  let left = -1
+  const waiting = prepare(pacer)
+  void pacer.take('createnft').then(() => {
+    left = world.now()
+  })
+  await waiting
+  await world.run()
+  return left
+}
+
+describe('leave to send', () => {
   test('a server never counts more requests than the rate in any second, however long they travel', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.integer({ min: 1, max: 4 }),
-        fc.array(latencies, { minLength: 1, maxLength: 25 }),
-        async (perSecond, requests) => {
-          const { arrivals } = await send(perSecond, requests)
-          expect(arrivals).toHaveLength(requests.length)
-          for (let i = perSecond; i < arrivals.length; i++) {
-            expect((arrivals[i] ?? 0) - (arrivals[i - perSecond] ?? 0)).toBeGreaterThan(1000)
-          }
+        fc.boolean(),
+        fc.array(journey, { minLength: 1, maxLength: 25 }),
+        async (perSecond, byUser, journeys) => {
+          const { arrivals } = await send(byUser ? wanted(perSecond) : told(perSecond), journeys)
+          expect(arrivals).toHaveLength(journeys.length)
+          for (const gap of gaps(arrivals, perSecond)) expect(gap).toBeGreaterThan(1000)
         },
       ),
     )
   })
 
+  test('it is two a second where nobody says otherwise', async () => {
+    const { arrivals } = await send({ rate: null, observed: () => null }, same(6, {}))
+    expect(arrivals.slice(0, 2)).toEqual([0, 0])
+    for (const gap of gaps(arrivals, 2)) expect(gap).toBeGreaterThan(1000)
+  })
+
   test('uses the rate up: 400 requests at 2 a second take the ideal time and the round trips, within 1 %', async () => {
-    const requests = Array.from({ length: 400 }, () => ({ there: 10, work: 20, back: 10, idle: 0 }))
-    const { end } = await send(2, requests)
-    const ideal = (requests.length / 2) * (1000 + 40)
-    expect(end).toBeLessThan(ideal * 1.01)
+    const { end } = await send(wanted(2), same(400, { there: 10, work: 20, back: 10 }))
+    expect(end).toBeLessThan((400 / 2) * (1000 + 40) * 1.01)
+  })
+
+  test('a rate of the user goes before what the server tells', async () => {
+    const { arrivals } = await send({ rate: 1, observed: () => ({ perSecond: 50 }) }, same(3, {}))
+    for (const gap of gaps(arrivals, 1)) expect(gap).toBeGreaterThan(1000)
   })
 
   test('a rate below one leaves seconds between requests', async () => {
-    const { arrivals } = await send(
-      0.5,
-      [0, 0, 0].map(() => ({ there: 0, work: 0, back: 0, idle: 0 })),
-    )
-    expect((arrivals[1] ?? 0) - (arrivals[0] ?? 0)).toBeGreaterThan(2000)
+    const { arrivals } = await send(wanted(0.5), same(3, {}))
+    for (const gap of gaps(arrivals, 1)) expect(gap).toBeGreaterThan(2000)
   })
 
-  test('without a rate nothing waits', async () => {
-    const { end } = await send(
-      null,
-      Array.from({ length: 100 }, () => ({ there: 5, work: 5, back: 0, idle: 0 })),
-    )
-    expect(end).toBe(10)
+  test('a server that tells no limit has none', async () => {
+    expect((await send(told(null), same(100, { there: 5, work: 5 }))).end).toBe(10)
   })
 
-  test('a hold stops everything until its time, and a shorter one does not end it', async () => {
+  test('a quota of nothing stops nothing for good', async () => {
+    expect((await send(told(0), same(4, {}))).arrivals).toHaveLength(4)
+  })
+
+  test('a limit that an answer tells holds from that answer on', async () => {
+    let perSecond: number | null = 1
     const world = simulation()
-    const pacer = createPacer({ perSecond: 2, now: world.now, sleep: world.sleep })
-    pacer.hold(5000)
-    pacer.hold(10)
-    let left = -1
-    void pacer.acquire().then(() => {
-      left = world.now()
-    })
-    await world.run()
-    expect(left).toBe(5000)
+    const observed = () => ({ perSecond })
+    const pacer = createPacer({ rate: null, observed, now: world.now, sleep: world.sleep })
+    const first = await pacer.take('createnft')
+    const others = [pacer.take('createnft'), pacer.take('createnft')]
+    await new Promise(setImmediate)
+    perSecond = null
+    first.done()
+    await Promise.all(others)
+    expect(world.now()).toBe(0)
+  })
+
+  test('a hold stops everything of its endpoint until its time, and a shorter one does not end it', async () => {
+    const held = (pacer: ReturnType<typeof createPacer>) => {
+      pacer.hold('createnft', 5000)
+      pacer.hold('createnft', 10)
+    }
+    expect(await leaveAt(held)).toBe(5000)
+    expect(await leaveAt((pacer) => pacer.hold('getnfts', 5000))).toBe(0)
   })
 
   test('a hold that comes while others wait holds them too', async () => {
-    const world = simulation()
-    const pacer = createPacer({ perSecond: 1, now: world.now, sleep: world.sleep })
-    const first = await pacer.acquire()
-    first.answered()
-    let left = -1
-    void pacer.acquire().then(() => {
-      left = world.now()
+    const left = await leaveAt(async (pacer) => {
+      const { done } = await pacer.take('createnft')
+      done()
+      pacer.hold('createnft', 7000)
     })
-    pacer.hold(7000)
-    await world.run()
     expect(left).toBe(7000)
   })
 
-  test('a permit that was not used gives its place back at once', async () => {
+  test('an answer told twice frees one place', async () => {
     const world = simulation()
-    const pacer = createPacer({ perSecond: 1, now: world.now, sleep: world.sleep })
-    ;(await pacer.acquire()).unused()
-    const second = await pacer.acquire()
-    expect(world.now()).toBe(0)
-    second.answered()
-    second.unused()
-    let left = -1
-    void pacer.acquire().then(() => {
-      left = world.now()
-    })
+    const pacer = createPacer({ ...wanted(1), now: world.now, sleep: world.sleep })
+    const first = await pacer.take('createnft')
+    first.done()
+    first.done()
+    const left: number[] = []
+    const next = async () => {
+      const { done } = await pacer.take('createnft')
+      left.push(world.now())
+      done()
+    }
+    void next()
+    void next()
     await world.run()
-    expect(left).toBeGreaterThan(1000)
+    for (const gap of gaps([0, ...left], 1)) expect(gap).toBeGreaterThan(1000)
   })
 
   test('waiting ends with the signal, and the next in line is served', async () => {
-    const pacer = createPacer({ perSecond: 1 })
-    const first = await pacer.acquire()
-    const abort = new AbortController()
-    const second = pacer.acquire(abort.signal)
-    const third = pacer.acquire()
+    const pacer = createPacer(wanted(1))
+    const first = await pacer.take('createnft')
+    const stop = new AbortController()
+    const second = pacer.take('createnft', stop.signal)
+    const third = pacer.take('createnft')
     const reason = new Error('stopped')
-    abort.abort(reason)
+    stop.abort(reason)
     await expect(second).rejects.toBe(reason)
-    first.unused()
+    first.done()
     await expect(third).resolves.toBeDefined()
-  })
-
-  test('a rate that is no rate is refused', () => {
-    for (const perSecond of [0, -1, Number.NaN]) expect(() => createPacer({ perSecond })).toThrow(RangeError)
   })
 })

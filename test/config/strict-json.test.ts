@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { nearest } from '../../src/config/nearest.ts'
 import { parseStrictJson } from '../../src/config/strict-json.ts'
+import { runs } from '../helpers/runs.ts'
 
 const parse = (text: string) => parseStrictJson(text, 'f.json', 'invalid_input')
 
@@ -33,19 +33,11 @@ test('what JSON.parse refuses is refused, at a place inside the text', () => {
         expect(() => parse(text)).toThrow(expect.objectContaining({ code: 'invalid_input' }))
       },
     ),
-    { numRuns: 2000 },
+    { numRuns: runs(2000) },
   )
 })
 
 test('a key that stands twice is refused however it is spelt', () => {
   expect(() => parse('{"a": 1, "\\u0061": 2}')).toThrow('"a" stands here twice')
   expect(parse('[{"a": 1}, {"a": 2}]')).toEqual([{ a: 1 }, { a: 2 }])
-})
-
-test('nearest suggests a near word or the only one that begins so, and nothing else', () => {
-  expect(nearest('polygn', ['polygon', 'astar'])).toBe('polygon')
-  expect(nearest('opitmism', ['polygon', 'optimism'])).toBe('optimism')
-  expect(nearest('avala', ['avalanche', 'astar'])).toBe('avalanche')
-  expect(nearest('xyz', ['polygon', 'astar'])).toBeUndefined()
-  expect(nearest('x'.repeat(10_000), ['polygon'])).toBeUndefined()
 })

@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import Papa from 'papaparse'
 import { describe, expect, test } from 'vitest'
 import { nftMetadata } from '../../src/api/metadata.ts'
+import { runs } from '../helpers/runs.ts'
 import { ALICE, BOB, read, told } from './helpers.ts'
 
 const HEAD = 'title,description,receiver'
@@ -136,7 +137,7 @@ describe('for any table', () => {
           expect(found).toEqual(table)
         },
       ),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     )
   })
 
@@ -197,7 +198,7 @@ describe('for any table', () => {
           expect(rows.map(({ metadata }) => metadata)).toEqual(accepted)
         },
       ),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     )
   })
 
@@ -219,7 +220,7 @@ describe('for any table', () => {
             }
           },
         ),
-        { numRuns: 300 },
+        { numRuns: runs(300) },
       )
     },
   )

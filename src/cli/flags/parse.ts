@@ -1,6 +1,6 @@
 import { BLOCKCHAIN_NAMES, type Blockchain, isBlockchain } from '../../api/blockchains.ts'
-import { nearest } from '../../config/nearest.ts'
 import { GdnError } from '../../core/errors.ts'
+import { nearest } from '../../core/nearest.ts'
 import type { Parse } from '../command.ts'
 
 const bad = (flag: string, message: string, hint?: string) =>

@@ -1,6 +1,6 @@
-import { nearest } from '../../../config/nearest.ts'
 import { type ProfileSettings, SETTING_NAMES } from '../../../config/schema.ts'
 import { GdnError } from '../../../core/errors.ts'
+import { nearest } from '../../../core/nearest.ts'
 
 /** The setting of a profile that a word names; the nearest one is suggested, never taken. */
 export function nearestSetting(word: string, names: readonly string[]): keyof ProfileSettings {

@@ -1,6 +1,6 @@
-import { nearest } from '../../../config/nearest.ts'
 import type { Settings } from '../../../config/settings.ts'
 import { GdnError } from '../../../core/errors.ts'
+import { nearest } from '../../../core/nearest.ts'
 
 const NAMES = ['profile', 'base_url', 'blockchain', 'contract', 'wallet', 'rate'] as const
 export type SettingName = (typeof NAMES)[number]

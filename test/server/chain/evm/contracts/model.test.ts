@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Hex } from '../../../../../src/server/chain/evm/network.ts'
+import { runs } from '../../../../helpers/runs.ts'
 import { type Chain, makeCollection, startChain } from './fixture.ts'
 
 let chain: Chain
@@ -71,6 +72,6 @@ test('owners, balances and places in the batch are those of a plain list, whatev
       expect(balances).toEqual(people.map((owner) => BigInt(tokens.filter((token) => token.owner === owner).length)))
       expect(await collection.read.nextTokenId()).toBe(BigInt(tokens.length + 1))
     }),
-    { numRuns: 25 },
+    { numRuns: runs(25) },
   )
 })

@@ -3,6 +3,7 @@ import type { Hex } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { expect, test } from 'vitest'
 import { type MemoryBlockJournal, memoryBlockJournal } from '../../../../helpers/memory-block-journal.ts'
+import { runs } from '../../../../helpers/runs.ts'
 import { blockHash, COUNTER, killNode, NOON, type Started, sign, start } from './fixture.ts'
 
 /** The same accounts in every run, so that a failing sequence can be run again. */
@@ -108,6 +109,6 @@ test('any sequence of offers, deaths and reopenings gives the chain of an undist
       const calm = await run(steps, false)
       expect(disturbed.entries).toEqual(calm.entries)
     }),
-    { numRuns: 15, endOnFailure: true },
+    { numRuns: runs(15), endOnFailure: true },
   )
 })

@@ -1,0 +1,10 @@
+import { expect, test } from 'vitest'
+import { nearest } from '../../src/core/nearest.ts'
+
+test('nearest suggests a near word or the only one that begins so, and nothing else', () => {
+  expect(nearest('polygn', ['polygon', 'astar'])).toBe('polygon')
+  expect(nearest('opitmism', ['polygon', 'optimism'])).toBe('optimism')
+  expect(nearest('avala', ['avalanche', 'astar'])).toBe('avalanche')
+  expect(nearest('xyz', ['polygon', 'astar'])).toBeUndefined()
+  expect(nearest('x'.repeat(10_000), ['polygon'])).toBeUndefined()
+})
