@@ -19,13 +19,16 @@ export async function commandHelp(
   if (about !== undefined) lines.push('', ...about.split('\n').flatMap((part) => wrap(part, width)))
   lines.push('', heading('Examples'))
   for (const [does, ...typed] of examples) {
-    lines.push(`  # ${does}`, ...typed.map((line) => `  $ ${line}`), '')
+    lines.push(`  # ${does}`, ...typed.map((line, i) => `  ${isContinued(typed[i - 1]) ? '  ' : '$ '}${line}`), '')
   }
   lines.push(heading('Usage'), `  ${usage(command)}`)
   for (const [title, rows] of optionGroups(command)) lines.push('', heading(title), ...twoColumns(rows, width))
   lines.push('', ...wrap(EXIT_NOTE, width), '')
   return lines.join('\n')
 }
+
+/** A line that ends in a backslash goes on in the next: that one has no prompt of its own. */
+const isContinued = (before: string | undefined) => before?.endsWith('\\') === true
 
 function usage(command: GdnCommand): string {
   const args = command.registeredArguments.map((argument) => {

@@ -6,30 +6,53 @@ const GAP = 2
 const MIN_WIDTH = 8
 const ADDRESS = /^(0x[0-9a-fA-F]{40}|[1-9A-HJ-NP-Za-km-z]{43,44})$/
 
-const total = (widths: readonly number[]) => widths.reduce((sum, width) => sum + width + GAP, -GAP)
+type Rows = readonly (readonly string[])[]
 
 /**
- * Shortens what a terminal has no room for: addresses to their ends, then the widest columns. The column that other
- * commands take (`whole`) stays whole: people copy it.
+ * Shortens what a terminal has no room for: addresses to their ends, then the widest columns, then addresses still
+ * more. The column that other commands take (`whole`) stays whole: people copy it.
  */
-export function fitColumns(
-  headings: readonly string[],
-  rows: readonly (readonly string[])[],
-  available: number,
-  whole: number,
-): string[][] {
-  const widthsOf = (cells: readonly (readonly string[])[]) =>
-    headings.map((heading, i) => Math.max(heading.length, ...cells.map((row) => displayWidth(row[i] ?? ''))))
-  if (total(widthsOf(rows)) <= available) return rows.map((row) => [...row])
-  const shorter = rows.map((row) => row.map((cell, i) => (i !== whole && ADDRESS.test(cell) ? ends(cell) : cell)))
-  const widths = widthsOf(shorter)
-  for (let excess = total(widths) - available; excess > 0; excess = total(widths) - available) {
-    const widest = widths.reduce((best, width, i) => (i !== whole && width > (widths[best] ?? 0) ? i : best), -1)
-    const width = widths[widest] ?? 0
-    if (width <= MIN_WIDTH) break
-    widths[widest] = Math.max(MIN_WIDTH, width - excess)
-  }
-  return shorter.map((row) => row.map((cell, i) => (i === whole ? cell : cutToWidth(cell, widths[i] ?? cell.length))))
+export function fitColumns(headings: readonly string[], rows: Rows, available: number, whole: number): string[][] {
+  const widths = widthsOf(headings, rows)
+  if (total(widths) <= available) return rows.map((row) => [...row])
+  const isAddress = headings.map((_, i) => i !== whole && rows.some((row) => ADDRESS.test(row[i] ?? '')))
+  const shorter = rows.map((row) =>
+    row.map((cell, i) => (isAddress[i] && ADDRESS.test(cell) ? ends(cell, 6, 4) : cell)),
+  )
+  const fitted = widthsOf(headings, shorter)
+  narrow(fitted, available, (i) => i !== whole && !isAddress[i])
+  narrow(fitted, available, (i) => i !== whole)
+  return rows.map((row, at) =>
+    row.map((cell, i) => {
+      const width = fitted[i] ?? cell.length
+      if (i === whole) return cell
+      if (ADDRESS.test(cell) && width < 11) return ends(cell, width - 4, 3)
+      return cutToWidth(shorter[at]?.[i] ?? cell, width)
+    }),
+  )
 }
 
-const ends = (address: string) => `${address.slice(0, 6)}…${address.slice(-4)}`
+/** Whether a table needs nothing shortened. */
+export function fits(headings: readonly string[], rows: Rows, available: number): boolean {
+  return total(widthsOf(headings, rows)) <= available
+}
+
+function widthsOf(headings: readonly string[], rows: Rows): number[] {
+  return headings.map((heading, i) =>
+    rows.reduce((max, row) => Math.max(max, displayWidth(row[i] ?? '')), heading.length),
+  )
+}
+
+const total = (widths: readonly number[]) => widths.reduce((sum, width) => sum + width + GAP, -GAP)
+
+/** Takes what is too much from the widest columns that may be narrowed. */
+function narrow(widths: number[], available: number, mayBe: (column: number) => boolean): void {
+  for (let excess = total(widths) - available; excess > 0; excess = total(widths) - available) {
+    const widest = widths.reduce((best, width, i) => (mayBe(i) && width > (widths[best] ?? 0) ? i : best), -1)
+    const width = widths[widest] ?? 0
+    if (width <= MIN_WIDTH) return
+    widths[widest] = Math.max(MIN_WIDTH, width - excess)
+  }
+}
+
+const ends = (address: string, head: number, tail: number) => `${address.slice(0, head)}…${address.slice(-tail)}`

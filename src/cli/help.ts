@@ -40,14 +40,26 @@ export async function rootHelp(columns: number | undefined, level: ColourLevel):
     const rows = entries.map(({ name, summary }) => [name.padEnd(termWidth), summary] as const)
     lines.push('', heading(title), ...twoColumns(rows, width))
   }
-  lines.push('', heading('Flags'), ...twoColumns(ROOT_FLAGS, width))
+  lines.push('', heading('Flags of every command'), ...twoColumns(ROOT_FLAGS, width))
+  lines.push('', heading('Flags of most commands'), ...twoColumns(MOST_FLAGS, width))
   lines.push('', 'gdn <command> --help tells the rest, examples first.', '')
   return lines.join('\n')
 }
 
 const ROOT_FLAGS = [
-  ['-h, --help', 'Help for any command'],
+  ['-h, --help', 'Help for the command'],
+  ['-q, --quiet', 'Say nothing but data and errors'],
+  ['    --no-input', 'Ask nothing'],
+  ['    --no-color', 'No colours'],
+  ['    --debug', 'More on stderr: requests, timings, stack traces'],
   ['-V, --version', 'Print the version'],
+] as const
+
+const MOST_FLAGS = [
+  ['    --local', 'The backend that gdn local start runs'],
+  ['    --base-url <url>', 'Another server'],
+  ['    --json', 'Print JSON, with the field names of the API'],
+  ['-o, --output <mode>', 'table, json, ndjson, csv or ids'],
 ] as const
 
 /** `gdn nft --help`. */

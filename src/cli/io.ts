@@ -3,6 +3,7 @@ import { GdnError } from '../core/errors.ts'
 import { terminalText } from '../core/terminal-text.ts'
 import { type ColourLevel, colourLevel } from './colour.ts'
 import { type Paint, PLAIN } from './paint.ts'
+import { wrapLine } from './wrap.ts'
 
 export interface OutStream extends Partial<Drainable> {
   isTTY?: boolean
@@ -46,6 +47,8 @@ export interface Io {
   readonly stdoutTty: boolean
   readonly stderrTty: boolean
   readonly columns: number
+  /** Breaks lines for people to the width of stderr; off a terminal they stay as they are. */
+  toWidth(text: string): string
   readonly outPaint: Paint
   readonly errPaint: Paint
   /** Whether a question would be answered by a person. */
@@ -77,8 +80,15 @@ async function paintFor(level: ColourLevel): Promise<Paint> {
 /** Builds the streams of one run. */
 export async function createIo(edge: IoEdge, settings: IoSettings): Promise<Io> {
   const { env, stdout, stderr, stdin } = edge
-  const say = (line: string) => void stderr.write(`${line}\n`)
   const stderrTty = stderr.isTTY === true
+  const toWidth = (text: string) =>
+    stderrTty
+      ? text
+          .split('\n')
+          .map((line) => wrapLine(line, stderr.columns ?? 80))
+          .join('\n')
+      : text
+  const say = (text: string) => void stderr.write(`${toWidth(text)}\n`)
   const interactive = settings.input && stdin.isTTY === true && stderrTty && !isSet(env.CI) && !isSet(env.GDN_NO_INPUT)
   const silent = settings.quiet || settings.machine
 
@@ -87,10 +97,11 @@ export async function createIo(edge: IoEdge, settings: IoSettings): Promise<Io> 
     data: (text) => writeAll(stdout, text),
     note: (line) => void (silent || say(line)),
     warn: (line) => void (settings.machine || say(line)),
-    debug: (line) => void (settings.debug && say(`debug: ${line}`)),
+    debug: (line) => void (settings.debug && stderr.write(`debug: ${line}\n`)),
     stdoutTty: stdout.isTTY === true,
     stderrTty,
     columns: stdout.columns ?? 80,
+    toWidth,
     outPaint: await paintFor(colourLevel(stdout, env, settings.noColour)),
     errPaint: await paintFor(colourLevel(stderr, env, settings.noColour)),
     interactive,

@@ -10,7 +10,16 @@ export interface View {
   fields: readonly string[]
   columns: readonly string[]
   id: string
+  /** Cells of a table that are in no field of their own. */
+  cells?(record: DataRecord): DataRecord
+  /** What a person is shown of one record, where that isn't simply its fields. */
+  card?(record: DataRecord): Card
 }
+
+/** A field, or a word for what is shown, and its value; pairs are shown under each other. */
+export type CardRow = readonly [name: string, value: unknown]
+
+export type Card = readonly CardRow[]
 
 type Records = readonly DataRecord[] | AsyncIterable<DataRecord>
 
@@ -49,7 +58,7 @@ export function createOutput(io: Io, flags: OutputFlags, view: View, { forSpread
       if (mode === 'ids') return await io.data(idLine(record, view))
       if (mode === 'csv') return await io.data(csvLine(inCsv) + toCsv(record))
       const { renderOne } = await import('./table.ts')
-      await io.data(renderOne(io, record, fields ?? view.fields))
+      await io.data(renderOne(io, record, view, fields))
     },
     async many(records) {
       if (mode === 'json') return await printJsonList(io, records, pick)
@@ -61,8 +70,9 @@ export function createOutput(io: Io, flags: OutputFlags, view: View, { forSpread
       }
       const { renderTable, tabbedLine } = await import('./table.ts')
       const columns = fields ?? view.columns
-      if (!io.stdoutTty) return await printLines(io, records, (record) => tabbedLine(record, columns))
-      await io.data(await renderTable(io, await collect(records), columns, view.id))
+      const cells = (record: DataRecord) => view.cells?.(record) ?? record
+      if (!io.stdoutTty) return await printLines(io, records, (record) => tabbedLine(cells(record), columns))
+      await io.data(await renderTable(io, (await collect(records)).map(cells), columns, view.id))
     },
   }
 }

@@ -15,7 +15,7 @@ const MAX_ALIKE_SHOWN = 5
 export function reportError(io: Io, stderr: { write(text: string): unknown }, error: unknown): number {
   const known = error instanceof GdnError ? error : undefined
   if (io.settings.machine) stderr.write(`${JSON.stringify(asJson(error, known))}\n`)
-  else stderr.write(known === undefined ? unexpectedText(error) : knownText(io, known))
+  else stderr.write(io.toWidth(known === undefined ? unexpectedText(error) : knownText(io, known)))
   if (io.settings.debug && error instanceof Error) stderr.write(`${stackOf(error)}\n`)
   return known?.exitCode ?? EXIT.unexpected
 }

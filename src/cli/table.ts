@@ -1,10 +1,18 @@
 import { type DataRecord, plainCell } from './cells.ts'
+import { displayWidth } from './display-width.ts'
 import { type Io, safe } from './io.ts'
+import type { Card, View } from './output.ts'
 import { paintStatus } from './paint.ts'
+import { wrap } from './wrap.ts'
 
-/** A list off a terminal: tabs between, nothing shortened, no heading. */
+/** Narrower than this, words of a value are left to the terminal to break. */
+const MIN_VALUE_WIDTH = 20
+
+/** A list off a terminal: tabs between, nothing shortened, no heading. An error is there where there is one. */
 export function tabbedLine(record: DataRecord, columns: readonly string[]): string {
-  return `${columns.map((column) => safe(plainCell(record[column]))).join('\t')}\n`
+  const cells = columns.map((column) => safe(plainCell(record[column])))
+  if (columns.at(-1) === 'error' && cells.at(-1) === '') cells.pop()
+  return `${cells.join('\t')}\n`
 }
 
 /** A list on a terminal: aligned columns. */
@@ -15,9 +23,15 @@ export async function renderTable(
   id: string,
 ): Promise<string> {
   if (records.length === 0) return ''
-  const used = columns.filter((column) => column !== 'error' || records.some((record) => record[column]))
-  const rows = records.map((record) => used.map((column) => shown(column, record[column])))
-  const { fitColumns } = await import('./fit-columns.ts')
+  const filled = columns.filter((column) => column !== 'error' || records.some((record) => record[column]))
+  const rowsOf = (used: readonly string[]) =>
+    records.map((record) => used.map((column) => shown(column, record[column])))
+  const { fitColumns, fits } = await import('./fit-columns.ts')
+  const status = oneStatus(records)
+  const isNarrow = status !== null && !io.settings.quiet && !fits(filled.map(heading), rowsOf(filled), io.columns)
+  const used = isNarrow ? filled.filter((column) => column !== 'status') : filled
+  if (isNarrow && used.length < filled.length) io.note(`All ${records.length} are ${safe(status)}.`)
+  const rows = rowsOf(used)
   const fitted = fitColumns(used.map(heading), rows, io.columns, used.indexOf(id))
   const cells = fitted.map((row) =>
     row.map((cell, i) => (used[i] === 'status' ? paintStatus(cell, cell, io.outPaint) : cell)),
@@ -29,18 +43,60 @@ export async function renderTable(
   )}\n`
 }
 
-/** One thing: a field to a line. */
-export function renderOne(io: Io, record: DataRecord, fields: readonly string[]): string {
-  const known = fields.filter((field) => record[field] !== undefined)
-  const shown = io.stdoutTty ? known.filter((field) => record[field] !== null) : known
-  const width = Math.max(0, ...shown.map((field) => heading(field).length))
-  const line = (field: string) => {
-    const value = safe(plainCell(record[field]))
-    if (!io.stdoutTty) return `${field}\t${value}\n`
-    const text = field === 'status' ? paintStatus(value, value, io.outPaint) : value
-    return `${io.outPaint.dim(heading(field).padEnd(width))}  ${text}\n`
+/** The status that all records of a list share: a column of it says less than what would have to be shortened. */
+function oneStatus(records: readonly DataRecord[]): string | null {
+  const [first, ...others] = records.map(({ status }) => status)
+  return typeof first === 'string' && others.length > 0 && others.every((status) => status === first) ? first : null
+}
+
+/** One thing: a field to a line. A person is shown what it has, a program every field. */
+export function renderOne(io: Io, record: DataRecord, view: View, fields: readonly string[] | undefined): string {
+  const named = (fields ?? view.fields).filter((field) => record[field] !== undefined)
+  if (!io.stdoutTty) return named.map((field) => `${field}\t${safe(plainCell(record[field]))}\n`).join('')
+  const card = fields === undefined && view.card !== undefined ? view.card(record) : named.map(asRow(record))
+  return renderCard(io, card)
+}
+
+const asRow = (record: DataRecord) => (field: string) => [field, record[field]] as const
+
+function renderCard(io: Io, card: Card): string {
+  const rows = card.filter(([, value]) => !isEmpty(value))
+  const width = Math.max(0, ...rows.map(([name]) => heading(name).length))
+  const room = io.columns - width - 2
+  return rows
+    .map(([name, value]) => {
+      const lines = linesOf(value, room).map((line) =>
+        name === 'status' ? paintStatus(line, line, io.outPaint) : line,
+      )
+      return `${io.outPaint.dim(heading(name).padEnd(width))}  ${lines.join(`\n${' '.repeat(width + 2)}`)}\n`
+    })
+    .join('')
+}
+
+const isEmpty = (value: unknown) =>
+  value === null || value === undefined || value === '' || (Array.isArray(value) && value.length === 0)
+
+/** A value on as many lines as it takes: pairs under each other, prose broken between words. */
+function linesOf(value: unknown, room: number): string[] {
+  if (isPairs(value)) {
+    const width = Math.max(...value.map(([key]) => displayWidth(safe(key))))
+    return value.flatMap(([key, of]) => {
+      const name = safe(key)
+      const lines = linesOf(of, room - width - 2)
+      return lines.map((line, i) =>
+        i === 0 ? `${name}${' '.repeat(width - displayWidth(name))}  ${line}` : `${' '.repeat(width + 2)}${line}`,
+      )
+    })
   }
-  return shown.map(line).join('')
+  if (typeof value === 'boolean') return [value ? 'yes' : 'no']
+  const lines = plainCell(value).split(/\r?\n/).map(safe)
+  return room < MIN_VALUE_WIDTH ? lines : lines.flatMap((line) => wrap(line, room))
+}
+
+function isPairs(value: unknown): value is [string, unknown][] {
+  return (
+    Array.isArray(value) && value.every((one) => Array.isArray(one) && one.length === 2 && typeof one[0] === 'string')
+  )
 }
 
 /** A value as a person reads it in a table: times to the minute. */
@@ -63,4 +119,5 @@ const SHORT_HEADINGS: Readonly<Record<string, string>> = {
   wallet_address: 'OWNER',
   metadata_url: 'METADATA',
   request_metadata: 'METADATA GIVEN',
+  accepted_date: 'ACCEPTED',
 }

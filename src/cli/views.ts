@@ -1,6 +1,7 @@
 import type { CollectionRecord } from '../api/endpoints/getcollections.ts'
 import type { NftRecord } from '../api/fields.ts'
 import type { DataRecord } from './cells.ts'
+import { nftCard, titleOf } from './nft-card.ts'
 import type { View } from './output.ts'
 
 export const COLLECTION_VIEW: View = {
@@ -36,8 +37,10 @@ const NFT_FIELDS = [
 
 export const NFT_VIEW: View = {
   fields: NFT_FIELDS,
-  columns: ['nft_gdn_id', 'token_id', 'status', 'receiver_wallet_address', 'error'],
+  columns: ['token_id', 'title', 'status', 'receiver_wallet_address', 'nft_gdn_id', 'error'],
   id: 'nft_gdn_id',
+  cells: (record) => ({ ...record, title: titleOf(record) }),
+  card: nftCard,
 }
 
 /** An NFT as the command that made it knows it. */

@@ -1,9 +1,11 @@
-import { ENDPOINTS } from '../api/endpoints.ts'
+import { getnfts } from '../api/endpoints/getnfts.ts'
 import type { NftRecord } from '../api/fields.ts'
 import type { ApiClient } from '../client/client.ts'
+import type { Server } from '../config/server.ts'
 import { GdnError } from '../core/errors.ts'
-import type { Deps } from './deps.ts'
+import type { Connection, Deps } from './deps.ts'
 import { safe } from './io.ts'
+import { serverFlag } from './server-flag.ts'
 
 /** How long to wait for a chain, unless --timeout says otherwise. */
 export const DEFAULT_TIMEOUT_MS = 5 * 60_000
@@ -42,7 +44,7 @@ export async function fetchNfts(
   ids: readonly string[],
   onChunk?: (records: NftRecord[]) => Promise<void> | void,
 ): Promise<NftRecord[]> {
-  const pause = 1000 / (ENDPOINTS.getnfts.ratePerSecond ?? 1000)
+  const pause = 1000 / (getnfts.ratePerSecond ?? 1000)
   const found: NftRecord[] = []
   for (let at = 0; at < ids.length; at += IDS_PER_REQUEST) {
     if (at > IDS_PER_REQUEST) await sleep(pause, signals.signal)
@@ -67,7 +69,7 @@ export interface Waited {
 /** Waits until every NFT is deployed or failed. Only those still under way are asked about again. */
 export async function waitForNfts(
   deps: Deps,
-  client: ApiClient,
+  { client, server }: Pick<Connection, 'client' | 'server'>,
   ids: readonly string[],
   timeoutMs: number,
 ): Promise<Waited> {
@@ -84,7 +86,7 @@ export async function waitForNfts(
       )
       return left === 0 ? true : undefined
     })
-    return { records: records(), problem: problemOf(ids, seen, done === undefined, timeoutMs) }
+    return { records: records(), problem: problemOf(ids, seen, done === undefined, timeoutMs, server) }
   } catch (error) {
     if (!(error instanceof GdnError)) throw error
     return { records: records(), problem: error }
@@ -98,12 +100,13 @@ function problemOf(
   seen: ReadonlyMap<string, NftRecord>,
   timedOut: boolean,
   timeoutMs: number,
+  server: Server,
 ): GdnError | null {
   const pending = ids.filter((id) => !isFinal(seen.get(id)?.status ?? ''))
   const failed = ids.flatMap((id) => seen.get(id) ?? []).filter(({ status }) => FAILED.has(status))
   if (timedOut && pending.length > 0) {
     return new GdnError('pending', `${count(pending.length, 'NFT')} still pending after ${timeoutMs / 1000} s`, {
-      hint: `go on waiting: gdn nft wait ${pending.slice(0, 5).map(safe).join(' ')}${pending.length > 5 ? ' …' : ''}`,
+      hint: `go on waiting: gdn nft wait ${pending.map(safe).join(' ')}${serverFlag(server)}`,
       details: { nft_gdn_ids: pending },
     })
   }

@@ -1,5 +1,14 @@
+import { displayWidth } from './display-width.ts'
+
 const MIN_WIDTH = 20
 const MAX_WIDTH = 100
+
+const COLOURS = /\u001b\[[\d;]*m/g
+
+/** A command at the end of a line, which people copy: `Next: gdn nft list --local`. */
+const COMMAND = /(?<=: )(gdn|node|kill|chmod) .+$/
+
+const widthOf = (text: string) => displayWidth(text.replaceAll(COLOURS, ''))
 
 /** The width to write prose in: the terminal's, within reason; 80 where there is none. */
 export function proseWidth(columns: number | undefined): number {
@@ -8,10 +17,29 @@ export function proseWidth(columns: number | undefined): number {
 
 /** Breaks text at spaces so that no line is longer than `width` (a longer word stays whole). */
 export function wrap(text: string, width: number): string[] {
+  return wrapWords(text.split(' '), width)
+}
+
+/**
+ * Breaks a line of a message for a terminal, and keeps its indent. A command at its end is never broken: the
+ * terminal folds what is too long, and what is copied is still one line.
+ */
+export function wrapLine(line: string, columns: number): string {
+  if (widthOf(line) <= columns) return line
+  const indent = /^ */.exec(line)?.[0] ?? ''
+  const command = COMMAND.exec(line)
+  const prose = line.slice(indent.length, command?.index).trimEnd()
+  const words = [...prose.split(' '), ...(command === null ? [] : [command[0]])]
+  return wrapWords(words, Math.max(MIN_WIDTH, columns - indent.length))
+    .map((part) => indent + part)
+    .join('\n')
+}
+
+function wrapWords(words: readonly string[], width: number): string[] {
   const lines: string[] = []
   let line = ''
-  for (const word of text.split(' ')) {
-    if (line !== '' && line.length + 1 + word.length > width) {
+  for (const word of words) {
+    if (line !== '' && widthOf(line) + 1 + widthOf(word) > width) {
       lines.push(line)
       line = word
     } else {

@@ -13,7 +13,7 @@ import { addSendingFlags, type BatchMintFlags } from './flags.ts'
 import { runOptions } from './mint-manifest.ts'
 import { runData } from './run-view.ts'
 import { sendRun } from './send-run.ts'
-import { SUMMARY_VIEW } from './summary.ts'
+import { quote, SUMMARY_VIEW } from './summary.ts'
 
 export interface ResumeFlags extends BatchMintFlags {
   retryFailed?: boolean
@@ -67,7 +67,7 @@ async function tellFinished({ io }: Deps, run: Run, output: Output): Promise<voi
   const { failed, total } = status.counts
   if (failed > 0) {
     throw new GdnError('batch_failed_rows', `the run is finished; ${failed} of ${total} rows failed`, {
-      hint: `gdn batch results ${run.name} names them; --retry-failed sends them again`,
+      hint: `which ones: gdn batch results ${quote(run.name)}\nsend them again: gdn batch resume ${quote(run.name)} --retry-failed`,
     })
   }
   io.note('The run is finished already.')

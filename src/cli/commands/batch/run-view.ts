@@ -1,6 +1,9 @@
 import type { RunStatus } from '../../../batch/types.ts'
 import type { DataRecord } from '../../cells.ts'
 import type { View } from '../../output.ts'
+import { runCard } from './summary.ts'
+
+const MORE_OF_RUN = ['blockchain', 'contract_address', 'server', 'manifest', 'started_at', 'problem']
 
 export const RUN_VIEW: View = {
   fields: [
@@ -22,6 +25,11 @@ export const RUN_VIEW: View = {
   ],
   columns: ['run', 'total', 'deployed', 'pending', 'failed', 'unknown', 'started_at'],
   id: 'run',
+  card: (record) => [
+    ...runCard(record),
+    ...MORE_OF_RUN.map((field) => [field, record[field]] as const),
+    ['running', record.running ? 'yes, by another process' : null],
+  ],
 }
 
 export function runData({ id, name, counts, ...run }: RunStatus): DataRecord {

@@ -58,7 +58,7 @@ export async function sendRun(deps: Deps, { settings, options, read, output, fla
     await output.one(summaryData(summary, options))
     const complaint = complaintOf(summary)
     if (complaint !== null) throw complaint
-    tellNext(io, summary)
+    if (!io.stdoutTty || output.mode !== 'table') tellNext(io, summary)
   } finally {
     progress.stop()
     await client.close()

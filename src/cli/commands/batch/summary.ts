@@ -3,7 +3,7 @@ import { type ErrorCode, GdnError } from '../../../core/errors.ts'
 import { EXIT } from '../../../core/exit-codes.ts'
 import type { DataRecord } from '../../cells.ts'
 import { type Io, safe } from '../../io.ts'
-import type { View } from '../../output.ts'
+import type { Card, View } from '../../output.ts'
 import { count } from '../../waiting.ts'
 
 export const SUMMARY_VIEW: View = {
@@ -22,6 +22,25 @@ export const SUMMARY_VIEW: View = {
   ],
   columns: ['run', 'total', 'deployed', 'accepted', 'pending', 'failed', 'unknown'],
   id: 'run',
+  card: runCard,
+}
+
+const STATES = ['deployed', 'accepted', 'pending', 'failed', 'unknown'] as const
+
+/** `24 rows: 22 deployed, 2 failed`. States without rows are left out. */
+export function rowsByState(counts: Readonly<Record<string, unknown>>): string {
+  const states = STATES.filter((state) => Number(counts[state]) > 0).map((state) => `${counts[state]} ${state}`)
+  const total = count(Number(counts.total), 'row')
+  return states.length === 0 ? total : `${total}: ${states.join(', ')}`
+}
+
+/** A run as a person reads it: where it stands, and where to look. */
+export function runCard(record: DataRecord): Card {
+  return [
+    ['run', record.run],
+    ['state', rowsByState(record)],
+    ['results', `gdn batch results ${quote(safe(String(record.run)))}`],
+  ]
 }
 
 export function summaryData(
@@ -58,26 +77,25 @@ export function complaintOf(summary: BatchSummary): GdnError | null {
 }
 
 function hintOf(code: ErrorCode, run: string): string {
-  const results = `gdn batch results ${quote(run)} shows every row`
+  const results = `every row: gdn batch results ${quote(run)}`
   if (code === 'unknown_outcome') {
     return `these rows may or may not have been minted, so they are not sent again; look before you repeat them\n${results}`
   }
   if (code === 'batch_failed_rows')
-    return `${results}; put right what failed, and send those rows as a manifest of their own`
-  return `gdn batch resume ${quote(run)} goes on; ${results}`
+    return `put right what failed, and send those rows as a manifest of their own\n${results}`
+  return `go on: gdn batch resume ${quote(run)}\n${results}`
 }
 
-const quote = (name: string) => (/^[\w./@%+=:,-]+$/.test(name) ? name : `'${name.replaceAll("'", "'\\''")}'`)
+/** A name as a shell takes it. */
+export const quote = (name: string) => (/^[\w./@%+=:,-]+$/.test(name) ? name : `'${name.replaceAll("'", "'\\''")}'`)
 
 function named(rows: readonly { key: string; line: number; error?: string }[]): string {
   const shown = rows.slice(0, MAX_NAMED).map(({ line, error }) => `line ${line}${error ? ` (${error})` : ''}`)
   return rows.length > MAX_NAMED ? `${shown.join(', ')}, …` : shown.join(', ')
 }
 
-/** What can be done next. */
+/** How it went and what can be done next, where the summary went to a file or a program. */
 export function tellNext(io: Io, { run, counts }: BatchSummary): void {
-  const done =
-    counts.accepted > 0 ? `${count(counts.accepted, 'row')} accepted` : `All ${count(counts.total, 'row')} deployed`
-  io.note(`${io.errPaint.good(done)}.`)
-  io.note(`Next: gdn batch results ${quote(safe(run.name))}`)
+  io.note(io.errPaint.good(rowsByState({ ...counts })))
+  io.note(`Results: gdn batch results ${quote(safe(run.name))}`)
 }

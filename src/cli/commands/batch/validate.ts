@@ -5,11 +5,13 @@ import { validateManifest } from '../../../manifest/read.ts'
 import { GdnCommand } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, addServerFlags } from '../../flags/common.ts'
+import { safe } from '../../io.ts'
 import { createOutput, type View } from '../../output.ts'
 import { count } from '../../waiting.ts'
 import { whichCollection } from '../../which-collection.ts'
 import { addTargetFlags, type BatchMintFlags, TARGET_ALIASES } from './flags.ts'
 import { manifestOptions, manifestSource } from './manifest-options.ts'
+import { quote } from './summary.ts'
 
 const VIEW: View = {
   fields: ['valid', 'rows', 'issue_count', 'receivers', 'files', 'blockchain', 'contract_address'],
@@ -70,9 +72,20 @@ export async function validate(deps: Deps, manifest: string, flags: BatchMintFla
     blockchain,
     contract_address: contractAddress,
   })
-  deps.io.note(
-    `${count(rows, 'row')} for ${count(receivers, 'receiver')}: no faults. gdn batch mint ${manifest} sends them.`,
+  const next = manifest === '-' ? '' : ` Send them: gdn batch mint ${quote(safe(manifest))}${flagsAgain(flags)}`
+  deps.io.note(`${count(rows, 'row')} for ${count(receivers, 'receiver')}: no faults.${next}`)
+}
+
+/** The flags that a manifest was checked with, to send it with. */
+function flagsAgain(flags: BatchMintFlags): string {
+  const { contract, blockchain, receiver, sender, baseUrl, profile } = flags
+  const values = { contract, blockchain, receiver, sender, 'base-url': baseUrl, profile }
+  const given = Object.entries(values).flatMap(([name, value]) =>
+    value === undefined ? [] : [`--${name} ${quote(safe(value))}`],
   )
+  if (flags.extraColumns) given.push('--extra-columns')
+  if (flags.local) given.push('--local')
+  return given.map((flag) => ` ${flag}`).join('')
 }
 
 /** Of the only collection made from this machine, where that is clear; validating needs no server. */

@@ -12,6 +12,7 @@ import { rememberCollection, serverName } from '../../known-collections.ts'
 import { createOutput } from '../../output.ts'
 import { confirmSpending } from '../../real-network.ts'
 import { nameOfInput, parseRequest, readInput } from '../../request-file.ts'
+import { serverFlag } from '../../server-flag.ts'
 import { COLLECTION_VIEW } from '../../views.ts'
 import { waitForCollection } from './wait-for-collection.ts'
 
@@ -97,14 +98,15 @@ export async function create(deps: Deps, flags: CreateFlags): Promise<void> {
   const accepted = { ...request, transaction_gdn_id, accepted_date, contract_address: null, status: 'initiated' }
   if (flags.wait === false) {
     await output.one(accepted)
-    io.note(`Accepted. gdn collection show ${safe(transaction_gdn_id)} tells its address.`)
+    io.note(`Accepted. Its address: gdn collection show ${safe(transaction_gdn_id)}${serverFlag(server)}`)
     return
   }
-  const { record, problem } = await waitForCollection(deps, client, transaction_gdn_id, flags.timeout)
+  const { record, problem } = await waitForCollection(deps, { client, server }, transaction_gdn_id, flags.timeout)
   const contract_address = record?.contract_address ?? null
   if (contract_address !== null) await rememberCollection(settings.stateDir, { ...known, contract_address })
   const { transaction_gdn_ids: _id, ...seen } = record ?? {}
   await output.one({ ...accepted, ...seen })
   if (problem !== null) throw problem
-  io.note(`Next: gdn nft mint -c ${safe(contract_address ?? '')} -b ${request.blockchain} --title … --receiver …`)
+  const to = `-c ${safe(contract_address ?? '')} -b ${request.blockchain} --receiver ${request.wallet_address}`
+  io.note(`Next: gdn nft mint${serverFlag(server)} ${to} --title Dawn`)
 }

@@ -1,9 +1,10 @@
 import type { CollectionRecord } from '../../../api/endpoints/getcollections.ts'
 import { statusOf } from '../../../client/answers.ts'
-import type { ApiClient } from '../../../client/client.ts'
+import type { Server } from '../../../config/server.ts'
 import { GdnError } from '../../../core/errors.ts'
-import type { Deps } from '../../deps.ts'
+import type { Connection, Deps } from '../../deps.ts'
 import { safe } from '../../io.ts'
+import { serverFlag } from '../../server-flag.ts'
 import { DEFAULT_TIMEOUT_MS, poll } from '../../waiting.ts'
 
 export interface WaitedForCollection {
@@ -15,7 +16,7 @@ export interface WaitedForCollection {
 /** Waits until a collection has its address and is deployed. The request was accepted: its id must not get lost. */
 export async function waitForCollection(
   deps: Deps,
-  client: ApiClient,
+  { client, server }: Pick<Connection, 'client' | 'server'>,
   id: string,
   timeoutMs: number = DEFAULT_TIMEOUT_MS,
 ): Promise<WaitedForCollection> {
@@ -31,7 +32,7 @@ export async function waitForCollection(
       record = collections.find((one) => one.transaction_gdn_ids === id) ?? record
       return record !== null && isSettled(record) ? record : undefined
     })
-    return { record, problem: last === undefined ? stillPending(id, timeoutMs) : failureOf(last) }
+    return { record, problem: last === undefined ? stillPending(id, timeoutMs, server) : failureOf(last) }
   } catch (error) {
     if (!(error instanceof GdnError)) throw error
     return { record, problem: lacksEndpoint(error) ? addressElsewhere(id) : error }
@@ -53,9 +54,9 @@ function failureOf({ status, error }: CollectionRecord): GdnError | null {
   })
 }
 
-const stillPending = (id: string, timeoutMs: number) =>
+const stillPending = (id: string, timeoutMs: number, server: Server) =>
   new GdnError('pending', `the collection is still pending after ${timeoutMs / 1000} s`, {
-    hint: `look again later: gdn collection show ${safe(id)}`,
+    hint: `look again later: gdn collection show ${safe(id)}${serverFlag(server)}`,
     details: { transaction_gdn_id: id },
   })
 

@@ -3,7 +3,13 @@ import { localDataDirectory } from '../../../config/paths.ts'
 import { GdnCommand } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addJsonFlag, type CommonFlags } from '../../flags/common.ts'
-import { safe } from '../../io.ts'
+import { createOutput, type View } from '../../output.ts'
+
+const VIEW: View = {
+  fields: ['running', 'url', 'data_dir', 'pid'],
+  columns: ['running', 'url', 'data_dir', 'pid'],
+  id: 'url',
+}
 
 export function command(deps: Deps, run = status): GdnCommand {
   const statusCommand = new GdnCommand({
@@ -19,14 +25,10 @@ export function command(deps: Deps, run = status): GdnCommand {
 }
 
 export async function status({ io, env }: Deps, flags: CommonFlags): Promise<void> {
+  const output = createOutput(io, flags, VIEW)
   const dataDir = localDataDirectory(env)
   const backend = await runningBackend(dataDir)
   const facts = { running: backend !== null, url: backend?.url ?? null, data_dir: dataDir, pid: backend?.pid ?? null }
-  if (flags.json) return await io.data(`${JSON.stringify(facts)}\n`)
-  if (backend === null) {
-    await io.data(`not running\t${safe(dataDir)}\n`)
-    io.note('gdn local start starts it.')
-    return
-  }
-  await io.data(`${io.outPaint.good('running')}\t${backend.url}\tpid ${backend.pid}\t${safe(dataDir)}\n`)
+  await output.one(facts)
+  if (backend === null) io.note('Start it: gdn local start')
 }

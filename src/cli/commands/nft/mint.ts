@@ -7,8 +7,10 @@ import { printDryRun } from '../../dry-run.ts'
 import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
 import { blockchainName, integer, type KeyValue, keyValue, notEmpty, positiveNumber } from '../../flags/parse.ts'
 import { addWaitFlags, type WaitFlags } from '../../flags/wait.ts'
+import { safe } from '../../io.ts'
 import { createOutput } from '../../output.ts'
 import { confirmSpending } from '../../real-network.ts'
+import { serverFlag } from '../../server-flag.ts'
 import { MINTED_VIEW } from '../../views.ts'
 import { count, DEFAULT_TIMEOUT_MS, waitForNfts } from '../../waiting.ts'
 import { replaceUrls, uploadLocalFiles } from './media.ts'
@@ -129,11 +131,13 @@ export async function mint(deps: Deps, flags: MintFlags): Promise<void> {
     await (n === 1 && records[0] !== undefined ? output.one(records[0]) : output.many(records))
   if (flags.wait === false) {
     await print(accepted)
-    return io.note(`Accepted. gdn nft wait ${accepted.map((nft) => nft.nft_gdn_id).join(' ')} waits for it.`)
+    return io.note(
+      `Accepted. Wait for it: gdn nft wait ${accepted.map((nft) => safe(nft.nft_gdn_id)).join(' ')}${serverFlag(server)}`,
+    )
   }
   const ids = accepted.map((nft) => nft.nft_gdn_id)
-  const { records, problem } = await waitForNfts(deps, client, ids, flags.timeout ?? DEFAULT_TIMEOUT_MS)
+  const { records, problem } = await waitForNfts(deps, { client, server }, ids, flags.timeout ?? DEFAULT_TIMEOUT_MS)
   await print(accepted.map((nft) => ({ ...nft, ...records.find((record) => record.nft_gdn_id === nft.nft_gdn_id) })))
   if (problem !== null) throw problem
-  io.note(`Next: gdn nft list -c ${request.contract_address} -b ${request.blockchain} --details`)
+  io.note(`Next: gdn nft list${serverFlag(server)} -c ${request.contract_address} -b ${request.blockchain} --details`)
 }

@@ -45,11 +45,11 @@ export function command(deps: Deps, run = wait): GdnCommand {
 export async function wait(deps: Deps, ids: readonly string[], flags: WaitCommandFlags): Promise<void> {
   const output = createOutput(deps.io, flags, NFT_VIEW)
   if (ids.length === 0) throw new GdnError('usage', 'no NFT is named', { hint: 'gdn nft wait <nft_gdn_id>' })
-  const { client } = await deps.connect(await deps.settings(flags))
+  const connection = await deps.connect(await deps.settings(flags))
   const asked = [...new Set(ids)]
-  const known = new Set((await fetchNfts(deps, client, asked)).map(({ nft_gdn_id }) => nft_gdn_id))
+  const known = new Set((await fetchNfts(deps, connection.client, asked)).map(({ nft_gdn_id }) => nft_gdn_id))
   refuseUnknown(asked.filter((id) => !known.has(id)))
-  const { records, problem } = await waitForNfts(deps, client, asked, flags.timeout ?? DEFAULT_TIMEOUT_MS)
+  const { records, problem } = await waitForNfts(deps, connection, asked, flags.timeout ?? DEFAULT_TIMEOUT_MS)
   const [first] = records
   if (ids.length > 1) await output.many(records.map(nftData))
   else if (first !== undefined) await output.one(nftData(first))

@@ -1,0 +1,43 @@
+import type { DataRecord } from './cells.ts'
+import type { Card, CardRow } from './output.ts'
+
+const NAMED = new Set(['title', 'description', 'file_fields', 'attribute'])
+
+type Json = Readonly<Record<string, unknown>>
+
+const isObject = (value: unknown): value is Json => value !== null && typeof value === 'object' && !Array.isArray(value)
+
+/** The title that an NFT was ordered with. */
+export function titleOf({ request_metadata }: DataRecord): unknown {
+  return isObject(request_metadata) ? request_metadata.title : undefined
+}
+
+/** An NFT as a person reads it: what was ordered row by row, and what became of it. */
+export function nftCard(record: DataRecord): Card {
+  const { request_metadata, ...rest } = record
+  return [
+    ['nft_gdn_id', rest.nft_gdn_id],
+    ['title', titleOf(record)],
+    ['description', isObject(request_metadata) ? request_metadata.description : undefined],
+    ...['status', 'error', 'token_id', 'receiver_wallet_address', 'contract_address', 'blockchain', 'metadata_url'].map(
+      (field): CardRow => [field, rest[field]],
+    ),
+    ...(isObject(request_metadata) ? listsOf(request_metadata) : ([['request_metadata', request_metadata]] as Card)),
+    ['accepted_date', rest.accepted_date],
+  ]
+}
+
+function listsOf(metadata: Json): Card {
+  const extras = Object.entries(metadata).filter(([key]) => !NAMED.has(key))
+  return [
+    ['files', pairs(metadata.file_fields, 'key', 'url')],
+    ['attributes', pairs(metadata.attribute, 'tag', 'value')],
+    ['extras', extras],
+  ]
+}
+
+/** `[{key, url}]` as pairs; as it is where it isn't of that form. */
+function pairs(list: unknown, key: string, value: string): unknown {
+  if (!Array.isArray(list) || !list.every(isObject)) return list
+  return list.map((one): [unknown, unknown] => [one[key], one[value]])
+}
