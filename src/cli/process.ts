@@ -12,7 +12,7 @@ export async function runFromProcess(argv: string[]): Promise<number> {
     process.stdout.write(await rootHelp(process.stdout.columns, level))
     return EXIT.ok
   }
-  const signals = catchSignals((text) => void writeSync(2, text))
+  const signals = catchSignals(sayAtOnce)
   try {
     const { run } = await import('./run.ts')
     return await run(argv, {
@@ -29,16 +29,27 @@ export async function runFromProcess(argv: string[]): Promise<number> {
   }
 }
 
+function sayAtOnce(text: string): void {
+  try {
+    writeSync(2, text)
+  } catch {
+    // Nobody is there to read it.
+  }
+}
+
 function isRootHelp(argv: readonly string[]): boolean {
   const words = argv.filter((word) => word !== '--no-color')
   return words.length === 0 || (words.length === 1 && ['--help', '-h', 'help'].includes(words[0] ?? ''))
 }
 
+/** What a write to a reader that went away ends with: a closed pipe, or (EIO) a terminal that was closed. */
+const GONE = new Set(['EPIPE', 'EIO', 'ERR_STREAM_DESTROYED'])
+
 /** `gdn nft list | head` closes the pipe early: what is left to write has no reader, and that is no error. */
 function silenceClosedPipes(): void {
   for (const stream of [process.stdout, process.stderr]) {
     stream.on('error', (error: NodeJS.ErrnoException) => {
-      if (error.code !== 'EPIPE' && error.code !== 'ERR_STREAM_DESTROYED') throw error
+      if (!GONE.has(error.code ?? '')) throw error
     })
   }
 }

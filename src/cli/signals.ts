@@ -1,7 +1,7 @@
 import { GdnError } from '../core/errors.ts'
 import { EXIT } from '../core/exit-codes.ts'
 
-/** What SIGINT and SIGTERM do to a command. */
+/** What SIGINT, SIGTERM and SIGHUP do to a command. */
 export interface Signals {
   /** Aborted by the first signal, with a GdnError (`interrupted` or `terminated`) as its reason. */
   readonly signal: AbortSignal
@@ -12,7 +12,12 @@ export interface Signals {
   release(): void
 }
 
-/** Listens for SIGINT and SIGTERM: the first stops the command in good order, the second ends the process. */
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
+
+/**
+ * Listens for SIGINT, SIGTERM and SIGHUP (the terminal was closed): the first stops the command in good order, the
+ * second ends the process.
+ */
 export function catchSignals(say: (text: string) => void): Signals {
   const first = new AbortController()
   const second = new AbortController()
@@ -27,7 +32,7 @@ export function catchSignals(say: (text: string) => void): Signals {
     second.abort()
     if (!owned) process.exit(interrupted ? EXIT.sigint : EXIT.sigterm)
   }
-  process.on('SIGINT', onSignal).on('SIGTERM', onSignal)
+  for (const name of SIGNALS) process.on(name, onSignal)
   return {
     signal: first.signal,
     again: second.signal,
@@ -35,7 +40,7 @@ export function catchSignals(say: (text: string) => void): Signals {
       owned = true
     },
     release: () => {
-      process.off('SIGINT', onSignal).off('SIGTERM', onSignal)
+      for (const name of SIGNALS) process.off(name, onSignal)
     },
   }
 }

@@ -2,11 +2,18 @@ import ora from 'ora'
 import { terminalText } from '../core/terminal-text.ts'
 import type { Progress } from './io.ts'
 
+const USUAL_COLUMNS = 80
+
+/** stderr with a width: a terminal that tells none says 0 columns, by which a line of text would be endlessly high. */
+function withColumns(stream: NodeJS.WriteStream): NodeJS.WriteStream {
+  return Object.create(stream, { columns: { get: () => stream.columns || USUAL_COLUMNS } }) as NodeJS.WriteStream
+}
+
 /** A spinner on stderr. `discardStdin` is off: it would swallow Ctrl-C. */
 export function spinner(text: string): Progress {
   const running = ora({
     text: terminalText(text),
-    stream: process.stderr,
+    stream: withColumns(process.stderr),
     discardStdin: false,
     isEnabled: true,
   }).start()
