@@ -19,7 +19,9 @@ async function tryIt() {
 
   const collection = await gdnJson('collection', 'create', ...TARGET, '--name', NAME, '--wallet', CREATOR)
   const contract = collection.contract_address
-  say(`✓ collection "${NAME}" on polygon: ${contract}${running ? ' (a new one: each run makes its own)' : ''}`)
+  say(
+    `✓ collection "${NAME}": ${contract}${running ? '\n  a new one on polygon: each run makes its own' : ' on polygon'}`,
+  )
 
   say('· minting examples/drop.csv')
   await gdnShown(['batch', 'mint', 'examples/drop.csv', ...TARGET, '-c', contract], { result: false })
@@ -30,7 +32,7 @@ async function tryIt() {
   const faults = await verifyDrop({ url, blockchain: 'polygon', contract, nfts, rows, folder })
   if (faults.length > 0) throw new Error(`chain and manifest disagree:\n${faults.join('\n')}`)
   const owners = new Set(nfts.map((nft) => nft.receiver_wallet_address)).size
-  say(`✓ asked the chain itself: ${nfts.length} tokens, ${owners} owners, every token URI and file as ordered\n`)
+  say(`✓ asked the chain itself: ${nfts.length} tokens, ${owners} owners,\n  every token URI and file as ordered\n`)
 
   await gdnShown(['nft', 'list', ...TARGET, '-c', contract, '--details'])
   say(whatNext(url, contract, nfts[0]))

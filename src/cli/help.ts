@@ -4,8 +4,9 @@ import { proseWidth, twoColumns, wrap } from './wrap.ts'
 
 const ROOT_EXAMPLES = [
   '$ gdn local start',
-  '$ gdn collection create --local --name "First light" -b polygon --wallet 0xfB69…d359',
-  '$ gdn nft mint --local --title Dawn --receiver 0xfB69…d359 --media image=dawn.png',
+  '$ gdn collection create --local --name "First light" -b polygon \\',
+  '    --wallet 0xfB69…d359',
+  '$ gdn nft mint --local --title Dawn --receiver 0xfB69…d359 --image dawn.png',
   '$ gdn batch mint drop.csv --local',
 ]
 
@@ -52,7 +53,7 @@ const ROOT_FLAGS = [
   ['    --no-input', 'Ask nothing'],
   ['    --no-color', 'No colours'],
   ['    --debug', 'More on stderr: requests, timings, stack traces'],
-  ['-V, --version', 'Print the version'],
+  ['    --version', 'Print the version'],
 ] as const
 
 const MOST_FLAGS = [

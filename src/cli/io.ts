@@ -85,7 +85,7 @@ export async function createIo(edge: IoEdge, settings: IoSettings): Promise<Io> 
     stderrTty
       ? text
           .split('\n')
-          .map((line) => wrapLine(line, stderr.columns ?? 80))
+          .map((line) => wrapLine(line, stderr.columns || 80))
           .join('\n')
       : text
   const say = (text: string) => void stderr.write(`${toWidth(text)}\n`)
@@ -100,7 +100,7 @@ export async function createIo(edge: IoEdge, settings: IoSettings): Promise<Io> 
     debug: (line) => void (settings.debug && stderr.write(`debug: ${line}\n`)),
     stdoutTty: stdout.isTTY === true,
     stderrTty,
-    columns: stdout.columns ?? 80,
+    columns: stdout.columns || 80,
     toWidth,
     outPaint: await paintFor(colourLevel(stdout, env, settings.noColour)),
     errPaint: await paintFor(colourLevel(stderr, env, settings.noColour)),

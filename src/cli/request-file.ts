@@ -25,6 +25,8 @@ export const nameOfInput = (path: string) => (path === '-' ? 'stdin' : path)
 
 /** A JSON request from a file: an object. */
 export function parseRequest(text: string, file: string): Record<string, unknown> {
+  if (text.trim() === '')
+    throw new GdnError('invalid_input', 'is empty', { place: { file }, hint: 'a JSON request is expected' })
   const value = parseStrictJson(text.replace(/^\ufeff/, ''), file, 'invalid_input')
   if (value !== null && typeof value === 'object' && !Array.isArray(value)) return { ...value }
   throw new GdnError('invalid_input', 'must be a JSON object: one request', { place: { file } })

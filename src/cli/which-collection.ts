@@ -1,4 +1,4 @@
-import { addressProblem } from '../api/address.ts'
+import { addressProblem, evmAddressProblem } from '../api/address.ts'
 import type { Blockchain } from '../api/blockchains.ts'
 import type { Server } from '../config/server.ts'
 import type { Settings } from '../config/settings.ts'
@@ -19,19 +19,25 @@ export async function whichCollection(settings: Settings, server: Server): Promi
   const contract = settings.contract?.value ?? onlyKnown(known, settings.blockchain?.value)
   const blockchain = settings.blockchain?.value ?? findByAddress(known, contract)?.blockchain
   if (blockchain === undefined) {
+    refuseMistyped(contract, settings)
     throw new GdnError('usage', `the blockchain of ${contract} is not known`, {
       place: { flag: '--blockchain' },
       hint: 'name it with --blockchain (-b)',
     })
   }
   const problem = addressProblem(contract, blockchain)
-  if (problem !== null) {
-    throw new GdnError('usage', `"${contract}" ${problem}`, {
-      place: { flag: settings.contract?.from ?? '--contract' },
-    })
-  }
+  if (problem !== null) throw notAnAddress(contract, problem, settings.contract?.from)
   return { contract, blockchain }
 }
+
+/** What is no address on any blockchain is told before the blockchain is asked for. */
+function refuseMistyped(contract: string, { contract: named }: Settings): void {
+  const problem = contract.startsWith('0x') ? evmAddressProblem(contract) : null
+  if (problem !== null) throw notAnAddress(contract, problem, named?.from)
+}
+
+const notAnAddress = (contract: string, problem: string, from = '--contract') =>
+  new GdnError('usage', `"${contract}" ${problem}`, { place: { flag: from } })
 
 function onlyKnown(known: readonly KnownCollection[], blockchain: Blockchain | undefined): string {
   const fitting = known.filter(

@@ -12,7 +12,7 @@ const widthOf = (text: string) => displayWidth(text.replaceAll(COLOURS, ''))
 
 /** The width to write prose in: the terminal's, within reason; 80 where there is none. */
 export function proseWidth(columns: number | undefined): number {
-  return Math.max(MIN_WIDTH, Math.min(columns ?? 80, MAX_WIDTH))
+  return Math.max(MIN_WIDTH, Math.min(columns || 80, MAX_WIDTH))
 }
 
 /** Breaks text at spaces so that no line is longer than `width` (a longer word stays whole). */

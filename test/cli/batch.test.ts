@@ -92,6 +92,25 @@ describe('batch mint', () => {
     })
   })
 
+  test('a person is told in three rows how it went and where to look, a program every number', async () => {
+    const { path, options } = await folder()
+    const api = await fakeApi(service((title) => title === 'Dusk'))
+    const argv = ['batch', 'mint', path('drop.csv'), ...TARGET, '--chunk-size', '1', '--base-url', api.url]
+    const { code, stdout, stderr } = await cli(argv, { ...options, tty: true })
+    expect(code).toBe(7)
+    const [run, state, results, end] = stdout.split('\n')
+    const name = run?.replace(/^RUN +/, '') ?? ''
+    expect([state, results, end]).toEqual([
+      'STATE    2 rows: 1 deployed, 1 failed',
+      `RESULTS  gdn batch results ${name}`,
+      '',
+    ])
+    expect(stderr).toContain('line 3')
+    const listed = await cli(['batch', 'results', name, '-o', 'ids'], options)
+    expect(listed).toMatchObject({ code: 0, stdout: 'id-0\n' })
+    expect((await cli(['batch', 'status', name], options)).stdout).toContain('failed\t1\nunknown\t0\n')
+  })
+
   test('the same again is refused as finished; resuming it is done; --again orders a second drop', async () => {
     const { path, options } = await folder()
     const api = await fakeApi(service())

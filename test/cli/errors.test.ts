@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { createIo, type IoSettings } from '../../src/cli/io.ts'
 import { reportError } from '../../src/cli/report-error.ts'
 import { GdnError } from '../../src/core/errors.ts'
+import { fakeApi } from './fake-api.ts'
 import { cli, tempHome } from './harness.ts'
 
 const SETTINGS: IoSettings = { machine: false, quiet: false, debug: false, input: false, noColour: true }
@@ -53,6 +54,35 @@ test('one fault that goes through a whole file is told a few times, not a thousa
 test('text from outside in an error is made inert', async () => {
   const { text } = await report(new GdnError('refused', 'bad \u001b[2J\u202e', { hint: 'a\u0007' }))
   expect(text).toBe('error: bad \\u001b[2J\\u202e\n  a\\u0007\n')
+})
+
+test('a message is broken between words to the width of the terminal, and off a terminal not at all', async () => {
+  const argv = ['nft', 'show', 'x']
+  const narrow = await cli(argv, { stderrTty: true, columns: 40 })
+  for (const line of narrow.stderr.split('\n')) expect(line.length).toBeLessThanOrEqual(40)
+  const whole = (await cli(argv)).stderr
+  expect(whole.split('\n')).toHaveLength(3)
+  expect(narrow.stderr.split(/\s+/)).toEqual(whole.split(/\s+/))
+})
+
+test('an address that is mistyped is told before its blockchain is asked for', async () => {
+  const { code, stderr } = await cli(['nft', 'list', '-c', '0x123', '--base-url', 'http://127.0.0.1:9'], {
+    env: { GDN_API_KEY: 'k' },
+  })
+  expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining('must have 40 hex digits') })
+})
+
+test('an empty request is told as such', async () => {
+  const { code, stderr } = await cli(['nft', 'mint', '-f', '-', '--base-url', 'http://127.0.0.1:9'])
+  expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining('stdin: is empty') })
+})
+
+test('what is advised about a key exists', async () => {
+  const api = await fakeApi({ getnfts: () => ({ status: 401, body: {} }) })
+  const { code, stderr } = await cli(['nft', 'show', 'x', '--base-url', api.url], { env: { GDN_API_KEY: 'wrong' } })
+  expect({ code, stderr }).toMatchObject({ code: 4, stderr: expect.stringContaining('GDN_API_KEY') })
+  const command = /gdn (config set .*)$/m.exec(stderr)?.[1] ?? ''
+  expect(await cli(command.split(' '), { stdin: 'right\n' })).toMatchObject({ code: 0 })
 })
 
 describe('which server', () => {

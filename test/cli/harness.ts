@@ -8,6 +8,8 @@ import { run } from '../../src/cli/run.ts'
 export interface CliOptions {
   /** Whether the streams are a terminal. */
   tty?: boolean
+  /** Whether stderr is one; messages are broken to its width then. */
+  stderrTty?: boolean
   columns?: number
   env?: NodeJS.ProcessEnv
   cwd?: string
@@ -46,10 +48,10 @@ function sink(tty: boolean, columns: number) {
 
 /** Runs a command line in this process, with streams, environment and folder of its own. */
 export async function cli(argv: readonly string[], options: CliOptions = {}): Promise<CliResult> {
-  const { tty = false, columns = 80, stdin = '', signal = new AbortController().signal } = options
+  const { tty = false, stderrTty = false, columns = 80, stdin = '', signal = new AbortController().signal } = options
   const home = options.env?.HOME === undefined ? await tempHome() : undefined
   const stdout = sink(tty, columns)
-  const stderr = sink(false, columns)
+  const stderr = sink(stderrTty, columns)
   const code = await run(argv, {
     env: { ...home?.env, ...options.env },
     cwd: options.cwd ?? home?.dir ?? options.env?.HOME ?? tmpdir(),

@@ -20,10 +20,19 @@ describe.each(COMMANDS)('gdn %s --help', (name, verb) => {
     expect(output).toBeGreaterThan(usage ?? 0)
   })
 
-  test('fits into 80 columns, the examples aside', async () => {
+  test('fits into 80 columns', async () => {
     const { stdout } = await cli([...name.split(' '), '--help'], { columns: 80 })
-    const long = stdout.split('\n').filter((line) => displayWidth(line) > 80 && !line.startsWith('  $ '))
-    expect(long).toEqual([])
+    expect(stdout.split('\n').filter((line) => displayWidth(line) > 80)).toEqual([])
+  })
+
+  test('shows a prompt where a command begins, and none where it goes on', async () => {
+    const { stdout } = await cli([...name.split(' '), '--help'])
+    const lines = stdout.slice(stdout.indexOf('\nEXAMPLES\n'), stdout.indexOf('\nUSAGE\n')).split('\n')
+    const typed = lines.slice(2).filter((line) => line !== '' && !line.startsWith('  # '))
+    expect(typed.length).toBeGreaterThan(0)
+    for (const [i, line] of typed.entries()) {
+      expect(line.startsWith('  $ '), line).toBe(typed[i - 1]?.endsWith('\\') !== true)
+    }
   })
 
   test('has the name and the summary that the catalogue has', async () => {
@@ -41,6 +50,14 @@ test('gdn, gdn --help, gdn help and gdn -h are the same help, which names every 
   expect((await cli([])).stdout).toBe(stdout)
   expect((await cli(['-h'])).stdout).toBe(stdout)
   expect((await cli(['--help'])).stdout).toBe(stdout)
+})
+
+test('gdn --help fits into 80 columns and names the flags that work everywhere', async () => {
+  const { stdout } = await cli(['--help'], { columns: 80 })
+  expect(stdout.split('\n').filter((line) => displayWidth(line) > 80)).toEqual([])
+  for (const flag of ['-q, --quiet', '--no-input', '--debug', '--json', '--local', '--base-url']) {
+    expect(stdout).toContain(flag)
+  }
 })
 
 test('gdn nft, gdn nft --help and gdn help nft list its commands', async () => {

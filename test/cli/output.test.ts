@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { CONTRACT, fakeApi, knows, nft, OWNER } from './fake-api.ts'
 import { cli } from './harness.ts'
 
@@ -53,26 +53,102 @@ test('--fields chooses and orders the fields of every mode', async () => {
 
 test('a piped table has tabs, no heading, and nothing shortened', async () => {
   const { stdout } = await show(['a', 'b'], { columns: 20 })
-  expect(stdout).toBe(`a\t1\tdeployed\t${OWNER}\t\nb\t\tinitiated\t${OWNER}\t\n`)
+  expect(stdout).toBe(`1\tDawn\tdeployed\t${OWNER}\ta\n\tDawn\tinitiated\t${OWNER}\tb\n`)
 })
 
 test('a table on a terminal has a heading, aligned columns, and no borders', async () => {
   const { stdout } = await show(['a', 'b'], { tty: true, columns: 120 })
   expect(stdout.split('\n').map((line) => line.trimEnd())).toEqual([
-    'ID  TOKEN  STATUS     OWNER',
-    `a   1      deployed   ${OWNER}`,
-    `b          initiated  ${OWNER}`,
+    'TOKEN  TITLE  STATUS     OWNER                                       ID',
+    `1      Dawn   deployed   ${OWNER}  a`,
+    `       Dawn   initiated  ${OWNER}  b`,
     '',
   ])
 })
 
-test('what a narrow terminal has no room for is shortened, but never an id', async () => {
+test('an error ends the line of what failed, and leaves no trace in the other lines', async () => {
+  const failed = nft('b', { status: 'failed', error: 'no funds' })
+  const api = await fakeApi({ getnfts: knows(A, failed) })
+  const { stdout } = await cli(['nft', 'show', 'a', 'b', '--base-url', api.url], { env })
+  expect(stdout).toBe(`1\tDawn\tdeployed\t${OWNER}\ta\n1\tDawn\tfailed\t${OWNER}\tb\tno funds\n`)
+})
+
+describe('a terminal too narrow for a table', () => {
   const id = '0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d'
-  const api = await fakeApi({ getnfts: knows(nft(id), nft('b')) })
-  const { stdout } = await cli(['nft', 'show', id, 'b', '--base-url', api.url], { env, tty: true, columns: 70 })
-  expect(stdout).toContain(id)
-  expect(stdout).toContain('0xfB69…d359')
-  for (const line of stdout.split('\n')) expect(line.length).toBeLessThanOrEqual(70)
+  const shown = async (columns: number, more: Parameters<typeof nft>[1] = {}) => {
+    const api = await fakeApi({ getnfts: knows(nft(id), nft('b', more)) })
+    return await cli(['nft', 'show', id, 'b', '--base-url', api.url], { env, tty: true, columns })
+  }
+
+  test('addresses are shortened, but never an id', async () => {
+    const { stdout } = await shown(76, { status: 'initiated' })
+    expect(stdout).toContain(id)
+    expect(stdout).toContain('0xfB69…d359')
+    for (const line of stdout.split('\n')) expect(line.length).toBeLessThanOrEqual(76)
+  })
+
+  test('an address keeps both ends however narrow it gets', async () => {
+    const { stdout } = await shown(72, { status: 'initiated' })
+    expect(stdout).toMatch(/ 0xfB\w*…359 /)
+    for (const line of stdout.split('\n')) expect(line.length).toBeLessThanOrEqual(72)
+  })
+
+  test('a status that all share is told once, to leave room for what differs', async () => {
+    const { stdout, stderr } = await shown(80)
+    expect(stdout).not.toContain('STATUS')
+    expect(stderr).toBe('All 2 are deployed.\n')
+    expect((await shown(80, { status: 'initiated' })).stdout).toContain('STATUS')
+    expect((await shown(120)).stdout).toContain('STATUS')
+  })
+})
+
+test('one NFT on a terminal is rows: what was ordered, and what became of it', async () => {
+  const ordered = nft('a', {
+    request_metadata: {
+      title: 'Dawn',
+      description: 'The first light of a long day, seen from the top of a hill\nby somebody who was up early.',
+      file_fields: [
+        { key: 'image', url: 'ipfs://one' },
+        { key: 'swatch', url: 'ipfs://two' },
+      ],
+      attribute: [{ tag: 'Light', value: 'low' }],
+      edition: '1',
+    },
+  })
+  const api = await fakeApi({ getnfts: knows(ordered) })
+  const { stdout } = await cli(['nft', 'show', 'a', '--base-url', api.url], { env, tty: true, columns: 60 })
+  expect(stdout.split('\n')).toEqual([
+    'ID           a',
+    'TITLE        Dawn',
+    'DESCRIPTION  The first light of a long day, seen from the',
+    '             top of a hill',
+    '             by somebody who was up early.',
+    'STATUS       deployed',
+    'TOKEN        1',
+    `OWNER        ${OWNER}`,
+    `CONTRACT     ${CONTRACT}`,
+    expect.stringMatching(/^METADATA {5}ipfs:/),
+    'FILES        image   ipfs://one',
+    '             swatch  ipfs://two',
+    'ATTRIBUTES   Light  low',
+    'EXTRAS       edition  1',
+    '',
+  ])
+})
+
+test('metadata of a form that nobody knows is shown as it is', async () => {
+  const odd = [{ file_fields: 'x', attribute: [1] }, 'text', null, { title: 'T', file_fields: [{ url: 'u' }] }]
+  for (const request_metadata of odd) {
+    const api = await fakeApi({ getnfts: knows(nft('a', { request_metadata })) })
+    const { code, stdout } = await cli(['nft', 'show', 'a', '--base-url', api.url], { env, tty: true })
+    expect({ code, stdout }).toMatchObject({ code: 0, stdout: expect.stringContaining('STATUS') })
+  }
+})
+
+test('the local backend is told of in rows, as every one thing is', async () => {
+  const shown = await cli(['local', 'status'], { tty: true })
+  expect(shown.stdout).toMatch(/^RUNNING {3}no\nDATA DIR {2}\S+\n$/)
+  expect((await cli(['local', 'status'])).stdout).toMatch(/^running\tfalse\nurl\t\ndata_dir\t\S+\npid\t\n$/)
 })
 
 test('an empty list is success and prints an empty list', async () => {

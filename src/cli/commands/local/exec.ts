@@ -25,7 +25,7 @@ export function command(deps: Deps, run = exec): GdnCommand {
       'The command gets GDN_BASE_URL, GDN_API_KEY and a GDN_STATE_DIR of its own. Its exit code is passed on. Nothing stays behind, also when it is interrupted: made for CI.',
     examples: [
       ['Tests against a real backend', 'gdn local exec -- npm test'],
-      ['Several commands', "gdn local exec -- sh -c 'gdn collection create … && gdn batch mint drop.csv'"],
+      ['Several commands', 'gdn local exec -- sh -c \\', "  'gdn collection create … && gdn batch mint drop.csv'"],
     ],
   })
   execCommand.usageLine = '[flags] -- <command> [args...]'

@@ -26,7 +26,8 @@ export function command(deps: Deps, run = list): GdnCommand {
       ['Of the only collection made from this machine', 'gdn nft list --local --details'],
       [
         'Owners, for a spreadsheet',
-        'gdn nft list -c 0x5aAe…eAed -b polygon --details -o csv --fields token_id,receiver_wallet_address',
+        'gdn nft list -c 0x5aAe…eAed -b polygon -o csv \\',
+        '  --fields token_id,receiver_wallet_address',
       ],
       ['How many are there?', 'gdn nft list -o ids | wc -l'],
     ],

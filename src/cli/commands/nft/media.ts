@@ -40,7 +40,8 @@ const isUrl = (value: string) =>
   /^[a-z][a-z0-9+.-]*:\/\//i.test(value) || /^(data|javascript):/i.test(value) || value === ''
 
 async function checkFile(path: string, key: string): Promise<void> {
-  const fail = (message: string) => new GdnError('invalid_input', message, { place: { flag: `--media ${key}` } })
+  const fail = (message: string) =>
+    new GdnError('invalid_input', message, { place: { flag: key === 'image' ? '--image' : `--media ${key}` } })
   const found = await stat(path).catch((error: unknown) => {
     throw fail(systemCode(error) === 'ENOENT' ? `there is no file ${path}` : `${path} can't be read`)
   })

@@ -50,7 +50,8 @@ export function command(deps: Deps, run = mint): GdnCommand {
       ],
       [
         'More about it',
-        'gdn nft mint --title Dawn --receiver 0xfB69…d359 --attr Light=low --extra edition=1 --media video=dawn.mp4',
+        'gdn nft mint --title Dawn --receiver 0xfB69…d359 --attr Light=low \\',
+        '  --extra edition=1 --media video=dawn.mp4',
       ],
       ['A JSON request from standard input', 'jq … | gdn nft mint -f - --json'],
       ['A whole drop', 'gdn nft mint -f drop.csv'],

@@ -19,7 +19,11 @@ export function command(deps: Deps, run = show): GdnCommand {
       'One id prints one thing, several print a list. Ids that the server does not know are named, and the exit code is 5.',
     examples: [
       ['One NFT', 'gdn nft show 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d'],
-      ['Where its metadata is', 'gdn nft show 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d --json | jq -r .metadata_url'],
+      [
+        'Where its metadata is',
+        'gdn nft show 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d --json \\',
+        '  | jq -r .metadata_url',
+      ],
     ],
     aliases: { '--nft-gdn-ids': '--nft-gdn-id' },
   })

@@ -1,0 +1,35 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { wrapLine } from '../../src/cli/wrap.ts'
+
+const word = fc.stringMatching(/^[a-z]{1,12}$/)
+
+test('no line is longer than the terminal, no word is broken, none is lost, and the indent is kept', () => {
+  fc.assert(
+    fc.property(
+      fc.array(word, { minLength: 1, maxLength: 60 }),
+      fc.integer({ min: 0, max: 4 }),
+      fc.integer({ min: 30, max: 120 }),
+      (words, indent, columns) => {
+        const lines = wrapLine(' '.repeat(indent) + words.join(' '), columns).split('\n')
+        for (const line of lines) {
+          expect(line.length).toBeLessThanOrEqual(columns)
+          expect(/^ */.exec(line)?.[0]).toHaveLength(indent)
+        }
+        expect(lines.map((line) => line.trim()).join(' ')).toBe(words.join(' '))
+      },
+    ),
+  )
+})
+
+test('a command stays in one piece, on a line of its own if need be', () => {
+  const command = `gdn nft mint --local -c 0x${'a'.repeat(40)} --title Dawn`
+  expect(wrapLine(`  Next: ${command}`, 60)).toBe(`  Next:\n  ${command}`)
+  expect(wrapLine(`  Next: ${command}`, 120)).toBe(`  Next: ${command}`)
+})
+
+test('colours take no room, and wide letters take two columns', () => {
+  const red = '\u001b[31mred\u001b[39m'
+  expect(wrapLine(Array(8).fill(red).join(' '), 31)).toBe(Array(8).fill(red).join(' '))
+  expect(wrapLine('日本語の題 日本語の題 日本語の題', 22)).toBe('日本語の題 日本語の題\n日本語の題')
+})

@@ -1,0 +1,143 @@
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdir, readFile, stat, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { makeHome } from '../helpers/gdn.ts'
+
+// A pseudo-terminal by script(1) of util-linux: Node has none of its own. The script of BSD and macOS takes other flags.
+const PTY = 'script'
+const HAS_PTY = spawnSync(PTY, ['--version'], { encoding: 'utf8' }).stdout?.includes('util-linux') === true
+const BIN = fileURLToPath(new URL('../../bin/gdn.js', import.meta.url))
+const NODE = process.env.GDN_TEST_NODE || process.execPath
+
+const CTRL_C = '\u0003'
+const HIDE_CURSOR = '\u001b[?25l'
+const SHOW_CURSOR = '\u001b[?25h'
+
+beforeEach(({ skip }) => skip(!HAS_PTY, 'needs a pseudo-terminal: script of util-linux is not installed'))
+
+interface Terminal {
+  /** Resolves when the screen has shown `text`. */
+  shows(text: string): Promise<void>
+  type(keys: string): void
+  /** The exit code, when it has ended, and all that the screen has shown. */
+  end(): Promise<{ code: number | null; screen: string }>
+}
+
+async function homeWithData() {
+  const home = await makeHome()
+  onTestFinished(() => home.remove())
+  const data = join(home.dir, 'data', 'gdn', 'local')
+  await mkdir(data, { recursive: true })
+  await writeFile(join(data, 'api-key'), 'x')
+  return { home, data, isThere: () => stat(data).then(Boolean, () => false) }
+}
+
+/** Types a gdn command line at a terminal; its stdout goes to a file, the screen shows stderr. */
+function atTerminal(args: string, env: NodeJS.ProcessEnv, stdout = '/dev/null'): Terminal {
+  const line = `stty cols 80 rows 24; exec "${NODE}" "${BIN}" ${args} >"${stdout}"`
+  const child = spawn(PTY, ['-qec', line, '/dev/null'], {
+    env: { ...env, TERM: 'xterm-256color', SHELL: '/bin/sh' },
+  })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  let screen = ''
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    screen += text
+  })
+  let isOver = false
+  const ended = once(child, 'close').then(() => {
+    isOver = true
+  })
+  return {
+    async shows(text) {
+      while (!screen.includes(text)) {
+        if (isOver) throw new Error(`ended without showing "${text}": ${screen}`)
+        await Promise.race([once(child.stdout, 'data'), ended])
+      }
+    },
+    type: (keys) => void child.stdin.write(keys),
+    async end() {
+      await ended
+      return { code: child.exitCode, screen }
+    },
+  }
+}
+
+describe('a question at a terminal', () => {
+  test.each([
+    ['y', 'y\r', 0, false],
+    ['n', 'n\r', 3, true],
+    ['nothing but Enter', '\r', 3, true],
+    ['Ctrl-C', CTRL_C, 3, true],
+  ])('answered by %s', async (_, keys, code, isKept) => {
+    const { home, isThere } = await homeWithData()
+    const terminal = atTerminal('local reset', home.env)
+    await terminal.shows('Delete everything')
+    terminal.type(keys)
+    const { code: ended, screen } = await terminal.end()
+    expect(ended, screen).toBe(code)
+    expect(await isThere()).toBe(isKept)
+    expect(screen.lastIndexOf(SHOW_CURSOR)).toBeGreaterThanOrEqual(screen.lastIndexOf(HIDE_CURSOR))
+  })
+
+  test.each([
+    ['--no-input', {}],
+    ['', { CI: '1' }],
+    ['', { GDN_NO_INPUT: '1' }],
+  ])('is not asked with "%s" and %j', async (flag, more) => {
+    const { home, isThere } = await homeWithData()
+    const { code, screen } = await atTerminal(`local reset ${flag}`, { ...home.env, ...more }).end()
+    expect(code).toBe(3)
+    expect(screen).toContain('--yes')
+    expect(await isThere()).toBe(true)
+  })
+})
+
+describe('waiting at a terminal', () => {
+  /** A server whose NFT is deployed when it is told so. */
+  async function slowServer() {
+    let status = 'initiated'
+    const server = createServer((_request, response) => {
+      const nft = { nft_gdn_id: 'a', contract_address: 'c', receiver_wallet_address: 'w', status, request_metadata: {} }
+      response.writeHead(200, { 'content-type': 'application/json' })
+      response.end(JSON.stringify({ requests: { nft_gdn_ids: ['a'] }, nfts: [nft] }))
+    }).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    onTestFinished(() => void server.close())
+    const deploy = () => {
+      status = 'deployed'
+    }
+    return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, deploy }
+  }
+
+  test('a spinner turns on stderr and leaves nothing behind; stdout has the data alone', async () => {
+    const { home } = await homeWithData()
+    const { url, deploy } = await slowServer()
+    const out = join(home.dir, 'out')
+    const terminal = atTerminal(`nft wait a -o ids --base-url ${url}`, { ...home.env, GDN_API_KEY: 'k' }, out)
+    await terminal.shows('0 done, 1 to go')
+    deploy()
+    const { code, screen } = await terminal.end()
+    expect(code, screen).toBe(0)
+    expect(await readFile(out, 'utf8')).toBe('a\n')
+    expect(screen).toContain(HIDE_CURSOR)
+    expect(screen.lastIndexOf(SHOW_CURSOR)).toBeGreaterThan(screen.lastIndexOf(HIDE_CURSOR))
+    // To the first column, and erase the line.
+    expect(screen.slice(screen.lastIndexOf('to go'))).toMatch(/^to go.*\u001b\[1?G\u001b\[[02]?K/s)
+  })
+
+  test('Ctrl-C ends it with 130 and gives the cursor back', async () => {
+    const { home } = await homeWithData()
+    const { url } = await slowServer()
+    const terminal = atTerminal(`nft wait a --base-url ${url}`, { ...home.env, GDN_API_KEY: 'k' })
+    await terminal.shows('0 done, 1 to go')
+    terminal.type(CTRL_C)
+    const { code, screen } = await terminal.end()
+    expect(code, screen).toBe(130)
+    expect(screen.lastIndexOf(SHOW_CURSOR)).toBeGreaterThan(screen.lastIndexOf(HIDE_CURSOR))
+  })
+})
