@@ -1,6 +1,5 @@
 import * as z from 'zod'
-import { addressProblem } from './address.ts'
-import { BLOCKCHAIN_NAMES, BLOCKCHAINS, type Blockchain } from './blockchains.ts'
+import { BLOCKCHAIN_NAMES, BLOCKCHAINS } from './blockchains.ts'
 import { shortText, text } from './text.ts'
 
 export const blockchain = z.enum(BLOCKCHAIN_NAMES, {
@@ -18,17 +17,6 @@ export const address = shortText(100)
 export const nftGdnId = shortText(100)
 export const transactionGdnId = shortText(100)
 export const acceptedDate = z.string()
-
-/** An object-level check that the named fields are addresses of the object's blockchain. */
-export function checkAddresses<Field extends string>(...fields: readonly Field[]) {
-  return (context: z.core.ParsePayload<{ blockchain: Blockchain } & Record<Field, string>>) => {
-    for (const field of fields) {
-      const value: string = context.value[field]
-      const problem = addressProblem(value, context.value.blockchain)
-      if (problem !== null) context.issues.push({ code: 'custom', path: [field], message: problem, input: value })
-    }
-  }
-}
 
 /** A field that the reference types as a string and shows as a list: taken as a list. */
 export function oneOrMore<Item extends z.ZodType>(item: Item, max: number) {

@@ -1,6 +1,7 @@
 import type * as z from 'zod'
-import { ENDPOINTS, type EndpointName } from '../api/endpoints.ts'
+import type { ENDPOINTS, EndpointName } from '../api/endpoints.ts'
 import { HEADERS } from '../api/headers.ts'
+import { loadEndpoint } from '../api/load-endpoint.ts'
 import { formatIssue, validate } from '../api/validate.ts'
 import { GdnError, messageOf } from '../core/errors.ts'
 import type { Secret } from '../core/secret.ts'
@@ -116,7 +117,7 @@ export function createClient(options: ClientOptions): ApiClient {
   let idempotency: boolean | null = null
   const rateLimits = new Map<EndpointName, ObservedRateLimit>()
 
-  const urlOf = (name: EndpointName) => baseUrl + ENDPOINTS[name].path
+  const urlOf = async (name: EndpointName) => baseUrl + (await loadEndpoint(name)).path
 
   async function exchange(request: TransportRequest): Promise<TransportAnswer> {
     const start = performance.now()
@@ -146,7 +147,7 @@ export function createClient(options: ClientOptions): ApiClient {
   ): Promise<TransportAnswer> {
     const answer = await exchange({
       method: 'POST',
-      url: urlOf(name),
+      url: await urlOf(name),
       headers: {
         'user-agent': userAgent,
         accept: 'application/json',
@@ -198,8 +199,8 @@ export function createClient(options: ClientOptions): ApiClient {
     }
   }
 
-  function encode<Name extends EndpointName>(name: Name, request: RequestOf<Name>): Uint8Array {
-    const checked = validate(ENDPOINTS[name].request, request)
+  async function encode<Name extends EndpointName>(name: Name, request: RequestOf<Name>): Promise<Uint8Array> {
+    const checked = validate((await loadEndpoint(name)).request, request)
     if (checked.ok) return new TextEncoder().encode(JSON.stringify(checked.value))
     const [first] = checked.issues
     const more = checked.issues.length > 1 ? ` (and ${checked.issues.length - 1} more)` : ''
@@ -209,18 +210,15 @@ export function createClient(options: ClientOptions): ApiClient {
     })
   }
 
-  function decode<Name extends EndpointName>(name: Name, answer: TransportAnswer): ResponseOf<Name> {
-    if (answer.status < 200 || answer.status > 299) throw answerError(name, urlOf(name), answer)
+  async function decode<Name extends EndpointName>(name: Name, answer: TransportAnswer): Promise<ResponseOf<Name>> {
+    const url = await urlOf(name)
+    if (answer.status < 200 || answer.status > 299) throw answerError(name, url, answer)
     const json = parseJson(answer.body)
-    if (json === undefined) throw badAnswer(urlOf(name), answer, 'no JSON')
-    const checked = validate(ENDPOINTS[name].response, json)
+    if (json === undefined) throw badAnswer(url, answer, 'no JSON')
+    const checked = validate((await loadEndpoint(name)).response, json)
     if (checked.ok) return checked.value as ResponseOf<Name>
     const [first] = checked.issues
-    throw badAnswer(
-      urlOf(name),
-      answer,
-      `JSON that breaks the contract (${first === undefined ? '' : formatIssue(first)})`,
-    )
+    throw badAnswer(url, answer, `JSON that breaks the contract (${first === undefined ? '' : formatIssue(first)})`)
   }
 
   const creation = async <Name extends EndpointName>(
@@ -231,8 +229,8 @@ export function createClient(options: ClientOptions): ApiClient {
   ): Promise<ResponseOf<Name>> =>
     createOnce({
       name,
-      url: urlOf(name),
-      body: encode(name, request),
+      url: await urlOf(name),
+      body: await encode(name, request),
       resend,
       signal,
       clock,
@@ -245,7 +243,7 @@ export function createClient(options: ClientOptions): ApiClient {
   async function probe(signal: AbortSignal | undefined): Promise<boolean | null> {
     if (idempotency === null) {
       const nobody = { nft_gdn_ids: ['00000000-0000-0000-0000-000000000000'] }
-      await postJson('getnfts', encode('getnfts', nobody), null, { signal }).catch((error: unknown) => {
+      await postJson('getnfts', await encode('getnfts', nobody), null, { signal }).catch((error: unknown) => {
         if (!(error instanceof TransportError)) throw error
       })
     }
@@ -255,9 +253,12 @@ export function createClient(options: ClientOptions): ApiClient {
   return {
     baseUrl,
     async call(name, request, { signal } = {}) {
-      if (ENDPOINTS[name].idempotent) return await creation(name, request, { signal }, false)
-      const body = encode(name, request)
-      return decode(name, await persist(urlOf(name), clock, signal, () => postJson(name, body, null, { signal })))
+      if ((await loadEndpoint(name)).idempotent) return await creation(name, request, { signal }, false)
+      const body = await encode(name, request)
+      return await decode(
+        name,
+        await persist(await urlOf(name), clock, signal, () => postJson(name, body, null, { signal })),
+      )
     },
     send,
     create: (name, request, callOptions = {}) => creation(name, request, callOptions, true),
@@ -266,7 +267,7 @@ export function createClient(options: ClientOptions): ApiClient {
       const timeout = timeoutMs + Math.ceil(body.size / UPLOAD_BYTES_PER_MS)
       const once = () => post('files', { stream: body }, { 'content-type': contentType }, { signal, timeout })
       try {
-        return decode('files', await persist(urlOf('files'), clock, signal, once))
+        return await decode('files', await persist(await urlOf('files'), clock, signal, once))
       } catch (error) {
         if (statusOf(error) !== 404 && statusOf(error) !== 405) throw error
         throw new GdnError('refused', `${baseUrl} takes no uploads, so ${name} can't become an NFT's file`, {

@@ -21,7 +21,7 @@ export interface Creation<Response> {
   clock: Clock
   post(body: Uint8Array, idempotencyKey: string): Promise<TransportAnswer>
   /** Throws for an answer that isn't the endpoint's response. */
-  decode(answer: TransportAnswer): Response
+  decode(answer: TransportAnswer): Promise<Response>
   /** Whether the server honours Idempotency-Key; null when it can't be learnt now. */
   probe(): Promise<boolean | null>
 }
@@ -88,7 +88,7 @@ async function sendOnce<Response>(creation: Creation<Response>, key: string): Pr
   const asked = retryAfterMs(answer.headers, Date.now())
   if (answer.status >= 200 && answer.status < 300) {
     try {
-      return { kind: 'created', response: decode(answer) }
+      return { kind: 'created', response: await decode(answer) }
     } catch (cause) {
       const reason = `it was answered with ${describeAnswer(answer)}, which breaks the contract`
       return { kind: 'unknown', reason, cause, retryAfterMs: asked }

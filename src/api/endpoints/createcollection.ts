@@ -1,7 +1,8 @@
 import * as z from 'zod'
 import { isEvm } from '../blockchains.ts'
+import { checkAddresses } from '../check-addresses.ts'
 import { defineEndpoint } from '../endpoint.ts'
-import { acceptedDate, address, blockchain, checkAddresses, transactionGdnId } from '../fields.ts'
+import { acceptedDate, address, blockchain, transactionGdnId } from '../fields.ts'
 import { fileUrlProblem } from '../file-url.ts'
 import { shortText, text } from '../text.ts'
 

@@ -1,6 +1,7 @@
 import * as z from 'zod'
+import { checkAddresses } from '../check-addresses.ts'
 import { defineEndpoint } from '../endpoint.ts'
-import { acceptedDate, address, checkAddresses, transferBlockchain } from '../fields.ts'
+import { acceptedDate, address, transferBlockchain } from '../fields.ts'
 import { nftMetadataList } from '../metadata.ts'
 
 export const createnfttrans = defineEndpoint({

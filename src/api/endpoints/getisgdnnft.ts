@@ -1,6 +1,7 @@
 import * as z from 'zod'
+import { checkAddresses } from '../check-addresses.ts'
 import { defineEndpoint } from '../endpoint.ts'
-import { address, blockchain, checkAddresses, nftGdnId, oneOrMore } from '../fields.ts'
+import { address, blockchain, nftGdnId, oneOrMore } from '../fields.ts'
 
 export const getisgdnnft = defineEndpoint({
   name: 'getisgdnnft',

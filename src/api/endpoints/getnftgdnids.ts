@@ -1,6 +1,7 @@
 import * as z from 'zod'
+import { checkAddresses } from '../check-addresses.ts'
 import { defineEndpoint } from '../endpoint.ts'
-import { address, blockchain, checkAddresses } from '../fields.ts'
+import { address, blockchain } from '../fields.ts'
 
 export const getnftgdnids = defineEndpoint({
   name: 'getnftgdnids',

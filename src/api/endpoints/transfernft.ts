@@ -1,14 +1,7 @@
 import * as z from 'zod'
+import { checkAddresses } from '../check-addresses.ts'
 import { defineEndpoint } from '../endpoint.ts'
-import {
-  acceptedDate,
-  address,
-  checkAddresses,
-  nftGdnId,
-  tokenId,
-  transactionGdnId,
-  transferBlockchain,
-} from '../fields.ts'
+import { acceptedDate, address, nftGdnId, tokenId, transactionGdnId, transferBlockchain } from '../fields.ts'
 
 /** The parameter table says `token_id`, the request sample `tokenid`: both are taken, as token_id. */
 function spellTokenId(body: unknown): unknown {
