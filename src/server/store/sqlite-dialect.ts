@@ -16,14 +16,16 @@ class TransactionalDialect extends SqliteDialect {
 }
 
 /**
- * A full disk makes SQLite roll back by itself. The rollback that the query layer sends after that would fail, and hide
+ * Two words of the query layer need a change. A transaction takes the right to write when it begins: one that took it
+ * at its first write, after reading, would fail if another process (gdn key) had written in between, and wouldn't be
+ * made to wait. And a full disk makes SQLite roll back by itself: the rollback sent after that would fail, and hide
  * what had happened.
  */
-function forgiveRollback(raw: RawDatabase): SqliteDatabase {
+function adapt(raw: RawDatabase): SqliteDatabase {
   return {
     close: () => raw.close(),
     prepare(sql) {
-      const statement = raw.prepare(sql)
+      const statement = raw.prepare(sql === 'begin' ? 'begin immediate' : sql)
       if (sql !== 'rollback') return statement
       return {
         reader: false,
@@ -44,5 +46,5 @@ function forgiveRollback(raw: RawDatabase): SqliteDatabase {
 
 /** How the query layer speaks to SQLite. */
 export function createSqliteDialect(raw: RawDatabase): SqliteDialect {
-  return new TransactionalDialect({ database: forgiveRollback(raw) })
+  return new TransactionalDialect({ database: adapt(raw) })
 }
