@@ -94,11 +94,21 @@ const config: Noun = {
   ],
 }
 
+const key: Noun = {
+  name: 'key',
+  summary: 'API keys of a backend, and what each may do',
+  verbs: [
+    verb('create', 'Make an API key of a backend', () => import('./commands/key/create.ts')),
+    verb('list', 'List the API keys of a backend', () => import('./commands/key/list.ts')),
+    verb('revoke', 'Revoke an API key of a backend', () => import('./commands/key/revoke.ts')),
+  ],
+}
+
 const serve = verb('serve', 'Run the backend in the foreground', () => import('./commands/serve.ts'))
 
 export const CATALOGUE: readonly Group[] = [
   { title: 'Minting', entries: [collection, nft, batch] },
-  { title: 'Backend', entries: [local, serve] },
+  { title: 'Backend', entries: [local, serve, key] },
   { title: 'Set-up', entries: [config] },
 ]
 

@@ -3,11 +3,14 @@ import { TITLES } from '../../api/errors.ts'
 import { PERMISSIONS, type Permission } from '../../api/permissions.ts'
 import { newId } from '../../core/ids.ts'
 import { Secret } from '../../core/secret.ts'
-import { findApiKey, insertApiKey } from '../store/accounts.ts'
+import { type ApiKeyRow, findApiKey, insertApiKey } from '../store/accounts.ts'
 import type { Db } from '../store/schema.ts'
 import { Refusal } from './refusal.ts'
 
 const PREFIX_LENGTH = 12
+
+/** What of a key may be stored and shown. */
+export const keyPrefix = (key: string): string => key.slice(0, PREFIX_LENGTH)
 
 /** Who a key speaks for. */
 export interface Caller {
@@ -16,29 +19,42 @@ export interface Caller {
   permissions: ReadonlySet<Permission>
 }
 
-const hashKey = (key: Secret): string => createHash('sha256').update(key.reveal()).digest('hex')
+export const hashKey = (key: Secret): string => createHash('sha256').update(key.reveal()).digest('hex')
 
 /** A new random key of 256 bits. The prefix lets secret scanners find a leaked one. */
 export function newApiKey(): Secret {
   return new Secret(`gdn_${randomBytes(32).toString('base64url')}`)
 }
 
+export interface NewKey {
+  key: Secret
+  accountId: string
+  name: string
+  now: number
+  /** All of them, unless told otherwise. */
+  permissions?: readonly Permission[]
+  /** Never, unless told otherwise. */
+  expiresAt?: number | null
+}
+
 /** Stores a key for an account: its hash, and its first characters to tell it from others. */
 export async function registerApiKey(
   db: Db,
-  { key, accountId, name, now }: { key: Secret; accountId: string; name: string; now: number },
-): Promise<void> {
-  await insertApiKey(db, {
+  { key, accountId, name, now, permissions = PERMISSIONS, expiresAt = null }: NewKey,
+): Promise<ApiKeyRow> {
+  const row = {
     id: newId(),
     account_id: accountId,
     name,
-    prefix: key.reveal().slice(0, PREFIX_LENGTH),
+    prefix: keyPrefix(key.reveal()),
     hash: hashKey(key),
-    permissions: JSON.stringify(PERMISSIONS),
+    permissions: JSON.stringify(permissions),
     created_at: now,
-    expires_at: null,
+    expires_at: expiresAt,
     revoked_at: null,
-  })
+  }
+  await insertApiKey(db, row)
+  return row
 }
 
 /** Whose key it is, or null for one that is unknown, revoked or expired. */

@@ -7,16 +7,33 @@ export async function insertAccount(db: Db, account: { id: string; email: string
   await db.insertInto('accounts').values(account).execute()
 }
 
-/** The account of an embedded backend: the first one. */
-export async function firstAccountId(db: Db): Promise<string | null> {
+/** The account of the data dir itself: the one that belongs to no e-mail address. */
+export async function localAccountId(db: Db): Promise<string | null> {
   const row = await db
     .selectFrom('accounts')
     .select('id')
+    .where('email', 'is', null)
     .orderBy('created_at')
     .orderBy('id')
     .limit(1)
     .executeTakeFirst()
   return row?.id ?? null
+}
+
+/** The e-mail address of an account; null for the local one. */
+export async function accountEmail(db: Db, id: string): Promise<string | null> {
+  return (await db.selectFrom('accounts').select('email').where('id', '=', id).executeTakeFirstOrThrow()).email
+}
+
+/** The account of an e-mail address, made if it is new. The write goes first: two who make it at once get the same. */
+export async function accountOfEmail(db: Db, account: { id: string; email: string; created_at: number }) {
+  await db
+    .insertInto('accounts')
+    .values(account)
+    .onConflict((conflict) => conflict.column('email').doNothing())
+    .execute()
+  const row = await db.selectFrom('accounts').select('id').where('email', '=', account.email).executeTakeFirstOrThrow()
+  return row.id
 }
 
 export async function insertApiKey(db: Db, key: ApiKeyRow): Promise<void> {
@@ -25,4 +42,37 @@ export async function insertApiKey(db: Db, key: ApiKeyRow): Promise<void> {
 
 export async function findApiKey(db: Db, hash: string): Promise<ApiKeyRow | null> {
   return (await db.selectFrom('api_keys').selectAll().where('hash', '=', hash).executeTakeFirst()) ?? null
+}
+
+const withEmail = (db: Db) =>
+  db
+    .selectFrom('api_keys')
+    .innerJoin('accounts', 'accounts.id', 'api_keys.account_id')
+    .selectAll('api_keys')
+    .select('accounts.email')
+
+export type ListedApiKey = Awaited<ReturnType<typeof listApiKeys>>[number]
+
+/** Every key with its account's e-mail address, oldest first. */
+export async function listApiKeys(db: Db) {
+  return withEmail(db).orderBy('api_keys.created_at').orderBy('api_keys.id').execute()
+}
+
+/** The keys that an id, a prefix or a hash names: more than one only for a prefix. */
+export async function findNamedApiKeys(db: Db, { word, hash }: { word: string; hash: string }) {
+  return withEmail(db)
+    .where((row) =>
+      row.or([row('api_keys.id', '=', word), row('api_keys.prefix', '=', word), row('api_keys.hash', '=', hash)]),
+    )
+    .execute()
+}
+
+/** A key that was revoked before keeps its time. */
+export async function revokeApiKey(db: Db, id: string, now: number): Promise<void> {
+  await db
+    .updateTable('api_keys')
+    .set({ revoked_at: now })
+    .where('id', '=', id)
+    .where('revoked_at', 'is', null)
+    .execute()
 }

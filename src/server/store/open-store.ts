@@ -20,7 +20,7 @@ async function appliedMigrations(db: Kysely<Schema>): Promise<string[]> {
   return rows.map((row) => row.name)
 }
 
-async function migrate(db: Kysely<Schema>, path: string): Promise<void> {
+async function migrate(db: Kysely<Schema>, path: string, beside: boolean): Promise<void> {
   const applied = await appliedMigrations(db)
   const unknown = applied.filter((name) => !Object.hasOwn(MIGRATIONS, name))
   if (unknown.length > 0) {
@@ -30,6 +30,11 @@ async function migrate(db: Kysely<Schema>, path: string): Promise<void> {
   }
   // The migrator looks at every table first, which a database that is up to date needn't wait for.
   if (applied.length === Object.keys(MIGRATIONS).length) return
+  if (beside) {
+    throw new GdnError('data_dir', `${path} was made by an older gdn and must be brought up to date first`, {
+      hint: 'start its backend once with this version of gdn',
+    })
+  }
   const migrator = new Migrator({ db, provider: { getMigrations: async () => ({ ...MIGRATIONS }) } })
   const { error } = await migrator.migrateToLatest()
   if (error !== undefined) throw error
@@ -48,13 +53,18 @@ function prepare(raw: RawDatabase): void {
   }
 }
 
+interface OpenOptions {
+  /** For administration beside a running backend: the schema is left as it is, and an older one refused. */
+  beside?: boolean
+}
+
 /** Opens the embedded database and brings it to the newest schema. */
-export async function openStore(path: string): Promise<Store> {
+export async function openStore(path: string, { beside = false }: OpenOptions = {}): Promise<Store> {
   const raw = openSqlite(path)
   const db = new Kysely<Schema>({ dialect: createSqliteDialect(raw) })
   try {
     prepare(raw)
-    await migrate(db, path)
+    await migrate(db, path, beside)
   } catch (cause) {
     await db.destroy()
     if (cause instanceof GdnError) throw cause

@@ -4,6 +4,7 @@ import type { Generated, Kysely, Transaction } from 'kysely'
 
 export interface AccountsTable {
   id: string
+  /** In lower case; null for the local account. */
   email: string | null
   created_at: number
 }
@@ -152,6 +153,13 @@ export interface BlocksTable {
   bytes: Uint8Array
 }
 
+/** A signed URL that may be used once and was; kept until the URL is long expired. */
+export interface UsedSignedUrlsTable {
+  /** SHA-256 of the URL's signature, hex. */
+  signature_hash: string
+  expires_at: number
+}
+
 export interface Schema {
   accounts: AccountsTable
   api_keys: ApiKeysTable
@@ -163,6 +171,7 @@ export interface Schema {
   chains: ChainsTable
   chain_blocks: ChainBlocksTable
   blocks: BlocksTable
+  used_signed_urls: UsedSignedUrlsTable
 }
 
 /** The database, or a transaction in it: every query function takes either. */

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parseRateLimitPolicy } from '../../../src/client/rate-limit-policy.ts'
 import { newApiKey, registerApiKey } from '../../../src/server/services/authenticate.ts'
-import { firstAccountId } from '../../../src/server/store/accounts.ts'
+import { localAccountId } from '../../../src/server/store/accounts.ts'
 import { freshDataDir, startTestBackend, type TestBackend, withStore } from '../../helpers/backend.ts'
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
@@ -22,7 +22,7 @@ describe('rate limits on', () => {
   async function freshKey(): Promise<Record<string, string>> {
     const key = newApiKey()
     await withStore(dataDir.path, async ({ db }) => {
-      const accountId = (await firstAccountId(db)) ?? ''
+      const accountId = (await localAccountId(db)) ?? ''
       await registerApiKey(db, { key, accountId, name: 'test', now: Date.now() })
     })
     return { 'x-api-key': key.reveal() }

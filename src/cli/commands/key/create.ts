@@ -1,0 +1,101 @@
+import { ENDPOINTS } from '../../../api/endpoints.ts'
+import { PERMISSIONS, type Permission } from '../../../api/permissions.ts'
+import { shortText } from '../../../api/text.ts'
+import { validate } from '../../../api/validate.ts'
+import { GdnError } from '../../../core/errors.ts'
+import { nearest } from '../../../core/nearest.ts'
+import { GdnCommand, type Parse, valueFlag } from '../../command.ts'
+import type { Deps } from '../../deps.ts'
+import { addJsonFlag, type CommonFlags } from '../../flags/common.ts'
+import { wordList } from '../../flags/parse.ts'
+import { safe } from '../../io.ts'
+import { addDataDirFlag, type DataDirFlags, dataDirOf } from './key-data-dir.ts'
+import { keyRecord } from './key-view.ts'
+import { parseExpiry } from './parse-expiry.ts'
+
+export interface CreateFlags extends CommonFlags, DataDirFlags {
+  name?: string
+  email?: string
+  permission?: Permission[][]
+  expires?: string
+}
+
+export function command(deps: Deps, run = create): GdnCommand {
+  const createCommand = new GdnCommand({
+    name: 'key create',
+    summary: 'Make an API key of a backend',
+    about: `The key is printed once and stored nowhere: keep it. It belongs to the account of its e-mail address, which sees its own collections and NFTs only. Permissions are ${PERMISSIONS.join(', ')}, and all. The backend may be running.`,
+    examples: [
+      ['For a shop that mints', 'gdn key create --name shop --email shop@example.com --permission nft:create,nft:read'],
+      ['For a month', 'gdn key create --name test --email me@example.com --permission all --expires 30d'],
+      ['Into a secret store', 'gdn key create … | pass insert -e gdn/shop'],
+    ],
+  })
+  valueFlag(createCommand, '--name <name>', 'What the key is for')
+  valueFlag(createCommand, '--email <address>', 'Whose account it is for; made if it is new')
+  valueFlag(createCommand, '--permission <a,b>', 'What it may do; repeatable', {
+    parse: permissionList,
+    repeatable: true,
+  })
+  valueFlag(createCommand, '--expires <when>', '30d, 12h, or the last day (UTC): 2027-01-31 (never)')
+  addDataDirFlag(createCommand)
+  addJsonFlag(createCommand, 'Print the key with its record')
+  return createCommand.action(async (flags: CreateFlags) => await run(deps, flags)) as GdnCommand
+}
+
+/** `nft:create,nft:read`, or `all`. */
+const permissionList: Parse<Permission[]> = (raw, flag) =>
+  wordList(raw, flag).flatMap((word) => (word === 'all' ? PERMISSIONS : [permissionOf(word, flag)]))
+
+function permissionOf(word: string, flag: string): Permission {
+  const known = PERMISSIONS.find((permission) => permission === word)
+  if (known !== undefined) return known
+  const near = nearest(word, [...PERMISSIONS, 'all'])
+  throw new GdnError('usage', `unknown permission ${JSON.stringify(word.slice(0, 60))}`, {
+    place: { flag },
+    hint: near === undefined ? `permissions are ${PERMISSIONS.join(', ')}, and all` : `did you mean ${near}?`,
+  })
+}
+
+const missing = (flag: string, hint: string) => new GdnError('usage', 'is needed', { place: { flag }, hint })
+
+/** The flags with their values checked, before the database is opened. */
+function readFlags(flags: CreateFlags, now: number) {
+  const { name, email, permission, expires } = flags
+  if (name === undefined) throw missing('--name', 'say what the key is for: --name shop')
+  if (email === undefined) throw missing('--email', 'say whose account it is for: --email shop@example.com')
+  if (permission === undefined) {
+    throw missing(
+      '--permission',
+      `say what it may do: --permission nft:read, or all; there are ${PERMISSIONS.join(', ')}`,
+    )
+  }
+  for (const [flag, schema, value] of [
+    ['--name', shortText(100), name],
+    ['--email', ENDPOINTS.getpresignedurl.request.shape.email, email],
+  ] as const) {
+    const checked = validate(schema, value)
+    if (!checked.ok) throw new GdnError('usage', checked.issues[0]?.message ?? 'is not valid', { place: { flag } })
+  }
+  const expiresAt = expires === undefined ? null : parseExpiry(expires, '--expires', now)
+  return { name, email, permissions: permission.flat(), expiresAt, now }
+}
+
+export async function create(deps: Deps, flags: CreateFlags): Promise<void> {
+  const { io } = deps
+  const request = readFlags(flags, deps.now())
+  const dataDir = dataDirOf(deps, flags)
+  const { administrate } = await import('../../../server/administration.ts')
+  const { createApiKey } = await import('../../../server/services/api-keys.ts')
+  const { key, record } = await administrate(dataDir, (store) => createApiKey(store, request))
+  if (flags.json) {
+    await io.data(`${JSON.stringify({ ...keyRecord(record), api_key: key.reveal() })}\n`)
+    return
+  }
+  await io.data(`${key.reveal()}\n`)
+  const until = record.expiresAt === null ? '' : `, until ${new Date(record.expiresAt).toISOString().slice(0, 16)}Z`
+  io.note(
+    `This is the key ${safe(record.name)} of ${safe(record.email ?? '')}: ${record.permissions.join(', ')}${until}.`,
+  )
+  io.note(`It is not shown again. gdn key revoke ${record.id} revokes it.`)
+}

@@ -1,0 +1,31 @@
+import { GdnCommand } from '../../command.ts'
+import type { Deps } from '../../deps.ts'
+import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
+import { createOutput } from '../../output.ts'
+import { addDataDirFlag, type DataDirFlags, dataDirOf } from './key-data-dir.ts'
+import { KEY_VIEW, keyRecord } from './key-view.ts'
+
+export interface ListFlags extends OutputFlags, DataDirFlags {}
+
+export function command(deps: Deps, run = list): GdnCommand {
+  const listCommand = new GdnCommand({
+    name: 'key list',
+    summary: 'List the API keys of a backend',
+    about: 'Keys themselves are stored nowhere: a prefix tells them apart. The key without an e-mail is the local one.',
+    examples: [
+      ['All of them', 'gdn key list'],
+      ['Those that work, for a script', `gdn key list --json | jq '.[] | select(.status == "active")'`],
+    ],
+  })
+  addDataDirFlag(listCommand)
+  addOutputFlags(listCommand)
+  return listCommand.action(async (flags: ListFlags) => await run(deps, flags)) as GdnCommand
+}
+
+export async function list(deps: Deps, flags: ListFlags): Promise<void> {
+  const output = createOutput(deps.io, flags, KEY_VIEW)
+  const { administrate } = await import('../../../server/administration.ts')
+  const { getApiKeys } = await import('../../../server/services/api-keys.ts')
+  const keys = await administrate(dataDirOf(deps, flags), (store) => getApiKeys(store, deps.now()))
+  await output.many(keys.map(keyRecord))
+}

@@ -1,0 +1,42 @@
+import { GdnError } from '../../../core/errors.ts'
+
+const MINUTE = 60_000
+const DAY = 24 * 60 * MINUTE
+const UNITS: Readonly<Record<string, number>> = { m: MINUTE, h: 60 * MINUTE, d: DAY }
+
+/**
+ * When a key expires: `30d`, `12h`, `90m` from now, or at the end of a day (UTC) such as `2027-01-31`, or at a time
+ * such as `2027-01-31T12:00:00Z`. Milliseconds since the epoch.
+ */
+export function parseExpiry(raw: string, flag: string, now: number): number {
+  const at = fromNow(raw, now) ?? atDate(raw)
+  if (at === null) {
+    throw new GdnError(
+      'usage',
+      `must be a time such as 30d, 12h or 2027-01-31, not ${JSON.stringify(raw.slice(0, 60))}`,
+      {
+        place: { flag },
+      },
+    )
+  }
+  if (at <= now) throw new GdnError('usage', `${raw} is over already`, { place: { flag } })
+  return at
+}
+
+function fromNow(raw: string, now: number): number | null {
+  const match = /^([1-9][0-9]{0,5})([mhd])$/.exec(raw)
+  const unit = UNITS[match?.[2] ?? '']
+  return match === null || unit === undefined ? null : now + Number(match[1]) * unit
+}
+
+function atDate(raw: string): number | null {
+  const match = /^(\d{4}-\d{2}-\d{2})(T\d{2}:\d{2}(:\d{2})?Z)?$/.exec(raw)
+  if (match === null) return null
+  const [, day = '', time] = match
+  const midnight = Date.parse(`${day}T00:00:00Z`)
+  // The 30th of February is read as a day in March, where it is read at all.
+  if (Number.isNaN(midnight) || !new Date(midnight).toISOString().startsWith(day)) return null
+  if (time === undefined) return midnight + DAY
+  const at = Date.parse(raw)
+  return Number.isNaN(at) ? null : at
+}

@@ -1,0 +1,34 @@
+import { GdnCommand } from '../../command.ts'
+import type { Deps } from '../../deps.ts'
+import { addJsonFlag, type CommonFlags } from '../../flags/common.ts'
+import { safe } from '../../io.ts'
+import { addDataDirFlag, type DataDirFlags, dataDirOf } from './key-data-dir.ts'
+import { keyRecord } from './key-view.ts'
+
+export interface RevokeFlags extends CommonFlags, DataDirFlags {}
+
+export function command(deps: Deps, run = revoke): GdnCommand {
+  const revokeCommand = new GdnCommand({
+    name: 'key revoke',
+    summary: 'Revoke an API key of a backend',
+    about:
+      "A running backend refuses the key from its next request on. What the key made stays its account's. Revoking the local key makes the next start write a new one.",
+    examples: [
+      ['By the prefix that gdn key list shows', 'gdn key revoke gdn_3xAmpl3q'],
+      ['By its id, for a script', 'gdn key revoke 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d --json'],
+    ],
+  })
+  revokeCommand.argument('<id or prefix>')
+  addDataDirFlag(revokeCommand)
+  addJsonFlag(revokeCommand, 'Print the record of the key')
+  return revokeCommand.action(async (word: string, flags: RevokeFlags) => await run(deps, word, flags)) as GdnCommand
+}
+
+export async function revoke(deps: Deps, word: string, flags: RevokeFlags): Promise<void> {
+  const { io } = deps
+  const { administrate } = await import('../../../server/administration.ts')
+  const { revokeNamedApiKey } = await import('../../../server/services/api-keys.ts')
+  const record = await administrate(dataDirOf(deps, flags), (store) => revokeNamedApiKey(store, word, deps.now()))
+  if (flags.json) return await io.data(`${JSON.stringify(keyRecord(record))}\n`)
+  io.note(`Revoked the key ${safe(record.name)} (${record.prefix}) of ${safe(record.email ?? 'the local account')}.`)
+}

@@ -1,0 +1,16 @@
+import type { Db } from './schema.ts'
+
+/** Marks a signed URL as used. False if it was used before: of any number at once, one gets true. */
+export async function useSignedUrl(db: Db, url: { signatureHash: string; expiresAt: number }): Promise<boolean> {
+  const { numInsertedOrUpdatedRows } = await db
+    .insertInto('used_signed_urls')
+    .values({ signature_hash: url.signatureHash, expires_at: url.expiresAt })
+    .onConflict((conflict) => conflict.column('signature_hash').doNothing())
+    .executeTakeFirst()
+  return numInsertedOrUpdatedRows === 1n
+}
+
+/** Forgets the URLs that expired before a time. */
+export async function forgetSignedUrls(db: Db, expiredBefore: number): Promise<void> {
+  await db.deleteFrom('used_signed_urls').where('expires_at', '<', expiredBefore).execute()
+}

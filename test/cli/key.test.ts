@@ -1,0 +1,293 @@
+import { mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { PERMISSIONS } from '../../src/api/permissions.ts'
+import { parseExpiry } from '../../src/cli/commands/key/parse-expiry.ts'
+import { GdnError } from '../../src/core/errors.ts'
+import { openStore } from '../../src/server/store/open-store.ts'
+import { withStore } from '../helpers/backend.ts'
+import { filesHolding } from '../helpers/leaks.ts'
+import { cli, errorOf, tempHome } from './harness.ts'
+
+/** A home with a data dir as a backend leaves it. */
+async function withDataDir() {
+  const { dir, env } = await tempHome()
+  const dataDir = join(dir, 'data')
+  await mkdir(dataDir)
+  await (await openStore(join(dataDir, 'gdn.db'))).close()
+  const gdn = (argv: string[], options: { tty?: boolean } = {}) =>
+    cli([...argv, '--data-dir', dataDir], { ...options, env })
+  const json = async <Value>(...argv: string[]): Promise<Value> => {
+    const result = await gdn([...argv, '--json'])
+    if (result.code !== 0) throw new Error(result.stderr)
+    return JSON.parse(result.stdout)
+  }
+  return { dir, env, dataDir, gdn, json }
+}
+
+interface Key {
+  id: string
+  name: string
+  email: string
+  prefix: string
+  permissions: string[]
+  status: string
+  created_at: string
+  expires_at: string | null
+  revoked_at: string | null
+  api_key?: string
+}
+
+const CREATE = ['key', 'create', '--name', 'shop', '--email', 'shop@example.com']
+
+describe('gdn key create', () => {
+  test('prints the key and nothing else on stdout, what it may do on stderr, and keeps it nowhere', async () => {
+    const { gdn, dataDir } = await withDataDir()
+    const { code, stdout, stderr } = await gdn([...CREATE, '--permission', 'nft:read'])
+    expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringMatching(/^gdn_[\w-]{43}\n$/) })
+    const key = stdout.trim()
+    expect(stderr).toContain('shop@example.com: nft:read')
+    expect(stderr).toMatch(/not shown again\. gdn key revoke [0-9a-f-]{36}/)
+    expect(stderr).not.toContain(key)
+    expect(await filesHolding(dataDir, key)).toEqual([])
+    expect((await gdn(['key', 'list', '--json'])).stdout).not.toContain(key)
+  })
+
+  test('with --json prints the record with the key, once', async () => {
+    const { json } = await withDataDir()
+    const key = await json<Key>(...CREATE, '--permission', 'nft:create,nft:read')
+    expect(key).toEqual({
+      id: expect.stringMatching(/^[0-9a-f-]{36}$/),
+      name: 'shop',
+      email: 'shop@example.com',
+      prefix: key.api_key?.slice(0, 12),
+      permissions: ['nft:create', 'nft:read'],
+      status: 'active',
+      created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/),
+      expires_at: null,
+      revoked_at: null,
+      api_key: expect.stringMatching(/^gdn_[\w-]{43}$/),
+    })
+  })
+
+  test.each([
+    [
+      ['--permission', 'nft:create', '--permission', 'nft:read'],
+      ['nft:create', 'nft:read'],
+    ],
+    [
+      ['--permission', 'nft:read, nft:create'],
+      ['nft:create', 'nft:read'],
+    ],
+    [['--permission', 'nft:read,nft:read'], ['nft:read']],
+    [['--permission', 'all'], [...PERMISSIONS]],
+    [['--permission', 'nft:read', '--permission', 'all'], [...PERMISSIONS]],
+  ])('%j gives %j', async (flags, permissions) => {
+    const { json } = await withDataDir()
+    expect((await json<Key>(...CREATE, ...flags)).permissions).toEqual(permissions)
+  })
+
+  test('keys of one e-mail address are of one account', async () => {
+    const { json, dataDir } = await withDataDir()
+    await json(...CREATE, '--permission', 'all')
+    const second = ['key', 'create', '--name', 'b', '--email', 'SHOP@example.com', '--permission', 'all']
+    expect((await json<Key>(...second)).email).toBe('shop@example.com')
+    const accounts = await withStore(dataDir, ({ db }) => db.selectFrom('accounts').selectAll().execute())
+    expect(accounts).toHaveLength(1)
+  })
+
+  test.each([
+    [['--permission', 'nft:raed'], '--permission', /unknown permission "nft:raed"/, 'did you mean nft:read?'],
+    [['--permission', 'mint'], '--permission', /unknown permission "mint"/, 'permissions are collection:create, '],
+    [['--permission', 'NFT:READ'], '--permission', /unknown permission/, 'did you mean nft:read?'],
+    [['--permission', ''], '--permission', /names with commas between/, null],
+    [['--permission', 'nft:read,'], '--permission', /names with commas between/, null],
+    [[], '--permission', /is needed/, 'or all; there are collection:create, '],
+    [['--permission', 'all', '--expires', '30'], '--expires', /such as 30d, 12h or 2027-01-31, not "30"/, null],
+    [['--permission', 'all', '--expires', '2020-01-01'], '--expires', /is over already/, null],
+  ])('%j is refused, and no key is made', async (flags, flag, message, hint) => {
+    const { gdn, json } = await withDataDir()
+    const result = await gdn([...CREATE, ...flags, '--json'])
+    expect(result).toMatchObject({ code: 2, stdout: '' })
+    const error = errorOf(result)
+    expect(error.message).toMatch(message)
+    expect(error).toMatchObject({ code: 'usage', details: { place: { flag } } })
+    if (hint !== null) expect(error.hint).toContain(hint)
+    expect(await json('key', 'list')).toEqual([])
+  })
+
+  test.each([
+    [['--email', 'a@example.com'], '--name'],
+    [['--name', '', '--email', 'a@example.com'], '--name'],
+    [['--name', 'x'.repeat(101), '--email', 'a@example.com'], '--name'],
+    [['--name', 'a'], '--email'],
+    [['--name', 'a', '--email', 'nobody'], '--email'],
+    [['--name', 'a', '--email', 'a@example.com\nb'], '--email'],
+  ])('%j is refused, naming %s', async (flags, flag) => {
+    const { gdn } = await withDataDir()
+    const result = await gdn(['key', 'create', ...flags, '--permission', 'all', '--json'])
+    expect(result.code).toBe(2)
+    expect(errorOf(result)).toMatchObject({ code: 'usage', details: { place: { flag } } })
+  })
+
+  test('a name that would move the cursor is stored as it is and shown inert', async () => {
+    const { gdn, json } = await withDataDir()
+    const name = 'a\u001b[2J\rb'
+    const { stderr } = await gdn(['key', 'create', '--name', name, '--email', 'a@example.com', '--permission', 'all'])
+    expect(stderr).not.toContain('\u001b')
+    expect((await json<Key[]>('key', 'list'))[0]?.name).toBe(name)
+    expect((await gdn(['key', 'list'], { tty: true })).stdout).not.toMatch(/\u001b\[2J|\r/)
+  })
+})
+
+describe('gdn key list', () => {
+  test('shows every key with its state, oldest first, and no key', async () => {
+    const { gdn, json, dataDir } = await withDataDir()
+    const made: Key[] = []
+    for (const name of ['a', 'b', 'c']) {
+      made.push(
+        await json<Key>('key', 'create', '--name', name, '--email', `${name}@example.com`, '--permission', 'all'),
+      )
+    }
+    const [a, b] = made
+    await gdn(['key', 'revoke', a?.id ?? ''])
+    await withStore(dataDir, ({ db }) =>
+      db
+        .updateTable('api_keys')
+        .set({ expires_at: 1 })
+        .where('id', '=', b?.id ?? '')
+        .execute(),
+    )
+    const keys = await json<Key[]>('key', 'list')
+    expect(keys.map(({ name, status }) => [name, status])).toEqual([
+      ['a', 'revoked'],
+      ['b', 'expired'],
+      ['c', 'active'],
+    ])
+    expect(keys.map(Object.keys)).toEqual(
+      keys.map(() => Object.keys(made[0] ?? {}).filter((name) => name !== 'api_key')),
+    )
+    const { stdout } = await gdn(['key', 'list'])
+    expect(stdout.split('\n')[2]).toMatch(/^gdn_[\w-]{8}\tc\tc@example.com\t.*wallet:create.*\tactive\t$/)
+  })
+
+  test('-o ids and --fields are those of every list', async () => {
+    const { gdn, json } = await withDataDir()
+    const { id } = await json<Key>(...CREATE, '--permission', 'all')
+    expect((await gdn(['key', 'list', '-o', 'ids'])).stdout).toBe(`${id}\n`)
+    expect(await json('key', 'list', '--fields', 'name,status')).toEqual([{ name: 'shop', status: 'active' }])
+    expect((await gdn(['key', 'list', '--fields', 'key'])).code).toBe(2)
+  })
+})
+
+describe('gdn key revoke', () => {
+  test.each(['id', 'prefix', 'api_key'] as const)('takes the %s of a key', async (field) => {
+    const { gdn, json } = await withDataDir()
+    const key = await json<Key>(...CREATE, '--permission', 'all')
+    const other = await json<Key>(...CREATE, '--permission', 'all')
+    const { code, stdout, stderr } = await gdn(['key', 'revoke', key[field] ?? ''])
+    expect({ code, stdout }).toEqual({ code: 0, stdout: '' })
+    expect(stderr).toBe(`Revoked the key shop (${key.prefix}) of shop@example.com.\n`)
+    const keys = await json<Key[]>('key', 'list')
+    expect(keys.map(({ id, status }) => [id, status])).toEqual([
+      [key.id, 'revoked'],
+      [other.id, 'active'],
+    ])
+  })
+
+  test('twice is no error, and the first time stays', async () => {
+    const { json } = await withDataDir()
+    const { id } = await json<Key>(...CREATE, '--permission', 'all')
+    const first = await json<Key>('key', 'revoke', id)
+    expect(first).toMatchObject({ id, status: 'revoked', revoked_at: expect.any(String) })
+    expect(await json('key', 'revoke', id)).toEqual(first)
+  })
+
+  test('of a key that is not there is 2, and a mistyped key is not repeated', async () => {
+    const { gdn, json } = await withDataDir()
+    const { api_key: key = '', id } = await json<Key>(...CREATE, '--permission', 'all')
+    for (const word of [`${key}x`, key.slice(0, -1), id.slice(0, 8), 'gdn_', '%', '']) {
+      const result = await gdn(['key', 'revoke', word, '--json'])
+      expect(result.code).toBe(2)
+      expect(errorOf(result)).toMatchObject({ code: 'not_found_locally', hint: expect.stringContaining('key list') })
+      expect(result.stderr).not.toContain(key.slice(0, 20))
+    }
+    expect((await json<Key[]>('key', 'list'))[0]?.status).toBe('active')
+  })
+
+  test('of a prefix that two keys have revokes neither, and names both', async () => {
+    const { gdn, json, dataDir } = await withDataDir()
+    const [a, b] = [
+      await json<Key>(...CREATE, '--permission', 'all'),
+      await json<Key>(...CREATE, '--permission', 'all'),
+    ]
+    await withStore(dataDir, ({ db }) => db.updateTable('api_keys').set({ prefix: 'gdn_twice' }).execute())
+    const result = await gdn(['key', 'revoke', 'gdn_twice', '--json'])
+    expect(result.code).toBe(2)
+    expect(errorOf(result).hint).toContain(`${a.id}, ${b.id}`)
+    expect((await json<Key[]>('key', 'list')).map(({ status }) => status)).toEqual(['active', 'active'])
+  })
+})
+
+describe('the data dir', () => {
+  test.each([
+    ['create', [...CREATE, '--permission', 'all']],
+    ['list', ['key', 'list']],
+    ['revoke', ['key', 'revoke', 'x']],
+  ])('of %s must hold a database: none is made where there is none', async (_verb, argv) => {
+    const { dir, env } = await tempHome()
+    const empty = join(dir, 'nothing')
+    const result = await cli([...argv, '--data-dir', empty, '--json'], { env })
+    expect(result.code).toBe(2)
+    expect(errorOf(result)).toMatchObject({ code: 'data_dir', hint: expect.stringContaining('--data-dir') })
+    expect(await cli(['key', 'list'], { env })).toMatchObject({ code: 2, stderr: expect.stringContaining('gdn/local') })
+  })
+
+  test('of an older gdn is left as it is', async () => {
+    const { gdn, dataDir } = await withDataDir()
+    await withStore(dataDir, async ({ db }) => {
+      await db.schema.dropTable('used_signed_urls').execute()
+      await db.schema.dropIndex('accounts_email').execute()
+      await db
+        .deleteFrom('kysely_migration' as never)
+        .where('name' as never, '=', '0004-signed-urls' as never)
+        .execute()
+    })
+    const result = await gdn(['key', 'list', '--json'])
+    expect(result.code).toBe(2)
+    expect(errorOf(result)).toMatchObject({ code: 'data_dir', message: expect.stringContaining('older gdn') })
+  })
+
+  test('is that of gdn local start when none is named', async () => {
+    const { dir, env } = await tempHome()
+    const local = join(dir, '.local', 'share', 'gdn', 'local')
+    await mkdir(local, { recursive: true })
+    await (await openStore(join(local, 'gdn.db'))).close()
+    const { code, stdout } = await cli([...CREATE, '--permission', 'all'], { env })
+    expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringMatching(/^gdn_/) })
+  })
+})
+
+describe('--expires', () => {
+  const now = Date.parse('2026-11-20T12:00:00Z')
+
+  test.each([
+    ['30d', '2026-12-20T12:00:00.000Z'],
+    ['12h', '2026-11-21T00:00:00.000Z'],
+    ['90m', '2026-11-20T13:30:00.000Z'],
+    ['2027-01-31', '2027-02-01T00:00:00.000Z'],
+    ['2026-11-20', '2026-11-21T00:00:00.000Z'],
+    ['2027-01-31T12:00:00Z', '2027-01-31T12:00:00.000Z'],
+    ['2028-02-29T23:59Z', '2028-02-29T23:59:00.000Z'],
+  ])('%s is %s', (raw, at) => expect(new Date(parseExpiry(raw, '--expires', now)).toISOString()).toBe(at))
+
+  test.each([
+    ...['0d', '-1d', '1.5d', '1e3d', '30', 'd', '30D', '１d', '9999999d', 'tomorrow', '', ' 30d'],
+    ...['2027-02-30', '2027-2-3', '2027-13-01', '31.01.2027', '2027-01-31T12:00', '2027-01-31T25:00Z', '0000-00-00'],
+    ...['2026-11-19', '2026-11-20T12:00:00Z', '1970-01-01'],
+  ])('%j is refused by its flag', (raw) => {
+    const attempt = () => parseExpiry(raw, '--expires', now)
+    expect(attempt).toThrow(GdnError)
+    expect(attempt).toThrow(expect.objectContaining({ code: 'usage', place: { flag: '--expires' } }))
+  })
+})

@@ -1,0 +1,30 @@
+import { PERMISSIONS, type Permission } from '../../src/api/permissions.ts'
+import { administrate } from '../../src/server/administration.ts'
+import { type ApiKeyRecord, createApiKey, revokeNamedApiKey } from '../../src/server/services/api-keys.ts'
+
+export interface TestKey extends ApiKeyRecord {
+  key: string
+  /** As headers of a request. */
+  headers: { 'x-api-key': string }
+}
+
+interface KeyOptions {
+  email?: string
+  permissions?: readonly Permission[]
+  /** Milliseconds since the epoch. */
+  expiresAt?: number | null
+}
+
+/** Makes a key as `gdn key create` does, beside the running backend. */
+export async function makeKey(
+  dataDir: string,
+  { email = 'shop@example.com', permissions = PERMISSIONS, expiresAt = null }: KeyOptions = {},
+): Promise<TestKey> {
+  const request = { name: 'test', email, permissions, expiresAt, now: Date.now() }
+  const { key, record } = await administrate(dataDir, (store) => createApiKey(store, request))
+  return { ...record, key: key.reveal(), headers: { 'x-api-key': key.reveal() } }
+}
+
+export async function revokeKey(dataDir: string, { id }: Pick<TestKey, 'id'>): Promise<void> {
+  await administrate(dataDir, (store) => revokeNamedApiKey(store, id, Date.now()))
+}
