@@ -29,6 +29,7 @@ export const TITLES = {
   forbidden: 'Forbidden',
   notFound: 'Not Found',
   conflict: 'Conflict',
+  gone: 'Gone',
   tooLarge: 'Payload Too Large',
   unsupportedMediaType: 'Unsupported Media Type',
   misdirected: 'Misdirected Request',

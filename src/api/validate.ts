@@ -9,6 +9,10 @@ export interface FieldIssue {
   code: string
   /** The bound that was missed, where there is one. */
   limit?: number
+  /** The type that was wanted, where the value has another; of a missed bound, what it bounds. */
+  expected?: string
+  /** There was no value at all. */
+  missing?: true
 }
 
 export type Validated<Value> = { ok: true; value: Value } | { ok: false; issues: FieldIssue[] }
@@ -55,6 +59,8 @@ export function formatPath(path: readonly (string | number)[]): string {
   )
 }
 
+const ABSENT: ReadonlySet<string> = new Set(['invalid_type', 'invalid_value'])
+
 function toIssues(issue: z.core.$ZodIssue): FieldIssue[] {
   const path = issue.path.map((part) => (typeof part === 'symbol' ? String(part) : part))
   const limit =
@@ -65,6 +71,9 @@ function toIssues(issue: z.core.$ZodIssue): FieldIssue[] {
     message: issue.message,
     code: issue.code,
     ...(limit === undefined ? {} : { limit }),
+    ...(issue.code === 'invalid_type' ? { expected: issue.expected } : {}),
+    ...(issue.code === 'too_big' || issue.code === 'too_small' ? { expected: issue.origin } : {}),
+    ...(issue.input === undefined && ABSENT.has(issue.code) ? { missing: true } : {}),
   })
   return issue.code === 'unrecognized_keys' ? issue.keys.map((key) => make([...path, key])) : [make(path)]
 }
@@ -75,7 +84,7 @@ const TOO_MANY: FieldIssue = { field: '', path: [], message: 'has more faults th
 export function validate<Schema extends z.ZodType>(schema: Schema, value: unknown): Validated<z.output<Schema>> {
   let result: z.ZodSafeParseResult<z.output<Schema>>
   try {
-    result = schema.safeParse(value, { error: sentences })
+    result = schema.safeParse(value, { error: sentences, reportInput: true })
   } catch (error) {
     // zod hands faults on as arguments of a call; from about 100,000 on they don't fit on the stack.
     if (error instanceof RangeError) return { ok: false, issues: [TOO_MANY] }
@@ -83,7 +92,14 @@ export function validate<Schema extends z.ZodType>(schema: Schema, value: unknow
   }
   return result.success
     ? { ok: true, value: result.data }
-    : { ok: false, issues: result.error.issues.flatMap(toIssues) }
+    : { ok: false, issues: result.error.issues.filter(isTightest).flatMap(toIssues) }
+}
+
+/** A whole number beyond all bounds is told by its field's bound alone: that of whole numbers comes before it. */
+function isTightest(issue: z.core.$ZodIssue, index: number, all: readonly z.core.$ZodIssue[]): boolean {
+  if ((issue.code !== 'too_big' && issue.code !== 'too_small') || issue.origin !== 'int') return true
+  const next = all[index + 1]
+  return next?.code !== issue.code || next.path.join() !== issue.path.join()
 }
 
 /** `metadata[0].title must not be empty`: one issue as a sentence. */

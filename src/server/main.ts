@@ -9,6 +9,7 @@ import { openEmbeddedSigners } from './chain/signers.ts'
 import { isDiskFull } from './data-dir/disk-full.ts'
 import { openDataDir } from './data-dir/open.ts'
 import { removeRunning, writeRunning } from './data-dir/running.ts'
+import { openUrlSecret } from './data-dir/url-secret.ts'
 import { createLazyFetcher } from './fetch/lazy-fetcher.ts'
 import { createApp } from './http/app.ts'
 import { startPipeline } from './pipeline/pipeline.ts'
@@ -28,6 +29,8 @@ export interface BackendOptions {
   /** Fetch files from private addresses and any port too: for development. */
   allowPrivateFiles: boolean
   rateLimits: boolean
+  /** A signed URL makes one wallet and no more. */
+  singleUseUrls?: boolean
   /** Host headers answered on loopback beside the loopback names. */
   allowedHosts: readonly string[]
   version: string
@@ -87,7 +90,8 @@ export async function startBackend(options: BackendOptions): Promise<Backend> {
       await chains.close()
       await stopped
     })
-    const deps = { store, chains, storage, pipeline, now }
+    const signedUrls = { secret: await openUrlSecret(dataDir), singleUse: options.singleUseUrls ?? false }
+    const deps = { store, chains, storage, pipeline, signedUrls, now }
     const readiness = async () => {
       const problems: string[] = []
       await store.db

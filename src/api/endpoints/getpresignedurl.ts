@@ -10,7 +10,7 @@ export const getpresignedurl = defineEndpoint({
   permissions: ['wallet:create'],
   errorForm: 'B',
   request: z.strictObject({
-    email: z.email().max(254),
+    email: z.email().max(254, { error: 'must have at most 254 characters' }),
     /** Minutes. */
     timeout: z.int().min(1).max(MAX_SIGNED_URL_MINUTES).optional(),
   }),

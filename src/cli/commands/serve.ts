@@ -20,6 +20,7 @@ export interface ServeFlags extends CommonFlags {
   allowPrivateFiles?: boolean
   allowedHost?: string[]
   rateLimits?: 'on' | 'off'
+  singleUseUrls?: boolean
   logLevel?: (typeof LOG_LEVELS)[number]
   logFile?: string
 }
@@ -45,6 +46,7 @@ export function command(deps: Deps, run = serve): GdnCommand {
     parse: notEmpty,
     repeatable: true,
   })
+  switchFlag(serveCommand, '--single-use-urls', 'A signed URL makes one wallet and no more')
   valueFlag(serveCommand, '--log-level <level>', 'silent, info or debug', { parse: oneOf(LOG_LEVELS) })
   valueFlag(serveCommand, '--log-file <file>', 'Write the log there instead of to stderr', { parse: notEmpty })
   addJsonFlag(serveCommand, 'Print one line of JSON when it is ready')
@@ -64,6 +66,7 @@ export async function serve({ io, env, signals }: Deps, flags: ServeFlags): Prom
     dataDir,
     allowPrivateFiles: flags.allowPrivateFiles ?? false,
     rateLimits: flags.rateLimits !== 'off',
+    singleUseUrls: flags.singleUseUrls ?? false,
     allowedHosts: flags.allowedHost ?? [],
     version: VERSION,
     logLevel: flags.logLevel ?? (flags.logFile === undefined ? 'silent' : 'info'),

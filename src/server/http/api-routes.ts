@@ -10,9 +10,11 @@ import { createNft } from '../services/create-nft.ts'
 import { getCollections } from '../services/get-collections.ts'
 import { getNftIds } from '../services/get-nft-ids.ts'
 import { getNfts } from '../services/get-nfts.ts'
+import { getPresignedUrl } from '../services/get-presigned-url.ts'
 import { InvalidRequest, Refusal } from '../services/refusal.ts'
 import type { ServiceDeps, ServiceRequest } from '../services/services.ts'
 import { callerOf } from './auth.ts'
+import { originOf } from './hosts.ts'
 import { createRateLimit } from './rate-limits.ts'
 
 const MAX_IDEMPOTENCY_KEY = 255
@@ -41,7 +43,7 @@ function addEndpoint<Request extends z.ZodType>(
   app: FastifyInstance,
   endpoint: Endpoint<Request>,
   rateLimits: boolean,
-  serve: (request: ServiceRequest<z.output<Request>>) => Promise<Outcome>,
+  serve: (request: ServiceRequest<z.output<Request>>, http: FastifyRequest) => Promise<Outcome>,
 ): void {
   const limit = createRateLimit(endpoint, rateLimits)
   const handler = async (request: FastifyRequest, reply: FastifyReply) => {
@@ -49,12 +51,13 @@ function addEndpoint<Request extends z.ZodType>(
     reply.headers(await limit(keyId))
     const validated = validate(endpoint.request, request.body)
     if (!validated.ok) throw new InvalidRequest(endpoint.validationStatus, validated.issues)
-    const outcome = await serve({
+    const accepted = {
       accountId,
       parsed: validated.value,
       body: asObject(request.body),
       idempotencyKey: endpoint.idempotent ? idempotencyKey(request) : null,
-    })
+    }
+    const outcome = await serve(accepted, request)
     if (outcome.replayed) reply.header(HEADERS.idempotencyReplayed, 'true')
     return outcome.response
   }
@@ -74,4 +77,7 @@ export function addApiRoutes(app: FastifyInstance, deps: ServiceDeps, rateLimits
     response: await getNftIds(deps, request),
   }))
   addEndpoint(app, ENDPOINTS.getnfts, rateLimits, async (request) => ({ response: await getNfts(deps, request) }))
+  addEndpoint(app, ENDPOINTS.getpresignedurl, rateLimits, async (request, http) => ({
+    response: await getPresignedUrl(deps, request, originOf(http)),
+  }))
 }

@@ -14,12 +14,13 @@ import { addHealthRoutes, type Readiness } from './health.ts'
 import { createHostCheck } from './hosts.ts'
 import { addIpfsRoutes } from './ipfs.ts'
 import { addRpcRoutes } from './rpc.ts'
+import { addWalletRoutes } from './wallet.ts'
 
 const BODY_LIMIT = 4 * 1024 * 1024
 const REQUEST_TIMEOUT_MS = 60_000
 
 /** What pages of other origins may use. */
-const OPEN_TO_PAGES = /^\/(api|ipfs|rpc)\//
+const OPEN_TO_PAGES = /^\/(api|v1|ipfs|rpc)\//
 const CORS = {
   methods: ['GET', 'POST'],
   exposedHeaders: ['Retry-After', 'RateLimit', 'RateLimit-Policy', 'Idempotency-Replayed', 'Idempotency-Supported'],
@@ -87,6 +88,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   addAuthentication(app, deps)
   addApiRoutes(app, deps, rateLimits)
   await addFileRoutes(app, deps.storage)
+  await addWalletRoutes(app, deps)
   addRpcRoutes(app, deps.chains)
   addIpfsRoutes(app, deps.storage)
   addHealthRoutes(app, version, readiness)

@@ -4,27 +4,16 @@ import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import type { ErrorForm, ErrorFormA, ErrorFormB } from '../../api/errors.ts'
 import { TITLES } from '../../api/errors.ts'
 import { HEADERS } from '../../api/headers.ts'
-import type { FieldIssue } from '../../api/validate.ts'
 import { messageOf } from '../../core/errors.ts'
 import { isDiskFull } from '../data-dir/disk-full.ts'
 import type { Log } from '../pipeline/log.ts'
-import { InvalidRequest, Refusal } from '../services/refusal.ts'
+import { Refusal } from '../services/refusal.ts'
+import { formB } from './form-b.ts'
 
 const formA = (title: string, message: string): ErrorFormA => ({ error: { title, message } })
 
-function detailOf({ path, message, code, limit }: FieldIssue): ErrorFormB['detail'][number] {
-  const detail = { loc: ['body', ...path], msg: message, type: `value_error.${code}` }
-  return limit === undefined ? detail : { ...detail, ctx: { limit_value: limit } }
-}
-
-/** `Request Validation Error` as `REQUEST_VALIDATION_ERROR`; what breaks the schema is `VALIDATION_ERROR`. */
-const errorCode = (title: string) =>
-  title === TITLES.validation ? 'VALIDATION_ERROR' : title.toUpperCase().replaceAll(' ', '_')
-
 function bodyOf(form: ErrorForm, refusal: Refusal): ErrorFormA | ErrorFormB {
-  if (form === 'A') return formA(refusal.title, refusal.message)
-  const detail = refusal instanceof InvalidRequest ? refusal.issues.map(detailOf) : []
-  return { errorCode: errorCode(refusal.title), message: refusal.message, detail }
+  return form === 'A' ? formA(refusal.title, refusal.message) : formB(refusal)
 }
 
 /** Errors of the framework that are the client's, in our words. */

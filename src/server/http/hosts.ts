@@ -1,4 +1,5 @@
 import { isIPv4 } from 'node:net'
+import type { FastifyRequest } from 'fastify'
 import { TITLES } from '../../api/errors.ts'
 import { Refusal } from '../services/refusal.ts'
 
@@ -21,4 +22,12 @@ export function createHostCheck(bound: string, allowedHosts: readonly string[]):
     if (isLoopbackHost(host) || allowed.has(host)) return
     throw new Refusal(421, TITLES.misdirected, 'this server answers requests to localhost only; see --allowed-host')
   }
+}
+
+/** The origin that a request was addressed to: what a client reached us by, it reaches again. */
+export function originOf({ protocol, host }: Pick<FastifyRequest, 'protocol' | 'host'>): string {
+  if (/^([a-z0-9._-]+|\[[0-9a-f:.]+\])(:[0-9]{1,5})?$/i.test(host) && URL.canParse(`${protocol}://${host}`)) {
+    return new URL(`${protocol}://${host}`).origin
+  }
+  throw new Refusal(400, TITLES.badRequest, 'the Host header names no host')
 }

@@ -18,6 +18,17 @@ export class Refusal extends Error {
   }
 }
 
+/** A refusal that error form B names by a code of its own. */
+export class CodedRefusal extends Refusal {
+  readonly errorCode: string
+
+  constructor(status: number, title: Title, errorCode: string, message: string) {
+    super(status, title, message)
+    this.name = 'CodedRefusal'
+    this.errorCode = errorCode
+  }
+}
+
 // An answer doesn't grow with the request: names of a million unknown fields help nobody.
 const MAX_ISSUES = 50
 const MAX_ISSUE_LENGTH = 1000
@@ -34,10 +45,13 @@ function tell(issues: readonly FieldIssue[]): string {
 /** A request that breaks its schema, with its faults (the first 50 of very many). */
 export class InvalidRequest extends Refusal {
   readonly issues: readonly FieldIssue[]
+  /** Where the faults are: in the body, or in the URL's query. */
+  readonly part: 'body' | 'query'
 
-  constructor(status: 400 | 422, issues: readonly FieldIssue[]) {
+  constructor(status: 400 | 422, issues: readonly FieldIssue[], part: 'body' | 'query' = 'body') {
     super(status, TITLES.validation, tell(issues))
     this.name = 'InvalidRequest'
+    this.part = part
     this.issues = issues.slice(0, MAX_ISSUES)
   }
 }

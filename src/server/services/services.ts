@@ -1,3 +1,4 @@
+import type { Secret } from '../../core/secret.ts'
 import type { Chains } from '../chain/chains.ts'
 import type { Pipeline } from '../pipeline/pipeline.ts'
 import type { FileStorage } from '../storage/adapter.ts'
@@ -9,6 +10,12 @@ export interface ServiceDeps {
   chains: Chains
   storage: FileStorage
   pipeline: Pipeline
+  signedUrls: {
+    /** What they are signed with, hex. */
+    secret: Secret
+    /** Whether a second POST is refused. */
+    singleUse: boolean
+  }
   now: () => number
 }
 

@@ -65,7 +65,7 @@ describe('routes', () => {
   const build = () => {
     const unused = {} as never
     return createApp({
-      deps: { store: unused, chains: unused, storage: unused, pipeline: unused, now: Date.now },
+      deps: { store: unused, chains: unused, storage: unused, pipeline: unused, signedUrls: unused, now: Date.now },
       host: '127.0.0.1',
       allowedHosts: [],
       rateLimits: false,

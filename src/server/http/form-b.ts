@@ -1,0 +1,58 @@
+import { type ErrorFormB, TITLES } from '../../api/errors.ts'
+import type { FieldIssue } from '../../api/validate.ts'
+import { CodedRefusal, InvalidRequest, type Refusal } from '../services/refusal.ts'
+
+type Detail = ErrorFormB['detail'][number]
+
+/** By the type that was wanted. Form B's only numbers are whole ones. */
+const TYPE_ERRORS: Readonly<Record<string, string>> = {
+  int: 'type_error.integer',
+  number: 'type_error.integer',
+  string: 'type_error.str',
+  boolean: 'type_error.bool',
+  array: 'type_error.list',
+  object: 'type_error.dict',
+}
+
+/** The reference shows the place, `ctx` and a `type` of pydantic's kind: the others are named as pydantic has them. */
+function typeOf({ code, missing, expected }: FieldIssue): string {
+  if (missing) return 'value_error.missing'
+  switch (code) {
+    case 'invalid_type':
+      return TYPE_ERRORS[expected ?? ''] ?? 'type_error'
+    case 'too_big':
+      return expected === 'string' ? 'value_error.any_str.max_length' : 'value_error.number.not_le'
+    case 'too_small':
+      return 'value_error.number.not_ge'
+    case 'invalid_format':
+      return 'value_error.email'
+    case 'unrecognized_keys':
+    case 'unknown':
+      return 'value_error.extra'
+    default:
+      return 'value_error'
+  }
+}
+
+function detailOf(issue: FieldIssue, part: string): Detail {
+  const detail = { loc: [part, ...issue.path], msg: issue.message, type: typeOf(issue) }
+  return issue.limit === undefined ? detail : { ...detail, ctx: { limit_value: issue.limit } }
+}
+
+/** `Request Validation Error` as `VALIDATION_ERROR`, `Not Found` as `NOT_FOUND`. */
+function errorCodeOf(refusal: Refusal): string {
+  if (refusal instanceof CodedRefusal) return refusal.errorCode
+  return refusal.title === TITLES.validation ? 'VALIDATION_ERROR' : refusal.title.toUpperCase().replaceAll(' ', '_')
+}
+
+function detailsOf(refusal: Refusal): Detail[] {
+  if (refusal instanceof InvalidRequest) return refusal.issues.map((issue) => detailOf(issue, refusal.part))
+  // Breaking the schema has its own class: this is a body that is no JSON.
+  if (refusal.title !== TITLES.validation) return []
+  return [{ loc: ['body'], msg: refusal.message, type: 'value_error.jsondecode' }]
+}
+
+/** A refusal in error form B: wallet operations (api-v1.1.md, Errors). */
+export function formB(refusal: Refusal): ErrorFormB {
+  return { errorCode: errorCodeOf(refusal), message: refusal.message, detail: detailsOf(refusal) }
+}

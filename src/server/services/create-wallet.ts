@@ -1,0 +1,53 @@
+import { createHash } from 'node:crypto'
+import { generatePrivateKey, privateKeyToAddress } from 'viem/accounts'
+import { MAX_SIGNED_URL_MINUTES } from '../../api/endpoints/getpresignedurl.ts'
+import { TITLES } from '../../api/errors.ts'
+import { forgetSignedUrls, useSignedUrl } from '../store/signed-urls.ts'
+import { CodedRefusal, InvalidRequest } from './refusal.ts'
+import type { ServiceDeps } from './services.ts'
+import { readSignedUrl } from './signed-url.ts'
+
+/**
+ * How long a used URL is remembered after it expired: a clock that ran ahead and is set back must not make it valid
+ * again.
+ */
+const REMEMBERED_MS = MAX_SIGNED_URL_MINUTES * 60_000
+
+const expired = () =>
+  new CodedRefusal(410, TITLES.gone, 'SIGNED_URL_EXPIRED', 'the signed URL has expired; get a new one')
+const used = () =>
+  new CodedRefusal(410, TITLES.gone, 'SIGNED_URL_USED', 'the signed URL was used before; get a new one')
+const tampered = () =>
+  new CodedRefusal(
+    403,
+    TITLES.forbidden,
+    'SIGNED_URL_INVALID',
+    'the signature does not fit the URL: use it as it was given',
+  )
+
+/**
+ * A new wallet for who has a signed URL: a key from the operating system's generator. It is in the answer and nowhere
+ * else: nothing of it is stored or logged.
+ *
+ * @param query the URL's query as it was sent
+ */
+export async function createWallet(
+  { store, signedUrls, now }: Pick<ServiceDeps, 'store' | 'signedUrls' | 'now'>,
+  query: string,
+) {
+  const read = readSignedUrl(signedUrls.secret, query)
+  if (!read.ok) throw read.fault === 'tampered' ? tampered() : new InvalidRequest(400, read.issues, 'query')
+  const { claims, signature } = read
+  const expiresAt = claims.expiry * 1000
+  if (now() >= expiresAt) throw expired()
+  if (signedUrls.singleUse) {
+    const signatureHash = createHash('sha256').update(signature).digest('hex')
+    const first = await store.transaction(async (db) => {
+      await forgetSignedUrls(db, now() - REMEMBERED_MS)
+      return useSignedUrl(db, { signatureHash, expiresAt })
+    })
+    if (!first) throw used()
+  }
+  const privateKey = generatePrivateKey()
+  return { request: claims, wallet: { address: privateKeyToAddress(privateKey), private_key: privateKey } }
+}

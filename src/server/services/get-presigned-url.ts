@@ -1,0 +1,26 @@
+import type * as z from 'zod'
+import type { getpresignedurl } from '../../api/endpoints/getpresignedurl.ts'
+import { TITLES } from '../../api/errors.ts'
+import { accountEmail } from '../store/accounts.ts'
+import { Refusal } from './refusal.ts'
+import type { ServiceDeps, ServiceRequest } from './services.ts'
+import { signUrl } from './signed-url.ts'
+
+const DEFAULT_MINUTES = 60
+
+/** A signed URL for an account's own e-mail address; the local account, which has none, may take any. */
+export async function getPresignedUrl(
+  { store, signedUrls, now }: Pick<ServiceDeps, 'store' | 'signedUrls' | 'now'>,
+  { accountId, parsed }: ServiceRequest<z.output<typeof getpresignedurl.request>>,
+  origin: string,
+) {
+  const { email, timeout = DEFAULT_MINUTES } = parsed
+  const own = await accountEmail(store.db, accountId)
+  if (own !== null && own !== email.toLowerCase()) {
+    // The same for an address that has an account and for one that has none.
+    throw new Refusal(403, TITLES.forbidden, "email must be the address of the API key's own account")
+  }
+  const issuedAt = Math.floor(now() / 1000)
+  const url = signUrl(signedUrls.secret, { origin, issuer: email, issuedAt, expiry: issuedAt + timeout * 60 })
+  return { request: { email, timeout }, response: { url } }
+}

@@ -1,0 +1,116 @@
+import { createHmac, timingSafeEqual } from 'node:crypto'
+import { WALLET_CREATE_PATH } from '../../api/endpoints/getpresignedurl.ts'
+import type { FieldIssue } from '../../api/validate.ts'
+import type { Secret } from '../../core/secret.ts'
+
+/** The parameters of a signed URL, as text; names and meaning are those of api-v1.1.md. */
+type Parameters = Record<(typeof NAMES)[number], string>
+
+const NAMES = ['expiry', 'issued_at', 'action', 'issuer', 'signature'] as const
+const ACTION = 'generate_wallet'
+
+/** What a signed URL says. Times are Unix seconds. */
+export interface SignedUrlClaims {
+  expiry: number
+  issued_at: number
+  action: string
+  issuer: string
+}
+
+/** HMAC-SHA-256 over method, path and the sorted parameters. Their values are encoded: no two URLs sign the same text. */
+function signatureOf(
+  secret: Secret,
+  { signature: _, ...signed }: Omit<Parameters, 'signature'> & { signature?: string },
+) {
+  const query = Object.entries(signed)
+    .map(([name, value]) => `${name}=${encodeURIComponent(value)}`)
+    .sort()
+    .join('&')
+  return createHmac('sha256', Buffer.from(secret.reveal(), 'hex'))
+    .update(`POST\n${WALLET_CREATE_PATH}\n${query}`)
+    .digest('hex')
+}
+
+/** A signed URL on an origin (`https://host[:port]`). */
+export function signUrl(
+  secret: Secret,
+  { origin, issuer, issuedAt, expiry }: { origin: string; issuer: string; issuedAt: number; expiry: number },
+): string {
+  const signed = { expiry: String(expiry), issued_at: String(issuedAt), action: ACTION, issuer }
+  const query = new URLSearchParams({ ...signed, signature: signatureOf(secret, signed) })
+  return `${origin}${WALLET_CREATE_PATH}?${query}`
+}
+
+export type ReadSignedUrl =
+  | { ok: true; claims: SignedUrlClaims; signature: string }
+  /** `malformed`: it never was a signed URL. `tampered`: it looks like one, and the signature is not ours. */
+  | { ok: false; fault: 'malformed'; issues: FieldIssue[] }
+  | { ok: false; fault: 'tampered' }
+
+/**
+ * Reads the query of a signed URL, as it was sent, and checks its signature. Parameters may stand in any order and in
+ * any spelling of the percent-encoding: what counts is what they say. Whether the URL is still valid is not asked here.
+ */
+export function readSignedUrl(secret: Secret, query: string): ReadSignedUrl {
+  const { parameters, issues } = parse(query)
+  if (parameters === null) return { ok: false, fault: 'malformed', issues }
+  const expected = Buffer.from(signatureOf(secret, parameters))
+  const given = Buffer.from(parameters.signature)
+  if (given.length !== expected.length || !timingSafeEqual(given, expected)) return { ok: false, fault: 'tampered' }
+  const { expiry, issued_at, action, issuer, signature } = parameters
+  return { ok: true, claims: { expiry: Number(expiry), issued_at: Number(issued_at), action, issuer }, signature }
+}
+
+const MAX_QUERY = 4096
+const MAX_TOLD = 10
+
+const issue = (name: string, message: string, code: string): FieldIssue => ({
+  field: name,
+  path: name === '' ? [] : [name],
+  message,
+  code,
+})
+
+function parse(query: string): { parameters: Parameters | null; issues: FieldIssue[] } {
+  if (query.length > MAX_QUERY) {
+    return { parameters: null, issues: [issue('', 'has more parameters than a signed URL has', 'custom')] }
+  }
+  const found = new Map<string, string>()
+  const issues: FieldIssue[] = []
+  for (const part of query === '' ? [] : query.split('&')) {
+    const [name, value] = decodePair(part)
+    if (name === null) issues.push(issue('', 'has a parameter that is not properly encoded', 'custom'))
+    else if (!isKnown(name)) issues.push(issue(name.slice(0, 100), 'is not a parameter of a signed URL', 'unknown'))
+    else if (found.has(name)) issues.push(issue(name, 'is given more than once', 'duplicate'))
+    else if (value === null) issues.push(issue(name, 'is not properly encoded', 'custom'))
+    else found.set(name, value)
+  }
+  const told = new Set(issues.map(({ field }) => field))
+  for (const name of NAMES) {
+    const value = found.get(name)
+    if (value === undefined) {
+      if (!told.has(name)) issues.push({ ...issue(name, 'is required', 'missing'), missing: true })
+    } else if (value === '') issues.push(issue(name, 'must not be empty', 'empty'))
+    else if ((name === 'expiry' || name === 'issued_at') && !/^(0|[1-9][0-9]{0,14})$/.test(value)) {
+      issues.push({ ...issue(name, 'must be a time in seconds: a whole number', 'invalid_type'), expected: 'int' })
+    }
+  }
+  if (issues.length > 0) return { parameters: null, issues: issues.slice(0, MAX_TOLD) }
+  return { parameters: Object.fromEntries(found) as Parameters, issues }
+}
+
+const isKnown = (name: string): name is (typeof NAMES)[number] => (NAMES as readonly string[]).includes(name)
+
+/** A plus stays a plus: e-mail addresses have them, and we encode spaces otherwise. */
+function decodePair(part: string): [name: string | null, value: string | null] {
+  const at = part.indexOf('=')
+  return at < 0 ? [decode(part), ''] : [decode(part.slice(0, at)), decode(part.slice(at + 1))]
+}
+
+function decode(text: string): string | null {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return null
+  }
+}

@@ -1,0 +1,225 @@
+import { rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { ENDPOINTS } from '../../../src/api/endpoints.ts'
+import { errorFormA, errorFormB } from '../../../src/api/errors.ts'
+import { PERMISSIONS, type Permission } from '../../../src/api/permissions.ts'
+import { administrate } from '../../../src/server/administration.ts'
+import { createApp } from '../../../src/server/http/app.ts'
+import { getApiKeys } from '../../../src/server/services/api-keys.ts'
+import { insertAccount } from '../../../src/server/store/accounts.ts'
+import { type Answer, freshDataDir, startTestBackend, type TestBackend, withStore } from '../../helpers/backend.ts'
+import { makeKey, revokeKey, type TestKey } from '../../helpers/keys.ts'
+import { filesHolding } from '../../helpers/leaks.ts'
+
+/** Every route of the API that the backend has, by the router itself. */
+async function registeredRoutes(): Promise<string[]> {
+  const unused = {} as never
+  const app = await createApp({
+    deps: { store: unused, chains: unused, storage: unused, pipeline: unused, signedUrls: unused, now: Date.now },
+    host: '127.0.0.1',
+    allowedHosts: [],
+    rateLimits: false,
+    version: '0',
+    log: { debug() {}, info() {}, warn() {}, error() {} },
+    readiness: async () => [],
+  })
+  await app.ready()
+  const known = Object.values(ENDPOINTS).flatMap(({ path }) => [path, `${path}/`])
+  const lines = app.printRoutes({ commonPrefix: false }).split('\n')
+  const printed = lines.flatMap((line) => /(\/api\/v1\/\S*) \(/.exec(line)?.[1] ?? [])
+  const routes = new Set([...printed, ...known.filter((url) => app.hasRoute({ method: 'POST', url }))])
+  await app.close()
+  return [...routes].sort()
+}
+
+const endpointOf = (route: string) => {
+  const path = route.replace(/\/$/, '')
+  const found = Object.values(ENDPOINTS).find((endpoint) => endpoint.path === path)
+  if (found === undefined) throw new Error(`the route ${route} is not of the contract`)
+  return found
+}
+
+const SUBSETS = Array.from({ length: 2 ** PERMISSIONS.length }, (_, bits) =>
+  PERMISSIONS.filter((_permission, at) => (bits >> at) & 1),
+)
+
+const routes = await registeredRoutes()
+
+let dataDir: Awaited<ReturnType<typeof freshDataDir>>
+let backend: TestBackend
+let revoked: TestKey
+let expired: TestKey
+const byPermissions = new Map<string, TestKey>()
+
+beforeAll(async () => {
+  dataDir = await freshDataDir()
+  backend = await startTestBackend(dataDir.path)
+  revoked = await makeKey(dataDir.path)
+  await revokeKey(dataDir.path, revoked)
+  expired = await makeKey(dataDir.path, { expiresAt: Date.now() - 1 })
+  for (const permissions of SUBSETS) byPermissions.set(permissions.join(), await makeKey(dataDir.path, { permissions }))
+})
+afterAll(async () => {
+  await backend?.close()
+  await dataDir?.remove()
+})
+
+const keyWith = (permissions: readonly Permission[]) => {
+  const key = byPermissions.get(permissions.join())
+  if (key === undefined) throw new Error(`no key with ${permissions.join()}`)
+  return key.headers
+}
+
+function expectRefusal({ status, json }: Answer, form: 'A' | 'B', expected: 401 | 403, message: RegExp | string) {
+  const says = typeof message === 'string' ? message : expect.stringMatching(message)
+  if (form === 'A') {
+    const title = expected === 401 ? 'Unauthorized' : 'Forbidden'
+    expect({ status, json }).toEqual({ status: expected, json: { error: { title, message: says } } })
+    expect(errorFormA.safeParse(json).success).toBe(true)
+  } else {
+    const errorCode = expected === 401 ? 'UNAUTHORIZED' : 'FORBIDDEN'
+    expect({ status, json }).toEqual({ status: expected, json: { errorCode, message: says, detail: [] } })
+    expect(errorFormB.safeParse(json).success).toBe(true)
+  }
+}
+
+it('every route of the API is one of the contract, with and without a trailing slash', () => {
+  expect(routes.length).toBeGreaterThanOrEqual(14)
+  const paths = new Set(routes.map((route) => endpointOf(route).path))
+  expect(routes).toEqual([...paths].flatMap((path) => [path, `${path}/`]).sort())
+})
+
+describe.each(routes)('%s', (route) => {
+  const { permissions, errorForm } = endpointOf(route)
+  const post = (headers: Record<string, string>) => backend.post(route, {}, headers)
+
+  it('without a key is 401', async () => {
+    expectRefusal(await post({ 'x-api-key': '' }), errorForm, 401, 'the header x-api-key is missing')
+  })
+
+  it('with an empty key is 401', async () => {
+    const response = await fetch(backend.url + route, { method: 'POST', headers: { 'x-api-key': '' } })
+    const answer = { status: response.status, headers: response.headers, json: await response.json() }
+    expectRefusal(answer, errorForm, 401, 'the header x-api-key is missing')
+  })
+
+  it('with a wrong, a revoked or an expired key is the same 401: none is told from the others', async () => {
+    const { key } = await makeKey(dataDir.path)
+    const wrong = [
+      'x',
+      `gdn_${'A'.repeat(43)}`,
+      `${key}x`,
+      key.slice(0, -1),
+      key.toUpperCase(),
+      `Bearer ${key}`,
+      revoked.key,
+      expired.key,
+      revoked.id,
+      revoked.prefix,
+    ]
+    for (const header of wrong) {
+      const answer = await post({ 'x-api-key': header })
+      expectRefusal(answer, errorForm, 401, 'the API key in x-api-key is not valid')
+    }
+  })
+
+  it(`with a key that has not all of ${permissions.join(' and ')} is 403 that names what is missing`, async () => {
+    const lacking = SUBSETS.filter((subset) => !permissions.every((needed) => subset.includes(needed)))
+    expect(lacking.length).toBeGreaterThanOrEqual(SUBSETS.length / 2)
+    for (const subset of lacking) {
+      const missing = permissions.filter((needed) => !subset.includes(needed)).join(', ')
+      expectRefusal(await post(keyWith(subset)), errorForm, 403, `the API key lacks the permission ${missing}`)
+    }
+  })
+
+  it(`with ${permissions.join(' and ')}, and whatever else, is let in`, async () => {
+    const enough = SUBSETS.filter((subset) => permissions.every((needed) => subset.includes(needed)))
+    for (const subset of enough) {
+      const { status } = await post(keyWith(subset))
+      expect([status, status >= 400 && status < 500 && status !== 401 && status !== 403]).toEqual([status, true])
+    }
+  })
+
+  it('keys are checked before the body is read', async () => {
+    const answer = await backend.post(route, '{', { 'x-api-key': 'wrong' })
+    expectRefusal(answer, errorForm, 401, 'the API key in x-api-key is not valid')
+  })
+})
+
+describe('a key', () => {
+  const use = ({ headers }: TestKey) => backend.post('/api/v1/getnfts', { nft_gdn_ids: ['x'] }, headers)
+
+  it('works from the moment it is made, and not once it is revoked, while the backend runs', async () => {
+    const key = await makeKey(dataDir.path)
+    expect((await use(key)).status).toBe(200)
+    await revokeKey(dataDir.path, key)
+    expect((await use(key)).status).toBe(401)
+  })
+
+  it('ends at the millisecond at which it expires', async () => {
+    const other = await freshDataDir()
+    let now = Date.now()
+    const clocked = await startTestBackend(other.path, { now: () => now })
+    const key = await makeKey(other.path, { expiresAt: now + 1000 })
+    const status = async () => (await clocked.post('/api/v1/getnfts', { nft_gdn_ids: ['x'] }, key.headers)).status
+    now += 999
+    expect(await status()).toBe(200)
+    now += 1
+    expect(await status()).toBe(401)
+    await clocked.close()
+    await other.remove()
+  })
+
+  it('given twice is refused', async () => {
+    const key = await makeKey(dataDir.path)
+    const headers = new Headers([
+      ['x-api-key', key.key],
+      ['x-api-key', key.key],
+      ['content-type', 'application/json'],
+    ])
+    const response = await fetch(`${backend.url}/api/v1/getnfts`, { method: 'POST', headers, body: '{}' })
+    expect(response.status).toBe(401)
+  })
+
+  it('is in no file of the data dir', async () => {
+    const key = await makeKey(dataDir.path)
+    await use(key)
+    expect(await filesHolding(dataDir.path, key.key)).toEqual([])
+    expect(await filesHolding(dataDir.path, key.prefix)).not.toEqual([])
+  })
+
+  it('that is the local account’s own and was revoked is followed by a new one at the next start', async () => {
+    const other = await freshDataDir()
+    const first = await startTestBackend(other.path)
+    const keys = await administrate(other.path, (store) => getApiKeys(store, Date.now()))
+    expect(keys.map(({ email, permissions }) => ({ email, permissions }))).toEqual([
+      { email: null, permissions: [...PERMISSIONS] },
+    ])
+    await revokeKey(other.path, { id: keys[0]?.id ?? '' })
+    expect((await first.post('/api/v1/getnfts', { nft_gdn_ids: ['x'] })).status).toBe(401)
+    await first.close()
+    const second = await startTestBackend(other.path)
+    expect(second.apiKey.reveal()).not.toBe(first.apiKey.reveal())
+    expect((await second.post('/api/v1/getnfts', { nft_gdn_ids: ['x'] })).status).toBe(200)
+    await second.close()
+    const third = await startTestBackend(other.path)
+    expect(third.apiKey.reveal()).toBe(second.apiKey.reveal())
+    await third.close()
+    await other.remove()
+  })
+
+  it('of the data dir is the local account’s, also when another account seems older', async () => {
+    const other = await freshDataDir()
+    await (await startTestBackend(other.path)).close()
+    await withStore(other.path, ({ db }) =>
+      insertAccount(db, { id: 'older', email: 'older@example.com', created_at: 0 }),
+    )
+    await rm(join(other.path, 'api-key'))
+    const again = await startTestBackend(other.path)
+    const { status } = await again.post('/api/v1/getpresignedurl', { email: 'anyone@example.com' })
+    expect(status).toBe(200)
+    await again.close()
+    await other.remove()
+  })
+})

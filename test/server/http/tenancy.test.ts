@@ -1,0 +1,188 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { ENDPOINTS, type EndpointName } from '../../../src/api/endpoints.ts'
+import {
+  call,
+  createTestCollection,
+  freshDataDir,
+  mint,
+  plainMetadata,
+  settled,
+  startTestBackend,
+  type TestBackend,
+  WALLETS,
+} from '../../helpers/backend.ts'
+import { makeKey, type TestKey } from '../../helpers/keys.ts'
+
+const OWNER_EMAIL = 'owner@example.com'
+const OTHER_EMAIL = 'other@example.com'
+
+/** What a request can name of an account's things. */
+interface Things {
+  contract: string
+  nft: string
+  token: string
+  /** The creation of a collection. */
+  transaction: string
+  email: string
+}
+
+/** Things that nobody has, of the same shape. */
+const NOBODYS: Things = {
+  contract: '0x00000000000000000000000000000000000000aa',
+  nft: '0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d',
+  token: '0',
+  transaction: '0197a1f2-7a10-7d55-8f2e-51c0d2e3f4a5',
+  email: 'nobody@example.com',
+}
+
+const transfer = { blockchain: 'polygon', sender_wallet_address: WALLETS[1], receiver_wallet_address: WALLETS[2] }
+
+/** A legal request to each endpoint that names things; null where it names none, or where all may ask about all. */
+const REQUESTS: Record<EndpointName, ((things: Things) => object) | null> = {
+  createnft: ({ contract }) => ({
+    contract_address: contract,
+    blockchain: 'polygon',
+    receiver_wallet_address: WALLETS[1],
+    metadata: plainMetadata(1),
+  }),
+  transfernft: ({ contract, nft, token }) => ({
+    ...transfer,
+    contract_address: contract,
+    nft_gdn_id: nft,
+    token_id: token,
+  }),
+  createnfttrans: ({ contract }) => ({ ...transfer, contract_address: contract, metadata: plainMetadata(1) }),
+  getnftgdnids: ({ contract }) => ({ contract_addresses: contract, blockchain: 'polygon' }),
+  getnfts: ({ nft }) => ({ nft_gdn_ids: [nft] }),
+  // design.md section 3, tenancy: it answers about any NFT.
+  getisgdnnft: null,
+  createcollection: null,
+  getpresignedurl: ({ email }) => ({ email }),
+  getcollections: ({ transaction }) => ({ transaction_gdn_ids: [transaction] }),
+  gettransactions: ({ transaction }) => ({ transaction_gdn_ids: [transaction] }),
+  files: null,
+}
+
+let dataDir: Awaited<ReturnType<typeof freshDataDir>>
+let backend: TestBackend
+let stranger: TestKey
+let owner: TestKey
+let owned: Things
+let strangers: Things
+
+async function things(headers: Record<string, string>, email: string, name: string): Promise<Things> {
+  const answer = await call(
+    backend,
+    'createcollection',
+    { wallet_address: WALLETS[0], name, blockchain: 'polygon', enable_transfer: true },
+    headers,
+  )
+  const transaction = answer.response.transaction_gdn_id
+  const { collections } = await call(backend, 'getcollections', { transaction_gdn_ids: [transaction] }, headers)
+  const contract = collections[0]?.contract_address ?? ''
+  const [nft = ''] = await mint(backend, { address: contract, blockchain: 'polygon' }, plainMetadata(1), { headers })
+  const deployed = await settled({ ...backend, post: (path, body) => backend.post(path, body, headers) }, [nft])
+  return { contract, nft, token: deployed[0]?.token_id ?? '', transaction, email }
+}
+
+beforeAll(async () => {
+  dataDir = await freshDataDir()
+  backend = await startTestBackend(dataDir.path)
+  owner = await makeKey(dataDir.path, { email: OWNER_EMAIL })
+  stranger = await makeKey(dataDir.path, { email: OTHER_EMAIL })
+  owned = await things(owner.headers, OWNER_EMAIL, 'Mine')
+  strangers = await things(stranger.headers, OTHER_EMAIL, 'Theirs')
+})
+afterAll(async () => {
+  await backend?.close()
+  await dataDir?.remove()
+})
+
+const UUID = /[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g
+
+/** An answer in which what the request named can't be told apart. */
+async function answerTo(name: EndpointName, body: object, named: Things) {
+  const { status, json } = await backend.post(ENDPOINTS[name].path, body, stranger.headers)
+  const values = Object.entries(named) as [keyof Things, string][]
+  const anonymous = values.reduce(
+    (text, [kind, value]) => (value.length < 10 ? text : text.replaceAll(new RegExp(value, 'gi'), `<${kind}>`)),
+    JSON.stringify(json),
+  )
+  // What was accepted got ids and a time of its own.
+  return {
+    status,
+    anonymous: anonymous.replaceAll(UUID, '<new>').replaceAll(/\d{4}-\d\d-\d\d \d\d:\d\d:\d\d/g, '<date>'),
+  }
+}
+
+const cases = Object.entries(REQUESTS).flatMap(([name, build]) => (build === null ? [] : [[name, build] as const]))
+
+describe.each(cases)('%s of what another account has', (name, build) => {
+  it('is answered as if nobody had it', async () => {
+    const endpoint = name as EndpointName
+    const theirs = await answerTo(endpoint, build(owned), owned)
+    const nobodys = await answerTo(endpoint, build({ ...NOBODYS, token: owned.token }), NOBODYS)
+    expect(theirs).toEqual(nobodys)
+    for (const value of [owned.contract, OWNER_EMAIL, 'Mine']) expect(theirs.anonymous).not.toContain(value)
+  })
+
+  it('by one’s own collection is answered as if nobody had it', async () => {
+    const endpoint = name as EndpointName
+    // Their NFT as if it were in mine, and my NFT as if it were in theirs.
+    for (const mixed of ['contract', 'nft'] as const) {
+      const [theirs, nobodys] = [owned, NOBODYS].map((others) => ({
+        ...others,
+        token: strangers.token,
+        [mixed]: strangers[mixed],
+      }))
+      if (theirs === undefined || nobodys === undefined) throw new Error('two')
+      expect(await answerTo(endpoint, build(theirs), theirs)).toEqual(await answerTo(endpoint, build(nobodys), nobodys))
+    }
+  })
+})
+
+it.each(cases.map(([name]) => name).filter((name) => name.startsWith('get')))(
+  '%s of one’s own things is another answer than that of others’ things',
+  async (name) => {
+    const endpoint = name as EndpointName
+    const build = REQUESTS[endpoint]
+    if (build === null) throw new Error(`no request to ${name}`)
+    const own = await answerTo(endpoint, build(strangers), strangers)
+    // An endpoint without a route has the same answer for all.
+    if (own.status !== 404) expect(own).not.toEqual(await answerTo(endpoint, build(owned), owned))
+  },
+)
+
+it('what a stranger tried changed nothing', async () => {
+  const listing = { contract_addresses: owned.contract, blockchain: 'polygon' }
+  expect((await call(backend, 'getnftgdnids', listing, owner.headers)).nft_gdn_ids).toEqual([owned.nft])
+  const { nfts } = await call(backend, 'getnfts', { nft_gdn_ids: [owned.nft] }, owner.headers)
+  expect(nfts).toMatchObject([{ status: 'deployed', receiver_wallet_address: WALLETS[1] }])
+})
+
+it('keys of one account see the same things, whatever the case of the e-mail address they were made with', async () => {
+  const second = await makeKey(dataDir.path, { email: OWNER_EMAIL.toUpperCase() })
+  const { nfts } = await call(backend, 'getnfts', { nft_gdn_ids: [owned.nft, strangers.nft] }, second.headers)
+  expect(nfts.map((nft) => nft.nft_gdn_id)).toEqual([owned.nft])
+})
+
+it('the local account does not see what others have, nor they what it has', async () => {
+  const { id } = await createTestCollection(backend, { name: 'Local' })
+  const ask = (transaction: string, headers = {}) =>
+    call(backend, 'getcollections', { transaction_gdn_ids: [transaction] }, headers)
+  expect((await ask(owned.transaction)).collections).toEqual([])
+  expect((await ask(id, owner.headers)).collections).toEqual([])
+  expect((await ask(id)).collections).toHaveLength(1)
+})
+
+it('an Idempotency-Key is an account’s own: another’s answer is never replayed', async () => {
+  const body = { wallet_address: WALLETS[0], name: 'Twice', blockchain: 'polygon' }
+  const send = (key: TestKey, name = 'Twice') =>
+    backend.post('/api/v1/createcollection', { ...body, name }, { ...key.headers, 'idempotency-key': 'same' })
+  const first = await send(owner)
+  const second = await send(stranger)
+  expect([first.status, second.status, second.headers.get('idempotency-replayed')]).toEqual([200, 200, null])
+  expect(second.json.response.transaction_gdn_id).not.toBe(first.json.response.transaction_gdn_id)
+  expect((await send(stranger, 'Another body')).status).toBe(422)
+  expect((await send(owner)).headers.get('idempotency-replayed')).toBe('true')
+})
