@@ -26,8 +26,11 @@ export function command(deps: Deps, run = create): GdnCommand {
     summary: 'Make an API key of a backend',
     about: `The key is printed once and stored nowhere: keep it. It belongs to the account of its e-mail address, which sees its own collections and NFTs only. Permissions are ${PERMISSIONS.join(', ')}, and all. The backend may be running.`,
     examples: [
-      ['For a shop that mints', 'gdn key create --name shop --email shop@example.com --permission nft:create,nft:read'],
-      ['For a month', 'gdn key create --name test --email me@example.com --permission all --expires 30d'],
+      [
+        'For a shop that mints',
+        'gdn key create --name shop --email shop@example.com \\\n  --permission nft:create,nft:read',
+      ],
+      ['For a month', 'gdn key create --name test --email me@example.com --permission all \\\n  --expires 30d'],
       ['Into a secret store', 'gdn key create … | pass insert -e gdn/shop'],
     ],
   })
