@@ -37,3 +37,7 @@ export const TITLES = {
   internal: 'Internal Server Error',
   unavailable: 'Service Unavailable',
 } as const
+
+/** errorCode of form B for a title: `Too Many Requests` is `TOO_MANY_REQUESTS`; what breaks the schema is `VALIDATION_ERROR`. */
+export const errorCodeOf = (title: string): string =>
+  title === TITLES.validation ? 'VALIDATION_ERROR' : title.toUpperCase().replaceAll(' ', '_')

@@ -4,6 +4,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { context, build as esbuild } from 'esbuild'
+import { docsFiles } from './docs.mjs'
 import { thirdPartyLicenses } from './licenses.mjs'
 import { withLock } from './lock.mjs'
 import { distDir, root } from './paths.mjs'
@@ -56,6 +57,7 @@ async function publishResult(result, outDir, clean) {
   const files = result.outputFiles.map(({ path, contents }) => ({ path, contents }))
   const licenses = Buffer.from(await thirdPartyLicenses(result.metafile))
   files.push({ path: join(outDir, 'THIRD_PARTY_LICENSES.txt'), contents: licenses })
+  files.push(...(await docsFiles(join(outDir, 'docs'))))
   await publish(files, { outDir, last: join(outDir, 'main.js'), clean })
   const bytes = files.reduce((sum, { contents }) => sum + contents.length, 0)
   return { files: files.length, bytes, metafile: result.metafile }

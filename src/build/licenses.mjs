@@ -2,14 +2,14 @@ import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { root } from './paths.mjs'
 
-/** Packages whose Solidity is compiled into the contracts: no bundler sees them. */
-const IN_CONTRACTS = ['@openzeppelin/contracts', 'erc721a-upgradeable']
+/** Packages that no bundler sees: Solidity that is compiled into the contracts, and the files of /docs. */
+const UNSEEN = ['@openzeppelin/contracts', 'erc721a-upgradeable', 'swagger-ui-dist']
 
 const RULE = `${'-'.repeat(80)}\n`
 
 /** Name, version and licence text of every package that a bundle contains, from esbuild's metafile. */
 export async function thirdPartyLicenses(metafile) {
-  const folders = new Set(IN_CONTRACTS.map((name) => `node_modules/${name}`))
+  const folders = new Set(UNSEEN.map((name) => `node_modules/${name}`))
   for (const { inputs } of Object.values(metafile.outputs)) {
     for (const [file, { bytesInOutput }] of Object.entries(inputs)) {
       const folder = bytesInOutput > 0 ? packageFolder(file) : undefined

@@ -8,11 +8,13 @@ import type { ServiceDeps } from '../services/services.ts'
 import { addApiRoutes } from './api-routes.ts'
 import { addAuthentication } from './auth.ts'
 import './context.ts'
+import { addDocs } from './docs.ts'
 import { createErrorHandler, rawAnswer } from './errors.ts'
 import { addFileRoutes } from './files.ts'
 import { addHealthRoutes, type Readiness } from './health.ts'
 import { createHostCheck } from './hosts.ts'
 import { addIpfsRoutes } from './ipfs.ts'
+import { addOpenApi } from './openapi.ts'
 import { addRpcRoutes } from './rpc.ts'
 import { addWalletRoutes } from './wallet.ts'
 
@@ -86,11 +88,13 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
       decide(null, { ...CORS, origin: OPEN_TO_PAGES.test(request.url ?? '') ? '*' : false }),
   })
   addAuthentication(app, deps)
+  addOpenApi(app, version)
   addApiRoutes(app, deps, rateLimits)
   await addFileRoutes(app, deps.storage)
   await addWalletRoutes(app, deps)
   addRpcRoutes(app, deps.chains)
   addIpfsRoutes(app, deps.storage)
   addHealthRoutes(app, version, readiness)
+  addDocs(app)
   return app
 }

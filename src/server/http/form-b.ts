@@ -1,4 +1,4 @@
-import { type ErrorFormB, TITLES } from '../../api/errors.ts'
+import { type ErrorFormB, errorCodeOf, TITLES } from '../../api/errors.ts'
 import type { FieldIssue } from '../../api/validate.ts'
 import { CodedRefusal, InvalidRequest, type Refusal } from '../services/refusal.ts'
 
@@ -39,12 +39,6 @@ function detailOf(issue: FieldIssue, part: string): Detail {
   return issue.limit === undefined ? detail : { ...detail, ctx: { limit_value: issue.limit } }
 }
 
-/** `Request Validation Error` as `VALIDATION_ERROR`, `Not Found` as `NOT_FOUND`. */
-function errorCodeOf(refusal: Refusal): string {
-  if (refusal instanceof CodedRefusal) return refusal.errorCode
-  return refusal.title === TITLES.validation ? 'VALIDATION_ERROR' : refusal.title.toUpperCase().replaceAll(' ', '_')
-}
-
 function detailsOf(refusal: Refusal): Detail[] {
   if (refusal instanceof InvalidRequest) return refusal.issues.map((issue) => detailOf(issue, refusal.part))
   // Breaking the schema has its own class: this is a body that is no JSON.
@@ -54,5 +48,5 @@ function detailsOf(refusal: Refusal): Detail[] {
 
 /** A refusal in error form B: wallet operations (api-v1.1.md, Errors). */
 export function formB(refusal: Refusal): ErrorFormB {
-  return { errorCode: errorCodeOf(refusal), message: refusal.message, detail: detailsOf(refusal) }
+  return { errorCode: refusal instanceof CodedRefusal ? refusal.errorCode : errorCodeOf(refusal.title), message: refusal.message, detail: detailsOf(refusal) }
 }

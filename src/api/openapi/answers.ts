@@ -1,0 +1,90 @@
+import { type ErrorForm, errorCodeOf, TITLES } from '../errors.ts'
+import type { Json } from './json-schema.ts'
+
+const header = (description: string, example: string): Json => ({
+  description,
+  schema: { type: 'string' },
+  example,
+})
+
+/** Headers of answers, under the names that the operations refer to. */
+export const RESPONSE_HEADERS: Readonly<Record<string, Json>> = {
+  'x-request-id': header(
+    "The id under which the server's log has the request; an x-request-id of the request's is kept.",
+    '0197a1f2-7a10-7d55-8f2e-51c0d2e3f4a5',
+  ),
+  'Idempotency-Supported': header('This server honours Idempotency-Key on every creating request.', 'yes'),
+  'Idempotency-Replayed': header('The answer to an earlier request with the same Idempotency-Key.', 'true'),
+  'RateLimit-Policy': header(
+    'The limit: requests (q) in a window of seconds (w). Without q there is none.',
+    '"createnft";q=2;w=1',
+  ),
+  RateLimit: header('What is left of it (r), and for how many seconds (t).', '"createnft";r=1;t=1'),
+  'Retry-After': header('Seconds to wait.', '1'),
+}
+
+export const headerRefs = (...names: string[]): Json =>
+  Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]))
+
+/** Title, meaning and an example of each status that isn't a success. */
+const ERRORS: Readonly<Record<number, readonly [title: string, meaning: string, example: string]>> = {
+  400: [
+    TITLES.badRequest,
+    'The request breaks its schema (titled Request Validation Error), or a rule of the service. Nothing was accepted.',
+    'contract_address and blockchain are inconsistent: that collection is on polygon',
+  ],
+  401: [TITLES.unauthorized, 'The API key is missing, unknown, revoked or expired.', 'the header x-api-key is missing'],
+  403: [TITLES.forbidden, 'The API key lacks a permission.', 'the API key lacks the permission nft:create'],
+  404: [TITLES.notFound, 'There is nothing here.', 'there is no such path here'],
+  409: [
+    TITLES.conflict,
+    'A request with the same Idempotency-Key is still running.',
+    'a request with this Idempotency-Key is still running',
+  ],
+  410: ['Gone', 'The signed URL was used before, and this server lets each be used once.', 'this signed URL was used'],
+  413: [TITLES.tooLarge, 'The body is too large.', 'the body is larger than this server takes'],
+  415: [
+    TITLES.unsupportedMediaType,
+    'The body is of another content type.',
+    'send the body with content-type: application/json',
+  ],
+  421: [
+    TITLES.misdirected,
+    'The Host header is another than this server answers to.',
+    'this server answers requests to localhost only; see --allowed-host',
+  ],
+  422: [
+    TITLES.validation,
+    'The request breaks its schema, or its Idempotency-Key was used with another body.',
+    'nft_gdn_ids must hold at least one id',
+  ],
+  429: [
+    TITLES.tooManyRequests,
+    'The key is over the rate limit of this endpoint. Nothing was accepted.',
+    'at most 2 requests a second; wait 1 s',
+  ],
+  500: [
+    TITLES.internal,
+    "Something went wrong on the server. The message holds the id that the server's log has too.",
+    'something went wrong on the server; its log has the details under 0197a1f2-7a10-7d55-8f2e-51c0d2e3f4a5',
+  ],
+  503: [
+    TITLES.unavailable,
+    'The server can not do this now. Nothing was accepted; ask again later.',
+    "the server's disk is full; nothing was accepted, try again later",
+  ],
+}
+
+/** An error's answer in one of the two forms. */
+function errorAnswer(status: number, form: ErrorForm): Json {
+  const [title, description, message] = ERRORS[status] ?? ['', '', '']
+  const example = form === 'A' ? { error: { title, message } } : { errorCode: errorCodeOf(title), message, detail: [] }
+  return {
+    description,
+    headers: headerRefs('x-request-id', ...(status === 429 ? ['RateLimit-Policy', 'RateLimit', 'Retry-After'] : [])),
+    content: { 'application/json': { schema: { $ref: `#/components/schemas/Error${form}` }, example } },
+  }
+}
+
+export const errorAnswers = (statuses: readonly number[], form: ErrorForm): Json =>
+  Object.fromEntries([...new Set(statuses)].sort().map((status) => [String(status), errorAnswer(status, form)]))

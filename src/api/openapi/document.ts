@@ -1,0 +1,86 @@
+import type { Endpoint } from '../endpoint.ts'
+import { ENDPOINTS } from '../endpoints.ts'
+import { errorFormA, errorFormB } from '../errors.ts'
+import { RESPONSE_HEADERS } from './answers.ts'
+import { type Json, jsonSchema } from './json-schema.ts'
+import { operationOf } from './operation.ts'
+import { pathParameters, SURROUNDINGS } from './surroundings.ts'
+
+const ABOUT = `Create NFT collections, create NFTs in them, transfer them, look them up.
+
+Creation and transfer are accepted at once and processed afterwards: the answer holds identifiers to ask with. Every request of the API carries a key in the header \`x-api-key\`.`
+
+const TAGS = [
+  { name: 'Collections', description: 'Contracts on a blockchain that NFTs are created in.' },
+  { name: 'NFTs', description: 'Create, transfer, list and check them.' },
+  { name: 'Wallets', description: 'Addresses with their private keys, made on demand and not kept.' },
+  { name: 'Files', description: 'Upload files for the metadata of NFTs.' },
+  { name: 'Chains and files', description: 'What the backend serves beside the API: its chains and stored content.' },
+  { name: 'Operation', description: 'For those who run a backend.' },
+]
+
+const COMPONENTS = {
+  securitySchemes: {
+    apiKey: { type: 'apiKey', in: 'header', name: 'x-api-key', description: 'An API key with the permissions named.' },
+  },
+  parameters: {
+    IdempotencyKey: {
+      name: 'Idempotency-Key',
+      in: 'header',
+      description:
+        'Any text of your own for this request. The same key and body again get the first answer again, and nothing is created twice.',
+      schema: { type: 'string', minLength: 1, maxLength: 255 },
+    },
+    RequestId: {
+      name: 'x-request-id',
+      in: 'header',
+      description: "An id of your own, under which the server's log has the request; one is made where it is missing.",
+      schema: { type: 'string', pattern: '^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$' },
+    },
+  },
+  headers: RESPONSE_HEADERS,
+}
+
+/** A route that a server has registered. */
+export interface RegisteredRoute {
+  method: string
+  url: string
+}
+
+/**
+ * The OpenAPI 3.1 document of a server: what the contract says about those of its endpoints that the server has.
+ *
+ * @example
+ * buildOpenApi([{ method: 'POST', url: '/api/v1/createnft' }], '0.1.0')
+ */
+export function buildOpenApi(routes: readonly RegisteredRoute[], version: string): Json {
+  const registered = new Set(routes.map(({ method, url }) => `${method} ${url}`))
+  const paths: Record<string, Json> = {}
+  for (const endpoint of Object.values<Endpoint>(ENDPOINTS)) {
+    if (registered.has(`POST ${endpoint.path}`)) paths[endpoint.path] = { post: operationOf(endpoint) }
+  }
+  for (const { method, route, paths: spelled, operation } of SURROUNDINGS) {
+    if (!registered.has(`${method} ${route}`)) continue
+    for (const path of spelled) {
+      const parameters = pathParameters(path)
+      const item = { [method.toLowerCase()]: { ...operation, security: [] } }
+      paths[path] = parameters.length === 0 ? item : { parameters, ...item }
+    }
+  }
+  const used = new Set(
+    Object.values(paths)
+      .flatMap((item) => Object.values(item))
+      .flatMap((it) => (it as Json).tags),
+  )
+  return {
+    openapi: '3.1.0',
+    info: { title: 'gdn', version, summary: 'NFT collections and NFTs over HTTP', description: ABOUT },
+    servers: [{ url: '/' }],
+    tags: TAGS.filter(({ name }) => used.has(name)),
+    paths,
+    components: {
+      ...COMPONENTS,
+      schemas: { ErrorA: jsonSchema(errorFormA, 'output'), ErrorB: jsonSchema(errorFormB, 'output') },
+    },
+  }
+}

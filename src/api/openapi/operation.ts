@@ -1,0 +1,90 @@
+import type { Endpoint } from '../endpoint.ts'
+import { MAX_FILE_BYTES } from '../endpoints/files.ts'
+import { errorAnswers, headerRefs } from './answers.ts'
+import { type Json, jsonSchema } from './json-schema.ts'
+
+const TAGS: Readonly<Record<string, string>> = {
+  createcollection: 'Collections',
+  getcollections: 'Collections',
+  getpresignedurl: 'Wallets',
+  files: 'Files',
+}
+
+function describe({ permissions, ratePerSecond, idempotent, origin }: Endpoint): string {
+  const plural = permissions.length === 1 ? 'permission' : 'permissions'
+  const lines = [
+    `Needs an API key with the ${plural} ${permissions.map((name) => `\`${name}\``).join(' and ')}.`,
+    ratePerSecond === null
+      ? 'The reference names no rate limit.'
+      : `At most ${ratePerSecond} requests a second for a key.`,
+  ]
+  if (idempotent) lines.push('Send an `Idempotency-Key` to be able to repeat the request safely.')
+  if (origin === 'extension') lines.push("Not in the hosted service's reference: servers of gdn have it.")
+  return lines.join('\n\n')
+}
+
+/** The parameter table says `token_id`, the sample of the reference `tokenid`: either is taken. */
+function withBothSpellings(schema: Json): Json {
+  const { properties, required, ...rest } = schema as { properties: Json; required: string[] }
+  return {
+    ...rest,
+    properties: { ...properties, tokenid: { ...(properties.token_id as Json), deprecated: true } },
+    required: required.filter((name) => name !== 'token_id'),
+    anyOf: [{ required: ['token_id'] }, { required: ['tokenid'] }],
+  }
+}
+
+function requestBody(endpoint: Endpoint): Json {
+  const { name, contentType, request, example } = endpoint
+  if (contentType === 'multipart/form-data') {
+    const file = {
+      type: 'string',
+      contentMediaType: 'application/octet-stream',
+      description: `At most ${MAX_FILE_BYTES / 1024 / 1024} MiB.`,
+    }
+    const schema = { type: 'object', properties: { file }, required: ['file'] }
+    return { required: true, content: { [contentType]: { schema } } }
+  }
+  const schema = jsonSchema(request, 'input')
+  const taken = name === 'transfernft' ? withBothSpellings(schema) : schema
+  return { required: true, content: { [contentType]: { schema: taken, example: example.request } } }
+}
+
+function statusesOf({ validationStatus, idempotent, ratePerSecond }: Endpoint): number[] {
+  const usual = [400, 401, 403, 413, 415, 421, 500, 503, validationStatus]
+  return [...usual, ...(idempotent ? [409, 422] : []), ...(ratePerSecond === null ? [] : [429])]
+}
+
+/** The OpenAPI operation of an endpoint. */
+export function operationOf(endpoint: Endpoint): Json {
+  const { name, summary, permissions, ratePerSecond, errorForm, idempotent, response, example } = endpoint
+  const headers = ['x-request-id', 'Idempotency-Supported', 'RateLimit-Policy']
+  if (idempotent) headers.push('Idempotency-Replayed')
+  if (ratePerSecond !== null) headers.push('RateLimit')
+  const parameters = ['RequestId', ...(idempotent ? ['IdempotencyKey'] : [])]
+  return {
+    operationId: name,
+    tags: [TAGS[name] ?? 'NFTs'],
+    summary,
+    description: describe(endpoint),
+    security: [{ apiKey: [...permissions] }],
+    'x-permissions': permissions,
+    'x-rate-limit': ratePerSecond === null ? null : { requests: ratePerSecond, seconds: 1 },
+    'x-origin': endpoint.origin,
+    parameters: parameters.map((parameter) => ({ $ref: `#/components/parameters/${parameter}` })),
+    requestBody: requestBody(endpoint),
+    responses: {
+      200: {
+        description: idempotent ? 'Accepted; it is processed afterwards.' : 'What was asked for.',
+        headers: headerRefs(...headers),
+        content: {
+          'application/json': {
+            schema: jsonSchema(response, 'output'),
+            example: example.response,
+          },
+        },
+      },
+      ...errorAnswers(statusesOf(endpoint), errorForm),
+    },
+  }
+}

@@ -1,0 +1,21 @@
+// The files of the backend's page /docs: taken as they are published, compressed as they are served.
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { gzip } from 'node:zlib'
+import { root } from './paths.mjs'
+
+const from = join(root, 'node_modules/swagger-ui-dist')
+const SERVED = ['swagger-ui.css', 'swagger-ui-bundle.js']
+/** Licences of what Swagger UI itself contains. */
+const LICENSES = 'swagger-ui-bundle.js.LICENSE.txt'
+
+/** @returns what goes into the folder, with the level of compression that only a build has time for */
+export async function docsFiles(folder) {
+  const compress = async (name) => ({
+    path: join(folder, `${name}.gz`),
+    contents: await promisify(gzip)(await readFile(join(from, name)), { level: 9 }),
+  })
+  const licenses = { path: join(folder, LICENSES), contents: await readFile(join(from, LICENSES)) }
+  return [licenses, ...(await Promise.all(SERVED.map(compress)))]
+}

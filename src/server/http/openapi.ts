@@ -1,0 +1,20 @@
+import type { FastifyInstance } from 'fastify'
+import type { RegisteredRoute } from '../../api/openapi/document.ts'
+
+/** `GET /openapi.json`: what this server has, of what the contract knows. Call it before any route is registered. */
+export function addOpenApi(app: FastifyInstance, version: string): void {
+  const routes: RegisteredRoute[] = []
+  app.addHook('onRoute', ({ method, url }) => {
+    for (const one of [method].flat()) routes.push({ method: one, url })
+  })
+  let document: Promise<string> | undefined
+  const build = async () => {
+    const { buildOpenApi } = await import('../../api/openapi/document.ts')
+    return JSON.stringify(buildOpenApi(routes, version))
+  }
+  app.get('/openapi.json', { config: { access: 'public', errorForm: 'A' } }, async (_request, reply) => {
+    // Made when somebody asks first: every route is there by then.
+    document ??= build()
+    return reply.type('application/json; charset=utf-8').send(await document)
+  })
+}
