@@ -4,6 +4,7 @@ export const HEADERS = {
   idempotencyKey: 'idempotency-key',
   idempotencySupported: 'idempotency-supported',
   idempotencyReplayed: 'idempotency-replayed',
+  requestId: 'x-request-id',
   rateLimitPolicy: 'ratelimit-policy',
   retryAfter: 'retry-after',
 } as const

@@ -1,10 +1,10 @@
 import { join, resolve } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import pino from 'pino'
 import { GdnError, messageOf, systemCode } from '../core/errors.ts'
 import type { Secret } from '../core/secret.ts'
 import { openChains } from './chain/chains.ts'
 import { checkAnvil } from './chain/evm/embedded/check-anvil.ts'
+import type { EmbeddedChainEvent } from './chain/evm/embedded/embedded-chain.ts'
 import { openEmbeddedSigners } from './chain/signers.ts'
 import { isDiskFull } from './data-dir/disk-full.ts'
 import { openDataDir } from './data-dir/open.ts'
@@ -12,13 +12,13 @@ import { removeRunning, writeRunning } from './data-dir/running.ts'
 import { openUrlSecret } from './data-dir/url-secret.ts'
 import { createLazyFetcher } from './fetch/lazy-fetcher.ts'
 import { createApp } from './http/app.ts'
+import { createLog, type LogLevel } from './log.ts'
+import { createMetrics } from './metrics/metrics.ts'
 import { startPipeline } from './pipeline/pipeline.ts'
 import { openLocalAccount } from './services/local-account.ts'
 import { createFileStorage } from './storage/files.ts'
 import { blockTable } from './store/block-table.ts'
 import { openStore } from './store/open-store.ts'
-
-export type LogLevel = 'silent' | 'error' | 'warn' | 'info' | 'debug'
 
 export interface BackendOptions {
   /** Address to listen on. */
@@ -61,7 +61,7 @@ const DRAIN_MS = 1500
 export async function startBackend(options: BackendOptions): Promise<Backend> {
   const { host, port, version, now = Date.now } = options
   const dataDir = resolve(options.dataDir)
-  const log = pino({ level: options.logLevel, base: null, timestamp: pino.stdTimeFunctions.isoTime }, options.logStream)
+  const log = createLog(options.logLevel, options.logStream)
   const undo: (() => unknown)[] = []
   const close = async () => {
     for (const step of undo.splice(0).reverse()) await step()
@@ -79,10 +79,18 @@ export async function startBackend(options: BackendOptions): Promise<Backend> {
     const storage = await createFileStorage({ dataDir, blocks: blockTable(store.db, store.transaction) })
     const fetcher = createLazyFetcher({ allowPrivate: options.allowPrivateFiles, userAgent: `gdn/${version}` })
     undo.push(() => fetcher.close())
-    const onEvent = (blockchain: string, event: object) => log.info({ blockchain, ...event }, 'embedded chain')
+    const metrics = createMetrics({ db: store.db, now, version })
+    const onEvent = (blockchain: string, event: EmbeddedChainEvent) => {
+      if (event.type === 'died') metrics.observe({ what: 'chain_died', blockchain })
+      log.info({ blockchain, ...event }, 'embedded chain')
+    }
     const chains = await openChains({ db: store.db, dataDir, signers, now, onEvent })
     await anvil
-    const pipeline = await startPipeline({ store, chains, storage, fetcher, now, log })
+    const pipeline = await startPipeline({
+      ...{ store, chains, storage, fetcher, now, log },
+      onFinal: ({ blockchain, kind }, { gasUsed }) =>
+        metrics.observe({ what: 'gas', blockchain, kind, gas: Number(gasUsed) }),
+    })
     undo.push(async () => {
       // What is under way may end; a chain that holds it up (a long replay, say) is closed over it.
       const stopped = pipeline.stop()
@@ -104,7 +112,7 @@ export async function startBackend(options: BackendOptions): Promise<Backend> {
         })
       return problems
     }
-    const app = await createApp({ ...options, deps, log, readiness })
+    const app = await createApp({ ...options, deps, log, readiness, metrics })
     undo.push(() => app.close())
     const url = await listen(app, host, port)
     await writeRunning(dataDir, { pid: process.pid, url, started_at: now() })

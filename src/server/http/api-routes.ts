@@ -22,6 +22,8 @@ const MAX_IDEMPOTENCY_KEY = 255
 interface Outcome {
   response: unknown
   replayed?: boolean
+  /** The accepted request, where one was accepted. */
+  requestId?: string
 }
 
 function idempotencyKey(request: FastifyRequest): string | null {
@@ -56,8 +58,10 @@ function addEndpoint<Request extends z.ZodType>(
       parsed: validated.value,
       body: asObject(request.body),
       idempotencyKey: endpoint.idempotent ? idempotencyKey(request) : null,
+      requestId: request.ownId,
     }
     const outcome = await serve(accepted, request)
+    request.accepted = outcome.requestId ?? null
     if (outcome.replayed) reply.header(HEADERS.idempotencyReplayed, 'true')
     return outcome.response
   }

@@ -2,6 +2,7 @@ import cors from '@fastify/cors'
 import Fastify, { type FastifyInstance } from 'fastify'
 import { TITLES } from '../../api/errors.ts'
 import { HEADERS } from '../../api/headers.ts'
+import type { Metrics } from '../metrics/metrics.ts'
 import type { Log } from '../pipeline/log.ts'
 import { Refusal } from '../services/refusal.ts'
 import type { ServiceDeps } from '../services/services.ts'
@@ -14,7 +15,10 @@ import { addFileRoutes } from './files.ts'
 import { addHealthRoutes, type Readiness } from './health.ts'
 import { createHostCheck } from './hosts.ts'
 import { addIpfsRoutes } from './ipfs.ts'
+import { addMetrics } from './metrics.ts'
 import { addOpenApi } from './openapi.ts'
+import { addRequestIds, requestIdOf } from './request-id.ts'
+import { addRequestLog } from './request-log.ts'
 import { addRpcRoutes } from './rpc.ts'
 import { addWalletRoutes } from './wallet.ts'
 
@@ -25,7 +29,14 @@ const REQUEST_TIMEOUT_MS = 60_000
 const OPEN_TO_PAGES = /^\/(api|v1|ipfs|rpc)\//
 const CORS = {
   methods: ['GET', 'POST'],
-  exposedHeaders: ['Retry-After', 'RateLimit', 'RateLimit-Policy', 'Idempotency-Replayed', 'Idempotency-Supported'],
+  exposedHeaders: [
+    'Retry-After',
+    'RateLimit',
+    'RateLimit-Policy',
+    'Idempotency-Replayed',
+    'Idempotency-Supported',
+    'x-request-id',
+  ],
 }
 
 export interface AppOptions {
@@ -37,6 +48,7 @@ export interface AppOptions {
   version: string
   log: Log
   readiness: Readiness
+  metrics: Metrics
 }
 
 /** The contract checks requests. Fastify's own way isn't used, and loading it would take 15 ms at every start. */
@@ -46,7 +58,7 @@ const noSchemas = () => {
 
 /** The HTTP face of the backend, not yet listening. */
 export async function createApp(options: AppOptions): Promise<FastifyInstance> {
-  const { deps, host, allowedHosts, rateLimits, version, log, readiness } = options
+  const { deps, host, allowedHosts, rateLimits, version, log, readiness, metrics } = options
   const handleError = createErrorHandler(log)
   const app = Fastify({
     logger: false,
@@ -55,13 +67,18 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
     connectionTimeout: REQUEST_TIMEOUT_MS * 2,
     forceCloseConnections: true,
     exposeHeadRoutes: false,
+    genReqId: requestIdOf,
     onProtoPoisoning: 'error',
     onConstructorPoisoning: 'error',
     routerOptions: { maxParamLength: 500 },
     schemaController: { compilersFactory: { buildValidator: noSchemas, buildSerializer: noSchemas } },
     // A path that can't be decoded reaches no hook.
     frameworkErrors(error, request, reply) {
-      handleError(error, request, reply.header(HEADERS.idempotencySupported, 'yes'))
+      handleError(
+        error,
+        request,
+        reply.headers({ [HEADERS.idempotencySupported]: 'yes', [HEADERS.requestId]: request.id }),
+      )
     },
     clientErrorHandler(error, socket) {
       if (!socket.writable || error.code === 'ECONNRESET') return void socket.destroy()
@@ -75,6 +92,8 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
     throw new Refusal(404, TITLES.notFound, 'there is no such path here')
   })
 
+  addRequestIds(app)
+  addRequestLog(app, log)
   const checkHost = createHostCheck(host, allowedHosts)
   app.addHook('onRequest', async (request) => checkHost(request.headers.host))
   app.addHook('onSend', async (_request, reply) => {
@@ -96,5 +115,6 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   addIpfsRoutes(app, deps.storage)
   addHealthRoutes(app, version, readiness)
   addDocs(app)
+  addMetrics(app, metrics)
   return app
 }

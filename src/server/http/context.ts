@@ -15,5 +15,9 @@ declare module 'fastify' {
   interface FastifyContextConfig extends Partial<RouteConfig> {}
   interface FastifyRequest {
     caller: Caller | null
+    /** New and this request's alone: its rows refer to it. */
+    ownId: string
+    /** The accepted request that the answer is about, as its rows know it. */
+    accepted: string | null
   }
 }

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto'
 import { STATUS_CODES } from 'node:http'
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import type { ErrorForm, ErrorFormA, ErrorFormB } from '../../api/errors.ts'
@@ -48,9 +47,12 @@ export function createErrorHandler(log: Log) {
       reply.code(refusal.status).headers(refusal.headers).send(bodyOf(form, refusal))
       return
     }
-    const id = randomBytes(6).toString('hex')
+    const { id } = request
     const stack = error instanceof Error ? error.stack : undefined
-    log.error({ id, path: request.routeOptions.url, error: messageOf(error), stack }, 'a request failed unexpectedly')
+    log.error(
+      { request: id, route: request.routeOptions.url, error: messageOf(error), stack },
+      'a request failed unexpectedly',
+    )
     const message = `something went wrong on the server; its log has the details under ${id}`
     reply.code(500).send(bodyOf(form, new Refusal(500, TITLES.internal, message)))
   }

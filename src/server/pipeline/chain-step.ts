@@ -19,7 +19,7 @@ export interface ChainStepOptions {
   now: () => number
   log: Log
   /** A transaction is finished; its collection (null for a factory) may be worked on again. */
-  onSettled: (transaction: TransactionRow) => void
+  onSettled: (transaction: TransactionRow, receipt: EvmReceipt) => void
 }
 
 /** Sends what is signed for a blockchain, the same bytes each time, and writes down what became of it. */
@@ -33,7 +33,7 @@ export function createChainStep({ store, chains, blockchain, now, log, onSettled
     for (const [index, transaction] of claimed.entries()) {
       const receipt = receipts[index] ?? null
       if (receipt !== null && (head === null || isDeep(receipt, head, network.confirmations))) {
-        if (await settle({ store, network, transaction, receipt, log })) onSettled(transaction)
+        if (await settle({ store, network, transaction, receipt, log })) onSettled(transaction, receipt)
         continue
       }
       const outcome = outcomes[index]

@@ -94,7 +94,10 @@ export function createFileStep(options: FileStepOptions): FileStep {
     const reason = error instanceof GdnError ? sentenceOf(error, lasting) : 'the file could not be stored'
     if (!(error instanceof GdnError)) log.error({ nft: nft.id, error: messageOf(error) }, 'storing a file failed')
     if (lasting || attempts >= MAX_ATTEMPTS) {
-      await failClaimedNft(store.db, nft, lasting ? reason : `${reason} (tried ${attempts} times)`)
+      const told = lasting ? reason : `${reason} (tried ${attempts} times)`
+      if (await failClaimedNft(store.db, nft, told)) {
+        log.info({ nft: nft.id, requests: [nft.request_id], reason: told }, 'an NFT failed')
+      }
     } else {
       await postponeNft(store.db, nft, { attempts, nextAttemptAt: now() + backoffMs(attempts) })
     }

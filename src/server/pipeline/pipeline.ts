@@ -1,10 +1,11 @@
 import type { EvmBlockchain } from '../../api/blockchains.ts'
 import type { Chains } from '../chain/chains.ts'
+import type { EvmReceipt } from '../chain/evm/network.ts'
 import type { Fetcher } from '../fetch/fetcher.ts'
 import type { FileStorage } from '../storage/adapter.ts'
 import { releaseLeases } from '../store/leases.ts'
 import type { Store } from '../store/open-store.ts'
-import { blockchainsWithSigned } from '../store/transactions.ts'
+import { blockchainsWithSigned, type TransactionRow } from '../store/transactions.ts'
 import { createChainStep } from './chain-step.ts'
 import { createFileStep } from './file-step.ts'
 import type { Log } from './log.ts'
@@ -19,6 +20,8 @@ export interface PipelineOptions {
   fetcher: Fetcher
   now: () => number
   log: Log
+  /** A transaction is final: what it was, and what it cost. */
+  onFinal?: (transaction: TransactionRow, receipt: EvmReceipt) => void
 }
 
 /** What the services tell the pipeline after their commit. A word that is lost only costs time: steps look by themselves. */
@@ -47,7 +50,9 @@ export async function startPipeline(options: PipelineOptions): Promise<Pipeline>
       blockchain,
       now,
       log,
-      onSettled: ({ kind, collection_id }) => {
+      onSettled: (transaction, receipt) => {
+        const { kind, collection_id } = transaction
+        options.onFinal?.(transaction, receipt)
         if (kind === 'factory') makeLoop.wake()
         if (collection_id !== null) wakeMint(collection_id)
       },

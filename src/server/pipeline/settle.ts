@@ -3,6 +3,7 @@ import type { EvmNetwork, EvmReceipt, Hex } from '../chain/evm/network.ts'
 import { type CollectionRow, findCollectionById, updateCollection } from '../store/collections.ts'
 import { deployBatch, failBatch, failNftsOfCollection, returnBatchToMint } from '../store/nfts.ts'
 import type { Store } from '../store/open-store.ts'
+import { requestsOfTransaction } from '../store/requests.ts'
 import type { Db } from '../store/schema.ts'
 import { type TransactionRow, updateSigned } from '../store/transactions.ts'
 import type { Log } from './log.ts'
@@ -21,7 +22,8 @@ export async function settle({ store, network, transaction, receipt, log }: Sett
     receipt.status === 'success'
       ? (db: Db) => settleSuccess(db, transaction)
       : await planRevert(store, network, transaction, log)
-  return store.transaction(async (db) => {
+  const requests = await requestsOfTransaction(store.db, transaction)
+  const settled = await store.transaction(async (db) => {
     const ours = await updateSigned(db, transaction, {
       state: receipt.status === 'success' ? 'final' : 'reverted',
       block_number: Number(receipt.blockNumber),
@@ -31,6 +33,13 @@ export async function settle({ store, network, transaction, receipt, log }: Sett
     if (ours) await apply(db)
     return ours
   })
+  if (settled) {
+    const { id, blockchain, hash, kind } = transaction
+    const { status, blockNumber, gasUsed } = receipt
+    const facts = { blockchain, transaction: id, hash, kind, status, block: Number(blockNumber), gas: Number(gasUsed) }
+    log.info({ ...facts, requests }, 'a transaction is final')
+  }
+  return settled
 }
 
 async function settleSuccess(db: Db, { id, kind, collection_id, start_id, directory }: TransactionRow): Promise<void> {

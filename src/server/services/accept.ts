@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto'
 import { TITLES } from '../../api/errors.ts'
 import { canonicalJson } from '../../core/canonical-json.ts'
-import { newId } from '../../core/ids.ts'
 import type { Store } from '../store/open-store.ts'
 import { findRepeated, insertRequest, type RequestRow, recordResponse } from '../store/requests.ts'
 import type { Db } from '../store/schema.ts'
@@ -14,19 +13,23 @@ export interface Acceptance {
   /** The body as it was sent. */
   body: unknown
   idempotencyKey: string | null
+  /** The request's own id: its rows refer to it, and the log has it. */
+  requestId: string
 }
 
 export interface Accepted<Response> {
   response: Response
   /** This is the answer to an earlier request with the same Idempotency-Key. */
   replayed: boolean
+  /** The request that was accepted: for a repeated one, the earlier. */
+  requestId: string
 }
 
 function replay<Response>(earlier: RequestRow, bodyHash: string): Accepted<Response> {
   if (earlier.body_hash !== bodyHash) {
     throw new Refusal(422, TITLES.validation, 'Idempotency-Key was used before with another body; use a new key')
   }
-  return { response: JSON.parse(earlier.response) as Response, replayed: true }
+  return { response: JSON.parse(earlier.response) as Response, replayed: true, requestId: earlier.id }
 }
 
 /**
@@ -37,7 +40,7 @@ function replay<Response>(earlier: RequestRow, bodyHash: string): Accepted<Respo
  */
 export async function accept<Prepared, Response>(
   store: Store,
-  { accountId, endpoint, body, idempotencyKey }: Acceptance,
+  { accountId, endpoint, body, idempotencyKey, requestId }: Acceptance,
   now: number,
   prepare: () => Promise<Prepared>,
   write: (db: Db, requestId: string, prepared: Prepared) => Promise<Response>,
@@ -51,10 +54,9 @@ export async function accept<Prepared, Response>(
     // Again: the same key may have been accepted while this request was prepared.
     const meanwhile = scope && (await findRepeated(db, scope))
     if (meanwhile) return replay<Response>(meanwhile, bodyHash)
-    const id = newId()
     // The rows refer to the request, so it goes first, and gets its answer once that is known.
     await insertRequest(db, {
-      id,
+      id: requestId,
       account_id: accountId,
       endpoint,
       idempotency_key: idempotencyKey,
@@ -62,8 +64,8 @@ export async function accept<Prepared, Response>(
       response: '',
       accepted_at: now,
     })
-    const response = await write(db, id, prepared)
-    await recordResponse(db, id, JSON.stringify(response))
-    return { response, replayed: false }
+    const response = await write(db, requestId, prepared)
+    await recordResponse(db, requestId, JSON.stringify(response))
+    return { response, replayed: false, requestId }
   })
 }

@@ -19,12 +19,12 @@ const OPTIONAL = ['description', 'image', 'is_locked'] as const
 /** Accepts a collection. Its address is fixed here, so that NFTs can be created in it at once. */
 export async function createCollection(deps: ServiceDeps, request: ServiceRequest<Parsed>) {
   const { store, chains, pipeline, now } = deps
-  const { accountId, parsed, body, idempotencyKey } = request
+  const { accountId, parsed, body, idempotencyKey, requestId } = request
   const { blockchain } = parsed
   const acceptedAt = now()
   const accepted = await accept(
     store,
-    { accountId, endpoint: createcollection.name, body, idempotencyKey },
+    { accountId, endpoint: createcollection.name, body, idempotencyKey, requestId },
     acceptedAt,
     async () => {
       if (!isEvm(blockchain)) throw badRequest(`this backend doesn't serve the blockchain ${blockchain}`)

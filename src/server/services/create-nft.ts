@@ -16,12 +16,12 @@ type Parsed = z.output<typeof createnft.request>
 /** Accepts NFTs: a row for each, with its place in the pipeline. No chain is asked. */
 export async function createNft(deps: ServiceDeps, request: ServiceRequest<Parsed>) {
   const { store, pipeline, now } = deps
-  const { accountId, parsed, body, idempotencyKey } = request
+  const { accountId, parsed, body, idempotencyKey, requestId } = request
   const acceptedAt = now()
   let wake = () => {}
   const accepted = await accept(
     store,
-    { accountId, endpoint: createnft.name, body, idempotencyKey },
+    { accountId, endpoint: createnft.name, body, idempotencyKey, requestId },
     acceptedAt,
     async () => {
       const collection = await findOwnCollection(store.db, accountId, {

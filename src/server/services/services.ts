@@ -27,4 +27,6 @@ export interface ServiceRequest<Parsed> {
   /** As it was sent: echoes are taken from it. */
   body: Readonly<Record<string, unknown>>
   idempotencyKey: string | null
+  /** New and its own, whatever the client calls it. */
+  requestId: string
 }

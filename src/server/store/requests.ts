@@ -1,5 +1,6 @@
-import type { Selectable } from 'kysely'
+import { type Selectable, sql } from 'kysely'
 import type { Db, RequestsTable } from './schema.ts'
+import type { TransactionRow } from './transactions.ts'
 
 export type RequestRow = Selectable<RequestsTable>
 
@@ -10,6 +11,27 @@ export async function insertRequest(db: Db, request: RequestRow): Promise<void> 
 /** Keeps the answer that the request gets. */
 export async function recordResponse(db: Db, id: string, response: string): Promise<void> {
   await db.updateTable('requests').set({ response }).where('id', '=', id).execute()
+}
+
+const MAX_TOLD = 50
+
+/** Requests whose rows a transaction on its way carries: the first 50. Ask before it is settled. */
+export async function requestsOfTransaction(
+  db: Db,
+  { id, kind, collection_id }: Pick<TransactionRow, 'id' | 'kind' | 'collection_id'>,
+): Promise<string[]> {
+  const rows =
+    kind === 'mint'
+      ? await db
+          .selectFrom('nfts')
+          .select('request_id')
+          .distinct()
+          .where('transaction_id', '=', id)
+          .where('step', '=', sql.lit('chain'))
+          .limit(MAX_TOLD)
+          .execute()
+      : await db.selectFrom('collections').select('request_id').where('id', '=', collection_id).execute()
+  return rows.map((row) => row.request_id)
 }
 
 /** The earlier request with this Idempotency-Key: keys are scoped to account and endpoint. */

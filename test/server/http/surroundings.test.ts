@@ -72,6 +72,7 @@ describe('routes', () => {
       version: '0',
       log: { debug() {}, info() {}, warn() {}, error() {} },
       readiness: async () => [],
+      metrics: { observe() {}, scrape: async () => ({ text: '', type: 'text/plain' }) },
     })
   }
 

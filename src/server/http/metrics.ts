@@ -1,0 +1,16 @@
+import type { FastifyInstance } from 'fastify'
+import type { Metrics } from '../metrics/metrics.ts'
+
+/** Counts every request, and answers `GET /metrics`. */
+export function addMetrics(app: FastifyInstance, metrics: Metrics): void {
+  app.addHook('onResponse', async (request, reply) => {
+    // The route and not the path: as many series as routes, whatever is asked for.
+    const route = (request.routeOptions.url ?? 'none').replace(/(.)\/$/, '$1')
+    const { method } = request
+    metrics.observe({ what: 'request', method, route, status: reply.statusCode, seconds: reply.elapsedTime / 1000 })
+  })
+  app.get('/metrics', { config: { access: 'public', errorForm: 'A' } }, async (_request, reply) => {
+    const { text, type } = await metrics.scrape()
+    return reply.header('cache-control', 'no-store').type(type).send(text)
+  })
+}

@@ -1,0 +1,103 @@
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry as PromRegistry } from 'prom-client'
+import { chainHeights, type Depth, pipelineDepths } from '../store/depths.ts'
+import type { Metrics, MetricsOptions, Observation } from './metrics.ts'
+
+export type Registry = Metrics
+
+const BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
+
+/** The metrics of this process in prom-client, and those that are read from the database when they are asked for. */
+export function createRegistry({ db, now, version }: MetricsOptions): Registry {
+  const registry = new PromRegistry()
+  const registers = [registry]
+
+  const requests = new Counter({
+    name: 'gdn_http_requests_total',
+    help: 'HTTP requests answered',
+    labelNames: ['method', 'route', 'status'],
+    registers,
+  })
+  const durations = new Histogram({
+    name: 'gdn_http_request_duration_seconds',
+    help: 'Time from the arrival of a request to the end of its answer',
+    labelNames: ['method', 'route'],
+    buckets: BUCKETS,
+    registers,
+  })
+  const gas = new Counter({
+    name: 'gdn_gas_used_total',
+    help: 'Gas used by transactions of this process that became final',
+    labelNames: ['blockchain', 'kind'],
+    registers,
+  })
+  const restarts = new Counter({
+    name: 'gdn_chain_restarts_total',
+    help: 'Nodes of embedded chains that died and were replaced',
+    labelNames: ['blockchain'],
+    registers,
+  })
+  const gauge = <Label extends string>(name: string, help: string, ...labelNames: Label[]) =>
+    new Gauge({ name, help, labelNames, registers })
+  const waiting = gauge(
+    'gdn_pipeline_waiting',
+    'What waits in the pipeline: NFTs by step, collections, transactions',
+    'step',
+  )
+  const oldest = gauge(
+    'gdn_pipeline_oldest_seconds',
+    'Age of the oldest that waits at a step; 0 where nothing does',
+    'step',
+  )
+  const unsettled = gauge('gdn_transactions_unsettled', 'Transactions signed and not yet final', 'blockchain')
+  const height = gauge('gdn_chain_height', 'Last block of an embedded chain', 'blockchain')
+  gauge('gdn_build_info', 'Version of gdn', 'version').set({ version }, 1)
+
+  let scraped = false
+
+  const readDatabase = async () => {
+    const { nfts, collections, transactions } = await pipelineDepths(db)
+    const signed = [...transactions.values()]
+    const sinces = signed.flatMap(({ since }) => since ?? [])
+    const all: Record<string, Depth> = {
+      collection: collections,
+      ...nfts,
+      transaction: {
+        count: signed.reduce((sum, { count }) => sum + count, 0),
+        since: sinces.length === 0 ? null : Math.min(...sinces),
+      },
+    }
+    for (const [step, { count, since }] of Object.entries(all)) {
+      waiting.set({ step }, count)
+      oldest.set({ step }, since === null ? 0 : Math.max(0, (now() - since) / 1000))
+    }
+    for (const [blockchain, block] of await chainHeights(db)) {
+      height.set({ blockchain }, block)
+      unsettled.set({ blockchain }, transactions.get(blockchain)?.count ?? 0)
+    }
+  }
+
+  return {
+    observe(observation: Observation) {
+      switch (observation.what) {
+        case 'request': {
+          const { method, route, status, seconds } = observation
+          requests.inc({ method, route, status })
+          durations.observe({ method, route }, seconds)
+          return
+        }
+        case 'gas':
+          return gas.inc({ blockchain: observation.blockchain, kind: observation.kind }, observation.gas)
+        case 'chain_died':
+          return restarts.inc({ blockchain: observation.blockchain })
+      }
+    },
+
+    async scrape() {
+      // They watch the event loop, which only a backend that is scraped needs.
+      if (!scraped) collectDefaultMetrics({ register: registry })
+      scraped = true
+      await readDatabase()
+      return { text: await registry.metrics(), type: registry.contentType }
+    },
+  }
+}

@@ -1,0 +1,79 @@
+import { sql } from 'kysely'
+import type { Db } from './schema.ts'
+
+/** What waits at one place: how many, and since when the oldest (null where nothing waits). */
+export interface Depth {
+  count: number
+  since: number | null
+}
+
+export interface Depths {
+  /** NFTs by the step that they wait for. */
+  nfts: Readonly<Record<'files' | 'mint' | 'chain', Depth>>
+  collections: Depth
+  /** Signed and not yet final, by blockchain. */
+  transactions: ReadonlyMap<string, Depth>
+}
+
+/** The partial index of the step answers it: what is done costs nothing, be it ever so much. */
+async function nftsAt(db: Db, step: 'files' | 'mint' | 'chain'): Promise<Depth> {
+  const found = await db
+    .selectFrom('nfts')
+    .select(({ fn }) => [fn.countAll().as('count'), fn.min('seq').as('oldest')])
+    .where('step', '=', sql.lit(step))
+    .executeTakeFirstOrThrow()
+  if (found.oldest === null) return { count: 0, since: null }
+  const oldest = await db
+    .selectFrom('nfts')
+    .innerJoin('requests', 'requests.id', 'nfts.request_id')
+    .select('requests.accepted_at')
+    .where('nfts.seq', '=', found.oldest)
+    .executeTakeFirst()
+  return { count: Number(found.count), since: oldest === undefined ? null : Number(oldest.accepted_at) }
+}
+
+async function unmadeCollections(db: Db): Promise<Depth> {
+  const found = await db
+    .selectFrom('collections')
+    .innerJoin('requests', 'requests.id', 'collections.request_id')
+    .select(({ fn }) => [fn.countAll().as('count'), fn.min('requests.accepted_at').as('since')])
+    .where('collections.status', '=', sql.lit('initiated'))
+    .executeTakeFirstOrThrow()
+  return { count: Number(found.count), since: found.since === null ? null : Number(found.since) }
+}
+
+async function signedTransactions(db: Db): Promise<Map<string, Depth>> {
+  const rows = await db
+    .selectFrom('transactions')
+    .select(({ fn }) => ['blockchain', fn.countAll().as('count'), fn.min('created_at').as('since')])
+    .where('state', '=', sql.lit('signed'))
+    .groupBy('blockchain')
+    .execute()
+  return new Map(
+    rows.map(({ blockchain, count, since }) => [blockchain, { count: Number(count), since: Number(since) }]),
+  )
+}
+
+/** What waits in the pipeline. Its cost grows with what waits, not with what is stored. */
+export async function pipelineDepths(db: Db): Promise<Depths> {
+  const [files, mint, chain] = [await nftsAt(db, 'files'), await nftsAt(db, 'mint'), await nftsAt(db, 'chain')]
+  return {
+    nfts: { files, mint, chain },
+    collections: await unmadeCollections(db),
+    transactions: await signedTransactions(db),
+  }
+}
+
+/** The last block of each embedded chain that was ever used. */
+export async function chainHeights(db: Db): Promise<Map<string, number>> {
+  const heights = new Map<string, number>()
+  for (const { blockchain } of await db.selectFrom('chains').select('blockchain').execute()) {
+    const last = await db
+      .selectFrom('chain_blocks')
+      .select(({ fn }) => fn.max('number').as('number'))
+      .where('blockchain', '=', blockchain)
+      .executeTakeFirst()
+    heights.set(blockchain, Number(last?.number ?? 0))
+  }
+  return heights
+}

@@ -1,0 +1,176 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import {
+  createTestCollection,
+  exchangeBytes,
+  freshDataDir,
+  plainMetadata,
+  settled,
+  startTestBackend,
+  type TestBackend,
+  until,
+  WALLETS,
+  withStore,
+} from '../../helpers/backend.ts'
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
+
+let dataDir: Awaited<ReturnType<typeof freshDataDir>>
+let backend: TestBackend
+
+beforeAll(async () => {
+  dataDir = await freshDataDir()
+  backend = await startTestBackend(dataDir.path)
+})
+afterAll(async () => {
+  await backend?.close()
+  await dataDir?.remove()
+})
+
+const lines = () => backend.log.map((line) => JSON.parse(line))
+
+/** The line that the log has for a request once it is answered. */
+const lineOf = (id: string | null) =>
+  until(
+    async () => lines().find(({ msg, request }) => msg === 'request' && request === id),
+    (line) => line !== undefined,
+    2000,
+  )
+
+describe('x-request-id', () => {
+  it.each(['/healthz', '/nowhere', '/api/v1/getnfts', '/docs', '/ipfs/x'])(
+    '%s answers with an id of its own',
+    async (path) => {
+      const ids = [
+        (await backend.get(path)).headers.get('x-request-id'),
+        (await backend.get(path)).headers.get('x-request-id'),
+      ]
+      expect(ids).toEqual([expect.stringMatching(UUID), expect.stringMatching(UUID)])
+      expect(ids[0]).not.toBe(ids[1])
+    },
+  )
+
+  it('a sane one of the client is kept, twice over', async () => {
+    for (const _ of [1, 2]) {
+      const { headers } = await backend.get('/healthz', { 'x-request-id': 'order-7:retry.1_a' })
+      expect(headers.get('x-request-id')).toBe('order-7:retry.1_a')
+    }
+  })
+
+  it.each(['', ' ', 'a b', '../x', 'a"b', '{}', '-x', 'é', 'x'.repeat(129), 'a, b'])(
+    '%j is replaced',
+    async (given) => {
+      const raw = `GET /healthz HTTP/1.1\r\nhost: localhost\r\nx-request-id: ${Buffer.from(given).toString('latin1')}\r\nconnection: close\r\n\r\n`
+      const answer = await exchangeBytes(backend.url, Buffer.from(raw, 'latin1'))
+      expect(/^x-request-id: (\S+)\r$/im.exec(answer)?.[1]).toMatch(UUID)
+    },
+  )
+
+  it('a path that can not be decoded has one too', async () => {
+    const answer = await exchangeBytes(backend.url, 'GET /%zz HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n')
+    expect(/^x-request-id: (\S+)\r$/im.exec(answer)?.[1]).toMatch(UUID)
+  })
+})
+
+describe('the line of a request', () => {
+  it('tells method, route, status, milliseconds, account and id', async () => {
+    const { headers } = await backend.post('/api/v1/getnfts/', { nft_gdn_ids: ['a'] })
+    const line = await lineOf(headers.get('x-request-id'))
+    expect(line).toMatchObject({ level: 30, method: 'POST', route: '/api/v1/getnfts/', status: 200 })
+    expect(line.account).toMatch(UUID)
+    expect(line.ms).toBeGreaterThan(0)
+  })
+
+  it('has neither body, key, header nor the parameters of an address', async () => {
+    const headers = { 'x-request-id': 'secretive', 'x-custom': 'hidden-header' }
+    await backend.post('/api/v1/getnfts?signature=hidden-query', { nft_gdn_ids: ['hidden-body'] }, headers)
+    await lineOf('secretive')
+    await backend.get('/v1/wallet/none?signature=hidden-query', { 'x-request-id': 'unknown-path' })
+    expect(await lineOf('unknown-path')).toMatchObject({ path: '/v1/wallet/none', status: 404 })
+    expect(backend.log.join('')).not.toContain('hidden')
+    expect(backend.log.join('')).not.toContain(backend.apiKey.reveal())
+  })
+
+  it('is there for refused requests too, without an account', async () => {
+    const { headers } = await backend.post('/api/v1/getnfts', {}, { 'x-api-key': '' })
+    const line = await lineOf(headers.get('x-request-id'))
+    expect(line).toMatchObject({ status: 401 })
+    expect(line.account).toBeUndefined()
+  })
+})
+
+it('one id leads from the request through its rows to the transaction on chain', async () => {
+  const collection = await createTestCollection(backend)
+  const { json, headers } = await backend.post('/api/v1/createnft', {
+    contract_address: collection.address,
+    blockchain: 'polygon',
+    receiver_wallet_address: WALLETS[1],
+    metadata: plainMetadata(2),
+  })
+  const ids: string[] = json.nfts.map((nft: { nft_gdn_ids: string }) => nft.nft_gdn_ids)
+  await settled(backend, ids)
+  const id = headers.get('x-request-id')
+  const rows = await withStore(dataDir.path, ({ db }) =>
+    db.selectFrom('nfts').select('request_id').where('id', 'in', ids).execute(),
+  )
+  expect(rows).toEqual([{ request_id: id }, { request_id: id }])
+  const final = lines().filter(({ requests }) => requests?.includes(id))
+  expect(final).toMatchObject([
+    { kind: 'mint', blockchain: 'polygon', hash: expect.stringMatching(/^0x/), status: 'success' },
+  ])
+})
+
+it("a client's id may come twice: the log tells which accepted request each is about", async () => {
+  const body = { wallet_address: WALLETS[0], name: 'Twice', blockchain: 'polygon' }
+  const headers = { 'x-request-id': 'same', 'idempotency-key': 'once' }
+  await backend.post('/api/v1/createcollection', body, headers)
+  await backend.post('/api/v1/createcollection', body, headers)
+  await backend.post('/api/v1/createcollection', body, { 'x-request-id': 'same' })
+  const found = await until(
+    async () => lines().filter(({ msg, request }) => msg === 'request' && request === 'same'),
+    (all) => all.length === 3,
+  )
+  const [first, repeated, other] = found.map(({ accepted }) => accepted)
+  expect(first).toMatch(UUID)
+  expect(repeated).toBe(first)
+  expect(other).not.toBe(first)
+})
+
+it('an NFT that fails before it reaches the chain names its request', async () => {
+  const collection = await createTestCollection(backend)
+  const file = { key: 'image', url: 'ipfs://bafkreifjjcie6lypi6ny7amxnfftagclbuxndqonfipmb64f2km2devei4' }
+  const { json, headers } = await backend.post('/api/v1/createnft', {
+    contract_address: collection.address,
+    blockchain: 'polygon',
+    receiver_wallet_address: WALLETS[1],
+    metadata: { title: 'x', description: '', file_fields: [file] },
+  })
+  const [nft] = await settled(backend, [json.nfts[0].nft_gdn_ids])
+  expect(nft?.status).toBe('failed')
+  const line = await until(
+    async () => lines().find(({ msg }) => msg === 'an NFT failed'),
+    (found) => found !== undefined,
+  )
+  expect(line).toMatchObject({ requests: [headers.get('x-request-id')], reason: nft?.error })
+})
+
+it('a 500 names the id under which the log has its cause', async () => {
+  const fresh = await freshDataDir()
+  const broken = await startTestBackend(fresh.path)
+  try {
+    await withStore(fresh.path, ({ db }) => db.schema.dropTable('nfts').execute())
+    const { status, json, headers } = await broken.post(
+      '/api/v1/getnfts',
+      { nft_gdn_ids: ['x'] },
+      { 'x-request-id': 'mine' },
+    )
+    expect([status, headers.get('x-request-id')]).toEqual([500, 'mine'])
+    expect(json.error.message).toContain('under mine')
+    const cause = broken.log
+      .map((line) => JSON.parse(line))
+      .find(({ level, request }) => level === 50 && request === 'mine')
+    expect(cause).toMatchObject({ error: expect.stringContaining('nfts'), route: '/api/v1/getnfts' })
+  } finally {
+    await broken.close()
+    await fresh.remove()
+  }
+})
