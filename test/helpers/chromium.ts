@@ -1,0 +1,16 @@
+import { existsSync } from 'node:fs'
+import { type Browser, chromium } from 'playwright-core'
+
+const PLACES = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome']
+
+/** The Chromium of this machine, or undefined: then what needs one is skipped, and says so. */
+export const CHROMIUM = PLACES.find((path) => existsSync(path))
+
+export const NO_CHROMIUM = `skipped: no Chromium on this machine (${PLACES.join(', ')}); on Debian: apt-get install chromium`
+
+/** Starts it without a window, talking to nobody but the pages it is told to open. */
+export function startChromium(): Promise<Browser> {
+  if (CHROMIUM === undefined) throw new Error(NO_CHROMIUM)
+  const quiet = ['background-networking', 'component-update', 'sync', 'gpu', 'quic'].map((what) => `--disable-${what}`)
+  return chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox', '--no-first-run', ...quiet] })
+}
