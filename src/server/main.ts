@@ -10,6 +10,8 @@ import { isDiskFull } from './data-dir/disk-full.ts'
 import { openDataDir } from './data-dir/open.ts'
 import { removeRunning, writeRunning } from './data-dir/running.ts'
 import { openUrlSecret } from './data-dir/url-secret.ts'
+import type { Faults } from './faults/faults.ts'
+import { refuseOnRealNetworks } from './faults/real-networks.ts'
 import { createLazyFetcher } from './fetch/lazy-fetcher.ts'
 import { createApp } from './http/app.ts'
 import { createLog, type LogLevel } from './log.ts'
@@ -33,6 +35,8 @@ export interface BackendOptions {
   singleUseUrls?: boolean
   /** Host headers answered on loopback beside the loopback names. */
   allowedHosts: readonly string[]
+  /** Faults on demand: the text of a file, and its name. */
+  faults?: { text: string; file: string } | undefined
   version: string
   logLevel: LogLevel
   /** Where log lines (JSON) go. */
@@ -46,6 +50,8 @@ export interface Backend {
   /** The key of the data dir's own account. */
   apiKey: Secret
   dataDir: string
+  /** The faults on demand that are in force, a sentence each. */
+  faults: readonly string[]
   /** Stops taking requests, lets what is under way end, and leaves no process behind. */
   close(): Promise<void>
 }
@@ -70,10 +76,12 @@ export async function startBackend(options: BackendOptions): Promise<Backend> {
     const anvil = checkAnvil()
     // Awaited below; it must not count as unhandled should an earlier step fail.
     anvil.catch(() => {})
+    const faults = await loadFaults(options)
     const lock = await openDataDir(dataDir)
     undo.push(() => lock.release())
-    const store = await openStore(join(dataDir, 'gdn.db'))
-    undo.push(() => store.close())
+    const opened = await openStore(join(dataDir, 'gdn.db'))
+    undo.push(() => opened.close())
+    const store = faults === undefined ? opened : { ...opened, onAccepted: faults.onAccepted }
     const apiKey = await openLocalAccount(store, dataDir, now())
     const signers = await openEmbeddedSigners(dataDir)
     const storage = await createFileStorage({ dataDir, blocks: blockTable(store.db, store.transaction) })
@@ -85,6 +93,7 @@ export async function startBackend(options: BackendOptions): Promise<Backend> {
       log.info({ blockchain, ...event }, 'embedded chain')
     }
     const chains = await openChains({ db: store.db, dataDir, signers, now, onEvent })
+    if (faults !== undefined) refuseOnRealNetworks(chains)
     await anvil
     const pipeline = await startPipeline({
       ...{ store, chains, storage, fetcher, now, log },
@@ -112,13 +121,15 @@ export async function startBackend(options: BackendOptions): Promise<Backend> {
         })
       return problems
     }
-    const app = await createApp({ ...options, deps, log, readiness, metrics })
+    const app = await createApp({ ...options, deps, log, readiness, metrics, faults })
     undo.push(() => app.close())
     const url = await listen(app, host, port)
     await writeRunning(dataDir, { pid: process.pid, url, started_at: now() })
     undo.push(() => removeRunning(dataDir))
+    const told = faults?.told ?? []
+    if (told.length > 0) log.warn({ faults: told }, 'faults on demand are in force')
     log.info({ url, dataDir }, 'ready')
-    return { url, apiKey, dataDir, close }
+    return { url, apiKey, dataDir, faults: told, close }
   } catch (error) {
     await close()
     if (!isDiskFull(error)) throw error
@@ -127,6 +138,13 @@ export async function startBackend(options: BackendOptions): Promise<Backend> {
       cause: error,
     })
   }
+}
+
+/** Loaded only where faults are asked for: they bring a reader of YAML. */
+async function loadFaults({ faults }: BackendOptions): Promise<Faults | undefined> {
+  if (faults === undefined) return undefined
+  const { createFaults } = await import('./faults/faults.ts')
+  return createFaults(faults)
 }
 
 interface Listening {

@@ -12,6 +12,8 @@ import type { Signers } from './signers.ts'
 /** The embedded chains of a data dir. A chain's node is started when it is first needed. */
 export interface Chains {
   readonly signers: Signers
+  /** Whether every chain is one of ours, where nothing is worth anything. */
+  readonly embedded: boolean
   /** The factory of a blockchain, known before anything is deployed; remembers the chain on its first use. */
   factory(db: Db, blockchain: EvmBlockchain): Promise<Hex>
   /** The node of a blockchain, started where it isn't running yet. */
@@ -63,6 +65,7 @@ export async function openChains({ db, dataDir, signers, now, onEvent }: ChainsO
 
   return {
     signers,
+    embedded: true,
 
     async factory(on, blockchain) {
       return (await remember(on, blockchain)).factory_address as Hex

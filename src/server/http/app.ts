@@ -2,6 +2,7 @@ import cors from '@fastify/cors'
 import Fastify, { type FastifyInstance } from 'fastify'
 import { TITLES } from '../../api/errors.ts'
 import { HEADERS } from '../../api/headers.ts'
+import type { Faults } from '../faults/faults.ts'
 import type { Metrics } from '../metrics/metrics.ts'
 import type { Log } from '../pipeline/log.ts'
 import { Refusal } from '../services/refusal.ts'
@@ -11,6 +12,7 @@ import { addAuthentication } from './auth.ts'
 import './context.ts'
 import { addDocs } from './docs.ts'
 import { createErrorHandler, rawAnswer } from './errors.ts'
+import { addFaults } from './faults.ts'
 import { addFileRoutes } from './files.ts'
 import { addHealthRoutes, type Readiness } from './health.ts'
 import { createHostCheck } from './hosts.ts'
@@ -49,6 +51,7 @@ export interface AppOptions {
   log: Log
   readiness: Readiness
   metrics: Metrics
+  faults?: Faults | undefined
 }
 
 /** The contract checks requests. Fastify's own way isn't used, and loading it would take 15 ms at every start. */
@@ -58,7 +61,7 @@ const noSchemas = () => {
 
 /** The HTTP face of the backend, not yet listening. */
 export async function createApp(options: AppOptions): Promise<FastifyInstance> {
-  const { deps, host, allowedHosts, rateLimits, version, log, readiness, metrics } = options
+  const { deps, host, allowedHosts, rateLimits, version, log, readiness, metrics, faults } = options
   const handleError = createErrorHandler(log)
   const app = Fastify({
     logger: false,
@@ -107,6 +110,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
       decide(null, { ...CORS, origin: OPEN_TO_PAGES.test(request.url ?? '') ? '*' : false }),
   })
   addAuthentication(app, deps)
+  if (faults !== undefined) addFaults(app, faults, log)
   addOpenApi(app, version)
   addApiRoutes(app, deps, rateLimits)
   await addFileRoutes(app, deps.storage)

@@ -65,6 +65,7 @@ export async function accept<Prepared, Response>(
       accepted_at: now,
     })
     const response = await write(db, requestId, prepared)
+    await store.onAccepted?.(db, requestId)
     await recordResponse(db, requestId, JSON.stringify(response))
     return { response, replayed: false, requestId }
   })

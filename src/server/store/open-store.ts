@@ -2,13 +2,15 @@ import { Kysely, Migrator, sql } from 'kysely'
 import { GdnError, messageOf } from '../../core/errors.ts'
 import { createGroupCommit, type RunTransaction } from './group-commit.ts'
 import { MIGRATIONS } from './migrations/index.ts'
-import type { Schema } from './schema.ts'
+import type { Db, Schema } from './schema.ts'
 import { createSqliteDialect } from './sqlite-dialect.ts'
 import { openSqlite, type RawDatabase } from './sqlite-driver.ts'
 
 export interface Store {
   readonly db: Kysely<Schema>
   readonly transaction: RunTransaction
+  /** Called in the transaction that accepts a request, after its rows are written. */
+  readonly onAccepted?: (db: Db, requestId: string) => Promise<void>
   close(): Promise<void>
 }
 

@@ -6,8 +6,9 @@ import { GdnError, systemCode } from '../../../core/errors.ts'
 import { EXIT } from '../../../core/exit-codes.ts'
 import { GdnCommand, switchFlag, valueFlag } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
+import { announceFaults, readFaults } from '../../faults.ts'
 import { addCommonFlags, type CommonFlags } from '../../flags/common.ts'
-import { oneOf } from '../../flags/parse.ts'
+import { notEmpty, oneOf } from '../../flags/parse.ts'
 import { VERSION } from '../../version.ts'
 
 const CLOSE_WITHIN_MS = 5000
@@ -15,6 +16,7 @@ const CLOSE_WITHIN_MS = 5000
 export interface ExecFlags extends CommonFlags {
   rateLimits?: 'on' | 'off'
   allowPrivateFiles?: boolean
+  faults?: string
 }
 
 export function command(deps: Deps, run = exec): GdnCommand {
@@ -25,6 +27,7 @@ export function command(deps: Deps, run = exec): GdnCommand {
       'The command gets GDN_BASE_URL, GDN_API_KEY and a GDN_STATE_DIR of its own. Its exit code is passed on. Nothing stays behind, also when it is interrupted: made for CI.',
     examples: [
       ['Tests against a real backend', 'gdn local exec -- npm test'],
+      ['Against a server that fails', 'gdn local exec --faults faults.yaml -- npm test'],
       ['Several commands', 'gdn local exec -- sh -c \\', "  'gdn collection create … && gdn batch mint drop.csv'"],
     ],
   })
@@ -33,6 +36,7 @@ export function command(deps: Deps, run = exec): GdnCommand {
   execCommand.passThroughOptions()
   valueFlag(execCommand, '--rate-limits <on|off>', 'Rate limits of the API (on)', { parse: oneOf(['on', 'off']) })
   switchFlag(execCommand, '--allow-private-files', 'Fetch files from private addresses too')
+  valueFlag(execCommand, '--faults <file>', 'Let requests fail as the file says', { parse: notEmpty })
   addCommonFlags(execCommand)
   return execCommand.action(async (words: string[], flags: ExecFlags) => await run(deps, words, flags)) as GdnCommand
 }
@@ -53,7 +57,7 @@ export async function exec(deps: Deps, words: readonly string[], flags: ExecFlag
 }
 
 async function withBackend(
-  { env }: Deps,
+  { env, io, cwd }: Deps,
   folder: string,
   flags: ExecFlags,
   work: (env: NodeJS.ProcessEnv) => Promise<number>,
@@ -66,10 +70,12 @@ async function withBackend(
     allowPrivateFiles: flags.allowPrivateFiles ?? false,
     rateLimits: flags.rateLimits !== 'off',
     allowedHosts: [],
+    faults: await readFaults(cwd, flags.faults),
     version: VERSION,
     logLevel: 'silent',
     logStream: { write: () => {} },
   })
+  announceFaults(io, backend.faults)
   try {
     const { GDN_PROFILE: _profile, ...rest } = env
     return await work({

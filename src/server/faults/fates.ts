@@ -1,0 +1,72 @@
+import { createHash } from 'node:crypto'
+import type { EndpointName } from '../../api/endpoints.ts'
+import { type FaultRule, type FaultsFile, MINTING } from './schema.ts'
+
+/** What a rule comes to for one request. */
+export type Verdict = Exclude<FaultRule, { fault: 'latency' }>
+
+/** What will become of a request. */
+export interface Fate {
+  /** Milliseconds to wait before anything else. */
+  delayMs: number
+  /** The first rule that strikes it, latency excepted: latency may come on top. */
+  verdict: Verdict | null
+}
+
+/** A number from 0 up to 1, the same for the same words on every machine. */
+function draw(...words: (string | number)[]): number {
+  const digest = createHash('sha256').update(words.join('\n')).digest()
+  return digest.readUIntBE(0, 6) / 2 ** 48
+}
+
+function concerns(rule: FaultRule, endpoint: EndpointName): boolean {
+  if (rule.fault === 'nft' && !MINTING.includes(endpoint)) return false
+  const named: readonly string[] = [rule.endpoint].flat()
+  return named.includes('*') || named.includes(endpoint)
+}
+
+function delayOf(milliseconds: number | [number, number], luck: number): number {
+  if (typeof milliseconds === 'number') return milliseconds
+  const [low, high] = milliseconds
+  return Math.round(low + luck * (high - low))
+}
+
+/**
+ * Decides fates. It depends on nothing but the seed, the rules and the number of the request: the n-th request of an
+ * endpoint always gets the same.
+ */
+export function fateOf({ seed, faults }: FaultsFile, endpoint: EndpointName, n: number): Fate {
+  const fate: Fate = { delayMs: 0, verdict: null }
+  for (const [index, rule] of faults.entries()) {
+    if (!concerns(rule, endpoint) || draw(seed, endpoint, index, n) >= rule.share) continue
+    if (rule.fault === 'latency') fate.delayMs += delayOf(rule.milliseconds, draw(seed, endpoint, index, n, 'delay'))
+    else fate.verdict ??= rule
+  }
+  return fate
+}
+
+const percent = (share: number) => `${Number((share * 100).toFixed(3))} %`
+
+function effectOf(rule: FaultRule): string {
+  switch (rule.fault) {
+    case 'latency': {
+      const { milliseconds } = rule
+      return `wait ${typeof milliseconds === 'number' ? milliseconds : milliseconds.join(' to ')} ms`
+    }
+    case 'status':
+      return `get ${rule.status}`
+    case 'timeout':
+      return 'are accepted and never answered'
+    case 'cut':
+      return `lose their connection ${rule.when} they are accepted`
+    case 'nft':
+      return rule.becomes === 'failed' ? 'make NFTs that fail' : 'make NFTs that stay initiated'
+  }
+}
+
+/** A rule as a sentence: `10 % of createnft get 429`. */
+export function tellRule(rule: FaultRule): string {
+  const named: readonly string[] = [rule.endpoint].flat()
+  const endpoints = named.includes('*') ? 'all requests' : named.join(' and ')
+  return `${percent(rule.share)} of ${endpoints} ${effectOf(rule)}`
+}

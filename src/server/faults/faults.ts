@@ -1,0 +1,48 @@
+import type { EndpointName } from '../../api/endpoints.ts'
+import { failFreshNfts, holdFreshNfts } from '../store/nft-faults.ts'
+import type { Db } from '../store/schema.ts'
+import { type Fate, fateOf, tellRule } from './fates.ts'
+import { parseFaults } from './parse.ts'
+
+/** Faults on demand: for people who test what their own program does when a server fails. */
+export interface Faults {
+  /** The rules as sentences. */
+  readonly told: readonly string[]
+  /** The fate of the next request of an endpoint; each call counts one. */
+  next(endpoint: EndpointName, requestId: string): Fate
+  /** In the transaction that accepts a request: what its NFTs become. */
+  onAccepted(db: Db, requestId: string): Promise<void>
+  /** The request is over. */
+  forget(requestId: string): void
+}
+
+const REASON = 'a fault on demand'
+
+/** @throws GdnError `invalid_config` with the place of what is wrong */
+export function createFaults({ text, file }: { text: string; file: string }): Faults {
+  const rules = parseFaults(text, file)
+  const counts = new Map<EndpointName, number>()
+  const fates = new Map<string, Fate>()
+  return {
+    told: rules.faults.map(tellRule),
+
+    next(endpoint, requestId) {
+      const n = (counts.get(endpoint) ?? 0) + 1
+      counts.set(endpoint, n)
+      const fate = fateOf(rules, endpoint, n)
+      fates.set(requestId, fate)
+      return fate
+    },
+
+    async onAccepted(db, requestId) {
+      const verdict = fates.get(requestId)?.verdict
+      if (verdict?.fault !== 'nft') return
+      if (verdict.becomes === 'failed') await failFreshNfts(db, requestId, verdict.reason ?? REASON)
+      else await holdFreshNfts(db, requestId)
+    },
+
+    forget(requestId) {
+      fates.delete(requestId)
+    },
+  }
+}

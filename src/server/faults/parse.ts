@@ -1,0 +1,63 @@
+import { isMap, isPair, LineCounter, type Node, parseDocument } from 'yaml'
+import { type FieldIssue, validate } from '../../api/validate.ts'
+import { GdnError, type Place } from '../../core/errors.ts'
+import { type FaultsFile, faultsFile } from './schema.ts'
+
+/**
+ * Reads a file of faults: YAML, or JSON, which is YAML too.
+ *
+ * @throws GdnError `invalid_config` with file, line, column and field of what is wrong; all of it in `details`
+ */
+export function parseFaults(text: string, file: string): FaultsFile {
+  const lines = new LineCounter()
+  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, version: '1.2' })
+  const placeAt = (offset: number | undefined): Place => {
+    if (offset === undefined) return { file }
+    const { line, col } = lines.linePos(offset)
+    return { file, line, column: col }
+  }
+  const [broken] = [...document.errors, ...document.warnings]
+  if (broken !== undefined) {
+    throw new GdnError('invalid_config', `is no YAML: ${broken.message}`, { place: placeAt(broken.pos[0]) })
+  }
+  const result = validate(
+    faultsFile,
+    readValue(() => document.toJS({ maxAliasCount: 0 }), file),
+  )
+  if (result.ok) return result.value
+  const issues = result.issues.map((issue) => ({
+    place: { ...placeAt(offsetOf(document.contents, issue)), ...(issue.field === '' ? {} : { field: issue.field }) },
+    message: issue.message,
+  }))
+  const [first] = issues
+  throw new GdnError('invalid_config', first?.message ?? 'is no file of faults', {
+    place: first?.place ?? { file },
+    details: { issues },
+  })
+}
+
+function readValue(read: () => unknown, file: string): unknown {
+  try {
+    return read()
+  } catch (cause) {
+    throw new GdnError('invalid_config', 'uses aliases, which have no use here', { place: { file }, cause })
+  }
+}
+
+/** Where a fault's field stands: its key where it is an unknown one, else its value, else what should hold it. */
+function offsetOf(root: Node | null, { path, code }: FieldIssue): number | undefined {
+  let node: Node | null | undefined = root
+  let offset = root?.range?.[0]
+  for (const [depth, part] of path.entries()) {
+    const last = depth === path.length - 1
+    if (isMap(node)) {
+      const pair = node.items.find((item) => isPair(item) && String(item.key) === String(part))
+      if (pair === undefined) return offset
+      node = (last && code === 'unrecognized_keys' ? pair.key : pair.value) as Node | null
+    } else {
+      node = (node as { items?: Node[] } | null)?.items?.[Number(part)]
+    }
+    offset = node?.range?.[0] ?? offset
+  }
+  return offset
+}

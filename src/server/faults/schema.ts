@@ -1,0 +1,92 @@
+import * as z from 'zod'
+import { ENDPOINTS, type EndpointName } from '../../api/endpoints.ts'
+
+const NAMES = Object.keys(ENDPOINTS) as EndpointName[]
+
+/** Endpoints whose requests make NFTs. */
+export const MINTING: readonly EndpointName[] = ['createnft', 'createnfttrans']
+
+const MAX_WAIT_MS = 600_000
+
+const endpointName = z.enum(['*', ...NAMES], { error: `must be * or an endpoint: ${NAMES.join(', ')}` })
+
+const common = {
+  /** `*` is every endpoint of the API. */
+  endpoint: z.union([endpointName, z.array(endpointName).min(1)], {
+    error: `must be *, an endpoint or a list of endpoints: ${NAMES.join(', ')}`,
+  }),
+  /** Of the endpoint's requests; all of them where it isn't given. */
+  share: z
+    .number({ error: 'must be a number above 0 and at most 1' })
+    .gt(0, { error: 'must be above 0' })
+    .max(1, { error: 'must be at most 1' })
+    .default(1),
+}
+
+const wait = z
+  .int({ error: 'must be a whole number of milliseconds' })
+  .min(0, { error: 'must not be negative' })
+  .max(MAX_WAIT_MS, { error: `must be at most ${MAX_WAIT_MS} milliseconds` })
+
+const range = z.tuple([wait, wait]).check((context) => {
+  const [low, high] = context.value
+  if (low > high) context.issues.push({ code: 'custom', message: 'must be a range: low, high', input: context.value })
+})
+
+const latency = z.strictObject({
+  ...common,
+  fault: z.literal('latency'),
+  milliseconds: z.union([wait, range], { error: 'must be milliseconds, or a range of them: [low, high]' }),
+})
+
+const status = z.strictObject({
+  ...common,
+  fault: z.literal('status'),
+  status: z.union([z.literal(429), z.literal(500), z.literal(503)], { error: 'must be 429, 500 or 503' }),
+  /** Seconds, for Retry-After. Every 429 has it: 1 unless it is given. */
+  retry_after: z
+    .int({ error: 'must be a whole number of seconds' })
+    .min(1, { error: 'must be at least 1' })
+    .max(86_400, { error: 'must be at most 86400' })
+    .optional(),
+})
+
+/** Accepted, and never answered. */
+const timeout = z.strictObject({ ...common, fault: z.literal('timeout') })
+
+const cut = z.strictObject({
+  ...common,
+  fault: z.literal('cut'),
+  when: z.enum(['before', 'after'], { error: 'must be before or after (the request is accepted)' }),
+})
+
+const nft = z
+  .strictObject({
+    ...common,
+    fault: z.literal('nft'),
+    becomes: z.enum(['initiated', 'failed'], { error: 'must be initiated or failed' }),
+    reason: z.string().min(1, { error: 'must not be empty' }).max(1000, { error: 'is too long' }).optional(),
+  })
+  .check((context) => {
+    const { endpoint, becomes, reason } = context.value
+    const add = (field: string, message: string) =>
+      context.issues.push({ code: 'custom', path: [field], message, input: context.value })
+    const wrong = [endpoint].flat().find((name) => name !== '*' && !MINTING.includes(name))
+    if (wrong !== undefined) add('endpoint', `must be ${MINTING.join(' or ')}: ${wrong} makes no NFTs`)
+    if (becomes === 'initiated' && reason !== undefined) add('reason', 'is only for NFTs that become failed')
+  })
+
+const FAULTS = ['latency', 'status', 'timeout', 'cut', 'nft']
+
+const rule = z.discriminatedUnion('fault', [latency, status, timeout, cut, nft], {
+  error: (issue) => (issue.code === 'invalid_union' ? `must be one of ${FAULTS.join(', ')}` : undefined),
+})
+
+/** What a file of faults holds. */
+export const faultsFile = z.strictObject({
+  seed: z.int({ error: 'must be a whole number' }).default(1),
+  faults: z.array(rule).min(1, { error: 'must hold at least one fault' }).max(1000, { error: 'are too many' }),
+})
+
+export type FaultRule = z.output<typeof rule>
+export type FaultsFile = z.output<typeof faultsFile>

@@ -1,0 +1,67 @@
+import { once } from 'node:events'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { ENDPOINTS, type EndpointName } from '../../api/endpoints.ts'
+import { TITLES } from '../../api/errors.ts'
+import { HEADERS } from '../../api/headers.ts'
+import type { Fate } from '../faults/fates.ts'
+import type { Faults } from '../faults/faults.ts'
+import type { Log } from '../pipeline/log.ts'
+import { Refusal } from '../services/refusal.ts'
+
+/** Says that an answer is not the server's own. */
+const FAULT_HEADER = 'x-gdn-fault'
+
+const MESSAGE = 'a fault on demand: this server was told to answer so'
+
+const TITLE_OF = { 429: TITLES.tooManyRequests, 500: TITLES.internal, 503: TITLES.unavailable } as const
+
+const BY_PATH = new Map(Object.values(ENDPOINTS).map(({ path, name }) => [path as string, name as EndpointName]))
+
+function endpointOf({ routeOptions, method }: FastifyRequest): EndpointName | undefined {
+  return method === 'POST' ? BY_PATH.get((routeOptions.url ?? '').replace(/\/$/, '')) : undefined
+}
+
+/** Lets requests of the API fail as the rules have it. Register it after authentication: refused requests don't count. */
+export function addFaults(app: FastifyInstance, faults: Faults, log: Log): void {
+  const fates = new WeakMap<FastifyRequest, Fate>()
+
+  app.addHook('onRequest', async (request, reply) => {
+    const endpoint = endpointOf(request)
+    if (endpoint === undefined) return
+    const fate = faults.next(endpoint, request.ownId)
+    const { delayMs, verdict } = fate
+    fates.set(request, fate)
+    if (delayMs > 0) {
+      reply.header(FAULT_HEADER, 'latency')
+      await delay(delayMs)
+    }
+    if (verdict === null) return
+    log.warn({ request: request.id, ...verdict, endpoint }, 'a fault on demand')
+    reply.header(FAULT_HEADER, verdict.fault)
+    if (verdict.fault === 'cut' && verdict.when === 'before') {
+      reply.hijack()
+      request.raw.socket.destroy()
+    }
+    if (verdict.fault === 'status') {
+      const { status, retry_after: wait = status === 429 ? 1 : undefined } = verdict
+      throw new Refusal(
+        status,
+        TITLE_OF[status],
+        MESSAGE,
+        wait === undefined ? {} : { [HEADERS.retryAfter]: String(wait) },
+      )
+    }
+  })
+
+  app.addHook('onSend', async (request, reply) => {
+    const verdict = fates.get(request)?.verdict
+    const { socket } = request.raw
+    // A request that was refused was not accepted: its client hears so.
+    if (verdict == null || reply.statusCode >= 300 || socket.destroyed) return
+    if (verdict.fault === 'cut' && verdict.when === 'after') socket.destroy()
+    if (verdict.fault === 'timeout') await once(socket, 'close')
+  })
+
+  app.addHook('onResponse', async ({ ownId }) => faults.forget(ownId))
+}

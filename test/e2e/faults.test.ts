@@ -1,0 +1,90 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { execa } from 'execa'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+
+const GDN = fileURLToPath(new URL('../../bin/gdn.js', import.meta.url))
+const node = process.env.GDN_TEST_NODE ?? process.execPath
+
+let folder: string
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'gdn-faults-'))
+  await writeFile(join(folder, 'faults.yaml'), 'faults:\n  - { endpoint: getnfts, fault: status, status: 503 }\n')
+  await writeFile(join(folder, 'bad.yaml'), 'faults:\n  - { endpoint: getnft, fault: timeout }\n')
+})
+afterAll(() => rm(folder, { recursive: true, force: true }))
+
+const gdn = (...args: string[]) =>
+  execa(node, [GDN, ...args], {
+    cwd: folder,
+    env: { HOME: folder, XDG_DATA_HOME: folder },
+    reject: false,
+    stdin: 'ignore',
+  })
+
+/** Asks for NFTs with what `local exec` hands over, and prints the status. */
+const ASK = `fetch(process.env.GDN_BASE_URL + '/api/v1/getnfts', { method: 'POST', body: '{"nft_gdn_ids":["x"]}',
+  headers: { 'content-type': 'application/json', 'x-api-key': process.env.GDN_API_KEY } })
+  .then((answer) => console.log(answer.status, answer.headers.get('x-gdn-fault')))`
+
+describe('--faults', () => {
+  test('of serve: said in the ready line', async () => {
+    const backend = gdn('serve', '--port', '0', '--data-dir', 'a', '--faults', 'faults.yaml', '--json')
+    const lines: string[] = []
+    for await (const line of backend) {
+      lines.push(line)
+      backend.kill('SIGTERM')
+    }
+    expect(JSON.parse(lines[0] ?? '')).toMatchObject({ event: 'ready', faults: true })
+    expect((await backend).exitCode).toBe(0)
+  })
+
+  test('of serve: said loudly to people', async () => {
+    const backend = gdn('serve', '--port', '0', '--data-dir', 'b', '--faults', 'faults.yaml')
+    backend.stderr?.on('data', (text: Buffer) => {
+      if (text.includes('Ctrl-C')) backend.kill('SIGTERM')
+    })
+    const { stderr, stdout } = await backend
+    expect(stdout).toBe('')
+    expect(stderr).toMatch(/FAULTS ON DEMAND/)
+    expect(stderr).toContain('100 % of getnfts get 503')
+  })
+
+  test('without it, the ready line says nothing of faults', async () => {
+    const backend = gdn('serve', '--port', '0', '--data-dir', 'c', '--json')
+    const lines: string[] = []
+    for await (const line of backend) {
+      lines.push(line)
+      backend.kill('SIGTERM')
+    }
+    expect(Object.keys(JSON.parse(lines[0] ?? ''))).toEqual(['event', 'url', 'api_key', 'data_dir', 'pid'])
+  })
+
+  test('of local exec: in force for the command, and said loudly', async () => {
+    const { stdout, stderr, exitCode } = await gdn('local', 'exec', '--faults', 'faults.yaml', '--', node, '-e', ASK)
+    expect([stdout, exitCode]).toEqual(['503 status', 0])
+    expect(stderr).toMatch(/FAULTS ON DEMAND/)
+  })
+
+  test.each([
+    ['bad.yaml', /bad\.yaml:2:17 \(faults\[0\]\.endpoint\).*must be \*/],
+    ['missing.yaml', /missing\.yaml.*doesn't exist/],
+  ])('%s ends both with exit code 2 and the place', async (file, place) => {
+    for (const words of [
+      ['serve', '--port', '0', '--data-dir', 'd'],
+      ['local', 'exec'],
+    ]) {
+      const { exitCode, stderr, stdout } = await gdn(
+        ...words,
+        '--faults',
+        file,
+        ...(words[1] === 'exec' ? ['--', 'true'] : []),
+      )
+      expect([exitCode, stdout]).toEqual([2, ''])
+      expect(stderr).toMatch(place)
+    }
+  })
+})

@@ -1,0 +1,119 @@
+import { describe, expect, it } from 'vitest'
+import { formatPlace, GdnError } from '../../../src/core/errors.ts'
+import { parseFaults } from '../../../src/server/faults/parse.ts'
+
+function refusalOf(text: string): string {
+  try {
+    parseFaults(text, 'faults.yaml')
+  } catch (error) {
+    if (!(error instanceof GdnError)) throw error
+    expect(error.code).toBe('invalid_config')
+    expect(error.exitCode).toBe(2)
+    return `${error.place === undefined ? '' : formatPlace(error.place)} ${error.message}`
+  }
+  return 'taken'
+}
+
+const one = (...lines: string[]) => `faults:\n  - ${lines.join('\n    ')}\n`
+
+describe('a file of faults', () => {
+  it('holds a seed and rules, each for an endpoint, several or all of them', () => {
+    const text = `
+seed: 42
+faults:
+  - { endpoint: '*', fault: latency, milliseconds: [100, 2000], share: 0.5 }
+  - endpoint: [createnft, getnfts]
+    fault: status
+    status: 429
+    retry_after: 3
+    share: 0.1
+  - { endpoint: createnft, fault: timeout, share: 0.02 }
+  - { endpoint: createnft, fault: cut, when: after }
+  - { endpoint: createnft, fault: nft, becomes: failed, reason: 'no such file' }
+`
+    expect(parseFaults(text, 'f')).toEqual({
+      seed: 42,
+      faults: [
+        { endpoint: '*', fault: 'latency', milliseconds: [100, 2000], share: 0.5 },
+        { endpoint: ['createnft', 'getnfts'], fault: 'status', status: 429, retry_after: 3, share: 0.1 },
+        { endpoint: 'createnft', fault: 'timeout', share: 0.02 },
+        { endpoint: 'createnft', fault: 'cut', when: 'after', share: 1 },
+        { endpoint: 'createnft', fault: 'nft', becomes: 'failed', reason: 'no such file', share: 1 },
+      ],
+    })
+  })
+
+  it('may be JSON', () => {
+    const rule = { endpoint: 'getnfts', fault: 'timeout' }
+    expect(parseFaults(JSON.stringify({ faults: [rule] }), 'f')).toEqual({ seed: 1, faults: [{ ...rule, share: 1 }] })
+  })
+
+  it.each([
+    [
+      'an unknown endpoint',
+      one('endpoint: createnfts', 'fault: timeout'),
+      /faults\.yaml:2:15 \(faults\[0\]\.endpoint\) must be \*, an endpoint/,
+    ],
+    [
+      'an unknown fault',
+      one('endpoint: "*"', 'fault: explode'),
+      /faults\.yaml:3:12 \(faults\[0\]\.fault\) must be one of latency/,
+    ],
+    ['no fault', one('endpoint: "*"'), /faults\.yaml:2:5 \(faults\[0\]\.fault\) must be one of latency/],
+    [
+      'a share above 1',
+      one('endpoint: "*"', 'fault: timeout', 'share: 10'),
+      /:4:12 \(faults\[0\]\.share\) must be at most 1/,
+    ],
+    ['a share of nothing', one('endpoint: "*"', 'fault: timeout', 'share: 0'), /share\) must be above 0/],
+    ['a share in per cent', one('endpoint: "*"', 'fault: timeout', 'share: 10%'), /share\) must be a number/],
+    [
+      'a status that it does not play',
+      one('endpoint: "*"', 'fault: status', 'status: 404'),
+      /:4:13 .*must be 429, 500 or 503/,
+    ],
+    ['a range upside down', one('endpoint: "*"', 'fault: latency', 'milliseconds: [9, 1]'), /milliseconds\) must be/],
+    [
+      'a latency below nothing',
+      one('endpoint: "*"', 'fault: latency', 'milliseconds: -1'),
+      /:4:19 .*milliseconds\) must not be negative/,
+    ],
+    [
+      'a field of another fault',
+      one('endpoint: "*"', 'fault: timeout', 'status: 500'),
+      /:4:5 \(faults\[0\]\.status\) is not a known field/,
+    ],
+    ['an unknown field at the top', 'faulty: []\nfaults: []', /faults\.yaml/],
+    ['no rule', 'faults: []', /faults\.yaml:1:9 \(faults\) must hold at least one fault/],
+    ['an empty file', '', /faults\.yaml.* must be an object/],
+    ['a list', '- 1', /faults\.yaml:1:1 must be an object/],
+    [
+      'NFTs of an endpoint that makes none',
+      one('endpoint: getnfts', 'fault: nft', 'becomes: failed'),
+      /endpoint\) must be createnft or createnfttrans: getnfts makes no NFTs/,
+    ],
+    [
+      'a reason of what does not fail',
+      one('endpoint: createnft', 'fault: nft', 'becomes: initiated', 'reason: x'),
+      /:5:13 .*reason\) is only for/,
+    ],
+    ['broken YAML', 'faults:\n  - {', /faults\.yaml:\d+:\d+ is no YAML/],
+    ['a key twice', 'seed: 1\nseed: 2\nfaults: []', /faults\.yaml:2:1 is no YAML/],
+    ['aliases', 'a: &a [1]\nfaults: *a', /aliases/],
+  ])('%s is refused, with its place', (_what, text, message) => {
+    expect(refusalOf(text)).toMatch(message)
+  })
+
+  it('names every fault at once', () => {
+    const text = one('endpoint: nowhere', 'fault: status', 'status: 1')
+    const caught = (() => {
+      try {
+        return parseFaults(text, 'f')
+      } catch (error) {
+        return error
+      }
+    })()
+    const { issues } = (caught as GdnError).details as { issues: unknown[] }
+    expect(issues).toHaveLength(2)
+  })
+})
