@@ -117,6 +117,19 @@ describe('the published package', () => {
     expect((await backend).exitCode).toBe(0)
   })
 
+  test('serves the reference at /docs from its own files', async () => {
+    const backend = serve(full, 'docs')
+    const statuses: number[] = []
+    for await (const line of backend) {
+      const { url } = JSON.parse(line)
+      for (const path of ['/docs', '/docs/swagger-ui-bundle.js', '/docs/swagger-ui.css', '/openapi.json', '/metrics']) {
+        statuses.push((await fetch(url + path)).status)
+      }
+      backend.kill('SIGTERM')
+    }
+    expect(statuses).toEqual([200, 200, 200, 200, 200])
+  })
+
   test('names the native part that a backend lacks, and the command that installs it', async () => {
     const { exitCode, stdout, stderr } = await serve(cliOnly, 'refused')
     expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: '' })
