@@ -23,6 +23,7 @@ async function registeredRoutes(): Promise<string[]> {
     version: '0',
     log: { debug() {}, info() {}, warn() {}, error() {} },
     readiness: async () => [],
+    metrics: { observe() {}, scrape: async () => ({ text: '', type: 'text/plain' }) },
   })
   await app.ready()
   const known = Object.values(ENDPOINTS).flatMap(({ path }) => [path, `${path}/`])
