@@ -72,9 +72,9 @@ export interface Collection {
   blockchain: string
 }
 
-/** Creates a collection on polygon and waits until it is deployed. */
-export async function createCollection(backend: Backend): Promise<Collection> {
-  const body = { wallet_address: WALLET, name: 'Bench', blockchain: 'polygon' }
+/** Creates a collection, on polygon unless told otherwise, and waits until it is deployed. */
+export async function createCollection(backend: Backend, request: object = {}): Promise<Collection> {
+  const body = { wallet_address: WALLET, name: 'Bench', blockchain: 'polygon', ...request }
   const { response } = await backend.post('/api/v1/createcollection', body)
   for (;;) {
     const query = { transaction_gdn_ids: [response.transaction_gdn_id] }
@@ -90,6 +90,7 @@ export interface Order {
   perRequest: number
   clients: number
   image: (index: number) => string
+  receiver?: string
 }
 
 /** Sends the requests for so many NFTs, so many clients at once; gives all ids. */
@@ -102,7 +103,7 @@ export async function order(backend: Backend, collection: Collection, what: Orde
       next = Math.min(what.count, from + what.perRequest)
       const metadata = Array.from({ length: next - from }, (_, index) => metadataOf(from + index, what.image))
       const { contract_address, blockchain } = collection
-      const body = { contract_address, blockchain, receiver_wallet_address: WALLET, metadata }
+      const body = { contract_address, blockchain, receiver_wallet_address: what.receiver ?? WALLET, metadata }
       for (const nft of (await backend.post('/api/v1/createnft', body)).nfts) ids.push(nft.nft_gdn_ids)
     }
   }

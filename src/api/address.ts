@@ -61,6 +61,11 @@ export function addressProblem(address: string, blockchain: Blockchain): string 
   return isEvm(blockchain) ? evmAddressProblem(address) : solanaAddressProblem(address)
 }
 
+/** The one spelling under which an address of a blockchain is kept. */
+export function canonicalAddress(address: string, blockchain: Blockchain): string {
+  return isEvm(blockchain) ? checksumAddress(address) : address
+}
+
 /** Whether two addresses of a blockchain are the same: EVM addresses differ in case only for their checksum. */
 export function sameAddress(a: string, b: string): boolean {
   return a === b || (EVM_FORM.test(a) && EVM_FORM.test(b) && a.toLowerCase() === b.toLowerCase())

@@ -11,7 +11,7 @@ import { distDir, root } from './paths.mjs'
 import { publish } from './publish.mjs'
 
 /** What carries native code stays a package of its own; see `optionalDependencies`. */
-export const NATIVE_PACKAGES = ['libsql', '@foundry-rs/*', 'litesvm', '@napi-rs/keyring']
+export const NATIVE_PACKAGES = ['libsql', '@foundry-rs/*', 'litesvm-*', '@napi-rs/keyring']
 
 /**
  * Bundles the command line into `outDir`, a chunk per lazy import, while other processes may be running from it.

@@ -2,9 +2,8 @@ import { join, resolve } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { GdnError, messageOf, systemCode } from '../core/errors.ts'
 import type { Secret } from '../core/secret.ts'
-import { openChains } from './chain/chains.ts'
+import { type ChainsOptions, openChains } from './chain/chains.ts'
 import { checkAnvil } from './chain/evm/embedded/check-anvil.ts'
-import type { EmbeddedChainEvent } from './chain/evm/embedded/embedded-chain.ts'
 import { openEmbeddedSigners } from './chain/signers.ts'
 import { isDiskFull } from './data-dir/disk-full.ts'
 import { openDataDir } from './data-dir/open.ts'
@@ -88,7 +87,7 @@ export async function startBackend(options: BackendOptions): Promise<Backend> {
     const fetcher = createLazyFetcher({ allowPrivate: options.allowPrivateFiles, userAgent: `gdn/${version}` })
     undo.push(() => fetcher.close())
     const metrics = createMetrics({ db: store.db, now, version })
-    const onEvent = (blockchain: string, event: EmbeddedChainEvent) => {
+    const onEvent: ChainsOptions['onEvent'] = (blockchain, event) => {
       if (event.type === 'died') metrics.observe({ what: 'chain_died', blockchain })
       log.info({ blockchain, ...event }, 'embedded chain')
     }

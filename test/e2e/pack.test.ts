@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 const node = process.env.GDN_TEST_NODE ?? process.execPath
-const NATIVE = /^(libsql|litesvm|@foundry-rs\/anvil-[a-z0-9-]+|@napi-rs\/keyring)$/
+const NATIVE = /^(libsql|litesvm-[a-z0-9-]+|@foundry-rs\/anvil-[a-z0-9-]+|@napi-rs\/keyring)$/
 
 interface Packed {
   filename: string

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { BLOCKCHAINS, type EvmBlockchain } from '../../api/blockchains.ts'
+import { BLOCKCHAINS, type Blockchain, type EvmBlockchain } from '../../api/blockchains.ts'
 import { chainJournal } from '../store/chain-journal.ts'
 import { findChain, rememberChain } from '../store/chains.ts'
 import type { Db } from '../store/schema.ts'
@@ -8,12 +8,15 @@ import { endOrphans } from './evm/embedded/orphans.ts'
 import { factoryAddress } from './evm/factory.ts'
 import type { Hex } from './evm/network.ts'
 import type { Signers } from './signers.ts'
+import type { EmbeddedSolanaEvent } from './solana/embedded/embedded-solana.ts'
+import { createSolanaChains, type SolanaChains } from './solana/solana-chains.ts'
 
 /** The embedded chains of a data dir. A chain's node is started when it is first needed. */
 export interface Chains {
   readonly signers: Signers
   /** Whether every chain is one of ours, where nothing is worth anything. */
   readonly embedded: boolean
+  readonly solana: SolanaChains
   /** The factory of a blockchain, known before anything is deployed; remembers the chain on its first use. */
   factory(db: Db, blockchain: EvmBlockchain): Promise<Hex>
   /** The node of a blockchain, started where it isn't running yet. */
@@ -26,7 +29,7 @@ export interface ChainsOptions {
   dataDir: string
   signers: Signers
   now: () => number
-  onEvent: (blockchain: EvmBlockchain, event: EmbeddedChainEvent) => void
+  onEvent: (blockchain: Blockchain, event: EmbeddedChainEvent | EmbeddedSolanaEvent) => void
 }
 
 /** Also ends the nodes that a killed backend of this data dir left behind. */
@@ -35,6 +38,7 @@ export async function openChains({ db, dataDir, signers, now, onEvent }: ChainsO
   const started = new Map<EvmBlockchain, Promise<EmbeddedChain>>()
   const closing = new AbortController()
   await endOrphans(stateDir)
+  const solana = createSolanaChains({ db, dataDir, now, onEvent })
 
   const remember = async (on: Db, blockchain: EvmBlockchain) => {
     const known = await findChain(on, blockchain)
@@ -66,6 +70,7 @@ export async function openChains({ db, dataDir, signers, now, onEvent }: ChainsO
   return {
     signers,
     embedded: true,
+    solana,
 
     async factory(on, blockchain) {
       return (await remember(on, blockchain)).factory_address as Hex
@@ -85,7 +90,8 @@ export async function openChains({ db, dataDir, signers, now, onEvent }: ChainsO
 
     async close() {
       closing.abort()
-      await Promise.allSettled([...started.values()].map(async (network) => (await network).close()))
+      const closed = [...started.values()].map(async (network) => (await network).close())
+      await Promise.allSettled([...closed, solana.close()])
     },
   }
 }

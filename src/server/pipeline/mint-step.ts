@@ -1,4 +1,4 @@
-import type { EvmBlockchain } from '../../api/blockchains.ts'
+import { type Blockchain, type EvmBlockchain, isEvm } from '../../api/blockchains.ts'
 import type { NftMetadata } from '../../api/metadata.ts'
 import { encodeMint, MAX_BATCH, type MintRun } from '../chain/evm/collection.ts'
 import { mintGasLimit } from '../chain/evm/gas-limits.ts'
@@ -97,7 +97,9 @@ export function createMintStep({ store, signers, now, onSigned }: MintStepOption
       for (const id of ids) {
         marked.delete(id)
         const collection = await findCollectionById(store.db, id)
-        if (collection?.status !== 'deployed' || (await hasUnfinished(store.db, id))) continue
+        // Solana's waiting NFTs are its own pipeline's.
+        if (collection?.status !== 'deployed' || !isEvm(collection.blockchain as Blockchain)) continue
+        if (await hasUnfinished(store.db, id)) continue
         try {
           if (await sign(collection)) onSigned(collection.blockchain as EvmBlockchain)
         } catch (error) {

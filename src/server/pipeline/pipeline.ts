@@ -1,8 +1,9 @@
-import type { EvmBlockchain } from '../../api/blockchains.ts'
+import { type Blockchain, type EvmBlockchain, isEvm, type SolanaBlockchain } from '../../api/blockchains.ts'
 import type { Chains } from '../chain/chains.ts'
 import type { EvmReceipt } from '../chain/evm/network.ts'
 import type { Fetcher } from '../fetch/fetcher.ts'
 import type { FileStorage } from '../storage/adapter.ts'
+import { usedBlockchains } from '../store/collections.ts'
 import { releaseLeases } from '../store/leases.ts'
 import type { Store } from '../store/open-store.ts'
 import { blockchainsWithSigned, type TransactionRow } from '../store/transactions.ts'
@@ -12,6 +13,7 @@ import type { Log } from './log.ts'
 import { type Loop, startLoop } from './loop.ts'
 import { createMakeStep } from './make-step.ts'
 import { createMintStep } from './mint-step.ts'
+import type { SolanaPipeline } from './solana/solana-pipeline.ts'
 
 export interface PipelineOptions {
   store: Store
@@ -26,7 +28,7 @@ export interface PipelineOptions {
 
 /** What the services tell the pipeline after their commit. A word that is lost only costs time: steps look by themselves. */
 export interface Pipeline {
-  collectionAccepted(): void
+  collectionAccepted(blockchain: Blockchain): void
   nftsAccepted(collectionId: string, what: { files: boolean; mint: boolean }): void
   stop(): Promise<void>
 }
@@ -60,11 +62,25 @@ export async function startPipeline(options: PipelineOptions): Promise<Pipeline>
     chainLoops.set(blockchain, startLoop(`chain ${blockchain}`, turn, log))
   }
 
+  // Loaded when a blockchain is first used: nobody else pays for it.
+  const solanaPipelines = new Map<SolanaBlockchain, Promise<SolanaPipeline>>()
+  const openSolana = (blockchain: SolanaBlockchain) => {
+    let pipeline = solanaPipelines.get(blockchain)
+    if (pipeline === undefined) {
+      pipeline = import('./solana/solana-pipeline.ts').then(({ startSolanaPipeline }) =>
+        startSolanaPipeline({ store, solana: chains.solana, blockchain, now, log }),
+      )
+      solanaPipelines.set(blockchain, pipeline)
+    }
+    return pipeline
+  }
+
   const mintStep = createMintStep({ store, signers: chains.signers, now, onSigned: wakeChain })
   const mintLoop = startLoop('mint', mintStep.turn, log)
   const wakeMint = (collectionId: string) => {
     mintStep.mark(collectionId)
     mintLoop.wake()
+    for (const pipeline of solanaPipelines.values()) void pipeline.then(({ mintable }) => mintable(collectionId))
   }
   const makeStep = createMakeStep({ store, signers: chains.signers, now, onSigned: wakeChain })
   const makeLoop = startLoop('make', makeStep, log)
@@ -80,9 +96,13 @@ export async function startPipeline(options: PipelineOptions): Promise<Pipeline>
   const filesLoop = startLoop('files', fileStep.turn, log)
 
   for (const blockchain of await blockchainsWithSigned(store.db)) wakeChain(blockchain)
+  for (const blockchain of await usedBlockchains(store.db)) if (!isEvm(blockchain)) await openSolana(blockchain)
 
   return {
-    collectionAccepted: () => makeLoop.wake(),
+    collectionAccepted(blockchain) {
+      if (isEvm(blockchain)) makeLoop.wake()
+      else void openSolana(blockchain).then((pipeline) => pipeline.collectionAccepted())
+    },
 
     nftsAccepted(collectionId, { files, mint }) {
       if (files) filesLoop.wake()
@@ -94,6 +114,7 @@ export async function startPipeline(options: PipelineOptions): Promise<Pipeline>
       // After its loop: a turn that is just ending still takes NFTs in hand.
       await fileStep.stop()
       await Promise.all([...chainLoops.values()].map((loop) => loop.stop()))
+      await Promise.all([...solanaPipelines.values()].map(async (pipeline) => (await pipeline).stop()))
     },
   }
 }

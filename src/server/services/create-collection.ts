@@ -1,13 +1,15 @@
 import type * as z from 'zod'
-import { checksumAddress } from '../../api/address.ts'
+import { canonicalAddress } from '../../api/address.ts'
 import { isEvm } from '../../api/blockchains.ts'
 import { createcollection } from '../../api/endpoints/createcollection.ts'
 import { newId } from '../../core/ids.ts'
 import { formatAcceptedDate } from '../../core/time.ts'
 import { collectionAddress } from '../chain/evm/collection-init.ts'
+import type { Hex } from '../chain/evm/network.ts'
+import { mintAddress } from '../chain/solana/mint-address.ts'
 import { insertCollection } from '../store/collections.ts'
 import { accept } from './accept.ts'
-import { badRequest } from './refusal.ts'
+import { requireSolana } from './require-solana.ts'
 import type { ServiceDeps, ServiceRequest } from './services.ts'
 import { symbolOf } from './symbol.ts'
 
@@ -27,11 +29,10 @@ export async function createCollection(deps: ServiceDeps, request: ServiceReques
     { accountId, endpoint: createcollection.name, body, idempotencyKey, requestId },
     acceptedAt,
     async () => {
-      if (!isEvm(blockchain)) throw badRequest(`this backend doesn't serve the blockchain ${blockchain}`)
-      return blockchain
+      return isEvm(blockchain) ? { evm: blockchain } : { signer: await requireSolana(deps) }
     },
-    async (db, requestId, evmBlockchain) => {
-      const factory = await chains.factory(db, evmBlockchain)
+    async (db, requestId, made) => {
+      const maker = 'evm' in made ? await chains.factory(db, made.evm) : made.signer.address
       const collection = {
         id: newId(),
         account_id: accountId,
@@ -39,8 +40,8 @@ export async function createCollection(deps: ServiceDeps, request: ServiceReques
         blockchain,
         name: parsed.name,
         symbol: symbolOf(parsed.name),
-        wallet_address: checksumAddress(parsed.wallet_address),
-        factory_address: factory,
+        wallet_address: canonicalAddress(parsed.wallet_address, blockchain),
+        factory_address: maker,
         enable_api: (parsed.enable_api ?? true) ? 1 : 0,
         enable_transfer: (parsed.enable_transfer ?? false) ? 1 : 0,
         is_locked: (parsed.is_locked ?? false) ? 1 : 0,
@@ -50,7 +51,9 @@ export async function createCollection(deps: ServiceDeps, request: ServiceReques
         next_token_id: '1',
         next_attempt_at: acceptedAt,
       }
-      await insertCollection(db, { ...collection, contract_address: collectionAddress(factory, collection) })
+      const contract_address =
+        'evm' in made ? collectionAddress(maker as Hex, collection) : mintAddress(maker, collection.id)
+      await insertCollection(db, { ...collection, contract_address })
       return {
         request: {
           name: parsed.name,
@@ -64,6 +67,6 @@ export async function createCollection(deps: ServiceDeps, request: ServiceReques
       }
     },
   )
-  pipeline.collectionAccepted()
+  pipeline.collectionAccepted(blockchain)
   return accepted
 }

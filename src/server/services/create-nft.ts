@@ -1,5 +1,6 @@
 import type * as z from 'zod'
-import { checksumAddress } from '../../api/address.ts'
+import { canonicalAddress } from '../../api/address.ts'
+import { isEvm } from '../../api/blockchains.ts'
 import { createnft } from '../../api/endpoints/createnft.ts'
 import type { NftMetadata } from '../../api/metadata.ts'
 import { newId } from '../../core/ids.ts'
@@ -9,6 +10,7 @@ import { insertNfts } from '../store/nfts.ts'
 import { accept } from './accept.ts'
 import { findOwnCollection } from './find-collection.ts'
 import { badRequest } from './refusal.ts'
+import { requireSolana } from './require-solana.ts'
 import type { ServiceDeps, ServiceRequest } from './services.ts'
 
 type Parsed = z.output<typeof createnft.request>
@@ -28,13 +30,14 @@ export async function createNft(deps: ServiceDeps, request: ServiceRequest<Parse
         contractAddress: parsed.contract_address,
         blockchain: parsed.blockchain,
       })
+      if (!isEvm(parsed.blockchain)) await requireSolana(deps)
       if (collection.enable_api !== 1) throw badRequest('enable_api is off for this collection')
       if (collection.status === 'failed') throw badRequest(`the collection failed: ${collection.error}`)
       const files = await Promise.all(parsed.metadata.map((metadata) => storedFiles(deps, metadata)))
       return { collectionId: collection.id, files }
     },
     async (db, requestId, { collectionId, files }) => {
-      const receiver = checksumAddress(parsed.receiver_wallet_address)
+      const receiver = canonicalAddress(parsed.receiver_wallet_address, parsed.blockchain)
       const rows = parsed.metadata.map((metadata, index) => ({
         id: newId(),
         request_id: requestId,

@@ -1,5 +1,5 @@
-import { checksumAddress } from '../../api/address.ts'
-import { type Blockchain, isEvm } from '../../api/blockchains.ts'
+import { canonicalAddress } from '../../api/address.ts'
+import type { Blockchain } from '../../api/blockchains.ts'
 import { type CollectionRow, findCollectionsByAddress } from '../store/collections.ts'
 import type { Db } from '../store/schema.ts'
 import { badRequest } from './refusal.ts'
@@ -11,7 +11,7 @@ export async function findOwnCollection(
   { contractAddress, blockchain }: { contractAddress: string; blockchain: Blockchain },
   field = 'contract_address',
 ): Promise<CollectionRow> {
-  const address = isEvm(blockchain) ? checksumAddress(contractAddress) : contractAddress
+  const address = canonicalAddress(contractAddress, blockchain)
   const candidates = (await findCollectionsByAddress(db, address)).filter((row) => row.account_id === accountId)
   const found = candidates.find((row) => row.blockchain === blockchain)
   if (found !== undefined) return found

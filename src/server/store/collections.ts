@@ -1,4 +1,5 @@
 import { type Insertable, type Selectable, sql } from 'kysely'
+import { type Blockchain, EVM_BLOCKCHAINS } from '../../api/blockchains.ts'
 import type { ClaimOptions } from './claim.ts'
 import type { CollectionsTable, Db } from './schema.ts'
 
@@ -29,12 +30,17 @@ export async function listCollections(db: Db, accountId: string, ids: readonly s
 }
 
 /** Takes collections that wait to be made: due, unsigned, and in nobody's hands (or in those of a worker that died). */
-export async function claimUnmadeCollections(db: Db, { now, leaseMs, limit }: ClaimOptions): Promise<CollectionRow[]> {
+export async function claimUnmadeCollections(
+  db: Db,
+  { now, leaseMs, limit }: ClaimOptions,
+  blockchains: readonly Blockchain[] = EVM_BLOCKCHAINS,
+): Promise<CollectionRow[]> {
   const due = db
     .selectFrom('collections')
     .select('id')
     .where('status', '=', sql.lit('initiated'))
     .where('transaction_id', 'is', null)
+    .where('blockchain', 'in', blockchains)
     .where('next_attempt_at', '<=', now)
     .where('lease_until', '<=', now)
     .orderBy('next_attempt_at')
@@ -66,12 +72,22 @@ export async function updateCollection(db: Db, id: string, changes: Partial<Coll
 }
 
 /** When the earliest unmade collection becomes due, or null. */
-export async function nextCollectionDue(db: Db): Promise<number | null> {
+export async function nextCollectionDue(
+  db: Db,
+  blockchains: readonly Blockchain[] = EVM_BLOCKCHAINS,
+): Promise<number | null> {
   const row = await db
     .selectFrom('collections')
     .select(({ fn }) => fn.min('next_attempt_at').as('at'))
     .where('status', '=', sql.lit('initiated'))
     .where('transaction_id', 'is', null)
+    .where('blockchain', 'in', blockchains)
     .executeTakeFirst()
   return row?.at ?? null
+}
+
+/** Blockchains that hold a collection. */
+export async function usedBlockchains(db: Db): Promise<Blockchain[]> {
+  const rows = await db.selectFrom('collections').select('blockchain').distinct().execute()
+  return rows.map((row) => row.blockchain as Blockchain)
 }

@@ -58,6 +58,7 @@ export interface CollectionsTable extends Work {
   symbol: string
   wallet_address: string
   contract_address: string
+  /** On Solana the service's own address: the mint's address derives from it. */
   factory_address: string
   enable_api: number
   enable_transfer: number
@@ -122,6 +123,29 @@ export interface TransactionsTable extends Work {
   created_at: number
 }
 
+/** expired: it can never be executed any more, and another was signed in its place. */
+export type SolanaTransactionState = 'signed' | 'final' | 'failed' | 'expired'
+
+/** A signed transaction of Solana: it makes one token, that of a collection or of an NFT. */
+export interface SolanaTransactionsTable extends Work {
+  id: string
+  blockchain: string
+  kind: 'collection' | 'mint'
+  collection_id: string
+  /** Address of the mint that it makes. */
+  mint: string
+  /** CID of the directory of its metadata file. */
+  directory: string
+  /** base64; null once it is finished: nobody sends it any more. */
+  raw: string | null
+  signature: string
+  last_valid_height: number
+  state: SolanaTransactionState
+  slot: number | null
+  error: string | null
+  created_at: number
+}
+
 /** The next nonce of each signer. */
 export interface LanesTable {
   blockchain: string
@@ -137,7 +161,7 @@ export interface ChainsTable {
   created_at: number
 }
 
-/** A block of an embedded chain; `transactions` are the raw ones, a line each. */
+/** A block of an embedded chain; `transactions` are the raw ones, a line each. On Solana `number` is the slot. */
 export interface ChainBlocksTable {
   blockchain: string
   number: number
@@ -167,6 +191,7 @@ export interface Schema {
   collections: CollectionsTable
   nfts: NftsTable
   transactions: TransactionsTable
+  solana_transactions: SolanaTransactionsTable
   lanes: LanesTable
   chains: ChainsTable
   chain_blocks: ChainBlocksTable

@@ -1,0 +1,99 @@
+import { randomBytes } from 'node:crypto'
+import { readdir, rm, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { startEmbeddedSolana } from '../src/server/chain/solana/embedded/embedded-solana.ts'
+import { findChain } from '../src/server/store/chains.ts'
+import { openStore } from '../src/server/store/open-store.ts'
+import { slotJournal } from '../src/server/store/slot-journal.ts'
+import { type Backend, createCollection, type Order, order, serve, untilDeployed, withFolder } from './backend.ts'
+import type { Figure } from './figures.ts'
+import { memoryOf } from './processes.ts'
+
+const WALLET = '7v91N7iZ9mNicL8WfG6cgSCKyRXydQjLh6UYBWwm6y1Q'
+const ROUNDS = 3
+const PICTURES = 48
+const MANY = { count: 2000, perRequest: 50, clients: 8, receiver: WALLET }
+const SINGLE = { count: 800, perRequest: 1, clients: 8, receiver: WALLET }
+/** How many NFTs memory and replay are measured with. */
+const TOKENS = Number(process.env.GDN_BENCH_SOLANA_NFTS ?? 20_000)
+const SNAPSHOT = join('chains', 'solana.snapshot')
+
+/** NFTs a second on the embedded Solana chain through the API, metadata included; and what a start costs afterwards. */
+export function measure(): Promise<Figure[]> {
+  return withFolder(async (folder) => {
+    const backend = await serve(folder)
+    const [many, single]: [number[], number[]] = [[], []]
+    const before = memoryOf([backend.pid]).rss
+    let after: number
+    try {
+      const pictures: string[] = []
+      for (let index = 0; index < PICTURES; index++) pictures.push(await backend.upload(randomBytes(2000)))
+      const image = (index: number) => pictures[index % PICTURES] ?? ''
+      for (let round = 0; round < ROUNDS; round++) {
+        many.push(await mintAll(backend, { ...MANY, image }))
+        single.push(await mintAll(backend, { ...SINGLE, image }))
+      }
+      const rest = TOKENS - ROUNDS * (MANY.count + SINGLE.count)
+      if (rest > 0) await mintAll(backend, { ...MANY, count: rest, image })
+      after = memoryOf([backend.pid]).rss
+    } finally {
+      await backend.end()
+    }
+    const fromSnapshot = await replay(folder)
+    await rm(join(folder, SNAPSHOT), { force: true })
+    const whole = await replay(folder)
+    const tokens = whole.transactions.toLocaleString('en-US')
+    return [
+      { what: '50 to a request, stored files', unit: '/s', samples: many, budget: { atLeast: 230 } },
+      { what: '1 to a request, stored files', unit: '/s', samples: single, budget: { atLeast: 230 } },
+      { what: 'replay of the journal', unit: '/s', samples: [whole.transactions / (whole.milliseconds / 1000)] },
+      { what: `start of the chain with ${tokens} NFTs, no snapshot`, unit: 'ms', samples: [whole.milliseconds] },
+      { what: 'start of the chain from its snapshot', unit: 'ms', samples: [fromSnapshot.milliseconds] },
+      { what: 'RSS of the backend before Solana is used', unit: 'MiB', samples: [before] },
+      { what: `RSS right after minting ${tokens}`, unit: 'MiB', samples: [after] },
+      { what: 'the data dir, snapshot included', unit: 'MiB', samples: [(await sizeOf(folder)) / 2 ** 20] },
+    ]
+  })
+}
+
+async function mintAll(backend: Backend, what: Order): Promise<number> {
+  const facts = { blockchain: 'solana', wallet_address: WALLET, description: 'Bench', image: what.image(0) }
+  const collection = await createCollection(backend, facts)
+  const since = performance.now()
+  await untilDeployed(backend, await order(backend, collection, what))
+  return what.count / ((performance.now() - since) / 1000)
+}
+
+/** Starts the chain of a data dir, and nothing else of it. */
+async function replay(folder: string): Promise<{ transactions: number; milliseconds: number }> {
+  const store = await openStore(join(folder, 'gdn.db'))
+  try {
+    const known = await findChain(store.db, 'solana')
+    if (known === null) throw new Error('the chain is not in the data dir')
+    let transactions = 0
+    const since = performance.now()
+    const chain = await startEmbeddedSolana({
+      blockchain: 'solana',
+      journal: slotJournal(store.db, 'solana', known.genesis_timestamp),
+      payer: known.factory_address,
+      snapshotPath: join(folder, SNAPSHOT),
+      onEvent: (event) => {
+        if (event.type === 'ready') transactions = event.transactions
+      },
+    })
+    const milliseconds = performance.now() - since
+    await chain.close()
+    return { transactions, milliseconds }
+  } finally {
+    await store.close()
+  }
+}
+
+async function sizeOf(folder: string): Promise<number> {
+  let size = 0
+  for (const name of await readdir(folder, { recursive: true })) {
+    const found = await stat(join(folder, name))
+    if (found.isFile()) size += found.size
+  }
+  return size
+}

@@ -1,0 +1,33 @@
+import { createHash } from 'node:crypto'
+import { base58btc } from 'multiformats/bases/base58'
+
+/** How many blocks long a blockhash may be used. */
+export const VALID_BLOCKS = 150
+
+export interface Blockhashes {
+  at(slot: number): string
+  /** Whether a transaction with this blockhash may still be executed in a slot. */
+  isValid(blockhash: string, slot: number): boolean
+}
+
+/**
+ * The blockhash of every slot of an embedded chain. They follow from its name and genesis alone: nothing has to be
+ * kept for them, and after a restart they are the same.
+ */
+export function createBlockhashes(chain: string): Blockhashes {
+  let window = new Set<string>()
+  let windowEnd = -1
+
+  const at = (slot: number) => base58btc.baseEncode(createHash('sha256').update(`${chain}\n${slot}`).digest())
+
+  const windowOf = (slot: number) => {
+    if (slot !== windowEnd) {
+      const first = Math.max(0, slot - VALID_BLOCKS)
+      window = new Set(Array.from({ length: slot - first + 1 }, (_, index) => at(first + index)))
+      windowEnd = slot
+    }
+    return window
+  }
+
+  return { at, isValid: (blockhash, slot) => windowOf(slot).has(blockhash) }
+}

@@ -1,0 +1,208 @@
+import type { SolanaBlockchain } from '../../../../api/blockchains.ts'
+import { messageOf } from '../../../../core/errors.ts'
+import type { SendOutcome, SignatureStatus, SolanaNetwork } from '../network.ts'
+import { createBlockhashes, VALID_BLOCKS } from './blockhashes.ts'
+import { loadLiteSvm } from './load-litesvm.ts'
+import type { JournalledSlot, SlotJournal } from './slot-journal.ts'
+import { digestOf, readSnapshot, type Snapshot, writeSnapshot } from './snapshot.ts'
+import { createVirtualMachine } from './virtual-machine.ts'
+import { readTransaction, signatureOf, type WireTransaction } from './wire.ts'
+
+/** As on the real network. */
+const SLOT_MS = 400
+/** Executed without a pause: about 10 ms, so that requests are answered meanwhile. */
+const AT_ONCE = 20
+/** Signatures whose outcome is remembered. What is older is found by its account. */
+const REMEMBERED = 20_000
+/** Replaying takes 0.3 s for a thousand NFTs, a snapshot 1 ms to make and twice that to use. */
+const SNAPSHOT_AFTER = 20_000
+const SNAPSHOT_AT_CLOSE_AFTER = 500
+
+export type EmbeddedSolanaEvent =
+  | { type: 'ready'; slot: number; transactions: number; milliseconds: number }
+  | { type: 'replaying'; slot: number; transactions: number }
+  | { type: 'no_snapshot'; reason: string }
+
+export interface EmbeddedSolanaOptions {
+  blockchain: SolanaBlockchain
+  journal: SlotJournal
+  /** Who pays for everything; rich from the first slot on. */
+  payer: string
+  /** The file of the snapshot, which spares most of a replay; none is kept where it isn't given. */
+  snapshotPath?: string
+  now?: () => number
+  onEvent?: (event: EmbeddedSolanaEvent) => void
+  /** Ends a replay that is under way. */
+  signal?: AbortSignal
+}
+
+export interface EmbeddedSolana extends SolanaNetwork {
+  /** The slot of the last block that held transactions. */
+  readonly slot: number
+  close(): Promise<void>
+}
+
+const pause = () => new Promise<void>((resolve) => setImmediate(resolve))
+
+/**
+ * A Solana chain of one data dir: litesvm in this process, every block written to the journal before it is executed.
+ * Its accounts are rebuilt by executing the journal again, from the last snapshot on where there is one.
+ *
+ * Slots pass by the clock, 400 ms each, and are never taken back: a clock that is set back stands still until time has
+ * caught up. A blockhash is valid for 150 slots, so what was signed and not sent expires after a minute.
+ *
+ * @throws GdnError `native_missing` without litesvm
+ */
+export async function startEmbeddedSolana(options: EmbeddedSolanaOptions): Promise<EmbeddedSolana> {
+  const { blockchain, journal, payer, snapshotPath, now = Date.now, onEvent = () => {}, signal } = options
+  const chain = `${blockchain} ${journal.genesisTimestamp}`
+  const blockhashes = createBlockhashes(chain)
+  const module = loadLiteSvm()
+  const snapshot = snapshotPath === undefined ? null : await usableSnapshot(snapshotPath, `${chain} ${payer}`, journal)
+  const machine = createVirtualMachine(module, payer, snapshot?.machine)
+  const statuses = new Map<string, SignatureStatus>(snapshot?.statuses)
+  let tip = snapshot?.slot ?? 0
+  let lastBlock = snapshot?.block ?? ''
+  let executed = snapshot?.transactions ?? 0
+  let inSnapshot = executed
+  let inDoubt = false
+  let closed = false
+  let queue: Promise<unknown> = Promise.resolve()
+
+  const currentSlot = () => Math.max(tip, Math.floor((now() - journal.genesisTimestamp * 1000) / SLOT_MS))
+
+  const remember = (signature: string, status: SignatureStatus) => {
+    statuses.set(signature, status)
+    for (const oldest of statuses.keys()) {
+      if (statuses.size <= REMEMBERED) break
+      statuses.delete(oldest)
+    }
+  }
+
+  const execute = async (block: JournalledSlot, transactions: readonly Uint8Array[]) => {
+    machine.setTime(block.number, block.timestamp)
+    for (const [index, transaction] of transactions.entries()) {
+      if (index > 0 && index % AT_ONCE === 0) await pause()
+      remember(signatureOf(transaction), { slot: block.number, error: machine.execute(transaction) })
+    }
+    tip = block.number
+    executed += transactions.length
+    lastBlock = digestOf(block)
+  }
+
+  /**
+   * One that can't be kept costs time at the next start and nothing else. litesvm 1.5 can't encode more than about
+   * 43,000 accounts, two for each NFT: beyond those the last one that it could take spares the first 20,000.
+   */
+  const keepSnapshot = async () => {
+    if (snapshotPath === undefined || inDoubt) return
+    inSnapshot = executed
+    try {
+      const taken = { slot: tip, block: lastBlock, transactions: executed, statuses, machine: machine.snapshot() }
+      await writeSnapshot(snapshotPath, `${chain} ${payer}`, taken)
+    } catch (error) {
+      onEvent({ type: 'no_snapshot', reason: messageOf(error) })
+    }
+  }
+
+  /** Executes what the journal has and this machine hasn't. */
+  const catchUp = async () => {
+    let transactions = 0
+    let told = performance.now()
+    for await (const block of journal.slots(tip)) {
+      await execute(
+        block,
+        block.transactions.map((raw) => Buffer.from(raw, 'base64')),
+      )
+      transactions += block.transactions.length
+      await pause()
+      if (signal?.aborted || closed) throw new Error(`the chain ${blockchain} is closed`)
+      if (performance.now() - told > 1000) {
+        told = performance.now()
+        onEvent({ type: 'replaying', slot: tip, transactions })
+      }
+    }
+    inDoubt = false
+    return transactions
+  }
+
+  /** One after another, each on a machine that has everything that the journal has. */
+  const inTurn = <Result>(work: () => Promise<Result>): Promise<Result> => {
+    const turn = queue.then(async () => {
+      if (closed) throw new Error(`the chain ${blockchain} is closed`)
+      if (inDoubt) await catchUp()
+      return work()
+    })
+    queue = turn.catch(() => {})
+    return turn
+  }
+
+  const outcomeOf = (raw: string, slot: number, taken: Set<string>): SendOutcome & { candidate?: WireTransaction } => {
+    const candidate = readTransaction(raw)
+    if (typeof candidate === 'string') return { outcome: 'rejected', reason: candidate }
+    const { signature, blockhash } = candidate
+    if (statuses.has(signature) || taken.has(signature)) return { outcome: 'known' }
+    if (!blockhashes.isValid(blockhash, slot)) return { outcome: 'rejected', reason: 'Blockhash not found' }
+    taken.add(signature)
+    return { outcome: 'accepted', candidate }
+  }
+
+  const send = async (raws: readonly string[]): Promise<SendOutcome[]> => {
+    const number = Math.max(tip + 1, currentSlot())
+    const taken = new Set<string>()
+    const outcomes = raws.map((raw) => outcomeOf(raw, number, taken))
+    const accepted = outcomes.flatMap(({ candidate }) => candidate ?? [])
+    if (accepted.length > 0) {
+      const timestamp = journal.genesisTimestamp + Math.floor((number * SLOT_MS) / 1000)
+      const block = { number, timestamp, transactions: accepted.map(({ raw }) => raw) }
+      try {
+        await journal.append(block)
+      } catch (error) {
+        // It may have become durable all the same: the journal is read again before anything else happens.
+        inDoubt = true
+        throw error
+      }
+      await execute(
+        block,
+        accepted.map(({ bytes }) => bytes),
+      )
+      // Fewer the more there are: each holds everything.
+      if (executed - inSnapshot >= Math.max(SNAPSHOT_AFTER, inSnapshot / 2)) await keepSnapshot()
+    }
+    return outcomes.map(({ candidate, ...outcome }) => outcome)
+  }
+
+  const since = performance.now()
+  const replayed = await catchUp()
+  onEvent({ type: 'ready', slot: tip, transactions: replayed, milliseconds: Math.round(performance.now() - since) })
+
+  return {
+    blockchain,
+    get slot() {
+      return tip
+    },
+    async latestBlockhash() {
+      const slot = currentSlot()
+      return { blockhash: blockhashes.at(slot), lastValidBlockHeight: slot + VALID_BLOCKS }
+    },
+    // In turn: a block that is just being executed would otherwise count as passed.
+    blockHeight: () => inTurn(async () => currentSlot()),
+    minimumBalance: async (bytes) => machine.minimumBalance(bytes),
+    send: (raws) => inTurn(() => send(raws)),
+    statuses: (signatures) => inTurn(async () => signatures.map((signature) => statuses.get(signature) ?? null)),
+    account: (address) => inTurn(async () => machine.account(address)),
+    async close() {
+      closed = true
+      await queue
+      if (executed - inSnapshot >= SNAPSHOT_AT_CLOSE_AFTER) await keepSnapshot()
+    },
+  }
+}
+
+/** The snapshot of the file, if it is one of this journal: the journal may be that of a backup. */
+async function usableSnapshot(path: string, chain: string, journal: SlotJournal): Promise<Snapshot | null> {
+  const snapshot = await readSnapshot(path, chain)
+  if (snapshot === null) return null
+  const block = await journal.find(snapshot.slot)
+  return block !== null && digestOf(block) === snapshot.block ? snapshot : null
+}

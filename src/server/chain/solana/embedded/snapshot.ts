@@ -1,0 +1,75 @@
+import { createHash } from 'node:crypto'
+import { mkdir, readFile } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import * as z from 'zod'
+import { writeDurably } from '../../../../core/durable-file.ts'
+import type { SignatureStatus } from '../network.ts'
+import type { JournalledSlot } from './slot-journal.ts'
+
+const NEWLINE = 10
+
+const header = z.strictObject({
+  version: z.literal(1),
+  chain: z.string(),
+  slot: z.number(),
+  block: z.string(),
+  transactions: z.number(),
+  sha256: z.string(),
+  statuses: z.array(z.tuple([z.string(), z.number(), z.string().nullable()])),
+})
+
+/** The accounts of an embedded chain after one of its blocks: what is before it needn't be executed again. */
+export interface Snapshot {
+  /** The last block that was executed. */
+  slot: number
+  /** {@link digestOf} that block: a journal that has another one, or none, is not this snapshot's. */
+  block: string
+  /** How many were executed so far. */
+  transactions: number
+  statuses: ReadonlyMap<string, SignatureStatus>
+  machine: Uint8Array
+}
+
+export function digestOf({ number, timestamp, transactions }: JournalledSlot): string {
+  return createHash('sha256')
+    .update([number, timestamp, ...transactions].join('\n'))
+    .digest('hex')
+}
+
+/** Keeps a snapshot in place of the one before. */
+export async function writeSnapshot(path: string, chain: string, snapshot: Snapshot): Promise<void> {
+  const { machine, statuses, ...facts } = snapshot
+  const line = JSON.stringify({
+    version: 1,
+    chain,
+    ...facts,
+    sha256: createHash('sha256').update(machine).digest('hex'),
+    statuses: Array.from(statuses, ([signature, { slot, error }]) => [signature, slot, error]),
+  } satisfies z.input<typeof header>)
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 })
+  await writeDurably(path, async (file) => {
+    await file.writeFile(`${line}\n`)
+    await file.writeFile(machine)
+  })
+}
+
+/** The snapshot of a chain; null where there is none that is whole and readable. It only saves time. */
+export async function readSnapshot(path: string, chain: string): Promise<Snapshot | null> {
+  const bytes = await readFile(path).catch(() => Buffer.alloc(0))
+  const end = bytes.indexOf(NEWLINE)
+  const parsed = header.safeParse(parseJson(bytes.subarray(0, end).toString()))
+  if (!parsed.success || parsed.data.chain !== chain) return null
+  const { slot, block, transactions, sha256, statuses } = parsed.data
+  const machine = bytes.subarray(end + 1)
+  if (createHash('sha256').update(machine).digest('hex') !== sha256) return null
+  const remembered = statuses.map(([signature, at, error]) => [signature, { slot: at, error }] as const)
+  return { slot, block, transactions, statuses: new Map(remembered), machine }
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

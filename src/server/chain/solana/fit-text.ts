@@ -1,0 +1,30 @@
+const ELLIPSIS = '…'
+const ELLIPSIS_BYTES = Buffer.byteLength(ELLIPSIS)
+/** Whatever is longer is cut anyway: the text itself may be a megabyte. */
+const LOOKED_AT = 2000
+
+const segmenter = new Intl.Segmenter('en', { granularity: 'grapheme' })
+
+/** The text, or as many whole characters of it as fit into `maxBytes` of UTF-8 with an ellipsis behind them. */
+export function fitText(text: string, maxBytes: number): string {
+  if (text.length <= maxBytes && Buffer.byteLength(text) <= maxBytes) return text
+  const room = maxBytes - ELLIPSIS_BYTES
+  const start = text.slice(0, LOOKED_AT).toWellFormed()
+  const fitting = takeWhileFitting(
+    Array.from(segmenter.segment(start), ({ segment }) => segment),
+    room,
+  )
+  // A single character of very many code points (letters can carry any number of marks) is cut between those.
+  return `${fitting === '' ? takeWhileFitting([...start], room) : fitting}${ELLIPSIS}`
+}
+
+function takeWhileFitting(parts: readonly string[], maxBytes: number): string {
+  let taken = ''
+  let bytes = 0
+  for (const part of parts) {
+    bytes += Buffer.byteLength(part)
+    if (bytes > maxBytes) break
+    taken += part
+  }
+  return taken.trimEnd()
+}

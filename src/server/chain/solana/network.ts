@@ -1,0 +1,46 @@
+import type { SolanaBlockchain } from '../../../api/blockchains.ts'
+
+/** What became of the hand-in of one signed transaction. `known` covers every answer that says "I have it already". */
+export type SendOutcome = { outcome: 'accepted' | 'known' } | { outcome: 'rejected'; reason: string }
+
+/** Where a transaction ended up, told only once that is final. */
+export interface SignatureStatus {
+  slot: number
+  /** Null when it succeeded; a failed one has changed nothing but its fee. */
+  error: string | null
+}
+
+export interface SolanaAccount {
+  /** The program that owns it. */
+  owner: string
+  lamports: bigint
+  data: Uint8Array
+}
+
+/** A recent blockhash, and the last block height at which a transaction signed with it can still be executed. */
+export interface Lifetime {
+  blockhash: string
+  lastValidBlockHeight: number
+}
+
+/** One Solana network as the pipeline sees it: the embedded chain or, later, one behind RPC URLs. */
+export interface SolanaNetwork {
+  readonly blockchain: SolanaBlockchain
+  latestBlockhash(): Promise<Lifetime>
+  /**
+   * The height of the newest final block. Ask for it before `statuses` and `account`: only then does a transaction
+   * that neither of them knows never come once its last valid height is passed.
+   */
+  blockHeight(): Promise<number>
+  /** Lamports that keep an account of so many bytes alive. */
+  minimumBalance(bytes: number): Promise<bigint>
+  /**
+   * Hands in signed transactions (base64), one outcome each. Handing in the same bytes twice is harmless.
+   * On the embedded chain it resolves once they are in a block that survives any kill.
+   */
+  send(raws: readonly string[]): Promise<SendOutcome[]>
+  /** The final status of each signature; null where there is none (yet), or where it is too old to be remembered. */
+  statuses(signatures: readonly string[]): Promise<(SignatureStatus | null)[]>
+  /** An account as of the newest final block, or null. */
+  account(address: string): Promise<SolanaAccount | null>
+}

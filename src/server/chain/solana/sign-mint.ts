@@ -1,0 +1,71 @@
+import {
+  address,
+  appendTransactionMessageInstructions,
+  type Blockhash,
+  compileTransactionMessage,
+  createTransactionMessage,
+  getCompiledTransactionMessageEncoder,
+  pipe,
+  setTransactionMessageFeePayer,
+  setTransactionMessageLifetimeUsingBlockhash,
+} from '@solana/kit'
+import { base58btc } from 'multiformats/bases/base58'
+import { fitText } from './fit-text.ts'
+import { type MintOrder, mintInstructions } from './mint-instructions.ts'
+import type { Lifetime, SolanaNetwork } from './network.ts'
+import type { SolanaSigner } from './signer.ts'
+
+/** What fits into one packet of the network. */
+const MAX_TRANSACTION_BYTES = 1232
+const SIGNATURE_BYTES = 64
+
+export interface SignedMint {
+  /** base64 */
+  raw: string
+  signature: string
+  lastValidBlockHeight: number
+}
+
+/**
+ * Signs the transaction that makes one token. A name that would make it larger than the network takes is shortened:
+ * the metadata file has it whole.
+ */
+export async function signMint(
+  signer: SolanaSigner,
+  network: Pick<SolanaNetwork, 'minimumBalance'>,
+  order: MintOrder,
+  lifetime: Lifetime,
+): Promise<SignedMint> {
+  // Looked at in full, a name of a megabyte would be encoded only to be cut.
+  const named = { ...order, name: fitText(order.name, MAX_TRANSACTION_BYTES) }
+  let message = await encode(signer, network, named, lifetime)
+  const excess = 1 + SIGNATURE_BYTES + message.length - MAX_TRANSACTION_BYTES
+  if (excess > 0) {
+    const name = fitText(named.name, Buffer.byteLength(named.name) - excess)
+    message = await encode(signer, network, { ...named, name }, lifetime)
+  }
+  const signature = signer.sign(message)
+  return {
+    // One signature, then the message.
+    raw: Buffer.concat([Uint8Array.of(1), signature, message]).toString('base64'),
+    signature: base58btc.baseEncode(signature),
+    lastValidBlockHeight: lifetime.lastValidBlockHeight,
+  }
+}
+
+async function encode(
+  signer: SolanaSigner,
+  network: Pick<SolanaNetwork, 'minimumBalance'>,
+  order: MintOrder,
+  { blockhash, lastValidBlockHeight }: Lifetime,
+): Promise<Uint8Array> {
+  const instructions = await mintInstructions(signer.address, order, (bytes) => network.minimumBalance(bytes))
+  const lifetime = { blockhash: blockhash as Blockhash, lastValidBlockHeight: BigInt(lastValidBlockHeight) }
+  const message = pipe(
+    createTransactionMessage({ version: 'legacy' }),
+    (draft) => setTransactionMessageFeePayer(address(signer.address), draft),
+    (draft) => setTransactionMessageLifetimeUsingBlockhash(lifetime, draft),
+    (draft) => appendTransactionMessageInstructions(instructions, draft),
+  )
+  return Uint8Array.from(getCompiledTransactionMessageEncoder().encode(compileTransactionMessage(message)))
+}

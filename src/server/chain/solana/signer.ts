@@ -1,0 +1,52 @@
+import { createPrivateKey, createPublicKey, randomBytes, sign } from 'node:crypto'
+import { join } from 'node:path'
+import { base58btc } from 'multiformats/bases/base58'
+import * as z from 'zod'
+import { GdnError } from '../../../core/errors.ts'
+import { createPrivateFile, readPrivateFile } from '../../data-dir/private-file.ts'
+
+const FILE = 'solana-signer.json'
+// RFC 8410: what stands before the 32 bytes of an Ed25519 key in PKCS #8.
+const PKCS8_PREFIX = Buffer.from('302e020100300506032b657004220420', 'hex')
+
+const signerFile = z.strictObject({ version: z.literal(1), seed: z.string().regex(/^[0-9a-f]{64}$/) })
+
+/** The service's key: pays, and is the base from which the addresses of mints are derived. */
+export interface SolanaSigner {
+  readonly address: string
+  sign(message: Uint8Array): Uint8Array
+}
+
+export function signerOfSeed(seed: Uint8Array): SolanaSigner {
+  const key = createPrivateKey({ key: Buffer.concat([PKCS8_PREFIX, seed]), format: 'der', type: 'pkcs8' })
+  const address = base58btc.baseEncode(createPublicKey(key).export({ format: 'der', type: 'spki' }).subarray(-32))
+  return { address, sign: (message) => sign(null, message, key) }
+}
+
+/**
+ * The signing key of a data dir's embedded Solana chains, made at random on first use and kept in a 0600 file.
+ * It is worth nothing elsewhere, and never used for a chain behind an RPC URL.
+ */
+export async function openEmbeddedSolanaSigner(dataDir: string): Promise<SolanaSigner> {
+  const path = join(dataDir, FILE)
+  let text = await readPrivateFile(path)
+  if (text === null) {
+    text = `${JSON.stringify({ version: 1, seed: randomBytes(32).toString('hex') })}\n`
+    await createPrivateFile(path, text)
+  }
+  const parsed = signerFile.safeParse(parseJson(text))
+  if (!parsed.success) {
+    throw new GdnError('data_dir', `${path} is damaged or of a newer gdn`, {
+      hint: 'restore it from a backup: without it the embedded Solana chains can mint no more',
+    })
+  }
+  return signerOfSeed(Buffer.from(parsed.data.seed, 'hex'))
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,89 @@
+import { join } from 'node:path'
+import type { SolanaBlockchain } from '../../../api/blockchains.ts'
+import { findChain, rememberChain } from '../../store/chains.ts'
+import type { Db } from '../../store/schema.ts'
+import { slotJournal } from '../../store/slot-journal.ts'
+import type { EmbeddedSolana, EmbeddedSolanaEvent } from './embedded/embedded-solana.ts'
+import { loadLiteSvm } from './embedded/load-litesvm.ts'
+import type { SolanaNetwork } from './network.ts'
+import { openEmbeddedSolanaSigner, type SolanaSigner } from './signer.ts'
+
+/** The embedded Solana chains of a data dir. Nothing of them is loaded, made or replayed before it is needed. */
+export interface SolanaChains {
+  /** Rejects with `native_missing` where this machine can't run them. */
+  check(): Promise<void>
+  signer(): Promise<SolanaSigner>
+  network(blockchain: SolanaBlockchain): Promise<SolanaNetwork>
+  close(): Promise<void>
+}
+
+export interface SolanaChainsOptions {
+  db: Db
+  dataDir: string
+  now: () => number
+  onEvent: (blockchain: SolanaBlockchain, event: EmbeddedSolanaEvent) => void
+}
+
+export function createSolanaChains({ db, dataDir, now, onEvent }: SolanaChainsOptions): SolanaChains {
+  const started = new Map<SolanaBlockchain, Promise<EmbeddedSolana>>()
+  const closing = new AbortController()
+  let opened: Promise<SolanaSigner> | undefined
+
+  const signer = () => {
+    if (opened === undefined) {
+      opened = openEmbeddedSolanaSigner(dataDir)
+      opened.catch(() => {
+        opened = undefined
+      })
+    }
+    return opened
+  }
+
+  const start = async (blockchain: SolanaBlockchain) => {
+    const { address } = await signer()
+    const at = now()
+    await rememberChain(db, {
+      blockchain,
+      genesis_timestamp: Math.floor(at / 1000),
+      factory_address: address,
+      created_at: at,
+    })
+    const known = await findChain(db, blockchain)
+    if (known === null) throw new Error(`the chain ${blockchain} was not remembered`)
+    const { startEmbeddedSolana } = await import('./embedded/embedded-solana.ts')
+    return startEmbeddedSolana({
+      blockchain,
+      journal: slotJournal(db, blockchain, known.genesis_timestamp),
+      payer: address,
+      snapshotPath: join(dataDir, 'chains', `${blockchain}.snapshot`),
+      now,
+      onEvent: (event) => onEvent(blockchain, event),
+      signal: closing.signal,
+    })
+  }
+
+  return {
+    async check() {
+      loadLiteSvm()
+    },
+
+    signer,
+
+    network(blockchain) {
+      if (closing.signal.aborted) return Promise.reject(new Error('the backend is shutting down'))
+      let network = started.get(blockchain)
+      if (network === undefined) {
+        network = start(blockchain)
+        started.set(blockchain, network)
+        // A start that failed is tried again by whoever asks next.
+        network.catch(() => started.delete(blockchain))
+      }
+      return network
+    },
+
+    async close() {
+      closing.abort()
+      await Promise.allSettled([...started.values()].map(async (network) => (await network).close()))
+    },
+  }
+}

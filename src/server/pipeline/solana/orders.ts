@@ -1,0 +1,38 @@
+import type { NftMetadata } from '../../../api/metadata.ts'
+import type { MintOrder } from '../../chain/solana/mint-instructions.ts'
+import type { CollectionRow } from '../../store/collections.ts'
+import type { NftRow } from '../../store/nfts.ts'
+
+const COLLECTION_FILE = 'collection.json'
+
+/** The metadata file of a collection, as wallets read that of its token. */
+export function collectionFile({ name, symbol, description, image }: CollectionRow): {
+  name: string
+  bytes: Uint8Array
+} {
+  return { name: COLLECTION_FILE, bytes: Buffer.from(JSON.stringify({ name, symbol, description, image })) }
+}
+
+/** The collection's own token: the group, held by the collection's wallet. */
+export function orderOfCollection(collection: CollectionRow, directory: string): MintOrder {
+  const { id, name, symbol, wallet_address: receiver } = collection
+  // Whoever owns a collection may give it away, whatever holds for its NFTs.
+  return { id, group: null, name, symbol, uri: `ipfs://${directory}/${COLLECTION_FILE}`, receiver, locked: false }
+}
+
+/** An NFT: a member of its collection's group. */
+export function orderOfNft(
+  collection: CollectionRow,
+  nft: Pick<NftRow, 'id' | 'receiver' | 'metadata'>,
+  { directory, index }: { directory: string; index: number },
+): MintOrder {
+  return {
+    id: nft.id,
+    group: collection.contract_address,
+    name: (JSON.parse(nft.metadata) as NftMetadata).title,
+    symbol: collection.symbol,
+    uri: `ipfs://${directory}/${index}.json`,
+    receiver: nft.receiver,
+    locked: collection.is_locked === 1,
+  }
+}

@@ -1,0 +1,43 @@
+import type { Insertable } from 'kysely'
+import type { SolanaBlockchain } from '../../../api/blockchains.ts'
+import { newId } from '../../../core/ids.ts'
+import { mintAddress } from '../../chain/solana/mint-address.ts'
+import type { MintOrder } from '../../chain/solana/mint-instructions.ts'
+import type { Lifetime, SolanaNetwork } from '../../chain/solana/network.ts'
+import { signMint } from '../../chain/solana/sign-mint.ts'
+import type { SolanaSigner } from '../../chain/solana/signer.ts'
+import type { SolanaTransactionsTable } from '../../store/schema.ts'
+
+interface Facts {
+  collectionId: string
+  directory: string
+  now: number
+}
+
+/**
+ * Signs for a token. Nothing is sent: once the row is stored, these bytes and no others are what the network gets,
+ * until they have expired for good.
+ */
+export async function signRow(
+  { signer, network, lifetime }: { signer: SolanaSigner; network: SolanaNetwork; lifetime: Lifetime },
+  order: MintOrder,
+  { collectionId, directory, now }: Facts,
+): Promise<Insertable<SolanaTransactionsTable> & { id: string }> {
+  const { raw, signature, lastValidBlockHeight } = await signMint(signer, network, order, lifetime)
+  return {
+    id: newId(),
+    blockchain: network.blockchain satisfies SolanaBlockchain,
+    kind: order.group === null ? 'collection' : 'mint',
+    collection_id: collectionId,
+    mint: mintAddress(signer.address, order.id),
+    directory,
+    raw,
+    signature,
+    last_valid_height: lastValidBlockHeight,
+    state: 'signed',
+    slot: null,
+    error: null,
+    created_at: now,
+    next_attempt_at: now,
+  }
+}

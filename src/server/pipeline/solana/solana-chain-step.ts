@@ -1,0 +1,66 @@
+import {
+  claimSolanaSigned,
+  nextSolanaDue,
+  type SignedRow,
+  updateSolanaSigned,
+} from '../../store/solana-transactions.ts'
+import { backoffMs } from '../backoff.ts'
+import type { Turn } from '../loop.ts'
+import { signAnew } from './sign-anew.ts'
+import { observe, settle } from './solana-settle.ts'
+import type { SolanaStepOptions } from './step-options.ts'
+
+const LEASE_MS = 60_000
+const POLL_MS = 500
+const AT_ONCE = 200
+
+export interface SolanaChainStepOptions extends SolanaStepOptions {
+  /** Transactions of this collection are finished. */
+  onSettled: (collectionId: string) => void
+}
+
+/** Sends what is signed, the same bytes each time, and writes down what became of it. */
+export function createSolanaChainStep(options: SolanaChainStepOptions): Turn {
+  const { store, solana, blockchain, now, log, onSettled } = options
+
+  const work = async (claimed: readonly SignedRow[]): Promise<void> => {
+    const network = await solana.network(blockchain)
+    const outcomes = await network.send(claimed.map(({ raw }) => raw))
+    const observed = await observe(network, claimed)
+    for (const collectionId of await settle({ store, log }, observed)) onSettled(collectionId)
+    for (const [index, transaction] of claimed.entries()) {
+      const fate = observed[index]
+      if (fate?.fate === 'expired') await signAnew({ store, solana, log, now }, network, transaction)
+      if (fate?.fate !== 'pending') continue
+      const outcome = outcomes[index]
+      const attempts = transaction.attempts + 1
+      const rejected = outcome?.outcome === 'rejected'
+      if (rejected) {
+        const facts = { blockchain, transaction: transaction.id, reason: outcome.reason }
+        log.warn(facts, 'the network refused a transaction; the same bytes will be sent again')
+      }
+      const next_attempt_at = now() + (rejected ? backoffMs(attempts) : POLL_MS)
+      await updateSolanaSigned(store.db, transaction, { attempts, next_attempt_at })
+    }
+  }
+
+  return async () => {
+    const claimed = await claimSolanaSigned(store.db, blockchain, { now: now(), leaseMs: LEASE_MS, limit: AT_ONCE })
+    if (claimed.length > 0) {
+      try {
+        await work(claimed)
+      } catch (error) {
+        // Given back at once, those already settled excepted: nobody should wait for the lease to end.
+        for (const transaction of claimed) {
+          await updateSolanaSigned(store.db, transaction, {
+            attempts: transaction.attempts + 1,
+            next_attempt_at: now(),
+          })
+        }
+        throw error
+      }
+    }
+    const due = await nextSolanaDue(store.db, blockchain)
+    return due === null ? null : Math.max(0, due - now())
+  }
+}

@@ -1,0 +1,52 @@
+import { buildDirectory } from '../../storage/directory.ts'
+import { putBlocks } from '../../store/block-table.ts'
+import {
+  type CollectionRow,
+  claimUnmadeCollections,
+  findCollectionById,
+  nextCollectionDue,
+  postponeCollection,
+  updateCollection,
+} from '../../store/collections.ts'
+import { insertSolanaTransactions } from '../../store/solana-transactions.ts'
+import { backoffMs } from '../backoff.ts'
+import type { Turn } from '../loop.ts'
+import { collectionFile, orderOfCollection } from './orders.ts'
+import { signRow } from './sign.ts'
+import type { SolanaSigningOptions } from './step-options.ts'
+
+const LEASE_MS = 30_000
+
+/** Signs the transactions that make collections: the group mint, and its one token for the collection's wallet. */
+export function createSolanaMakeStep({ store, solana, blockchain, now, onSigned }: SolanaSigningOptions): Turn {
+  const make = async (collection: CollectionRow): Promise<void> => {
+    const [signer, network] = await Promise.all([solana.signer(), solana.network(blockchain)])
+    const { cid: directory, blocks } = await buildDirectory([collectionFile(collection)])
+    const lifetime = await network.latestBlockhash()
+    const facts = { collectionId: collection.id, directory, now: now() }
+    const row = await signRow({ signer, network, lifetime }, orderOfCollection(collection, directory), facts)
+    await store.transaction(async (db) => {
+      const current = await findCollectionById(db, collection.id)
+      if (current?.generation !== collection.generation || current.transaction_id !== null) return
+      await insertSolanaTransactions(db, [row])
+      await updateCollection(db, collection.id, { transaction_id: row.id, lease_until: 0 })
+      await putBlocks(db, blocks)
+    })
+    onSigned()
+  }
+
+  return async () => {
+    const claimed = await claimUnmadeCollections(store.db, { now: now(), leaseMs: LEASE_MS, limit: 50 }, [blockchain])
+    let failure: unknown
+    for (const collection of claimed) {
+      await make(collection).catch(async (error) => {
+        const attempts = collection.attempts + 1
+        await postponeCollection(store.db, collection, { attempts, nextAttemptAt: now() + backoffMs(attempts) })
+        failure ??= error
+      })
+    }
+    if (failure !== undefined) throw failure
+    const due = await nextCollectionDue(store.db, [blockchain])
+    return due === null ? null : Math.max(0, due - now())
+  }
+}

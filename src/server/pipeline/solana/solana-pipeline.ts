@@ -1,0 +1,34 @@
+import { startLoop } from '../loop.ts'
+import { createSolanaChainStep } from './solana-chain-step.ts'
+import { createSolanaMakeStep } from './solana-make-step.ts'
+import { createSolanaMintStep } from './solana-mint-step.ts'
+import type { SolanaStepOptions } from './step-options.ts'
+
+export interface SolanaPipeline {
+  collectionAccepted(): void
+  /** NFTs of a collection, of this blockchain or another, wait to be signed for. */
+  mintable(collectionId: string): void
+  stop(): Promise<void>
+}
+
+/** The steps of one Solana blockchain: sign for collections, sign for NFTs, send and settle. */
+export function startSolanaPipeline(options: SolanaStepOptions): SolanaPipeline {
+  const { blockchain, log } = options
+  const onSigned = () => chainLoop.wake()
+  const mintStep = createSolanaMintStep({ ...options, onSigned })
+  const mintable = (collectionId: string) => {
+    mintStep.mark(collectionId)
+    mintLoop.wake()
+  }
+  const chainStep = createSolanaChainStep({ ...options, onSettled: mintable })
+  const chainLoop = startLoop(`chain ${blockchain}`, chainStep, log)
+  const mintLoop = startLoop(`mint ${blockchain}`, mintStep.turn, log)
+  const makeLoop = startLoop(`make ${blockchain}`, createSolanaMakeStep({ ...options, onSigned }), log)
+  return {
+    collectionAccepted: () => makeLoop.wake(),
+    mintable,
+    async stop() {
+      await Promise.all([makeLoop.stop(), mintLoop.stop(), chainLoop.stop()])
+    },
+  }
+}

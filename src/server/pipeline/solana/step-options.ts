@@ -1,0 +1,18 @@
+import type { SolanaBlockchain } from '../../../api/blockchains.ts'
+import type { SolanaChains } from '../../chain/solana/solana-chains.ts'
+import type { Store } from '../../store/open-store.ts'
+import type { Log } from '../log.ts'
+
+/** What every step of a Solana blockchain works with. */
+export interface SolanaStepOptions {
+  store: Store
+  solana: Pick<SolanaChains, 'signer' | 'network'>
+  blockchain: SolanaBlockchain
+  now: () => number
+  log: Log
+}
+
+/** A step that signs tells that something is to be sent. */
+export interface SolanaSigningOptions extends SolanaStepOptions {
+  onSigned: () => void
+}

@@ -1,0 +1,111 @@
+import { createHash } from 'node:crypto'
+import { type Address, address, getAddressDecoder, getTransactionDecoder, lamports } from '@solana/kit'
+import { decodeMint, decodeToken, findAssociatedTokenPda, TOKEN_2022_PROGRAM_ADDRESS } from '@solana-program/token-2022'
+import { FailedTransactionMetadata, LiteSVM } from 'litesvm'
+import type { SlotJournal } from '../../src/server/chain/solana/embedded/slot-journal.ts'
+import { withStore } from './backend.ts'
+
+/** Addresses that nobody holds the key of. */
+export function solanaWallet(name: string | number): Address {
+  return getAddressDecoder().decode(createHash('sha256').update(`wallet ${name}`).digest())
+}
+
+/** What createcollection on Solana needs beyond what every blockchain needs. */
+export const SOLANA_COLLECTION = {
+  blockchain: 'solana',
+  wallet_address: solanaWallet('collection'),
+  description: 'For tests',
+  image: 'ipfs://bafkreidckq4slwf6wpcevf3oyvzy73hweo5j56gtsu6rtb25a5dktclloi',
+}
+
+/** A journal in memory, which a test can make fail. */
+export function memorySlotJournal(slots: Parameters<SlotJournal['append']>[0][] = []) {
+  const journal = {
+    genesisTimestamp: 1_750_000_000,
+    kept: slots,
+    /** Throw in them to fail a write, before or after it is durable. */
+    beforeAppend: () => {},
+    afterAppend: () => {},
+    async append(slot: Parameters<SlotJournal['append']>[0]) {
+      journal.beforeAppend()
+      if (slot.number <= (journal.kept.at(-1)?.number ?? 0)) throw new Error(`slot ${slot.number} is taken`)
+      journal.kept.push(slot)
+      journal.afterAppend()
+    },
+    find: async (number: number) => journal.kept.find((slot) => slot.number === number) ?? null,
+    async *slots(after: number) {
+      for (const slot of [...journal.kept]) if (slot.number > after) yield slot
+    },
+  }
+  return journal satisfies SlotJournal
+}
+
+const SYSTEM_PROGRAM = address('11111111111111111111111111111111')
+
+/**
+ * Every account of a chain, found with nothing of ours: the transactions in the order of the journal, on a virtual
+ * machine where who pays for the first one is rich.
+ */
+export function executeAll(
+  raws: readonly string[],
+  { failures = 'thrown' }: { failures?: 'thrown' | 'allowed' } = {},
+): LiteSVM {
+  const machine = new LiteSVM().withBlockhashCheck(false).withTransactionHistory(0n)
+  const transactions = raws.map((raw) => getTransactionDecoder().decode(Buffer.from(raw, 'base64')))
+  const [payer] = Object.keys(transactions[0]?.signatures ?? {})
+  if (payer !== undefined) {
+    machine.setAccount({
+      address: address(payer),
+      data: new Uint8Array(),
+      executable: false,
+      lamports: lamports(2n ** 60n),
+      programAddress: SYSTEM_PROGRAM,
+      space: 0n,
+    })
+  }
+  for (const transaction of transactions) {
+    const result = machine.sendTransaction(transaction)
+    if (failures === 'thrown' && result instanceof FailedTransactionMetadata) throw new Error(result.toString())
+  }
+  return machine
+}
+
+/** The chain of a data dir, whether a backend runs on it or not. */
+export async function readChain(dataDir: string, blockchain = 'solana'): Promise<LiteSVM> {
+  const blocks = await withStore(dataDir, ({ db }) =>
+    db.selectFrom('chain_blocks').selectAll().where('blockchain', '=', blockchain).orderBy('number').execute(),
+  )
+  return executeAll(blocks.flatMap(({ transactions }) => transactions.split('\n')))
+}
+
+/** What any client of Token-2022 sees of a mint. */
+export function readMint(machine: LiteSVM, mint: string) {
+  const found = machine.getAccount(address(mint))
+  if (!found.exists) return null
+  if (found.programAddress !== TOKEN_2022_PROGRAM_ADDRESS) throw new Error(`${mint} belongs to another program`)
+  const { data } = decodeMint(found)
+  const extensions = data.extensions.__option === 'Some' ? data.extensions.value : []
+  const find = <Kind extends (typeof extensions)[number]['__kind']>(kind: Kind) =>
+    extensions.find((one): one is Extract<(typeof extensions)[number], { __kind: Kind }> => one.__kind === kind)
+  return {
+    ...data,
+    metadata: find('TokenMetadata'),
+    metadataPointer: find('MetadataPointer'),
+    group: find('TokenGroup'),
+    groupPointer: find('GroupPointer'),
+    member: find('TokenGroupMember'),
+    memberPointer: find('GroupMemberPointer'),
+    nonTransferable: find('NonTransferable'),
+  }
+}
+
+/** How many tokens of a mint a wallet holds in its associated account. */
+export async function balanceOf(machine: LiteSVM, mint: string, owner: string): Promise<bigint> {
+  const seeds = { mint: address(mint), owner: address(owner), tokenProgram: TOKEN_2022_PROGRAM_ADDRESS }
+  const [token] = await findAssociatedTokenPda(seeds)
+  const found = machine.getAccount(token)
+  if (!found.exists) return 0n
+  const { data } = decodeToken(found)
+  if (data.owner !== owner || data.mint !== mint) throw new Error(`${token} is another's account`)
+  return data.amount
+}

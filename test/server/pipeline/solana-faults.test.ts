@@ -1,0 +1,231 @@
+import { randomBytes } from 'node:crypto'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { newId } from '../../../src/core/ids.ts'
+import { type EmbeddedSolana, startEmbeddedSolana } from '../../../src/server/chain/solana/embedded/embedded-solana.ts'
+import { mintAddress } from '../../../src/server/chain/solana/mint-address.ts'
+import type { SolanaNetwork } from '../../../src/server/chain/solana/network.ts'
+import { signerOfSeed } from '../../../src/server/chain/solana/signer.ts'
+import { type SolanaPipeline, startSolanaPipeline } from '../../../src/server/pipeline/solana/solana-pipeline.ts'
+import { insertCollection } from '../../../src/server/store/collections.ts'
+import { insertNfts } from '../../../src/server/store/nfts.ts'
+import { openStore, type Store } from '../../../src/server/store/open-store.ts'
+import { freshDataDir, until } from '../../helpers/backend.ts'
+import { seededRandom } from '../../helpers/seed.ts'
+import { executeAll, memorySlotJournal, readMint, solanaWallet } from '../../helpers/solana.ts'
+
+const signer = signerOfSeed(randomBytes(32))
+const log = { debug() {}, info() {}, warn() {}, error() {} }
+/** A minute until a blockhash expires takes a second. */
+const SPEED = 60
+
+let dataDir: Awaited<ReturnType<typeof freshDataDir>>
+let store: Store
+let chain: EmbeddedSolana
+let journal: ReturnType<typeof memorySlotJournal>
+let pipeline: SolanaPipeline | undefined
+let now: () => number
+
+beforeEach(async () => {
+  dataDir = await freshDataDir()
+  store = await openStore(join(dataDir.path, 'gdn.db'))
+  journal = memorySlotJournal()
+  const since = performance.now()
+  now = () => journal.genesisTimestamp * 1000 + Math.floor((performance.now() - since) * SPEED)
+  chain = await startEmbeddedSolana({ blockchain: 'solana', journal, payer: signer.address, now })
+  await store.db.insertInto('accounts').values({ id: 'account', email: null, created_at: 0 }).execute()
+  await store.db
+    .insertInto('requests')
+    .values({ id: 'request', account_id: 'account', endpoint: 'x', body_hash: 'x', response: '', accepted_at: 0 })
+    .execute()
+})
+afterEach(async () => {
+  await pipeline?.stop()
+  pipeline = undefined
+  await chain.close()
+  await store.close()
+  await dataDir.remove()
+})
+
+/** The pipeline on the chain, seen through a network that has faults. */
+function run(faults: Partial<SolanaNetwork> = {}) {
+  const network: SolanaNetwork = { ...chain, ...faults }
+  const solana = { signer: async () => signer, network: async () => network }
+  pipeline = startSolanaPipeline({ store, solana, blockchain: 'solana', now, log })
+  return pipeline
+}
+
+async function collectionRow() {
+  const id = newId()
+  await insertCollection(store.db, {
+    id,
+    account_id: 'account',
+    request_id: 'request',
+    blockchain: 'solana',
+    name: 'Test',
+    symbol: 'TEST',
+    wallet_address: solanaWallet('collection'),
+    contract_address: mintAddress(signer.address, id),
+    factory_address: signer.address,
+    enable_api: 1,
+    enable_transfer: 0,
+    is_locked: 0,
+    description: '',
+    image: '',
+    status: 'initiated',
+    next_token_id: '1',
+    next_attempt_at: 0,
+  })
+  return { id, mint: mintAddress(signer.address, id) }
+}
+
+async function nftRows(collectionId: string, count: number, step: 'mint' | 'files' = 'mint') {
+  const rows = Array.from({ length: count }, (_, index) => ({
+    id: newId(),
+    request_id: 'request',
+    collection_id: collectionId,
+    receiver: solanaWallet(index % 7),
+    metadata: JSON.stringify({ title: `NFT ${index}`, description: '', file_fields: [] }),
+    status: 'initiated' as const,
+    step,
+    next_attempt_at: 0,
+  }))
+  await insertNfts(store.db, rows)
+  return rows.map(({ id }) => id)
+}
+
+const nfts = () => store.db.selectFrom('nfts').selectAll().orderBy('seq').execute()
+const transactions = () => store.db.selectFrom('solana_transactions').selectAll().orderBy('id').execute()
+const finished = () =>
+  until(nfts, (rows) => rows.every(({ step }) => step === 'done')).then((rows) => {
+    expect(rows.filter(({ step }) => step !== 'done')).toEqual([])
+    return rows
+  })
+
+/** Each NFT has a mint of its own with one token, and the collection has no other members. */
+async function expectEachOnce(ids: readonly string[], collectionMint: string) {
+  const rows = await finished()
+  expect(rows.map(({ status, error, token_id }) => [status, error, token_id])).toEqual(
+    ids.map((id) => ['deployed', null, mintAddress(signer.address, id)]),
+  )
+  const machine = executeAll(
+    journal.kept.flatMap(({ transactions: raws }) => raws),
+    { failures: 'allowed' },
+  )
+  expect(readMint(machine, collectionMint)?.group?.size).toBe(BigInt(ids.length))
+  for (const row of rows) {
+    const found = readMint(machine, row.token_id ?? '')
+    expect([found?.supply, found?.metadata?.uri]).toEqual([1n, row.metadata_url])
+  }
+}
+
+describe('whatever the network does, each NFT is minted once', () => {
+  it('when answers are lost, transactions vanish, and outcomes are forgotten', async () => {
+    const { random } = seededRandom('solana faults')
+    const { id, mint } = await collectionRow()
+    const ids = await nftRows(id, 150)
+    run({
+      async send(raws) {
+        if (random() < 0.15) throw new Error('connection refused')
+        const passed = raws.map(() => random() < 0.7)
+        const outcomes = await chain.send(raws.filter((_, index) => passed[index]))
+        if (random() < 0.15) throw new Error('connection reset')
+        return passed.map((isPassed) => (isPassed ? outcomes.shift() : undefined) ?? { outcome: 'accepted' })
+      },
+      async statuses(signatures) {
+        if (random() < 0.1) throw new Error('connection reset')
+        return (await chain.statuses(signatures)).map((status) => (random() < 0.2 ? null : status))
+      },
+    })
+    await expectEachOnce(ids, mint)
+  })
+
+  it('when a first transaction never arrives: another is signed once it has expired, for the same mint and metadata', async () => {
+    const { id, mint } = await collectionRow()
+    const lost = new Set<string>()
+    run({
+      async send(raws) {
+        if (lost.size === 0) for (const raw of raws) lost.add(raw)
+        const kept = raws.filter((raw) => !lost.has(raw))
+        await chain.send(kept)
+        return raws.map(() => ({ outcome: 'accepted' }))
+      },
+    })
+    await until(transactions, (rows) => rows.some(({ state }) => state === 'final'))
+    const [first, second] = await transactions()
+    expect([first?.state, second?.state]).toEqual(['expired', 'final'])
+    expect([second?.mint, second?.directory]).toEqual([first?.mint, first?.directory])
+    expect(second?.slot).toBeGreaterThan(first?.last_valid_height ?? Number.POSITIVE_INFINITY)
+    await expectEachOnce(await nftRows(id, 3), mint)
+  })
+
+  it('when it tells nothing of what it executed: the account at the address decides', async () => {
+    const { id, mint } = await collectionRow()
+    const ids = await nftRows(id, 5)
+    run({ statuses: async (signatures) => signatures.map(() => null) })
+    await expectEachOnce(ids, mint)
+    const states = (await transactions()).map(({ state, slot }) => [state, slot])
+    expect(states).toEqual(Array.from({ length: 6 }, () => ['final', null]))
+  })
+
+  it('while a transaction may still arrive none is signed in its place', async () => {
+    await collectionRow()
+    let height = 0
+    run({ send: async (raws) => raws.map(() => ({ outcome: 'accepted' })), blockHeight: async () => height })
+    const [first] = await until(transactions, (rows) => rows.length > 0)
+    height = first?.last_valid_height ?? 0
+    await new Promise((resolve) => setTimeout(resolve, 300))
+    expect(await transactions()).toHaveLength(1)
+    height += 1
+    expect(await until(transactions, (rows) => rows.length > 1)).toHaveLength(2)
+  })
+})
+
+describe('a transaction that fails', () => {
+  const failure = { slot: 7, error: 'InsufficientFunds' }
+  const swallow: SolanaNetwork['send'] = async (raws) => raws.map(() => ({ outcome: 'accepted' }))
+
+  it('of a collection fails the collection and every NFT in it, with the reason', async () => {
+    const { id } = await collectionRow()
+    await nftRows(id, 2)
+    await nftRows(id, 1, 'files')
+    run({ send: swallow, statuses: async (signatures) => signatures.map(() => failure) })
+    const rows = await finished()
+    const [{ signature } = { signature: '' }] = await transactions()
+    const reason = `the collection could not be deployed: its transaction ${signature} failed: InsufficientFunds`
+    expect(rows.map(({ status, error, token_id }) => [status, error, token_id])).toEqual(
+      rows.map(() => ['failed', reason, null]),
+    )
+    const collection = await store.db.selectFrom('collections').selectAll().executeTakeFirstOrThrow()
+    expect([collection.status, collection.error]).toEqual(['failed', reason])
+    // One that was accepted in the same moment doesn't wait for ever.
+    await nftRows(id, 1)
+    pipeline?.mintable(id)
+    expect((await finished()).at(-1)).toMatchObject({ status: 'failed', error: reason })
+  })
+
+  it('of an NFT fails that NFT, and its neighbours are minted', async () => {
+    const { id, mint } = await collectionRow()
+    const ids = await nftRows(id, 3)
+    const unlucky = mintAddress(signer.address, ids[1] ?? '')
+    const isUnlucky = async (column: 'raw' | 'signature', value: string) =>
+      (await transactions()).some((row) => row.mint === unlucky && row[column] === value)
+    run({
+      async send(raws) {
+        for (const raw of raws) if (!(await isUnlucky('raw', raw))) await chain.send([raw])
+        return raws.map(() => ({ outcome: 'accepted' }))
+      },
+      async statuses(signatures) {
+        const found = await chain.statuses(signatures)
+        return Promise.all(
+          found.map(async (one, i) => ((await isUnlucky('signature', signatures[i] ?? '')) ? failure : one)),
+        )
+      },
+    })
+    const rows = await finished()
+    expect(rows.map(({ status }) => status)).toEqual(['deployed', 'failed', 'deployed'])
+    expect(rows[1]?.error).toMatch(/^the network refused to mint it: its transaction \w+ failed: InsufficientFunds$/)
+    const machine = executeAll(journal.kept.flatMap(({ transactions: raws }) => raws))
+    expect(readMint(machine, mint)?.group?.size).toBe(2n)
+  })
+})

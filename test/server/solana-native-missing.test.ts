@@ -1,0 +1,77 @@
+import { afterAll, beforeAll, expect, it, vi } from 'vitest'
+import {
+  createTestCollection,
+  freshDataDir,
+  mint,
+  plainMetadata,
+  settled,
+  startTestBackend,
+  type TestBackend,
+} from '../helpers/backend.ts'
+
+vi.mock('../../src/server/chain/solana/embedded/load-litesvm.ts', async (importOriginal) => {
+  const original = await importOriginal<typeof import('../../src/server/chain/solana/embedded/load-litesvm.ts')>()
+  const require = (name: string) => {
+    throw Object.assign(new Error(`Cannot find module '${name}'`), { code: 'MODULE_NOT_FOUND' })
+  }
+  return { ...original, loadLiteSvm: () => original.loadLiteSvm({ platform: 'linux', arch: 'x64', require }) }
+})
+
+const actual = await vi.importActual<typeof import('../../src/server/chain/solana/embedded/load-litesvm.ts')>(
+  '../../src/server/chain/solana/embedded/load-litesvm.ts',
+)
+
+let dataDir: Awaited<ReturnType<typeof freshDataDir>>
+let backend: TestBackend
+
+beforeAll(async () => {
+  dataDir = await freshDataDir()
+  backend = await startTestBackend(dataDir.path)
+})
+afterAll(async () => {
+  await backend?.close()
+  await dataDir?.remove()
+})
+
+const ADDRESS = '7v91N7iZ9mNicL8WfG6cgSCKyRXydQjLh6UYBWwm6y1Q'
+
+it('without litesvm a request for Solana gets 503 with the package and the command, and nothing is accepted', async () => {
+  const collection = {
+    name: 'Test',
+    blockchain: 'solana',
+    wallet_address: ADDRESS,
+    description: '',
+    image: 'ipfs://bafkreidckq4slwf6wpcevf3oyvzy73hweo5j56gtsu6rtb25a5dktclloi',
+  }
+  const nft = {
+    contract_address: ADDRESS,
+    blockchain: 'solana',
+    receiver_wallet_address: ADDRESS,
+    metadata: plainMetadata(1),
+  }
+  const answer = await backend.post('/api/v1/createcollection', collection)
+  expect(answer.status).toBe(503)
+  expect(answer.json.error).toEqual({
+    title: 'Service Unavailable',
+    message: expect.stringMatching(
+      /package litesvm-linux-x64-gnu isn't installed.*npm install litesvm-linux-x64-gnu@1\.5/,
+    ),
+  })
+  // Who has no such collection learns that first.
+  expect((await backend.post('/api/v1/createnft', nft)).status).toBe(400)
+})
+
+it('a machine for which there is no litesvm, or where it does not start, is told so', () => {
+  expect(() => actual.loadLiteSvm({ platform: 'win32', arch: 'x64' })).toThrow(/isn't made for win32-x64/)
+  const require = () => {
+    throw Object.assign(new Error('GLIBC_2.99 not found'), { code: 'ERR_DLOPEN_FAILED' })
+  }
+  const start = () => actual.loadLiteSvm({ platform: 'linux', arch: 'arm64', require })
+  expect(start).toThrow("litesvm can't run on this machine: GLIBC_2.99 not found")
+})
+
+it('without litesvm everything else works', async () => {
+  const collection = await createTestCollection(backend)
+  const [minted] = await settled(backend, await mint(backend, collection, plainMetadata(1)))
+  expect(minted?.status).toBe('deployed')
+})
