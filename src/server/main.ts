@@ -4,6 +4,7 @@ import { GdnError, messageOf, systemCode } from '../core/errors.ts'
 import type { Secret } from '../core/secret.ts'
 import { type ChainsOptions, openChains } from './chain/chains.ts'
 import { checkAnvil } from './chain/evm/embedded/check-anvil.ts'
+import type { EvmNetwork } from './chain/evm/network.ts'
 import { openEmbeddedSigners } from './chain/signers.ts'
 import { isDiskFull } from './data-dir/disk-full.ts'
 import { openDataDir } from './data-dir/open.ts'
@@ -41,6 +42,8 @@ export interface BackendOptions {
   /** Where log lines (JSON) go. */
   logStream: { write(line: string): void }
   now?: () => number
+  /** Stands between the backend and its chains: for tests of what happens when they fail. */
+  wrapNetwork?: (network: EvmNetwork) => EvmNetwork
 }
 
 export interface Backend {
@@ -91,7 +94,8 @@ export async function startBackend(options: BackendOptions): Promise<Backend> {
       if (event.type === 'died') metrics.observe({ what: 'chain_died', blockchain })
       log.info({ blockchain, ...event }, 'embedded chain')
     }
-    const chains = await openChains({ db: store.db, dataDir, signers, now, onEvent })
+    const wrapNetwork = options.wrapNetwork ?? ((network) => network)
+    const chains = await openChains({ db: store.db, dataDir, signers, now, onEvent, wrapNetwork })
     if (faults !== undefined) refuseOnRealNetworks(chains)
     await anvil
     const pipeline = await startPipeline({

@@ -6,7 +6,7 @@ import type { Db } from '../store/schema.ts'
 import { type EmbeddedChain, type EmbeddedChainEvent, startEmbeddedChain } from './evm/embedded/embedded-chain.ts'
 import { endOrphans } from './evm/embedded/orphans.ts'
 import { factoryAddress } from './evm/factory.ts'
-import type { Hex } from './evm/network.ts'
+import type { EvmNetwork, Hex } from './evm/network.ts'
 import type { Signers } from './signers.ts'
 import type { EmbeddedSolanaEvent } from './solana/embedded/embedded-solana.ts'
 import { createSolanaChains, type SolanaChains } from './solana/solana-chains.ts'
@@ -20,7 +20,7 @@ export interface Chains {
   /** The factory of a blockchain, known before anything is deployed; remembers the chain on its first use. */
   factory(db: Db, blockchain: EvmBlockchain): Promise<Hex>
   /** The node of a blockchain, started where it isn't running yet. */
-  network(blockchain: EvmBlockchain): Promise<EmbeddedChain>
+  network(blockchain: EvmBlockchain): Promise<EvmNetwork>
   close(): Promise<void>
 }
 
@@ -30,10 +30,21 @@ export interface ChainsOptions {
   signers: Signers
   now: () => number
   onEvent: (blockchain: Blockchain, event: EmbeddedChainEvent | EmbeddedSolanaEvent) => void
+  /** Stands between the backend and each network that it uses. */
+  wrapNetwork?: (network: EvmNetwork) => EvmNetwork
 }
 
+const same = (network: EvmNetwork) => network
+
 /** Also ends the nodes that a killed backend of this data dir left behind. */
-export async function openChains({ db, dataDir, signers, now, onEvent }: ChainsOptions): Promise<Chains> {
+export async function openChains({
+  db,
+  dataDir,
+  signers,
+  now,
+  onEvent,
+  wrapNetwork = same,
+}: ChainsOptions): Promise<Chains> {
   const stateDir = join(dataDir, 'chains')
   const started = new Map<EvmBlockchain, Promise<EmbeddedChain>>()
   const closing = new AbortController()
@@ -85,7 +96,7 @@ export async function openChains({ db, dataDir, signers, now, onEvent }: ChainsO
         // A start that failed is tried again by whoever asks next.
         network.catch(() => started.delete(blockchain))
       }
-      return network
+      return network.then(wrapNetwork)
     },
 
     async close() {

@@ -4,7 +4,7 @@ import { generatePrivateKey, type PrivateKeyAccount, privateKeyToAccount } from 
 import * as z from 'zod'
 import { GdnError } from '../../core/errors.ts'
 import { createPrivateFile, readPrivateFile } from '../data-dir/private-file.ts'
-import type { Hex } from './evm/network.ts'
+import type { Fees, Hex } from './evm/network.ts'
 
 const FILE = 'signers.json'
 
@@ -19,6 +19,8 @@ export interface UnsignedTransaction {
   to: Hex | null
   data: Hex
   gas: bigint
+  /** Left out, the signer's own choice for the chain. */
+  fees?: Fees
 }
 
 export interface Signer {
@@ -33,11 +35,15 @@ export interface Signers {
 }
 
 // Far above any base fee of an embedded chain, where gas costs nothing.
-const MAX_FEE_PER_GAS = 100_000_000_000n
-const PRIORITY_FEE = 1_000_000_000n
+const EMBEDDED_FEES: Fees = { maxFeePerGas: 100_000_000_000n, maxPriorityFeePerGas: 1_000_000_000n }
 
-/** The account is derived when it is first needed: 30 ms of arithmetic that a start doesn't wait for. */
-function signerOf(key: Hex): Signer {
+/**
+ * Signs with a private key. The account is derived when it is first needed: 30 ms of arithmetic that a start doesn't
+ * wait for.
+ *
+ * @param feesOf what to offer on a chain where a transaction doesn't say
+ */
+export function createSigner(key: Hex, feesOf: (chainId: number) => Fees = () => EMBEDDED_FEES): Signer {
   let derived: PrivateKeyAccount | undefined
   const account = () => {
     derived ??= privateKeyToAccount(key)
@@ -47,7 +53,7 @@ function signerOf(key: Hex): Signer {
     get address() {
       return account().address
     },
-    async sign({ chainId, nonce, to, data, gas }) {
+    async sign({ chainId, nonce, to, data, gas, fees = feesOf(chainId) }) {
       const raw = await account().signTransaction({
         type: 'eip1559',
         chainId,
@@ -55,8 +61,8 @@ function signerOf(key: Hex): Signer {
         to,
         data,
         gas,
-        maxFeePerGas: MAX_FEE_PER_GAS,
-        maxPriorityFeePerGas: PRIORITY_FEE,
+        maxFeePerGas: fees.maxFeePerGas,
+        maxPriorityFeePerGas: fees.maxPriorityFeePerGas,
       })
       return { raw, hash: keccak256(raw) }
     },
@@ -81,7 +87,7 @@ export async function openEmbeddedSigners(dataDir: string): Promise<Signers> {
     })
   }
   const { admin, operator } = parsed.data
-  return { admin: signerOf(admin), operator: signerOf(operator) }
+  return { admin: createSigner(admin), operator: createSigner(operator) }
 }
 
 function parseJson(text: string): unknown {

@@ -48,5 +48,9 @@ function detailsOf(refusal: Refusal): Detail[] {
 
 /** A refusal in error form B: wallet operations (api-v1.1.md, Errors). */
 export function formB(refusal: Refusal): ErrorFormB {
-  return { errorCode: refusal instanceof CodedRefusal ? refusal.errorCode : errorCodeOf(refusal.title), message: refusal.message, detail: detailsOf(refusal) }
+  return {
+    errorCode: refusal instanceof CodedRefusal ? refusal.errorCode : errorCodeOf(refusal.title),
+    message: refusal.message,
+    detail: detailsOf(refusal),
+  }
 }

@@ -1,12 +1,16 @@
 import type { EvmBlockchain } from '../../api/blockchains.ts'
 import type { Chains } from '../chain/chains.ts'
 import type { EvmReceipt, Hex } from '../chain/evm/network.ts'
+import type { Signers } from '../chain/signers.ts'
 import type { Store } from '../store/open-store.ts'
 import { claimSigned, type TransactionRow, updateSigned } from '../store/transactions.ts'
+import { hasWatched } from '../store/watched.ts'
 import { backoffMs } from './backoff.ts'
 import type { Log } from './log.ts'
 import type { Turn } from './loop.ts'
 import { settle } from './settle.ts'
+import { createObserver } from './shared/observe.ts'
+import { watchSettled } from './shared/reorgs.ts'
 
 const LEASE_MS = 60_000
 const POLL_MS = 500
@@ -15,30 +19,39 @@ const AT_ONCE = 64
 export interface ChainStepOptions {
   store: Store
   chains: Chains
+  signers: Signers
   blockchain: EvmBlockchain
   now: () => number
   log: Log
   /** A transaction is finished; its collection (null for a factory) may be worked on again. */
-  onSettled: (transaction: TransactionRow, receipt: EvmReceipt) => void
+  onSettled: (transaction: TransactionRow, receipt: EvmReceipt | null) => void
 }
 
 /** Sends what is signed for a blockchain, the same bytes each time, and writes down what became of it. */
-export function createChainStep({ store, chains, blockchain, now, log, onSettled }: ChainStepOptions): Turn {
+export function createChainStep(options: ChainStepOptions): Turn {
+  const { store, chains, blockchain, now, log, onSettled } = options
+  const observeShared = createObserver(options)
+  /** Milliseconds until the next look. */
   const observe = async (claimed: readonly TransactionRow[]): Promise<number> => {
     const network = await chains.network(blockchain)
+    const { shared } = network
+    if (shared !== undefined) {
+      const waiting = claimed.length === 0 ? 0 : await observeShared(network, shared, claimed)
+      const watched = await watchSettled({ store, network, shared, now, log })
+      return waiting + watched === 0 ? 0 : shared.pollMs
+    }
     const outcomes = await network.broadcast(claimed.map((transaction) => transaction.raw as Hex))
     const receipts = await network.receipts(claimed.map((transaction) => transaction.hash as Hex))
-    const head = network.confirmations > 1 ? Number(await network.request<Hex>('eth_blockNumber', [])) : null
     let waiting = 0
     for (const [index, transaction] of claimed.entries()) {
       const receipt = receipts[index] ?? null
-      if (receipt !== null && (head === null || isDeep(receipt, head, network.confirmations))) {
+      if (receipt !== null) {
         if (await settle({ store, network, transaction, receipt, log })) onSettled(transaction, receipt)
         continue
       }
       const outcome = outcomes[index]
       const attempts = transaction.attempts + 1
-      const rejected = receipt === null && outcome?.outcome === 'rejected'
+      const rejected = outcome?.outcome === 'rejected'
       if (rejected) {
         const facts = { blockchain, transaction: transaction.id, reason: outcome.reason }
         log.warn(facts, 'the network refused a transaction; the same bytes will be sent again')
@@ -49,14 +62,14 @@ export function createChainStep({ store, chains, blockchain, now, log, onSettled
         next_attempt_at: now() + (rejected ? backoffMs(attempts) : POLL_MS),
       })
     }
-    return waiting
+    return waiting > 0 ? POLL_MS : 0
   }
 
   return async () => {
     const claimed = await claimSigned(store.db, blockchain, { now: now(), leaseMs: LEASE_MS, limit: AT_ONCE })
-    if (claimed.length === 0) return null
+    if (claimed.length === 0 && !(await hasWatched(store.db, blockchain))) return null
     try {
-      return (await observe(claimed)) > 0 ? POLL_MS : 0
+      return await observe(claimed)
     } catch (error) {
       // Given back at once, those already settled excepted: nobody should wait for the lease to end.
       for (const transaction of claimed) {
@@ -66,6 +79,3 @@ export function createChainStep({ store, chains, blockchain, now, log, onSettled
     }
   }
 }
-
-const isDeep = (receipt: EvmReceipt, head: number, confirmations: number): boolean =>
-  head - Number(receipt.blockNumber) + 1 >= confirmations

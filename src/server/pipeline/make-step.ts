@@ -16,9 +16,11 @@ import { findFactoryTransaction } from '../store/transactions.ts'
 import { backoffMs } from './backoff.ts'
 import type { Turn } from './loop.ts'
 import { signAndStore } from './sign.ts'
+import { isLaneFull } from './signed-ahead.ts'
 
 const LEASE_MS = 30_000
 const FACTORY_WAIT_MS = 25
+const LANE_WAIT_MS = 100
 
 export interface MakeStepOptions {
   store: Store
@@ -51,9 +53,12 @@ export function createMakeStep({ store, signers, now, onSigned }: MakeStepOption
 
   const make = async (collection: CollectionRow): Promise<void> => {
     const blockchain = collection.blockchain as EvmBlockchain
+    const { attempts } = collection
     if (!(await factoryReady(blockchain))) {
-      const { attempts } = collection
       return postponeCollection(store.db, collection, { attempts, nextAttemptAt: now() + FACTORY_WAIT_MS })
+    }
+    if (await isLaneFull(store.db, blockchain, signers.operator.address)) {
+      return postponeCollection(store.db, collection, { attempts, nextAttemptAt: now() + LANE_WAIT_MS })
     }
     const init = collectionInit(collection)
     await store.transaction(async (db) => {

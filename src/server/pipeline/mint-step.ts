@@ -13,6 +13,7 @@ import { hasUnfinished } from '../store/transactions.ts'
 import type { Turn } from './loop.ts'
 import { metadataFile } from './metadata-file.ts'
 import { signAndStore } from './sign.ts'
+import { isLaneFull } from './signed-ahead.ts'
 
 /** Gas of one batch at most. Networks cap a transaction at 16.78 million (EIP-7825). */
 const MAX_BATCH_GAS = 10_000_000n
@@ -41,6 +42,8 @@ class LostRace extends Error {}
  */
 export function createMintStep({ store, signers, now, onSigned }: MintStepOptions): MintStep {
   const marked = new Set<string>()
+  /** Found their signer's lane full: looked at again when any transaction is finished. */
+  const parked = new Set<string>()
   let sweptAt = 0
 
   /** True when a transaction was signed. */
@@ -86,6 +89,8 @@ export function createMintStep({ store, signers, now, onSigned }: MintStepOption
   return {
     mark(collectionId) {
       marked.add(collectionId)
+      for (const id of parked) marked.add(id)
+      parked.clear()
     },
 
     async turn() {
@@ -100,8 +105,13 @@ export function createMintStep({ store, signers, now, onSigned }: MintStepOption
         // Solana's waiting NFTs are its own pipeline's.
         if (collection?.status !== 'deployed' || !isEvm(collection.blockchain as Blockchain)) continue
         if (await hasUnfinished(store.db, id)) continue
+        const blockchain = collection.blockchain as EvmBlockchain
+        if (await isLaneFull(store.db, blockchain, signers.operator.address)) {
+          parked.add(id)
+          continue
+        }
         try {
-          if (await sign(collection)) onSigned(collection.blockchain as EvmBlockchain)
+          if (await sign(collection)) onSigned(blockchain)
         } catch (error) {
           marked.add(id)
           if (!(error instanceof LostRace)) throw error

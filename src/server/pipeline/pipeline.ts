@@ -49,12 +49,13 @@ export async function startPipeline(options: PipelineOptions): Promise<Pipeline>
     const turn = createChainStep({
       store,
       chains,
+      signers: chains.signers,
       blockchain,
       now,
       log,
       onSettled: (transaction, receipt) => {
         const { kind, collection_id } = transaction
-        options.onFinal?.(transaction, receipt)
+        if (receipt !== null) options.onFinal?.(transaction, receipt)
         if (kind === 'factory') makeLoop.wake()
         if (collection_id !== null) wakeMint(collection_id)
       },

@@ -1,5 +1,6 @@
 import { readCollectionState } from '../chain/evm/collection-reads.ts'
 import type { EvmNetwork, EvmReceipt, Hex } from '../chain/evm/network.ts'
+import { attemptsOf } from '../store/attempts.ts'
 import { type CollectionRow, findCollectionById, updateCollection } from '../store/collections.ts'
 import { deployBatch, failBatch, failNftsOfCollection, returnBatchToMint } from '../store/nfts.ts'
 import type { Store } from '../store/open-store.ts'
@@ -29,6 +30,7 @@ export async function settle({ store, network, transaction, receipt, log }: Sett
       block_number: Number(receipt.blockNumber),
       block_hash: receipt.blockHash,
       gas_used: String(receipt.gasUsed),
+      ...(network.shared === undefined ? {} : await minedAs(db, transaction, receipt)),
     })
     if (ours) await apply(db)
     return ours
@@ -40,6 +42,14 @@ export async function settle({ store, network, transaction, receipt, log }: Sett
     log.info({ ...facts, requests }, 'a transaction is final')
   }
   return settled
+}
+
+/** Which attempt was mined; and that a success is watched until its block can't be undone any more. */
+async function minedAs(db: Db, { id }: TransactionRow, { transactionHash, status }: EvmReceipt) {
+  const attempts = (await attemptsOf(db, [id])).get(id) ?? []
+  const mined = attempts.find(({ hash }) => hash === transactionHash)
+  const watched = status === 'success' ? 1 : 0
+  return mined === undefined ? { watched } : { watched, hash: mined.hash, raw: mined.raw }
 }
 
 async function settleSuccess(db: Db, { id, kind, collection_id, start_id, directory }: TransactionRow): Promise<void> {
@@ -75,8 +85,10 @@ async function planRevert(store: Store, network: EvmNetwork, transaction: Transa
       await failNftsOfCollection(db, collectionId, reason)
     }
   }
-  if (state === null || state.revoked || !state.enableApi) {
-    const reason = state?.revoked
+  // An address without code can't revert: this node is behind.
+  if (state === null) throw new Error(`the node doesn't have the collection ${collection.contract_address}`)
+  if (state.revoked || !state.enableApi) {
+    const reason = state.revoked
       ? "the collection's owner has revoked the service's right to mint"
       : "the collection's owner has switched off creating NFTs through the API"
     return async (db) => {

@@ -99,7 +99,8 @@ export interface NftsTable extends Work {
 }
 
 export type TransactionKind = 'factory' | 'collection' | 'mint'
-export type TransactionState = 'signed' | 'final' | 'reverted'
+/** lost: a transaction that isn't ours used its nonce up; what it was to do is signed anew with another. */
+export type TransactionState = 'signed' | 'final' | 'reverted' | 'lost'
 
 /** A signed transaction. Its bytes are here before any network sees them, and the same bytes are sent on any doubt. */
 export interface TransactionsTable extends Work {
@@ -120,6 +121,23 @@ export interface TransactionsTable extends Work {
   block_hash: string | null
   /** Decimal digits. */
   gas_used: string | null
+  created_at: number
+  /** 1 while its block may still be undone by a reorg. */
+  watched: Generated<number>
+  /** 1 once a reorg has undone its block. */
+  returned: Generated<number>
+}
+
+/** Each signing of a transaction that was signed more than once: the same nonce, higher fees. Any of them may be mined. */
+export interface TransactionAttemptsTable {
+  transaction_id: string
+  /** From 0. */
+  number: number
+  raw: string
+  hash: string
+  /** Wei, decimal digits. */
+  max_fee_per_gas: string
+  max_priority_fee_per_gas: string
   created_at: number
 }
 
@@ -192,6 +210,7 @@ export interface Schema {
   nfts: NftsTable
   transactions: TransactionsTable
   solana_transactions: SolanaTransactionsTable
+  transaction_attempts: TransactionAttemptsTable
   lanes: LanesTable
   chains: ChainsTable
   chain_blocks: ChainBlocksTable

@@ -86,13 +86,13 @@ export async function updateSigned(
   return numUpdatedRows > 0n
 }
 
-/** Blockchains with transactions that aren't final. */
+/** Blockchains with transactions that aren't final, or whose blocks may still be undone. */
 export async function blockchainsWithSigned(db: Db): Promise<EvmBlockchain[]> {
   const rows = await db
     .selectFrom('transactions')
     .select('blockchain')
-    .distinct()
     .where('state', '=', sql.lit('signed'))
+    .union(db.selectFrom('transactions').select('blockchain').where('watched', '=', sql.lit(1)))
     .execute()
   return rows.map((row) => row.blockchain as EvmBlockchain)
 }

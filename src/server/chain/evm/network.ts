@@ -15,12 +15,45 @@ export interface EvmReceipt {
   status: 'success' | 'reverted'
 }
 
-/** One EVM network as the pipeline sees it: an embedded dev chain or, later, one behind RPC URLs. */
+/** What a transaction offers for its gas, in wei. */
+export interface Fees {
+  maxFeePerGas: bigint
+  maxPriorityFeePerGas: bigint
+}
+
+/** What there is to know of a network whose blocks others make: they come late, cost, and may be undone. */
+export interface SharedNetwork {
+  /** Milliseconds between two looks at what waits. */
+  readonly pollMs: number
+  /**
+   * Blocks after which no reorg is expected any more; `confirmations` or more. A success counts after `confirmations`
+   * and is watched until here; a revert, or a nonce that others used up, counts only here.
+   */
+  readonly finality: number
+  /** Milliseconds that a transaction may be the next of its signer before it is signed again with higher fees. */
+  readonly stuckMs: number
+  /** No transaction offers more for a unit of gas, in wei. */
+  readonly feeCap: bigint
+  /** Number of the newest block. */
+  head(): Promise<number>
+  /** The hashes of blocks by their numbers, null for one that the network doesn't have (yet). */
+  blockHashes(numbers: readonly number[]): Promise<(Hex | null)[]>
+  /** How many transactions of an account are in blocks: its next nonce. */
+  nextNonce(account: Hex): Promise<number>
+  /** Whether a transaction that is none of these used up the nonce, in a block that can't be undone any more. */
+  isNonceForeign(lane: { signer: Hex; nonce: number; hashes: readonly Hex[] }): Promise<boolean>
+  /** What gets a transaction into one of the next blocks, at most `feeCap`. */
+  suggestFees(): Promise<Fees>
+}
+
+/** One EVM network as the pipeline sees it: an embedded dev chain, or one behind RPC URLs. */
 export interface EvmNetwork {
   readonly blockchain: EvmBlockchain
   readonly chainId: number
   /** Blocks on top of a transaction's own (itself included) before it counts as final. */
   readonly confirmations: number
+  /** Absent on an embedded chain, where every block is ours and final at once. */
+  readonly shared?: SharedNetwork
   /** Any standard JSON-RPC method. Rejects with the node's message, or when the node can't be reached. */
   request<Result>(method: string, params: readonly unknown[]): Promise<Result>
   /**

@@ -2,10 +2,12 @@ import type { Migration } from 'kysely'
 import * as first from './0001-first.ts'
 import * as solana from './0002-solana.ts'
 import * as signedUrls from './0004-signed-urls.ts'
+import * as attempts from './0005-attempts.ts'
 
 /** Every migration by its name, in the order of the names. One that was released is never changed. */
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0001-first': first,
   '0002-solana': solana,
   '0004-signed-urls': signedUrls,
+  '0005-attempts': attempts,
 }

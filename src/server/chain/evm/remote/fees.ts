@@ -1,0 +1,35 @@
+import { RpcError } from '../embedded/node-rpc.ts'
+import type { Fees, Hex } from '../network.ts'
+import type { RemoteRpc } from './json-rpc.ts'
+
+/** Offered to miners where a node doesn't say what is usual. */
+const USUAL_PRIORITY_FEE = 1_000_000_000n
+
+/** Room for six full blocks, each of which raises the base fee by an eighth. */
+const BASE_FEES = 2n
+
+/**
+ * What gets a transaction into one of the next blocks, by what the network says of itself: twice the base fee of its
+ * newest block and its usual priority fee. On a network without a base fee both are its gas price.
+ */
+export async function readFees(rpc: RemoteRpc, cap: bigint): Promise<Fees> {
+  const block = await rpc.call<{ baseFeePerGas?: Hex } | null>('eth_getBlockByNumber', ['latest', false])
+  if (block?.baseFeePerGas === undefined) {
+    const price = atMost(BigInt(await rpc.call<Hex>('eth_gasPrice', [])), cap)
+    return { maxFeePerGas: price, maxPriorityFeePerGas: price }
+  }
+  const priority = atMost(await priorityFee(rpc), cap)
+  const maxFeePerGas = atMost(BASE_FEES * BigInt(block.baseFeePerGas) + priority, cap)
+  return { maxFeePerGas, maxPriorityFeePerGas: priority }
+}
+
+async function priorityFee(rpc: RemoteRpc): Promise<bigint> {
+  try {
+    return BigInt(await rpc.call<Hex>('eth_maxPriorityFeePerGas', []))
+  } catch (error) {
+    if (error instanceof RpcError) return USUAL_PRIORITY_FEE
+    throw error
+  }
+}
+
+const atMost = (fee: bigint, cap: bigint): bigint => (fee > cap ? cap : fee)

@@ -1,0 +1,108 @@
+import { BLOCKCHAINS, type EvmBlockchain } from '../../../../api/blockchains.ts'
+import type { RpcAnswer } from '../embedded/node-rpc.ts'
+import { receiptOf } from '../embedded/receipt.ts'
+import type { EvmNetwork, Hex, SharedNetwork } from '../network.ts'
+import { readFees } from './fees.ts'
+import { handIn } from './hand-in.ts'
+import { connectRemote } from './json-rpc.ts'
+
+export interface RemoteNetworkOptions {
+  blockchain: EvmBlockchain
+  /** Nodes of this network, the one to prefer first. */
+  urls: readonly string[]
+  /** Blocks, a transaction's own included, until a success counts. */
+  confirmations: number
+  /** Blocks until nothing is undone any more; `confirmations` or more. */
+  finality: number
+  pollMs?: number
+  stuckMs?: number
+  /** Wei for a unit of gas at most. */
+  feeCap?: bigint
+  timeoutMs?: number
+  tries?: number
+  retryMs?: number
+}
+
+export interface RemoteNetwork extends EvmNetwork {
+  readonly shared: SharedNetwork
+  /** Cuts what is under way. */
+  close(): Promise<void>
+}
+
+const POLL_MS = 2_000
+const STUCK_MS = 60_000
+const FEE_CAP = 1_000_000_000_000n
+const TIMEOUT_MS = 10_000
+const TRIES = 4
+const RETRY_MS = 200
+
+/**
+ * The network of a blockchain behind RPC URLs. Nothing is asked of a node before it has told that it is of the right
+ * chain: signed for another, our transactions would be worth nothing there or, worse, something.
+ *
+ * @example
+ * const network = createRemoteNetwork({ blockchain: 'polygon', urls: ['https://node.example'], confirmations: 5, finality: 64 })
+ */
+export function createRemoteNetwork(options: RemoteNetworkOptions): RemoteNetwork {
+  const { blockchain, urls, confirmations, finality, feeCap = FEE_CAP } = options
+  if (confirmations < 1 || finality < confirmations) throw new RangeError('finality is confirmations or more')
+  const { chainId } = BLOCKCHAINS[blockchain]
+  const { timeoutMs = TIMEOUT_MS, tries = TRIES, retryMs = RETRY_MS } = options
+  const rpc = connectRemote({ urls, chainId, timeoutMs, tries, retryMs })
+
+  const head = async () => Number(await rpc.call<Hex>('eth_blockNumber', []))
+  const receiptCalls = (hashes: readonly Hex[]) =>
+    hashes.map((hash) => ({ method: 'eth_getTransactionReceipt', params: [hash] }))
+
+  const shared: SharedNetwork = {
+    pollMs: options.pollMs ?? POLL_MS,
+    stuckMs: options.stuckMs ?? STUCK_MS,
+    finality,
+    feeCap,
+    head,
+
+    async blockHashes(numbers) {
+      const calls = numbers.map((number) => ({ method: 'eth_getBlockByNumber', params: [quantity(number), false] }))
+      const blocks = (await rpc.batch(calls)).map((answer) => resultOf(answer) as { hash: Hex } | null)
+      return blocks.map((block) => block?.hash ?? null)
+    },
+
+    async nextNonce(account) {
+      return Number(await rpc.call<Hex>('eth_getTransactionCount', [account, 'latest']))
+    },
+
+    async isNonceForeign({ signer, nonce, hashes }) {
+      const deep = (await head()) - finality + 1
+      if (deep < 0) return false
+      // In one batch, so that one node answers all of it: one that knows the nonce as used knows by what.
+      const [count, ...receipts] = await rpc.batch([
+        { method: 'eth_getTransactionCount', params: [signer, quantity(deep)] },
+        ...receiptCalls(hashes),
+      ])
+      return Number(resultOf(count)) > nonce && receipts.every((receipt) => resultOf(receipt) === null)
+    },
+
+    suggestFees: () => readFees(rpc, feeCap),
+  }
+
+  return {
+    blockchain,
+    chainId,
+    confirmations,
+    shared,
+    request: (method, params) => rpc.call(method, params),
+    broadcast: (raws) => handIn(rpc, raws),
+    async receipts(hashes) {
+      return (await rpc.batch(receiptCalls(hashes))).map((answer) => receiptOf(resultOf(answer)))
+    },
+    close: () => rpc.close(),
+  }
+}
+
+const quantity = (value: number): Hex => `0x${value.toString(16)}`
+
+function resultOf(answer: RpcAnswer | undefined): unknown {
+  if (answer === undefined) return null
+  if ('error' in answer) throw answer.error
+  return answer.result
+}

@@ -1,0 +1,125 @@
+import { parseTransaction } from 'viem'
+import { BLOCKCHAINS, type EvmBlockchain } from '../../../api/blockchains.ts'
+import type { Fees, Hex, SharedNetwork } from '../../chain/evm/network.ts'
+import type { Signer, Signers } from '../../chain/signers.ts'
+import { type AttemptRow, insertAttempts } from '../../store/attempts.ts'
+import type { Store } from '../../store/open-store.ts'
+import { type TransactionRow, updateSigned } from '../../store/transactions.ts'
+import type { Log } from '../log.ts'
+
+export interface BumperOptions {
+  store: Store
+  signers: Signers
+  now: () => number
+  log: Log
+}
+
+export interface Bumper {
+  /** Signs again what is stuck among transactions that are in no block. Resolves with the ids of those. */
+  bump(
+    shared: SharedNetwork,
+    missing: readonly TransactionRow[],
+    attempts: ReadonlyMap<string, readonly AttemptRow[]>,
+  ): Promise<Set<string>>
+}
+
+/**
+ * Raises the fees of a transaction that is stuck: the same nonce and the same call, so that only one of its attempts
+ * can ever be mined. Only the next one of a signer can be stuck; the others wait for it.
+ */
+export function createBumper({ store, signers, now, log }: BumperOptions): Bumper {
+  /** By signer: the nonce that is next, and since when it was seen so. */
+  const next = new Map<string, { nonce: number; since: number }>()
+
+  const isNextFor = async (shared: SharedNetwork, { signer, nonce }: TransactionRow): Promise<number> => {
+    const onChain = await shared.nextNonce(signer as Hex)
+    const known = next.get(signer)
+    if (known?.nonce !== onChain) next.set(signer, { nonce: onChain, since: now() })
+    return onChain === nonce ? now() - (next.get(signer)?.since ?? now()) : 0
+  }
+
+  const signAgain = async (
+    shared: SharedNetwork,
+    transaction: TransactionRow,
+    earlier: readonly AttemptRow[],
+  ): Promise<boolean> => {
+    const { id, raw } = transaction
+    const signer = signerOf(signers, transaction.signer)
+    const call = parseTransaction(raw as Hex)
+    const original = { maxFeePerGas: call.maxFeePerGas ?? 0n, maxPriorityFeePerGas: call.maxPriorityFeePerGas ?? 0n }
+    const fees = raiseFees(highest(original, earlier), await shared.suggestFees())
+    if (fees.maxFeePerGas > shared.feeCap) {
+      log.warn({ transaction: id, nonce: transaction.nonce }, 'a transaction is stuck and its fees are at the cap')
+      return false
+    }
+    const { data = '0x', gas = 0n, to = null } = call
+    const { chainId } = BLOCKCHAINS[transaction.blockchain as EvmBlockchain]
+    const signed = await signer.sign({ chainId, nonce: transaction.nonce, to, data, gas, fees })
+    const attempt = (number: number, one: { raw: string; hash: string }, of: Fees, created_at: number) => ({
+      transaction_id: id,
+      number,
+      raw: one.raw,
+      hash: one.hash,
+      max_fee_per_gas: String(of.maxFeePerGas),
+      max_priority_fee_per_gas: String(of.maxPriorityFeePerGas),
+      created_at,
+    })
+    // Stored before it is sent: whatever gets mined is watched.
+    const stored = await store.transaction(async (db) => {
+      const { raw, hash } = signed
+      if (!(await updateSigned(db, transaction, { raw, hash, next_attempt_at: now() }))) return false
+      await insertAttempts(db, [
+        ...(earlier.length === 0 ? [attempt(0, transaction, original, transaction.created_at)] : []),
+        attempt(Math.max(1, earlier.length), signed, fees, now()),
+      ])
+      return true
+    })
+    if (stored) {
+      const { maxFeePerGas } = fees
+      log.info({ transaction: id, nonce: transaction.nonce, maxFeePerGas: String(maxFeePerGas) }, 'fees were raised')
+    }
+    return stored
+  }
+
+  return {
+    async bump(shared, missing, attempts) {
+      const bumped = new Set<string>()
+      const firsts = new Map<string, TransactionRow>()
+      for (const transaction of missing) {
+        if (!firsts.has(transaction.signer)) firsts.set(transaction.signer, transaction)
+      }
+      for (const transaction of firsts.values()) {
+        const earlier = attempts.get(transaction.id) ?? []
+        const signedAt = earlier.at(-1)?.created_at ?? transaction.created_at
+        const stuckFor = Math.min(now() - signedAt, await isNextFor(shared, transaction))
+        if (stuckFor >= shared.stuckMs && (await signAgain(shared, transaction, earlier))) bumped.add(transaction.id)
+      }
+      return bumped
+    },
+  }
+}
+
+/** Nodes replace a transaction only when both fees rise by an eighth; more where the network asks for more. */
+export function raiseFees(before: Fees, suggested: Fees): Fees {
+  const raise = (fee: bigint, wish: bigint) => {
+    const least = (fee * 9n + 7n) / 8n
+    return wish > least ? wish : least
+  }
+  return {
+    maxFeePerGas: raise(before.maxFeePerGas, suggested.maxFeePerGas),
+    maxPriorityFeePerGas: raise(before.maxPriorityFeePerGas, suggested.maxPriorityFeePerGas),
+  }
+}
+
+/** The highest fees of all attempts: the last one is ahead in both. */
+function highest(original: Fees, attempts: readonly AttemptRow[]): Fees {
+  const last = attempts.at(-1)
+  if (last === undefined) return original
+  return { maxFeePerGas: BigInt(last.max_fee_per_gas), maxPriorityFeePerGas: BigInt(last.max_priority_fee_per_gas) }
+}
+
+function signerOf({ admin, operator }: Signers, address: string): Signer {
+  const signer = [operator, admin].find((one) => one.address === address)
+  if (signer === undefined) throw new Error(`no key for the signer ${address}`)
+  return signer
+}

@@ -1,0 +1,52 @@
+import { readCollectionState } from '../../chain/evm/collection-reads.ts'
+import type { EvmNetwork, Hex } from '../../chain/evm/network.ts'
+import { findCollectionById, updateCollection } from '../../store/collections.ts'
+import { returnBatchToMint } from '../../store/nfts.ts'
+import type { Store } from '../../store/open-store.ts'
+import type { Db } from '../../store/schema.ts'
+import { type TransactionRow, updateSigned } from '../../store/transactions.ts'
+import type { Log } from '../log.ts'
+
+interface Loss {
+  store: Store
+  network: EvmNetwork
+  transaction: TransactionRow
+  now: () => number
+  log: Log
+}
+
+/**
+ * Somebody else who has the signer's key used the nonce, for good: none of the transaction's attempts can be mined any
+ * more, and what it was to do gets another nonce. False if another worker has done so.
+ */
+export async function settleLost({ store, network, transaction, now, log }: Loss): Promise<boolean> {
+  const { id, signer, nonce, kind, collection_id: collectionId } = transaction
+  log.error(
+    { transaction: id, signer, nonce, kind },
+    "a stranger's transaction used the nonce of one of ours: the key of this signer is used elsewhere",
+  )
+  let apply = async (_db: Db): Promise<void> => {}
+  if (kind === 'collection' && collectionId !== null) {
+    // Should it be there after all, the second `make` reverts, and the collection counts as deployed.
+    apply = (db) => updateCollection(db, collectionId, { transaction_id: null, next_attempt_at: now() })
+  }
+  if (kind === 'mint' && collectionId !== null) {
+    const nextOnChain = await nextTokenId(store, network, collectionId)
+    apply = async (db) => {
+      await returnBatchToMint(db, id)
+      await updateCollection(db, collectionId, { next_token_id: String(nextOnChain) })
+    }
+  }
+  return store.transaction(async (db) => {
+    const ours = await updateSigned(db, transaction, { state: 'lost' })
+    if (ours) await apply(db)
+    return ours
+  })
+}
+
+async function nextTokenId(store: Store, network: EvmNetwork, collectionId: string): Promise<bigint> {
+  const collection = await findCollectionById(store.db, collectionId)
+  const state = collection && (await readCollectionState(network, collection.contract_address as Hex))
+  if (!state) throw new Error(`the node doesn't have the collection ${collectionId}`)
+  return state.nextTokenId
+}

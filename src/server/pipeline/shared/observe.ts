@@ -1,0 +1,143 @@
+import { readCollectionState } from '../../chain/evm/collection-reads.ts'
+import type { EvmNetwork, EvmReceipt, Hex, SharedNetwork } from '../../chain/evm/network.ts'
+import type { Signers } from '../../chain/signers.ts'
+import { attemptsOf } from '../../store/attempts.ts'
+import { findCollectionById } from '../../store/collections.ts'
+import type { Store } from '../../store/open-store.ts'
+import { type TransactionRow, updateSigned } from '../../store/transactions.ts'
+import type { Log } from '../log.ts'
+import { settle } from '../settle.ts'
+import { createBumper } from './bump.ts'
+import { settleLost } from './lost.ts'
+
+export interface ObserverOptions {
+  store: Store
+  signers: Signers
+  now: () => number
+  log: Log
+  /** The receipt is null for a transaction whose nonce was lost to another. */
+  onSettled: (transaction: TransactionRow, receipt: EvmReceipt | null) => void
+}
+
+/** Looks at claimed transactions once and writes down what became of them; resolves with how many still wait. */
+export type Observe = (
+  network: EvmNetwork,
+  shared: SharedNetwork,
+  claimed: readonly TransactionRow[],
+) => Promise<number>
+
+/**
+ * What becomes of signed transactions on a network whose blocks others make. A transaction that is in no block is
+ * handed in again, the same bytes; one that is gets settled once its block is deep enough and still the chain's.
+ */
+export function createObserver({ store, signers, now, log, onSettled }: ObserverOptions): Observe {
+  const bumper = createBumper({ store, signers, now, log })
+  /** Whose nonce was seen used by a stranger once: to be believed it has to be seen again. */
+  const suspects = new Set<string>()
+
+  return async (network, shared, claimed) => {
+    const attempts = await attemptsOf(
+      store.db,
+      claimed.map(({ id }) => id),
+    )
+    const hashesOf = ({ id, hash }: TransactionRow) => (attempts.get(id)?.map((one) => one.hash) ?? [hash]) as Hex[]
+    // Before the receipts: a block that is mined in between makes a depth too small, never too large.
+    const head = await shared.head()
+    const mined = await findMined(network, claimed, hashesOf)
+    const missing = claimed.filter(({ id }) => !mined.has(id))
+    const outcomes = await network.broadcast(missing.map(({ raw }) => raw as Hex))
+    const deep = await canonical(shared, [...mined.values()].filter(isDeep(head, network, shared)))
+
+    const settled = new Set<string>()
+    for (const transaction of claimed) {
+      const receipt = mined.get(transaction.id)
+      if (receipt === undefined || !deep.has(receipt)) continue
+      const effective = await withEffect(store, network, transaction, receipt)
+      if (!isDeep(head, network, shared)(effective)) continue
+      if (await settle({ store, network, transaction, receipt: effective, log })) onSettled(transaction, effective)
+      settled.add(transaction.id)
+    }
+    for (const [index, transaction] of missing.entries()) {
+      const outcome = outcomes[index]
+      if (outcome?.outcome !== 'rejected') continue
+      const { id, nonce, signer } = transaction
+      log.debug({ transaction: id, nonce, reason: outcome.reason }, 'the network refused a transaction')
+      const foreign = await shared.isNonceForeign({ signer: signer as Hex, nonce, hashes: hashesOf(transaction) })
+      if (!foreign) {
+        suspects.delete(id)
+      } else if (suspects.has(id)) {
+        suspects.delete(id)
+        if (await settleLost({ store, network, transaction, now, log })) onSettled(transaction, null)
+        settled.add(id)
+      } else {
+        suspects.add(id)
+      }
+    }
+    const bumped = await bumper.bump(
+      shared,
+      missing.filter(({ id }) => !settled.has(id)),
+      attempts,
+    )
+    let waiting = 0
+    for (const transaction of claimed) {
+      const { id } = transaction
+      if (settled.has(id)) continue
+      waiting += 1
+      if (bumped.has(id)) continue
+      await updateSigned(store.db, transaction, {
+        attempts: transaction.attempts + 1,
+        next_attempt_at: now() + shared.pollMs,
+      })
+    }
+    return waiting
+  }
+}
+
+/** Of each transaction that is in a block the receipt, whichever of its attempts it was. */
+export async function findMined(
+  network: EvmNetwork,
+  transactions: readonly TransactionRow[],
+  hashesOf: (transaction: TransactionRow) => readonly Hex[],
+): Promise<Map<string, EvmReceipt>> {
+  const asked = transactions.flatMap((transaction) =>
+    hashesOf(transaction).map((hash) => ({ id: transaction.id, hash })),
+  )
+  const receipts = await network.receipts(asked.map(({ hash }) => hash))
+  const mined = new Map<string, EvmReceipt>()
+  for (const [index, { id }] of asked.entries()) {
+    const receipt = receipts[index] ?? null
+    if (receipt !== null) mined.set(id, receipt)
+  }
+  return mined
+}
+
+/** A success can be taken back, what follows from a revert can't: new requests are signed for it. */
+const isDeep =
+  (head: number, { confirmations }: EvmNetwork, { finality }: SharedNetwork) =>
+  ({ status, blockNumber }: EvmReceipt): boolean =>
+    head - Number(blockNumber) + 1 >= (status === 'success' ? confirmations : finality)
+
+/**
+ * A call to an address without code succeeds and does nothing, which is what a mint finds when a reorg has undone its
+ * collection and a stranger has taken the nonce under it. Such a success is treated as the revert that it should be.
+ */
+async function withEffect(
+  store: Store,
+  network: EvmNetwork,
+  { collection_id, start_id, token_count }: TransactionRow,
+  receipt: EvmReceipt,
+): Promise<EvmReceipt> {
+  if (receipt.status === 'reverted' || collection_id === null || start_id === null) return receipt
+  const collection = await findCollectionById(store.db, collection_id)
+  const state = collection && (await readCollectionState(network, collection.contract_address as Hex))
+  const minted = state !== null && state.nextTokenId >= BigInt(start_id) + BigInt(token_count)
+  return minted ? receipt : { ...receipt, status: 'reverted' }
+}
+
+/** Those whose block is still the one at its height. */
+async function canonical(shared: SharedNetwork, receipts: readonly EvmReceipt[]): Promise<Set<EvmReceipt>> {
+  const numbers = [...new Set(receipts.map(({ blockNumber }) => Number(blockNumber)))]
+  const hashes = await shared.blockHashes(numbers)
+  const hashAt = new Map(numbers.map((number, index) => [number, hashes[index]]))
+  return new Set(receipts.filter(({ blockNumber, blockHash }) => hashAt.get(Number(blockNumber)) === blockHash))
+}

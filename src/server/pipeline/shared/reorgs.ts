@@ -1,0 +1,87 @@
+import { sql } from 'kysely'
+import type { EvmNetwork, EvmReceipt, Hex, SharedNetwork } from '../../chain/evm/network.ts'
+import { attemptsOf } from '../../store/attempts.ts'
+import { updateCollection } from '../../store/collections.ts'
+import type { Store } from '../../store/open-store.ts'
+import type { Db } from '../../store/schema.ts'
+import type { TransactionRow } from '../../store/transactions.ts'
+import { listWatched, returnTransaction, updateWatched } from '../../store/watched.ts'
+import type { Log } from '../log.ts'
+import { findMined } from './observe.ts'
+
+export interface WatchOptions {
+  store: Store
+  network: EvmNetwork
+  shared: SharedNetwork
+  now: () => number
+  log: Log
+}
+
+/**
+ * Compares the blocks of settled transactions with the chain, until nothing is undone any more. A transaction whose
+ * block is gone is put back to waiting, with everything that followed from it: its bytes are good as before.
+ *
+ * @returns how many are still watched or wait again
+ */
+export async function watchSettled({ store, network, shared, now, log }: WatchOptions): Promise<number> {
+  const watched = await listWatched(store.db, network.blockchain)
+  if (watched.length === 0) return 0
+  const head = await shared.head()
+  const numbers = [...new Set(watched.map((row) => Number(row.block_number)))]
+  const hashes = await shared.blockHashes(numbers)
+  const hashAt = new Map(numbers.map((number, index) => [number, hashes[index] ?? null]))
+  const isFinal = (blockNumber: number) => head - blockNumber + 1 >= shared.finality
+
+  let left = watched.length
+  const moved: TransactionRow[] = []
+  for (const row of watched) {
+    const hash = hashAt.get(Number(row.block_number)) ?? null
+    // A node without the block is behind, or the new chain isn't as long yet. It will tell.
+    if (hash === null) continue
+    if (hash !== row.block_hash) moved.push(row)
+    else if (isFinal(Number(row.block_number)) && (await updateWatched(store.db, row, { watched: 0 }))) left -= 1
+  }
+  if (moved.length === 0) return left
+
+  const attempts = await attemptsOf(
+    store.db,
+    moved.map(({ id }) => id),
+  )
+  const mined = await findMined(
+    network,
+    moved,
+    ({ id, hash }) => (attempts.get(id)?.map((one) => one.hash) ?? [hash]) as Hex[],
+  )
+  for (const row of moved) {
+    const receipt = mined.get(row.id)
+    const facts = { blockchain: row.blockchain, transaction: row.id, block: row.block_number }
+    if (receipt !== undefined && isStillDeployed(receipt, head, network)) {
+      log.info({ ...facts, now: Number(receipt.blockNumber) }, 'a reorg moved a transaction to another block')
+      await updateWatched(store.db, row, { block_number: Number(receipt.blockNumber), block_hash: receipt.blockHash })
+      continue
+    }
+    log.warn(facts, 'a reorg undid the block of a transaction; it waits again')
+    await store.transaction(async (db) => {
+      if (await returnTransaction(db, row, now())) await withdraw(db, row)
+    })
+  }
+  return left
+}
+
+const isStillDeployed = ({ status, blockNumber }: EvmReceipt, head: number, { confirmations }: EvmNetwork): boolean =>
+  status === 'success' && head - Number(blockNumber) + 1 >= confirmations
+
+/** Takes back what the settling of a success wrote. */
+async function withdraw(db: Db, { id, kind, collection_id: collectionId }: TransactionRow): Promise<void> {
+  if (collectionId === null) return
+  if (kind === 'collection') await updateCollection(db, collectionId, { status: 'initiated' })
+  if (kind === 'mint') {
+    await db
+      .updateTable('nfts')
+      .set({ status: 'initiated', step: 'chain', token_id: null, metadata_url: null, owner: null })
+      .where('collection_id', '=', collectionId)
+      .where('transaction_id', '=', id)
+      .where('status', '=', sql.lit('deployed'))
+      .execute()
+  }
+}

@@ -1,0 +1,26 @@
+import type { Insertable, Selectable } from 'kysely'
+import type { Db, TransactionAttemptsTable } from './schema.ts'
+
+export type AttemptRow = Selectable<TransactionAttemptsTable>
+
+export async function insertAttempts(db: Db, attempts: readonly Insertable<TransactionAttemptsTable>[]): Promise<void> {
+  await db.insertInto('transaction_attempts').values(attempts).execute()
+}
+
+/** The attempts of each of these transactions in their order; a transaction that was signed once has none. */
+export async function attemptsOf(db: Db, transactionIds: readonly string[]): Promise<Map<string, AttemptRow[]>> {
+  const rows = await db
+    .selectFrom('transaction_attempts')
+    .selectAll()
+    .where('transaction_id', 'in', transactionIds)
+    .orderBy('transaction_id')
+    .orderBy('number')
+    .execute()
+  const attempts = new Map<string, AttemptRow[]>()
+  for (const row of rows) {
+    const known = attempts.get(row.transaction_id)
+    if (known === undefined) attempts.set(row.transaction_id, [row])
+    else known.push(row)
+  }
+  return attempts
+}

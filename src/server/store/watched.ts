@@ -1,0 +1,60 @@
+import { sql } from 'kysely'
+import type { Blockchain } from '../../api/blockchains.ts'
+import type { Db, TransactionsTable } from './schema.ts'
+import type { TransactionRow } from './transactions.ts'
+
+/** Whether a blockchain has settled transactions whose blocks may still be undone. */
+export async function hasWatched(db: Db, blockchain: Blockchain): Promise<boolean> {
+  const row = await db
+    .selectFrom('transactions')
+    .select('id')
+    .where('blockchain', '=', blockchain)
+    .where('watched', '=', sql.lit(1))
+    .limit(1)
+    .executeTakeFirst()
+  return row !== undefined
+}
+
+/** Settled transactions whose blocks may still be undone, the oldest block first. */
+export async function listWatched(db: Db, blockchain: Blockchain): Promise<TransactionRow[]> {
+  return db
+    .selectFrom('transactions')
+    .selectAll()
+    .where('blockchain', '=', blockchain)
+    .where('watched', '=', sql.lit(1))
+    .orderBy('block_number')
+    .orderBy('nonce')
+    .execute()
+}
+
+type Seen = Pick<TransactionRow, 'id' | 'block_hash'>
+type Changes = Partial<Pick<TransactionsTable, 'block_number' | 'block_hash' | 'hash' | 'raw'>> & { watched?: 0 | 1 }
+
+const watchedAs = (db: Db, { id, block_hash }: Seen) =>
+  db
+    .updateTable('transactions')
+    .where('id', '=', id)
+    .where('block_hash', '=', block_hash)
+    .where('watched', '=', sql.lit(1))
+
+/** Changes a watched transaction. False, and nothing is written, if it is no longer in the block it was seen in. */
+export async function updateWatched(db: Db, seen: Seen, changes: Changes): Promise<boolean> {
+  return (await watchedAs(db, seen).set(changes).executeTakeFirst()).numUpdatedRows > 0n
+}
+
+/** A reorg has undone its block: it waits again, with the same bytes. False if somebody else has seen to it. */
+export async function returnTransaction(db: Db, seen: Seen, now: number): Promise<boolean> {
+  const { numUpdatedRows } = await watchedAs(db, seen)
+    .set((transaction) => ({
+      state: 'signed',
+      watched: 0,
+      returned: 1,
+      block_number: null,
+      block_hash: null,
+      gas_used: null,
+      next_attempt_at: now,
+      generation: transaction('generation', '+', 1),
+    }))
+    .executeTakeFirst()
+  return numUpdatedRows > 0n
+}

@@ -1,0 +1,96 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { sleep } from '../../src/core/time.ts'
+
+const FAULTS = ['refused', 'cut', 'limited', 'lost', 'silent', 'silent-after', 'late', 'twice'] as const
+type Fault = (typeof FAULTS)[number]
+
+export interface FaultyProxy {
+  url: string
+  /** How often each fault happened. */
+  counts: Record<Fault | 'none', number>
+  /** From now on every answer is as it should be. */
+  heal(): void
+  close(): Promise<void>
+}
+
+/**
+ * Stands before a JSON-RPC node and spoils a share of the requests: refuses (500) or cuts them, answers that the limit is
+ * reached, loses or withholds answers with and without handing the request on, answers late, or hands it on twice.
+ */
+export async function startFaultyProxy(
+  target: string,
+  options: { random: () => number; share?: number },
+): Promise<FaultyProxy> {
+  const { random } = options
+  let share = options.share ?? 0.3
+  const counts = Object.fromEntries(['none', ...FAULTS].map((name) => [name, 0])) as FaultyProxy['counts']
+
+  const forward = async (body: string) => {
+    const response = await fetch(target, { method: 'POST', headers: { 'content-type': 'application/json' }, body })
+    return response.text()
+  }
+
+  const answer = async (request: IncomingMessage, response: ServerResponse) => {
+    const chunks: Buffer[] = []
+    for await (const chunk of request) chunks.push(chunk)
+    const body = Buffer.concat(chunks).toString()
+    const fault = random() < share ? FAULTS[Math.floor(random() * FAULTS.length)] : undefined
+    counts[fault ?? 'none'] += 1
+    response.setHeader('content-type', 'application/json')
+    switch (fault) {
+      case 'refused':
+        return response.writeHead(500).end('no')
+      case 'cut':
+        return response.destroy()
+      case 'limited':
+        return response.end(limitReached(body))
+      case 'lost':
+        await forward(body)
+        return response.destroy()
+      case 'silent':
+        return
+      case 'silent-after':
+        await forward(body)
+        return
+      case 'late': {
+        const text = await forward(body)
+        await sleep(50 + random() * 400)
+        return response.end(text)
+      }
+      case 'twice':
+        await forward(body)
+        return response.end(await forward(body))
+      default:
+        return response.end(await forward(body))
+    }
+  }
+
+  const server = createServer((request, response) => {
+    answer(request, response).catch(() => response.destroy())
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  return {
+    url: `http://127.0.0.1:${port}`,
+    counts,
+    heal() {
+      share = 0
+    },
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve())
+        server.closeAllConnections()
+      }),
+  }
+}
+
+function limitReached(body: string): string {
+  const calls = JSON.parse(body) as { id: number } | { id: number }[]
+  const refuse = ({ id }: { id: number }) => ({
+    jsonrpc: '2.0',
+    id,
+    error: { code: -32005, message: 'limit exceeded' },
+  })
+  return JSON.stringify(Array.isArray(calls) ? calls.map(refuse) : refuse(calls))
+}

@@ -1,0 +1,77 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { privateKeyToAccount } from 'viem/accounts'
+import { findAnvil } from '../../src/server/chain/evm/embedded/anvil-binary.ts'
+import { connectNode } from '../../src/server/chain/evm/embedded/node-rpc.ts'
+import type { Hex } from '../../src/server/chain/evm/network.ts'
+
+/** A plain anvil in the part of a network that isn't ours: it mines when told, reorganises itself and forgets. */
+export interface RealNetwork {
+  url: string
+  call<Result>(method: string, params?: readonly unknown[]): Promise<Result>
+  mine(blocks?: number): Promise<void>
+  /** Replaces the newest blocks by empty ones; what was in them is forgotten. */
+  reorg(depth: number): Promise<void>
+  /** Hashes of the transactions in the pool, by sender and nonce. */
+  pool(): Promise<Hex[]>
+  close(): Promise<void>
+}
+
+const RICH = `0x${(10n ** 24n).toString(16)}`
+
+export async function startRealNetwork(options: readonly string[] = []): Promise<RealNetwork> {
+  const home = await mkdtemp(join(tmpdir(), 'gdn-real-'))
+  const args = ['--port', '0', '--host', '127.0.0.1', '--chain-id', '137', '--accounts', '0', '--no-mining', ...options]
+  const child: ChildProcess = spawn(findAnvil(), args, {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    env: { HOME: home },
+    cwd: home,
+  })
+  const exited = once(child, 'exit')
+  const port = await new Promise<number>((resolve, reject) => {
+    exited.then(() => reject(new Error('anvil ended before it listened')))
+    if (child.stdout === null) return
+    createInterface(child.stdout).on('line', (line) => {
+      const found = /Listening on 127\.0\.0\.1:(\d+)/.exec(line)?.[1]
+      if (found !== undefined) resolve(Number(found))
+    })
+  })
+  const rpc = connectNode(port)
+  return {
+    url: `http://127.0.0.1:${port}`,
+    call: (method, params = []) => rpc.call(method, params),
+    async mine(blocks = 1) {
+      for (let mined = 0; mined < blocks; mined++) await rpc.call('evm_mine', [])
+    },
+    async reorg(depth) {
+      await rpc.call('anvil_reorg', [depth, []])
+    },
+    async pool() {
+      const { pending, queued } =
+        await rpc.call<Record<'pending' | 'queued', Record<string, Record<string, { hash: Hex }>>>>('txpool_content')
+      return [pending, queued].flatMap((part) =>
+        Object.values(part).flatMap((lane) => Object.values(lane).map(({ hash }) => hash)),
+      )
+    },
+    async close() {
+      rpc.close()
+      child.kill('SIGKILL')
+      await exited
+      await rm(home, { recursive: true, force: true })
+    },
+  }
+}
+
+/** Gives the signers of a data dir's backend what they need to pay for gas; resolves with the operator's key. */
+export async function fundSigners(network: RealNetwork, dataDir: string): Promise<Hex> {
+  const { admin, operator } = JSON.parse(await readFile(join(dataDir, 'signers.json'), 'utf8')) as Record<string, Hex>
+  if (admin === undefined || operator === undefined) throw new Error('the data dir has no signers')
+  for (const key of [admin, operator]) {
+    await network.call('anvil_setBalance', [privateKeyToAccount(key).address, RICH])
+  }
+  return operator
+}

@@ -1,0 +1,59 @@
+import { createRemoteNetwork, type RemoteNetworkOptions } from '../../src/server/chain/evm/remote/remote-network.ts'
+import { freshDataDir, startTestBackend, type TestBackend } from './backend.ts'
+import { fundSigners, type RealNetwork } from './real-network.ts'
+
+export const CONFIRMATIONS = 3
+export const FINALITY = 8
+
+export interface RemoteBackend {
+  backend: TestBackend
+  dataDir: string
+  /** The key of the signer that mints. */
+  operatorKey: `0x${string}`
+  /** Stops the backend and starts it again on its data dir. */
+  restart(): Promise<void>
+  close(): Promise<void>
+}
+
+/** A backend whose polygon is a network behind an RPC URL; quick to look and quick to lose patience. */
+export async function startRemoteBackend(
+  real: RealNetwork,
+  options: Partial<RemoteNetworkOptions> = {},
+): Promise<RemoteBackend> {
+  const dir = await freshDataDir()
+  const start = async () => {
+    const network = createRemoteNetwork({
+      blockchain: 'polygon',
+      urls: [real.url],
+      confirmations: CONFIRMATIONS,
+      finality: FINALITY,
+      pollMs: 25,
+      stuckMs: 60_000,
+      timeoutMs: 400,
+      retryMs: 10,
+      ...options,
+    })
+    const backend = await startTestBackend(dir.path, { wrapNetwork: () => network })
+    return {
+      ...backend,
+      async close() {
+        await backend.close()
+        await network.close()
+      },
+    }
+  }
+  const remote: RemoteBackend = {
+    backend: await start(),
+    dataDir: dir.path,
+    operatorKey: await fundSigners(real, dir.path),
+    async restart() {
+      await remote.backend.close()
+      remote.backend = await start()
+    },
+    async close() {
+      await remote.backend.close()
+      await dir.remove()
+    },
+  }
+  return remote
+}

@@ -1,0 +1,170 @@
+import { createPublicClient, getAddress, http, parseAbi } from 'viem'
+import { privateKeyToAccount } from 'viem/accounts'
+import { expect } from 'vitest'
+import { sleep } from '../../src/core/time.ts'
+import { call, createTestCollection, mint, type TestCollection, until, WALLETS, withStore } from './backend.ts'
+import { startFaultyProxy } from './faulty-proxy.ts'
+import { startRealNetwork } from './real-network.ts'
+import { startRemoteBackend } from './remote-backend.ts'
+
+const ABI = parseAbi([
+  'function ownerOf(uint256) view returns (address)',
+  'function tokenURI(uint256) view returns (string)',
+  'function totalSupply() view returns (uint256)',
+])
+const DEEPEST = 5
+
+export interface ReorgDropFigures {
+  nfts: number
+  blocks: number
+  reorgs: number[]
+  dropped: number
+  restarts: number
+  putBack: number
+  transactions: number
+  faults: Record<string, number>
+  seconds: number
+}
+
+/**
+ * Mints `nfts` NFTs in two collections on a network that reorganises itself 1 to 5 blocks deep and forgets transactions
+ * of its pool all the while; `faults` is the share of RPC requests that fail. Afterwards every token must be there once.
+ */
+export async function reorgDrop(options: {
+  nfts: number
+  faults: number
+  restarts: number
+  random: () => number
+}): Promise<ReorgDropFigures> {
+  const { nfts, random } = options
+  const since = performance.now()
+  const real = await startRealNetwork()
+  const proxy = await startFaultyProxy(real.url, { random, share: options.faults })
+  const remote = await startRemoteBackend(real, { urls: [proxy.url], stuckMs: 1500 })
+  let putBack = 0
+  const reorgs = Array.from({ length: DEEPEST }, () => 0)
+  let dropped = 0
+  let restarts = 0
+
+  // The network's own doings, one after the other.
+  let rough = true
+  let running = true
+  const weather = async () => {
+    while (running) {
+      await sleep(random() * 40)
+      const height = Number(await real.call('eth_blockNumber'))
+      const dice = rough ? random() : 1
+      if (dice < 0.12 && height > 2 * DEEPEST) {
+        const depth = 1 + Math.floor(random() * DEEPEST)
+        await real.reorg(depth)
+        reorgs[depth - 1] = (reorgs[depth - 1] ?? 0) + 1
+      } else if (dice < 0.3) {
+        for (const hash of await real.pool()) {
+          if (random() < 0.5) continue
+          await real.call('anvil_dropTransaction', [hash])
+          dropped += 1
+        }
+      } else {
+        await real.mine()
+      }
+    }
+  }
+  const blowing = weather()
+
+  const orders: { collection: TestCollection; ids: string[] }[] = []
+  const drop = async (collection: TestCollection, count: number) => {
+    for (let made = 0; made < count; ) {
+      const size = Math.min(count - made, 1 + Math.floor(random() * 8))
+      const metadata = Array.from({ length: size }, (_, index) => ({
+        title: `Piece ${made + index}`,
+        description: '',
+        file_fields: [],
+      }))
+      orders.push({ collection, ids: await mint(remote.backend, collection, metadata, { receiver: WALLETS[1] }) })
+      made += size
+      await sleep(random() * 150)
+    }
+  }
+  const takenBack = () => remote.backend.log.filter((line) => line.includes('a reorg undid')).length
+  const statesOf = async (ids: readonly string[]) => (await call(remote.backend, 'getnfts', { nft_gdn_ids: ids })).nfts
+  try {
+    const collections: TestCollection[] = []
+    for (const name of ['One', 'Two']) collections.push(await createTestCollection(remote.backend, { name }))
+    for (const part of Array.from({ length: options.restarts + 1 }, (_, index) => index)) {
+      const share = Math.round(nfts / 2 / (options.restarts + 1))
+      await Promise.all(collections.map((collection) => drop(collection, share)))
+      if (part === options.restarts) continue
+      putBack += takenBack()
+      restarts += 1
+      await remote.restart()
+    }
+    // Everything ends well even in bad weather; then it clears up until nothing can be undone any more.
+    const ids = orders.flatMap((order) => order.ids)
+    const records = await until(
+      () => statesOf(ids),
+      (all) => all.every((nft) => nft.status === 'deployed'),
+      60_000,
+    )
+    expect(records.filter((nft) => nft.status !== 'deployed')).toEqual([])
+    rough = false
+    const unsettled = () =>
+      withStore(remote.dataDir, ({ db }) =>
+        db
+          .selectFrom('transactions')
+          .select(['id', 'nonce', 'state', 'watched', 'attempts'])
+          .where((row) => row.or([row('state', '=', 'signed'), row('watched', '=', 1)]))
+          .execute(),
+      )
+    expect(await until(unsettled, (rows) => rows.length === 0, 30_000)).toEqual([])
+    running = false
+    await blowing
+    putBack += takenBack()
+
+    const final = await statesOf(ids)
+    const byId = new Map(final.map((nft) => [nft.nft_gdn_id, nft]))
+    const client = createPublicClient({ transport: http(real.url) })
+    for (const collection of collections) {
+      const mine = orders.filter((order) => order.collection === collection).flatMap((order) => order.ids)
+      const contract = { address: getAddress(collection.address), abi: ABI }
+      expect(await client.readContract({ ...contract, functionName: 'totalSupply' })).toBe(BigInt(mine.length))
+      // In the order of acceptance, without a gap: each token once.
+      expect(mine.map((id) => byId.get(id)?.token_id)).toEqual(mine.map((_, index) => String(index + 1)))
+      for (const id of mine) {
+        const nft = byId.get(id)
+        const args = [BigInt(String(nft?.token_id))] as const
+        expect(await client.readContract({ ...contract, functionName: 'ownerOf', args })).toBe(WALLETS[1])
+        expect(await client.readContract({ ...contract, functionName: 'tokenURI', args })).toBe(nft?.metadata_url)
+      }
+    }
+    // Nonces have no gap, and the chain has used up each of them.
+    const transactions = await withStore(remote.dataDir, ({ db }) =>
+      db.selectFrom('transactions').selectAll().orderBy('nonce').execute(),
+    )
+    expect(new Set(transactions.map((row) => row.state))).toEqual(new Set(['final']))
+    const operator = privateKeyToAccount(remote.operatorKey).address
+    const nonces = transactions.filter((row) => row.signer === operator).map((row) => row.nonce)
+    expect(nonces).toEqual(nonces.map((_, index) => index))
+    expect(Number(await real.call('eth_getTransactionCount', [operator, 'latest']))).toBe(nonces.length)
+    for (const row of transactions) {
+      const receipt = await real.call<{ blockHash: string; status: string }>('eth_getTransactionReceipt', [row.hash])
+      expect(receipt).toMatchObject({ blockHash: row.block_hash, status: '0x1' })
+    }
+    return {
+      nfts: ids.length,
+      blocks: Number(await real.call('eth_blockNumber')),
+      reorgs,
+      dropped,
+      restarts,
+      putBack,
+      transactions: transactions.length,
+      faults: proxy.counts,
+      seconds: Math.round((performance.now() - since) / 100) / 10,
+    }
+  } finally {
+    running = false
+    await blowing.catch(() => {})
+    await remote.close()
+    await proxy.close()
+    await real.close()
+  }
+}

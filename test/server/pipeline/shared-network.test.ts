@@ -1,0 +1,231 @@
+import { createPublicClient, getAddress, http, parseAbi } from 'viem'
+import { privateKeyToAccount } from 'viem/accounts'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import {
+  createTestCollection,
+  mint,
+  plainMetadata,
+  showCollection,
+  showNfts,
+  type TestCollection,
+  until,
+  withStore,
+} from '../../helpers/backend.ts'
+import { type RealNetwork, startRealNetwork } from '../../helpers/real-network.ts'
+import { CONFIRMATIONS, FINALITY, type RemoteBackend, startRemoteBackend } from '../../helpers/remote-backend.ts'
+
+const ABI = parseAbi([
+  'function totalSupply() view returns (uint256)',
+  'function ownerOf(uint256) view returns (address)',
+])
+
+let real: RealNetwork
+let remote: RemoteBackend
+
+beforeEach(async () => {
+  real = await startRealNetwork()
+  remote = await startRemoteBackend(real)
+})
+afterEach(async () => {
+  await remote?.close()
+  await real?.close()
+})
+
+const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
+const transactions = () =>
+  withStore(remote.dataDir, ({ db }) => db.selectFrom('transactions').selectAll().orderBy('created_at').execute())
+const attempts = () =>
+  withStore(remote.dataDir, ({ db }) => db.selectFrom('transaction_attempts').selectAll().orderBy('number').execute())
+const supplyOf = ({ address }: TestCollection) =>
+  createPublicClient({ transport: http(real.url) }).readContract({
+    address: getAddress(address),
+    abi: ABI,
+    functionName: 'totalSupply',
+  })
+
+const untilInPool = (count = 1) =>
+  until(
+    () => real.pool(),
+    (pool) => pool.length >= count,
+  )
+
+/** Mines whenever something waits, until the collection is deployed. */
+async function deployedCollection(): Promise<TestCollection> {
+  const collection = await createTestCollection(remote.backend)
+  await mineUntil(async () => (await showCollection(remote.backend, collection.id)).status === 'deployed')
+  return collection
+}
+
+async function mineUntil(done: () => Promise<boolean>): Promise<void> {
+  for (const end = Date.now() + 20_000; !(await done()); ) {
+    if (Date.now() > end) throw new Error('it never came to pass')
+    await real.mine()
+    await sleep(10)
+  }
+}
+
+const statuses = async (ids: readonly string[]) => (await showNfts(remote.backend, ids)).map((nft) => nft.status)
+const allDeployed = (ids: readonly string[]) => async () => (await statuses(ids)).every((one) => one === 'deployed')
+
+describe('confirmations', () => {
+  it('an NFT is deployed, and has its token id, when its block is as deep as the network asks for and not before', async () => {
+    const collection = await deployedCollection()
+    const ids = await mint(remote.backend, collection, plainMetadata(2))
+    await untilInPool()
+    for (let depth = 1; depth < CONFIRMATIONS; depth++) {
+      await real.mine()
+      await sleep(150)
+      const nfts = await showNfts(remote.backend, ids)
+      expect(nfts.map((nft) => [nft.status, nft.token_id])).toEqual(ids.map(() => ['initiated', null]))
+    }
+    await real.mine()
+    await until(
+      () => statuses(ids),
+      (all) => all[0] === 'deployed',
+    )
+    expect((await showNfts(remote.backend, ids)).map((nft) => nft.token_id)).toEqual(['1', '2'])
+  })
+})
+
+describe('a transaction that the network forgets', () => {
+  it('dropped from the pool, it is handed in again, the same bytes', async () => {
+    const collection = await deployedCollection()
+    const ids = await mint(remote.backend, collection, plainMetadata(1))
+    const [hash = '0x'] = await untilInPool()
+    for (let round = 0; round < 3; round++) {
+      await real.call('anvil_dropTransaction', [hash])
+      expect(await untilInPool()).toEqual([hash])
+    }
+    await mineUntil(allDeployed(ids))
+    expect(await supplyOf(collection)).toBe(1n)
+  })
+
+  it.each([1, 2, 3, 4, 5])(
+    'undone by a reorg of %i blocks, it is mined again and each token is there once',
+    async (depth) => {
+      const collection = await deployedCollection()
+      const first = await mint(remote.backend, collection, plainMetadata(3))
+      await mineUntil(allDeployed(first))
+      const second = await mint(remote.backend, collection, plainMetadata(2))
+      await untilInPool()
+      // Just deep enough.
+      await real.mine(CONFIRMATIONS)
+      await until(allDeployed(second), (deployed) => deployed)
+      const before = await transactions()
+      await real.reorg(depth)
+      if (depth >= CONFIRMATIONS) {
+        // Taken back at once, token ids too.
+        await until(
+          () => statuses(second),
+          (all) => all[0] === 'initiated',
+        )
+        expect((await showNfts(remote.backend, second)).map((nft) => nft.token_id)).toEqual([null, null])
+      }
+      await mineUntil(async () => (await allDeployed([...first, ...second])()) && (await watched()) === 0)
+      const nfts = await showNfts(remote.backend, [...first, ...second])
+      expect(nfts.map((nft) => nft.token_id)).toEqual(['1', '2', '3', '4', '5'])
+      expect(await supplyOf(collection)).toBe(5n)
+      // Nothing was signed for it: the bytes are the same.
+      expect((await transactions()).map((row) => row.raw)).toEqual(before.map((row) => row.raw))
+    },
+  )
+
+  it('a reorg that a stopped backend slept through is found at its next start', async () => {
+    const collection = await deployedCollection()
+    const ids = await mint(remote.backend, collection, plainMetadata(2))
+    await mineUntil(allDeployed(ids))
+    await remote.backend.close()
+    await real.reorg(5)
+    await real.mine(3 * FINALITY)
+    await remote.restart()
+    await until(
+      () => statuses(ids),
+      (all) => all[0] === 'initiated',
+    )
+    await mineUntil(allDeployed(ids))
+    expect(await supplyOf(collection)).toBe(2n)
+  })
+})
+
+const watched = async () => (await transactions()).filter((row) => row.watched === 1).length
+
+describe('a transaction that is stuck', () => {
+  it('is signed again with the same nonce and both fees up by an eighth or more, and stored before it is sent', async () => {
+    await remote.close()
+    remote = await startRemoteBackend(real, { stuckMs: 300 })
+    const collection = await deployedCollection()
+    // Dearer than any transaction of ours offers.
+    await real.call('anvil_setNextBlockBaseFeePerGas', [`0x${(150_000_000_000n).toString(16)}`])
+    const ids = await mint(remote.backend, collection, plainMetadata(2))
+    await untilInPool()
+    await real.mine()
+    expect(await statuses(ids)).toEqual(['initiated', 'initiated'])
+    await until(attempts, (rows) => rows.length >= 2)
+    await mineUntil(allDeployed(ids))
+    const rows = await attempts()
+    for (const [index, row] of rows.entries()) {
+      const earlier = rows[index - 1]
+      if (earlier === undefined) continue
+      expect(BigInt(row.max_fee_per_gas) * 8n).toBeGreaterThanOrEqual(BigInt(earlier.max_fee_per_gas) * 9n)
+      const [tip, earlierTip] = [row, earlier].map((one) => BigInt(one.max_priority_fee_per_gas))
+      expect((tip ?? 0n) * 8n).toBeGreaterThanOrEqual((earlierTip ?? 0n) * 9n)
+    }
+    const settled = (await transactions()).filter((row) => row.kind === 'mint')
+    expect(settled).toHaveLength(1)
+    expect(rows.map((row) => row.hash)).toContain(settled[0]?.hash)
+    expect(await supplyOf(collection)).toBe(2n)
+  })
+
+  it('whichever of its attempts is mined settles it, also the first', async () => {
+    await remote.close()
+    remote = await startRemoteBackend(real, { stuckMs: 200 })
+    const collection = await deployedCollection()
+    const ids = await mint(remote.backend, collection, plainMetadata(1))
+    const [first = '0x'] = await untilInPool()
+    const [raw] = (await transactions()).filter((row) => row.hash === first).map((row) => row.raw)
+    const replaced = await until(attempts, (rows) => rows.length >= 2)
+    // A miner elsewhere knew only the first one.
+    for (const { hash } of replaced) await real.call('anvil_dropTransaction', [hash]).catch(() => {})
+    await real.call('anvil_setNextBlockBaseFeePerGas', ['0x1'])
+    await until(
+      async () => {
+        for (const hash of await real.pool()) if (hash !== first) await real.call('anvil_dropTransaction', [hash])
+        await real.call('eth_sendRawTransaction', [raw]).catch(() => {})
+        await real.mine()
+        return real.call('eth_getTransactionReceipt', [first])
+      },
+      (receipt) => receipt !== null,
+    )
+    await mineUntil(allDeployed(ids))
+    expect((await transactions()).find((row) => row.kind === 'mint')).toMatchObject({ hash: first, raw })
+    expect(await supplyOf(collection)).toBe(1n)
+  })
+})
+
+describe("a nonce that a stranger with the signer's key uses", () => {
+  it('the request gets another nonce once that is final, and each token is minted once', async () => {
+    const collection = await deployedCollection()
+    const ids = await mint(remote.backend, collection, plainMetadata(3))
+    const [ours] = await untilInPool()
+    const [row] = (await transactions()).filter(({ hash }) => hash === ours)
+    const stranger = privateKeyToAccount(remote.operatorKey)
+    const foreign = await stranger.signTransaction({
+      type: 'eip1559',
+      chainId: 137,
+      nonce: row?.nonce ?? 0,
+      to: stranger.address,
+      gas: 21_000n,
+      maxFeePerGas: 900_000_000_000n,
+      maxPriorityFeePerGas: 900_000_000_000n,
+    })
+    await real.call('eth_sendRawTransaction', [foreign])
+    await real.mine(FINALITY - 1)
+    await sleep(300)
+    expect((await transactions()).find(({ id }) => id === row?.id)?.state).toBe('signed')
+    await mineUntil(allDeployed(ids))
+    const rows = await transactions()
+    expect(rows.filter(({ kind }) => kind === 'mint').map(({ state }) => state)).toEqual(['lost', 'final'])
+    expect((await showNfts(remote.backend, ids)).map((nft) => nft.token_id)).toEqual(['1', '2', '3'])
+    expect(await supplyOf(collection)).toBe(3n)
+  })
+})
