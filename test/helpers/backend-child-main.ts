@@ -1,8 +1,11 @@
 import { GdnError, messageOf } from '../../src/core/errors.ts'
 import { startBackend } from '../../src/server/main.ts'
+import { faultyNetwork } from './faulty-network.ts'
+import { seededFrom } from './seed.ts'
 
 /** A backend in a process of its own, for what only a process can show. Tells how it went in one line of JSON. */
-const [dataDir = '', port = '0'] = process.argv.slice(2)
+const [dataDir = '', port = '0', faults = '0', seed = '0'] = process.argv.slice(2)
+const random = seededFrom(Number(seed))
 
 const tell = (line: object) => process.stdout.write(`${JSON.stringify(line)}\n`)
 
@@ -16,6 +19,7 @@ try {
     allowedHosts: [],
     version: '0.0.0-test',
     logLevel: 'warn',
+    wrapNetwork: (network) => faultyNetwork(network, { random, share: Number(faults) }),
     logStream: { write: (line) => void process.stderr.write(line) },
   })
   tell({ url: backend.url, apiKey: backend.apiKey.reveal() })

@@ -24,6 +24,8 @@ export interface ChildOptions {
   port?: number
   /** The user to run as; only root may choose. */
   uid?: number
+  /** The share of calls to its chains that fail or hang, and the seed that says which. */
+  faults?: { share: number; seed: number }
 }
 
 const helpers = fileURLToPath(new URL('.', import.meta.url))
@@ -58,10 +60,11 @@ afterAll(async () => {
 /** Starts a backend in a process of its own; resolves when it serves, or with why it doesn't. */
 export async function startChildBackend(
   dataDir: string,
-  { port = 0, uid }: ChildOptions = {},
+  { port = 0, uid, faults = { share: 0, seed: 0 } }: ChildOptions = {},
 ): Promise<ChildBackend | StartFailure> {
   bundled ??= bundle()
-  const child = spawn(process.execPath, [await bundled, dataDir, String(port)], {
+  const argv = [await bundled, dataDir, String(port), String(faults.share), String(faults.seed)]
+  const child = spawn(process.execPath, argv, {
     stdio: ['ignore', 'pipe', 'pipe'],
     ...(uid === undefined ? {} : { uid }),
   })

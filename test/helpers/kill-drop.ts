@@ -2,11 +2,8 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { createPublicClient, http, parseAbi } from 'viem'
 import { expect } from 'vitest'
-import { startEmbeddedChain } from '../../src/server/chain/evm/embedded/embedded-chain.ts'
-import { chainJournal } from '../../src/server/store/chain-journal.ts'
-import { openStore } from '../../src/server/store/open-store.ts'
 import { freshDataDir } from './backend.ts'
-import { memoryBlockJournal } from './memory-block-journal.ts'
+import { expectLedger } from './ledger.ts'
 import { processesWith } from './processes.ts'
 import { type ServedBackend, serve } from './served-backend.ts'
 
@@ -197,25 +194,8 @@ export async function killDrop(options: {
   files.close()
   expect(processesWith(dataDir.path)).toEqual([])
 
-  // The journal alone, replayed on a fresh chain, gives the same blocks; nonces have no gap.
-  const store = await openStore(`${dataDir.path}/gdn.db`)
-  const chain = await store.db.selectFrom('chains').selectAll().executeTakeFirstOrThrow()
-  const recorded = []
-  for await (const block of chainJournal(store.db, 'polygon', chain.genesis_timestamp).blocks()) recorded.push(block)
-  const journal = { ...memoryBlockJournal(recorded.map((block) => ({ ...block, hash: null }))) }
-  Object.defineProperty(journal, 'genesisTimestamp', { value: chain.genesis_timestamp })
-  const scratch = await freshDataDir()
-  const replayed = await startEmbeddedChain({ blockchain: 'polygon', chainId: 137, journal, stateDir: scratch.path })
-  expect(journal.hashes()).toEqual(recorded.map((block) => block.hash))
-  await replayed.close()
-  await scratch.remove()
-  const transactions = await store.db.selectFrom('transactions').select(['signer', 'nonce', 'state']).execute()
+  const { blocks, transactions } = await expectLedger(dataDir.path)
   expect(transactions.filter(({ state }) => state !== 'final')).toEqual([])
-  for (const signer of new Set(transactions.map((transaction) => transaction.signer))) {
-    const nonces = transactions.filter((transaction) => transaction.signer === signer).map(({ nonce }) => nonce)
-    expect(nonces.sort((a, b) => a - b)).toEqual(nonces.map((_, index) => index))
-  }
-  await store.close()
   await dataDir.remove()
   return {
     kills,
@@ -223,6 +203,6 @@ export async function killDrop(options: {
     requests,
     seconds: Math.round((performance.now() - since) / 100) / 10,
     transactions: transactions.length,
-    blocks: recorded.length,
+    blocks,
   }
 }

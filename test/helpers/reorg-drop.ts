@@ -6,6 +6,7 @@ import { call, createTestCollection, mint, type TestCollection, until, WALLETS, 
 import { startFaultyProxy } from './faulty-proxy.ts'
 import { startRealNetwork } from './real-network.ts'
 import { startRemoteBackend } from './remote-backend.ts'
+import { report } from './seed.ts'
 
 const ABI = parseAbi([
   'function ownerOf(uint256) view returns (address)',
@@ -51,16 +52,16 @@ export async function reorgDrop(options: {
   let running = true
   const weather = async () => {
     while (running) {
-      await sleep(random() * 40)
+      await sleep(random() * 15)
       const height = Number(await real.call('eth_blockNumber'))
       const dice = rough ? random() : 1
-      if (dice < 0.12 && height > 2 * DEEPEST) {
-        const depth = 1 + Math.floor(random() * DEEPEST)
+      if (dice < 0.2 && height > 2 * DEEPEST) {
+        const depth = 1 + (reorgs.reduce((sum, count) => sum + count) % DEEPEST)
         await real.reorg(depth)
         reorgs[depth - 1] = (reorgs[depth - 1] ?? 0) + 1
-      } else if (dice < 0.3) {
+      } else if (dice < 0.4) {
         for (const hash of await real.pool()) {
-          if (random() < 0.5) continue
+          if (random() < 0.3) continue
           await real.call('anvil_dropTransaction', [hash])
           dropped += 1
         }
@@ -72,6 +73,14 @@ export async function reorgDrop(options: {
   const blowing = weather()
 
   const orders: { collection: TestCollection; ids: string[] }[] = []
+  const deployed = async (ids: readonly string[]) => {
+    const nfts = await until(
+      () => statesOf(ids),
+      (all) => all.every((nft) => nft.status === 'deployed'),
+      20_000,
+    )
+    expect(nfts.filter((nft) => nft.status !== 'deployed')).toEqual([])
+  }
   const drop = async (collection: TestCollection, count: number) => {
     for (let made = 0; made < count; ) {
       const size = Math.min(count - made, 1 + Math.floor(random() * 8))
@@ -80,9 +89,11 @@ export async function reorgDrop(options: {
         description: '',
         file_fields: [],
       }))
-      orders.push({ collection, ids: await mint(remote.backend, collection, metadata, { receiver: WALLETS[1] }) })
+      const ids = await mint(remote.backend, collection, metadata, { receiver: WALLETS[1] })
+      orders.push({ collection, ids })
       made += size
-      await sleep(random() * 150)
+      // Often the next request waits for this one, so that there are many transactions and not a few large ones.
+      if (random() < 0.6) await deployed(ids)
     }
   }
   const takenBack = () => remote.backend.log.filter((line) => line.includes('a reorg undid')).length
@@ -100,12 +111,7 @@ export async function reorgDrop(options: {
     }
     // Everything ends well even in bad weather; then it clears up until nothing can be undone any more.
     const ids = orders.flatMap((order) => order.ids)
-    const records = await until(
-      () => statesOf(ids),
-      (all) => all.every((nft) => nft.status === 'deployed'),
-      60_000,
-    )
-    expect(records.filter((nft) => nft.status !== 'deployed')).toEqual([])
+    await deployed(ids)
     rough = false
     const unsettled = () =>
       withStore(remote.dataDir, ({ db }) =>
@@ -160,6 +166,16 @@ export async function reorgDrop(options: {
       faults: proxy.counts,
       seconds: Math.round((performance.now() - since) / 100) / 10,
     }
+  } catch (error) {
+    const rows = await withStore(remote.dataDir, ({ db }) =>
+      db
+        .selectFrom('transactions')
+        .select(['kind', 'nonce', 'hash', 'state', 'watched', 'returned', 'attempts', 'block_number'])
+        .orderBy('nonce')
+        .execute(),
+    )
+    report({ rows, log: remote.backend.log.slice(-20), reorgs, faults: proxy.counts })
+    throw error
   } finally {
     running = false
     await blowing.catch(() => {})

@@ -3,16 +3,20 @@ export function report(line: string | object): void {
   process.stdout.write(`${typeof line === 'string' ? line : JSON.stringify(line)}\n`)
 }
 
-/** A seeded random generator (mulberry32). The seed is printed, and GDN_SEED replays a run. */
+/** A seeded random generator. The seed is printed, and GDN_SEED replays a run. */
 export function seededRandom(label: string): { random: () => number; seed: number } {
   const seed = Number(process.env.GDN_SEED ?? Math.floor(Math.random() * 2 ** 31))
   report(`${label}: GDN_SEED=${seed}`)
+  return { random: seededFrom(seed), seed }
+}
+
+/** Numbers from 0 to 1 that follow from a seed (mulberry32). */
+export function seededFrom(seed: number): () => number {
   let state = seed
-  const random = () => {
+  return () => {
     state = (state + 0x6d2b79f5) | 0
     let t = Math.imul(state ^ (state >>> 15), 1 | state)
     t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t
     return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32
   }
-  return { random, seed }
 }

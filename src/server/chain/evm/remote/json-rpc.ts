@@ -40,12 +40,20 @@ export function connectRemote(options: RemoteRpcOptions): RemoteRpc {
   const agent = new Agent({ connections: 16, maxResponseSize: MAX_ANSWER_BYTES, connectTimeout: timeoutMs })
   const checked = new Set<string>()
   const closing = new AbortController()
+  const underWay = new Set<AbortController>()
   let first = 0
 
   const post = async (url: string, body: unknown): Promise<unknown> => {
     // A URL can hold a provider's key, so no message quotes more of it than the host.
     const { host } = new URL(url)
-    const signal = AbortSignal.any([AbortSignal.timeout(timeoutMs), closing.signal])
+    // By hand: AbortSignal.any of a timeout was seen never to fire, its timeout having been collected as garbage.
+    const cut = new AbortController()
+    let late = false
+    const timer = setTimeout(() => {
+      late = true
+      cut.abort()
+    }, timeoutMs)
+    underWay.add(cut)
     let text: string
     try {
       const response = await request(url, {
@@ -53,7 +61,7 @@ export function connectRemote(options: RemoteRpcOptions): RemoteRpc {
         headers: { 'content-type': 'application/json', accept: 'application/json' },
         body: JSON.stringify(body),
         dispatcher: agent,
-        signal,
+        signal: cut.signal,
       })
       text = await response.body.text()
       if (response.statusCode === 429 || response.statusCode >= 500) {
@@ -61,11 +69,13 @@ export function connectRemote(options: RemoteRpcOptions): RemoteRpc {
       }
     } catch (cause) {
       if (cause instanceof GdnError) throw cause
-      const late = signal.aborted && !closing.signal.aborted
       throw unreachable(
         `the node at ${host} ${late ? `gave no answer in ${timeoutMs} ms` : `doesn't answer (${messageOf(cause)})`}`,
         cause,
       )
+    } finally {
+      clearTimeout(timer)
+      underWay.delete(cut)
     }
     try {
       return JSON.parse(text)
@@ -128,6 +138,7 @@ export function connectRemote(options: RemoteRpcOptions): RemoteRpc {
     },
     async close() {
       closing.abort(unreachable('the network is closed'))
+      for (const cut of underWay) cut.abort()
       await agent.destroy()
     },
   }

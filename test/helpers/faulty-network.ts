@@ -1,0 +1,26 @@
+import { sleep } from '../../src/core/time.ts'
+import { unreachable } from '../../src/server/chain/evm/embedded/node-rpc.ts'
+import type { EvmNetwork } from '../../src/server/chain/evm/network.ts'
+
+/** The longest that a call hangs before it is given up, in milliseconds. */
+const LONGEST_HANG_MS = 1500
+
+/** A network of which a share of the calls fail or hang: half of them before they were done, half of them after. */
+export function faultyNetwork(
+  network: EvmNetwork,
+  { random, share }: { random: () => number; share: number },
+): EvmNetwork {
+  const spoil = async <Result>(work: () => Promise<Result>): Promise<Result> => {
+    if (random() >= share) return work()
+    const done = random() < 0.5
+    if (done) await work()
+    if (random() < 0.3) await sleep(random() * LONGEST_HANG_MS)
+    throw unreachable(done ? 'lost the answer on its way (test)' : "doesn't answer (test)")
+  }
+  return {
+    ...network,
+    request: (method, params) => spoil(() => network.request(method, params)),
+    broadcast: (raws) => spoil(() => network.broadcast(raws)),
+    receipts: (hashes) => spoil(() => network.receipts(hashes)),
+  }
+}
