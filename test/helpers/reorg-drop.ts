@@ -41,7 +41,7 @@ export async function reorgDrop(options: {
   const since = performance.now()
   const real = await startRealNetwork()
   const proxy = await startFaultyProxy(real.url, { random, share: options.faults })
-  const remote = await startRemoteBackend(real, { urls: [proxy.url], stuckMs: 1500 })
+  const remote = await startRemoteBackend(real, { urls: [proxy.url], stuckMs: 1500, timeoutMs: 250 })
   let putBack = 0
   const reorgs = Array.from({ length: DEEPEST }, () => 0)
   let dropped = 0
@@ -52,7 +52,7 @@ export async function reorgDrop(options: {
   let running = true
   const weather = async () => {
     while (running) {
-      await sleep(random() * 15)
+      await sleep(random() * (options.faults > 0 ? 60 : 15))
       const height = Number(await real.call('eth_blockNumber'))
       const dice = rough ? random() : 1
       if (dice < 0.2 && height > 2 * DEEPEST) {

@@ -2,7 +2,9 @@ import { expect, it } from 'vitest'
 import { chaos } from '../../helpers/chaos.ts'
 import { report, seededRandom } from '../../helpers/seed.ts'
 
-it('120 requests of 8 clients, the backend killed each second or two, 30 % of the chain calls failing: all come to their true end', async () => {
+it('120 requests of 8 clients, the backend killed each second or two, 30 % of the chain calls failing: all come to their true end', {
+  timeout: 300_000,
+}, async () => {
   const { random } = seededRandom('chaos')
   const figures = await chaos({ requests: 120, clients: 8, longestLife: 2000, random })
   report(figures)

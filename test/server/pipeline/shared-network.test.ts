@@ -229,3 +229,57 @@ describe("a nonce that a stranger with the signer's key uses", () => {
     expect(await supplyOf(collection)).toBe(3n)
   })
 })
+
+describe('a revert', () => {
+  it('counts only when it is final; then the batch is halved until the NFT at fault stands alone', async () => {
+    const collection = await deployedCollection()
+    // Files that can't be had yet keep the NFTs waiting until they are edited.
+    const stuck = plainMetadata(4).map((metadata) => ({
+      ...metadata,
+      file_fields: [{ key: 'image', url: 'http://127.0.0.1:9/a.png' }],
+    }))
+    const ids = await mint(remote.backend, collection, stuck)
+    await remote.backend.close()
+    await withStore(remote.dataDir, async ({ db }) => {
+      const ready = { step: 'mint', files: '{"image":"bafkqaaa"}' } as const
+      await db.updateTable('nfts').set(ready).where('id', 'in', ids).execute()
+      // Nobody can ask for the zero address; the contract refuses it.
+      const nobody = { receiver: `0x${'0'.repeat(40)}` }
+      await db
+        .updateTable('nfts')
+        .set(nobody)
+        .where('id', '=', ids[2] ?? '')
+        .execute()
+    })
+    await remote.restart()
+    await untilInPool()
+    await real.mine(FINALITY - 1)
+    await sleep(200)
+    expect((await transactions()).filter(({ kind }) => kind === 'mint').map(({ state }) => state)).toEqual(['signed'])
+    await mineUntil(async () => (await statuses(ids)).every((status) => status !== 'initiated'))
+    const nfts = await showNfts(remote.backend, ids)
+    expect(nfts.map((nft) => nft.status)).toEqual(['deployed', 'deployed', 'failed', 'deployed'])
+    expect(nfts[2]?.error).toMatch(/the network refused to mint it: its transaction 0x[0-9a-f]{64} reverted/)
+    expect(nfts.map((nft) => nft.token_id)).toEqual(['1', '2', null, '3'])
+    expect(await supplyOf(collection)).toBe(3n)
+  })
+})
+
+describe('a network that mines nothing', () => {
+  it('gets at most 64 transactions of a signer ahead; the rest is signed as they are finished', async () => {
+    await deployedCollection()
+    const collections = await Promise.all(Array.from({ length: 70 }, () => createTestCollection(remote.backend)))
+    const signed = async () => (await transactions()).filter(({ state }) => state === 'signed').length
+    await until(signed, (count) => count >= 64)
+    await sleep(300)
+    expect(await signed()).toBe(64)
+    await mineUntil(async () => (await transactions()).filter(({ kind }) => kind === 'collection').length === 71)
+    await mineUntil(async () => (await signed()) === 0)
+    const minted = collections.map((collection) => mint(remote.backend, collection, plainMetadata(1)))
+    const ids = (await Promise.all(minted)).flat()
+    await until(signed, (count) => count >= 64)
+    await sleep(300)
+    expect(await signed()).toBe(64)
+    await mineUntil(allDeployed(ids))
+  })
+})

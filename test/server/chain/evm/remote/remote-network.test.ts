@@ -1,0 +1,174 @@
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { keccak256 } from 'viem'
+import { type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import type { Hex } from '../../../../../src/server/chain/evm/network.ts'
+import {
+  createRemoteNetwork,
+  type RemoteNetwork,
+  type RemoteNetworkOptions,
+} from '../../../../../src/server/chain/evm/remote/remote-network.ts'
+import { type RealNetwork, startRealNetwork } from '../../../../helpers/real-network.ts'
+
+const FINALITY = 4
+const account = privateKeyToAccount(keccak256('0x01'))
+
+let real: RealNetwork
+const open: RemoteNetwork[] = []
+const servers: Server[] = []
+
+beforeEach(async () => {
+  real = await startRealNetwork()
+  await real.call('anvil_setBalance', [account.address, '0xde0b6b3a7640000'])
+})
+afterEach(async () => {
+  for (const network of open.splice(0)) await network.close()
+  for (const server of servers.splice(0)) {
+    server.closeAllConnections()
+    server.close()
+  }
+  await real.close()
+})
+
+function connect(options: Partial<RemoteNetworkOptions> = {}): RemoteNetwork {
+  const network = createRemoteNetwork({
+    blockchain: 'polygon',
+    urls: [real.url],
+    confirmations: 2,
+    finality: FINALITY,
+    timeoutMs: 300,
+    tries: 2,
+    retryMs: 1,
+    ...options,
+  })
+  open.push(network)
+  return network
+}
+
+/** A server that answers every request alike; `bodies` is what it was asked. */
+async function pretend(answer: (body: string) => { status?: number; text: string } | null) {
+  const bodies: string[] = []
+  const server = createServer(async (request, response) => {
+    const chunks: Buffer[] = []
+    for await (const chunk of request) chunks.push(chunk)
+    const body = Buffer.concat(chunks).toString()
+    bodies.push(body)
+    const given = answer(body)
+    if (given !== null) response.writeHead(given.status ?? 200).end(given.text)
+  })
+  servers.push(server)
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, bodies }
+}
+
+const sign = (nonce: number, gwei = 10n, by: PrivateKeyAccount = account): Promise<Hex> =>
+  by.signTransaction({
+    type: 'eip1559',
+    chainId: 137,
+    nonce,
+    to: by.address,
+    gas: 21_000n,
+    maxFeePerGas: gwei * 10n ** 9n,
+    maxPriorityFeePerGas: gwei * 10n ** 9n,
+  })
+
+describe('the chain id', () => {
+  it('is asked for before anything else, and a node of another chain is used for nothing', async () => {
+    const other = await pretend(() => ({ text: '{"jsonrpc":"2.0","id":0,"result":"0x1"}' }))
+    const network = connect({ urls: [other.url] })
+    const raw = await sign(0)
+    await expect(network.broadcast([raw])).rejects.toMatchObject({
+      code: 'invalid_config',
+      message: expect.stringMatching(/is of chain 1, not of 137/),
+    })
+    expect(other.bodies.map((body) => JSON.parse(body).method)).toEqual(['eth_chainId'])
+  })
+})
+
+describe('handing transactions in', () => {
+  it('new ones are accepted, in one go and in order', async () => {
+    const raws = [await sign(0), await sign(1)]
+    const outcomes = await connect().broadcast(raws)
+    expect(outcomes).toEqual(raws.map((raw) => ({ hash: keccak256(raw), outcome: 'accepted' })))
+    await real.mine()
+    expect((await connect().receipts(raws.map((raw) => keccak256(raw)))).map((one) => one?.status)).toEqual([
+      'success',
+      'success',
+    ])
+  })
+
+  it('the same bytes again are known, in the pool ("already known") and in a block ("nonce too low")', async () => {
+    const network = connect()
+    const raw = await sign(0)
+    await network.broadcast([raw])
+    expect(await network.broadcast([raw])).toEqual([{ hash: keccak256(raw), outcome: 'known' }])
+    await real.mine()
+    expect(await network.broadcast([raw])).toEqual([{ hash: keccak256(raw), outcome: 'known' }])
+  })
+
+  it("another's transaction of that nonce makes ours rejected, with the node's reason", async () => {
+    const network = connect()
+    await network.broadcast([await sign(0, 20n)])
+    const underpriced = await network.broadcast([await sign(0, 19n)])
+    expect(underpriced).toMatchObject([{ outcome: 'rejected', reason: expect.stringMatching(/underpriced/) }])
+    await real.mine()
+    const late = await network.broadcast([await sign(0, 30n)])
+    expect(late).toMatchObject([{ outcome: 'rejected', reason: expect.stringMatching(/nonce too low/) }])
+  })
+})
+
+describe('a nonce is foreign', () => {
+  it("when another's transaction used it as many blocks ago as nothing is undone any more, and not before", async () => {
+    const { shared } = connect()
+    const ours = keccak256(await sign(0, 5n))
+    const foreign = await sign(0, 10n)
+    const ask = (hashes: Hex[]) => shared.isNonceForeign({ signer: account.address, nonce: 0, hashes })
+    await real.mine(FINALITY)
+    expect(await ask([ours])).toBe(false)
+    await real.call('eth_sendRawTransaction', [foreign])
+    await real.mine(FINALITY - 1)
+    expect(await ask([ours])).toBe(false)
+    await real.mine()
+    expect(await ask([ours])).toBe(true)
+    expect(await ask([ours, keccak256(foreign)])).toBe(false)
+  })
+})
+
+describe('nodes that fail', () => {
+  it.each([
+    ['answers 503', () => ({ status: 503, text: 'no' })],
+    ['answers no JSON', () => ({ text: '<html>' })],
+    ['answers that its limit is reached', () => ({ text: '{"id":0,"error":{"code":-32005,"message":"limit"}}' })],
+    ['never answers', () => null],
+  ])('a node that %s is passed over for the next', async (_what, answer) => {
+    const broken = await pretend(answer)
+    expect(await connect({ urls: [broken.url, real.url] }).shared.head()).toBe(0)
+  })
+
+  it('with none that answers the call fails as unreachable in bounded time, and no message quotes the URL', async () => {
+    const silent = await pretend(() => null)
+    const since = Date.now()
+    const failed = connect({ urls: [`${silent.url}/v2/secret-key`] }).shared.head()
+    const error = await failed.catch((cause: unknown) => cause)
+    expect(error).toMatchObject({ code: 'unreachable' })
+    expect(String(error)).not.toContain('secret-key')
+    expect(Date.now() - since).toBeLessThan(3000)
+    expect(silent.bodies.length).toBe(2)
+  })
+
+  it('what a node refuses is told at once, in its words', async () => {
+    await expect(connect().request('eth_sendRawTransaction', ['0x00'])).rejects.toMatchObject({ name: 'RpcError' })
+  })
+})
+
+describe('fees', () => {
+  it('follow the base fee, up to the cap', async () => {
+    await real.call('anvil_setNextBlockBaseFeePerGas', [`0x${(50n * 10n ** 9n).toString(16)}`])
+    await real.mine()
+    const wanted = await connect().shared.suggestFees()
+    expect(wanted.maxFeePerGas).toBe(100n * 10n ** 9n + wanted.maxPriorityFeePerGas)
+    const capped = await connect({ feeCap: 60n * 10n ** 9n }).shared.suggestFees()
+    expect(capped.maxFeePerGas).toBe(60n * 10n ** 9n)
+  })
+})
