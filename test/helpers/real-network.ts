@@ -66,12 +66,12 @@ export async function startRealNetwork(options: readonly string[] = []): Promise
   }
 }
 
-/** Gives the signers of a data dir's backend what they need to pay for gas; resolves with the operator's key. */
-export async function fundSigners(network: RealNetwork, dataDir: string): Promise<Hex> {
+/** Gives the signers of a data dir's backend what they need to pay for gas; resolves with their keys. */
+export async function fundSigners(network: RealNetwork, dataDir: string): Promise<{ admin: Hex; operator: Hex }> {
   const { admin, operator } = JSON.parse(await readFile(join(dataDir, 'signers.json'), 'utf8')) as Record<string, Hex>
   if (admin === undefined || operator === undefined) throw new Error('the data dir has no signers')
   for (const key of [admin, operator]) {
     await network.call('anvil_setBalance', [privateKeyToAccount(key).address, RICH])
   }
-  return operator
+  return { admin, operator }
 }

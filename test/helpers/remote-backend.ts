@@ -1,3 +1,4 @@
+import type { Hex } from '../../src/server/chain/evm/network.ts'
 import { createRemoteNetwork, type RemoteNetworkOptions } from '../../src/server/chain/evm/remote/remote-network.ts'
 import { freshDataDir, startTestBackend, type TestBackend } from './backend.ts'
 import { fundSigners, type RealNetwork } from './real-network.ts'
@@ -9,7 +10,9 @@ export interface RemoteBackend {
   backend: TestBackend
   dataDir: string
   /** The key of the signer that mints. */
-  operatorKey: `0x${string}`
+  operatorKey: Hex
+  /** The key of the signer that deploys the factory. */
+  adminKey: Hex
   /** Stops the backend and starts it again on its data dir. */
   restart(): Promise<void>
   close(): Promise<void>
@@ -42,10 +45,13 @@ export async function startRemoteBackend(
       },
     }
   }
+  const backend = await start()
+  const { admin, operator } = await fundSigners(real, dir.path)
   const remote: RemoteBackend = {
-    backend: await start(),
+    backend,
     dataDir: dir.path,
-    operatorKey: await fundSigners(real, dir.path),
+    operatorKey: operator,
+    adminKey: admin,
     async restart() {
       await remote.backend.close()
       remote.backend = await start()

@@ -11,6 +11,7 @@ import {
   postponeCollection,
   updateCollection,
 } from '../store/collections.ts'
+import { failNftsOfCollection } from '../store/nfts.ts'
 import type { Store } from '../store/open-store.ts'
 import { findFactoryTransaction } from '../store/transactions.ts'
 import { backoffMs } from './backoff.ts'
@@ -51,9 +52,26 @@ export function createMakeStep({ store, signers, now, onSigned }: MakeStepOption
     return false
   }
 
+  /** Why the chain's factory can never be deployed, or null. */
+  const factoryFault = async (blockchain: EvmBlockchain): Promise<string | null> => {
+    const { state, hash } = (await findFactoryTransaction(store.db, blockchain)) ?? {}
+    if (state === 'reverted')
+      return `the factory of ${blockchain} could not be deployed: its transaction ${hash} reverted`
+    if (state !== 'lost') return null
+    return `the factory of ${blockchain} could not be deployed: the admin's key was used for another transaction first`
+  }
+
+  const fail = (collection: CollectionRow, reason: string) =>
+    store.transaction(async (db) => {
+      await updateCollection(db, collection.id, { status: 'failed', error: reason, lease_until: 0 })
+      await failNftsOfCollection(db, collection.id, reason)
+    })
+
   const make = async (collection: CollectionRow): Promise<void> => {
     const blockchain = collection.blockchain as EvmBlockchain
     const { attempts } = collection
+    const fault = await factoryFault(blockchain)
+    if (fault !== null) return fail(collection, fault)
     if (!(await factoryReady(blockchain))) {
       return postponeCollection(store.db, collection, { attempts, nextAttemptAt: now() + FACTORY_WAIT_MS })
     }

@@ -1,6 +1,7 @@
 import { createPublicClient, getAddress, http, parseAbi } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import type { Hex } from '../../../src/server/chain/evm/network.ts'
 import {
   createTestCollection,
   mint,
@@ -202,23 +203,42 @@ describe('a transaction that is stuck', () => {
   })
 })
 
+/** A transaction of the signer's account that isn't ours, dearer than any of ours. */
+async function sendForeign(key: Hex, nonce: number): Promise<void> {
+  const stranger = privateKeyToAccount(key)
+  const foreign = await stranger.signTransaction({
+    type: 'eip1559',
+    chainId: 137,
+    nonce,
+    to: stranger.address,
+    gas: 21_000n,
+    maxFeePerGas: 900_000_000_000n,
+    maxPriorityFeePerGas: 900_000_000_000n,
+  })
+  await real.call('eth_sendRawTransaction', [foreign])
+}
+
 describe("a nonce that a stranger with the signer's key uses", () => {
+  it("where it was the factory's, collections of that blockchain fail with that reason: the address can't be had", async () => {
+    await sendForeign(remote.adminKey, 0)
+    await real.mine(FINALITY)
+    const collection = await createTestCollection(remote.backend)
+    const ids = await mint(remote.backend, collection, plainMetadata(1))
+    const { status } = await until(
+      () => showCollection(remote.backend, collection.id),
+      (shown) => shown.status === 'failed',
+    )
+    expect(status).toBe('failed')
+    const [nft] = await showNfts(remote.backend, ids)
+    expect(nft?.error).toMatch(/the admin's key was used for another transaction first/)
+  })
+
   it('the request gets another nonce once that is final, and each token is minted once', async () => {
     const collection = await deployedCollection()
     const ids = await mint(remote.backend, collection, plainMetadata(3))
     const [ours] = await untilInPool()
     const [row] = (await transactions()).filter(({ hash }) => hash === ours)
-    const stranger = privateKeyToAccount(remote.operatorKey)
-    const foreign = await stranger.signTransaction({
-      type: 'eip1559',
-      chainId: 137,
-      nonce: row?.nonce ?? 0,
-      to: stranger.address,
-      gas: 21_000n,
-      maxFeePerGas: 900_000_000_000n,
-      maxPriorityFeePerGas: 900_000_000_000n,
-    })
-    await real.call('eth_sendRawTransaction', [foreign])
+    await sendForeign(remote.operatorKey, row?.nonce ?? 0)
     await real.mine(FINALITY - 1)
     await sleep(300)
     expect((await transactions()).find(({ id }) => id === row?.id)?.state).toBe('signed')
