@@ -32,6 +32,9 @@ export async function startRealNetwork(options: readonly string[] = []): Promise
     cwd: home,
   })
   const exited = once(child, 'exit')
+  // A test that runs out of time closes nothing.
+  const end = () => child.kill('SIGKILL')
+  process.once('exit', end)
   const port = await new Promise<number>((resolve, reject) => {
     exited.then(() => reject(new Error('anvil ended before it listened')))
     if (child.stdout === null) return
@@ -59,7 +62,8 @@ export async function startRealNetwork(options: readonly string[] = []): Promise
     },
     async close() {
       rpc.close()
-      child.kill('SIGKILL')
+      process.off('exit', end)
+      end()
       await exited
       await rm(home, { recursive: true, force: true })
     },
