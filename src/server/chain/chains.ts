@@ -21,6 +21,8 @@ export interface Chains {
   factory(db: Db, blockchain: EvmBlockchain): Promise<Hex>
   /** The node of a blockchain, started where it isn't running yet. */
   network(blockchain: EvmBlockchain): Promise<EvmNetwork>
+  /** Calls back whenever a chain has new blocks; `listener` must not throw. */
+  onBlocks(listener: (blockchain: EvmBlockchain) => void): void
   close(): Promise<void>
 }
 
@@ -48,6 +50,7 @@ export async function openChains({
   const stateDir = join(dataDir, 'chains')
   const started = new Map<EvmBlockchain, Promise<EmbeddedChain>>()
   const closing = new AbortController()
+  const listeners: ((blockchain: EvmBlockchain) => void)[] = []
   await endOrphans(stateDir)
   const solana = createSolanaChains({ db, dataDir, now, onEvent })
 
@@ -74,6 +77,9 @@ export async function openChains({
       stateDir,
       now,
       onEvent: (event) => onEvent(blockchain, event),
+      onBlocks() {
+        for (const listener of listeners) listener(blockchain)
+      },
       signal: closing.signal,
     })
   }
@@ -97,6 +103,10 @@ export async function openChains({
         network.catch(() => started.delete(blockchain))
       }
       return network.then(wrapNetwork)
+    },
+
+    onBlocks(listener) {
+      listeners.push(listener)
     },
 
     async close() {

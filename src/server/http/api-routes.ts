@@ -7,12 +7,16 @@ import { HEADERS } from '../../api/headers.ts'
 import { validate } from '../../api/validate.ts'
 import { createCollection } from '../services/create-collection.ts'
 import { createNft } from '../services/create-nft.ts'
+import { createNftTrans } from '../services/create-nft-trans.ts'
 import { getCollections } from '../services/get-collections.ts'
+import { getIsGdnNft } from '../services/get-is-gdn-nft.ts'
 import { getNftIds } from '../services/get-nft-ids.ts'
 import { getNfts } from '../services/get-nfts.ts'
 import { getPresignedUrl } from '../services/get-presigned-url.ts'
+import { getTransactions } from '../services/get-transactions.ts'
 import { InvalidRequest, Refusal } from '../services/refusal.ts'
 import type { ServiceDeps, ServiceRequest } from '../services/services.ts'
+import { transferNft } from '../services/transfer-nft.ts'
 import { callerOf } from './auth.ts'
 import { originOf } from './hosts.ts'
 import { createRateLimit } from './rate-limits.ts'
@@ -74,11 +78,19 @@ function addEndpoint<Request extends z.ZodType>(
 export function addApiRoutes(app: FastifyInstance, deps: ServiceDeps, rateLimits: boolean): void {
   addEndpoint(app, ENDPOINTS.createcollection, rateLimits, (request) => createCollection(deps, request))
   addEndpoint(app, ENDPOINTS.createnft, rateLimits, (request) => createNft(deps, request))
+  addEndpoint(app, ENDPOINTS.createnfttrans, rateLimits, (request) => createNftTrans(deps, request))
+  addEndpoint(app, ENDPOINTS.transfernft, rateLimits, (request) => transferNft(deps, request))
   addEndpoint(app, ENDPOINTS.getcollections, rateLimits, async (request) => ({
     response: await getCollections(deps, request),
   }))
   addEndpoint(app, ENDPOINTS.getnftgdnids, rateLimits, async (request) => ({
     response: await getNftIds(deps, request),
+  }))
+  addEndpoint(app, ENDPOINTS.getisgdnnft, rateLimits, async (request) => ({
+    response: await getIsGdnNft(deps, request),
+  }))
+  addEndpoint(app, ENDPOINTS.gettransactions, rateLimits, async (request) => ({
+    response: await getTransactions(deps, request),
   }))
   addEndpoint(app, ENDPOINTS.getnfts, rateLimits, async (request) => ({ response: await getNfts(deps, request) }))
   addEndpoint(app, ENDPOINTS.getpresignedurl, rateLimits, async (request, http) => ({

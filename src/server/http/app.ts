@@ -115,7 +115,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   addApiRoutes(app, deps, rateLimits)
   await addFileRoutes(app, deps.storage)
   await addWalletRoutes(app, deps)
-  addRpcRoutes(app, deps.chains)
+  addRpcRoutes(app, deps)
   addIpfsRoutes(app, deps.storage)
   addHealthRoutes(app, version, readiness)
   addDocs(app)

@@ -1,17 +1,36 @@
 import type { FastifyInstance } from 'fastify'
 import { isBlockchain, isEvm } from '../../api/blockchains.ts'
 import { TITLES } from '../../api/errors.ts'
-import type { Chains } from '../chain/chains.ts'
 import { handleRpc } from '../chain/evm/embedded/rpc.ts'
 import { Refusal } from '../services/refusal.ts'
+import type { ServiceDeps } from '../services/services.ts'
 
 /** `POST /rpc/<blockchain>`: JSON-RPC of an embedded chain for wallets and tools; reading and raw transactions only. */
-export function addRpcRoutes(app: FastifyInstance, chains: Chains): void {
+export function addRpcRoutes(
+  app: FastifyInstance,
+  { chains, pipeline }: Pick<ServiceDeps, 'chains' | 'pipeline'>,
+): void {
   app.post('/rpc/:blockchain', { config: { access: 'public', errorForm: 'A' } }, async (request) => {
     const { blockchain } = request.params as { blockchain: string }
     if (!isBlockchain(blockchain) || !isEvm(blockchain)) {
       throw new Refusal(404, TITLES.notFound, `there is no EVM blockchain ${blockchain}`)
     }
-    return handleRpc(await chains.network(blockchain), request.body)
+    const answer = await handleRpc(await chains.network(blockchain), request.body)
+    // Who has sent a transaction and asks the API next finds what it has changed.
+    if (sends(request.body)) await pipeline.ownersFollowed(blockchain)
+    return answer
   })
+}
+
+/** Whether a transaction is among the calls. */
+function sends(body: unknown): boolean {
+  const calls: readonly unknown[] = Array.isArray(body) ? body : [body]
+  return calls.some(
+    (call) =>
+      call !== null &&
+      typeof call === 'object' &&
+      'method' in call &&
+      typeof call.method === 'string' &&
+      call.method.startsWith('eth_sendRawTransaction'),
+  )
 }

@@ -1,7 +1,7 @@
 import { type Blockchain, type EvmBlockchain, isEvm } from '../../api/blockchains.ts'
 import type { NftMetadata } from '../../api/metadata.ts'
-import { encodeMint, MAX_BATCH, type MintRun } from '../chain/evm/collection.ts'
-import { mintGasLimit } from '../chain/evm/gas-limits.ts'
+import { encodeGrant, encodeMint, MAX_BATCH, type MintRun } from '../chain/evm/collection.ts'
+import { grantGasLimit, mintGasLimit } from '../chain/evm/gas-limits.ts'
 import type { Hex } from '../chain/evm/network.ts'
 import type { Signers } from '../chain/signers.ts'
 import { buildDirectory } from '../storage/directory.ts'
@@ -37,7 +37,9 @@ type Mintable = Awaited<ReturnType<typeof listMintable>>[number]
 class LostRace extends Error {}
 
 /**
- * Group commit: whatever waits in a collection goes into one transaction, any number of requests and receivers.
+ * Group commit: whatever waits in a collection goes into one transaction, any number of requests and receivers. NFTs
+ * that are transferred in the same step need another call, for one sender at a time: a batch ends where the kind or the
+ * sender changes, so that all of a collection are created in the order of acceptance.
  * An idle collection is signed for at once; requests gather only behind a transaction that is under way.
  */
 export function createMintStep({ store, signers, now, onSigned }: MintStepOptions): MintStep {
@@ -49,16 +51,17 @@ export function createMintStep({ store, signers, now, onSigned }: MintStepOption
   /** True when a transaction was signed. */
   const sign = async (collection: CollectionRow): Promise<boolean> => {
     const rows = await listMintable(store.db, collection.id, collection.batch_limit ?? MAX_BATCH)
-    const batch = fitIntoGas(rows, collection.is_locked === 1)
-    if (batch.length === 0) return false
+    const batch = fitIntoGas(ofOneKind(rows), collection.is_locked === 1)
+    const [first] = batch
+    if (first === undefined) return false
     const { cid, digest, blocks } = await buildDirectory(
       batch.map((nft, index) => ({
         name: `${index}.json`,
         bytes: metadataFile(JSON.parse(nft.metadata) as NftMetadata, JSON.parse(nft.files ?? '{}')),
       })),
     )
-    const runs = toRuns(batch)
     const startId = BigInt(collection.next_token_id)
+    const data = encodeBatch({ batch, sender: first.sender, startId, digest })
     return store.transaction(async (db) => {
       // Read again under the transaction: another worker may have signed for this collection meanwhile.
       const current = await findCollectionById(db, collection.id)
@@ -69,10 +72,10 @@ export function createMintStep({ store, signers, now, onSigned }: MintStepOption
         signers.operator,
         {
           blockchain: collection.blockchain as EvmBlockchain,
-          kind: 'mint',
+          kind: first.sender === null ? 'mint' : 'grant',
           to: collection.contract_address as Hex,
-          data: encodeMint({ startId, runs, digest }),
-          gas: mintGasLimit(runs, collection.is_locked === 1),
+          data,
+          gas: gasOf(batch, collection.is_locked === 1),
           collectionId: collection.id,
           batch: { startId, count: batch.length, directory: cid },
         },
@@ -133,9 +136,28 @@ export function toRuns(batch: readonly Pick<Mintable, 'receiver'>[]): MintRun[] 
   return runs
 }
 
+/** What stands at the front and goes into one call: NFTs that are only minted, or those with one first owner. */
+export function ofOneKind<Row extends Pick<Mintable, 'sender'>>(rows: readonly Row[]): readonly Row[] {
+  const end = rows.findIndex((row) => row.sender !== rows[0]?.sender)
+  return end === -1 ? rows : rows.slice(0, end)
+}
+
+function encodeBatch(call: { batch: readonly Mintable[]; sender: string | null; startId: bigint; digest: Hex }): Hex {
+  const { batch, sender, startId, digest } = call
+  if (sender === null) return encodeMint({ startId, runs: toRuns(batch), digest })
+  return encodeGrant({ startId, sender: sender as Hex, receivers: receiversOf(batch), digest })
+}
+
+const receiversOf = (batch: readonly Mintable[]) => batch.map(({ receiver }) => receiver as Hex)
+
+function gasOf(batch: readonly Mintable[], locked: boolean): bigint {
+  const granted = batch.some(({ sender }) => sender !== null)
+  return granted ? grantGasLimit(receiversOf(batch)) : mintGasLimit(toRuns(batch), locked)
+}
+
 function fitIntoGas(rows: readonly Mintable[], locked: boolean): readonly Mintable[] {
   let batch = rows
-  while (batch.length > 1 && mintGasLimit(toRuns(batch), locked) > MAX_BATCH_GAS) {
+  while (batch.length > 1 && gasOf(batch, locked) > MAX_BATCH_GAS) {
     batch = batch.slice(0, Math.ceil(batch.length * 0.9) - 1)
   }
   return batch

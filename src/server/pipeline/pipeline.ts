@@ -6,6 +6,7 @@ import type { FileStorage } from '../storage/adapter.ts'
 import { usedBlockchains } from '../store/collections.ts'
 import { releaseLeases } from '../store/leases.ts'
 import type { Store } from '../store/open-store.ts'
+import { chainsToFollow } from '../store/owner-events.ts'
 import { blockchainsWithSigned, type TransactionRow } from '../store/transactions.ts'
 import { createChainStep } from './chain-step.ts'
 import { createFileStep } from './file-step.ts'
@@ -13,7 +14,9 @@ import type { Log } from './log.ts'
 import { type Loop, startLoop } from './loop.ts'
 import { createMakeStep } from './make-step.ts'
 import { createMintStep } from './mint-step.ts'
+import { type OwnerFollower, startOwnerFollower } from './owner-follower.ts'
 import type { SolanaPipeline } from './solana/solana-pipeline.ts'
+import { createTransferStep } from './transfer-step.ts'
 
 export interface PipelineOptions {
   store: Store
@@ -30,6 +33,9 @@ export interface PipelineOptions {
 export interface Pipeline {
   collectionAccepted(blockchain: Blockchain): void
   nftsAccepted(collectionId: string, what: { files: boolean; mint: boolean }): void
+  transferAccepted(): void
+  /** Resolves when owners and flags are those of the blockchain now; after 2 seconds at the latest. */
+  ownersFollowed(blockchain: EvmBlockchain): Promise<void>
   stop(): Promise<void>
 }
 
@@ -57,6 +63,7 @@ export async function startPipeline(options: PipelineOptions): Promise<Pipeline>
         const { kind, collection_id } = transaction
         if (receipt !== null) options.onFinal?.(transaction, receipt)
         if (kind === 'factory') makeLoop.wake()
+        if (kind === 'transfer') transferLoop.wake()
         if (collection_id !== null) wakeMint(collection_id)
       },
     })
@@ -83,6 +90,8 @@ export async function startPipeline(options: PipelineOptions): Promise<Pipeline>
     mintLoop.wake()
     for (const pipeline of solanaPipelines.values()) void pipeline.then(({ mintable }) => mintable(collectionId))
   }
+  const transferStep = createTransferStep({ store, signers: chains.signers, now, onSigned: wakeChain })
+  const transferLoop = startLoop('transfer', transferStep, log)
   const makeStep = createMakeStep({ store, signers: chains.signers, now, onSigned: wakeChain })
   const makeLoop = startLoop('make', makeStep, log)
   const fileStep = createFileStep({
@@ -96,8 +105,20 @@ export async function startPipeline(options: PipelineOptions): Promise<Pipeline>
   })
   const filesLoop = startLoop('files', fileStep.turn, log)
 
+  const followers = new Map<EvmBlockchain, OwnerFollower>()
+  let stopped = false
+  const follow = (blockchain: EvmBlockchain): OwnerFollower | undefined => {
+    const running = followers.get(blockchain)
+    if (running !== undefined || stopped) return running
+    const started = startOwnerFollower({ store, chains, blockchain, log })
+    followers.set(blockchain, started)
+    return started
+  }
+  chains.onBlocks((blockchain) => follow(blockchain)?.wake())
+
   for (const blockchain of await blockchainsWithSigned(store.db)) wakeChain(blockchain)
   for (const blockchain of await usedBlockchains(store.db)) if (!isEvm(blockchain)) await openSolana(blockchain)
+  for (const blockchain of await chainsToFollow(store.db)) follow(blockchain)
 
   return {
     collectionAccepted(blockchain) {
@@ -110,11 +131,18 @@ export async function startPipeline(options: PipelineOptions): Promise<Pipeline>
       if (mint) wakeMint(collectionId)
     },
 
+    transferAccepted: () => transferLoop.wake(),
+
+    async ownersFollowed(blockchain) {
+      await follow(blockchain)?.caughtUp()
+    },
+
     async stop() {
-      await Promise.all([makeLoop.stop(), mintLoop.stop(), filesLoop.stop()])
+      stopped = true
+      await Promise.all([makeLoop.stop(), mintLoop.stop(), transferLoop.stop(), filesLoop.stop()])
       // After its loop: a turn that is just ending still takes NFTs in hand.
       await fileStep.stop()
-      await Promise.all([...chainLoops.values()].map((loop) => loop.stop()))
+      await Promise.all([...chainLoops.values(), ...followers.values()].map((loop) => loop.stop()))
       await Promise.all([...solanaPipelines.values()].map(async (pipeline) => (await pipeline).stop()))
     },
   }

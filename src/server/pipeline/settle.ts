@@ -2,12 +2,19 @@ import { readCollectionState } from '../chain/evm/collection-reads.ts'
 import type { EvmNetwork, EvmReceipt, Hex } from '../chain/evm/network.ts'
 import { attemptsOf } from '../store/attempts.ts'
 import { type CollectionRow, findCollectionById, updateCollection } from '../store/collections.ts'
-import { deployBatch, failBatch, failNftsOfCollection, returnBatchToMint } from '../store/nfts.ts'
+import {
+  deployBatch,
+  failBatch,
+  failGrantsOfCollection,
+  failNftsOfCollection,
+  returnBatchToMint,
+} from '../store/nfts.ts'
 import type { Store } from '../store/open-store.ts'
 import { requestsOfTransaction } from '../store/requests.ts'
 import type { Db } from '../store/schema.ts'
 import { type TransactionRow, updateSigned } from '../store/transactions.ts'
 import type { Log } from './log.ts'
+import { planTransfer } from './settle-transfer.ts'
 
 interface Settlement {
   store: Store
@@ -19,10 +26,7 @@ interface Settlement {
 
 /** Writes down what a final receipt means. False if another worker has done so. */
 export async function settle({ store, network, transaction, receipt, log }: Settlement): Promise<boolean> {
-  const apply =
-    receipt.status === 'success'
-      ? (db: Db) => settleSuccess(db, transaction)
-      : await planRevert(store, network, transaction, log)
+  const apply = await plan({ store, network, transaction, receipt, log })
   const requests = await requestsOfTransaction(store.db, transaction)
   const settled = await store.transaction(async (db) => {
     const ours = await updateSigned(db, transaction, {
@@ -52,9 +56,17 @@ async function minedAs(db: Db, { id }: TransactionRow, { transactionHash, status
   return mined === undefined ? { watched } : { watched, hash: mined.hash, raw: mined.raw }
 }
 
+async function plan({ store, network, transaction, receipt, log }: Settlement): Promise<Apply> {
+  const { id, blockchain, hash, kind } = transaction
+  if (receipt.status === 'reverted') log.warn({ blockchain, transaction: id, hash, kind }, 'a transaction reverted')
+  if (kind === 'transfer') return planTransfer({ store, network, transaction, receipt })
+  if (receipt.status === 'reverted') return planRevert(store, network, transaction)
+  return (db) => settleSuccess(db, transaction)
+}
+
 async function settleSuccess(db: Db, { id, kind, collection_id, start_id, directory }: TransactionRow): Promise<void> {
   if (kind === 'collection' && collection_id !== null) await updateCollection(db, collection_id, { status: 'deployed' })
-  if (kind === 'mint' && collection_id !== null && start_id !== null && directory !== null) {
+  if ((kind === 'mint' || kind === 'grant') && collection_id !== null && start_id !== null && directory !== null) {
     await deployBatch(db, { transactionId: id, startId: start_id, directory })
     await updateCollection(db, collection_id, { batch_limit: null })
   }
@@ -66,12 +78,8 @@ type Apply = (db: Db) => Promise<void>
  * After a revert the collection's state on chain decides: rights that are gone fail what waits, a start id that others
  * used up is signed anew, and any other batch is halved until the NFT that is at fault stands alone.
  */
-async function planRevert(store: Store, network: EvmNetwork, transaction: TransactionRow, log: Log): Promise<Apply> {
-  const { id, kind, collection_id: collectionId, token_count: count } = transaction
-  log.warn(
-    { blockchain: transaction.blockchain, transaction: id, hash: transaction.hash, kind },
-    'a transaction reverted',
-  )
+async function planRevert(store: Store, network: EvmNetwork, transaction: TransactionRow): Promise<Apply> {
+  const { kind, collection_id: collectionId, token_count: count } = transaction
   if (kind === 'factory' || collectionId === null) return async () => {}
   const collection = await findCollectionById(store.db, collectionId)
   if (collection === null) return async () => {}
@@ -87,13 +95,21 @@ async function planRevert(store: Store, network: EvmNetwork, transaction: Transa
   }
   // An address without code can't revert: this node is behind.
   if (state === null) throw new Error(`the node doesn't have the collection ${collection.contract_address}`)
+  const next_token_id = String(state.nextTokenId)
   if (state.revoked || !state.enableApi) {
     const reason = state.revoked
       ? "the collection's owner has revoked the service's right to mint"
       : "the collection's owner has switched off creating NFTs through the API"
     return async (db) => {
-      await updateCollection(db, collectionId, { enable_api: 0 })
+      await updateCollection(db, collectionId, { next_token_id })
       await failNftsOfCollection(db, collectionId, reason)
+    }
+  }
+  if (kind === 'grant' && !state.enableTransfer) {
+    return async (db) => {
+      await updateCollection(db, collectionId, { next_token_id })
+      const reason = "the collection's owner has switched off transferring NFTs through the API"
+      await failGrantsOfCollection(db, collectionId, reason)
     }
   }
   return (db) => signAnew(db, { collection, transaction, nextOnChain: state.nextTokenId, count })

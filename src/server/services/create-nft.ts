@@ -6,6 +6,7 @@ import type { NftMetadata } from '../../api/metadata.ts'
 import { newId } from '../../core/ids.ts'
 import { formatAcceptedDate } from '../../core/time.ts'
 import { findStored, isIpfsUrl } from '../storage/ipfs-url.ts'
+import type { CollectionRow } from '../store/collections.ts'
 import { insertNfts } from '../store/nfts.ts'
 import { accept } from './accept.ts'
 import { findOwnCollection } from './find-collection.ts'
@@ -15,15 +16,39 @@ import type { ServiceDeps, ServiceRequest } from './services.ts'
 
 type Parsed = z.output<typeof createnft.request>
 
-/** Accepts NFTs: a row for each, with its place in the pipeline. No chain is asked. */
-export async function createNft(deps: ServiceDeps, request: ServiceRequest<Parsed>) {
+/** Accepts NFTs. No chain is asked. */
+export function createNft(deps: ServiceDeps, request: ServiceRequest<Parsed>) {
+  return acceptNfts(deps, request, {
+    endpoint: createnft.name,
+    message: 'The request to create NFTs was accepted.',
+    sender: null,
+  })
+}
+
+interface Creation {
+  endpoint: string
+  message: string
+  /** Who has the NFTs first, where they are transferred in the same step. */
+  sender: string | null
+  /** Echoed beside what every creation echoes. */
+  echo?: { sender_wallet_address: string }
+  /** Refuses a collection that this can't be done in. */
+  check?: (collection: CollectionRow) => void
+}
+
+/** Accepts NFTs: a row for each, with its place in the pipeline. */
+export async function acceptNfts(
+  deps: ServiceDeps,
+  request: ServiceRequest<Parsed>,
+  { endpoint, message, sender, echo, check }: Creation,
+) {
   const { store, pipeline, now } = deps
   const { accountId, parsed, body, idempotencyKey, requestId } = request
   const acceptedAt = now()
   let wake = () => {}
   const accepted = await accept(
     store,
-    { accountId, endpoint: createnft.name, body, idempotencyKey, requestId },
+    { accountId, endpoint, body, idempotencyKey, requestId },
     acceptedAt,
     async () => {
       const collection = await findOwnCollection(store.db, accountId, {
@@ -33,6 +58,7 @@ export async function createNft(deps: ServiceDeps, request: ServiceRequest<Parse
       if (!isEvm(parsed.blockchain)) await requireSolana(deps)
       if (collection.enable_api !== 1) throw badRequest('enable_api is off for this collection')
       if (collection.status === 'failed') throw badRequest(`the collection failed: ${collection.error}`)
+      check?.(collection)
       const files = await Promise.all(parsed.metadata.map((metadata) => storedFiles(deps, metadata)))
       return { collectionId: collection.id, files }
     },
@@ -42,6 +68,7 @@ export async function createNft(deps: ServiceDeps, request: ServiceRequest<Parse
         id: newId(),
         request_id: requestId,
         collection_id: collectionId,
+        sender,
         receiver,
         metadata: JSON.stringify(metadata),
         files: files[index] ? JSON.stringify(files[index]) : null,
@@ -57,9 +84,10 @@ export async function createNft(deps: ServiceDeps, request: ServiceRequest<Parse
         })
       const accepted_date = formatAcceptedDate(acceptedAt)
       return {
-        message: 'The request to create NFTs was accepted.',
+        message,
         requests: {
           contract_address: parsed.contract_address,
+          ...echo,
           receiver_wallet_address: parsed.receiver_wallet_address,
           metadata: body.metadata,
         },

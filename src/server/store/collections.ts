@@ -18,6 +18,31 @@ export async function findCollectionsByAddress(db: Db, address: string): Promise
   return db.selectFrom('collections').selectAll().where('contract_address', '=', address).execute()
 }
 
+/** Ids of a blockchain's collections by their addresses; addresses of others' contracts are left out. */
+export async function findCollectionIds(
+  db: Db,
+  blockchain: Blockchain,
+  addresses: readonly string[],
+): Promise<Map<string, string>> {
+  const rows = await db
+    .selectFrom('collections')
+    .select(['id', 'contract_address'])
+    .where('blockchain', '=', blockchain)
+    .where('contract_address', 'in', addresses)
+    .execute()
+  return new Map(rows.map((row) => [row.contract_address, row.id]))
+}
+
+/** The address of every collection on a blockchain, deployed or not. */
+export async function collectionAddresses(db: Db, blockchain: Blockchain): Promise<string[]> {
+  const rows = await db
+    .selectFrom('collections')
+    .select('contract_address')
+    .where('blockchain', '=', blockchain)
+    .execute()
+  return rows.map((row) => row.contract_address)
+}
+
 /** An account's collections of these ids, in the order in which they were created. */
 export async function listCollections(db: Db, accountId: string, ids: readonly string[]): Promise<CollectionRow[]> {
   return db

@@ -4,7 +4,7 @@ import type { Db, NftsTable } from './schema.ts'
 
 export type NftRow = Selectable<NftsTable>
 
-// SQLite binds at most 32,766 parameters in a statement; a row here has 9.
+// SQLite binds at most 32,766 parameters in a statement; a row here has 10.
 const ROWS_PER_INSERT = 1000
 
 export async function insertNfts(db: Db, nfts: readonly Insertable<NftsTable>[]): Promise<void> {
@@ -48,6 +48,22 @@ export async function findNfts(db: Db, accountId: string, ids: readonly string[]
     .where('nfts.id', 'in', ids)
     .where('collections.account_id', '=', accountId)
     .execute()
+}
+
+/** An NFT by its id, with its collection's address and blockchain, whoever's it is. */
+export async function findNft(db: Db, id: string) {
+  const row = await db
+    .selectFrom('nfts')
+    .innerJoin('collections', 'collections.id', 'nfts.collection_id')
+    .select([...RECORD, 'nfts.collection_id', 'collections.blockchain'])
+    .where('nfts.id', '=', id)
+    .executeTakeFirst()
+  return row ?? null
+}
+
+/** Gives an NFT a new owner. */
+export async function setOwner(db: Db, id: string, owner: string): Promise<void> {
+  await db.updateTable('nfts').set({ owner }).where('id', '=', id).execute()
 }
 
 /** Takes NFTs whose files are to be fetched: due, and in nobody's hands (or in those of a worker that died). */
@@ -112,11 +128,22 @@ export async function failNftsOfCollection(db: Db, collectionId: string, error: 
     .execute()
 }
 
+/** Every NFT of a collection that would be transferred in the step that creates it fails with one reason. */
+export async function failGrantsOfCollection(db: Db, collectionId: string, error: string): Promise<void> {
+  await db
+    .updateTable('nfts')
+    .set((nft) => ({ status: 'failed', step: 'done', error, lease_until: 0, generation: nft('generation', '+', 1) }))
+    .where('collection_id', '=', collectionId)
+    .where('sender', 'is not', null)
+    .where('step', 'in', ['files', 'mint', 'chain'])
+    .execute()
+}
+
 /** What the next batch of a collection would hold, oldest first. */
 export async function listMintable(db: Db, collectionId: string, limit: number) {
   return db
     .selectFrom('nfts')
-    .select(['seq', 'id', 'receiver', 'metadata', 'files'])
+    .select(['seq', 'id', 'sender', 'receiver', 'metadata', 'files'])
     .where('collection_id', '=', collectionId)
     .where('step', '=', sql.lit('mint'))
     .orderBy('seq')
@@ -148,13 +175,19 @@ export async function assignToTransaction(db: Db, seqs: readonly number[], trans
   return Number(numAffectedRows ?? 0n)
 }
 
-/** The batch is final: every token of it has its id and its owner. */
+/**
+ * The batch is final: every token of it has its id and its owner. Whoever got a token may have moved it on already, and
+ * the follower may have read of it before the token had its id here: then its last event says who owns it.
+ */
 export async function deployBatch(
   db: Db,
   batch: { transactionId: string; startId: string; directory: string },
 ): Promise<void> {
   await sql`
-    update nfts set status = 'deployed', step = 'done', owner = receiver,
+    update nfts set status = 'deployed', step = 'done',
+      owner = coalesce((select next from owner_events where owner_events.collection_id = nfts.collection_id
+        and owner_events.token_id = cast(cast(${batch.startId} as bigint) + batch_index as text)
+        order by block_number desc, log_index desc limit 1), receiver),
       token_id = cast(cast(${batch.startId} as bigint) + batch_index as text),
       metadata_url = 'ipfs://' || ${batch.directory} || '/' || cast(batch_index as text) || '.json'
     where transaction_id = ${batch.transactionId} and step = 'chain'`.execute(db)

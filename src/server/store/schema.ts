@@ -63,6 +63,8 @@ export interface CollectionsTable extends Work {
   enable_api: number
   enable_transfer: number
   is_locked: number
+  /** The owner has taken every right from the service, for good. */
+  revoked: Generated<number>
   description: string | null
   image: string | null
   status: CollectionStatus
@@ -83,7 +85,10 @@ export interface NftsTable extends Work {
   id: string
   request_id: string
   collection_id: string
+  /** Who has the token first, where it is created and transferred in one step; else null. */
+  sender: string | null
   receiver: string
+  /** Who has the token now, by the chain; null before it is deployed. */
   owner: string | null
   /** The metadata as it was sent, JSON. */
   metadata: string
@@ -98,7 +103,7 @@ export interface NftsTable extends Work {
   batch_index: number | null
 }
 
-export type TransactionKind = 'factory' | 'collection' | 'mint'
+export type TransactionKind = 'factory' | 'collection' | 'mint' | 'grant' | 'transfer'
 /** lost: a transaction that isn't ours used its nonce up; what it was to do is signed anew with another. */
 export type TransactionState = 'signed' | 'final' | 'reverted' | 'lost'
 
@@ -109,6 +114,7 @@ export interface TransactionsTable extends Work {
   signer: string
   nonce: number
   kind: TransactionKind
+  /** The collection whose lane it holds; transfers hold none. */
   collection_id: string | null
   start_id: string | null
   token_count: number
@@ -164,6 +170,47 @@ export interface SolanaTransactionsTable extends Work {
   created_at: number
 }
 
+export type TransferStatus = 'initiated' | 'deployed' | 'failed'
+
+/** An NFT's way to a new owner. */
+export interface TransfersTable {
+  seq: Generated<number>
+  /** The transaction_gdn_id of transfernft. */
+  id: string
+  request_id: string
+  collection_id: string
+  nft_id: string
+  blockchain: string
+  sender: string
+  receiver: string
+  status: TransferStatus
+  error: string | null
+  transaction_id: string | null
+}
+
+export type OwnerEventKind = 'transfer' | 'owner' | 'enable_api' | 'enable_transfer' | 'revoked'
+
+/** What an event on chain changed, and from what: enough to take it back. Flags are '0' or '1'. */
+export interface OwnerEventsTable {
+  blockchain: string
+  block_number: number
+  log_index: number
+  transaction_hash: string
+  collection_id: string
+  kind: OwnerEventKind
+  /** Of a transfer; else null. */
+  token_id: string | null
+  previous: string
+  next: string
+}
+
+/** How far a chain's events were read: the newest row. Older ones are where a reorg falls back to. */
+export interface OwnerCursorsTable {
+  blockchain: string
+  block_number: number
+  block_hash: string
+}
+
 /** The next nonce of each signer. */
 export interface LanesTable {
   blockchain: string
@@ -211,6 +258,9 @@ export interface Schema {
   transactions: TransactionsTable
   solana_transactions: SolanaTransactionsTable
   transaction_attempts: TransactionAttemptsTable
+  transfers: TransfersTable
+  owner_events: OwnerEventsTable
+  owner_cursors: OwnerCursorsTable
   lanes: LanesTable
   chains: ChainsTable
   chain_blocks: ChainBlocksTable

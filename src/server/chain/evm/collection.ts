@@ -40,6 +40,11 @@ export function encodeMint({ startId, runs, digest }: MintBatch): Hex {
   })
 }
 
+/** Call data that moves a token, to be sent to the collection by its holder or, while transfers are on, an operator. */
+export function encodeTransfer({ from, to, tokenId }: { from: Hex; to: Hex; tokenId: bigint }): Hex {
+  return encodeFunctionData({ abi: gdnCollection.abi, functionName: 'transferFrom', args: [from, to, tokenId] })
+}
+
 /** Call data that mints a batch to `sender` and transfers each token on in the same transaction. */
 export function encodeGrant({ startId, sender, receivers, digest }: GrantBatch): Hex {
   return encodeFunctionData({

@@ -1,6 +1,7 @@
 import type { Migration } from 'kysely'
 import * as first from './0001-first.ts'
 import * as solana from './0002-solana.ts'
+import * as transfers from './0003-transfers.ts'
 import * as signedUrls from './0004-signed-urls.ts'
 import * as attempts from './0005-attempts.ts'
 
@@ -8,6 +9,7 @@ import * as attempts from './0005-attempts.ts'
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0001-first': first,
   '0002-solana': solana,
+  '0003-transfers': transfers,
   '0004-signed-urls': signedUrls,
   '0005-attempts': attempts,
 }

@@ -30,6 +30,8 @@ export interface EmbeddedChainOptions {
   stateDir: string
   now?: Now
   onEvent?: (event: EmbeddedChainEvent) => void
+  /** The chain has blocks that it hadn't before, or a node that has replayed them. Must not throw. */
+  onBlocks?: () => void
   /** Ends a start that is under way, be the journal ever so long. */
   signal?: AbortSignal
   /** The anvil to run; by default the one that is installed with gdn. */
@@ -63,7 +65,7 @@ const READS = /^(eth_(?!send)|net_|web3_|txpool_)/
  * const [outcome] = await chain.broadcast([raw])
  */
 export async function startEmbeddedChain(options: EmbeddedChainOptions): Promise<EmbeddedChain> {
-  const { blockchain, chainId, journal, now = Date.now, onEvent = () => {} } = options
+  const { blockchain, chainId, journal, now = Date.now, onEvent = () => {}, onBlocks = () => {} } = options
   const binary = options.binary ?? findAnvil()
   mkdirSync(options.stateDir, { recursive: true, mode: 0o700 })
   const { pidfile, home, marker } = filesOf(options.stateDir, blockchain)
@@ -88,6 +90,7 @@ export async function startEmbeddedChain(options: EmbeddedChainOptions): Promise
       tip = replayed.tip
       const milliseconds = Math.round(performance.now() - since)
       onEvent({ type: 'ready', pid: child.pid, height: tip.number, transactions: replayed.transactions, milliseconds })
+      onBlocks()
       return { rpc, process: child, tip, alive: true }
     } catch (error) {
       rpc.close()
@@ -110,6 +113,7 @@ export async function startEmbeddedChain(options: EmbeddedChainOptions): Promise
     supervisor: () => supervisor,
     now,
     onUnrecordedHash: (number, reason) => onEvent({ type: 'hash_not_recorded', number, reason }),
+    onMined: onBlocks,
   })
   const supervisor: Supervisor = superviseNode(boot, (pid, reason) => onEvent({ type: 'died', pid, reason }))
 

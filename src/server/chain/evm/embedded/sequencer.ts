@@ -46,6 +46,8 @@ export interface SequencerOptions {
   supervisor: () => Supervisor
   now: Now
   onUnrecordedHash: (number: number, message: string) => void
+  /** The node has a block more. */
+  onMined: () => void
 }
 
 /**
@@ -53,7 +55,8 @@ export interface SequencerOptions {
  * writes the accepted ones to the journal as a block, and only then mines it. So a block that anybody was told about
  * is in the journal, and what the journal says is what the node gets again after any death.
  */
-export function createSequencer({ chainId, journal, supervisor, now, onUnrecordedHash }: SequencerOptions): Sequencer {
+export function createSequencer(options: SequencerOptions): Sequencer {
+  const { chainId, journal, supervisor, now, onUnrecordedHash, onMined } = options
   let queue: Item[] = []
   let running: Promise<void> | undefined
   let appending: Promise<unknown> = Promise.resolve()
@@ -134,6 +137,7 @@ export function createSequencer({ chainId, journal, supervisor, now, onUnrecorde
       return undefined
     }
     Object.assign(tip, { number, timestamp, hash: block.hash })
+    onMined()
     await journal.recordHash(number, block.hash).catch((error: unknown) => onUnrecordedHash(number, messageOf(error)))
     return block
   }

@@ -1,0 +1,99 @@
+import { decodeEventLog, encodeEventTopics, zeroAddress } from 'viem'
+import { gdnCollection } from './contracts/generated/artifacts.ts'
+import type { EvmNetwork, Hex } from './network.ts'
+
+const { abi } = gdnCollection
+const topicOf = (eventName: (typeof EVENTS)[number]) => encodeEventTopics({ abi, eventName })[0]
+
+const EVENTS = [
+  'Transfer',
+  'OwnershipTransferred',
+  'EnableApiChanged',
+  'EnableTransferChanged',
+  'ServiceRevoked',
+] as const
+const TOPICS = EVENTS.map(topicOf)
+const [TRANSFER] = TOPICS
+const FROM_NOBODY = zeroAddress.slice(2).padStart(64, '0')
+/** What one eth_getLogs names at most; providers bound it. */
+const ADDRESSES_AT_ONCE = 200
+
+/** What changed; addresses are checksummed. */
+export type CollectionChange =
+  | { kind: 'transfer'; tokenId: bigint; from: Hex; to: Hex }
+  | { kind: 'owner'; previous: Hex; next: Hex }
+  | { kind: 'enable_api' | 'enable_transfer'; enabled: boolean }
+  | { kind: 'revoked' }
+
+export interface CollectionEvent {
+  blockNumber: number
+  logIndex: number
+  transactionHash: Hex
+  /** Of the contract; in lower case, as nodes spell it. */
+  address: Hex
+  change: CollectionChange
+}
+
+interface RawLog {
+  address: Hex
+  topics: [Hex, ...Hex[]]
+  data: Hex
+  blockNumber: Hex
+  logIndex: Hex
+  transactionHash: Hex
+}
+
+/**
+ * What the blocks `from` to `to` say about owners and flags of collections, in the order of the chain. Mints aren't
+ * among it, nor what a collection is made with: both were ordered here.
+ *
+ * @param addresses Collections to ask about; left out, every contract on the chain is asked for, strangers' too:
+ *   cheaper where there are many of ours and hardly any others.
+ */
+export async function readCollectionEvents(
+  network: Pick<EvmNetwork, 'request'>,
+  { from, to, addresses }: { from: number; to: number; addresses?: readonly string[] },
+): Promise<CollectionEvent[]> {
+  const range = { fromBlock: hex(from), toBlock: hex(to), topics: [TOPICS] }
+  const logs: RawLog[] = []
+  if (addresses === undefined) logs.push(...(await network.request<RawLog[]>('eth_getLogs', [range])))
+  for (let at = 0; addresses !== undefined && at < addresses.length; at += ADDRESSES_AT_ONCE) {
+    const address = addresses.slice(at, at + ADDRESSES_AT_ONCE)
+    for (const log of await network.request<RawLog[]>('eth_getLogs', [{ ...range, address }])) logs.push(log)
+  }
+  const events = logs.flatMap((log) => {
+    const change = changeOf(log)
+    if (change === null) return []
+    const { transactionHash, address } = log
+    const place = { blockNumber: Number(log.blockNumber), logIndex: Number(log.logIndex) }
+    return [{ ...place, transactionHash, address: address.toLowerCase() as Hex, change }]
+  })
+  return events.sort((a, b) => a.blockNumber - b.blockNumber || a.logIndex - b.logIndex)
+}
+
+function changeOf({ topics, data }: RawLog): CollectionChange | null {
+  // Most events of a busy chain are mints: they cost no decoding.
+  if (topics[0] === TRANSFER && topics[1]?.endsWith(FROM_NOBODY)) return null
+  const event = decode(topics, data)
+  if (event === null) return null
+  const { eventName, args } = event
+  if (eventName === 'Transfer') return { kind: 'transfer', tokenId: args.tokenId, from: args.from, to: args.to }
+  if (eventName === 'OwnershipTransferred') {
+    const { previousOwner: previous, newOwner: next } = args
+    return previous === zeroAddress ? null : { kind: 'owner', previous, next }
+  }
+  if (eventName === 'EnableApiChanged') return { kind: 'enable_api', enabled: args.enabled }
+  if (eventName === 'EnableTransferChanged') return { kind: 'enable_transfer', enabled: args.enabled }
+  return eventName === 'ServiceRevoked' ? { kind: 'revoked' } : null
+}
+
+function decode(topics: [Hex, ...Hex[]], data: Hex) {
+  try {
+    return decodeEventLog({ abi, topics, data })
+  } catch {
+    // A stranger's contract with an event of the same name and other arguments: ERC-20 has such a Transfer.
+    return null
+  }
+}
+
+const hex = (value: number): Hex => `0x${value.toString(16)}`

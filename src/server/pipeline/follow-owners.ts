@@ -1,0 +1,114 @@
+import { checksumAddress } from '../../api/address.ts'
+import type { EvmBlockchain } from '../../api/blockchains.ts'
+import { type CollectionChange, type CollectionEvent, readCollectionEvents } from '../chain/evm/collection-events.ts'
+import type { EvmNetwork, Hex } from '../chain/evm/network.ts'
+import { collectionAddresses, findCollectionIds } from '../store/collections.ts'
+import type { Store } from '../store/open-store.ts'
+import {
+  applyEvents,
+  findCursor,
+  listCursors,
+  moveCursor,
+  type OwnerEventRow,
+  undoEvents,
+} from '../store/owner-events.ts'
+import type { Db } from '../store/schema.ts'
+
+/** Blocks whose events are read at once: of full ones, some 12 MB of JSON. */
+const BLOCKS_AT_ONCE = 100
+
+interface Block {
+  number: Hex
+  hash: Hex
+  parentHash: Hex
+}
+
+export interface FollowOptions {
+  store: Store
+  network: Pick<EvmNetwork, 'blockchain' | 'request'>
+  /** Ask for the events of our collections by their addresses: where a chain has the whole world's contracts on it. */
+  byAddress?: boolean
+  blocksAtOnce?: number
+}
+
+/**
+ * Reads the next blocks of a chain and gives NFTs and collections the owners and flags that they say, in one database
+ * transaction with the place that was reached. When the chain has taken blocks back, what they said is undone first.
+ * Reading the same blocks again changes nothing.
+ *
+ * @returns whether there is more to do
+ */
+export async function followOwners({
+  store,
+  network,
+  byAddress = false,
+  blocksAtOnce = BLOCKS_AT_ONCE,
+}: FollowOptions): Promise<boolean> {
+  const { blockchain } = network
+  const head = await readBlock(network, 'latest')
+  if (head === null) throw new Error(`${blockchain} has no blocks`)
+  const cursor = await findCursor(store.db, blockchain)
+  if (cursor !== null && !(await isAncestor(network, cursor, head))) {
+    const kept = await lastOnChain({ store, network })
+    await store.transaction((db) => undoEvents(db, blockchain, kept))
+    return true
+  }
+  const from = (cursor?.block_number ?? -1) + 1
+  if (from > Number(head.number)) return false
+  const to = Math.min(Number(head.number), from + blocksAtOnce - 1)
+  const last = to === Number(head.number) ? head : await readBlock(network, to)
+  const addresses = byAddress ? { addresses: await collectionAddresses(store.db, blockchain) } : {}
+  const events = await readCollectionEvents(network, { from, to, ...addresses })
+  // The events may be those of blocks that came meanwhile in place of others.
+  if (last === null || (await readBlock(network, to))?.hash !== last.hash) return true
+  await store.transaction(async (db) => {
+    const now = await findCursor(db, blockchain)
+    if (now?.block_hash !== cursor?.block_hash) return
+    await applyEvents(db, await rowsOf(db, blockchain, events))
+    await moveCursor(db, { blockchain, block_number: to, block_hash: last.hash })
+  })
+  return to < Number(head.number)
+}
+
+async function rowsOf(db: Db, blockchain: EvmBlockchain, events: readonly CollectionEvent[]): Promise<OwnerEventRow[]> {
+  if (events.length === 0) return []
+  const spelled = new Map([...new Set(events.map((event) => event.address))].map((at) => [at, checksumAddress(at)]))
+  const ids = await findCollectionIds(db, blockchain, [...spelled.values()])
+  return events.flatMap(({ blockNumber, logIndex, transactionHash, address, change }) => {
+    const id = ids.get(spelled.get(address) ?? '')
+    if (id === undefined) return []
+    const place = { blockchain, block_number: blockNumber, log_index: logIndex, transaction_hash: transactionHash }
+    return [{ ...place, collection_id: id, kind: change.kind, ...valuesOf(change) }]
+  })
+}
+
+/** Every event of ours says what was before it too. */
+function valuesOf(change: CollectionChange): Pick<OwnerEventRow, 'token_id' | 'previous' | 'next'> {
+  if (change.kind === 'transfer') return { token_id: String(change.tokenId), previous: change.from, next: change.to }
+  if (change.kind === 'owner') return { token_id: null, previous: change.previous, next: change.next }
+  const on = change.kind === 'revoked' || change.enabled
+  return { token_id: null, previous: on ? '0' : '1', next: on ? '1' : '0' }
+}
+
+/** Number of the newest block we have read that is still on the chain; -1 where none is. */
+async function lastOnChain({ store, network }: Pick<FollowOptions, 'store' | 'network'>): Promise<number> {
+  for (const { block_number, block_hash } of await listCursors(store.db, network.blockchain)) {
+    if ((await readBlock(network, block_number))?.hash === block_hash) return block_number
+  }
+  return -1
+}
+
+async function isAncestor(
+  network: Pick<EvmNetwork, 'request'>,
+  { block_number, block_hash }: { block_number: number; block_hash: string },
+  head: Block,
+): Promise<boolean> {
+  if (Number(head.number) === block_number) return head.hash === block_hash
+  if (Number(head.number) === block_number + 1) return head.parentHash === block_hash
+  return (await readBlock(network, block_number))?.hash === block_hash
+}
+
+function readBlock(network: Pick<EvmNetwork, 'request'>, block: number | 'latest'): Promise<Block | null> {
+  const name = block === 'latest' ? block : `0x${block.toString(16)}`
+  return network.request<Block | null>('eth_getBlockByNumber', [name, false])
+}

@@ -1,0 +1,53 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type { EvmBlockchain } from '../../api/blockchains.ts'
+import type { Chains } from '../chain/chains.ts'
+import type { Store } from '../store/open-store.ts'
+import { followOwners } from './follow-owners.ts'
+import type { Log } from './log.ts'
+import { type Loop, startLoop } from './loop.ts'
+
+/** A follower that is behind, or can't work at the moment, keeps nobody waiting for longer. */
+const LONGEST_WAIT_MS = 2000
+
+export interface OwnerFollower extends Loop {
+  /** Resolves when everything that is on the chain now was read, or after 2 seconds. */
+  caughtUp(): Promise<void>
+}
+
+/** Follows a chain's owners and flags: at once when a block is mined, by itself now and then. */
+export function startOwnerFollower({
+  store,
+  chains,
+  blockchain,
+  log,
+}: {
+  store: Store
+  chains: Chains
+  blockchain: EvmBlockchain
+  log: Log
+}): OwnerFollower {
+  const waiting: (() => void)[] = []
+  const loop = startLoop(
+    `owners ${blockchain}`,
+    async () => {
+      const network = await chains.network(blockchain)
+      const asked = waiting.length
+      if (await followOwners({ store, network })) return 0
+      for (const tell of waiting.splice(0, asked)) tell()
+      return null
+    },
+    log,
+  )
+  return {
+    wake: loop.wake,
+    async caughtUp() {
+      const told = new Promise<void>((resolve) => waiting.push(resolve))
+      loop.wake()
+      await Promise.race([told, delay(LONGEST_WAIT_MS, undefined, { ref: false })])
+    },
+    async stop() {
+      await loop.stop()
+      for (const tell of waiting.splice(0)) tell()
+    },
+  }
+}

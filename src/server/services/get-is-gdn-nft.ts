@@ -1,0 +1,30 @@
+import type * as z from 'zod'
+import { sameAddress } from '../../api/address.ts'
+import type { getisgdnnft } from '../../api/endpoints/getisgdnnft.ts'
+import { findNft } from '../store/nfts.ts'
+import type { ServiceDeps, ServiceRequest } from './services.ts'
+
+/** Whether an NFT of the service, whoever ordered it, is on that blockchain and belongs to that address now. */
+export async function getIsGdnNft(
+  { store }: Pick<ServiceDeps, 'store'>,
+  { parsed, body }: ServiceRequest<z.output<typeof getisgdnnft.request>>,
+) {
+  const { receiver_wallet_address: address, blockchain, nft_gdn_ids: ids } = parsed
+  const nft = await findNft(store.db, ids[0] ?? '')
+  const owned = nft !== null && nft.blockchain === blockchain && nft.owner !== null && sameAddress(nft.owner, address)
+  return {
+    requests: { receiver_wallet_address: address, blockchain, nft_gdn_id: body.nft_gdn_ids },
+    response: owned
+      ? {
+          isgdnnft: true,
+          nft: {
+            nft_gdn_id: nft.id,
+            token_id: nft.token_id,
+            contract_address: nft.contract_address,
+            receiver_wallet_address: nft.owner,
+            status: nft.status,
+          },
+        }
+      : { isgdnnft: false },
+  }
+}

@@ -1,0 +1,22 @@
+import type * as z from 'zod'
+import type { gettransactions } from '../../api/endpoints/gettransactions.ts'
+import { findOutcomes } from '../store/outcomes.ts'
+import type { ServiceDeps, ServiceRequest } from './services.ts'
+
+/** What became of the account's transfers and collection creations, in the order of the ids; unknown ids are left out. */
+export async function getTransactions(
+  { store }: Pick<ServiceDeps, 'store'>,
+  { accountId, parsed, body }: ServiceRequest<z.output<typeof gettransactions.request>>,
+) {
+  const ids = [...new Set(parsed.transaction_gdn_ids)]
+  const byId = new Map((await findOutcomes(store.db, accountId, ids)).map((row) => [row.id, row]))
+  return {
+    requests: { transaction_gdn_ids: body.transaction_gdn_ids },
+    transactions: ids.flatMap((id) => {
+      const row = byId.get(id)
+      if (row === undefined) return []
+      const { status, hash, gas_used, error } = row
+      return [{ transaction_gdn_id: id, status, transaction_hash: hash, gas_used, error }]
+    }),
+  }
+}

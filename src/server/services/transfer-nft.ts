@@ -1,0 +1,140 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type * as z from 'zod'
+import { checksumAddress } from '../../api/address.ts'
+import { type EvmBlockchain, isEvm } from '../../api/blockchains.ts'
+import { transfernft } from '../../api/endpoints/transfernft.ts'
+import { TITLES } from '../../api/errors.ts'
+import { newId } from '../../core/ids.ts'
+import { formatAcceptedDate } from '../../core/time.ts'
+import { type CollectionState, readCollectionState, readOwnerOf } from '../chain/evm/collection-reads.ts'
+import type { Hex } from '../chain/evm/network.ts'
+import type { CollectionRow } from '../store/collections.ts'
+import { findNft } from '../store/nfts.ts'
+import { hasPendingTransfer, insertTransfer } from '../store/transfers.ts'
+import { accept } from './accept.ts'
+import { findOwnCollection } from './find-collection.ts'
+import { badRequest, Refusal } from './refusal.ts'
+import { refuseUnlessTransferable } from './rights.ts'
+import type { ServiceDeps, ServiceRequest } from './services.ts'
+
+type Parsed = z.output<typeof transfernft.request>
+
+/** A chain that takes longer to say who owns a token can't be asked. */
+const CHAIN_PATIENCE_MS = 5000
+
+/**
+ * Accepts a transfer when the chain says that the sender owns the NFT now. That the receiver is somebody else is no rule
+ * of the reference, and ERC-721 allows it: such a transfer is made.
+ */
+export async function transferNft(deps: ServiceDeps, request: ServiceRequest<Parsed>) {
+  const { store, pipeline, now } = deps
+  const { accountId, parsed, body, idempotencyKey, requestId } = request
+  const { blockchain } = parsed
+  const acceptedAt = now()
+  const accepted = await accept(
+    store,
+    { accountId, endpoint: transfernft.name, body, idempotencyKey, requestId },
+    acceptedAt,
+    async () => {
+      if (!isEvm(blockchain)) throw badRequest(`transfer is unsupported on ${blockchain}`)
+      const collection = await findOwnCollection(store.db, accountId, {
+        contractAddress: parsed.contract_address,
+        blockchain,
+      })
+      await refuseUnlessSameNft(deps, collection, parsed)
+      if (await hasPendingTransfer(store.db, parsed.nft_gdn_id)) throw pending()
+      const sender = checksumAddress(parsed.sender_wallet_address)
+      await refuseUnlessOwner(deps, { blockchain, collection, tokenId: BigInt(parsed.token_id), sender })
+      return { collectionId: collection.id, sender }
+    },
+    async (db, requestId, { collectionId, sender }) => {
+      const id = newId()
+      const inserted = await insertTransfer(db, {
+        id,
+        request_id: requestId,
+        collection_id: collectionId,
+        nft_id: parsed.nft_gdn_id,
+        blockchain,
+        sender,
+        receiver: checksumAddress(parsed.receiver_wallet_address),
+        status: 'initiated',
+      })
+      if (!inserted) throw pending()
+      return {
+        requests: {
+          contract_address: parsed.contract_address,
+          receiver_wallet_address: parsed.receiver_wallet_address,
+          blockchain,
+          sender_wallet_address: parsed.sender_wallet_address,
+        },
+        response: { transaction_gdn_id: id, accepted_date: formatAcceptedDate(acceptedAt) },
+      }
+    },
+  )
+  pipeline.transferAccepted()
+  return accepted
+}
+
+/**
+ * 400 as the reference has it for every failure of transfernft. 409 would say that a request with this Idempotency-Key
+ * is still running, and clients then take the outcome for unknown; here it is known that nothing was accepted.
+ */
+const pending = () =>
+  badRequest('a transfer of this NFT is under way; ask gettransactions what became of it before the next')
+
+async function refuseUnlessSameNft(
+  { store }: Pick<ServiceDeps, 'store'>,
+  collection: CollectionRow,
+  { nft_gdn_id, token_id }: Parsed,
+): Promise<void> {
+  const nft = await findNft(store.db, nft_gdn_id)
+  if (nft?.collection_id !== collection.id) {
+    throw badRequest('nft_gdn_id and contract_address are inconsistent: the collection has no such NFT')
+  }
+  if (nft.status === 'failed') throw badRequest(`the NFT failed and was never created: ${nft.error}`)
+  if (nft.status !== 'deployed') throw badRequest('the NFT is not deployed yet; wait until getnfts says so')
+  if (nft.token_id !== token_id) {
+    throw badRequest('nft_gdn_id and token_id are inconsistent: they are not the same NFT')
+  }
+}
+
+async function refuseUnlessOwner(
+  deps: Pick<ServiceDeps, 'chains'>,
+  what: { blockchain: EvmBlockchain; collection: CollectionRow; tokenId: bigint; sender: string },
+): Promise<void> {
+  const { owner, state } = await askChain(deps, what)
+  refuseUnlessTransferable({
+    locked: state.locked,
+    revoked: state.revoked,
+    enableTransfer: state.enableTransfer,
+  })
+  if (owner !== what.sender) {
+    throw badRequest(`sender_wallet_address does not own the NFT: its present owner is ${owner}`)
+  }
+}
+
+async function askChain(
+  { chains }: Pick<ServiceDeps, 'chains'>,
+  { blockchain, collection, tokenId }: { blockchain: EvmBlockchain; collection: CollectionRow; tokenId: bigint },
+): Promise<{ owner: Hex; state: CollectionState }> {
+  const ask = async () => {
+    const network = await chains.network(blockchain)
+    const contract = collection.contract_address as Hex
+    const [owner, state] = await Promise.all([
+      readOwnerOf(network, contract, tokenId),
+      readCollectionState(network, contract),
+    ])
+    return state === null ? null : { owner, state }
+  }
+  const unavailable = () =>
+    new Refusal(
+      503,
+      TITLES.unavailable,
+      `${blockchain} can't be asked who owns the NFT; nothing was accepted, try again`,
+      { 'retry-after': '1' },
+    )
+  // Whatever kept the chain from answering: without its word no transfer is accepted.
+  const told = await Promise.race([ask().catch(() => null), delay(CHAIN_PATIENCE_MS, null, { ref: false })])
+  if (told === null) throw unavailable()
+  return told
+}

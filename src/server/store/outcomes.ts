@@ -1,0 +1,21 @@
+import type { Db } from './schema.ts'
+
+/** What became of an account's transfers and collection creations of these ids, in no particular order. */
+export async function findOutcomes(db: Db, accountId: string, ids: readonly string[]) {
+  const transfers = await db
+    .selectFrom('transfers')
+    .innerJoin('collections', 'collections.id', 'transfers.collection_id')
+    .leftJoin('transactions', 'transactions.id', 'transfers.transaction_id')
+    .select(['transfers.id', 'transfers.status', 'transfers.error', 'transactions.hash', 'transactions.gas_used'])
+    .where('transfers.id', 'in', ids)
+    .where('collections.account_id', '=', accountId)
+    .execute()
+  const collections = await db
+    .selectFrom('collections')
+    .leftJoin('transactions', 'transactions.id', 'collections.transaction_id')
+    .select(['collections.id', 'collections.status', 'collections.error', 'transactions.hash', 'transactions.gas_used'])
+    .where('collections.id', 'in', ids)
+    .where('collections.account_id', '=', accountId)
+    .execute()
+  return [...transfers, ...collections]
+}

@@ -1,0 +1,105 @@
+import { type Selectable, sql } from 'kysely'
+import type { EvmBlockchain } from '../../api/blockchains.ts'
+import { updateCollection } from './collections.ts'
+import type { CollectionsTable, Db, OwnerCursorsTable, OwnerEventsTable } from './schema.ts'
+
+export type OwnerEventRow = Selectable<OwnerEventsTable>
+type CursorRow = Selectable<OwnerCursorsTable>
+
+// SQLite binds at most 32,766 parameters in a statement; an event has 9.
+const ROWS_AT_ONCE = 1000
+/** Blocks that a reorg can fall back to. When none of them is left on the chain, everything is read again. */
+const CURSORS_KEPT = 64
+
+/** How far the events of a chain were read; null before its first block. */
+export async function findCursor(db: Db, blockchain: EvmBlockchain): Promise<CursorRow | null> {
+  return (await listCursors(db, blockchain, 1))[0] ?? null
+}
+
+/** Blocks up to which events were read, the newest first. */
+export function listCursors(db: Db, blockchain: EvmBlockchain, limit = CURSORS_KEPT): Promise<CursorRow[]> {
+  return db
+    .selectFrom('owner_cursors')
+    .selectAll()
+    .where('blockchain', '=', blockchain)
+    .orderBy('block_number', 'desc')
+    .limit(limit)
+    .execute()
+}
+
+export async function moveCursor(db: Db, cursor: CursorRow): Promise<void> {
+  await db.insertInto('owner_cursors').values(cursor).execute()
+  await sql`
+    delete from owner_cursors where blockchain = ${cursor.blockchain} and block_number <= (
+      select block_number from owner_cursors where blockchain = ${cursor.blockchain}
+      order by block_number desc limit 1 offset ${sql.lit(CURSORS_KEPT)})`.execute(db)
+}
+
+/** Embedded chains with blocks whose events weren't read. */
+export async function chainsToFollow(db: Db): Promise<EvmBlockchain[]> {
+  const behind: EvmBlockchain[] = []
+  for (const { blockchain } of await db.selectFrom('chains').select('blockchain').execute()) {
+    const { height } = await db
+      .selectFrom('chain_blocks')
+      .select(({ fn }) => fn.max('number').as('height'))
+      .where('blockchain', '=', blockchain)
+      .executeTakeFirstOrThrow()
+    const cursor = await findCursor(db, blockchain as EvmBlockchain)
+    if (height !== null && height > (cursor?.block_number ?? 0)) behind.push(blockchain as EvmBlockchain)
+  }
+  return behind
+}
+
+/** Keeps events, in the order of the chain, and gives tokens and collections what they say. */
+export async function applyEvents(db: Db, events: readonly OwnerEventRow[]): Promise<void> {
+  for (let at = 0; at < events.length; at += ROWS_AT_ONCE) {
+    await db
+      .insertInto('owner_events')
+      .values(events.slice(at, at + ROWS_AT_ONCE))
+      .execute()
+  }
+  await write(
+    db,
+    events.map((event) => ({ ...event, value: event.next })),
+  )
+}
+
+/** Takes back what the blocks above `block` said: tokens and collections are as they were after that block. */
+export async function undoEvents(db: Db, blockchain: EvmBlockchain, block: number): Promise<void> {
+  const undone = await db
+    .deleteFrom('owner_events')
+    .where('blockchain', '=', blockchain)
+    .where('block_number', '>', block)
+    .returningAll()
+    .execute()
+  undone.sort((a, b) => b.block_number - a.block_number || b.log_index - a.log_index)
+  await write(
+    db,
+    undone.map((event) => ({ ...event, value: event.previous })),
+  )
+  await db.deleteFrom('owner_cursors').where('blockchain', '=', blockchain).where('block_number', '>', block).execute()
+}
+
+type Change = Pick<OwnerEventRow, 'collection_id' | 'kind' | 'token_id'> & { value: string }
+
+/** Writes changes in their order: of several of one thing, the last stays. */
+async function write(db: Db, changes: readonly Change[]): Promise<void> {
+  const owners = new Map<string, Change>()
+  const collections = new Map<string, Partial<Selectable<CollectionsTable>>>()
+  for (const change of changes) {
+    const { collection_id: id, kind, token_id: token, value } = change
+    if (kind === 'transfer') owners.set(`${id} ${token}`, change)
+    else if (kind === 'owner') collections.set(id, { ...collections.get(id), wallet_address: value })
+    else collections.set(id, { ...collections.get(id), [kind]: Number(value) })
+  }
+  const rows = [...owners.values()]
+  for (let at = 0; at < rows.length; at += ROWS_AT_ONCE) {
+    const values = sql.join(
+      rows.slice(at, at + ROWS_AT_ONCE).map((row) => sql`(${row.collection_id}, ${row.token_id}, ${row.value})`),
+    )
+    await sql`
+      update nfts set owner = moved.column3 from (values ${values}) as moved
+      where nfts.collection_id = moved.column1 and nfts.token_id = moved.column2`.execute(db)
+  }
+  for (const [id, change] of collections) await updateCollection(db, id, change)
+}

@@ -1,0 +1,92 @@
+import { type Insertable, type Selectable, sql } from 'kysely'
+import type { EvmBlockchain } from '../../api/blockchains.ts'
+import type { Db, TransfersTable } from './schema.ts'
+
+export type TransferRow = Selectable<TransfersTable>
+
+/** False, and nothing is written, where the NFT has a pending transfer already. */
+export async function insertTransfer(db: Db, transfer: Insertable<TransfersTable>): Promise<boolean> {
+  const { numInsertedOrUpdatedRows } = await db
+    .insertInto('transfers')
+    .values(transfer)
+    .onConflict((conflict) => conflict.doNothing())
+    .executeTakeFirst()
+  return (numInsertedOrUpdatedRows ?? 0n) > 0n
+}
+
+export async function hasPendingTransfer(db: Db, nftId: string): Promise<boolean> {
+  const row = await db
+    .selectFrom('transfers')
+    .select('id')
+    .where('nft_id', '=', nftId)
+    .where('status', '=', sql.lit('initiated'))
+    .executeTakeFirst()
+  return row !== undefined
+}
+
+/** Blockchains with transfers that aren't signed. */
+export async function blockchainsWithUnsigned(db: Db): Promise<EvmBlockchain[]> {
+  const rows = await db
+    .selectFrom('transfers')
+    .select('blockchain')
+    .distinct()
+    .where('status', '=', sql.lit('initiated'))
+    .where('transaction_id', 'is', null)
+    .execute()
+  return rows.map((row) => row.blockchain as EvmBlockchain)
+}
+
+/** Transfers of a blockchain that aren't signed, oldest first, with what a transaction of each needs. */
+export async function listUnsigned(db: Db, blockchain: EvmBlockchain, limit: number) {
+  return db
+    .selectFrom('transfers')
+    .innerJoin('nfts', 'nfts.id', 'transfers.nft_id')
+    .innerJoin('collections', 'collections.id', 'transfers.collection_id')
+    .select(['transfers.id', 'transfers.sender', 'transfers.receiver', 'nfts.token_id', 'collections.contract_address'])
+    .where('transfers.blockchain', '=', blockchain)
+    .where('transfers.status', '=', sql.lit('initiated'))
+    .where('transfers.transaction_id', 'is', null)
+    .orderBy('transfers.seq')
+    .limit(limit)
+    .execute()
+}
+
+/** Ties a transfer to its transaction. False where it has one already. */
+export async function assignTransfer(db: Db, id: string, transactionId: string): Promise<boolean> {
+  const { numUpdatedRows } = await db
+    .updateTable('transfers')
+    .set({ transaction_id: transactionId })
+    .where('id', '=', id)
+    .where('status', '=', sql.lit('initiated'))
+    .where('transaction_id', 'is', null)
+    .executeTakeFirst()
+  return numUpdatedRows > 0n
+}
+
+/** The transfer that a transaction makes, with its token. */
+export async function findTransferOf(db: Db, transactionId: string) {
+  const row = await db
+    .selectFrom('transfers')
+    .innerJoin('nfts', 'nfts.id', 'transfers.nft_id')
+    .innerJoin('collections', 'collections.id', 'transfers.collection_id')
+    .select([
+      'transfers.id',
+      'transfers.sender',
+      'transfers.receiver',
+      'transfers.nft_id',
+      'nfts.token_id',
+      'collections.contract_address',
+    ])
+    .where('transfers.transaction_id', '=', transactionId)
+    .executeTakeFirst()
+  return row ?? null
+}
+
+/** Ends a pending transfer. */
+export async function endTransfer(
+  db: Db,
+  id: string,
+  end: { status: 'deployed' } | { status: 'failed'; error: string },
+): Promise<void> {
+  await db.updateTable('transfers').set(end).where('id', '=', id).where('status', '=', 'initiated').execute()
+}
