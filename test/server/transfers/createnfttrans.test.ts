@@ -1,0 +1,324 @@
+import { getAddress, zeroAddress } from 'viem'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import {
+  type Answer,
+  createTestCollection,
+  freshDataDir,
+  mint,
+  plainMetadata,
+  settled,
+  showNfts,
+  startTestBackend,
+  type TestBackend,
+  type TestCollection,
+  usedNonces,
+  WALLETS,
+  withStore,
+} from '../../helpers/backend.ts'
+import { holdSigning } from '../../helpers/hold-signing.ts'
+import { newWallet, type OwnersCall, rpcOf } from '../../helpers/rpc-wallets.ts'
+
+const [ALICE, BOB, CAROL] = WALLETS
+const owner = newWallet()
+
+let dataDir: Awaited<ReturnType<typeof freshDataDir>>
+let backend: TestBackend
+
+beforeAll(async () => {
+  dataDir = await freshDataDir()
+  backend = await startTestBackend(dataDir.path)
+})
+afterAll(async () => {
+  await backend?.close()
+  await dataDir?.remove()
+})
+afterEach(() => {
+  expect(backend.log.filter((line) => line.includes('failed unexpectedly'))).toEqual([])
+})
+
+const createCollection = (request: object = {}) =>
+  createTestCollection(backend, { wallet_address: owner.address, enable_transfer: true, ...request })
+
+const bodyFor = (collection: Pick<TestCollection, 'address' | 'blockchain'>, changes: object = {}) => ({
+  contract_address: collection.address,
+  blockchain: collection.blockchain,
+  sender_wallet_address: ALICE as string,
+  receiver_wallet_address: BOB as string,
+  metadata: plainMetadata(1),
+  ...changes,
+})
+const post = (body: object, headers?: Record<string, string>) => backend.post('/api/v1/createnfttrans', body, headers)
+const idsOf = (answer: Answer): string[] => {
+  expect(answer.status).toBe(200)
+  return answer.json.nfts.map((nft: { nft_gdn_ids: string }) => nft.nft_gdn_ids)
+}
+const grant = async (collection: TestCollection, changes: object = {}) => idsOf(await post(bodyFor(collection, changes)))
+
+const transactionsOf = (collectionId: string) =>
+  withStore(dataDir.path, ({ db }) =>
+    db
+      .selectFrom('transactions')
+      .selectAll()
+      .where('collection_id', '=', collectionId)
+      .where('kind', 'in', ['mint', 'grant'])
+      .orderBy('nonce')
+      .execute(),
+  )
+
+function expectRefused(answer: Answer, message: RegExp): void {
+  expect(answer).toMatchObject({ status: 400, json: { error: { title: 'Bad Request' } } })
+  expect(answer.json.error.message).toMatch(message)
+}
+
+describe('creating and transferring', () => {
+  it('echoes what the reference lists, with an entry for each metadata object', async () => {
+    const collection = await createCollection()
+    const body = bodyFor(collection, { metadata: plainMetadata(2) })
+    const answer = await post(body)
+    const accepted_date = expect.stringMatching(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/)
+    expect(answer).toMatchObject({ status: 200 })
+    expect(answer.json).toEqual({
+      message: expect.any(String),
+      requests: {
+        contract_address: collection.address,
+        sender_wallet_address: ALICE,
+        receiver_wallet_address: BOB,
+        metadata: body.metadata,
+      },
+      nfts: [
+        { nft_gdn_ids: expect.any(String), accepted_date },
+        { nft_gdn_ids: expect.any(String), accepted_date },
+      ],
+    })
+  })
+
+  it('gives each token to the sender first and then to the receiver, in one transaction: two events in that order', async () => {
+    const collection = await createCollection()
+    const ids = await grant(collection, { metadata: plainMetadata(13) })
+    const nfts = await settled(backend, ids)
+    expect(nfts.map((nft) => [nft.status, nft.token_id])).toEqual(ids.map((_, i) => ['deployed', String(i + 1)]))
+    const { transfersOf, ownerOf } = rpcOf(backend)
+    for (const nft of nfts) {
+      expect(nft.receiver_wallet_address).toBe(BOB)
+      expect(await transfersOf(collection.address, nft.token_id)).toEqual([
+        { from: zeroAddress, to: ALICE },
+        { from: ALICE, to: BOB },
+      ])
+      expect(await ownerOf(collection.address, nft.token_id)).toBe(BOB)
+    }
+    expect(await transactionsOf(collection.id)).toMatchObject([{ kind: 'grant', token_count: 13 }])
+  })
+
+  it('takes one metadata object too, a sender that is the receiver, and a trailing slash', async () => {
+    const collection = await createCollection()
+    const metadata = { title: 'alone', description: '', file_fields: [] }
+    const body = bodyFor(collection, { metadata, sender_wallet_address: BOB })
+    const [nft] = await settled(backend, idsOf(await backend.post('/api/v1/createnfttrans/', body)))
+    expect(nft).toMatchObject({ status: 'deployed', receiver_wallet_address: BOB, request_metadata: metadata })
+  })
+
+  it('shares the lane with mints: token ids in the order of acceptance, whatever the kind and the sender', async () => {
+    const collection = await createCollection()
+    const resume = await holdSigning(dataDir.path, 'mint')
+    const wanted: string[] = []
+    const ids: string[] = []
+    for (const [count, sender, receiver] of [
+      [2, null, BOB],
+      [3, ALICE, CAROL],
+      [1, ALICE, BOB],
+      [2, BOB, ALICE],
+      [4, null, CAROL],
+      [1, ALICE, BOB],
+    ] as const) {
+      const metadata = plainMetadata(count)
+      const request = { metadata, sender_wallet_address: sender, receiver_wallet_address: receiver }
+      ids.push(...(await (sender === null ? mint(backend, collection, metadata, { receiver }) : grant(collection, request))))
+      wanted.push(...Array<string>(count).fill(receiver))
+    }
+    await resume()
+    const nfts = await settled(backend, ids)
+    expect(nfts.map((nft) => [nft.token_id, nft.receiver_wallet_address])).toEqual(
+      wanted.map((receiver, i) => [String(i + 1), receiver]),
+    )
+    for (const nft of nfts) {
+      expect(await rpcOf(backend).ownerOf(collection.address, nft.token_id)).toBe(nft.receiver_wallet_address)
+    }
+    // Requests with one sender share a transaction, whoever their receivers are.
+    expect((await transactionsOf(collection.id)).map((row) => [row.kind, row.token_count])).toEqual([
+      ['mint', 2],
+      ['grant', 4],
+      ['grant', 2],
+      ['mint', 4],
+      ['grant', 1],
+    ])
+  })
+
+  it('250 go into transactions of at most 10 million gas', async () => {
+    const collection = await createCollection()
+    const receivers = Array.from({ length: 5 }, (_, i) => getAddress(`0x${'ab'.repeat(19)}${(i + 16).toString(16)}`))
+    const resume = await holdSigning(dataDir.path, 'grant')
+    const requests = await Promise.all(
+      receivers.map((receiver_wallet_address) =>
+        grant(collection, { receiver_wallet_address, metadata: plainMetadata(50) }),
+      ),
+    )
+    await resume()
+    const nfts = await settled(backend, requests.flat())
+    expect(nfts.every((nft) => nft.status === 'deployed')).toBe(true)
+    const transactions = await transactionsOf(collection.id)
+    expect(transactions).toHaveLength(2)
+    for (const { gas_used, token_count } of transactions) {
+      expect(Number(gas_used)).toBeLessThanOrEqual(10_000_000)
+      expect(token_count).toBeLessThanOrEqual(173)
+    }
+  })
+
+  it('the metadata of each is its own', async () => {
+    const collection = await createCollection()
+    const ids = await grant(collection, { metadata: plainMetadata(3, 'own') })
+    for (const [index, nft] of (await settled(backend, ids)).entries()) {
+      const file = await backend.get(`/ipfs/${String(nft.metadata_url).slice('ipfs://'.length)}`)
+      expect(await file.json()).toEqual({ name: `own ${index}`, description: '' })
+    }
+  })
+})
+
+describe('is refused, and nothing is accepted,', () => {
+  const nothingAccepted = async (collection: TestCollection) => {
+    const { json } = await backend.post('/api/v1/getnftgdnids', {
+      contract_addresses: collection.address,
+      blockchain: collection.blockchain,
+    })
+    expect(json.nft_gdn_ids).toEqual([])
+  }
+
+  it.each([
+    [{ enable_api: false }, /enable_api is off/],
+    [{ enable_transfer: false }, /enable_transfer is off/],
+    [{ is_locked: true }, /locked/],
+  ])('in a collection with %o', async (flags, message) => {
+    const collection = await createCollection(flags)
+    expectRefused(await post(bodyFor(collection)), message)
+    await nothingAccepted(collection)
+  })
+
+  it('with another blockchain than the collection’s', async () => {
+    const collection = await createCollection()
+    expectRefused(
+      await post(bodyFor(collection, { blockchain: 'fantom' })),
+      /contract_address and blockchain are inconsistent/,
+    )
+    await nothingAccepted(collection)
+  })
+
+  it.each(['solana', 'solana-testnet'])('on %s', async (blockchain) => {
+    const wallet = '4uQeVj5tqViQh7yWWGStvkEG1Zmhx6uasJtWCJziofM'
+    const answer = await post({
+      ...bodyFor({ address: wallet, blockchain }),
+      sender_wallet_address: wallet,
+      receiver_wallet_address: wallet,
+    })
+    expect(answer).toMatchObject({ status: 400, json: { error: { title: 'Request Validation Error' } } })
+    expect(answer.json.error.message).toMatch(/transfer is unsupported on Solana/)
+  })
+
+  it.each(['contract_address', 'blockchain', 'sender_wallet_address', 'receiver_wallet_address', 'metadata'] as const)(
+    'without %s',
+    async (field) => {
+      const { [field]: _, ...rest } = bodyFor(await createCollection())
+      const answer = await post(rest)
+      expect(answer).toMatchObject({ status: 400, json: { error: { title: 'Request Validation Error' } } })
+      expect(answer.json.error.message).toContain(field)
+    },
+  )
+
+  it.each([
+    [{ functionName: 'setEnableTransfer', args: [false] }, /enable_transfer is off/],
+    [{ functionName: 'setEnableApi', args: [false] }, /enable_api is off/],
+    [{ functionName: 'revokeService' }, /off|revoked/],
+  ] as [OwnersCall, RegExp][])('at once after the owner’s call of $functionName', async (change, message) => {
+    const collection = await createCollection()
+    await settled(backend, await grant(collection))
+    await rpcOf(backend).send(owner, collection.address, change)
+    expectRefused(await post(bodyFor(collection)), message)
+  })
+})
+
+describe('between acceptance and the transaction', () => {
+  it('the owner switches transfers off: what would be transferred fails with that reason, what is only minted goes on', async () => {
+    const collection = await createCollection()
+    await settled(backend, await mint(backend, collection, plainMetadata(1)))
+    const resume = await holdSigning(dataDir.path, 'grant')
+    const granted = await grant(collection, { metadata: plainMetadata(2) })
+    const other = await grant(collection, { sender_wallet_address: CAROL })
+    const minted = await mint(backend, collection, plainMetadata(2))
+    await rpcOf(backend).send(owner, collection.address, { functionName: 'setEnableTransfer', args: [false] })
+    await resume()
+    for (const nft of await settled(backend, [...granted, ...other])) {
+      expect(nft).toMatchObject({
+        status: 'failed',
+        token_id: null,
+        error: "the collection's owner has switched off transferring NFTs through the API",
+      })
+    }
+    expect((await settled(backend, minted)).map((nft) => [nft.status, nft.token_id])).toEqual([
+      ['deployed', '2'],
+      ['deployed', '3'],
+    ])
+    // Switched on again, it works again.
+    await rpcOf(backend).send(owner, collection.address, { functionName: 'setEnableTransfer', args: [true] })
+    const [late] = await settled(backend, await grant(collection))
+    expect(late).toMatchObject({ status: 'deployed', token_id: '4' })
+  })
+
+  it('the backend stops, however often: each token is created once and handed on once', async () => {
+    const collection = await createCollection()
+    const ids: string[] = []
+    for (let round = 0; round < 5; round++) {
+      for (let i = 0; i < 3; i++) {
+        ids.push(...(await grant(collection, { metadata: plainMetadata(3) })))
+        ids.push(...(await mint(backend, collection, plainMetadata(2))))
+      }
+      await new Promise((resolve) => setTimeout(resolve, round * 15))
+      await backend.close()
+      backend = await startTestBackend(dataDir.path)
+    }
+    const nfts = await settled(backend, ids)
+    expect(nfts.map((nft) => [nft.status, nft.token_id, nft.receiver_wallet_address])).toEqual(
+      ids.map((_, i) => ['deployed', String(i + 1), BOB]),
+    )
+    for (const [index, nft] of nfts.entries()) {
+      const events = await rpcOf(backend).transfersOf(collection.address, nft.token_id)
+      const wanted = [
+        { from: zeroAddress, to: ALICE },
+        { from: ALICE, to: BOB },
+      ]
+      expect(events).toEqual(index % 5 < 3 ? wanted : [{ from: zeroAddress, to: BOB }])
+    }
+    for (const nonces of Object.values(await usedNonces(dataDir.path))) expect(nonces).toEqual(nonces.map((_, i) => i))
+  })
+
+  it('the receiver is shown as the owner-to-be before anything is on chain', async () => {
+    const resume = await holdSigning(dataDir.path, 'grant')
+    const [nft] = await showNfts(backend, await grant(await createCollection()))
+    await resume()
+    expect(nft).toMatchObject({ status: 'initiated', receiver_wallet_address: BOB, token_id: null })
+  })
+})
+
+describe('Idempotency-Key', () => {
+  it('the same request again gets the first answer and creates nothing; another with the key is refused', async () => {
+    const collection = await createCollection()
+    const body = bodyFor(collection, { metadata: plainMetadata(2) })
+    const headers = { 'idempotency-key': 'a-grant' }
+    const [first, again] = [await post(body, headers), await post(body, headers)]
+    expect(again).toMatchObject({ status: 200, json: first.json })
+    expect(again.headers.get('idempotency-replayed')).toBe('true')
+    expect(await post({ ...body, sender_wallet_address: CAROL }, headers)).toMatchObject({ status: 422 })
+    const { json } = await backend.post('/api/v1/getnftgdnids', {
+      contract_addresses: collection.address,
+      blockchain: 'polygon',
+    })
+    expect(json.nft_gdn_ids).toEqual(idsOf(first))
+  })
+})

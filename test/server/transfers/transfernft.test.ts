@@ -1,0 +1,446 @@
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { zeroAddress } from 'viem'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import {
+  type Answer,
+  call,
+  createTestCollection,
+  freshDataDir,
+  mint,
+  plainMetadata,
+  settled,
+  showNfts,
+  startTestBackend,
+  type TestBackend,
+  type TestCollection,
+  until,
+  usedNonces,
+  WALLETS,
+  withStore,
+} from '../../helpers/backend.ts'
+import { holdSigning } from '../../helpers/hold-signing.ts'
+import { newWallet, rpcOf } from '../../helpers/rpc-wallets.ts'
+
+const [, , BOB] = WALLETS
+const owner = newWallet()
+const holder = newWallet()
+
+let dataDir: Awaited<ReturnType<typeof freshDataDir>>
+let backend: TestBackend
+
+beforeAll(async () => {
+  dataDir = await freshDataDir()
+  backend = await startTestBackend(dataDir.path)
+})
+afterAll(async () => {
+  await backend?.close()
+  await dataDir?.remove()
+})
+afterEach(() => {
+  expect(backend.log.filter((line) => line.includes('failed unexpectedly'))).toEqual([])
+})
+
+const createCollection = (request: object = {}) =>
+  createTestCollection(backend, { wallet_address: owner.address, enable_transfer: true, ...request })
+
+/** A request that moves the holder's NFT to Bob. */
+async function transferable(collection: TestCollection, receiver: string = holder.address) {
+  const [nft] = await settled(backend, await mint(backend, collection, plainMetadata(1), { receiver }))
+  return {
+    contract_address: collection.address,
+    token_id: String(nft?.token_id),
+    blockchain: collection.blockchain,
+    nft_gdn_id: String(nft?.nft_gdn_id),
+    sender_wallet_address: receiver,
+    receiver_wallet_address: BOB as string,
+  }
+}
+
+const transfer = (body: object, headers?: Record<string, string>) => backend.post('/api/v1/transfernft', body, headers)
+
+async function outcome(id: string) {
+  const ask = async () => (await call(backend, 'gettransactions', { transaction_gdn_ids: [id] })).transactions[0]
+  return until(ask, (transaction) => transaction !== undefined && transaction.status !== 'initiated')
+}
+
+const idOf = (answer: Answer): string => {
+  expect(answer.status).toBe(200)
+  return answer.json.response.transaction_gdn_id
+}
+const ownerOf = async (id: string) => (await showNfts(backend, [id]))[0]?.receiver_wallet_address
+
+function expectRefused(answer: Answer, message: RegExp): void {
+  expect(answer).toMatchObject({ status: 400, json: { error: { title: 'Bad Request' } } })
+  expect(answer.json.error.message).toMatch(message)
+  expect(answer.json).toEqual({ error: { title: expect.any(String), message: expect.any(String) } })
+}
+
+describe('a transfer', () => {
+  it('is accepted with the echo of the reference, and then the receiver owns the token on chain and in getnfts', async () => {
+    const collection = await createCollection()
+    const body = await transferable(collection)
+    const answer = await transfer(body)
+    const id = idOf(answer)
+    expect(answer.json).toEqual({
+      requests: {
+        contract_address: body.contract_address,
+        receiver_wallet_address: BOB,
+        blockchain: 'polygon',
+        sender_wallet_address: holder.address,
+      },
+      response: { transaction_gdn_id: id, accepted_date: expect.stringMatching(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/) },
+    })
+    const done = await outcome(id)
+    expect(done).toEqual({
+      transaction_gdn_id: id,
+      status: 'deployed',
+      transaction_hash: expect.stringMatching(/^0x[0-9a-f]{64}$/),
+      gas_used: expect.stringMatching(/^\d+$/),
+      error: null,
+    })
+    // Whoever has read that it is done finds the new owner.
+    expect(await ownerOf(body.nft_gdn_id)).toBe(BOB)
+    expect(await rpcOf(backend).ownerOf(collection.address, body.token_id)).toBe(BOB)
+    const receipt = await rpcOf(backend).reader.getTransactionReceipt({ hash: done?.transaction_hash as `0x${string}` })
+    expect(String(receipt.gasUsed)).toBe(done?.gas_used)
+  })
+
+  it('is taken with the sample’s spelling tokenid, with a trailing slash and with addresses in any case', async () => {
+    const { token_id: tokenid, ...rest } = await transferable(await createCollection())
+    const body = {
+      ...rest,
+      tokenid,
+      sender_wallet_address: rest.sender_wallet_address.toLowerCase(),
+      contract_address: rest.contract_address.toLowerCase(),
+    }
+    const answer = await backend.post('/api/v1/transfernft/', body)
+    expect((await outcome(idOf(answer)))?.status).toBe('deployed')
+    expect(answer.json.requests).toEqual({
+      contract_address: body.contract_address,
+      receiver_wallet_address: BOB,
+      blockchain: 'polygon',
+      sender_wallet_address: body.sender_wallet_address,
+    })
+  })
+
+  it('to the sender itself is legal', async () => {
+    const body = await transferable(await createCollection())
+    const id = idOf(await transfer({ ...body, receiver_wallet_address: body.sender_wallet_address }))
+    expect(await outcome(id)).toMatchObject({ status: 'deployed' })
+    expect(await ownerOf(body.nft_gdn_id)).toBe(holder.address)
+  })
+
+  it('can be followed by the next, from the new owner', async () => {
+    const body = await transferable(await createCollection())
+    await outcome(idOf(await transfer(body)))
+    const back = { ...body, sender_wallet_address: BOB, receiver_wallet_address: holder.address }
+    expect(await outcome(idOf(await transfer(back)))).toMatchObject({ status: 'deployed' })
+    expect(await ownerOf(body.nft_gdn_id)).toBe(holder.address)
+  })
+
+  it('works on another EVM chain too', async () => {
+    const body = await transferable(await createCollection({ blockchain: 'bnb-testnet' }))
+    expect(await outcome(idOf(await transfer(body)))).toMatchObject({ status: 'deployed' })
+  })
+
+  it('100 of one collection at once all arrive, while mints of it go on, with no nonce twice or missing', async () => {
+    const collection = await createCollection()
+    const ids = await mint(backend, collection, plainMetadata(100), { receiver: holder.address })
+    const nfts = await settled(backend, ids)
+    const bodies = nfts.map((nft) => ({
+      contract_address: collection.address,
+      token_id: nft.token_id,
+      blockchain: 'polygon',
+      nft_gdn_id: nft.nft_gdn_id,
+      sender_wallet_address: holder.address,
+      receiver_wallet_address: BOB,
+    }))
+    const [transfers, minted] = await Promise.all([
+      Promise.all(bodies.map(async (body) => outcome(idOf(await transfer(body))))),
+      Promise.all(Array.from({ length: 10 }, () => mint(backend, collection, plainMetadata(3)))),
+    ])
+    expect(transfers.map((done) => done?.status)).toEqual(bodies.map(() => 'deployed'))
+    expect((await settled(backend, minted.flat())).every((nft) => nft.status === 'deployed')).toBe(true)
+    expect((await showNfts(backend, ids)).map((nft) => nft.receiver_wallet_address)).toEqual(ids.map(() => BOB))
+    for (const nonces of Object.values(await usedNonces(dataDir.path))) expect(nonces).toEqual(nonces.map((_, i) => i))
+  })
+})
+
+describe('is refused, and nothing is accepted,', () => {
+  let collection: TestCollection
+  let body: Awaited<ReturnType<typeof transferable>>
+  beforeAll(async () => {
+    collection = await createCollection()
+    body = await transferable(collection)
+  })
+  const count = () =>
+    withStore(dataDir.path, ({ db }) =>
+      db
+        .selectFrom('transfers')
+        .select(({ fn }) => fn.countAll<number>().as('n'))
+        .executeTakeFirstOrThrow(),
+    )
+  let before: { n: number }
+  beforeEach(async () => {
+    before = await count()
+  })
+  afterEach(async () => {
+    expect(await count()).toEqual(before)
+  })
+
+  it('with another blockchain than the collection’s', async () => {
+    expectRefused(await transfer({ ...body, blockchain: 'avalanche' }), /contract_address and blockchain are inconsistent/)
+  })
+
+  it.each(['solana', 'solana-testnet'])('on %s', async (blockchain) => {
+    const wallet = '4uQeVj5tqViQh7yWWGStvkEG1Zmhx6uasJtWCJziofM'
+    const parties = { contract_address: wallet, sender_wallet_address: wallet, receiver_wallet_address: wallet }
+    const answer = await transfer({ ...body, ...parties, blockchain })
+    expect(answer).toMatchObject({ status: 400, json: { error: { title: 'Request Validation Error' } } })
+    expect(answer.json.error.message).toMatch(/transfer is unsupported on Solana/)
+  })
+
+  it('when token_id is another NFT’s', async () => {
+    const other = await transferable(collection)
+    expectRefused(await transfer({ ...body, token_id: other.token_id }), /nft_gdn_id and token_id are inconsistent/)
+  })
+
+  it('when the NFT is another collection’s', async () => {
+    const other = await createCollection()
+    expectRefused(
+      await transfer({ ...body, contract_address: other.address }),
+      /nft_gdn_id and contract_address are inconsistent/,
+    )
+  })
+
+  it('when there is no such NFT', async () => {
+    expectRefused(await transfer({ ...body, nft_gdn_id: 'nobody' }), /the collection has no such NFT/)
+  })
+
+  it('in a collection that is not the account’s', async () => {
+    expectRefused(await transfer({ ...body, contract_address: BOB }), /is not a collection of this account/)
+  })
+
+  it('when the NFT is not deployed yet, or failed', async () => {
+    const resume = await holdSigning(dataDir.path, 'mint')
+    const [waiting = ''] = await mint(backend, collection, plainMetadata(1))
+    expectRefused(await transfer({ ...body, nft_gdn_id: waiting }), /not deployed yet/)
+    await resume()
+    const lost = { title: 't', description: '', file_fields: [{ key: 'image', url: 'ipfs://bafkqaaa' }] }
+    const ids = await mint(backend, collection, { ...lost, file_fields: [{ key: 'image', url: 'http://127.0.0.1:9/' }] })
+    await withStore(dataDir.path, ({ db }) =>
+      db.updateTable('nfts').set({ status: 'failed', step: 'done', error: 'no' }).where('id', 'in', ids).execute(),
+    )
+    expectRefused(await transfer({ ...body, nft_gdn_id: ids[0] }), /the NFT failed/)
+  })
+
+  it('when the sender is not the present owner', async () => {
+    expectRefused(
+      await transfer({ ...body, sender_wallet_address: owner.address }),
+      new RegExp(`does not own the NFT: its present owner is ${holder.address}`),
+    )
+  })
+
+  it('when the sender was the owner, and has moved the token by its own wallet', async () => {
+    const moved = await transferable(collection)
+    const args: [`0x${string}`, `0x${string}`, bigint] = [holder.address, owner.address, BigInt(moved.token_id)]
+    expect(await rpcOf(backend).send(holder, collection.address, { functionName: 'transferFrom', args })).toBe('success')
+    expectRefused(await transfer(moved), /does not own the NFT/)
+  })
+
+  it('where enable_transfer is off', async () => {
+    const closed = await createCollection({ enable_transfer: false })
+    expectRefused(await transfer(await transferable(closed)), /enable_transfer is off/)
+  })
+
+  it('in a locked collection', async () => {
+    const locked = await createCollection({ is_locked: true })
+    expectRefused(await transfer(await transferable(locked)), /locked/)
+  })
+
+  it('once the owner has revoked the service', async () => {
+    const revoked = await createCollection()
+    const request = await transferable(revoked)
+    await rpcOf(backend).send(owner, revoked.address, { functionName: 'revokeService' })
+    expectRefused(await transfer(request), /revoked/)
+  })
+
+  it.each([
+    'contract_address',
+    'token_id',
+    'blockchain',
+    'nft_gdn_id',
+    'sender_wallet_address',
+    'receiver_wallet_address',
+  ] as const)('without %s', async (field) => {
+    const { [field]: _, ...rest } = body
+    const answer = await transfer(rest)
+    expect(answer).toMatchObject({ status: 400, json: { error: { title: 'Request Validation Error' } } })
+    expect(answer.json.error.message).toContain(field)
+  })
+
+  it('to the zero address', async () => {
+    const answer = await transfer({ ...body, receiver_wallet_address: zeroAddress })
+    expect(answer).toMatchObject({ status: 400, json: { error: { title: 'Request Validation Error' } } })
+  })
+
+  it('with 503 while the chain can not be asked; once it can, the same request is accepted', async () => {
+    const alone = await transferable(await createCollection({ blockchain: 'fantom' }))
+    const dir = join(dataDir.path, 'chains')
+    const [file = ''] = (await readdir(dir)).filter((name) => /^fantom\b(?!-)/.test(name) && name.endsWith('.pid'))
+    const pid = Number.parseInt(/\d{2,}/.exec(await readFile(join(dir, file), 'utf8'))?.[0] ?? '', 10)
+    process.kill(pid, 'SIGSTOP')
+    try {
+      const answer = await transfer(alone)
+      expect(answer).toMatchObject({ status: 503, json: { error: { title: 'Service Unavailable' } } })
+      expect(answer.headers.get('retry-after')).toBe('1')
+      expect(answer.json.error.message).toMatch(/nothing was accepted/)
+    } finally {
+      process.kill(pid, 'SIGCONT')
+    }
+    expect(await count()).toEqual(before)
+    expect(await outcome(idOf(await transfer(alone)))).toMatchObject({ status: 'deployed' })
+    before = await count()
+  })
+})
+
+describe('between acceptance and the transaction', () => {
+  it('a second transfer of the NFT is refused until the first is done', async () => {
+    const body = await transferable(await createCollection())
+    const resume = await holdSigning(dataDir.path, 'transfer')
+    const first = idOf(await transfer(body))
+    expectRefused(await transfer(body), /a transfer of this NFT is under way/)
+    expectRefused(await transfer({ ...body, receiver_wallet_address: owner.address }), /under way/)
+    await resume()
+    expect(await outcome(first)).toMatchObject({ status: 'deployed' })
+    const next = { ...body, sender_wallet_address: BOB, receiver_wallet_address: holder.address }
+    expect(await outcome(idOf(await transfer(next)))).toMatchObject({ status: 'deployed' })
+  })
+
+  it('of many equal requests at once one is accepted', async () => {
+    const body = await transferable(await createCollection())
+    const answers = await Promise.all(Array.from({ length: 12 }, () => transfer(body)))
+    expect(answers.map((answer) => answer.status).sort()).toEqual([200, ...Array<number>(11).fill(400)])
+    for (const answer of answers) if (answer.status === 200) await outcome(idOf(answer))
+    expect(await ownerOf(body.nft_gdn_id)).toBe(BOB)
+  })
+
+  it('the owner moves the token: the transfer fails with that reason, and the token stays where it is', async () => {
+    const collection = await createCollection()
+    const body = await transferable(collection)
+    const resume = await holdSigning(dataDir.path, 'transfer')
+    const id = idOf(await transfer(body))
+    const args: [`0x${string}`, `0x${string}`, bigint] = [holder.address, owner.address, BigInt(body.token_id)]
+    await rpcOf(backend).send(holder, collection.address, { functionName: 'transferFrom', args })
+    await resume()
+    const done = await outcome(id)
+    expect(done).toMatchObject({ status: 'failed', transaction_hash: expect.stringMatching(/^0x/) })
+    expect(done?.error).toBe(
+      `the NFT no longer belonged to the sender ${holder.address}: its owner is ${owner.address}`,
+    )
+    expect(await ownerOf(body.nft_gdn_id)).toBe(owner.address)
+    // The way is free for the next.
+    const next = { ...body, sender_wallet_address: owner.address }
+    expect(await outcome(idOf(await transfer(next)))).toMatchObject({ status: 'deployed' })
+  })
+
+  it.each([
+    [{ functionName: 'setEnableTransfer', args: [false] as [boolean] }, /switched off transferring/],
+    [{ functionName: 'revokeService' }, /revoked the service's right to transfer/],
+  ] as const)('the collection’s owner calls $functionName: the transfer fails with that reason', async (change, reason) => {
+    const collection = await createCollection()
+    const body = await transferable(collection)
+    const resume = await holdSigning(dataDir.path, 'transfer')
+    const id = idOf(await transfer(body))
+    await rpcOf(backend).send(owner, collection.address, change as Parameters<ReturnType<typeof rpcOf>['send']>[2])
+    await resume()
+    expect(await outcome(id)).toMatchObject({ status: 'failed', error: expect.stringMatching(reason) })
+    expect(await ownerOf(body.nft_gdn_id)).toBe(holder.address)
+  })
+
+  it('the backend stops, however often: each transfer is made once', async () => {
+    const collection = await createCollection()
+    const ids = await mint(backend, collection, plainMetadata(12), { receiver: holder.address })
+    const nfts = await settled(backend, ids)
+    const accepted: string[] = []
+    for (const [index, nft] of nfts.entries()) {
+      const answer = await transfer({
+        contract_address: collection.address,
+        token_id: nft.token_id,
+        blockchain: 'polygon',
+        nft_gdn_id: nft.nft_gdn_id,
+        sender_wallet_address: holder.address,
+        receiver_wallet_address: BOB,
+      })
+      accepted.push(idOf(answer))
+      if (index % 3 !== 2) continue
+      // Each time a bit later in the work.
+      await new Promise((resolve) => setTimeout(resolve, index))
+      await backend.close()
+      backend = await startTestBackend(dataDir.path)
+    }
+    for (const id of accepted) expect(await outcome(id)).toMatchObject({ status: 'deployed' })
+    expect((await showNfts(backend, ids)).map((nft) => nft.receiver_wallet_address)).toEqual(ids.map(() => BOB))
+    const { transfersOf } = rpcOf(backend)
+    for (const nft of nfts) {
+      expect(await transfersOf(collection.address, nft.token_id)).toEqual([
+        { from: zeroAddress, to: holder.address },
+        { from: holder.address, to: BOB },
+      ])
+    }
+    for (const nonces of Object.values(await usedNonces(dataDir.path))) expect(nonces).toEqual(nonces.map((_, i) => i))
+  })
+})
+
+describe('Idempotency-Key', () => {
+  it('the same request again gets the first answer, even when the token has moved meanwhile; another is refused', async () => {
+    const body = await transferable(await createCollection())
+    const headers = { 'idempotency-key': 'a-transfer' }
+    const first = await transfer(body, headers)
+    await outcome(idOf(first))
+    const again = await transfer(body, headers)
+    expect(again).toMatchObject({ status: 200, json: first.json })
+    expect(again.headers.get('idempotency-replayed')).toBe('true')
+    const other = await transfer({ ...body, receiver_wallet_address: owner.address }, headers)
+    expect(other).toMatchObject({ status: 422, json: { error: { title: 'Request Validation Error' } } })
+  })
+})
+
+describe('gettransactions', () => {
+  it('tells of collections as well, in the order of the ids; unknown ids are left out', async () => {
+    const collection = await createCollection()
+    const body = await transferable(collection)
+    const id = idOf(await transfer(body))
+    await outcome(id)
+    const ids = [id, 'unknown', collection.id]
+    const answer = await call(backend, 'gettransactions', { transaction_gdn_ids: ids })
+    expect(answer.requests).toEqual({ transaction_gdn_ids: ids })
+    expect(answer.transactions.map((row) => [row.transaction_gdn_id, row.status])).toEqual([
+      [id, 'deployed'],
+      [collection.id, 'deployed'],
+    ])
+    for (const row of answer.transactions) {
+      const receipt = await rpcOf(backend).reader.getTransactionReceipt({ hash: row.transaction_hash as `0x${string}` })
+      expect(row.gas_used).toBe(String(receipt.gasUsed))
+    }
+  })
+
+  it('one id may stand without a list', async () => {
+    const collection = await createCollection()
+    const { transactions } = await call(backend, 'gettransactions', { transaction_gdn_ids: collection.id })
+    expect(transactions).toHaveLength(1)
+  })
+
+  it('says nothing of another account’s', async () => {
+    const collection = await createCollection()
+    const id = idOf(await transfer(await transferable(collection)))
+    await outcome(id)
+    await withStore(dataDir.path, async ({ db }) => {
+      await db.insertInto('accounts').values({ id: 'other', email: null, created_at: 9e15 }).execute()
+      await db.updateTable('collections').set({ account_id: 'other' }).where('id', '=', collection.id).execute()
+    })
+    const { transactions } = await call(backend, 'gettransactions', { transaction_gdn_ids: [id, collection.id] })
+    expect(transactions).toEqual([])
+  })
+})
