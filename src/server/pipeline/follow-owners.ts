@@ -34,7 +34,6 @@ export interface FollowOptions {
 /**
  * Reads the next blocks of a chain and gives NFTs and collections the owners and flags that they say, in one database
  * transaction with the place that was reached. When the chain has taken blocks back, what they said is undone first.
- * Reading the same blocks again changes nothing.
  *
  * @returns whether there is more to do
  */

@@ -16,6 +16,7 @@ import {
   WALLETS,
   withStore,
 } from '../../helpers/backend.ts'
+import { holdSigning } from '../../helpers/hold.ts'
 
 const ABI = parseAbi([
   'function setEnableApi(bool)',
@@ -99,8 +100,11 @@ describe("the collection's owner decides on chain", () => {
     ['revoked the service', { functionName: 'revokeService' }, /owner has revoked the service's right to mint/],
   ] as const)('%s: mints fail with that reason, and later requests are refused', async (_what, call, reason) => {
     const collection = await deployedCollection()
+    const resume = await holdSigning(dataDir.path, 'mint')
+    const ids = await mint(backend, collection, plainMetadata(3))
     expect(await send(collection.address, call as Parameters<typeof send>[1])).toBe('success')
-    const nfts = await settled(backend, await mint(backend, collection, plainMetadata(3)))
+    await resume()
+    const nfts = await settled(backend, ids)
     for (const nft of nfts) expect(nft).toMatchObject({ status: 'failed', error: expect.stringMatching(reason) })
     const refused = await createNft(collection)
     expect(refused).toMatchObject({ status: 400, json: { error: { title: 'Bad Request' } } })
@@ -110,11 +114,11 @@ describe("the collection's owner decides on chain", () => {
 
   it('other collections of the same signer go on meanwhile', async () => {
     const [closed, open] = [await deployedCollection(), await deployedCollection()]
+    const resume = await holdSigning(dataDir.path, 'mint')
+    const ids = [await mint(backend, closed, plainMetadata(2)), await mint(backend, open, plainMetadata(2))]
     await send(closed.address, { functionName: 'setEnableApi', args: [false] })
-    const [failed, deployed] = await Promise.all([
-      mint(backend, closed, plainMetadata(2)).then((ids) => settled(backend, ids)),
-      mint(backend, open, plainMetadata(2)).then((ids) => settled(backend, ids)),
-    ])
+    await resume()
+    const [failed = [], deployed = []] = await Promise.all(ids.map((some) => settled(backend, some)))
     expect(failed.map((nft) => nft.status)).toEqual(['failed', 'failed'])
     expect(deployed.map((nft) => nft.status)).toEqual(['deployed', 'deployed'])
   })

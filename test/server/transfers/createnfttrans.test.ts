@@ -15,7 +15,7 @@ import {
   WALLETS,
   withStore,
 } from '../../helpers/backend.ts'
-import { holdSigning } from '../../helpers/hold-signing.ts'
+import { holdSigning } from '../../helpers/hold.ts'
 import { newWallet, type OwnersCall, rpcOf } from '../../helpers/rpc-wallets.ts'
 
 const [ALICE, BOB, CAROL] = WALLETS
@@ -52,7 +52,8 @@ const idsOf = (answer: Answer): string[] => {
   expect(answer.status).toBe(200)
   return answer.json.nfts.map((nft: { nft_gdn_ids: string }) => nft.nft_gdn_ids)
 }
-const grant = async (collection: TestCollection, changes: object = {}) => idsOf(await post(bodyFor(collection, changes)))
+const grant = async (collection: TestCollection, changes: object = {}) =>
+  idsOf(await post(bodyFor(collection, changes)))
 
 const transactionsOf = (collectionId: string) =>
   withStore(dataDir.path, ({ db }) =>
@@ -132,7 +133,9 @@ describe('creating and transferring', () => {
     ] as const) {
       const metadata = plainMetadata(count)
       const request = { metadata, sender_wallet_address: sender, receiver_wallet_address: receiver }
-      ids.push(...(await (sender === null ? mint(backend, collection, metadata, { receiver }) : grant(collection, request))))
+      ids.push(
+        ...(await (sender === null ? mint(backend, collection, metadata, { receiver }) : grant(collection, request))),
+      )
       wanted.push(...Array<string>(count).fill(receiver))
     }
     await resume()

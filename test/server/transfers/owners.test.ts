@@ -14,7 +14,7 @@ import {
   WALLETS,
   withStore,
 } from '../../helpers/backend.ts'
-import { holdSigning } from '../../helpers/hold-signing.ts'
+import { holdSigning } from '../../helpers/hold.ts'
 import { newWallet, rpcOf } from '../../helpers/rpc-wallets.ts'
 
 const [ALICE, BOB] = WALLETS
@@ -129,7 +129,7 @@ describe('the owner that is shown is the one on chain', () => {
     const { collection, id, token } = await held()
     const wallet = newWallet()
     const { reader } = rpcOf(backend)
-    // Emits Transfer(0, 0, 1) of ERC-721, then a Transfer with two indexed arguments, as ERC-20 has it, in its constructor.
+    // In its constructor: a Transfer as ERC-721 has it, then one with two indexed arguments, as ERC-20 has it.
     const topic = 'ddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef'
     const code = `0x6001600273${'11'.repeat(20)}7f${topic}5f5fa45f60017f${topic}5f5fa300`.replaceAll('5f', '6000')
     const raw = await wallet.signTransaction({

@@ -19,7 +19,7 @@ import {
   WALLETS,
   withStore,
 } from '../../helpers/backend.ts'
-import { holdSigning } from '../../helpers/hold-signing.ts'
+import { holdFollowing, holdSettling, holdSigning } from '../../helpers/hold.ts'
 import { newWallet, rpcOf } from '../../helpers/rpc-wallets.ts'
 
 const [, , BOB] = WALLETS
@@ -190,7 +190,10 @@ describe('is refused, and nothing is accepted,', () => {
   })
 
   it('with another blockchain than the collection’s', async () => {
-    expectRefused(await transfer({ ...body, blockchain: 'avalanche' }), /contract_address and blockchain are inconsistent/)
+    expectRefused(
+      await transfer({ ...body, blockchain: 'avalanche' }),
+      /contract_address and blockchain are inconsistent/,
+    )
   })
 
   it.each(['solana', 'solana-testnet'])('on %s', async (blockchain) => {
@@ -228,7 +231,10 @@ describe('is refused, and nothing is accepted,', () => {
     expectRefused(await transfer({ ...body, nft_gdn_id: waiting }), /not deployed yet/)
     await resume()
     const lost = { title: 't', description: '', file_fields: [{ key: 'image', url: 'ipfs://bafkqaaa' }] }
-    const ids = await mint(backend, collection, { ...lost, file_fields: [{ key: 'image', url: 'http://127.0.0.1:9/' }] })
+    const ids = await mint(backend, collection, {
+      ...lost,
+      file_fields: [{ key: 'image', url: 'http://127.0.0.1:9/' }],
+    })
     await withStore(dataDir.path, ({ db }) =>
       db.updateTable('nfts').set({ status: 'failed', step: 'done', error: 'no' }).where('id', 'in', ids).execute(),
     )
@@ -245,7 +251,9 @@ describe('is refused, and nothing is accepted,', () => {
   it('when the sender was the owner, and has moved the token by its own wallet', async () => {
     const moved = await transferable(collection)
     const args: [`0x${string}`, `0x${string}`, bigint] = [holder.address, owner.address, BigInt(moved.token_id)]
-    expect(await rpcOf(backend).send(holder, collection.address, { functionName: 'transferFrom', args })).toBe('success')
+    expect(await rpcOf(backend).send(holder, collection.address, { functionName: 'transferFrom', args })).toBe(
+      'success',
+    )
     expectRefused(await transfer(moved), /does not own the NFT/)
   })
 
@@ -348,15 +356,44 @@ describe('between acceptance and the transaction', () => {
   it.each([
     [{ functionName: 'setEnableTransfer', args: [false] as [boolean] }, /switched off transferring/],
     [{ functionName: 'revokeService' }, /revoked the service's right to transfer/],
-  ] as const)('the collection’s owner calls $functionName: the transfer fails with that reason', async (change, reason) => {
-    const collection = await createCollection()
-    const body = await transferable(collection)
-    const resume = await holdSigning(dataDir.path, 'transfer')
+  ] as const)(
+    'the collection’s owner calls $functionName: the transfer fails with that reason',
+    async (change, reason) => {
+      const collection = await createCollection()
+      const body = await transferable(collection)
+      const resume = await holdSigning(dataDir.path, 'transfer')
+      const id = idOf(await transfer(body))
+      await rpcOf(backend).send(owner, collection.address, change as Parameters<ReturnType<typeof rpcOf>['send']>[2])
+      await resume()
+      expect(await outcome(id)).toMatchObject({ status: 'failed', error: expect.stringMatching(reason) })
+      expect(await ownerOf(body.nft_gdn_id)).toBe(holder.address)
+    },
+  )
+
+  it('the new owner is shown with the word that it is done, even if events are not followed just now', async () => {
+    const body = await transferable(await createCollection())
+    const resume = await holdFollowing(dataDir.path)
     const id = idOf(await transfer(body))
-    await rpcOf(backend).send(owner, collection.address, change as Parameters<ReturnType<typeof rpcOf>['send']>[2])
+    expect(await outcome(id)).toMatchObject({ status: 'deployed' })
+    expect(await ownerOf(body.nft_gdn_id)).toBe(BOB)
     await resume()
-    expect(await outcome(id)).toMatchObject({ status: 'failed', error: expect.stringMatching(reason) })
-    expect(await ownerOf(body.nft_gdn_id)).toBe(holder.address)
+  })
+
+  it('the receiver moves the token on before the transfer is known to be done: the last owner stays', async () => {
+    const collection = await createCollection()
+    const body = { ...(await transferable(collection)), receiver_wallet_address: owner.address }
+    const resume = await holdSettling(dataDir.path, 'transfer')
+    const id = idOf(await transfer(body))
+    await until(
+      () => ownerOf(body.nft_gdn_id),
+      (shown) => shown === owner.address,
+    )
+    const args: [`0x${string}`, `0x${string}`, bigint] = [owner.address, BOB, BigInt(body.token_id)]
+    expect(await rpcOf(backend).send(owner, collection.address, { functionName: 'transferFrom', args })).toBe('success')
+    expect(await ownerOf(body.nft_gdn_id)).toBe(BOB)
+    await resume()
+    expect(await outcome(id)).toMatchObject({ status: 'deployed' })
+    expect(await ownerOf(body.nft_gdn_id)).toBe(BOB)
   })
 
   it('the backend stops, however often: each transfer is made once', async () => {

@@ -1,6 +1,12 @@
 import { encodeErrorResult, parseAbi } from 'viem'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { encodeGrant, encodeMint, MAX_BATCH, type MintRun } from '../../../../../src/server/chain/evm/collection.ts'
+import {
+  encodeGrant,
+  encodeMint,
+  encodeTransfer,
+  MAX_BATCH,
+  type MintRun,
+} from '../../../../../src/server/chain/evm/collection.ts'
 import {
   type Reader,
   readCollectionState,
@@ -15,6 +21,7 @@ import {
   grantGasLimit,
   makeGasLimit,
   mintGasLimit,
+  TRANSFER_GAS_LIMIT,
 } from '../../../../../src/server/chain/evm/gas-limits.ts'
 import type { Hex } from '../../../../../src/server/chain/evm/network.ts'
 import { decodeRevert } from '../../../../../src/server/chain/evm/revert.ts'
@@ -149,6 +156,14 @@ describe('gas limits', () => {
     const receivers = fresh(count).map((run) => run.receiver)
     const data = encodeGrant({ startId: 1n, sender: dear(20), receivers, digest: dear(32) })
     expect(await fits({ from: chain.operator, to: address, data }, grantGasLimit(receivers))).toBeLessThan(LOOSE)
+  })
+
+  test('transferring the dearest token does: late in a run, with an approval, to a new receiver', async () => {
+    const { address, mint, send } = await makeCollection(chain, { enableTransfer: true })
+    await mint([{ receiver: chain.alice, count: 10 }])
+    await send(chain.alice, 'approve', [chain.bob, 9n])
+    const data = encodeTransfer({ from: chain.alice, to: dear(20), tokenId: 9n })
+    expect(await fits({ from: chain.operator, to: address, data }, TRANSFER_GAS_LIMIT)).toBeLessThan(LOOSE)
   })
 
   test('a full batch of strangers fits the group commit’s 10 million, and every batch a transaction’s 16.7', () => {

@@ -1,0 +1,57 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createInterface } from 'node:readline'
+import { findAnvil } from '../../src/server/chain/evm/embedded/anvil-binary.ts'
+import { connectNode } from '../../src/server/chain/evm/embedded/node-rpc.ts'
+import type { Hex } from '../../src/server/chain/evm/network.ts'
+
+export interface PlainAnvil {
+  /** It signs for these. */
+  accounts: readonly Hex[]
+  request<Result>(method: string, params: readonly unknown[]): Promise<Result>
+  /** Sends and mines a block; fails where it reverts. */
+  send(from: Hex, to: Hex | null, data: Hex): Promise<{ gasUsed: Hex; blockNumber: Hex }>
+  /** Takes the last blocks back and puts as many empty ones in their place. */
+  reorg(depth: number): Promise<void>
+  stop(): Promise<void>
+}
+
+/** An anvil with its whole history, unlike an embedded chain: one that can take blocks back. */
+export async function startPlainAnvil(): Promise<PlainAnvil> {
+  const child = spawn(findAnvil(), ['--port', '0', '--no-mining', '--gas-limit', '1000000000'], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const exited = once(child, 'exit')
+  const lines = createInterface({ input: child.stdout })
+  const port = await new Promise<number>((resolve, reject) => {
+    lines.on('line', (line) => {
+      const found = /^Listening on 127\.0\.0\.1:(\d+)/.exec(line)
+      if (found !== null) resolve(Number(found[1]))
+    })
+    lines.on('close', () => reject(new Error('anvil ended')))
+  })
+  const rpc = connectNode(port)
+  const { call } = rpc
+  return {
+    accounts: await call<Hex[]>('eth_accounts'),
+    request: call,
+    async send(from, to, data) {
+      const fields = { from, data, gas: '0x989680', ...(to === null ? {} : { to }) }
+      const hash = await call<Hex>('eth_sendTransaction', [fields])
+      await call('evm_mine')
+      const receipt = await call<{ status: Hex; gasUsed: Hex; blockNumber: Hex } | null>('eth_getTransactionReceipt', [
+        hash,
+      ])
+      if (receipt?.status !== '0x1') throw new Error(`${hash} reverted or was not mined`)
+      return receipt
+    },
+    async reorg(depth) {
+      await call('anvil_reorg', [depth, []])
+    },
+    async stop() {
+      rpc.close()
+      child.kill('SIGKILL')
+      await exited
+    },
+  }
+}

@@ -1,0 +1,331 @@
+import fc from 'fast-check'
+import { type EncodeFunctionDataParameters, encodeFunctionData, getAddress } from 'viem'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { encodeMint, encodeTransfer } from '../../../src/server/chain/evm/collection.ts'
+import { collectionAddress, collectionInit } from '../../../src/server/chain/evm/collection-init.ts'
+import { readCollectionState, readOwnerOf } from '../../../src/server/chain/evm/collection-reads.ts'
+import { encodeDeployFactory, encodeMake, factoryAddress } from '../../../src/server/chain/evm/factory.ts'
+import type { Hex } from '../../../src/server/chain/evm/network.ts'
+import { type FollowOptions, followOwners } from '../../../src/server/pipeline/follow-owners.ts'
+import { findCollectionById, insertCollection } from '../../../src/server/store/collections.ts'
+import { insertNfts } from '../../../src/server/store/nfts.ts'
+import { openStore, type Store } from '../../../src/server/store/open-store.ts'
+import { findCursor, listCursors } from '../../../src/server/store/owner-events.ts'
+import { insertRequest } from '../../../src/server/store/requests.ts'
+import { freshDataDir } from '../../helpers/backend.ts'
+import { type PlainAnvil, startPlainAnvil } from '../../helpers/plain-anvil.ts'
+import { COLLECTION_ABI, type OwnersCall } from '../../helpers/rpc-wallets.ts'
+
+const TOKENS = 4
+const NOW = 1_800_000_000_000
+
+let anvil: PlainAnvil
+let dir: Awaited<ReturnType<typeof freshDataDir>>
+let store: Store
+let admin: Hex
+let operator: Hex
+let owner: Hex
+let people: Hex[]
+let collection: { id: string; address: Hex }
+let collections = 0
+
+beforeAll(async () => {
+  anvil = await startPlainAnvil()
+  const [one, two, three, ...others] = anvil.accounts.map((account) => getAddress(account))
+  if (!one || !two || !three) throw new Error('too few accounts')
+  ;[admin, operator, owner, people] = [one, two, three, others]
+  await anvil.send(admin, null, encodeDeployFactory([operator]))
+})
+afterAll(() => anvil?.stop())
+
+beforeEach(async () => {
+  dir = await freshDataDir()
+  store = await openStore(`${dir.path}/gdn.db`)
+  await store.db.insertInto('accounts').values({ id: 'a', email: null, created_at: NOW }).execute()
+  const request = { id: 'r', account_id: 'a', endpoint: 'e', idempotency_key: null, body_hash: '', response: '' }
+  await insertRequest(store.db, { ...request, accepted_at: NOW })
+  collection = await deployCollection()
+  await follow()
+})
+afterEach(async () => {
+  await store.close()
+  await dir.remove()
+})
+
+/** A collection with tokens 1 to 4 of the first person, as the backend knows it when its mint is final. */
+async function deployCollection(): Promise<{ id: string; address: Hex }> {
+  const id = `c${++collections}`
+  const factory = factoryAddress(admin)
+  const flags = { enable_api: 1, enable_transfer: 1, is_locked: 0 }
+  const facts = { id, name: 'Followed', symbol: 'F', wallet_address: owner, ...flags }
+  const address = collectionAddress(factory, facts)
+  await insertCollection(store.db, {
+    ...facts,
+    account_id: 'a',
+    request_id: 'r',
+    blockchain: 'polygon',
+    contract_address: address,
+    factory_address: factory,
+    description: null,
+    image: null,
+    status: 'deployed',
+    next_token_id: '5',
+    next_attempt_at: NOW,
+  })
+  await anvil.send(operator, factory, encodeMake(collectionInit(facts)))
+  const receiver = person(0)
+  const runs = [{ receiver, count: TOKENS }]
+  await anvil.send(operator, address, encodeMint({ startId: 1n, runs, digest: `0x${'11'.repeat(32)}` }))
+  const done = { status: 'deployed', step: 'done', owner: receiver } as const
+  await insertNfts(
+    store.db,
+    Array.from({ length: TOKENS }, (_, index) => ({
+      id: `${id}-${index + 1}`,
+      request_id: 'r',
+      collection_id: id,
+      receiver,
+      metadata: '{}',
+      token_id: String(index + 1),
+      next_attempt_at: NOW,
+      ...done,
+    })),
+  )
+  return { id, address }
+}
+
+const person = (index: number): Hex => people[index % people.length] ?? owner
+const network = () => ({ blockchain: 'polygon' as const, request: anvil.request })
+
+async function follow(options: Partial<FollowOptions> = {}): Promise<number> {
+  for (let turns = 1; ; turns++) if (!(await followOwners({ store, network: network(), ...options }))) return turns
+}
+
+const move = async (token: number, to: Hex) => {
+  const from = await readOwnerOf(network(), collection.address, BigInt(token))
+  await anvil.send(from, collection.address, encodeTransfer({ from, to, tokenId: BigInt(token) }))
+}
+/** By the wallet that owns the collection. */
+const byOwner = (call: OwnersCall, from = owner) => {
+  const data = encodeFunctionData({ abi: COLLECTION_ABI, ...call } as EncodeFunctionDataParameters)
+  return anvil.send(from, collection.address, data)
+}
+const setEnableApi = (on: boolean) => byOwner({ functionName: 'setEnableApi', args: [on] })
+const setEnableTransfer = (on: boolean) => byOwner({ functionName: 'setEnableTransfer', args: [on] })
+
+async function known() {
+  const row = await findCollectionById(store.db, collection.id)
+  const nfts = await store.db
+    .selectFrom('nfts')
+    .select('owner')
+    .where('collection_id', '=', collection.id)
+    .orderBy('seq')
+    .execute()
+  return {
+    owners: nfts.map((nft) => nft.owner),
+    wallet: row?.wallet_address,
+    api: row?.enable_api === 1,
+    transfer: row?.enable_transfer === 1,
+    revoked: row?.revoked === 1,
+  }
+}
+
+async function onChain(): Promise<Awaited<ReturnType<typeof known>>> {
+  const state = await readCollectionState(network(), collection.address)
+  if (state === null) throw new Error('the collection is gone')
+  const owners: Hex[] = []
+  for (let token = 1; token <= TOKENS; token++) {
+    owners.push(await readOwnerOf(network(), collection.address, BigInt(token)))
+  }
+  const { owner: wallet, enableApi: api, enableTransfer: transfer, revoked } = state
+  return { owners, wallet, api, transfer, revoked }
+}
+
+describe('the follower', () => {
+  it('agrees with what a mint has set already', async () => {
+    expect(await known()).toEqual(await onChain())
+  })
+
+  it('reads who owns what, who owns the collection, and its flags', async () => {
+    await move(1, person(1))
+    await move(2, person(2))
+    await move(2, person(3))
+    await setEnableTransfer(false)
+    await byOwner({ functionName: 'transferOwnership', args: [person(4)] })
+    await follow()
+    expect(await known()).toEqual(await onChain())
+    expect(await known()).toMatchObject({
+      owners: [person(1), person(3), person(0), person(0)],
+      wallet: person(4),
+      transfer: false,
+      api: true,
+    })
+    await byOwner({ functionName: 'revokeService' }, person(4))
+    await follow()
+    expect(await known()).toMatchObject({ api: false, transfer: false, revoked: true })
+  })
+
+  it('remembers the block it has reached with its hash, and asks no block twice', async () => {
+    await move(1, person(1))
+    await follow()
+    const head = await anvil.request<{ number: Hex; hash: Hex }>('eth_getBlockByNumber', ['latest', false])
+    expect(await findCursor(store.db, 'polygon')).toMatchObject({
+      block_number: Number(head.number),
+      block_hash: head.hash,
+    })
+    const asked: string[] = []
+    const request: PlainAnvil['request'] = (method, params) => {
+      asked.push(method)
+      return anvil.request(method, params)
+    }
+    expect(await followOwners({ store, network: { blockchain: 'polygon', request } })).toBe(false)
+    expect(asked).toEqual(['eth_getBlockByNumber'])
+  })
+
+  it.each([
+    ['a block at a time', { blocksAtOnce: 1 }],
+    ['by the addresses of our collections', { byAddress: true }],
+  ])('comes to the same %s', async (_, options) => {
+    await move(1, person(1))
+    await setEnableApi(false)
+    await move(1, person(2))
+    await move(3, person(5))
+    const turns = await follow(options)
+    expect(await known()).toEqual(await onChain())
+    if ('blocksAtOnce' in options) expect(turns).toBe(4)
+  })
+
+  it('leaves a collection alone that it does not know', async () => {
+    const before = await known()
+    const ours = collection
+    collection = await deployCollection()
+    await store.db.deleteFrom('nfts').where('collection_id', '=', collection.id).execute()
+    await store.db.deleteFrom('collections').where('id', '=', collection.id).execute()
+    await move(1, person(1))
+    collection = ours
+    await follow()
+    expect(await known()).toEqual(before)
+    expect(await store.db.selectFrom('owner_events').selectAll().execute()).toEqual([])
+  })
+})
+
+describe('when the chain takes blocks back', () => {
+  it.each([1, 2, 3, 5])('%i deep: owners and flags are as before them', async (depth) => {
+    await move(1, person(1))
+    for (let i = 0; i < 5; i++) await anvil.request('evm_mine', [])
+    await follow()
+    const before = await known()
+    const steps = [
+      () => move(1, person(2)),
+      () => setEnableApi(false),
+      () => move(2, person(3)),
+      () => setEnableTransfer(false),
+      () => move(1, person(4)),
+    ]
+    for (const step of steps.slice(0, depth)) {
+      await step()
+      await follow()
+    }
+    expect(await known()).not.toEqual(before)
+    await anvil.reorg(depth)
+    await follow()
+    expect(await known()).toEqual(before)
+    expect(await known()).toEqual(await onChain())
+  })
+
+  it('what the new blocks say holds, at the same places as well', async () => {
+    await move(1, person(1))
+    await follow()
+    await anvil.reorg(1)
+    await anvil.request('evm_mine', [])
+    await follow()
+    expect((await known()).owners[0]).toBe(person(0))
+    await anvil.reorg(1)
+    await move(1, person(6))
+    await follow()
+    expect((await known()).owners[0]).toBe(person(6))
+  })
+
+  it('the chain is shorter than before', async () => {
+    await follow()
+    const before = await known()
+    const snapshot = await anvil.request('evm_snapshot', [])
+    await move(1, person(1))
+    await move(2, person(1))
+    await follow()
+    await anvil.request('evm_revert', [snapshot])
+    await follow()
+    expect(await known()).toEqual(before)
+    expect(await known()).toEqual(await onChain())
+  })
+
+  it('deeper than anything remembered: everything is read again', async () => {
+    const before = await known()
+    await move(1, person(1))
+    await move(2, person(2))
+    await follow()
+    await store.db
+      .deleteFrom('owner_cursors')
+      .where('block_number', '<', await height())
+      .execute()
+    await anvil.reorg(1)
+    await follow()
+    expect(await known()).toEqual(await onChain())
+    expect((await known()).owners.slice(0, 2)).toEqual([person(1), before.owners[1]])
+  })
+
+  it('while their events are being read: nothing of the old ones is kept', async () => {
+    await move(1, person(1))
+    let reorged = false
+    const request: PlainAnvil['request'] = async <Result>(method: string, params: readonly unknown[]) => {
+      const result = await anvil.request<Result>(method, params)
+      if (method === 'eth_getLogs' && !reorged) {
+        reorged = true
+        await anvil.reorg(1)
+      }
+      return result
+    }
+    await follow({ network: { blockchain: 'polygon', request } })
+    expect(reorged).toBe(true)
+    expect(await known()).toEqual(await onChain())
+    expect((await known()).owners[0]).toBe(person(0))
+  })
+
+  it('remembers no more than 64 blocks to fall back to', async () => {
+    for (let i = 0; i < 70; i++) {
+      await anvil.request('evm_mine', [])
+      await follow()
+    }
+    const all = await store.db.selectFrom('owner_cursors').select('block_number').execute()
+    expect(all).toHaveLength(64)
+    expect((await listCursors(store.db, 'polygon'))[0]?.block_number).toBe(await height())
+  })
+
+  it('any moves, switches, readings and reorgs: in the end all is as on chain', async () => {
+    const action = fc.oneof(
+      { weight: 4, arbitrary: fc.record({ do: fc.constant('move' as const), a: fc.nat(TOKENS - 1), b: fc.nat(6) }) },
+      { weight: 1, arbitrary: fc.record({ do: fc.constant('api' as const), a: fc.nat(1), b: fc.constant(0) }) },
+      { weight: 1, arbitrary: fc.record({ do: fc.constant('transfer' as const), a: fc.nat(1), b: fc.constant(0) }) },
+      { weight: 3, arbitrary: fc.record({ do: fc.constant('follow' as const), a: fc.nat(3), b: fc.constant(0) }) },
+      { weight: 2, arbitrary: fc.record({ do: fc.constant('reorg' as const), a: fc.nat(5), b: fc.constant(0) }) },
+    )
+    await fc.assert(
+      fc.asyncProperty(fc.array(action, { minLength: 5, maxLength: 25 }), async (actions) => {
+        collection = await deployCollection()
+        const since = await height()
+        for (const step of actions) {
+          if (step.do === 'move') await move(step.a + 1, person(step.b))
+          if (step.do === 'api') await setEnableApi(step.a === 1)
+          if (step.do === 'transfer') await setEnableTransfer(step.a === 1)
+          if (step.do === 'follow') await follow({ blocksAtOnce: step.a + 1 })
+          const depth = Math.min(step.a + 1, (await height()) - since)
+          if (step.do === 'reorg' && depth > 0) await anvil.reorg(depth)
+        }
+        await follow()
+        expect(await known()).toEqual(await onChain())
+      }),
+      { numRuns: 15 },
+    )
+  }, 60_000)
+})
+
+const height = async () => Number(await anvil.request<Hex>('eth_blockNumber', []))
