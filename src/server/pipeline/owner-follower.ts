@@ -9,12 +9,18 @@ import { type Loop, startLoop } from './loop.ts'
 /** A follower that is behind, or can't work at the moment, keeps nobody waiting for longer. */
 const LONGEST_WAIT_MS = 2000
 
+/**
+ * Blocks that come within this time are followed together, so that a busy chain doesn't cost a commit and three calls
+ * for each of its blocks. Whoever asks isn't kept waiting for it.
+ */
+const GATHER_MS = 100
+
 export interface OwnerFollower extends Loop {
   /** Resolves when everything that is on the chain now was read, or after 2 seconds. */
   caughtUp(): Promise<void>
 }
 
-/** Follows a chain's owners and flags: at once when a block is mined, by itself now and then. */
+/** Follows a chain's owners and flags: at once for who asks, soon after a block, by itself now and then. */
 export function startOwnerFollower({
   store,
   chains,
@@ -27,6 +33,7 @@ export function startOwnerFollower({
   log: Log
 }): OwnerFollower {
   const waiting: (() => void)[] = []
+  let gathering: NodeJS.Timeout | undefined
   const loop = startLoop(
     `owners ${blockchain}`,
     async () => {
@@ -39,13 +46,19 @@ export function startOwnerFollower({
     log,
   )
   return {
-    wake: loop.wake,
+    wake() {
+      gathering ??= setTimeout(() => {
+        gathering = undefined
+        loop.wake()
+      }, GATHER_MS)
+    },
     async caughtUp() {
       const told = new Promise<void>((resolve) => waiting.push(resolve))
       loop.wake()
       await Promise.race([told, delay(LONGEST_WAIT_MS, undefined, { ref: false })])
     },
     async stop() {
+      clearTimeout(gathering)
       await loop.stop()
       for (const tell of waiting.splice(0)) tell()
     },
