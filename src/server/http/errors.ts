@@ -44,6 +44,7 @@ export function createErrorHandler(log: Log) {
     const { errorForm: form = 'A', validationStatus = 400 } = request.routeOptions.config
     const refusal = error instanceof Refusal ? error : (toRefusal(error, validationStatus) ?? diskFull(error, log))
     if (refusal !== null) {
+      if (refusal.cause !== undefined) log.warn({ error: messageOf(refusal.cause) }, refusal.message)
       reply.code(refusal.status).headers(refusal.headers).send(bodyOf(form, refusal))
       return
     }

@@ -20,7 +20,7 @@ import type { ServiceDeps, ServiceRequest } from './services.ts'
 type Parsed = z.output<typeof transfernft.request>
 
 /** A chain that takes longer to say who owns a token can't be asked. */
-const CHAIN_PATIENCE_MS = 5000
+const CHAIN_PATIENCE_MS = 10_000
 
 /**
  * Accepts a transfer when the chain says that the sender owns the NFT now. That the receiver is somebody else is no rule
@@ -124,17 +124,20 @@ async function askChain(
       readOwnerOf(network, contract, tokenId),
       readCollectionState(network, contract),
     ])
-    return state === null ? null : { owner, state }
+    if (state === null) throw new Error(`${blockchain} has no contract at ${contract}`)
+    return { owner, state }
   }
-  const unavailable = () =>
-    new Refusal(
-      503,
-      TITLES.unavailable,
-      `${blockchain} can't be asked who owns the NFT; nothing was accepted, try again`,
-      { 'retry-after': '1' },
-    )
-  // Whatever kept the chain from answering: without its word no transfer is accepted.
-  const told = await Promise.race([ask().catch(() => null), delay(CHAIN_PATIENCE_MS, null, { ref: false })])
-  if (told === null) throw unavailable()
-  return told
+  const tooLong = async () => {
+    await delay(CHAIN_PATIENCE_MS, undefined, { ref: false })
+    throw new Error(`${blockchain} gave no answer for ${CHAIN_PATIENCE_MS / 1000} s`)
+  }
+  try {
+    return await Promise.race([ask(), tooLong()])
+  } catch (cause) {
+    // Whatever kept the chain from answering: without its word no transfer is accepted.
+    const message = `${blockchain} can't be asked who owns the NFT; nothing was accepted, try again`
+    const refusal = new Refusal(503, TITLES.unavailable, message, { 'retry-after': '1' })
+    refusal.cause = cause
+    throw refusal
+  }
 }

@@ -1,5 +1,5 @@
 import { type Insertable, type Selectable, sql } from 'kysely'
-import { type Blockchain, EVM_BLOCKCHAINS } from '../../api/blockchains.ts'
+import { type Blockchain, EVM_BLOCKCHAINS, type EvmBlockchain } from '../../api/blockchains.ts'
 import type { ClaimOptions } from './claim.ts'
 import type { CollectionsTable, Db } from './schema.ts'
 
@@ -21,7 +21,7 @@ export async function findCollectionsByAddress(db: Db, address: string): Promise
 /** Ids of a blockchain's collections by their addresses; addresses of others' contracts are left out. */
 export async function findCollectionIds(
   db: Db,
-  blockchain: Blockchain,
+  blockchain: EvmBlockchain,
   addresses: readonly string[],
 ): Promise<Map<string, string>> {
   const rows = await db
@@ -34,7 +34,7 @@ export async function findCollectionIds(
 }
 
 /** The address of every collection on a blockchain, deployed or not. */
-export async function collectionAddresses(db: Db, blockchain: Blockchain): Promise<string[]> {
+export async function collectionAddresses(db: Db, blockchain: EvmBlockchain): Promise<string[]> {
   const rows = await db
     .selectFrom('collections')
     .select('contract_address')

@@ -304,6 +304,7 @@ describe('is refused, and nothing is accepted,', () => {
       expect(answer).toMatchObject({ status: 503, json: { error: { title: 'Service Unavailable' } } })
       expect(answer.headers.get('retry-after')).toBe('1')
       expect(answer.json.error.message).toMatch(/nothing was accepted/)
+      expect(backend.log.join('')).toContain('fantom gave no answer for')
     } finally {
       process.kill(pid, 'SIGCONT')
     }

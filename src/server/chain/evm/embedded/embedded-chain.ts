@@ -6,7 +6,7 @@ import { findAnvil } from './anvil-binary.ts'
 import { type AnvilProcess, spawnAnvil } from './anvil-process.ts'
 import type { BlockJournal } from './block-journal.ts'
 import type { Tip } from './mine.ts'
-import { connectNode, isUnreachable, type NodeRpc } from './node-rpc.ts'
+import { connectNode, isUnreachable, type NodeRpc, RpcError } from './node-rpc.ts'
 import { endOrphan, filesOf, removePidfile, writePidfile } from './pidfile.ts'
 import { receiptOf } from './receipt.ts'
 import { replayJournal } from './replay.ts'
@@ -51,6 +51,8 @@ export interface EmbeddedChain extends EvmNetwork {
 /** Receipts in one JSON-RPC batch. */
 const RECEIPT_BATCH = 100
 const ATTEMPTS = 3
+/** Calls on the latest block that blocks may overtake one after the other. */
+const TIP_ATTEMPTS = 10
 const CLOSE_PATIENCE_MS = 1_000
 /** Methods that may be sent again when a node died over them: all that only read. */
 const READS = /^(eth_(?!send)|net_|web3_|txpool_)/
@@ -166,7 +168,7 @@ export async function startEmbeddedChain(options: EmbeddedChainOptions): Promise
     request<Result>(method: string, params: readonly unknown[]) {
       // Past the sequencer the journal wouldn't know of it. What a node answers to it is always a hash.
       if (method === 'eth_sendRawTransaction') return sendRaw(sequencer, params) as Promise<Result>
-      return onNode((rpc) => rpc.call<Result>(method, params), READS.test(method))
+      return onNode((rpc) => callAtTip(() => rpc.call<Result>(method, params)), READS.test(method))
     },
     broadcast: (raws) => sequencer.broadcast(raws),
     receipts: (hashes) => onNode((rpc) => readReceipts(rpc, hashes), true),
@@ -174,6 +176,21 @@ export async function startEmbeddedChain(options: EmbeddedChainOptions): Promise
       closed ??= close()
       return closed
     },
+  }
+}
+
+/**
+ * A block that is mined while anvil runs a call on the latest one makes that one history, which is pruned: the node says
+ * that it is out of range. Asked again, it answers; a call on a block that is old indeed fails all the same.
+ */
+async function callAtTip<Result>(call: () => Promise<Result>): Promise<Result> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await call()
+    } catch (error) {
+      const overtaken = error instanceof RpcError && error.message.includes('BlockOutOfRange')
+      if (!overtaken || attempt === TIP_ATTEMPTS) throw error
+    }
   }
 }
 

@@ -222,3 +222,24 @@ describe('timestamps of blocks', () => {
     expect(timestamps(journal)).toEqual([GENESIS_TIMESTAMP])
   })
 })
+
+test('a call on the latest block is answered, however many blocks are mined meanwhile', async () => {
+  const { chain } = await start()
+  const account = newAccount()
+  await chain.broadcast([await sign(account, 0, { to: null, data: COUNTER, gas: 200_000n })])
+  const mining = (async () => {
+    for (let nonce = 1; nonce <= 60; nonce++) await chain.broadcast([await sign(account, nonce)])
+  })()
+  let done = false
+  void mining.finally(() => {
+    done = true
+  })
+  const call = { to: account.address, data: '0x' }
+  const outcomes: Promise<unknown>[] = []
+  while (!done) {
+    outcomes.push(chain.request('eth_call', [call, 'latest']))
+    await new Promise((resolve) => setTimeout(resolve, 1))
+  }
+  await mining
+  expect(new Set(await Promise.all(outcomes))).toEqual(new Set(['0x']))
+})
