@@ -20,8 +20,12 @@ export async function requestsOfTransaction(
   db: Db,
   { id, kind, collection_id }: Pick<TransactionRow, 'id' | 'kind' | 'collection_id'>,
 ): Promise<string[]> {
+  if (kind === 'transfer') {
+    const transfers = db.selectFrom('transfers').select('request_id').where('transaction_id', '=', id)
+    return (await transfers.execute()).map((row) => row.request_id)
+  }
   const rows =
-    kind === 'mint'
+    kind === 'mint' || kind === 'grant'
       ? await db
           .selectFrom('nfts')
           .select('request_id')
