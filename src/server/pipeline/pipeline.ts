@@ -63,7 +63,8 @@ export async function startPipeline(options: PipelineOptions): Promise<Pipeline>
         const { kind, collection_id } = transaction
         if (receipt !== null) options.onFinal?.(transaction, receipt)
         if (kind === 'factory') makeLoop.wake()
-        if (kind === 'transfer') transferLoop.wake()
+        // Any that is finished leaves room in its signer's lane.
+        transferLoop.wake()
         if (collection_id !== null) wakeMint(collection_id)
       },
     })

@@ -8,8 +8,8 @@ import type { Db } from '../store/schema.ts'
  */
 const MOST_AHEAD = 64
 
-/** Whether no more may be signed for this signer before one of its transactions is finished. */
-export async function isLaneFull(db: Db, blockchain: EvmBlockchain, signer: string): Promise<boolean> {
+/** How many more may be signed for this signer before one of its transactions is finished. */
+export async function roomInLane(db: Db, blockchain: EvmBlockchain, signer: string): Promise<number> {
   const row = await db
     .selectFrom('transactions')
     .select(({ fn }) => fn.countAll<number>().as('ahead'))
@@ -17,5 +17,10 @@ export async function isLaneFull(db: Db, blockchain: EvmBlockchain, signer: stri
     .where('signer', '=', signer)
     .where('state', '=', sql.lit('signed'))
     .executeTakeFirstOrThrow()
-  return Number(row.ahead) >= MOST_AHEAD
+  return Math.max(0, MOST_AHEAD - Number(row.ahead))
+}
+
+/** Whether no more may be signed for it. */
+export async function isLaneFull(db: Db, blockchain: EvmBlockchain, signer: string): Promise<boolean> {
+  return (await roomInLane(db, blockchain, signer)) === 0
 }

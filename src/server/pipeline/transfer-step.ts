@@ -4,16 +4,13 @@ import { TRANSFER_GAS_LIMIT } from '../chain/evm/gas-limits.ts'
 import type { Hex } from '../chain/evm/network.ts'
 import type { Signers } from '../chain/signers.ts'
 import type { Store } from '../store/open-store.ts'
-import { countUnfinishedTransfers } from '../store/transactions.ts'
 import { assignTransfer, blockchainsWithUnsigned, listUnsigned } from '../store/transfers.ts'
 import type { Turn } from './loop.ts'
 import { signAndStore } from './sign.ts'
+import { roomInLane } from './signed-ahead.ts'
 
-/**
- * Transfers of a blockchain that are signed and not final, at most: whatever is signed after them, mints too, has a
- * later nonce and waits for them.
- */
-const MOST_AHEAD = 64
+/** Places in the signer's lane that transfers leave to mints and collections, be they ever so many. */
+const LEFT_FREE = 16
 
 export interface TransferStepOptions {
   store: Store
@@ -52,7 +49,7 @@ export function createTransferStep({ store, signers, now, onSigned }: TransferSt
 
   return async () => {
     for (const blockchain of await blockchainsWithUnsigned(store.db)) {
-      const room = MOST_AHEAD - (await countUnfinishedTransfers(store.db, blockchain))
+      const room = (await roomInLane(store.db, blockchain, signers.operator.address)) - LEFT_FREE
       if (room <= 0) continue
       const transfers = await listUnsigned(store.db, blockchain, room)
       // Handed in together, they share a commit.
@@ -61,7 +58,7 @@ export function createTransferStep({ store, signers, now, onSigned }: TransferSt
       if (outcomes.some((outcome) => outcome.status === 'fulfilled')) onSigned(blockchain)
       for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason
     }
-    // What found no room is signed when one of those ahead is final.
+    // What found no room is signed when something ahead is finished.
     return null
   }
 }

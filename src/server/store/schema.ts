@@ -186,6 +186,8 @@ export interface TransfersTable {
   status: TransferStatus
   error: string | null
   transaction_id: string | null
+  /** 1 once a reorg has undone its block. */
+  returned: Generated<number>
 }
 
 export type OwnerEventKind = 'transfer' | 'owner' | 'enable_api' | 'enable_transfer' | 'revoked'

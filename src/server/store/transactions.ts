@@ -46,18 +46,6 @@ export async function hasUnfinished(db: Db, collectionId: string): Promise<boole
   return row !== undefined
 }
 
-/** How many transfers of a blockchain are signed and not final. */
-export async function countUnfinishedTransfers(db: Db, blockchain: Blockchain): Promise<number> {
-  const { count } = await db
-    .selectFrom('transactions')
-    .select(({ fn }) => fn.countAll<number>().as('count'))
-    .where('blockchain', '=', blockchain)
-    .where('kind', '=', 'transfer')
-    .where('state', '=', sql.lit('signed'))
-    .executeTakeFirstOrThrow()
-  return Number(count)
-}
-
 /** Takes signed transactions of a blockchain in the order of their nonces, to send them and to see what became of them. */
 export async function claimSigned(
   db: Db,

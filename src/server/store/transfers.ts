@@ -82,6 +82,34 @@ export async function findTransferOf(db: Db, transactionId: string) {
   return row ?? null
 }
 
+/** Its transaction can never be mined: the transfer waits for another. */
+export async function returnTransfer(db: Db, transactionId: string): Promise<void> {
+  await db
+    .updateTable('transfers')
+    .set({ transaction_id: null })
+    .where('transaction_id', '=', transactionId)
+    .where('status', '=', 'initiated')
+    .execute()
+}
+
+/** The block of a transfer that was made is undone: it is pending again, with the same transaction. */
+export async function withdrawTransfer(db: Db, transactionId: string): Promise<void> {
+  const transfer = await db
+    .updateTable('transfers')
+    .set({ status: 'initiated', returned: 1 })
+    .where('transaction_id', '=', transactionId)
+    .where('status', '=', 'deployed')
+    .returning('nft_id')
+    .executeTakeFirst()
+  if (transfer === undefined) return
+  // As before it, by the events that are known. The follower takes those of the undone block back by itself.
+  await sql`
+    update nfts set owner = coalesce((select next from owner_events
+      where owner_events.collection_id = nfts.collection_id and owner_events.token_id = nfts.token_id
+      order by block_number desc, log_index desc limit 1), receiver)
+    where id = ${transfer.nft_id} and owner is not null`.execute(db)
+}
+
 /** Ends a pending transfer. */
 export async function endTransfer(
   db: Db,

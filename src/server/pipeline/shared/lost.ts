@@ -5,6 +5,7 @@ import { returnBatchToMint } from '../../store/nfts.ts'
 import type { Store } from '../../store/open-store.ts'
 import type { Db } from '../../store/schema.ts'
 import { type TransactionRow, updateSigned } from '../../store/transactions.ts'
+import { returnTransfer } from '../../store/transfers.ts'
 import type { Log } from '../log.ts'
 
 interface Loss {
@@ -30,7 +31,8 @@ export async function settleLost({ store, network, transaction, now, log }: Loss
     // Should it be there after all, the second `make` reverts, and the collection counts as deployed.
     apply = (db) => updateCollection(db, collectionId, { transaction_id: null, next_attempt_at: now() })
   }
-  if (kind === 'mint' && collectionId !== null) {
+  if (kind === 'transfer') apply = (db) => returnTransfer(db, id)
+  if ((kind === 'mint' || kind === 'grant') && collectionId !== null) {
     const nextOnChain = await nextTokenId(store, network, collectionId)
     apply = async (db) => {
       await returnBatchToMint(db, id)

@@ -5,6 +5,7 @@ import { updateCollection } from '../../store/collections.ts'
 import type { Store } from '../../store/open-store.ts'
 import type { Db } from '../../store/schema.ts'
 import type { TransactionRow } from '../../store/transactions.ts'
+import { withdrawTransfer } from '../../store/transfers.ts'
 import { listWatched, returnTransaction, updateWatched } from '../../store/watched.ts'
 import type { Log } from '../log.ts'
 import { findMined } from './observe.ts'
@@ -73,9 +74,10 @@ const isStillDeployed = ({ status, blockNumber }: EvmReceipt, head: number, { co
 
 /** Takes back what the settling of a success wrote. */
 async function withdraw(db: Db, { id, kind, collection_id: collectionId }: TransactionRow): Promise<void> {
+  if (kind === 'transfer') await withdrawTransfer(db, id)
   if (collectionId === null) return
   if (kind === 'collection') await updateCollection(db, collectionId, { status: 'initiated' })
-  if (kind === 'mint') {
+  if (kind === 'mint' || kind === 'grant') {
     await db
       .updateTable('nfts')
       .set({ status: 'initiated', step: 'chain', token_id: null, metadata_url: null, owner: null })

@@ -29,14 +29,15 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     .addColumn('status', 'text', (c) => c.notNull())
     .addColumn('error', 'text')
     .addColumn('transaction_id', 'text')
+    .addColumn('returned', 'integer', (c) => c.notNull().defaultTo(0))
     .execute()
-  // At most one pending transfer of an NFT: the database itself sees to it.
+  // At most one pending transfer of an NFT: the database itself sees to it. A reorg can put several back.
   await db.schema
     .createIndex('transfers_pending')
     .unique()
     .on('transfers')
     .columns(['nft_id'])
-    .where(sql.ref('status'), '=', sql.lit('initiated'))
+    .where(sql<boolean>`status = 'initiated' and returned = 0`)
     .execute()
   await db.schema
     .createIndex('transfers_unsigned')

@@ -1,0 +1,124 @@
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { insertCollection } from '../../../src/server/store/collections.ts'
+import { findNft, insertNfts } from '../../../src/server/store/nfts.ts'
+import { openStore, type Store } from '../../../src/server/store/open-store.ts'
+import { insertRequest } from '../../../src/server/store/requests.ts'
+import {
+  assignTransfer,
+  endTransfer,
+  findTransferOf,
+  hasPendingTransfer,
+  insertTransfer,
+  listUnsigned,
+  returnTransfer,
+  withdrawTransfer,
+} from '../../../src/server/store/transfers.ts'
+import { freshDataDir, WALLETS } from '../../helpers/backend.ts'
+
+const [ALICE, BOB, CAROL] = WALLETS
+const NOW = 1_800_000_000_000
+
+let dir: Awaited<ReturnType<typeof freshDataDir>>
+let store: Store
+
+beforeEach(async () => {
+  dir = await freshDataDir()
+  store = await openStore(`${dir.path}/gdn.db`)
+  await store.db.insertInto('accounts').values({ id: 'a', email: null, created_at: NOW }).execute()
+  const request = { id: 'r', account_id: 'a', endpoint: 'e', idempotency_key: null, body_hash: '', response: '' }
+  await insertRequest(store.db, { ...request, accepted_at: NOW })
+  await insertCollection(store.db, {
+    id: 'c',
+    account_id: 'a',
+    request_id: 'r',
+    blockchain: 'polygon',
+    name: 'c',
+    symbol: 'C',
+    wallet_address: ALICE,
+    contract_address: CAROL,
+    factory_address: CAROL,
+    enable_api: 1,
+    enable_transfer: 1,
+    is_locked: 0,
+    description: null,
+    image: null,
+    status: 'deployed',
+    next_token_id: '2',
+    next_attempt_at: NOW,
+  })
+  const nft = { id: 'n', request_id: 'r', collection_id: 'c', receiver: ALICE, owner: BOB, metadata: '{}' }
+  await insertNfts(store.db, [{ ...nft, status: 'deployed', step: 'done', token_id: '1', next_attempt_at: NOW }])
+})
+afterEach(async () => {
+  await store.close()
+  await dir.remove()
+})
+
+const add = (id: string, sender: string, receiver: string) =>
+  insertTransfer(store.db, {
+    id,
+    request_id: 'r',
+    collection_id: 'c',
+    nft_id: 'n',
+    blockchain: 'polygon',
+    sender,
+    receiver,
+    status: 'initiated',
+  })
+const unsigned = async () => (await listUnsigned(store.db, 'polygon', 10)).map((row) => row.id)
+const ownerOf = async () => (await findNft(store.db, 'n'))?.owner
+
+it('an NFT has one pending transfer; when that has ended there may be another', async () => {
+  expect(await add('1', ALICE, BOB)).toBe(true)
+  expect(await add('2', ALICE, CAROL)).toBe(false)
+  await endTransfer(store.db, '1', { status: 'failed', error: 'no' })
+  expect(await add('2', ALICE, CAROL)).toBe(true)
+})
+
+it('a transfer is tied to one transaction', async () => {
+  await add('1', ALICE, BOB)
+  expect(await unsigned()).toEqual(['1'])
+  expect(await assignTransfer(store.db, '1', 't1')).toBe(true)
+  expect(await assignTransfer(store.db, '1', 't2')).toBe(false)
+  expect(await unsigned()).toEqual([])
+  expect(await findTransferOf(store.db, 't2')).toBeNull()
+})
+
+it('one whose transaction lost its nonce waits for another, one that has ended does not', async () => {
+  await add('1', ALICE, BOB)
+  await assignTransfer(store.db, '1', 't1')
+  await returnTransfer(store.db, 't1')
+  expect(await unsigned()).toEqual(['1'])
+  await assignTransfer(store.db, '1', 't2')
+  await endTransfer(store.db, '1', { status: 'deployed' })
+  await returnTransfer(store.db, 't2')
+  expect(await findTransferOf(store.db, 't2')).toMatchObject({ id: '1' })
+})
+
+it('one that a reorg has undone is pending again, beside the next one of the NFT, which is still on its way', async () => {
+  await add('1', ALICE, BOB)
+  await assignTransfer(store.db, '1', 't1')
+  await endTransfer(store.db, '1', { status: 'deployed' })
+  expect(await add('2', BOB, CAROL)).toBe(true)
+  await withdrawTransfer(store.db, 't1')
+  expect(await hasPendingTransfer(store.db, 'n')).toBe(true)
+  // No event told of Bob.
+  expect(await ownerOf()).toBe(ALICE)
+  expect(await unsigned()).toEqual(['2'])
+  await endTransfer(store.db, '1', { status: 'deployed' })
+  await endTransfer(store.db, '2', { status: 'deployed' })
+  expect(await hasPendingTransfer(store.db, 'n')).toBe(false)
+})
+
+it('undone, it leaves the owner that the last known event names', async () => {
+  await add('1', CAROL, BOB)
+  await assignTransfer(store.db, '1', 't1')
+  await endTransfer(store.db, '1', { status: 'deployed' })
+  const event = { blockchain: 'polygon', block_number: 3, log_index: 0, transaction_hash: '0x1', collection_id: 'c' }
+  await store.db
+    .insertInto('owner_events')
+    .values({ ...event, kind: 'transfer', token_id: '1', previous: ALICE, next: CAROL })
+    .execute()
+  await withdrawTransfer(store.db, 't1')
+  expect(await ownerOf()).toBe(CAROL)
+})
