@@ -1,6 +1,7 @@
 import type { Metafile } from 'esbuild'
 
 export const NATIVE_PACKAGES: readonly string[]
+export const UNUSED_PACKAGES: readonly string[]
 export function bundle(options?: {
   entry?: string
   outDir?: string

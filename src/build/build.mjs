@@ -14,6 +14,12 @@ import { publish } from './publish.mjs'
 export const NATIVE_PACKAGES = ['libsql', '@foundry-rs/*', 'litesvm-*', '@napi-rs/keyring']
 
 /**
+ * Named by `require` in fastify for what we never do: schemas of its own, and requests without a socket. Left out, the
+ * backend starts 10 ms sooner.
+ */
+export const UNUSED_PACKAGES = ['@fastify/ajv-compiler', '@fastify/fast-json-stringify-compiler', 'light-my-request']
+
+/**
  * Bundles the command line into `outDir`, a chunk per lazy import, while other processes may be running from it.
  *
  * @returns the number of files and bytes written, and what went where (esbuild's metafile)
@@ -42,7 +48,7 @@ async function bundleOptions(entry, outDir) {
     minifyWhitespace: true,
     legalComments: 'none',
     define: { __GDN_VERSION__: JSON.stringify(version) },
-    external: [...NATIVE_PACKAGES, 'typescript'],
+    external: [...NATIVE_PACKAGES, ...UNUSED_PACKAGES, 'typescript'],
     // Bundled CommonJS packages call `require` for Node's own modules.
     banner: {
       js: "import{createRequire as __gdnRequire}from'node:module';const require=__gdnRequire(import.meta.url);",

@@ -1,11 +1,11 @@
 import { readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { acquireLock, lockHolder } from '../core/process-lock.ts'
+import * as z from 'zod'
+import { isAlive } from '../core/process-identity.ts'
 import type { Secret } from '../core/secret.ts'
 import { readSecretFile } from './secret-file.ts'
 
 const RECORD = 'backend.json'
-const LOCK = 'serve.lock'
 const KEY = 'api-key'
 /** The log of a backend that runs in the background. */
 export const LOG_FILE = 'serve.log'
@@ -16,39 +16,33 @@ export interface RunningBackend {
   pid: number
 }
 
-/**
- * Marks this process as the one that serves from `dataDir`. The backend itself writes down its address there; this
- * lock says that the record is true, and dies with the process: what a killed backend left behind is not believed.
- *
- * @returns takes the mark away again
- */
-export async function markServing(dataDir: string, url: string): Promise<() => Promise<void>> {
-  const lock = await acquireLock(join(dataDir, LOCK), `serve ${url}`)
-  return () => lock.release()
-}
+const record = z.looseObject({
+  pid: z.int().positive(),
+  url: z.url(),
+  process_started: z.string().nullable(),
+  boot_id: z.string().nullable(),
+})
 
-/** The backend that serves from `dataDir` now, or null. */
+/** The backend that serves from `dataDir` now, or null: what a killed one wrote down is not believed. */
 export async function runningBackend(dataDir: string): Promise<RunningBackend | null> {
-  const holder = await lockHolder(join(dataDir, LOCK))
-  if (holder === null) return null
   const text = await readFile(join(dataDir, RECORD), 'utf8').catch(() => '')
-  const url = urlIn(text, holder.pid)
-  return url === null ? null : { url, pid: holder.pid }
+  const parsed = record.safeParse(parseJson(text))
+  if (!parsed.success) return null
+  const { pid, url, process_started: startedAt, boot_id: bootId } = parsed.data
+  return (await isAlive({ pid, startedAt, bootId })) ? { url, pid } : null
 }
 
-function urlIn(text: string, pid: number): string | null {
+function parseJson(text: string): unknown {
   try {
-    const record: unknown = JSON.parse(text)
-    if (record === null || typeof record !== 'object' || !('url' in record) || !('pid' in record)) return null
-    return typeof record.url === 'string' && record.pid === pid && URL.canParse(record.url) ? record.url : null
+    return JSON.parse(text)
   } catch {
-    return null
+    return undefined
   }
 }
 
 /** Whether a directory is one that a backend of ours made: nothing else may be deleted by `local reset`. */
 export async function isDataDirectory(dataDir: string): Promise<boolean> {
-  for (const name of [LOCK, KEY, 'lock.db']) {
+  for (const name of [KEY, 'lock.db']) {
     if (
       await stat(join(dataDir, name)).then(
         () => true,

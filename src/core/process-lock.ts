@@ -1,16 +1,12 @@
-import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { link, mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { env, kill, pid as ownPid, platform } from 'node:process'
-import { promisify } from 'node:util'
+import { pid as ownPid } from 'node:process'
 import { GdnError, systemCode } from './errors.ts'
+import { isAlive, ownIdentity, type ProcessIdentity } from './process-identity.ts'
 
-/** Who holds a lock. Start time and boot id tell a process from a later one with the same pid. */
-interface Holder {
-  pid: number
-  startedAt: string | null
-  bootId: string | null
+/** Who holds a lock. */
+interface Holder extends ProcessIdentity {
   note: string
   released: boolean
 }
@@ -26,52 +22,7 @@ const NAME = /^lock\.([1-9][0-9]*)$/
 const WRITING_MS = 5_000
 const NO_LINKS = new Set(['EPERM', 'ENOTSUP', 'ENOSYS', 'EOPNOTSUPP', 'EMLINK'])
 
-const run = promisify(execFile)
-
-/** The kernel's words on when a process began; null where there is no such process, or no way to tell. */
-async function processStart(pid: number): Promise<{ startedAt: string | null; zombie: boolean }> {
-  if (platform === 'linux') {
-    try {
-      const text = await readFile(`/proc/${pid}/stat`, 'latin1')
-      // The name in parentheses may hold anything, parentheses too.
-      const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
-      return { startedAt: fields[19] ?? null, zombie: fields[0] === 'Z' || fields[0] === 'X' }
-    } catch {
-      return { startedAt: null, zombie: false }
-    }
-  }
-  if (platform === 'win32') return { startedAt: null, zombie: false }
-  try {
-    const { stdout } = await run('ps', ['-o', 'lstart=', '-p', String(pid)], { env: { ...env, LC_ALL: 'C' } })
-    return { startedAt: stdout.trim() || null, zombie: false }
-  } catch {
-    return { startedAt: null, zombie: false }
-  }
-}
-
-async function bootId(): Promise<string | null> {
-  try {
-    return (await readFile('/proc/sys/kernel/random/boot_id', 'latin1')).trim()
-  } catch {
-    return null
-  }
-}
-
-function exists(pid: number): boolean {
-  try {
-    kill(pid, 0)
-    return true
-  } catch (error) {
-    return systemCode(error) === 'EPERM'
-  }
-}
-
-async function isAlive(holder: Holder): Promise<boolean> {
-  if (holder.released || !exists(holder.pid)) return false
-  if (holder.bootId !== (await bootId())) return false
-  const { startedAt, zombie } = await processStart(holder.pid)
-  return !zombie && startedAt === holder.startedAt
-}
+const isHeld = async (holder: Holder): Promise<boolean> => !holder.released && (await isAlive(holder))
 
 function parseHolder(text: string): Holder | null {
   try {
@@ -152,7 +103,7 @@ export async function lockHolder(dir: string): Promise<{ pid: number; note: stri
     const epoch = await highest(dir)
     const holder = epoch === 0 ? null : await readHolder(dir, epoch)
     if (holder === null || holder === 'gone' || holder === 'writing') return null
-    return (await isAlive(holder)) ? { pid: holder.pid, note: holder.note } : null
+    return (await isHeld(holder)) ? { pid: holder.pid, note: holder.note } : null
   } catch (error) {
     if (systemCode(error) === 'ENOENT') return null
     throw error
@@ -172,20 +123,14 @@ export async function lockHolder(dir: string): Promise<{ pid: number; note: stri
  */
 export async function acquireLock(dir: string, note: string): Promise<Lock> {
   await mkdir(dir, { recursive: true, mode: 0o700 })
-  const mine: Holder = {
-    pid: ownPid,
-    startedAt: (await processStart(ownPid)).startedAt,
-    bootId: await bootId(),
-    note,
-    released: false,
-  }
+  const mine: Holder = { ...(await ownIdentity()), note, released: false }
   for (;;) {
     const top = await highest(dir)
     if (top > 0) {
       const holder = await readHolder(dir, top)
       if (holder === 'gone') continue
       if (holder === 'writing') throw new GdnError('run_busy', `another process is just taking ${dir}`)
-      if (holder !== null && (await isAlive(holder))) {
+      if (holder !== null && (await isHeld(holder))) {
         throw new GdnError('run_busy', `another gdn process is at work here: pid ${holder.pid} (${holder.note})`, {
           hint: 'wait until it has ended, or stop it with Ctrl-C where it runs',
           details: { pid: holder.pid, note: holder.note },

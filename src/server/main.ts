@@ -127,7 +127,7 @@ export async function startBackend(options: BackendOptions): Promise<Backend> {
     const app = await createApp({ ...options, deps, log, readiness, metrics, faults })
     undo.push(() => app.close())
     const url = await listen(app, host, port)
-    await writeRunning(dataDir, { pid: process.pid, url, started_at: now() })
+    await writeRunning(dataDir, url)
     undo.push(() => removeRunning(dataDir))
     const told = faults?.told ?? []
     if (told.length > 0) log.warn({ faults: told }, 'faults on demand are in force')

@@ -1,7 +1,8 @@
 import { chmod, mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { isDataDirectory, localApiKey, markServing, runningBackend } from '../../src/config/local-backend.ts'
+import { isDataDirectory, localApiKey, runningBackend } from '../../src/config/local-backend.ts'
+import { ownIdentity } from '../../src/core/process-identity.ts'
 import { makeHome } from './home.ts'
 
 const URL = 'http://127.0.0.1:4680'
@@ -14,33 +15,34 @@ async function dataDirectory() {
   return { path, record }
 }
 
-test('a backend is running while its process holds the mark, and where its record says', async () => {
+const myself = async () => {
+  const { pid, startedAt, bootId } = await ownIdentity()
+  return { url: URL, pid, process_started: startedAt, boot_id: bootId }
+}
+
+test('a backend is running as long as the process of its record is', async () => {
   const { path, record } = await dataDirectory()
   expect(await runningBackend(path)).toBeNull()
-  const release = await markServing(path, URL)
-  await record({ url: URL, pid: process.pid, started_at: 1 })
+  await record(await myself())
   expect(await runningBackend(path)).toEqual({ url: URL, pid: process.pid })
-  await release()
-  expect(await runningBackend(path)).toBeNull()
 })
 
 test.each([
-  ['of another process', { url: URL, pid: 1 }],
-  ['without an address', { pid: process.pid }],
-  ['whose address is none', { url: 'x', pid: process.pid }],
-])('a record %s is not believed', async (_what, value) => {
+  ['of a process that ended', { pid: 2 ** 22 - 1 }],
+  ['of an earlier process with this pid', { process_started: '1' }],
+  ['of another boot', { boot_id: 'another' }],
+  ['without an address', { url: undefined }],
+  ['whose address is none', { url: 'x' }],
+])('a record %s is not believed', async (_what, changes) => {
   const { path, record } = await dataDirectory()
-  const release = await markServing(path, URL)
-  await record(value)
+  await record({ ...(await myself()), ...changes })
   expect(await runningBackend(path)).toBeNull()
-  await release()
 })
 
 test('only what a backend made is a data directory', async () => {
   const { path } = await dataDirectory()
   expect(await isDataDirectory(path)).toBe(false)
-  const release = await markServing(path, URL)
-  await release()
+  await writeFile(join(path, 'lock.db'), '')
   expect(await isDataDirectory(path)).toBe(true)
 })
 

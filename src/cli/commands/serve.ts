@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import { setFlagsFromString } from 'node:v8'
-import { localApiKeyFile, markServing } from '../../config/local-backend.ts'
+import { localApiKeyFile } from '../../config/local-backend.ts'
 import { localDataDirectory } from '../../config/paths.ts'
 import { GdnCommand, switchFlag, valueFlag } from '../command.ts'
 import type { Deps } from '../deps.ts'
@@ -78,9 +78,7 @@ export async function serve({ io, env, signals, cwd }: Deps, flags: ServeFlags):
     logLevel: flags.logLevel ?? (flags.logFile === undefined ? 'silent' : 'info'),
     logStream: flags.logFile === undefined ? toStderr : await appendTo(resolve(flags.logFile)),
   })
-  let withdraw = async () => {}
   try {
-    withdraw = await markServing(backend.dataDir, backend.url)
     if (flags.json) {
       const { url, apiKey, dataDir: dir } = backend
       const ready = { event: 'ready', url, api_key: apiKey.reveal(), data_dir: dir, pid: process.pid }
@@ -97,7 +95,6 @@ export async function serve({ io, env, signals, cwd }: Deps, flags: ServeFlags):
     await untilAborted(signals.signal)
     io.note('Stopping.')
   } finally {
-    await withdraw()
     await within(CLOSE_WITHIN_MS, backend.close())
   }
 }

@@ -1,19 +1,19 @@
 import { rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { ownIdentity } from '../../core/process-identity.ts'
 
 /** Who runs on a data dir, for people and for `gdn local`; the lock alone decides. */
 export const RUNNING_FILE = 'backend.json'
 
-export interface RunningBackend {
-  pid: number
-  url: string
-  /** Milliseconds since the epoch. */
-  started_at: number
-}
-
-export async function writeRunning(dataDir: string, running: RunningBackend): Promise<void> {
+/**
+ * Writes down where this process serves. Start time and boot tell it from a later process with its pid, so that what a
+ * killed backend left behind is not believed.
+ */
+export async function writeRunning(dataDir: string, url: string): Promise<void> {
   const path = join(dataDir, RUNNING_FILE)
-  await writeFile(`${path}.tmp`, `${JSON.stringify(running)}\n`, { mode: 0o600 })
+  const { pid, startedAt, bootId } = await ownIdentity()
+  const record = { pid, url, process_started: startedAt, boot_id: bootId }
+  await writeFile(`${path}.tmp`, `${JSON.stringify(record)}\n`, { mode: 0o600 })
   await rename(`${path}.tmp`, path)
 }
 

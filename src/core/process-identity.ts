@@ -1,0 +1,64 @@
+import { execFile } from 'node:child_process'
+import { readFile } from 'node:fs/promises'
+import { env, kill, pid as ownPid, platform } from 'node:process'
+import { promisify } from 'node:util'
+import { systemCode } from './errors.ts'
+
+/** A process, told from a later one with the same pid by its start time and the boot. Null where there is no way to tell. */
+export interface ProcessIdentity {
+  pid: number
+  startedAt: string | null
+  bootId: string | null
+}
+
+const run = promisify(execFile)
+
+/** The kernel's words on when a process began; null where there is no such process, or no way to tell. */
+async function processStart(pid: number): Promise<{ startedAt: string | null; zombie: boolean }> {
+  if (platform === 'linux') {
+    try {
+      const text = await readFile(`/proc/${pid}/stat`, 'latin1')
+      // The name in parentheses may hold anything, parentheses too.
+      const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
+      return { startedAt: fields[19] ?? null, zombie: fields[0] === 'Z' || fields[0] === 'X' }
+    } catch {
+      return { startedAt: null, zombie: false }
+    }
+  }
+  if (platform === 'win32') return { startedAt: null, zombie: false }
+  try {
+    const { stdout } = await run('ps', ['-o', 'lstart=', '-p', String(pid)], { env: { ...env, LC_ALL: 'C' } })
+    return { startedAt: stdout.trim() || null, zombie: false }
+  } catch {
+    return { startedAt: null, zombie: false }
+  }
+}
+
+async function bootId(): Promise<string | null> {
+  try {
+    return (await readFile('/proc/sys/kernel/random/boot_id', 'latin1')).trim()
+  } catch {
+    return null
+  }
+}
+
+function exists(pid: number): boolean {
+  try {
+    kill(pid, 0)
+    return true
+  } catch (error) {
+    return systemCode(error) === 'EPERM'
+  }
+}
+
+/** This process, as another one can look for it later. */
+export async function ownIdentity(): Promise<ProcessIdentity> {
+  return { pid: ownPid, startedAt: (await processStart(ownPid)).startedAt, bootId: await bootId() }
+}
+
+/** Whether the very process still runs. */
+export async function isAlive(identity: ProcessIdentity): Promise<boolean> {
+  if (!exists(identity.pid) || identity.bootId !== (await bootId())) return false
+  const { startedAt, zombie } = await processStart(identity.pid)
+  return !zombie && startedAt === identity.startedAt
+}
