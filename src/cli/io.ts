@@ -3,6 +3,7 @@ import { GdnError } from '../core/errors.ts'
 import { terminalText } from '../core/terminal-text.ts'
 import { type ColourLevel, colourLevel } from './colour.ts'
 import { type Paint, PLAIN } from './paint.ts'
+import type { Progress } from './progress.ts'
 import { wrapLine } from './wrap.ts'
 
 export interface OutStream extends Partial<Drainable> {
@@ -26,12 +27,6 @@ export interface IoSettings {
   /** Whether a question may be asked, where a terminal is there to answer it. */
   input: boolean
   noColour: boolean
-}
-
-/** Something that takes a while, shown on stderr. */
-export interface Progress {
-  update(text: string): void
-  stop(): void
 }
 
 /** The streams of the process, as commands use them. */

@@ -1,5 +1,5 @@
 import type { DataRecord } from './cells.ts'
-import type { Card, CardRow } from './output.ts'
+import type { Card, CardRow } from './view.ts'
 
 const NAMED = new Set(['title', 'description', 'file_fields', 'attribute'])
 

@@ -4,22 +4,7 @@ import { csvLine, type DataRecord, harmlessCell, plainCell } from './cells.ts'
 import type { OutputFlags } from './flags/common.ts'
 import type { Io } from './io.ts'
 import type { OutputMode } from './output-modes.ts'
-
-/** What a command prints: the fields of its records, which of them a table shows, and which one is the id. */
-export interface View {
-  fields: readonly string[]
-  columns: readonly string[]
-  id: string
-  /** Cells of a table that are in no field of their own. */
-  cells?(record: DataRecord): DataRecord
-  /** What a person is shown of one record, where that isn't simply its fields. */
-  card?(record: DataRecord): Card
-}
-
-/** A field, or a word for what is shown, and its value; pairs are shown under each other. */
-export type CardRow = readonly [name: string, value: unknown]
-
-export type Card = readonly CardRow[]
+import type { View } from './view.ts'
 
 type Records = readonly DataRecord[] | AsyncIterable<DataRecord>
 

@@ -1,8 +1,8 @@
 import { type DataRecord, plainCell } from './cells.ts'
 import { displayWidth } from './display-width.ts'
 import { type Io, safe } from './io.ts'
-import type { Card, View } from './output.ts'
 import { paintStatus } from './paint.ts'
+import type { Card, View } from './view.ts'
 import { wrap } from './wrap.ts'
 
 /** Narrower than this, words of a value are left to the terminal to break. */

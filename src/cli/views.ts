@@ -2,7 +2,7 @@ import type { CollectionRecord } from '../api/endpoints/getcollections.ts'
 import type { NftRecord } from '../api/fields.ts'
 import type { DataRecord } from './cells.ts'
 import { nftCard, titleOf } from './nft-card.ts'
-import type { View } from './output.ts'
+import type { View } from './view.ts'
 
 export const COLLECTION_VIEW: View = {
   fields: [

@@ -1,15 +1,10 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import type { ProjectConfig } from './schema.ts'
+import type { ProjectFile } from './schema.ts'
 
 /** Only JSON and YAML: a project's JavaScript is code, and reading configuration must not run it. */
 const NAMES = ['.gdnrc', '.gdnrc.json', '.gdnrc.yaml', 'gdn.config.json', 'gdn.config.yaml'] as const
 const PACKAGE = 'package.json'
-
-export interface ProjectFile {
-  path: string
-  config: ProjectConfig
-}
 
 /**
  * The project's configuration: the nearest file upwards of `cwd`, not beyond the repository's root or the home

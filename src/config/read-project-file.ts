@@ -1,9 +1,8 @@
 import { basename } from 'node:path'
 import { cosmiconfig, defaultLoaders } from 'cosmiconfig'
 import { GdnError, messageOf } from '../core/errors.ts'
-import type { ProjectFile } from './project-file.ts'
 import { readText } from './read-text.ts'
-import { parseProjectConfig } from './schema.ts'
+import { type ProjectFile, parseProjectConfig } from './schema.ts'
 import { parseStrictJson } from './strict-json.ts'
 
 const MAX_BYTES = 1024 * 1024

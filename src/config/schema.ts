@@ -44,6 +44,12 @@ export type ProfileSettings = z.output<typeof profileSettings>
 export type UserConfig = z.output<typeof userConfig>
 export type ProjectConfig = z.output<typeof projectConfig>
 
+/** A project's configuration and where it stands. */
+export interface ProjectFile {
+  path: string
+  config: ProjectConfig
+}
+
 /** The settings that a profile and a project may have. */
 export const SETTING_NAMES = Object.keys(settings) as (keyof ProfileSettings)[]
 

@@ -1,6 +1,5 @@
 import { GdnError } from '../core/errors.ts'
-import type { ProjectFile } from './project-file.ts'
-import type { ProfileSettings } from './schema.ts'
+import type { ProfileSettings, ProjectFile } from './schema.ts'
 
 /** Who named a server: an API key goes only where the user's own word points. */
 export type ServerSource = 'flag' | 'environment' | 'project' | 'profile' | 'local'

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import type { Metrics } from '../metrics/metrics.ts'
+import type { Metrics } from '../metrics/types.ts'
 
 /** Counts every request, and answers `GET /metrics`. */
 export function addMetrics(app: FastifyInstance, metrics: Metrics): void {

@@ -1,26 +1,8 @@
-import type { Db } from '../store/schema.ts'
 import type { Registry } from './registry.ts'
-
-/** Something that happened and is counted. */
-export type Observation =
-  | { what: 'request'; method: string; route: string; status: number; seconds: number }
-  | { what: 'gas'; blockchain: string; kind: string; gas: number }
-  | { what: 'chain_died'; blockchain: string }
-
-export interface Metrics {
-  observe(observation: Observation): void
-  /** Everything in the text format of Prometheus, and its content type. */
-  scrape(): Promise<{ text: string; type: string }>
-}
+import type { Metrics, MetricsOptions, Observation } from './types.ts'
 
 /** Observations kept until somebody scrapes, or until they are this many. */
 const MAX_KEPT = 5000
-
-export interface MetricsOptions {
-  db: Db
-  now: () => number
-  version: string
-}
 
 /**
  * Counts what happens since the start of the process. The library that turns it into text takes 50 ms to load, which

@@ -1,6 +1,6 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry as PromRegistry } from 'prom-client'
 import { chainHeights, type Depth, pipelineDepths } from '../store/depths.ts'
-import type { Metrics, MetricsOptions, Observation } from './metrics.ts'
+import type { Metrics, MetricsOptions, Observation } from './types.ts'
 
 export type Registry = Metrics
 

@@ -1,5 +1,6 @@
 import type { BatchEvent, RowCounts } from '../../../batch/types.ts'
-import { type Io, type Progress, safe } from '../../io.ts'
+import { type Io, safe } from '../../io.ts'
+import type { Progress } from '../../progress.ts'
 import { count } from '../../waiting.ts'
 
 /** One calm line on stderr: rows by state, what is being waited for. */

@@ -3,7 +3,8 @@ import type { DataRecord } from '../../cells.ts'
 import { GdnCommand, switchFlag } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, addProfileFlags, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
-import { createOutput, type View } from '../../output.ts'
+import { createOutput } from '../../output.ts'
+import type { View } from '../../view.ts'
 
 export interface ResultsFlags extends OutputFlags, ServerFlags {
   forSpreadsheet?: boolean

@@ -1,6 +1,6 @@
 import type { RunStatus } from '../../../batch/types.ts'
 import type { DataRecord } from '../../cells.ts'
-import type { View } from '../../output.ts'
+import type { View } from '../../view.ts'
 import { runCard } from './summary.ts'
 
 const MORE_OF_RUN = ['blockchain', 'contract_address', 'server', 'manifest', 'started_at', 'problem']

@@ -3,7 +3,7 @@ import { type ErrorCode, GdnError } from '../../../core/errors.ts'
 import { EXIT } from '../../../core/exit-codes.ts'
 import type { DataRecord } from '../../cells.ts'
 import { type Io, safe } from '../../io.ts'
-import type { Card, View } from '../../output.ts'
+import type { Card, View } from '../../view.ts'
 import { count } from '../../waiting.ts'
 
 export const SUMMARY_VIEW: View = {

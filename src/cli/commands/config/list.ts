@@ -1,7 +1,8 @@
 import { GdnCommand } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
-import { createOutput, type View } from '../../output.ts'
+import { createOutput } from '../../output.ts'
+import type { View } from '../../view.ts'
 import { settingsInForce } from './settings-in-force.ts'
 
 export type ListFlags = OutputFlags & ServerFlags

@@ -2,7 +2,8 @@ import { credentialsFile, localDataDirectory } from '../../../config/paths.ts'
 import { GdnCommand } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, addStateDirFlag, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
-import { createOutput, type View } from '../../output.ts'
+import { createOutput } from '../../output.ts'
+import type { View } from '../../view.ts'
 
 const FIELDS = ['config', 'credentials', 'project', 'state', 'local_data']
 const VIEW: View = { fields: FIELDS, columns: FIELDS, id: 'config' }

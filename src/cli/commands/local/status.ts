@@ -3,7 +3,8 @@ import { localDataDirectory } from '../../../config/paths.ts'
 import { GdnCommand } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addJsonFlag, type CommonFlags } from '../../flags/common.ts'
-import { createOutput, type View } from '../../output.ts'
+import { createOutput } from '../../output.ts'
+import type { View } from '../../view.ts'
 
 const VIEW: View = {
   fields: ['running', 'url', 'data_dir', 'pid'],

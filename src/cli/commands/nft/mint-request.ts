@@ -6,7 +6,7 @@ import type { KeyValue } from '../../flags/parse.ts'
 import { nameOfInput, parseRequest, readInput } from '../../request-file.ts'
 import { whichCollection } from '../../which-collection.ts'
 import { type LocalFile, readMedia } from './media.ts'
-import type { MintFlags } from './mint.ts'
+import type { MintFlags } from './mint-flags.ts'
 
 /** What `nft mint` was asked for: one request, or a manifest, which is a batch. */
 export type Prepared =

@@ -1,12 +1,11 @@
-import type { Blockchain } from '../../../api/blockchains.ts'
 import { createnft } from '../../../api/endpoints/createnft.ts'
 import { checkRequest } from '../../check-request.ts'
 import { GdnCommand, switchFlag, valueFlag } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { printDryRun } from '../../dry-run.ts'
-import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
-import { blockchainName, integer, type KeyValue, keyValue, notEmpty, positiveNumber } from '../../flags/parse.ts'
-import { addWaitFlags, type WaitFlags } from '../../flags/wait.ts'
+import { addOutputFlags, addServerFlags } from '../../flags/common.ts'
+import { blockchainName, integer, keyValue, notEmpty, positiveNumber } from '../../flags/parse.ts'
+import { addWaitFlags } from '../../flags/wait.ts'
 import { safe } from '../../io.ts'
 import { createOutput } from '../../output.ts'
 import { confirmSpending } from '../../real-network.ts'
@@ -14,27 +13,8 @@ import { serverFlag } from '../../server-flag.ts'
 import { MINTED_VIEW } from '../../views.ts'
 import { count, DEFAULT_TIMEOUT_MS, waitForNfts } from '../../waiting.ts'
 import { replaceUrls, uploadLocalFiles } from './media.ts'
+import type { MintFlags } from './mint-flags.ts'
 import { mintRequest } from './mint-request.ts'
-
-export interface MintFlags extends OutputFlags, ServerFlags, WaitFlags {
-  contract?: string
-  blockchain?: Blockchain
-  receiver?: string
-  title?: string
-  description?: string
-  image?: string
-  media?: KeyValue[]
-  extra?: KeyValue[]
-  attr?: KeyValue[]
-  file?: string
-  dryRun?: boolean
-  yes?: boolean
-  run?: string
-  again?: boolean
-  chunkSize?: number
-  rate?: number
-  inOrder?: boolean
-}
 
 export function command(deps: Deps, run = mint): GdnCommand {
   const mintCommand = new GdnCommand({

@@ -1,0 +1,5 @@
+/** Something that takes a while, shown on stderr. */
+export interface Progress {
+  update(text: string): void
+  stop(): void
+}

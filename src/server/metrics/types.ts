@@ -1,0 +1,19 @@
+import type { Db } from '../store/schema.ts'
+
+/** Something that happened and is counted. */
+export type Observation =
+  | { what: 'request'; method: string; route: string; status: number; seconds: number }
+  | { what: 'gas'; blockchain: string; kind: string; gas: number }
+  | { what: 'chain_died'; blockchain: string }
+
+export interface Metrics {
+  observe(observation: Observation): void
+  /** Everything in the text format of Prometheus, and its content type. */
+  scrape(): Promise<{ text: string; type: string }>
+}
+
+export interface MetricsOptions {
+  db: Db
+  now: () => number
+  version: string
+}
