@@ -1,6 +1,6 @@
 import type * as z from 'zod'
 import { addressProblem } from './address.ts'
-import type { Blockchain } from './blockchains.ts'
+import { type Blockchain, isEvm } from './blockchains.ts'
 
 /** An object-level check that the named fields are addresses of the object's blockchain. */
 export function checkAddresses<Field extends string>(...fields: readonly Field[]) {
@@ -8,7 +8,21 @@ export function checkAddresses<Field extends string>(...fields: readonly Field[]
     for (const field of fields) {
       const value: string = context.value[field]
       const problem = addressProblem(value, context.value.blockchain)
-      if (problem !== null) context.issues.push({ code: 'custom', path: [field], message: problem, input: value })
+      if (problem === null) continue
+      // No fault of the address: that collection is on another blockchain (api-v1.1.md, Blockchain identifiers).
+      const inconsistent = field === 'contract_address' && isElsewhere(value, context.value.blockchain)
+      context.issues.push({
+        code: 'custom',
+        path: [field],
+        message: inconsistent ? `and blockchain are inconsistent: ${value} ${problem}` : problem,
+        input: value,
+        params: { inconsistent },
+      })
     }
   }
+}
+
+/** Whether an address of the other kind is right there: Solana's on an EVM blockchain, or the reverse. */
+function isElsewhere(address: string, blockchain: Blockchain): boolean {
+  return addressProblem(address, isEvm(blockchain) ? 'solana' : 'polygon') === null
 }

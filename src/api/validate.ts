@@ -13,6 +13,8 @@ export interface FieldIssue {
   expected?: string
   /** There was no value at all. */
   missing?: true
+  /** The value is right by itself, and doesn't go with another field. */
+  inconsistent?: true
 }
 
 export type Validated<Value> = { ok: true; value: Value } | { ok: false; issues: FieldIssue[] }
@@ -74,6 +76,7 @@ function toIssues(issue: z.core.$ZodIssue): FieldIssue[] {
     ...(issue.code === 'invalid_type' ? { expected: issue.expected } : {}),
     ...(issue.code === 'too_big' || issue.code === 'too_small' ? { expected: issue.origin } : {}),
     ...(issue.input === undefined && ABSENT.has(issue.code) ? { missing: true } : {}),
+    ...(issue.code === 'custom' && issue.params?.inconsistent === true ? { inconsistent: true } : {}),
   })
   return issue.code === 'unrecognized_keys' ? issue.keys.map((key) => make([...path, key])) : [make(path)]
 }

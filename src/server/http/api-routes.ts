@@ -14,7 +14,7 @@ import { getNftIds } from '../services/get-nft-ids.ts'
 import { getNfts } from '../services/get-nfts.ts'
 import { getPresignedUrl } from '../services/get-presigned-url.ts'
 import { getTransactions } from '../services/get-transactions.ts'
-import { InvalidRequest, Refusal } from '../services/refusal.ts'
+import { Refusal, refusalOf } from '../services/refusal.ts'
 import type { ServiceDeps, ServiceRequest } from '../services/services.ts'
 import { transferNft } from '../services/transfer-nft.ts'
 import { callerOf } from './auth.ts'
@@ -56,7 +56,7 @@ function addEndpoint<Request extends z.ZodType>(
     const { keyId, accountId } = callerOf(request)
     reply.headers(await limit(keyId))
     const validated = validate(endpoint.request, request.body)
-    if (!validated.ok) throw new InvalidRequest(endpoint.validationStatus, validated.issues)
+    if (!validated.ok) throw refusalOf(validated.issues, endpoint.validationStatus)
     const accepted = {
       accountId,
       parsed: validated.value,

@@ -57,3 +57,9 @@ export class InvalidRequest extends Refusal {
 }
 
 export const badRequest = (message: string) => new Refusal(400, TITLES.badRequest, message)
+
+/** Why a request isn't taken whose fields are at fault, or don't go together. */
+export function refusalOf(issues: readonly FieldIssue[], status: 400 | 422): Refusal {
+  const inconsistent = issues.find((issue) => issue.inconsistent)
+  return inconsistent === undefined ? new InvalidRequest(status, issues) : badRequest(formatIssue(inconsistent))
+}
