@@ -109,12 +109,12 @@ type Permissions = NonNullable<NonNullable<Parameters<typeof makeKey>[1]>['permi
 const TRIES = 1500
 
 /** A backend for the tests of a file, spoken to over HTTP. Started before them, ended after them. */
-export function startService({ rateLimits = false } = {}) {
+export function startService({ rateLimits = false, now = Date.now } = {}) {
   let dataDir: Awaited<ReturnType<typeof freshDataDir>>
   let backend: Awaited<ReturnType<typeof startTestBackend>>
   beforeAll(async () => {
     dataDir = await freshDataDir()
-    backend = await startTestBackend(dataDir.path, { rateLimits, logLevel: 'error' })
+    backend = await startTestBackend(dataDir.path, { rateLimits, now, logLevel: 'error' })
   })
   afterAll(async () => {
     await backend?.close()

@@ -1,0 +1,107 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type Nft, startService } from './service.ts'
+
+const ARTIST = '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359'
+
+const service = startService({ rateLimits: true })
+const pictures = createServer((_request, response) => {
+  response.setHeader('content-type', 'image/png')
+  response.end(Buffer.from('89504e470d0a1a0a', 'hex'))
+})
+
+beforeAll(() => new Promise<void>((resolve) => pictures.listen(0, '127.0.0.1', resolve)))
+afterAll(() => new Promise((resolve) => pictures.close(resolve)))
+
+// What a client answers for is its own: nothing here is typed.
+// biome-ignore lint/suspicious/noExplicitAny: a script in plain JavaScript would have no types either
+async function call(path: string, body: object): Promise<any> {
+  const response = await fetch(`${service.url()}/api/v1/${path}`, {
+    method: 'POST',
+    headers: { 'x-api-key': service.apiKey(), 'Content-Type': 'application/json' },
+    body: JSON.stringify(body),
+  })
+  if (!response.ok) throw new Error(`${response.status} ${await response.text()}`)
+  return response.json()
+}
+
+/** Keeps to two requests a second, as the reference asks for. */
+async function untilTrue(isSo: () => Promise<boolean>): Promise<void> {
+  for (let turn = 0; turn < 30; turn++) {
+    await sleep(550)
+    if (await isSo()) return
+  }
+  throw new Error('it never came true')
+}
+
+describe('a client that was written against the reference, with fetch and nothing else', () => {
+  it('generates wallets, creates a collection, creates, finds, checks, transfers and gives away NFTs', async () => {
+    const wallets: string[] = []
+    for (let count = 0; count < 2; count++) {
+      const { response } = await call('getpresignedurl', { email: 'artist@example.com', timeout: 10 })
+      const generated = await fetch(response.url, { method: 'POST' })
+      wallets.push((await generated.json()).wallet.address)
+    }
+    const [first = '', second = ''] = wallets
+
+    const order = { wallet_address: ARTIST, name: 'First light', blockchain: 'polygon', enable_transfer: true }
+    const { response } = await call('createcollection', order)
+    // The reference leaves it to the service's web site to tell the address.
+    const shown = await call('getcollections', { transaction_gdn_ids: [response.transaction_gdn_id] })
+    const where = { contract_address: shown.collections[0].contract_address, blockchain: 'polygon' }
+
+    const url = `http://127.0.0.1:${(pictures.address() as AddressInfo).port}/dawn.png`
+    const metadata = [
+      { title: 'Dawn', description: 'The first', file_fields: [{ key: 'image', url }], mood: 'calm' },
+      { title: 'Dusk', description: 'The last', file_fields: [{ key: 'image', url }] },
+    ]
+    const created = await call('createnft', { ...where, receiver_wallet_address: first, metadata })
+    expect(created.nfts).toHaveLength(2)
+
+    const listing = { contract_addresses: where.contract_address, blockchain: 'polygon' }
+    const { nft_gdn_ids } = await call('getnftgdnids/', listing)
+    expect([...nft_gdn_ids].sort()).toEqual(created.nfts.map((nft: { nft_gdn_ids: string }) => nft.nft_gdn_ids).sort())
+
+    let nfts: Nft[] = []
+    await untilTrue(async () => {
+      nfts = (await call('getnfts/', { nft_gdn_ids })).nfts
+      return nfts.every((nft) => nft.status === 'deployed')
+    })
+    const dawn = nfts.find((nft) => 'title' in nft.request_metadata && nft.request_metadata.title === 'Dawn')
+    expect(dawn).toMatchObject({ receiver_wallet_address: first, request_metadata: metadata[0] })
+
+    const question = { receiver_wallet_address: first, blockchain: 'polygon', nft_gdn_ids: [dawn?.nft_gdn_id] }
+    expect((await call('getisgdnnft/', question)).response).toMatchObject({
+      isgdnnft: true,
+      nft: { status: 'deployed' },
+    })
+
+    await call('transfernft', {
+      ...where,
+      tokenid: dawn?.token_id,
+      nft_gdn_id: dawn?.nft_gdn_id,
+      sender_wallet_address: first,
+      receiver_wallet_address: second,
+    })
+    await untilTrue(async () => {
+      const [nft] = (await call('getnfts/', { nft_gdn_ids: [dawn?.nft_gdn_id] })).nfts
+      return nft.receiver_wallet_address === second
+    })
+
+    const gift = { title: 'Gift', description: 'From one to another', file_fields: [] }
+    const wallet = { sender_wallet_address: first, receiver_wallet_address: second }
+    const given = await call('createnfttrans', { ...where, ...wallet, metadata: [gift] })
+    await untilTrue(async () => {
+      const [nft] = (await call('getnfts/', { nft_gdn_ids: [given.nfts[0].nft_gdn_ids] })).nfts
+      return nft.status === 'deployed' && nft.receiver_wallet_address === second
+    })
+  })
+
+  it('reads why it was refused where the reference says: error.title and error.message', async () => {
+    const order = { wallet_address: ARTIST, name: 'First light' }
+    const refusal = call('createcollection', order)
+    await expect(refusal).rejects.toThrow(/"error":\{"title":"Request Validation Error","message":"blockchain/)
+  })
+})
