@@ -3,7 +3,7 @@ import { type Figure, percentile } from './figures.ts'
 import { type Filled, fill, LARGE, pick, SMALL } from './filled.ts'
 
 const CLIENTS = 8
-const ROUNDS = 3
+const ROUNDS = 7
 const PER_REQUEST = 50
 const ASKED = 100
 

@@ -220,9 +220,16 @@ describe('a collection that the request does not fit', () => {
     expectFormA(answer, { status: 400, title: 'Bad Request', message: /enable_api is off/ })
   })
 
-  it('400 where an address is of the other kind of blockchain', async () => {
+  it('400 Bad Request where the collection is of the other kind of blockchain', async () => {
     const answer = await backend.post('/api/v1/createnft', createNft({ blockchain: 'solana' }))
-    expectFormA(answer, validation(400, /contract_address is an EVM address, but this blockchain is Solana/))
+    const message = /contract_address and blockchain are inconsistent: 0x\w+ is an EVM address, but this blockchain is/
+    expectFormA(answer, { status: 400, title: 'Bad Request', message })
+  })
+
+  it('400 where a wallet is of the other kind of blockchain', async () => {
+    const receiver_wallet_address = 'So11111111111111111111111111111111111111112'
+    const answer = await backend.post('/api/v1/createnft', createNft({ receiver_wallet_address }))
+    expectFormA(answer, validation(400, /receiver_wallet_address is not an EVM address/))
   })
 })
 
