@@ -101,7 +101,12 @@ describe.each(['polygon', 'solana'])('NFT lookup on %s', (blockchain) => {
       expect([asText.requests.nft_gdn_id].flat()).toEqual([nft.nft_gdn_id])
     })
 
-    it('isgdnnft is false for an NFT that the service did not create, and for another owner', async () => {
+    it('isgdnnft is false for an NFT that the service did not create, another owner or blockchain', async () => {
+      const elsewhere = {
+        ...bodyOf(nft),
+        blockchain: `${blockchain}-${blockchain === 'solana' ? 'testnet' : 'mumbai'}`,
+      }
+      expect((await service.ask('getisgdnnft', elsewhere)).response.isgdnnft).toBe(false)
       const unknown = await service.ask('getisgdnnft', { ...bodyOf(nft), nft_gdn_ids: ['unknown'] })
       expect(unknown.response.isgdnnft).toBe(false)
       const stranger = await service.ask('getisgdnnft', { ...bodyOf(nft), receiver_wallet_address: second })
