@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { fileUrlProblem } from './file-url.ts'
-import { text } from './text.ts'
+import { text, textProblem } from './text.ts'
 
 /** Metadata items per NFT: title, description, every file field, every extra key, and `attribute` as one. */
 export const MAX_METADATA_ITEMS = 10
@@ -32,7 +32,7 @@ function keyProblem(name: string, reserved: ReadonlySet<string>): string | null 
   if (reserved.has(name)) return 'is a key that the metadata file uses itself; choose another'
   if (name.trim() !== name || name === '') return 'must be a key without white space around it'
   if (name.length > MAX_KEY_LENGTH) return `must have at most ${MAX_KEY_LENGTH} characters`
-  return null
+  return textProblem(name)
 }
 
 /** The names of the extra keys of a metadata object. */

@@ -1,12 +1,14 @@
 import * as z from 'zod'
 
+/** Why a text can't be kept by every store and every chain, or null. */
+export function textProblem(value: string): string | null {
+  if (!value.isWellFormed()) return 'holds half of a surrogate pair, which is no character'
+  return value.includes('\0') ? 'holds a NUL character' : null
+}
+
 /** Text that every store and every chain can keep: no lone surrogates, no NUL. */
 export const text = z.string().check((context) => {
-  const problem = !context.value.isWellFormed()
-    ? 'holds half of a surrogate pair, which is no character'
-    : context.value.includes('\0')
-      ? 'holds a NUL character'
-      : null
+  const problem = textProblem(context.value)
   if (problem !== null) context.issues.push({ code: 'custom', message: problem, input: context.value })
 })
 

@@ -42,6 +42,8 @@ export interface BackendOptions {
   /** Where log lines (JSON) go. */
   logStream: { write(line: string): void }
   now?: () => number
+  /** Milliseconds for a request to arrive in full; by default a minute. */
+  requestTimeoutMs?: number
   /** Stands between the backend and its chains: for tests of what happens when they fail. */
   wrapNetwork?: (network: EvmNetwork) => EvmNetwork
 }

@@ -17,11 +17,14 @@ import { addFileRoutes } from './files.ts'
 import { addHealthRoutes, type Readiness } from './health.ts'
 import { createHostCheck } from './hosts.ts'
 import { addIpfsRoutes } from './ipfs.ts'
+import { addJsonBodies, refuseEncodedBodies } from './json-body.ts'
 import { addMetrics } from './metrics.ts'
 import { addOpenApi } from './openapi.ts'
+import { refuseRepeatedHeaders } from './repeated-headers.ts'
 import { addRequestIds, requestIdOf } from './request-id.ts'
 import { addRequestLog } from './request-log.ts'
 import { addRpcRoutes } from './rpc.ts'
+import { addUnreadBodies } from './unread-bodies.ts'
 import { addWalletRoutes } from './wallet.ts'
 
 const BODY_LIMIT = 4 * 1024 * 1024
@@ -52,6 +55,8 @@ export interface AppOptions {
   readiness: Readiness
   metrics: Metrics
   faults?: Faults | undefined
+  /** Milliseconds for a request to arrive in full; by default a minute. */
+  requestTimeoutMs?: number
 }
 
 /** The contract checks requests. Fastify's own way isn't used, and loading it would take 15 ms at every start. */
@@ -62,12 +67,15 @@ const noSchemas = () => {
 /** The HTTP face of the backend, not yet listening. */
 export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   const { deps, host, allowedHosts, rateLimits, version, log, readiness, metrics, faults } = options
+  const { requestTimeoutMs = REQUEST_TIMEOUT_MS } = options
   const handleError = createErrorHandler(log)
   const app = Fastify({
     logger: false,
     bodyLimit: BODY_LIMIT,
-    requestTimeout: REQUEST_TIMEOUT_MS,
-    connectionTimeout: REQUEST_TIMEOUT_MS * 2,
+    requestTimeout: requestTimeoutMs,
+    connectionTimeout: requestTimeoutMs * 2,
+    // Node looks at its connections now and then only, each 30 s unless told: a client could be late by that.
+    http: { headersTimeout: requestTimeoutMs, connectionsCheckingInterval: requestTimeoutMs / 10 },
     forceCloseConnections: true,
     exposeHeadRoutes: false,
     genReqId: requestIdOf,
@@ -85,11 +93,14 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
     },
     clientErrorHandler(error, socket) {
       if (!socket.writable || error.code === 'ECONNRESET') return void socket.destroy()
-      socket.end(rawAnswer(error.code === 'HPE_HEADER_OVERFLOW' ? 431 : 400))
+      socket.end(
+        rawAnswer(error.code === 'HPE_HEADER_OVERFLOW' ? 431 : error.code === 'ERR_HTTP_REQUEST_TIMEOUT' ? 408 : 400),
+      )
     },
   })
   // Nothing but JSON is read; the form route brings its own parser.
   app.removeContentTypeParser('text/plain')
+  addJsonBodies(app)
   app.setErrorHandler(handleError)
   app.setNotFoundHandler(() => {
     throw new Refusal(404, TITLES.notFound, 'there is no such path here')
@@ -109,7 +120,10 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
     delegator: (request, decide) =>
       decide(null, { ...CORS, origin: OPEN_TO_PAGES.test(request.url ?? '') ? '*' : false }),
   })
+  refuseRepeatedHeaders(app)
   addAuthentication(app, deps)
+  addUnreadBodies(app)
+  refuseEncodedBodies(app)
   if (faults !== undefined) addFaults(app, faults, log)
   addOpenApi(app, version)
   addApiRoutes(app, deps, rateLimits)

@@ -59,13 +59,15 @@ export function createErrorHandler(log: Log) {
   }
 }
 
+const UNREAD = {
+  400: 'this is not an HTTP request that this server can read',
+  408: 'the request took too long to arrive',
+  431: 'the headers are larger than this server takes',
+} as const
+
 /** An answer for what never became a request: garbage, headers that are too large, a client that is too slow. */
-export function rawAnswer(status: 400 | 431): string {
-  const message =
-    status === 431
-      ? 'the headers are larger than this server takes'
-      : 'this is not an HTTP request that this server can read'
-  const body = JSON.stringify(formA(TITLES.badRequest, message))
+export function rawAnswer(status: keyof typeof UNREAD): string {
+  const body = JSON.stringify(formA(TITLES.badRequest, UNREAD[status]))
   return [
     `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`,
     'content-type: application/json; charset=utf-8',

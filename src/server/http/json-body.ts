@@ -1,0 +1,86 @@
+import type { FastifyError, FastifyInstance } from 'fastify'
+import { TITLES } from '../../api/errors.ts'
+import { Refusal } from '../services/refusal.ts'
+
+const UTF8 = /^"?utf-?8"?$/i
+const MAX_NAME_TOLD = 100
+
+/**
+ * JSON bodies, read more strictly than JSON.parse does it: bytes that are no UTF-8 would be stored as U+FFFD, and of
+ * a field that stands twice one value would be lost, both without a word.
+ */
+export function addJsonBodies(app: FastifyInstance): void {
+  const parse = app.getDefaultJsonParser('error', 'error')
+  app.removeContentTypeParser('application/json')
+  app.addContentTypeParser<Buffer>('application/json', { parseAs: 'buffer' }, (request, body, done) => {
+    const charset = /;\s*charset\s*=\s*([^;\s]*)/i.exec(request.headers['content-type'] ?? '')?.[1]
+    if (charset !== undefined && !UTF8.test(charset)) return done(unsupported('send the body in UTF-8'))
+    let text: string
+    try {
+      text = new TextDecoder('utf-8', { fatal: true }).decode(body)
+    } catch {
+      return done(broken('it is not UTF-8'))
+    }
+    parse(request, text, (error: Error | null, value?: unknown) => {
+      if (error !== null) return done(error)
+      const name = repeatedName(text)
+      done(name === null ? null : broken(`${JSON.stringify(name)} stands twice in one object`), value)
+    })
+  })
+}
+
+/** A body that is packed is refused before it is read: a few bytes of it can stand for gigabytes. */
+export function refuseEncodedBodies(app: FastifyInstance): void {
+  app.addHook('preParsing', async (request) => {
+    const encoding = request.headers['content-encoding']
+    if (encoding === undefined || encoding.toLowerCase() === 'identity') return
+    throw unsupported('send the body as it is, without content-encoding', { 'accept-encoding': 'identity' })
+  })
+}
+
+const unsupported = (message: string, headers: Readonly<Record<string, string>> = {}) =>
+  new Refusal(415, TITLES.unsupportedMediaType, message, { ...headers, connection: 'close' })
+
+const broken = (message: string): FastifyError =>
+  Object.assign(new Error(message), { name: 'BrokenBody', code: 'GDN_BROKEN_BODY', statusCode: 400 })
+
+/** The first name that stands twice in one object of a text that is valid JSON, or null. */
+export function repeatedName(text: string): string | null {
+  // One entry for each open object or list; the names of an object are kept from its first on.
+  const open: (Set<string> | null)[] = []
+  for (let at = 0; at < text.length; at++) {
+    const char = text.charCodeAt(at)
+    if (char === OBJECT || char === LIST) open.push(null)
+    else if (char === OBJECT_END || char === LIST_END) open.pop()
+    else if (char === QUOTE) {
+      const start = at
+      at = stringEnd(text, start)
+      if (!isName(text, at + 1)) continue
+      const spelled = text.slice(start + 1, at)
+      const name = spelled.includes('\\') ? String(JSON.parse(`"${spelled}"`)) : spelled
+      const names = open.at(-1) ?? new Set<string>()
+      if (names.has(name)) return name.slice(0, MAX_NAME_TOLD).toWellFormed()
+      open[open.length - 1] = names.add(name)
+    }
+  }
+  return null
+}
+
+const [QUOTE, BACKSLASH, COLON] = [0x22, 0x5c, 0x3a]
+const [OBJECT, OBJECT_END, LIST, LIST_END] = [0x7b, 0x7d, 0x5b, 0x5d]
+
+/** Only names are followed by a colon. */
+function isName(text: string, after: number): boolean {
+  let at = after
+  while (text.charCodeAt(at) <= 0x20) at++
+  return text.charCodeAt(at) === COLON
+}
+
+function stringEnd(text: string, start: number): number {
+  for (let at = start + 1; at < text.length; at++) {
+    const char = text.charCodeAt(at)
+    if (char === QUOTE) return at
+    if (char === BACKSLASH) at++
+  }
+  return text.length
+}

@@ -1,0 +1,75 @@
+import { connect } from 'node:net'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { sql } from 'kysely'
+import { withStore } from './backend.ts'
+
+/** How many rows each table of a data dir has, but the one that keeps pace with the chain whatever is asked. */
+export function rowCounts(dataDir: string): Promise<Record<string, number>> {
+  return withStore(dataDir, async ({ db }) => {
+    const tables = await sql<{ name: string }>`
+      select name from sqlite_master where type = 'table' and name not like 'sqlite_%' and name <> 'owner_cursors' order by name`.execute(
+      db,
+    )
+    const counts: Record<string, number> = {}
+    for (const { name } of tables.rows) {
+      const { rows } = await sql<{ n: number }>`select count(*) as n from ${sql.table(name)}`.execute(db)
+      counts[name] = Number(rows[0]?.n)
+    }
+    return counts
+  })
+}
+
+/** MiB of this process's heap and buffers that something still needs. */
+export function memoryInUse(): number {
+  setFlagsFromString('--expose-gc')
+  runInNewContext('gc')()
+  const { heapUsed, external } = process.memoryUsage()
+  return Math.round(((heapUsed + external) / 2 ** 20) * 10) / 10
+}
+
+export interface Streamed {
+  answer: string
+  /** Bytes that went out before the server had enough. */
+  sent: number
+  ms: number
+}
+
+/** Sends a head, then piece after piece until the server hangs up or `most` bytes went out. */
+export function streamBytes(
+  url: string,
+  head: string,
+  { piece, most, everyMs = 0 }: { piece: string; most: number; everyMs?: number },
+): Promise<Streamed> {
+  const { hostname, port } = new URL(url)
+  const since = performance.now()
+  return new Promise((resolve) => {
+    let answer = ''
+    let sent = 0
+    let timer: NodeJS.Timeout | undefined
+    const socket = connect({ host: hostname, port: Number(port) })
+    const more = () => {
+      if (socket.destroyed || answer !== '' || sent >= most) return
+      sent += piece.length
+      const roomy = socket.write(piece)
+      if (everyMs > 0) timer = setTimeout(more, everyMs)
+      else if (roomy) setImmediate(more)
+      else socket.once('drain', more)
+    }
+    const end = () => {
+      clearTimeout(timer)
+      socket.destroy()
+      resolve({ answer, sent, ms: performance.now() - since })
+    }
+    socket.setEncoding('latin1')
+    socket.on('connect', () => {
+      socket.write(head)
+      more()
+    })
+    socket.on('data', (text) => {
+      answer += text
+    })
+    socket.on('error', end)
+    socket.on('close', end)
+  })
+}

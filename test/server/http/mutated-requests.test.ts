@@ -1,0 +1,172 @@
+import fc from 'fast-check'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { ENDPOINTS, type EndpointName } from '../../../src/api/endpoints.ts'
+import { errorFormA, errorFormB } from '../../../src/api/errors.ts'
+import {
+  createTestCollection,
+  freshDataDir,
+  mint,
+  plainMetadata,
+  settled,
+  startTestBackend,
+  type TestBackend,
+  WALLETS,
+} from '../../helpers/backend.ts'
+import { runs } from '../../helpers/runs.ts'
+
+type Json = null | boolean | number | string | Json[] | { [key: string]: Json }
+
+let dataDir: Awaited<ReturnType<typeof freshDataDir>>
+let backend: TestBackend
+/** Values that belong to something: a request with them goes deeper than its schema. */
+let real: Readonly<Record<string, Json>>
+
+beforeAll(async () => {
+  dataDir = await freshDataDir()
+  backend = await startTestBackend(dataDir.path, { logLevel: 'error' })
+  const collection = await createTestCollection(backend, { enable_transfer: true })
+  const ids = await mint(backend, collection, plainMetadata(1))
+  await settled(backend, ids)
+  const [id = ''] = ids
+  real = {
+    contract_address: collection.address,
+    contract_addresses: collection.address,
+    nft_gdn_id: id,
+    nft_gdn_ids: [id],
+    transaction_gdn_ids: [collection.id],
+    sender_wallet_address: WALLETS[1],
+    token_id: '1',
+  }
+})
+afterAll(async () => {
+  await backend?.close()
+  await dataDir?.remove()
+})
+
+const NAMES = (Object.keys(ENDPOINTS) as EndpointName[]).filter(
+  (name) => ENDPOINTS[name].contentType === 'application/json',
+)
+
+const FIELDS = [...new Set(NAMES.flatMap((name) => Object.keys(ENDPOINTS[name].example.request ?? {})))]
+
+/** JSON that JSON.stringify doesn't write. */
+const raw = (text: string) => `@raw:${text}@`
+const spell = (value: Json) => JSON.stringify(value).replace(/"@raw:(.*?)@"/g, '$1')
+
+const hostileValue: fc.Arbitrary<Json> = fc.oneof(
+  fc.constantFrom<Json[]>(null, true, 0, -1, '', ' ', '0', [], {}, [[]], '\0', '\ud800', '__proto__', 'constructor'),
+  fc.constantFrom(...['-0', '1e400', '9007199254740993', '1.5', '{"__proto__":1}', '{"a":1,"a":2}'].map(raw)),
+  fc.constantFrom<Json[]>(
+    'polygon',
+    'solana',
+    'astar',
+    WALLETS[0],
+    `0x${'0'.repeat(40)}`,
+    'So11111111111111111111111111111111111111112',
+  ),
+  fc.integer({ min: 1, max: 20 }).map((power) => 'x'.repeat(2 ** power)),
+  fc.string({ unit: 'binary', maxLength: 40 }),
+  fc.jsonValue({ maxDepth: 4 }).map((value) => value as Json),
+)
+const hostileKey = fc.oneof(
+  fc.constantFrom(...FIELDS, '__proto__', 'constructor', 'toString', '', ' ', 'k'.repeat(5000)),
+  fc.string({ unit: 'binary', maxLength: 20 }),
+)
+
+/** What is done to a place of a request; places are told by a number from 0 to 1, whatever the request. */
+const mutation = fc.record({
+  at: fc.double({ min: 0, max: 1, noNaN: true, maxExcluded: true }),
+  how: fc.oneof(
+    fc.constant({ drop: true as const }),
+    hostileValue.map((retype) => ({ retype })),
+    fc.tuple(hostileKey, hostileValue).map((extend) => ({ extend })),
+    fc.tuple(fc.integer({ min: 1, max: 3000 }), fc.boolean()).map((nest) => ({ nest })),
+    fc.integer({ min: 2, max: 1500 }).map((repeat) => ({ repeat })),
+    fc.constant({ truncate: true as const }),
+  ),
+})
+type Mutation = typeof mutation extends fc.Arbitrary<infer Value> ? Value : never
+
+function nested(value: Json, [depth, asList]: [number, boolean]): Json {
+  let deep = value
+  for (let i = 0; i < depth; i++) deep = asList ? [deep] : { a: deep }
+  return deep
+}
+
+/** A place of a value, and what puts something else there. */
+interface Spot {
+  value: Json
+  put(value: Json): void
+  drop(): void
+}
+
+function spots(holder: Json[] | { [key: string]: Json }): Spot[] {
+  const entries = holder as Record<string, Json>
+  return Object.keys(entries).flatMap((key) => {
+    const value = entries[key] ?? null
+    const spot: Spot = {
+      value,
+      put(next) {
+        Object.defineProperty(entries, key, { value: next, enumerable: true, configurable: true, writable: true })
+      },
+      drop: () => (Array.isArray(holder) ? void holder.splice(Number(key), 1) : void delete entries[key]),
+    }
+    return value !== null && typeof value === 'object' ? [spot, ...spots(value)] : [spot]
+  })
+}
+
+function mutate(root: { request: Json }, { at, how }: Mutation): void {
+  const all = spots(root)
+  const spot = all[Math.floor(at * all.length)]
+  if (spot === undefined) return
+  const { value } = spot
+  if ('drop' in how) spot.drop()
+  else if ('retype' in how) spot.put(how.retype)
+  else if ('nest' in how) spot.put(nested(value, how.nest))
+  else if ('repeat' in how) spot.put(Array.isArray(value) ? Array(how.repeat).fill(value[0] ?? null) : [value, value])
+  else if ('truncate' in how) spot.put(typeof value === 'string' ? value.slice(0, value.length / 2) : null)
+  else if (Array.isArray(value)) spot.put([...value, how.extend[1]])
+  else
+    spot.put(value !== null && typeof value === 'object' ? { ...value, [how.extend[0]]: how.extend[1] } : how.extend[1])
+}
+
+const request = fc.record({
+  name: fc.constantFrom(...NAMES),
+  genuine: fc.boolean(),
+  mutations: fc.array(mutation, { maxLength: 4 }),
+  slash: fc.boolean(),
+  cut: fc.option(fc.double({ min: 0, max: 1, noNaN: true }), { freq: 20 }),
+})
+
+/** The example of an endpoint, with ids that exist where `genuine`, after its mutations. */
+function bodyOf({ name, genuine, mutations, cut }: typeof request extends fc.Arbitrary<infer Value> ? Value : never) {
+  const example = structuredClone(ENDPOINTS[name].example.request) as { [key: string]: Json }
+  if (genuine)
+    for (const key of Object.keys(example))
+      if (Object.hasOwn(real, key)) example[key] = structuredClone(real[key] ?? null)
+  const root: { request: Json } = { request: example }
+  for (const change of mutations) mutate(root, change)
+  const text = root.request === undefined ? '' : spell(root.request)
+  return cut === null ? text : text.slice(0, text.length * cut)
+}
+
+it('whatever is done to a valid request, it is answered as the contract says: 200, or a 4xx in the form of its endpoint', async () => {
+  const seen = new Map<number, number>()
+  await fc.assert(
+    fc.asyncProperty(request, async (given) => {
+      const { path, errorForm, response } = ENDPOINTS[given.name]
+      const { status, json } = await backend.post(given.slash ? `${path}/` : path, bodyOf(given))
+      seen.set(status, (seen.get(status) ?? 0) + 1)
+      expect([200, 400, 413, 422]).toContain(status)
+      if (status === 200) response.parse(json)
+      else if (errorForm === 'A') expect(Object.keys(errorFormA.parse(json))).toEqual(['error'])
+      else expect(Object.keys(errorFormB.parse(json)).sort()).toEqual(['detail', 'errorCode', 'message'])
+      expect(backend.log).toEqual([])
+    }),
+    { numRuns: runs(300) },
+  )
+  // It went both ways, or it would have shown little.
+  expect(seen.get(200)).toBeGreaterThan(10)
+  expect(seen.get(400)).toBeGreaterThan(50)
+  expect((await backend.get('/healthz')).status).toBe(200)
+})
