@@ -1,4 +1,4 @@
-import { formatPlace, GdnError, messageOf, type Place } from '../core/errors.ts'
+import { formatFault, GdnError, messageOf, type Place } from '../core/errors.ts'
 import { EXIT } from '../core/exit-codes.ts'
 import { type Io, safe } from './io.ts'
 
@@ -28,21 +28,16 @@ function asJson(error: unknown, known: GdnError | undefined): object {
   return {
     error: {
       code,
-      message: sentence(known),
+      message: formatFault(known),
       hint: hint ?? null,
       details: details ?? (place === undefined ? null : { place }),
     },
   }
 }
 
-function sentence(fault: Fault | GdnError): string {
-  const place = fault.place === undefined ? '' : formatPlace(fault.place)
-  return place === '' ? fault.message : `${place}: ${fault.message}`
-}
-
 function knownText(io: Io, error: GdnError): string {
   const mark = io.errPaint.bad('error:')
-  const lines = [`${mark} ${safeLines(sentence(error))}`, ...faultLines(error)]
+  const lines = [`${mark} ${safeLines(formatFault(error))}`, ...faultLines(error)]
   if (error.hint !== undefined) lines.push(`  ${safeLines(error.hint)}`)
   return `${lines.join('\n')}\n`
 }
@@ -61,7 +56,7 @@ function faultLines({ message: first, hint, details }: GdnError): string[] {
       continue
     }
     const advice = fault.hint === undefined || fault.hint === hint ? '' : ` (${safe(fault.hint)})`
-    lines.push(`  ${safeLines(sentence(fault))}${advice}`)
+    lines.push(`  ${safeLines(formatFault(fault))}${advice}`)
   }
   return left === 0 ? lines : [...lines, `  … and ${left} more; --json lists them`]
 }

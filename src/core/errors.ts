@@ -87,6 +87,13 @@ export function formatPlace(place: Place): string {
   return place.flag ?? place.field ?? ''
 }
 
+/** A message behind its place. A message that begins with the name of its field doesn't get it a second time. */
+export function formatFault({ place = {}, message }: { place?: Place | undefined; message: string }): string {
+  const { field, ...rest } = place
+  const where = formatPlace(field !== undefined && message.startsWith(`${field} `) ? rest : place)
+  return where === '' ? message : `${where}: ${message}`
+}
+
 /** The message of anything thrown. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)

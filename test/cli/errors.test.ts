@@ -175,3 +175,25 @@ describe('local', () => {
     expect(await cli(['local', 'logs'])).toMatchObject({ code: 2, stderr: expect.stringContaining('gdn local start') })
   })
 })
+
+test('a field that its message names is named once, with its place in the file', async () => {
+  const issues = [
+    { place: { file: 'd.csv', line: 2, column: 3, field: 'receiver' }, message: 'receiver is the zero address' },
+    { place: { file: 'd.csv', line: 3, column: 1, field: 'title' }, message: 'title must not be empty' },
+  ]
+  const [first] = issues
+  const error = new GdnError('invalid_manifest', `${first?.message} (and 1 more)`, {
+    ...(first === undefined ? {} : { place: first.place }),
+    details: { issues },
+  })
+  expect((await report(error)).text).toBe(
+    'error: d.csv:2:3: receiver is the zero address (and 1 more)\n  d.csv:3:1: title must not be empty\n',
+  )
+})
+
+test('of the ids of a request the wrong one is named once', async () => {
+  const run = await cli(['nft', 'show', '', '--base-url', 'http://127.0.0.1:9'], { env: { GDN_API_KEY: 'x' } })
+  expect(run.code).toBe(2)
+  expect(run.stderr).toMatch(/nft_gdn_ids\[0\] must not be empty/)
+  expect(run.stderr.split('nft_gdn_ids[0]')).toHaveLength(2)
+})

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { formatPlace, GdnError, messageOf, systemCode } from '../../src/core/errors.ts'
+import { formatFault, formatPlace, GdnError, messageOf, systemCode } from '../../src/core/errors.ts'
 import { EXIT } from '../../src/core/exit-codes.ts'
 
 describe('GdnError', () => {
@@ -41,6 +41,21 @@ describe('GdnError', () => {
     expect(error).toMatchObject({ message: 'sentence', hint: 'do this', place: { flag: '--x' }, details: [1], cause })
     expect('cause' in new GdnError('usage', 'm')).toBe(false)
   })
+})
+
+describe('formatFault', () => {
+  it.each([
+    [
+      { file: 'd.csv', line: 2, column: 3, field: 'receiver' },
+      'receiver is the zero address',
+      'd.csv:2:3: receiver is the zero address',
+    ],
+    [{ field: 'nft_gdn_ids[0]' }, 'nft_gdn_ids[0] must not be empty', 'nft_gdn_ids[0] must not be empty'],
+    [{ file: 'd.csv', line: 2, field: 'title' }, 'must not be empty', 'd.csv:2 (title): must not be empty'],
+    [{ field: 'id' }, 'identical rows', 'id: identical rows'],
+    [{ flag: '--name' }, 'must not be empty', '--name: must not be empty'],
+    [undefined, 'is odd', 'is odd'],
+  ])('%j and %j', (place, message, text) => expect(formatFault({ place, message })).toBe(text))
 })
 
 describe('formatPlace', () => {
