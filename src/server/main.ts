@@ -42,6 +42,8 @@ export interface BackendOptions {
   /** Where log lines (JSON) go. */
   logStream: { write(line: string): void }
   now?: () => number
+  /** How long a file may take, in milliseconds, and how often it is tried; by default 30 s, eight times. */
+  fileFetching?: { timeoutMs: number; maxAttempts: number }
   /** Milliseconds for a request to arrive in full; by default a minute. */
   requestTimeoutMs?: number
   /** Stands between the backend and its chains: for tests of what happens when they fail. */
@@ -89,7 +91,9 @@ export async function startBackend(options: BackendOptions): Promise<Backend> {
     const apiKey = await openLocalAccount(store, dataDir, now())
     const signers = await openEmbeddedSigners(dataDir)
     const storage = await createFileStorage({ dataDir, blocks: blockTable(store.db, store.transaction) })
-    const fetcher = createLazyFetcher({ allowPrivate: options.allowPrivateFiles, userAgent: `gdn/${version}` })
+    const { allowPrivateFiles: allowPrivate, fileFetching } = options
+    const timeoutMs = fileFetching === undefined ? {} : { timeoutMs: fileFetching.timeoutMs }
+    const fetcher = createLazyFetcher({ allowPrivate, userAgent: `gdn/${version}`, ...timeoutMs })
     undo.push(() => fetcher.close())
     const metrics = createMetrics({ db: store.db, now, version })
     const onEvent: ChainsOptions['onEvent'] = (blockchain, event) => {
@@ -102,6 +106,7 @@ export async function startBackend(options: BackendOptions): Promise<Backend> {
     await anvil
     const pipeline = await startPipeline({
       ...{ store, chains, storage, fetcher, now, log },
+      maxFileAttempts: fileFetching?.maxAttempts,
       onFinal: ({ blockchain, kind }, { gasUsed }) =>
         metrics.observe({ what: 'gas', blockchain, kind, gas: Number(gasUsed) }),
     })

@@ -18,7 +18,6 @@ import { backoffMs } from './backoff.ts'
 import type { Log } from './log.ts'
 import type { Turn } from './loop.ts'
 
-/** Attempts for passing reasons before an NFT fails: about two minutes in all. */
 const MAX_ATTEMPTS = 8
 const CONCURRENT = 16
 // Longer than the eight files of an NFT can take, each at its time limit.
@@ -32,6 +31,8 @@ export interface FileStepOptions {
   fetcher: Fetcher
   now: () => number
   log: Log
+  /** Attempts for passing reasons before an NFT fails; by default 8, which is about two minutes beside the time of fetching. */
+  maxAttempts?: number | undefined
   /** An NFT of this collection waits for a batch. */
   onMintable: (collectionId: string) => void
   /** A place for another NFT became free. */
@@ -46,7 +47,7 @@ export interface FileStep {
 
 /** Fetches the files of NFTs and stores them: several NFTs at once, so that a slow server delays only its own. */
 export function createFileStep(options: FileStepOptions): FileStep {
-  const { store, storage, fetcher, now, log } = options
+  const { store, storage, fetcher, now, log, maxAttempts = MAX_ATTEMPTS } = options
   const active = new Set<Promise<void>>()
   const shared = new Map<string, Promise<string>>()
   const stopping = new AbortController()
@@ -93,7 +94,7 @@ export function createFileStep(options: FileStepOptions): FileStep {
     const attempts = nft.attempts + 1
     const reason = error instanceof GdnError ? sentenceOf(error, lasting) : 'the file could not be stored'
     if (!(error instanceof GdnError)) log.error({ nft: nft.id, error: messageOf(error) }, 'storing a file failed')
-    if (lasting || attempts >= MAX_ATTEMPTS) {
+    if (lasting || attempts >= maxAttempts) {
       const told = lasting ? reason : `${reason} (tried ${attempts} times)`
       if (await failClaimedNft(store.db, nft, told)) {
         log.info({ nft: nft.id, requests: [nft.request_id], reason: told }, 'an NFT failed')

@@ -25,6 +25,8 @@ export interface PipelineOptions {
   fetcher: Fetcher
   now: () => number
   log: Log
+  /** Attempts at fetching the files of an NFT. */
+  maxFileAttempts?: number | undefined
   /** A transaction is final: what it was, and what it cost. */
   onFinal?: (transaction: TransactionRow, receipt: EvmReceipt) => void
 }
@@ -101,6 +103,7 @@ export async function startPipeline(options: PipelineOptions): Promise<Pipeline>
     fetcher,
     now,
     log,
+    maxAttempts: options.maxFileAttempts,
     onMintable: wakeMint,
     onFree: () => filesLoop.wake(),
   })
