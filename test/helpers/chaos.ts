@@ -6,6 +6,7 @@ import { type ChildBackend, startedChild } from './backend-child.ts'
 import { startFileServer, status } from './file-server.ts'
 import { expectLedger } from './ledger.ts'
 import { processesWith } from './processes.ts'
+import { SOLANA_COLLECTION, solanaWallet } from './solana.ts'
 
 const ABI = parseAbi([
   'function ownerOf(uint256) view returns (address)',
@@ -15,6 +16,7 @@ const ABI = parseAbi([
 /** A quick machine is killed as often as this after the last answer. */
 const LEAST_KILLS = 3
 const FAULTY_SHARE = 0.3
+const SOLANA_WALLETS = [solanaWallet('storm 1'), solanaWallet('storm 2')]
 const PATIENCE_MS = 120_000
 
 export interface ChaosOptions {
@@ -30,6 +32,8 @@ export interface ChaosFigures {
   collections: number
   deployed: number
   failed: number
+  transfers: number
+  solana: number
   kills: number
   transactions: number
   blocks: number
@@ -39,12 +43,14 @@ export interface ChaosFigures {
 interface Wish {
   title: string
   receiver: string
+  /** A transfer of it was asked for; each NFT moves once at most. */
+  moved?: true
   /** Nobody can fetch its file, so it must fail. */
   broken: boolean
 }
 
 /**
- * Clients ask for collections and NFTs, each request until it is answered, while the backend is killed over and over and
+ * Clients ask for collections, NFTs and transfers, on Polygon and on Solana, each request until it is answered, while the backend is killed over and over and
  * 30 % of the calls to its chain fail or hang. Afterwards every accepted request must have come to its true end.
  */
 export async function chaos({ requests, clients, longestLife, random }: ChaosOptions): Promise<ChaosFigures> {
@@ -80,21 +86,31 @@ export async function chaos({ requests, clients, longestLife, random }: ChaosOpt
     }
   }
 
-  const collections: { id: string; address: string }[] = []
+  const anyOf = <Item>(items: readonly Item[]): Item => {
+    const item = items[Math.floor(random() * items.length)]
+    if (item === undefined) throw new Error('there is none to choose from')
+    return item
+  }
+
+  const collections: Collection[] = []
+  const transfers: string[] = []
   const wishes = new Map<string, Wish & { address: string }>()
 
-  const createCollection = async (key: string) => {
-    const body = { wallet_address: WALLETS[0], name: `Chaos ${key}`, blockchain: 'polygon' }
+  const createCollection = async (key: string, blockchain: Collection['blockchain']) => {
+    const polygon = { wallet_address: WALLETS[0], blockchain, enable_transfer: true }
+    const body = { name: `Chaos ${key}`, ...(blockchain === 'polygon' ? polygon : SOLANA_COLLECTION) }
     type Made = { response: { transaction_gdn_id: string } }
     const id = (await ask<Made>('/api/v1/createcollection', body, key)).response.transaction_gdn_id
     type Shown = { collections: { contract_address: string }[] }
     const shown = await ask<Shown>('/api/v1/getcollections', { transaction_gdn_ids: [id] })
-    collections.push({ id, address: shown.collections[0]?.contract_address ?? '' })
+    collections.push({ id, blockchain, address: shown.collections[0]?.contract_address ?? '' })
   }
 
   const createNfts = async (key: string) => {
-    const { address } = collections[Math.floor(random() * collections.length)] ?? { address: '' }
-    const receiver = WALLETS[Math.floor(random() * WALLETS.length)] ?? WALLETS[0]
+    const { address, blockchain } = anyOf(collections)
+    const receiver = anyOf<string>(blockchain === 'polygon' ? WALLETS : SOLANA_WALLETS)
+    // Half of them are created for a first owner.
+    const givenOn = blockchain === 'polygon' && random() < 0.5
     const wanted: Wish[] = Array.from({ length: 1 + Math.floor(random() * 4) }, (_, index) => ({
       title: `${key} ${index}`,
       receiver,
@@ -102,7 +118,8 @@ export async function chaos({ requests, clients, longestLife, random }: ChaosOpt
     }))
     const body = {
       contract_address: address,
-      blockchain: 'polygon',
+      blockchain,
+      ...(givenOn ? { sender_wallet_address: anyOf(WALLETS) } : {}),
       receiver_wallet_address: receiver,
       metadata: wanted.map(({ title, broken }, index) => ({
         title,
@@ -111,31 +128,73 @@ export async function chaos({ requests, clients, longestLife, random }: ChaosOpt
           broken || index % 2 === 0 ? [{ key: 'image', url: `${files.url}/${broken ? 'gone' : key}.png` }] : [],
       })),
     }
-    const { nfts } = await ask<{ nfts: { nft_gdn_ids: string }[] }>('/api/v1/createnft', body, key)
+    const path = givenOn ? '/api/v1/createnfttrans' : '/api/v1/createnft'
+    const { nfts } = await ask<{ nfts: { nft_gdn_ids: string }[] }>(path, body, key)
     for (const [index, wish] of wanted.entries()) wishes.set(nfts[index]?.nft_gdn_ids ?? '', { ...wish, address })
   }
 
-  await createCollection('first')
-  let next = 1
+  /** Transfers an NFT that is deployed by now; where the first one looked at is not, nothing. */
+  const transfer = async (key: string): Promise<boolean> => {
+    const waiting = [...wishes].filter(([, wish]) => wish.receiver.startsWith('0x') && !wish.broken && !wish.moved)
+    if (waiting.length === 0) return false
+    const [id, wish] = anyOf(waiting)
+    wish.moved = true
+    const [nft] = (await ask<{ nfts: NftRecord[] }>('/api/v1/getnfts', { nft_gdn_ids: [id] })).nfts
+    if (nft?.status !== 'deployed') {
+      delete wish.moved
+      return false
+    }
+    const receiver = anyOf(WALLETS)
+    const body = {
+      contract_address: wish.address,
+      token_id: nft.token_id,
+      blockchain: 'polygon',
+      nft_gdn_id: id,
+      sender_wallet_address: wish.receiver,
+      receiver_wallet_address: receiver,
+    }
+    type Made = { response: { transaction_gdn_id: string } }
+    transfers.push((await ask<Made>('/api/v1/transfernft', body, key)).response.transaction_gdn_id)
+    wish.receiver = receiver
+    return true
+  }
+
+  await createCollection('first', 'polygon')
+  await createCollection('first on Solana', 'solana')
+  let next = 2
   const client = async () => {
     for (let turn = next++; turn < requests; turn = next++) {
-      await (random() < 0.05 ? createCollection(`request-${turn}`) : createNfts(`request-${turn}`))
+      const [key, kind] = [`request-${turn}`, random()]
+      if (kind < 0.05) await createCollection(key, kind < 0.04 ? 'polygon' : 'solana')
+      else if (kind > 0.3 || !(await transfer(key))) await createNfts(key)
       await sleep(random() * 100)
     }
   }
   await Promise.all(Array.from({ length: clients }, client))
 
-  // All the while the faults go on, until the last request has come to its end.
-  const pending = () =>
-    withStore(dataDir.path, async ({ db }) => {
+  // All the while the faults go on, until the last request has come to its end. One connection looks: one that came
+  // and went would now and then, as the last, lock a backend out that is just starting.
+  await withStore(dataDir.path, async ({ db }) => {
+    const pending = async () => {
       const rows = await Promise.all([
         db.selectFrom('nfts').select('id').where('status', '=', 'initiated').execute(),
         db.selectFrom('collections').select('id').where('status', '=', 'initiated').execute(),
+        db.selectFrom('transfers').select('id').where('status', '=', 'initiated').execute(),
       ])
       return rows.flat().length
+    }
+    const allEnd = async () => {
+      for (const end = Date.now() + PATIENCE_MS; (await pending()) > 0 && Date.now() < end; ) await sleep(200)
+      expect(await pending()).toBe(0)
+    }
+    await allEnd()
+    // Now that all are deployed that can be, many at once change hands.
+    const clientsMoving = Array.from({ length: clients }, async (_, number) => {
+      for (let turn = number; turn < requests / 5; turn += clients) await transfer(`transfer-${turn}`)
     })
-  for (const end = Date.now() + PATIENCE_MS; (await pending()) > 0 && Date.now() < end; ) await sleep(200)
-  expect(await pending()).toBe(0)
+    await Promise.all(clientsMoving)
+    await allEnd()
+  })
   busy = false
   await killing
   await backend?.kill('SIGKILL')
@@ -147,18 +206,24 @@ export async function chaos({ requests, clients, longestLife, random }: ChaosOpt
   })
   expect(new Set(states.collections.map((collection) => collection.status))).toEqual(new Set(['deployed']))
   const reader = createPublicClient({ transport: http(`${backend.url}/rpc/polygon`) })
+  const ends = await Promise.all(
+    transfers.map((id) =>
+      ask<{ transactions: { status: string }[] }>('/api/v1/gettransactions', { transaction_gdn_ids: [id] }),
+    ),
+  )
+  expect(ends.flatMap((end) => end.transactions).filter((end) => end.status !== 'deployed')).toEqual([])
   let deployed = 0
   let failed = 0
-  for (const { address } of collections) {
+  let solana = 0
+  for (const { address, blockchain } of collections) {
     const { nft_gdn_ids: ids } = await ask<{ nft_gdn_ids: string[] }>('/api/v1/getnftgdnids', {
       contract_addresses: address,
-      blockchain: 'polygon',
+      blockchain,
     })
     const wanted = [...wishes].filter(([, wish]) => wish.address === address)
     expect([...ids].sort()).toEqual(wanted.map(([id]) => id).sort())
     const records =
       ids.length === 0 ? [] : (await ask<{ nfts: NftRecord[] }>('/api/v1/getnfts', { nft_gdn_ids: ids })).nfts
-    const contract = { address: getAddress(address), abi: ABI }
     const tokens = new Set<string>()
     for (const nft of records) {
       const wish = wishes.get(nft.nft_gdn_id)
@@ -174,19 +239,24 @@ export async function chaos({ requests, clients, longestLife, random }: ChaosOpt
       expect(nft).toMatchObject({ status: 'deployed', request_metadata: { title: wish?.title } })
       deployed += 1
       tokens.add(String(nft.token_id))
-      const args = [BigInt(String(nft.token_id))] as const
-      expect(await reader.readContract({ ...contract, functionName: 'ownerOf', args })).toBe(wish?.receiver)
-      const uri = await reader.readContract({ ...contract, functionName: 'tokenURI', args })
-      expect(uri).toBe(nft.metadata_url)
+      const uri = String(nft.metadata_url)
+      if (blockchain === 'polygon') {
+        const args = [BigInt(String(nft.token_id))] as const
+        const contract = { address: getAddress(address), abi: ABI }
+        expect(await reader.readContract({ ...contract, functionName: 'ownerOf', args })).toBe(wish?.receiver)
+        expect(await reader.readContract({ ...contract, functionName: 'tokenURI', args })).toBe(uri)
+      }
       const metadata = await (await fetch(`${backend.url}/ipfs/${uri.slice('ipfs://'.length)}`)).json()
       expect(metadata).toMatchObject({ name: wish?.title })
     }
     // As many tokens on chain as NFTs that are deployed: none twice, none too many.
-    const supply = await reader.readContract({ ...contract, functionName: 'totalSupply' })
-    expect([supply, tokens.size]).toEqual([
-      BigInt(tokens.size),
-      records.filter((nft) => nft.status === 'deployed').length,
-    ])
+    expect(tokens.size).toBe(records.filter((nft) => nft.status === 'deployed').length)
+    if (blockchain === 'solana') {
+      solana += tokens.size
+      continue
+    }
+    const contract = { address: getAddress(address), abi: ABI }
+    expect(await reader.readContract({ ...contract, functionName: 'totalSupply' })).toBe(BigInt(tokens.size))
   }
   await backend.kill('SIGTERM')
   await files.close()
@@ -199,11 +269,19 @@ export async function chaos({ requests, clients, longestLife, random }: ChaosOpt
     collections: collections.length,
     deployed,
     failed,
+    transfers: transfers.length,
+    solana,
     kills,
     transactions: transactions.length,
     blocks,
     seconds: Math.round((performance.now() - since) / 100) / 10,
   }
+}
+
+interface Collection {
+  id: string
+  address: string
+  blockchain: 'polygon' | 'solana'
 }
 
 interface NftRecord {

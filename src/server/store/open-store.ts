@@ -45,9 +45,10 @@ async function migrate(db: Kysely<Schema>, path: string, beside: boolean): Promi
 function prepare(raw: RawDatabase): void {
   // FULL: what was answered survives a power cut.
   for (const pragma of [
+    // First: the others need locks, and whoever else closes the database at this moment may hold one.
+    'busy_timeout = 5000',
     'journal_mode = WAL',
     'synchronous = FULL',
-    'busy_timeout = 5000',
     'foreign_keys = ON',
     'cache_size = -16000',
   ]) {

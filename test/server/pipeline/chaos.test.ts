@@ -8,5 +8,6 @@ it('120 requests of 8 clients, the backend killed each second or two, 30 % of th
   const { random } = seededRandom('chaos')
   const figures = await chaos({ requests: 120, clients: 8, longestLife: 2000, random })
   report(figures)
+  expect(Math.min(figures.transfers, figures.solana)).toBeGreaterThan(0)
   expect(figures.kills).toBeGreaterThan(2)
 })
