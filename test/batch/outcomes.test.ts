@@ -289,7 +289,8 @@ describe('the exit code', () => {
     const status = (record: Record<string, unknown>) =>
       record.nft_gdn_id === 'nft-1' ? { ...record, status: 'failed' } : { ...record, status: 'initiated' }
     const unknown = new FakeHostedApi({ idempotency: false, faultOf: onSecond('cut_after'), record: status })
-    const first = await machine.run(unknown, ROWS, { timeoutMs: 1000 })
+    // One at a time: which request arrives second must not be left to chance.
+    const first = await machine.run(unknown, ROWS, { timeoutMs: 1000, inFlight: 1 })
     expect(first.counts).toMatchObject({ unknown: 2, failed: 1, accepted: 3 })
     expect(first.exitCode).toBe(9)
     const known = new FakeHostedApi({ idempotency: false, record: status })

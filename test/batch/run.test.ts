@@ -254,14 +254,11 @@ describe('a run', () => {
   })
 
   test('of which the first drop is at work is refused', async () => {
-    const refused = await new Promise((resolve) => {
-      const confirm = () =>
-        machine
-          .run(server, rowsUpTo(3))
-          .then(resolve, resolve)
-          .then(() => {})
-      machine.run(server, rowsUpTo(3), {}, { confirm }).catch(resolve)
-    })
+    let refused: unknown
+    const confirm = async () => {
+      refused = await machine.run(server, rowsUpTo(3)).catch((error: unknown) => error)
+    }
+    await machine.run(server, rowsUpTo(3), {}, { confirm })
     expect(refused).toMatchObject({ code: 'run_busy', message: expect.stringContaining(`pid ${process.pid}`) })
   })
 
