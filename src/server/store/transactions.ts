@@ -30,7 +30,7 @@ export async function findFactoryTransaction(db: Db, blockchain: Blockchain): Pr
     .selectFrom('transactions')
     .selectAll()
     .where('blockchain', '=', blockchain)
-    .where('kind', '=', 'factory')
+    .where('kind', '=', sql.lit('factory'))
     .executeTakeFirst()
   return row ?? null
 }

@@ -4,6 +4,7 @@ import * as solana from './0002-solana.ts'
 import * as transfers from './0003-transfers.ts'
 import * as signedUrls from './0004-signed-urls.ts'
 import * as attempts from './0005-attempts.ts'
+import * as lookups from './0006-lookups.ts'
 
 /** Every migration by its name, in the order of the names. One that was released is never changed. */
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -12,4 +13,5 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0003-transfers': transfers,
   '0004-signed-urls': signedUrls,
   '0005-attempts': attempts,
+  '0006-lookups': lookups,
 }
