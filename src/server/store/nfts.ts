@@ -151,15 +151,19 @@ export async function listMintable(db: Db, collectionId: string, limit: number) 
     .execute()
 }
 
-/** Collections that have NFTs waiting for a batch. */
+/**
+ * Collections that have NFTs waiting for a batch. One step of the index for each collection: a DISTINCT would read an
+ * entry for each NFT, 50 ms for a million.
+ */
 export async function collectionsWithMintable(db: Db): Promise<string[]> {
-  const rows = await db
-    .selectFrom('nfts')
-    .select('collection_id')
-    .distinct()
-    .where('step', '=', sql.lit('mint'))
-    .execute()
-  return rows.map((row) => row.collection_id)
+  const { rows } = await sql<{ id: string }>`
+    with recursive waiting (id) as (
+      select min(collection_id) from nfts where step = 'mint'
+      union all
+      select (select min(collection_id) from nfts where step = 'mint' and collection_id > waiting.id)
+      from waiting where waiting.id is not null
+    ) select id from waiting where id is not null`.execute(db)
+  return rows.map((row) => row.id)
 }
 
 /**

@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import { Kysely, sql } from 'kysely'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { isLaneFull } from '../../../src/server/pipeline/signed-ahead.ts'
+import { collectionsWithMintable } from '../../../src/server/store/nfts.ts'
 import { openStore, type Store } from '../../../src/server/store/open-store.ts'
 import type { Db, Schema } from '../../../src/server/store/schema.ts'
 import { createSqliteDialect } from '../../../src/server/store/sqlite-dialect.ts'
@@ -15,17 +16,16 @@ import { freshDataDir } from '../../helpers/backend.ts'
 
 let folder: Awaited<ReturnType<typeof freshDataDir>>
 let store: Store
-let raw: ReturnType<typeof openSqlite>
+let path: string
 let watched: Kysely<Schema>
 const asked: { sql: string; parameters: readonly unknown[] }[] = []
 
 beforeAll(async () => {
   folder = await freshDataDir()
-  const path = join(folder.path, 'gdn.db')
+  path = join(folder.path, 'gdn.db')
   store = await openStore(path)
-  raw = openSqlite(path)
   watched = new Kysely<Schema>({
-    dialect: createSqliteDialect(raw),
+    dialect: createSqliteDialect(openSqlite(path)),
     log: ({ query }) => asked.push({ sql: query.sql, parameters: query.parameters }),
   })
 })
@@ -39,12 +39,18 @@ afterAll(async () => {
 async function plansOf(lookup: (db: Db) => Promise<unknown>): Promise<string[]> {
   asked.length = 0
   await lookup(watched)
-  return asked.flatMap((query) =>
-    raw
-      .prepare(`explain query plan ${query.sql}`)
-      .all([...query.parameters])
-      .map((row) => (row as { detail: string }).detail),
-  )
+  // On a connection of its own: an EXPLAIN that was read keeps its snapshot of the database.
+  const explaining = openSqlite(path)
+  try {
+    return asked.flatMap((query) =>
+      explaining
+        .prepare(`explain query plan ${query.sql}`)
+        .all([...query.parameters])
+        .map((row) => (row as { detail: string }).detail),
+    )
+  } finally {
+    explaining.close()
+  }
 }
 
 it.each([
@@ -64,4 +70,30 @@ it('stays so when the tables are full', async () => {
     with recursive n(i) as (select 0 union all select i + 1 from n where i < 5000)
     select 't' || i, 'polygon', '0xA', i, 'mint', 1, '', 'h' || i, 'final', 0, 0 from n`.execute(store.db)
   expect((await plansOf((db) => isLaneFull(db, 'polygon', '0xA')))[0]).toContain('transactions_ahead')
+})
+
+it('collections with NFTs that wait for a batch are found in one step each, however many wait', async () => {
+  await sql`insert into accounts values ('a', null, 1)`.execute(store.db)
+  await sql`insert into requests values ('r', 'a', 'e', null, 'h', '', 1)`.execute(store.db)
+  for (const [id, step, count] of [
+    ['c1', 'mint', 20_000],
+    ['c2', 'done', 10],
+    ['c3', 'mint', 1],
+  ] as const) {
+    await sql`insert into collections (id, account_id, request_id, blockchain, name, symbol, wallet_address,
+        contract_address, factory_address, enable_api, enable_transfer, is_locked, status, next_token_id,
+        next_attempt_at)
+      values (${id}, 'a', 'r', 'polygon', 'n', 's', 'w', ${id}, 'f', 1, 1, 0, 'deployed', '1', 1)`.execute(store.db)
+    await sql`insert into nfts (id, request_id, collection_id, receiver, metadata, status, step, next_attempt_at)
+      with recursive n(i) as (select 1 union all select i + 1 from n where i < ${count})
+      select ${id} || '-' || i, 'r', ${id}, 'w', '{}', 'initiated', ${step}, 1 from n`.execute(store.db)
+  }
+  let found: string[] = []
+  const plans = await plansOf(async (db) => {
+    found = await collectionsWithMintable(db)
+  })
+  expect(found).toEqual(['c1', 'c3'])
+  const reads = plans.filter((plan) => plan.includes('nfts'))
+  expect(reads.length).toBeGreaterThan(0)
+  for (const plan of reads) expect(plan).toMatch(/^SEARCH nfts USING COVERING INDEX nfts_mint_due/)
 })
