@@ -7,12 +7,14 @@ import type { Signers } from '../chain/signers.ts'
 import {
   type CollectionRow,
   claimUnmadeCollections,
+  findCollectionById,
   nextCollectionDue,
   postponeCollection,
   updateCollection,
 } from '../store/collections.ts'
 import { failNftsOfCollection } from '../store/nfts.ts'
 import type { Store } from '../store/open-store.ts'
+import type { Db } from '../store/schema.ts'
 import { findFactoryTransaction } from '../store/transactions.ts'
 import { backoffMs } from './backoff.ts'
 import type { Turn } from './loop.ts'
@@ -63,6 +65,7 @@ export function createMakeStep({ store, signers, now, onSigned }: MakeStepOption
 
   const fail = (collection: CollectionRow, reason: string) =>
     store.transaction(async (db) => {
+      if (!(await isStillOurs(db, collection))) return
       await updateCollection(db, collection.id, { status: 'failed', error: reason, lease_until: 0 })
       await failNftsOfCollection(db, collection.id, reason)
     })
@@ -80,6 +83,7 @@ export function createMakeStep({ store, signers, now, onSigned }: MakeStepOption
     }
     const init = collectionInit(collection)
     await store.transaction(async (db) => {
+      if (!(await isStillOurs(db, collection))) return
       const { id } = await signAndStore(
         db,
         signers.operator,
@@ -100,14 +104,22 @@ export function createMakeStep({ store, signers, now, onSigned }: MakeStepOption
 
   return async () => {
     const claimed = await claimUnmadeCollections(store.db, { now: now(), leaseMs: LEASE_MS, limit: 50 })
+    let failure: unknown
     for (const collection of claimed) {
       await make(collection).catch(async (error) => {
         const attempts = collection.attempts + 1
         await postponeCollection(store.db, collection, { attempts, nextAttemptAt: now() + backoffMs(attempts) })
-        throw error
+        failure ??= error
       })
     }
+    if (failure !== undefined) throw failure
     const due = await nextCollectionDue(store.db)
     return due === null ? null : Math.max(0, due - now())
   }
+}
+
+/** Whether the claim still holds: whoever has lost it writes nothing. */
+async function isStillOurs(db: Db, { id, generation }: CollectionRow): Promise<boolean> {
+  const current = await findCollectionById(db, id)
+  return current?.generation === generation && current.transaction_id === null
 }

@@ -7,7 +7,7 @@ import type { Signers } from '../chain/signers.ts'
 import { buildDirectory } from '../storage/directory.ts'
 import { putBlocks } from '../store/block-table.ts'
 import { type CollectionRow, findCollectionById, updateCollection } from '../store/collections.ts'
-import { assignToTransaction, collectionsWithMintable, listMintable } from '../store/nfts.ts'
+import { assignToTransaction, collectionsWithMintable, failNftsOfCollection, listMintable } from '../store/nfts.ts'
 import type { Store } from '../store/open-store.ts'
 import { hasUnfinished } from '../store/transactions.ts'
 import type { Turn } from './loop.ts'
@@ -106,7 +106,13 @@ export function createMintStep({ store, signers, now, onSigned }: MintStepOption
         marked.delete(id)
         const collection = await findCollectionById(store.db, id)
         // Solana's waiting NFTs are its own pipeline's.
-        if (collection?.status !== 'deployed' || !isEvm(collection.blockchain as Blockchain)) continue
+        if (collection === null || !isEvm(collection.blockchain as Blockchain)) continue
+        if (collection.status === 'failed') {
+          // Accepted in the moment in which the collection failed: nothing else would ever end their waiting.
+          await failNftsOfCollection(store.db, id, collection.error ?? 'the collection failed')
+          continue
+        }
+        if (collection.status !== 'deployed') continue
         if (await hasUnfinished(store.db, id)) continue
         const blockchain = collection.blockchain as EvmBlockchain
         if (await isLaneFull(store.db, blockchain, signers.operator.address)) {
