@@ -52,7 +52,7 @@ export function createObserver({ store, signers, now, log, onSettled }: Observer
     for (const transaction of claimed) {
       const receipt = mined.get(transaction.id)
       if (receipt === undefined || !deep.has(receipt)) continue
-      const effective = await withEffect(store, network, transaction, receipt)
+      const effective = await withEffect(store, network, transaction, receipt, head)
       if (!isDeep(head, network, shared)(effective)) continue
       if (await settle({ store, network, transaction, receipt: effective, log })) onSettled(transaction, effective)
       settled.add(transaction.id)
@@ -119,18 +119,24 @@ const isDeep =
 
 /**
  * A call to an address without code succeeds and does nothing, which is what a mint finds when a reorg has undone its
- * collection and a stranger has taken the nonce under it. Such a success is treated as the revert that it should be.
+ * collection and a stranger has taken the nonce under it. Such a success is treated as the revert that it should be,
+ * but only by the word of a node that has the newest block: one that is behind it knows of no such mint either.
  */
 async function withEffect(
   store: Store,
   network: EvmNetwork,
   { collection_id, start_id, token_count }: TransactionRow,
   receipt: EvmReceipt,
+  head: number,
 ): Promise<EvmReceipt> {
   if (receipt.status === 'reverted' || collection_id === null || start_id === null) return receipt
   const collection = await findCollectionById(store.db, collection_id)
-  const state = collection && (await readCollectionState(network, collection.contract_address as Hex))
-  const minted = state !== null && state.nextTokenId >= BigInt(start_id) + BigInt(token_count)
+  const isMinted = async (block?: Hex) => {
+    const state = collection && (await readCollectionState(network, collection.contract_address as Hex, block))
+    return state !== null && state.nextTokenId >= BigInt(start_id) + BigInt(token_count)
+  }
+  // A node that lacks a block refuses to be asked about it by its number.
+  const minted = (await isMinted()) || (await isMinted(`0x${head.toString(16)}`))
   return minted ? receipt : { ...receipt, status: 'reverted' }
 }
 

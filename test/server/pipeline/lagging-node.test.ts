@@ -1,0 +1,141 @@
+import { join } from 'node:path'
+import { encodeFunctionResult } from 'viem'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { gdnCollection } from '../../../src/server/chain/evm/contracts/generated/artifacts.ts'
+import type { EvmNetwork, Hex } from '../../../src/server/chain/evm/network.ts'
+import { openEmbeddedSigners } from '../../../src/server/chain/signers.ts'
+import { createObserver } from '../../../src/server/pipeline/shared/observe.ts'
+import { insertCollection } from '../../../src/server/store/collections.ts'
+import { insertNfts } from '../../../src/server/store/nfts.ts'
+import { openStore, type Store } from '../../../src/server/store/open-store.ts'
+import { insertRequest } from '../../../src/server/store/requests.ts'
+import { claimSigned, insertTransaction } from '../../../src/server/store/transactions.ts'
+import { freshDataDir, WALLETS } from '../../helpers/backend.ts'
+
+// Behind one URL there are often several nodes: one tells of the receipt, and the next, a hundred blocks behind, says
+// that nothing is minted yet. Taken at its word, the NFT would count as failed, or be minted a second time.
+
+const [ALICE, CONTRACT] = WALLETS
+const NOW = 1_800_000_000_000
+const HASH: Hex = `0x${'a'.repeat(64)}`
+const BLOCK_HASH: Hex = `0x${'b'.repeat(64)}`
+const MINED = 100
+const HEAD = 200
+const log = { debug() {}, info() {}, warn() {}, error() {} }
+
+let dir: Awaited<ReturnType<typeof freshDataDir>>
+let store: Store
+
+beforeEach(async () => {
+  dir = await freshDataDir()
+  store = await openStore(join(dir.path, 'gdn.db'))
+  await store.db.insertInto('accounts').values({ id: 'a', email: null, created_at: NOW }).execute()
+  const request = { id: 'r', account_id: 'a', endpoint: 'e', idempotency_key: null, body_hash: '', response: '' }
+  await insertRequest(store.db, { ...request, accepted_at: NOW })
+  await insertCollection(store.db, {
+    id: 'c',
+    account_id: 'a',
+    request_id: 'r',
+    blockchain: 'polygon',
+    name: 'c',
+    symbol: 'C',
+    wallet_address: ALICE,
+    contract_address: CONTRACT,
+    factory_address: ALICE,
+    enable_api: 1,
+    enable_transfer: 1,
+    is_locked: 0,
+    description: null,
+    image: null,
+    status: 'deployed',
+    next_token_id: '2',
+    next_attempt_at: NOW,
+  })
+  const nft = { id: 'n', request_id: 'r', collection_id: 'c', receiver: ALICE, metadata: '{}', next_attempt_at: NOW }
+  await insertNfts(store.db, [{ ...nft, status: 'initiated', step: 'chain', transaction_id: 't', batch_index: 0 }])
+  await insertTransaction(store.db, {
+    id: 't',
+    blockchain: 'polygon',
+    signer: ALICE,
+    nonce: 0,
+    kind: 'mint',
+    collection_id: 'c',
+    start_id: '1',
+    token_count: 1,
+    directory: 'd',
+    raw: '0x',
+    hash: HASH,
+    state: 'signed',
+    block_number: null,
+    block_hash: null,
+    gas_used: null,
+    created_at: NOW,
+    next_attempt_at: NOW,
+  })
+})
+afterEach(async () => {
+  await store.close()
+  await dir.remove()
+})
+
+const stateWith = (nextTokenId: bigint) =>
+  encodeFunctionResult({
+    abi: gdnCollection.abi,
+    functionName: 'state',
+    result: { owner: ALICE as Hex, enableApi: true, enableTransfer: true, revoked: false, locked: false, nextTokenId },
+  })
+
+/** Looks once at what is signed, on a network whose calls are answered by a node that is at this block. */
+async function look(nodeAt: number, minted: boolean): Promise<void> {
+  const network: EvmNetwork = {
+    blockchain: 'polygon',
+    chainId: 137,
+    confirmations: 3,
+    broadcast: async () => [],
+    receipts: async (hashes) =>
+      hashes.map((transactionHash) => ({
+        transactionHash,
+        blockNumber: BigInt(MINED),
+        blockHash: BLOCK_HASH,
+        gasUsed: 1n,
+        status: 'success' as const,
+      })),
+    async request<Result>(_method: string, [, block]: readonly unknown[]) {
+      const asked = block === 'latest' ? nodeAt : Number(block)
+      if (asked > nodeAt) throw new Error('header not found')
+      return stateWith(minted && asked >= MINED ? 2n : 1n) as Result
+    },
+  }
+  const shared = {
+    pollMs: 1,
+    finality: 8,
+    stuckMs: 60_000,
+    feeCap: 1n,
+    head: async () => HEAD,
+    blockHashes: async (numbers: readonly number[]) => numbers.map(() => BLOCK_HASH),
+    nextNonce: async () => 1,
+    isNonceForeign: async () => false,
+    suggestFees: async () => ({ maxFeePerGas: 1n, maxPriorityFeePerGas: 1n }),
+  }
+  const signers = await openEmbeddedSigners(dir.path)
+  const observe = createObserver({ store, signers, now: () => NOW, log, onSettled: () => {} })
+  const claimed = await claimSigned(store.db, 'polygon', { now: NOW, leaseMs: 0, limit: 10 })
+  await observe({ ...network, shared }, shared, claimed)
+}
+
+const nft = () =>
+  store.db.selectFrom('nfts').select(['status', 'step', 'token_id', 'transaction_id']).executeTakeFirstOrThrow()
+
+it('a mint that is in a deep block is not given up on the word of a node that is behind that block', async () => {
+  await look(MINED - 1, true).catch(() => {})
+  expect(await nft()).toEqual({ status: 'initiated', step: 'chain', token_id: null, transaction_id: 't' })
+  await look(HEAD, true)
+  expect(await nft()).toEqual({ status: 'deployed', step: 'done', token_id: '1', transaction_id: 't' })
+})
+
+it('a success that minted nothing, by the word of a node that has the newest block, counts as a revert', async () => {
+  await look(HEAD, false)
+  const { state } = await store.db.selectFrom('transactions').select('state').executeTakeFirstOrThrow()
+  expect(state).toBe('reverted')
+  expect((await nft()).status).not.toBe('deployed')
+})
