@@ -1,4 +1,5 @@
 import { type Blockchain, type EvmBlockchain, isEvm, type SolanaBlockchain } from '../../api/blockchains.ts'
+import { messageOf } from '../../core/errors.ts'
 import type { Chains } from '../chain/chains.ts'
 import type { EvmReceipt } from '../chain/evm/network.ts'
 import type { Fetcher } from '../fetch/fetcher.ts'
@@ -17,6 +18,8 @@ import { createMintStep } from './mint-step.ts'
 import { type OwnerFollower, startOwnerFollower } from './owner-follower.ts'
 import type { SolanaPipeline } from './solana/solana-pipeline.ts'
 import { createTransferStep } from './transfer-step.ts'
+
+const SOLANA_RETRY_MS = 1000
 
 export interface PipelineOptions {
   store: Store
@@ -50,6 +53,7 @@ export async function startPipeline(options: PipelineOptions): Promise<Pipeline>
   // The data dir's lock says that no other worker lives: whatever is leased was left by a dead one.
   await releaseLeases(store)
 
+  let stopped = false
   const chainLoops = new Map<EvmBlockchain, Loop>()
   const wakeChain = (blockchain: EvmBlockchain) => {
     const running = chainLoops.get(blockchain)
@@ -82,6 +86,12 @@ export async function startPipeline(options: PipelineOptions): Promise<Pipeline>
         startSolanaPipeline({ store, solana: chains.solana, blockchain, now, log }),
       )
       solanaPipelines.set(blockchain, pipeline)
+      // Nobody else would come back to what is accepted already.
+      pipeline.catch((error) => {
+        log.error({ blockchain, error: messageOf(error) }, 'the pipeline could not be started and will be tried again')
+        solanaPipelines.delete(blockchain)
+        setTimeout(() => stopped || void openSolana(blockchain).catch(() => {}), SOLANA_RETRY_MS).unref()
+      })
     }
     return pipeline
   }
@@ -91,7 +101,9 @@ export async function startPipeline(options: PipelineOptions): Promise<Pipeline>
   const wakeMint = (collectionId: string) => {
     mintStep.mark(collectionId)
     mintLoop.wake()
-    for (const pipeline of solanaPipelines.values()) void pipeline.then(({ mintable }) => mintable(collectionId))
+    for (const pipeline of solanaPipelines.values()) {
+      pipeline.then(({ mintable }) => mintable(collectionId)).catch(() => {})
+    }
   }
   const transferStep = createTransferStep({ store, signers: chains.signers, now, onSigned: wakeChain })
   const transferLoop = startLoop('transfer', transferStep, log)
@@ -110,7 +122,6 @@ export async function startPipeline(options: PipelineOptions): Promise<Pipeline>
   const filesLoop = startLoop('files', fileStep.turn, log)
 
   const followers = new Map<EvmBlockchain, OwnerFollower>()
-  let stopped = false
   const follow = (blockchain: EvmBlockchain): OwnerFollower | undefined => {
     const running = followers.get(blockchain)
     if (running !== undefined || stopped) return running
@@ -121,13 +132,18 @@ export async function startPipeline(options: PipelineOptions): Promise<Pipeline>
   chains.onBlocks((blockchain) => follow(blockchain)?.wake())
 
   for (const blockchain of await blockchainsWithSigned(store.db)) wakeChain(blockchain)
-  for (const blockchain of await usedBlockchains(store.db)) if (!isEvm(blockchain)) await openSolana(blockchain)
+  for (const blockchain of await usedBlockchains(store.db))
+    if (!isEvm(blockchain)) await openSolana(blockchain).catch(() => {})
   for (const blockchain of await chainsToFollow(store.db)) follow(blockchain)
 
   return {
     collectionAccepted(blockchain) {
       if (isEvm(blockchain)) makeLoop.wake()
-      else void openSolana(blockchain).then((pipeline) => pipeline.collectionAccepted())
+      else {
+        openSolana(blockchain)
+          .then((pipeline) => pipeline.collectionAccepted())
+          .catch(() => {})
+      }
     },
 
     nftsAccepted(collectionId, { files, mint }) {
@@ -147,7 +163,7 @@ export async function startPipeline(options: PipelineOptions): Promise<Pipeline>
       // After its loop: a turn that is just ending still takes NFTs in hand.
       await fileStep.stop()
       await Promise.all([...chainLoops.values(), ...followers.values()].map((loop) => loop.stop()))
-      await Promise.all([...solanaPipelines.values()].map(async (pipeline) => (await pipeline).stop()))
+      await Promise.allSettled([...solanaPipelines.values()].map(async (pipeline) => (await pipeline).stop()))
     },
   }
 }

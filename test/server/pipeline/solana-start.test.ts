@@ -1,0 +1,61 @@
+import { afterEach, beforeEach, expect, it, vi } from 'vitest'
+import { createTestCollection, freshDataDir, showCollection, startTestBackend, until } from '../../helpers/backend.ts'
+import { solanaWallet } from '../../helpers/solana.ts'
+
+const failures = vi.hoisted(() => ({ left: 0 }))
+
+vi.mock(import('../../../src/server/pipeline/solana/solana-pipeline.ts'), async (original) => {
+  const { startSolanaPipeline } = await original()
+  return {
+    startSolanaPipeline(options) {
+      if (failures.left-- > 0) throw new Error('a file of it could not be read')
+      return startSolanaPipeline(options)
+    },
+  }
+})
+
+let dataDir: Awaited<ReturnType<typeof freshDataDir>>
+beforeEach(async () => {
+  dataDir = await freshDataDir()
+})
+afterEach(() => dataDir.remove())
+
+const request = {
+  blockchain: 'solana',
+  wallet_address: solanaWallet('owner'),
+  description: 'd',
+  image: 'https://a.example/i.png',
+}
+
+it('a Solana pipeline that could not be started is started later, and what was accepted is made then', async () => {
+  failures.left = 1
+  const backend = await startTestBackend(dataDir.path)
+  try {
+    const collection = await createTestCollection(backend, request)
+    const made = await until(
+      () => showCollection(backend, collection.id),
+      ({ status }) => status === 'deployed',
+    )
+    expect(made.status).toBe('deployed')
+    expect(backend.log.filter((line) => line.includes('the pipeline could not be started'))).toHaveLength(1)
+  } finally {
+    await backend.close()
+  }
+})
+
+it('one that can never be started keeps neither the others from their work nor the backend from stopping', async () => {
+  failures.left = Number.POSITIVE_INFINITY
+  const backend = await startTestBackend(dataDir.path)
+  try {
+    const onSolana = await createTestCollection(backend, request)
+    const onEvm = await createTestCollection(backend)
+    const made = await until(
+      () => showCollection(backend, onEvm.id),
+      ({ status }) => status === 'deployed',
+    )
+    expect(made.status).toBe('deployed')
+    expect((await showCollection(backend, onSolana.id)).status).toBe('initiated')
+  } finally {
+    await backend.close()
+  }
+})
