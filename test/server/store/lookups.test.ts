@@ -26,7 +26,7 @@ beforeAll(async () => {
   store = await openStore(path)
   watched = new Kysely<Schema>({
     dialect: createSqliteDialect(openSqlite(path)),
-    log: ({ query }) => asked.push({ sql: query.sql, parameters: query.parameters }),
+    log: ({ query }) => void asked.push({ sql: query.sql, parameters: query.parameters }),
   })
 })
 afterAll(async () => {
