@@ -26,7 +26,10 @@ interface Block {
 export interface FollowOptions {
   store: Store
   network: Pick<EvmNetwork, 'blockchain' | 'request'>
-  /** Ask for the events of our collections by their addresses: where a chain has the whole world's contracts on it. */
+  /**
+   * Where a chain is shared with the whole world: the events of our collections are asked for by their addresses, and
+   * its nodes need not all be at the same block.
+   */
   byAddress?: boolean
   blocksAtOnce?: number
 }
@@ -47,6 +50,8 @@ export async function followOwners({
   const head = await readBlock(network, 'latest')
   if (head === null) throw new Error(`${blockchain} has no blocks`)
   const cursor = await findCursor(store.db, blockchain)
+  // One of the nodes behind a URL may be late: what others have told stands. A reorg is seen once its chain is as long.
+  if (byAddress && cursor !== null && Number(head.number) < cursor.block_number) return false
   if (cursor !== null && !(await isAncestor(network, cursor, head))) {
     const kept = await lastOnChain({ store, network })
     await store.transaction((db) => undoEvents(db, blockchain, kept))

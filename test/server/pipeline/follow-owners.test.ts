@@ -258,6 +258,27 @@ describe('when the chain takes blocks back', () => {
     expect(await known()).toEqual(await onChain())
   })
 
+  it('a node of a shared network that is behind has taken nothing back: what was read stays', async () => {
+    const options = { byAddress: true }
+    await move(1, person(1))
+    await follow(options)
+    const behind = await height()
+    await move(1, person(2))
+    await follow(options)
+    const request: PlainAnvil['request'] = async <Result>(method: string, params: readonly unknown[]) => {
+      if (method !== 'eth_getBlockByNumber') return anvil.request<Result>(method, params)
+      const [block] = params
+      const number = block === 'latest' ? behind : Number(block)
+      if (number > behind) return null as Result
+      return anvil.request<Result>(method, [`0x${number.toString(16)}`, false])
+    }
+    await follow({ ...options, network: { blockchain: 'polygon', request } })
+    expect((await known()).owners[0]).toBe(person(2))
+    await move(1, person(3))
+    await follow(options)
+    expect((await known()).owners[0]).toBe(person(3))
+  })
+
   it('deeper than anything remembered: everything is read again', async () => {
     const before = await known()
     await move(1, person(1))
