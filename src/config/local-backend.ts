@@ -1,4 +1,4 @@
-import { readFile, stat } from 'node:fs/promises'
+import { readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import * as z from 'zod'
 import { isAlive } from '../core/process-identity.ts'
@@ -7,6 +7,7 @@ import { readSecretFile } from './secret-file.ts'
 
 const RECORD = 'backend.json'
 const KEY = 'api-key'
+const PORT = 'port'
 /** The log of a backend that runs in the background. */
 export const LOG_FILE = 'serve.log'
 
@@ -38,6 +39,16 @@ function parseJson(text: string): unknown {
   } catch {
     return undefined
   }
+}
+
+/** The port on which the local backend served the last time: wallets and scripts have its address. */
+export async function lastPort(dataDir: string): Promise<string | null> {
+  const text = (await readFile(join(dataDir, PORT), 'utf8').catch(() => '')).trim()
+  return /^[1-9]\d{0,4}$/.test(text) ? text : null
+}
+
+export async function rememberPort(dataDir: string, url: string): Promise<void> {
+  await writeFile(join(dataDir, PORT), `${new URL(url).port}\n`, { mode: 0o600 })
 }
 
 /** Whether a directory is one that a backend of ours made: nothing else may be deleted by `local reset`. */

@@ -29,7 +29,8 @@ export async function planTransfer({ store, network, transaction, receipt }: Set
     // Whoever hears that it is done finds the new owner. Where the follower was here before, it has said so, and may
     // know of a later owner even.
     const followed = (await findCursor(db, network.blockchain))?.block_number ?? -1
-    if (followed < Number(receipt.blockNumber)) await setOwner(db, transfer.nft_id, transfer.receiver)
+    const block = Number(receipt.blockNumber)
+    if (followed < block) await setOwner(db, transfer.nft_id, transfer.receiver, block)
   }
 }
 

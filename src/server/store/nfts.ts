@@ -62,8 +62,8 @@ export async function findNft(db: Db, id: string) {
 }
 
 /** Gives an NFT a new owner. */
-export async function setOwner(db: Db, id: string, owner: string): Promise<void> {
-  await db.updateTable('nfts').set({ owner }).where('id', '=', id).execute()
+export async function setOwner(db: Db, id: string, owner: string, block: number): Promise<void> {
+  await db.updateTable('nfts').set({ owner, owner_block: block }).where('id', '=', id).execute()
 }
 
 /** Takes NFTs whose files are to be fetched: due, and in nobody's hands (or in those of a worker that died). */

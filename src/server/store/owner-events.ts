@@ -1,5 +1,5 @@
 import { type Selectable, sql } from 'kysely'
-import type { EvmBlockchain } from '../../api/blockchains.ts'
+import { type EvmBlockchain, isBlockchain, isEvm } from '../../api/blockchains.ts'
 import { updateCollection } from './collections.ts'
 import type { CollectionsTable, Db, OwnerCursorsTable, OwnerEventsTable } from './schema.ts'
 
@@ -35,17 +35,18 @@ export async function moveCursor(db: Db, cursor: CursorRow): Promise<void> {
       order by block_number desc limit 1 offset ${sql.lit(CURSORS_KEPT)})`.execute(db)
 }
 
-/** Embedded chains with blocks whose events weren't read. */
+/** Embedded EVM chains with blocks whose events weren't read. */
 export async function chainsToFollow(db: Db): Promise<EvmBlockchain[]> {
   const behind: EvmBlockchain[] = []
   for (const { blockchain } of await db.selectFrom('chains').select('blockchain').execute()) {
+    if (!isBlockchain(blockchain) || !isEvm(blockchain)) continue
     const { height } = await db
       .selectFrom('chain_blocks')
       .select(({ fn }) => fn.max('number').as('height'))
       .where('blockchain', '=', blockchain)
       .executeTakeFirstOrThrow()
-    const cursor = await findCursor(db, blockchain as EvmBlockchain)
-    if (height !== null && height > (cursor?.block_number ?? 0)) behind.push(blockchain as EvmBlockchain)
+    const cursor = await findCursor(db, blockchain)
+    if (height !== null && height > (cursor?.block_number ?? 0)) behind.push(blockchain)
   }
   return behind
 }
@@ -60,7 +61,7 @@ export async function applyEvents(db: Db, events: readonly OwnerEventRow[]): Pro
   }
   await write(
     db,
-    events.map((event) => ({ ...event, value: event.next })),
+    events.map((event) => ({ ...event, value: event.next, since: event.block_number })),
   )
 }
 
@@ -75,12 +76,13 @@ export async function undoEvents(db: Db, blockchain: EvmBlockchain, block: numbe
   undone.sort((a, b) => b.block_number - a.block_number || b.log_index - a.log_index)
   await write(
     db,
-    undone.map((event) => ({ ...event, value: event.previous })),
+    undone.map((event) => ({ ...event, value: event.previous, since: null })),
   )
   await db.deleteFrom('owner_cursors').where('blockchain', '=', blockchain).where('block_number', '>', block).execute()
 }
 
-type Change = Pick<OwnerEventRow, 'collection_id' | 'kind' | 'token_id'> & { value: string }
+/** `since` is the block that says so; null takes back what later ones said. */
+type Change = Pick<OwnerEventRow, 'collection_id' | 'kind' | 'token_id'> & { value: string; since: number | null }
 
 /** Writes changes in their order: of several of one thing, the last stays. */
 async function write(db: Db, changes: readonly Change[]): Promise<void> {
@@ -95,11 +97,14 @@ async function write(db: Db, changes: readonly Change[]): Promise<void> {
   const rows = [...owners.values()]
   for (let at = 0; at < rows.length; at += ROWS_AT_ONCE) {
     const values = sql.join(
-      rows.slice(at, at + ROWS_AT_ONCE).map((row) => sql`(${row.collection_id}, ${row.token_id}, ${row.value})`),
+      rows
+        .slice(at, at + ROWS_AT_ONCE)
+        .map((row) => sql`(${row.collection_id}, ${row.token_id}, ${row.value}, ${row.since})`),
     )
     await sql`
-      update nfts set owner = moved.column3 from (values ${values}) as moved
-      where nfts.collection_id = moved.column1 and nfts.token_id = moved.column2`.execute(db)
+      update nfts set owner = moved.column3, owner_block = moved.column4 from (values ${values}) as moved
+      where nfts.collection_id = moved.column1 and nfts.token_id = moved.column2
+        and (moved.column4 is null or nfts.owner_block is null or nfts.owner_block <= moved.column4)`.execute(db)
   }
   for (const [id, change] of collections) await updateCollection(db, id, change)
 }

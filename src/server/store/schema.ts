@@ -90,6 +90,8 @@ export interface NftsTable extends Work {
   receiver: string
   /** Who has the token now, by the chain; null before it is deployed. */
   owner: string | null
+  /** The block of the last transfer that said so; null where none did. Events of earlier blocks don't count any more. */
+  owner_block: Generated<number | null>
   /** The metadata as it was sent, JSON. */
   metadata: string
   /** JSON object: file field key to CID, once the files are stored. */

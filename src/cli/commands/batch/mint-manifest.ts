@@ -9,6 +9,7 @@ import type { ManifestItem } from '../../../manifest/read.ts'
 import { readManifest } from '../../../manifest/read.ts'
 import type { Deps } from '../../deps.ts'
 import { createOutput } from '../../output.ts'
+import { runOrigin } from '../../run-origin.ts'
 import { type Collection, whichCollection } from '../../which-collection.ts'
 import { printBatchDryRun } from './dry-run.ts'
 import type { BatchMintFlags } from './flags.ts'
@@ -32,7 +33,7 @@ export async function mintManifest(deps: Deps, manifest: string, flags: BatchMin
     readManifest(manifestSource(deps, manifest), { ...manifestOptions(flags), ...asTarget(collection) })
   const options: BatchOptions = {
     stateDir: settings.stateDir,
-    origin: server.origin,
+    origin: runOrigin(server),
     blockchain: collection.blockchain,
     contractAddress: collection.contract,
     manifestPath: manifest === '-' ? null : await realPath(deps, manifest),

@@ -1,14 +1,12 @@
 import { runBatch } from '../../../batch/run.ts'
 import { openRun, type Run, runStatus } from '../../../batch/runs.ts'
-import { runningBackend } from '../../../config/local-backend.ts'
-import { localDataDirectory } from '../../../config/paths.ts'
-import { originOf } from '../../../config/server.ts'
 import type { Settings } from '../../../config/settings.ts'
 import { GdnError } from '../../../core/errors.ts'
 import { GdnCommand, switchFlag, valueFlag } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { positiveNumber } from '../../flags/parse.ts'
 import { createOutput, type Output } from '../../output.ts'
+import { LOOPBACK_ORIGIN, runOrigin } from '../../run-origin.ts'
 import { addSendingFlags, type BatchMintFlags } from './flags.ts'
 import { runOptions } from './mint-manifest.ts'
 import { runData } from './run-view.ts'
@@ -81,13 +79,12 @@ async function settingsFor(deps: Deps, { origin }: Run, flags: ResumeFlags): Pro
     if (isNamed) throw error
     return null
   })
-  if (server?.origin === origin) return settings
+  if (server !== null && runOrigin(server) === origin) return settings
   if (isNamed) {
     throw new GdnError('usage', `this run belongs to ${origin}, not to ${server?.origin}`, {
-      hint: `leave ${server?.from ?? 'the server'} out, or add --base-url ${origin}`,
+      hint: `leave ${server?.from ?? 'the server'} out, or add ${origin === LOOPBACK_ORIGIN ? '--local' : `--base-url ${origin}`}`,
     })
   }
-  const local = await runningBackend(localDataDirectory(deps.env))
-  if (local !== null && originOf(local.url) === origin) return await deps.settings({ ...flags, local: true })
+  if (origin === LOOPBACK_ORIGIN) return await deps.settings({ ...flags, local: true })
   return await deps.settings({ ...flags, baseUrl: origin })
 }

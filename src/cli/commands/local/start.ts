@@ -1,4 +1,4 @@
-import { localApiKeyFile, runningBackend } from '../../../config/local-backend.ts'
+import { lastPort, localApiKeyFile, rememberPort, runningBackend } from '../../../config/local-backend.ts'
 import { localDataDirectory } from '../../../config/paths.ts'
 import { GdnError } from '../../../core/errors.ts'
 import { GdnCommand, switchFlag, valueFlag } from '../../command.ts'
@@ -47,6 +47,7 @@ export async function start(deps: Deps, flags: StartFlags): Promise<void> {
   } finally {
     progress.stop()
   }
+  await rememberPort(dataDir, started.url)
   io.note(`The local backend serves on ${io.errPaint.bold(started.url)}.`)
   io.note(`  data     ${safe(dataDir)}`)
   io.note(`  API key  in ${safe(localApiKeyFile(dataDir))}`)
@@ -54,15 +55,16 @@ export async function start(deps: Deps, flags: StartFlags): Promise<void> {
   await tell(deps, flags, started, dataDir)
 }
 
-/** The port asked for; without one the usual port, or a free one where that is taken. */
+/** The port asked for; without one that of the last time, else the usual one, or a free one where that is taken. */
 async function startOnSomePort(deps: Deps, flags: StartFlags, dataDir: string): Promise<Started> {
   const more = [
     ...(flags.rateLimits === undefined ? [] : ['--rate-limits', flags.rateLimits]),
     ...(flags.allowPrivateFiles ? ['--allow-private-files'] : []),
   ]
   if (flags.port !== undefined) return await spawnBackend(deps, dataDir, ['--port', String(flags.port), ...more])
+  const last = await lastPort(dataDir)
   try {
-    return await spawnBackend(deps, dataDir, more)
+    return await spawnBackend(deps, dataDir, [...(last === null ? [] : ['--port', last]), ...more])
   } catch (error) {
     if (!(error instanceof GdnError) || error.code !== 'port_in_use') throw error
     return await spawnBackend(deps, dataDir, ['--port', '0', ...more])

@@ -5,6 +5,7 @@ import * as transfers from './0003-transfers.ts'
 import * as signedUrls from './0004-signed-urls.ts'
 import * as attempts from './0005-attempts.ts'
 import * as lookups from './0006-lookups.ts'
+import * as ownerBlock from './0007-owner-block.ts'
 
 /** Every migration by its name, in the order of the names. One that was released is never changed. */
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -14,4 +15,5 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0004-signed-urls': signedUrls,
   '0005-attempts': attempts,
   '0006-lookups': lookups,
+  '0007-owner-block': ownerBlock,
 }
