@@ -44,7 +44,7 @@ The backend is still running: ${url}
 Three things to try:
   node bin/gdn.js nft show ${nft.nft_gdn_id} --local
   node bin/gdn.js nft mint --local -b polygon -c ${contract} --receiver ${CREATOR} --title "One more" --description "Minted by hand"
-  node bin/gdn.js nft list --local -b polygon -c ${contract} -o csv
+  node bin/gdn.js nft list --local -b polygon -c ${contract} --details -o csv
 To stop it:
   node bin/gdn.js local stop`
 }
