@@ -21,6 +21,7 @@ const ONE_TARGET = 'a run goes to one collection: split the manifest'
 /** Where all rows go, and whether the addresses in them are addresses there. */
 export class TargetCheck {
   #target: ManifestTarget
+  #isMissingTold = false
   /** Checksummed addresses that were found right: a million rows mostly repeat a few, and a checksum is costly. */
   readonly #good = new HashTable()
 
@@ -37,8 +38,11 @@ export class TargetCheck {
     if (chain !== undefined && chain.value !== this.#target.blockchain) this.#checkChain(chain, report)
     const { blockchain, contractAddress } = this.#target
     if (blockchain === null) {
-      if (chain === undefined)
+      // Once is enough: what is missing is no row's fault.
+      if (chain === undefined && !this.#isMissingTold) {
+        this.#isMissingTold = true
         report.add('blockchain', 'blockchain is required', 'add the column, or give --blockchain')
+      }
       return
     }
     if (contract === undefined || contract.value === contractAddress) return
