@@ -1,0 +1,10 @@
+import { expect, it } from 'vitest'
+import { killBatchOnBackend } from '../helpers/kill-batch.ts'
+import { report, seededRandom } from '../helpers/seed.ts'
+
+it('a batch that is killed again and again over a bad line, on our own backend: every row exactly once', async () => {
+  const { random } = seededRandom('kill-batch backend')
+  const figures = await killBatchOnBackend({ rows: 150, kills: 6, longestLife: 1200, random })
+  report(figures)
+  expect(figures.kills).toBeGreaterThan(0)
+})

@@ -1,0 +1,120 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect } from 'vitest'
+import { freshDataDir } from './backend.ts'
+import { FAULTS, type Fault, startFaultProxy } from './fault-proxy.ts'
+import { gdnAt, type Run } from './gdn-at.ts'
+import { serve } from './served-backend.ts'
+
+const RECEIVERS = ['0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359', '0xdbF03B407c01E7cD3CBea99509d93f8DDDC8C6FB']
+const SHARE_OF_FAULTS = 0.3
+export interface KillBatchOptions {
+  rows: number
+  kills: number
+  /** A kill may come before the first byte leaves, and long after: up to so many milliseconds from the start. */
+  longestLife: number
+  random: () => number
+}
+
+export interface KillBatchFigures {
+  kills: number
+  faults: number
+  seconds: number
+}
+
+interface ResultRow {
+  line: number
+  status: string
+  nft_gdn_id: string | null
+}
+
+/** A manifest in which every seventh row says the same as the one before it, and the title each line has. */
+function manifestOf(rows: number): { csv: string; titles: string[] } {
+  const titles = Array.from({ length: rows }, (_, index) => `Piece ${index % 7 === 6 ? index - 1 : index}`)
+  const lines = titles.map((title, index) => {
+    // Copies go to one receiver: they are the same NFT twice.
+    const receiver = RECEIVERS[(index % 7 === 6 ? index - 1 : index) % 2]
+    return `${title},One of many,${receiver}`
+  })
+  return { csv: `title,description,receiver\n${lines.join('\n')}\n`, titles }
+}
+
+const countBy = (titles: Iterable<string>): Map<string, number> => {
+  const counts = new Map<string, number>()
+  for (const title of titles) counts.set(title, (counts.get(title) ?? 0) + 1)
+  return counts
+}
+
+const faultsOf = (random: () => number) => (): Fault | null =>
+  random() < SHARE_OF_FAULTS ? (FAULTS[Math.floor(random() * FAULTS.length)] ?? null) : null
+
+type Gdn = ReturnType<typeof gdnAt>
+
+/** Starts the batch and kills it, again and again; then once more, to its end. */
+async function liveAndDie(gdn: Gdn, argv: readonly string[], { kills, longestLife, random }: KillBatchOptions) {
+  let killed = 0
+  for (let life = 0; life < kills; life++) {
+    const { signal, exitCode, stderr } = await gdn.runAndKill(argv, random() * longestLife)
+    if (signal === 'SIGKILL') killed++
+    // It may have come to its end: the next start says that it is finished, or goes on with what is open.
+    else expect([0, 2, 7, 8, 9, 6], stderr).toContain(exitCode)
+  }
+  return killed
+}
+
+const resultsOf = async (gdn: Gdn): Promise<ResultRow[]> => await gdn.json('batch', 'results', 'drop')
+
+/** Goes on until the run has come to rest, as a person would after each message. */
+async function toTheEnd(gdn: Gdn, argv: readonly string[]): Promise<Run> {
+  for (let attempt = 0; ; attempt++) {
+    const run = await gdn.run(...argv)
+    if ((run.exitCode !== 6 && run.exitCode !== 8) || attempt === 10) return run
+  }
+}
+
+/**
+ * A drop through the built gdn against gdn's own backend, behind a line that spoils three requests in ten, gdn killed at
+ * random moments. The backend honours Idempotency-Key: every row is minted exactly once, and nothing stays unknown.
+ */
+export async function killBatchOnBackend(options: KillBatchOptions): Promise<KillBatchFigures> {
+  const { rows, random } = options
+  const since = performance.now()
+  const home = await mkdtemp(join(tmpdir(), 'gdn-kill-batch-'))
+  const dataDir = await freshDataDir()
+  const backend = await serve(dataDir.path, ['--rate-limits', 'off']).ready
+  const proxy = await startFaultProxy(backend.url, { faultOf: faultsOf(random), random })
+  try {
+    const direct = gdnAt(backend, home)
+    const gdn = gdnAt({ ...backend, url: proxy.url }, home)
+    const { contract_address } = await direct.json<{ contract_address: string }>(
+      ...['collection', 'create', '--name', 'Killed', '-b', 'polygon', '--wallet', RECEIVERS[0] ?? ''],
+    )
+    const { csv, titles } = manifestOf(rows)
+    const manifest = await gdn.file('drop.csv', csv)
+    const argv = ['batch', 'mint', manifest, '-c', contract_address, '--chunk-size', '4']
+    const killed = await liveAndDie(gdn, argv, options)
+    proxy.heal()
+    const last = await toTheEnd(gdn, argv)
+    expect([0, 2], last.stderr).toContain(last.exitCode)
+    if (last.exitCode === 2) expect(last.stderr).toContain('is finished')
+    const results = await resultsOf(gdn)
+    expect(results.map(({ status }) => status)).toEqual(titles.map(() => 'deployed'))
+    const listed = await direct.json<{ nft_gdn_id: string; request_metadata: { title: string } }[]>(
+      ...['nft', 'list', '-c', contract_address, '--details'],
+    )
+    expect(countBy(listed.map(({ request_metadata }) => request_metadata.title))).toEqual(countBy(titles))
+    expect(new Set(results.map(({ nft_gdn_id }) => nft_gdn_id))).toEqual(
+      new Set(listed.map(({ nft_gdn_id }) => nft_gdn_id)),
+    )
+    const faults = Object.entries(proxy.counts).reduce((sum, [name, n]) => sum + (name === 'none' ? 0 : n), 0)
+    return { kills: killed, faults, seconds: secondsSince(since) }
+  } finally {
+    await proxy.close()
+    await backend.end('SIGTERM')
+    await dataDir.remove()
+    await rm(home, { recursive: true, force: true })
+  }
+}
+
+const secondsSince = (since: number): number => Math.round((performance.now() - since) / 100) / 10
