@@ -4,7 +4,7 @@ import { catchSignals } from './signals.ts'
 
 /** Ties the command line to this process: its streams, environment and signals. The one edge of the CLI. */
 export async function runFromProcess(argv: string[]): Promise<number> {
-  silenceClosedPipes()
+  const streams = watchStreams(argv)
   if (isRootHelp(argv)) {
     const { rootHelp } = await import('./help.ts')
     const { colourLevel } = await import('./colour.ts')
@@ -15,7 +15,7 @@ export async function runFromProcess(argv: string[]): Promise<number> {
   const signals = catchSignals(sayAtOnce)
   try {
     const { run } = await import('./run.ts')
-    return await run(argv, {
+    const code = await run(argv, {
       env: process.env,
       cwd: process.cwd(),
       stdin: process.stdin,
@@ -24,6 +24,7 @@ export async function runFromProcess(argv: string[]): Promise<number> {
       program: { node: process.execPath, script: process.argv[1] ?? '' },
       signals,
     })
+    return streams.failed() ? EXIT.unexpected : code
   } finally {
     signals.release()
   }
@@ -45,11 +46,21 @@ function isRootHelp(argv: readonly string[]): boolean {
 /** What a write to a reader that went away ends with: a closed pipe, or (EIO) a terminal that was closed. */
 const GONE = new Set(['EPIPE', 'EIO', 'ERR_STREAM_DESTROYED'])
 
-/** `gdn nft list | head` closes the pipe early: what is left to write has no reader, and that is no error. */
-function silenceClosedPipes(): void {
-  for (const stream of [process.stdout, process.stderr]) {
+/**
+ * `gdn nft list | head` closes the pipe early: what is left to write has no reader, and that is no error. Anything else,
+ * such as a full disk, is told once, and the command goes on to its end: what it does must not depend on who listens.
+ */
+function watchStreams(argv: readonly string[]): { failed(): boolean } {
+  let failure: NodeJS.ErrnoException | null = null
+  const watch = (name: string, stream: NodeJS.WriteStream) =>
     stream.on('error', (error: NodeJS.ErrnoException) => {
-      if (!GONE.has(error.code ?? '')) throw error
+      if (failure !== null || GONE.has(error.code ?? '')) return
+      failure = error
+      const message = `can't write to ${name}: ${error.message}`
+      const inJson = JSON.stringify({ error: { code: 'unexpected', message, hint: null, details: null } })
+      sayAtOnce(`${argv.includes('--json') ? inJson : `error: ${message}`}\n`)
     })
-  }
+  watch('stdout', process.stdout)
+  watch('stderr', process.stderr)
+  return { failed: () => failure !== null }
 }

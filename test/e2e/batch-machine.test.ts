@@ -1,0 +1,201 @@
+import { spawn } from 'node:child_process'
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { freshDataDir } from '../helpers/backend.ts'
+import { gdnAt } from '../helpers/gdn-at.ts'
+import { report } from '../helpers/seed.ts'
+import { type ServedBackend, serve } from '../helpers/served-backend.ts'
+import { createSmallDisk } from '../helpers/small-disk.ts'
+
+const GDN = fileURLToPath(new URL('../../bin/gdn.js', import.meta.url))
+const NODE = process.env.GDN_TEST_NODE ?? process.execPath
+const WALLET = '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359'
+
+let dataDir: Awaited<ReturnType<typeof freshDataDir>>
+let backend: ServedBackend
+let home: string
+let contract: string
+
+beforeAll(async () => {
+  dataDir = await freshDataDir()
+  backend = await serve(dataDir.path, ['--rate-limits', 'off']).ready
+})
+afterAll(async () => {
+  await backend.end('SIGTERM')
+  await dataDir.remove()
+})
+beforeEach(async () => {
+  home = await mkdtemp(join(tmpdir(), 'gdn-machine-'))
+  const made = await gdnAt(backend, home).json<{ contract_address: string }>(
+    ...['collection', 'create', '--name', 'Machine', '--wallet', WALLET],
+  )
+  contract = made.contract_address
+})
+afterEach(() => rm(home, { recursive: true, force: true }))
+
+const rowsOf = (count: number) =>
+  `title,description,receiver\n${Array.from({ length: count }, (_, row) => `Piece ${row},One,${WALLET}`).join('\n')}\n`
+
+interface Outcome {
+  code: number | null
+  stdout: string
+  stderr: string
+}
+
+/** Runs a line of bash in which `$GDN` is the built gdn. */
+function bash(script: string, env: Record<string, string> = {}): Promise<Outcome> {
+  const child = spawn('bash', ['-c', script], {
+    cwd: home,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: {
+      PATH: process.env.PATH ?? '',
+      HOME: home,
+      GDN: `${NODE} ${GDN}`,
+      GDN_BASE_URL: backend.url,
+      GDN_API_KEY: backend.apiKey,
+      GDN_BLOCKCHAIN: 'polygon',
+      GDN_CONTRACT: contract,
+      ...env,
+    },
+  })
+  const output = { stdout: '', stderr: '' }
+  child.stdout.on('data', (chunk: Buffer) => {
+    output.stdout += chunk.toString()
+  })
+  child.stderr.on('data', (chunk: Buffer) => {
+    output.stderr += chunk.toString()
+  })
+  return new Promise((resolve) => child.on('close', (code) => resolve({ code, ...output })))
+}
+
+/** Titles in the collection, sorted. */
+async function minted(): Promise<string[]> {
+  const { stdout, stderr, code } = await bash('$GDN nft list --details --json')
+  expect(code, stderr).toBe(0)
+  const nfts = JSON.parse(stdout) as { request_metadata: { title: string } }[]
+  return nfts.map(({ request_metadata }) => request_metadata.title).sort()
+}
+
+const titles = (count: number) => Array.from({ length: count }, (_, row) => `Piece ${row}`).sort()
+
+describe('a batch on a machine that isn’t as it should be', () => {
+  test('with the state directory on a full disk sends nothing; with room again it mints every row once', async (context) => {
+    const disk = await createSmallDisk(256)
+    if (typeof disk === 'string') {
+      report(disk)
+      return context.skip()
+    }
+    try {
+      await writeFile(join(home, 'drop.csv'), rowsOf(200))
+      await disk.fill()
+      const mint = () => bash('$GDN batch mint drop.csv --chunk-size 10', { GDN_STATE_DIR: disk.path })
+      const full = await mint()
+      expect(full).toMatchObject({ code: 2, stdout: '' })
+      expect(full.stderr).toMatch(/no space left/)
+      expect(await minted()).toEqual([])
+      // Room for the rows and the beginning of the journal, not for its end.
+      for (const kilobytes of [48, 64, 80]) {
+        await disk.leave(kilobytes)
+        const half = await mint()
+        if (half.code !== 0) expect(half.stderr).toMatch(/no space left|the outcome of/)
+        await disk.fill()
+      }
+      await disk.makeRoom()
+      const whole = await mint()
+      if (whole.code !== 0) expect(whole.stderr).toContain('is finished')
+      expect(await minted()).toEqual(titles(200))
+    } finally {
+      await disk.remove()
+    }
+  })
+
+  test('whose clock jumps back ten minutes and forward an hour while it runs mints every row once', async () => {
+    await writeFile(join(home, 'drop.csv'), rowsOf(60))
+    await writeFile(
+      join(home, 'clock.cjs'),
+      `const real = Date.now; let calls = 0
+       Date.now = () => real() + (++calls % 3 === 0 ? 3_600_000 : calls % 3 === 1 ? -600_000 : 0)`,
+    )
+    const { code, stderr } = await bash('$GDN batch mint drop.csv --chunk-size 5', {
+      NODE_OPTIONS: `--require ${join(home, 'clock.cjs')}`,
+    })
+    expect(code, stderr).toBe(0)
+    expect(await minted()).toEqual(titles(60))
+  })
+
+  test('in a home with spaces and emoji does as everywhere', async () => {
+    const odd = join(home, 'my 🖼️ files')
+    await mkdir(odd)
+    await writeFile(join(odd, 'the drop №1.csv'), rowsOf(3))
+    const { code, stderr } = await bash('cd "$HOME" && $GDN batch mint "the drop №1.csv"', { HOME: odd })
+    expect(code, stderr).toBe(0)
+    const results = await bash('$GDN batch results "the drop №1" -o ids', { HOME: odd })
+    expect(results.stdout.trim().split('\n')).toHaveLength(3)
+  })
+
+  test.each([
+    // A file where the folder should be: that stops the superuser, too.
+    ['can’t hold its state', '/home', /can't use the state directory .*\n.*--state-dir/s],
+    ['isn’t there and can’t be made', '/file/home', /can't be reached: a part of its path is no directory/],
+  ])('whose home %s sends nothing, and says so', async (_what, where, words) => {
+    await writeFile(join(home, 'file'), rowsOf(2))
+    await mkdir(join(home, 'home'))
+    await writeFile(join(home, 'home', '.local'), '')
+    const { code, stderr, stdout } = await bash(`$GDN batch mint - --run x < file`, { HOME: home + where })
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+    expect(stderr).toMatch(words)
+    expect(await minted()).toEqual([])
+  })
+
+  test('that runs it twice at the same time lets one of them do it, and names that to the other', async () => {
+    await writeFile(join(home, 'drop.csv'), rowsOf(120))
+    const mint = () => bash('$GDN batch mint drop.csv --chunk-size 1 --rate 60')
+    const ends = await Promise.all([mint(), mint(), mint()])
+    expect(ends.map(({ code }) => code).sort()).toEqual([0, 2, 2])
+    for (const { code, stderr } of ends)
+      if (code === 2) expect(stderr).toMatch(/another gdn process is at work.*pid \d+/)
+    expect(await minted()).toEqual(titles(120))
+  })
+
+  test.each([
+    ['closed', '>&-', [0, 1]],
+    ['a pipe that nobody reads', '| true', [0]],
+    ['full', '> /dev/full', [1]],
+  ])('whose stdout is %s mints every row all the same', async (_what, where, codes) => {
+    await writeFile(join(home, 'drop.csv'), rowsOf(5))
+    const { code, stderr } = await bash(`$GDN batch mint drop.csv --json ${where}`)
+    expect(codes).toContain(code)
+    expect(stderr).not.toContain('    at ')
+    expect(await minted()).toEqual(titles(5))
+  })
+
+  test('with 64 open files and a heap of 256 MB mints rows with hundreds of local files', async () => {
+    await mkdir(join(home, 'art'))
+    const rows = Array.from({ length: 250 }, (_, row) => row)
+    await Promise.all(rows.map((row) => writeFile(join(home, 'art', `${row}.png`), `not much of a picture ${row}`)))
+    const lines = rows.map((row) => `Piece ${row},One,art/${row}.png,${WALLET}`)
+    await writeFile(join(home, 'drop.csv'), `title,description,image,receiver\n${lines.join('\n')}\n`)
+    const { code, stderr } = await bash('ulimit -n 64; $GDN batch mint drop.csv', {
+      NODE_OPTIONS: '--max-old-space-size=256',
+    })
+    expect(code, stderr).toBe(0)
+    expect(await minted()).toEqual(titles(250))
+  })
+
+  test('leaves nothing in the state directory that others may read', async () => {
+    await writeFile(join(home, 'drop.csv'), rowsOf(2))
+    expect((await bash('umask 000; $GDN batch mint drop.csv')).code).toBe(0)
+    const { stdout } = await bash('find .local/state -perm /077')
+    expect(stdout).toBe('')
+    const state = join(home, '.local', 'state', 'gdn')
+    const files = await readdir(state, { recursive: true, withFileTypes: true })
+    const texts = await Promise.all(
+      files.filter((file) => file.isFile()).map((file) => readFile(join(file.parentPath, file.name), 'latin1')),
+    )
+    expect(texts.length).toBeGreaterThan(0)
+    for (const text of texts) expect(text).not.toContain(backend.apiKey)
+  })
+})
