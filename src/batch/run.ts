@@ -101,6 +101,7 @@ async function runLocked(options: BatchOptions, deps: BatchDeps): Promise<BatchS
       changes: surveyed.changes,
       stopped: context.stopped,
       ...(await nameRows(resultRows(run, ledger, records, readSpool(spoolAt)), counts)),
+      reconciled: null,
       exitCode: exitCodeOf(counts, context.stopped, wait),
     }
   } finally {

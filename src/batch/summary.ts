@@ -18,22 +18,32 @@ export function exitCodeOf(counts: RowCounts, stopped: Stop | null, waited: bool
 
 const MAX_NAMED = 50
 
+/** How the error of an unknown row begins after reconciling. */
+const ABSENT = 'absent: '
+const UNDECIDED = 'undecided: '
+
 /** The rows that a person must hear of, the first 50 of each kind. */
 export async function nameRows(results: AsyncIterable<ResultRow>, counts: RowCounts) {
   const unknownRows: { key: string; line: number }[] = []
   const failedRows: { key: string; line: number; error: string }[] = []
   const pendingRows: { key: string; line: number }[] = []
+  const absentRows: { key: string; line: number; reason: string }[] = []
+  const undecidedRows: { key: string; line: number; reason: string }[] = []
   const named = () => unknownRows.length + failedRows.length + pendingRows.length
   const most = (count: number) => Math.min(count, MAX_NAMED)
   const goal = most(counts.unknown) + most(counts.failed) + most(counts.pending + counts.accepted)
-  if (goal === 0) return { unknownRows, failedRows, pendingRows }
+  if (goal === 0) return { unknownRows, failedRows, pendingRows, absentRows, undecidedRows }
   for await (const { key, line, status, error } of results) {
-    if (status === 'unknown' && unknownRows.length < MAX_NAMED) unknownRows.push({ key, line })
-    else if (status === 'failed' && failedRows.length < MAX_NAMED) failedRows.push({ key, line, error: error ?? '' })
+    if (status === 'unknown' && unknownRows.length < MAX_NAMED) {
+      unknownRows.push({ key, line })
+      if (error?.startsWith(ABSENT) === true) absentRows.push({ key, line, reason: error.slice(ABSENT.length) })
+      if (error?.startsWith(UNDECIDED) === true)
+        undecidedRows.push({ key, line, reason: error.slice(UNDECIDED.length) })
+    } else if (status === 'failed' && failedRows.length < MAX_NAMED) failedRows.push({ key, line, error: error ?? '' })
     else if ((status === 'pending' || status === 'accepted') && pendingRows.length < MAX_NAMED) {
       pendingRows.push({ key, line })
     }
     if (named() === goal) break
   }
-  return { unknownRows, failedRows, pendingRows }
+  return { unknownRows, failedRows, pendingRows, absentRows, undecidedRows }
 }

@@ -7,6 +7,9 @@ import type { ManifestItem } from '../manifest/read.ts'
 /** The endpoints that a batch sends its rows to. */
 export type MintEndpoint = 'createnft' | 'createnfttrans'
 
+/** The endpoints that a batch asks. */
+export type ReadEndpoint = 'getnfts' | 'getnftgdnids'
+
 /** What one attempt came to. `not_sent`: not a byte left this machine. `cut`: nobody knows. */
 export type SendResult =
   | { kind: 'answered'; status: number; headers: Readonly<Record<string, string>>; json: unknown }
@@ -27,6 +30,12 @@ export interface BatchClient {
     request: { nft_gdn_ids: string[] },
     options?: { signal?: AbortSignal | undefined },
   ): Promise<unknown>
+  /** The ids of a collection's NFTs; throws GdnError. */
+  call(
+    endpoint: 'getnftgdnids',
+    request: { contract_addresses: string; blockchain: Blockchain },
+    options?: { signal?: AbortSignal | undefined },
+  ): Promise<unknown>
   /** Throws GdnError where the server takes no files. */
   upload(path: string, name: string, options?: { signal?: AbortSignal | undefined }): Promise<{ url: string }>
   /** Whether the server said that it honours Idempotency-Key; null until it has answered. */
@@ -35,9 +44,9 @@ export interface BatchClient {
 
 /** Leave to send, in the order asked for. `done` is called when the answer, or the lack of one, is known. */
 export interface BatchPacer {
-  take(endpoint: MintEndpoint | 'getnfts', signal?: AbortSignal): Promise<{ done(): void }>
+  take(endpoint: MintEndpoint | ReadEndpoint, signal?: AbortSignal): Promise<{ done(): void }>
   /** Holds everything of that endpoint for so long: the server said 429. */
-  hold(endpoint: MintEndpoint | 'getnfts', ms: number): void
+  hold(endpoint: MintEndpoint | ReadEndpoint, ms: number): void
 }
 
 export interface BatchOptions {
@@ -55,8 +64,20 @@ export interface BatchOptions {
   again?: boolean
   /** Go on with this drop of the run; without it, the newest. */
   generation?: number
-  /** Send rows again that the server refused. */
+  /** Send rows again that the server refused, or whose NFT failed. */
   retryFailed?: boolean
+  /** Send rows again that reconciling found absent. */
+  retryAbsent?: boolean
+  /** Send nothing: find out what became of the unknown rows, and of the accepted ones. */
+  reconcileOnly?: boolean
+  /** Take rows of a new run that are in the collection already as minted by it. */
+  adopt?: boolean
+  /** Don't look into the collection before a new run. */
+  skipLookup?: boolean
+  /** Metadata key that gets a value of its own in each row, by which the row is found again. It becomes public. */
+  markerKey?: string
+  /** A person's word on rows of unknown outcome: this NFT is that row, or null: it wasn't minted. */
+  settle?: readonly { key: string; nftGdnId: string | null }[]
   /** Rows to a request; 50. */
   chunkSize?: number
   /** Keep the manifest's order of rows; then one request at a time is under way. */
@@ -90,6 +111,8 @@ export interface BatchDeps {
   sleep?(ms: number, signal?: AbortSignal): Promise<void>
   /** Idempotency keys; random UUIDs. */
   newKey?(): string
+  /** Ids in the collection that other commands of this machine have made. */
+  otherIds?(): Promise<Iterable<string>>
   /** Wraps the file that the journal appends to; for tests of a failing disk. */
   wrapJournal?(file: AppendFile): AppendFile
 }
@@ -158,6 +181,13 @@ export type BatchEvent =
   | { type: 'rows'; counts: RowCounts }
   /** Everything was sent; sweeping until the accepted rows are deployed or failed. */
   | { type: 'waiting'; pending: number }
+  /** Before a new run: how many of the collection's NFTs that no journal knows were compared with its rows. */
+  | { type: 'looking_up'; done: number; total: number }
+  /** Finding out what became of unknown rows. `ms`: how long it still waits; `done` of `total`: NFTs read. */
+  | { type: 'reconciling'; phase: 'waiting' | 'listing' | 'reading'; ms: number; done: number; total: number }
+  | { type: 'reconciled'; adopted: number; absent: number; undecided: number }
+  /** The server refused a request for its size; no later one is larger. */
+  | { type: 'resized'; chunkSize: number; message: string }
 
 /** One row of the results, in the manifest's order. Field names are the API's. */
 export interface ResultRow {
@@ -185,6 +215,11 @@ export interface BatchSummary {
   unknownRows: { key: string; line: number }[]
   failedRows: { key: string; line: number; error: string }[]
   pendingRows: { key: string; line: number }[]
+  /** Of the unknown rows: those that aren't in the collection, and those of which it can't be told. */
+  absentRows: { key: string; line: number; reason: string }[]
+  undecidedRows: { key: string; line: number; reason: string }[]
+  /** What reconciling came to, where there was something to reconcile. `basis`: what absence rests on. */
+  reconciled: { adopted: number; basis: 'later_rows' | 'time_alone' | null } | null
   exitCode: ExitCode
 }
 

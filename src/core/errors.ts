@@ -13,6 +13,7 @@ const EXIT_BY_CODE = {
   not_found_locally: EXIT.usage,
   run_finished: EXIT.usage,
   run_busy: EXIT.usage,
+  already_accepted: EXIT.usage,
   data_dir: EXIT.usage,
   data_dir_busy: EXIT.usage,
   port_in_use: EXIT.usage,
@@ -30,6 +31,7 @@ const EXIT_BY_CODE = {
   batch_failed_rows: EXIT.failedRows,
   pending: EXIT.pending,
   unknown_outcome: EXIT.unknownOutcome,
+  seems_minted: EXIT.unknownOutcome,
   interrupted: EXIT.sigint,
   terminated: EXIT.sigterm,
 } as const satisfies Record<string, ExitCode>

@@ -1,4 +1,4 @@
-import type { BatchClient, SendResult } from '../../src/batch/types.ts'
+import type { BatchClient, ReadEndpoint, SendResult } from '../../src/batch/types.ts'
 import { canonicalJson } from '../../src/core/canonical-json.ts'
 import { GdnError } from '../../src/core/errors.ts'
 
@@ -107,8 +107,10 @@ export class FakeHostedApi implements BatchClient {
     return reply
   }
 
-  async call(_endpoint: 'getnfts', { nft_gdn_ids }: { nft_gdn_ids: string[] }): Promise<unknown> {
+  async call(endpoint: ReadEndpoint, request: Readonly<Record<string, unknown>>): Promise<unknown> {
     await new Promise((resolve) => setImmediate(resolve))
+    if (endpoint === 'getnftgdnids') return { requests: request, nft_gdn_ids: [...this.minted.keys()] }
+    const { nft_gdn_ids } = request as { nft_gdn_ids: string[] }
     if (nft_gdn_ids.length > 100) throw new GdnError('refused', 'too many ids')
     this.#idempotency = this.#options.idempotency
     const nfts: unknown[] = []
