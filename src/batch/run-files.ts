@@ -2,10 +2,15 @@ import { createHash } from 'node:crypto'
 import { stat } from 'node:fs/promises'
 import { basename, extname, join } from 'node:path'
 import { GdnError, messageOf, systemCode } from '../core/errors.ts'
-import type { BatchOptions, RunRef } from './types.ts'
+import type { BatchOptions, RunInfo, RunRef } from './types.ts'
 
 /** What names a run. Never the key, and never what the manifest holds. */
 export type RunIdentity = Pick<BatchOptions, 'origin' | 'blockchain' | 'contractAddress' | 'manifestPath' | 'runName'>
+
+/** A run of this machine, to be looked at. Another process may be working on it. */
+export interface Run extends RunInfo {
+  stateDir: string
+}
 
 const ID_DIGITS = 16
 const SHORT_DIGITS = 4
@@ -38,6 +43,7 @@ export function runRef(identity: RunIdentity, generation: number): RunRef {
 export const runsFolder = (stateDir: string): string => join(stateDir, 'runs')
 export const journalPath = (stateDir: string, id: string): string => join(runsFolder(stateDir), `${id}.journal`)
 export const spoolPath = (stateDir: string, id: string): string => join(runsFolder(stateDir), `${id}.rows`)
+export const countsPath = (stateDir: string, id: string): string => join(runsFolder(stateDir), `${id}.counts`)
 export const lockFolder = (stateDir: string, family: string): string => join(runsFolder(stateDir), `${family}.lock`)
 
 export async function fileExists(path: string): Promise<boolean> {

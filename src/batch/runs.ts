@@ -1,21 +1,29 @@
-import { readdir } from 'node:fs/promises'
+import { open, readdir } from 'node:fs/promises'
 import { basename, extname, resolve } from 'node:path'
 import { GdnError, systemCode } from '../core/errors.ts'
 import { lockHolder } from '../core/process-lock.ts'
-import { RecordFile, readHeader } from './journal/read.ts'
-import type { RunRecord } from './journal/records.ts'
-import { loadLedger } from './open-ledger.ts'
-import { resultRows } from './results.ts'
-import { familyId, journalPath, lockFolder, runsFolder, spoolPath } from './run-files.ts'
-import { readSpool } from './spool.ts'
-import type { ResultRow, RowCounts, RunInfo, RunStatus } from './types.ts'
+import { readHeader, readJournal } from './journal/read.ts'
+import { decodeRecord, JOURNAL_VERSION, type RunRecord } from './journal/records.ts'
+import { countRows } from './run-counts.ts'
+import { familyId, journalPath, lockFolder, type Run, runsFolder } from './run-files.ts'
+import type { RowCounts, RunStatus } from './types.ts'
 
-/** A run of this machine, to be looked at. Another process may be working on it. */
-export interface Run extends RunInfo {
-  stateDir: string
+export { runResults } from './run-rows.ts'
+export type { Run }
+
+/** A journal of which not even the beginning can be read. */
+export interface DamagedRun {
+  id: string
+  problem: string
 }
 
 const NO_COUNTS: RowCounts = { total: 0, pending: 0, unknown: 0, accepted: 0, deployed: 0, failed: 0 }
+
+/** Files looked at together. */
+const AT_ONCE = 16
+/** Enough for every header; a longer one is read by lines. */
+const HEADER_BYTES = 4096
+const NEWLINE = 10
 
 async function toRun(stateDir: string, record: RunRecord): Promise<Run> {
   const identity = {
@@ -41,29 +49,83 @@ async function toRun(stateDir: string, record: RunRecord): Promise<Run> {
   }
 }
 
-/** The runs of a state directory, newest first. Files that aren't journals of ours are left out. */
-export async function listRuns(stateDir: string): Promise<Run[]> {
+/** The runs of a state directory, newest first, and the journals that tell nothing of theirs. */
+export async function findRuns(stateDir: string): Promise<{ runs: Run[]; damaged: DamagedRun[] }> {
   const names = await readdir(runsFolder(stateDir)).catch((error: unknown) => {
     if (systemCode(error) === 'ENOENT') return []
     throw error
   })
+  const ids = names.flatMap((name) => /^([0-9a-f]{16})\.journal$/.exec(name)?.[1] ?? [])
   const runs: Run[] = []
-  for (const name of names) {
-    const id = /^([0-9a-f]{16})\.journal$/.exec(name)?.[1]
-    const header = id === undefined ? null : await readHeader(journalPath(stateDir, id))
-    if (header !== null) runs.push(await toRun(stateDir, header))
+  const damaged: DamagedRun[] = []
+  await eachOf(ids, async (id) => {
+    const path = journalPath(stateDir, id)
+    const header = (await quickHeader(path)) ?? (await readHeader(path))
+    if (header !== null) {
+      runs.push(await toRun(stateDir, header))
+      return
+    }
+    const problem = await headerProblem(path)
+    if (problem !== null) damaged.push({ id, problem })
+  })
+  runs.sort((a, b) => b.startedAt.localeCompare(a.startedAt) || b.generation - a.generation || a.id.localeCompare(b.id))
+  return { runs, damaged: damaged.sort((a, b) => a.id.localeCompare(b.id)) }
+}
+
+/** The runs of a state directory, newest first. Files that aren't journals of ours are left out. */
+export async function listRuns(stateDir: string): Promise<Run[]> {
+  return (await findRuns(stateDir)).runs
+}
+
+/** Does something with each, several at a time. */
+export async function eachOf<Item>(items: readonly Item[], act: (item: Item) => Promise<void>): Promise<void> {
+  const left = items[Symbol.iterator]()
+  const work = async () => {
+    for (const item of left) await act(item)
   }
-  return runs.sort((a, b) => b.startedAt.localeCompare(a.startedAt) || b.generation - a.generation)
+  await Promise.all(Array.from({ length: Math.min(AT_ONCE, items.length) }, work))
+}
+
+/** The header where it lies within the first bytes: a list of many runs reads no more of each. */
+async function quickHeader(path: string): Promise<RunRecord | null> {
+  try {
+    const file = await open(path, 'r')
+    try {
+      const { buffer, bytesRead } = await file.read(Buffer.allocUnsafe(HEADER_BYTES), 0, HEADER_BYTES, 0)
+      const end = buffer.subarray(0, bytesRead).indexOf(NEWLINE)
+      const record = end < 0 ? null : decodeRecord(buffer.subarray(0, end))
+      return record?.t === 'run' && record.v <= JOURNAL_VERSION ? record : null
+    } finally {
+      await file.close()
+    }
+  } catch (error) {
+    if (systemCode(error) === 'ENOENT') return null
+    throw error
+  }
+}
+
+/** Why the header of a journal can't be read; null where the file vanished meanwhile. */
+async function headerProblem(path: string): Promise<string | null> {
+  try {
+    await readJournal(path, () => {})
+    return 'the journal can’t be read'
+  } catch (error) {
+    if (systemCode(error) === 'ENOENT') return null
+    if (error instanceof GdnError) return error.message
+    throw error
+  }
 }
 
 /**
  * Finds a run by its id, its name, the name given with `--run`, its manifest (path or file name), or the beginning of
  * an id; of several drops of one run, the newest.
  *
+ * @param origin of a server: other servers' runs aren't meant
  * @throws GdnError `not_found_locally`, also where several runs fit
  */
-export async function openRun(stateDir: string, wanted: string): Promise<Run> {
-  const runs = await listRuns(stateDir)
+export async function openRun(stateDir: string, wanted: string, origin?: string): Promise<Run> {
+  const all = await listRuns(stateDir)
+  const runs = origin === undefined ? all : all.filter((run) => run.origin === origin)
   const ways: ((run: Run) => boolean)[] = [
     ({ id, name }) => id === wanted || name === wanted,
     ({ runName }) => runName === wanted,
@@ -72,13 +134,26 @@ export async function openRun(stateDir: string, wanted: string): Promise<Run> {
   ]
   const fits = ways.map((way) => runs.filter(way)).find((found) => found.length > 0) ?? []
   const [newest] = fits
-  if (newest !== undefined && fits.every(({ family }) => family === newest.family)) return newest
-  const several = fits.map(({ id, name }) => `${name} (${id})`).join(', ')
-  throw new GdnError(
+  if (newest === undefined) throw noSuchRun(wanted, origin)
+  const families = new Set(fits.map(({ family }) => family))
+  if (families.size === 1) return newest
+  throw new GdnError('not_found_locally', `${wanted} fits several runs:\n${fits.map(inALine).join('\n')}`, {
+    hint: `say which by its id, such as ${newest.id}; or by its server, with --local or --base-url`,
+    details: { runs: fits.map(({ id, name, origin: server }) => ({ run: name, run_id: id, server })) },
+  })
+}
+
+const noSuchRun = (wanted: string, origin: string | undefined) =>
+  new GdnError(
     'not_found_locally',
-    newest === undefined ? `there is no run ${wanted} on this machine` : `${wanted} fits several runs: ${several}`,
-    { hint: newest === undefined ? 'gdn batch list shows the runs there are' : 'give the id of one' },
+    `there is no run ${wanted} on this machine${origin === undefined ? '' : ` that belongs to ${origin}`}`,
+    { hint: 'gdn batch list shows the runs there are' },
   )
+
+/** A run by everything that tells it from others of like name. */
+function inALine({ id, name, origin, blockchain, contractAddress, startedAt, generation }: Run): string {
+  const drop = generation === 1 ? '' : `, drop ${generation}`
+  return `${id}  ${name}  ${startedAt.slice(0, 16).replace('T', ' ')}${drop}, ${contractAddress} on ${blockchain}, ${origin}`
 }
 
 const namesFile = (wanted: string, path: string): boolean =>
@@ -87,22 +162,9 @@ const namesFile = (wanted: string, path: string): boolean =>
 /** The rows of a run by state, also while a process works on it. A journal that can't be read is told, not thrown. */
 export async function runStatus({ stateDir, ...info }: Run): Promise<RunStatus> {
   try {
-    const { ledger } = await loadLedger(journalPath(stateDir, info.id))
-    return { ...info, counts: ledger.counts(info.running), problem: null }
+    return { ...info, counts: await countRows(stateDir, info.id, info.running), problem: null }
   } catch (error) {
     if (!(error instanceof GdnError)) throw error
     return { ...info, counts: NO_COUNTS, problem: error.message }
-  }
-}
-
-/** A row each, in the manifest's order, also while a process works on the run. */
-export async function* runResults({ stateDir, id, running }: Run): AsyncGenerator<ResultRow> {
-  const path = journalPath(stateDir, id)
-  const { run, ledger } = await loadLedger(path)
-  const records = await RecordFile.open(path)
-  try {
-    yield* resultRows(run, ledger, records, readSpool(spoolPath(stateDir, id)), running)
-  } finally {
-    await records.close()
   }
 }

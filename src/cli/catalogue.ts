@@ -66,6 +66,7 @@ const batch: Noun = {
     verb('status', 'Rows of a run by state', () => import('./commands/batch/status.ts')),
     verb('resume', 'Go on with a run that was stopped', () => import('./commands/batch/resume.ts')),
     verb('results', 'Every row of a run with what became of it', () => import('./commands/batch/results.ts')),
+    verb('rm', 'Forget a run: its journal and its rows', () => import('./commands/batch/rm.ts')),
   ],
 }
 

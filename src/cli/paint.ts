@@ -13,7 +13,7 @@ export const PLAIN: Paint = { bold: same, dim: same, good: same, bad: same, busy
 
 /** A status in its colour: deployed and running are good, failed is bad, the rest is under way. */
 export function paintStatus(status: string, text: string, paint: Paint): string {
-  if (['deployed', 'done', 'running'].includes(status)) return paint.good(text)
-  if (['failed', 'error', 'unknown'].includes(status)) return paint.bad(text)
+  if (['deployed', 'done', 'finished', 'running'].includes(status)) return paint.good(text)
+  if (['failed', 'error', 'unknown', 'damaged'].includes(status)) return paint.bad(text)
   return paint.busy(text)
 }

@@ -34,7 +34,7 @@ export async function renderTable(
   const rows = rowsOf(used)
   const fitted = fitColumns(used.map(heading), rows, io.columns, used.indexOf(id))
   const cells = fitted.map((row) =>
-    row.map((cell, i) => (used[i] === 'status' ? paintStatus(cell, cell, io.outPaint) : cell)),
+    row.map((cell, i) => (used[i] === 'status' || used[i] === 'state' ? paintStatus(cell, cell, io.outPaint) : cell)),
   )
   const { drawTable } = await import('./draw-table.ts')
   return `${drawTable(

@@ -1,39 +1,7 @@
-import { writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { CONTRACT, DATE, fakeApi, nft, OWNER, type Reply } from './fake-api.ts'
-import { cli, errorOf, tempHome } from './harness.ts'
-
-const TARGET = ['-c', CONTRACT, '-b', 'polygon']
-const CSV = `title,description,receiver\nDawn,first,${OWNER}\nDusk,second,${OWNER}\n`
-
-async function folder(files: Record<string, string> = { 'drop.csv': CSV }) {
-  const { dir, env } = await tempHome()
-  for (const [name, text] of Object.entries(files)) await writeFile(join(dir, name), text)
-  const path = (name: string) => join(dir, name)
-  return { path, options: { env: { ...env, GDN_API_KEY: 'key' }, cwd: dir } }
-}
-
-/** createnft that accepts all but what it is told to refuse, and getnfts that knows what was accepted. */
-function service(refuse: (title: string) => boolean = () => false) {
-  const minted = new Map<string, ReturnType<typeof nft>>()
-  return {
-    createnft: ({ metadata, ...requests }: { metadata: { title: string }[] }): Reply => {
-      if (metadata.some(({ title }) => refuse(title))) {
-        return { status: 400, body: { error: { title: 'Bad Request', message: 'this one is not liked' } } }
-      }
-      const nfts = metadata.map((request_metadata) => {
-        const id = `id-${minted.size}`
-        minted.set(id, nft(id, { token_id: String(minted.size + 1), request_metadata }))
-        return { nft_gdn_ids: id, accepted_date: DATE }
-      })
-      return { body: { message: 'ok', requests: { ...requests, metadata }, nfts } }
-    },
-    getnfts: ({ nft_gdn_ids }: { nft_gdn_ids: string[] }): Reply => ({
-      body: { requests: { nft_gdn_ids }, nfts: nft_gdn_ids.flatMap((id) => minted.get(id) ?? []) },
-    }),
-  }
-}
+import { CSV, folder, service, TARGET } from './drop.ts'
+import { CONTRACT, fakeApi, OWNER } from './fake-api.ts'
+import { cli, errorOf } from './harness.ts'
 
 describe('batch validate', () => {
   test('tells rows and receivers of a manifest that is right', async () => {

@@ -62,6 +62,12 @@ export const wordList: Parse<string[]> = (raw, flag) => {
   throw bad(flag, `must be names with commas between, not ${shown(raw)}`)
 }
 
+/** `failed,unknown`: some of a few words. */
+export function someOf<Word extends string>(words: readonly Word[]): Parse<Word[]> {
+  const one = oneOf(words)
+  return (raw, flag) => (wordList(raw, flag) ?? []).map((word) => one(word, flag))
+}
+
 export const notEmpty: Parse<string> = (raw, flag) => {
   if (raw !== '') return raw
   throw bad(flag, 'must not be empty')

@@ -1,9 +1,13 @@
-import { listRuns, runStatus } from '../../../batch/runs.ts'
+import { eachOf, findRuns, runStatus } from '../../../batch/runs.ts'
+import type { RunStatus } from '../../../batch/types.ts'
 import { GdnCommand } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
-import { addOutputFlags, addProfileFlags, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
+import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
+import { safe } from '../../io.ts'
 import { createOutput } from '../../output.ts'
-import { RUN_VIEW, runData } from './run-view.ts'
+import { count } from '../../waiting.ts'
+import { damagedData, runData, runView } from './run-view.ts'
+import { whichServer } from './which-server.ts'
 
 export type ListFlags = OutputFlags & ServerFlags
 
@@ -11,20 +15,41 @@ export function command(deps: Deps, run = list): GdnCommand {
   const listCommand = new GdnCommand({
     name: 'batch list',
     summary: 'List the runs of this machine',
+    about:
+      'Newest first. A server named by a flag leaves out the runs of others. What counts as the state of a run, the worst first: damaged (its journal), unknown (outcomes of rows), unfinished, failed (rows), finished.',
     examples: [
       ['Newest first', 'gdn batch list'],
-      ['Their names', 'gdn batch list -o ids'],
+      ['Those of the local backend', 'gdn batch list --local'],
+      ['What is left to do', "gdn batch list --json | jq '.[] | select(.pending + .unknown > 0)'"],
     ],
   })
-  addProfileFlags(listCommand)
+  addServerFlags(listCommand)
   addOutputFlags(listCommand)
   return listCommand.action(async (flags: ListFlags) => await run(deps, flags)) as GdnCommand
 }
 
 export async function list(deps: Deps, flags: ListFlags): Promise<void> {
-  const output = createOutput(deps.io, flags, RUN_VIEW)
+  const { io } = deps
+  const output = createOutput(io, flags, runView(io, deps.now()))
   const { stateDir } = await deps.settings(flags)
-  const runs = await listRuns(stateDir)
-  if (runs.length === 0) deps.io.note('There are no runs yet; gdn batch mint begins one.')
-  await output.many(await Promise.all(runs.map(async (run) => runData(await runStatus(run)))))
+  const origin = await whichServer(deps, flags)
+  const { runs: all, damaged } = await findRuns(stateDir)
+  const runs = origin === undefined ? all : all.filter((run) => run.origin === origin)
+  const statuses = new Map<string, RunStatus>()
+  await eachOf(runs, async (run) => {
+    statuses.set(run.id, await runStatus(run))
+  })
+  const records = runs.flatMap(({ id }) => statuses.get(id) ?? []).map(runData)
+  // Whose runs these are can't be told any more: they are in every list.
+  const broken = damaged.map(damagedData)
+  if (records.length + broken.length === 0) {
+    io.note(
+      origin === undefined ? 'There are no runs yet; gdn batch mint begins one.' : `There are no runs of ${origin}.`,
+    )
+  }
+  await output.many([...records, ...broken])
+  const problems = [...records, ...broken].flatMap(({ problem }) => (typeof problem === 'string' ? [problem] : []))
+  if (problems.length === 0) return
+  io.note(`${count(problems.length, 'damaged journal')}; nothing is sent by such a run:`)
+  for (const problem of problems) io.note(`  ${safe(problem)}`)
 }

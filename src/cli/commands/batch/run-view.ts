@@ -1,48 +1,79 @@
+import type { DamagedRun } from '../../../batch/runs.ts'
 import type { RunStatus } from '../../../batch/types.ts'
 import type { DataRecord } from '../../cells.ts'
+import type { Io } from '../../io.ts'
 import type { View } from '../../view.ts'
+import { age } from './age.ts'
 import { runCard } from './summary.ts'
+
+const FIELDS = [
+  'run',
+  'run_id',
+  'state',
+  'running',
+  'total',
+  'deployed',
+  'accepted',
+  'pending',
+  'failed',
+  'unknown',
+  'blockchain',
+  'contract_address',
+  'server',
+  'manifest',
+  'drop',
+  'started_at',
+  'problem',
+]
 
 const MORE_OF_RUN = ['blockchain', 'contract_address', 'server', 'manifest', 'started_at', 'problem']
 
-export const RUN_VIEW: View = {
-  fields: [
-    'run',
-    'run_id',
-    'running',
-    'total',
-    'deployed',
-    'accepted',
-    'pending',
-    'failed',
-    'unknown',
-    'blockchain',
-    'contract_address',
-    'server',
-    'manifest',
-    'started_at',
-    'problem',
-  ],
-  columns: ['run', 'total', 'deployed', 'pending', 'failed', 'unknown', 'started_at'],
-  id: 'run',
-  card: (record) => [
-    ...runCard(record),
-    ...MORE_OF_RUN.map((field) => [field, record[field]] as const),
-    ['running', record.running ? 'yes, by another process' : null],
-  ],
+/** One run, or a list of them: a person sees how long ago each began, a program exactly when. */
+export function runView({ stdoutTty }: Io, now: number): View {
+  return {
+    fields: FIELDS,
+    columns: [
+      ...['run', 'state', 'total', 'deployed', 'accepted', 'pending', 'failed', 'unknown'],
+      stdoutTty ? 'age' : 'started_at',
+    ],
+    id: 'run',
+    cells: (record) => ({ ...record, age: age(now - Date.parse(String(record.started_at))) }),
+    card: (record) => [
+      ...runCard(record),
+      ...MORE_OF_RUN.map((field) => [field, record[field]] as const),
+      ['drop', Number(record.drop) > 1 ? record.drop : null],
+      ['running', record.running ? 'yes, by another process' : null],
+    ],
+  }
 }
 
-export function runData({ id, name, counts, ...run }: RunStatus): DataRecord {
+/** Where a run stands, in a word. */
+function stateOf({ running, problem, counts }: RunStatus): string {
+  if (problem !== null) return 'damaged'
+  if (running) return 'running'
+  if (counts.unknown > 0) return 'unknown'
+  if (counts.pending + counts.accepted > 0) return 'unfinished'
+  return counts.failed > 0 ? 'failed' : 'finished'
+}
+
+export function runData(status: RunStatus): DataRecord {
   return {
-    run: name,
-    run_id: id,
-    running: run.running,
-    ...counts,
-    blockchain: run.blockchain,
-    contract_address: run.contractAddress,
-    server: run.origin,
-    manifest: run.manifestPath,
-    started_at: run.startedAt,
-    problem: run.problem,
+    run: status.name,
+    run_id: status.id,
+    state: stateOf(status),
+    running: status.running,
+    ...status.counts,
+    blockchain: status.blockchain,
+    contract_address: status.contractAddress,
+    server: status.origin,
+    manifest: status.manifestPath,
+    drop: status.generation,
+    started_at: status.startedAt,
+    problem: status.problem,
   }
+}
+
+/** A run of which only the journal's name is known. */
+export function damagedData({ id, problem }: DamagedRun): DataRecord {
+  return { ...Object.fromEntries(FIELDS.map((field) => [field, null])), run: id, run_id: id, state: 'damaged', problem }
 }

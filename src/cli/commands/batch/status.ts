@@ -1,9 +1,10 @@
 import { openRun, runStatus } from '../../../batch/runs.ts'
 import { GdnCommand } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
-import { addOutputFlags, addProfileFlags, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
+import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
 import { createOutput } from '../../output.ts'
-import { RUN_VIEW, runData } from './run-view.ts'
+import { runData, runView } from './run-view.ts'
+import { whichServer } from './which-server.ts'
 
 export type StatusFlags = OutputFlags & ServerFlags
 
@@ -11,20 +12,21 @@ export function command(deps: Deps, run = status): GdnCommand {
   const statusCommand = new GdnCommand({
     name: 'batch status',
     summary: 'Rows of a run by state',
-    about: 'As the journal on this machine has it, while the run is under way too. gdn batch resume asks the server.',
+    about:
+      'As the journal on this machine has it, while the run is under way too. gdn batch resume asks the server. A run is named by its name or id, by the name given with --run, or by its manifest.',
     examples: [
-      ['By name', 'gdn batch status drop.csv'],
-      ['How many are deployed?', 'gdn batch status drop.csv --json | jq .deployed'],
+      ['By its manifest', 'gdn batch status drop.csv'],
+      ['How many are deployed?', 'gdn batch status drop-3f9a --json | jq .deployed'],
     ],
   })
   statusCommand.argument('<run>')
-  addProfileFlags(statusCommand)
+  addServerFlags(statusCommand)
   addOutputFlags(statusCommand)
   return statusCommand.action(async (name: string, flags: StatusFlags) => await run(deps, name, flags)) as GdnCommand
 }
 
 export async function status(deps: Deps, name: string, flags: StatusFlags): Promise<void> {
-  const output = createOutput(deps.io, flags, RUN_VIEW)
+  const output = createOutput(deps.io, flags, runView(deps.io, deps.now()))
   const { stateDir } = await deps.settings(flags)
-  await output.one(runData(await runStatus(await openRun(stateDir, name))))
+  await output.one(runData(await runStatus(await openRun(stateDir, name, await whichServer(deps, flags)))))
 }

@@ -1,0 +1,142 @@
+import { removeDamaged, removeRun } from '../../../batch/remove-run.ts'
+import { type DamagedRun, eachOf, findRuns, openRun, type Run, runStatus } from '../../../batch/runs.ts'
+import type { RunStatus } from '../../../batch/types.ts'
+import { GdnError } from '../../../core/errors.ts'
+import { GdnCommand, switchFlag } from '../../command.ts'
+import type { Deps } from '../../deps.ts'
+import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
+import { safe } from '../../io.ts'
+import { createOutput } from '../../output.ts'
+import type { View } from '../../view.ts'
+import { count } from '../../waiting.ts'
+import { rowsByState } from './summary.ts'
+import { whichServer } from './which-server.ts'
+
+export interface RmFlags extends OutputFlags, ServerFlags {
+  finished?: boolean
+  yes?: boolean
+}
+
+const VIEW: View = { fields: ['run', 'run_id', 'removed'], columns: ['run', 'run_id'], id: 'run_id' }
+
+export function command(deps: Deps, run = rm): GdnCommand {
+  const rmCommand = new GdnCommand({
+    name: 'batch rm',
+    summary: 'Forget a run: its journal and its rows',
+    about:
+      'Nothing that was minted is touched, but with the journal goes what keeps rows from being minted twice: the same manifest would begin anew. A run that has rows left to send, or of which the outcome of rows is unknown, is removed only when you say yes.',
+    examples: [
+      ['One run', 'gdn batch rm drop-3f9a'],
+      ['All that are finished', 'gdn batch rm --finished'],
+      ['In a script, whatever its rows', 'gdn batch rm drop-3f9a --yes'],
+    ],
+  })
+  rmCommand.argument('[run]')
+  switchFlag(rmCommand, '--finished', 'All finished runs; of a server named by a flag, only its own')
+  switchFlag(rmCommand, '-y, --yes', "Don't ask, whatever state its rows are in")
+  addServerFlags(rmCommand)
+  addOutputFlags(rmCommand)
+  return rmCommand.action(async (name: string | undefined, flags: RmFlags) => {
+    await run(deps, name, flags)
+  }) as GdnCommand
+}
+
+export async function rm(deps: Deps, name: string | undefined, flags: RmFlags): Promise<void> {
+  const output = createOutput(deps.io, flags, VIEW)
+  if ((name === undefined) === (flags.finished !== true)) {
+    throw new GdnError('usage', name === undefined ? 'no run is named' : 'a run and --finished contradict each other', {
+      hint: 'name a run, or say --finished; gdn batch list shows the runs there are',
+    })
+  }
+  const { stateDir } = await deps.settings(flags)
+  const origin = await whichServer(deps, flags)
+  const removed =
+    name === undefined
+      ? await rmFinished(deps, stateDir, origin)
+      : await rmNamed(deps, stateDir, name, origin, flags.yes)
+  await output.many(removed.map(({ id, name: of }) => ({ run: of, run_id: id, removed: true })))
+}
+
+async function rmNamed(
+  deps: Deps,
+  stateDir: string,
+  name: string,
+  origin: string | undefined,
+  yes: boolean | undefined,
+): Promise<Pick<Run, 'id' | 'name'>[]> {
+  const { damaged } = await findRuns(stateDir)
+  const broken = damaged.find(({ id }) => id === name)
+  if (broken !== undefined) return await rmBroken(deps, stateDir, broken, yes)
+  const run = await openRun(stateDir, name, origin)
+  refuseRunning(run)
+  const status = await runStatus(run)
+  if (!isFinished(status)) await confirmLoss(deps, yes, run.name, lossOf(status))
+  await removeRun(run)
+  deps.io.note(`Removed ${safe(run.name)}. The same manifest would be minted from its first row now.`)
+  return [run]
+}
+
+async function rmBroken(deps: Deps, stateDir: string, { id, problem }: DamagedRun, yes: boolean | undefined) {
+  await confirmLoss(deps, yes, id, `${problem}; what it sent is not known`)
+  await removeDamaged(stateDir, id)
+  return [{ id, name: id }]
+}
+
+/** Later drops go first: while they are there, the earlier ones stay. */
+async function rmFinished({ io }: Deps, stateDir: string, origin: string | undefined): Promise<Run[]> {
+  const { runs } = await findRuns(stateDir)
+  const finished: Run[] = []
+  await eachOf(
+    runs.filter((run) => !run.running && (origin === undefined || run.origin === origin)),
+    async (run) => {
+      if (isFinished(await runStatus(run))) finished.push(run)
+    },
+  )
+  const removed: Run[] = []
+  for (const run of finished.sort((a, b) => b.generation - a.generation || a.name.localeCompare(b.name))) {
+    try {
+      await removeRun(run)
+      removed.push(run)
+    } catch (error) {
+      // Somebody goes on with it, or a later drop isn't finished: it stays.
+      if (!(error instanceof GdnError && error.code === 'run_busy')) throw error
+    }
+  }
+  const left = runs.length - removed.length
+  io.note(`Removed ${count(removed.length, 'finished run')}${left === 0 ? '' : `; ${left} left`}.`)
+  return removed
+}
+
+function refuseRunning({ name, running }: Run): void {
+  if (!running) return
+  throw new GdnError('run_busy', `a gdn process is working on the run ${safe(name)}`, {
+    hint: 'wait until it has ended, or stop it with Ctrl-C where it runs',
+  })
+}
+
+const isFinished = ({ counts, problem }: RunStatus): boolean =>
+  problem === null && counts.pending + counts.accepted + counts.unknown === 0
+
+/** What is lost with a run, in a sentence. */
+function lossOf({ counts, problem }: RunStatus): string {
+  if (problem !== null) return `${problem}; what it sent is not known`
+  const { pending, accepted, unknown } = counts
+  const losses = [
+    unknown > 0 ? `which ${count(unknown, 'row')} may have been minted without anyone knowing` : '',
+    accepted > 0 ? `which NFTs ${count(accepted, 'row')} became` : '',
+    pending > 0 ? `which ${count(pending, 'row')} are not sent yet` : '',
+  ].filter((loss) => loss !== '')
+  return `${rowsByState({ ...counts })}. With the journal goes what tells ${losses.join(', and ')}; the same manifest would mint every row again`
+}
+
+async function confirmLoss({ io }: Deps, yes: boolean | undefined, name: string, loss: string): Promise<void> {
+  if (yes) return
+  if (!io.interactive) {
+    throw new GdnError('not_confirmed', `the run ${safe(name)} isn't finished: ${loss}`, {
+      hint: 'add --yes to say it',
+    })
+  }
+  io.note(`${safe(name)} isn't finished: ${loss}.`)
+  if (!(await io.confirm('Remove it all the same?', '--yes')))
+    throw new GdnError('not_confirmed', 'nothing was removed')
+}

@@ -1,0 +1,143 @@
+import { mkdir, writeFile } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { expect, test } from 'vitest'
+import { folder, service, TARGET } from './drop.ts'
+import { fakeApi, OWNER } from './fake-api.ts'
+import { cli } from './harness.ts'
+
+const OUTCOME = 'key,line,status,nft_gdn_id,token_id,contract_address,receiver_wallet_address,metadata_url,error'
+
+/** Mints a manifest, and asks for its results. */
+async function minted(name: string, text: string, refuse?: (title: string) => boolean) {
+  const { path, options } = await folder({ [name]: text })
+  const api = await fakeApi(service(refuse))
+  const argv = ['batch', 'mint', path(name), ...TARGET, '--chunk-size', '1', '--base-url', api.url, '--json']
+  const { stdout, stderr } = await cli(argv, options)
+  if (stdout === '') throw new Error(stderr)
+  const { run } = JSON.parse(stdout)
+  const results = async (...more: string[]) => (await cli(['batch', 'results', run, ...more], options)).stdout
+  return { results, path, options }
+}
+
+/** CSV read as RFC 4180 has it, by nothing of gdn. */
+function parseCsv(text: string): string[][] {
+  const rows: string[][] = [[]]
+  for (const [, quoted, plain, end] of text.matchAll(/(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|\r\n|$)/g)) {
+    rows.at(-1)?.push(quoted?.replaceAll('""', '"') ?? plain ?? '')
+    if (end === '\r\n') rows.push([])
+    if (end === '') break
+  }
+  return rows.slice(0, -1)
+}
+
+test('as CSV the results are the manifest with its outcome behind it, every cell as it was', async () => {
+  const nasty = 'a "b", c\nd;e =1'
+  const cell = (text: string) => `"${text.replaceAll('"', '""')}"`
+  const { results } = await minted(
+    'drop.csv',
+    [
+      'extra:series,title,attr:mood,description,receiver,image,id',
+      [cell(nasty), '=HYPERLINK("x")', 'calm', '  spaced ', OWNER, 'https://example.com/a.png', 'one']
+        .map((text, i) => (i === 0 ? text : cell(text)))
+        .join(','),
+      `,Dusk,,second,${OWNER},ipfs://bafkreigh2akiscaildcqabsyg3dfr6chu3fgpregiymsck7e7aqa4s52zy,two`,
+    ].join('\n'),
+  )
+  const [header, first, second, ...rest] = parseCsv(await results('-o', 'csv'))
+  expect(rest).toEqual([])
+  expect(header?.join(',')).toBe(`title,description,image,receiver,id,attr:mood,extra:series,${OUTCOME}`)
+  expect(first?.slice(0, 10)).toEqual([
+    '=HYPERLINK("x")',
+    '  spaced ',
+    'https://example.com/a.png',
+    OWNER,
+    'one',
+    'calm',
+    nasty,
+    'one',
+    '2',
+    'deployed',
+  ])
+  expect(second?.slice(5, 10)).toEqual(['', '', 'two', '4', 'deployed'])
+})
+
+test('columns that no row uses are left out; of one kind they come as the rows use them first', async () => {
+  const rows = [
+    { title: 'a', description: 'd', receiver: OWNER, 'attr:z': '1' },
+    { title: 'b', description: 'd', receiver: OWNER, 'attr:a': '2', 'file:b': 'https://example.com/b' },
+    { title: 'c', description: 'd', receiver: OWNER, 'extra:x': '3', image: 'https://example.com/c' },
+  ]
+  const { results } = await minted('drop.json', JSON.stringify(rows))
+  const [header] = (await results('-o', 'csv')).split('\r\n')
+  expect(header).toBe(`title,description,image,file:b,receiver,attr:z,attr:a,extra:x,${OUTCOME}`)
+})
+
+test('an attribute that an NFT has twice gets a second column of its name', async () => {
+  const attribute = [
+    { tag: 'mood', value: 'calm' },
+    { tag: 'mood', value: 'wild' },
+  ]
+  const metadata = { title: 'a', description: 'd', file_fields: [], attribute }
+  const { path, options } = await folder({ 'drop.json': JSON.stringify([metadata]) })
+  const api = await fakeApi(service())
+  const argv = ['batch', 'mint', path('drop.json'), ...TARGET, '--receiver', OWNER, '--base-url', api.url, '--json']
+  const { run } = JSON.parse((await cli(argv, options)).stdout)
+  const { stdout } = await cli(['batch', 'results', run, '-o', 'csv'], options)
+  expect(stdout).toMatch(/^title,description,receiver,attr:mood,attr:mood,key/)
+  expect(stdout).toContain(`${OWNER},calm,wild,`)
+})
+
+test('a local file is told by the path that the manifest gave it', async () => {
+  const { path, options } = await folder({
+    'drop.csv': `title,description,receiver,image\nDawn,d,${OWNER},media/dawn.png\n`,
+  })
+  await mkdir(dirname(path('media/dawn.png')))
+  await writeFile(path('media/dawn.png'), 'not empty')
+  const url = `ipfs://bafkreigh2akiscaildcqabsyg3dfr6chu3fgpregiymsck7e7aqa4s52zy`
+  const api = await fakeApi({ ...service(), files: () => ({ body: { url } }) })
+  const argv = ['batch', 'mint', path('drop.csv'), ...TARGET, '--base-url', api.url, '--json']
+  const { run } = JSON.parse((await cli(argv, options)).stdout)
+  const { stdout } = await cli(['batch', 'results', run, '-o', 'csv'], options)
+  expect(stdout.split('\r\n')[1]).toMatch(new RegExp(`^Dawn,d,media/dawn.png,${OWNER},`))
+})
+
+test('a row that left the manifest after it was sent is told with empty cells of its own', async () => {
+  const { path, options } = await folder()
+  const api = await fakeApi(service((title) => title === 'Dusk'))
+  const mint = () =>
+    cli(['batch', 'mint', path('drop.csv'), ...TARGET, '--chunk-size', '1', '--base-url', api.url, '--json'], options)
+  const { run } = JSON.parse((await mint()).stdout)
+  await writeFile(path('drop.csv'), `title,description,receiver\nNoon,third,${OWNER}\n`)
+  expect((await mint()).code).toBe(0)
+  const lines = (await cli(['batch', 'results', run, '-o', 'csv'], options)).stdout.split('\r\n')
+  expect(lines[1]).toMatch(/^Noon,third,.*,deployed,/)
+  expect(lines[2]).toMatch(/^,,,.*,deployed,id-0,/)
+})
+
+test('--fields prints those of the results alone, as CSV too; --status those rows alone', async () => {
+  const csv = `title,description,receiver\nDawn,d,${OWNER}\nDusk,d,${OWNER}\n`
+  const { results } = await minted('drop.csv', csv, (title) => title === 'Dusk')
+  expect(await results('-o', 'csv', '--fields', 'line,status')).toBe('line,status\r\n2,deployed\r\n3,failed\r\n')
+  expect(await results('--status', 'failed,unknown', '--json', '--fields', 'line')).toBe('[{"line":3}]\n')
+  expect(await results('-o', 'ids', '--status', 'deployed')).toBe('id-0\n')
+})
+
+test.each([
+  ['=1+1', "'=1+1"],
+  ['+1', "'+1"],
+  ['-1', "'-1"],
+  ['@SUM(A1)', "'@SUM(A1)"],
+  [' =1', "' =1"],
+  ['"=1"', '\'"=1"'],
+  ["'=1", "''=1"],
+  ['\t=1', "'\t'=1"],
+  ['＝1', "'＝1"],
+  ['a;=1', "a;'=1"],
+  ['a\n=1', "a\n'=1"],
+  ['a = 1, b - c', 'a = 1, b - c'],
+  ['x@example.com', 'x@example.com'],
+])('--for-spreadsheet: %j becomes %j', async (cell, harmless) => {
+  const { results } = await minted('drop.json', JSON.stringify([{ title: cell, description: 'd', receiver: OWNER }]))
+  expect(parseCsv(await results('-o', 'csv'))[1]?.[0]).toBe(cell)
+  expect(parseCsv(await results('-o', 'csv', '--for-spreadsheet'))[1]?.[0]).toBe(harmless)
+})
