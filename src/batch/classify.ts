@@ -12,6 +12,8 @@ export type Verdict =
   | { outcome: 'no_effect'; cause: 'not_sent'; status: null; message: string }
   | { outcome: 'no_effect'; cause: 'rate_limited'; status: number; message: string; retryAfterMs: number | null }
   | { outcome: 'no_effect'; cause: 'unauthorized' | 'forbidden'; status: number; message: string }
+  /** More rows than it takes in one request; a single one is refused instead. */
+  | { outcome: 'no_effect'; cause: 'too_large'; status: number; message: string }
   /** Nobody knows. `busy`: the server is still at work on an earlier attempt with the same key. */
   | { outcome: 'unknown'; status: number | null; message: string; busy: boolean }
 
@@ -39,6 +41,7 @@ export function classify(result: SendResult, rows: number, wallClock: number): V
       retryAfterMs: retryAfterMs(headers, wallClock),
     }
   }
+  if (status === 413 && rows > 1) return { outcome: 'no_effect', cause: 'too_large', status, message }
   if (REFUSED.has(status)) return { outcome: 'refused', status, message }
   return { outcome: 'unknown', status, message, busy: status === 409 }
 }

@@ -1,16 +1,34 @@
 import { bytes, integers, offsets } from './columns.ts'
 import type { RecordFile } from './journal/read.ts'
-import type { AnswerRecord, IntentRecord, JournalRecord, NftEndRecord, OrderRecord } from './journal/records.ts'
+import type {
+  AnswerRecord,
+  FoundRecord,
+  IntentRecord,
+  JournalRecord,
+  NftEndRecord,
+  OrderRecord,
+  ReconciledRecord,
+} from './journal/records.ts'
 import { KeyTable } from './key-table.ts'
 import type { Span } from './lines.ts'
+import { IdSet } from './reconcile/id-set.ts'
 import type { RowKey } from './row-key.ts'
 import type { RowCounts } from './types.ts'
 
 /**
  * States of a row. A refused row's request is known to have had no effect; a failed one's NFT was taken and failed;
- * a dropped one left the manifest before anything came of it.
+ * a dropped one left the manifest before anything came of it; an absent one is unknown, but isn't in the collection.
  */
-export const ROW = { pending: 0, unknown: 1, accepted: 2, deployed: 3, failed: 4, refused: 5, dropped: 6 } as const
+export const ROW = {
+  pending: 0,
+  unknown: 1,
+  accepted: 2,
+  deployed: 3,
+  failed: 4,
+  refused: 5,
+  dropped: 6,
+  absent: 7,
+} as const
 export type RowState = (typeof ROW)[keyof typeof ROW]
 
 /** States of a request: under way, none known, and what its answer said. `open` when a run starts means unknown. */
@@ -18,6 +36,10 @@ export const REQUEST = { open: 1, unknown: 2, noEffect: 3, accepted: 4, refused:
 type RequestState = (typeof REQUEST)[keyof typeof REQUEST]
 
 const NONE = -1
+const ENDED: ReadonlySet<RowState> = new Set([ROW.deployed, ROW.failed, ROW.refused, ROW.dropped])
+
+/** What the answer to a request is, or what stands in its place. */
+export type KnownAnswer = AnswerRecord | OrderRecord | ReconciledRecord | FoundRecord
 
 /**
  * What is known of a run, folded from its journal. The rules of outcomes are here: they hold for what the journal
@@ -42,7 +64,14 @@ export class Ledger {
   readonly #answerLength = integers()
   /** Rows of the requests, one request after the other. */
   readonly #requestRows = integers()
-  readonly #counts = new Float64Array(7)
+  /** The last request there was when a request became unknown: whatever came after it was sent later. */
+  readonly #requestEnd = integers()
+  readonly #counts = new Float64Array(8)
+  /** Every id that this run was given. */
+  readonly ids = new IdSet()
+  /** Rows of which two sendings were taken, with the id of the earlier one. */
+  readonly doubled = new Map<number, string>()
+  #largest = Number.POSITIVE_INFINITY
   /** URL of each uploaded file, by its SHA-256. */
   readonly uploads = new Map<string, string>()
   /** Rows that the manifest had when the run was started last. */
@@ -63,6 +92,8 @@ export class Ledger {
   apply(record: JournalRecord, span: Span): void {
     switch (record.t) {
       case 'plan':
+        // A start of the run: whoever was sending before is gone.
+        this.settleOpen()
         this.plannedRows = record.rows
         for (const [n, position] of record.dropped) this.drop(this.#rowAt(n, position))
         break
@@ -81,6 +112,12 @@ export class Ledger {
       case 'order':
         this.#applyOrder(record, span)
         break
+      case 'reconciled':
+        this.#applyReconciled(record, span)
+        break
+      case 'found':
+        this.#applyFound(record, span)
+        break
       case 'nft':
         this.#applyEnd(record, span)
         break
@@ -92,7 +129,9 @@ export class Ledger {
   /** Requests that nobody is sending any more but that have no answer: what they did is unknown. */
   settleOpen(): void {
     for (let n = 1; n <= this.lastRequest; n++) {
-      if (this.#requestState.get(n) === REQUEST.open) this.#requestState.set(n, REQUEST.unknown)
+      if (this.#requestState.get(n) !== REQUEST.open) continue
+      this.#requestState.set(n, REQUEST.unknown)
+      this.#requestEnd.set(n, this.lastRequest)
     }
   }
 
@@ -139,9 +178,14 @@ export class Ledger {
     this.#rowContent.set(row, contentNumber(content))
   }
 
-  /** A refused row is to be sent again. */
-  reopen(row: number): void {
-    if (this.state(row) === ROW.refused) this.#setRow(row, ROW.pending)
+  /** A row in one of these states is to be sent again. */
+  reopen(row: number, states: readonly RowState[]): void {
+    if (states.includes(this.state(row))) this.#setRow(row, ROW.pending)
+  }
+
+  /** So many rows to a request, or as many as the server takes. */
+  chunkSize(wanted: number): number {
+    return Math.min(wanted, this.#largest)
   }
 
   /** The request a row went by last, and its place in it; null if it was never sent. */
@@ -174,6 +218,21 @@ export class Ledger {
     return this.#rowRequest.get(row) === n
   }
 
+  /** Whether nothing will become of a request any more, whatever the collection shows. */
+  isOver(n: number): boolean {
+    return this.rowsOf(n).every((row) => !this.isCurrent(row, n) || ENDED.has(this.state(row)))
+  }
+
+  /** Whether all of a request is unknown still: nothing of it was found, given up or sent anew. */
+  isWhollyUnknown(n: number): boolean {
+    return this.rowsOf(n).every((row) => this.isCurrent(row, n) && this.state(row) === ROW.unknown)
+  }
+
+  /** Whether the one request was sent after the outcome of the other had become unknown. */
+  isLater(n: number, thanUnknown: number): boolean {
+    return n > this.#requestEnd.get(thanUnknown)
+  }
+
   /** Requests in a state, lowest first. */
   *requestsIn(state: RequestState): Generator<number> {
     for (let n = 1; n <= this.lastRequest; n++) if (this.#requestState.get(n) === state) yield n
@@ -183,8 +242,18 @@ export class Ledger {
     return file.read({ offset: this.#intentOffset.get(n), length: this.#intentLength.get(n) }, 'intent')
   }
 
-  readAnswer(file: RecordFile, n: number): Promise<AnswerRecord | OrderRecord> {
-    return file.read({ offset: this.#answerOffset.get(n), length: this.#answerLength.get(n) }, 'answer', 'order')
+  readAnswer(file: RecordFile, n: number): Promise<KnownAnswer> {
+    const span = { offset: this.#answerOffset.get(n), length: this.#answerLength.get(n) }
+    return file.read(span, 'answer', 'order', 'reconciled', 'found')
+  }
+
+  /** Key, line and content of a request's rows, and for whom they are. */
+  async readRows(file: RecordFile, n: number): Promise<Pick<FoundRecord, 'rows' | 'receiver'>> {
+    const span = { offset: this.#intentOffset.get(n), length: this.#intentLength.get(n) }
+    const record = await file.read(span, 'intent', 'found')
+    if (record.t === 'found') return record
+    const { receiver_wallet_address } = JSON.parse(record.body) as { receiver_wallet_address: string }
+    return { rows: record.rows, receiver: receiver_wallet_address }
   }
 
   hasAnswer(n: number): boolean {
@@ -199,7 +268,8 @@ export class Ledger {
 
   /** `live`: a process is sending now, so what is under way isn't unknown yet. */
   counts(live = false): RowCounts {
-    const [pending = 0, unknown = 0, accepted = 0, deployed = 0, failed = 0, refused = 0, dropped = 0] = this.#counts
+    const [pending = 0, unknown = 0, accepted = 0, deployed = 0, failed = 0, refused = 0, dropped = 0, absent = 0] =
+      this.#counts
     const known = this.rowCount - dropped
     let underWay = 0
     if (live) for (const n of this.requestsIn(REQUEST.open)) underWay += this.requestSize(n)
@@ -207,14 +277,14 @@ export class Ledger {
     return {
       total,
       pending: pending + underWay + (total - known),
-      unknown: unknown - underWay,
+      unknown: unknown + absent - underWay,
       accepted,
       deployed,
       failed: failed + refused,
     }
   }
 
-  #applyIntent(record: IntentRecord, span: Span): void {
+  #applyIntent(record: IntentRecord | FoundRecord, span: Span): void {
     const { n } = record
     this.ended = false
     this.#requestStart.set(n, this.#requestRows.length)
@@ -227,17 +297,30 @@ export class Ledger {
       this.#requestRows.push(row)
       this.#rowRequest.set(row, n)
       this.#rowPosition.set(row, position)
+      this.#nftOffset.set(row, NONE)
       this.#setRow(row, ROW.unknown)
     }
     this.#requestState.set(n, REQUEST.open)
+  }
+
+  #applyFound(record: FoundRecord, span: Span): void {
+    this.#applyIntent(record, span)
+    this.#keepAnswer(record, span)
+    this.#setRequest(record.n, REQUEST.accepted, ROW.accepted)
+  }
+
+  /** Remembers where an answer stands and which ids it gave. */
+  #keepAnswer({ n, ids = [] }: { n: number; ids?: readonly (string | null)[] | undefined }, span: Span): void {
+    this.#answerOffset.set(n, span.offset)
+    this.#answerLength.set(n, span.length)
+    for (const id of ids) if (id !== null) this.ids.add(id)
   }
 
   #applyAnswer(record: AnswerRecord, span: Span): void {
     const { n } = record
     // Once unknown, only success resolves it: a later refusal says nothing of the attempt that came before.
     if (this.requestState(n) === REQUEST.unknown && record.outcome !== 'accepted') return
-    this.#answerOffset.set(n, span.offset)
-    this.#answerLength.set(n, span.length)
+    this.#keepAnswer(record, span)
     switch (record.outcome) {
       case 'accepted':
         this.#setRequest(n, REQUEST.accepted, ROW.accepted)
@@ -247,18 +330,34 @@ export class Ledger {
         break
       case 'no_effect':
         this.#setRequest(n, REQUEST.noEffect, ROW.pending)
+        if (record.status === TOO_LARGE) this.#largest = Math.min(this.#largest, halfOf(this.requestSize(n)))
         break
       case 'unknown':
+        this.#requestEnd.set(n, this.lastRequest)
         this.#setRequest(n, REQUEST.unknown, ROW.unknown)
     }
   }
 
   #applyOrder(record: OrderRecord, span: Span): void {
-    this.#answerOffset.set(record.n, span.offset)
-    this.#answerLength.set(record.n, span.length)
+    this.#keepAnswer(record, span)
     for (const [position, row] of this.rowsOf(record.n).entries()) {
       const id = record.ids[position] ?? null
       if (this.isCurrent(row, record.n)) this.#setRow(row, id === null ? ROW.unknown : ROW.accepted)
+    }
+  }
+
+  #applyReconciled(record: ReconciledRecord, span: Span): void {
+    const { n } = record
+    this.#keepAnswer(record, span)
+    const absent = new Set(record.absent.map(([position]) => position))
+    for (const [position, row] of this.rowsOf(n).entries()) {
+      const id = record.ids[position] ?? null
+      const state = this.state(row)
+      if (!this.isCurrent(row, n)) {
+        if (id !== null) this.doubled.set(row, id)
+      } else if (state === ROW.unknown || state === ROW.absent) {
+        this.#setRow(row, id !== null ? ROW.accepted : absent.has(position) ? ROW.absent : ROW.unknown)
+      }
     }
   }
 
@@ -286,5 +385,10 @@ export class Ledger {
     this.#rowState.set(row, state)
   }
 }
+
+const TOO_LARGE = 413
+
+/** Rows to a request after one of so many was too large. */
+export const halfOf = (rows: number): number => Math.max(1, Math.floor(rows / 2))
 
 const contentNumber = (content: string): number => Number.parseInt(content.slice(0, 13), 16)

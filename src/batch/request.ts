@@ -3,6 +3,7 @@ import { ENDPOINTS } from '../api/endpoints.ts'
 import { formatIssue, validate } from '../api/validate.ts'
 import { GdnError } from '../core/errors.ts'
 import type { ManifestRow } from '../manifest/row.ts'
+import type { MarkerOf } from './marker.ts'
 import type { MintEndpoint } from './types.ts'
 
 /** The URL that each local file got, by its path. */
@@ -19,6 +20,9 @@ export function requestMetadata(row: ManifestRow, urlOf: FileUrls): ManifestRow[
   return { ...row.metadata, file_fields }
 }
 
+const withMarker = (metadata: ManifestRow['metadata'], marker: ReturnType<MarkerOf> | undefined) =>
+  marker ? { ...metadata, [marker.key]: marker.value } : metadata
+
 /**
  * The request for rows of one receiver and sender, checked by the contract.
  *
@@ -28,6 +32,7 @@ export function buildRequest(
   collection: { contractAddress: string; blockchain: Blockchain },
   rows: readonly ManifestRow[],
   urlOf: FileUrls,
+  markers: readonly (ReturnType<MarkerOf> | undefined)[] = [],
 ): { endpoint: MintEndpoint; body: Record<string, unknown> } {
   const [first] = rows
   if (first === undefined) throw new Error('a request without rows')
@@ -37,7 +42,7 @@ export function buildRequest(
     blockchain: collection.blockchain,
     ...(first.sender === null ? {} : { sender_wallet_address: first.sender }),
     receiver_wallet_address: first.receiver,
-    metadata: rows.map((row) => requestMetadata(row, urlOf)),
+    metadata: rows.map((row, index) => withMarker(requestMetadata(row, urlOf), markers[index])),
   }
   const checked = validate(ENDPOINTS[endpoint].request, body)
   if (!checked.ok) {

@@ -1,6 +1,6 @@
 import type { RecordFile } from './journal/read.ts'
-import type { AnswerRecord, IntentRecord, OrderRecord, RunRecord } from './journal/records.ts'
-import { type Ledger, ROW, type RowState } from './ledger.ts'
+import type { ReconciledRecord, RunRecord } from './journal/records.ts'
+import { type KnownAnswer, type Ledger, ROW, type RowState } from './ledger.ts'
 import { shownKey } from './row-key.ts'
 import type { SpooledRow } from './spool.ts'
 import type { ResultRow, RowStatus } from './types.ts'
@@ -13,6 +13,7 @@ const STATUS: Record<RowState, RowStatus> = {
   [ROW.failed]: 'failed',
   [ROW.refused]: 'failed',
   [ROW.dropped]: 'pending',
+  [ROW.absent]: 'unknown',
 }
 
 /** Answers that are kept while rows of the same requests come by. */
@@ -29,7 +30,7 @@ export async function* resultRows(
   spool: AsyncIterable<SpooledRow>,
   live = false,
 ): AsyncGenerator<ResultRow> {
-  const answers = new Map<number, AnswerRecord | OrderRecord | null>()
+  const answers = new Map<number, KnownAnswer | null>()
   const answerOf = async (n: number) => {
     const kept = answers.get(n)
     if (kept !== undefined) return kept
@@ -50,11 +51,16 @@ export async function* resultRows(
     if (end !== null) {
       const owner = end.receiver === '' ? receiver : end.receiver
       const where = { contract_address: end.contract, receiver_wallet_address: owner, metadata_url: end.url }
-      return { ...base, ...where, nft_gdn_id: end.id, token_id: end.token_id, error: end.error }
+      return { ...base, ...where, nft_gdn_id: end.id, token_id: end.token_id, error: end.error ?? twice(row) }
     }
     const answer = await answerOf(sent.request)
-    const error = state === ROW.unknown || state === ROW.refused ? reason(state, answer) : null
+    const error = HAS_REASON.has(state) ? reason(state, answer, sent.position) : twice(row)
     return { ...base, ...place, nft_gdn_id: answer?.ids?.[sent.position] ?? null, error }
+  }
+
+  const twice = (row: number): string | null => {
+    const id = ledger.doubled.get(row)
+    return id === undefined ? null : TWICE + id
   }
 
   const told = new Set<number>()
@@ -67,24 +73,41 @@ export async function* resultRows(
     const left = ledger.rowsOf(n).map((row, position) => ({ row, position }))
     const untold = left.filter(({ row }) => !told.has(row) && ledger.isCurrent(row, n) && !isIdle(ledger.state(row)))
     if (untold.length === 0) continue
-    const intent = await ledger.readIntent(records, n)
+    const { rows, receiver } = await ledger.readRows(records, n)
     for (const { row, position } of untold) {
-      const [key, line] = intent.rows[position] ?? ['', 0]
-      yield await result(row, key, line, receiverOf(intent))
+      const [key, line] = rows[position] ?? ['', 0]
+      yield await result(row, key, line, receiver)
     }
   }
 }
 
 const isIdle = (state: RowState): boolean => state === ROW.dropped || state === ROW.pending
 
-function receiverOf(intent: IntentRecord): string {
-  const { receiver_wallet_address } = JSON.parse(intent.body) as { receiver_wallet_address: string }
-  return receiver_wallet_address
-}
+const HAS_REASON: ReadonlySet<RowState> = new Set([ROW.unknown, ROW.absent, ROW.refused])
 
-function reason(state: RowState, answer: AnswerRecord | OrderRecord | null): string {
+/** How the error of a row begins that reconciling didn't find, or couldn't decide about. */
+export const ABSENT = 'absent: '
+export const UNDECIDED = 'undecided: '
+/** And of one that was minted twice; the id of the other NFT follows. */
+export const TWICE = 'minted twice: its first sending, taken for absent, turned up as '
+
+function reason(state: RowState, answer: KnownAnswer | null, position: number): string {
   if (answer === null) return 'it was sent, or about to be, and no answer was recorded'
-  if (answer.t === 'order') return 'the server accepted the request, but shows no NFT with this metadata for it'
+  if (answer.t === 'reconciled') return reconciledReason(answer, position)
+  if (answer.t !== 'answer') return 'the server accepted the request, but shows no NFT with this metadata for it'
   const message = answer.message ?? `the server answered ${answer.status ?? 'nothing'}`
   return state === ROW.unknown ? `the outcome is unknown: ${message}` : message
+}
+
+const ABSENCE: Readonly<Record<ReconciledRecord['absent'][number][1], string>> = {
+  later_rows: 'it is not in the collection, and rows that were sent later are',
+  time_alone: 'it is not in the collection after a wait; no row was sent later to compare it with',
+  person: 'you said that it was not minted',
+}
+
+function reconciledReason({ absent, undecided }: ReconciledRecord, position: number): string {
+  const [, basis] = absent.find(([at]) => at === position) ?? []
+  if (basis !== undefined) return ABSENT + ABSENCE[basis]
+  const [, why = 'the collection does not tell'] = undecided.find(([at]) => at === position) ?? []
+  return UNDECIDED + why
 }

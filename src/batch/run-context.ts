@@ -5,6 +5,7 @@ import type { RecordFile } from './journal/read.ts'
 import type { JournalRecord } from './journal/records.ts'
 import type { JournalWriter } from './journal/writer.ts'
 import type { Ledger } from './ledger.ts'
+import type { Asker } from './reconcile/listing.ts'
 import type { BatchClient, BatchDeps, BatchEvent, BatchOptions, BatchPacer, BatchSummary } from './types.ts'
 
 export type Stop = NonNullable<BatchSummary['stopped']>
@@ -20,6 +21,11 @@ export class RunContext {
   readonly newKey: () => string
   readonly emit: (event: BatchEvent) => void
   stopped: Stop | null = null
+  /** When this call began, and when the outcome of a request became unknown last; on the clock that doesn't step. */
+  readonly startedAt: number
+  unknownAt: number
+  /** When each request of this call was accepted. */
+  readonly acceptedAt = new Map<number, number>()
   readonly #writer: JournalWriter
   readonly #sleep: (ms: number, signal?: AbortSignal) => Promise<void>
   readonly #halt = new AbortController()
@@ -38,6 +44,9 @@ export class RunContext {
     this.#writer = parts.writer
     this.now = deps.now ?? (() => performance.now())
     this.#sleep = deps.sleep ?? sleep
+    this.startedAt = this.now()
+    // Those of an earlier call ended before this one began; the wall clock that they were written down by may have stepped.
+    this.unknownAt = this.startedAt
     this.newKey = deps.newKey ?? randomUUID
     this.emit = deps.onEvent ?? (() => {})
     options.signal?.addEventListener('abort', this.#interrupt, { once: true })
@@ -47,6 +56,10 @@ export class RunContext {
   /** Aborted when the run is to stop: nothing new is begun, waiting ends. */
   get halt(): AbortSignal {
     return this.#halt.signal
+  }
+
+  get asker(): Asker {
+    return { client: this.client, take: (endpoint) => this.take(endpoint), signal: this.halt }
   }
 
   /** Writes a record and folds it in. With `sync` it is on the disk when this resolves. */
@@ -96,7 +109,7 @@ export class RunContext {
   }
 }
 
-function interruption(reason: unknown): GdnError {
+export function interruption(reason: unknown): GdnError {
   return reason instanceof GdnError
     ? reason
     : new GdnError('interrupted', 'interrupted', { hint: 'run the same command again: it goes on where it stopped' })

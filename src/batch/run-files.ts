@@ -44,6 +44,8 @@ export const runsFolder = (stateDir: string): string => join(stateDir, 'runs')
 export const journalPath = (stateDir: string, id: string): string => join(runsFolder(stateDir), `${id}.journal`)
 export const spoolPath = (stateDir: string, id: string): string => join(runsFolder(stateDir), `${id}.rows`)
 export const countsPath = (stateDir: string, id: string): string => join(runsFolder(stateDir), `${id}.counts`)
+/** The ids that the collection had before the run. */
+export const baselinePath = (stateDir: string, id: string): string => join(runsFolder(stateDir), `${id}.known`)
 export const lockFolder = (stateDir: string, family: string): string => join(runsFolder(stateDir), `${family}.lock`)
 
 export async function fileExists(path: string): Promise<boolean> {

@@ -5,21 +5,26 @@ import { syncFolder, writeDurably } from '../core/durable-file.ts'
 import { GdnError } from '../core/errors.ts'
 import { acquireLock, type Lock } from '../core/process-lock.ts'
 import type { ManifestItem } from '../manifest/read.ts'
-import type { JournalEnd } from './journal/read.ts'
-import { encodeRecord, JOURNAL_VERSION, type RunRecord } from './journal/records.ts'
-import { Ledger } from './ledger.ts'
-import { loadLedger, type OpenLedger, openWriter } from './open-ledger.ts'
-import { DEFAULT_CHUNK_SIZE, type Plan } from './plan.ts'
+import { type Before, lookBefore } from './before.ts'
+import { type Found, findRun, refuseFinished } from './find-run.ts'
+import { encodeRecord, type FoundRecord, type RunRecord } from './journal/records.ts'
+import type { Ledger } from './ledger.ts'
+import { checkMarkerKey, markerOf, withRoomForMarker } from './marker.ts'
+import { openWriter } from './open-ledger.ts'
+import type { Plan } from './plan.ts'
+import type { IdSet } from './reconcile/id-set.ts'
+import { readBaseline, readOthers, writeBaseline } from './reconcile/known-ids.ts'
+import { reconcile } from './reconcile/reconcile.ts'
+import { settleByWord } from './reconcile/settle.ts'
 import { buildRequest } from './request.ts'
 import { resultRows } from './results.ts'
 import { RunContext } from './run-context.ts'
 import {
+  baselinePath,
   familyId,
   fileExists,
   journalPath,
-  latestGeneration,
   lockFolder,
-  runRef,
   runsFolder,
   spoolPath,
   withState,
@@ -32,13 +37,7 @@ import { Sweeper } from './sweep.ts'
 import type { BatchDeps, BatchOptions, BatchSummary, PlannedEvent } from './types.ts'
 import { uploadFiles } from './uploads.ts'
 
-/** A run as it is found at start: its journal folded, or nothing yet. */
-interface Found {
-  run: RunRecord
-  ledger: Ledger
-  /** Up to where the journal is whole; null where there is none yet. */
-  journal: Pick<JournalEnd, 'end' | 'lacksLineEnd'> | null
-}
+const DEFAULT_TIMEOUT_MS = 300_000
 
 /**
  * Mints the rows of a manifest, or goes on with it: reads and plans all rows, writes each request into the journal
@@ -47,7 +46,8 @@ interface Found {
  *
  * Faults of single rows are told in the summary; what keeps the run from being done at all is thrown.
  *
- * @throws GdnError `invalid_manifest`, `run_finished`, `run_busy`, `data_dir`, `usage`
+ * @throws GdnError `invalid_manifest`, `run_finished`, `run_busy`, `seems_minted`, `already_accepted`, `data_dir`,
+ *   `usage`
  * @example
  * const summary = await runBatch({ stateDir, origin, blockchain: 'polygon', contractAddress, manifestPath }, {
  *   client, pacer, readManifest: () => readManifest(manifestPath, 'polygon'),
@@ -69,27 +69,34 @@ async function runLocked(options: BatchOptions, deps: BatchDeps): Promise<BatchS
   const { run, ledger, journal } = found
   const spoolAt = spoolPath(stateDir, run.id)
   const draft = `${spoolAt}.new`
+  const sends = options.reconcileOnly !== true
   let surveyed: Survey
   let planned: PlannedEvent
+  let before: Before
   try {
     surveyed = await readInto(draft, deps, found, options)
-    if (journal !== null) refuseFinished(ledger, run)
-    planned = plannedEvent(run, journal !== null, ledger, surveyed)
-    // The place for what must be known before a first request: the user's word, and whether a journal was lost.
-    await deps.confirm?.(planned)
+    if (journal !== null && sends && options.settle === undefined) refuseFinished(found)
+    before = await withState(stateDir, () => lookBefore(options, deps, found, () => readSpool(draft)))
+    if (before.adopted.length > 0) surveyed = await planRest(draft, found, before.adopted, options)
+    planned = plannedEvent(run, journal !== null, ledger, surveyed, before.notes)
+    if (sends) await deps.confirm?.(planned)
   } catch (error) {
     await rm(draft, { force: true })
     throw error
   }
-  const { writer, records, spool } = await withState(stateDir, () => openFiles(stateDir, run, journal, draft, deps))
+  const { writer, records, spool } = await withState(stateDir, () => openFiles(stateDir, found, draft, before, deps))
   const context = new RunContext(options, deps, { ledger, writer, records })
+  const sweeper = new Sweeper(context)
   try {
     const at = new Date().toISOString()
     await context.record({ t: 'plan', rows: ledger.counts().total, dropped: surveyed.dropped, at }, true)
-    context.emit(planned)
-    const sent = await sendAll(context, surveyed.plan, spool, run.in_order)
-    const wait = options.noWait !== true && context.stopped === null
-    if (wait) await new Sweeper(context).waitForAll()
+    if (sends) context.emit(planned)
+    if (options.settle !== undefined) await settleByWord(context, options.settle, before.given)
+    const sent = sends
+      ? await sendAll(context, surveyed.plan, spool, run, { sweeper, given: before.given })
+      : { requests: 0, attempts: 0 }
+    const waits = options.noWait !== true && context.stopped === null
+    const reconciled = waits || !sends ? await finish(context, sweeper, run, deps) : null
     const counts = ledger.counts()
     if (counts.pending + counts.unknown + counts.accepted === 0) {
       await context.record({ t: 'end', at: new Date().toISOString() }, true)
@@ -100,82 +107,84 @@ async function runLocked(options: BatchOptions, deps: BatchDeps): Promise<BatchS
       ...sent,
       changes: surveyed.changes,
       stopped: context.stopped,
-      ...(await nameRows(resultRows(run, ledger, records, readSpool(spoolAt)), counts)),
-      reconciled: null,
-      exitCode: exitCodeOf(counts, context.stopped, wait),
+      ...(await nameRows(resultRows(run, ledger, records, readSpool(spoolAt)), ledger)),
+      reconciled,
+      exitCode: exitCodeOf(ledger, context.stopped, waits),
     }
   } finally {
     context.close()
+    await sweeper.settled()
     await Promise.all([writer.close(), records.close(), spool.close()])
   }
 }
 
+/** Everything was sent: finds out what isn't known, and waits until what was accepted is deployed or failed. */
+async function finish(context: RunContext, sweeper: Sweeper, run: RunRecord, deps: BatchDeps) {
+  const { options, now } = context
+  const deadline = now() + (options.timeoutMs ?? DEFAULT_TIMEOUT_MS)
+  const reconciled = await reconcile(context, {
+    baseline: await readBaseline(baselinePath(options.stateDir, run.id)),
+    markerKey: run.marker,
+    others: () => readOthers(options, run.id, deps.otherIds),
+    meanwhile: () => sweeper.lookAside(),
+    deadline,
+  })
+  await sweeper.settled()
+  if (options.noWait !== true) await sweeper.waitForAll(deadline)
+  return reconciled === null ? null : { adopted: reconciled.adopted, basis: reconciled.basis }
+}
+
 /** Puts the rows in their place, makes the journal if there is none yet, and opens both. */
-async function openFiles(stateDir: string, run: RunRecord, journal: Found['journal'], draft: string, deps: BatchDeps) {
+async function openFiles(
+  stateDir: string,
+  { run, journal }: Found,
+  draft: string,
+  { listed, adopted }: Before,
+  deps: BatchDeps,
+) {
   const journalAt = journalPath(stateDir, run.id)
   const spoolAt = spoolPath(stateDir, run.id)
   await rename(draft, spoolAt)
   await syncFolder(runsFolder(stateDir))
-  const header = encodeRecord(run)
-  if (journal === null) await writeDurably(journalAt, (file) => file.appendFile(header))
-  const whole = journal ?? { end: header.length, lacksLineEnd: false }
+  let whole = journal
+  if (whole === null) {
+    const knownAt = baselinePath(stateDir, run.id)
+    if (listed === null) await rm(knownAt, { force: true })
+    else await writeBaseline(knownAt, listed)
+    // What was adopted is in the journal from the beginning, or a crash would have it sent.
+    const lines = [run, ...adopted].map((record) => encodeRecord(record))
+    await writeDurably(journalAt, async (file) => {
+      for (const line of lines) await file.appendFile(line)
+    })
+    whole = { end: lines.reduce((sum, { length }) => sum + length, 0), lacksLineEnd: false }
+  }
   return { ...(await openWriter(journalAt, whole, deps.wrapJournal)), spool: await SpoolReader.open(spoolAt) }
 }
 
-/** The newest generation of the run, or with `--again` a new one. */
-async function findRun(options: BatchOptions): Promise<Found> {
-  const generation = options.generation ?? (await latestGeneration(options.stateDir, options))
-  if (generation > 0) {
-    const path = journalPath(options.stateDir, runRef(options, generation).id)
-    if (options.again !== true) return goOn(await loadLedger(path), options)
-    const problem = await unfinished(path)
-    if (problem !== null) throw problem
+/** Plans what is left to be sent once some rows were adopted. */
+async function planRest(draft: string, found: Found, adopted: readonly FoundRecord[], options: BatchOptions) {
+  let offset = encodeRecord(found.run).length
+  for (const record of adopted) {
+    const { length } = encodeRecord(record)
+    found.ledger.apply(record, { offset, length: length - 1 })
+    offset += length
   }
-  const ref = runRef(options, generation + 1)
-  const run: RunRecord = {
-    t: 'run',
-    v: JOURNAL_VERSION,
-    ...ref,
-    origin: options.origin,
-    blockchain: options.blockchain,
-    contract: options.contractAddress,
-    manifest: options.manifestPath,
-    run_name: options.runName ?? null,
-    chunk_size: options.chunkSize ?? DEFAULT_CHUNK_SIZE,
-    in_order: options.inOrder ?? false,
-    generation: generation + 1,
-    at: new Date().toISOString(),
-  }
-  return { run, ledger: new Ledger(), journal: null }
-}
-
-function goOn({ run, ledger, ...journal }: OpenLedger, options: BatchOptions): Found {
-  ledger.settleOpen()
-  const chunk_size = options.chunkSize ?? run.chunk_size
-  return { run: { ...run, chunk_size, in_order: options.inOrder ?? run.in_order }, ledger, journal }
-}
-
-/** Why no second drop can be ordered yet: the first has rows that were never sent. A damaged journal is no reason. */
-async function unfinished(path: string): Promise<GdnError | null> {
+  const again = `${draft}.rest`
   try {
-    const { run, ledger } = await loadLedger(path)
-    const { pending } = ledger.counts()
-    if (pending === 0) return null
-    return new GdnError('run_busy', `the run ${run.name} isn't finished: ${pending} rows were not sent yet`, {
-      hint: 'run the command without --again to go on with it; to leave it at that, name the new one with --run NAME',
-    })
-  } catch (error) {
-    if (error instanceof GdnError && error.code === 'data_dir') return null
-    throw error
+    const rest = await readInto(again, { readManifest: () => keptRows(draft) }, found, options)
+    await rename(again, draft)
+    return rest
+  } finally {
+    await rm(again, { force: true })
   }
 }
 
 /** Reads the manifest into a new spool, and plans. */
 async function readInto(
   draft: string,
-  { readManifest }: BatchDeps,
+  { readManifest }: Pick<BatchDeps, 'readManifest'>,
   { run, ledger }: Found,
-  { stateDir, retryFailed = false }: BatchOptions,
+  { stateDir, reconcileOnly = false, retryFailed = false, retryAbsent = false }: BatchOptions,
 ): Promise<Survey> {
   const spoolAt = spoolPath(stateDir, run.id)
   if (readManifest === null && !(await fileExists(spoolAt))) {
@@ -184,12 +193,18 @@ async function readInto(
     })
   }
   const items = readManifest === null ? keptRows(spoolAt) : readManifest()
-  const settings = { chunkSize: run.chunk_size, inOrder: run.in_order, retryFailed }
+  const settings = {
+    chunkSize: run.chunk_size,
+    inOrder: run.in_order,
+    retryFailed: retryFailed && !reconcileOnly,
+    retryAbsent: retryAbsent && !reconcileOnly,
+  }
   const earlier = () => readSpool(spoolAt)
   const file = await withState(stateDir, () => open(draft, 'w', 0o600))
   try {
     const spool = new SpoolWriter(file)
-    const result = await survey(items, earlier, ledger, settings, (row) => withState(stateDir, () => spool.add(row)))
+    const roomy = withRoomForMarker(items, run.marker)
+    const result = await survey(roomy, earlier, ledger, settings, (row) => withState(stateDir, () => spool.add(row)))
     await withState(stateDir, async () => {
       await spool.flush()
       await file.sync()
@@ -204,18 +219,13 @@ async function* keptRows(spoolAt: string): AsyncGenerator<ManifestItem> {
   for await (const { row } of readSpool(spoolAt)) yield { row }
 }
 
-function refuseFinished(ledger: Ledger, run: RunRecord): void {
-  const { pending, unknown, accepted, failed, deployed } = ledger.counts()
-  // A run that was killed after its last row, before anyone heard of it, tells its end once more.
-  if (!ledger.ended || pending + unknown + accepted > 0) return
-  const outcome = failed === 0 ? `all ${deployed} rows are deployed` : `${deployed} rows are deployed, ${failed} failed`
-  throw new GdnError('run_finished', `the run ${run.name} is finished: ${outcome}`, {
-    hint: 'to mint all rows of this manifest a second time, add --again',
-    details: { run: run.name, deployed, failed },
-  })
-}
-
-function plannedEvent(run: RunRecord, resumed: boolean, ledger: Ledger, { plan, changes }: Survey): PlannedEvent {
+function plannedEvent(
+  run: RunRecord,
+  resumed: boolean,
+  ledger: Ledger,
+  { plan, changes }: Survey,
+  notes: string[],
+): PlannedEvent {
   return {
     type: 'planned',
     run: { id: run.id, name: run.name },
@@ -226,18 +236,33 @@ function plannedEvent(run: RunRecord, resumed: boolean, ledger: Ledger, { plan, 
     reordered: plan.reordered,
     files: plan.withFiles.length,
     changes,
+    notes,
   }
 }
 
-async function sendAll(context: RunContext, plan: Plan, spool: SpoolReader, inOrder: boolean) {
+async function sendAll(
+  context: RunContext,
+  plan: Plan,
+  spool: SpoolReader,
+  run: RunRecord,
+  { sweeper, given }: { sweeper: Sweeper; given: IdSet },
+) {
   const urlOf = await uploadFiles(context, plan, spool)
   if (urlOf === null) return { requests: 0, attempts: 0 }
+  const markers = markerOf(run)
   const outbox: Outbox = {
     requests: plan.requests,
-    async build(request) {
-      const rows = await Promise.all(plan.rowsOf(request).map(({ span }) => spool.read(span)))
+    size: (request) => plan.rowsOf(request).length,
+    async build({ request, from, size }) {
+      const spans = plan.rowsOf(request).slice(from, from + size)
+      const rows = await Promise.all(spans.map(({ span }) => spool.read(span)))
       const manifestRows = rows.map(({ row }) => row)
-      const { endpoint, body } = buildRequest(context.options, manifestRows, urlOf)
+      const { endpoint, body } = buildRequest(
+        context.options,
+        manifestRows,
+        urlOf,
+        rows.map(({ key }) => markers(key)),
+      )
       return {
         endpoint,
         body: JSON.stringify(body),
@@ -245,12 +270,16 @@ async function sendAll(context: RunContext, plan: Plan, spool: SpoolReader, inOr
       }
     },
   }
-  const sender = new Sender(context, outbox, inOrder)
+  const sender = new Sender(context, outbox, run.in_order, {
+    aside: () => void sweeper.lookAside(),
+    isGiven: (id) => given.has(id),
+  })
   await sender.run()
   return { requests: sender.requests, attempts: sender.attempts }
 }
 
-function checkOptions({ contractAddress, blockchain, chunkSize = 1, inFlight = 1 }: BatchOptions): void {
+function checkOptions({ contractAddress, blockchain, chunkSize = 1, inFlight = 1, markerKey }: BatchOptions): void {
+  checkMarkerKey(markerKey)
   const problem = addressProblem(contractAddress, blockchain)
   if (problem !== null) {
     throw new GdnError('usage', `the contract address ${contractAddress} ${problem}`, { place: { flag: '--contract' } })

@@ -2,6 +2,7 @@ import { GdnError } from '../core/errors.ts'
 import { classify, type Verdict } from './classify.ts'
 import type { JournalRecord } from './journal/records.ts'
 import { REQUEST } from './ledger.ts'
+import { IdSet } from './reconcile/id-set.ts'
 import type { RunContext } from './run-context.ts'
 import type { MintEndpoint } from './types.ts'
 
@@ -16,7 +17,17 @@ export interface Outgoing {
 /** What still has to be sent: the planned requests, built one at a time. */
 export interface Outbox {
   readonly requests: number
-  build(request: number): Promise<Outgoing>
+  /** How many rows a planned request has. */
+  size(request: number): number
+  /** So many of its rows from a place on. */
+  build(piece: Piece): Promise<Outgoing>
+}
+
+/** Rows of a planned request that travel together: all of them, unless the server refuses so many. */
+export interface Piece {
+  request: number
+  from: number
+  size: number
 }
 
 interface Job {
@@ -39,11 +50,18 @@ const DEFAULT_IN_FLIGHT = 2
 const DEFAULT_UNREACHABLE_MS = 120_000
 /** How long an answer is waited for when the run is stopped. */
 const GRACE_MS = 5_000
-/** So many unknown outcomes in a row, and the fault isn't the single request's. */
+/**
+ * So many unknown outcomes in a row, and the fault isn't the single request's: each further one would make more rows
+ * unknown. From then on nothing is sent until the server answers a question, and then a single row first.
+ */
+const SUSPICIOUS_IN_A_ROW = 3
+/** The server answers questions and still takes no rows. */
 const MAX_UNKNOWN_IN_A_ROW = 10
 const MAX_ATTEMPTS = 100
 const MAX_RATE_LIMITED_MS = 600_000
 const DEFAULT_HOLD_MS = 1_000
+/** Codes of errors that stand for an answer of the server itself. */
+const ANSWERS: ReadonlySet<string> = new Set(['refused', 'unauthorized', 'forbidden', 'rate_limited'])
 const NOBODY = '00000000-0000-0000-0000-000000000000'
 
 /** 0.5 s, doubled each time, up to 15 s. */
@@ -62,18 +80,38 @@ export class Sender {
   readonly #retries: Retry[] = []
   readonly #unreachableMs: number
   readonly #inOrder: boolean
+  readonly #aside: () => void
+  readonly #isGiven: (id: string) => boolean
+  /** Ids of answers that aren't in the journal yet. */
+  readonly #given = new IdSet()
+  /** What goes before the next planned request. */
+  readonly #pieces: Piece[] = []
+  #trial: Promise<void> = Promise.resolve()
   #next = 0
   #lastNumber: number
   #unknownInARow = 0
   #probed = false
 
-  constructor(context: RunContext, outbox: Outbox, inOrder: boolean) {
+  /**
+   * @param aside called after each answer, when there may be time for something else
+   * @param isGiven whether another run got this id
+   */
+  constructor(
+    context: RunContext,
+    outbox: Outbox,
+    inOrder: boolean,
+    { aside, isGiven }: { aside(): void; isGiven(id: string): boolean },
+  ) {
     this.#context = context
     this.#outbox = outbox
     this.#inOrder = inOrder
+    this.#aside = aside
+    this.#isGiven = isGiven
     this.#lastNumber = context.ledger.lastRequest
     this.#unreachableMs = context.options.unreachableMs ?? DEFAULT_UNREACHABLE_MS
-    for (const n of context.ledger.requestsIn(REQUEST.unknown)) this.#retryLater(n, 0)
+    for (const n of context.ledger.requestsIn(REQUEST.unknown)) {
+      if (context.ledger.isWhollyUnknown(n)) this.#retryLater(n, 0)
+    }
   }
 
   /** Resolves when everything has an outcome, or is parked, or the run was stopped. */
@@ -112,9 +150,10 @@ export class Sender {
       }
       // While nothing gets through, what is under way already is enough to find out when it does.
       const blocked = honoured && this.#retries.length > 0 && (this.#inOrder || this.#unknownInARow > 2)
-      if (this.#next < this.#outbox.requests && !blocked) {
-        const request = this.#next++
-        return () => this.#sendFirst(request)
+      if (this.#hasMore() && !blocked) {
+        if (this.#isSuspicious()) return () => this.#tryOne()
+        const piece = this.#nextPiece(Number.POSITIVE_INFINITY)
+        return () => this.#sendFirst(piece)
       }
       if (!honoured || this.#retries.length === 0) return null
       const wait = Math.min(...this.#retries.map(({ notBefore }) => notBefore)) - now()
@@ -123,24 +162,85 @@ export class Sender {
     return null
   }
 
-  /** Asks something harmless, for the header by which a server says that it honours keys. */
+  /** Learns whether the server honours keys, by the header it says so with. */
   async #probe(): Promise<void> {
     this.#probed = true
+    await this.#ask()
+    // A refusal tells as much; without any answer the next unknown outcome asks again.
+    this.#probed = this.#context.client.supportsIdempotency() !== null
+  }
+
+  #hasMore(): boolean {
+    return this.#pieces.length > 0 || this.#next < this.#outbox.requests
+  }
+
+  /** What is sent next: no larger than the server takes, nor than asked for. */
+  #nextPiece(most: number): Piece {
+    const request = this.#next
+    const piece = this.#pieces.shift() ?? { request, from: 0, size: this.#outbox.size(this.#next++) }
+    const size = Math.min(piece.size, this.#context.ledger.chunkSize(most))
+    const { from } = piece
+    if (size < piece.size) this.#pieces.unshift({ ...piece, from: from + size, size: piece.size - size })
+    return { ...piece, size }
+  }
+
+  /** Where keys are honoured an unknown outcome costs nothing but time. */
+  #isSuspicious(): boolean {
+    return this.#unknownInARow >= SUSPICIOUS_IN_A_ROW && this.#context.client.supportsIdempotency() !== true
+  }
+
+  /** One row at a time, each after the server was seen to answer, until it takes one. */
+  #tryOne(): Promise<void> {
+    const mine = this.#trial.then(async () => {
+      if (!this.#isSuspicious()) return
+      if ((await this.#answersAgain()) && this.#hasMore()) await this.#sendFirst(this.#nextPiece(1))
+    })
+    this.#trial = mine.catch(() => {})
+    return mine
+  }
+
+  /** Waits until the server answers a question; false when it doesn't for too long, or the run was stopped. */
+  async #answersAgain(): Promise<boolean> {
+    const context = this.#context
+    const began = context.now()
+    const message = 'requests came to no known outcome; waiting until the server answers properly again'
+    for (let attempt = this.#unknownInARow - SUSPICIOUS_IN_A_ROW + 1; ; attempt++) {
+      const ms = backoff(attempt)
+      context.emit({ type: 'holding', reason: 'unknown', ms, message })
+      if (!(await context.pause(ms))) return false
+      const error = await this.#ask()
+      if (error === null) return true
+      if (context.halt.aborted) return false
+      if (context.now() - began > this.#unreachableMs) {
+        context.stop(
+          new GdnError('unreachable', `the server doesn't answer any more: ${error.message}`, {
+            hint: 'nothing more was sent. Run the same command again when it works: it goes on where it stopped',
+          }),
+        )
+        return false
+      }
+    }
+  }
+
+  /** Asks something harmless; null when the server said anything to it that a server says. */
+  async #ask(): Promise<GdnError | null> {
     const slot = await this.#context.take('getnfts')
-    if (slot === null) return
+    if (slot === null) return new GdnError('interrupted', 'interrupted')
     try {
       await this.#context.client.call('getnfts', { nft_gdn_ids: [NOBODY] }, { signal: this.#context.halt })
-    } catch {
-      // A refusal tells as much; without any answer the next unknown outcome asks again.
-      this.#probed = this.#context.client.supportsIdempotency() !== null
+      return null
+    } catch (error) {
+      if (this.#context.halt.aborted) return new GdnError('interrupted', 'interrupted')
+      if (!(error instanceof GdnError)) throw error
+      return ANSWERS.has(error.code) ? null : error
     } finally {
       slot.done()
     }
   }
 
-  async #sendFirst(request: number): Promise<void> {
+  async #sendFirst(piece: Piece): Promise<void> {
     const context = this.#context
-    const { endpoint, body, rows } = await this.#outbox.build(request)
+    const { endpoint, body, rows } = await this.#outbox.build(piece)
     const slot = await context.take(endpoint)
     if (slot === null) return
     const n = ++this.#lastNumber
@@ -148,7 +248,8 @@ export class Sender {
     // On the disk before a byte leaves: should we be killed from here on, the next start knows that it doesn't know.
     await this.#recordBefore(slot, { t: 'intent', n, endpoint, key, body, rows, at: Date.now() })
     this.requests++
-    await this.#untilOutcome({ n, endpoint, key, body: Buffer.from(body), rows: rows.length }, slot)
+    const job = { n, endpoint, key, body: Buffer.from(body), rows: rows.length }
+    if ((await this.#untilOutcome(job, slot)) === 'too_large') this.#pieces.unshift(piece)
   }
 
   async #recordBefore(slot: { done(): void }, record: JournalRecord): Promise<void> {
@@ -160,8 +261,11 @@ export class Sender {
     }
   }
 
-  /** An only attempt, and more of them as long as each is known to have had no effect. */
-  async #untilOutcome(job: Job, first: { done(): void }): Promise<void> {
+  /**
+   * An only attempt, and more of them as long as each is known to have had no effect. `too_large`: the server takes no
+   * request of so many rows; they are to be sent in smaller ones.
+   */
+  async #untilOutcome(job: Job, first: { done(): void }): Promise<'too_large' | 'known'> {
     const context = this.#context
     const began = context.now()
     let slot: { done(): void } | null = first
@@ -169,11 +273,18 @@ export class Sender {
       const verdict = await this.#attempt(job, slot, attempt)
       await this.#recordAnswer(job, verdict)
       if (verdict.outcome === 'unknown') this.#retryLater(job.n, 1, verdict.message)
-      if (verdict.outcome !== 'no_effect' || !this.#mayRepeat(verdict, context.now() - began)) return
-      if (!(await this.#hold(job.endpoint, verdict, attempt))) return
+      if (verdict.outcome !== 'no_effect') return 'known'
+      if (verdict.cause === 'too_large') {
+        const chunkSize = context.ledger.chunkSize(job.rows)
+        context.emit({ type: 'resized', chunkSize, message: verdict.message })
+        return 'too_large'
+      }
+      if (!this.#mayRepeat(verdict, context.now() - began)) return 'known'
+      if (!(await this.#hold(job.endpoint, verdict, attempt))) return 'known'
       slot = await context.take(job.endpoint)
       if (slot !== null) await this.#recordBefore(slot, { t: 'again', n: job.n })
     }
+    return 'known'
   }
 
   /** Sends the stored bytes of an unknown request again. Nothing but success changes what is known of it. */
@@ -211,12 +322,26 @@ export class Sender {
     emit({ type: 'sending', request: job.n, rows: job.rows, attempt })
     try {
       const result = await client.send(job.endpoint, job.body, { idempotencyKey: job.key, signal: cut.signal })
-      return classify(result, job.rows, Date.now())
+      const verdict = this.#distrust(classify(result, job.rows, Date.now()))
+      const { now } = this.#context
+      if (verdict.outcome === 'unknown') this.#context.unknownAt = now()
+      if (verdict.outcome === 'accepted') this.#context.acceptedAt.set(job.n, now())
+      return verdict
     } finally {
       halt.removeEventListener('abort', onHalt)
       answered.abort()
       slot.done()
     }
+  }
+
+  /** An id belongs to one NFT: where it was given before, nobody knows what the answer means. */
+  #distrust(verdict: Verdict): Verdict {
+    if (verdict.outcome !== 'accepted') return verdict
+    const { ids } = this.#context.ledger
+    const again = verdict.ids.find((id) => ids.has(id) || !this.#given.add(id) || this.#isGiven(id))
+    if (again === undefined) return verdict
+    const message = `the server gave the id ${again}, which another row has already`
+    return { outcome: 'unknown', status: verdict.status, message, busy: false }
   }
 
   async #recordAnswer(job: Job, verdict: Verdict): Promise<void> {
@@ -226,6 +351,7 @@ export class Sender {
     this.#emitAnswer(job, verdict)
     if (outcome === 'unknown') this.#unknownInARow++
     else if (status !== null) this.#unknownInARow = 0
+    this.#aside()
     if (this.#unknownInARow >= MAX_UNKNOWN_IN_A_ROW) {
       this.#context.stop(
         new GdnError('bad_answer', `${MAX_UNKNOWN_IN_A_ROW} requests in a row came to no known outcome`, {
@@ -244,6 +370,7 @@ export class Sender {
   /** Whether sending again can help; if not, the run is stopped: nothing else would go better. */
   #mayRepeat(verdict: Extract<Verdict, { outcome: 'no_effect' }>, failingMs: number): boolean {
     const { cause, message } = verdict
+    if (cause === 'too_large') return false
     if (cause === 'unauthorized' || cause === 'forbidden') {
       const hint =
         cause === 'unauthorized'

@@ -1,49 +1,80 @@
 import { GdnError } from '../core/errors.ts'
 import { EXIT, type ExitCode } from '../core/exit-codes.ts'
+import type { Ledger } from './ledger.ts'
+import { ABSENT, TWICE, UNDECIDED } from './results.ts'
 import type { Stop } from './run-context.ts'
-import type { ResultRow, RowCounts } from './types.ts'
+import type { BatchSummary, ResultRow } from './types.ts'
 
 /**
  * The exit code of a run. An interruption is told as that; then 9 goes before what stopped the run, before 8, before 7:
  * an unknown outcome is what must not be overlooked.
  */
-export function exitCodeOf(counts: RowCounts, stopped: Stop | null, waited: boolean): ExitCode {
+export function exitCodeOf(ledger: Ledger, stopped: Stop | null, waited: boolean): ExitCode {
+  const counts = ledger.counts()
   if (stopped?.code === 'interrupted') return EXIT.sigint
   if (stopped?.code === 'terminated') return EXIT.sigterm
   if (counts.unknown > 0) return EXIT.unknownOutcome
   if (stopped !== null) return new GdnError(stopped.code, stopped.message).exitCode
   if (counts.pending > 0 || (waited && counts.accepted > 0)) return EXIT.pending
-  return counts.failed > 0 ? EXIT.failedRows : EXIT.ok
+  return counts.failed > 0 || ledger.doubled.size > 0 ? EXIT.failedRows : EXIT.ok
 }
 
 const MAX_NAMED = 50
 
-/** How the error of an unknown row begins after reconciling. */
-const ABSENT = 'absent: '
-const UNDECIDED = 'undecided: '
+type NamedRows = Pick<
+  BatchSummary,
+  'unknownRows' | 'failedRows' | 'pendingRows' | 'absentRows' | 'undecidedRows' | 'doubledRows'
+>
 
 /** The rows that a person must hear of, the first 50 of each kind. */
-export async function nameRows(results: AsyncIterable<ResultRow>, counts: RowCounts) {
-  const unknownRows: { key: string; line: number }[] = []
-  const failedRows: { key: string; line: number; error: string }[] = []
-  const pendingRows: { key: string; line: number }[] = []
-  const absentRows: { key: string; line: number; reason: string }[] = []
-  const undecidedRows: { key: string; line: number; reason: string }[] = []
-  const named = () => unknownRows.length + failedRows.length + pendingRows.length
-  const most = (count: number) => Math.min(count, MAX_NAMED)
-  const goal = most(counts.unknown) + most(counts.failed) + most(counts.pending + counts.accepted)
-  if (goal === 0) return { unknownRows, failedRows, pendingRows, absentRows, undecidedRows }
-  for await (const { key, line, status, error } of results) {
-    if (status === 'unknown' && unknownRows.length < MAX_NAMED) {
-      unknownRows.push({ key, line })
-      if (error?.startsWith(ABSENT) === true) absentRows.push({ key, line, reason: error.slice(ABSENT.length) })
-      if (error?.startsWith(UNDECIDED) === true)
-        undecidedRows.push({ key, line, reason: error.slice(UNDECIDED.length) })
-    } else if (status === 'failed' && failedRows.length < MAX_NAMED) failedRows.push({ key, line, error: error ?? '' })
-    else if ((status === 'pending' || status === 'accepted') && pendingRows.length < MAX_NAMED) {
-      pendingRows.push({ key, line })
-    }
-    if (named() === goal) break
+export async function nameRows(results: AsyncIterable<ResultRow>, ledger: Ledger): Promise<NamedRows> {
+  const rows: NamedRows = {
+    unknownRows: [],
+    failedRows: [],
+    pendingRows: [],
+    absentRows: [],
+    undecidedRows: [],
+    doubledRows: [],
   }
-  return { unknownRows, failedRows, pendingRows, absentRows, undecidedRows }
+  const counts = ledger.counts()
+  const left = {
+    unknown: counts.unknown,
+    failed: counts.failed,
+    pending: counts.pending + counts.accepted,
+    doubled: ledger.doubled.size,
+  }
+  const isFull = (...lists: unknown[][]) => lists.every(({ length }) => length === MAX_NAMED)
+  const isDone = () =>
+    (left.unknown === 0 || isFull(rows.unknownRows, rows.absentRows, rows.undecidedRows)) &&
+    (left.failed === 0 || isFull(rows.failedRows)) &&
+    (left.pending === 0 || isFull(rows.pendingRows)) &&
+    (left.doubled === 0 || isFull(rows.doubledRows))
+  if (isDone()) return rows
+  for await (const { key, line, status, error } of results) {
+    const row = { key, line }
+    if (error?.startsWith(TWICE) === true) {
+      left.doubled--
+      add(rows.doubledRows, { ...row, nft_gdn_id: error.slice(TWICE.length) })
+    }
+    if (status === 'unknown') {
+      left.unknown--
+      add(rows.unknownRows, row)
+      if (error?.startsWith(ABSENT) === true) add(rows.absentRows, { ...row, reason: error.slice(ABSENT.length) })
+      if (error?.startsWith(UNDECIDED) === true) {
+        add(rows.undecidedRows, { ...row, reason: error.slice(UNDECIDED.length) })
+      }
+    } else if (status === 'failed') {
+      left.failed--
+      add(rows.failedRows, { ...row, error: error ?? '' })
+    } else if (status !== 'deployed') {
+      left.pending--
+      add(rows.pendingRows, row)
+    }
+    if (isDone()) break
+  }
+  return rows
+}
+
+function add<Row>(rows: Row[], row: Row): void {
+  if (rows.length < MAX_NAMED) rows.push(row)
 }

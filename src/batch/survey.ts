@@ -24,7 +24,10 @@ export interface Survey {
 export interface SurveyOptions {
   chunkSize: number
   inOrder: boolean
+  /** Send rows again that were refused, or whose NFT failed. */
   retryFailed: boolean
+  /** Send rows again that reconciling found absent. */
+  retryAbsent?: boolean
 }
 
 /**
@@ -55,6 +58,10 @@ export async function survey(
   }
   const resumed = known.size > 0 || ledger.rowCount > 0
 
+  const sentAgain = [
+    ...(options.retryFailed ? [ROW.refused, ROW.failed] : []),
+    ...(options.retryAbsent === true ? [ROW.absent] : []),
+  ]
   const keys = new RowKeys()
   const planner = new Planner()
   const seen = bytes()
@@ -80,11 +87,11 @@ export async function survey(
     if (old >= 0) stillThere.set(old, 1)
     rows++
     if (isNew && resumed) tell('added', key, row.line)
+    ledger.reopen(index, sentAgain)
     if (!ledger.sameContent(index, content)) {
       tell('changed', key, row.line)
       if (!settleChanged(ledger, index, content)) changes.keptAccepted++
     }
-    if (options.retryFailed) ledger.reopen(index)
     const pending = ledger.state(index) === ROW.pending
     const span = await keep({ key, content, row }, pending)
     if (pending) planner.add(index, row, span)
@@ -111,7 +118,7 @@ function dropUnseen(ledger: Ledger, seen: ByteColumn): Survey['dropped'] {
 
 /** A row that has another content now is sent anew only if nothing came of the old one; tells whether it is. */
 function settleChanged(ledger: Ledger, row: number, content: string): boolean {
-  ledger.reopen(row)
+  ledger.reopen(row, [ROW.refused])
   if (ledger.state(row) !== ROW.pending) return false
   ledger.setContent(row, content)
   return true

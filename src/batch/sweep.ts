@@ -1,29 +1,15 @@
-import * as z from 'zod'
 import { GdnError } from '../core/errors.ts'
 import type { NftEndRecord } from './journal/records.ts'
-import { REQUEST, ROW } from './ledger.ts'
+import { ROW } from './ledger.ts'
 import { matchIds, type Seen } from './match.ts'
+import { IDS_PER_CALL, type Nft } from './nft-record.ts'
+import { readNfts } from './reconcile/listing.ts'
 import type { RunContext } from './run-context.ts'
 
-const DEFAULT_TIMEOUT_MS = 300_000
 const FIRST_INTERVAL_MS = 500
 const MAX_INTERVAL_MS = 10_000
-const IDS_PER_CALL = 100
-
-/** A record of getnfts, as far as a batch reads it. The hosted service leaves fields null until the end. */
-const nft = z.looseObject({
-  nft_gdn_id: z.string(),
-  status: z.string(),
-  token_id: z.string().nullish(),
-  contract_address: z.string().nullish(),
-  receiver_wallet_address: z.string().nullish(),
-  request_metadata: z.unknown(),
-  metadata_url: z.string().nullish(),
-  error: z.string().nullish(),
-})
-const answer = z.looseObject({ nfts: z.array(nft) })
-
-type Nft = z.output<typeof nft>
+/** Between two looks while there is something else to do. */
+const ASIDE_INTERVAL_MS = 5_000
 
 /** Ids of accepted requests that are asked for together. */
 interface Question {
@@ -40,42 +26,86 @@ export class Sweeper {
   /** Requests of which every id is known to be its row's. */
   readonly #checked = new Set<number>()
 
+  /** All rows of requests before this one have come to their end. */
+  #from = 1
+  #aside: Promise<void> | null = null
+  #asideAt: number
+
   constructor(context: RunContext) {
     this.#context = context
+    this.#asideAt = context.now()
   }
 
-  async waitForAll(): Promise<void> {
-    const { ledger, now, options } = this.#context
-    const deadline = now() + (options.timeoutMs ?? DEFAULT_TIMEOUT_MS)
+  /** Until all are deployed or failed, but no longer than to the deadline. */
+  async waitForAll(deadline: number): Promise<void> {
+    const { ledger, now } = this.#context
     let interval = FIRST_INTERVAL_MS
     for (;;) {
       const pending = ledger.counts().accepted
       if (pending === 0 || this.#context.halt.aborted) return
       this.#context.emit({ type: 'waiting', pending })
-      await this.#sweep(deadline)
+      await this.#sweep(() => now() < deadline)
       if (ledger.counts().accepted === 0 || now() >= deadline) return
       if (!(await this.#context.pause(Math.min(interval, Math.max(1, deadline - now()))))) return
       interval = Math.min(MAX_INTERVAL_MS, interval * 1.5)
     }
   }
 
-  async #sweep(deadline: number): Promise<void> {
+  /**
+   * Looks, now and then, how far the oldest rows have come, while others are being sent. Whoever calls needn't wait for
+   * it, and nothing that goes wrong here is of any concern: it will be asked for again.
+   */
+  lookAside(): Promise<void> {
+    const { now, halt } = this.#context
+    if (this.#aside !== null) return this.#aside
+    if (halt.aborted || now() - this.#asideAt < ASIDE_INTERVAL_MS) return Promise.resolve()
+    // Where the oldest rows haven't come to their end, the later ones haven't either.
+    this.#aside = this.#sweep((ended) => ended, true).finally(() => {
+      this.#aside = null
+      this.#asideAt = now()
+    })
+    // A journal that can't be written is told by whoever writes to it next.
+    this.#aside.catch(() => {})
+    return this.#aside
+  }
+
+  /** Resolves when nothing is under way beside. */
+  async settled(): Promise<void> {
+    await this.#aside?.catch(() => {})
+  }
+
+  /** @param goesOn asked after each answer, and told whether all rows of it have come to their end */
+  async #sweep(goesOn: (ended: boolean) => boolean, aside = false): Promise<void> {
     for await (const question of this.#questions()) {
       if (this.#context.halt.aborted) return
-      const found = await this.#ask(question)
+      const found = await this.#ask(question, aside)
       if (found === 'later') return
-      for (const { n, ids } of question.requests) await this.#settle(n, ids, found)
+      let ended = true
+      for (const { n, ids } of question.requests) {
+        await this.#settle(n, ids, found)
+        ended &&= !this.#waits(n)
+      }
       this.#context.emitRows()
-      if (this.#context.now() >= deadline) return
+      if (!goesOn(ended)) return
     }
   }
 
-  /** The accepted requests that have rows without an end, so many ids together as one call may ask for. */
+  /** Whether rows of a request have been accepted and have no end yet. */
+  #waits(n: number): boolean {
+    const { ledger } = this.#context
+    return ledger.rowsOf(n).some((row) => ledger.isCurrent(row, n) && ledger.state(row) === ROW.accepted)
+  }
+
+  /** The requests that have accepted rows without an end, so many ids together as one call may ask for. */
   async *#questions(): AsyncGenerator<Question> {
     const { ledger, records } = this.#context
     let question: Question = { requests: [], size: 0 }
-    for (const n of ledger.requestsIn(REQUEST.accepted)) {
-      if (!ledger.rowsOf(n).some((row) => ledger.isCurrent(row, n) && ledger.state(row) === ROW.accepted)) continue
+    const first = this.#from
+    let allEnded = true
+    for (let n = first; n <= ledger.lastRequest; n++) {
+      if (allEnded && ledger.isOver(n)) this.#from = n + 1
+      else allEnded = false
+      if (!this.#waits(n)) continue
       const ids = (await ledger.readAnswer(records, n)).ids ?? []
       if (question.size > 0 && question.size + ids.length > IDS_PER_CALL) {
         yield question
@@ -88,27 +118,20 @@ export class Sweeper {
   }
 
   /** `later`: no answer that can be used now, or the run was stopped. */
-  async #ask(question: Question): Promise<Map<string, Nft> | 'later'> {
+  async #ask(question: Question, aside: boolean): Promise<Map<string, Nft> | 'later'> {
     const context = this.#context
     const found = new Map<string, Nft>()
     const all = question.requests.flatMap(({ ids }) => ids.filter((id) => id !== null))
-    for (let from = 0; from < all.length; from += IDS_PER_CALL) {
-      const slot = await context.take('getnfts')
-      if (slot === null) return 'later'
-      try {
-        const ids = all.slice(from, from + IDS_PER_CALL)
-        const json = await context.client.call('getnfts', { nft_gdn_ids: ids }, { signal: context.halt })
-        for (const record of answer.parse(json).nfts) found.set(record.nft_gdn_id, record)
-      } catch (error) {
-        if (error instanceof GdnError && (error.code === 'unauthorized' || error.code === 'forbidden')) {
-          context.stop(error)
-        } else if (!(error instanceof GdnError || error instanceof z.ZodError) && !context.halt.aborted) throw error
-        return 'later'
-      } finally {
-        slot.done()
-      }
+    try {
+      const finished = await readNfts(context.asker, all, (nfts) => {
+        for (const nft of nfts) found.set(nft.nft_gdn_id, nft)
+      })
+      return finished ? found : 'later'
+    } catch (error) {
+      if (!(error instanceof GdnError)) throw error
+      if (!aside && (error.code === 'unauthorized' || error.code === 'forbidden')) context.stop(error)
+      return 'later'
     }
-    return found
   }
 
   async #settle(n: number, ids: (string | null)[], found: ReadonlyMap<string, Nft>): Promise<void> {
@@ -126,6 +149,12 @@ export class Sweeper {
   /** The ids in the order of the rows, once every record was compared; null while some are missing. */
   async #check(n: number, ids: (string | null)[], found: ReadonlyMap<string, Nft>): Promise<(string | null)[] | null> {
     const { ledger, records } = this.#context
+    // What reconciling adopted was compared before it was.
+    const { t } = await ledger.readAnswer(records, n)
+    if (t === 'reconciled' || t === 'found') {
+      this.#checked.add(n)
+      return ids
+    }
     const { body } = await ledger.readIntent(records, n)
     const { metadata } = JSON.parse(body) as { metadata: unknown[] }
     const known = ids.map((id, position) => ({ id, position })).filter(({ id }) => id !== null)

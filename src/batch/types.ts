@@ -161,6 +161,8 @@ export interface PlannedEvent {
   reordered: boolean
   files: number
   changes: ManifestChanges
+  /** What couldn't be found out beforehand, for people. */
+  notes?: string[]
 }
 
 export type BatchEvent =
@@ -218,6 +220,8 @@ export interface BatchSummary {
   /** Of the unknown rows: those that aren't in the collection, and those of which it can't be told. */
   absentRows: { key: string; line: number; reason: string }[]
   undecidedRows: { key: string; line: number; reason: string }[]
+  /** Rows of which a first sending turned up that had been taken for absent: they were minted twice. */
+  doubledRows: { key: string; line: number; nft_gdn_id: string }[]
   /** What reconciling came to, where there was something to reconcile. `basis`: what absence rests on. */
   reconciled: { adopted: number; basis: 'later_rows' | 'time_alone' | null } | null
   exitCode: ExitCode

@@ -25,6 +25,7 @@ test('a record cut at any byte is as if it had never been written; a whole one c
   const killer = new Killer(Number.POSITIVE_INFINITY)
   const server = new FakeHostedApi({
     idempotency: false,
+    idPrefix: 'early',
     onArrival: () => {
       if (++sends === 2) {
         killer.crashed = true
@@ -131,12 +132,12 @@ test('a second drop can be ordered past a damaged journal', async () => {
 
 test('a journal of a newer format is refused, and says so', async () => {
   await machine.run(new FakeHostedApi({ idempotency: false }), rowsUpTo(3))
-  const newer = { t: 'run', v: 2, unheard: true } as unknown as JournalRecord
+  const newer = { t: 'run', v: 3, unheard: true } as unknown as JournalRecord
   await writeFile(machine.journal(), encodeRecord(newer))
   const error = await machine
     .run(new FakeHostedApi({ idempotency: false }), rowsUpTo(3))
     .catch((reason: unknown) => reason)
-  expect(error).toMatchObject({ code: 'data_dir', message: expect.stringContaining('newer gdn (format 2)') })
+  expect(error).toMatchObject({ code: 'data_dir', message: expect.stringContaining('newer gdn (format 3)') })
 })
 
 test('folder and files of a run are readable by their owner only', async () => {

@@ -34,7 +34,11 @@ const withId = (id: string, number: number, title = `#${number}`): ManifestRow =
 
 /** A server that takes so many requests and is out of reach then. */
 const takes = (requests: number) =>
-  new FakeHostedApi({ idempotency: false, faultOf: (attempt) => (attempt > requests ? { fault: 'not_sent' } : null) })
+  new FakeHostedApi({
+    idempotency: false,
+    idPrefix: 'early',
+    faultOf: (attempt) => (attempt > requests ? { fault: 'not_sent' } : null),
+  })
 
 describe('the plan', () => {
   test('rows of one receiver travel together, in the order of first appearance', async () => {
@@ -202,7 +206,7 @@ describe('a run', () => {
   ]
   test.each(other)('is another when its %s is another', async (_what, changes) => {
     await machine.run(server, rowsUpTo(3))
-    await machine.run(server, rowsUpTo(3), changes)
+    await machine.run(server, rowsUpTo(3), { ...changes, again: true })
     expect(server.minted.size).toBe(6)
     expect(await listRuns(machine.stateDir)).toHaveLength(2)
   })
@@ -264,7 +268,7 @@ describe('a run', () => {
 
   test('is found by id, name, --run name and the beginning of its id, and by nothing else', async () => {
     const { run } = await machine.run(server, rowsUpTo(3), { runName: 'launch' })
-    const { run: byPath } = await machine.run(server, rowsUpTo(3))
+    const { run: byPath } = await machine.run(server, rowsUpTo(3), { again: true })
     for (const name of ['drop.csv', 'drop', '/drops/drop.csv']) {
       expect((await openRun(machine.stateDir, name)).id).toBe(byPath.id)
     }
@@ -287,7 +291,7 @@ describe('a run', () => {
 
   test('that fits several is not guessed at', async () => {
     await machine.run(server, rowsUpTo(3))
-    await machine.run(server, rowsUpTo(3), { blockchain: 'astar' })
+    await machine.run(server, rowsUpTo(3), { blockchain: 'astar', skipLookup: true })
     await expect(openRun(machine.stateDir, 'drop.csv')).rejects.toMatchObject({
       code: 'not_found_locally',
       message: expect.stringContaining('several runs'),
@@ -334,6 +338,7 @@ describe('a manifest that changed since', () => {
   test('a row that was refused is sent again once it was put right', async () => {
     const refusing = new FakeHostedApi({
       idempotency: false,
+      idPrefix: 'early',
       faultOf: (_attempt, { metadata }) => (metadata[0]?.title === 'bad' ? { fault: 'refused', status: 400 } : null),
     })
     const first = await machine.run(refusing, [withId('a', 1), withId('b', 2, 'bad')])
@@ -346,6 +351,7 @@ describe('a manifest that changed since', () => {
   test('a refused row that left the manifest is no part of the run any more', async () => {
     const refusing = new FakeHostedApi({
       idempotency: false,
+      idPrefix: 'early',
       faultOf: (_attempt, { metadata }) => (metadata[0]?.title === '#2' ? { fault: 'refused', status: 400 } : null),
     })
     await machine.run(refusing, [row(1), row(2)], { noWait: true })

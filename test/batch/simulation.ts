@@ -27,6 +27,8 @@ export function simulatedTime() {
 export class Machine {
   readonly stateDir: string
   readonly events: BatchEvent[] = []
+  /** Goes on from one process to the next. */
+  readonly time = simulatedTime()
   readonly #keys = { next: 1 }
 
   private constructor(stateDir: string) {
@@ -68,7 +70,7 @@ export class Machine {
             },
       onEvent: (event) => this.events.push(event),
       newKey: () => `key-${this.#keys.next++}`,
-      ...simulatedTime(),
+      ...this.time,
       ...deps,
     })
   }
@@ -164,20 +166,4 @@ export async function recordsOf(path: string): Promise<JournalRecord[]> {
   const records: JournalRecord[] = []
   if (await fileExists(path)) await readJournal(path, (record) => records.push(record))
   return records
-}
-
-/** Lines of the rows whose request has an intent and no answer. */
-export function openLines(records: readonly JournalRecord[]): number[] {
-  const open = new Map<number, number[]>()
-  const lines = new Map<number, number[]>()
-  for (const record of records) {
-    if (record.t === 'intent')
-      lines.set(
-        record.n,
-        record.rows.map(([, line]) => line),
-      )
-    if (record.t === 'intent' || record.t === 'again') open.set(record.n, lines.get(record.n) ?? [])
-    if (record.t === 'answer' && record.outcome !== 'unknown') open.delete(record.n)
-  }
-  return [...open.values()].flat().sort((a, b) => a - b)
 }

@@ -43,7 +43,7 @@ describe('batch list', () => {
     const { mint, list } = await home({ 'a.csv': CSV, 'b.csv': CSV })
     const api = await fakeApi(service())
     await mint(api.url, 'a.csv')
-    await mint(api.url, 'b.csv', '--no-wait')
+    await mint(api.url, 'b.csv', '--no-wait', '--again')
     expect(await list()).toMatchObject([
       { run: expect.stringMatching(/^b-/), state: 'unfinished', accepted: 2, drop: 1 },
       { run: expect.stringMatching(/^a-/), state: 'finished', deployed: 2, contract_address: CONTRACT },
@@ -62,7 +62,7 @@ describe('batch list', () => {
   test('a damaged journal is shown with what is wrong with it, and keeps nothing else from being shown', async () => {
     const { mint, list, stateDir, files, gdn } = await home({ 'a.csv': CSV, 'b.csv': CSV, 'c.csv': CSV })
     const api = await fakeApi(service())
-    for (const name of ['a.csv', 'b.csv', 'c.csv']) await mint(api.url, name)
+    for (const name of ['a.csv', 'b.csv', 'c.csv']) await mint(api.url, name, '--again')
     const [a, b] = (await files())
       .filter((name) => name.endsWith('.journal'))
       .map((name) => join(stateDir, 'runs', name))
@@ -200,7 +200,7 @@ describe('batch rm', () => {
     const api = await fakeApi(service())
     await mint(api.url, 'a.csv')
     await mint(api.url, 'a.csv', '--again')
-    await mint(api.url, 'b.csv', '--no-wait')
+    await mint(api.url, 'b.csv', '--no-wait', '--again')
     const { stdout } = await gdn('batch', 'rm', '--finished', '--state-dir', stateDir, '--json')
     expect(JSON.parse(stdout)).toHaveLength(2)
     expect(await list()).toMatchObject([{ run: expect.stringMatching(/^b-/) }])

@@ -19,6 +19,10 @@ export interface Minted {
   receiver: string
   metadata: unknown
   polls: number
+  /** When it was taken. */
+  at: number
+  /** The key it was sent with; null for what another client minted. */
+  by: string | null
 }
 
 /** Decides the fault of an attempt; attempts are counted over all requests. */
@@ -36,6 +40,19 @@ export interface FakeOptions {
   /** Called when a request arrives, and when it has been taken: a crash may be thrown from here. */
   onArrival?: () => void
   onCommit?: () => void
+  /** Called when a reading request arrives; it may throw what the client would. */
+  onRead?: ((endpoint: ReadEndpoint) => void) | undefined
+  /** What ids begin with. */
+  idPrefix?: string
+  /** How long after it was taken an NFT is listed, and by which clock. */
+  listingLagMs?: number
+  now?: () => number
+  /** Whether records show null for owner and contract until they are deployed. */
+  nullUntilDeployed?: boolean
+  /** What the server makes of metadata when it stores them. */
+  rewrite?: ((metadata: Record<string, unknown>) => Record<string, unknown>) | undefined
+  /** So many rows to a request, or it answers 413. */
+  maxRows?: number
 }
 
 export interface MintBody {
@@ -51,6 +68,8 @@ export class FakeHostedApi implements BatchClient {
   readonly minted = new Map<string, Minted>()
   readonly bodies: MintBody[] = []
   readonly uploads: string[] = []
+  /** The reading requests, in the order in which they came. */
+  readonly reads: ReadEndpoint[] = []
   attempts = 0
   readonly #options: FakeOptions
   readonly #replies = new Map<string, { body: string; reply: SendResult }>()
@@ -96,6 +115,9 @@ export class FakeHostedApi implements BatchClient {
     if (fault === 'cut_before') return { kind: 'cut', reason: 'socket hang up' }
     if (fault === 'rate_limited') return this.#answer(429, error('slow down'), { 'retry-after': '1' })
     if (fault === 'status_before') return this.#answer(status, error(`fault ${status}`))
+    if (body.metadata.length > (this.#options.maxRows ?? Number.POSITIVE_INFINITY)) {
+      return this.#answer(413, error('too large'))
+    }
     if (fault === 'refused') return this.#answer(status, error('the receiver is on a list'))
     const reply = this.#mint(endpoint, text, body, options.idempotencyKey)
     this.#options.onCommit?.()
@@ -109,7 +131,16 @@ export class FakeHostedApi implements BatchClient {
 
   async call(endpoint: ReadEndpoint, request: Readonly<Record<string, unknown>>): Promise<unknown> {
     await new Promise((resolve) => setImmediate(resolve))
-    if (endpoint === 'getnftgdnids') return { requests: request, nft_gdn_ids: [...this.minted.keys()] }
+    this.reads.push(endpoint)
+    this.#options.onRead?.(endpoint)
+    if (endpoint === 'getnftgdnids') {
+      this.#idempotency = this.#options.idempotency
+      const { now = () => 0, listingLagMs = 0 } = this.#options
+      const listed = [...this.minted.values()].filter(({ at }) => now() - at >= listingLagMs)
+      const { contract_addresses, blockchain } = request
+      const requests = { contract_address: contract_addresses, blockchain }
+      return { requests, nft_gdn_ids: listed.map(({ id }) => id) }
+    }
     const { nft_gdn_ids } = request as { nft_gdn_ids: string[] }
     if (nft_gdn_ids.length > 100) throw new GdnError('refused', 'too many ids')
     this.#idempotency = this.#options.idempotency
@@ -137,12 +168,7 @@ export class FakeHostedApi implements BatchClient {
         : { kind: 'answered', status: 422, headers: {}, json: error('other body') }
     }
     this.bodies.push(body)
-    const ids = body.metadata.map((metadata) => {
-      const id = `nft-${this.minted.size + 1}`
-      const content = canonicalJson([endpoint, body.receiver_wallet_address, metadata])
-      this.minted.set(id, { id, content, receiver: body.receiver_wallet_address, metadata, polls: 0 })
-      return id
-    })
+    const ids = body.metadata.map((metadata) => this.#add(endpoint, body.receiver_wallet_address, metadata, key))
     const answered = this.#options.answerIds?.(ids) ?? ids
     const json = { message: 'accepted', requests: {}, nfts: answered.map((id) => ({ nft_gdn_ids: id })) }
     const reply: SendResult = { kind: 'answered', status: 200, headers: {}, json }
@@ -150,13 +176,42 @@ export class FakeHostedApi implements BatchClient {
     return reply
   }
 
+  #add(endpoint: string, receiver: string, sent: object, by: string | null): string {
+    const { idPrefix = 'nft', now = () => 0, rewrite } = this.#options
+    const id = `${idPrefix}-${this.minted.size + 1}`
+    const content = canonicalJson([endpoint, receiver, sent])
+    const metadata = rewrite?.({ ...sent }) ?? sent
+    this.minted.set(id, { id, content, receiver, metadata, polls: 0, at: now(), by })
+    return id
+  }
+
+  /** Another client mints in the same collection. */
+  mintElsewhere(receiver: string, metadata: object): string {
+    return this.#add('createnft', receiver, metadata, null)
+  }
+
+  /** An NFT gets another owner. */
+  move(id: string, receiver: string): void {
+    const nft = this.minted.get(id)
+    if (nft === undefined) throw new Error(`no NFT ${id}`)
+    nft.receiver = receiver
+  }
+
+  /** The ids of the NFTs with a title. */
+  idsOf(title: string): string[] {
+    return [...this.minted.values()]
+      .filter(({ metadata }) => (metadata as { title?: string }).title === title)
+      .map(({ id }) => id)
+  }
+
   #record(nft: Minted): Record<string, unknown> | null {
     const deployed = nft.polls > (this.#options.pollsToDeploy ?? 0)
+    const shown = deployed || this.#options.nullUntilDeployed !== true
     const record = {
       nft_gdn_id: nft.id,
-      token_id: deployed ? nft.id.slice('nft-'.length) : null,
-      contract_address: '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed',
-      receiver_wallet_address: nft.receiver,
+      token_id: deployed ? (nft.id.split('-').at(-1) ?? '') : null,
+      contract_address: shown ? '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed' : null,
+      receiver_wallet_address: shown ? nft.receiver : null,
       status: deployed ? 'deployed' : 'initiated',
       request_metadata: nft.metadata,
       metadata_url: deployed ? `ipfs://metadata/${nft.id}` : null,

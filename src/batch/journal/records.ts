@@ -3,7 +3,7 @@ import * as z from 'zod'
 import { blockchain } from '../../api/fields.ts'
 
 /** The format of the journal. A journal of a higher one is refused, never guessed at. */
-export const JOURNAL_VERSION = 1
+export const JOURNAL_VERSION = 2
 
 /** Opens the file: what the run is. */
 export const runRecord = z.object({
@@ -19,6 +19,8 @@ export const runRecord = z.object({
   chunk_size: z.number(),
   in_order: z.boolean(),
   generation: z.number(),
+  /** The metadata key that holds each row's marker. */
+  marker: z.string().optional(),
   at: z.string(),
 })
 
@@ -63,6 +65,31 @@ const answerRecord = z.object({
 /** Which id is which row's, where the order of the answer turned out not to tell; null where nothing tells. */
 const orderRecord = z.object({ t: z.literal('order'), n: z.number(), ids: z.array(z.string().nullable()) })
 
+/**
+ * What the collection told of rows whose outcome wasn't known, or a person did. A position that is in none of the
+ * lists went by another request since, and is not this one's any more.
+ */
+const reconciledRecord = z.object({
+  t: z.literal('reconciled'),
+  n: z.number(),
+  /** By position, also those known before; null where none is. */
+  ids: z.array(z.string().nullable()),
+  /** Position, and what the absence rests on. */
+  absent: z.array(z.tuple([z.number(), z.enum(['later_rows', 'time_alone', 'person'])])),
+  undecided: z.array(z.tuple([z.number(), z.string()])),
+  at: z.number(),
+})
+
+/** Rows that were minted before there was this journal: a request that this run never sent. */
+const foundRecord = z.object({
+  t: z.literal('found'),
+  n: z.number(),
+  receiver: z.string(),
+  rows: z.array(z.tuple([z.string(), z.number(), z.string()])),
+  ids: z.array(z.string()),
+  at: z.number(),
+})
+
 /** The end of an NFT. Written without haste: it can be asked for again. */
 const nftRecord = z.object({
   t: z.literal('nft'),
@@ -89,6 +116,8 @@ export const journalRecord = z.discriminatedUnion('t', [
   againRecord,
   answerRecord,
   orderRecord,
+  reconciledRecord,
+  foundRecord,
   nftRecord,
   endRecord,
 ])
@@ -98,6 +127,8 @@ export type RunRecord = z.output<typeof runRecord>
 export type IntentRecord = z.output<typeof intentRecord>
 export type AnswerRecord = z.output<typeof answerRecord>
 export type OrderRecord = z.output<typeof orderRecord>
+export type ReconciledRecord = z.output<typeof reconciledRecord>
+export type FoundRecord = z.output<typeof foundRecord>
 export type NftEndRecord = z.output<typeof nftRecord>
 
 const CRC_DIGITS = 8

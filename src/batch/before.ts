@@ -1,0 +1,254 @@
+import { GdnError } from '../core/errors.ts'
+import { sleep } from '../core/time.ts'
+import type { Found } from './find-run.ts'
+import { RecordFile } from './journal/read.ts'
+import type { FoundRecord, RunRecord } from './journal/records.ts'
+import { type Ledger, ROW } from './ledger.ts'
+import { repeatedRows } from './reconcile/copies.ts'
+import type { IdSet } from './reconcile/id-set.ts'
+import { readBaseline, readOthers } from './reconcile/known-ids.ts'
+import { type Asker, listIds } from './reconcile/listing.ts'
+import { type FoundRow, ownersOf, RowLookup } from './reconcile/lookup.ts'
+import { shownKey } from './row-key.ts'
+import { interruption } from './run-context.ts'
+import { baselinePath, journalPath } from './run-files.ts'
+import type { SpooledRow } from './spool.ts'
+import type { BatchDeps, BatchEvent, BatchOptions } from './types.ts'
+
+/** What was found out before a run does anything. */
+export interface Before {
+  /** The ids that the collection has; null where they aren't known. */
+  listed: Set<string> | null
+  /** Rows that were minted already and are taken as they are. */
+  adopted: FoundRecord[]
+  /** Ids that other runs and orders were given. */
+  given: IdSet
+  notes: string[]
+}
+
+const MAX_NAMED = 50
+const FOUND_PER_RECORD = 50
+const DEFAULT_TIMEOUT_MS = 300_000
+const MIN_WAIT_MS = 30_000
+const GAP_MS = 5_000
+
+/**
+ * Finds out before a run sends anything whether that may mint a row a second time: whether another run has its key
+ * already, and whether the collection holds rows of a new run (a journal was lost), or rows that are to be sent again
+ * because they were absent.
+ *
+ * @param rows the rows of the manifest, from their beginning
+ * @throws GdnError `already_accepted`, `seems_minted`
+ */
+export async function lookBefore(
+  options: BatchOptions,
+  deps: BatchDeps,
+  found: Found,
+  rows: () => AsyncIterable<SpooledRow>,
+): Promise<Before> {
+  const { run, ledger, journal } = found
+  const isNew = journal === null
+  const taken: Taken = { rows: [], count: 0 }
+  const others = await readOthers(options, run.id, deps.otherIds, async (other, known) => {
+    if (isNew && options.again !== true) await findTaken(taken, other, known, rows)
+  })
+  if (taken.count > 0) throw alreadyAccepted(taken)
+  const before: Before = { listed: null, adopted: [], given: others.ids, notes: [] }
+  const repeated = !isNew && options.retryAbsent === true ? await repeatedOf(options.stateDir, run, ledger) : null
+  if (!isNew && (repeated === null || repeated.size === 0)) return before
+
+  const asker = askerOf(options, deps)
+  const looks = options.again !== true && options.skipLookup !== true
+  before.listed = await listed(asker, options, looks, before.notes)
+  if (before.listed === null || (isNew && !looks)) return before
+  const baseline = isNew ? null : await readBaseline(baselinePath(options.stateDir, run.id))
+  const isStranger = (id: string) => !others.ids.has(id) && !ledger.ids.has(id) && !(baseline?.has(id) ?? false)
+  const wanted = repeated === null ? rows : () => only(rows(), ledger, repeated)
+  const lookup = new RowLookup(wanted, run.marker)
+  const look = (ids: Iterable<string>) => lookUp(lookup, asker, ids, isStranger, deps.onEvent)
+  await look(before.listed)
+  if (isNew && options.adopt === true) {
+    const ids = await settleListing(options, deps, asker, look)
+    // What is adopted is the run's own; all else was there before it.
+    before.adopted = await adopt(lookup)
+    for (const { ids: own } of before.adopted) for (const id of own) ids.delete(id)
+    before.listed = ids
+  } else if (lookup.hasMatches) throw await seemsMinted(lookup, run, isNew)
+  return before
+}
+
+function askerOf({ signal }: BatchOptions, { client, pacer }: BatchDeps): Asker {
+  return {
+    client,
+    signal,
+    async take(endpoint) {
+      try {
+        return await pacer.take(endpoint, signal)
+      } catch (error) {
+        if (signal?.aborted === true) return null
+        throw error
+      }
+    },
+  }
+}
+
+/** The ids of the collection; null where the server doesn't tell them, which is noted. */
+async function listed(
+  asker: Asker,
+  options: BatchOptions,
+  isNeeded: boolean,
+  notes: string[],
+): Promise<Set<string> | null> {
+  try {
+    const ids = await listIds(asker, options)
+    if (ids === null) throw interruption(options.signal?.reason)
+    return ids
+  } catch (error) {
+    if (!(error instanceof GdnError) || error.code === 'interrupted' || error.code === 'terminated') throw error
+    if (isNeeded && error.code !== 'refused' && error.code !== 'forbidden') {
+      throw new GdnError(error.code, `can't see what the collection holds: ${error.message}`, {
+        hint: `nothing was sent${error.hint === undefined ? '' : `; ${error.hint}`}. To go on without looking, add --no-lookup`,
+        cause: error,
+      })
+    }
+    notes.push(`The collection can't be looked into (${error.message}): whether rows were minted before isn't known`)
+    return null
+  }
+}
+
+async function lookUp(
+  lookup: RowLookup,
+  asker: Asker,
+  ids: Iterable<string>,
+  isStranger: (id: string) => boolean,
+  onEvent: ((event: BatchEvent) => void) | undefined,
+): Promise<{ fresh: number; unread: number }> {
+  const strangers = [...ids].filter(isStranger)
+  const read = await lookup.read(asker, strangers, (done, total) => onEvent?.({ type: 'looking_up', done, total }))
+  if (read === null) throw interruption(asker.signal?.reason)
+  return read
+}
+
+/** Looks until two looks in a row, after a time, found nothing new: a row that isn't listed yet would be sent again. */
+async function settleListing(
+  options: BatchOptions,
+  { now = () => performance.now(), sleep: pause = sleep, onEvent }: BatchDeps,
+  asker: Asker,
+  look: (ids: Iterable<string>) => Promise<{ fresh: number; unread: number }>,
+): Promise<Set<string>> {
+  const began = now()
+  const deadline = began + (options.timeoutMs ?? DEFAULT_TIMEOUT_MS)
+  for (let wait = MIN_WAIT_MS, looks = 0; ; wait = GAP_MS) {
+    if (now() + wait > deadline) {
+      throw new GdnError('seems_minted', "the collection's listing could not be relied on before the time was up", {
+        hint: 'nothing was sent. Try again with a longer --timeout',
+      })
+    }
+    onEvent?.({ type: 'reconciling', phase: 'waiting', ms: wait, done: 0, total: 0 })
+    try {
+      await pause(wait, options.signal)
+    } catch (error) {
+      throw options.signal?.aborted === true ? interruption(options.signal.reason) : error
+    }
+    const ids = await listIds(asker, options)
+    if (ids === null) throw interruption(options.signal?.reason)
+    const { fresh, unread } = await look(ids)
+    looks = fresh === 0 && unread === 0 ? looks + 1 : 0
+    if (looks === 2) return ids
+  }
+}
+
+/** Requests for the journal that say what was minted before it. */
+async function adopt(lookup: RowLookup): Promise<FoundRecord[]> {
+  const records: FoundRecord[] = []
+  const byReceiver = new Map<string, FoundRecord>()
+  const wrong: FoundRow[] = []
+  for await (const found of lookup.found()) {
+    const { row, match } = found
+    if (match.owner !== null && !ownersOf(row.row).includes(match.owner)) {
+      wrong.push(found)
+      continue
+    }
+    const { receiver } = row.row
+    let record = byReceiver.get(receiver)
+    if (record === undefined || record.rows.length === FOUND_PER_RECORD) {
+      record = { t: 'found', n: records.length + 1, receiver, rows: [], ids: [], at: Date.now() }
+      byReceiver.set(receiver, record)
+      records.push(record)
+    }
+    record.rows.push([row.key, row.row.line, row.content])
+    record.ids.push(match.id)
+  }
+  if (wrong.length === 0) return records
+  throw new GdnError(
+    'seems_minted',
+    `${wrong.length} rows can't be adopted: NFTs with their metadata belong to other wallets, to which they may have been moved`,
+    {
+      hint: 'nothing was sent. Look at these NFTs; then leave out of the manifest what was minted, and order the rest under another name with --run NAME --no-lookup',
+      details: { rows: wrong.slice(0, MAX_NAMED).map(named), count: wrong.length },
+    },
+  )
+}
+
+const named = ({ row, match }: FoundRow) => ({ key: shownKey(row.key), line: row.row.line, nft_gdn_id: match.id })
+
+async function seemsMinted(lookup: RowLookup, run: RunRecord, isNew: boolean): Promise<GdnError> {
+  const rows: ReturnType<typeof named>[] = []
+  let count = 0
+  for await (const found of lookup.found()) if (count++ < MAX_NAMED) rows.push(named(found))
+  const many = count === 1 ? '1 row' : `${count} rows`
+  return isNew
+    ? new GdnError('seems_minted', `${many} of the manifest seem to be in the collection already`, {
+        hint: 'nothing was sent. --adopt takes them as minted by this run and sends the others; --again orders all rows nevertheless',
+        details: { rows, count },
+      })
+    : new GdnError('seems_minted', `${many} that had been absent turned up in the collection`, {
+        hint: `nothing was sent. gdn batch reconcile ${run.name} finds out which they are`,
+        details: { rows, count },
+      })
+}
+
+interface Taken {
+  rows: { key: string; line: number; run: string }[]
+  count: number
+}
+
+/** Rows whose key another run has that was accepted, or may have been. */
+async function findTaken(
+  taken: Taken,
+  run: RunRecord,
+  ledger: Ledger,
+  rows: () => AsyncIterable<SpooledRow>,
+): Promise<void> {
+  const { accepted, deployed, unknown } = ledger.counts()
+  if (accepted + deployed + unknown === 0) return
+  for await (const { key, row } of rows()) {
+    const index = ledger.findRow(key)
+    if (index < 0 || !TAKEN.has(ledger.state(index))) continue
+    if (taken.count++ < MAX_NAMED) taken.rows.push({ key: shownKey(key), line: row.line, run: run.name })
+  }
+}
+
+const TAKEN: ReadonlySet<number> = new Set([ROW.accepted, ROW.deployed, ROW.unknown])
+
+function alreadyAccepted({ rows, count }: Taken): GdnError {
+  const runs = [...new Set(rows.map(({ run }) => run))].join(', ')
+  const many = count === 1 ? '1 row of the manifest was' : `${count} rows of the manifest were`
+  return new GdnError('already_accepted', `${many} accepted in another run for this collection: ${runs}`, {
+    hint: 'nothing was sent. Go on with that run (gdn batch resume), or order all rows a second time with --again',
+    details: { rows, count },
+  })
+}
+
+async function repeatedOf(stateDir: string, run: RunRecord, ledger: Ledger): Promise<Set<number>> {
+  const records = await RecordFile.open(journalPath(stateDir, run.id))
+  try {
+    return await repeatedRows(ledger, records)
+  } finally {
+    await records.close()
+  }
+}
+
+async function* only(rows: AsyncIterable<SpooledRow>, ledger: Ledger, wanted: ReadonlySet<number>) {
+  for await (const row of rows) if (wanted.has(ledger.findRow(row.key))) yield row
+}

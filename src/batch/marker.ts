@@ -1,0 +1,63 @@
+import { hash } from 'node:crypto'
+import { extraKeys, MAX_METADATA_ITEMS, nftMetadata } from '../api/metadata.ts'
+import { GdnError } from '../core/errors.ts'
+import type { ManifestItem } from '../manifest/read.ts'
+import type { ManifestRow } from '../manifest/row.ts'
+import type { RunRecord } from './journal/records.ts'
+import type { RowKey } from './row-key.ts'
+import { familyId } from './run-files.ts'
+
+const DIGITS = 24
+
+/** Gives each row of a drop a text of its own, the same at every start, by which its NFT is told from all others. */
+export type MarkerOf = (key: RowKey) => { key: string; value: string } | null
+
+export function markerOf(run: RunRecord): MarkerOf {
+  const { marker, manifest, run_name, generation } = run
+  if (marker === undefined) return () => null
+  const identity = {
+    origin: run.origin,
+    blockchain: run.blockchain,
+    contractAddress: run.contract,
+    manifestPath: manifest,
+    ...(run_name === null ? {} : { runName: run_name }),
+  }
+  const drop = familyId(identity)
+  return (key) => ({
+    key: marker,
+    value: hash('sha256', JSON.stringify([drop, generation, key]), 'hex').slice(0, DIGITS),
+  })
+}
+
+/** @throws GdnError `usage` for a key that metadata can't have */
+export function checkMarkerKey(key: string | undefined): void {
+  if (key === undefined) return
+  const parsed = nftMetadata.safeParse({ title: 'x', description: '', file_fields: [], [key]: 'x' })
+  if (parsed.success && extraKeys(parsed.data).includes(key)) return
+  const problem = parsed.error?.issues[0]?.message ?? 'is a key that has a meaning of its own'
+  throw new GdnError('usage', `the marker key ${JSON.stringify(key)} ${problem}`, { place: { flag: '--marker-key' } })
+}
+
+/** The rows of a manifest; those that have no room for a marker, or its key already, are faults. */
+export async function* withRoomForMarker(
+  items: AsyncIterable<ManifestItem>,
+  marker: string | undefined,
+): AsyncGenerator<ManifestItem> {
+  for await (const item of items) {
+    const fault = marker === undefined || !('row' in item) ? null : markerFault(item.row, marker)
+    yield fault ?? item
+  }
+}
+
+function markerFault({ line, metadata }: ManifestRow, marker: string): ManifestItem | null {
+  const field = `extra:${marker}`
+  const { file_fields, attribute } = metadata
+  if (Object.hasOwn(metadata, marker) || file_fields.some(({ key }) => key === marker)) {
+    const message = `${JSON.stringify(marker)} is the marker key, and stands in the manifest too`
+    return { issue: { place: { line, field }, message, hint: 'choose another with --marker-key' } }
+  }
+  const items = 2 + file_fields.length + extraKeys(metadata).length + (attribute === undefined ? 0 : 1)
+  if (items < MAX_METADATA_ITEMS) return null
+  const message = `has ${items} metadata items, and no room for the marker: ${MAX_METADATA_ITEMS} are allowed`
+  return { issue: { place: { line, field }, message, hint: 'leave an item out, or --marker-key' } }
+}

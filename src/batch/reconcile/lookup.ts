@@ -1,0 +1,122 @@
+import type { ManifestRow } from '../../manifest/row.ts'
+import { KeyTable } from '../key-table.ts'
+import type { Nft } from '../nft-record.ts'
+import { addressKey } from '../row-key.ts'
+import type { SpooledRow } from '../spool.ts'
+import { contentOf } from './content.ts'
+import { IdSet } from './id-set.ts'
+import { type Asker, readNfts } from './listing.ts'
+import type { Match } from './match-groups.ts'
+
+type Metadata = Pick<ManifestRow, 'metadata'>['metadata']
+
+/** A row, and the NFT that seems to be it. */
+export interface FoundRow {
+  row: SpooledRow
+  match: Match
+}
+
+/**
+ * Looks for rows of a manifest among NFTs of a collection. Rows are kept as hashes, and of the NFTs only those that say
+ * what a row says. A local file counts as whatever file stands under its key: its URL isn't known before it is uploaded.
+ */
+export class RowLookup {
+  readonly #rows: () => AsyncIterable<SpooledRow>
+  readonly #markerKey: string | undefined
+  readonly #contents = new KeyTable()
+  /** The sets of file keys that rows have local files for, each once. */
+  readonly #localKeys = new Map<string, string[]>()
+  readonly #read = new IdSet()
+  readonly #matches = new Map<number, Match[]>()
+  #indexed = false
+
+  constructor(rows: () => AsyncIterable<SpooledRow>, markerKey: string | undefined) {
+    this.#rows = rows
+    this.#markerKey = markerKey
+  }
+
+  /**
+   * Reads those of the ids that it hasn't read before.
+   *
+   * @returns how many of them were new, and of how many the server has no record yet; null when it was stopped
+   */
+  async read(
+    asker: Asker,
+    ids: Iterable<string>,
+    onProgress: (done: number, total: number) => void,
+  ): Promise<{ fresh: number; unread: number } | null> {
+    const fresh = [...ids].filter((id) => !this.#read.has(id))
+    if (fresh.length === 0) return { fresh: 0, unread: 0 }
+    await this.#index()
+    let read = 0
+    const finished = await readNfts(asker, fresh, (nfts, done) => {
+      read += nfts.length
+      for (const nft of nfts) this.#sort(nft)
+      onProgress(done, fresh.length)
+    })
+    return finished ? { fresh: fresh.length, unread: fresh.length - read } : null
+  }
+
+  get hasMatches(): boolean {
+    return this.#matches.size > 0
+  }
+
+  /** Rows with the NFT that is theirs by content; of equal rows as many as there are NFTs, each with one of its own. */
+  async *found(): AsyncGenerator<FoundRow> {
+    const left = new Map([...this.#matches].map(([content, matches]) => [content, matches.slice()]))
+    for await (const row of this.#rows()) {
+      const matches = left.get(this.#contents.find(this.#contentOfRow(row.row)))
+      if (matches === undefined || matches.length === 0) continue
+      const match = takeFor(matches, row.row)
+      if (match !== null) yield { row, match }
+    }
+  }
+
+  async #index(): Promise<void> {
+    if (this.#indexed) return
+    this.#indexed = true
+    for await (const { row } of this.#rows()) {
+      this.#contents.add(this.#contentOfRow(row))
+      const keys = row.localFiles.map(({ key }) => key).sort()
+      this.#localKeys.set(JSON.stringify(keys), keys)
+    }
+  }
+
+  #contentOfRow({ metadata, localFiles }: ManifestRow): string {
+    return contentOf(blank(metadata, new Set(localFiles.map(({ key }) => key))))
+  }
+
+  #sort({ nft_gdn_id: id, request_metadata, receiver_wallet_address: owner }: Nft): void {
+    this.#read.add(id)
+    if (request_metadata === null || typeof request_metadata !== 'object') return
+    const metadata = { ...request_metadata } as Metadata
+    if (this.#markerKey !== undefined) delete metadata[this.#markerKey]
+    for (const keys of this.#localKeys.values()) {
+      const content = this.#contents.find(contentOf(blank(metadata, new Set(keys))))
+      if (content < 0) continue
+      const matches = this.#matches.get(content) ?? []
+      this.#matches.set(content, [...matches, { id, owner: owner ? addressKey(owner) : null }])
+      return
+    }
+  }
+}
+
+/** The owners that a row's NFT has as long as nobody moved it. */
+export function ownersOf({ receiver, sender }: Pick<ManifestRow, 'receiver' | 'sender'>): string[] {
+  return [...new Set([receiver, sender ?? receiver].map(addressKey))]
+}
+
+/** The one with the right owner, else one whose owner isn't told yet, else any. */
+function takeFor(matches: Match[], row: ManifestRow): Match | null {
+  const owners = ownersOf(row)
+  const right = matches.findIndex(({ owner }) => owner !== null && owners.includes(owner))
+  const untold = matches.findIndex(({ owner }) => owner === null)
+  const [match] = matches.splice(right >= 0 ? right : Math.max(0, untold), 1)
+  return match ?? null
+}
+
+function blank(metadata: Metadata, keys: ReadonlySet<string>): unknown {
+  if (keys.size === 0 || !Array.isArray(metadata.file_fields)) return metadata
+  const file_fields = metadata.file_fields.map((field) => (keys.has(field.key) ? { key: field.key } : field))
+  return { ...metadata, file_fields }
+}

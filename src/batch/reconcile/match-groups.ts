@@ -1,0 +1,124 @@
+/** A sending of a row whose outcome isn't known. */
+export interface Copy {
+  /** Who may own its NFT if nobody moved it: its receiver; by createnfttrans also its sender. */
+  owners: readonly string[]
+  /** Why it can't be said that it isn't there; null where it can. `passing`: looking again later may decide. */
+  unprovable: { reason: string; passing: boolean } | null
+}
+
+/** An NFT that nobody on this machine knows, with the metadata of the copies. */
+export interface Match {
+  id: string
+  /** Its present owner; null where the server doesn't tell yet. */
+  owner: string | null
+}
+
+/** Copies that say the same, and what was found of them. */
+export interface Group {
+  copies: readonly Copy[]
+  /** Earlier sendings of such rows that were taken for absent, and were sent again since. */
+  superseded: readonly Pick<Copy, 'owners'>[]
+  matches: readonly Match[]
+  /** NFTs that nearly say the same: a server may have rewritten them. */
+  alike: number
+  /** Why a match may be nothing of this run; null where it can't. */
+  doubtful: string | null
+  /** Whether a marker of its own tells each row: then no owner matters. */
+  marked: boolean
+}
+
+export type RowVerdict =
+  | { kind: 'adopted'; id: string }
+  | { kind: 'absent' }
+  /** `passing`: looking again later may decide. */
+  | { kind: 'undecided'; reason: string; passing: boolean }
+
+export interface GroupVerdict {
+  /** One for each copy. */
+  rows: RowVerdict[]
+  /** NFTs that can only be sendings that were taken for absent. */
+  late: string[]
+}
+
+const undecided = (reason: string, passing = false): RowVerdict => ({ kind: 'undecided', reason, passing })
+
+const plural = (count: number, one: string): string => `${count} ${one}${count === 1 ? '' : 's'}`
+
+export const MOVED = 'an NFT with the same metadata belongs to another wallet: it may be this row, moved since'
+
+/**
+ * What became of the copies of one content, from what the collection holds. At most as many of them were taken as there
+ * are matches; which ones, only owners tell, and owners change. So a row is adopted where an owner tells it, absent only
+ * where no NFT could be it, and undecided else.
+ */
+export function decideGroup(group: Group): GroupVerdict {
+  const { copies, matches, doubtful, marked } = group
+  const all = (verdict: RowVerdict): GroupVerdict => ({ rows: copies.map(() => verdict), late: [] })
+  if (matches.length === 0) return { rows: copies.map((copy) => missing(group, copy)), late: [] }
+  if (doubtful !== null) return all(undecided(doubtful))
+  if (marked) return decideClass(group, { copies, superseded: group.superseded.length, matches }, 0)
+  if (matches.some(({ owner }) => owner === null)) {
+    return all(undecided('an NFT with its metadata is there, but not its owner yet', true))
+  }
+
+  const classes = classesOf(group)
+  for (const match of matches) {
+    const [one, another] = classes.filter(({ owners }) => owners.includes(match.owner ?? ''))
+    if (another !== undefined) {
+      return all(undecided('an NFT with its metadata is with its sender still: it may be one of several rows', true))
+    }
+    one?.matches.push(match)
+  }
+  const verdicts = new Map<Copy, RowVerdict>()
+  const late: string[] = []
+  for (const own of classes) {
+    const decided = decideClass(group, own, matches.length - own.matches.length)
+    for (const [index, copy] of own.copies.entries()) verdicts.set(copy, decided.rows[index] ?? undecided(MOVED))
+    late.push(...decided.late)
+  }
+  return { rows: copies.map((copy) => verdicts.get(copy) ?? undecided(MOVED)), late }
+}
+
+/** Copies that are interchangeable: the same content for the same owners. */
+interface Class {
+  copies: readonly Copy[]
+  superseded: number
+  matches: readonly Match[]
+}
+
+function classesOf({ copies, superseded }: Group) {
+  const classes = new Map<string, { owners: readonly string[]; copies: Copy[]; superseded: number; matches: Match[] }>()
+  const classOf = (owners: readonly string[]) => {
+    const key = owners.slice().sort().join(' ')
+    const found = classes.get(key) ?? { owners, copies: [], superseded: 0, matches: [] }
+    classes.set(key, found)
+    return found
+  }
+  for (const copy of copies) classOf(copy.owners).copies.push(copy)
+  for (const { owners } of superseded) classOf(owners).superseded++
+  return [...classes.values()]
+}
+
+/** `others`: how many matches belong to someone else. */
+function decideClass(group: Group, { copies, superseded, matches }: Class, others: number): GroupVerdict {
+  const surplus = matches.length - copies.length
+  if (surplus > superseded) {
+    const found = `${plural(matches.length, 'NFT')} with its metadata were found for ${plural(copies.length, 'row')}`
+    return { rows: copies.map(() => undecided(found)), late: [] }
+  }
+  // Which of the interchangeable ones gets an NFT makes no difference, but for those of which absence can't be proved.
+  const byNeed = copies.slice().sort((a, b) => Number(b.unprovable !== null) - Number(a.unprovable !== null))
+  const chosen = new Map(byNeed.map((copy, index) => [copy, matches[index]]))
+  const rows = copies.map((copy): RowVerdict => {
+    const match = chosen.get(copy)
+    if (match !== undefined) return { kind: 'adopted', id: match.id }
+    return others > 0 ? undecided(MOVED) : missing(group, copy)
+  })
+  return { rows, late: matches.slice(copies.length).map(({ id }) => id) }
+}
+
+function missing({ alike }: Group, { unprovable }: Copy): RowVerdict {
+  if (unprovable !== null) return undecided(unprovable.reason, unprovable.passing)
+  if (alike > 0) return undecided(`${plural(alike, 'NFT')} that nearly says the same was found: it may be this row`)
+  return { kind: 'absent' }
+}

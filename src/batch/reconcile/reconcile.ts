@@ -1,0 +1,291 @@
+import { GdnError } from '../../core/errors.ts'
+import type { ReconciledRecord } from '../journal/records.ts'
+import type { RunContext } from '../run-context.ts'
+import { type Open, openSendings, type Sending } from './copies.ts'
+import type { IdSet } from './id-set.ts'
+import type { Others } from './known-ids.ts'
+import { decideGroup, type GroupVerdict, type Match, MOVED, type RowVerdict } from './match-groups.ts'
+import { recordOf } from './record-of.ts'
+import { CollectionSweep, type Look } from './sweep-collection.ts'
+
+/** What reconciling needs beside the run. */
+export interface Surroundings {
+  /** The ids that the collection had before the run; null where they aren't known. */
+  baseline: IdSet | null
+  markerKey: string | undefined
+  /** Reads what the other journals know now. */
+  others(): Promise<Others>
+  /** Called now and then while there is nothing to do but wait. */
+  meanwhile(): Promise<void>
+  /** Until when may be waited. */
+  deadline: number
+}
+
+export interface Reconciled {
+  adopted: number
+  absent: number
+  undecided: number
+  basis: 'later_rows' | 'time_alone' | null
+}
+
+/** The listing is given so many times as long as it was seen to lag, and at least so long. */
+const LAG_FACTOR = 20
+const MIN_WAIT_MS = 30_000
+/** Between two looks that must agree. */
+const GAP_MS = 5_000
+const SLICE_MS = 5_000
+
+/** A verdict on each open sending, or why there is none. */
+interface Decision {
+  verdicts: Map<Sending, RowVerdict>
+  late: { id: string; sending: Sending }[]
+  proof: Look['proof']
+  /** Whether looking again may tell more. */
+  passing: boolean
+}
+
+/**
+ * Finds out what became of the rows whose outcome isn't known, by what the collection holds: an NFT that nobody on
+ * this machine knows and that says what such a row says. Only what two complete looks agree on counts, and only after
+ * the listing had time to catch up. Sends nothing; writes what it decides into the journal.
+ *
+ * @returns null where there was nothing to find out, or the run was stopped before it was found
+ */
+export async function reconcile(context: RunContext, surroundings: Surroundings): Promise<Reconciled | null> {
+  const open = await openSendings(context, surroundings.markerKey)
+  open.sendings = open.sendings.filter(({ n, taken }) => taken || !isLeftToServer(context, n))
+  if (open.sendings.length === 0) return null
+  const waits = open.sendings.some(({ state }) => state === 'unknown')
+  const decision = await decide(context, surroundings, open, waits)
+  if (decision === null) return null
+  const reconciled = await write(context, open.sendings, decision)
+  context.emit({ type: 'reconciled', ...counted(reconciled) })
+  context.emitRows()
+  return reconciled
+}
+
+/** Where keys are honoured, what is unknown is settled by sending its bytes again at the next start. */
+const isLeftToServer = ({ client, ledger, options }: RunContext, n: number): boolean =>
+  client.supportsIdempotency() === true && options.reconcileOnly !== true && ledger.isWhollyUnknown(n)
+
+const counted = ({ adopted, absent, undecided }: Reconciled) => ({ adopted, absent, undecided })
+
+async function decide(
+  context: RunContext,
+  surroundings: Surroundings,
+  open: Open,
+  waits: boolean,
+): Promise<Decision | null> {
+  const { now, halt } = context
+  const { deadline } = surroundings
+  const sweep = new CollectionSweep(context, surroundings.baseline, surroundings.markerKey, open.sendings)
+  let others = await surroundings.others()
+  let lagMs = 0
+  let earlier: string | null = null
+  for (;;) {
+    const askedAt = now()
+    const look = await tolerant(() => sweep.look(others))
+    if (look === null || halt.aborted) return null
+    if (look instanceof GdnError) {
+      if (stops(look)) context.stop(look)
+      if (halt.aborted) return null
+      const failed = undecideAll(open, `the collection can't be looked into: ${look.message}`)
+      if (look.code === 'refused' || !waits || now() + GAP_MS > deadline) return failed
+      earlier = null
+      if (!(await idle(context, surroundings, GAP_MS))) return null
+      continue
+    }
+    // Whoever made an NFT of this listing had its intent in a journal before: read now, every claim to it shows.
+    others = await surroundings.others()
+    lagMs = Math.max(lagMs, look.lagMs)
+    const settledAt = context.unknownAt + Math.max(MIN_WAIT_MS, LAG_FACTOR * lagMs)
+    const isSettled = askedAt >= settledAt
+    const seen = fingerprint(look, others)
+    const agrees = isSettled && look.lacks === null && seen === earlier
+    earlier = isSettled && look.lacks === null ? seen : null
+    const lacks = look.lacks ?? (agrees ? null : 'the listing was not given the time to catch up')
+    const decision = decideAll(open, look, others, surroundings, lacks)
+    if (!waits || (agrees && !decision.passing)) return decision
+    const wait = Math.max(GAP_MS, settledAt - now())
+    if (now() + wait + (earlier === null ? GAP_MS : 0) > deadline)
+      return agrees ? decision : tooShort(open, decision, wait)
+    if (!(await idle(context, surroundings, wait))) return null
+  }
+}
+
+async function tolerant<Value>(act: () => Promise<Value>): Promise<Value | GdnError> {
+  try {
+    return await act()
+  } catch (error) {
+    if (error instanceof GdnError && error.code !== 'data_dir') return error
+    throw error
+  }
+}
+
+const stops = ({ code }: GdnError): boolean => code === 'unauthorized' || code === 'forbidden'
+
+/** Waits, and lets the rest of the run go on meanwhile; false when it was stopped. */
+async function idle(context: RunContext, { meanwhile }: Surroundings, ms: number): Promise<boolean> {
+  const until = context.now() + ms
+  for (let left = ms; left > 0; left = until - context.now()) {
+    context.emit({ type: 'reconciling', phase: 'waiting', ms: left, done: 0, total: 0 })
+    if (!(await context.pause(Math.min(left, SLICE_MS)))) return false
+    await meanwhile()
+  }
+  return !context.halt.aborted
+}
+
+function undecideAll(open: Open, reason: string): Decision {
+  const verdict: RowVerdict = { kind: 'undecided', reason, passing: true }
+  const verdicts = new Map(open.sendings.map((sending) => [sending, verdict]))
+  return { verdicts, late: [], proof: { request: null, rewrites: false }, passing: true }
+}
+
+function tooShort(open: Open, { verdicts }: Decision, wait: number): Decision {
+  const seconds = Math.ceil(wait / 1000)
+  const short = undecideAll(
+    open,
+    `the time was up before the collection's listing could be relied on (${seconds} s more were needed): reconcile again with a longer --timeout`,
+  )
+  // What lies in the way for good is worth more than that.
+  for (const [sending, verdict] of verdicts) {
+    if (verdict.kind === 'undecided' && !verdict.passing) short.verdicts.set(sending, verdict)
+  }
+  return short
+}
+
+/** What two looks must have in common. */
+function fingerprint({ matches, strangers, proof }: Look, others: Others): string {
+  const found = [...matches].map(([identity, all]) => [
+    identity,
+    all
+      .filter(({ id }) => !others.ids.has(id))
+      .map(({ id, owner }) => `${id} ${owner}`)
+      .sort(),
+    others.contested.has(identity),
+  ])
+  return JSON.stringify([found.sort(), strangers, proof, others.unreadable])
+}
+
+function decideAll(
+  open: Open,
+  look: Look,
+  others: Others,
+  { baseline, markerKey }: Surroundings,
+  lacks: string | null,
+): Decision {
+  const groups = new Map<string, Sending[]>()
+  for (const sending of open.sendings) {
+    groups.set(sending.identity, [...(groups.get(sending.identity) ?? []), sending])
+  }
+  const decision: Decision = { verdicts: new Map(), late: [], proof: look.proof, passing: false }
+  for (const [identity, sendings] of groups) {
+    const copies = sendings.filter(({ state }) => state !== 'superseded')
+    const superseded = sendings.filter(({ state }) => state === 'superseded')
+    const marked = markerKey !== undefined && identity.startsWith('marker ')
+    const matches = (look.matches.get(identity) ?? []).filter(({ id }) => !others.ids.has(id))
+    const adopted = open.adopted.filter((each) => each.identity === identity)
+    const verdict = decideGroup({
+      copies: copies.map((copy) => ({ owners: copy.owners, unprovable: unprovable(copy, adopted, look, lacks) })),
+      superseded,
+      matches,
+      alike: marked ? 0 : (look.alike.get(sendings[0]?.title ?? '') ?? 0),
+      doubtful: marked ? null : doubtOf(identity, baseline, others),
+      marked,
+    })
+    settle(decision, verdict, copies, superseded, matches)
+  }
+  return decision
+}
+
+function settle(
+  decision: Decision,
+  { rows, late }: GroupVerdict,
+  copies: readonly Sending[],
+  superseded: readonly Sending[],
+  matches: readonly Match[],
+): void {
+  for (const [index, copy] of copies.entries()) {
+    const verdict = rows[index]
+    if (verdict === undefined) continue
+    decision.verdicts.set(copy, verdict)
+    if (verdict.kind === 'undecided' && verdict.passing) decision.passing = true
+  }
+  const left = superseded.slice()
+  for (const id of late) {
+    const owner = matches.find((match) => match.id === id)?.owner ?? ''
+    const at = left.findIndex(({ owners }) => owners.includes(owner))
+    const [sending] = left.splice(Math.max(0, at), 1)
+    if (sending !== undefined) decision.late.push({ id, sending })
+  }
+}
+
+/** Why a row can't be said to be absent. */
+function unprovable(
+  { taken, owners }: Sending,
+  adopted: readonly { owners: string[] }[],
+  { proof, strangers }: Look,
+  lacks: string | null,
+): { reason: string; passing: boolean } | null {
+  const lasting = (reason: string) => ({ reason, passing: false })
+  if (lacks !== null) return { reason: lacks, passing: true }
+  if (taken) return lasting('the server accepted the request, but shows no NFT with this metadata for it')
+  if (proof.rewrites) return lasting('the server shows other metadata than it was sent: this row may be there unseen')
+  if (proof.request === null && strangers > 0) {
+    return lasting('NFTs came into the collection that no row tells of: one may be this row with other metadata')
+  }
+  if (adopted.some((each) => each.owners.join() !== owners.join())) return lasting(MOVED)
+  return null
+}
+
+function doubtOf(identity: string, baseline: IdSet | null, { contested, unreadable }: Others): string | null {
+  if (contested.has(identity)) {
+    return 'another run on this machine has a row with the same metadata whose outcome is unknown: an NFT that was found may be either'
+  }
+  if (unreadable !== null) {
+    return `an NFT with its metadata was found, but may be of the run whose journal is damaged: ${unreadable}`
+  }
+  return baseline === null
+    ? 'an NFT with its metadata was found, but what was in the collection before the run is not known'
+    : null
+}
+
+async function write(context: RunContext, sendings: readonly Sending[], decision: Decision): Promise<Reconciled> {
+  const { ledger, records } = context
+  const total: Reconciled = { adopted: 0, absent: 0, undecided: 0, basis: null }
+  for (const n of new Set(sendings.map((sending) => sending.n))) {
+    const before = await recordOf(ledger, records, n)
+    const basis =
+      decision.proof.request !== null && ledger.isLater(decision.proof.request, n) ? 'later_rows' : 'time_alone'
+    const record: ReconciledRecord = {
+      ...before,
+      ids: before.ids.slice(),
+      absent: before.absent.filter(([, by]) => by === 'person'),
+      undecided: [],
+    }
+    for (const sending of sendings) {
+      if (sending.n !== n) continue
+      const { position } = sending
+      const late = decision.late.find((each) => each.sending === sending)
+      if (late !== undefined) record.ids[position] = late.id
+      const verdict = decision.verdicts.get(sending)
+      if (verdict === undefined) continue
+      const was = before.absent.find(([at]) => at === position)
+      if (verdict.kind === 'adopted') {
+        record.ids[position] = verdict.id
+        total.adopted++
+      } else if (verdict.kind === 'absent') record.absent.push([position, basis])
+      // What was absent stays so where this look couldn't tell.
+      else if (verdict.passing && was !== undefined) record.absent.push(was)
+      else record.undecided.push([position, verdict.reason])
+    }
+    for (const [, by] of record.absent) if (by !== 'person' && total.basis !== 'time_alone') total.basis = by
+    total.absent += record.absent.length
+    total.undecided += record.undecided.length
+    if (!says(before, record)) await context.record(record, true)
+  }
+  return total
+}
+
+const says = (a: ReconciledRecord, b: ReconciledRecord): boolean =>
+  JSON.stringify({ ...a, at: 0 }) === JSON.stringify({ ...b, at: 0 })

@@ -1,0 +1,170 @@
+import { REQUEST, ROW } from '../ledger.ts'
+import { matchIds } from '../match.ts'
+import type { Nft } from '../nft-record.ts'
+import { addressKey } from '../row-key.ts'
+import type { RunContext } from '../run-context.ts'
+import { identityOf, looseTitle } from './content.ts'
+import { IdSet } from './id-set.ts'
+import type { Others } from './known-ids.ts'
+import { listIds, readNfts } from './listing.ts'
+import type { Match } from './match-groups.ts'
+
+/** What the rows sent and accepted show of the server: whether it lists what it took, as it was sent. */
+export interface Proof {
+  /** The last request that was accepted and is listed as it was sent; null where there is none to tell by. */
+  request: number | null
+  /** It shows other metadata than it was sent. */
+  rewrites: boolean
+}
+
+/** One look at the collection. */
+export interface Look {
+  /** Why it isn't complete; null where it is. */
+  lacks: string | null
+  /** How long after its acceptance an NFT of our own was still missing. */
+  lagMs: number
+  proof: Proof
+  /** By identity: NFTs that nobody on this machine knows and that say what an open row says. */
+  matches: Map<string, Match[]>
+  /** NFTs that came since the run began and that no row says anything of; by loose title where an open row has it. */
+  strangers: number
+  alike: ReadonlyMap<string, number>
+}
+
+const waitingFor = (count: number) =>
+  `the collection's listing doesn't show ${count === 1 ? 'an NFT' : `${count} NFTs`} yet that the server has accepted`
+
+/** Looks for open rows among the NFTs of a collection, again and again; what is nothing of theirs is read once. */
+export class CollectionSweep {
+  readonly #context: RunContext
+  readonly #baseline: IdSet | null
+  readonly #markerKey: string | undefined
+  readonly #identities: ReadonlySet<string>
+  readonly #alike: Map<string, number>
+  /** Ids that were read and say nothing of an open row. */
+  readonly #dismissed = new IdSet()
+
+  constructor(
+    context: RunContext,
+    baseline: IdSet | null,
+    markerKey: string | undefined,
+    wanted: readonly { identity: string; title: string }[],
+  ) {
+    this.#context = context
+    this.#baseline = baseline
+    this.#markerKey = markerKey
+    this.#identities = new Set(wanted.map(({ identity }) => identity))
+    this.#alike = new Map(wanted.map(({ title }) => [title, 0]))
+  }
+
+  /**
+   * @param others what other journals knew at last
+   * @returns null when the run was stopped
+   * @throws GdnError
+   */
+  async look(others: Others): Promise<Look | null> {
+    const { asker, options, emit, ledger, now } = this.#context
+    emit({ type: 'reconciling', phase: 'listing', ms: 0, done: 0, total: 0 })
+    const askedAt = now()
+    const listed = await listIds(asker, options)
+    if (listed === null) return null
+    const own = await this.#missing(listed, askedAt)
+    const candidates: string[] = []
+    for (const id of listed) {
+      const isKnown = this.#baseline?.has(id) || ledger.ids.has(id) || others.ids.has(id) || this.#dismissed.has(id)
+      if (!isKnown) candidates.push(id)
+    }
+    const matches = new Map<string, Match[]>()
+    let read = 0
+    const finished = await readNfts(asker, candidates, (nfts, done) => {
+      read += nfts.length
+      for (const nft of nfts) this.#sort(nft, matches)
+      emit({ type: 'reconciling', phase: 'reading', ms: 0, done, total: candidates.length })
+    })
+    const proof = finished ? await this.#prove() : null
+    if (proof === null) return null
+    const unread = candidates.length - read
+    const lacks =
+      own.missing > 0
+        ? waitingFor(own.missing)
+        : unread > 0
+          ? `the server lists ${unread} NFTs of which it has no record yet`
+          : proof === 'unread'
+            ? waitingFor(1)
+            : null
+    return {
+      lacks,
+      lagMs: own.lagMs,
+      proof: proof === 'unread' ? { request: null, rewrites: false } : proof,
+      matches,
+      strangers: this.#dismissed.size,
+      alike: this.#alike,
+    }
+  }
+
+  #sort(nft: Nft, matches: Map<string, Match[]>): void {
+    const identity = identityOf(nft.request_metadata, this.#markerKey)
+    if (!this.#identities.has(identity)) {
+      this.#dismissed.add(nft.nft_gdn_id)
+      const title = looseTitle(nft.request_metadata)
+      const alike = this.#alike.get(title)
+      if (alike !== undefined) this.#alike.set(title, alike + 1)
+      return
+    }
+    const owner = nft.receiver_wallet_address
+    const found = matches.get(identity) ?? []
+    matches.set(identity, found)
+    found.push({ id: nft.nft_gdn_id, owner: owner ? addressKey(owner) : null })
+  }
+
+  /** How many ids of accepted rows the listing lacks, and for how long they have been accepted. */
+  async #missing(listed: ReadonlySet<string>, askedAt: number): Promise<{ missing: number; lagMs: number }> {
+    const { ledger, records, acceptedAt, startedAt } = this.#context
+    let missing = 0
+    let lagMs = 0
+    for (let n = 1; n <= ledger.lastRequest; n++) {
+      const rows = ledger.rowsOf(n)
+      const counts = rows.map((row) => {
+        const state = ledger.state(row)
+        return ledger.isCurrent(row, n) && (state === ROW.accepted || state === ROW.deployed)
+      })
+      if (!counts.includes(true)) continue
+      const { ids = [] } = await ledger.readAnswer(records, n)
+      const gone = ids.filter((id, position) => id !== null && counts[position] === true && !listed.has(id)).length
+      if (gone === 0) continue
+      missing += gone
+      lagMs = Math.max(lagMs, askedAt - (acceptedAt.get(n) ?? startedAt))
+    }
+    return { missing, lagMs }
+  }
+
+  /** Compares the last accepted request with what the server shows of it. `unread`: it shows nothing of it yet. */
+  async #prove(): Promise<Proof | 'unread' | null> {
+    const { asker, ledger, records } = this.#context
+    for (let n = ledger.lastRequest; n > 0; n--) {
+      if (ledger.requestState(n) !== REQUEST.accepted) continue
+      const answer = await ledger.readAnswer(records, n)
+      if (answer.t !== 'answer' && answer.t !== 'order') continue
+      const ids = answer.ids ?? []
+      if (ids.includes(null)) return { request: null, rewrites: true }
+      const { body } = await ledger.readIntent(records, n)
+      const { metadata } = JSON.parse(body) as { metadata: unknown[] }
+      const found = new Map<string, Nft>()
+      const asked = ids.filter((id) => id !== null)
+      const finished = await readNfts(asker, asked, (nfts) => {
+        for (const nft of nfts) found.set(nft.nft_gdn_id, nft)
+      })
+      if (!finished) return null
+      if (found.size < asked.length) return 'unread'
+      const as = (said: unknown) => identityOf(said, this.#markerKey)
+      const matched = matchIds(
+        metadata.map(as),
+        asked.map((id) => ({ id, metadata: as(found.get(id)?.request_metadata) })),
+      )
+      return matched === null || matched.includes(null)
+        ? { request: null, rewrites: true }
+        : { request: n, rewrites: false }
+    }
+    return { request: null, rewrites: false }
+  }
+}
