@@ -43,9 +43,11 @@ const collection: Noun = {
 
 const nft: Noun = {
   name: 'nft',
-  summary: 'Mint NFTs, list them, show them',
+  summary: 'Mint NFTs, transfer them, list them, show them',
   verbs: [
     verb('mint', 'Mint NFTs and wait until they are deployed', () => import('./commands/nft/mint.ts')),
+    verb('grant', 'Mint NFTs to a first owner and transfer them in one step', () => import('./commands/nft/grant.ts')),
+    verb('transfer', 'Transfer an NFT and wait until its owner changed', () => import('./commands/nft/transfer.ts')),
     verb('list', 'List the NFTs of a collection', () => import('./commands/nft/list.ts')),
     verb('show', 'Show NFTs by their ids', () => import('./commands/nft/show.ts')),
     verb('wait', 'Wait until NFTs are deployed', () => import('./commands/nft/wait.ts')),

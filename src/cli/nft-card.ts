@@ -1,6 +1,16 @@
 import type { DataRecord } from './cells.ts'
 import type { Card, CardRow } from './view.ts'
 
+const ROWS = [
+  'status',
+  'error',
+  'token_id',
+  'sender_wallet_address',
+  'receiver_wallet_address',
+  'contract_address',
+  'blockchain',
+  'metadata_url',
+]
 const NAMED = new Set(['title', 'description', 'file_fields', 'attribute'])
 
 type Json = Readonly<Record<string, unknown>>
@@ -19,9 +29,7 @@ export function nftCard(record: DataRecord): Card {
     ['nft_gdn_id', rest.nft_gdn_id],
     ['title', titleOf(record)],
     ['description', isObject(request_metadata) ? request_metadata.description : undefined],
-    ...['status', 'error', 'token_id', 'receiver_wallet_address', 'contract_address', 'blockchain', 'metadata_url'].map(
-      (field): CardRow => [field, rest[field]],
-    ),
+    ...ROWS.map((field): CardRow => [field, rest[field]]),
     ...(isObject(request_metadata) ? listsOf(request_metadata) : ([['request_metadata', request_metadata]] as Card)),
     ['accepted_date', rest.accepted_date],
   ]

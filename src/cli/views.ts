@@ -46,6 +46,28 @@ export const NFT_VIEW: View = {
 /** An NFT as the command that made it knows it. */
 export const MINTED_VIEW: View = { ...NFT_VIEW, fields: [...NFT_FIELDS, 'blockchain', 'accepted_date'] }
 
+/** As MINTED_VIEW, of one that was minted to its sender first. */
+export const GRANTED_VIEW: View = { ...MINTED_VIEW, fields: [...MINTED_VIEW.fields, 'sender_wallet_address'] }
+
+export const TRANSFER_VIEW: View = {
+  fields: [
+    'nft_gdn_id',
+    'token_id',
+    'status',
+    'contract_address',
+    'blockchain',
+    'sender_wallet_address',
+    'receiver_wallet_address',
+    'transaction_gdn_id',
+    'accepted_date',
+    'transaction_hash',
+    'gas_used',
+    'error',
+  ],
+  columns: ['token_id', 'status', 'sender_wallet_address', 'receiver_wallet_address', 'nft_gdn_id'],
+  id: 'nft_gdn_id',
+}
+
 /** A collection as the CLI prints it. The API's field is plural and holds one id. */
 export function collectionData({ transaction_gdn_ids, ...record }: CollectionRecord): DataRecord {
   return { transaction_gdn_id: transaction_gdn_ids, ...record }

@@ -58,53 +58,69 @@ export async function fetchNfts(
   return found
 }
 
-export const isFinal = (status: string) => status === 'deployed' || FAILED.has(status)
+export const hasFailed = (status: string) => FAILED.has(status)
+
+export const isFinal = (status: string) => status === 'deployed' || hasFailed(status)
 
 /** What waiting for NFTs came to: their records as last seen, and what to complain about. */
 export interface Waited {
   records: NftRecord[]
+  /** Whether nothing more is to come of any of them. */
+  ended: boolean
   problem: GdnError | null
 }
 
-/** Waits until every NFT is deployed or failed. Only those still under way are asked about again. */
+/**
+ * Waits until every NFT is deployed or failed. Only those still under way are asked about again.
+ *
+ * @param isDone where more than that is waited for
+ */
 export async function waitForNfts(
   deps: Deps,
   { client, server }: Pick<Connection, 'client' | 'server'>,
   ids: readonly string[],
   timeoutMs: number,
+  isDone: (record: NftRecord) => boolean = ({ status }) => isFinal(status),
 ): Promise<Waited> {
   const seen = new Map<string, NftRecord>()
   const progress = await deps.io.progress(`Waiting for ${count(ids.length, 'NFT')} to be deployed`)
   const records = () => ids.flatMap((id) => seen.get(id) ?? [])
+  const underWay = () =>
+    ids.filter((id) => {
+      const record = seen.get(id)
+      return record === undefined || !isDone(record)
+    })
   try {
-    const done = await poll(deps, timeoutMs, async () => {
-      const open = ids.filter((id) => !isFinal(seen.get(id)?.status ?? ''))
-      for (const record of await fetchNfts(deps, client, open)) seen.set(record.nft_gdn_id, record)
-      const left = ids.filter((id) => !isFinal(seen.get(id)?.status ?? '')).length
+    await poll(deps, timeoutMs, async () => {
+      for (const record of await fetchNfts(deps, client, underWay())) seen.set(record.nft_gdn_id, record)
+      const left = underWay().length
       progress.update(
         `Waiting for ${count(ids.length, 'NFT')} to be deployed: ${ids.length - left} done, ${left} to go`,
       )
       return left === 0 ? true : undefined
     })
-    return { records: records(), problem: problemOf(ids, seen, done === undefined, timeoutMs, server) }
+    const pending = underWay()
+    return {
+      records: records(),
+      ended: pending.length === 0,
+      problem: problemOf(pending, records(), timeoutMs, server),
+    }
   } catch (error) {
     if (!(error instanceof GdnError)) throw error
-    return { records: records(), problem: error }
+    return { records: records(), ended: false, problem: error }
   } finally {
     progress.stop()
   }
 }
 
 function problemOf(
-  ids: readonly string[],
-  seen: ReadonlyMap<string, NftRecord>,
-  timedOut: boolean,
+  pending: readonly string[],
+  records: readonly NftRecord[],
   timeoutMs: number,
   server: Server,
 ): GdnError | null {
-  const pending = ids.filter((id) => !isFinal(seen.get(id)?.status ?? ''))
-  const failed = ids.flatMap((id) => seen.get(id) ?? []).filter(({ status }) => FAILED.has(status))
-  if (timedOut && pending.length > 0) {
+  const failed = records.filter(({ status }) => hasFailed(status))
+  if (pending.length > 0) {
     return new GdnError('pending', `${count(pending.length, 'NFT')} still pending after ${timeoutMs / 1000} s`, {
       hint: `go on waiting: gdn nft wait ${pending.map(safe).join(' ')}${serverFlag(server)}`,
       details: { nft_gdn_ids: pending },

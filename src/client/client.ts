@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import type * as z from 'zod'
 import type { ENDPOINTS, EndpointName } from '../api/endpoints.ts'
 import { HEADERS } from '../api/headers.ts'
@@ -8,7 +9,7 @@ import type { Secret } from '../core/secret.ts'
 import { sleep } from '../core/time.ts'
 import { answerError, badAnswer, describeAnswer, parseJson, statusOf } from './answers.ts'
 import { parseBaseUrl } from './base-url.ts'
-import { createOnce } from './create.ts'
+import { type CreationRecord, createOnce } from './create.ts'
 import { describeExchange, type Exchange } from './exchange.ts'
 import { multipartFile } from './multipart.ts'
 import { persist } from './persist.ts'
@@ -52,6 +53,15 @@ export interface SendOptions extends CallOptions {
   idempotencyKey: string
 }
 
+export interface CreateOptions<Response = unknown> extends SendOptions {
+  /** Why the outcome of an earlier sending of this body under this key is unknown: then only a success resolves it. */
+  doubt?: string | undefined
+  /** Told of each sending before a byte leaves, and of what became of it. */
+  record?: CreationRecord
+  /** What is wrong with an answer that is of the endpoint's form, or null. A wrong one makes the outcome unknown. */
+  check?: (response: Response) => string | null
+}
+
 export interface ClientOptions {
   baseUrl: string
   apiKey: Secret | null
@@ -83,11 +93,13 @@ export interface ApiClient {
   /**
    * Creates something at most once: a failure of unknown outcome is resolved by sending the same bytes with the same
    * Idempotency-Key where the server honours it, else it is an `unknown_outcome`.
+   *
+   * @param body the request as it goes over the wire
    */
   create<Name extends EndpointName>(
     name: Name,
-    request: RequestOf<Name>,
-    options?: CallOptions,
+    body: Uint8Array,
+    options: CreateOptions<ResponseOf<Name>>,
   ): Promise<ResponseOf<Name>>
   /** Uploads a file (a path, or its bytes); the answered URL goes into file_fields. */
   upload(content: string | Uint8Array, name: string, options?: CallOptions): Promise<{ url: string }>
@@ -95,6 +107,8 @@ export interface ApiClient {
   get(path: `/${string}`, options?: CallOptions): Promise<PlainAnswer>
   /** Whether the server honours Idempotency-Key; null until it has answered. */
   supportsIdempotency(): boolean | null
+  /** As supportsIdempotency, but asks the server when that isn't known yet; null when it gave no answer. */
+  learnIdempotency(options?: CallOptions): Promise<boolean | null>
   /** The rate limit that the server told in its last answer of an endpoint; null where it told none. */
   observedRateLimit(name: EndpointName): ObservedRateLimit | null
   close(): Promise<void>
@@ -223,19 +237,27 @@ export function createClient(options: ClientOptions): ApiClient {
 
   const creation = async <Name extends EndpointName>(
     name: Name,
-    request: RequestOf<Name>,
-    { signal }: CallOptions,
+    body: Uint8Array,
+    { idempotencyKey, signal, doubt, record, check }: CreateOptions<ResponseOf<Name>>,
     resend: boolean,
   ): Promise<ResponseOf<Name>> =>
     createOnce({
       name,
       url: await urlOf(name),
-      body: await encode(name, request),
+      body,
+      idempotencyKey,
       resend,
+      doubt,
+      record,
       signal,
       clock,
-      post: (body, key) => postJson(name, body, key, { signal }),
-      decode: (answer) => decode(name, answer),
+      post: (bytes, key) => postJson(name, bytes, key, { signal }),
+      decode: async (answer) => {
+        const response = await decode(name, answer)
+        const fault = check?.(response) ?? null
+        if (fault !== null) throw badAnswer(await urlOf(name), answer, fault)
+        return response
+      },
       probe: () => probe(signal),
     })
 
@@ -253,15 +275,17 @@ export function createClient(options: ClientOptions): ApiClient {
   return {
     baseUrl,
     async call(name, request, { signal } = {}) {
-      if ((await loadEndpoint(name)).idempotent) return await creation(name, request, { signal }, false)
       const body = await encode(name, request)
+      if ((await loadEndpoint(name)).idempotent) {
+        return await creation(name, body, { idempotencyKey: randomUUID(), signal }, false)
+      }
       return await decode(
         name,
         await persist(await urlOf(name), clock, signal, () => postJson(name, body, null, { signal })),
       )
     },
     send,
-    create: (name, request, callOptions = {}) => creation(name, request, callOptions, true),
+    create: (name, body, createOptions) => creation(name, body, createOptions, true),
     async upload(content, name, { signal } = {}) {
       const { contentType, body } = await multipartFile(content, name)
       const timeout = timeoutMs + Math.ceil(body.size / UPLOAD_BYTES_PER_MS)
@@ -288,6 +312,7 @@ export function createClient(options: ClientOptions): ApiClient {
       return { status: answer.status, headers: answer.headers, json: parseJson(answer.body), text }
     },
     supportsIdempotency: () => idempotency,
+    learnIdempotency: ({ signal } = {}) => probe(signal),
     observedRateLimit: (name) => rateLimits.get(name) ?? null,
     close: () => transport.close(),
   }

@@ -1,5 +1,4 @@
-import { randomUUID } from 'node:crypto'
-import { GdnError } from '../core/errors.ts'
+import { GdnError, messageOf } from '../core/errors.ts'
 import { answerError, describeAnswer } from './answers.ts'
 import { unreachable } from './network-error.ts'
 import { backoffMs, type Clock, retryAfterMs } from './retry.ts'
@@ -11,12 +10,26 @@ const MAX_WAIT_MS = 60_000
 /** Answers after which nothing was created, as long as they answer the only sending (design, Outcomes). */
 const NO_EFFECT = new Set([400, 401, 403, 404, 413, 415, 422, 429])
 
+/** Whoever keeps a record of a creation is told of it as it goes. What one of these throws ends it. */
+export interface CreationRecord {
+  /** Before each sending: no byte has left yet. */
+  sending(): Promise<void>
+  /** Everything sent so far is known to have had no effect. */
+  noEffect(): Promise<void>
+  /** What was sent may have had an effect. */
+  unknown(reason: string): Promise<void>
+}
+
 export interface Creation<Response> {
   name: string
   url: string
   body: Uint8Array
+  idempotencyKey: string
   /** Whether to send again, where that is safe; else exactly one attempt is made. */
   resend: boolean
+  /** Why the outcome of an earlier sending of this body under this key is unknown; undefined when there was none. */
+  doubt?: string | undefined
+  record?: CreationRecord | undefined
   signal: AbortSignal | undefined
   clock: Clock
   post(body: Uint8Array, idempotencyKey: string): Promise<TransportAnswer>
@@ -28,7 +41,7 @@ export interface Creation<Response> {
 
 type Outcome<Response> =
   | { kind: 'created'; response: Response }
-  | { kind: 'no_effect'; error: GdnError; retryAfterMs: number | null }
+  | { kind: 'no_effect'; error: unknown; retryAfterMs: number | null }
   | { kind: 'unknown'; reason: string; cause: unknown; retryAfterMs: number | null }
 
 /**
@@ -36,34 +49,42 @@ type Outcome<Response> =
  * unknown, only a success resolves it: the same bytes go again under the same key, to a server that honours it.
  */
 export async function createOnce<Response>(creation: Creation<Response>): Promise<Response> {
-  const { name, clock, signal, resend } = creation
-  const key = randomUUID()
+  const { name, clock, signal, resend, record } = creation
   const deadline = clock.now() + MAX_WAIT_MS
-  const mayWait = (sending: number, wait: number) => sending < MAX_SENDINGS && clock.now() + wait <= deadline
-
-  let sending = 1
-  let outcome = await sendOnce(creation, key)
-  // Only what was refused for a passing reason goes again here: a rate limit.
-  while (outcome.kind === 'no_effect') {
-    const wait = outcome.retryAfterMs
-    if (!resend || wait === null || !mayWait(sending, wait)) throw outcome.error
-    await clock.sleep(wait, signal)
+  let sending = 0
+  const mayWait = (wait: number) => sending < MAX_SENDINGS && clock.now() + wait <= deadline
+  const send = async () => {
+    await record?.sending()
     sending++
-    outcome = await sendOnce(creation, key)
+    return await sendOnce(creation)
   }
-  if (outcome.kind === 'created') return outcome.response
 
-  const doubt = outcome
+  let doubt = earlierDoubt(creation)
+  while (doubt === null) {
+    const outcome = await send()
+    if (outcome.kind === 'created') return outcome.response
+    if (outcome.kind === 'unknown') {
+      await record?.unknown(outcome.reason)
+      doubt = outcome
+      break
+    }
+    await record?.noEffect()
+    // Only what was refused for a passing reason goes again here: a rate limit.
+    const wait = outcome.retryAfterMs
+    if (!resend || wait === null || !mayWait(wait)) throw outcome.error
+    await clock.sleep(wait, signal)
+  }
+
   let wait = doubt.retryAfterMs
   let isHonoured: boolean | null = null
   try {
-    while (resend && mayWait(sending, 0)) {
+    for (let attempt = Math.max(1, sending); resend && attempt < MAX_SENDINGS && mayWait(0); attempt++) {
       isHonoured ??= await creation.probe()
       if (isHonoured === false) break
-      await clock.sleep(wait ?? backoffMs(sending, clock.random), signal)
-      sending++
+      await clock.sleep(wait ?? backoffMs(attempt, clock.random), signal)
+      wait = null
       if (isHonoured === null) continue
-      const again: Outcome<Response> = await sendOnce(creation, key)
+      const again: Outcome<Response> = await send()
       if (again.kind === 'created') return again.response
       wait = again.retryAfterMs
     }
@@ -71,16 +92,26 @@ export async function createOnce<Response>(creation: Creation<Response>): Promis
     // Interrupted while in doubt: what may have happened is what the person must learn.
     if (signal?.aborted !== true) throw error
   }
-  throw unknownOutcome(name, doubt, sending)
+  throw unknownOutcome(name, doubt, creation.doubt === undefined ? sending - 1 : sending)
 }
 
-async function sendOnce<Response>(creation: Creation<Response>, key: string): Promise<Outcome<Response>> {
-  const { name, url, body, post, decode, clock } = creation
+function earlierDoubt({
+  doubt,
+}: Creation<unknown>): { reason: string; cause: unknown; retryAfterMs: number | null } | null {
+  return doubt === undefined ? null : { reason: doubt, cause: undefined, retryAfterMs: 0 }
+}
+
+async function sendOnce<Response>(creation: Creation<Response>): Promise<Outcome<Response>> {
+  const { name, url, body, idempotencyKey, post, decode, clock, signal } = creation
   let answer: TransportAnswer
   try {
-    answer = await post(body, key)
+    answer = await post(body, idempotencyKey)
   } catch (error) {
-    if (!(error instanceof TransportError)) throw error
+    // Interrupted before a byte left; whatever else nobody foresaw may have come at any time.
+    if (signal?.aborted === true && error === signal.reason) return { kind: 'no_effect', error, retryAfterMs: null }
+    if (!(error instanceof TransportError)) {
+      return { kind: 'unknown', reason: messageOf(error), cause: error, retryAfterMs: null }
+    }
     return error.sent
       ? { kind: 'unknown', reason: error.message, cause: error, retryAfterMs: null }
       : { kind: 'no_effect', error: unreachable(url, error), retryAfterMs: null }
@@ -101,12 +132,16 @@ async function sendOnce<Response>(creation: Creation<Response>, key: string): Pr
   return { kind: 'no_effect', error: answerError(name, url, answer), retryAfterMs: wait }
 }
 
-function unknownOutcome(name: string, doubt: { reason: string; cause: unknown }, sendings: number): GdnError {
-  const tried = sendings > 1 ? `; asking ${sendings - 1} more times brought no certainty` : ''
+function unknownOutcome(name: string, doubt: { reason: string; cause: unknown }, again: number): GdnError {
+  const tried = again > 0 ? `; asking ${again === 1 ? 'once more' : `${again} more times`} brought no certainty` : ''
   return new GdnError(
     'unknown_outcome',
     `${name} was sent, and whether it took effect is unknown (${doubt.reason})${tried}`,
-    { hint: `look before you repeat it: ${WHERE_TO_LOOK[name] ?? 'it may exist already'}`, cause: doubt.cause },
+    {
+      hint: `look before you repeat it: ${WHERE_TO_LOOK[name] ?? 'it may exist already'}`,
+      details: { reason: doubt.reason + tried },
+      cause: doubt.cause,
+    },
   )
 }
 

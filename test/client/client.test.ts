@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -5,7 +6,7 @@ import { inspect } from 'node:util'
 import { afterEach, describe, expect, test } from 'vitest'
 import { ENDPOINTS } from '../../src/api/endpoints.ts'
 import { statusOf } from '../../src/client/answers.ts'
-import { type ClientOptions, createClient } from '../../src/client/client.ts'
+import { type ApiClient, type ClientOptions, type CreateOptions, createClient } from '../../src/client/client.ts'
 import type { Exchange } from '../../src/client/exchange.ts'
 import { createLightTransport } from '../../src/client/light-transport.ts'
 import { GdnError } from '../../src/core/errors.ts'
@@ -69,6 +70,10 @@ const formA = (status: number, title: string, message: string, headers = {}): Re
   json: { error: { title, message } },
 })
 
+/** Creates MINT, under a key of its own. */
+const mint = (it: ApiClient, more: Partial<CreateOptions> = {}) =>
+  it.create('createnft', Buffer.from(JSON.stringify(MINT)), { idempotencyKey: randomUUID(), ...more })
+
 describe('requests', () => {
   test('carry key, user agent and JSON, below the path of the base URL', async () => {
     const server = await serve([NFTS])
@@ -85,7 +90,7 @@ describe('requests', () => {
   test('that break the contract are never sent, and every fault is told', async () => {
     const server = await serve([CREATED])
     const metadata = [{ title: '', description: 'x', file_fields: [{ key: 'image', url: 'ftp://x' }] }]
-    const error = await rejection(client(server.url).create('createnft', { ...MINT, metadata }))
+    const error = await rejection(client(server.url).call('createnft', { ...MINT, metadata }))
     expect(error).toMatchObject({ code: 'invalid_input', place: { field: 'metadata[0].title' } })
     expect(error.message).toBe('metadata[0].title must not be empty (and 1 more)')
     expect(error.details).toEqual([
@@ -259,7 +264,7 @@ describe('send', () => {
     }
     const it = client(server.url, { onExchange })
     expect(await it.send('createnft', body, { idempotencyKey: 'k' })).toMatchObject({ kind: 'answered', status: 200 })
-    expect((await it.create('createnft', MINT)).nfts).toHaveLength(1)
+    expect((await mint(it)).nfts).toHaveLength(1)
   })
 
   test('a fault that nobody foresaw is not taken for "not sent"', async () => {
@@ -283,11 +288,11 @@ describe('creating', () => {
   const bodies = (server: HttpServer) =>
     new Set(server.seen.filter(({ path }) => path.endsWith('createnft')).map(({ body }) => String(body)))
 
-  test('sends once, with an Idempotency-Key of its own', async () => {
+  test('sends once, with the Idempotency-Key that it was given', async () => {
     const server = await serve([CREATED])
     const it = client(server.url)
-    expect((await it.create('createnft', MINT)).nfts).toHaveLength(1)
-    await it.create('createnft', MINT)
+    expect((await mint(it)).nfts).toHaveLength(1)
+    await mint(it)
     expect(new Set(keys(server)).size).toBe(2)
   })
 
@@ -305,7 +310,7 @@ describe('creating', () => {
           ? reply
           : { ...CREATED, headers: YES },
     )
-    expect((await client(server.url).create('createnft', MINT)).nfts).toHaveLength(1)
+    expect((await mint(client(server.url))).nfts).toHaveLength(1)
     expect(keys(server)).toHaveLength(2)
     expect(new Set(keys(server)).size).toBe(1)
     expect(bodies(server).size).toBe(1)
@@ -313,7 +318,7 @@ describe('creating', () => {
 
   test('is not sent again to a server that does not honour the key: the outcome is unknown', async () => {
     const server = await serve((request) => (request.path.endsWith('getnfts') ? NFTS : 'drop'))
-    const error = await rejection(client(server.url).create('createnft', MINT))
+    const error = await rejection(mint(client(server.url)))
     expect(error).toMatchObject({ code: 'unknown_outcome', exitCode: 9 })
     expect(error.message).toContain('createnft was sent, and whether it took effect is unknown')
     expect(error.hint).toContain('gdn nft list')
@@ -328,18 +333,18 @@ describe('creating', () => {
           ? { status: 500, headers: YES, json: {} }
           : formA(400, 'Bad Request', 'x', YES),
     )
-    expect(await rejection(client(server.url).create('createnft', MINT))).toMatchObject({ code: 'unknown_outcome' })
+    expect(await rejection(mint(client(server.url)))).toMatchObject({ code: 'unknown_outcome' })
   })
 
   test('that nobody knows the end of stops after a few sendings', async () => {
     const server = await serve([{ status: 503, headers: YES, json: {} }])
-    expect(await rejection(client(server.url).create('createnft', MINT))).toMatchObject({ code: 'unknown_outcome' })
+    expect(await rejection(mint(client(server.url)))).toMatchObject({ code: 'unknown_outcome' })
     expect(keys(server)).toHaveLength(6)
   })
 
   test.each([400, 401, 403, 404, 413, 415, 422])('%i had no effect, and is told as it is', async (status) => {
     const server = await serve([formA(status, 'No', 'no')])
-    const error = await rejection(client(server.url).create('createnft', MINT))
+    const error = await rejection(mint(client(server.url)))
     expect(error.code).not.toBe('unknown_outcome')
     expect(server.seen).toHaveLength(1)
   })
@@ -347,14 +352,14 @@ describe('creating', () => {
   test('429 had no effect, and is waited for', async () => {
     const server = await serve([{ status: 429, headers: { 'retry-after': '2' }, json: {} }, CREATED])
     const it = client(server.url)
-    await it.create('createnft', MINT)
+    await mint(it)
     expect(it.waits).toEqual([2000])
   })
 
   test('of which not a byte left is unreachable, not unknown', async () => {
     const server = await startHttpServer([{}])
     await server.close()
-    expect(await rejection(client(server.url).create('createnft', MINT))).toMatchObject({ code: 'unreachable' })
+    expect(await rejection(mint(client(server.url)))).toMatchObject({ code: 'unreachable' })
   })
 
   test('interrupted while in doubt, it says so', async () => {
@@ -363,9 +368,96 @@ describe('creating', () => {
       if (request.path.endsWith('createnft')) setTimeout(() => abort.abort(new Error('stopped')), 20)
       return request.path.endsWith('createnft') ? new Promise<Reply>(() => {}) : NFTS
     })
-    const error = await rejection(client(server.url).create('createnft', MINT, { signal: abort.signal }))
+    const error = await rejection(mint(client(server.url), { signal: abort.signal }))
     expect(error).toMatchObject({ code: 'unknown_outcome' })
     expect(keys(server)).toHaveLength(1)
+  })
+
+  describe('keeping a record', () => {
+    function recorder() {
+      const told: string[] = []
+      return {
+        told,
+        record: {
+          sending: async () => void told.push('sending'),
+          noEffect: async () => void told.push('no effect'),
+          unknown: async (reason: string) => void told.push(`unknown: ${reason}`),
+        },
+      }
+    }
+
+    test('is told before each sending, and of what became of it', async () => {
+      const { told, record } = recorder()
+      const server = await serve([{ status: 429, json: {} }, { status: 503, headers: YES, json: {} }, CREATED])
+      await mint(client(server.url), { record })
+      expect(told).toEqual(['sending', 'no effect', 'sending', expect.stringMatching(/^unknown: 503/), 'sending'])
+    })
+
+    test('that fails before the first sending: nothing is sent', async () => {
+      const { record } = recorder()
+      const full = new GdnError('data_dir', 'no space left')
+      const server = await serve([CREATED])
+      const sending = () => Promise.reject(full)
+      expect(await rejection(mint(client(server.url), { record: { ...record, sending } }))).toBe(full)
+      expect(server.seen).toHaveLength(0)
+    })
+
+    test('a refusal and an interruption before the first byte had no effect', async () => {
+      const refused = recorder()
+      const server = await serve([formA(400, 'No', 'no')])
+      await rejection(mint(client(server.url), { record: refused.record }))
+      const stopped = recorder()
+      const signal = AbortSignal.abort(new GdnError('interrupted', 'interrupted'))
+      expect(await rejection(mint(client(server.url), { record: stopped.record, signal }))).toMatchObject({
+        code: 'interrupted',
+      })
+      expect([refused.told, stopped.told]).toEqual([
+        ['sending', 'no effect'],
+        ['sending', 'no effect'],
+      ])
+    })
+
+    test('a fault that nobody foresaw is not taken for "no effect"', async () => {
+      const { told, record } = recorder()
+      const transport = { request: () => Promise.reject(new Error('odd')), close: async () => {} }
+      await mint(client('http://localhost', { transport }), { record }).catch(() => undefined)
+      expect(told.slice(0, 2)).toEqual(['sending', 'unknown: odd'])
+    })
+  })
+
+  describe('in doubt from the start', () => {
+    const doubt = 'gdn was killed'
+
+    test('asks at once with the same key where the server honours it', async () => {
+      const server = await serve((request) => ({
+        ...(request.path.endsWith('getnfts') ? NFTS : CREATED),
+        headers: YES,
+      }))
+      const it = client(server.url)
+      expect((await mint(it, { doubt, idempotencyKey: 'kept' })).nfts).toHaveLength(1)
+      expect(keys(server)).toEqual(['kept'])
+      expect(it.waits).toEqual([0])
+    })
+
+    test('sends nothing to a server that does not honour the key', async () => {
+      const server = await serve((request) => (request.path.endsWith('getnfts') ? NFTS : CREATED))
+      const error = await rejection(mint(client(server.url), { doubt }))
+      expect(error).toMatchObject({ code: 'unknown_outcome', message: expect.stringContaining(doubt) })
+      expect(keys(server)).toEqual([])
+    })
+
+    test('a refusal resolves nothing', async () => {
+      const server = await serve((request) =>
+        request.path.endsWith('getnfts') ? { ...NFTS, headers: YES } : formA(404, 'Not Found', 'x', YES),
+      )
+      expect(await rejection(mint(client(server.url), { doubt }))).toMatchObject({ code: 'unknown_outcome' })
+    })
+  })
+
+  test('an answer that is found to be wrong leaves the outcome unknown', async () => {
+    const server = await serve((request) => (request.path.endsWith('getnfts') ? NFTS : CREATED))
+    const error = await rejection(mint(client(server.url), { check: () => 'two ids for one NFT' }))
+    expect(error).toMatchObject({ code: 'unknown_outcome', message: expect.stringContaining('breaks the contract') })
   })
 
   test('by call is one attempt, whatever the server honours', async () => {

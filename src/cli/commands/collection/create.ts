@@ -1,22 +1,25 @@
+import type * as z from 'zod'
 import type { Blockchain } from '../../../api/blockchains.ts'
 import { createcollection } from '../../../api/endpoints/createcollection.ts'
+import type { AcceptedOrder } from '../../../orders/order.ts'
 import { checkRequest } from '../../check-request.ts'
 import { eitherFlag, GdnCommand, switchFlag, valueFlag } from '../../command.ts'
-import type { Deps } from '../../deps.ts'
+import type { Connection, Deps } from '../../deps.ts'
 import { printDryRun } from '../../dry-run.ts'
 import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
 import { blockchainName, notEmpty } from '../../flags/parse.ts'
 import { addWaitFlags, type WaitFlags } from '../../flags/wait.ts'
 import { safe } from '../../io.ts'
 import { rememberCollection, serverName } from '../../known-collections.ts'
-import { createOutput } from '../../output.ts'
+import { type AgainFlag, addAgainFlag, order } from '../../order.ts'
+import { createOutput, type Output } from '../../output.ts'
 import { confirmSpending } from '../../real-network.ts'
 import { nameOfInput, parseRequest, readInput } from '../../request-file.ts'
 import { serverFlag } from '../../server-flag.ts'
 import { COLLECTION_VIEW } from '../../views.ts'
 import { waitForCollection } from './wait-for-collection.ts'
 
-export interface CreateFlags extends OutputFlags, ServerFlags, WaitFlags {
+export interface CreateFlags extends OutputFlags, ServerFlags, WaitFlags, AgainFlag {
   name?: string
   blockchain?: Blockchain
   wallet?: string
@@ -63,6 +66,7 @@ export function command(deps: Deps, run = create): GdnCommand {
     parse: notEmpty,
   })
   addWaitFlags(createCommand)
+  addAgainFlag(createCommand)
   addServerFlags(createCommand)
   addOutputFlags(createCommand)
   return createCommand.action(async (flags: CreateFlags) => await run(deps, flags)) as GdnCommand
@@ -89,10 +93,40 @@ export async function create(deps: Deps, flags: CreateFlags): Promise<void> {
   const request = checkRequest(createcollection.request, { ...fromFile, ...defined }, file)
   if (flags.dryRun) return await printDryRun(io, settings, 'createcollection', request)
 
-  const { client, server } = await deps.connect(settings)
-  await confirmSpending(io, flags.yes, request.blockchain, server, `Create the collection "${request.name}"`)
-  const { response } = await client.create('createcollection', request, { signal: deps.signals.signal })
-  const { transaction_gdn_id, accepted_date } = response
+  const connection = await deps.connect(settings)
+  await order(
+    deps,
+    connection,
+    {
+      endpoint: 'createcollection',
+      blockchain: request.blockchain,
+      contract: null,
+      content: request,
+      note: 'collection create',
+      ...(flags.again === undefined ? {} : { again: flags.again }),
+      async request() {
+        const what = `Create the collection "${request.name}"`
+        await confirmSpending(io, flags.yes, request.blockchain, connection.server, what)
+        return request
+      },
+    },
+    (taken) => finish(deps, connection, { request, flags, output }, taken),
+  )
+}
+
+interface Ordered {
+  request: z.output<typeof createcollection.request>
+  flags: CreateFlags
+  output: Output
+}
+
+/** From acceptance to the end of the command. */
+async function finish(deps: Deps, connection: Connection, { request, flags, output }: Ordered, taken: AcceptedOrder) {
+  const { io } = deps
+  const { server, settings } = connection
+  const { transaction_gdn_id, accepted_date, at } = taken.accepted
+  // Only an answer accepts a collection: there is no list to find one in.
+  if (transaction_gdn_id === null) throw new Error('a collection was accepted without an id')
   const known = {
     server: serverName(server),
     transaction_gdn_id,
@@ -100,21 +134,23 @@ export async function create(deps: Deps, flags: CreateFlags): Promise<void> {
     name: request.name,
     blockchain: request.blockchain,
     wallet_address: request.wallet_address,
-    created_at: new Date(deps.now()).toISOString(),
+    created_at: new Date(at).toISOString(),
   }
   await rememberCollection(settings.stateDir, known)
   const accepted = { ...request, transaction_gdn_id, accepted_date, contract_address: null, status: 'initiated' }
   if (flags.wait === false) {
     await output.one(accepted)
     io.note(`Accepted. Its address: gdn collection show ${safe(transaction_gdn_id)}${serverFlag(server)}`)
-    return
+    return { ended: true, problem: null }
   }
-  const { record, problem } = await waitForCollection(deps, { client, server }, transaction_gdn_id, flags.timeout)
+  const { record, problem } = await waitForCollection(deps, connection, transaction_gdn_id, flags.timeout)
   const contract_address = record?.contract_address ?? null
   if (contract_address !== null) await rememberCollection(settings.stateDir, { ...known, contract_address })
   const { transaction_gdn_ids: _id, ...seen } = record ?? {}
   await output.one({ ...accepted, ...seen })
-  if (problem !== null) throw problem
-  const to = `-c ${safe(contract_address ?? '')} -b ${request.blockchain} --receiver ${request.wallet_address}`
-  io.note(`Next: gdn nft mint${serverFlag(server)} ${to} --title Dawn`)
+  if (problem === null) {
+    const to = `-c ${safe(contract_address ?? '')} -b ${request.blockchain} --receiver ${request.wallet_address}`
+    io.note(`Next: gdn nft mint${serverFlag(server)} ${to} --title Dawn`)
+  }
+  return { ended: problem === null || record?.status === 'failed', problem }
 }

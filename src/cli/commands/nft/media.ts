@@ -1,3 +1,5 @@
+import { createHash } from 'node:crypto'
+import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { basename, resolve } from 'node:path'
 import { MAX_FILE_BYTES } from '../../../api/endpoints/files.ts'
@@ -47,6 +49,17 @@ async function checkFile(path: string, key: string): Promise<void> {
   })
   if (!found.isFile()) throw fail(`${path} is not a regular file`)
   if (found.size > MAX_FILE_BYTES) throw fail(`${path} is larger than ${MAX_FILE_BYTES / 1024 / 1024} MiB`)
+}
+
+/** What stands for each file where an order is known by its content: the same bytes are the same file, wherever it is. */
+export async function hashLocalFiles(files: readonly LocalFile[]): Promise<Map<string, string>> {
+  const hashes = new Map<string, string>()
+  for (const { path, placeholder } of files) {
+    const hash = createHash('sha256')
+    for await (const chunk of createReadStream(path)) hash.update(chunk as Uint8Array)
+    hashes.set(placeholder, `sha256:${hash.digest('hex')}`)
+  }
+  return hashes
 }
 
 /** Uploads the files, each path once. @returns the URL for each placeholder */

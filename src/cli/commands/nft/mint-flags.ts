@@ -1,10 +1,12 @@
 import type { Blockchain } from '../../../api/blockchains.ts'
+import { type GdnCommand, valueFlag } from '../../command.ts'
 import type { OutputFlags, ServerFlags } from '../../flags/common.ts'
-import type { KeyValue } from '../../flags/parse.ts'
+import { type KeyValue, keyValue, notEmpty } from '../../flags/parse.ts'
 import type { WaitFlags } from '../../flags/wait.ts'
+import type { AgainFlag } from '../../order.ts'
 
-/** Flags of `nft mint`, parsed. */
-export interface MintFlags extends OutputFlags, ServerFlags, WaitFlags {
+/** What the metadata of one NFT is made of, and where it goes: flags that `nft mint` and `nft grant` share, parsed. */
+export interface NftFlags extends OutputFlags, ServerFlags, WaitFlags, AgainFlag {
   contract?: string
   blockchain?: Blockchain
   receiver?: string
@@ -17,9 +19,33 @@ export interface MintFlags extends OutputFlags, ServerFlags, WaitFlags {
   file?: string
   dryRun?: boolean
   yes?: boolean
+}
+
+export interface MintFlags extends NftFlags {
   run?: string
-  again?: boolean
   chunkSize?: number
   rate?: number
   inOrder?: boolean
+}
+
+export interface GrantFlags extends NftFlags {
+  sender?: string
+}
+
+export const NFT_ALIASES = {
+  '--contract-address': '--contract',
+  '--contract-addresses': '--contract',
+  '--receiver-wallet-address': '--receiver',
+} as const
+
+/** The flags of the metadata. */
+export function addMetadataFlags(command: GdnCommand): GdnCommand {
+  const group = 'Metadata'
+  valueFlag(command, '--title <text>', 'Title', { group })
+  valueFlag(command, '--description <text>', 'Description', { group })
+  valueFlag(command, '--image <url|path>', 'Same as --media image=…', { group, parse: notEmpty })
+  const pairs = { group, parse: keyValue, repeatable: true }
+  valueFlag(command, '--media <key=url|path>', 'A file of it; repeatable', pairs)
+  valueFlag(command, '--extra <key=value>', 'An extra key; repeatable', pairs)
+  return valueFlag(command, '--attr <tag=value>', 'An attribute; repeatable', pairs)
 }

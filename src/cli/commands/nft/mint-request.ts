@@ -6,18 +6,30 @@ import type { KeyValue } from '../../flags/parse.ts'
 import { nameOfInput, parseRequest, readInput } from '../../request-file.ts'
 import { whichCollection } from '../../which-collection.ts'
 import { type LocalFile, readMedia } from './media.ts'
-import type { MintFlags } from './mint-flags.ts'
+import type { NftFlags } from './mint-flags.ts'
 
-/** What `nft mint` was asked for: one request, or a manifest, which is a batch. */
-export type Prepared =
-  | { kind: 'manifest'; manifest: string }
-  | { kind: 'request'; request: Record<string, unknown>; localFiles: LocalFile[]; file: string | null }
+/** What was asked for: one request, or a manifest, which is a batch. */
+export type Prepared = { kind: 'manifest'; manifest: string } | NftRequest
+
+/** A request as it was given, before it is checked. */
+export interface NftRequest {
+  kind: 'request'
+  request: Record<string, unknown>
+  localFiles: LocalFile[]
+  file: string | null
+}
 
 const MANIFEST_ENDINGS = new Set(['.csv', '.tsv', '.jsonl', '.ndjson'])
 const METADATA_FLAGS = ['title', 'description', 'image', 'media', 'extra', 'attr'] as const
 
-export async function mintRequest(deps: Deps, flags: MintFlags, settings: Settings): Promise<Prepared> {
-  if (flags.file === undefined) return await fromFlags(deps, flags, settings)
+/** @param verb of the command, for what is told of it */
+export async function nftRequest(
+  deps: Deps,
+  flags: NftFlags,
+  settings: Settings,
+  verb: 'mint' | 'grant',
+): Promise<Prepared> {
+  if (flags.file === undefined) return await fromFlags(deps, flags, settings, verb)
   const both = METADATA_FLAGS.filter((name) => flags[name] !== undefined)
   if (both.length > 0) {
     throw new GdnError('usage', `--${both[0]} and --file both give metadata`, { hint: 'give it in one place' })
@@ -52,11 +64,11 @@ function manifestOf(file: string): Prepared {
   })
 }
 
-async function fromFlags(deps: Deps, flags: MintFlags, settings: Settings): Promise<Prepared> {
+async function fromFlags(deps: Deps, flags: NftFlags, settings: Settings, verb: 'mint' | 'grant'): Promise<NftRequest> {
   if (flags.title === undefined) {
-    throw new GdnError('usage', 'there is nothing to mint', {
+    throw new GdnError('usage', `there is nothing to ${verb}`, {
       place: { flag: '--title' },
-      hint: 'give at least --title and --receiver, or -f <file>; see gdn nft mint --help',
+      hint: `give at least --title and --receiver, or -f <file>; see gdn nft ${verb} --help`,
     })
   }
   const image = flags.image === undefined ? [] : [{ key: 'image', value: flags.image }]

@@ -1,0 +1,68 @@
+import { createnfttrans } from '../../../api/endpoints/createnfttrans.ts'
+import { GdnError } from '../../../core/errors.ts'
+import { checkRequest } from '../../check-request.ts'
+import { GdnCommand, valueFlag } from '../../command.ts'
+import type { Deps } from '../../deps.ts'
+import { addOutputFlags, addServerFlags } from '../../flags/common.ts'
+import { blockchainName, notEmpty } from '../../flags/parse.ts'
+import { addWaitFlags } from '../../flags/wait.ts'
+import { addAgainFlag } from '../../order.ts'
+import { createOutput } from '../../output.ts'
+import { GRANTED_VIEW } from '../../views.ts'
+import { addMetadataFlags, type GrantFlags, NFT_ALIASES } from './mint-flags.ts'
+import { nftRequest } from './mint-request.ts'
+import { orderNfts } from './order-nfts.ts'
+
+export function command(deps: Deps, run = grant): GdnCommand {
+  const grantCommand = new GdnCommand({
+    name: 'nft grant',
+    summary: 'Mint NFTs to a first owner and transfer them in one step',
+    about:
+      'The chain shows the sender as the first owner and the receiver as the present one. The collection must let the API transfer (--enable-transfer). Local files are uploaded first.',
+    examples: [
+      [
+        'From an artist to a collector',
+        'gdn nft grant -c 0x5aAe…eAed -b polygon --sender 0xdbF0…C6FB \\',
+        '  --receiver 0xfB69…d359 --title Dawn --image dawn.png',
+      ],
+      ['A JSON request from standard input', 'jq … | gdn nft grant -f - --json'],
+    ],
+    aliases: { ...NFT_ALIASES, '--sender-wallet-address': '--sender' },
+  })
+  valueFlag(grantCommand, '-c, --contract <address>', 'Collection to mint in', { parse: notEmpty })
+  valueFlag(grantCommand, '-b, --blockchain <name>', 'Its blockchain', { parse: blockchainName })
+  valueFlag(grantCommand, '--sender <address>', "First owner (your profile's wallet)", { parse: notEmpty })
+  valueFlag(grantCommand, '--receiver <address>', 'Wallet that gets the NFT', { parse: notEmpty })
+  valueFlag(grantCommand, '-f, --file <file>', 'JSON request; - is standard input. Flags win over it', {
+    parse: notEmpty,
+  })
+  addMetadataFlags(grantCommand)
+  addWaitFlags(grantCommand)
+  addAgainFlag(grantCommand)
+  addServerFlags(grantCommand)
+  addOutputFlags(grantCommand)
+  return grantCommand.action(async (flags: GrantFlags) => await run(deps, flags)) as GdnCommand
+}
+
+export async function grant(deps: Deps, flags: GrantFlags): Promise<void> {
+  const output = createOutput(deps.io, flags, GRANTED_VIEW)
+  const settings = await deps.settings(flags)
+  const prepared = await nftRequest(deps, flags, settings, 'grant')
+  if (prepared.kind === 'manifest') {
+    throw new GdnError('usage', `${prepared.manifest} is a manifest, and this takes one request`, {
+      place: { flag: '--file' },
+      hint: 'give its rows a column sender, and it goes by gdn batch mint',
+    })
+  }
+  const sender = flags.sender ?? prepared.request.sender_wallet_address ?? settings.wallet?.value
+  const given = { ...prepared.request, sender_wallet_address: sender }
+  const request = checkRequest(createnfttrans.request, given, prepared.file)
+  await orderNfts(deps, {
+    endpoint: 'createnfttrans',
+    request,
+    localFiles: prepared.localFiles,
+    flags,
+    settings,
+    output,
+  })
+}

@@ -1,0 +1,107 @@
+import { sameAddress } from '../../../api/address.ts'
+import type { Blockchain } from '../../../api/blockchains.ts'
+import type { NftMetadata } from '../../../api/metadata.ts'
+import type { Settings } from '../../../config/settings.ts'
+import type { AcceptedOrder } from '../../../orders/order.ts'
+import type { DataRecord } from '../../cells.ts'
+import type { Connection, Deps } from '../../deps.ts'
+import { printDryRun } from '../../dry-run.ts'
+import { safe } from '../../io.ts'
+import { order } from '../../order.ts'
+import type { Output } from '../../output.ts'
+import { confirmSpending } from '../../real-network.ts'
+import { serverFlag } from '../../server-flag.ts'
+import { count, DEFAULT_TIMEOUT_MS, hasFailed, isFinal, waitForNfts } from '../../waiting.ts'
+import { hashLocalFiles, type LocalFile, replaceUrls, uploadLocalFiles } from './media.ts'
+import type { NftFlags } from './mint-flags.ts'
+
+/** A checked request of createnft or createnfttrans. */
+interface NftOrderRequest {
+  contract_address: string
+  blockchain: Blockchain
+  sender_wallet_address?: string
+  receiver_wallet_address: string
+  metadata: NftMetadata[]
+}
+
+interface NftOrder {
+  endpoint: 'createnft' | 'createnfttrans'
+  request: NftOrderRequest
+  localFiles: readonly LocalFile[]
+  flags: NftFlags
+  settings: Settings
+  output: Output
+}
+
+/** Orders NFTs, waits until they are deployed and, where they go on, transferred, and prints them. */
+export async function orderNfts(deps: Deps, wanted: NftOrder): Promise<void> {
+  const { endpoint, request, localFiles, flags, settings } = wanted
+  const verb = endpoint === 'createnft' ? 'Mint' : 'Grant'
+  if (flags.dryRun) {
+    const asGiven = replaceUrls(request, new Map(localFiles.map((one) => [one.placeholder, one.path])))
+    return await printDryRun(deps.io, settings, endpoint, asGiven)
+  }
+  const connection = await deps.connect(settings)
+  const { client, server } = connection
+  const n = request.metadata.length
+  await order(
+    deps,
+    connection,
+    {
+      endpoint,
+      blockchain: request.blockchain,
+      contract: request.contract_address,
+      content: replaceUrls(request, await hashLocalFiles(localFiles)),
+      note: `nft ${verb.toLowerCase()}`,
+      ...(flags.again === undefined ? {} : { again: flags.again }),
+      async request() {
+        const what = `${verb} ${count(n, 'NFT')} for ${request.receiver_wallet_address}`
+        await confirmSpending(deps.io, flags.yes, request.blockchain, server, what)
+        return replaceUrls(request, await uploadLocalFiles(deps, client, localFiles))
+      },
+    },
+    (accepted) => finish(deps, connection, wanted, accepted),
+  )
+}
+
+/** From acceptance to the end of the command. */
+async function finish(deps: Deps, connection: Connection, { request, flags, output }: NftOrder, taken: AcceptedOrder) {
+  const { io } = deps
+  const { server } = connection
+  const sent = JSON.parse(taken.body) as NftOrderRequest
+  const accepted = taken.accepted.nfts.map(({ nft_gdn_id, accepted_date }, i) => ({
+    nft_gdn_id,
+    token_id: null,
+    status: 'initiated',
+    contract_address: request.contract_address,
+    blockchain: request.blockchain,
+    ...(sent.sender_wallet_address === undefined ? {} : { sender_wallet_address: sent.sender_wallet_address }),
+    receiver_wallet_address: request.receiver_wallet_address,
+    request_metadata: sent.metadata[i] ?? null,
+    metadata_url: null,
+    accepted_date,
+  }))
+  const print = async (records: readonly DataRecord[]) =>
+    await (accepted.length === 1 && records[0] !== undefined ? output.one(records[0]) : output.many(records))
+  if (flags.wait === false) {
+    await print(accepted)
+    const ids = accepted.map((nft) => safe(nft.nft_gdn_id)).join(' ')
+    io.note(`Accepted. Wait for it: gdn nft wait ${ids}${serverFlag(server)}`)
+    return { ended: true, problem: null }
+  }
+  const ids = accepted.map((nft) => nft.nft_gdn_id)
+  const timeout = flags.timeout ?? DEFAULT_TIMEOUT_MS
+  const { records, ended, problem } = await waitForNfts(deps, connection, ids, timeout, isAtItsEnd(sent))
+  await print(accepted.map((nft) => ({ ...nft, ...records.find((record) => record.nft_gdn_id === nft.nft_gdn_id) })))
+  if (problem === null) {
+    io.note(`Next: gdn nft list${serverFlag(server)} -c ${request.contract_address} -b ${request.blockchain} --details`)
+  }
+  return { ended, problem }
+}
+
+/** What was granted is at its end when its first owner doesn't own it any more. */
+function isAtItsEnd({ sender_wallet_address: sender, receiver_wallet_address: receiver }: NftOrderRequest) {
+  const leaves = (owner: string) => sender === undefined || sameAddress(sender, receiver) || !sameAddress(owner, sender)
+  return ({ status, receiver_wallet_address: owner }: { status: string; receiver_wallet_address: string }) =>
+    hasFailed(status) || (isFinal(status) && leaves(owner))
+}

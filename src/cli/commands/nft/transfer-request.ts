@@ -1,0 +1,130 @@
+import { evmAddressProblem, sameAddress } from '../../../api/address.ts'
+import { BLOCKCHAINS, type Blockchain, isBlockchain } from '../../../api/blockchains.ts'
+import type { NftRecord } from '../../../api/fields.ts'
+import type { ApiClient } from '../../../client/client.ts'
+import type { Server } from '../../../config/server.ts'
+import type { Settings } from '../../../config/settings.ts'
+import { GdnError, type Place } from '../../../core/errors.ts'
+import type { Deps } from '../../deps.ts'
+import { safe } from '../../io.ts'
+import { findByAddress, knownCollections, serverName } from '../../known-collections.ts'
+import { nameOfInput, parseRequest, readInput } from '../../request-file.ts'
+import { serverFlag } from '../../server-flag.ts'
+import { hasFailed } from '../../waiting.ts'
+import { refuseUnknown } from './show.ts'
+import type { TransferFlags } from './transfer.ts'
+
+/** A transfer as it was given: what is missing is looked up. */
+export interface TransferGiven {
+  nftGdnId: string
+  receiver: string
+  /** Members of the request that flags or a file gave. */
+  fields: Record<string, unknown>
+  file: string | null
+}
+
+/** Puts argument, flags and file together; flags win. Asks no server. */
+export async function readTransfer(deps: Deps, id: string | undefined, flags: TransferFlags): Promise<TransferGiven> {
+  const file = flags.file === undefined ? null : nameOfInput(flags.file)
+  const { tokenid, ...fromFile } =
+    flags.file === undefined || file === null ? {} : parseRequest(await readInput(deps.io, flags.file), file)
+  const named = {
+    contract_address: flags.contract,
+    blockchain: flags.blockchain,
+    token_id: flags.tokenId ?? fromFile.token_id ?? tokenid,
+    nft_gdn_id: id ?? flags.nftGdnId,
+    sender_wallet_address: flags.sender,
+    receiver_wallet_address: flags.receiver,
+  }
+  const fields = {
+    ...fromFile,
+    ...Object.fromEntries(Object.entries(named).filter(([, value]) => value !== undefined)),
+  }
+  const placeOf = (flag: string, field: string): Place => (file === null ? { flag } : { file, field })
+  const { nft_gdn_id: nftGdnId, receiver_wallet_address: receiver, blockchain } = fields
+  if (typeof nftGdnId !== 'string' || nftGdnId === '') {
+    throw new GdnError('usage', 'no NFT is named', { hint: 'gdn nft transfer <nft_gdn_id> --receiver <address>' })
+  }
+  if (typeof blockchain === 'string') refuseWithoutTransfer(blockchain)
+  const problem =
+    receiver === undefined
+      ? 'is required'
+      : typeof receiver === 'string'
+        ? evmAddressProblem(receiver)
+        : 'must be an address in a string'
+  if (problem !== null || typeof receiver !== 'string') {
+    throw new GdnError('invalid_input', problem ?? '', { place: placeOf('--receiver', 'receiver_wallet_address') })
+  }
+  return { nftGdnId, receiver, fields, file }
+}
+
+/** The request, with what wasn't given looked up on the server. */
+export async function completeTransfer(
+  deps: Deps,
+  { client, server, settings }: { client: Pick<ApiClient, 'call'>; server: Server; settings: Settings },
+  { nftGdnId, receiver, fields }: TransferGiven,
+): Promise<Record<string, unknown>> {
+  const isWhole = ['contract_address', 'token_id', 'sender_wallet_address', 'blockchain'].every(
+    (name) => name in fields,
+  )
+  if (isWhole) return fields
+  const request = { nft_gdn_ids: [nftGdnId] }
+  const { nfts } = await client.call('getnfts', request, { signal: deps.signals.signal })
+  const nft = nfts.find(({ nft_gdn_id }) => nft_gdn_id === nftGdnId)
+  if (nft === undefined) return refuseUnknown([nftGdnId]) ?? fields
+  refuseUndeployed(nft, server)
+  const owner = nft.receiver_wallet_address
+  if (fields.sender_wallet_address === undefined && sameAddress(owner, receiver)) {
+    throw new GdnError('refused', `${receiver} owns ${nftGdnId} already; nothing was sent`)
+  }
+  const contract = typeof fields.contract_address === 'string' ? fields.contract_address : nft.contract_address
+  const complete = {
+    contract_address: contract,
+    token_id: nft.token_id,
+    sender_wallet_address: owner,
+    ...fields,
+  }
+  if ('blockchain' in fields) return complete
+  const blockchain = await blockchainOf(nft, contract, settings, server)
+  refuseWithoutTransfer(blockchain)
+  return { ...complete, blockchain }
+}
+
+function refuseUndeployed({ nft_gdn_id, status, error, token_id }: NftRecord, server: Server): void {
+  if (hasFailed(status)) {
+    throw new GdnError(
+      'nft_failed',
+      `${nft_gdn_id} failed and was never minted: ${error ?? 'the server gives no reason'}`,
+    )
+  }
+  if (status === 'deployed' && token_id) return
+  throw new GdnError('pending', `${nft_gdn_id} is not deployed yet, so it can't be transferred`, {
+    hint: `wait for it first: gdn nft wait ${safe(nft_gdn_id)}${serverFlag(server)}`,
+  })
+}
+
+/** Where the server doesn't tell: what is known of the collection, else what is configured. */
+async function blockchainOf(
+  nft: NftRecord,
+  contract: string,
+  { stateDir, blockchain }: Settings,
+  server: Server,
+): Promise<Blockchain> {
+  if (typeof nft.blockchain === 'string' && isBlockchain(nft.blockchain)) return nft.blockchain
+  const known = findByAddress(await knownCollections(stateDir, serverName(server)), contract)?.blockchain
+  const found = known ?? blockchain?.value
+  if (found !== undefined) return found
+  throw new GdnError('usage', `the blockchain of ${contract} is not known`, {
+    place: { flag: '--blockchain' },
+    hint: 'name it with --blockchain (-b)',
+  })
+}
+
+/** api-v1.1.md, Blockchain identifiers. A blockchain that isn't one is told where the request is checked. */
+function refuseWithoutTransfer(name: string): void {
+  if (!isBlockchain(name) || BLOCKCHAINS[name].transfer) return
+  throw new GdnError('usage', `the API transfers nothing on ${name}`, {
+    place: { flag: '--blockchain' },
+    hint: 'its owner can transfer it with a wallet of that blockchain',
+  })
+}

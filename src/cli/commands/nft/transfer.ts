@@ -1,0 +1,157 @@
+import type * as z from 'zod'
+import type { Blockchain } from '../../../api/blockchains.ts'
+import { transfernft } from '../../../api/endpoints/transfernft.ts'
+import { statusOf } from '../../../client/answers.ts'
+import { GdnError } from '../../../core/errors.ts'
+import type { AcceptedOrder } from '../../../orders/order.ts'
+import { checkRequest } from '../../check-request.ts'
+import { GdnCommand, valueFlag } from '../../command.ts'
+import type { Connection, Deps } from '../../deps.ts'
+import { printDryRun } from '../../dry-run.ts'
+import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
+import { blockchainName, notEmpty } from '../../flags/parse.ts'
+import { addWaitFlags, type WaitFlags } from '../../flags/wait.ts'
+import { safe } from '../../io.ts'
+import { type AgainFlag, addAgainFlag, order } from '../../order.ts'
+import { createOutput, type Output } from '../../output.ts'
+import { confirmSpending } from '../../real-network.ts'
+import { serverFlag } from '../../server-flag.ts'
+import { TRANSFER_VIEW } from '../../views.ts'
+import { DEFAULT_TIMEOUT_MS } from '../../waiting.ts'
+import { completeTransfer, readTransfer } from './transfer-request.ts'
+import { waitForTransfer } from './wait-for-transfer.ts'
+
+export interface TransferFlags extends OutputFlags, ServerFlags, WaitFlags, AgainFlag {
+  receiver?: string
+  sender?: string
+  tokenId?: string
+  contract?: string
+  blockchain?: Blockchain
+  nftGdnId?: string
+  file?: string
+  dryRun?: boolean
+  yes?: boolean
+}
+
+type TransferRequest = z.output<typeof transfernft.request>
+
+export function command(deps: Deps, run = transfer): GdnCommand {
+  const transferCommand = new GdnCommand({
+    name: 'nft transfer',
+    summary: 'Transfer an NFT and wait until its owner changed',
+    about:
+      'Token id, contract, blockchain and present owner are looked up where no flag gives them. The collection must let the API transfer (--enable-transfer). Not on Solana.',
+    examples: [
+      ['To a new owner', 'gdn nft transfer 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d \\', '  --receiver 0xfB69…d359'],
+      ['A JSON request from standard input', 'jq … | gdn nft transfer -f - --json'],
+      [
+        'See the request, send nothing',
+        'gdn nft transfer 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d \\',
+        '  --receiver 0xfB69…d359 --dry-run',
+      ],
+    ],
+    aliases: {
+      '--contract-address': '--contract',
+      '--contract-addresses': '--contract',
+      '--receiver-wallet-address': '--receiver',
+      '--sender-wallet-address': '--sender',
+      '--tokenid': '--token-id',
+      '--nft-gdn-ids': '--nft-gdn-id',
+    },
+  })
+  transferCommand.argument('[nft_gdn_id]')
+  valueFlag(transferCommand, '--receiver <address>', 'New owner', { parse: notEmpty })
+  valueFlag(transferCommand, '--sender <address>', 'Present owner', { parse: notEmpty })
+  valueFlag(transferCommand, '--token-id <id>', 'Its token id', { parse: notEmpty })
+  valueFlag(transferCommand, '-c, --contract <address>', 'Its collection', { parse: notEmpty })
+  valueFlag(transferCommand, '-b, --blockchain <name>', 'Its blockchain', { parse: blockchainName })
+  valueFlag(transferCommand, '--nft-gdn-id <id>', 'Same as the argument', { parse: notEmpty, hidden: true })
+  valueFlag(transferCommand, '-f, --file <file>', 'JSON request; - is standard input. Flags win over it', {
+    parse: notEmpty,
+  })
+  addWaitFlags(transferCommand)
+  addAgainFlag(transferCommand)
+  addServerFlags(transferCommand)
+  addOutputFlags(transferCommand)
+  return transferCommand.action(async (id: string | undefined, flags: TransferFlags) => {
+    await run(deps, id, flags)
+  }) as GdnCommand
+}
+
+export async function transfer(deps: Deps, id: string | undefined, flags: TransferFlags): Promise<void> {
+  const output = createOutput(deps.io, flags, TRANSFER_VIEW)
+  if (id !== undefined && flags.nftGdnId !== undefined && id !== flags.nftGdnId) {
+    throw new GdnError('usage', 'two NFTs are named', { place: { flag: '--nft-gdn-id' }, hint: 'name one' })
+  }
+  const settings = await deps.settings(flags)
+  const given = await readTransfer(deps, id, flags)
+  const connection = await deps.connect(settings)
+  const complete = async () =>
+    checkRequest(transfernft.request, await completeTransfer(deps, connection, given), given.file)
+  if (flags.dryRun) return await printDryRun(deps.io, settings, 'transfernft', await complete())
+
+  const { server } = connection
+  const what = { nft_gdn_id: given.nftGdnId, receiver_wallet_address: given.receiver }
+  await order(
+    deps,
+    connection,
+    {
+      endpoint: 'transfernft',
+      blockchain: null,
+      contract: null,
+      // Not by its sender, who is looked up: once it took effect, that is somebody else.
+      content: what,
+      note: 'nft transfer',
+      ...(flags.again === undefined ? {} : { again: flags.again }),
+      async request() {
+        const request = await complete()
+        const { token_id, contract_address, receiver_wallet_address } = request
+        const question = `Transfer token ${token_id} of ${contract_address} to ${receiver_wallet_address}`
+        await confirmSpending(deps.io, flags.yes, request.blockchain, server, question)
+        return request
+      },
+    },
+    (taken) => finish(deps, connection, { flags, output }, taken),
+  ).catch((error: unknown) => {
+    if (!(error instanceof GdnError) || error.code !== 'refused' || statusOf(error) !== 400) throw error
+    const { message, details } = error
+    throw new GdnError('refused', message, {
+      hint: `gdn nft show ${safe(given.nftGdnId)}${serverFlag(server)} tells its present owner`,
+      details,
+      cause: error,
+    })
+  })
+}
+
+/** From acceptance to the end of the command. */
+async function finish(
+  deps: Deps,
+  connection: Connection,
+  { flags, output }: { flags: TransferFlags; output: Output },
+  taken: AcceptedOrder,
+) {
+  const { io } = deps
+  const { transaction_gdn_id, accepted_date } = taken.accepted
+  const sent = JSON.parse(taken.body) as TransferRequest
+  const accepted = { ...sent, status: 'initiated', transaction_gdn_id, accepted_date }
+  const show = `gdn nft show ${safe(sent.nft_gdn_id)}${serverFlag(connection.server)}`
+  if (flags.wait === false) {
+    await output.one(accepted)
+    io.note(`Accepted. The present owner: ${show}`)
+    return { ended: true, problem: null }
+  }
+  const { seen, ended, problem } = await waitForTransfer(
+    deps,
+    connection,
+    {
+      nftGdnId: sent.nft_gdn_id,
+      sender: sent.sender_wallet_address,
+      receiver: sent.receiver_wallet_address,
+      transactionId: transaction_gdn_id,
+    },
+    flags.timeout ?? DEFAULT_TIMEOUT_MS,
+  )
+  await output.one({ ...accepted, ...seen })
+  if (problem === null) io.note(`Next: ${show}`)
+  return { ended, problem }
+}

@@ -1,0 +1,87 @@
+import { sameAddress } from '../../../api/address.ts'
+import { statusOf } from '../../../client/answers.ts'
+import { GdnError } from '../../../core/errors.ts'
+import type { DataRecord } from '../../cells.ts'
+import type { Connection, Deps } from '../../deps.ts'
+import { safe } from '../../io.ts'
+import { serverFlag } from '../../server-flag.ts'
+import { hasFailed, isFinal, poll } from '../../waiting.ts'
+
+export interface AcceptedTransfer {
+  nftGdnId: string
+  sender: string
+  receiver: string
+  /** Null where the transfer was found to be done without its answer. */
+  transactionId: string | null
+}
+
+export interface WaitedForTransfer {
+  /** What became known of it, by the API's names. */
+  seen: DataRecord
+  ended: boolean
+  problem: GdnError | null
+}
+
+/** Waits until the transaction is final, where the server tells of transactions, and the owner changed. */
+export async function waitForTransfer(
+  deps: Deps,
+  { client, server }: Pick<Connection, 'client' | 'server'>,
+  { nftGdnId, sender, receiver, transactionId }: AcceptedTransfer,
+  timeoutMs: number,
+): Promise<WaitedForTransfer> {
+  const options = { signal: deps.signals.signal }
+  let seen: DataRecord = {}
+  let isFollowed = transactionId !== null
+  const progress = await deps.io.progress('Waiting for the transfer')
+
+  /** Whether the transaction is final, as far as the server tells of any. */
+  const isThrough = async (): Promise<boolean> => {
+    if (!isFollowed || transactionId === null || isFinal(String(seen.status ?? ''))) return true
+    try {
+      const { transactions } = await client.call('gettransactions', { transaction_gdn_ids: [transactionId] }, options)
+      const found = transactions.find((one) => one.transaction_gdn_id === transactionId)
+      if (found === undefined) return false
+      const { status, transaction_hash, gas_used, error } = found
+      seen = { status, transaction_hash, gas_used, error }
+      return isFinal(status)
+    } catch (error) {
+      if (statusOf(error) !== 404 && statusOf(error) !== 405) throw error
+      isFollowed = false
+      return true
+    }
+  }
+  const hasMoved = async (): Promise<boolean> => {
+    if (sameAddress(sender, receiver)) return true
+    const { nfts } = await client.call('getnfts', { nft_gdn_ids: [nftGdnId] }, options)
+    const owner = nfts.find((nft) => nft.nft_gdn_id === nftGdnId)?.receiver_wallet_address
+    return owner !== undefined && !sameAddress(owner, sender)
+  }
+  try {
+    const ended = await poll(deps, timeoutMs, async () => {
+      if (!(await isThrough())) return undefined
+      if (hasFailed(String(seen.status ?? ''))) return 'failed'
+      return (await hasMoved()) ? 'moved' : undefined
+    })
+    if (ended === undefined) {
+      return { seen, ended: false, problem: pending(nftGdnId, timeoutMs, serverFlag(server)) }
+    }
+    if (ended === 'failed') return { seen, ended: true, problem: failed(seen.error) }
+    return { seen: { ...seen, status: 'deployed' }, ended: true, problem: null }
+  } catch (error) {
+    if (!(error instanceof GdnError)) throw error
+    return { seen, ended: false, problem: error }
+  } finally {
+    progress.stop()
+  }
+}
+
+const pending = (id: string, timeoutMs: number, flag: string) =>
+  new GdnError('pending', `the transfer is still pending after ${timeoutMs / 1000} s`, {
+    hint: `look again later: gdn nft show ${safe(id)}${flag} tells the present owner`,
+    details: { nft_gdn_id: id },
+  })
+
+const failed = (reason: unknown) =>
+  new GdnError('refused', `the transfer failed: ${reason ?? 'the server gives no reason'}`, {
+    hint: 'the NFT was not moved; put right what the reason names, and transfer it again',
+  })

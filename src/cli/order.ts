@@ -1,0 +1,107 @@
+import type { Settings } from '../config/settings.ts'
+import { messageOf } from '../core/errors.ts'
+import type { AcceptedOrder, Order } from '../orders/order.ts'
+import { type Ending, type OrderEvent, type OrderRequest, placeOrder, timeOf } from '../orders/place-order.ts'
+import { type GdnCommand, switchFlag } from './command.ts'
+import type { Connection, Deps } from './deps.ts'
+import { safe } from './io.ts'
+import type { Progress } from './progress.ts'
+import { runOrigin } from './run-origin.ts'
+import { count } from './waiting.ts'
+
+/** Flag of commands that order one thing. */
+export interface AgainFlag {
+  again?: boolean
+}
+
+export function addAgainFlag(command: GdnCommand, group = 'Sending and waiting'): GdnCommand {
+  return switchFlag(command, '--again', 'Order another, whatever became of an earlier one', group)
+}
+
+type Wanted = Omit<OrderRequest, 'origin' | 'again' | 'mayForget'> & AgainFlag
+
+/** Orders one thing by the journal of orders, and says to people what becomes of it. */
+export async function order(
+  deps: Deps,
+  { client, server, settings }: Connection & { settings: Settings },
+  { again = false, ...wanted }: Wanted,
+  act: (accepted: AcceptedOrder) => Promise<Ending>,
+): Promise<void> {
+  const { io, signals, now, sleep } = deps
+  const origin = runOrigin(server)
+  const teller = new Teller(deps)
+  await placeOrder(
+    {
+      stateDir: settings.stateDir,
+      client,
+      now,
+      sleep,
+      signal: signals.signal,
+      onEvent: (event) => teller.tell(event),
+      idsOfBatches: async (contract) =>
+        await (await import('./batch-ids.ts')).idsOfBatches(settings.stateDir, origin, contract),
+    },
+    { ...wanted, again, origin, mayForget: server.loopback },
+    async (accepted) => {
+      await teller.done()
+      const ending = await act(accepted)
+      if (!ending.ended) io.note('The same command goes on with it; with --again it orders another.')
+      return ending
+    },
+  ).finally(() => teller.done())
+}
+
+class Teller {
+  readonly #io: Deps['io']
+  #progress: Promise<Progress> | null = null
+
+  constructor({ io }: Deps) {
+    this.#io = io
+  }
+
+  tell(event: OrderEvent): void {
+    if (event.type === 'looking') {
+      this.#look(`Looking into the collection: ${event.ids} of ${count(event.ofIds, 'new NFT')} read`)
+    } else if (event.type === 'looking_again') {
+      this.#look(`Not seen yet; looking for another ${Math.ceil(event.waitingMs / 1000)} s`)
+    } else if (event.type === 'not_kept') {
+      this.#io.warn(
+        `What was done can't be written to ${safe(event.path)} (${safe(messageOf(event.error))}): the same command will not know of it.`,
+      )
+    } else this.#io.note(sentenceOf(event))
+  }
+
+  async done(): Promise<void> {
+    ;(await this.#progress)?.stop()
+    this.#progress = null
+  }
+
+  #look(text: string): void {
+    if (this.#progress === null) this.#progress = this.#io.progress(text)
+    else void this.#progress.then((progress) => progress.update(text))
+  }
+}
+
+function sentenceOf(event: Exclude<OrderEvent, { type: 'looking' | 'looking_again' | 'not_kept' }>): string {
+  switch (event.type) {
+    case 'going_on':
+      return `This was accepted at ${timeOf(event.order.accepted.at)}; going on with it (--again orders another).`
+    case 'in_doubt':
+      return `This was sent at ${timeOf(event.order.sent_at)}, and no answer told what became of it; finding out.`
+    case 'found':
+      return `It is there: ${whatOf(event.order)}. Going on with it.`
+    case 'set_aside':
+      return `Set aside: ${whatOf(event.order)}. Ordering another.`
+    case 'forgotten':
+      return `This server knows nothing of ${whatOf(event.order)}; ordering it anew.`
+  }
+}
+
+/** An earlier order in a few words: when it was accepted as what, or when it was sent. */
+function whatOf({ accepted, sent_at }: Order): string {
+  if (accepted === null) return `what was sent at ${timeOf(sent_at)}, of unknown outcome`
+  const ids = accepted.nfts.map(({ nft_gdn_id }) => nft_gdn_id)
+  if (accepted.transaction_gdn_id !== null) ids.push(accepted.transaction_gdn_id)
+  const named = ids.length > 3 ? `${ids.slice(0, 3).join(', ')}, …` : ids.join(', ')
+  return `what was accepted at ${timeOf(accepted.at)}${named === '' ? '' : ` (${safe(named)})`}`
+}

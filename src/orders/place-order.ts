@@ -1,0 +1,277 @@
+import { randomUUID } from 'node:crypto'
+import type { ApiClient } from '../client/client.ts'
+import { GdnError } from '../core/errors.ts'
+import { acceptedBy, answerFault } from './answers.ts'
+import { type Accepted, type AcceptedOrder, type Order, type OrderEndpoint, orderId } from './order.ts'
+import { OrderFiles } from './order-files.ts'
+import { isKnown, lookForOrder } from './reconcile.ts'
+
+/** What is ordered. */
+export interface OrderRequest {
+  endpoint: OrderEndpoint
+  /** As runs know the server (`runOrigin`). */
+  origin: string
+  /** Null where that isn't known before the request is made. */
+  blockchain: string | null
+  /** The collection; null as above, and for one that is to be created. */
+  contract: string | null
+  /** What names the order among all others: the request, with files by what they hold. */
+  content: unknown
+  /** What this process does, for another one that finds it at work. */
+  note: string
+  /** Orders another, whatever became of an earlier one. */
+  again: boolean
+  /** The server may be another one than last time, or have been emptied: one on this machine. */
+  mayForget: boolean
+  /** The request as it is sent; asked for only when one is to be sent. May ask, upload, refuse. */
+  request(): Promise<object>
+}
+
+export type OrderEvent =
+  /** An earlier order of this content was accepted, and its end was never told. */
+  | { type: 'going_on'; order: AcceptedOrder }
+  /** Nobody knows what became of an earlier one. */
+  | { type: 'in_doubt'; order: Order }
+  | { type: 'looking'; ids: number; ofIds: number }
+  | { type: 'looking_again'; waitingMs: number }
+  | { type: 'found'; order: AcceptedOrder }
+  | { type: 'set_aside'; order: Order }
+  /** The server knows nothing of what was accepted: it isn't the one that took it, or was emptied. */
+  | { type: 'forgotten'; order: AcceptedOrder }
+  /** What happened can't be written down; it is told all the same. */
+  | { type: 'not_kept'; path: string; error: unknown }
+
+export interface OrderDeps {
+  stateDir: string
+  client: Pick<ApiClient, 'create' | 'call' | 'learnIdempotency'>
+  now(): number
+  sleep(ms: number, signal?: AbortSignal): Promise<void>
+  signal: AbortSignal
+  onEvent(event: OrderEvent): void
+  /** NFTs that batches of this machine were given as theirs, in a collection. */
+  idsOfBatches(contract: string): Promise<Iterable<string>>
+}
+
+/** What became of waiting for an accepted order. */
+export interface Ending {
+  /** Nothing more is to come: the next command of this content is a new order. */
+  ended: boolean
+  problem: Error | null
+}
+
+/**
+ * Asks the server for something at most once. The request is on the disk before a byte leaves, so the same command
+ * again knows of it: what was accepted is gone on with, what is unknown is found out, or told as `unknown_outcome`.
+ * Nothing that may have had an effect is sent again, unless the server honours Idempotency-Key, or `again` orders
+ * another.
+ *
+ * @param act waits for what was accepted and prints it; the order is at its end when it says so
+ * @throws GdnError `run_busy` while another process has the same order under way, `data_dir` when nothing can be
+ *   written down, `unknown_outcome`, and what `act` complains about
+ */
+export async function placeOrder(
+  deps: OrderDeps,
+  wanted: OrderRequest,
+  act: (order: AcceptedOrder) => Promise<Ending>,
+): Promise<void> {
+  const files = new OrderFiles(deps.stateDir)
+  const id = orderId(wanted)
+  const release = await files.lock(id, wanted.note)
+  let nothingLeft = false
+  try {
+    const order = await new Placing(deps, files, wanted, id).accepted()
+    const { ended, problem } = await act(order)
+    if (ended) nothingLeft = await keep(deps, files.pathOf(id), () => files.tell(order, deps.now()))
+    if (problem !== null) throw problem
+  } finally {
+    nothingLeft ||= (await files.read(id).catch(() => undefined)) === null
+    await release(nothingLeft).catch(() => undefined)
+  }
+}
+
+/** Writes down what has happened already. Where that fails it is told, and the command goes on: it can't be undone. */
+async function keep({ onEvent }: OrderDeps, path: string, write: () => Promise<void>): Promise<boolean> {
+  try {
+    await write()
+    return true
+  } catch (error) {
+    onEvent({ type: 'not_kept', path, error })
+    return false
+  }
+}
+
+class Placing {
+  readonly #deps: OrderDeps
+  readonly #files: OrderFiles
+  readonly #wanted: OrderRequest
+  readonly #id: string
+
+  constructor(deps: OrderDeps, files: OrderFiles, wanted: OrderRequest, id: string) {
+    this.#deps = deps
+    this.#files = files
+    this.#wanted = wanted
+    this.#id = id
+  }
+
+  /** The order as the server took it: now, or earlier. */
+  async accepted(): Promise<AcceptedOrder> {
+    const { onEvent, now } = this.#deps
+    const earlier = await this.#files.read(this.#id)
+    if (earlier !== null && !this.#wanted.again) {
+      if (!isAccepted(earlier)) return await this.#resolve(earlier)
+      if (!this.#wanted.mayForget || (await isKnown(earlier, this.#deps))) {
+        onEvent({ type: 'going_on', order: earlier })
+        return earlier
+      }
+      onEvent({ type: 'forgotten', order: earlier })
+    }
+    const order = await this.#newOrder()
+    if (earlier !== null) {
+      await this.#files.setAside(earlier, now())
+      if (this.#wanted.again) onEvent({ type: 'set_aside', order: earlier })
+    }
+    return await this.#send(order)
+  }
+
+  async #newOrder(): Promise<Order> {
+    const { endpoint, origin, blockchain, contract } = this.#wanted
+    const body = JSON.stringify(await this.#wanted.request())
+    return {
+      id: this.#id,
+      endpoint,
+      origin,
+      blockchain,
+      contract,
+      key: randomUUID(),
+      body,
+      state: 'sending',
+      sent_at: 0,
+      reason: null,
+      before: await this.#idsBefore(),
+      accepted: null,
+    }
+  }
+
+  /**
+   * The NFTs that are there already, where the server gives no other means to tell later whether a request arrived.
+   * Null where it needs no look or allows none.
+   */
+  async #idsBefore(): Promise<string[] | null> {
+    const { client, signal } = this.#deps
+    const { endpoint, contract, blockchain } = this.#wanted
+    if (contract === null || (endpoint !== 'createnft' && endpoint !== 'createnfttrans')) return null
+    // Unknown means that the server gave no answer: sending will tell that better.
+    if ((await client.learnIdempotency({ signal })) !== false) return null
+    try {
+      const request = { contract_addresses: contract, blockchain: blockchain as 'polygon' }
+      return (await client.call('getnftgdnids', request, { signal })).nft_gdn_ids
+    } catch (error) {
+      if (error instanceof GdnError && NOT_LISTED.has(error.code)) return null
+      throw error
+    }
+  }
+
+  /** Finds out what became of an order that may have had an effect. */
+  async #resolve(order: Order): Promise<AcceptedOrder> {
+    const { client, signal, onEvent } = this.#deps
+    onEvent({ type: 'in_doubt', order })
+    if ((await client.learnIdempotency({ signal })) !== false) {
+      return await this.#send({ ...order, state: 'unknown', reason: order.reason ?? ENDED_EARLY })
+    }
+    const all = await this.#files.all()
+    const copiesAside = all.filter((one) => one.id === order.id && one.accepted === null).length - 1
+    const looked = await lookForOrder(order, {
+      ...this.#deps,
+      copiesAside: Math.max(0, copiesAside),
+      adoptedIds: async () => {
+        const ours = all.flatMap(({ accepted }) => accepted?.nfts.map(({ nft_gdn_id }) => nft_gdn_id) ?? [])
+        return new Set([...ours, ...(order.contract === null ? [] : await this.#deps.idsOfBatches(order.contract))])
+      },
+      onLook: (look) =>
+        onEvent('waitingMs' in look ? { type: 'looking_again', ...look } : { type: 'looking', ...look }),
+    })
+    if (looked.kind === 'unknown') throw unknownOutcome(order, looked.reason, looked.ids)
+    const found = await this.#accept(order, looked.accepted)
+    onEvent({ type: 'found', order: found })
+    return found
+  }
+
+  async #send(order: Order): Promise<AcceptedOrder> {
+    const { client, signal, now } = this.#deps
+    const inDoubt = order.state === 'unknown'
+    let current = order
+    const write = async (change: Partial<Order>) => {
+      current = { ...current, ...change }
+      await this.#files.write(current)
+    }
+    try {
+      const response = await client.create(order.endpoint, Buffer.from(order.body), {
+        idempotencyKey: order.key,
+        signal,
+        doubt: inDoubt ? (order.reason ?? ENDED_EARLY) : undefined,
+        check: (answer) => answerFault(order, answer),
+        record: {
+          sending: async () => {
+            // Once in doubt, the next sending is the same one again.
+            if (current.state !== 'unknown') await write({ state: 'sending', sent_at: now() })
+          },
+          noEffect: () => this.#files.remove(order.id).catch(() => undefined),
+          // Where this can't be written, what stands there says as much: a byte may have left.
+          unknown: (reason) => write({ state: 'unknown', reason }).catch(() => undefined),
+        },
+      })
+      return await this.#accept(current, acceptedBy(response, now()))
+    } catch (error) {
+      if (!(error instanceof GdnError) || error.code !== 'unknown_outcome') throw error
+      throw unknownOutcome(current, reasonOf(error), [], error)
+    }
+  }
+
+  async #accept(order: Order, accepted: Accepted): Promise<AcceptedOrder> {
+    const taken: AcceptedOrder = { ...order, state: 'accepted', reason: null, before: null, accepted }
+    await keep(this.#deps, this.#files.pathOf(order.id), () => this.#files.write(taken))
+    return taken
+  }
+}
+
+const ENDED_EARLY = 'gdn ended before the answer came'
+
+/** Answers to getnftgdnids after which the collection can't be listed, and may well be minted in. */
+const NOT_LISTED = new Set(['forbidden', 'refused', 'not_found', 'bad_answer'])
+
+const isAccepted = (order: Order): order is AcceptedOrder => order.accepted !== null
+
+/** Seconds are enough for a person, and sort as text. */
+export const timeOf = (ms: number): string => new Date(ms).toISOString().replace(/\.\d+Z$/, 'Z')
+
+/** Why nobody knows, without the sentence around it. */
+const reasonOf = ({ details, message }: GdnError): string =>
+  details !== null && typeof details === 'object' && 'reason' in details ? String(details.reason) : message
+
+function unknownOutcome(order: Order, reason: string, ids: readonly string[], cause?: unknown): GdnError {
+  const { endpoint, sent_at, key, body } = order
+  const seen = ids.length === 0 ? '' : ` (${ids.slice(0, 5).join(', ')}${ids.length > 5 ? ', …' : ''})`
+  return new GdnError(
+    'unknown_outcome',
+    `${endpoint} was sent at ${timeOf(sent_at)}, and whether it took effect is unknown: ${reason}${seen}`,
+    {
+      hint: `${HINTS[endpoint]}; --again orders another, and pays for it, whatever became of this one`,
+      details: {
+        endpoint,
+        sent_at: timeOf(sent_at),
+        idempotency_key: key,
+        request: JSON.parse(body) as unknown,
+        nft_gdn_ids: ids,
+      },
+      cause,
+    },
+  )
+}
+
+const LATER = 'give the same command again later: it looks what became of it before anything is sent'
+const HINTS: Readonly<Record<OrderEndpoint, string>> = {
+  createnft: LATER,
+  createnfttrans: LATER,
+  transfernft: LATER,
+  createcollection: "look on the service's web site, in its list of collections, whether it is there",
+}

@@ -1,0 +1,160 @@
+import { sameAddress } from '../api/address.ts'
+import type { NftRecord } from '../api/fields.ts'
+import { statusOf } from '../client/answers.ts'
+import type { ApiClient } from '../client/client.ts'
+import { type Found, findMinted } from './find-minted.ts'
+import type { Accepted, AcceptedOrder, Order } from './order.ts'
+
+/** A collection that a request was sent for shows it by then, or it never came. */
+export const SETTLED_MS = 30_000
+const LOOK_AGAIN_MS = 5_000
+const IDS_PER_REQUEST = 100
+/** The pace of getnftgdnids and getnfts (api-v1.1.md, Limits). */
+const PAUSE_MS = 500
+
+/** What a look at the server tells of an order whose outcome is unknown. */
+export type Looked = { kind: 'accepted'; accepted: Accepted } | { kind: 'unknown'; reason: string; ids: string[] }
+
+export interface LookDeps {
+  client: Pick<ApiClient, 'call'>
+  now(): number
+  sleep(ms: number, signal?: AbortSignal): Promise<void>
+  signal: AbortSignal
+  /** Ids that orders and batches of this machine account for. */
+  adoptedIds(): Promise<ReadonlySet<string>>
+  /** How many orders of the same content were set aside with their outcome unknown. */
+  copiesAside: number
+  onLook(looked: { ids: number; ofIds: number } | { waitingMs: number }): void
+}
+
+/**
+ * Looks at the server for what became of an order, where sending it again isn't safe. It sends nothing that has an
+ * effect, and takes only for done what is seen: that nothing is seen never proves that nothing was done.
+ */
+export async function lookForOrder(order: Order, deps: LookDeps): Promise<Looked> {
+  switch (order.endpoint) {
+    case 'createnft':
+    case 'createnfttrans':
+      return await lookForMints(order, deps)
+    case 'transfernft':
+      return await lookForOwner(order, deps)
+    case 'createcollection':
+      return { kind: 'unknown', reason: 'the API has no list of collections to look at', ids: [] }
+  }
+}
+
+interface MintBody {
+  contract_address: string
+  blockchain: string
+  sender_wallet_address?: string
+  receiver_wallet_address: string
+  metadata: unknown[]
+}
+
+async function lookForMints(order: Order, deps: LookDeps): Promise<Looked> {
+  const body = JSON.parse(order.body) as MintBody
+  const { sender_wallet_address: sender, receiver_wallet_address: receiver } = body
+  const sought = {
+    metadata: body.metadata,
+    owners: sender === undefined ? [receiver] : [receiver, sender],
+    copies: 1 + deps.copiesAside,
+    knowsBefore: order.before !== null,
+  }
+  const records = new Map<string, NftRecord>()
+  const look = async (): Promise<Found> => findMinted(await newNfts(order, body, records, deps), sought)
+  // What a listing doesn't show yet it may show soon. Counted by what was slept: a clock may be put back meanwhile.
+  let left = Math.min(SETTLED_MS, order.sent_at + SETTLED_MS - deps.now())
+  let found = await look()
+  for (; found.kind !== 'minted' && left > 0; left -= LOOK_AGAIN_MS) {
+    deps.onLook({ waitingMs: left })
+    await deps.sleep(Math.min(LOOK_AGAIN_MS, left), deps.signal)
+    found = await look()
+  }
+  if (found.kind === 'undecided') {
+    return { kind: 'unknown', reason: `NFTs of this content are there, but ${found.reason}`, ids: found.ids }
+  }
+  if (found.kind === 'none') {
+    return { kind: 'unknown', reason: 'no new NFT of the collection says what was ordered', ids: [] }
+  }
+  return { kind: 'accepted', accepted: acceptedAs(found.ids, deps.now()) }
+}
+
+/** The NFTs of the collection that nobody accounts for. What was read once isn't asked for again. */
+async function newNfts(
+  order: Order,
+  body: MintBody,
+  records: Map<string, NftRecord>,
+  { client, signal, sleep, adoptedIds, onLook }: LookDeps,
+): Promise<NftRecord[]> {
+  const { contract_address, blockchain } = body
+  const { nft_gdn_ids } = await client.call(
+    'getnftgdnids',
+    { contract_addresses: contract_address, blockchain: blockchain as 'polygon' },
+    { signal },
+  )
+  const before = new Set(order.before ?? [])
+  const adopted = await adoptedIds()
+  const candidates = nft_gdn_ids.filter((id) => !before.has(id) && !adopted.has(id))
+  const unread = candidates.filter((id) => !records.has(id))
+  for (let at = 0; at < unread.length; at += IDS_PER_REQUEST) {
+    if (at > 0) await sleep(PAUSE_MS, signal)
+    onLook({ ids: at, ofIds: unread.length })
+    const { nfts } = await client.call('getnfts', { nft_gdn_ids: unread.slice(at, at + IDS_PER_REQUEST) }, { signal })
+    for (const nft of nfts) records.set(nft.nft_gdn_id, nft)
+  }
+  return candidates.flatMap((id) => records.get(id) ?? [])
+}
+
+interface TransferBody {
+  nft_gdn_id: string
+  sender_wallet_address: string
+  receiver_wallet_address: string
+}
+
+/** The receiver owns it: done. Anything else doesn't tell a transfer that is under way from one that never came. */
+async function lookForOwner(order: Order, { client, signal, now }: LookDeps): Promise<Looked> {
+  const body = JSON.parse(order.body) as TransferBody
+  const { nft_gdn_id, sender_wallet_address: sender, receiver_wallet_address: receiver } = body
+  const { nfts } = await client.call('getnfts', { nft_gdn_ids: [nft_gdn_id] }, { signal })
+  const owner = nfts.find((nft) => nft.nft_gdn_id === nft_gdn_id)?.receiver_wallet_address
+  const unknown = (reason: string): Looked => ({ kind: 'unknown', reason, ids: [] })
+  if (owner === undefined) return unknown('the server tells no owner of the NFT')
+  if (sameAddress(owner, receiver) && !sameAddress(sender, receiver)) {
+    return { kind: 'accepted', accepted: acceptedAs([], now()) }
+  }
+  return unknown(
+    sameAddress(owner, sender)
+      ? 'the NFT still belongs to its sender, which a transfer under way looks like too'
+      : `the NFT belongs to ${owner} now`,
+  )
+}
+
+const acceptedAs = (ids: readonly string[], at: number): Accepted => ({
+  nfts: ids.map((nft_gdn_id) => ({ nft_gdn_id, accepted_date: null })),
+  transaction_gdn_id: null,
+  accepted_date: null,
+  by: 'found',
+  at,
+})
+
+/** Whether the server knows of what it accepted. Where it has no such question, it is taken to know. */
+export async function isKnown(
+  { endpoint, accepted }: AcceptedOrder,
+  { client, signal }: Pick<LookDeps, 'client' | 'signal'>,
+): Promise<boolean> {
+  const ids = accepted.nfts.map(({ nft_gdn_id }) => nft_gdn_id)
+  const id = accepted.transaction_gdn_id
+  try {
+    if (ids.length > 0) {
+      return (await client.call('getnfts', { nft_gdn_ids: ids.slice(0, IDS_PER_REQUEST) }, { signal })).nfts.length > 0
+    }
+    if (id === null) return true
+    const request = { transaction_gdn_ids: [id] }
+    return endpoint === 'createcollection'
+      ? (await client.call('getcollections', request, { signal })).collections.length > 0
+      : (await client.call('gettransactions', request, { signal })).transactions.length > 0
+  } catch (error) {
+    if (statusOf(error) === 404 || statusOf(error) === 405) return true
+    throw error
+  }
+}
