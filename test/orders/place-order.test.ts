@@ -1,0 +1,305 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { GdnError } from '../../src/core/errors.ts'
+import { acquireLock } from '../../src/core/process-lock.ts'
+import type { ORDER_ENDPOINTS } from '../../src/orders/order.ts'
+import { OrderFiles } from '../../src/orders/order-files.ts'
+import { DAWN, type Fault, Machine, OTHER, RECEIVER, SENDER, Service } from './world.ts'
+
+let machine: Machine
+beforeEach(async () => {
+  machine = await Machine.start()
+})
+afterEach(() => machine.stop())
+
+const unknown = expect.objectContaining({ code: 'unknown_outcome', exitCode: 9 })
+const printedIds = (tried: Awaited<ReturnType<Machine['command']>>) =>
+  tried.printed?.nfts.map(({ nft_gdn_id }) => nft_gdn_id)
+
+describe('the same command again', () => {
+  test.each([true, false])('after one that came to its end is a new order (idempotency: %s)', async (idempotency) => {
+    const service = new Service(idempotency)
+    const first = await machine.command(service, 'createnft')
+    const second = await machine.command(service, 'createnft')
+    expect([printedIds(first), printedIds(second)]).toEqual([['nft-1'], ['nft-2']])
+    expect(second.events).toEqual([])
+    expect(new Set(service.arrived.map(({ key }) => key)).size).toBe(2)
+  })
+
+  test('goes on with what was accepted and is not at its end, and sends nothing', async () => {
+    const service = new Service(true)
+    const problem = new GdnError('pending', 'still pending')
+    expect((await machine.command(service, 'createnft', { ending: { ended: false, problem } })).error).toBe(problem)
+    const again = await machine.command(service, 'createnft')
+    expect(again).toMatchObject({ error: null, events: [{ type: 'going_on' }] })
+    expect(printedIds(again)).toEqual(['nft-1'])
+    expect(service.arrived).toHaveLength(1)
+    expect(printedIds(await machine.command(service, 'createnft'))).toEqual(['nft-2'])
+  })
+
+  test('after a final failure is a new order', async () => {
+    const service = new Service(true)
+    const problem = new GdnError('nft_failed', 'the image answers 404')
+    await machine.command(service, 'createnft', { ending: { ended: true, problem } })
+    expect(printedIds(await machine.command(service, 'createnft'))).toEqual(['nft-2'])
+  })
+
+  test('with --again is another order while the first is under way, and says what it sets aside', async () => {
+    const service = new Service(true)
+    await machine.command(service, 'createnft', { ending: { ended: false, problem: null } })
+    const again = await machine.command(service, 'createnft', { again: true })
+    expect(printedIds(again)).toEqual(['nft-2'])
+    expect(again.events).toMatchObject([
+      { type: 'set_aside', order: { accepted: { nfts: [{ nft_gdn_id: 'nft-1' }] } } },
+    ])
+  })
+
+  test('with --again that is not confirmed sets nothing aside', async () => {
+    const service = new Service(true)
+    await machine.command(service, 'createnft', { ending: { ended: false, problem: null } })
+    const no = () => Promise.reject(new GdnError('not_confirmed', 'nothing was sent'))
+    expect((await machine.command(service, 'createnft', { again: true, request: no })).events).toEqual([])
+    expect(printedIds(await machine.command(service, 'createnft'))).toEqual(['nft-1'])
+  })
+
+  test('neither asks nor uploads again when it goes on or finds out', async () => {
+    const service = new Service(true)
+    service.faults = ['cut_after', 'cut_after', 'cut_after', 'cut_after', 'cut_after', 'cut_after']
+    expect((await machine.command(service, 'createnft')).error).toEqual(unknown)
+    const request = () => Promise.reject(new Error('asked again'))
+    expect(await machine.command(service, 'createnft', { request })).toMatchObject({ error: null })
+    expect(service.made).toBe(1)
+    expect(new Set(service.arrived.map(({ key, body }) => key + body)).size).toBe(1)
+  })
+
+  test('on a server of this machine that was emptied orders anew', async () => {
+    await machine.command(new Service(true), 'createcollection', { ending: { ended: false, problem: null } })
+    const other = new Service(true)
+    const again = await machine.command(other, 'createcollection', { mayForget: true })
+    expect(again).toMatchObject({ error: null, events: [{ type: 'forgotten' }] })
+    expect(other.made).toBe(1)
+  })
+})
+
+describe('what became of a request decides what is kept of it', () => {
+  test.each<[string, Fault]>([
+    ['was never sent', 'not_sent'],
+    ...[400, 401, 403, 404, 413, 415, 422].map((status): [string, Fault] => [`was refused with ${status}`, { status }]),
+  ])('one that %s is forgotten', async (_what, fault) => {
+    const service = new Service(false)
+    service.faults = [fault]
+    expect((await machine.command(service, 'createnft')).error).not.toEqual(unknown)
+    expect(await machine.files()).toEqual([])
+    expect(printedIds(await machine.command(service, 'createnft'))).toEqual(['nft-1'])
+  })
+
+  test.each<[string, Fault]>([
+    ['was cut', 'cut_after'],
+    ['has ids of another number', 'wrong_count'],
+    ...[408, 409, 425, 500, 502, 503].map((status): [string, Fault] => [`is a ${status}`, { status, after: true }]),
+  ])(
+    'one whose answer %s is unknown on a server without idempotency, and found by the next try',
+    async (_what, fault) => {
+      const service = new Service(false)
+      service.faults = [fault]
+      const first = await machine.command(service, 'createnft')
+      expect(first.error).toEqual(unknown)
+      expect(first.printed).toBeNull()
+      const second = await machine.command(service, 'createnft')
+      expect(second.events.map(({ type }) => type)).toEqual(expect.arrayContaining(['in_doubt', 'found']))
+      expect(printedIds(second)).toEqual(['nft-1'])
+      expect(service.arrived).toHaveLength(1)
+      expect(printedIds(await machine.command(service, 'createnft'))).toEqual(['nft-2'])
+    },
+  )
+
+  test('an unknown outcome tells what was sent, when, and what to do', async () => {
+    const service = new Service(false)
+    service.faults = ['cut_after']
+    const { error } = await machine.command(service, 'createnft')
+    expect(error?.message).toBe(
+      'createnft was sent at 2027-01-15T08:00:00Z, and whether it took effect is unknown: socket hang up',
+    )
+    expect(error).toMatchObject({
+      hint: expect.stringMatching(/same command again.*--again/),
+      details: { endpoint: 'createnft', request: { metadata: [DAWN] }, idempotency_key: expect.any(String) },
+    })
+  })
+
+  test('a rate limit is waited for, and leaves nothing in doubt', async () => {
+    const service = new Service(false)
+    service.faults = [{ status: 429 }]
+    expect(await machine.command(service, 'createnft')).toMatchObject({ error: null })
+    expect(service.made).toBe(1)
+  })
+
+  test('interrupted before the first byte left, nothing is kept', async () => {
+    const stop = new AbortController()
+    const service = new Service(true)
+    const request = async () => {
+      stop.abort(new GdnError('interrupted', 'interrupted'))
+      return {}
+    }
+    const { error } = await machine.command(service, 'transfernft', { request, signal: stop.signal })
+    expect(error).toMatchObject({ code: 'interrupted' })
+    expect(await machine.files()).toEqual([])
+  })
+})
+
+describe('looking for what was ordered, where nothing else tells', () => {
+  const doubt = async (service: Service, endpoint: (typeof ORDER_ENDPOINTS)[number], fault: Fault = 'cut_after') => {
+    service.faults = [fault]
+    expect((await machine.command(service, endpoint)).error).toEqual(unknown)
+  }
+
+  test('what never reached the server stays unknown, and is never sent again by itself', async () => {
+    const service = new Service(false)
+    await doubt(service, 'createnft', 'cut_before')
+    for (let time = 0; time < 3; time++) {
+      const tried = await machine.command(service, 'createnft')
+      expect(tried.error).toEqual(unknown)
+      expect(tried.error?.message).toContain('no new NFT of the collection says what was ordered')
+    }
+    expect(service.arrived).toHaveLength(1)
+    const again = await machine.command(service, 'createnft', { again: true })
+    expect(printedIds(again)).toEqual(['nft-1'])
+    expect(again.events).toMatchObject([{ type: 'set_aside', order: { accepted: null } }])
+  })
+
+  test('it looks until 30 s after the sending, for a listing that lags', async () => {
+    const service = new Service(false)
+    service.hidden.add('nft-1')
+    await doubt(service, 'createnft')
+    const tried = await machine.command(service, 'createnft')
+    expect(tried.error).toEqual(unknown)
+    expect(tried.slept).toBeGreaterThan(25_000)
+    expect(tried.slept).toBeLessThan(31_000)
+    expect((await machine.command(service, 'createnft')).slept).toBe(0)
+  })
+
+  test('an NFT of the same content from before is not taken for it', async () => {
+    const service = new Service(false)
+    service.mint(DAWN, RECEIVER)
+    await doubt(service, 'createnft', 'cut_before')
+    expect((await machine.command(service, 'createnft')).error).toEqual(unknown)
+    expect(service.made).toBe(1)
+  })
+
+  test('an NFT that a batch or another order of this machine has is not taken for it', async () => {
+    const service = new Service(false)
+    await doubt(service, 'createnft', 'cut_before')
+    service.mint(DAWN, RECEIVER)
+    await machine.command(service, 'createnft', { content: 'another command' })
+    expect(service.nfts).toHaveLength(2)
+    expect((await machine.command(service, 'createnft', { idsOfBatches: ['nft-1'] })).error).toEqual(unknown)
+  })
+
+  test('more NFTs of its content than were ordered leave it undecided, and are named', async () => {
+    const service = new Service(false)
+    await doubt(service, 'createnft')
+    service.mint(DAWN, RECEIVER)
+    const { error } = await machine.command(service, 'createnft')
+    expect(error).toEqual(unknown)
+    expect(error).toMatchObject({ details: { nft_gdn_ids: ['nft-1', 'nft-2'] } })
+    expect(error?.message).toContain('more than were ordered')
+  })
+
+  test('an owner breaks the tie', async () => {
+    const service = new Service(false)
+    await doubt(service, 'createnft')
+    service.mint(DAWN, OTHER)
+    expect(printedIds(await machine.command(service, 'createnft'))).toEqual(['nft-1'])
+  })
+
+  test('one that belongs to somebody else by now is undecided, never absent', async () => {
+    const service = new Service(false)
+    await doubt(service, 'createnft')
+    for (const nft of service.nfts) nft.owner = OTHER
+    const { error } = await machine.command(service, 'createnft')
+    expect(error?.message).toContain('they belong to somebody else now')
+  })
+
+  test.each([SENDER, RECEIVER])('a grant is found with %s, its sender or receiver', async (owner) => {
+    const service = new Service(false)
+    await doubt(service, 'createnfttrans')
+    for (const nft of service.nfts) nft.owner = owner
+    expect(printedIds(await machine.command(service, 'createnfttrans'))).toEqual(['nft-1'])
+  })
+
+  test('a collection that could not be listed before: what fits may be older', async () => {
+    const service = new Service(false)
+    service.listable = false
+    await doubt(service, 'createnft')
+    service.listable = true
+    const { error } = await machine.command(service, 'createnft')
+    expect(error?.message).toContain('nobody knows whether they were there before')
+  })
+
+  test('what was set aside unknown counts: one NFT for two orders is undecided, two are one each', async () => {
+    const service = new Service(false)
+    service.hidden.add('nft-1')
+    await doubt(service, 'createnft')
+    service.faults = ['cut_after']
+    expect((await machine.command(service, 'createnft', { again: true })).error).toEqual(unknown)
+    expect((await machine.command(service, 'createnft')).error?.message).toContain('fewer than were ordered')
+    service.hidden.clear()
+    expect(printedIds(await machine.command(service, 'createnft'))).toHaveLength(1)
+    expect(service.made).toBe(2)
+  })
+
+  test('a transfer is done when the receiver owns the NFT', async () => {
+    const service = new Service(false)
+    await doubt(service, 'transfernft')
+    const tried = await machine.command(service, 'transfernft')
+    expect(tried).toMatchObject({ error: null, printed: { by: 'found', transaction_gdn_id: null } })
+    expect(service.arrived).toHaveLength(1)
+  })
+
+  test.each([
+    [SENDER, 'still belongs to its sender'],
+    [OTHER, `belongs to ${OTHER} now`],
+  ])('a transfer of an NFT that belongs to %s stays unknown', async (owner, message) => {
+    const service = new Service(false)
+    await doubt(service, 'transfernft', 'cut_before')
+    service.owner = owner
+    const { error } = await machine.command(service, 'transfernft')
+    expect(error).toEqual(unknown)
+    expect(error?.message).toContain(message)
+    expect(service.arrived).toHaveLength(1)
+  })
+
+  test('a collection can not be looked up: unknown until --again', async () => {
+    const service = new Service(false)
+    await doubt(service, 'createcollection')
+    const { error } = await machine.command(service, 'createcollection')
+    expect(error).toEqual(unknown)
+    expect(error).toMatchObject({ hint: expect.stringMatching(/web site.*--again/) })
+    expect((await machine.command(service, 'createcollection', { again: true })).error).toBeNull()
+    expect(service.made).toBe(2)
+  })
+})
+
+describe('two processes', () => {
+  test('with the same order: the second is told who has it, and sends nothing', async () => {
+    const service = new Service(true)
+    await machine.command(service, 'createnft', { ending: { ended: false, problem: null } })
+    const [file = ''] = await machine.files()
+    const lock = await acquireLock(`${machine.stateDir}/orders/${file.replace('.json', '.lock')}`, 'nft mint')
+    const { error } = await machine.command(service, 'createnft', { again: true })
+    expect(error).toMatchObject({ code: 'run_busy', message: expect.stringContaining('nft mint') })
+    await lock.release()
+    expect(service.arrived).toHaveLength(1)
+  })
+
+  test('that start at the same instant: one of them has the order', async () => {
+    const files = new OrderFiles(machine.stateDir)
+    const tries = await Promise.allSettled(
+      Array.from({ length: 8 }, async () => {
+        const release = await files.lock('same', 'a test')
+        await new Promise((resolve) => setTimeout(resolve, 50))
+        await release(true)
+      }),
+    )
+    expect(tries.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
+    for (const one of tries) if (one.status === 'rejected') expect(one.reason).toMatchObject({ code: 'run_busy' })
+  })
+})

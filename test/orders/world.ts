@@ -1,0 +1,336 @@
+import { mkdtemp, readdir, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { vi } from 'vitest'
+import { createClient } from '../../src/client/client.ts'
+import { type TransportAnswer, TransportError, type TransportRequest } from '../../src/client/transport.ts'
+import { GdnError } from '../../src/core/errors.ts'
+import { Secret } from '../../src/core/secret.ts'
+import type { Accepted, OrderEndpoint } from '../../src/orders/order.ts'
+import { OrderFiles } from '../../src/orders/order-files.ts'
+import { type Ending, type OrderEvent, type OrderRequest, placeOrder } from '../../src/orders/place-order.ts'
+
+export const CONTRACT = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed'
+export const SENDER = '0xdbF03B407c01E7cD3CBea99509d93f8DDDC8C6FB'
+export const RECEIVER = '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359'
+export const OTHER = '0x1111111111111111111111111111111111111111'
+export const API_KEY = 'sk-0123456789abcdef'
+const DATE = '2026-01-31 12:00:00'
+
+export const DAWN = { title: 'Dawn', description: '', file_fields: [] }
+
+/** What each endpoint is asked in these tests. */
+export const REQUESTS: Readonly<Record<OrderEndpoint, object>> = {
+  createnft: {
+    contract_address: CONTRACT,
+    blockchain: 'polygon',
+    receiver_wallet_address: RECEIVER,
+    metadata: [DAWN],
+  },
+  createnfttrans: {
+    contract_address: CONTRACT,
+    blockchain: 'polygon',
+    sender_wallet_address: SENDER,
+    receiver_wallet_address: RECEIVER,
+    metadata: [DAWN],
+  },
+  transfernft: {
+    contract_address: CONTRACT,
+    token_id: '1',
+    blockchain: 'polygon',
+    nft_gdn_id: 'nft-1',
+    sender_wallet_address: SENDER,
+    receiver_wallet_address: RECEIVER,
+  },
+  createcollection: { wallet_address: RECEIVER, name: 'Dawn', blockchain: 'polygon' },
+}
+
+/** What a process that was killed throws from wherever it stood, and from whatever it tries afterwards. */
+export class Killed extends Error {}
+
+/** Kills the process at a step. */
+export class Killer {
+  killed = false
+  steps = 0
+  readonly #at: number
+
+  constructor(at = Number.POSITIVE_INFINITY) {
+    this.#at = at
+  }
+
+  step = (): void => {
+    this.steps++
+    if (this.steps === this.#at) this.killed = true
+    if (this.killed) throw new Killed('killed')
+  }
+}
+
+/** What goes wrong with a creating request: before the server took it, or after. */
+export type Fault = 'not_sent' | 'cut_before' | 'cut_after' | 'wrong_count' | { status: number; after?: boolean }
+
+interface Minted {
+  id: string
+  owner: string
+  metadata: unknown
+}
+
+/** A server on the other end of a client's transport: gdn's backend, or the hosted service without idempotency. */
+export class Service {
+  readonly idempotency: boolean
+  readonly nfts: Minted[] = []
+  readonly transactions: { id: string; endpoint: string }[] = []
+  /** Faults of the creating requests to come, one each. */
+  faults: (Fault | null)[] = []
+  /** Creating requests that arrived. */
+  readonly arrived: { key: string; body: string }[] = []
+  /** NFTs that the listing doesn't show yet. */
+  hidden = new Set<string>()
+  listable = true
+  /** Owners as the API tells them. */
+  owner: string = SENDER
+  readonly #replies = new Map<string, unknown>()
+
+  constructor(idempotency: boolean) {
+    this.idempotency = idempotency
+  }
+
+  mint(metadata: unknown, owner: string): string {
+    const id = `nft-${this.nfts.length + 1}`
+    this.nfts.push({ id, owner, metadata })
+    return id
+  }
+
+  /** How often something was made. */
+  get made(): number {
+    return this.nfts.length + this.transactions.length
+  }
+
+  async request(request: TransportRequest, killer: Killer): Promise<TransportAnswer> {
+    const endpoint = new URL(request.url).pathname.replace('/api/v1/', '')
+    const body = Buffer.from(request.body ?? []).toString('utf8')
+    const reading = this.#read(endpoint, JSON.parse(body))
+    if (reading !== null) return reading
+    killer.step()
+    const fault = this.faults.shift() ?? null
+    if (fault === 'not_sent') throw new TransportError('connect ECONNREFUSED', false)
+    this.arrived.push({ key: request.headers['idempotency-key'] ?? '', body })
+    killer.step()
+    if (fault === 'cut_before') throw new TransportError('socket hang up', true)
+    if (fault !== null && typeof fault === 'object' && !fault.after) return this.#answer(fault.status, refusal)
+    const json = this.#create(endpoint, request.headers['idempotency-key'] ?? '', JSON.parse(body))
+    killer.step()
+    if (fault === 'cut_after') throw new TransportError('socket hang up', true)
+    if (fault === 'wrong_count') return this.#answer(200, { ...(json as object), nfts: [] })
+    if (fault !== null && typeof fault === 'object') return this.#answer(fault.status, refusal)
+    return this.#answer(200, json)
+  }
+
+  #read(endpoint: string, body: { nft_gdn_ids?: string[]; transaction_gdn_ids?: string[] }): TransportAnswer | null {
+    if (endpoint === 'getnftgdnids') {
+      if (!this.listable) return this.#answer(403, refusal)
+      const ids = this.nfts.map(({ id }) => id).filter((id) => !this.hidden.has(id))
+      return this.#answer(200, {
+        requests: { contract_address: CONTRACT, blockchain: 'polygon' },
+        nft_gdn_ids: ids,
+      })
+    }
+    if (endpoint === 'getnfts') {
+      const asked = body.nft_gdn_ids ?? []
+      const records = this.nfts.filter(({ id }) => asked.includes(id)).map((nft) => recordOf(nft.id, nft.owner, nft))
+      const token = asked.includes('nft-1') && this.nfts.length === 0 ? [recordOf('nft-1', this.owner, null)] : []
+      return this.#answer(200, { requests: { nft_gdn_ids: asked }, nfts: [...records, ...token] })
+    }
+    if (endpoint === 'getcollections') {
+      const known = this.transactions.filter(({ id }) => body.transaction_gdn_ids?.includes(id))
+      return this.#answer(200, {
+        requests: { transaction_gdn_ids: [] },
+        collections: known.map(({ id }) => ({
+          transaction_gdn_ids: id,
+          name: 'Dawn',
+          blockchain: 'polygon',
+          wallet_address: RECEIVER,
+        })),
+      })
+    }
+    return null
+  }
+
+  #create(endpoint: string, key: string, body: { metadata?: unknown[]; receiver_wallet_address: string }): unknown {
+    const earlier = this.idempotency ? this.#replies.get(key) : undefined
+    if (earlier !== undefined) return earlier
+    const reply = this.#make(endpoint, body)
+    this.#replies.set(key, reply)
+    return reply
+  }
+
+  #make(endpoint: string, body: { metadata?: unknown[]; receiver_wallet_address: string }): unknown {
+    if (body.metadata !== undefined) {
+      const ids = body.metadata.map((metadata) => this.mint(metadata, body.receiver_wallet_address))
+      return {
+        message: 'accepted',
+        requests: body,
+        nfts: ids.map((id) => ({ nft_gdn_ids: id, accepted_date: DATE })),
+      }
+    }
+    const id = `transaction-${this.transactions.length + 1}`
+    this.transactions.push({ id, endpoint })
+    if (endpoint === 'transfernft') this.owner = body.receiver_wallet_address
+    return { requests: body, request: body, response: { transaction_gdn_id: id, accepted_date: DATE } }
+  }
+
+  #answer(status: number, json: unknown): TransportAnswer {
+    const headers: Record<string, string> = { 'content-type': 'application/json' }
+    if (this.idempotency) headers['idempotency-supported'] = 'yes'
+    return { status, headers, body: Buffer.from(JSON.stringify(json)) }
+  }
+}
+
+const refusal = { error: { title: 'No', message: 'because' } }
+
+const recordOf = (id: string, owner: string, minted: Minted | null) => ({
+  nft_gdn_id: id,
+  token_id: '1',
+  contract_address: CONTRACT,
+  receiver_wallet_address: owner,
+  status: 'deployed',
+  request_metadata: minted?.metadata ?? DAWN,
+})
+
+export interface TryOptions {
+  killer?: Killer
+  again?: boolean
+  mayForget?: boolean
+  signal?: AbortSignal
+  content?: unknown
+  /** What waiting comes to. */
+  ending?: Ending
+  idsOfBatches?: string[]
+  request?: OrderRequest['request']
+}
+
+export interface Tried {
+  /** What was accepted, as it was printed; null when it came to no printing. */
+  printed: Accepted | null
+  error: GdnError | Killed | null
+  events: OrderEvent[]
+  /** What was slept, in milliseconds of the world's clock. */
+  slept: number
+}
+
+/** A machine with a state directory, on which the same command is given again and again. */
+export class Machine {
+  now = 1_800_000_000_000
+  readonly stateDir: string
+
+  private constructor(stateDir: string) {
+    this.stateDir = stateDir
+  }
+
+  static async start(): Promise<Machine> {
+    return new Machine(await mkdtemp(join(tmpdir(), 'gdn-orders-')))
+  }
+
+  stop(): Promise<void> {
+    return rm(this.stateDir, { recursive: true, force: true })
+  }
+
+  /** Gives the command once: a process of its own, which may be killed. */
+  async command(service: Service, endpoint: OrderEndpoint, options: TryOptions = {}): Promise<Tried> {
+    const { killer = new Killer(), ending = { ended: true, problem: null }, signal } = options
+    const events: OrderEvent[] = []
+    let slept = 0
+    let printed: Accepted | null = null
+    const sleep = async (ms: number, aborted?: AbortSignal) => {
+      aborted?.throwIfAborted()
+      slept += ms
+      this.now += ms
+    }
+    const client = createClient({
+      baseUrl: 'http://127.0.0.1:9',
+      apiKey: new Secret(API_KEY),
+      transport: {
+        request: async (request) => {
+          if (killer.killed) throw new Killed('killed')
+          request.signal?.throwIfAborted()
+          return await service.request(request, killer)
+        },
+        close: async () => {},
+      },
+      userAgent: 'gdn/test',
+      clock: { now: () => this.now, sleep, random: () => 0.5 },
+    })
+    const restore = makeKillable(killer)
+    const request = REQUESTS[endpoint]
+    const isMint = endpoint === 'createnft' || endpoint === 'createnfttrans'
+    try {
+      await placeOrder(
+        {
+          stateDir: this.stateDir,
+          client,
+          now: () => this.now,
+          sleep,
+          signal: signal ?? new AbortController().signal,
+          onEvent: (event) => events.push(event),
+          idsOfBatches: async () => options.idsOfBatches ?? [],
+        },
+        {
+          endpoint,
+          origin: 'https://api.test',
+          blockchain: 'polygon',
+          contract: isMint ? CONTRACT : null,
+          content: options.content ?? request,
+          note: 'a test',
+          again: options.again ?? false,
+          mayForget: options.mayForget ?? false,
+          request: options.request ?? (async () => request),
+        },
+        async (order) => {
+          killer.step()
+          printed = order.accepted
+          return ending
+        },
+      )
+      return { printed, error: null, events, slept }
+    } catch (error) {
+      if (error instanceof GdnError || error instanceof Killed) return { printed, error, events, slept }
+      throw error
+    } finally {
+      restore()
+      // A lock dies with its owner; this process lives on.
+      if (killer.killed) await this.#dropLocks()
+      this.now += 1000
+    }
+  }
+
+  async files(folder = ''): Promise<string[]> {
+    const names = await readdir(join(this.stateDir, 'orders', folder)).catch(() => [])
+    return names.filter((name) => name.endsWith('.json'))
+  }
+
+  async #dropLocks(): Promise<void> {
+    const dir = join(this.stateDir, 'orders')
+    for (const name of await readdir(dir).catch(() => [])) {
+      if (name.includes('.lock')) await rm(join(dir, name), { recursive: true, force: true })
+    }
+  }
+}
+
+/** Lets the process be killed before and after every change of the files. */
+function makeKillable(killer: Killer): () => void {
+  const names = ['write', 'tell', 'setAside', 'remove', 'lock'] as const
+  const spies = names.map((name) => {
+    const original = OrderFiles.prototype[name] as (this: OrderFiles, ...args: unknown[]) => Promise<unknown>
+    return vi.spyOn(OrderFiles.prototype, name).mockImplementation(async function (
+      this: OrderFiles,
+      ...args: unknown[]
+    ) {
+      killer.step()
+      const result = await original.apply(this, args)
+      killer.step()
+      return result as never
+    })
+  })
+  return () => {
+    for (const spy of spies) spy.mockRestore()
+  }
+}
