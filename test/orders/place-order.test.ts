@@ -51,6 +51,7 @@ describe('the same command again', () => {
     expect(again.events).toMatchObject([
       { type: 'set_aside', order: { accepted: { nfts: [{ nft_gdn_id: 'nft-1' }] } } },
     ])
+    expect([(await machine.files('told')).length, (await machine.files('aside')).length]).toEqual([2, 0])
   })
 
   test('with --again that is not confirmed sets nothing aside', async () => {
@@ -184,13 +185,19 @@ describe('looking for what was ordered, where nothing else tells', () => {
     expect(service.made).toBe(1)
   })
 
-  test('an NFT that a batch or another order of this machine has is not taken for it', async () => {
+  test('an NFT that a batch of this machine has is not taken for it', async () => {
     const service = new Service(false)
     await doubt(service, 'createnft', 'cut_before')
     service.mint(DAWN, RECEIVER)
-    await machine.command(service, 'createnft', { content: 'another command' })
-    expect(service.nfts).toHaveLength(2)
     expect((await machine.command(service, 'createnft', { idsOfBatches: ['nft-1'] })).error).toEqual(unknown)
+  })
+
+  test('an NFT that another order of this machine has is not taken for it', async () => {
+    const service = new Service(false)
+    await doubt(service, 'createnft', 'cut_before')
+    await machine.command(service, 'createnft', { content: 'another command' })
+    expect(service.made).toBe(1)
+    expect((await machine.command(service, 'createnft')).error).toEqual(unknown)
   })
 
   test('more NFTs of its content than were ordered leave it undecided, and are named', async () => {
