@@ -117,20 +117,28 @@ class Placing {
   async accepted(): Promise<AcceptedOrder> {
     const { onEvent, now } = this.#deps
     const earlier = await this.#files.read(this.#id)
-    if (earlier !== null && !this.#wanted.again) {
-      if (!isAccepted(earlier)) return await this.#resolve(earlier)
-      if (!this.#wanted.mayForget || (await isKnown(earlier, this.#deps))) {
-        onEvent({ type: 'going_on', order: earlier })
-        return earlier
-      }
-      onEvent({ type: 'forgotten', order: earlier })
-    }
-    const order = await this.#newOrder()
-    if (earlier !== null) {
+    if (earlier === null) return await this.#send(await this.#newOrder())
+    if (this.#wanted.again) {
+      const order = await this.#newOrder()
       await this.#files.setAside(earlier, now())
-      if (this.#wanted.again) onEvent({ type: 'set_aside', order: earlier })
+      onEvent({ type: 'set_aside', order: earlier })
+      return await this.#send(order)
     }
-    return await this.#send(order)
+    if (!isAccepted(earlier)) return await this.#resolve(earlier)
+    if (await this.#isForgotten(earlier)) {
+      onEvent({ type: 'forgotten', order: earlier })
+      // Under its key: should the server know of it after all, this is no second one.
+      return await this.#send({ ...(await this.#newOrder()), key: earlier.key })
+    }
+    onEvent({ type: 'going_on', order: earlier })
+    return earlier
+  }
+
+  /** Only a server that honours Idempotency-Key shows at once what it accepted: others' lists lag. */
+  async #isForgotten(order: AcceptedOrder): Promise<boolean> {
+    const { client, signal } = this.#deps
+    if (!this.#wanted.mayForget || (await isKnown(order, this.#deps))) return false
+    return (await client.learnIdempotency({ signal })) === true
   }
 
   async #newOrder(): Promise<Order> {

@@ -72,12 +72,25 @@ describe('the same command again', () => {
     expect(new Set(service.arrived.map(({ key, body }) => key + body)).size).toBe(1)
   })
 
-  test('on a server of this machine that was emptied orders anew', async () => {
-    await machine.command(new Service(true), 'createcollection', { ending: { ended: false, problem: null } })
-    const other = new Service(true)
-    const again = await machine.command(other, 'createcollection', { mayForget: true })
-    expect(again).toMatchObject({ error: null, events: [{ type: 'forgotten' }] })
-    expect(other.made).toBe(1)
+  test.each(['createnft', 'createcollection'] as const)(
+    '%s on a server of this machine that was emptied orders anew, under the same key',
+    async (endpoint) => {
+      const first = new Service(true)
+      await machine.command(first, endpoint, { ending: { ended: false, problem: null } })
+      const other = new Service(true)
+      const again = await machine.command(other, endpoint, { mayForget: true })
+      expect(again).toMatchObject({ error: null, events: [{ type: 'forgotten' }] })
+      expect(other.arrived).toEqual(first.arrived)
+    },
+  )
+
+  test('on a server that shows late what it took does not take that for being emptied', async () => {
+    const service = new Service(false)
+    await machine.command(service, 'createnft', { ending: { ended: false, problem: null } })
+    const minted = service.nfts.splice(0)
+    const again = await machine.command(service, 'createnft', { mayForget: true })
+    expect(again).toMatchObject({ error: null, events: [{ type: 'going_on' }] })
+    expect([minted.length, service.arrived.length]).toEqual([1, 1])
   })
 })
 

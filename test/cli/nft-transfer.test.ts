@@ -1,0 +1,267 @@
+import { describe, expect, test } from 'vitest'
+import { CONTRACT, DATE, fakeApi, knows, nft, OWNER, type Reply } from './fake-api.ts'
+import { type CliOptions, cli, errorOf, tempHome } from './harness.ts'
+
+const env = { GDN_API_KEY: 'key' }
+const RECEIVER = '0xdbF03B407c01E7cD3CBea99509d93f8DDDC8C6FB'
+const TRANSFER = ['nft', 'transfer', 'id-0', '--receiver', RECEIVER]
+const REQUEST = {
+  contract_address: CONTRACT,
+  token_id: '1',
+  blockchain: 'polygon',
+  nft_gdn_id: 'id-0',
+  sender_wallet_address: OWNER,
+  receiver_wallet_address: RECEIVER,
+}
+
+const accepts = (requests: object): Reply => ({
+  body: { requests, response: { transaction_gdn_id: 'tx', accepted_date: DATE } },
+})
+
+const transactions =
+  (...states: object[]) =>
+  (): Reply => {
+    const state = states.length > 1 ? states.shift() : states[0]
+    const record = { transaction_gdn_id: 'tx', transaction_hash: null, gas_used: null, error: null, ...state }
+    return { body: { requests: { transaction_gdn_ids: ['tx'] }, transactions: [record] } }
+  }
+
+/** getnfts that tells another owner from the n-th question on. */
+const movesAfter = (n: number) => {
+  let asked = 0
+  return (body: { nft_gdn_ids: string[] }) =>
+    knows(nft('id-0', { receiver_wallet_address: asked++ < n ? OWNER : RECEIVER }))(body)
+}
+
+describe('nft transfer', () => {
+  test('looks up token, contract and owner, and waits for the transaction and for the new owner', async () => {
+    const api = await fakeApi({
+      getnfts: movesAfter(2),
+      transfernft: accepts,
+      gettransactions: transactions(
+        { status: 'initiated' },
+        { status: 'deployed', transaction_hash: '0xabc', gas_used: '55786' },
+      ),
+    })
+    const result = await cli([...TRANSFER, '-b', 'polygon', '--base-url', api.url, '--json'], { env })
+    expect(result).toMatchObject({ code: 0, stderr: '' })
+    expect(JSON.parse(result.stdout)).toEqual({
+      ...REQUEST,
+      status: 'deployed',
+      transaction_gdn_id: 'tx',
+      accepted_date: DATE,
+      transaction_hash: '0xabc',
+      gas_used: '55786',
+      error: null,
+    })
+    expect(api.bodies('transfernft')).toEqual([REQUEST])
+    expect(api.bodies('gettransactions')).toHaveLength(2)
+  })
+
+  test('on a server without gettransactions waits for the new owner alone', async () => {
+    const api = await fakeApi({ getnfts: movesAfter(3), transfernft: accepts })
+    const result = await cli([...TRANSFER, '-b', 'polygon', '--base-url', api.url, '--json'], { env })
+    expect(result.code).toBe(0)
+    expect(JSON.parse(result.stdout)).toMatchObject({ status: 'deployed', receiver_wallet_address: RECEIVER })
+    expect(api.bodies('gettransactions')).toHaveLength(1)
+  })
+
+  test('asks for nothing that flags give, and takes them by the names of the API', async () => {
+    const api = await fakeApi({ transfernft: accepts })
+    const argv = ['nft', 'transfer', '--nft-gdn-id', 'id-0', '--receiver-wallet-address', RECEIVER, '--tokenid', '1']
+    const more = ['--sender-wallet-address', OWNER, '--contract-address', CONTRACT, '-b', 'polygon', '--no-wait']
+    const result = await cli([...argv, ...more, '--base-url', api.url, '-o', 'ids'], { env })
+    expect(result).toMatchObject({ code: 0, stdout: 'id-0\n' })
+    expect(api.bodies('transfernft')).toEqual([REQUEST])
+    // Whether the server honours Idempotency-Key shows in its answer: a transfer needs no look before.
+    expect(api.calls.map(({ path }) => path)).toEqual(['/api/v1/transfernft'])
+  })
+
+  test('a flag wins over what was looked up', async () => {
+    const api = await fakeApi({ getnfts: knows(nft('id-0')), transfernft: accepts })
+    const other = '0x1111111111111111111111111111111111111111'
+    const argv = [...TRANSFER, '-b', 'polygon', '--sender', other, '--no-wait', '--base-url', api.url]
+    expect((await cli(argv, { env })).code).toBe(0)
+    expect(api.bodies('transfernft')).toEqual([{ ...REQUEST, sender_wallet_address: other }])
+  })
+
+  test('a JSON request comes from standard input, with either spelling of its token id; flags win', async () => {
+    const { token_id, ...rest } = REQUEST
+    const api = await fakeApi({ transfernft: accepts })
+    const stdin = JSON.stringify({ ...rest, tokenid: token_id, receiver_wallet_address: OWNER })
+    const argv = ['nft', 'transfer', '-f', '-', '--receiver', RECEIVER, '--no-wait', '--base-url', api.url]
+    expect((await cli(argv, { env, stdin })).code).toBe(0)
+    expect(api.bodies('transfernft')).toEqual([REQUEST])
+  })
+
+  test('the blockchain comes from a collection made here, or from the server', async () => {
+    const home = { ...(await tempHome()).env, ...env }
+    const api = await fakeApi({
+      createcollection: (request: object) => ({
+        body: { request, response: { transaction_gdn_id: 'c', accepted_date: DATE } },
+      }),
+      getcollections: () => ({
+        body: {
+          requests: { transaction_gdn_ids: ['c'] },
+          collections: [
+            {
+              transaction_gdn_ids: 'c',
+              contract_address: CONTRACT,
+              name: 'Dawn',
+              blockchain: 'astar',
+              wallet_address: OWNER,
+              status: 'deployed',
+            },
+          ],
+        },
+      }),
+      getnfts: knows(nft('id-0'), nft('id-1', { blockchain: 'fantom' })),
+      transfernft: accepts,
+    })
+    const gdn = (...argv: string[]) => cli([...argv, '--no-wait', '--base-url', api.url], { env: home })
+    await cli(['collection', 'create', '--name', 'Dawn', '-b', 'astar', '--wallet', OWNER, '--base-url', api.url], {
+      env: home,
+    })
+    expect((await gdn(...TRANSFER)).code).toBe(0)
+    expect((await gdn('nft', 'transfer', 'id-1', '--receiver', RECEIVER)).code).toBe(0)
+    expect(api.bodies('transfernft')).toMatchObject([{ blockchain: 'astar' }, { blockchain: 'fantom' }])
+  })
+
+  test('--dry-run looks up, prints the request and sends nothing', async () => {
+    const api = await fakeApi({ getnfts: knows(nft('id-0')) })
+    const result = await cli([...TRANSFER, '-b', 'polygon', '--dry-run', '--json', '--base-url', api.url], { env })
+    expect(JSON.parse(result.stdout)).toMatchObject({ url: `${api.url}/api/v1/transfernft`, body: REQUEST })
+    expect(api.bodies('transfernft')).toEqual([])
+  })
+
+  test('a transfer that fails ends with 5 and the reason, and the same command is another', async () => {
+    const api = await fakeApi({
+      getnfts: knows(nft('id-0')),
+      transfernft: accepts,
+      gettransactions: transactions({ status: 'failed', error: 'the owner took the right away' }),
+    })
+    const home = { ...(await tempHome()).env, ...env }
+    for (const times of [1, 2]) {
+      const result = await cli([...TRANSFER, '-b', 'polygon', '--base-url', api.url, '--json'], { env: home })
+      expect(result.code).toBe(5)
+      expect(JSON.parse(result.stdout)).toMatchObject({ status: 'failed', transaction_gdn_id: 'tx' })
+      expect(errorOf(result).message).toContain('the owner took the right away')
+      expect(api.bodies('transfernft')).toHaveLength(times)
+    }
+  })
+
+  test('one still pending ends with 8; the same command goes on, though the owner has changed meanwhile', async () => {
+    const state = { status: 'initiated' }
+    let owner = OWNER
+    const api = await fakeApi({
+      getnfts: (body: { nft_gdn_ids: string[] }) => knows(nft('id-0', { receiver_wallet_address: owner }))(body),
+      transfernft: accepts,
+      gettransactions: transactions(state),
+    })
+    const home = { ...(await tempHome()).env, ...env }
+    const argv = [...TRANSFER, '-b', 'polygon', '--base-url', api.url]
+    const first = await cli([...argv, '--timeout', '50ms'], { env: home })
+    expect(first.code).toBe(8)
+    expect(first.stderr).toContain('gdn nft show id-0')
+    state.status = 'deployed'
+    owner = RECEIVER
+    const second = await cli([...argv, '--json'], { env: home })
+    expect(second.code).toBe(0)
+    expect(JSON.parse(second.stdout)).toMatchObject({ status: 'deployed', sender_wallet_address: OWNER })
+    expect(api.bodies('transfernft')).toHaveLength(1)
+  })
+
+  test('an NFT that the receiver owns already is not sent to them', async () => {
+    const api = await fakeApi({ getnfts: knows(nft('id-0', { receiver_wallet_address: RECEIVER })) })
+    const result = await cli([...TRANSFER, '-b', 'polygon', '--base-url', api.url, '--json'], { env })
+    expect(result.code).toBe(5)
+    expect(errorOf(result).message).toContain('owns id-0 already; nothing was sent')
+  })
+
+  test('one that is not deployed yet can not be transferred: 8, and what to wait for', async () => {
+    const api = await fakeApi({ getnfts: knows(nft('id-0', { status: 'initiated', token_id: null })) })
+    const result = await cli([...TRANSFER, '-b', 'polygon', '--base-url', api.url, '--json'], { env })
+    expect(result.code).toBe(8)
+    expect(errorOf(result)).toMatchObject({ hint: expect.stringContaining('gdn nft wait id-0') })
+  })
+
+  test('one that failed was never minted: 5', async () => {
+    const api = await fakeApi({ getnfts: knows(nft('id-0', { status: 'failed', token_id: null, error: 'no gas' })) })
+    const result = await cli([...TRANSFER, '-b', 'polygon', '--base-url', api.url, '--json'], { env })
+    expect(result.code).toBe(5)
+    expect(errorOf(result).message).toBe('id-0 failed and was never minted: no gas')
+  })
+
+  test('a sender who does not own it: what the API says, and where to look', async () => {
+    const message = 'sender_wallet_address does not own the NFT'
+    const api = await fakeApi({
+      getnfts: knows(nft('id-0')),
+      transfernft: () => ({ status: 400, body: { error: { title: 'Bad Request', message } } }),
+    })
+    const result = await cli([...TRANSFER, '-b', 'polygon', '--base-url', api.url, '--json'], { env })
+    expect(result.code).toBe(5)
+    expect(errorOf(result)).toMatchObject({
+      message: expect.stringContaining(message),
+      hint: expect.stringContaining('gdn nft show id-0'),
+    })
+  })
+
+  test('an id that the server does not know is named: 5', async () => {
+    const api = await fakeApi({ getnfts: knows() })
+    const result = await cli([...TRANSFER, '-b', 'polygon', '--base-url', api.url, '--json'], { env })
+    expect(result.code).toBe(5)
+    expect(errorOf(result)).toMatchObject({ code: 'not_found', message: expect.stringContaining('id-0') })
+  })
+
+  test('a blockchain that nothing tells has to be named', async () => {
+    const api = await fakeApi({ getnfts: knows(nft('id-0')) })
+    const { code, stderr } = await cli([...TRANSFER, '--base-url', api.url], { env })
+    expect({ code, stderr }).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('--blockchain: the blockchain of'),
+    })
+  })
+
+  test('on a real network it needs --yes off a terminal, and nothing is sent without it', async () => {
+    const whole = ['--sender', OWNER, '--token-id', '1', '-c', CONTRACT, '-b', 'polygon']
+    const argv = [...TRANSFER, ...whole, '--base-url', 'https://api.example.invalid', '--json']
+    const result = await cli(argv, { env })
+    expect(result.code).toBe(3)
+    expect(errorOf(result).message).toContain(`Transfer token 1 of ${CONTRACT} to ${RECEIVER}`)
+  })
+
+  test.each<[string, string[], string, CliOptions?]>([
+    ['no NFT', ['nft', 'transfer', '--receiver', RECEIVER], 'no NFT is named'],
+    ['two NFTs', [...TRANSFER, '--nft-gdn-id', 'id-1'], 'two NFTs are named'],
+    ['no receiver', ['nft', 'transfer', 'id-0'], '--receiver: is required'],
+    ['a broken receiver', ['nft', 'transfer', 'id-0', '--receiver', '0x12'], '--receiver: must have 40 hex digits'],
+    ['Solana', [...TRANSFER, '-b', 'solana'], '--blockchain: the API transfers nothing on solana'],
+    [
+      'Solana in a request',
+      ['nft', 'transfer', '-f', '-'],
+      'the API transfers nothing on solana-testnet',
+      { stdin: JSON.stringify({ ...REQUEST, blockchain: 'solana-testnet' }) },
+    ],
+    [
+      'a token id that is a number',
+      ['nft', 'transfer', '-f', '-'],
+      'stdin (token_id): must be a string',
+      { stdin: JSON.stringify({ ...REQUEST, token_id: 1 }) },
+    ],
+    [
+      'an unknown member',
+      ['nft', 'transfer', '-f', '-'],
+      'stdin (amount): is not a known field',
+      { stdin: JSON.stringify({ ...REQUEST, amount: 1 }) },
+    ],
+    [
+      'a receiver that is no text',
+      ['nft', 'transfer', '-f', '-'],
+      'stdin (receiver_wallet_address): must be an address',
+      { stdin: JSON.stringify({ ...REQUEST, receiver_wallet_address: 1 }) },
+    ],
+  ])('%s is refused with its place, and nothing is sent', async (_what, argv, message, options = {}) => {
+    const { code, stderr } = await cli([...argv, '--base-url', 'http://127.0.0.1:9'], { env, ...options })
+    expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining(message) })
+  })
+})

@@ -1,0 +1,222 @@
+import { createHash } from 'node:crypto'
+import { mkdir, readdir, rename, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { GdnError } from '../../src/core/errors.ts'
+import { CONTRACT, DATE, fakeApi, knows, nft, OWNER, type Reply } from './fake-api.ts'
+import { cli, errorOf, tempHome } from './harness.ts'
+
+const MINT = ['nft', 'mint', '-c', CONTRACT, '-b', 'polygon', '--receiver', OWNER, '--title', 'Dawn']
+const CREATE = ['collection', 'create', '--name', 'Dawn', '-b', 'polygon', '--wallet', OWNER]
+const YES = { 'idempotency-supported': 'yes' }
+
+interface MintBody {
+  metadata: object[]
+}
+
+/** createnft that gives ids id-1, id-2, … */
+function minting() {
+  let n = 0
+  return ({ metadata, ...requests }: MintBody): Reply => ({
+    body: {
+      message: 'accepted',
+      requests: { ...requests, contract_address: CONTRACT, receiver_wallet_address: OWNER, metadata },
+      nfts: metadata.map(() => ({ nft_gdn_ids: `id-${++n}`, accepted_date: DATE })),
+    },
+  })
+}
+
+async function machine() {
+  const { dir, env } = await tempHome()
+  return { dir, env: { ...env, GDN_API_KEY: 'key' } }
+}
+
+describe('a mint whose end was not told', () => {
+  test('is gone on with by the same command, which says so and mints nothing', async () => {
+    let status = 'initiated'
+    const api = await fakeApi({
+      createnft: minting(),
+      getnfts: (body: { nft_gdn_ids: string[] }) => knows(nft('id-1', { status }))(body),
+    })
+    const { env } = await machine()
+    const first = await cli([...MINT, '--timeout', '50ms', '--base-url', api.url], { env })
+    expect(first.code).toBe(8)
+    expect(first.stderr).toContain('The same command goes on with it; with --again it orders another.')
+    status = 'deployed'
+    const second = await cli([...MINT, '--base-url', api.url, '-o', 'ids'], { env })
+    expect(second).toMatchObject({ code: 0, stdout: 'id-1\n' })
+    expect(second.stderr).toMatch(/This was accepted at \S+Z; going on with it \(--again orders another\)\./)
+    expect(api.bodies('createnft')).toHaveLength(1)
+  })
+
+  test('after Ctrl-C is the same one', async () => {
+    const stop = new AbortController()
+    let status = 'initiated'
+    const api = await fakeApi({
+      createnft: minting(),
+      getnfts: (body: { nft_gdn_ids: string[] }) => {
+        setTimeout(() => stop.abort(new GdnError('interrupted', 'interrupted')), 20)
+        return knows(nft('id-1', { status }))(body)
+      },
+    })
+    const { env } = await machine()
+    const argv = [...MINT, '--base-url', api.url, '-o', 'ids']
+    expect((await cli(argv, { env, signal: stop.signal })).code).toBe(130)
+    status = 'deployed'
+    expect(await cli(argv, { env })).toMatchObject({ code: 0, stdout: 'id-1\n' })
+    expect(api.bodies('createnft')).toHaveLength(1)
+  })
+
+  test('with --again is left alone, and named', async () => {
+    const api = await fakeApi({
+      createnft: minting(),
+      getnfts: knows(nft('id-1', { status: 'initiated' }), nft('id-2')),
+    })
+    const { env } = await machine()
+    await cli([...MINT, '--timeout', '50ms', '--base-url', api.url], { env })
+    const again = await cli([...MINT, '--again', '--base-url', api.url, '-o', 'ids'], { env })
+    expect(again).toMatchObject({ code: 0, stdout: 'id-2\n' })
+    expect(again.stderr).toMatch(/Set aside: what was accepted at \S+ \(id-1\)\. Ordering another\./)
+  })
+})
+
+test('a mint that was told is minted once more by the same command: that is what it says', async () => {
+  const api = await fakeApi({ createnft: minting(), getnfts: knows(nft('id-1'), nft('id-2')) })
+  const { env } = await machine()
+  const argv = [...MINT, '--base-url', api.url, '-o', 'ids']
+  expect((await cli(argv, { env })).stdout).toBe('id-1\n')
+  expect(await cli(argv, { env })).toMatchObject({ code: 0, stdout: 'id-2\n' })
+})
+
+test('--no-wait tells the end: the same command is another mint', async () => {
+  const api = await fakeApi({ createnft: minting() })
+  const { env } = await machine()
+  const argv = [...MINT, '--no-wait', '--base-url', api.url, '-o', 'ids']
+  expect((await cli(argv, { env })).stdout + (await cli(argv, { env })).stdout).toBe('id-1\nid-2\n')
+})
+
+describe('a mint of unknown outcome', () => {
+  test('ends with 9; the same command finds it in the collection and goes on', async () => {
+    const minted: string[] = ['old']
+    const api = await fakeApi({
+      createnft: () => {
+        minted.push('id-1')
+        return { status: 502, body: {} }
+      },
+      getnftgdnids: () => ({
+        body: { requests: { contract_address: CONTRACT, blockchain: 'polygon' }, nft_gdn_ids: [...minted] },
+      }),
+      getnfts: knows(nft('old'), nft('id-1')),
+    })
+    const { env } = await machine()
+    const first = await cli([...MINT, '--base-url', api.url, '--json'], { env })
+    expect(first).toMatchObject({ code: 9, stdout: '' })
+    expect(errorOf(first)).toMatchObject({
+      code: 'unknown_outcome',
+      message: expect.stringMatching(/^createnft was sent at \S+Z, and whether it took effect is unknown: 502/),
+      hint: expect.stringMatching(/same command again later.*--again orders another/),
+    })
+    const second = await cli([...MINT, '--base-url', api.url], { env })
+    expect(second.code).toBe(0)
+    expect(second.stderr).toContain('It is there: what was accepted at')
+    expect(second.stdout).toContain('id-1')
+    expect(api.bodies('createnft')).toHaveLength(1)
+  })
+
+  test('is resolved at once by the same key where the server honours it', async () => {
+    const replies: Reply[] = [{ status: 500, body: {} }]
+    const mint = minting()
+    const api = await fakeApi({
+      createnft: (body: MintBody) => ({ headers: YES, ...(replies.shift() ?? mint(body)) }),
+      getnfts: (body: { nft_gdn_ids: string[] }) => ({ headers: YES, ...knows(nft('id-1'))(body) }),
+    })
+    const { env } = await machine()
+    expect(await cli([...MINT, '--base-url', api.url, '-o', 'ids'], { env })).toMatchObject({
+      code: 0,
+      stdout: 'id-1\n',
+    })
+    const keys = api.calls
+      .filter(({ path }) => path.endsWith('createnft'))
+      .map((call) => call.headers['idempotency-key'])
+    expect(keys).toHaveLength(2)
+    expect(new Set(keys).size).toBe(1)
+  })
+})
+
+test('local files are the same by what they hold: a retry finds its order, and uploads nothing again', async () => {
+  let n = 0
+  const api = await fakeApi({
+    files: () => ({ body: { url: `ipfs://bafkreifjjcie6lypi6ny7amxnfftagclbuxndqonfipmb64f2km2devei${++n}` } }),
+    createnft: minting(),
+    getnfts: knows(nft('id-1', { status: 'initiated' })),
+  })
+  const { dir, env } = await machine()
+  await writeFile(join(dir, 'a.png'), 'png!')
+  const mint = (image: string) =>
+    cli([...MINT, '--image', image, '--timeout', '50ms', '--base-url', api.url], { env, cwd: dir })
+  expect((await mint('a.png')).code).toBe(8)
+  await mkdir(join(dir, 'moved'))
+  await rename(join(dir, 'a.png'), join(dir, 'moved', 'b.png'))
+  expect((await mint('moved/b.png')).stderr).toContain('going on with it')
+  expect(api.bodies('files')).toHaveLength(1)
+  await writeFile(join(dir, 'moved', 'b.png'), 'another picture')
+  expect((await mint('moved/b.png')).stderr).not.toContain('going on with it')
+  expect(api.bodies('createnft')).toHaveLength(2)
+  // What the order is known by is no secret, and not the file either.
+  const [order = ''] = await readdir(join(dir, '.local/state/gdn/orders'))
+  expect(order).not.toContain(createHash('sha256').update('png!').digest('hex'))
+})
+
+test('a collection of unknown outcome ends with 9, again and again, and --again orders another', async () => {
+  const replies: Reply[] = [{ status: 504, body: {} }]
+  const api = await fakeApi({
+    createcollection: (request: object) =>
+      replies.shift() ?? { body: { request, response: { transaction_gdn_id: 'tx', accepted_date: DATE } } },
+  })
+  const { env } = await machine()
+  for (let time = 0; time < 2; time++) {
+    const result = await cli([...CREATE, '--base-url', api.url, '--json'], { env })
+    expect(result.code).toBe(9)
+    expect(errorOf(result)).toMatchObject({ code: 'unknown_outcome', hint: expect.stringContaining('web site') })
+  }
+  expect(api.bodies('createcollection')).toHaveLength(1)
+  expect((await cli([...CREATE, '--again', '--no-wait', '--base-url', api.url], { env })).code).toBe(0)
+  expect(api.bodies('createcollection')).toHaveLength(2)
+})
+
+test('a collection that is still pending is gone on with, and remembered once', async () => {
+  let status = 'initiated'
+  const record = () => ({
+    transaction_gdn_ids: 'tx',
+    contract_address: CONTRACT,
+    name: 'Dawn',
+    blockchain: 'polygon',
+    wallet_address: OWNER,
+    status,
+  })
+  const api = await fakeApi({
+    createcollection: (request: object) => ({
+      body: { request, response: { transaction_gdn_id: 'tx', accepted_date: DATE } },
+    }),
+    getcollections: () => ({ body: { requests: { transaction_gdn_ids: ['tx'] }, collections: [record()] } }),
+  })
+  const { env } = await machine()
+  expect((await cli([...CREATE, '--timeout', '50ms', '--base-url', api.url], { env })).code).toBe(8)
+  status = 'deployed'
+  const second = await cli([...CREATE, '--base-url', api.url, '-o', 'ids'], { env })
+  expect(second).toMatchObject({ code: 0, stdout: `${CONTRACT}\n` })
+  expect(api.bodies('createcollection')).toHaveLength(1)
+  expect(JSON.parse((await cli(['collection', 'list', '--base-url', api.url, '--json'], { env })).stdout)).toHaveLength(
+    1,
+  )
+})
+
+test('a state directory that can not be used stops the command before anything is sent', async () => {
+  const { dir, env } = await machine()
+  await writeFile(join(dir, 'state'), '')
+  const result = await cli([...MINT, '--state-dir', join(dir, 'state'), '--base-url', 'http://127.0.0.1:9', '--json'], {
+    env,
+  })
+  expect(result.code).toBe(2)
+  expect(errorOf(result)).toMatchObject({ code: 'data_dir', hint: expect.stringContaining('--state-dir') })
+})

@@ -1,0 +1,56 @@
+import { createServer, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+
+export interface HoldingProxy {
+  url: string
+  /** Answers to these endpoints are kept back from now on; nothing is, with null. */
+  hold(endpoint: string | null): void
+  /** Resolves when a request was handed on, and its answer is kept back. */
+  held(): Promise<void>
+  close(): Promise<void>
+}
+
+/** Stands before a server and keeps answers back: what was asked for is done, and nobody learns of it. */
+export async function startHoldingProxy(target: string): Promise<HoldingProxy> {
+  let holding: string | null = null
+  let tell: () => void = () => {}
+  let kept = new Promise<void>((resolve) => {
+    tell = resolve
+  })
+  const open = new Set<ServerResponse>()
+  const server = createServer(async (request, response) => {
+    const chunks: Buffer[] = []
+    for await (const chunk of request) chunks.push(chunk as Buffer)
+    const { host: _host, connection: _connection, ...headers } = request.headers
+    const answer = await fetch(target + (request.url ?? ''), {
+      method: request.method ?? 'GET',
+      headers: headers as Record<string, string>,
+      ...(chunks.length === 0 ? {} : { body: Buffer.concat(chunks) }),
+    })
+    const body = Buffer.from(await answer.arrayBuffer())
+    if (holding !== null && request.url?.endsWith(`/${holding}`)) {
+      open.add(response)
+      return tell()
+    }
+    const { 'transfer-encoding': _encoding, 'content-encoding': _content, ...told } = Object.fromEntries(answer.headers)
+    response.writeHead(answer.status, { ...told, 'content-length': body.length })
+    response.end(body)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    hold(endpoint) {
+      holding = endpoint
+      kept = new Promise((resolve) => {
+        tell = resolve
+      })
+    },
+    held: () => kept,
+    close: () =>
+      new Promise((resolve) => {
+        for (const response of open) response.destroy()
+        server.close(() => resolve())
+        server.closeAllConnections()
+      }),
+  }
+}
