@@ -1,7 +1,11 @@
 import { createClient } from '../client/client.ts'
 import { createTransport, type TransportKind } from '../client/create-transport.ts'
 import type { Exchange } from '../client/exchange.ts'
+import { createSharedPace } from '../client/pace/shared-pace.ts'
+import { createPacer } from '../client/pacer.ts'
+import { paceDirectories } from '../config/paths.ts'
 import type { Settings } from '../config/settings.ts'
+import { messageOf } from '../core/errors.ts'
 import type { Connection } from './deps.ts'
 import { type Io, safe } from './io.ts'
 import { VERSION } from './version.ts'
@@ -16,14 +20,26 @@ export async function connect(
   const server = await settings.server()
   const apiKey = await settings.apiKey(server)
   const proxy = server.loopback ? undefined : proxyOf(env)
+  const shared = createSharedPace({
+    folders: paceDirectories(env),
+    origin: server.origin,
+    apiKey,
+    onTrouble: (error) => io.debug(safe(`the pace is this process's own, shared with no other: ${messageOf(error)}`)),
+  })
+  const pacer = createPacer({
+    rate: settings.rate?.value ?? null,
+    observed: (endpoint) => client.observedRateLimit(endpoint),
+    shared,
+  })
   const client = createClient({
     baseUrl: server.baseUrl,
     apiKey,
     transport: await createTransport(kind, proxy === undefined ? {} : { proxy }),
     userAgent: `gdn/${VERSION}`,
+    pacer,
     ...(io.settings.debug ? { onExchange: (exchange) => describe(io, exchange) } : {}),
   })
-  return { client, server, settings }
+  return { client, pacer, server, settings }
 }
 
 /** Tools write these variables in either case; the lower one goes first, as curl has it. */

@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream'
 import type { ApiClient } from '../client/client.ts'
 import type { TransportKind } from '../client/create-transport.ts'
+import type { Pacer } from '../client/pacer.ts'
 import type { Server } from '../config/server.ts'
 import type { ConfigFlags, Settings } from '../config/settings.ts'
 import type { Now } from '../core/time.ts'
@@ -22,6 +23,8 @@ export interface Edge {
 /** A client of the API, and the server it talks to. */
 export interface Connection {
   client: ApiClient
+  /** The pace that the client keeps to; a batch asks it for leave beforehand. */
+  pacer: Pacer
   server: Server
   settings: Settings
 }

@@ -1,4 +1,3 @@
-import { getnfts } from '../api/endpoints/getnfts.ts'
 import type { NftRecord } from '../api/fields.ts'
 import type { ApiClient } from '../client/client.ts'
 import type { Server } from '../config/server.ts'
@@ -37,17 +36,15 @@ export async function poll<Value>(
   }
 }
 
-/** Details of NFTs in the order asked for, in chunks, at the pace of the endpoint's limit; unknown ids are left out. */
+/** Details of NFTs in the order asked for, in chunks; unknown ids are left out. */
 export async function fetchNfts(
-  { sleep, signals }: Deps,
+  { signals }: Deps,
   client: ApiClient,
   ids: readonly string[],
   onChunk?: (records: NftRecord[]) => Promise<void> | void,
 ): Promise<NftRecord[]> {
-  const pause = 1000 / (getnfts.ratePerSecond ?? 1000)
   const found: NftRecord[] = []
   for (let at = 0; at < ids.length; at += IDS_PER_REQUEST) {
-    if (at > IDS_PER_REQUEST) await sleep(pause, signals.signal)
     const asked = ids.slice(at, at + IDS_PER_REQUEST)
     const { nfts } = await client.call('getnfts', { nft_gdn_ids: asked }, { signal: signals.signal })
     const byId = new Map(nfts.map((nft) => [nft.nft_gdn_id, nft]))

@@ -6,7 +6,7 @@ import { MAX_ANSWER_BYTES, type TransportAnswer, TransportError, type TransportR
  */
 export class Attempt {
   readonly answer: Promise<TransportAnswer>
-  /** Set just before the first byte of the request may leave. */
+  /** Whether the first byte of the request may have left. */
   sent = false
   settled = false
   /** Ends the connection under the request. The transport sets it as soon as it can. */
@@ -30,6 +30,14 @@ export class Attempt {
       request.timeoutMs,
     )
     request.signal?.addEventListener('abort', this.#abort, { once: true })
+  }
+
+  /** Called just before the first byte leaves; false when the attempt is over, and nothing must leave. */
+  leave(): boolean {
+    if (this.settled) return false
+    if (this.#request.mayLeave?.() === false) this.fail('not sent: it is too late for it')
+    else this.sent = true
+    return this.sent
   }
 
   /** Takes a piece of the answer; false when it grew too long, and the attempt has failed. */

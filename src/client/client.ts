@@ -12,12 +12,15 @@ import { parseBaseUrl } from './base-url.ts'
 import { type CreationRecord, createOnce } from './create.ts'
 import { describeExchange, type Exchange } from './exchange.ts'
 import { multipartFile } from './multipart.ts'
+import type { ClientPacer, Leave, Pacer } from './pacer.ts'
 import { persist } from './persist.ts'
 import { type ObservedRateLimit, parseRateLimitPolicy } from './rate-limit-policy.ts'
-import type { Clock } from './retry.ts'
+import { type Clock, retryAfterMs } from './retry.ts'
 import { type Transport, type TransportAnswer, TransportError, type TransportRequest } from './transport.ts'
 
 const DEFAULT_TIMEOUT_MS = 60_000
+/** After a 429 that doesn't say for how long. */
+const DEFAULT_HOLD_MS = 1_000
 /** The slowest line that an upload is still given time for. */
 const UPLOAD_BYTES_PER_MS = 32
 
@@ -74,6 +77,8 @@ export interface ClientOptions {
   /** Told of every exchange, for `--debug`. */
   onExchange?: (exchange: Exchange) => void
   clock?: Clock
+  /** Gives leave for every request to an endpoint; without it each leaves at once. */
+  pacer?: ClientPacer
 }
 
 /** The API of one server with one key. */
@@ -130,6 +135,7 @@ export function createClient(options: ClientOptions): ApiClient {
   checkKey(apiKey)
   let idempotency: boolean | null = null
   const rateLimits = new Map<EndpointName, ObservedRateLimit>()
+  const pacer = options.pacer ?? null
 
   const urlOf = async (name: EndpointName) => baseUrl + (await loadEndpoint(name)).path
 
@@ -159,7 +165,7 @@ export function createClient(options: ClientOptions): ApiClient {
     headers: Record<string, string>,
     { signal, timeout = timeoutMs }: CallOptions & { timeout?: number },
   ): Promise<TransportAnswer> {
-    const answer = await exchange({
+    const request: TransportRequest = {
       method: 'POST',
       url: await urlOf(name),
       headers: {
@@ -171,9 +177,36 @@ export function createClient(options: ClientOptions): ApiClient {
       ...content,
       timeoutMs: timeout,
       ...(signal === undefined ? {} : { signal }),
-    })
+    }
+    const answer = await paced(name, signal, (leave) =>
+      exchange(leave === null ? request : { ...request, mayLeave: () => leave.isValid() }),
+    )
     observe(name, answer)
     return answer
+  }
+
+  /** Sends with leave. Where that lapsed before a byte was sent, because this process was stopped, a new one is taken. */
+  async function paced(
+    name: EndpointName,
+    signal: AbortSignal | undefined,
+    once: (leave: Leave | null) => Promise<TransportAnswer>,
+  ): Promise<TransportAnswer> {
+    if (pacer === null) return await once(null)
+    for (;;) {
+      const leave = await pacer.enter(name, signal)
+      try {
+        const answer = await once(leave)
+        holdAsAsked(pacer, name, answer)
+        return answer
+      } catch (error) {
+        if (!(error instanceof TransportError)) throw error
+        if (error.sent) leave.cut()
+        else if (!leave.isValid()) continue
+        throw error
+      } finally {
+        leave.done()
+      }
+    }
   }
 
   function observe(name: EndpointName, { status, headers }: TransportAnswer): void {
@@ -316,6 +349,13 @@ export function createClient(options: ClientOptions): ApiClient {
     observedRateLimit: (name) => rateLimits.get(name) ?? null,
     close: () => transport.close(),
   }
+}
+
+/** 429 and Retry-After count for every request of that endpoint, whoever sends it. */
+function holdAsAsked(pacer: Pacer, name: EndpointName, { status, headers }: TransportAnswer): void {
+  if (status !== 429 && status !== 503) return
+  const asked = retryAfterMs(headers, Date.now())
+  if (status === 429 || asked !== null) pacer.hold(name, Math.max(1, asked ?? DEFAULT_HOLD_MS))
 }
 
 function checkKey(apiKey: Secret | null): void {

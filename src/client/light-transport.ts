@@ -72,11 +72,10 @@ function run(attempt: Attempt, { body, stream }: TransportRequest, outgoing: Cli
   else pump(attempt, outgoing, Readable.from(stream.open(), { objectMode: false }))
 }
 
-// Node writes the request at once when the connection stands, and on one that is used again, at once.
+// Node writes the request at once when the connection stands, and on one that is used again, at once. Whoever destroys
+// the request in this very moment keeps it from being written.
 function markWhenConnected(attempt: Attempt, socket: Socket & { encrypted?: boolean }): void {
-  const mark = () => {
-    attempt.sent = true
-  }
+  const mark = () => void attempt.leave()
   if (!socket.connecting && !isHandshaking(socket)) mark()
   else socket.once(socket.encrypted === true ? 'secureConnect' : 'connect', mark)
 }

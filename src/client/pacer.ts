@@ -1,6 +1,16 @@
 import type { EndpointName } from '../api/endpoints.ts'
+import { GdnError } from '../core/errors.ts'
 import { sleep as systemSleep } from '../core/time.ts'
+import { isUnlimited, type Limit, ownLimit, TRAVEL_MS } from './pace/limit.ts'
+import type { SharedLane, SharedPlace } from './pace/shared-lane.ts'
 import type { ObservedRateLimit } from './rate-limit-policy.ts'
+
+/** Places that are shared with the other gdn processes of this machine. */
+export interface SharedPace {
+  lane(endpoint: EndpointName, rate: number | null, observed: () => ObservedRateLimit | null): Promise<SharedLane>
+  /** Told why nothing can be shared; the pace of this process alone goes on. */
+  trouble(error: unknown): void
+}
 
 export interface PacerOptions {
   /** Requests a second that the user wants; null leaves it to the server. Below 1, seconds lie between requests. */
@@ -10,6 +20,18 @@ export interface PacerOptions {
   /** Milliseconds on a clock that never steps. */
   now?: () => number
   sleep?: (ms: number, signal?: AbortSignal) => Promise<void>
+  /** Without it the pace is this process's own. */
+  shared?: SharedPace
+}
+
+/** Leave to send one request. */
+export interface Leave {
+  /** Asked just before the first byte leaves. False: this process was stopped for so long that its leave has lapsed. */
+  isValid(): boolean
+  /** The request was cut: it may arrive still, so its place stays taken for longer. */
+  cut(): void
+  /** Called when the answer, or the lack of one, is known. */
+  done(): void
 }
 
 export interface Pacer {
@@ -22,49 +44,93 @@ export interface Pacer {
   hold(endpoint: EndpointName, ms: number): void
 }
 
+/** What the client asks for each request that it sends. */
+export interface ClientPacer extends Pacer {
+  /**
+   * Leave for a request that is about to be sent: one that was taken for it with `take`, else a new one.
+   *
+   * @throws GdnError `rate_limited` when the server wants to be left alone for long
+   */
+  enter(endpoint: EndpointName, signal?: AbortSignal): Promise<Leave>
+}
+
 interface Lane {
-  take(signal: AbortSignal | undefined): Promise<{ done(): void }>
+  take(signal: AbortSignal | undefined): Promise<Leave>
   hold(ms: number): void
+  heldMs(): number
 }
-
-interface Limit {
-  places: number
-  /** How long a place stays taken after its answer. */
-  windowMs: number
-}
-
-/** Requests a second where neither the user nor the server says otherwise (api-v1.1.md, Limits). */
-const DEFAULT_RATE = 2
-
-// Timers fire up to a millisecond early, and the server's clock rounds: with this much more it never counts three.
-const MARGIN_MS = 2
 
 /** A longer one would fire at once. */
 const MAX_TIMER_MS = 2 ** 31 - 1
+/** Who didn't ask for leave beforehand doesn't reckon with waiting for longer. */
+const MAX_HELD_MS = 30_000
+
+const ALONE: SharedPlace = { isValid: () => true, done: () => {} }
 
 /**
  * Keeps requests below a rate, seen from the server: a place is taken from before a request leaves until a second
  * after its answer came. However long a request travels, it reaches the server before its answer leaves, so any two
  * that use one place arrive at least a second apart. Each endpoint has places of its own.
  */
-export function createPacer(options: PacerOptions): Pacer {
-  const { rate, observed, now = () => performance.now(), sleep = systemSleep } = options
+export function createPacer(options: PacerOptions): ClientPacer {
+  const { rate, observed, shared, now = () => performance.now(), sleep = systemSleep } = options
   const lanes = new Map<EndpointName, Lane>()
+  /** Taken beforehand, and not used yet. */
+  const granted = new Map<EndpointName, Leave[]>()
 
   const laneOf = (endpoint: EndpointName): Lane => {
-    const lane = lanes.get(endpoint) ?? createLane(() => limitOf(rate, observed(endpoint)), now, sleep)
-    lanes.set(endpoint, lane)
+    let lane = lanes.get(endpoint)
+    if (lane === undefined) {
+      const told = () => observed(endpoint)
+      const together = shared === undefined ? null : sharing(shared, endpoint, rate, told)
+      lane = createLane(() => ownLimit(rate, told()), now, sleep, together)
+      lanes.set(endpoint, lane)
+    }
     return lane
   }
 
+  const grantedFor = (endpoint: EndpointName): Leave[] => {
+    const leaves = granted.get(endpoint) ?? []
+    granted.set(endpoint, leaves)
+    return leaves
+  }
+
   return {
-    take: (endpoint, signal) => laneOf(endpoint).take(signal),
+    async take(endpoint, signal) {
+      const leave = await laneOf(endpoint).take(signal)
+      const unused = grantedFor(endpoint)
+      unused.push(leave)
+      return {
+        done() {
+          if (unused.includes(leave)) unused.splice(unused.indexOf(leave), 1)
+          leave.done()
+        },
+      }
+    },
+    async enter(endpoint, signal) {
+      const taken = grantedFor(endpoint).shift()
+      // Whoever took it gives it back.
+      if (taken !== undefined) return { isValid: taken.isValid, cut: taken.cut, done: () => {} }
+      const lane = laneOf(endpoint)
+      const heldMs = lane.heldMs()
+      if (heldMs <= MAX_HELD_MS) return await lane.take(signal)
+      throw new GdnError(
+        'rate_limited',
+        `the server wants no ${endpoint} requests for another ${Math.ceil(heldMs / 1000)} s`,
+        { hint: 'try again then' },
+      )
+    },
     hold: (endpoint, ms) => laneOf(endpoint).hold(ms),
   }
 }
 
 /** The requests of one endpoint. The limit is asked for each time: an answer may have told another. */
-function createLane(limit: () => Limit, now: () => number, sleep: NonNullable<PacerOptions['sleep']>): Lane {
+function createLane(
+  limit: () => Limit,
+  now: () => number,
+  sleep: NonNullable<PacerOptions['sleep']>,
+  together: Together | null,
+): Lane {
   /** When each answered place becomes free. */
   let cooling: number[] = []
   let inFlight = 0
@@ -89,7 +155,7 @@ function createLane(limit: () => Limit, now: () => number, sleep: NonNullable<Pa
     over.abort()
   }
 
-  async function takeTurn(signal: AbortSignal | undefined) {
+  async function takeTurn(signal: AbortSignal | undefined): Promise<Leave> {
     for (;;) {
       signal?.throwIfAborted()
       const ms = waitMs()
@@ -98,15 +164,31 @@ function createLane(limit: () => Limit, now: () => number, sleep: NonNullable<Pa
     }
     inFlight += 1
     let isDone = false
+    let extraMs = 0
+    let place = ALONE
+    const done = () => {
+      if (isDone) return
+      isDone = true
+      inFlight -= 1
+      const own = limit()
+      if (!isUnlimited(own)) cooling.push(now() + own.windowMs + extraMs)
+      place.done(extraMs)
+      wake()
+    }
+    try {
+      if (together !== null) place = await together.take(signal)
+    } catch (error) {
+      isDone = true
+      inFlight -= 1
+      wake()
+      throw error
+    }
     return {
-      done() {
-        if (isDone) return
-        isDone = true
-        inFlight -= 1
-        const { places, windowMs } = limit()
-        if (places !== Number.POSITIVE_INFINITY) cooling.push(now() + windowMs)
-        wake()
+      isValid: () => place.isValid(),
+      cut() {
+        extraMs = TRAVEL_MS
       },
+      done,
     }
   }
 
@@ -118,15 +200,58 @@ function createLane(limit: () => Limit, now: () => number, sleep: NonNullable<Pa
     },
     hold(ms) {
       heldUntil = Math.max(heldUntil, now() + ms)
+      together?.hold(ms)
     },
+    heldMs: () => Math.max(0, heldUntil - now(), together?.heldMs() ?? 0),
   }
 }
 
-/** So many requests in so many milliseconds. A rate below one a second is one in a longer time. */
-function limitOf(rate: number | null, observed: ObservedRateLimit | null): Limit {
-  const perSecond = rate ?? (observed === null ? DEFAULT_RATE : observed.perSecond)
-  if (perSecond === null) return { places: Number.POSITIVE_INFINITY, windowMs: 0 }
-  // A quota of nothing can't be meant: the answer that told it was within it.
-  const usable = perSecond > 0 ? perSecond : DEFAULT_RATE
-  return { places: Math.max(1, Math.floor(usable)), windowMs: 1000 / Math.min(1, usable) + MARGIN_MS }
+interface Together extends Omit<SharedLane, 'take'> {
+  take(signal: AbortSignal | undefined): Promise<SharedPlace>
+}
+
+/** The shared lane, opened when it is first needed. Where nothing can be shared, this process keeps its own pace. */
+function sharing(
+  shared: SharedPace,
+  endpoint: EndpointName,
+  rate: number | null,
+  observed: () => ObservedRateLimit | null,
+): Together {
+  let opened: SharedLane | null = null
+  const opening = shared.lane(endpoint, rate, observed).then(
+    (lane) => {
+      opened = lane
+      return lane
+    },
+    (error: unknown) => {
+      shared.trouble(error)
+      return null
+    },
+  )
+
+  const trying = <Value>(act: () => Value, otherwise: Value): Value => {
+    try {
+      return act()
+    } catch (error) {
+      shared.trouble(error)
+      return otherwise
+    }
+  }
+
+  return {
+    async take(signal) {
+      const lane = await opening
+      if (lane === null) return ALONE
+      try {
+        const place = await lane.take(signal)
+        return { isValid: place.isValid, done: (extraMs) => trying(() => place.done(extraMs), undefined) }
+      } catch (error) {
+        if (signal?.aborted === true) throw signal.reason
+        shared.trouble(error)
+        return ALONE
+      }
+    },
+    hold: (ms) => trying(() => opened?.hold(ms), undefined),
+    heldMs: () => trying(() => opened?.heldMs() ?? 0, 0),
+  }
 }

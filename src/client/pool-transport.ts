@@ -69,8 +69,7 @@ function handler(attempt: Attempt): Dispatcher.DispatchHandler {
     // Called when a connection stands, just before the request is written to it.
     onRequestStart(controller) {
       attempt.cancel = (reason) => controller.abort(reason)
-      if (attempt.settled) return controller.abort(new Error('the attempt is over'))
-      attempt.sent = true
+      if (!attempt.leave()) controller.abort(new Error('the attempt is over'))
     },
     onResponseStart(_controller, statusCode, answered) {
       if (statusCode < 200) return

@@ -16,6 +16,8 @@ export interface TransportRequest {
   /** From the start of the connection to the last byte of the answer. */
   timeoutMs: number
   signal?: AbortSignal
+  /** Asked just before the first byte leaves; false keeps it from leaving, and the request fails as not sent. */
+  mayLeave?: () => boolean
 }
 
 export interface TransportAnswer {

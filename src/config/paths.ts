@@ -1,5 +1,6 @@
-import { homedir } from 'node:os'
+import { homedir, tmpdir } from 'node:os'
 import { isAbsolute, join, resolve } from 'node:path'
+import { getuid, platform } from 'node:process'
 
 type Env = NodeJS.ProcessEnv
 
@@ -34,4 +35,20 @@ export function stateDirectory(env: Env, flag?: string): string {
 /** Where the local backend keeps everything: `$XDG_DATA_HOME/gdn/local`. */
 export function localDataDirectory(env: Env): string {
   return join(xdg(env, 'XDG_DATA_HOME', '.local', 'share'), 'gdn', 'local')
+}
+
+/**
+ * Where processes agree on their pace, the best place first. It must be the same for all of one user on one machine,
+ * whatever their environment: a session has an XDG_RUNTIME_DIR where its cron jobs have none, and every CI job may have
+ * a TMPDIR, a HOME and a state directory of its own. So it is the machine's own /tmp. `GDN_PACE_DIR` names another
+ * one, such as a volume that containers share.
+ */
+export function paceDirectories(env: Env): string[] {
+  const named = env.GDN_PACE_DIR
+  if (named !== undefined && named !== '') return [resolve(named)]
+  const temp = platform === 'win32' ? tmpdir() : '/tmp'
+  return [
+    join(temp, `gdn-pace-${getuid?.() ?? 'user'}`),
+    join(xdg(env, 'XDG_STATE_HOME', '.local', 'state'), 'gdn', 'pace'),
+  ]
 }

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { readFile } from 'node:fs/promises'
+import { readFile, readlink } from 'node:fs/promises'
 import { env, kill, pid as ownPid, platform } from 'node:process'
 import { promisify } from 'node:util'
 import { systemCode } from './errors.ts'
@@ -34,9 +34,19 @@ async function processStart(pid: number): Promise<{ startedAt: string | null; zo
   }
 }
 
-async function bootId(): Promise<string | null> {
+/** Tells one boot of the machine from the next; null where there is no way to tell. */
+export async function bootId(): Promise<string | null> {
   try {
     return (await readFile('/proc/sys/kernel/random/boot_id', 'latin1')).trim()
+  } catch {
+    return null
+  }
+}
+
+/** Within which set of processes a pid means something: containers have their own. Null where there is only one. */
+export async function pidNamespace(): Promise<string | null> {
+  try {
+    return await readlink('/proc/self/ns/pid')
   } catch {
     return null
   }

@@ -27,7 +27,7 @@ export interface CliResult {
 export async function tempHome(): Promise<{ dir: string; env: NodeJS.ProcessEnv }> {
   const dir = await mkdtemp(join(tmpdir(), 'gdn-cli-'))
   onTestFinished(() => rm(dir, { recursive: true, force: true }))
-  return { dir, env: { HOME: dir, TERM: 'xterm-256color' } }
+  return { dir, env: { HOME: dir, TERM: 'xterm-256color', GDN_PACE_DIR: join(dir, 'pace') } }
 }
 
 function sink(tty: boolean, columns: number) {

@@ -17,6 +17,7 @@ export function gdnAt(backend: { url: string; apiKey: string }, home: string) {
   const env = {
     PATH: process.env.PATH ?? '',
     HOME: home,
+    GDN_PACE_DIR: join(home, 'pace'),
     GDN_BASE_URL: backend.url,
     GDN_API_KEY: backend.apiKey,
     GDN_BLOCKCHAIN: 'polygon',

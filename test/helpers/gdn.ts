@@ -46,6 +46,7 @@ export async function makeHome(): Promise<GdnHome> {
     XDG_CONFIG_HOME: join(dir, 'config'),
     XDG_DATA_HOME: join(dir, 'data'),
     XDG_STATE_HOME: join(dir, 'state'),
+    GDN_PACE_DIR: join(dir, 'pace'),
     TMPDIR: process.env.TMPDIR,
   }
   const options = (given: GdnOptions): Options => ({

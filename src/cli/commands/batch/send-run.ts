@@ -1,6 +1,5 @@
 import type { runBatch } from '../../../batch/run.ts'
 import type { BatchOptions, PlannedEvent } from '../../../batch/types.ts'
-import { createPacer } from '../../../client/pacer.ts'
 import type { Settings } from '../../../config/settings.ts'
 import type { ManifestItem } from '../../../manifest/read.ts'
 import type { Deps } from '../../deps.ts'
@@ -28,15 +27,14 @@ interface Sending {
 /** Sends a run with progress for people, prints its summary, and throws what is to be complained about. */
 export async function sendRun(deps: Deps, { settings, options, read, output, flags, run }: Sending): Promise<void> {
   const { io, signals } = deps
-  const { client, server } = await deps.connect(settings, 'bulk')
+  const { client, server, pacer } = await deps.connect(settings, 'bulk')
   const progress = new BatchProgress(io)
-  const rate = settings.rate?.value ?? null
   try {
     const summary = await run(
       { ...options, inFlight: IN_FLIGHT, signal: signals.signal },
       {
         client,
-        pacer: createPacer({ rate, observed: (endpoint) => client.observedRateLimit(endpoint) }),
+        pacer,
         readManifest: read,
         onEvent: (event) => progress.tell(event),
         confirm: async (planned) => {

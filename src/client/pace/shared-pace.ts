@@ -1,0 +1,95 @@
+import { createHash } from 'node:crypto'
+import { chmodSync, lstatSync, mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { getuid, platform } from 'node:process'
+import type { Secret } from '../../core/secret.ts'
+import { sleep } from '../../core/time.ts'
+import type { SharedPace } from '../pacer.ts'
+import type { LaneWorld } from './shared-lane.ts'
+
+export interface SharedPaceOptions {
+  /** Where to keep it: the first of these folders that can be used and is nobody else's. */
+  folders: readonly string[]
+  origin: string
+  apiKey: Secret | null
+  /** Told once why the pace can't be shared. */
+  onTrouble?(error: unknown): void
+}
+
+/**
+ * The pace that all gdn processes of this user on this machine keep together, per origin, key and endpoint. Each has a
+ * folder with a few hundred bytes in it; the key stands there only as part of a hash.
+ */
+export function createSharedPace({ folders, origin, apiKey, onTrouble }: SharedPaceOptions): SharedPace {
+  let world: Promise<Omit<LaneWorld, 'update'> & { folder: string }> | undefined
+  let told = false
+  return {
+    async lane(endpoint, rate, observed) {
+      // Loaded with the first request, beside the connection being made.
+      const [{ createSharedLane }, { updateTogether }] = await Promise.all([
+        import('./shared-lane.ts'),
+        import('../../core/versioned-file.ts'),
+      ])
+      world ??= openWorld(folders)
+      const { folder, ...common } = await world
+      const dir = join(folder, laneName(origin, apiKey, endpoint))
+      return createSharedLane({ ...common, update: (change) => updateTogether(dir, change) }, rate, observed)
+    },
+    trouble(error) {
+      if (!told) onTrouble?.(error)
+      told = true
+    },
+  }
+}
+
+/** Half of a hash: enough to tell lanes apart. */
+function laneName(origin: string, apiKey: Secret | null, endpoint: string): string {
+  const hash = createHash('sha256').update(JSON.stringify(['gdn pace', origin, apiKey?.reveal() ?? null, endpoint]))
+  return hash.digest('hex').slice(0, 32)
+}
+
+async function openWorld(folders: readonly string[]): Promise<Omit<LaneWorld, 'update'> & { folder: string }> {
+  const [{ bootId, isAlive, ownIdentity, pidNamespace }, { bootClock }, { sweepLanes }] = await Promise.all([
+    import('../../core/process-identity.ts'),
+    import('../../core/boot-clock.ts'),
+    import('./sweep-lanes.ts'),
+  ])
+  const [boot, space, { pid, startedAt }] = await Promise.all([bootId(), pidNamespace(), ownIdentity()])
+  const folder = usableFolder(folders)
+  sweepLanes(folder, boot)
+  return {
+    folder,
+    now: bootClock,
+    sleep,
+    boot,
+    owner: { pid, startedAt, space },
+    async ended(tickets) {
+      const known = tickets.filter((ticket) => ticket.space === space)
+      const alive = await Promise.all(known.map((ticket) => isAlive({ ...ticket, bootId: boot })))
+      return new Set(known.filter((_, index) => alive[index] === false).map(({ id }) => id))
+    },
+  }
+}
+
+function usableFolder(folders: readonly string[]): string {
+  let problem: unknown
+  for (const folder of folders) {
+    try {
+      mkdirSync(folder, { recursive: true, mode: 0o700 })
+      checkOwner(folder)
+      return folder
+    } catch (error) {
+      problem = error
+    }
+  }
+  throw problem
+}
+
+/** In a folder that others may write to, they could hold up our requests, or let too many go. */
+function checkOwner(folder: string): void {
+  const found = lstatSync(folder)
+  if (!found.isDirectory()) throw new Error(`${folder} is no folder`)
+  if (platform === 'win32') return
+  if (found.uid !== getuid?.()) throw new Error(`${folder} belongs to somebody else`)
+  if ((found.mode & 0o022) !== 0) chmodSync(folder, 0o700)
+}

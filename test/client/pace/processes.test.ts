@@ -1,0 +1,137 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { build } from 'esbuild'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { bootClock } from '../../../src/core/boot-clock.ts'
+
+const SOAK = process.env.GDN_SOAK === '1'
+const PROCESSES = 8
+const RUN_MS = SOAK ? 600_000 : 8_000
+
+let folder: string
+let script: string
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'gdn-paced-'))
+  script = join(folder, 'paced.mjs')
+  await build({
+    entryPoints: [fileURLToPath(new URL('./paced-process.ts', import.meta.url))],
+    outfile: script,
+    bundle: true,
+    platform: 'node',
+    format: 'esm',
+    logLevel: 'error',
+    banner: { js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url)" },
+  })
+})
+afterAll(() => rm(folder, { recursive: true, force: true }))
+
+/** Answers 429 to the third request that arrives within any second. */
+async function limitedServer() {
+  const arrivals: { at: number; agent: string }[] = []
+  let refused = 0
+  const server = createServer((request, response) => {
+    const at = performance.now()
+    const before = arrivals.filter((arrival) => at - arrival.at <= 1000).length
+    arrivals.push({ at, agent: String(request.headers['user-agent']) })
+    if (before >= 2) refused++
+    request.resume()
+    request.on('end', async () => {
+      await pause(Math.random() * 40)
+      response.writeHead(before >= 2 ? 429 : 200, { 'content-type': 'application/json' }).end('{}')
+    })
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    arrivals,
+    refused: () => refused,
+  }
+}
+
+/** Starts processes on one key, and again where one was killed. */
+function herd(url: string, paceDir: string) {
+  const children: ChildProcess[] = []
+  const trouble: string[] = []
+  const start = (index: number) => {
+    const child = spawn(process.execPath, [script, url, paceDir, index % 2 === 0 ? 'single' : 'bulk'], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    child.stdout?.on('data', (text) => String(text).includes('trouble') && trouble.push(String(text)))
+    children[index] = child
+  }
+  for (let index = 0; index < PROCESSES; index++) start(index)
+  onTestFinished(() => {
+    for (const child of children) child.kill('SIGKILL')
+  })
+  return { children, start, trouble }
+}
+
+test('processes of one boot read one clock', () => {
+  const before = bootClock()
+  const script = 'process.stdout.write(String(Number(process.hrtime.bigint()) / 1e6))'
+  const there = Number(execFileSync(process.execPath, ['-e', script]))
+  expect(there).toBeGreaterThan(before)
+  expect(there).toBeLessThan(bootClock())
+})
+
+test('8 processes on one key, killed and stopped at random, never have three requests arrive within a second', async () => {
+  const server = await limitedServer()
+  const paceDir = join(folder, 'pace')
+  const { children, start, trouble } = herd(server.url, paceDir)
+  const began = performance.now()
+  let kills = 0
+  let stops = 0
+  while (performance.now() - began < RUN_MS) {
+    await pause(50 + Math.random() * 350)
+    const index = Math.floor(Math.random() * PROCESSES)
+    const child = children[index]
+    if (Math.random() < 0.4) {
+      child?.kill('SIGKILL')
+      kills++
+      start(index)
+    } else {
+      child?.kill('SIGSTOP')
+      stops++
+      const after = Math.random() < 0.2 ? 3000 + Math.random() * 3000 : Math.random() * 1000
+      void pause(after).then(() => child?.kill('SIGCONT'))
+    }
+  }
+  expect(trouble).toEqual([])
+  expect(server.refused()).toBe(0)
+  expect(kills).toBeGreaterThan(3)
+  expect(stops).toBeGreaterThan(3)
+  // Two a second were possible: with all the dying and sleeping there must be a good part of it.
+  expect(server.arrivals.length).toBeGreaterThan(RUN_MS / 1000 / 3)
+  const names = (await readdir(paceDir)).join()
+  expect(names).toMatch(/^[0-9a-f]{32}$/)
+  const lane = join(paceDir, names)
+  for (const name of await readdir(lane)) expect(await readFile(join(lane, name), 'utf8')).not.toContain('the-key')
+  process.stdout.write(`  ${server.arrivals.length} requests, ${kills} kills, ${stops} stops in ${RUN_MS / 1000} s\n`)
+})
+
+test('8 processes left alone use the pace up, and each of them gets on', async () => {
+  const server = await limitedServer()
+  const { trouble } = herd(server.url, join(folder, 'fair'))
+  const agents = () => new Set(server.arrivals.map(({ agent }) => agent))
+  while (agents().size < PROCESSES) await pause(20)
+  const first = server.arrivals.length
+  await pause(SOAK ? 60_000 : 3_000)
+  const settled = server.arrivals.slice(first)
+  expect(trouble).toEqual([])
+  expect(server.refused()).toBe(0)
+  // A place is free again a second after its answer, which takes up to 40 ms here; the rest is for a busy machine.
+  const gaps = settled.slice(2).map(({ at }, i) => at - (settled[i]?.at ?? 0))
+  const median = gaps.sort((a, b) => a - b)[Math.floor(gaps.length / 2)] ?? 0
+  process.stdout.write(`  a place is used again after ${median.toFixed(0)} ms\n`)
+  expect(median).toBeLessThan(1250)
+})
