@@ -1,7 +1,7 @@
 import type { EndpointName } from '../api/endpoints.ts'
 import { GdnError } from '../core/errors.ts'
 import { sleep as systemSleep } from '../core/time.ts'
-import { isUnlimited, type Limit, ownLimit, TRAVEL_MS } from './pace/limit.ts'
+import { checkPatience, isUnlimited, type Limit, ownLimit, TRAVEL_MS } from './pace/limit.ts'
 import type { SharedLane, SharedPlace } from './pace/shared-lane.ts'
 import type { ObservedRateLimit } from './rate-limit-policy.ts'
 
@@ -55,9 +55,8 @@ export interface ClientPacer extends Pacer {
 }
 
 interface Lane {
-  take(signal: AbortSignal | undefined): Promise<Leave>
+  take(signal: AbortSignal | undefined, patienceMs: number): Promise<Leave>
   hold(ms: number): void
-  heldMs(): number
 }
 
 /** A longer one would fire at once. */
@@ -97,7 +96,7 @@ export function createPacer(options: PacerOptions): ClientPacer {
 
   return {
     async take(endpoint, signal) {
-      const leave = await laneOf(endpoint).take(signal)
+      const leave = await laneOf(endpoint).take(signal, Number.POSITIVE_INFINITY)
       const unused = grantedFor(endpoint)
       unused.push(leave)
       return {
@@ -111,14 +110,7 @@ export function createPacer(options: PacerOptions): ClientPacer {
       const taken = grantedFor(endpoint).shift()
       // Whoever took it gives it back.
       if (taken !== undefined) return { isValid: taken.isValid, cut: taken.cut, done: () => {} }
-      const lane = laneOf(endpoint)
-      const heldMs = lane.heldMs()
-      if (heldMs <= MAX_HELD_MS) return await lane.take(signal)
-      throw new GdnError(
-        'rate_limited',
-        `the server wants no ${endpoint} requests for another ${Math.ceil(heldMs / 1000)} s`,
-        { hint: 'try again then' },
-      )
+      return await laneOf(endpoint).take(signal, MAX_HELD_MS)
     },
     hold: (endpoint, ms) => laneOf(endpoint).hold(ms),
   }
@@ -129,7 +121,7 @@ function createLane(
   limit: () => Limit,
   now: () => number,
   sleep: NonNullable<PacerOptions['sleep']>,
-  together: Together | null,
+  together: SharedLane | null,
 ): Lane {
   /** When each answered place becomes free. */
   let cooling: number[] = []
@@ -155,9 +147,10 @@ function createLane(
     over.abort()
   }
 
-  async function takeTurn(signal: AbortSignal | undefined): Promise<Leave> {
+  async function takeTurn(signal: AbortSignal | undefined, patienceMs: number): Promise<Leave> {
     for (;;) {
       signal?.throwIfAborted()
+      checkPatience(heldUntil - now(), patienceMs)
       const ms = waitMs()
       if (ms === 0) break
       await pause(ms, signal)
@@ -176,7 +169,7 @@ function createLane(
       wake()
     }
     try {
-      if (together !== null) place = await together.take(signal)
+      if (together !== null) place = await together.take(signal, patienceMs)
     } catch (error) {
       isDone = true
       inFlight -= 1
@@ -193,8 +186,8 @@ function createLane(
   }
 
   return {
-    take(signal) {
-      const mine = turn.then(() => takeTurn(signal))
+    take(signal, patienceMs) {
+      const mine = turn.then(() => takeTurn(signal, patienceMs))
       turn = mine.catch(() => {})
       return mine
     },
@@ -202,12 +195,7 @@ function createLane(
       heldUntil = Math.max(heldUntil, now() + ms)
       together?.hold(ms)
     },
-    heldMs: () => Math.max(0, heldUntil - now(), together?.heldMs() ?? 0),
   }
-}
-
-interface Together extends Omit<SharedLane, 'take'> {
-  take(signal: AbortSignal | undefined): Promise<SharedPlace>
 }
 
 /** The shared lane, opened when it is first needed. Where nothing can be shared, this process keeps its own pace. */
@@ -216,7 +204,7 @@ function sharing(
   endpoint: EndpointName,
   rate: number | null,
   observed: () => ObservedRateLimit | null,
-): Together {
+): SharedLane {
   let opened: SharedLane | null = null
   const opening = shared.lane(endpoint, rate, observed).then(
     (lane) => {
@@ -229,29 +217,28 @@ function sharing(
     },
   )
 
-  const trying = <Value>(act: () => Value, otherwise: Value): Value => {
+  const trying = (act: () => void): void => {
     try {
-      return act()
+      act()
     } catch (error) {
       shared.trouble(error)
-      return otherwise
     }
   }
 
   return {
-    async take(signal) {
+    async take(signal, patienceMs) {
       const lane = await opening
       if (lane === null) return ALONE
       try {
-        const place = await lane.take(signal)
-        return { isValid: place.isValid, done: (extraMs) => trying(() => place.done(extraMs), undefined) }
+        const place = await lane.take(signal, patienceMs)
+        return { isValid: place.isValid, done: (extraMs) => trying(() => place.done(extraMs)) }
       } catch (error) {
         if (signal?.aborted === true) throw signal.reason
+        if (error instanceof GdnError) throw error
         shared.trouble(error)
         return ALONE
       }
     },
-    hold: (ms) => trying(() => opened?.hold(ms), undefined),
-    heldMs: () => trying(() => opened?.heldMs() ?? 0, 0),
+    hold: (ms) => trying(() => opened?.hold(ms)),
   }
 }

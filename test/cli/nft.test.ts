@@ -275,6 +275,42 @@ describe('on a real network', () => {
   })
 })
 
+describe('the pace', () => {
+  test('is kept by all commands of a machine together: the third within a second waits', async () => {
+    const home = await tempHome()
+    const arrivals: number[] = []
+    const api = await fakeApi({
+      getnfts: (body: { nft_gdn_ids: string[] }) => {
+        arrivals.push(performance.now())
+        return knows(nft('id-0'))(body)
+      },
+    })
+    const show = (stateDir: string) =>
+      cli(['nft', 'show', 'id-0', '--base-url', api.url], {
+        env: { ...env, ...home.env, GDN_STATE_DIR: join(home.dir, stateDir) },
+      })
+    const codes = (await Promise.all(['a', 'b', 'c'].map(show))).map(({ code }) => code)
+    expect(codes).toEqual([0, 0, 0])
+    expect((arrivals[1] ?? 0) - (arrivals[0] ?? 0)).toBeLessThan(1000)
+    expect((arrivals[2] ?? 0) - (arrivals[0] ?? 0)).toBeGreaterThan(1000)
+  })
+
+  test('is its own where nothing can be shared, said with --debug only', async () => {
+    const home = await tempHome()
+    const api = await fakeApi({ getnfts: knows(nft('id-0')) })
+    const file = join(home.dir, 'file')
+    await writeFile(file, '')
+    const show = (...flags: string[]) =>
+      cli(['nft', 'show', 'id-0', '--base-url', api.url, ...flags], {
+        env: { ...env, ...home.env, GDN_PACE_DIR: file },
+      })
+    const quiet = await show()
+    expect(quiet.code).toBe(0)
+    expect(quiet.stderr).toBe('')
+    expect((await show('--debug')).stderr).toContain("the pace is this process's own")
+  })
+})
+
 describe('nft show', () => {
   test('names the ids that the server does not know, prints the others, and ends with 5', async () => {
     const api = await fakeApi({ getnfts: knows(nft('a')) })

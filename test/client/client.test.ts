@@ -575,3 +575,54 @@ test('an exchange told to --debug holds no key, no signature and no private key'
   for (const secret of [KEY, 'c0ffee', 'deadbeef']) expect(text).not.toContain(secret)
   expect(text).toContain('expiry=1&signature=[redacted]&action=x')
 })
+
+describe('the pace', () => {
+  /** A pacer that writes down what it is asked; the leaves it gives are valid as the list says. */
+  function recordingPacer(valid: boolean[] = []) {
+    const log: string[] = []
+    const enter = async (endpoint: string) => {
+      const isValid = valid.shift() ?? true
+      log.push(`enter ${endpoint}`)
+      return { isValid: () => isValid, cut: () => log.push('cut'), done: () => log.push('done') }
+    }
+    const hold = (endpoint: string, ms: number) => log.push(`hold ${endpoint} ${ms}`)
+    return { log, pacer: { enter, hold, take: enter } }
+  }
+
+  test('every request to an endpoint takes leave first, each attempt anew, and gives it back', async () => {
+    const server = await serve([{ status: 502 }, { json: { requests: { nft_gdn_ids: ['a'] }, nfts: [] } }])
+    const { log, pacer } = recordingPacer()
+    await client(server.url, { pacer }).call('getnfts', { nft_gdn_ids: ['a'] })
+    expect(log).toEqual(['enter getnfts', 'done', 'enter getnfts', 'done'])
+  })
+
+  test.each<[Reply, string[]]>([
+    [{ status: 429, headers: { 'retry-after': '7' } }, ['hold createnft 7000']],
+    [{ status: 429 }, ['hold createnft 1000']],
+    [{ status: 503, headers: { 'retry-after': '2' } }, ['hold createnft 2000']],
+    [{ status: 503 }, []],
+  ])('%o holds the endpoint as it says', async (reply, held) => {
+    const server = await serve([reply])
+    const { log, pacer } = recordingPacer()
+    await client(server.url, { pacer }).send('createnft', new Uint8Array([123, 125]), { idempotencyKey: 'k' })
+    expect(log).toEqual(['enter createnft', ...held, 'done'])
+  })
+
+  test('a leave that lapsed before a byte was sent is taken anew, and the request is sent once', async () => {
+    const server = await serve([{ json: {} }])
+    const { log, pacer } = recordingPacer([false, false])
+    const { kind } = await client(server.url, { pacer }).send('createnft', new Uint8Array([123, 125]), {
+      idempotencyKey: 'k',
+    })
+    expect(kind).toBe('answered')
+    expect(log.filter((line) => line === 'enter createnft')).toHaveLength(3)
+    expect(server.seen).toHaveLength(1)
+  })
+
+  test('a request that was cut is told to be under way still', async () => {
+    const server = await serve(['drop'])
+    const { log, pacer } = recordingPacer()
+    await client(server.url, { pacer }).send('createnft', new Uint8Array([123, 125]), { idempotencyKey: 'k' })
+    expect(log).toEqual(['enter createnft', 'cut', 'done'])
+  })
+})

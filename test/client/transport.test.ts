@@ -185,6 +185,19 @@ describe.each([
     },
   )
 
+  test('asks just before the first byte whether it may leave; if not, nothing is sent, on a new connection or a used one', async () => {
+    const server = kept(await startHttpServer([{ json: {} }]))
+    const it = transport()
+    for (const seen of [0, 1]) {
+      const { sent } = await failure(it, post(server.url, { mayLeave: () => false }))
+      expect(sent).toBe(false)
+      expect(server.seen).toHaveLength(seen)
+      if (seen === 0) await it.request(post(server.url, { mayLeave: () => true }))
+    }
+    await it.request(post(server.url))
+    expect(server.seen).toHaveLength(2)
+  })
+
   describe('sent is true when the request may have arrived', () => {
     test('a connection reset after the request was read', async () => {
       const server = kept(await startTcpServer((socket) => socket.once('data', () => socket.resetAndDestroy())))

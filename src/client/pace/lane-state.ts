@@ -38,8 +38,10 @@ export interface View {
   dead: ReadonlySet<string>
 }
 
-/** Leave to send, or when to look again and who stands in the way. */
-export type Look = { granted: true; until: number } | { granted: false; lookAt: number; inTheWay: Ticket[] }
+/** Leave to send, or when to look again, for how long the server wants to be left alone, and who stands in the way. */
+export type Look =
+  | { granted: true; until: number }
+  | { granted: false; lookAt: number; heldMs: number; inTheWay: Ticket[] }
 
 /** How long a request in flight is believed in without a sign of life from its process. */
 export const LEASE_MS = 3_000
@@ -145,7 +147,10 @@ export function claim(before: LaneState, view: View): { state: LaneState; look: 
     index === -1 ? [...state.queue, mine] : state.queue.map((ticket) => (ticket.id === me.id ? mine : ticket))
   const late = ahead.filter(({ until }) => until - LATE_MS < now)
   const inTheWay = free > 0 ? late : [...state.inFlight, ...late]
-  return { state: { ...state, queue }, look: { granted: false, lookAt, inTheWay } }
+  return {
+    state: { ...state, queue },
+    look: { granted: false, lookAt, heldMs: Math.max(0, state.heldUntil - now), inTheWay },
+  }
 }
 
 /** Gives a place back after an answer, or leaves the queue. */

@@ -1,3 +1,4 @@
+import { GdnError } from '../../core/errors.ts'
 import type { ObservedRateLimit } from '../rate-limit-policy.ts'
 
 /** So many requests in so many milliseconds. */
@@ -28,6 +29,15 @@ export function sharedLimit(rate: number | null, told: ObservedRateLimit | null)
 }
 
 export const isUnlimited = ({ places }: Limit): boolean => places === Number.POSITIVE_INFINITY
+
+/** @throws GdnError `rate_limited` when the server wants to be left alone for longer than anybody would wait */
+export function checkPatience(heldMs: number, patienceMs: number): void {
+  if (heldMs <= patienceMs) return
+  const seconds = Math.ceil(heldMs / 1000)
+  throw new GdnError('rate_limited', `the server wants no such requests with this key for another ${seconds} s`, {
+    hint: 'try again then',
+  })
+}
 
 /** A quota of nothing can't be meant: the answer that told it was within it. */
 function quotaOf({ perSecond }: ObservedRateLimit): number {

@@ -3,7 +3,6 @@ import type { ObservedRateLimit } from '../rate-limit-policy.ts'
 import {
   claim,
   decodeState,
-  emptyState,
   encodeState,
   giveBack,
   type LaneState,
@@ -16,7 +15,7 @@ import {
   toldIn,
   type View,
 } from './lane-state.ts'
-import { isUnlimited, type Limit, sharedLimit } from './limit.ts'
+import { checkPatience, isUnlimited, sharedLimit } from './limit.ts'
 
 /** What a shared lane reaches the world by; tests put their own in. */
 export interface LaneWorld {
@@ -40,10 +39,9 @@ export interface SharedPlace {
 }
 
 export interface SharedLane {
-  take(signal: AbortSignal | undefined): Promise<SharedPlace>
+  /** @throws GdnError `rate_limited` when the server wants to be left alone for longer than `patienceMs` */
+  take(signal: AbortSignal | undefined, patienceMs: number): Promise<SharedPlace>
   hold(ms: number): void
-  /** For how long the server wants to be left alone. */
-  heldMs(): number
 }
 
 const NOBODY: ReadonlySet<string> = new Set()
@@ -120,7 +118,7 @@ export function createSharedLane(
   }
 
   return {
-    async take(signal) {
+    async take(signal, patienceMs) {
       // Nothing is to be shared, and nothing of it costs time.
       if (isUnlimited(sharedLimit(rate, observed() ?? { perSecond: 1 }))) return FREE
       const id = randomBytes(9).toString('base64url')
@@ -131,6 +129,7 @@ export function createSharedLane(
           const look = lookAround(id, dead)
           if (look === 'unlimited') return FREE
           if (look.granted) return place(id, look.until)
+          checkPatience(look.heldMs, patienceMs)
           dead = await world.ended(look.inTheWay.filter((ticket) => ticket.id !== id))
           if (dead.size > 0) continue
           const wait = look.lookAt - world.now()
@@ -147,17 +146,9 @@ export function createSharedLane(
         result: undefined,
       }))
     },
-    heldMs() {
-      return world.update((text) => {
-        const now = world.now()
-        const { heldUntil } = text === null ? emptyState(boot, now) : decodeState(text, boot, now, NO_LIMIT)
-        return { keep: null, result: Math.max(0, heldUntil - now) }
-      })
-    },
   }
 }
 
-const NO_LIMIT: Limit = { places: Number.POSITIVE_INFINITY, windowMs: 0 }
 const FREE: SharedPlace = { isValid: () => true, done: () => {} }
 
 /** What brought us here is the error to tell. */

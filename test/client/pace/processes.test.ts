@@ -12,7 +12,7 @@ import { bootClock } from '../../../src/core/boot-clock.ts'
 
 const SOAK = process.env.GDN_SOAK === '1'
 const PROCESSES = 8
-const RUN_MS = SOAK ? 600_000 : 8_000
+const RUN_MS = SOAK ? 600_000 : 7_000
 
 let folder: string
 let script: string

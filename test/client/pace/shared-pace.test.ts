@@ -1,0 +1,460 @@
+import { chmod, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import fc from 'fast-check'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { createSharedPace } from '../../../src/client/pace/shared-pace.ts'
+import { createPacer } from '../../../src/client/pacer.ts'
+import { Secret } from '../../../src/core/secret.ts'
+import { SimulatedMachine, type SimulatedProcess, Simulation } from './shared-simulation.ts'
+
+const SOAK = process.env.GDN_SOAK === '1'
+const DEFAULT = { rate: null, observed: () => null }
+const told = (perSecond: number | null) => ({ rate: null, observed: () => ({ perSecond }) })
+
+/** Each of these in milliseconds. A request travels less than a second: what is under way longer nobody can know of. */
+interface Journey {
+  idle: number
+  journal: number
+  there: number
+  back: number
+}
+
+const ms = (max: number) => fc.integer({ min: 0, max })
+const mostly = (short: number, long: number) => fc.oneof(ms(short), ms(short), ms(long))
+const journey = fc.record({ idle: mostly(50, 1500), journal: mostly(20, 4000), there: ms(990), back: mostly(50, 6000) })
+
+/** As the client sends: with leave, asked again where it lapsed; `arrive` is called when the server gets it. */
+async function send(process: SimulatedProcess, { idle, journal, there, back }: Journey, arrive: (in_: number) => void) {
+  await process.sleep(idle)
+  for (;;) {
+    const leave = await process.pacer.enter('createnft')
+    await process.sleep(journal)
+    if (leave.isValid()) {
+      arrive(there)
+      await process.sleep(there + back)
+      return leave.done()
+    }
+    leave.done()
+  }
+}
+
+const gaps = (arrivals: readonly number[], apart: number) => {
+  const sorted = [...arrivals].sort((a, b) => a - b)
+  return sorted.slice(apart).map((at, i) => at - (sorted[i] ?? 0))
+}
+
+function world() {
+  const simulation = new Simulation()
+  const machine = new SimulatedMachine(simulation)
+  return { simulation, machine }
+}
+
+describe('processes on one key', () => {
+  test('never have three requests arrive within a second, whoever is killed or stopped', async () => {
+    const life = fc.record({
+      journeys: fc.array(journey, { minLength: 2, maxLength: 8 }),
+      killedAt: fc.option(ms(8000), { nil: undefined }),
+      stops: fc.array(fc.record({ at: ms(8000), for: ms(9000) }), { maxLength: 3 }),
+    })
+    await fc.assert(
+      fc.asyncProperty(fc.array(life, { minLength: 2, maxLength: 6 }), async (lives) => {
+        const { simulation, machine } = world()
+        const arrivals: number[] = []
+        const arrive = (there: number) => void simulation.sleep(there).then(() => arrivals.push(simulation.time))
+        for (const { journeys, killedAt, stops } of lives) {
+          const process = machine.process(DEFAULT)
+          void (async () => {
+            for (const one of journeys) await send(process, one, arrive)
+          })()
+          if (killedAt !== undefined) void simulation.sleep(killedAt).then(() => process.kill())
+          for (const stop of stops) void simulation.sleep(stop.at).then(() => process.stop(stop.for))
+        }
+        await simulation.run()
+        for (const gap of gaps(arrivals, 2)) expect(gap).toBeGreaterThan(1000)
+        const certain = lives.filter(({ killedAt }) => killedAt === undefined).flatMap(({ journeys }) => journeys)
+        expect(arrivals.length).toBeGreaterThanOrEqual(certain.length)
+      }),
+      { numRuns: SOAK ? 20_000 : 800 },
+    )
+  })
+
+  test('use the pace up together: 80 requests of 8 processes take the ideal time, within 2 %', async () => {
+    const { simulation, machine } = world()
+    const arrivals: number[] = []
+    for (let index = 0; index < 8; index++) {
+      const process = machine.process(DEFAULT)
+      void (async () => {
+        for (let n = 0; n < 10; n++) {
+          await send(process, { idle: 0, journal: 1, there: 10, back: 10 }, () => arrivals.push(simulation.time))
+        }
+      })()
+    }
+    await simulation.run()
+    expect(arrivals).toHaveLength(80)
+    expect(simulation.time).toBeLessThan((80 / 2) * 1021 * 1.02)
+  })
+
+  test('get on in turn: nobody has sent three before everybody has sent one', async () => {
+    const { simulation, machine } = world()
+    const order: number[] = []
+    for (let index = 0; index < 8; index++) {
+      const process = machine.process(DEFAULT)
+      void (async () => {
+        for (let n = 0; n < 3; n++) {
+          await send(process, { idle: 0, journal: 0, there: 5, back: 5 }, () => order.push(index))
+        }
+      })()
+    }
+    await simulation.run()
+    const third = order.findIndex((index, at) => order.slice(0, at).filter((other) => other === index).length === 2)
+    expect(new Set(order.slice(0, third)).size).toBe(8)
+  })
+
+  test('a killed one that was first in line is passed over', async () => {
+    const { simulation, machine } = world()
+    const [first, second, waiting] = [machine.process(DEFAULT), machine.process(DEFAULT), machine.process(DEFAULT)]
+    for (const process of [first, second]) (await process.pacer.enter('createnft')).done()
+    void waiting.pacer.enter('createnft')
+    await simulation.run(10)
+    let left = -1
+    void first.pacer.enter('createnft').then(() => {
+      left = simulation.time
+    })
+    await simulation.run(20)
+    waiting.kill()
+    await simulation.run(2500)
+    expect(left).toBeGreaterThan(1000)
+    expect(left).toBeLessThan(1600)
+  })
+
+  test('two that are killed with requests under way hold up the others for no longer than these may travel', async () => {
+    const { simulation, machine } = world()
+    for (let index = 0; index < 2; index++) {
+      const process = machine.process(DEFAULT)
+      await process.pacer.enter('createnft')
+      process.kill()
+    }
+    let left = -1
+    void machine
+      .process(DEFAULT)
+      .pacer.enter('createnft')
+      .then(() => {
+        left = simulation.time
+      })
+    await simulation.run(5000)
+    expect(left).toBeGreaterThan(1000)
+    expect(left).toBeLessThan(2100)
+  })
+
+  test('one that is stopped with leave in its hand has lost it when it goes on, and the others got it', async () => {
+    const { simulation, machine } = world()
+    const stopped = machine.process(told(1))
+    const leave = await stopped.pacer.enter('createnft')
+    expect(leave.isValid()).toBe(true)
+    stopped.stop(20_000)
+    let left = -1
+    void machine
+      .process(told(1))
+      .pacer.enter('createnft')
+      .then(() => {
+        left = simulation.time
+      })
+    await simulation.run(10_000)
+    expect(left).toBeGreaterThan(3000)
+    expect(left).toBeLessThan(6000)
+    expect(leave.isValid()).toBe(false)
+  })
+
+  test('a request that takes long keeps its place', async () => {
+    const { simulation, machine } = world()
+    const slow = await machine.process(told(1)).pacer.enter('createnft')
+    let left = -1
+    void machine
+      .process(told(1))
+      .pacer.enter('createnft')
+      .then(() => {
+        left = simulation.time
+      })
+    await simulation.run(60_000)
+    expect(left).toBe(-1)
+    expect(slow.isValid()).toBe(true)
+    slow.done()
+    await simulation.run(63_000)
+    expect(left).toBeGreaterThan(60_000)
+  })
+
+  test('a request that was cut may arrive still: its place stays taken for another second', async () => {
+    const { simulation, machine } = world()
+    const leave = await machine.process(told(1)).pacer.enter('createnft')
+    leave.cut()
+    leave.done()
+    let left = -1
+    void machine
+      .process(told(1))
+      .pacer.enter('createnft')
+      .then(() => {
+        left = simulation.time
+      })
+    await simulation.run(3000)
+    expect(left).toBeGreaterThan(2000)
+  })
+
+  test('the lower rate of one binds that one only', async () => {
+    const { simulation, machine } = world()
+    const count = { slow: 0, other: 0 }
+    for (const [name, rate] of [
+      ['slow', 0.5],
+      ['other', null],
+    ] as const) {
+      const process = machine.process({ rate, observed: () => null })
+      void (async () => {
+        for (let n = 0; n < 100; n++) {
+          const leave = await process.pacer.enter('createnft')
+          count[name]++
+          leave.done()
+        }
+      })()
+    }
+    await simulation.run(10_000)
+    expect(count.slow).toBe(5)
+    expect(count.other).toBeGreaterThan(12)
+    expect(count.slow + count.other).toBeLessThanOrEqual(20)
+  })
+
+  test('a rate above what the server told is none', async () => {
+    const { simulation, machine } = world()
+    const process = machine.process({ rate: 50, observed: () => ({ perSecond: 2 }) })
+    let sent = 0
+    void (async () => {
+      for (;;) {
+        const leave = await process.pacer.enter('createnft')
+        sent++
+        leave.done()
+      }
+    })()
+    await simulation.run(3500)
+    expect(sent).toBe(8)
+  })
+})
+
+describe('leave taken beforehand', () => {
+  test('is used up by the next request of that endpoint, and counts once', async () => {
+    const { simulation, machine } = world()
+    const { pacer } = machine.process(told(1))
+    const taken = await pacer.take('createnft')
+    const leave = await pacer.enter('createnft')
+    expect(simulation.time).toBe(0)
+    leave.done()
+    let second = -1
+    void pacer.enter('createnft').then(() => {
+      second = simulation.time
+    })
+    await simulation.run(5000)
+    // The one who took it gives it back.
+    expect(second).toBe(-1)
+    taken.done()
+    await simulation.run(9000)
+    expect(second).toBeGreaterThan(5000)
+  })
+
+  test('and not used is given back', async () => {
+    const { machine, simulation } = world()
+    const { pacer } = machine.process(told(1))
+    ;(await pacer.take('createnft')).done()
+    let left = -1
+    void pacer.enter('createnft').then(() => {
+      left = simulation.time
+    })
+    await simulation.run(5000)
+    expect(left).toBeGreaterThan(1000)
+  })
+})
+
+describe('on the disk', () => {
+  let folder: string
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'gdn-lanes-'))
+  })
+  afterEach(() => rm(folder, { recursive: true, force: true }))
+
+  interface Process {
+    origin?: string
+    key?: string
+    observed?: number | null
+    folders?: string[]
+  }
+
+  /** A pacer as a process has it, and what it had to complain about. */
+  function process({ origin = 'https://nft.example', key = 'key-1', observed, folders }: Process = {}) {
+    const trouble: unknown[] = []
+    const shared = createSharedPace({
+      folders: folders ?? [join(folder, 'pace')],
+      origin,
+      apiKey: new Secret(key),
+      onTrouble: (error) => trouble.push(error),
+    })
+    const limit = observed === undefined ? null : { perSecond: observed }
+    return { pacer: createPacer({ rate: null, observed: () => limit, shared }), trouble }
+  }
+
+  /** How long it waits for leave, in milliseconds. */
+  async function waits({ pacer }: ReturnType<typeof process>): Promise<number> {
+    const began = performance.now()
+    const leave = await pacer.enter('createnft')
+    const waited = performance.now() - began
+    leave.done()
+    return waited
+  }
+
+  async function takeAll(owner = process()) {
+    for (let place = 0; place < 2; place++) await waits(owner)
+    return owner
+  }
+
+  const lanes = () => readdir(join(folder, 'pace'))
+  async function newest(pace = join(folder, 'pace')): Promise<string> {
+    const [lane = ''] = await readdir(pace)
+    const dir = join(pace, lane)
+    const top = Math.max(...(await readdir(dir)).map(Number))
+    return join(dir, String(top))
+  }
+
+  test('another process waits for the places that this one took; another key or origin has its own', async () => {
+    await takeAll()
+    expect(await waits(process({ key: 'key-2' }))).toBeLessThan(500)
+    expect(await waits(process({ origin: 'https://other.example' }))).toBeLessThan(500)
+    expect(await waits(process())).toBeGreaterThan(500)
+    expect(await lanes()).toHaveLength(3)
+  })
+
+  test('429 and Retry-After told to one hold the others, but another key goes on', async () => {
+    const one = process()
+    await waits(one)
+    one.pacer.hold('createnft', 700)
+    expect(await waits(process({ key: 'key-2' }))).toBeLessThan(500)
+    expect(await waits(process())).toBeGreaterThan(400)
+  })
+
+  test('a request that nobody took leave for ends with rate_limited when the server wants to be left alone for long', async () => {
+    const one = process()
+    await waits(one)
+    one.pacer.hold('createnft', 3_600_000)
+    await waits(process({ key: 'key-2' }))
+    await expect(process().pacer.enter('createnft')).rejects.toMatchObject({ code: 'rate_limited' })
+  })
+
+  test('neither key nor origin stands there, and nobody else may read it', async () => {
+    await takeAll(process({ key: 'the-key' }))
+    expect(await readFile(await newest(), 'utf8')).not.toMatch(/the-key|nft\.example/)
+    const { mode } = await import('node:fs').then(({ statSync }) => statSync(join(folder, 'pace')))
+    expect(mode & 0o777).toBe(0o700)
+  })
+
+  test('a server that told no limit to one has none for the others, and costs no file access', async () => {
+    const one = process({ observed: null })
+    for (let n = 0; n < 50; n++) await waits(one)
+    await expect(lanes()).resolves.toEqual([])
+    // The first of a process doesn't know yet; what it learns counts for the next ones.
+    let perSecond: number | null | undefined
+    const shared = createSharedPace({ folders: [join(folder, 'pace')], origin: 'o', apiKey: null })
+    const observed = () => (perSecond === undefined ? null : { perSecond })
+    const first = await createPacer({ rate: null, observed, shared }).enter('createnft')
+    perSecond = null
+    first.done()
+    const began = performance.now()
+    for (let n = 0; n < 10; n++) {
+      const next = createSharedPace({ folders: [join(folder, 'pace')], origin: 'o', apiKey: null })
+      await createPacer({ rate: null, observed: () => null, shared: next }).enter('createnft')
+    }
+    expect(performance.now() - began).toBeLessThan(900)
+  })
+
+  test('a file that is cut, empty, damaged, or of a newer version counts as full for a second, and no longer', async () => {
+    const spoilings: ((text: string) => string)[] = [
+      (text) => text.slice(0, 60),
+      () => '',
+      (text) => text.replace('"heldUntil":0', '"heldUntil":1'),
+      (text) => text.replace('gdn1', 'gdn2'),
+      () => '{"a":1}\n',
+    ]
+    await Promise.all(
+      spoilings.map(async (spoil, index) => {
+        const folders = [join(folder, `spoilt${index}`)]
+        await waits(process({ folders }))
+        const path = await newest(folders[0])
+        const text = await readFile(path, 'utf8')
+        const spoilt = spoil(text)
+        expect(spoilt).not.toBe(text)
+        await writeFile(path, spoilt)
+        const waited = await waits(process({ folders }))
+        expect(waited).toBeGreaterThan(800)
+        expect(waited).toBeLessThan(1900)
+      }),
+    )
+  })
+
+  test('what an earlier boot left counts for nothing', async () => {
+    await takeAll()
+    const path = await newest()
+    const [, , json = ''] = (await readFile(path, 'utf8')).trim().split(/ (.*?) (.*)/s, 3)
+    const { encodeState } = await import('../../../src/client/pace/lane-state.ts')
+    await writeFile(path, encodeState({ ...JSON.parse(json), boot: 'another', heldUntil: Number.MAX_SAFE_INTEGER }))
+    expect(await waits(process())).toBeLessThan(500)
+  })
+
+  test.each([
+    ['a file', (path: string) => writeFile(path, '')],
+    ['a link to somewhere else', (path: string) => symlink(tmpdir(), path)],
+  ])(
+    'a folder that is %s is not used: the next one is, and without one each process keeps its own pace',
+    async (_what, make) => {
+      const bad = join(folder, 'bad')
+      await make(bad)
+      const next = join(folder, 'next')
+      const one = process({ folders: [bad, next] })
+      await takeAll(one)
+      expect(one.trouble).toEqual([])
+      expect(await readdir(next)).toHaveLength(1)
+      const alone = await takeAll(process({ folders: [bad] }))
+      expect(alone.trouble).toHaveLength(1)
+      expect(await waits(alone)).toBeGreaterThan(500)
+    },
+  )
+
+  test('a folder that others may write to is closed to them first', async () => {
+    const open = join(folder, 'open')
+    await import('node:fs/promises').then(({ mkdir }) => mkdir(open))
+    await chmod(open, 0o777)
+    await takeAll(process({ folders: [open] }))
+    const { statSync } = await import('node:fs')
+    expect(statSync(open).mode & 0o777).toBe(0o700)
+  })
+
+  test('leave costs less than 2 ms where nobody else is there', async () => {
+    const { createSharedLane } = await import('../../../src/client/pace/shared-lane.ts')
+    const { updateTogether } = await import('../../../src/core/versioned-file.ts')
+    const { bootClock } = await import('../../../src/core/boot-clock.ts')
+    const owner = { pid: 1, startedAt: null, space: null }
+    const world = {
+      now: bootClock,
+      sleep: () => new Promise<void>(() => {}),
+      owner,
+      boot: null,
+      ended: async () => new Set<string>(),
+    }
+    const lane = createSharedLane(
+      { ...world, update: (change) => updateTogether(join(folder, 'lane'), change) },
+      1e6,
+      () => null,
+    )
+    const times: number[] = []
+    for (let n = 0; n < 200; n++) {
+      const began = performance.now()
+      const place = await lane.take(undefined, 0)
+      times.push(performance.now() - began)
+      place.done(0)
+    }
+    expect(times.sort((a, b) => a - b)[100]).toBeLessThan(2)
+  })
+})
