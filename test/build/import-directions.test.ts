@@ -8,10 +8,10 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 const root = fileURLToPath(new URL('../../', import.meta.url))
 
 const SERVER = ['http', 'services', 'store', 'pipeline', 'chain/evm'].map((room) => `server/${room}`)
-const TARGETS = ['core', 'api', 'client', 'config', 'manifest', 'wallet', 'batch', 'cli', 'server', ...SERVER]
+const TARGETS = ['core', 'api', 'client', 'config', 'files', 'manifest', 'wallet', 'batch', 'cli', 'server', ...SERVER]
 
-const BELOW_CLI = ['core', 'api', 'client', 'config', 'manifest', 'wallet', 'batch']
-const BELOW_SERVER = ['core', 'api', 'server', 'server/store', 'server/pipeline', 'server/chain/evm']
+const BELOW_CLI = ['core', 'api', 'client', 'config', 'files', 'manifest', 'wallet', 'batch']
+const BELOW_SERVER = ['core', 'api', 'files', 'server', 'server/store', 'server/pipeline', 'server/chain/evm']
 
 /** What each folder may import of ours, beside itself. */
 const ALLOWED: Record<string, readonly string[]> = {
@@ -19,6 +19,7 @@ const ALLOWED: Record<string, readonly string[]> = {
   api: ['core'],
   client: ['core', 'api'],
   config: ['core', 'api'],
+  files: ['core', 'api'],
   manifest: ['core', 'api'],
   wallet: ['core', 'api', 'client'],
   batch: ['core', 'api', 'client', 'manifest'],
@@ -31,7 +32,6 @@ const ALLOWED: Record<string, readonly string[]> = {
   'server/store': BELOW_SERVER,
   'server/chain/evm': BELOW_SERVER,
   'server/storage': BELOW_SERVER,
-  'server/fetch': BELOW_SERVER,
 }
 
 const pairs = Object.keys(ALLOWED).flatMap((from) => TARGETS.map((to) => [from, to] as const))

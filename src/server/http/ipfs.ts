@@ -1,9 +1,9 @@
 import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { TITLES } from '../../api/errors.ts'
+import { SNIFF_BYTES, sniffContentType } from '../../files/content-type.ts'
 import { Refusal } from '../services/refusal.ts'
 import type { FileStorage, StoredFileContent } from '../storage/adapter.ts'
-import { SNIFF_BYTES, sniffContentType } from '../storage/content-type.ts'
 
 // What strangers minted shares an origin with everything else here: it may show itself and do nothing.
 const SECURITY = {

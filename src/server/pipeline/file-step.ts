@@ -1,8 +1,8 @@
 import { MAX_FILE_BYTES } from '../../api/endpoints/files.ts'
 import type { NftMetadata } from '../../api/metadata.ts'
 import { GdnError, messageOf } from '../../core/errors.ts'
-import { FetchFailure } from '../fetch/failure.ts'
-import type { Fetcher } from '../fetch/fetcher.ts'
+import { FetchFailure } from '../../files/failure.ts'
+import type { Fetcher } from '../../files/fetcher.ts'
 import { ContentTooLargeError, type FileStorage } from '../storage/adapter.ts'
 import { findStored, isIpfsUrl } from '../storage/ipfs-url.ts'
 import {

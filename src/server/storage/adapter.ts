@@ -1,4 +1,5 @@
 import { GdnError } from '../../core/errors.ts'
+import { formatBytes } from '../../core/format-bytes.ts'
 
 /** What storing a file tells: equal content gives an equal CID, the one that `ipfs add --cid-version=1` gives. */
 export interface StoredFile {
@@ -66,11 +67,4 @@ export class ContentTooLargeError extends GdnError {
     this.name = 'ContentTooLargeError'
     this.maxBytes = maxBytes
   }
-}
-
-/** `64 MiB`, `100 bytes`: a limit in the largest unit that divides it. */
-export function formatBytes(bytes: number): string {
-  if (bytes >= 2 ** 20 && bytes % 2 ** 20 === 0) return `${bytes / 2 ** 20} MiB`
-  if (bytes >= 2 ** 10 && bytes % 2 ** 10 === 0) return `${bytes / 2 ** 10} KiB`
-  return bytes === 1 ? '1 byte' : `${bytes} bytes`
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { looksLikeHtml, sniffContentType } from '../../../src/server/storage/content-type.ts'
+import { looksLikeHtml, sniffContentType } from '../../src/files/content-type.ts'
 
 const latin1 = (text: string) => Uint8Array.from(Buffer.from(text, 'latin1'))
 

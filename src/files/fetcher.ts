@@ -1,7 +1,7 @@
 import { STATUS_CODES } from 'node:http'
 import { Agent, type Dispatcher, request } from 'undici'
-import { looksLikeHtml, SNIFF_BYTES } from '../storage/content-type.ts'
 import { decodeBody, limitBody, tooLarge } from './body.ts'
+import { looksLikeHtml, SNIFF_BYTES } from './content-type.ts'
 import { FetchFailure } from './failure.ts'
 import { checkedLookup, type Resolve, systemResolve } from './lookup.ts'
 import { explainFailure } from './reasons.ts'

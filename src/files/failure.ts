@@ -1,4 +1,4 @@
-import { GdnError } from '../../core/errors.ts'
+import { GdnError } from '../core/errors.ts'
 
 /**
  * Why a file can't be had from a URL. The message is a sentence for the person who gave the URL; nothing that the

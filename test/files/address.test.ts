@@ -1,8 +1,8 @@
 import { once } from 'node:events'
 import net from 'node:net'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { isPublicAddress } from '../../../src/server/fetch/address.ts'
-import { checkedLookup, type Resolve } from '../../../src/server/fetch/lookup.ts'
+import { isPublicAddress } from '../../src/files/address.ts'
+import { checkedLookup, type Resolve } from '../../src/files/lookup.ts'
 
 // The special-purpose registries of IANA (RFC 6890 and what came after), each range by its ends.
 test.each([

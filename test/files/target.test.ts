@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { FetchFailure } from '../../../src/server/fetch/failure.ts'
-import { checkedLookup } from '../../../src/server/fetch/lookup.ts'
-import { explainFailure } from '../../../src/server/fetch/reasons.ts'
-import { checkTarget } from '../../../src/server/fetch/target.ts'
+import { FetchFailure } from '../../src/files/failure.ts'
+import { checkedLookup } from '../../src/files/lookup.ts'
+import { explainFailure } from '../../src/files/reasons.ts'
+import { checkTarget } from '../../src/files/target.ts'
 
 describe('a redirect', () => {
   const hop = (from: string, to: string, allowPrivate = false) => {

@@ -1,7 +1,7 @@
 import type { Readable, Transform } from 'node:stream'
 import { pipeline } from 'node:stream'
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib'
-import { formatBytes } from '../storage/adapter.ts'
+import { formatBytes } from '../core/format-bytes.ts'
 import { FetchFailure } from './failure.ts'
 
 // Nothing is asked for but `identity`; some servers compress all the same.

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import http from 'node:http'
 import net from 'node:net'
 import { vi } from 'vitest'
-import type { Resolve } from '../../../src/server/fetch/lookup.ts'
+import type { Resolve } from '../../src/files/lookup.ts'
 
 /** Addresses of the pretended internet: public ones, none of them documentation ranges. */
 export const PUBLIC_V4 = '93.184.215.14'
