@@ -2,6 +2,7 @@ import type { Readable } from 'node:stream'
 import { GdnError } from '../core/errors.ts'
 import { terminalText } from '../core/terminal-text.ts'
 import { type ColourLevel, colourLevel } from './colour.ts'
+import type { LiveBlock } from './live-block.ts'
 import { type Paint, PLAIN } from './paint.ts'
 import type { Progress } from './progress.ts'
 import { wrapLine } from './wrap.ts'
@@ -9,6 +10,7 @@ import { wrapLine } from './wrap.ts'
 export interface OutStream extends Partial<Drainable> {
   isTTY?: boolean
   columns?: number
+  rows?: number
   write(text: string): unknown
   getColorDepth?: (env?: object) => number
 }
@@ -49,6 +51,10 @@ export interface Io {
   /** Whether a question would be answered by a person. */
   readonly interactive: boolean
   progress(text: string): Promise<Progress>
+  /** A block of lines on stderr that is written over, and that messages don't tear; null where there is no terminal. */
+  block(): Promise<LiveBlock | null>
+  /** How such a block is to look now: the terminal may have been resized. */
+  look(): { columns: number; paint: Paint; ascii: boolean }
   /** Asks; false means no. Where nobody can answer, an error that names the flag. */
   confirm(question: string, flag: string): Promise<boolean>
   readonly stdin: Readable & { isTTY?: boolean }
@@ -83,22 +89,25 @@ export async function createIo(edge: IoEdge, settings: IoSettings): Promise<Io> 
           .map((line) => wrapLine(line, stderr.columns || 80))
           .join('\n')
       : text
-  const say = (text: string) => void stderr.write(`${toWidth(text)}\n`)
+  let block: LiveBlock | null = null
+  const aside = (write: () => void) => (block === null ? write() : block.aside(write))
+  const say = (text: string) => aside(() => void stderr.write(`${toWidth(text)}\n`))
   const interactive = settings.input && stdin.isTTY === true && stderrTty && !isSet(env.CI) && !isSet(env.GDN_NO_INPUT)
   const silent = settings.quiet || settings.machine
+  const errPaint = await paintFor(colourLevel(stderr, env, settings.noColour))
 
   return {
     settings,
     data: (text) => writeAll(stdout, text),
     note: (line) => void (silent || say(line)),
     warn: (line) => void (settings.machine || say(line)),
-    debug: (line) => void (settings.debug && stderr.write(`debug: ${line}\n`)),
+    debug: (line) => settings.debug && aside(() => void stderr.write(`debug: ${line}\n`)),
     stdoutTty: stdout.isTTY === true,
     stderrTty,
     columns: stdout.columns || 80,
     toWidth,
     outPaint: await paintFor(colourLevel(stdout, env, settings.noColour)),
-    errPaint: await paintFor(colourLevel(stderr, env, settings.noColour)),
+    errPaint,
     interactive,
     stdin,
     async progress(text) {
@@ -109,6 +118,20 @@ export async function createIo(edge: IoEdge, settings: IoSettings): Promise<Io> 
       }
       return calmProgress(text, say)
     },
+    async block() {
+      if (silent || !stderrTty || env.TERM === 'dumb') return null
+      const { createLiveBlock } = await import('./live-block.ts')
+      const made = createLiveBlock(stderr)
+      block = made
+      return {
+        ...made,
+        end() {
+          made.end()
+          if (block === made) block = null
+        },
+      }
+    },
+    look: () => ({ columns: stderr.columns || 80, paint: errPaint, ascii: !hasBlockCharacters(env) }),
     async confirm(question, flag) {
       if (!interactive) {
         throw new GdnError('not_confirmed', `this needs a yes: ${question}`, { hint: `add ${flag} to say it` })
@@ -133,6 +156,12 @@ function calmProgress(first: string, say: (line: string) => void): Progress {
     },
     stop: () => {},
   }
+}
+
+/** The console of Linux has a font of 512 characters; an old one of Windows has no Unicode. */
+function hasBlockCharacters({ TERM, OS, WT_SESSION, TERM_PROGRAM }: NodeJS.ProcessEnv): boolean {
+  if (OS === 'Windows_NT') return isSet(WT_SESSION) || isSet(TERM_PROGRAM)
+  return TERM !== 'linux'
 }
 
 export function isSet(value: string | undefined): boolean {

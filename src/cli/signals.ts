@@ -9,6 +9,8 @@ export interface Signals {
   readonly again: AbortSignal
   /** From here on the command itself says what it does at a signal, and a second one doesn't end the process. */
   own(): void
+  /** Has this done at the first signal in place of saying that it stops: for what shows that itself. Null undoes it. */
+  instead(act: (() => void) | null): void
   release(): void
 }
 
@@ -22,10 +24,12 @@ export function catchSignals(say: (text: string) => void): Signals {
   const first = new AbortController()
   const second = new AbortController()
   let owned = false
+  let instead: (() => void) | null = null
   const onSignal = (name: NodeJS.Signals) => {
     const interrupted = name === 'SIGINT'
     if (!first.signal.aborted) {
-      if (!owned && process.stderr.isTTY) say('\nStopping. Ctrl-C again stops at once.\n')
+      if (instead !== null) instead()
+      else if (!owned && process.stderr.isTTY) say('\nStopping. Ctrl-C again stops at once.\n')
       first.abort(new GdnError(interrupted ? 'interrupted' : 'terminated', interrupted ? 'interrupted' : 'terminated'))
       return
     }
@@ -38,6 +42,9 @@ export function catchSignals(say: (text: string) => void): Signals {
     again: second.signal,
     own: () => {
       owned = true
+    },
+    instead: (act) => {
+      instead = act
     },
     release: () => {
       for (const name of SIGNALS) process.off(name, onSignal)

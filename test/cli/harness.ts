@@ -59,7 +59,7 @@ export async function cli(argv: readonly string[], options: CliOptions = {}): Pr
     stdout,
     stderr,
     program: { node: process.execPath, script: '' },
-    signals: { signal, again: new AbortController().signal, own: () => {}, release: () => {} },
+    signals: { signal, again: new AbortController().signal, own: () => {}, instead: () => {}, release: () => {} },
   })
   return { code, stdout: stdout.text, stderr: stderr.text }
 }

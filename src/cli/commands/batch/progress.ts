@@ -1,75 +1,111 @@
-import type { BatchEvent, RowCounts } from '../../../batch/types.ts'
+import type { BatchEvent } from '../../../batch/types.ts'
+import type { Now } from '../../../core/time.ts'
 import { type Io, safe } from '../../io.ts'
-import type { Progress } from '../../progress.ts'
-import { count } from '../../waiting.ts'
+import type { LiveBlock } from '../../live-block.ts'
+import type { Signals } from '../../signals.ts'
+import { ProgressState } from './progress-state.ts'
+import { formatBlock, formatLine } from './progress-text.ts'
 
-/** One calm line on stderr: rows by state, what is being waited for. */
+/** The block is drawn at most so often; the log gets a line so often. */
+const DRAW_EVERY_MS = 100
+const LINE_EVERY_MS = 10_000
+const TICK_MS = 1_000
+
+export interface ProgressClock {
+  now: Now
+  /** Calls again and again until told not to. */
+  every(ms: number, act: () => void): () => void
+}
+
+type ProgressSignals = Pick<Signals, 'signal' | 'instead'>
+
+const CLOCK: ProgressClock = {
+  now: () => performance.now(),
+  every(ms, act) {
+    const timer = setInterval(act, ms).unref()
+    return () => clearInterval(timer)
+  },
+}
+
+/** The progress of a run on stderr: a block that is written over on a terminal, a line now and then elsewhere. */
 export class BatchProgress {
   readonly #io: Io
-  #line: Promise<Progress> | undefined
-  #counts: RowCounts | undefined
-  #doing = 'Reading the manifest'
-  #stopped = false
+  readonly #clock: ProgressClock
+  readonly #state: ProgressState
+  readonly #signals: ProgressSignals
+  #block: LiveBlock | null = null
+  #stopTicking: (() => void) | null = null
+  #drawnAt = Number.NEGATIVE_INFINITY
+  #saidAt: number
+  #saidPhase = 'reading'
 
-  constructor(io: Io) {
+  constructor(io: Io, signals: ProgressSignals, clock: ProgressClock = CLOCK) {
     this.#io = io
+    this.#signals = signals
+    this.#clock = clock
+    this.#state = new ProgressState(clock.now())
+    this.#saidAt = clock.now()
+  }
+
+  /** Begins, or goes on after `stop`. */
+  async start(): Promise<void> {
+    if (this.#stopTicking !== null || this.#io.settings.quiet || this.#io.settings.machine) return
+    this.#block = await this.#io.block()
+    // The block itself says that it stops: another word would be written into it.
+    if (this.#block !== null) this.#signals.instead(() => {})
+    this.#signals.signal.addEventListener('abort', this.#onAbort)
+    this.#stopTicking = this.#clock.every(TICK_MS, () => this.#show(true))
   }
 
   tell(event: BatchEvent): void {
-    switch (event.type) {
-      case 'planned':
-        this.#counts = event.rows
-        this.#doing = 'Sending'
-        break
-      case 'uploaded':
-        this.#doing = `Uploading files: ${event.done} of ${event.files}`
-        break
-      case 'sending':
-        this.#doing = event.attempt > 1 ? `Sending request ${event.request} again (${event.attempt})` : 'Sending'
-        break
-      case 'holding':
-        this.#doing = `Waiting ${Math.ceil(event.ms / 1000)} s: ${event.message}`
-        break
-      case 'waiting':
-        this.#doing = `Waiting for ${count(event.pending, 'NFT')} to be deployed`
-        break
-      case 'rows':
-        this.#counts = event.counts
-        break
-      case 'answered':
-        if (event.outcome === 'refused') this.#io.debug(safe(`request ${event.request}: ${event.message ?? 'refused'}`))
-        break
+    this.#state.tell(event, this.#clock.now())
+    if (event.type === 'planned') this.#saidPhase = 'sending'
+    if (event.type === 'answered' && event.outcome === 'refused') {
+      this.#io.debug(safe(`request ${event.request}: ${event.message ?? 'refused'}`))
     }
-    this.#show()
+    if (event.type === 'resized')
+      this.#io.note(`Requests hold ${event.chunkSize} rows from here on: ${safe(event.message)}`)
+    if (event.type === 'reconciled') this.#io.note(reconciledText(event))
+    if (this.#stopTicking !== null) this.#show(false)
   }
 
-  /** Takes the line away, so that something else can be said; the next event brings it back. */
+  /** Takes it away, so that something else can be said. */
   stop(): void {
-    const line = this.#line
-    this.#line = undefined
-    this.#stopped = true
-    void line?.then((progress) => progress.stop())
+    this.#signals.signal.removeEventListener('abort', this.#onAbort)
+    this.#signals.instead(null)
+    this.#stopTicking?.()
+    this.#stopTicking = null
+    this.#block?.end()
+    this.#block = null
   }
 
-  #show(): void {
-    const text = this.#text()
-    if (this.#line === undefined) {
-      this.#stopped = false
-      this.#line = this.#io.progress(text)
-      return
+  readonly #onAbort = (): void => {
+    this.#state.stop()
+    this.#show(true)
+  }
+
+  #show(isDue: boolean): void {
+    const now = this.#clock.now()
+    if (this.#block === null) this.#say(now)
+    else if (isDue || now - this.#drawnAt >= DRAW_EVERY_MS) {
+      this.#drawnAt = now
+      this.#block.show(formatBlock(this.#state, now, this.#io.look()))
     }
-    void this.#line.then((progress) => {
-      if (!this.#stopped) progress.update(text)
-    })
   }
 
-  #text(): string {
-    if (this.#counts === undefined) return this.#doing
-    const { total, deployed, accepted, failed, unknown } = this.#counts
-    const parts = [`${deployed} of ${total} deployed`]
-    if (accepted > 0) parts.push(`${accepted} accepted`)
-    if (failed > 0) parts.push(`${failed} failed`)
-    if (unknown > 0) parts.push(`${unknown} unknown`)
-    return `${this.#doing} · ${parts.join(', ')}`
+  /** A line at once when something else begins, and one every ten seconds. */
+  #say(now: number): void {
+    const { kind } = this.#state.phase(now)
+    if (kind === this.#saidPhase && now - this.#saidAt < LINE_EVERY_MS) return
+    this.#saidPhase = kind
+    this.#saidAt = now
+    this.#io.note(formatLine(this.#state, now))
   }
+}
+
+function reconciledText({ adopted, absent, undecided }: Extract<BatchEvent, { type: 'reconciled' }>): string {
+  const parts = [`${adopted} found in the collection`]
+  if (absent > 0) parts.push(`${absent} not there`)
+  if (undecided > 0) parts.push(`${undecided} undecided`)
+  return `Rows of unknown outcome: ${parts.join(', ')}`
 }

@@ -28,8 +28,9 @@ interface Sending {
 export async function sendRun(deps: Deps, { settings, options, read, output, flags, run }: Sending): Promise<void> {
   const { io, signals } = deps
   const { client, server, pacer } = await deps.connect(settings, 'bulk')
-  const progress = new BatchProgress(io)
+  const progress = new BatchProgress(io, signals)
   try {
+    await progress.start()
     const summary = await run(
       { ...options, inFlight: IN_FLIGHT, signal: signals.signal },
       {
@@ -49,6 +50,7 @@ export async function sendRun(deps: Deps, { settings, options, read, output, fla
             server,
             `Mint ${count(rows, 'NFT')} for ${count(planned.receivers, 'receiver')}`,
           )
+          await progress.start()
         },
       },
     )

@@ -1,0 +1,179 @@
+import { cutToWidth, displayWidth } from '../../display-width.ts'
+import { safe } from '../../io.ts'
+import type { Paint } from '../../paint.ts'
+import { wrap } from '../../wrap.ts'
+import type { Phase, ProgressState } from './progress-state.ts'
+
+export interface BlockLook {
+  /** Of the terminal. */
+  columns: number
+  paint: Paint
+  /** For terminals and fonts that have no block characters. */
+  ascii: boolean
+}
+
+const STATES = ['deployed', 'accepted', 'failed', 'unknown', 'pending'] as const
+type State = (typeof STATES)[number]
+
+// Each state has a mark of its own: colour only adds to it.
+const MARKS: Readonly<Record<State, string>> = { deployed: '█', accepted: '▒', failed: 'x', unknown: '?', pending: '·' }
+const ASCII_MARKS: Readonly<Record<State, string>> = { ...MARKS, deployed: '#', accepted: '=', pending: '.' }
+
+const MAX_COLUMNS = 100
+const MAX_PHASE_LINES = 3
+
+/** The block on a terminal: what runs, a bar over all rows, rows by state, pace and time left, what it is doing. */
+export function formatBlock(state: ProgressState, now: number, look: BlockLook): string[] {
+  const width = Math.max(10, Math.min(look.columns - 1, MAX_COLUMNS))
+  const lines = [cutToWidth(headOf(state), width)]
+  if (state.counts !== null && state.counts.total > 0) {
+    lines.push(bar(state.counts, width, look), ...legend(state.counts, width, look))
+  }
+  lines.push(cutToWidth([...paceOf(state, now), clock(now - state.startedAt)].join(dot(look)), width))
+  const doing = wrap(phaseText(state.phase(now), state, now), width).map((line) => cutToWidth(line, width))
+  return [...lines, ...doing.slice(0, MAX_PHASE_LINES)]
+}
+
+/** The same in one line, for a log. */
+export function formatLine(state: ProgressState, now: number): string {
+  const { counts, title } = state
+  const parts: string[] = []
+  if (counts !== null) {
+    const others = STATES.filter((name) => name !== 'deployed' && counts[name] > 0)
+    const rows = others.map((name) => `${number(counts[name])} ${name === 'pending' ? 'to send' : name}`)
+    parts.push([`${number(counts.deployed)} of ${rowsOf(counts.total)} deployed`, ...rows].join(', '))
+  }
+  parts.push(phaseText(state.phase(now), state, now), ...paceOf(state, now))
+  return `${title === null ? '' : `${safe(title)}: `}${parts.join('; ')}`
+}
+
+const dot = ({ ascii }: BlockLook) => (ascii ? ' - ' : ' · ')
+const number = (value: number) => value.toLocaleString('en-US')
+const rowsOf = (total: number) => `${number(total)} row${total === 1 ? '' : 's'}`
+
+function headOf({ title, counts }: ProgressState): string {
+  if (title === null) return 'gdn batch'
+  return counts === null
+    ? safe(title)
+    : `${safe(title)}: ${number(counts.deployed)} of ${rowsOf(counts.total)} deployed`
+}
+
+type Counts = Readonly<Record<State, number>> & { total: number }
+
+/** A state that has rows has at least one place in the bar; the rest is shared by size, the largest gives. */
+export function barWidths(counts: Counts, width: number): Record<State, number> {
+  const widths = { deployed: 0, accepted: 0, failed: 0, unknown: 0, pending: 0 }
+  const sum = STATES.reduce((all, name) => all + counts[name], 0)
+  if (sum === 0) return { ...widths, pending: width }
+  for (const name of STATES) {
+    widths[name] = counts[name] === 0 ? 0 : Math.max(1, Math.round((counts[name] / sum) * width))
+  }
+  const largest = STATES.reduce((most, name) => (widths[name] > widths[most] ? name : most))
+  const used = STATES.reduce((all, name) => all + widths[name], 0)
+  widths[largest] = Math.max(1, widths[largest] + width - used)
+  return widths
+}
+
+function bar(counts: Counts, width: number, look: BlockLook): string {
+  const widths = barWidths(counts, width)
+  const marks = look.ascii ? ASCII_MARKS : MARKS
+  return STATES.map((name) => painted(name, marks[name].repeat(widths[name]), look.paint)).join('')
+}
+
+/** Which mark means what, and how many rows it stands for; on as many lines as it takes. */
+function legend(counts: Counts, width: number, look: BlockLook): string[] {
+  const marks = look.ascii ? ASCII_MARKS : MARKS
+  const lines: string[] = []
+  let line = ''
+  let used = 0
+  for (const name of STATES.filter((state) => counts[state] > 0)) {
+    const text = cutToWidth(`${marks[name]} ${number(counts[name])} ${name}`, width)
+    const size = displayWidth(text)
+    if (used > 0 && used + 3 + size > width) {
+      lines.push(line)
+      line = ''
+      used = 0
+    }
+    line += `${used === 0 ? '' : '   '}${painted(name, text, look.paint)}`
+    used += size + (used === 0 ? 0 : 3)
+  }
+  return [...lines, line]
+}
+
+function painted(state: State, text: string, paint: Paint): string {
+  if (text === '') return ''
+  if (state === 'deployed') return paint.good(text)
+  if (state === 'accepted') return paint.busy(text)
+  return state === 'pending' ? paint.dim(text) : paint.bad(text)
+}
+
+function paceOf(state: ProgressState, now: number): string[] {
+  const rate = state.rate(now)
+  const left = state.millisecondsLeft(now)
+  return [
+    ...(rate === null ? [] : [`${rate < 10 ? rate.toFixed(1) : number(Math.round(rate))} requests/s`]),
+    ...(left === null ? [] : [`about ${roughly(left)} left to send`]),
+  ]
+}
+
+/** A time as exact as an estimate is: `40 s`, `3 min 20 s`, `25 min`, `2 h 10 min`. */
+export function roughly(ms: number): string {
+  const seconds = Math.ceil(ms / 5_000) * 5
+  if (seconds < 60) return `${seconds} s`
+  if (seconds < 600) {
+    const [minutes, rest] = [Math.floor(seconds / 60), seconds % 60]
+    return `${minutes} min${rest < 10 ? '' : ` ${rest - (rest % 10)} s`}`
+  }
+  const minutes = Math.ceil(seconds / 60)
+  if (minutes < 60) return `${minutes} min`
+  const [hours, rest] = [Math.floor(minutes / 60), minutes % 60]
+  return `${number(hours)} h${rest < 10 ? '' : ` ${rest - (rest % 10)} min`}`
+}
+
+/** `4:05`, `1:00:09`. */
+function clock(ms: number): string {
+  const seconds = Math.floor(ms / 1000)
+  const two = (value: number) => String(value).padStart(2, '0')
+  const [hours, minutes] = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60]
+  return hours > 0 ? `${hours}:${two(minutes)}:${two(seconds % 60)}` : `${minutes}:${two(seconds % 60)}`
+}
+
+const secondsTo = (until: number, now: number) => `${Math.max(1, Math.ceil((until - now) / 1000))} s`
+
+function phaseText(phase: Phase, { counts }: ProgressState, now: number): string {
+  switch (phase.kind) {
+    case 'reading':
+      return 'Reading the manifest'
+    case 'uploading':
+      return `Uploading files: ${number(phase.done)} of ${number(phase.total)}`
+    case 'looking_up':
+      return `Looking whether these rows are in the collection already: ${number(phase.done)} of ${number(phase.total)} NFTs read`
+    case 'sending':
+      return 'Sending'
+    case 'held':
+      return heldText(phase, now)
+    case 'reconciling':
+      return `Looking in the collection for ${rowsOf(counts?.unknown ?? 0)} of unknown outcome${stepText(phase, now)}`
+    case 'waiting':
+      return `Waiting until ${counts?.accepted === 1 ? '1 NFT is' : `${number(counts?.accepted ?? 0)} NFTs are`} deployed`
+    case 'stopping':
+      return 'Stopping: answers still to come are waited for, 5 s at most. Ctrl-C again stops at once.'
+  }
+}
+
+function heldText({ reason, until, message }: Extract<Phase, { kind: 'held' }>, now: number): string {
+  const left = secondsTo(until, now)
+  switch (reason) {
+    case 'rate_limited':
+      return `The server asks for a pause: ${left} left`
+    case 'unreachable':
+      return `The server is out of reach, tried again every few seconds: ${safe(message)}`
+    case 'unknown':
+      return `A request without an answer goes out again under its key in ${left}: ${safe(message)}`
+  }
+}
+
+function stepText({ step, until, done, total }: Extract<Phase, { kind: 'reconciling' }>, now: number): string {
+  if (step === 'waiting') return `, when its list has caught up: ${secondsTo(until, now)} left`
+  return step === 'listing' ? ': listing it' : `: ${number(done)} of ${number(total)} NFTs read`
+}

@@ -1,0 +1,221 @@
+import { describe, expect, test } from 'vitest'
+import type { BatchEvent, RowCounts } from '../../../src/batch/types.ts'
+import { ProgressState } from '../../../src/cli/commands/batch/progress-state.ts'
+import { barWidths, formatBlock, formatLine, roughly } from '../../../src/cli/commands/batch/progress-text.ts'
+import { displayWidth } from '../../../src/cli/display-width.ts'
+import { PLAIN } from '../../../src/cli/paint.ts'
+import { counts, planned } from './events.ts'
+
+const LOOK = { columns: 80, paint: PLAIN, ascii: false }
+
+/** What was told, each at its second. */
+function stateAfter(...told: readonly (readonly [seconds: number, event: BatchEvent])[]): ProgressState {
+  const state = new ProgressState(0)
+  for (const [seconds, event] of told) state.tell(event, seconds * 1000)
+  return state
+}
+
+const answered = (request: number, more: Partial<Extract<BatchEvent, { type: 'answered' }>> = {}): BatchEvent => ({
+  type: 'answered',
+  request,
+  rows: 50,
+  outcome: 'accepted',
+  status: 200,
+  message: null,
+  ...more,
+})
+
+const rows = (some: Partial<RowCounts>): BatchEvent => ({ type: 'rows', counts: counts(some) })
+
+const MIXED = { deployed: 120, accepted: 80, failed: 2, unknown: 2, pending: 96 }
+
+describe('the block', () => {
+  test('shows the run, a bar over its rows, rows by state, pace, time, and what it is doing', () => {
+    const state = stateAfter(
+      [0, planned(counts({ pending: 300 }), { requests: 30 })],
+      ...[1, 2, 3, 4, 5, 6, 7].map((at) => [at, answered(at)] as const),
+      [8, rows(MIXED)],
+    )
+    expect(formatBlock(state, 8_000, LOOK)).toEqual([
+      'drop-3f9a: 120 of 300 rows deployed',
+      `${'█'.repeat(31)}${'▒'.repeat(21)}x?${'·'.repeat(25)}`,
+      '█ 120 deployed   ▒ 80 accepted   x 2 failed   ? 2 unknown   · 96 pending',
+      '0.9 requests/s · about 30 s left to send · 0:08',
+      'Sending',
+    ])
+  })
+
+  test('has other marks where a terminal has no block characters', () => {
+    const [head, bar, legend] = formatBlock(stateAfter([0, planned(counts(MIXED))]), 0, { ...LOOK, ascii: true })
+    expect(head).toBe('drop-3f9a: 120 of 300 rows deployed')
+    expect(bar).toMatch(/^#+=+x\?\.+$/)
+    expect(legend).toBe('# 120 deployed   = 80 accepted   x 2 failed   ? 2 unknown   . 96 pending')
+  })
+
+  test.each([24, 40, 80, 120, 400])('at %i columns no line is folded, and every state is told', (columns) => {
+    const state = stateAfter([0, planned(counts({ ...MIXED, deployed: 1_234_567 }))])
+    state.tell({ type: 'reconciling', phase: 'waiting', ms: 24_000, done: 0, total: 0 }, 1000)
+    const lines = formatBlock(state, 1000, { ...LOOK, columns })
+    expect(lines.filter((line) => displayWidth(line) >= columns)).toEqual([])
+    for (const name of ['deployed', 'accepted', 'failed', 'unknown', 'pending'])
+      expect(lines.join('\n')).toContain(name)
+  })
+
+  test('text from outside can do nothing to the terminal', () => {
+    const state = stateAfter(
+      [0, planned(counts({ pending: 1 }), { run: { id: 'x', name: 'a\u001b[2Jb' } })],
+      [1, { type: 'holding', reason: 'unreachable', ms: 5000, message: '\u001b]52;c;x\u0007' }],
+    )
+    expect(formatBlock(state, 1000, LOOK).join('')).not.toMatch(/[\u0000-\u001f]/)
+    expect(formatLine(state, 1000)).not.toMatch(/[\u0000-\u001f]/)
+  })
+})
+
+describe('the bar', () => {
+  test.each([
+    [{ pending: 10 }, 10, { pending: 10 }],
+    [{ deployed: 1, pending: 999_999 }, 10, { deployed: 1, pending: 9 }],
+    [{ deployed: 1_000_000, failed: 1, unknown: 1 }, 40, { deployed: 38, failed: 1, unknown: 1 }],
+    [{ deployed: 1, accepted: 1, failed: 1 }, 10, { deployed: 4, accepted: 3, failed: 3 }],
+    [{}, 10, { pending: 10 }],
+  ])('%j on %i places', (some, width, widths) => {
+    const none = { deployed: 0, accepted: 0, failed: 0, unknown: 0, pending: 0 }
+    expect(barWidths(counts(some), width)).toEqual({ ...none, ...widths })
+  })
+})
+
+describe('what it is doing', () => {
+  const start = [0, planned(counts({ unknown: 50, accepted: 80, pending: 3 }))] as const
+  const doing = (state: ProgressState, now: number) => formatBlock(state, now, { ...LOOK, columns: 200 }).at(-1)
+
+  test.each<[BatchEvent, string]>([
+    [{ type: 'uploaded', path: 'a', url: 'b', done: 3, files: 24 }, 'Uploading files: 3 of 24'],
+    [
+      { type: 'looking_up', done: 200, total: 1000 },
+      'Looking whether these rows are in the collection already: 200 of 1,000 NFTs read',
+    ],
+    [{ type: 'holding', reason: 'rate_limited', ms: 30_000, message: '429' }, 'The server asks for a pause: 25 s left'],
+    [
+      { type: 'holding', reason: 'unreachable', ms: 8_000, message: 'connect ECONNREFUSED' },
+      'The server is out of reach, tried again every few seconds: connect ECONNREFUSED',
+    ],
+    [
+      { type: 'holding', reason: 'unknown', ms: 8_000, message: 'socket hang up' },
+      'A request without an answer goes out again under its key in 3 s: socket hang up',
+    ],
+    [
+      { type: 'reconciling', phase: 'waiting', ms: 29_000, done: 0, total: 0 },
+      'Looking in the collection for 50 rows of unknown outcome, when its list has caught up: 24 s left',
+    ],
+    [
+      { type: 'reconciling', phase: 'listing', ms: 0, done: 0, total: 0 },
+      'Looking in the collection for 50 rows of unknown outcome: listing it',
+    ],
+    [
+      { type: 'reconciling', phase: 'reading', ms: 0, done: 200, total: 1_000 },
+      'Looking in the collection for 50 rows of unknown outcome: 200 of 1,000 NFTs read',
+    ],
+    [{ type: 'waiting', pending: 80 }, 'Waiting until 80 NFTs are deployed'],
+  ])('%j', (event, text) => {
+    expect(doing(stateAfter(start, [0, event]), 5_000)).toBe(text)
+  })
+
+  test('before there is a plan it reads the manifest', () => {
+    expect(formatBlock(new ProgressState(0), 3_000, LOOK)).toEqual(['gdn batch', '0:03', 'Reading the manifest'])
+  })
+
+  test('a pause that the server asked for ends by itself; an unreachable server is back when it answers', () => {
+    const paused = stateAfter(start, [1, { type: 'holding', reason: 'rate_limited', ms: 3000, message: '429' }])
+    expect(doing(paused, 3_999)).toContain('pause: 1 s')
+    expect(doing(paused, 4_000)).toBe('Sending')
+    const away = stateAfter(start, [1, { type: 'holding', reason: 'unreachable', ms: 3000, message: 'gone' }])
+    away.tell({ type: 'sending', request: 1, rows: 1, attempt: 2 }, 5000)
+    away.tell(answered(1, { outcome: 'no_effect', status: null }), 5100)
+    expect(doing(away, 60_000)).toContain('out of reach')
+    away.tell(answered(1), 61_000)
+    expect(doing(away, 61_000)).toBe('Sending')
+  })
+
+  test('a pause of a second is the normal run of things and is not told', () => {
+    const state = stateAfter(start, [1, { type: 'holding', reason: 'rate_limited', ms: 1000, message: '429' }])
+    expect(doing(state, 1_000)).toBe('Sending')
+  })
+
+  test('once asked to stop, it says that and nothing else', () => {
+    const state = stateAfter(start)
+    state.stop()
+    state.tell({ type: 'waiting', pending: 1 }, 10)
+    expect(doing(state, 10)).toContain('Ctrl-C again stops at once')
+  })
+})
+
+describe('pace and time left', () => {
+  const plan = [0, planned(counts({ pending: 1000 }), { requests: 20 })] as const
+  const every = (ms: number, requests: number) =>
+    Array.from({ length: requests }, (_, i) => [((i + 1) * ms) / 1000, answered(i + 1)] as const)
+
+  test('nothing is said until there are five answers and four seconds', () => {
+    expect(stateAfter(plan, ...every(500, 4)).rate(60_000)).toBeNull()
+    expect(stateAfter(plan, ...every(100, 5)).rate(600)).toBeNull()
+    expect(stateAfter(plan, ...every(1000, 5)).rate(5_000)).toBe(1)
+  })
+
+  test('the time left is that of the requests left at the pace of the last minute', () => {
+    const state = stateAfter(plan, ...every(500, 11))
+    expect(state.rate(5_500)).toBe(2)
+    expect(state.millisecondsLeft(5_500)).toBe(4_500)
+  })
+
+  test('a pace that nobody keeps any more falls, and is forgotten after a minute', () => {
+    const state = stateAfter(plan, ...every(500, 10))
+    expect(state.rate(30_000)).toBeLessThan(0.4)
+    expect(state.rate(120_000)).toBeNull()
+  })
+
+  test('what had no effect is no progress, and what is sent again counts once', () => {
+    const state = stateAfter(plan, ...every(1000, 8))
+    const left = state.millisecondsLeft(8_000)
+    state.tell(answered(9, { outcome: 'no_effect', status: 429 }), 8_000)
+    expect(state.millisecondsLeft(8_000)).toBe(left)
+    state.tell(answered(9, { outcome: 'unknown', status: 500 }), 8_000)
+    const afterUnknown = (state.millisecondsLeft(8_000) ?? 0) * (state.rate(8_000) ?? 0)
+    state.tell(answered(9), 8_000)
+    expect((state.millisecondsLeft(8_000) ?? 0) * (state.rate(8_000) ?? 0)).toBeCloseTo(afterUnknown)
+  })
+
+  test('smaller requests are more requests', () => {
+    const state = stateAfter(plan, ...every(1000, 6))
+    state.tell({ type: 'resized', chunkSize: 10, message: 'too large' }, 6_000)
+    expect(state.millisecondsLeft(6_000)).toBe(100_000)
+  })
+
+  test('nothing is left to send once no row is', () => {
+    const state = stateAfter(plan, ...every(1000, 6))
+    state.tell(rows({ accepted: 1000 }), 6_000)
+    expect(state.millisecondsLeft(6_000)).toBeNull()
+  })
+
+  test.each([
+    [1, '5 s'],
+    [43_000, '45 s'],
+    [59_000, '1 min'],
+    [200_000, '3 min 20 s'],
+    [601_000, '11 min'],
+    [3_540_001, '1 h'],
+    [7_800_000, '2 h 10 min'],
+  ])('%i ms are about %s', (ms, text) => {
+    expect(roughly(ms)).toBe(text)
+  })
+})
+
+test('a line of a log tells the same', () => {
+  const state = stateAfter(
+    [0, planned(counts({ pending: 300 }), { requests: 30 })],
+    ...[1, 2, 3, 4, 5, 6, 7].map((at) => [at, answered(at)] as const),
+    [8, rows(MIXED)],
+  )
+  expect(formatLine(state, 8_000)).toBe(
+    'drop-3f9a: 120 of 300 rows deployed, 80 accepted, 2 failed, 2 unknown, 96 to send; Sending; 0.9 requests/s; about 30 s left to send',
+  )
+  expect(formatLine(new ProgressState(0), 0)).toBe('Reading the manifest')
+})

@@ -1,0 +1,122 @@
+import { Readable } from 'node:stream'
+import { expect, test } from 'vitest'
+import { BatchProgress } from '../../../src/cli/commands/batch/progress.ts'
+import { createIo } from '../../../src/cli/io.ts'
+import { counts, planned } from './events.ts'
+import { Screen } from './screen.ts'
+
+const PLAN = planned(counts({ pending: 300 }))
+const SETTINGS = { machine: false, quiet: false, debug: false, input: true, noColour: false }
+
+/** A progress on a clock that the test turns. */
+async function setUp({
+  tty = false,
+  env = {},
+  ...settings
+}: {
+  tty?: boolean
+  env?: NodeJS.ProcessEnv
+  quiet?: boolean
+  machine?: boolean
+} = {}) {
+  const stderr = Object.assign(new Screen(tty ? 80 : 500), { isTTY: tty })
+  const stdin = Readable.from([])
+  const io = await createIo(
+    { env: { TERM: 'xterm', ...env }, stdin, stdout: new Screen(), stderr },
+    { ...SETTINGS, ...settings },
+  )
+  let now = 0
+  let tick = () => {}
+  const stopping = new AbortController()
+  const said: string[] = []
+  const signals = {
+    signal: stopping.signal,
+    instead: (act: (() => void) | null) => said.push(act === null ? 'usual' : 'own'),
+  }
+  const progress = new BatchProgress(io, signals, {
+    now: () => now,
+    every: (_, act) => {
+      tick = act
+      return () => {
+        tick = () => {}
+      }
+    },
+  })
+  await progress.start()
+  const wait = (seconds: number) => {
+    for (let i = 0; i < seconds; i++) {
+      now += 1000
+      tick()
+    }
+  }
+  return { progress, stderr, io, wait, stop: () => stopping.abort(), said, passed: (ms: number) => (now += ms) }
+}
+
+test('off a terminal: a line when something else begins and one every ten seconds, without control characters', async () => {
+  const { progress, stderr, wait } = await setUp()
+  progress.tell(PLAN)
+  wait(25)
+  progress.tell({ type: 'waiting', pending: 300 })
+  wait(3)
+  const lines = stderr.text.split('\n')
+  expect(lines.map((line) => line.replace(/.*; /, ''))).toEqual([
+    'Sending',
+    'Sending',
+    'Waiting until 0 NFTs are deployed',
+  ])
+  expect(stderr.writes).toBe(3)
+})
+
+test('off a terminal a server that is away and back is told once each, not at every attempt', async () => {
+  const { progress, stderr, wait } = await setUp()
+  progress.tell(PLAN)
+  for (let attempt = 2; attempt < 8; attempt++) {
+    progress.tell({ type: 'holding', reason: 'unreachable', ms: 8000, message: 'gone' })
+    wait(1)
+    progress.tell({ type: 'sending', request: 1, rows: 1, attempt })
+  }
+  expect(stderr.text.match(/out of reach/g)).toHaveLength(1)
+})
+
+test('on a terminal: a block that is drawn at most ten times a second, and gone at the end', async () => {
+  const { progress, stderr, passed } = await setUp({ tty: true })
+  for (let i = 0; i < 1000; i++) {
+    progress.tell({ ...PLAN, rows: counts({ pending: 1000 - i, deployed: i }) })
+    passed(1)
+  }
+  expect(stderr.writes).toBeLessThanOrEqual(11)
+  expect(stderr.text).toMatch(/^drop-3f9a: \d+ of 1,000 rows deployed\n/)
+  progress.stop()
+  expect(stderr.text).toBe('')
+})
+
+test('a message stands above the block, and does not tear it', async () => {
+  const { progress, stderr, io } = await setUp({ tty: true })
+  progress.tell(PLAN)
+  io.note('a message')
+  expect(stderr.text).toMatch(/^a message\ndrop-3f9a: 0 of 300 rows deployed\n·+\n· 300 pending\n0:00\nSending$/)
+})
+
+test('a terminal that can nothing gets lines', async () => {
+  const { progress, stderr, wait } = await setUp({ tty: true, env: { TERM: 'dumb' } })
+  progress.tell(PLAN)
+  wait(10)
+  expect(stderr.text.replaceAll('\n', ' ')).toBe('drop-3f9a: 0 of 300 rows deployed, 300 to send; Sending')
+})
+
+test.each([{ quiet: true }, { machine: true }])('%j: nothing at all', async (settings) => {
+  const { progress, stderr, wait } = await setUp({ tty: true, ...settings })
+  progress.tell(PLAN)
+  wait(30)
+  expect(stderr.writes).toBe(0)
+})
+
+test('at Ctrl-C the block itself says that it stops, and the usual word comes back with its end', async () => {
+  const { progress, stderr, stop, said } = await setUp({ tty: true })
+  progress.tell(PLAN)
+  expect(said).toEqual(['own'])
+  stop()
+  expect(stderr.text).toContain('Stopping')
+  progress.stop()
+  expect(said).toEqual(['own', 'usual'])
+})

@@ -1,0 +1,66 @@
+/** A terminal, as far as the progress block uses one: what its screen shows after what was written to it. */
+export class Screen {
+  readonly isTTY = true
+  columns: number
+  rows: number
+  writes = 0
+  isCursorShown = true
+  #lines: string[] = ['']
+  #row = 0
+  #column = 0
+
+  constructor(columns = 80, rows = 24) {
+    this.columns = columns
+    this.rows = rows
+  }
+
+  /** Lines without the empty ones at the end. */
+  get text(): string {
+    return this.#lines.join('\n').trimEnd()
+  }
+
+  getColorDepth(): number {
+    return 1
+  }
+
+  write(text: string): boolean {
+    this.writes++
+    for (const [part] of text.matchAll(/\u001b\[\??[\d;]*[A-Za-z]|[\s\S]/gu)) this.#take(part)
+    return true
+  }
+
+  /** A terminal that becomes narrower folds what no longer fits. */
+  resize(columns: number): void {
+    this.columns = columns
+    const folded = this.#lines.flatMap((line) => line.match(new RegExp(`.{1,${columns}}`, 'gu')) ?? [''])
+    this.#row += folded.length - this.#lines.length
+    this.#lines = folded
+  }
+
+  #take(part: string): void {
+    const command = /^\u001b\[(\?25)?(\d*)[\d;]*([A-Za-z])$/.exec(part)
+    if (command !== null) this.#command(command[3] ?? '', Number(command[2] || 1))
+    else if (part === '\r') this.#column = 0
+    else if (part === '\n') {
+      this.#row++
+      this.#column = 0
+      this.#lines[this.#row] ??= ''
+    } else {
+      if (this.#column === this.columns) this.#take('\n')
+      const line = (this.#lines[this.#row] ?? '').padEnd(this.#column)
+      this.#lines[this.#row] = line.slice(0, this.#column) + part + line.slice(this.#column + 1)
+      this.#column++
+    }
+  }
+
+  #command(name: string, n: number): void {
+    const line = this.#lines[this.#row] ?? ''
+    if (name === 'A') this.#row = Math.max(0, this.#row - n)
+    else if (name === 'K') this.#lines[this.#row] = line.slice(0, this.#column)
+    else if (name === 'J') {
+      this.#lines.length = this.#row + 1
+      this.#lines[this.#row] = line.slice(0, this.#column)
+    } else if (name === 'h' || name === 'l') this.isCursorShown = name === 'h'
+    else if (name !== 'm') throw new Error(`this terminal doesn't know ${name}`)
+  }
+}
