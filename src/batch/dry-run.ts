@@ -24,7 +24,7 @@ const jsonBytes = (value: unknown): number => Buffer.byteLength(JSON.stringify(v
  * @throws GdnError `invalid_manifest`, `data_dir`
  */
 export async function dryRunBatch(options: BatchOptions, deps: Pick<BatchDeps, 'readManifest'>): Promise<DryRun> {
-  const generation = await latestGeneration(options.stateDir, options)
+  const generation = options.generation ?? (await latestGeneration(options.stateDir, options))
   const goesOn = generation > 0 && options.again !== true
   const run = runRef(options, goesOn ? generation : generation + 1)
   const loaded = goesOn ? await loadLedger(journalPath(options.stateDir, run.id)) : null

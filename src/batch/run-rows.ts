@@ -1,10 +1,12 @@
 import { dirname } from 'node:path'
-import type { ManifestRow } from '../manifest/row.ts'
+import { GdnError } from '../core/errors.ts'
+import type { ManifestItem, ManifestRow } from '../manifest/row.ts'
 import { RecordFile } from './journal/read.ts'
 import { ManifestColumns } from './manifest-cells.ts'
 import { loadLedger } from './open-ledger.ts'
 import { resultRows } from './results.ts'
-import { journalPath, type Run, spoolPath } from './run-files.ts'
+import type { RowKey } from './row-key.ts'
+import { fileExists, journalPath, type Run, spoolPath } from './run-files.ts'
 import { readSpool, type SpooledRow } from './spool.ts'
 import type { ResultRow } from './types.ts'
 
@@ -12,24 +14,51 @@ import type { ResultRow } from './types.ts'
 export interface RunRow {
   result: ResultRow
   row: ManifestRow | null
+  /** Its metadata as it was sent, local files as the URLs they got; null while it wasn't. */
+  sentMetadata(): Promise<Json | null>
 }
+
+type Json = Readonly<Record<string, unknown>>
+
+/** Requests that are kept while rows of them come by. */
+const KEPT_REQUESTS = 64
 
 /** The results with the rows that they are of, in the manifest's order, also while a process works on the run. */
 export async function* runRows({ stateDir, id, running }: Run): AsyncGenerator<RunRow> {
   const path = journalPath(stateDir, id)
   const { run, ledger } = await loadLedger(path)
   const records = await RecordFile.open(path)
-  const handed: { row: ManifestRow | null } = { row: null }
+  const handed: { row: ManifestRow | null; key: RowKey } = { row: null, key: '' }
   // The results take one row at a time: what they were handed last is what they tell next.
   async function* rows(): AsyncGenerator<SpooledRow> {
     for await (const spooled of readSpool(spoolPath(stateDir, id))) {
       handed.row = spooled.row
+      handed.key = spooled.key
       yield spooled
     }
     handed.row = null
   }
+  const requests = new Map<number, Json[]>()
+  const metadataOf = async (n: number): Promise<Json[]> => {
+    const kept = requests.get(n)
+    if (kept !== undefined) return kept
+    const { body } = await ledger.readIntent(records, n)
+    const { metadata } = JSON.parse(body) as { metadata: Json[] }
+    const oldest = requests.keys().next()
+    if (requests.size >= KEPT_REQUESTS && oldest.done === false) requests.delete(oldest.value)
+    requests.set(n, metadata)
+    return metadata
+  }
+  const sentMetadata = async (key: RowKey): Promise<Json | null> => {
+    const index = ledger.findRow(key)
+    const sent = index < 0 ? null : ledger.sentBy(index)
+    return sent === null ? null : ((await metadataOf(sent.request))[sent.position] ?? null)
+  }
   try {
-    for await (const result of resultRows(run, ledger, records, rows(), running)) yield { result, row: handed.row }
+    for await (const result of resultRows(run, ledger, records, rows(), running)) {
+      const { row, key } = handed
+      yield { result, row, sentMetadata: async () => (row === null ? null : await sentMetadata(key)) }
+    }
   } finally {
     await records.close()
   }
@@ -38,6 +67,17 @@ export async function* runRows({ stateDir, id, running }: Run): AsyncGenerator<R
 /** A row each, in the manifest's order, also while a process works on the run. */
 export async function* runResults(run: Run): AsyncGenerator<ResultRow> {
   for await (const { result } of runRows(run)) yield result
+}
+
+/** The rows of a run as it keeps them, as a manifest is read. */
+export async function* keptRows({ stateDir, id, name }: Run): AsyncGenerator<ManifestItem> {
+  const path = spoolPath(stateDir, id)
+  if (!(await fileExists(path))) {
+    throw new GdnError('not_found_locally', `the rows of the run ${name} are not kept on this machine`, {
+      hint: 'give the manifest',
+    })
+  }
+  for await (const { row } of readSpool(path)) yield { row }
 }
 
 /** The columns that the rows of a run use. */

@@ -58,6 +58,7 @@ const batch: Noun = {
   name: 'batch',
   summary: 'Drops from a manifest: CSV, JSON or JSONL',
   verbs: [
+    verb('template', 'Print a manifest to begin with', () => import('./commands/batch/template.ts')),
     verb('validate', 'Check a manifest; nothing is sent', () => import('./commands/batch/validate.ts')),
     verb(
       'mint',
@@ -67,6 +68,8 @@ const batch: Noun = {
     verb('list', 'List the runs of this machine', () => import('./commands/batch/list.ts')),
     verb('status', 'Rows of a run by state', () => import('./commands/batch/status.ts')),
     verb('resume', 'Go on with a run that was stopped', () => import('./commands/batch/resume.ts')),
+    verb('retry', 'Send rows of a run again that failed', () => import('./commands/batch/retry.ts')),
+    verb('reconcile', 'Find out what became of rows of unknown outcome', () => import('./commands/batch/reconcile.ts')),
     verb('results', 'Every row of a run with what became of it', () => import('./commands/batch/results.ts')),
     verb('rm', 'Forget a run: its journal and its rows', () => import('./commands/batch/rm.ts')),
   ],

@@ -43,7 +43,9 @@ export async function connect(
 }
 
 /** Tools write these variables in either case; the lower one goes first, as curl has it. */
-function proxyOf(env: NodeJS.ProcessEnv): { httpProxy?: string; httpsProxy?: string; noProxy?: string } | undefined {
+export function proxyOf(
+  env: NodeJS.ProcessEnv,
+): { httpProxy?: string; httpsProxy?: string; noProxy?: string } | undefined {
   const either = (name: string) => env[name.toLowerCase()] || env[name] || undefined
   const httpProxy = either('HTTP_PROXY')
   const httpsProxy = either('HTTPS_PROXY')

@@ -11,6 +11,8 @@ type Records = readonly DataRecord[] | AsyncIterable<DataRecord>
 /** The one place where records become text. A command doesn't know the mode. */
 export interface Output {
   readonly mode: OutputMode
+  /** The chosen fields of a record. */
+  pick(record: DataRecord): DataRecord
   one(record: DataRecord): Promise<void>
   /** A list. What comes bit by bit is printed bit by bit, where the mode allows it. */
   many(records: Records): Promise<void>
@@ -37,6 +39,7 @@ export function createOutput(io: Io, flags: OutputFlags, view: View, { forSpread
 
   return {
     mode,
+    pick,
     async one(record) {
       if (mode === 'json') return await io.data(`${JSON.stringify(pick(record), null, io.stdoutTty ? 2 : undefined)}\n`)
       if (mode === 'ndjson') return await io.data(`${JSON.stringify(pick(record))}\n`)

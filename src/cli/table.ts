@@ -90,7 +90,8 @@ function linesOf(value: unknown, room: number): string[] {
   }
   if (typeof value === 'boolean') return [value ? 'yes' : 'no']
   const lines = plainCell(value).split(/\r?\n/).map(safe)
-  return room < MIN_VALUE_WIDTH ? lines : lines.flatMap((line) => wrap(line, room))
+  const folded = (line: string) => (displayWidth(line) <= room ? [line] : wrap(line, room))
+  return room < MIN_VALUE_WIDTH ? lines : lines.flatMap(folded)
 }
 
 function isPairs(value: unknown): value is [string, unknown][] {

@@ -1,28 +1,69 @@
+import { ENDPOINTS } from '../../../api/endpoints.ts'
 import { dryRunBatch } from '../../../batch/dry-run.ts'
-import type { BatchOptions } from '../../../batch/types.ts'
+import type { BatchOptions, DryRun } from '../../../batch/types.ts'
 import type { Settings } from '../../../config/settings.ts'
 import type { ManifestItem } from '../../../manifest/read.ts'
+import type { DataRecord } from '../../cells.ts'
 import type { Deps } from '../../deps.ts'
+import type { OutputFlags } from '../../flags/common.ts'
+import { gasPriceOf, type VerifyFlags } from '../../open-verifier.ts'
+import { createOutput } from '../../output.ts'
+import type { Card, View } from '../../view.ts'
 import { count } from '../../waiting.ts'
+import { gasOf, inCoins } from './gas.ts'
+import { roughly } from './progress-text.ts'
 
-/** Shows what a run would send, and sends nothing. */
-export async function printBatchDryRun(
-  { io }: Deps,
-  options: BatchOptions,
-  read: () => AsyncIterable<ManifestItem>,
-  settings: Settings,
-): Promise<void> {
-  const { run, rows, requests, bytes, receivers, files, reordered, seconds, firstRequest } = await dryRunBatch(
-    options,
-    {
-      readManifest: read,
-    },
-  )
-  const { blockchain, contractAddress } = options
-  const plan = {
+const DRY_RUN_VIEW: View = {
+  fields: [
+    'run',
+    'blockchain',
+    'contract_address',
+    'rows',
+    'to_send',
+    'requests',
+    'receivers',
+    'bytes',
+    'files',
+    'reordered',
+    'seconds',
+    'requests_per_second',
+    'changes',
+    'gas_estimate',
+    'gas_price_wei',
+    'cost_estimate_wei',
+    'first_request',
+  ],
+  columns: ['run', 'rows', 'to_send', 'requests'],
+  id: 'run',
+  card: planCard,
+}
+
+interface DryRunning {
+  options: BatchOptions
+  read: () => AsyncIterable<ManifestItem>
+  settings: Settings
+  flags: OutputFlags & VerifyFlags
+}
+
+/** Shows what a run would send, and sends nothing that changes anything. */
+export async function printBatchDryRun(deps: Deps, { options, read, settings, flags }: DryRunning): Promise<void> {
+  const { io } = deps
+  const output = createOutput(io, flags, DRY_RUN_VIEW)
+  const plan = await dryRunBatch(options, { readManifest: read })
+  const server = await settings.server().catch(() => null)
+  const price = plan.requests === 0 ? null : await gasPriceOf(deps, flags, options.blockchain, server)
+  await output.one(planData(plan, options, price))
+  io.note('Nothing was sent (--dry-run).')
+}
+
+function planData(plan: DryRun, options: BatchOptions, price: bigint | null): DataRecord {
+  const { run, rows, requests, receivers, bytes, files, reordered, seconds, firstRequest } = plan
+  const { added, changed, keptAccepted: kept_accepted, removed } = plan.changes
+  const gas = price === null ? null : gasOf(rows.pending, requests)
+  return {
     run: run.name,
-    blockchain,
-    contract_address: contractAddress,
+    blockchain: options.blockchain,
+    contract_address: options.contractAddress,
     rows: rows.total,
     to_send: rows.pending,
     requests,
@@ -31,12 +72,70 @@ export async function printBatchDryRun(
     files,
     reordered,
     seconds: Math.round(seconds * 10) / 10,
+    requests_per_second: options.requestsPerSecond ?? ENDPOINTS.createnft.ratePerSecond ?? null,
+    changes: { added, changed, kept_accepted, removed },
+    gas_estimate: gas === null ? null : Number(gas),
+    gas_price_wei: price === null ? null : String(price),
+    cost_estimate_wei: gas === null || price === null ? null : String(gas * price),
     first_request: firstRequest,
   }
-  const machine = io.settings.machine && !io.stdoutTty
-  await io.data(`${JSON.stringify(plan, null, machine ? undefined : 2)}\n`)
-  const pace = settings.rate === null ? "at the server's rate limit" : `at ${settings.rate.value} requests a second`
-  io.note(
-    `${count(rows.pending, 'row')} in ${count(requests, 'request')}: ${Math.ceil(seconds)} s ${pace}. Nothing was sent.`,
-  )
+}
+
+/** The plan as a person reads it. */
+function planCard(plan: DataRecord): Card {
+  const { rows, to_send, requests, bytes, seconds, requests_per_second, reordered, files } = plan
+  const before = Number(rows) - Number(to_send)
+  return [
+    ['run', plan.run],
+    ['contract_address', `${plan.contract_address} on ${plan.blockchain}`],
+    ['rows', `${to_send} to send${before > 0 ? `, ${before} of ${rows} are sent or settled already` : ''}`],
+    ['changes', changesText(plan.changes)],
+    ['receivers', plan.receivers],
+    ['requests', Number(requests) === 0 ? 'none' : `${requests}, ${sizeText(Number(bytes))} in all`],
+    ['files', Number(files) === 0 ? null : `local files of ${count(Number(files), 'row')} are uploaded first`],
+    [
+      'time',
+      Number(requests) === 0 ? null : `${timeText(Number(seconds))} at ${requests_per_second} requests a second`,
+    ],
+    ['token ids', reordered ? "not in the manifest's order; --in-order keeps it" : "in the manifest's order"],
+    ['gas', gasText(plan)],
+    ['first request', firstText(plan.first_request)],
+  ]
+}
+
+function changesText(changes: unknown): string | null {
+  const { added, changed, kept_accepted, removed } = changes as Record<string, number>
+  if (!added && !changed && !removed) return null
+  const kept = kept_accepted ? ` (${kept_accepted} of them minted already, and left so)` : ''
+  return `${count(added ?? 0, 'row')} added, ${changed} changed${kept}, ${removed} removed since the last time`
+}
+
+const UNITS = ['bytes', 'kB', 'MB', 'GB'] as const
+
+function sizeText(bytes: number): string {
+  let [value, unit] = [bytes, 0]
+  while (value >= 1000 && unit < UNITS.length - 1) {
+    value /= 1000
+    unit++
+  }
+  return `${unit === 0 || value >= 100 ? Math.round(value) : value.toFixed(1)} ${UNITS[unit]}`
+}
+
+const timeText = (seconds: number): string => (seconds < 1 ? 'at once' : `about ${roughly(seconds * 1000)}`)
+
+function gasText({ gas_estimate, gas_price_wei, cost_estimate_wei }: DataRecord): string | null {
+  if (typeof gas_estimate !== 'number') return null
+  const price = Number(gas_price_wei) / 1e9
+  return `about ${gas_estimate.toLocaleString('en-US')}, ${inCoins(BigInt(String(cost_estimate_wei)))} coins at ${Number(price.toPrecision(3))} gwei`
+}
+
+const MAX_METADATA_SHOWN = 1
+
+/** The endpoint and the body, as far as one NFT goes. */
+function firstText(request: unknown): string | null {
+  if (request === null || request === undefined) return null
+  const { endpoint, body } = request as { endpoint: string; body: { metadata: unknown[] } }
+  const more = body.metadata.length - MAX_METADATA_SHOWN
+  const shown = JSON.stringify({ ...body, metadata: body.metadata.slice(0, MAX_METADATA_SHOWN) }, null, 2)
+  return `POST ${endpoint}\n${shown}${more > 0 ? `\nand ${count(more, 'NFT')} more in its metadata` : ''}`
 }

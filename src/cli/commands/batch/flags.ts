@@ -3,9 +3,10 @@ import { type GdnCommand, switchFlag, valueFlag } from '../../command.ts'
 import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
 import { blockchainName, integer, notEmpty, positiveNumber } from '../../flags/parse.ts'
 import { addWaitFlags, type WaitFlags } from '../../flags/wait.ts'
+import { addVerifyFlags, type VerifyFlags } from '../../open-verifier.ts'
 
 /** Flags of the commands that send a manifest. */
-export interface BatchMintFlags extends OutputFlags, ServerFlags, WaitFlags {
+export interface BatchMintFlags extends OutputFlags, ServerFlags, WaitFlags, VerifyFlags {
   contract?: string
   blockchain?: Blockchain
   receiver?: string
@@ -16,6 +17,10 @@ export interface BatchMintFlags extends OutputFlags, ServerFlags, WaitFlags {
   chunkSize?: number
   rate?: number
   inOrder?: boolean
+  markerKey?: string
+  adopt?: boolean
+  /** False with --no-lookup. */
+  lookup?: boolean
   dryRun?: boolean
   yes?: boolean
 }
@@ -45,14 +50,35 @@ export function addRunFlags(command: GdnCommand): GdnCommand {
     group: RUN,
     parse: notEmpty,
   })
-  switchFlag(command, '--again', 'Order a second drop of a finished run', RUN)
-  valueFlag(command, '--chunk-size <n>', 'NFTs to a request (50)', { group: RUN, parse: integer(1, 1000) })
-  valueFlag(command, '--rate <n>', 'Requests a second', { group: RUN, parse: positiveNumber })
+  switchFlag(command, '--again', 'Order a second drop: of a finished run, or of rows accepted in another run', RUN)
+  switchFlag(command, '--adopt', 'Take rows that are in the collection already as minted by this new run', RUN)
+  switchFlag(command, '--no-lookup', "Don't look into the collection before a new run", RUN)
+  valueFlag(
+    command,
+    '--marker-key <key>',
+    'Give each row a value of its own under this key of its metadata, to find it by; it becomes public',
+    {
+      group: RUN,
+      parse: notEmpty,
+    },
+  )
+  addPaceFlags(command)
   return switchFlag(command, '--in-order', "Keep the manifest's order of rows", RUN)
+}
+
+/** How many rows to a request, how many requests a second. */
+export function addPaceFlags(command: GdnCommand): GdnCommand {
+  valueFlag(command, '--chunk-size <n>', 'NFTs to a request (50)', { group: RUN, parse: integer(1, 1000) })
+  return addRateFlag(command)
+}
+
+export function addRateFlag(command: GdnCommand): GdnCommand {
+  return valueFlag(command, '--rate <n>', 'Requests a second', { group: RUN, parse: positiveNumber })
 }
 
 export function addSendingFlags(command: GdnCommand): GdnCommand {
   addWaitFlags(command)
+  addVerifyFlags(command)
   addServerFlags(command)
   return addOutputFlags(command)
 }

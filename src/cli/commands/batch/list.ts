@@ -30,7 +30,7 @@ export function command(deps: Deps, run = list): GdnCommand {
 
 export async function list(deps: Deps, flags: ListFlags): Promise<void> {
   const { io } = deps
-  const output = createOutput(io, flags, runView(io, deps.now()))
+  const output = createOutput(io, flags, runView(io, deps.now(), flags.stateDir))
   const { stateDir } = await deps.settings(flags)
   const origin = await whichServer(deps, flags)
   const { runs: all, damaged } = await findRuns(stateDir)

@@ -14,12 +14,13 @@ import { type Collection, whichCollection } from '../../which-collection.ts'
 import { printBatchDryRun } from './dry-run.ts'
 import type { BatchMintFlags } from './flags.ts'
 import { manifestOptions, manifestSource } from './manifest-options.ts'
+import { runCommands } from './run-commands.ts'
 import { sendRun } from './send-run.ts'
-import { SUMMARY_VIEW } from './summary.ts'
+import { summaryView } from './summary.ts'
 
 /** Sends a manifest as a run, or goes on with it: `batch mint`, and `nft mint -f` with a manifest. */
 export async function mintManifest(deps: Deps, manifest: string, flags: BatchMintFlags): Promise<void> {
-  const output = createOutput(deps.io, flags, SUMMARY_VIEW)
+  const output = createOutput(deps.io, flags, summaryView(flags.stateDir))
   if (manifest === '-' && flags.run === undefined) {
     throw new GdnError('usage', 'a manifest from standard input needs a name to be resumed by', {
       place: { flag: '--run' },
@@ -39,8 +40,26 @@ export async function mintManifest(deps: Deps, manifest: string, flags: BatchMin
     manifestPath: manifest === '-' ? null : await realPath(deps, manifest),
     ...runOptions(flags, settings),
   }
-  if (flags.dryRun) return await printBatchDryRun(deps, options, read, settings)
-  await sendRun(deps, { settings, options, read, output, flags, run: runBatch })
+  if (flags.dryRun) return await printBatchDryRun(deps, { options, read, settings, flags })
+  try {
+    await sendRun(deps, { settings, options, read, output, flags, run: runBatch })
+  } catch (error) {
+    throw finishedWith(error, flags)
+  }
+}
+
+/** A run that is finished says where its results are; what else went wrong stays as it is. */
+function finishedWith(error: unknown, { stateDir }: BatchMintFlags): unknown {
+  if (!(error instanceof GdnError) || error.code !== 'run_finished') return error
+  const { run, failed } = (error.details ?? {}) as { run?: string; failed?: number }
+  if (run === undefined) return error
+  const commands = runCommands(run, stateDir)
+  const retry = Number(failed) > 0 ? [`send failed rows again: ${commands('retry')}`] : []
+  return new GdnError(error.code, error.message, {
+    hint: [`what became of each row: ${commands('results')}`, ...retry, error.hint].join('\n'),
+    details: error.details,
+    cause: error,
+  })
 }
 
 /** What the flags and the profile say about how to send. */
@@ -50,6 +69,9 @@ export function runOptions(flags: BatchMintFlags, { rate }: Settings): Partial<B
     ...(flags.again === undefined ? {} : { again: flags.again }),
     ...(flags.chunkSize === undefined ? {} : { chunkSize: flags.chunkSize }),
     ...(flags.inOrder === undefined ? {} : { inOrder: flags.inOrder }),
+    ...(flags.markerKey === undefined ? {} : { markerKey: flags.markerKey }),
+    ...(flags.adopt === undefined ? {} : { adopt: flags.adopt }),
+    ...(flags.lookup === false ? { skipLookup: true } : {}),
     ...(flags.wait === false ? { noWait: true } : {}),
     ...(flags.timeout === undefined ? {} : { timeoutMs: flags.timeout }),
     ...(rate === null ? {} : { requestsPerSecond: rate.value }),

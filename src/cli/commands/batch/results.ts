@@ -1,19 +1,23 @@
 import { type RunRow, runColumns, runRows } from '../../../batch/run-rows.ts'
-import { openRun } from '../../../batch/runs.ts'
+import { openRun, type Run } from '../../../batch/runs.ts'
 import type { RowStatus } from '../../../batch/types.ts'
 import type { DataRecord } from '../../cells.ts'
 import { GdnCommand, switchFlag, valueFlag } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
 import { someOf } from '../../flags/parse.ts'
+import { addVerifyFlags, openVerifier, type VerifyFlags } from '../../open-verifier.ts'
 import { createOutput } from '../../output.ts'
 import type { View } from '../../view.ts'
+import { verifyFailed } from './complaint.ts'
 import { printResultsCsv, type ResultRecord } from './results-csv.ts'
-import { whichServer } from './which-server.ts'
+import { type VerifiedRow, verifyRows, verifyText } from './verify-rows.ts'
+import { VerifyTally } from './verify-tally.ts'
+import { serverOfRun, whichServer } from './which-server.ts'
 
 const STATUSES = ['pending', 'accepted', 'deployed', 'failed', 'unknown'] as const satisfies readonly RowStatus[]
 
-export interface ResultsFlags extends OutputFlags, ServerFlags {
+export interface ResultsFlags extends OutputFlags, ServerFlags, VerifyFlags {
   status?: RowStatus[]
   forSpreadsheet?: boolean
 }
@@ -34,6 +38,12 @@ const VIEW: View = {
   id: 'nft_gdn_id',
 }
 
+const VERIFIED_VIEW: View = {
+  ...VIEW,
+  fields: [...VIEW.fields, 'verified', 'verify_error'],
+  columns: ['line', 'status', 'verified', 'token_id', 'receiver_wallet_address', 'verify_error'],
+}
+
 export function command(deps: Deps, run = results): GdnCommand {
   const resultsCommand = new GdnCommand({
     name: 'batch results',
@@ -45,6 +55,7 @@ export function command(deps: Deps, run = results): GdnCommand {
       ['The manifest with its outcome', 'gdn batch results drop.csv -o csv > results.csv'],
       ['To be opened in a spreadsheet', 'gdn batch results drop.csv -o csv --for-spreadsheet > x.csv'],
       ['What failed, and why', 'gdn batch results drop.csv --status failed,unknown'],
+      ['Asking the chain itself', 'gdn batch results drop.csv --verify'],
       ['Ids of the NFTs', 'gdn batch results drop.csv --status deployed -o ids'],
     ],
   })
@@ -57,6 +68,7 @@ export function command(deps: Deps, run = results): GdnCommand {
     '--for-spreadsheet',
     "Put a ' before what a spreadsheet would run: cells that begin with = + - @ or a tab, also after spaces and quotes",
   )
+  addVerifyFlags(resultsCommand)
   addServerFlags(resultsCommand)
   addOutputFlags(resultsCommand)
   return resultsCommand.action(async (name: string, flags: ResultsFlags) => await run(deps, name, flags)) as GdnCommand
@@ -64,21 +76,53 @@ export function command(deps: Deps, run = results): GdnCommand {
 
 export async function results(deps: Deps, name: string, flags: ResultsFlags): Promise<void> {
   const { io } = deps
-  const output = createOutput(io, flags, VIEW, { forSpreadsheet: flags.forSpreadsheet })
+  const view = flags.verify ? VERIFIED_VIEW : VIEW
+  const output = createOutput(io, flags, view, { forSpreadsheet: flags.forSpreadsheet })
   const { stateDir } = await deps.settings(flags)
   const run = await openRun(stateDir, name, await whichServer(deps, flags))
-  const wanted = toRecords(runRows(run), flags.status)
-  if (output.mode !== 'csv' || flags.fields !== undefined) return await output.many(recordsOf(wanted))
-  const columns = await runColumns(run)
-  await printResultsCsv(io, wanted, { columns, fields: VIEW.fields, forSpreadsheet: flags.forSpreadsheet ?? false })
+  const print = async (wanted: AsyncIterable<ResultRecord>) => {
+    if (output.mode !== 'csv' || flags.fields !== undefined) return await output.many(recordsOf(wanted))
+    const columns = await runColumns(run)
+    await printResultsCsv(io, wanted, { columns, fields: view.fields, forSpreadsheet: flags.forSpreadsheet ?? false })
+  }
+  const rows = inStatus(runRows(run), flags.status)
+  if (flags.verify) await printVerified(deps, run, rows, flags, print)
+  else await print(plainRecords(rows))
 }
 
-async function* toRecords(
+/** Prints the results with what chain and storage say; throws where that isn't what was ordered. */
+async function printVerified(
+  deps: Deps,
+  run: Run,
   rows: AsyncIterable<RunRow>,
-  statuses: readonly RowStatus[] | undefined,
-): AsyncGenerator<ResultRecord> {
-  for await (const { result, row } of rows) {
-    if (statuses === undefined || statuses.includes(result.status)) yield { record: { ...result }, row }
+  flags: ResultsFlags,
+  print: (wanted: AsyncIterable<ResultRecord>) => Promise<void>,
+): Promise<void> {
+  const { verifier, close } = await openVerifier(deps, flags, run.blockchain, await serverOfRun(deps, run, flags))
+  const tally = new VerifyTally()
+  try {
+    await print(verifiedRecords(verifyRows(rows, verifier), tally))
+  } finally {
+    await close()
+  }
+  tally.warn(deps.io)
+  if (tally.counts.differing > 0) throw verifyFailed(tally)
+}
+
+async function* inStatus(rows: AsyncIterable<RunRow>, statuses: readonly RowStatus[] | undefined) {
+  for await (const row of rows) if (statuses === undefined || statuses.includes(row.result.status)) yield row
+}
+
+async function* plainRecords(rows: AsyncIterable<RunRow>): AsyncGenerator<ResultRecord> {
+  for await (const { result, row } of rows) yield { record: { ...result }, row }
+}
+
+async function* verifiedRecords(rows: AsyncIterable<VerifiedRow>, tally: VerifyTally): AsyncGenerator<ResultRecord> {
+  for await (const verified of rows) {
+    const { result, row, verification } = verified
+    tally.add(verified)
+    const verify_error = verification === null ? null : verifyText(verification)
+    yield { record: { ...result, verified: verification?.verified ?? null, verify_error }, row }
   }
 }
 

@@ -29,7 +29,7 @@ const FIELDS = [
 const MORE_OF_RUN = ['blockchain', 'contract_address', 'server', 'manifest', 'started_at', 'problem']
 
 /** One run, or a list of them: a person sees how long ago each began, a program exactly when. */
-export function runView({ stdoutTty }: Io, now: number): View {
+export function runView({ stdoutTty }: Io, now: number, stateDir: string | undefined): View {
   return {
     fields: FIELDS,
     columns: [
@@ -39,7 +39,7 @@ export function runView({ stdoutTty }: Io, now: number): View {
     id: 'run',
     cells: (record) => ({ ...record, age: age(now - Date.parse(String(record.started_at))) }),
     card: (record) => [
-      ...runCard(record),
+      ...runCard(record, stateDir),
       ...MORE_OF_RUN.map((field) => [field, record[field]] as const),
       ['drop', Number(record.drop) > 1 ? record.drop : null],
       ['running', record.running ? 'yes, by another process' : null],

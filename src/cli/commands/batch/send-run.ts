@@ -1,15 +1,24 @@
 import type { runBatch } from '../../../batch/run.ts'
-import type { BatchOptions, PlannedEvent } from '../../../batch/types.ts'
+import { runRows } from '../../../batch/run-rows.ts'
+import { openRun } from '../../../batch/runs.ts'
+import type { BatchOptions, BatchSummary, PlannedEvent } from '../../../batch/types.ts'
+import type { Server } from '../../../config/server.ts'
 import type { Settings } from '../../../config/settings.ts'
 import type { ManifestItem } from '../../../manifest/read.ts'
 import type { Deps } from '../../deps.ts'
 import { safe } from '../../io.ts'
+import { openVerifier, type VerifyFlags } from '../../open-verifier.ts'
 import type { Output } from '../../output.ts'
 import { confirmSpending } from '../../real-network.ts'
 import { count } from '../../waiting.ts'
+import { complaintOf } from './complaint.ts'
+import { EventLines } from './event-lines.ts'
 import type { BatchMintFlags } from './flags.ts'
 import { BatchProgress } from './progress.ts'
-import { complaintOf, summaryData, tellNext } from './summary.ts'
+import { runCommands } from './run-commands.ts'
+import { summaryData, tellNext } from './summary.ts'
+import { verifyRows } from './verify-rows.ts'
+import { VerifyTally } from './verify-tally.ts'
 
 /** More than the pacer lets out: it alone decides. */
 const IN_FLIGHT = 8
@@ -20,15 +29,16 @@ interface Sending {
   /** Null goes on with the rows as they were kept. */
   read: (() => AsyncIterable<ManifestItem>) | null
   output: Output
-  flags: Pick<BatchMintFlags, 'yes' | 'rate'>
+  flags: Pick<BatchMintFlags, 'yes' | 'rate' | 'stateDir'> & VerifyFlags
   run: typeof runBatch
 }
 
-/** Sends a run with progress for people, prints its summary, and throws what is to be complained about. */
+/** Sends a run with progress for people or events for programs, and ends with its summary. */
 export async function sendRun(deps: Deps, { settings, options, read, output, flags, run }: Sending): Promise<void> {
   const { io, signals } = deps
   const { client, server, pacer } = await deps.connect(settings, 'bulk')
   const progress = new BatchProgress(io, signals)
+  const events = output.mode === 'ndjson' ? new EventLines(io) : null
   try {
     await progress.start()
     const summary = await run(
@@ -37,10 +47,13 @@ export async function sendRun(deps: Deps, { settings, options, read, output, fla
         client,
         pacer,
         readManifest: read,
-        onEvent: (event) => progress.tell(event),
+        onEvent: (event) => {
+          progress.tell(event)
+          events?.tell(event)
+        },
         confirm: async (planned) => {
           const rows = planned.rows.pending
-          if (rows === 0) return
+          if (rows === 0 || options.reconcileOnly === true) return
           progress.stop()
           tellPlan(deps, planned)
           await confirmSpending(
@@ -55,14 +68,47 @@ export async function sendRun(deps: Deps, { settings, options, read, output, fla
       },
     )
     progress.stop()
-    await output.one(summaryData(summary, options))
-    const complaint = complaintOf(summary)
+    const found = flags.verify && summary.stopped === null ? await verify(deps, summary, options, flags, server) : null
+    const data = summaryData(summary, options, found?.counts ?? null)
+    if (events === null) await output.one(data)
+    else await events.end(output.pick(data))
+    const commands = runCommands(summary.run.name, flags.stateDir)
+    const complaint = complaintOf(summary, commands, found ?? undefined)
     if (complaint !== null) throw complaint
-    if (!io.stdoutTty || output.mode !== 'table') tellNext(io, summary)
+    if (!io.stdoutTty || output.mode !== 'table') tellNext(io, summary, flags.stateDir)
   } finally {
     progress.stop()
+    await events?.written()
     await client.close()
   }
+}
+
+/** Compares what was deployed with chain and storage; says where they can't be read. */
+async function verify(
+  deps: Deps,
+  { run, counts }: BatchSummary,
+  { stateDir, blockchain }: BatchOptions,
+  flags: VerifyFlags,
+  server: Server,
+): Promise<VerifyTally> {
+  const { verifier, close } = await openVerifier(deps, flags, blockchain, server)
+  const tally = new VerifyTally()
+  const text = () => {
+    const { verified, differing, unread } = tally.counts
+    return `Comparing with chain and storage: ${verified + differing + unread} of ${counts.deployed}`
+  }
+  const progress = await deps.io.progress(text())
+  try {
+    for await (const row of verifyRows(runRows(await openRun(stateDir, run.id)), verifier)) {
+      tally.add(row)
+      progress.update(text())
+    }
+  } finally {
+    progress.stop()
+    await close()
+  }
+  tally.warn(deps.io)
+  return tally
 }
 
 /** What is about to happen, before it does; above all what differs from the last time. */
@@ -79,7 +125,7 @@ function tellPlan(
   if (reordered) io.note("  Token ids won't follow the manifest's order; --in-order keeps it")
   const { added, changed, removed, keptAccepted, examples } = changes
   if (resumed && added + changed + removed > 0) {
-    io.note(`  The manifest changed: ${added} rows added, ${changed} changed, ${removed} removed.`)
+    io.note(`  The manifest changed: ${count(added, 'row')} added, ${changed} changed, ${removed} removed.`)
     if (keptAccepted > 0)
       io.note(`  ${count(keptAccepted, 'changed row')} had been minted already and won't be minted again.`)
     for (const { kind, key, line } of examples.slice(0, 5)) io.note(`    ${kind}: ${safe(key)} (line ${line})`)

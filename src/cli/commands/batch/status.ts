@@ -26,7 +26,7 @@ export function command(deps: Deps, run = status): GdnCommand {
 }
 
 export async function status(deps: Deps, name: string, flags: StatusFlags): Promise<void> {
-  const output = createOutput(deps.io, flags, runView(deps.io, deps.now()))
+  const output = createOutput(deps.io, flags, runView(deps.io, deps.now(), flags.stateDir))
   const { stateDir } = await deps.settings(flags)
   await output.one(runData(await runStatus(await openRun(stateDir, name, await whichServer(deps, flags)))))
 }

@@ -1,12 +1,19 @@
 import type { BatchOptions, BatchSummary } from '../../../batch/types.ts'
-import { type ErrorCode, GdnError } from '../../../core/errors.ts'
-import { EXIT } from '../../../core/exit-codes.ts'
 import type { DataRecord } from '../../cells.ts'
-import { type Io, safe } from '../../io.ts'
+import type { Io } from '../../io.ts'
 import type { Card, View } from '../../view.ts'
 import { count } from '../../waiting.ts'
+import { runCommands } from './run-commands.ts'
 
-export const SUMMARY_VIEW: View = {
+/** What comparing the deployed rows with chain and storage came to; `unread` could not be read. */
+export interface VerifiedCounts {
+  verified: number
+  differing: number
+  unread: number
+}
+
+/** @param stateDir where the journals are, if a flag said so */
+export const summaryView = (stateDir: string | undefined): View => ({
   fields: [
     'run',
     'run_id',
@@ -19,11 +26,16 @@ export const SUMMARY_VIEW: View = {
     'failed',
     'unknown',
     'requests',
+    'attempts',
+    'reconciled',
+    'verified',
+    'differing',
+    'unread',
   ],
   columns: ['run', 'total', 'deployed', 'accepted', 'pending', 'failed', 'unknown'],
   id: 'run',
-  card: runCard,
-}
+  card: (record) => runCard(record, stateDir),
+})
 
 const STATES = ['deployed', 'accepted', 'pending', 'failed', 'unknown'] as const
 
@@ -35,67 +47,44 @@ export function rowsByState(counts: Readonly<Record<string, unknown>>): string {
 }
 
 /** A run as a person reads it: where it stands, and where to look. */
-export function runCard(record: DataRecord): Card {
+export function runCard(record: DataRecord, stateDir: string | undefined): Card {
   return [
     ['run', record.run],
     ['state', rowsByState(record)],
-    ['results', `gdn batch results ${quote(safe(String(record.run)))}`],
+    ['verified', verifiedText(record)],
+    ['results', runCommands(String(record.run), stateDir)('results')],
   ]
 }
 
+function verifiedText({ verified, differing, unread }: DataRecord): string | null {
+  if (typeof verified !== 'number') return null
+  const parts = [`${verified} as ordered, by chain and storage`]
+  if (Number(differing) > 0) parts.push(`${differing} differ`)
+  if (Number(unread) > 0) parts.push(`${unread} can't be read here`)
+  return parts.join(', ')
+}
+
+/** The summary as a program reads it. */
 export function summaryData(
-  { run, counts, requests }: BatchSummary,
+  { run, counts, requests, attempts, reconciled }: BatchSummary,
   { blockchain, contractAddress }: Pick<BatchOptions, 'blockchain' | 'contractAddress'>,
+  verified: VerifiedCounts | null,
 ): DataRecord {
-  return { run: run.name, run_id: run.id, blockchain, contract_address: contractAddress, ...counts, requests }
-}
-
-const CODE_BY_EXIT: Readonly<Record<number, ErrorCode>> = {
-  [EXIT.failedRows]: 'batch_failed_rows',
-  [EXIT.pending]: 'pending',
-  [EXIT.unknownOutcome]: 'unknown_outcome',
-}
-
-const MAX_NAMED = 10
-
-/** What a run that didn't go well ends with: its exit code, which rows, and what to do about them. */
-export function complaintOf(summary: BatchSummary): GdnError | null {
-  const { run, counts, stopped, exitCode, unknownRows, failedRows, pendingRows } = summary
-  if (exitCode === EXIT.ok) return null
-  const name = safe(run.name)
-  const parts: string[] = []
-  if (stopped !== null) parts.push(stopped.message)
-  if (counts.unknown > 0) parts.push(`the outcome of ${count(counts.unknown, 'row')} is unknown: ${named(unknownRows)}`)
-  if (counts.failed > 0) parts.push(`${count(counts.failed, 'row')} failed: ${named(failedRows)}`)
-  if (counts.accepted > 0) parts.push(`${count(counts.accepted, 'row')} accepted and not deployed yet`)
-  if (counts.pending > 0) parts.push(`${count(counts.pending, 'row')} not sent yet`)
-  const code = CODE_BY_EXIT[exitCode] ?? stopped?.code ?? 'unexpected'
-  return new GdnError(code, parts.join('\n'), {
-    hint: stopped?.hint ?? hintOf(code, name),
-    details: { run: run.name, counts, unknown_rows: unknownRows, failed_rows: failedRows, pending_rows: pendingRows },
-  })
-}
-
-function hintOf(code: ErrorCode, run: string): string {
-  const results = `every row: gdn batch results ${quote(run)}`
-  if (code === 'unknown_outcome') {
-    return `these rows may or may not have been minted, so they are not sent again; look before you repeat them\n${results}`
+  return {
+    run: run.name,
+    run_id: run.id,
+    blockchain,
+    contract_address: contractAddress,
+    ...counts,
+    requests,
+    attempts,
+    reconciled,
+    ...(verified ?? {}),
   }
-  if (code === 'batch_failed_rows')
-    return `put right what failed, and send those rows as a manifest of their own\n${results}`
-  return `go on: gdn batch resume ${quote(run)}\n${results}`
-}
-
-/** A name as a shell takes it. */
-export const quote = (name: string) => (/^[\w./@%+=:,-]+$/.test(name) ? name : `'${name.replaceAll("'", "'\\''")}'`)
-
-function named(rows: readonly { key: string; line: number; error?: string }[]): string {
-  const shown = rows.slice(0, MAX_NAMED).map(({ line, error }) => `line ${line}${error ? ` (${error})` : ''}`)
-  return rows.length > MAX_NAMED ? `${shown.join(', ')}, …` : shown.join(', ')
 }
 
 /** How it went and what can be done next, where the summary went to a file or a program. */
-export function tellNext(io: Io, { run, counts }: BatchSummary): void {
+export function tellNext(io: Io, { run, counts }: BatchSummary, stateDir: string | undefined): void {
   io.note(io.errPaint.good(rowsByState({ ...counts })))
-  io.note(`Results: gdn batch results ${quote(safe(run.name))}`)
+  io.note(`Results: ${runCommands(run.name, stateDir)('results')}`)
 }

@@ -12,7 +12,7 @@ import { count } from '../../waiting.ts'
 import { whichCollection } from '../../which-collection.ts'
 import { addTargetFlags, type BatchMintFlags, TARGET_ALIASES } from './flags.ts'
 import { manifestOptions, manifestSource } from './manifest-options.ts'
-import { quote } from './summary.ts'
+import { quote } from './run-commands.ts'
 
 const VIEW: View = {
   fields: ['valid', 'rows', 'issue_count', 'receivers', 'files', 'blockchain', 'contract_address'],

@@ -1,0 +1,32 @@
+import { GdnCommand, switchFlag } from '../../command.ts'
+import type { Deps } from '../../deps.ts'
+import { addPaceFlags, addSendingFlags, type BatchMintFlags } from './flags.ts'
+import { goOn } from './go-on.ts'
+
+export interface RetryFlags extends BatchMintFlags {
+  absent?: boolean
+}
+
+export function command(deps: Deps, run = retry): GdnCommand {
+  const retryCommand = new GdnCommand({
+    name: 'batch retry',
+    summary: 'Send rows of a run again that failed',
+    about:
+      'Rows that the server refused and rows whose NFT failed, as the run last had them; rows that were never sent go along. To change a row first, change the manifest and run gdn batch mint again.\nWith --absent instead the rows of unknown outcome that reconciling did not find in the collection. That is your decision: should such a row show up later after all, it is there twice.',
+    examples: [
+      ['What failed', 'gdn batch retry drop.csv'],
+      ['What is not in the collection', 'gdn batch retry drop.csv --absent'],
+      ['In smaller requests', 'gdn batch retry drop.csv --chunk-size 5'],
+      ['What would be sent', 'gdn batch retry drop.csv --dry-run'],
+    ],
+  })
+  retryCommand.argument('<run>')
+  switchFlag(retryCommand, '--absent', 'Rows of unknown outcome that reconciling found absent, not those that failed')
+  addPaceFlags(retryCommand)
+  addSendingFlags(retryCommand)
+  return retryCommand.action(async (name: string, flags: RetryFlags) => await run(deps, name, flags)) as GdnCommand
+}
+
+export async function retry(deps: Deps, name: string, flags: RetryFlags): Promise<void> {
+  await goOn(deps, name, flags, flags.absent ? { retryAbsent: true } : { retryFailed: true })
+}

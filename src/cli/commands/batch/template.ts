@@ -1,0 +1,81 @@
+import { type Blockchain, isEvm } from '../../../api/blockchains.ts'
+import { csvLine } from '../../cells.ts'
+import { GdnCommand, valueFlag } from '../../command.ts'
+import type { Deps } from '../../deps.ts'
+import { addCommonFlags, type CommonFlags } from '../../flags/common.ts'
+import { blockchainName, notEmpty, oneOf } from '../../flags/parse.ts'
+
+const FORMATS = ['csv', 'json', 'jsonl'] as const
+type Format = (typeof FORMATS)[number]
+
+export interface TemplateFlags extends CommonFlags {
+  format?: Format
+  blockchain?: Blockchain
+  receiver?: string
+}
+
+export function command(deps: Deps, run = template): GdnCommand {
+  const templateCommand = new GdnCommand({
+    name: 'batch template',
+    summary: 'Print a manifest to begin with',
+    about:
+      'Two rows with every kind of column. title, description and receiver are needed; the others can be left out. image and file:<key> take a URL or a path beside the manifest; id names a row for good; attr:<tag> becomes an attribute, extra:<key> a key of the metadata. Put your own receivers in before you mint: those of the template are examples.',
+    examples: [
+      ['As CSV, for a spreadsheet or an editor', 'gdn batch template > drop.csv'],
+      ['With your wallet as the receiver', 'gdn batch template --receiver 0xfB69…d359 > drop.csv'],
+      ['What is in it, checked', 'gdn batch template | gdn batch validate -'],
+      ['As JSON lines, for Solana', 'gdn batch template --format jsonl -b solana > drop.jsonl'],
+    ],
+  })
+  valueFlag(templateCommand, '--format <name>', `${FORMATS.join(', ')} (csv)`, { parse: oneOf(FORMATS) })
+  valueFlag(templateCommand, '-b, --blockchain <name>', 'Blockchain of the collection (polygon)', {
+    parse: blockchainName,
+  })
+  valueFlag(templateCommand, '--receiver <address>', 'Receiver of its rows', { parse: notEmpty })
+  addCommonFlags(templateCommand)
+  return templateCommand.action(async (flags: TemplateFlags) => await run(deps, flags)) as GdnCommand
+}
+
+// Addresses of the examples of EIP-55, and of Solana's system accounts.
+const EXAMPLES = {
+  evm: ['0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed', '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359'],
+  solana: ['11111111111111111111111111111111', 'SysvarRent111111111111111111111111111111111'],
+} as const
+
+export async function template({ io }: Deps, { format = 'csv', blockchain = 'polygon', receiver }: TemplateFlags) {
+  const examples = EXAMPLES[isEvm(blockchain) ? 'evm' : 'solana']
+  const rows = [
+    {
+      id: 'tide-01',
+      title: 'Low Moon',
+      description: 'The moon stands over still water, and nothing is awake to see it.',
+      image: 'https://example.com/low-moon.png',
+      receiver: receiver ?? examples[0],
+      blockchain,
+      'attr:hour': '00:00',
+      'attr:mood': 'calm',
+      'extra:artist': 'E. Tide',
+    },
+    {
+      id: 'tide-02',
+      title: 'Undertow',
+      description: 'What the sea does while its surface sleeps, as "seen" from below.',
+      image: 'https://example.com/undertow.png',
+      receiver: receiver ?? examples[1],
+      blockchain,
+      'attr:hour': '01:00',
+      'attr:mood': 'restless',
+      'extra:artist': 'E. Tide',
+    },
+  ]
+  await io.data(TEXT[format](rows))
+  io.note('Check it: gdn batch validate <file>. Mint it: gdn batch mint <file> -c <collection>')
+}
+
+type Rows = readonly Readonly<Record<string, string>>[]
+
+const TEXT: Readonly<Record<Format, (rows: Rows) => string>> = {
+  csv: (rows) => [Object.keys(rows[0] ?? {}), ...rows.map((row) => Object.values(row))].map(csvLine).join(''),
+  json: (rows) => `${JSON.stringify(rows, null, 2)}\n`,
+  jsonl: (rows) => rows.map((row) => `${JSON.stringify(row)}\n`).join(''),
+}

@@ -1,0 +1,59 @@
+import type { RunRow } from '../../../batch/run-rows.ts'
+import type { OrderedMetadata } from '../../../nft/compare-metadata.ts'
+import { type Claim, type Verification, verifyNfts } from '../../../nft/verify.ts'
+import type { Verifier } from '../../open-verifier.ts'
+
+export interface VerifiedRow extends RunRow {
+  /** Null for a row that isn't deployed. */
+  verification: Verification | null
+}
+
+/** Rows asked about together: two calls each, as many as a node takes at once. */
+const TOGETHER = 50
+
+/** Compares each deployed row with what chain and storage say themselves; the others pass by. */
+export async function* verifyRows(rows: AsyncIterable<RunRow>, verifier: Verifier): AsyncGenerator<VerifiedRow> {
+  let waiting: { row: RunRow; claim: Claim | null }[] = []
+  async function* settle(): AsyncGenerator<VerifiedRow> {
+    const claims = waiting.flatMap(({ claim }) => claim ?? [])
+    const verifications = (await verificationsOf(verifier, claims))[Symbol.iterator]()
+    for (const { row, claim } of waiting) {
+      yield { ...row, verification: claim === null ? null : (verifications.next().value ?? null) }
+    }
+    waiting = []
+  }
+  for await (const row of rows) {
+    waiting.push({ row, claim: await claimOf(row) })
+    if (waiting.length === TOGETHER) yield* settle()
+  }
+  yield* settle()
+}
+
+async function verificationsOf(verifier: Verifier, claims: readonly Claim[]): Promise<Verification[]> {
+  if ('reason' in verifier) return claims.map(() => ({ verified: null, reason: verifier.reason }))
+  return await verifyNfts(verifier.chain, verifier.storage, claims)
+}
+
+async function claimOf({ result, row, sentMetadata }: RunRow): Promise<Claim | null> {
+  if (result.status !== 'deployed') return null
+  return {
+    contractAddress: result.contract_address,
+    tokenId: result.token_id,
+    owner: row?.receiver ?? result.receiver_wallet_address,
+    metadataUrl: result.metadata_url,
+    ordered: (await sentMetadata()) as OrderedMetadata | null,
+  }
+}
+
+/** What a verification came to, in a sentence; null where all is as it was ordered. */
+export function verifyText(verification: Verification): string | null {
+  if (verification.verified === true) return null
+  if (verification.verified === null) return `can't be read: ${verification.reason}`
+  return verification.differences
+    .map(({ what, expected, found }) => `${what} is ${found === null ? 'missing' : cut(found)}, not ${cut(expected)}`)
+    .join('; ')
+}
+
+const MAX_SHOWN = 200
+
+const cut = (text: string): string => (text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text)

@@ -1,0 +1,33 @@
+import { type Io, safe } from '../../io.ts'
+import { count } from '../../waiting.ts'
+import type { DifferingRow } from './complaint.ts'
+import type { VerifiedCounts } from './summary.ts'
+import { type VerifiedRow, verifyText } from './verify-rows.ts'
+
+const MAX_NAMED = 50
+
+/** Counts what comparing rows with chain and storage came to, and names the first that differ. */
+export class VerifyTally {
+  readonly counts: VerifiedCounts = { verified: 0, differing: 0, unread: 0 }
+  readonly differing: DifferingRow[] = []
+  #reason: string | null = null
+
+  add({ result, verification }: VerifiedRow): void {
+    if (verification === null) return
+    if (verification.verified === true) this.counts.verified++
+    else if (verification.verified === null) {
+      this.counts.unread++
+      this.#reason ??= verification.reason
+    } else {
+      this.counts.differing++
+      const { key, line } = result
+      if (this.differing.length < MAX_NAMED) this.differing.push({ key, line, differs: verifyText(verification) ?? '' })
+    }
+  }
+
+  /** Says what could not be read: nobody shall take it for verified. */
+  warn(io: Io): void {
+    const { unread } = this.counts
+    if (unread > 0) io.warn(`Not verified: ${count(unread, 'row')}; ${safe(this.#reason ?? '')}`)
+  }
+}

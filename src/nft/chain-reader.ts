@@ -1,0 +1,116 @@
+import { parseJson } from '../client/answers.ts'
+import { persist } from '../client/persist.ts'
+import type { Clock } from '../client/retry.ts'
+import type { Transport } from '../client/transport.ts'
+import { GdnError } from '../core/errors.ts'
+
+/** What became of one call. `reverted`: the contract said no. `failed`: nobody knows. */
+export type CallResult =
+  | { kind: 'value'; data: string }
+  | { kind: 'reverted'; message: string }
+  | { kind: 'failed'; message: string }
+
+/** Reads from an EVM chain by JSON-RPC. */
+export interface ChainReader {
+  /** Chain id, as `eth_chainId` tells it. @throws GdnError where no chain answers */
+  chainId(): Promise<number>
+  /** Gas price in wei. @throws GdnError where no chain answers */
+  gasPrice(): Promise<bigint>
+  /** Many calls to contracts, in their order. */
+  call(calls: readonly { to: string; data: string }[]): Promise<CallResult[]>
+}
+
+interface ChainReaderOptions {
+  /** May hold a key: it is never shown. */
+  url: string
+  transport: Transport
+  clock: Clock
+  userAgent: string
+  signal?: AbortSignal | undefined
+}
+
+/** What most nodes take in one request. */
+const MAX_BATCH = 100
+const TIMEOUT_MS = 20_000
+
+interface Answer {
+  result?: unknown
+  error?: { code?: unknown; message?: unknown }
+}
+
+/** Makes the reader of a chain behind a JSON-RPC URL. */
+export function createChainReader({ url, transport, clock, userAgent, signal }: ChainReaderOptions): ChainReader {
+  const { origin } = new URL(url)
+
+  async function post(body: unknown): Promise<unknown> {
+    const answer = await persist(origin, clock, signal, () =>
+      transport.request({
+        method: 'POST',
+        url,
+        headers: { 'content-type': 'application/json', accept: 'application/json', 'user-agent': userAgent },
+        body: Buffer.from(JSON.stringify(body)),
+        timeoutMs: TIMEOUT_MS,
+        ...(signal === undefined ? {} : { signal }),
+      }),
+    )
+    if (answer.status === 200) return parseJson(answer.body)
+    throw new GdnError('bad_answer', `no chain answers at ${origin}: HTTP ${answer.status}`)
+  }
+
+  async function ask(method: string): Promise<bigint> {
+    const answer = asAnswer(await post({ jsonrpc: '2.0', id: 1, method, params: [] }))
+    const { result } = answer ?? {}
+    if (typeof result === 'string' && /^0x[0-9a-fA-F]{1,64}$/.test(result)) return BigInt(result)
+    throw new GdnError(
+      'bad_answer',
+      `no chain answers at ${origin}: ${answer === null ? 'no JSON-RPC' : errorText(answer)}`,
+    )
+  }
+
+  async function callBatch(calls: readonly { to: string; data: string }[]): Promise<CallResult[]> {
+    const requests = calls.map((call, id) => ({ jsonrpc: '2.0', id, method: 'eth_call', params: [call, 'latest'] }))
+    const answered = await post(requests)
+    if (Array.isArray(answered)) {
+      const byId = new Map(answered.map((one): [unknown, unknown] => [asRecord(one)?.id, one]))
+      return requests.map(({ id }) => resultOf(byId.get(id)))
+    }
+    // Some nodes take no batches.
+    const results: CallResult[] = []
+    for (const request of requests) results.push(resultOf(await post(request)))
+    return results
+  }
+
+  return {
+    chainId: async () => Number(await ask('eth_chainId')),
+    gasPrice: () => ask('eth_gasPrice'),
+    async call(calls) {
+      const results: CallResult[] = []
+      for (let at = 0; at < calls.length; at += MAX_BATCH) {
+        results.push(...(await callBatch(calls.slice(at, at + MAX_BATCH))))
+      }
+      return results
+    },
+  }
+}
+
+const asRecord = (value: unknown): Readonly<Record<string, unknown>> | null =>
+  value !== null && typeof value === 'object' ? (value as Readonly<Record<string, unknown>>) : null
+
+function asAnswer(value: unknown): Answer | null {
+  const record = asRecord(value)
+  return record === null || !('result' in record || 'error' in record) ? null : (record as Answer)
+}
+
+const errorText = ({ error }: Answer): string =>
+  typeof error?.message === 'string' ? error.message : 'an answer that is none'
+
+function resultOf(value: unknown): CallResult {
+  const answer = asAnswer(value)
+  if (answer === null) return { kind: 'failed', message: 'no answer to this call' }
+  if (typeof answer.result === 'string' && /^0x([0-9a-fA-F]{2})*$/.test(answer.result)) {
+    return { kind: 'value', data: answer.result }
+  }
+  const message = errorText(answer)
+  // Code 3 is how nodes tell a revert; older ones only say it.
+  return { kind: answer.error?.code === 3 || /revert/i.test(message) ? 'reverted' : 'failed', message }
+}

@@ -1,0 +1,61 @@
+import { parseJson } from '../client/answers.ts'
+import { persist } from '../client/persist.ts'
+import type { Clock } from '../client/retry.ts'
+import type { Transport } from '../client/transport.ts'
+import { GdnError } from '../core/errors.ts'
+
+/** What lies behind an ipfs URL. `missing`: it isn't there, or is no JSON. `failed`: nobody knows. */
+export type Stored =
+  | { kind: 'json'; value: unknown }
+  | { kind: 'missing'; message: string }
+  | { kind: 'failed'; message: string }
+
+/** Reads metadata files from IPFS. */
+export interface StorageReader {
+  readJson(url: string): Promise<Stored>
+}
+
+interface StorageReaderOptions {
+  /** `https://gateway.example`, with or without `/ipfs` behind it. */
+  gateway: string
+  transport: Transport
+  clock: Clock
+  userAgent: string
+  signal?: AbortSignal | undefined
+}
+
+const TIMEOUT_MS = 30_000
+const IPFS = /^ipfs:\/\/((?:Qm[1-9A-HJ-NP-Za-km-z]{44}|[bzfBF][A-Za-z0-9]{40,120})(?:\/[^?#]*)?)$/
+
+/** Makes the reader of what a gateway serves. Only ipfs URLs are followed: what else a token names could be anywhere. */
+export function createStorageReader(options: StorageReaderOptions): StorageReader {
+  const { transport, clock, userAgent, signal } = options
+  const base = options.gateway.replace(/\/+$/, '').replace(/\/ipfs$/, '')
+  const { origin } = new URL(base)
+  return {
+    async readJson(ipfsUrl) {
+      const path = IPFS.exec(ipfsUrl)?.[1]
+      if (path === undefined) return { kind: 'failed', message: 'its token URI is no ipfs URL' }
+      const url = `${base}/ipfs/${path.split('/').map(encodeURIComponent).join('/')}`
+      try {
+        const answer = await persist(origin, clock, signal, () =>
+          transport.request({
+            method: 'GET',
+            url,
+            headers: { accept: 'application/json', 'user-agent': userAgent },
+            timeoutMs: TIMEOUT_MS,
+            ...(signal === undefined ? {} : { signal }),
+          }),
+        )
+        const { status } = answer
+        if (status === 404 || status === 410) return { kind: 'missing', message: `${ipfsUrl} is not at ${origin}` }
+        if (status !== 200) return { kind: 'failed', message: `${origin} answers HTTP ${status}` }
+        const value = parseJson(answer.body)
+        return value === undefined ? { kind: 'missing', message: `${ipfsUrl} is no JSON` } : { kind: 'json', value }
+      } catch (error) {
+        if (signal?.aborted !== true && error instanceof GdnError) return { kind: 'failed', message: error.message }
+        throw error
+      }
+    },
+  }
+}

@@ -1,0 +1,102 @@
+import { GdnError } from '../core/errors.ts'
+import { decodeAddress, decodeString, ownerOf, parseTokenId, tokenUri } from './abi.ts'
+import type { CallResult, ChainReader } from './chain-reader.ts'
+import { type Difference, metadataDifferences, type OrderedMetadata } from './compare-metadata.ts'
+import type { StorageReader } from './storage-reader.ts'
+
+/** What an NFT is said to be. */
+export interface Claim {
+  contractAddress: string
+  tokenId: string | null
+  owner: string
+  /** As the API tells it; null leaves it to the chain. */
+  metadataUrl: string | null
+  /** Null where it isn't known what was ordered. */
+  ordered: OrderedMetadata | null
+}
+
+/** What the chain and the storage say of it. Null: they could not be read, and `reason` says why. */
+export type Verification =
+  | { verified: true }
+  | { verified: false; differences: Difference[] }
+  | { verified: null; reason: string }
+
+/** Files read at a time. */
+const AT_ONCE = 8
+
+/**
+ * Compares NFTs with what chain and storage say themselves: the owner, the token URI, the metadata file behind it.
+ *
+ * @example
+ * const [first] = await verifyNfts(chain, storage, [{ contractAddress, tokenId: '1', owner, metadataUrl, ordered }])
+ */
+export async function verifyNfts(
+  chain: Pick<ChainReader, 'call'>,
+  storage: StorageReader,
+  claims: readonly Claim[],
+): Promise<Verification[]> {
+  const ids = claims.map(({ tokenId }) => (tokenId === null ? null : parseTokenId(tokenId)))
+  const calls = claims.flatMap(({ contractAddress: to }, i) => {
+    const id = ids[i] ?? null
+    return id === null ? [] : [ownerOf(id), tokenUri(id)].map((data) => ({ to, data }))
+  })
+  const results = await readAll(chain, calls)
+  const verifications: Verification[] = []
+  const jobs: (() => Promise<void>)[] = []
+  let at = 0
+  for (const [i, claim] of claims.entries()) {
+    if (ids[i] === null) {
+      verifications[i] = { verified: null, reason: 'its token id is no number' }
+      continue
+    }
+    const [owner, uri] = [results[at++], results[at++]]
+    jobs.push(async () => {
+      verifications[i] = await verify(storage, claim, owner ?? NO_ANSWER, uri ?? NO_ANSWER)
+    })
+  }
+  const left = jobs[Symbol.iterator]()
+  const work = async () => {
+    for (const job of left) await job()
+  }
+  await Promise.all(Array.from({ length: AT_ONCE }, work))
+  return verifications
+}
+
+const NO_ANSWER: CallResult = { kind: 'failed', message: 'no answer' }
+
+async function readAll(chain: Pick<ChainReader, 'call'>, calls: Parameters<ChainReader['call']>[0]) {
+  try {
+    return await chain.call(calls)
+  } catch (error) {
+    if (!(error instanceof GdnError) || error.code === 'interrupted' || error.code === 'terminated') throw error
+    return calls.map((): CallResult => ({ kind: 'failed', message: error.message }))
+  }
+}
+
+async function verify(storage: StorageReader, claim: Claim, owner: CallResult, uri: CallResult): Promise<Verification> {
+  if (owner.kind === 'failed') return { verified: null, reason: owner.message }
+  if (uri.kind === 'failed') return { verified: null, reason: uri.message }
+  const token = `token ${claim.tokenId}`
+  if (owner.kind === 'reverted') {
+    return { verified: false, differences: [{ what: token, expected: 'on the chain', found: null }] }
+  }
+  const differences: Difference[] = []
+  const found = decodeAddress(owner.data)
+  if (found !== claim.owner.toLowerCase()) {
+    differences.push({ what: 'owner', expected: claim.owner, found: found ?? nothing(owner.data) })
+  }
+  const url = uri.kind === 'value' ? decodeString(uri.data) : null
+  if (url === null || (claim.metadataUrl !== null && url !== claim.metadataUrl)) {
+    differences.push({ what: 'token URI', expected: claim.metadataUrl ?? 'an ipfs URL', found: url })
+  }
+  if (url !== null && claim.ordered !== null) {
+    const stored = await storage.readJson(url)
+    if (stored.kind === 'json') differences.push(...metadataDifferences(claim.ordered, stored.value))
+    else if (stored.kind === 'missing') differences.push({ what: 'metadata', expected: url, found: null })
+    else if (differences.length === 0) return { verified: null, reason: `its metadata: ${stored.message}` }
+  }
+  return differences.length === 0 ? { verified: true } : { verified: false, differences }
+}
+
+/** An address without a contract answers every call with nothing. */
+const nothing = (data: string): string => (data === '0x' ? 'no contract' : data)

@@ -1,0 +1,194 @@
+import { writeFile } from 'node:fs/promises'
+import { describe, expect, test } from 'vitest'
+import { command as reconcile } from '../../src/cli/commands/batch/reconcile.ts'
+import type { Deps } from '../../src/cli/deps.ts'
+import { CSV, folder, service, TARGET } from './drop.ts'
+import { fakeApi, OWNER } from './fake-api.ts'
+import { cli, errorOf } from './harness.ts'
+
+/** A run in which one row was refused; from then on nothing is. */
+async function withRefused() {
+  const { path, options } = await folder()
+  let refuses = true
+  const api = await fakeApi(service((title) => refuses && title === 'Dusk'))
+  const mint = (...more: string[]) =>
+    cli(
+      ['batch', 'mint', path('drop.csv'), ...TARGET, '--chunk-size', '1', '--base-url', api.url, '--json', ...more],
+      options,
+    )
+  await mint()
+  const gdn = (verb: string, ...more: string[]) =>
+    cli(['batch', verb, 'drop', '--base-url', api.url, '--json', ...more], options)
+  const relent = () => {
+    refuses = false
+  }
+  return { api, path, options, mint, gdn, relent }
+}
+
+describe('batch retry', () => {
+  test('sends what the server refused again, and nothing else', async () => {
+    const { api, gdn, relent } = await withRefused()
+    relent()
+    const { code, stdout } = await gdn('retry')
+    expect(code).toBe(0)
+    expect(JSON.parse(stdout)).toMatchObject({ deployed: 2, failed: 0, requests: 1 })
+    expect(api.bodies('createnft')).toHaveLength(3)
+    expect((await gdn('retry')).code).toBe(0)
+    expect(api.bodies('createnft')).toHaveLength(3)
+  })
+
+  test('what is refused again is told again, with 7', async () => {
+    const { gdn } = await withRefused()
+    expect((await gdn('retry')).code).toBe(7)
+  })
+
+  test.each(['retry', 'resume'])('batch %s --dry-run sends nothing, and shows what would be', async (verb) => {
+    const { api, gdn } = await withRefused()
+    const more = verb === 'resume' ? ['--retry-failed'] : []
+    const { code, stdout } = await gdn(verb, '--dry-run', ...more)
+    expect(code).toBe(0)
+    expect(JSON.parse(stdout)).toMatchObject({ to_send: 1, requests: 1 })
+    expect(api.bodies('createnft')).toHaveLength(2)
+  })
+
+  test('--absent sends no failed rows', async () => {
+    const { api, gdn } = await withRefused()
+    expect((await gdn('retry', '--absent')).code).toBe(7)
+    expect(api.bodies('createnft')).toHaveLength(2)
+  })
+})
+
+describe('a run that is finished', () => {
+  test('tells where its results are and how failed rows are sent again, before it offers a second drop', async () => {
+    const { mint } = await withRefused()
+    const result = await mint()
+    expect(result.code).toBe(2)
+    expect(errorOf(result).hint?.split('\n')).toEqual([
+      expect.stringMatching(/^what became of each row: gdn batch results drop-/),
+      expect.stringMatching(/^send failed rows again: gdn batch retry drop-/),
+      expect.stringContaining('--again'),
+    ])
+  })
+
+  test('resumed, is done; with failed rows it ends with 7 and says how to go on', async () => {
+    const { gdn } = await withRefused()
+    const result = await gdn('resume')
+    expect(result.code).toBe(7)
+    expect(errorOf(result).hint).toMatch(/gdn batch results drop-.* --status failed\n.*gdn batch retry drop-/)
+  })
+})
+
+test('resume goes on with the drop that is named, not with a later one', async () => {
+  const { path, options } = await folder()
+  const { createnft, getnfts } = service()
+  const api = await fakeApi({ createnft, getnfts })
+  const argv = ['batch', 'mint', path('drop.csv'), ...TARGET, '--base-url', api.url, '--json']
+  const first = JSON.parse((await cli([...argv, '--no-wait'], options)).stdout)
+  await cli([...argv, '--no-wait', '--again'], options)
+  const { stdout } = await cli(['batch', 'resume', first.run_id, '--base-url', api.url, '--json'], options)
+  expect(JSON.parse(stdout)).toMatchObject({ run_id: first.run_id, deployed: 2 })
+})
+
+describe('batch reconcile --row', () => {
+  async function rowsOf(...argv: string[]): Promise<unknown> {
+    let given: unknown
+    const command = reconcile({} as Deps, async (_deps, _name, flags) => {
+      given = flags.row
+    })
+    await command.parseAsync(['drop', ...argv], { from: 'user' })
+    return given
+  }
+
+  test('says what rows became; a key may hold =', async () => {
+    expect(await rowsOf('--row', 'hour-03=01a1', '--row', 'a=b=absent')).toEqual([
+      { key: 'hour-03', nftGdnId: '01a1' },
+      { key: 'a=b', nftGdnId: null },
+    ])
+  })
+
+  test.each(['x', '=x', 'x='])('%s is refused', async (row) => {
+    const { code, stderr } = await cli(['batch', 'reconcile', 'drop', '--row', row])
+    expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining('--row: must be key=id') })
+  })
+
+  test('two words on one row are refused', async () => {
+    const { gdn } = await withRefused()
+    const result = await gdn('reconcile', '--row', 'a=1', '--row', 'a=2')
+    expect(errorOf(result)).toMatchObject({ code: 'usage', message: expect.stringContaining('says twice') })
+  })
+})
+
+describe('batch template', () => {
+  test.each([
+    ['csv', 'polygon'],
+    ['json', 'polygon'],
+    ['jsonl', 'avalanche-fuji'],
+    ['csv', 'solana'],
+    ['jsonl', 'solana-testnet'],
+  ])('--format %s -b %s is a manifest that is valid as it is', async (format, blockchain) => {
+    const { stdout, code } = await cli(['batch', 'template', '--format', format, '-b', blockchain])
+    expect(code).toBe(0)
+    const { options, path } = await folder()
+    await writeFile(path(`t.${format}`), stdout)
+    const checked = await cli(['batch', 'validate', path(`t.${format}`), '--json'], options)
+    expect(checked.stderr).toBe('')
+    expect(JSON.parse(checked.stdout)).toMatchObject({ valid: true, rows: 2, receivers: 2, blockchain })
+  })
+
+  test('takes the receiver of its rows, and prints the manifest alone', async () => {
+    const { stdout, stderr } = await cli(['batch', 'template', '--receiver', OWNER, '-q'])
+    expect(stderr).toBe('')
+    expect(stdout.match(new RegExp(OWNER, 'g'))).toHaveLength(2)
+    expect(stdout.split('\r\n')[0]).toBe(
+      'id,title,description,image,receiver,blockchain,attr:hour,attr:mood,extra:artist',
+    )
+  })
+})
+
+describe('batch mint --dry-run', () => {
+  test('is a table for a person: what, how long, in which order, and the first request', async () => {
+    const { path, options } = await folder({
+      'drop.csv': `${CSV}Noon,third,${OWNER.toLowerCase()}\nRain,fourth,0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed\nWind,fifth,${OWNER}\n`,
+    })
+    const argv = ['batch', 'mint', path('drop.csv'), ...TARGET, '--dry-run', '--base-url', 'http://127.0.0.1:9']
+    const { code, stdout, stderr } = await cli(argv, { ...options, tty: true })
+    expect(code).toBe(0)
+    expect(stdout).toMatch(/^RUN +drop-[0-9a-f]{4}$/m)
+    expect(stdout).toMatch(/^ROWS +5 to send$/m)
+    expect(stdout).toMatch(/^RECEIVERS +2$/m)
+    expect(stdout).toMatch(/^REQUESTS +2, \d+ bytes in all$/m)
+    expect(stdout).toMatch(/^TIME +at once at 2 requests a second$/m)
+    expect(stdout).toMatch(/^TOKEN IDS +not in the manifest's order; --in-order keeps it$/m)
+    expect(stdout).toMatch(/^FIRST REQUEST +POST createnft\n +\{\n +"contract_address"/m)
+    expect(stdout).toContain('and 3 NFTs more in its metadata')
+    expect(stdout).not.toContain('GAS')
+    expect(stderr).toContain('Nothing was sent')
+  })
+
+  test('tells what changed since the last time, and what is done already', async () => {
+    const { path, options } = await folder()
+    const api = await fakeApi(service())
+    const argv = ['batch', 'mint', path('drop.csv'), ...TARGET, '--base-url', api.url]
+    await cli(argv, options)
+    await writeFile(path('drop.csv'), `${CSV}Noon,third,${OWNER}\n`)
+    const { stdout } = await cli([...argv, '--dry-run'], { ...options, tty: true })
+    expect(stdout).toMatch(/^ROWS +1 to send, 2 of 3 are sent or settled already$/m)
+    expect(stdout).toMatch(/^CHANGES +1 row added, 0 changed, 0 removed since the last time$/m)
+    expect(api.bodies('createnft')).toHaveLength(1)
+  })
+
+  test('where a chain can be asked, it tells about how much gas that takes, and what it costs', async () => {
+    const { path, options } = await folder()
+    const handlers = { '/rpc/polygon': () => ({ body: { jsonrpc: '2.0', id: 1, result: '0x3b9aca00' } }) }
+    const api = await fakeApi(handlers)
+    const argv = ['batch', 'mint', path('drop.csv'), ...TARGET, '--dry-run', '--base-url', api.url]
+    const { stdout } = await cli(argv, { ...options, tty: true })
+    expect(stdout).toMatch(/^GAS +about 112,700, 0\.000113 coins at 1 gwei$/m)
+    const { stdout: json } = await cli([...argv, '--json'], options)
+    expect(JSON.parse(json)).toMatchObject({
+      gas_estimate: 112_700,
+      gas_price_wei: '1000000000',
+      cost_estimate_wei: '112700000000000',
+    })
+  })
+})

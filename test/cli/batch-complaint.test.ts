@@ -1,0 +1,149 @@
+import { describe, expect, test } from 'vitest'
+import type { BatchSummary } from '../../src/batch/types.ts'
+import { complaintOf } from '../../src/cli/commands/batch/complaint.ts'
+import { runCommands } from '../../src/cli/commands/batch/run-commands.ts'
+import { counts } from './progress/events.ts'
+
+const summary = (some: Partial<BatchSummary>): BatchSummary => ({
+  run: { id: '3f9a000000000000', name: 'drop-3f9a' },
+  counts: counts({}),
+  requests: 1,
+  attempts: 1,
+  changes: { added: 0, changed: 0, keptAccepted: 0, removed: 0, examples: [] },
+  stopped: null,
+  unknownRows: [],
+  failedRows: [],
+  pendingRows: [],
+  absentRows: [],
+  undecidedRows: [],
+  reconciled: null,
+  exitCode: 0,
+  ...some,
+})
+
+const rows = (...lines: number[]) => lines.map((line) => ({ key: `k${line}`, line }))
+const because = <Key extends string>(key: Key, text: string, ...lines: number[]) =>
+  rows(...lines).map((row) => ({ ...row, [key]: text }) as typeof row & Record<Key, string>)
+
+const commands = runCommands('drop-3f9a', undefined)
+
+describe('what a run that didn’t go well ends with', () => {
+  test('a run that went well has nothing to complain about', () => {
+    expect(complaintOf(summary({ counts: counts({ deployed: 3 }) }), commands)).toBeNull()
+  })
+
+  test('failed rows: which, each reason once, and the command that sends them again', () => {
+    const failedRows = [...because('error', 'not liked', 3, 4, 5, 9), ...because('error', 'file is gone', 7)]
+    const error = complaintOf(
+      summary({ counts: counts({ deployed: 1, failed: 5 }), failedRows, exitCode: 7 }),
+      commands,
+    )
+    expect(error?.exitCode).toBe(7)
+    expect(error?.message).toBe('5 rows failed:\n  line 3-5, 9: not liked\n  line 7: file is gone')
+    expect(error?.hint).toBe(
+      'send failed rows again, once the reason is gone: gdn batch retry drop-3f9a\nevery row: gdn batch results drop-3f9a',
+    )
+  })
+
+  test('rows of unknown outcome by what is known of them, and every way on', () => {
+    const error = complaintOf(
+      summary({
+        counts: counts({ unknown: 5 }),
+        unknownRows: rows(2, 3, 4, 5, 6),
+        absentRows: because('reason', 'later rows are there', 2, 3),
+        undecidedRows: because('reason', '2 NFTs fit 1 row', 5),
+        exitCode: 9,
+      }),
+      commands,
+    )
+    expect(error).toMatchObject({ code: 'unknown_outcome', exitCode: 9 })
+    expect(error?.message.split('\n')).toEqual([
+      'the outcome of 5 rows is unknown:',
+      '  line 4, 6',
+      '  line 2-3: not in the collection; later rows are there',
+      '  line 5: undecided; 2 NFTs fit 1 row',
+    ])
+    expect(error?.hint?.split('\n')).toEqual([
+      'rows of unknown outcome may have been minted, so nothing sends them again by itself',
+      'look for them again: gdn batch reconcile drop-3f9a',
+      'say what became of one: gdn batch reconcile drop-3f9a --row KEY=NFT_GDN_ID (or KEY=absent)',
+      "send those again that aren't there: gdn batch retry drop-3f9a --absent",
+      'every row: gdn batch results drop-3f9a',
+    ])
+    expect(error?.details).toMatchObject({ absent_rows: [{ line: 2 }, { line: 3 }], undecided_rows: [{ key: 'k5' }] })
+  })
+
+  test('where no row is absent, none is offered to be sent again', () => {
+    const one = summary({ counts: counts({ unknown: 1 }), unknownRows: rows(2), exitCode: 9 })
+    expect(complaintOf(one, commands)?.hint).not.toContain('--absent')
+  })
+
+  test('many rows are named as far as they are known', () => {
+    const unknownRows = rows(...Array.from({ length: 50 }, (_, i) => 2 + 2 * i))
+    const error = complaintOf(summary({ counts: counts({ unknown: 120 }), unknownRows, exitCode: 9 }), commands)
+    expect(error?.message).toBe(
+      'the outcome of 120 rows is unknown (the first 50 are named):\n  line 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, …',
+    )
+  })
+
+  test('of many reasons the first five are told', () => {
+    const failedRows = [1, 2, 3, 4, 5, 6, 7].flatMap((line) => because('error', `reason ${line}`, line))
+    const error = complaintOf(summary({ counts: counts({ failed: 7 }), failedRows, exitCode: 7 }), commands)
+    expect(error?.message).toMatch(/line 5: reason 5\n {2}and 2 rows more, for other reasons$/)
+  })
+
+  test.each<[Partial<BatchSummary>, string, number]>([
+    [{ counts: counts({ unknown: 1, accepted: 1, failed: 1 }), exitCode: 9 }, 'unknown_outcome', 9],
+    [{ counts: counts({ accepted: 1, failed: 1 }), exitCode: 8 }, 'pending', 8],
+    [{ counts: counts({ failed: 1 }), exitCode: 7 }, 'batch_failed_rows', 7],
+    [
+      {
+        stopped: { code: 'unauthorized', message: 'no such key', hint: 'check it' },
+        counts: counts({ pending: 1 }),
+        exitCode: 4,
+      },
+      'unauthorized',
+      4,
+    ],
+    [
+      {
+        stopped: { code: 'interrupted', message: 'interrupted', hint: null },
+        counts: counts({ unknown: 1 }),
+        exitCode: 130,
+      },
+      'interrupted',
+      130,
+    ],
+  ])('%j is %s, exit code %i', (some, code, exitCode) => {
+    expect(complaintOf(summary(some), commands)).toMatchObject({ code, exitCode })
+  })
+
+  test('what stopped the run is said first, with what to do about it', () => {
+    const stopped = { code: 'unreachable' as const, message: 'nothing answers', hint: 'start it' }
+    const error = complaintOf(summary({ stopped, counts: counts({ pending: 2, deployed: 1 }), exitCode: 6 }), commands)
+    expect(error?.message).toBe('nothing answers\n2 rows not sent yet')
+    expect(error?.hint).toBe('start it\ngo on: gdn batch resume drop-3f9a\nevery row: gdn batch results drop-3f9a')
+  })
+
+  test('rows that differ on chain are a complaint of their own, after what else went wrong', () => {
+    const differing = because('differs', 'owner is 0x1, not 0x2', 4)
+    const verified = { counts: { differing: 1 }, differing }
+    expect(complaintOf(summary({ counts: counts({ deployed: 1 }) }), commands, verified)).toMatchObject({
+      code: 'verify_failed',
+      exitCode: 5,
+      message: '1 row not as ordered on chain or in storage:\n  line 4: owner is 0x1, not 0x2',
+    })
+    const failed = summary({ counts: counts({ failed: 1 }), exitCode: 7 })
+    expect(complaintOf(failed, commands, verified)).toMatchObject({
+      exitCode: 7,
+      message: expect.stringContaining('not as ordered'),
+      details: { differing_rows: differing },
+    })
+  })
+
+  test('commands name the state directory where a flag did, and quote what a shell would read', () => {
+    expect(runCommands("it's", '/a b')('retry', '--absent')).toBe(
+      "gdn batch retry 'it'\\''s' --absent --state-dir '/a b'",
+    )
+  })
+})
