@@ -1,0 +1,171 @@
+import { describe, expect, test } from 'vitest'
+import { CSV, folder, service, TARGET } from './drop.ts'
+import { CONTRACT, fakeApi, OWNER, type Reply } from './fake-api.ts'
+import { cli, errorOf } from './harness.ts'
+
+const URI = 'ipfs://bafybeigdyrzt5sfp7udm7hu76uh7y26nf3efuylqabf3oclgtqy55fbzdi'
+const word = (hex: string) => hex.padStart(64, '0')
+
+function abiString(text: string): string {
+  const bytes = Buffer.from(text).toString('hex')
+  return `0x${word('20')}${word((bytes.length / 2).toString(16))}${bytes.padEnd(Math.ceil(bytes.length / 64) * 64, '0')}`
+}
+
+interface Token {
+  owner: string
+  uri: string
+  metadata: unknown
+}
+
+/** A chain with a storage beside it, as gdn's backend serves them, worked out without anything of gdn. */
+function chain(tokens: Readonly<Record<string, Token>>, chainId = 137) {
+  const answer = ({ id, method, params }: { id: number; method: string; params: [{ to: string; data: string }] }) => {
+    if (method === 'eth_chainId') return { jsonrpc: '2.0', id, result: `0x${chainId.toString(16)}` }
+    const [{ to, data }] = params
+    const token = tokens[String(BigInt(`0x${data.slice(10)}`))]
+    if (to !== CONTRACT || token === undefined) {
+      return { jsonrpc: '2.0', id, error: { code: 3, message: 'execution reverted' } }
+    }
+    const result = data.startsWith('0x6352211e')
+      ? `0x${word(token.owner.slice(2).toLowerCase())}`
+      : abiString(token.uri)
+    return { jsonrpc: '2.0', id, result }
+  }
+  const files = Object.values(tokens).map(({ uri, metadata }) => [
+    uri.replace('ipfs://', '/ipfs/'),
+    (): Reply => ({ body: metadata }),
+  ])
+  return {
+    '/rpc/polygon': (body: never): Reply => ({
+      body: Array.isArray(body) ? (body as never[]).map(answer) : answer(body),
+    }),
+    ...Object.fromEntries(files),
+  }
+}
+
+const token = (number: number, name: string, description: string, more: Partial<Token> = {}): Token => ({
+  owner: OWNER,
+  uri: `${URI}/${number - 1}.json`,
+  metadata: { name, description },
+  ...more,
+})
+
+const AS_ORDERED = { 1: token(1, 'Dawn', 'first'), 2: token(2, 'Dusk', 'second') }
+
+/** A service whose NFTs have the token URIs of the chain. */
+function minting() {
+  const { createnft, getnfts } = service()
+  return {
+    createnft,
+    getnfts: (body: { nft_gdn_ids: string[] }): Reply => {
+      const { body: answer } = getnfts(body) as { body: { nfts: { token_id: string }[] } }
+      const nfts = answer.nfts.map((nft) => ({ ...nft, metadata_url: `${URI}/${Number(nft.token_id) - 1}.json` }))
+      return { body: { ...answer, nfts } }
+    },
+  }
+}
+
+async function mintAndVerify(tokens: Readonly<Record<string, Token>>, csv = CSV, ...more: string[]) {
+  const { path, options } = await folder({ 'drop.csv': csv })
+  const api = await fakeApi({ ...minting(), ...chain(tokens) })
+  const argv = ['batch', 'mint', path('drop.csv'), ...TARGET, '--base-url', api.url, '--verify', '--json', ...more]
+  const minted = await cli(argv, options)
+  const results = (...flags: string[]) =>
+    cli(['batch', 'results', 'drop', '--verify', '--base-url', api.url, ...flags], options)
+  return { minted, results, api }
+}
+
+describe('--verify', () => {
+  test('compares owner, token URI and metadata of every deployed row with chain and storage', async () => {
+    const { minted, results } = await mintAndVerify(AS_ORDERED)
+    expect(minted).toMatchObject({ code: 0, stderr: '' })
+    expect(JSON.parse(minted.stdout)).toMatchObject({ deployed: 2, verified: 2, differing: 0, unread: 0 })
+    const { stdout, code } = await results('--json', '--fields', 'line,verified,verify_error')
+    expect(code).toBe(0)
+    expect(JSON.parse(stdout)).toEqual([
+      { line: 2, verified: true, verify_error: null },
+      { line: 3, verified: true, verify_error: null },
+    ])
+  })
+
+  test.each<[string, Partial<Record<1 | 2, Token>>, string]>([
+    [
+      'another owner',
+      { 2: token(2, 'Dusk', 'second', { owner: CONTRACT }) },
+      `owner is ${CONTRACT.toLowerCase()}, not ${OWNER}`,
+    ],
+    [
+      'another token URI',
+      { 2: token(2, 'Dusk', 'second', { uri: `${URI}/7.json` }) },
+      `token URI is ${URI}/7.json, not ${URI}/1.json`,
+    ],
+    ['another title', { 2: token(2, 'Dust', 'second') }, 'name is Dust, not Dusk'],
+    ['no such token', { 2: undefined } as never, 'token 2 is missing, not on the chain'],
+  ])('%s: exit code 5, and what differs in which row', async (_, tokens, differs) => {
+    const changed = Object.fromEntries(
+      Object.entries({ ...AS_ORDERED, ...tokens }).filter(([, one]) => one !== undefined),
+    )
+    const { minted, results } = await mintAndVerify(changed)
+    expect(minted.code).toBe(5)
+    expect(JSON.parse(minted.stdout)).toMatchObject({ deployed: 2, verified: 1, differing: 1 })
+    expect(errorOf(minted)).toMatchObject({
+      code: 'verify_failed',
+      message: expect.stringContaining(`line 3: ${differs}`),
+      details: { differing_rows: [{ line: 3, differs }] },
+    })
+    const csv = await results('-o', 'csv')
+    expect(csv.code).toBe(5)
+    expect(csv.stdout).toMatch(/,error,verified,verify_error\r\n.*,true,\r\n.*,false,.*\r\n$/)
+    expect(csv.stderr).toContain(differs)
+  })
+
+  test('what can’t be read is said, and is not taken for verified', async () => {
+    const { path, options } = await folder()
+    const api = await fakeApi(minting())
+    const argv = ['batch', 'mint', path('drop.csv'), ...TARGET, '--base-url', api.url, '--verify']
+    const { code, stderr, stdout } = await cli([...argv, '-q'], options)
+    expect(code).toBe(0)
+    expect(stderr).toMatch(/^Not verified: 2 rows; this server shows no chain.*--rpc-url/)
+    expect(stdout).toContain('verified\t0\ndiffering\t0\nunread\t2\n')
+  })
+
+  test('a chain that is named must be the right one, and its URL is not shown: it may hold a key', async () => {
+    const { path, options } = await folder()
+    const api = await fakeApi(minting())
+    const other = await fakeApi({ '/rpc?key=sesame': chain(AS_ORDERED, 1)['/rpc/polygon'] as never })
+    const argv = ['batch', 'mint', path('drop.csv'), ...TARGET, '--base-url', api.url, '--verify', '--json']
+    const env = { ...options.env, GDN_RPC_URL: `${other.url}/rpc?key=sesame` }
+    const result = await cli(argv, { ...options, env })
+    expect(result.code).toBe(2)
+    expect(errorOf(result).message).toBe('GDN_RPC_URL: that is the chain 1; polygon is 137')
+    expect(result.stderr).not.toContain('sesame')
+  })
+
+  test('a gateway that is named is read instead of the server', async () => {
+    const { path, options } = await folder()
+    const { '/rpc/polygon': rpc, ...files } = chain(AS_ORDERED) as Record<string, never>
+    const api = await fakeApi({ ...minting(), '/rpc/polygon': rpc } as never)
+    const gateway = await fakeApi(files)
+    const argv = ['batch', 'mint', path('drop.csv'), ...TARGET, '--base-url', api.url, '--json', '--verify']
+    const { stdout } = await cli([...argv, '--gateway', `${gateway.url}/ipfs/`], options)
+    expect(JSON.parse(stdout)).toMatchObject({ verified: 2, unread: 0 })
+  })
+
+  test('an NFT that isn’t deployed is not asked about', async () => {
+    const { path, options } = await folder()
+    const { createnft } = service()
+    const api = await fakeApi({ createnft, '/rpc/polygon': chain({})['/rpc/polygon'] as never })
+    const argv = [
+      'batch',
+      'mint',
+      path('drop.csv'),
+      ...TARGET,
+      '--base-url',
+      api.url,
+      '--verify',
+      '--no-wait',
+      '--json',
+    ]
+    expect(JSON.parse((await cli(argv, options)).stdout)).toMatchObject({ accepted: 2, verified: 0, unread: 0 })
+  })
+})

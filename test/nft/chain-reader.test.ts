@@ -1,0 +1,124 @@
+import { describe, expect, test } from 'vitest'
+import type { Transport, TransportRequest } from '../../src/client/transport.ts'
+import { createChainReader } from '../../src/nft/chain-reader.ts'
+import { createStorageReader } from '../../src/nft/storage-reader.ts'
+import { verifyNfts } from '../../src/nft/verify.ts'
+
+interface Call {
+  id: number
+  method: string
+  params: { to: string; data: string }[]
+}
+
+const clock = { now: () => 0, sleep: async () => {}, random: () => 0 }
+
+/** A node that answers as the test says; `asked` has the bodies. */
+function node(answer: (body: Call | Call[]) => unknown, status = 200) {
+  const asked: (Call | Call[])[] = []
+  const transport: Transport = {
+    async request({ body }: TransportRequest) {
+      const parsed = JSON.parse(Buffer.from(body ?? []).toString()) as Call | Call[]
+      asked.push(parsed)
+      return { status, headers: {}, body: Buffer.from(JSON.stringify(answer(parsed)) ?? '') }
+    },
+    close: async () => {},
+  }
+  const reader = createChainReader({ url: 'https://node.example/v1/secret', transport, clock, userAgent: 'gdn/0' })
+  return { reader, asked }
+}
+
+const ok = ({ id, params }: Call) => ({ jsonrpc: '2.0', id, result: params[0]?.data })
+const calls = (n: number) =>
+  Array.from({ length: n }, (_, i) => ({ to: '0x1', data: `0x${String(i).padStart(4, '0')}` }))
+
+test('many calls go in batches of a hundred, and are told apart by their ids, not by their order', async () => {
+  const { reader, asked } = node((body) => (body as Call[]).map(ok).reverse())
+  const results = await reader.call(calls(250))
+  expect(asked.map((batch) => (batch as Call[]).length)).toEqual([100, 100, 50])
+  expect(results.map((result) => 'data' in result && result.data)).toEqual(calls(250).map(({ data }) => data))
+})
+
+test('a node that takes no batches is asked call by call', async () => {
+  const refusal = { jsonrpc: '2.0', id: null, error: { code: -32600, message: 'no batches here' } }
+  const { reader, asked } = node((body) => (Array.isArray(body) ? refusal : ok(body)))
+  expect(await reader.call(calls(3))).toEqual(calls(3).map(({ data }) => ({ kind: 'value', data })))
+  expect(asked).toHaveLength(4)
+})
+
+test.each([
+  ['a revert', { error: { code: 3, message: 'execution reverted' } }, 'reverted'],
+  ['a revert of an old node', { error: { code: -32000, message: 'VM Exception: revert' } }, 'reverted'],
+  ['an error', { error: { code: -32005, message: 'limit exceeded' } }, 'failed'],
+  ['a result that is no hex', { result: 'x' }, 'failed'],
+  ['half a byte', { result: '0x1' }, 'failed'],
+  ['neither', {}, 'failed'],
+])('%s is told as %j', async (_, answer, kind) => {
+  const { reader } = node((body) => (body as Call[]).map(({ id }) => ({ jsonrpc: '2.0', id, ...answer })))
+  expect(await reader.call(calls(1))).toMatchObject([{ kind }])
+})
+
+test.each([
+  ['an answer that is none', 200, { hello: 'world' }],
+  ['a refusal', 404, { error: { title: 'Not Found', message: 'no' } }],
+])('%s means that no chain answers there; the path, which may hold a key, is not told', async (_, status, answer) => {
+  const { reader } = node(() => answer, status)
+  await expect(reader.chainId()).rejects.toMatchObject({
+    code: 'bad_answer',
+    message: expect.stringMatching(/^no chain answers at https:\/\/node\.example: (?!.*secret)/),
+  })
+})
+
+describe('metadata is read', () => {
+  const CID = 'bafybeigdyrzt5sfp7udm7hu76uh7y26nf3efuylqabf3oclgtqy55fbzdi'
+
+  async function read(url: string, gateway = 'https://gateway.example', status = 200, body = '{"a":1}') {
+    const urls: string[] = []
+    const transport: Transport = {
+      async request(request) {
+        urls.push(request.url)
+        return { status, headers: {}, body: Buffer.from(body) }
+      },
+      close: async () => {},
+    }
+    const stored = await createStorageReader({ gateway, transport, clock, userAgent: 'gdn/0' }).readJson(url)
+    return { stored, urls }
+  }
+
+  test.each(['https://gateway.example', 'https://gateway.example/', 'https://gateway.example/ipfs/'])(
+    'from the gateway %s',
+    async (gateway) => {
+      const { stored, urls } = await read(`ipfs://${CID}/a b?.json`.replace('?', ''), gateway)
+      expect(stored).toEqual({ kind: 'json', value: { a: 1 } })
+      expect(urls).toEqual([`https://gateway.example/ipfs/${CID}/a%20b.json`])
+    },
+  )
+
+  test.each([
+    'http://169.254.169.254/latest',
+    'https://example.com/0.json',
+    'data:application/json,{}',
+    'ipfs://x',
+    '',
+  ])('never from %j: a token names what it likes', async (url) => {
+    expect(await read(url)).toEqual({ stored: { kind: 'failed', message: 'its token URI is no ipfs URL' }, urls: [] })
+  })
+
+  test.each([
+    [404, '', 'missing'],
+    [410, '', 'missing'],
+    [403, '', 'failed'],
+    [200, '<html>', 'missing'],
+  ])('HTTP %i with %j is %s', async (status, body, kind) => {
+    expect((await read(`ipfs://${CID}`, undefined, status, body)).stored.kind).toBe(kind)
+  })
+})
+
+test('what the chain could not be asked is not read, rather than wrong', async () => {
+  const { reader } = node(() => ({}), 500)
+  const claim = { contractAddress: '0x1', tokenId: '1', owner: '0x2', metadataUrl: null, ordered: null }
+  const storage = { readJson: async () => ({ kind: 'failed', message: 'x' }) as const }
+  expect(await verifyNfts(reader, storage, [claim, { ...claim, tokenId: 'Mint111' }])).toEqual([
+    { verified: null, reason: 'no chain answers at https://node.example: HTTP 500' },
+    { verified: null, reason: 'its token id is no number' },
+  ])
+})

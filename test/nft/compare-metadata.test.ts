@@ -1,0 +1,78 @@
+import { CID } from 'multiformats/cid'
+import { describe, expect, test } from 'vitest'
+import { metadataDifferences } from '../../src/nft/compare-metadata.ts'
+import { metadataFile } from '../../src/server/pipeline/metadata-file.ts'
+
+const V0 = 'QmbWqxBEKC3P8tqsKc98xmWNzrzDtRLMiMPL8wBuTGsMnR'
+const V1 = CID.parse(V0).toV1().toString()
+const OTHER = 'bafkreigh2akiscaildcqabsyg3dfr6chu3fgpregiymsck7e7aqa4s52zy'
+
+const ordered = {
+  title: 'Dawn',
+  description: 'first',
+  file_fields: [
+    { key: 'image', url: 'https://example.com/a.png' },
+    { key: 'sheet', url: `ipfs://${V0}` },
+  ],
+  attribute: [{ tag: 'mood', value: 'calm' }],
+  artist: 'E. Tide',
+}
+
+/** The file as gdn's own backend makes it. */
+const file = (): Record<string, unknown> =>
+  JSON.parse(Buffer.from(metadataFile(ordered as never, { image: OTHER, sheet: V1 })).toString())
+
+test('the file that gdn’s backend makes of an order has no differences', () => {
+  expect(metadataDifferences(ordered, file())).toEqual([])
+  const { attribute: _, ...plain } = ordered
+  expect(metadataDifferences(plain, { ...file(), attributes: [] })).toEqual([])
+})
+
+test('further keys and another order of keys are no difference', () => {
+  const reversed = Object.fromEntries(Object.entries(file()).reverse())
+  expect(metadataDifferences(ordered, { ...reversed, external_url: 'https://example.com' })).toEqual([])
+})
+
+describe('a difference is', () => {
+  test.each<[string, (stored: Record<string, unknown>) => unknown, object]>([
+    ['another title', (stored) => ({ ...stored, name: 'Dusk' }), { what: 'name', expected: 'Dawn', found: 'Dusk' }],
+    ['no description', ({ description: _, ...rest }) => rest, { what: 'description', expected: 'first', found: null }],
+    [
+      'a file left where it was',
+      (stored) => ({ ...stored, image: 'https://example.com/a.png' }),
+      { what: 'image', expected: 'an ipfs URL of https://example.com/a.png', found: 'https://example.com/a.png' },
+    ],
+    [
+      'another content of a file that had a CID',
+      (stored) => ({ ...stored, sheet: `ipfs://${OTHER}` }),
+      { what: 'sheet', expected: `ipfs://${V0}`, found: `ipfs://${OTHER}` },
+    ],
+    [
+      'a path below that CID',
+      (stored) => ({ ...stored, sheet: `ipfs://${V1}/other` }),
+      { what: 'sheet', expected: `ipfs://${V0}`, found: `ipfs://${V1}/other` },
+    ],
+    [
+      'a changed extra key',
+      (stored) => ({ ...stored, artist: 'x' }),
+      { what: 'artist', expected: 'E. Tide', found: 'x' },
+    ],
+    [
+      'a changed attribute',
+      (stored) => ({ ...stored, attributes: [{ trait_type: 'mood', value: 'wild' }] }),
+      {
+        what: 'attributes',
+        expected: '[{"trait_type":"mood","value":"calm"}]',
+        found: '[{"trait_type":"mood","value":"wild"}]',
+      },
+    ],
+    ['no object', () => ['x'], { what: 'metadata', expected: 'a JSON object', found: '["x"]' }],
+  ])('%s', (_, change, difference) => {
+    expect(metadataDifferences(ordered, change(file()))).toEqual([difference])
+  })
+})
+
+test('a key that every object has is none of the file', () => {
+  const odd = { ...ordered, toString: 'x' }
+  expect(metadataDifferences(odd, file())).toEqual([{ what: 'toString', expected: 'x', found: null }])
+})
