@@ -49,7 +49,7 @@ export async function lookBefore(
   const { run, ledger, journal } = found
   const isNew = journal === null
   const taken: Taken = { rows: [], count: 0 }
-  const others = await readOthers(options, run.id, deps.otherIds, async (other, known) => {
+  const others = await readOthers(options, run.id, deps, async (other, known) => {
     if (isNew && options.again !== true) await findTaken(taken, other, known, rows)
   })
   if (taken.count > 0) throw alreadyAccepted(taken)
@@ -138,7 +138,7 @@ async function settleListing(
 ): Promise<Set<string>> {
   const began = now()
   const deadline = began + (options.timeoutMs ?? DEFAULT_TIMEOUT_MS)
-  for (let wait = MIN_WAIT_MS, looks = 0; ; wait = GAP_MS) {
+  for (let wait = options.listingWaitMs ?? MIN_WAIT_MS, looks = 0; ; wait = GAP_MS) {
     if (now() + wait > deadline) {
       throw new GdnError('seems_minted', "the collection's listing could not be relied on before the time was up", {
         hint: 'nothing was sent. Try again with a longer --timeout',

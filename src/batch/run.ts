@@ -125,7 +125,7 @@ async function finish(context: RunContext, sweeper: Sweeper, run: RunRecord, dep
   const reconciled = await reconcile(context, {
     baseline: await readBaseline(baselinePath(options.stateDir, run.id)),
     markerKey: run.marker,
-    others: () => readOthers(options, run.id, deps.otherIds),
+    others: () => readOthers(options, run.id, deps),
     meanwhile: () => sweeper.lookAside(),
     deadline,
   })

@@ -90,6 +90,11 @@ export interface BatchOptions {
   inFlight?: number
   /** What the dry run reckons with; the limit of the reference. */
   requestsPerSecond?: number
+  /**
+   * How long the collection's listing is given to catch up before its word is taken on unknown rows, in milliseconds;
+   * 20 times as long as it was seen to lag, at least 30 seconds.
+   */
+  listingWaitMs?: number
   /** How long the server may be out of reach before the run stops, in milliseconds; 2 minutes. */
   unreachableMs?: number
   /** Ctrl-C. A reason that is a GdnError (`interrupted`, `terminated`) decides the exit code. */
@@ -113,6 +118,8 @@ export interface BatchDeps {
   newKey?(): string
   /** Ids in the collection that other commands of this machine have made. */
   otherIds?(): Promise<Iterable<string>>
+  /** Metadata of NFTs that other commands of this machine sent for, and of which nobody knows what became. */
+  otherOpen?(): Promise<Iterable<unknown>>
   /** Wraps the file that the journal appends to; for tests of a failing disk. */
   wrapJournal?(file: AppendFile): AppendFile
 }

@@ -17,8 +17,12 @@ export async function orderedNftIds(stateDir: string, origin: string, contract: 
     .flatMap(({ accepted }) => accepted?.nfts.map(({ nft_gdn_id }) => nft_gdn_id) ?? [])
 }
 
-/** The orders of a collection of which nobody knows yet what became: an NFT that fits may be one of theirs. */
-export async function openOrders(stateDir: string, origin: string, contract: string): Promise<Order[]> {
+/** The metadata of orders of a collection of which nobody knows what became: an NFT that fits may be one of theirs. */
+export async function openMetadata(stateDir: string, origin: string, contract: string): Promise<unknown[]> {
   const orders = await new OrderFiles(stateDir).all()
-  return orders.filter((order) => order.accepted === null && isOf(order, origin, contract))
+  const open = orders.filter((order) => order.accepted === null && isOf(order, origin, contract))
+  return open.flatMap(({ body }) => {
+    const { metadata } = JSON.parse(body) as { metadata?: unknown }
+    return Array.isArray(metadata) ? metadata : [metadata]
+  })
 }

@@ -16,6 +16,7 @@ const summary = (some: Partial<BatchSummary>): BatchSummary => ({
   pendingRows: [],
   absentRows: [],
   undecidedRows: [],
+  doubledRows: [],
   reconciled: null,
   exitCode: 0,
   ...some,

@@ -2,7 +2,7 @@ import { chmod, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/pr
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { openOrders, orderedNftIds } from '../../src/orders/known-orders.ts'
+import { openMetadata, orderedNftIds } from '../../src/orders/known-orders.ts'
 import { decodeOrder, encodeOrder, type Order, orderId } from '../../src/orders/order.ts'
 import { OrderFiles } from '../../src/orders/order-files.ts'
 import { createSmallDisk } from '../helpers/small-disk.ts'
@@ -203,11 +203,12 @@ describe('what is known of earlier orders', () => {
 
   test('orders of which nobody knows what became, those set aside too', async () => {
     const files = new OrderFiles(machine.stateDir)
-    await files.write({ ...ORDER, id: 'a' })
-    await files.setAside({ ...ORDER, id: 'b' }, NOW)
+    const sent = (title: string) => JSON.stringify({ metadata: [{ title }] })
+    await files.write({ ...ORDER, id: 'a', body: sent('a') })
+    await files.setAside({ ...ORDER, id: 'b', body: sent('b') }, NOW)
     await files.write({ ...ORDER, id: 'c', accepted: accepted('1') })
-    const open = await openOrders(machine.stateDir, ORDER.origin, CONTRACT)
-    expect(open.map(({ id }) => id).sort()).toEqual(['a', 'b'])
+    const open = await openMetadata(machine.stateDir, ORDER.origin, CONTRACT)
+    expect(open).toEqual([{ title: 'a' }, { title: 'b' }])
   })
 
   test('there are none where nothing was ordered', async () => {
@@ -223,11 +224,11 @@ describe('what is known of earlier orders', () => {
 
   test('what was told is forgotten after 30 days; what is of unknown outcome never is', async () => {
     const files = new OrderFiles(machine.stateDir)
-    await files.setAside({ ...ORDER, id: 'unknown' }, NOW - 100 * DAY)
+    await files.setAside({ ...ORDER, id: 'unknown', body: '{"metadata":[{}]}' }, NOW - 100 * DAY)
     await files.tell({ ...ORDER, id: 'old', accepted: accepted('old') }, NOW - 31 * DAY)
     await files.tell({ ...ORDER, id: 'young', accepted: accepted('young') }, NOW - 29 * DAY)
     await files.tell({ ...ORDER, id: 'new', accepted: accepted('new') }, NOW)
     expect((await orderedNftIds(machine.stateDir, ORDER.origin, CONTRACT)).sort()).toEqual(['new', 'young'])
-    expect(await openOrders(machine.stateDir, ORDER.origin, CONTRACT)).toHaveLength(1)
+    expect(await openMetadata(machine.stateDir, ORDER.origin, CONTRACT)).toHaveLength(1)
   })
 })

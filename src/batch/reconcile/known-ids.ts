@@ -40,7 +40,7 @@ export async function readBaseline(path: string): Promise<IdSet | null> {
 export interface Others {
   /** Ids that other runs and orders were given. */
   ids: IdSet
-  /** What rows of other runs say whose outcome isn't known: an NFT that says the same may be theirs. */
+  /** What rows of other runs and orders say whose outcome isn't known: an NFT that says the same may be theirs. */
   contested: Set<string>
   /** A journal of that collection that can't be read, so that its ids aren't known. */
   unreadable: string | null
@@ -56,11 +56,12 @@ type Target = Pick<BatchOptions, 'stateDir' | 'origin' | 'blockchain' | 'contrac
 export async function readOthers(
   target: Target,
   ownId: string,
-  otherIds: BatchDeps['otherIds'],
+  elsewhere: Pick<BatchDeps, 'otherIds' | 'otherOpen'>,
   onRun: (run: RunRecord, ledger: Ledger) => Promise<void> | void = () => {},
 ): Promise<Others> {
   const others: Others = { ids: new IdSet(), contested: new Set(), unreadable: null }
-  for (const id of (await otherIds?.()) ?? []) others.ids.add(id)
+  for (const id of (await elsewhere.otherIds?.()) ?? []) others.ids.add(id)
+  for (const metadata of (await elsewhere.otherOpen?.()) ?? []) others.contested.add(contentOf(metadata))
   for await (const path of journalsOf(target, ownId)) {
     try {
       const { run, ledger } = await loadLedger(path)

@@ -98,7 +98,7 @@ async function decide(
     // Whoever made an NFT of this listing had its intent in a journal before: read now, every claim to it shows.
     others = await surroundings.others()
     lagMs = Math.max(lagMs, look.lagMs)
-    const settledAt = context.unknownAt + Math.max(MIN_WAIT_MS, LAG_FACTOR * lagMs)
+    const settledAt = context.unknownAt + (context.options.listingWaitMs ?? Math.max(MIN_WAIT_MS, LAG_FACTOR * lagMs))
     const isSettled = askedAt >= settledAt
     const seen = fingerprint(look, others)
     const agrees = isSettled && look.lacks === null && seen === earlier
@@ -240,7 +240,7 @@ function unprovable(
 
 function doubtOf(identity: string, baseline: IdSet | null, { contested, unreadable }: Others): string | null {
   if (contested.has(identity)) {
-    return 'another run on this machine has a row with the same metadata whose outcome is unknown: an NFT that was found may be either'
+    return 'another command on this machine has sent a row with the same metadata whose outcome is unknown: an NFT that was found may be either'
   }
   if (unreadable !== null) {
     return `an NFT with its metadata was found, but may be of the run whose journal is damaged: ${unreadable}`

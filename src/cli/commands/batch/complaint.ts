@@ -29,13 +29,14 @@ export function complaintOf(
   const { run, counts, stopped, exitCode } = summary
   const { differing } = verified
   if (exitCode === EXIT.ok && differing.length === 0) return null
-  const { unknownRows, absentRows, undecidedRows, failedRows, pendingRows } = summary
+  const { unknownRows, absentRows, undecidedRows, failedRows, pendingRows, doubledRows } = summary
   const parts: string[] = []
   if (stopped !== null) parts.push(stopped.message)
   if (counts.unknown > 0) parts.push(...unknownParts(summary))
   if (counts.failed > 0) {
     parts.push(`${count(counts.failed, 'row')} failed:`, ...byReason(failedRows.map(withReason('error'))))
   }
+  if (doubledRows.length > 0) parts.push(...doubledParts(summary))
   if (counts.accepted > 0) parts.push(`${count(counts.accepted, 'row')} accepted and not deployed yet`)
   if (counts.pending > 0) parts.push(`${count(counts.pending, 'row')} not sent yet`)
   if (differing.length > 0) parts.push(...differingParts(verified))
@@ -51,6 +52,7 @@ export function complaintOf(
       undecided_rows: undecidedRows,
       failed_rows: failedRows,
       pending_rows: pendingRows,
+      ...(doubledRows.length === 0 ? {} : { doubled_rows: doubledRows }),
       ...(differing.length === 0 ? {} : { differing_rows: differing }),
     },
   })
@@ -75,6 +77,14 @@ export function verifyFailed(verified: Verified): GdnError {
     hint: 'an owner differs where an NFT was passed on since; anything else should not be',
     details: { count: verified.counts.differing, differing_rows: verified.differing },
   })
+}
+
+/** Their first sending was taken for absent, and turned up after they had been sent again as ordered. */
+function doubledParts({ doubledRows }: BatchSummary): string[] {
+  const ids = doubledRows.map(({ nft_gdn_id }) => nft_gdn_id).join(', ')
+  return [
+    `${count(doubledRows.length, 'row')} minted twice: what had seemed absent came late (${linesOf(doubledRows)}; ${ids})`,
+  ]
 }
 
 interface Named {

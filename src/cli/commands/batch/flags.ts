@@ -1,7 +1,7 @@
 import type { Blockchain } from '../../../api/blockchains.ts'
 import { type GdnCommand, switchFlag, valueFlag } from '../../command.ts'
 import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
-import { blockchainName, integer, notEmpty, positiveNumber } from '../../flags/parse.ts'
+import { blockchainName, duration, integer, notEmpty, positiveNumber } from '../../flags/parse.ts'
 import { addWaitFlags, type WaitFlags } from '../../flags/wait.ts'
 import { addVerifyFlags, type VerifyFlags } from '../../open-verifier.ts'
 
@@ -21,6 +21,7 @@ export interface BatchMintFlags extends OutputFlags, ServerFlags, WaitFlags, Ver
   adopt?: boolean
   /** False with --no-lookup. */
   lookup?: boolean
+  listingWait?: number
   dryRun?: boolean
   yes?: boolean
 }
@@ -73,7 +74,13 @@ export function addPaceFlags(command: GdnCommand): GdnCommand {
 }
 
 export function addRateFlag(command: GdnCommand): GdnCommand {
-  return valueFlag(command, '--rate <n>', 'Requests a second', { group: RUN, parse: positiveNumber })
+  valueFlag(command, '--rate <n>', 'Requests a second', { group: RUN, parse: positiveNumber })
+  return valueFlag(
+    command,
+    '--listing-wait <time>',
+    "How long the collection's list is given to catch up before its word is taken (30s, more where it lags)",
+    { group: RUN, parse: duration },
+  )
 }
 
 export function addSendingFlags(command: GdnCommand): GdnCommand {

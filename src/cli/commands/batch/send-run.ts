@@ -5,6 +5,7 @@ import type { BatchOptions, BatchSummary, PlannedEvent } from '../../../batch/ty
 import type { Server } from '../../../config/server.ts'
 import type { Settings } from '../../../config/settings.ts'
 import type { ManifestItem } from '../../../manifest/read.ts'
+import { openMetadata, orderedNftIds } from '../../../orders/known-orders.ts'
 import type { Deps } from '../../deps.ts'
 import { safe } from '../../io.ts'
 import { openVerifier, type VerifyFlags } from '../../open-verifier.ts'
@@ -47,6 +48,8 @@ export async function sendRun(deps: Deps, { settings, options, read, output, fla
         client,
         pacer,
         readManifest: read,
+        otherIds: () => orderedNftIds(options.stateDir, options.origin, options.contractAddress),
+        otherOpen: () => openMetadata(options.stateDir, options.origin, options.contractAddress),
         onEvent: (event) => {
           progress.tell(event)
           events?.tell(event)
@@ -114,7 +117,7 @@ async function verify(
 /** What is about to happen, before it does; above all what differs from the last time. */
 function tellPlan(
   { io }: Deps,
-  { run, resumed, rows, requests, receivers, reordered, files, changes }: PlannedEvent,
+  { run, resumed, rows, requests, receivers, reordered, files, changes, notes = [] }: PlannedEvent,
 ): void {
   io.note(`Run ${io.errPaint.bold(safe(run.name))}${resumed ? ', resumed' : ''}`)
   const uploads = files === 0 ? '' : `, ${count(files, 'row')} with local files`
@@ -122,6 +125,7 @@ function tellPlan(
     `  ${count(rows.pending, 'row')} to send to ${count(receivers, 'receiver')} in ${count(requests, 'request')}${uploads}`,
   )
   if (resumed) io.note(`  ${rows.total - rows.pending} of ${rows.total} rows were sent before`)
+  for (const note of notes) io.note(`  ${safe(note)}`)
   if (reordered) io.note("  Token ids won't follow the manifest's order; --in-order keeps it")
   const { added, changed, removed, keptAccepted, examples } = changes
   if (resumed && added + changed + removed > 0) {

@@ -1,0 +1,155 @@
+import { randomUUID } from 'node:crypto'
+import { createServer, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+
+export interface HostedNft {
+  id: string
+  contract: string
+  receiver: string
+  metadata: { title: string }
+  /** `gdn` is who asked through the API with our key; `other` a client that we know nothing of. */
+  by: 'gdn' | 'other'
+  acceptedAt: number
+}
+
+export interface HostedOptions {
+  /** Requests a second that it takes of each limited endpoint; beyond it answers 429. 2, as the reference says. */
+  rate?: number
+  /** Says its rate in RateLimit-Policy, which the hosted service doesn't. */
+  tellsRate?: boolean
+  /** After so many milliseconds an NFT is in the listing, and after so many it is deployed. */
+  listingLagMs?: number
+  deployMs?: number
+  /** What the server stores for a metadata object; a service may rewrite what it was given. */
+  rewrite?: (metadata: HostedNft['metadata']) => HostedNft['metadata']
+  /** Called after each accepted request: here other clients mint, and owners change. */
+  onMinted?: (nfts: readonly HostedNft[], service: HostedService) => void
+}
+
+export interface HostedService {
+  url: string
+  apiKey: string
+  readonly nfts: ReadonlyMap<string, HostedNft>
+  /** Requests that came above the rate. */
+  readonly tooFast: number
+  /** Another client mints. */
+  mintByOther(nft: Pick<HostedNft, 'contract' | 'receiver' | 'metadata'>): HostedNft
+  close(): Promise<void>
+}
+
+const LIMITED = new Set(['createnft', 'getnftgdnids', 'getnfts'])
+const MAX_IDS = 100
+
+interface Body {
+  contract_address: string
+  contract_addresses: string
+  blockchain: string
+  receiver_wallet_address: string
+  nft_gdn_ids: string[]
+  metadata: HostedNft['metadata'][]
+}
+
+/**
+ * A stand-in for the hosted service as its reference and its users describe it: it knows no idempotency keys, its
+ * listing lags behind what it has accepted, token id and contract address are null until an NFT is deployed, and other
+ * clients mint in the same collection.
+ */
+export async function startHostedService(options: HostedOptions = {}): Promise<HostedService> {
+  const { rate = 2, tellsRate = false, listingLagMs = 0, deployMs = 0, rewrite = (same) => same, onMinted } = options
+  const apiKey = `key-${randomUUID()}`
+  const nfts = new Map<string, HostedNft>()
+  const arrivals = new Map<string, number[]>()
+  let tooFast = 0
+
+  const mint = (nft: Omit<HostedNft, 'id' | 'acceptedAt'>): HostedNft => {
+    const minted = { ...nft, id: randomUUID(), acceptedAt: performance.now() }
+    nfts.set(minted.id, minted)
+    return minted
+  }
+
+  /** Whether this request comes within the rate: any window of a second holds so many and no more. */
+  const withinRate = (endpoint: string): boolean => {
+    const now = performance.now()
+    const recent = (arrivals.get(endpoint) ?? []).filter((at) => now - at < 1000)
+    recent.push(now)
+    arrivals.set(endpoint, recent)
+    return recent.length <= rate
+  }
+
+  const isListed = ({ acceptedAt }: HostedNft) => performance.now() - acceptedAt >= listingLagMs
+
+  const record = (nft: HostedNft) => {
+    const deployed = performance.now() - nft.acceptedAt >= deployMs
+    return {
+      nft_gdn_id: nft.id,
+      token_id: deployed ? String([...nfts.keys()].indexOf(nft.id)) : null,
+      contract_address: deployed ? nft.contract : null,
+      receiver_wallet_address: nft.receiver,
+      status: deployed ? 'deployed' : 'initiated',
+      request_metadata: nft.metadata,
+      metadata_url: deployed ? `ipfs://metadata/${nft.id}` : null,
+    }
+  }
+
+  const answers: Record<string, (body: Body) => unknown> = {
+    createnft(body) {
+      const { contract_address, receiver_wallet_address, metadata } = body
+      const minted = metadata.map((one) =>
+        mint({ contract: contract_address, receiver: receiver_wallet_address, metadata: rewrite(one), by: 'gdn' }),
+      )
+      onMinted?.(minted, service)
+      const accepted_date = new Date().toISOString().slice(0, 19).replace('T', ' ')
+      return {
+        message: 'accepted',
+        requests: { contract_address, receiver_wallet_address, metadata },
+        nfts: minted.map(({ id }) => ({ nft_gdn_ids: id, accepted_date })),
+      }
+    },
+    getnftgdnids({ contract_addresses, blockchain }) {
+      const listed = [...nfts.values()].filter((nft) => nft.contract === contract_addresses && isListed(nft))
+      return { requests: { contract_address: contract_addresses, blockchain }, nft_gdn_ids: listed.map(({ id }) => id) }
+    },
+    getnfts({ nft_gdn_ids }) {
+      const found = nft_gdn_ids.slice(0, MAX_IDS).flatMap((id) => nfts.get(id) ?? [])
+      return { requests: { nft_gdn_ids }, nfts: found.map(record) }
+    },
+  }
+
+  const server = createServer(async (request, response) => {
+    const chunks: Buffer[] = []
+    for await (const chunk of request) chunks.push(chunk)
+    const endpoint = /^\/api\/v1\/(\w+)\/?$/.exec(request.url ?? '')?.[1] ?? ''
+    const act = answers[endpoint]
+    if (request.headers['x-api-key'] !== apiKey) return say(response, 401, refusal('Unauthorized', 'unknown key'))
+    if (act === undefined) return say(response, 404, refusal('Not Found', 'no such path'))
+    const policy = tellsRate ? { 'ratelimit-policy': `"${endpoint}";q=${rate};w=1` } : {}
+    if (LIMITED.has(endpoint) && !withinRate(endpoint)) {
+      tooFast++
+      return say(response, 429, refusal('Too Many Requests', 'slow down'), { ...policy, 'retry-after': '1' })
+    }
+    say(response, 200, act(JSON.parse(Buffer.concat(chunks).toString()) as Body), policy)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+
+  const service: HostedService = {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    apiKey,
+    nfts,
+    get tooFast() {
+      return tooFast
+    },
+    mintByOther: (nft) => mint({ ...nft, by: 'other' }),
+    async close() {
+      server.closeAllConnections()
+      await new Promise((resolve) => server.close(resolve))
+    },
+  }
+  return service
+}
+
+const refusal = (title: string, message: string) => ({ error: { title, message } })
+
+function say(response: ServerResponse, status: number, json: unknown, headers: Record<string, string> = {}): void {
+  response.writeHead(status, { 'content-type': 'application/json', ...headers })
+  response.end(JSON.stringify(json))
+}
