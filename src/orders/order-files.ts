@@ -78,7 +78,7 @@ export class OrderFiles {
   /** Keeps of an order what others need to know of it, and makes room for the next of its content. */
   async tell(order: Order, now: number): Promise<void> {
     const told: Order = { ...order, state: 'told', body: '', before: null }
-    await this.#put(join(this.#dir, 'told', nameAt(now, order.id)), told)
+    await this.#put(join(this.#dir, 'told', nameAt(now, order)), told)
     await this.remove(order.id)
     await this.#prune(now)
   }
@@ -86,7 +86,7 @@ export class OrderFiles {
   /** Makes room for another order of the same content, whatever became of this one. */
   async setAside(order: Order, now: number): Promise<void> {
     if (order.accepted !== null) return await this.tell(order, now)
-    await this.#put(join(this.#dir, 'aside', nameAt(now, order.id)), order)
+    await this.#put(join(this.#dir, 'aside', nameAt(now, order)), order)
     await this.remove(order.id)
   }
 
@@ -125,7 +125,10 @@ export class OrderFiles {
 }
 
 const TIME_DIGITS = 14
-const nameAt = (now: number, id: string) => `${String(now).padStart(TIME_DIGITS, '0')}-${id}.json`
+const KEY_DIGITS = 8
+/** By time, and by the key too: two orders of one content may end in the same millisecond. */
+const nameAt = (now: number, { id, key }: Order) =>
+  `${String(now).padStart(TIME_DIGITS, '0')}-${id}-${key.slice(0, KEY_DIGITS)}.json`
 
 async function namesIn(dir: string): Promise<string[]> {
   const names = await readdir(dir).catch((error: unknown) => {

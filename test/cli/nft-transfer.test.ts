@@ -56,6 +56,7 @@ describe('nft transfer', () => {
     })
     expect(api.bodies('transfernft')).toEqual([REQUEST])
     expect(api.bodies('gettransactions')).toHaveLength(2)
+    expect(api.bodies('getnfts')).toHaveLength(3)
   })
 
   test('on a server without gettransactions waits for the new owner alone', async () => {
@@ -64,6 +65,7 @@ describe('nft transfer', () => {
     expect(result.code).toBe(0)
     expect(JSON.parse(result.stdout)).toMatchObject({ status: 'deployed', receiver_wallet_address: RECEIVER })
     expect(api.bodies('gettransactions')).toHaveLength(1)
+    expect(api.bodies('getnfts')).toHaveLength(4)
   })
 
   test('asks for nothing that flags give, and takes them by the names of the API', async () => {

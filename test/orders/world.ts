@@ -38,7 +38,7 @@ export const REQUESTS: Readonly<Record<OrderEndpoint, object>> = {
     contract_address: CONTRACT,
     token_id: '1',
     blockchain: 'polygon',
-    nft_gdn_id: 'nft-1',
+    nft_gdn_id: 'the-nft',
     sender_wallet_address: SENDER,
     receiver_wallet_address: RECEIVER,
   },
@@ -137,7 +137,7 @@ export class Service {
     if (endpoint === 'getnfts') {
       const asked = body.nft_gdn_ids ?? []
       const records = this.nfts.filter(({ id }) => asked.includes(id)).map((nft) => recordOf(nft.id, nft.owner, nft))
-      const token = asked.includes('nft-1') && this.nfts.length === 0 ? [recordOf('nft-1', this.owner, null)] : []
+      const token = asked.includes('the-nft') ? [recordOf('the-nft', this.owner, null)] : []
       return this.#answer(200, { requests: { nft_gdn_ids: asked }, nfts: [...records, ...token] })
     }
     if (endpoint === 'getcollections') {
