@@ -1,0 +1,31 @@
+import { expect, it } from 'vitest'
+import { killBatchOnBackend, killBatchOnHosted } from '../helpers/kill-batch.ts'
+import { report, seededRandom } from '../helpers/seed.ts'
+
+const ROUNDS = Number(process.env.GDN_SOAK_ROUNDS ?? 50)
+const ROUND_MS = 180_000
+
+it(`${ROUNDS} drops on the hosted service, gdn killed over a bad line, in every second one other clients minting the same`, {
+  timeout: ROUNDS * ROUND_MS,
+}, async () => {
+  const { random } = seededRandom('kill-batch hosted soak')
+  let kills = 0
+  for (let round = 0; round < ROUNDS; round++) {
+    const strangers = round % 2 === 1
+    const figures = await killBatchOnHosted({ rows: 100, kills: 6, longestLife: 3000, strangers, random })
+    report({ round, strangers, ...figures })
+    kills += figures.kills
+  }
+  expect(kills).toBeGreaterThan(ROUNDS)
+})
+
+it(`${ROUNDS} drops on our own backend, gdn killed over a bad line`, { timeout: ROUNDS * ROUND_MS }, async () => {
+  const { random } = seededRandom('kill-batch backend soak')
+  let kills = 0
+  for (let round = 0; round < ROUNDS; round++) {
+    const figures = await killBatchOnBackend({ rows: 200, kills: 8, longestLife: 1500, random })
+    report({ round, ...figures })
+    kills += figures.kills
+  }
+  expect(kills).toBeGreaterThan(ROUNDS)
+})
