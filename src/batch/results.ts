@@ -91,10 +91,13 @@ export const UNDECIDED = 'undecided: '
 /** And of one that was minted twice; the id of the other NFT follows. */
 export const TWICE = 'minted twice: its first sending, taken for absent, turned up as '
 
+/** Why a row is undecided that the server said it took. */
+export const NOT_SHOWN = 'the server accepted the request, but shows no NFT with this metadata for it'
+
 function reason(state: RowState, answer: KnownAnswer | null, position: number): string {
   if (answer === null) return 'it was sent, or about to be, and no answer was recorded'
   if (answer.t === 'reconciled') return reconciledReason(answer, position)
-  if (answer.t !== 'answer') return 'the server accepted the request, but shows no NFT with this metadata for it'
+  if (answer.t !== 'answer') return UNDECIDED + NOT_SHOWN
   const message = answer.message ?? `the server answered ${answer.status ?? 'nothing'}`
   return state === ROW.unknown ? `the outcome is unknown: ${message}` : message
 }

@@ -86,7 +86,7 @@ async function runLocked(options: BatchOptions, deps: BatchDeps): Promise<BatchS
   }
   const { writer, records, spool } = await withState(stateDir, () => openFiles(stateDir, found, draft, before, deps))
   const context = new RunContext(options, deps, { ledger, writer, records })
-  const sweeper = new Sweeper(context)
+  const sweeper = new Sweeper(context, run.marker)
   try {
     const at = new Date().toISOString()
     await context.record({ t: 'plan', rows: ledger.counts().total, dropped: surveyed.dropped, at }, true)

@@ -3,6 +3,7 @@ import type { NftEndRecord } from './journal/records.ts'
 import { ROW } from './ledger.ts'
 import { matchIds, type Seen } from './match.ts'
 import { IDS_PER_CALL, type Nft } from './nft-record.ts'
+import { identityOf } from './reconcile/content.ts'
 import { readNfts } from './reconcile/listing.ts'
 import type { RunContext } from './run-context.ts'
 
@@ -23,6 +24,7 @@ interface Question {
  */
 export class Sweeper {
   readonly #context: RunContext
+  readonly #markerKey: string | undefined
   /** Requests of which every id is known to be its row's. */
   readonly #checked = new Set<number>()
 
@@ -31,8 +33,10 @@ export class Sweeper {
   #aside: Promise<void> | null = null
   #asideAt: number
 
-  constructor(context: RunContext) {
+  /** @param markerKey by which rows are told from each other, where the run has markers */
+  constructor(context: RunContext, markerKey: string | undefined) {
     this.#context = context
+    this.#markerKey = markerKey
     this.#asideAt = context.now()
   }
 
@@ -160,10 +164,10 @@ export class Sweeper {
     const known = ids.map((id, position) => ({ id, position })).filter(({ id }) => id !== null)
     const seen = known.map(({ id }): Seen => {
       const record = found.get(id ?? '')
-      return record === undefined ? null : { id: record.nft_gdn_id, metadata: record.request_metadata }
+      return record === undefined ? null : { id: record.nft_gdn_id, metadata: this.#identity(record.request_metadata) }
     })
     const matched = matchIds(
-      known.map(({ position }) => metadata[position]),
+      known.map(({ position }) => this.#identity(metadata[position])),
       seen,
     )
     if (matched === null) return null
@@ -174,6 +178,10 @@ export class Sweeper {
     }
     this.#checked.add(n)
     return ordered
+  }
+
+  #identity(metadata: unknown): string {
+    return identityOf(metadata, this.#markerKey)
   }
 
   #endOf(n: number, position: number, record: Nft): NftEndRecord | null {

@@ -1,5 +1,6 @@
 import { GdnError } from '../../core/errors.ts'
 import type { ReconciledRecord } from '../journal/records.ts'
+import { NOT_SHOWN } from '../results.ts'
 import type { RunContext } from '../run-context.ts'
 import { type Open, openSendings, type Sending } from './copies.ts'
 import type { IdSet } from './id-set.ts'
@@ -229,7 +230,7 @@ function unprovable(
 ): { reason: string; passing: boolean } | null {
   const lasting = (reason: string) => ({ reason, passing: false })
   if (lacks !== null) return { reason: lacks, passing: true }
-  if (taken) return lasting('the server accepted the request, but shows no NFT with this metadata for it')
+  if (taken) return lasting(NOT_SHOWN)
   if (proof.rewrites) return lasting('the server shows other metadata than it was sent: this row may be there unseen')
   if (proof.request === null && strangers > 0) {
     return lasting('NFTs came into the collection that no row tells of: one may be this row with other metadata')

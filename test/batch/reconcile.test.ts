@@ -1,0 +1,563 @@
+import { readFile, writeFile } from 'node:fs/promises'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { openRun, runResults } from '../../src/batch/runs.ts'
+import type { BatchOptions, BatchSummary, ResultRow } from '../../src/batch/types.ts'
+import { GdnError } from '../../src/core/errors.ts'
+import { FakeHostedApi, type FakeOptions, type Fault } from '../helpers/fake-hosted-api.ts'
+import { Machine, recordsOf } from './simulation.ts'
+import { RECEIVERS, row, rowsUpTo } from './simulation-rows.ts'
+
+let machine: Machine
+beforeEach(async () => {
+  machine = await Machine.start()
+})
+afterEach(async () => {
+  vi.restoreAllMocks()
+  await machine.stop()
+})
+
+const [A = '', B = '', C = ''] = RECEIVERS
+const ELSEWHERE = '0x2222222222222222222222222222222222222222'
+
+/** A server without idempotency whose requests meet these faults, one after the other. */
+function serverWith(faults: (Fault | null)[], options: Partial<FakeOptions> = {}): FakeHostedApi {
+  return new FakeHostedApi({
+    idempotency: false,
+    now: machine.time.now,
+    faultOf: () => {
+      const fault = faults.shift() ?? null
+      return fault === null ? null : { fault, status: 502 }
+    },
+    ...options,
+  })
+}
+
+/** One request at a time, so that which one meets a fault is no chance. */
+const run = (server: FakeHostedApi, rows = rowsUpTo(6), options: Partial<BatchOptions> = {}) =>
+  machine.run(server, rows, { inFlight: 1, ...options })
+
+async function results(summary: BatchSummary): Promise<ResultRow[]> {
+  const rows: ResultRow[] = []
+  for await (const result of runResults(await openRun(machine.stateDir, summary.run.id))) rows.push(result)
+  return rows
+}
+
+const statuses = async (summary: BatchSummary) => (await results(summary)).map(({ line, status }) => [line, status])
+
+/** The first two rows go in one request, the others in two more. */
+const PAIR = [row(3), row(6), row(1), row(2)]
+
+describe('rows whose outcome is unknown', () => {
+  test.each<Fault>(['cut_after', 'status_after', 'wrong_count'])(
+    'are adopted where the server took them: %s',
+    async (fault) => {
+      const server = serverWith([fault])
+      const summary = await run(server, PAIR)
+      expect(summary).toMatchObject({ exitCode: 0, reconciled: { adopted: 2, basis: null }, counts: { deployed: 4 } })
+      for (const { line, nft_gdn_id } of await results(summary)) {
+        expect(server.idsOf(`#${line - 1}`)).toEqual([nft_gdn_id])
+      }
+    },
+  )
+
+  test('are absent where it did not, told from rows that were sent later', async () => {
+    const summary = await run(serverWith(['cut_before']), PAIR)
+    expect(summary).toMatchObject({ exitCode: 9, counts: { unknown: 2, deployed: 2 } })
+    expect(summary.reconciled).toEqual({ adopted: 0, basis: 'later_rows' })
+    expect(summary.absentRows.map(({ line }) => line)).toEqual([4, 7])
+    expect(summary.undecidedRows).toEqual([])
+    for (const { line, error } of await results(summary)) {
+      expect(error ?? '').toMatch(line === 4 || line === 7 ? /^absent: .*rows that were sent later are$/ : /^$/)
+    }
+  })
+
+  test('are absent by time alone where no row was sent later, and that is said', async () => {
+    const summary = await run(serverWith([null, null, 'cut_before']), PAIR)
+    expect(summary.reconciled).toEqual({ adopted: 0, basis: 'time_alone' })
+    expect(summary.absentRows).toEqual([expect.objectContaining({ reason: expect.stringContaining('after a wait') })])
+  })
+
+  test('are looked for again by the next call, and by it alone when nobody wanted to wait', async () => {
+    const server = serverWith(['cut_after'])
+    const first = await run(server, PAIR, { noWait: true })
+    expect(first).toMatchObject({ exitCode: 9, reconciled: null, counts: { unknown: 2 } })
+    expect(server.reads.filter((name) => name === 'getnftgdnids')).toHaveLength(1)
+    const second = await run(server, PAIR)
+    expect(second).toMatchObject({ exitCode: 0, counts: { deployed: 4 }, requests: 0 })
+  })
+
+  test('are found after a crash, however long ago it was by a clock that stepped back ten minutes', async () => {
+    const server = serverWith([null, 'cut_after'], { listingLagMs: 20_000 })
+    const wall = vi.spyOn(Date, 'now')
+    const began = 1_800_000_000_000
+    wall.mockImplementation(() => began + machine.time.now())
+    await run(server, PAIR, { noWait: true })
+    wall.mockImplementation(() => began + machine.time.now() - 600_000)
+    const before = machine.time.now()
+    const summary = await run(server, PAIR)
+    expect(summary).toMatchObject({ exitCode: 0, counts: { deployed: 4 } })
+    expect(machine.time.now() - before).toBeGreaterThanOrEqual(30_000)
+  })
+
+  test('are looked for at least 30 s after the last attempt, whatever the wall clock says', async () => {
+    for (const step of [-600_000, 3_600_000]) {
+      await machine.stop()
+      machine = await Machine.start()
+      const server = serverWith(['cut_before'])
+      await run(server, PAIR, { noWait: true })
+      const now = Date.now()
+      vi.spyOn(Date, 'now').mockReturnValue(now + step)
+      const before = machine.time.now()
+      expect((await run(server, PAIR)).absentRows).toHaveLength(2)
+      expect(machine.time.now() - before).toBeGreaterThanOrEqual(30_000)
+    }
+  })
+
+  test('are waited for 20 times as long as our own rows were seen to be missing', async () => {
+    const server = serverWith(['cut_before'], { listingLagMs: 4_000 })
+    const summary = await run(server, PAIR)
+    expect(summary.absentRows).toHaveLength(2)
+    const waits = machine.events.flatMap((event) =>
+      event.type === 'reconciling' && event.phase === 'waiting' ? [event.ms] : [],
+    )
+    expect(Math.max(...waits)).toBeGreaterThanOrEqual(29_000)
+    const slow = serverWith(['cut_before'], { listingLagMs: 40_000, idPrefix: 'slow' })
+    const before = machine.time.now()
+    const late = await run(slow, PAIR, { runName: 'slow', again: true, timeoutMs: 3_600_000 })
+    expect(late.absentRows).toHaveLength(2)
+    // First seen missing half a minute after they were accepted: 20 times that.
+    expect(machine.time.now() - before).toBeGreaterThanOrEqual(20 * 30_000)
+  })
+
+  test('stay undecided where the listing lags longer than may be waited, with the way out', async () => {
+    for (const fault of ['cut_before', 'cut_after'] as const) {
+      await machine.stop()
+      machine = await Machine.start()
+      const server = serverWith([fault], { listingLagMs: 3_600_000 })
+      const summary = await run(server, PAIR, { timeoutMs: 120_000 })
+      expect(summary).toMatchObject({ exitCode: 9, counts: { unknown: 2 }, absentRows: [] })
+      expect(summary.undecidedRows).toHaveLength(2)
+      expect(summary.undecidedRows[0]?.reason).toContain('--timeout')
+      // Hours later the listing shows everything.
+      await machine.time.sleep(4_000_000)
+      const later = await run(server, null as never, { reconcileOnly: true })
+      expect(later.counts).toMatchObject(fault === 'cut_after' ? { deployed: 4 } : { deployed: 2, unknown: 2 })
+      expect(later.absentRows).toHaveLength(fault === 'cut_after' ? 0 : 2)
+    }
+  })
+
+  test('are not waited for when the time is too short for an answer that could be relied on', async () => {
+    const before = machine.time.now()
+    const summary = await run(serverWith(['cut_before']), PAIR, { timeoutMs: 2_000 })
+    expect(summary.undecidedRows).toHaveLength(2)
+    expect(machine.time.now() - before).toBeLessThan(5_000)
+  })
+
+  test('are adopted once address and owner of a pending NFT are told', async () => {
+    const server = serverWith(['cut_after'], { nullUntilDeployed: true, pollsToDeploy: 6 })
+    const summary = await run(server, PAIR)
+    expect(summary).toMatchObject({ exitCode: 0, counts: { deployed: 4 } })
+  })
+
+  test('are left to the server where it honours Idempotency-Key', async () => {
+    const server = serverWith(['cut_after'], { idempotency: true })
+    const summary = await run(server, PAIR)
+    expect(summary).toMatchObject({ exitCode: 0, reconciled: null, counts: { deployed: 4 } })
+    expect(server.reads.filter((name) => name === 'getnftgdnids')).toHaveLength(1)
+  })
+
+  test('keep what was found when the same is found again: the journal does not grow', async () => {
+    const server = serverWith(['cut_before'])
+    await run(server, PAIR)
+    const count = async () => (await recordsOf(machine.journal())).filter(({ t }) => t === 'reconciled').length
+    expect(await count()).toBe(1)
+    await run(server, PAIR, { reconcileOnly: true })
+    expect(await count()).toBe(1)
+  })
+})
+
+describe('an NFT with the metadata of an unknown row', () => {
+  test('that another wallet owns leaves the row undecided, never absent: it may have been moved', async () => {
+    const server = serverWith(['cut_after'])
+    await run(server, PAIR, { noWait: true })
+    const [id = ''] = server.idsOf('#3')
+    server.move(id, ELSEWHERE)
+    const summary = await run(server, PAIR)
+    expect(summary).toMatchObject({ exitCode: 9, counts: { unknown: 1, deployed: 3 }, absentRows: [] })
+    expect(summary.undecidedRows).toEqual([
+      { key: expect.any(String), line: 4, reason: expect.stringContaining('another wallet') },
+    ])
+  })
+
+  test('of a row with a sender is the row whether its sender or its receiver owns it', async () => {
+    const rows = [row(3, { sender: B }), row(6, { sender: B }), row(1)]
+    const server = serverWith(['cut_after'])
+    await run(server, rows, { noWait: true })
+    const [id = ''] = server.idsOf('#3')
+    server.move(id, B)
+    expect(await run(server, rows)).toMatchObject({ exitCode: 0, counts: { deployed: 3 } })
+  })
+
+  test('that another client minted too leaves the row undecided: there are two for one', async () => {
+    const server = serverWith(['cut_after'])
+    server.mintElsewhere(A, { title: 'before', description: '', file_fields: [] })
+    await run(server, PAIR, { noWait: true })
+    server.mintElsewhere(A, PAIR[0]?.metadata ?? {})
+    const summary = await run(server, PAIR)
+    expect(summary).toMatchObject({ counts: { unknown: 1, deployed: 3 }, absentRows: [] })
+    expect(summary.undecidedRows[0]?.reason).toContain('2 NFTs')
+  })
+
+  test('that was there before the run is no row of it', async () => {
+    const server = serverWith(['cut_before'])
+    server.mintElsewhere(A, PAIR[0]?.metadata ?? {})
+    const summary = await run(server, PAIR, { skipLookup: true })
+    expect(summary.absentRows.map(({ line }) => line)).toEqual([4, 7])
+  })
+
+  test('leaves the row undecided where what was there before is not known', async () => {
+    const server = serverWith(['cut_after'])
+    let listings = 0
+    const call = server.call.bind(server)
+    server.call = async (endpoint, request) => {
+      if (endpoint === 'getnftgdnids' && ++listings === 1) throw new GdnError('refused', 'no listing today')
+      return call(endpoint, request)
+    }
+    const summary = await run(server, PAIR)
+    expect(summary).toMatchObject({ exitCode: 9, absentRows: [], counts: { unknown: 2 } })
+    expect(summary.undecidedRows[0]?.reason).toContain('before the run')
+  })
+
+  test('is left alone where another run has an unknown row that says the same', async () => {
+    const server = serverWith(['cut_before', 'cut_after'])
+    await run(server, [row(3)], { noWait: true })
+    await run(server, [row(3)], { noWait: true, runName: 'other', again: true })
+    const summary = await run(server, [row(3)])
+    expect(summary).toMatchObject({ counts: { unknown: 1 }, absentRows: [] })
+    expect(summary.undecidedRows[0]?.reason).toContain('another run')
+  })
+
+  test('that another run or an order was given is not taken from it', async () => {
+    const server = serverWith(['cut_before'])
+    await run(server, [row(3), row(1)], { noWait: true })
+    await run(server, [row(3)], { runName: 'other', again: true })
+    const [first = ''] = server.idsOf('#3')
+    expect((await run(server, [row(3), row(1)])).absentRows).toHaveLength(1)
+    const ordered = server.mintElsewhere(A, row(3).metadata)
+    const otherIds = async () => [ordered]
+    const summary = await machine.run(server, null, { reconcileOnly: true }, { otherIds })
+    expect(summary).toMatchObject({ counts: { unknown: 1 }, absentRows: [{ line: 4 }] })
+    expect(first).not.toBe(ordered)
+  })
+})
+
+describe('equal rows', () => {
+  const twins = (count: number) => Array.from({ length: count }, (_, index) => row(3, { line: index + 2 }))
+
+  test('are interchangeable: as many as were taken are adopted, the others absent', async () => {
+    const server = serverWith(['cut_before', 'cut_after'])
+    const summary = await run(server, [...twins(2), row(1)], { chunkSize: 1 })
+    expect(summary.counts).toMatchObject({ deployed: 2, unknown: 1 })
+    expect(summary.absentRows).toHaveLength(1)
+    expect(server.minted.size).toBe(2)
+  })
+
+  test('of which some were accepted leave those alone', async () => {
+    const server = serverWith([null, 'cut_after', null])
+    const summary = await run(server, twins(3), { chunkSize: 1 })
+    expect(summary).toMatchObject({ exitCode: 0, counts: { deployed: 3 } })
+    expect(new Set((await results(summary)).map(({ nft_gdn_id }) => nft_gdn_id)).size).toBe(3)
+  })
+
+  test('for different owners are told apart by their owners; what is missing is undecided, for owners change', async () => {
+    const edition = (receiver: string, line: number) => row(3, { receiver, line })
+    const rows = [edition(A, 2), edition(B, 3), edition(C, 4), row(1)]
+    const all = await run(serverWith(['cut_after', 'cut_after', null]), rows)
+    expect(all).toMatchObject({ exitCode: 0, counts: { deployed: 4 } })
+    await machine.stop()
+    machine = await Machine.start()
+    const server = serverWith(['cut_after', 'cut_before', null])
+    const one = await run(server, rows)
+    expect(await statuses(one)).toEqual([
+      [2, 'deployed'],
+      [3, 'unknown'],
+      [4, 'deployed'],
+      [2, 'unknown'],
+    ])
+    expect(one.absentRows.map(({ line }) => line)).toEqual([2])
+    expect(one.undecidedRows).toHaveLength(1)
+    const again = await run(server, rows, { reconcileOnly: true })
+    expect(again.undecidedRows).toHaveLength(1)
+  })
+})
+
+describe('a server that rewrites metadata', () => {
+  test('leaves rows undecided: what it did not take can not be told from what it rewrote', async () => {
+    for (const fault of ['cut_before', 'cut_after'] as const) {
+      await machine.stop()
+      machine = await Machine.start()
+      const rewrite = (metadata: Record<string, unknown>) => ({ ...metadata, description: 'rewritten' })
+      const server = serverWith([fault], { rewrite })
+      const summary = await run(server, PAIR)
+      expect(summary).toMatchObject({ exitCode: 9, counts: { unknown: 4, deployed: 0 }, absentRows: [] })
+      expect(summary.undecidedRows).toHaveLength(4)
+    }
+  })
+
+  test('is noticed by what came that no row tells of, where no row of ours was accepted', async () => {
+    const rewrite = (metadata: Record<string, unknown>) => ({ ...metadata, title: 'another' })
+    const summary = await run(serverWith(['cut_after'], { rewrite }), [row(3)])
+    expect(summary).toMatchObject({ counts: { unknown: 1 }, absentRows: [] })
+    expect(summary.undecidedRows[0]?.reason).toContain('other metadata')
+  })
+
+  test('only here and there is noticed by an NFT that nearly says the same', async () => {
+    const rewrite = (metadata: Record<string, unknown>) =>
+      metadata.title === ' #3' ? { ...metadata, title: '#3' } : metadata
+    const odd = row(3, { metadata: { title: ' #3', description: '', file_fields: [] } })
+    const summary = await run(serverWith(['cut_after'], { rewrite }), [odd, row(1)])
+    expect(summary).toMatchObject({ counts: { unknown: 1, deployed: 1 }, absentRows: [] })
+    expect(summary.undecidedRows[0]?.reason).toContain('nearly')
+  })
+
+  test('does no harm where rows have a marker that it leaves alone', async () => {
+    const rewrite = (metadata: Record<string, unknown>) => ({ ...metadata, description: 'rewritten' })
+    const server = serverWith(['cut_after', 'cut_before'], { rewrite })
+    const summary = await run(server, PAIR, { markerKey: 'gdn' })
+    expect((await results(summary)).find(({ line }) => line === 4)).toMatchObject({ status: 'deployed' })
+    expect((await results(summary)).find(({ line }) => line === 7)).toMatchObject({ status: 'deployed' })
+    expect(summary.absentRows.map(({ line }) => line)).toEqual([2])
+  })
+})
+
+describe('while it is being found out', () => {
+  test('a key that was rotated stops it: nothing is decided, and the next call goes on', async () => {
+    const server = serverWith(['cut_after', 'cut_before'])
+    let rotated = false
+    const call = server.call.bind(server)
+    server.call = async (endpoint, request) => {
+      if (rotated && endpoint === 'getnfts') throw new GdnError('unauthorized', 'the key was rotated')
+      return call(endpoint, request)
+    }
+    const onEvent = ({ type }: { type: string }) => {
+      if (type === 'reconciling') rotated = true
+    }
+    const summary = await machine.run(server, PAIR, { inFlight: 1 }, { onEvent })
+    expect(summary).toMatchObject({ exitCode: 9, stopped: { code: 'unauthorized' }, counts: { unknown: 3 } })
+    expect((await recordsOf(machine.journal())).filter(({ t }) => t === 'reconciled')).toEqual([])
+    rotated = false
+    expect((await run(server, PAIR)).counts).toMatchObject({ deployed: 3, unknown: 1 })
+  })
+
+  test('a listing that fails for a while is asked again', async () => {
+    const server = serverWith(['cut_after'])
+    let failures = 0
+    const call = server.call.bind(server)
+    server.call = async (endpoint, request) => {
+      const isLater = server.reads.length > 2
+      if (endpoint === 'getnftgdnids' && isLater && failures++ < 3) throw new GdnError('unreachable', 'no line')
+      return call(endpoint, request)
+    }
+    expect((await run(server, PAIR)).counts.deployed).toBe(4)
+    expect(failures).toBeGreaterThan(3)
+  })
+
+  test('a record that the server does not have yet is waited for', async () => {
+    let hidden = 12
+    const server = serverWith(['cut_after'], {
+      record: (record) =>
+        (record.request_metadata as { title: string }).title === '#3' && hidden-- > 0 ? null : record,
+    })
+    expect((await run(server, PAIR)).counts.deployed).toBe(4)
+    expect(hidden).toBeLessThan(0)
+  })
+
+  test('Ctrl-C ends it; nothing is written', async () => {
+    const stop = new AbortController()
+    const onEvent = (event: { type: string; phase?: string }) => {
+      if (event.type === 'reconciling' && event.phase === 'waiting') stop.abort()
+    }
+    const server = serverWith(['cut_after'])
+    const summary = await machine.run(server, PAIR, { signal: stop.signal, inFlight: 1 }, { onEvent })
+    expect(summary).toMatchObject({ exitCode: 130, reconciled: null })
+    expect((await recordsOf(machine.journal())).filter(({ t }) => t === 'reconciled')).toEqual([])
+  })
+})
+
+describe('absent rows', () => {
+  test('are sent again only when that is asked for', async () => {
+    const server = serverWith(['cut_before'])
+    await run(server, PAIR)
+    const attempts = server.attempts
+    expect(await run(server, PAIR)).toMatchObject({ exitCode: 9, counts: { unknown: 2 } })
+    expect(await run(server, PAIR, { retryFailed: true })).toMatchObject({ exitCode: 9, counts: { unknown: 2 } })
+    expect(server.attempts).toBe(attempts)
+    const retried = await run(server, PAIR, { retryAbsent: true })
+    expect(retried).toMatchObject({ exitCode: 0, requests: 1, counts: { deployed: 4 } })
+    expect([...server.countsByTitle().values()]).toEqual([1, 1, 1, 1])
+  })
+
+  test('undecided ones are not sent with them', async () => {
+    const server = serverWith(['cut_after', 'cut_before'])
+    await run(server, PAIR, { noWait: true })
+    server.move(server.idsOf('#3')[0] ?? '', ELSEWHERE)
+    await run(server, PAIR)
+    const retried = await run(server, PAIR, { retryAbsent: true })
+    expect(retried.counts).toMatchObject({ deployed: 3, unknown: 1 })
+    expect([...server.countsByTitle().values()]).toEqual([1, 1, 1, 1])
+  })
+
+  test('that turned up since stop the retry before anything is sent', async () => {
+    const server = serverWith(['cut_before'])
+    await run(server, PAIR)
+    server.mintElsewhere(A, PAIR[0]?.metadata ?? {})
+    const attempts = server.attempts
+    await expect(run(server, PAIR, { retryAbsent: true })).rejects.toMatchObject({
+      code: 'seems_minted',
+      exitCode: 9,
+      hint: expect.stringContaining('gdn batch reconcile'),
+      details: { rows: [{ line: 4 }], count: 1 },
+    })
+    expect(server.attempts).toBe(attempts)
+    expect((await run(server, PAIR, { reconcileOnly: true })).counts).toMatchObject({ deployed: 3, unknown: 1 })
+  })
+
+  test('whose first sending turns up after they were sent again are told: they were minted twice', async () => {
+    const server = serverWith(['cut_before'])
+    await run(server, PAIR)
+    await run(server, PAIR, { retryAbsent: true })
+    const late = server.mintElsewhere(A, PAIR[0]?.metadata ?? {})
+    const summary = await run(server, PAIR, { reconcileOnly: true })
+    expect(summary).toMatchObject({ exitCode: 7, counts: { deployed: 4 } })
+    expect(summary.doubledRows).toEqual([{ key: expect.any(String), line: 4, nft_gdn_id: late }])
+    const told = (await results(summary)).filter(({ error }) => error !== null)
+    expect(told).toEqual([
+      expect.objectContaining({ line: 4, status: 'deployed', error: expect.stringContaining(late) }),
+    ])
+    // It stays told.
+    expect((await run(server, PAIR, { reconcileOnly: true })).doubledRows).toHaveLength(1)
+  })
+
+  test('of which the second sending is unknown too are found by either', async () => {
+    const server = serverWith(['cut_before', null, null, 'cut_after'])
+    await run(server, PAIR)
+    const summary = await run(server, PAIR, { retryAbsent: true })
+    expect(summary).toMatchObject({ exitCode: 0, counts: { deployed: 4 }, doubledRows: [] })
+  })
+})
+
+describe('the word of a person', () => {
+  const undecided = async () => {
+    const server = serverWith(['cut_after'])
+    await run(server, PAIR, { noWait: true })
+    const [id = ''] = server.idsOf('#3')
+    server.move(id, ELSEWHERE)
+    const summary = await run(server, PAIR)
+    const [open] = summary.undecidedRows
+    return { server, id, key: open?.key ?? '' }
+  }
+  const say = (server: FakeHostedApi, settle: NonNullable<BatchOptions['settle']>) =>
+    run(server, PAIR, { reconcileOnly: true, settle })
+
+  test('settles that an NFT is a row', async () => {
+    const { server, id, key } = await undecided()
+    const summary = await say(server, [{ key, nftGdnId: id }])
+    expect(summary).toMatchObject({ exitCode: 0, counts: { deployed: 4 } })
+    expect((await results(summary)).find(({ line }) => line === 4)).toMatchObject({
+      nft_gdn_id: id,
+      receiver_wallet_address: ELSEWHERE,
+    })
+  })
+
+  test('settles that a row is absent, for good, and only then may it be sent again', async () => {
+    const { server, key } = await undecided()
+    const summary = await say(server, [{ key, nftGdnId: null }])
+    expect(summary.absentRows).toEqual([expect.objectContaining({ key, reason: expect.stringContaining('you said') })])
+    expect((await run(server, PAIR, { reconcileOnly: true })).absentRows).toHaveLength(1)
+    const retried = await run(server, PAIR, { retryAbsent: true })
+    expect(retried).toMatchObject({ exitCode: 0, counts: { deployed: 4 }, doubledRows: [] })
+  })
+
+  test.each<[string, (known: { id: string; key: string }) => NonNullable<BatchOptions['settle']>, string]>([
+    ['a row that is none', () => [{ key: 'nope', nftGdnId: null }], 'no row nope'],
+    ['an NFT that is none', ({ key }) => [{ key, nftGdnId: 'nft-99' }], 'knows no NFT'],
+    ['the NFT of another row', ({ key }) => [{ key, nftGdnId: 'nft-3' }], "another row's"],
+    [
+      'the same row twice',
+      ({ key, id }) => [
+        { key, nftGdnId: id },
+        { key, nftGdnId: null },
+      ],
+      'twice',
+    ],
+  ])('about %s is refused, and nothing of it is taken', async (_what, words, message) => {
+    const { server, id, key } = await undecided()
+    const before = await readFile(machine.journal(), 'utf8')
+    await expect(say(server, words({ id, key }))).rejects.toMatchObject({
+      code: 'usage',
+      message: expect.stringContaining(message),
+      place: { flag: '--row' },
+    })
+    const after = await readFile(machine.journal(), 'utf8')
+    expect(after.slice(before.length)).not.toContain('"reconciled"')
+  })
+
+  test('about a row whose outcome is known is refused', async () => {
+    const { server } = await undecided()
+    const summary = await run(server, PAIR, { reconcileOnly: true })
+    const known = (await results(summary)).find(({ status }) => status === 'deployed')
+    await expect(say(server, [{ key: known?.key ?? '', nftGdnId: null }])).rejects.toMatchObject({ code: 'usage' })
+  })
+})
+
+describe('what is kept for it', () => {
+  test('a record with a flipped bit is refused, and nothing is sent', async () => {
+    const server = serverWith(['cut_before', 'cut_after'])
+    await run(server, PAIR)
+    const whole = await readFile(machine.journal())
+    const start = whole.indexOf('{"t":"reconciled"') - 9
+    const end = whole.indexOf(10, start)
+    for (let at = start; at < end; at += 7) {
+      const flipped = Buffer.from(whole)
+      flipped[at] = (flipped[at] ?? 0) ^ (1 << (at % 8))
+      await writeFile(machine.journal(), flipped)
+      const attempts = server.attempts
+      await expect(run(server, PAIR, { retryAbsent: true }), `byte ${at}`).rejects.toMatchObject({ code: 'data_dir' })
+      expect(server.attempts).toBe(attempts)
+    }
+  })
+
+  test('the ids known before with a flipped bit, or cut, are not relied on: a match is undecided', async () => {
+    const known = () => machine.journal().replace('.journal', '.known')
+    const server = serverWith(['cut_after'])
+    server.mintElsewhere(A, { title: 'old', description: '', file_fields: [] })
+    await run(server, PAIR, { noWait: true })
+    const whole = await readFile(known())
+    for (const damaged of [...whole.keys()].map((at) => {
+      const flipped = Buffer.from(whole)
+      flipped[at] = (flipped[at] ?? 0) ^ (1 << (at % 8))
+      return flipped
+    })) {
+      await writeFile(known(), damaged)
+      const summary = await run(server, PAIR, { noWait: false, timeoutMs: 60_000 })
+      expect(summary.undecidedRows).toHaveLength(2)
+    }
+    await writeFile(known(), whole.subarray(0, whole.length - 1))
+    expect((await run(server, PAIR)).undecidedRows).toHaveLength(2)
+    await writeFile(known(), whole)
+    expect((await run(server, PAIR)).counts.deployed).toBe(4)
+  })
+
+  test('a journal of the first format is gone on with', async () => {
+    const server = serverWith(['cut_after'])
+    await run(server, PAIR, { noWait: true })
+    const { encodeRecord } = await import('../../src/batch/journal/records.ts')
+    const lines = (await readFile(machine.journal(), 'utf8')).split('\n')
+    const header = JSON.parse((lines[0] ?? '').slice(9))
+    lines[0] = encodeRecord({ ...header, v: 1 })
+      .toString()
+      .trimEnd()
+    await writeFile(machine.journal(), lines.join('\n'))
+    expect(await run(server, PAIR)).toMatchObject({ exitCode: 0, counts: { deployed: 4 } })
+  })
+})
