@@ -3,16 +3,7 @@ import { join } from 'node:path'
 import { syncFolder } from '../core/durable-file.ts'
 import { GdnError } from '../core/errors.ts'
 import { acquireLock } from '../core/process-lock.ts'
-import {
-  fileExists,
-  journalPath,
-  lockFolder,
-  type Run,
-  type RunIdentity,
-  runRef,
-  runsFolder,
-  withState,
-} from './run-files.ts'
+import { hasLaterDrop, laterDrop, lockFolder, type Run, runsFolder, withState } from './run-files.ts'
 
 /**
  * Removes everything that is kept of a run: rows, journal and what else bears its id. Only the newest drop of a run may
@@ -21,14 +12,14 @@ import {
  * @throws GdnError `run_busy` while a process works on it, or while there is a later drop
  */
 export async function removeRun(run: Run): Promise<void> {
-  const { stateDir, id, family, generation, name } = run
+  const { stateDir, id, family, name } = run
   await withState(stateDir, async () => {
     const lock = await acquireLock(lockFolder(stateDir, family), `removing the run ${name}`)
     try {
-      const later = runRef(identityOf(run), generation + 1)
-      if (await fileExists(journalPath(stateDir, later.id))) {
-        throw new GdnError('run_busy', `the run ${name} has a later drop, ${later.name}`, {
-          hint: `remove that one first: gdn batch rm ${later.name}`,
+      if (await hasLaterDrop(run)) {
+        const later = laterDrop(run).name
+        throw new GdnError('run_busy', `the run ${name} has a later drop, ${later}`, {
+          hint: `remove that one first: gdn batch rm ${later}`,
         })
       }
       await removeFiles(stateDir, id)
@@ -42,14 +33,6 @@ export async function removeRun(run: Run): Promise<void> {
 export async function removeDamaged(stateDir: string, id: string): Promise<void> {
   await withState(stateDir, () => removeFiles(stateDir, id))
 }
-
-const identityOf = ({ runName, origin, blockchain, contractAddress, manifestPath }: Run): RunIdentity => ({
-  origin,
-  blockchain,
-  contractAddress,
-  manifestPath,
-  ...(runName === null ? {} : { runName }),
-})
 
 /** The journal goes last: until it is gone, the run can be found and removed again. */
 async function removeFiles(stateDir: string, id: string): Promise<void> {

@@ -65,6 +65,14 @@ export async function latestGeneration(stateDir: string, identity: RunIdentity):
   return generation
 }
 
+/** What the drop after a run's is called. */
+export function laterDrop({ origin, blockchain, contractAddress, manifestPath, runName, generation }: Run): RunRef {
+  const identity = { origin, blockchain, contractAddress, manifestPath, ...(runName === null ? {} : { runName }) }
+  return runRef(identity, generation + 1)
+}
+
+export const hasLaterDrop = (run: Run): Promise<boolean> => fileExists(journalPath(run.stateDir, laterDrop(run).id))
+
 /** What a system call on the state directory failed with, as an error that says what to do. */
 function stateError(stateDir: string, error: unknown): unknown {
   const code = systemCode(error)

@@ -5,7 +5,7 @@ import { lockHolder } from '../core/process-lock.ts'
 import { readHeader, readJournal } from './journal/read.ts'
 import { decodeRecord, JOURNAL_VERSION, type RunRecord } from './journal/records.ts'
 import { countRows } from './run-counts.ts'
-import { familyId, journalPath, lockFolder, type Run, runsFolder } from './run-files.ts'
+import { familyId, hasLaterDrop, journalPath, lockFolder, type Run, runsFolder } from './run-files.ts'
 import type { RowCounts, RunStatus } from './types.ts'
 
 export { runResults } from './run-rows.ts'
@@ -162,7 +162,11 @@ const namesFile = (wanted: string, path: string): boolean =>
 /** The rows of a run by state, also while a process works on it. A journal that can't be read is told, not thrown. */
 export async function runStatus({ stateDir, ...info }: Run): Promise<RunStatus> {
   try {
-    return { ...info, counts: await countRows(stateDir, info.id, info.running), problem: null }
+    const counts = await countRows(stateDir, info.id, info.running)
+    const isDone = counts.pending + counts.accepted + counts.unknown === 0
+    // The drops of a run share a lock: at work is the last one, unless an earlier one has something left to do.
+    const running = info.running && !(isDone && (await hasLaterDrop({ ...info, stateDir })))
+    return { ...info, running, counts, problem: null }
   } catch (error) {
     if (!(error instanceof GdnError)) throw error
     return { ...info, counts: NO_COUNTS, problem: error.message }

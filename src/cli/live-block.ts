@@ -25,6 +25,7 @@ const widthOf = (line: string) => displayWidth(line.replace(COLOURS, ''))
  */
 export function createLiveBlock(stream: OutStream & { rows?: number }): LiveBlock {
   let shown: readonly string[] = []
+  let shownAt = stream.columns
 
   /** Back to the first line. A terminal that became narrower has folded the lines meanwhile. */
   const up = (): string => {
@@ -35,15 +36,23 @@ export function createLiveBlock(stream: OutStream & { rows?: number }): LiveBloc
 
   const draw = (lines: readonly string[]): void => {
     const text = lines.map((line) => `${line}${TO_LINE_END}\n`).join('')
-    stream.write(`${HIDE_CURSOR}${up()}${text}${TO_SCREEN_END}${SHOW_CURSOR}`)
+    // A terminal remembers where it folded a line, and would join others there when it gets wider, unless that is wiped.
+    const wipe = stream.columns === shownAt ? '' : TO_SCREEN_END
+    stream.write(`${HIDE_CURSOR}${up()}${wipe}${text}${TO_SCREEN_END}${SHOW_CURSOR}`)
     shown = lines
+    shownAt = stream.columns
   }
 
   return {
     show(lines) {
       // What doesn't fit on the screen could not be written over.
       const fitting = lines.slice(0, Math.max(1, (stream.rows || 24) - 2))
-      if (fitting.length === shown.length && fitting.every((line, i) => line === shown[i])) return
+      if (
+        stream.columns === shownAt &&
+        fitting.length === shown.length &&
+        fitting.every((line, i) => line === shown[i])
+      )
+        return
       draw(fitting)
     },
     aside(write) {

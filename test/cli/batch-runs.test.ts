@@ -85,6 +85,20 @@ describe('batch list', () => {
     expect((await gdn('batch', 'list', '--state-dir', stateDir)).stdout).toMatch(/\t\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d/)
   })
 
+  test('of the drops of a run that a process works on, a finished one is not running', async () => {
+    const { mint, list, files, stateDir } = await home()
+    const api = await fakeApi(service())
+    await mint(api.url)
+    await mint(api.url, 'drop.csv', '--again', '--no-wait')
+    const lock = (await files()).find((name) => name.endsWith('.lock')) ?? ''
+    const held = await acquireLock(join(stateDir, 'runs', lock), 'a batch')
+    expect(await list()).toMatchObject([
+      { drop: 2, state: 'running', running: true },
+      { drop: 1, state: 'finished', running: false },
+    ])
+    await held.release()
+  })
+
   test('what a journal came to is read again only when the journal has changed', async () => {
     const { mint, list, stateDir, files } = await home()
     const api = await accepting()

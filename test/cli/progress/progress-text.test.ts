@@ -40,7 +40,7 @@ describe('the block', () => {
       'drop-3f9a: 120 of 300 rows deployed',
       `${'█'.repeat(31)}${'▒'.repeat(21)}x?${'·'.repeat(25)}`,
       '█ 120 deployed   ▒ 80 accepted   x 2 failed   ? 2 unknown   · 96 pending',
-      '0.9 requests/s · about 30 s left to send · 0:08',
+      '0.9 requests/s · about 30 s left to send · 0:08 elapsed',
       'Sending',
     ])
   })
@@ -121,7 +121,11 @@ describe('what it is doing', () => {
   })
 
   test('before there is a plan it reads the manifest', () => {
-    expect(formatBlock(new ProgressState(0), 3_000, LOOK)).toEqual(['gdn batch', '0:03', 'Reading the manifest'])
+    expect(formatBlock(new ProgressState(0), 3_000, LOOK)).toEqual([
+      'gdn batch',
+      '0:03 elapsed',
+      'Reading the manifest',
+    ])
   })
 
   test('a pause that the server asked for ends by itself; an unreachable server is back when it answers', () => {
@@ -134,6 +138,16 @@ describe('what it is doing', () => {
     expect(doing(away, 60_000)).toContain('out of reach')
     away.tell(answered(1), 61_000)
     expect(doing(away, 61_000)).toBe('Sending')
+  })
+
+  test('attempts that nobody answers are a server out of reach, whatever became of their rows', () => {
+    const state = stateAfter(start)
+    state.tell(answered(1, { outcome: 'unknown', status: null, message: 'socket hang up' }), 1000)
+    expect(doing(state, 1000)).toBe('Sending')
+    state.tell(answered(1, { outcome: 'unknown', status: null, message: 'socket hang up' }), 2000)
+    expect(doing(state, 2000)).toContain('out of reach, tried again every few seconds: socket hang up')
+    state.tell(answered(1, { outcome: 'unknown', status: 503, message: 'starting' }), 3000)
+    expect(doing(state, 3000)).toBe('Sending')
   })
 
   test('a pause of a second is the normal run of things and is not told', () => {

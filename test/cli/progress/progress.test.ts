@@ -94,7 +94,9 @@ test('a message stands above the block, and does not tear it', async () => {
   const { progress, stderr, io } = await setUp({ tty: true })
   progress.tell(PLAN)
   io.note('a message')
-  expect(stderr.text).toMatch(/^a message\ndrop-3f9a: 0 of 300 rows deployed\n·+\n· 300 pending\n0:00\nSending$/)
+  expect(stderr.text).toMatch(
+    /^a message\ndrop-3f9a: 0 of 300 rows deployed\n·+\n· 300 pending\n0:00 elapsed\nSending$/,
+  )
 })
 
 test('a terminal that can nothing gets lines', async () => {

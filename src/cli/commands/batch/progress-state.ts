@@ -20,6 +20,9 @@ const MOST_ANSWERS = 512
 /** A hold shorter than this is the normal run of things. */
 const SHORT_HOLD_MS = 2_000
 
+/** So many attempts without any answer, and it isn't the single request's fault. */
+const AWAY_AFTER = 2
+
 /** What is shown of a run, folded from what it tells. */
 export class ProgressState {
   readonly startedAt: number
@@ -31,6 +34,8 @@ export class ProgressState {
   /** Requests of unknown outcome: their later answers are no further progress. */
   readonly #unknown = new Set<number>()
   #answers: number[] = []
+  /** Attempts in a row that nobody answered. */
+  #silent = 0
 
   constructor(now: number) {
     this.startedAt = now
@@ -113,13 +118,19 @@ export class ProgressState {
     if (this.#phase.kind !== 'stopping') this.#phase = phase
   }
 
-  #answered({ request, outcome, status }: Extract<BatchEvent, { type: 'answered' }>, now: number): void {
+  #answered(event: Extract<BatchEvent, { type: 'answered' }>, now: number): void {
+    const { request, outcome, status, message } = event
     if (outcome !== 'no_effect') {
       this.#answers.push(now)
       if (this.#answers.length > 2 * MOST_ANSWERS) this.#answers = this.#answers.slice(-MOST_ANSWERS)
       if (!this.#unknown.has(request)) this.#done = Math.min(this.#requests, this.#done + 1)
       if (outcome === 'unknown') this.#unknown.add(request)
     }
-    if (status !== null && this.#phase.kind === 'held') this.#enter({ kind: 'sending' })
+    this.#silent = status === null ? this.#silent + 1 : 0
+    if (this.#silent >= AWAY_AFTER) {
+      this.#enter({ kind: 'held', reason: 'unreachable', until: now, message: message ?? 'no answer' })
+    } else if (status !== null && this.#phase.kind === 'held' && this.#phase.reason !== 'rate_limited') {
+      this.#enter({ kind: 'sending' })
+    }
   }
 }

@@ -29,7 +29,7 @@ export function formatBlock(state: ProgressState, now: number, look: BlockLook):
   if (state.counts !== null && state.counts.total > 0) {
     lines.push(bar(state.counts, width, look), ...legend(state.counts, width, look))
   }
-  lines.push(cutToWidth([...paceOf(state, now), clock(now - state.startedAt)].join(dot(look)), width))
+  lines.push(cutToWidth([...paceOf(state, now), `${clock(now - state.startedAt)} elapsed`].join(dot(look)), width))
   const doing = wrap(phaseText(state.phase(now), state, now), width).map((line) => cutToWidth(line, width))
   return [...lines, ...doing.slice(0, MAX_PHASE_LINES)]
 }
