@@ -1,4 +1,5 @@
 import { HEADERS } from '../api/headers.ts'
+import { parseRetryAfter } from '../core/retry-after.ts'
 
 /** What waiting depends on; a test puts its own in. */
 export interface Clock {
@@ -17,9 +18,5 @@ export function backoffMs(attempt: number, random: () => number): number {
 
 /** How long an answer asks to wait (Retry-After in seconds or as a date), or null where it doesn't say. */
 export function retryAfterMs(headers: Readonly<Record<string, string>>, wallClock: number): number | null {
-  const value = headers[HEADERS.retryAfter]?.trim()
-  if (value === undefined || value === '') return null
-  if (/^\d{1,9}$/.test(value)) return Number(value) * 1000
-  const date = Date.parse(value)
-  return Number.isNaN(date) ? null : Math.max(0, date - wallClock)
+  return parseRetryAfter(headers[HEADERS.retryAfter], wallClock)
 }

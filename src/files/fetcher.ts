@@ -1,29 +1,21 @@
-import { STATUS_CODES } from 'node:http'
-import { Agent, type Dispatcher, request } from 'undici'
-import { decodeBody, limitBody, tooLarge } from './body.ts'
-import { looksLikeHtml, SNIFF_BYTES } from './content-type.ts'
+import type { Dispatcher } from 'undici'
+import { decodeBody, limitBody } from './body.ts'
+import { looksLikeHtml } from './content-type.ts'
+import {
+  type Clock,
+  checkAnswer,
+  createAsker,
+  DEFAULT_MAX_BYTES,
+  DEFAULT_TIMEOUT_MS,
+  discard,
+  type FetcherOptions,
+  headerOf,
+  htmlPage,
+  readHead,
+  startClock,
+} from './exchange.ts'
 import { FetchFailure } from './failure.ts'
-import { checkedLookup, type Resolve, systemResolve } from './lookup.ts'
-import { explainFailure } from './reasons.ts'
 import { checkTarget, type Target } from './target.ts'
-
-const REDIRECTS = [301, 302, 303, 307, 308]
-const TRY_AGAIN = [408, 425, 429]
-const MAX_URL_LENGTH = 8192
-
-export interface FetcherOptions {
-  /** Development only: private addresses and any port may be fetched from. Every other rule stays. */
-  allowPrivate: boolean
-  /** `gdn/<version>`: all that a server is told about who asks. */
-  userAgent: string
-  /** The most bytes of a file, counted after decompression. By default 64 MiB. */
-  maxBytes?: number
-  /** Milliseconds for everything: resolving, redirects, and the last byte read. By default 30 s. */
-  timeoutMs?: number
-  maxRedirects?: number
-  /** How hosts are resolved. By default as the system does it. */
-  lookup?: Resolve
-}
 
 export interface FetchedFile {
   /**
@@ -51,46 +43,8 @@ export interface Fetcher {
 }
 
 export function createFetcher(options: FetcherOptions): Fetcher {
-  const { allowPrivate, userAgent, maxBytes = 64 * 2 ** 20, timeoutMs = 30_000, maxRedirects = 3 } = options
-  const agent = new Agent({
-    connect: { lookup: checkedLookup(options.lookup ?? systemResolve, allowPrivate), timeout: timeoutMs },
-    headersTimeout: timeoutMs,
-    bodyTimeout: timeoutMs,
-  })
-
-  const ask = (target: Target, signal: AbortSignal) =>
-    request(target.url, {
-      dispatcher: agent,
-      signal,
-      headers: { 'user-agent': userAgent, accept: '*/*', 'accept-encoding': 'identity' },
-    })
-
-  /** Follows redirects until something else is answered; each hop is checked as if it were the first. */
-  const follow = async (
-    first: Target,
-    clock: Clock,
-  ): Promise<{ target: Target; response: Dispatcher.ResponseData }> => {
-    const seen = new Set<string>()
-    for (let target = first; ; ) {
-      const current = target
-      seen.add(withoutHash(current.url))
-      const response = await clock.during(current, () => ask(current, clock.signal))
-      if (!REDIRECTS.includes(response.statusCode)) return { target, response }
-      discard(response)
-      const location = response.headers.location
-      if (typeof location !== 'string' || location.length > MAX_URL_LENGTH) {
-        throw new FetchFailure(`${current.label} redirects to nowhere`, { lasting: true })
-      }
-      // Named from the first URL: the person knows that one, and the hops between would make a chain of sentences.
-      target = checkTarget(location, allowPrivate, { label: first.label, url: current.url })
-      if (seen.has(withoutHash(target.url))) {
-        throw new FetchFailure(`${first.label} redirects in a circle`, { lasting: true })
-      }
-      if (seen.size > maxRedirects) {
-        throw new FetchFailure(`${first.label} redirects more than ${maxRedirects} times`, { lasting: true })
-      }
-    }
-  }
+  const { allowPrivate, maxBytes = DEFAULT_MAX_BYTES, timeoutMs = DEFAULT_TIMEOUT_MS } = options
+  const asker = createAsker(options)
 
   return {
     async fetchFile(url, signal) {
@@ -98,7 +52,7 @@ export function createFetcher(options: FetcherOptions): Fetcher {
       const clock = startClock(timeoutMs, signal)
       let response: Dispatcher.ResponseData | undefined
       try {
-        const followed = await follow(first, clock)
+        const followed = await asker.follow(first, clock)
         response = followed.response
         const { target } = followed
         checkAnswer(response, target.label, maxBytes)
@@ -116,49 +70,8 @@ export function createFetcher(options: FetcherOptions): Fetcher {
       }
     },
 
-    close: () => agent.destroy(),
+    close: () => asker.close(),
   }
-}
-
-/** The one limit of time, and the place where errors of the network become failures with a reason. */
-interface Clock {
-  signal: AbortSignal
-  during<T>(target: Target, work: () => Promise<T>): Promise<T>
-  stop(): void
-}
-
-function startClock(timeoutMs: number, outer: AbortSignal | undefined): Clock {
-  const timeUp = new AbortController()
-  const timer = setTimeout(() => timeUp.abort(), timeoutMs)
-  const signal = outer === undefined ? timeUp.signal : AbortSignal.any([outer, timeUp.signal])
-  return {
-    signal,
-    async during(target, work) {
-      try {
-        return await work()
-      } catch (error) {
-        if (error instanceof FetchFailure) throw error
-        if (outer?.aborted) throw outer.reason
-        if (timeUp.signal.aborted) {
-          const hint = 'it will be tried again; a faster server or a smaller file helps'
-          throw new FetchFailure(`${target.label} took longer than ${timeoutMs / 1000} s`, { lasting: false, hint })
-        }
-        throw explainFailure(error, target.label)
-      }
-    },
-    stop: () => clearTimeout(timer),
-  }
-}
-
-async function readHead(body: AsyncIterator<Uint8Array>): Promise<Buffer> {
-  const parts: Uint8Array[] = []
-  for (let size = 0; size < SNIFF_BYTES; ) {
-    const next = await body.next()
-    if (next.done) break
-    parts.push(next.value)
-    size += next.value.length
-  }
-  return Buffer.concat(parts)
 }
 
 async function* rest(head: Uint8Array, body: AsyncGenerator<Uint8Array>, target: Target, clock: Clock) {
@@ -173,42 +86,4 @@ async function* rest(head: Uint8Array, body: AsyncGenerator<Uint8Array>, target:
     clock.stop()
     await body.return(undefined)
   }
-}
-
-function checkAnswer(response: Dispatcher.ResponseData, label: string, maxBytes: number): void {
-  const { statusCode } = response
-  if (statusCode === 204 || statusCode === 205) {
-    throw new FetchFailure(`${label} answered ${statusCode} without a file`, { lasting: true })
-  }
-  if (statusCode !== 200 && statusCode !== 203) {
-    const passing = statusCode >= 500 || TRY_AGAIN.includes(statusCode)
-    const status = [statusCode, STATUS_CODES[statusCode]].join(' ').trim()
-    throw new FetchFailure(`${label} answered ${status}`, { lasting: !passing })
-  }
-  if (/^\s*(?:text\/html|application\/xhtml\+xml)\b/i.test(headerOf(response, 'content-type') ?? '')) {
-    throw htmlPage(label)
-  }
-  if (Number(headerOf(response, 'content-length') ?? 0) > maxBytes) throw tooLarge(label, maxBytes)
-}
-
-function htmlPage(label: string): FetchFailure {
-  return new FetchFailure(`${label} answered an HTML page, not a file`, {
-    lasting: true,
-    hint: 'give the URL of the file itself, not of a page that shows it',
-  })
-}
-
-/** A header's value; of one that came more than once, the first. */
-function headerOf(response: Dispatcher.ResponseData, name: string): string | undefined {
-  const value = response.headers[name]
-  return Array.isArray(value) ? value[0] : value
-}
-
-function withoutHash(url: URL): string {
-  return url.href.replace(/#.*$/s, '')
-}
-
-/** Ends a transfer whose content nobody wants; its error is nobody's either. */
-function discard(response: Dispatcher.ResponseData | undefined): void {
-  response?.body.on('error', () => undefined).destroy()
 }

@@ -1,4 +1,5 @@
-import type { Fetcher, FetcherOptions } from './fetcher.ts'
+import type { FetcherOptions } from './exchange.ts'
+import type { Fetcher } from './fetcher.ts'
 
 /** A fetcher whose HTTP client is loaded with the first file: 20 ms that a backend needn't spend before it is ready. */
 export function createLazyFetcher(options: FetcherOptions): Fetcher {

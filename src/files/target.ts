@@ -21,6 +21,9 @@ export function checkTarget(text: string | URL, allowPrivate: boolean, from?: Ta
   const label = labelOf(url, from)
   const refuse = (why: string, hint: string) => new FetchFailure(`${label} ${why}`, { lasting: true, hint })
 
+  const refusePrivate = (why: string, hint: string) =>
+    new FetchFailure(`${label} ${why}`, { lasting: true, hint, isPrivate: true })
+
   if (url.protocol !== 'http:' && url.protocol !== 'https:') {
     throw refuse('is neither http nor https', 'give an http, https or ipfs URL')
   }
@@ -32,10 +35,11 @@ export function checkTarget(text: string | URL, allowPrivate: boolean, from?: Ta
   }
   if (allowPrivate) return { url, label }
 
-  if (!['', '80', '443'].includes(url.port))
-    throw refuse(`uses port ${url.port}`, 'only ports 80 and 443 are fetched from')
+  if (!['', '80', '443'].includes(url.port)) {
+    throw refusePrivate(`uses port ${url.port}`, 'only ports 80 and 443 are fetched from')
+  }
   const host = url.hostname.replace(/^\[(.*)\]$/, '$1')
-  if (host.endsWith('.')) throw refuse('has a host that ends with a dot', 'leave the dot out')
+  if (host.endsWith('.')) throw refusePrivate('has a host that ends with a dot', 'leave the dot out')
   if (isIP(host) !== 0 && !isPublicAddress(host)) throw privateAddress(label, host)
   if (host === 'localhost' || host.endsWith('.localhost')) throw privateAddress(label, host)
   return { url, label }
@@ -45,6 +49,7 @@ export function checkTarget(text: string | URL, allowPrivate: boolean, from?: Ta
 export function privateAddress(label: string, address: string): FetchFailure {
   return new FetchFailure(`${label} resolves to a private address (${address})`, {
     lasting: true,
+    isPrivate: true,
     hint: 'give a URL on the public internet; for development, start the backend with --allow-private-files',
   })
 }

@@ -84,7 +84,10 @@ export class RowBuilder {
           if (isLocalPath(value)) {
             localFiles = [...localFiles, this.#localFile(role.key, value, column, report)]
             file_fields.push({ key: role.key, url: SAMPLE_URL })
-          } else file_fields.push({ key: role.key, url: value })
+          } else {
+            file_fields.push({ key: role.key, url: value })
+            this.#options.onFileUrl?.(value, report.placeOf(column))
+          }
           break
         case 'attr':
           others.attribute ??= []
@@ -207,7 +210,11 @@ export class RowBuilder {
   #takeLocalFiles(value: Record<string, unknown>, localFiles: LocalFiles, report: RowReport): Record<string, unknown> {
     if (!Array.isArray(value.file_fields)) return value
     const file_fields = value.file_fields.map((field: unknown, i) => {
-      if (!isFileField(field) || !isLocalPath(field.url)) return field
+      if (!isFileField(field)) return field
+      if (!isLocalPath(field.url)) {
+        this.#options.onFileUrl?.(field.url, report.placeOf(`file_fields[${i}].url`))
+        return field
+      }
       localFiles.push(this.#localFile(field.key, field.url, `file_fields[${i}].url`, report))
       return { ...field, url: SAMPLE_URL }
     })

@@ -1,4 +1,4 @@
-import { stat } from 'node:fs/promises'
+import { access, constants, stat } from 'node:fs/promises'
 import { MAX_FILE_BYTES } from '../api/endpoints/files.ts'
 import { messageOf, systemCode } from '../core/errors.ts'
 
@@ -28,6 +28,7 @@ async function fileProblem(path: string): Promise<string | null> {
     if (!found.isFile()) return `is no regular file: ${path}`
     if (found.size === 0) return `is empty: ${path}`
     if (found.size > MAX_FILE_BYTES) return `has ${found.size} bytes, more than ${MAX_FILE_BYTES}: ${path}`
+    await access(path, constants.R_OK)
     return null
   } catch (error) {
     return systemCode(error) === 'ENOENT' ? `doesn't exist: ${path}` : `can't be read: ${messageOf(error)}`

@@ -1,4 +1,5 @@
 import type { Blockchain } from '../api/blockchains.ts'
+import type { Place } from '../core/errors.ts'
 
 export interface ManifestOptions {
   /** Null where the manifest's own column says it. */
@@ -13,4 +14,6 @@ export interface ManifestOptions {
   sender?: string | null
   /** Whether files of this machine can be uploaded. */
   localFiles: boolean
+  /** Told of every URL of a file, right or wrong, with its place. */
+  onFileUrl?: (url: string, place: Place) => void
 }

@@ -20,8 +20,7 @@ export class RowReport {
     return this.issues.some(({ place }) => place.field === name)
   }
 
-  add(at: Column | string | null, message: string, hint?: string): void {
-    if (this.issues.length >= MAX_ISSUES_PER_ROW) return
+  placeOf(at: Column | string | null): Place {
     const place: Place = { file: this.#file, line: this.#line }
     if (typeof at === 'string') {
       if (at !== '') place.field = at
@@ -29,6 +28,11 @@ export class RowReport {
       if (at.position !== undefined) place.column = at.position
       place.field = at.name
     }
-    this.issues.push({ place, message, ...(hint === undefined ? {} : { hint }) })
+    return place
+  }
+
+  add(at: Column | string | null, message: string, hint?: string): void {
+    if (this.issues.length >= MAX_ISSUES_PER_ROW) return
+    this.issues.push({ place: this.placeOf(at), message, ...(hint === undefined ? {} : { hint }) })
   }
 }

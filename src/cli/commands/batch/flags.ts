@@ -23,6 +23,7 @@ export interface BatchMintFlags extends OutputFlags, ServerFlags, WaitFlags, Ver
   lookup?: boolean
   listingWait?: number
   dryRun?: boolean
+  checkFiles?: boolean
   yes?: boolean
 }
 
@@ -41,6 +42,11 @@ export function addTargetFlags(command: GdnCommand): GdnCommand {
   valueFlag(command, '--receiver <address>', 'Wallet of rows that name none', { parse: notEmpty })
   valueFlag(command, '--sender <address>', 'First owner of rows that name none', { parse: notEmpty })
   return switchFlag(command, '--extra-columns', 'Take unknown columns as extra keys; they become public')
+}
+
+/** Before anything is sent. */
+export function addCheckFlag(command: GdnCommand): GdnCommand {
+  return switchFlag(command, '--check-files', 'Ask for every file URL first, a few at a time')
 }
 
 const RUN = 'The run'

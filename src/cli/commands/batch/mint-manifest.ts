@@ -11,6 +11,7 @@ import type { Deps } from '../../deps.ts'
 import { createOutput } from '../../output.ts'
 import { runOrigin } from '../../run-origin.ts'
 import { type Collection, whichCollection } from '../../which-collection.ts'
+import { FileUrls } from './check-files.ts'
 import { printBatchDryRun } from './dry-run.ts'
 import type { BatchMintFlags } from './flags.ts'
 import { manifestOptions, manifestSource } from './manifest-options.ts'
@@ -30,8 +31,13 @@ export async function mintManifest(deps: Deps, manifest: string, flags: BatchMin
   const settings = await deps.settings(flags)
   const server = await settings.server()
   const collection = await targetOf(deps, manifest, flags, settings, server)
+  const files = flags.checkFiles === true ? new FileUrls() : null
   const read = (): AsyncIterable<ManifestItem> =>
-    readManifest(manifestSource(deps, manifest), { ...manifestOptions(flags), ...asTarget(collection) })
+    readManifest(manifestSource(deps, manifest), {
+      ...manifestOptions(flags),
+      ...asTarget(collection),
+      ...(files === null ? {} : { onFileUrl: files.add }),
+    })
   const options: BatchOptions = {
     stateDir: settings.stateDir,
     origin: runOrigin(server),
@@ -42,7 +48,7 @@ export async function mintManifest(deps: Deps, manifest: string, flags: BatchMin
   }
   if (flags.dryRun) return await printBatchDryRun(deps, { options, read, settings, flags })
   try {
-    await sendRun(deps, { settings, options, read, output, flags, run: runBatch })
+    await sendRun(deps, { settings, options, read, files, output, flags, run: runBatch })
   } catch (error) {
     throw finishedWith(error, flags)
   }

@@ -1,6 +1,13 @@
 import { GdnCommand } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
-import { addRunFlags, addSendingFlags, addTargetFlags, type BatchMintFlags, TARGET_ALIASES } from './flags.ts'
+import {
+  addCheckFlag,
+  addRunFlags,
+  addSendingFlags,
+  addTargetFlags,
+  type BatchMintFlags,
+  TARGET_ALIASES,
+} from './flags.ts'
 import { mintManifest } from './mint-manifest.ts'
 
 export function command(deps: Deps, run = mintManifest): GdnCommand {
@@ -18,6 +25,7 @@ export function command(deps: Deps, run = mintManifest): GdnCommand {
   })
   mintCommand.argument('<manifest>')
   addTargetFlags(mintCommand)
+  addCheckFlag(mintCommand)
   addRunFlags(mintCommand)
   addSendingFlags(mintCommand)
   return mintCommand.action(async (manifest: string, flags: BatchMintFlags) => {

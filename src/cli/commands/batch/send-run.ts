@@ -12,6 +12,7 @@ import { openVerifier, type VerifyFlags } from '../../open-verifier.ts'
 import type { Output } from '../../output.ts'
 import { confirmSpending } from '../../real-network.ts'
 import { count } from '../../waiting.ts'
+import { checkFiles, type FileUrls, filesProblem, tellWarnings } from './check-files.ts'
 import { complaintOf } from './complaint.ts'
 import { EventLines } from './event-lines.ts'
 import type { BatchMintFlags } from './flags.ts'
@@ -29,13 +30,18 @@ interface Sending {
   options: BatchOptions
   /** Null goes on with the rows as they were kept. */
   read: (() => AsyncIterable<ManifestItem>) | null
+  /** To be asked for before anything is sent, once the manifest was read. */
+  files?: FileUrls | null
   output: Output
   flags: Pick<BatchMintFlags, 'yes' | 'rate' | 'stateDir'> & VerifyFlags
   run: typeof runBatch
 }
 
 /** Sends a run with progress for people or events for programs, and ends with its summary. */
-export async function sendRun(deps: Deps, { settings, options, read, output, flags, run }: Sending): Promise<void> {
+export async function sendRun(
+  deps: Deps,
+  { settings, options, read, files = null, output, flags, run }: Sending,
+): Promise<void> {
   const { io, signals } = deps
   const { client, server, pacer } = await deps.connect(settings, 'bulk')
   const progress = new BatchProgress(io, signals)
@@ -59,6 +65,12 @@ export async function sendRun(deps: Deps, { settings, options, read, output, fla
           if (rows === 0 || options.reconcileOnly === true) return
           progress.stop()
           tellPlan(deps, planned)
+          if (files !== null) {
+            const check = await checkFiles(deps, files, server)
+            tellWarnings(io, check)
+            const problem = filesProblem(check)
+            if (problem !== null) throw problem
+          }
           await confirmSpending(
             io,
             flags.yes,

@@ -1,7 +1,8 @@
 import type { Blockchain } from '../../../api/blockchains.ts'
+import type { Server } from '../../../config/server.ts'
 import type { Settings } from '../../../config/settings.ts'
 import { GdnError } from '../../../core/errors.ts'
-import { validateManifest } from '../../../manifest/read.ts'
+import { type ManifestSummary, validateManifest } from '../../../manifest/read.ts'
 import { GdnCommand } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, addServerFlags } from '../../flags/common.ts'
@@ -10,12 +11,23 @@ import { createOutput } from '../../output.ts'
 import type { View } from '../../view.ts'
 import { count } from '../../waiting.ts'
 import { whichCollection } from '../../which-collection.ts'
-import { addTargetFlags, type BatchMintFlags, TARGET_ALIASES } from './flags.ts'
+import { checkFiles, type FileCheck, FileUrls, tellWarnings } from './check-files.ts'
+import { addCheckFlag, addTargetFlags, type BatchMintFlags, TARGET_ALIASES } from './flags.ts'
 import { manifestOptions, manifestSource } from './manifest-options.ts'
 import { quote } from './run-commands.ts'
 
 const VIEW: View = {
-  fields: ['valid', 'rows', 'issue_count', 'receivers', 'files', 'blockchain', 'contract_address'],
+  fields: [
+    'valid',
+    'rows',
+    'issue_count',
+    'receivers',
+    'files',
+    'blockchain',
+    'contract_address',
+    'checked_files',
+    'warnings',
+  ],
   columns: ['valid', 'rows', 'issue_count', 'receivers', 'files'],
   id: 'valid',
 }
@@ -25,15 +37,17 @@ export function command(deps: Deps, run = validate): GdnCommand {
     name: 'batch validate',
     summary: 'Check a manifest; nothing is sent',
     about:
-      'Every row, every field, every local file: all faults at once, each with its line and column. Exit code 2 if there is one.',
+      'Every row, every field, every local file: all faults at once, each with its line and column. Exit code 2 if there is one. With --check-files every file URL is asked for as well, by the rules by which a gdn backend fetches it; what may pass, such as a server that is down, is a warning.',
     examples: [
       ['A manifest', 'gdn batch validate drop.csv -b polygon'],
+      ['Its files too', 'gdn batch validate drop.csv -b polygon --check-files'],
       ['From standard input', 'make-rows | gdn batch validate - -b polygon --json'],
     ],
     aliases: TARGET_ALIASES,
   })
   validateCommand.argument('<manifest>')
   addTargetFlags(validateCommand)
+  addCheckFlag(validateCommand)
   addServerFlags(validateCommand)
   addOutputFlags(validateCommand)
   return validateCommand.action(async (manifest: string, flags: BatchMintFlags) => {
@@ -46,23 +60,16 @@ export async function validate(deps: Deps, manifest: string, flags: BatchMintFla
   const settings = await deps.settings(flags)
   const options = manifestOptions(flags)
   const source = manifestSource(deps, manifest)
-  const first = await validateManifest(source, {
+  const urls = flags.checkFiles === true ? new FileUrls() : null
+  const found = await validateManifest(source, {
     ...options,
     blockchain: options.blockchain ?? settings.blockchain?.value ?? (await knownBlockchain(settings)),
+    ...(urls === null ? {} : { onFileUrl: urls.add }),
   })
-  const { rows, issues, issueCount, receivers, files, target } = first
-  if (issueCount > 0) {
-    const [fault] = issues
-    throw new GdnError(
-      'invalid_manifest',
-      `${fault?.message ?? 'is no manifest'}${issueCount > 1 ? ` (and ${issueCount - 1} more)` : ''}`,
-      {
-        ...(fault === undefined ? {} : { place: fault.place }),
-        ...(fault?.hint === undefined ? {} : { hint: fault.hint }),
-        details: { issues, issue_count: issueCount },
-      },
-    )
-  }
+  const check = urls === null ? null : await checkFiles(deps, urls, await serverIfNamed(settings))
+  if (check !== null) tellWarnings(deps.io, check)
+  const { rows, receivers, files, target } = found
+  refuseFaults(found, check)
   const { blockchain, contractAddress } = target
   await output.one({
     valid: true,
@@ -72,9 +79,23 @@ export async function validate(deps: Deps, manifest: string, flags: BatchMintFla
     files,
     blockchain,
     contract_address: contractAddress,
+    ...(check === null ? {} : { checked_files: check.checked, warnings: check.warnings }),
   })
   const next = manifest === '-' ? '' : ` Send them: gdn batch mint ${quote(safe(manifest))}${flagsAgain(flags)}`
   deps.io.note(`${count(rows, 'row')} for ${count(receivers, 'receiver')}: no faults.${next}`)
+}
+
+/** Faults of rows and of files, all at once. */
+function refuseFaults(found: ManifestSummary, check: FileCheck | null): void {
+  const issues = [...found.issues, ...(check?.errors ?? [])]
+  const issueCount = found.issueCount + (check?.errors.length ?? 0)
+  const [fault] = issues
+  if (issueCount === 0 || fault === undefined) return
+  throw new GdnError('invalid_manifest', `${fault.message}${issueCount > 1 ? ` (and ${issueCount - 1} more)` : ''}`, {
+    place: fault.place,
+    ...(fault.hint === undefined ? {} : { hint: fault.hint }),
+    details: { issues, issue_count: issueCount, ...(check === null ? {} : { warnings: check.warnings }) },
+  })
 }
 
 /** The flags that a manifest was checked with, to send it with. */
@@ -93,6 +114,15 @@ function flagsAgain(flags: BatchMintFlags): string {
 async function knownBlockchain(settings: Settings): Promise<Blockchain | null> {
   try {
     return (await whichCollection(settings, await settings.server())).blockchain
+  } catch {
+    return null
+  }
+}
+
+/** Files may be checked without naming a server; which one it is decides what of this machine it may fetch. */
+async function serverIfNamed(settings: Settings): Promise<Server | null> {
+  try {
+    return await settings.server()
   } catch {
     return null
   }

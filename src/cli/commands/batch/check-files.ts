@@ -1,0 +1,124 @@
+import type { Server } from '../../../config/server.ts'
+import { formatFault, GdnError, type Place } from '../../../core/errors.ts'
+import type { UrlFinding } from '../../../files/check-urls.ts'
+import { FetchFailure } from '../../../files/failure.ts'
+import type { Prober } from '../../../files/prober.ts'
+import type { ManifestIssue } from '../../../manifest/row.ts'
+import type { Deps } from '../../deps.ts'
+import { type Io, safe } from '../../io.ts'
+import { VERSION } from '../../version.ts'
+import { count } from '../../waiting.ts'
+
+/** Where the URL of a file stands first, and in how many rows. */
+interface Use {
+  place: Place
+  uses: number
+}
+
+/** The different URLs of a manifest, collected while it is read. */
+export class FileUrls {
+  readonly uses = new Map<string, Use>()
+
+  readonly add = (url: string, place: Place): void => {
+    const known = this.uses.get(url)
+    if (known === undefined) this.uses.set(url, { place, uses: 1 })
+    else known.uses++
+  }
+}
+
+export interface FileCheck {
+  checked: number
+  errors: ManifestIssue[]
+  warnings: ManifestIssue[]
+}
+
+/**
+ * Asks for every file once and tells what the server would not get, each at its first place. `server`: the one that
+ * the manifest is for, where that is known.
+ */
+export async function checkFiles(deps: Deps, files: FileUrls, server: Server | null): Promise<FileCheck> {
+  const [{ checkUrls }, { createProber }] = await Promise.all([
+    import('../../../files/check-urls.ts'),
+    import('../../../files/prober.ts'),
+  ])
+  const userAgent = `gdn/${VERSION}`
+  const prober = createProber({ allowPrivate: false, userAgent })
+  const lenient = createProber({ allowPrivate: true, userAgent })
+  const isOwn = server?.loopback === true
+  const total = files.uses.size
+  const findings: UrlFinding[] = []
+  let checked = 0
+  const text = () => `Asking for ${count(total, 'file')}: ${checked} done, ${findings.length} with a fault`
+  const progress = await deps.io.progress(text())
+  try {
+    await checkUrls(files.uses.keys(), {
+      prober,
+      lenient: isOwn ? lenient : null,
+      onFinding: (finding) => findings.push(finding),
+      onChecked() {
+        checked++
+        progress.update(text())
+      },
+      signal: deps.signals.signal,
+      ...(isOwn ? { checkIpfs: (url, signal) => isStored(lenient, server, url, signal) } : {}),
+    })
+  } finally {
+    progress.stop()
+    await Promise.all([prober.close(), lenient.close()])
+  }
+  const issues = (severity: UrlFinding['severity']) =>
+    findings.filter((finding) => finding.severity === severity).map((finding) => asIssue(finding, files))
+  return { checked, errors: byPlace(issues('error')), warnings: byPlace(issues('warning')) }
+}
+
+/** What the files have to be complained about, as the error of a command; null where there is nothing. */
+export function filesProblem({ errors, warnings }: FileCheck): GdnError | null {
+  const [first] = errors
+  if (first === undefined) return null
+  const more = errors.length > 1 ? ` (and ${errors.length - 1} more)` : ''
+  return new GdnError('invalid_manifest', first.message + more, {
+    place: first.place,
+    ...(first.hint === undefined ? {} : { hint: first.hint }),
+    details: { issues: errors, issue_count: errors.length, warnings },
+  })
+}
+
+const MAX_WARNINGS_SHOWN = 50
+
+/** What may pass, or only looks odd from here. */
+export function tellWarnings(io: Io, { warnings }: FileCheck): void {
+  for (const warning of warnings.slice(0, MAX_WARNINGS_SHOWN)) {
+    io.warn(`${io.errPaint.busy('warning:')} ${safe(formatFault(warning))}`)
+  }
+  const left = warnings.length - MAX_WARNINGS_SHOWN
+  if (left > 0) io.warn(`  … and ${count(left, 'more warning')}; --json lists them`)
+}
+
+/** Whether our own backend has what an ipfs URL names. Where it doesn't, a node that it is configured with may. */
+async function isStored(
+  lenient: Prober,
+  { baseUrl, origin }: Server,
+  url: string,
+  signal: AbortSignal | undefined,
+): Promise<Omit<UrlFinding, 'url'> | null> {
+  try {
+    await lenient.probe(`${baseUrl}/ipfs/${url.slice('ipfs://'.length)}`, signal)
+    return null
+  } catch (error) {
+    if (!(error instanceof FetchFailure) || !/ answered 40[04] /.test(`${error.message} `)) return null
+    return { severity: 'warning', message: `${url} is not stored at ${origin}; only an IPFS node can give it` }
+  }
+}
+
+function asIssue({ url, message, hint }: UrlFinding, files: FileUrls): ManifestIssue {
+  const use = files.uses.get(url)
+  const others = (use?.uses ?? 1) - 1
+  return {
+    place: use?.place ?? {},
+    message: others === 0 ? message : `${message} (in ${count(others, 'other row')} too)`,
+    ...(hint === undefined ? {} : { hint }),
+  }
+}
+
+const byPlace = (issues: ManifestIssue[]): ManifestIssue[] =>
+  issues.sort((a, b) => (a.place.line ?? 0) - (b.place.line ?? 0) || (a.place.column ?? 0) - (b.place.column ?? 0))

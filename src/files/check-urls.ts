@@ -1,0 +1,155 @@
+import { fileUrlProblem } from '../api/file-url.ts'
+import { sleep as systemSleep } from '../core/time.ts'
+import { FetchFailure } from './failure.ts'
+import type { Prober } from './prober.ts'
+
+/** What is wrong with a URL. An error: the server would refuse it for certain. A warning: it may be had later. */
+export interface UrlFinding {
+  url: string
+  severity: 'error' | 'warning'
+  message: string
+  hint?: string
+}
+
+export interface CheckUrlsOptions {
+  prober: Prober
+  /** Looks without the rules on addresses and ports, where the server may have lifted them; else null. */
+  lenient: Prober | null
+  /** What is wrong with an ipfs URL of good shape; null where nothing is. */
+  checkIpfs?(url: string, signal: AbortSignal | undefined): Promise<Omit<UrlFinding, 'url'> | null>
+  onFinding(finding: UrlFinding): void
+  /** Told after each URL. */
+  onChecked?(): void
+  signal?: AbortSignal | undefined
+  now?: () => number
+  sleep?: (ms: number, signal?: AbortSignal) => Promise<void>
+}
+
+const ORIGINS_AT_ONCE = 6
+/** Of one origin. */
+const AT_ONCE = 3
+/** Between two requests to one origin. */
+const APART_MS = 50
+const RETRY_MS = 1_000
+const LONGEST_WAIT_MS = 30_000
+/** So many failures without an answer in a row, and an origin isn't asked for more. */
+const MAX_FAILURES = 5
+
+/**
+ * Asks for each file once, a few at a time and some a second of each origin, leaving alone for as long as it says who
+ * asks for it. Resolves when all were asked.
+ */
+export async function checkUrls(urls: Iterable<string>, options: CheckUrlsOptions): Promise<void> {
+  const byOrigin = new Map<string, string[]>()
+  for (const url of urls) {
+    // Told with its row already.
+    if (fileUrlProblem(url) !== null) {
+      options.onChecked?.()
+      continue
+    }
+    const origin = /^ipfs:/i.test(url) ? 'ipfs:' : new URL(url).origin
+    const ofOrigin = byOrigin.get(origin)
+    if (ofOrigin === undefined) byOrigin.set(origin, [url])
+    else ofOrigin.push(url)
+  }
+  await atOnce(ORIGINS_AT_ONCE, byOrigin, ([origin, ofOrigin]) => checkOrigin(origin, ofOrigin, options))
+}
+
+async function checkOrigin(origin: string, urls: readonly string[], options: CheckUrlsOptions): Promise<void> {
+  const { onFinding, onChecked, signal, now = () => performance.now(), sleep = systemSleep } = options
+  let next = 0
+  let failures = 0
+
+  const turn = async () => {
+    for (;;) {
+      signal?.throwIfAborted()
+      const wait = next - now()
+      if (wait <= 0) break
+      await sleep(wait, signal)
+    }
+    next = now() + APART_MS
+  }
+
+  const ask = async (url: string): Promise<UrlFinding | null> => {
+    for (let attempt = 1; ; attempt++) {
+      await turn()
+      try {
+        const found = await check(url, options)
+        failures = 0
+        return found
+      } catch (error) {
+        if (!(error instanceof FetchFailure)) throw error
+        if (attempt === 1 && failures < MAX_FAILURES) {
+          next = Math.max(next, now() + Math.min(error.retryAfterMs ?? RETRY_MS, LONGEST_WAIT_MS))
+          continue
+        }
+        failures++
+        return { url, severity: 'warning', message: error.message }
+      }
+    }
+  }
+
+  await atOnce(AT_ONCE, urls, async (url) => {
+    if (failures >= MAX_FAILURES) {
+      onFinding({ url, severity: 'warning', message: `${url} was not asked for: ${origin} failed ${failures} times` })
+    } else {
+      const finding = await ask(url)
+      if (finding !== null) onFinding(finding)
+    }
+    onChecked?.()
+  })
+}
+
+/** @throws FetchFailure of a passing kind */
+async function check(url: string, options: CheckUrlsOptions): Promise<UrlFinding | null> {
+  const { prober, lenient, checkIpfs, signal } = options
+  if (/^ipfs:/i.test(url)) {
+    const finding = (await checkIpfs?.(url, signal)) ?? null
+    return finding === null ? null : { url, ...finding }
+  }
+  try {
+    await prober.probe(url, signal)
+    return null
+  } catch (error) {
+    if (!(error instanceof FetchFailure) || !error.lasting) throw error
+    if (!error.isPrivate || lenient === null) return finding(url, 'error', error)
+    return await checkLeniently(url, error, lenient, signal)
+  }
+}
+
+/** A backend on this machine may have been started to take such files; that can't be asked. */
+async function checkLeniently(
+  url: string,
+  strict: FetchFailure,
+  lenient: Prober,
+  signal: AbortSignal | undefined,
+): Promise<UrlFinding> {
+  try {
+    await lenient.probe(url, signal)
+    return finding(url, 'warning', strict)
+  } catch (error) {
+    if (!(error instanceof FetchFailure) || !error.lasting) throw error
+    return finding(url, 'error', error)
+  }
+}
+
+function finding(url: string, severity: UrlFinding['severity'], { message, hint }: FetchFailure): UrlFinding {
+  return { url, severity, message, ...(hint === undefined ? {} : { hint }) }
+}
+
+/** Does something with each, so many at a time. The first failure ends it. */
+async function atOnce<Item>(count: number, items: Iterable<Item>, act: (item: Item) => Promise<void>): Promise<void> {
+  const iterator = items[Symbol.iterator]()
+  let failed = false
+  const work = async () => {
+    for (let next = iterator.next(); next.done !== true && !failed; next = iterator.next()) {
+      try {
+        await act(next.value)
+      } catch (error) {
+        failed = true
+        throw error
+      }
+    }
+  }
+  await Promise.all(Array.from({ length: count }, work))
+}

@@ -1,0 +1,79 @@
+import type { Dispatcher } from 'undici'
+import { decodeBody, limitBody, tooLarge } from './body.ts'
+import { looksLikeHtml, SNIFF_BYTES } from './content-type.ts'
+import {
+  type Clock,
+  checkAnswer,
+  createAsker,
+  DEFAULT_MAX_BYTES,
+  DEFAULT_TIMEOUT_MS,
+  discard,
+  type FetcherOptions,
+  headerOf,
+  htmlPage,
+  readHead,
+  startClock,
+} from './exchange.ts'
+import { FetchFailure } from './failure.ts'
+import { checkTarget, type Target } from './target.ts'
+
+/** Looks whether files can be had, without having them. */
+export interface Prober {
+  /**
+   * Asks for the first bytes of a file, by all the rules by which it would be fetched.
+   *
+   * @throws FetchFailure (`lasting` or not); the signal's reason once it is aborted
+   */
+  probe(url: string, signal?: AbortSignal): Promise<void>
+  close(): Promise<void>
+}
+
+export function createProber(options: FetcherOptions): Prober {
+  const { allowPrivate, maxBytes = DEFAULT_MAX_BYTES, timeoutMs = DEFAULT_TIMEOUT_MS } = options
+  const asker = createAsker(options)
+
+  async function look({ target, response }: { target: Target; response: Dispatcher.ResponseData }, clock: Clock) {
+    const { label } = target
+    try {
+      // A part of it was asked for: one is as good as the whole, if it isn't a part of too much.
+      const isPart = response.statusCode === 206
+      const { 'content-length': _ofThePart, ...headers } = response.headers
+      checkAnswer(isPart ? { statusCode: 200, headers } : response, label, maxBytes)
+      if (isPart && wholeSize(response) > maxBytes) throw tooLarge(label, maxBytes)
+      const decoded = decodeBody(response.body, headerOf(response, 'content-encoding') ?? '', label)
+      const body = limitBody(decoded, maxBytes, label)[Symbol.asyncIterator]()
+      const head = await clock.during(target, () => readHead(body))
+      if (head.length === 0) throw new FetchFailure(`${label} answered an empty file`, { lasting: true })
+      if (looksLikeHtml(head)) throw htmlPage(label)
+    } finally {
+      discard(response)
+    }
+  }
+
+  return {
+    async probe(url, signal) {
+      const first = checkTarget(url, allowPrivate)
+      const clock = startClock(timeoutMs, signal)
+      try {
+        const part = await asker.follow(first, clock, { range: `bytes=0-${SNIFF_BYTES - 1}` })
+        if (!isUnusablePart(part.response)) return await look(part, clock)
+        discard(part.response)
+        await look(await asker.follow(first, clock), clock)
+      } finally {
+        clock.stop()
+      }
+    },
+    close: () => asker.close(),
+  }
+}
+
+/** An empty file has no part, and a part of compressed bytes can't be read. */
+function isUnusablePart(response: Dispatcher.ResponseData): boolean {
+  const { statusCode } = response
+  return statusCode === 416 || (statusCode === 206 && headerOf(response, 'content-encoding') !== undefined)
+}
+
+/** `bytes 0-1023/4711`; 0 where it isn't told. */
+function wholeSize(response: Dispatcher.ResponseData): number {
+  return Number(/\/(\d+)$/.exec(headerOf(response, 'content-range') ?? '')?.[1] ?? 0)
+}

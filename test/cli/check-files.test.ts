@@ -1,0 +1,107 @@
+import { describe, expect, test } from 'vitest'
+import { startHttpServer } from '../helpers/http-server.ts'
+import { folder, service, TARGET } from './drop.ts'
+import { fakeApi, OWNER } from './fake-api.ts'
+import { cli, errorOf } from './harness.ts'
+
+const PNG = '\x89PNG\r\n\x1a\n and so on'
+
+/** Files of this machine, and a manifest of the given ones. */
+async function drop(...names: string[]) {
+  const server = await startHttpServer(({ path }) => {
+    if (path === '/gone.png') return { status: 404 }
+    if (path === '/down.png') return { status: 503 }
+    return { text: path === '/page.png' ? '<html>' : PNG, headers: { 'content-type': 'image/png' } }
+  })
+  const rows = names.map((name, i) => `NFT ${i},d,${OWNER},${name.includes(':') ? name : `${server.url}/${name}`}`)
+  const { path, options } = await folder({ 'drop.csv': `title,description,receiver,image\n${rows.join('\n')}\n` })
+  return { server, manifest: path('drop.csv'), options }
+}
+
+// Nothing is there: validating needs no server, but its address decides whether files of this machine may do.
+const OWN = ['--base-url', 'http://127.0.0.1:9']
+
+describe('batch validate --check-files', () => {
+  test('asks for each file once; what is certain is an error at its first place, all at once with what else is wrong', async () => {
+    const { server, manifest, options } = await drop(
+      'ok.png',
+      'gone.png',
+      'gone.png',
+      'page.png',
+      'down.png',
+      'gopher:x',
+    )
+    const result = await cli(['batch', 'validate', manifest, ...TARGET, ...OWN, '--check-files', '--json'], options)
+    expect(result).toMatchObject({ code: 2, stdout: '' })
+    const { details } = errorOf(result)
+    expect(details).toMatchObject({
+      issue_count: 3,
+      issues: [
+        { place: { line: 7, column: 4 } },
+        {
+          place: { file: manifest, line: 3, column: 4, field: 'image' },
+          message: `${server.url}/gone.png answered 404 Not Found (in 1 other row too)`,
+        },
+        { place: { line: 5, column: 4 }, message: `${server.url}/page.png answered an HTML page, not a file` },
+      ],
+      warnings: [
+        { place: { line: 2, column: 4 } },
+        { place: { line: 6 }, message: `${server.url}/down.png answered 503 Service Unavailable` },
+      ],
+    })
+    const asked = server.seen.map(({ path }) => path).sort()
+    expect(asked).toEqual(['/down.png', '/down.png', '/gone.png', '/ok.png', '/page.png'])
+    await server.close()
+  })
+
+  test('a file of this machine is a warning where the server is on it, and an error for any other server', async () => {
+    const { server, manifest, options } = await drop('ok.png')
+    const validate = (...flags: string[]) =>
+      cli(['batch', 'validate', manifest, ...TARGET, '--check-files', ...flags], options)
+    const own = await validate(...OWN)
+    expect(own.code).toBe(0)
+    expect(own.stderr).toContain('warning: ')
+    expect(own.stderr).toContain('uses port')
+    const json = JSON.parse((await validate(...OWN, '--json')).stdout)
+    expect(json).toMatchObject({ valid: true, checked_files: 1, warnings: [{ place: { line: 2, column: 4 } }] })
+    const asked = server.seen.length
+    const hosted = await validate('--base-url', 'https://nft.example')
+    expect(hosted.code).toBe(2)
+    expect(server.seen).toHaveLength(asked)
+    await server.close()
+  })
+
+  test('without the flag nothing is asked', async () => {
+    const { server, manifest, options } = await drop('gone.png')
+    const { code, stdout } = await cli(['batch', 'validate', manifest, ...TARGET, ...OWN, '--json'], options)
+    expect(code).toBe(0)
+    expect(JSON.parse(stdout)).not.toHaveProperty('warnings')
+    expect(server.seen).toEqual([])
+    await server.close()
+  })
+})
+
+describe('batch mint --check-files', () => {
+  test('sends nothing when a file is missing, and leaves no run behind', async () => {
+    const { server, manifest, options } = await drop('ok.png', 'gone.png')
+    const api = await fakeApi({})
+    const flags = [...TARGET, '--base-url', api.url, '--no-lookup', '--check-files', '--json']
+    const result = await cli(['batch', 'mint', manifest, ...flags], options)
+    expect(result.code).toBe(2)
+    expect(errorOf(result).message).toContain('/gone.png answered 404 Not Found')
+    expect(api.bodies('createnft')).toEqual([])
+    expect(JSON.parse((await cli(['batch', 'list', '--json'], options)).stdout)).toEqual([])
+    await server.close()
+  })
+
+  test('sends when nothing is certain to fail, with the warnings told', async () => {
+    const { server, manifest, options } = await drop('ok.png')
+    const api = await fakeApi(service())
+    const flags = [...TARGET, '--base-url', api.url, '--check-files', '--no-lookup']
+    const result = await cli(['batch', 'mint', manifest, ...flags], options)
+    expect(result.code).toBe(0)
+    expect(result.stderr).toContain('warning: ')
+    expect(server.seen).toHaveLength(1)
+    await server.close()
+  })
+})
