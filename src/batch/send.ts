@@ -184,6 +184,14 @@ export class Sender {
     return { ...piece, size }
   }
 
+  /** Goes next, together with what it was parted from where that still waits. */
+  #putBack(piece: Piece): void {
+    const [next] = this.#pieces
+    const isRest = next !== undefined && next.request === piece.request && next.from === piece.from + piece.size
+    if (isRest) this.#pieces.shift()
+    this.#pieces.unshift(isRest ? { ...piece, size: piece.size + next.size } : piece)
+  }
+
   /** Where keys are honoured an unknown outcome costs nothing but time. */
   #isSuspicious(): boolean {
     return this.#unknownInARow >= SUSPICIOUS_IN_A_ROW && this.#context.client.supportsIdempotency() !== true
@@ -249,7 +257,7 @@ export class Sender {
     await this.#recordBefore(slot, { t: 'intent', n, endpoint, key, body, rows, at: Date.now() })
     this.requests++
     const job = { n, endpoint, key, body: Buffer.from(body), rows: rows.length }
-    if ((await this.#untilOutcome(job, slot)) === 'too_large') this.#pieces.unshift(piece)
+    if ((await this.#untilOutcome(job, slot)) === 'too_large') this.#putBack(piece)
   }
 
   async #recordBefore(slot: { done(): void }, record: JournalRecord): Promise<void> {

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { openRun, runResults } from '../../src/batch/runs.ts'
-import type { BatchSummary, ResultRow } from '../../src/batch/types.ts'
+import type { BatchEvent, BatchSummary, ResultRow } from '../../src/batch/types.ts'
+import { GdnError } from '../../src/core/errors.ts'
 import { FakeHostedApi, type Fault, type FaultOf } from '../helpers/fake-hosted-api.ts'
 import { Machine } from './simulation.ts'
 import { RECEIVERS, row, rowsUpTo } from './simulation-rows.ts'
@@ -135,12 +136,205 @@ describe('on a server without idempotency', () => {
     expect((await machine.run(new FakeHostedApi({ idempotency: false }), ROWS)).counts.deployed).toBe(6)
   })
 
-  test('ten unknown outcomes in a row stop the run before it makes all its rows unknown', async () => {
-    const server = new FakeHostedApi({ idempotency: false, faultOf: () => ({ fault: 'status_before', status: 502 }) })
-    const summary = await machine.run(server, rowsUpTo(60), { chunkSize: 1, inFlight: 1 })
-    expect(summary.counts).toMatchObject({ unknown: 10, pending: 50 })
-    expect(summary).toMatchObject({ stopped: { code: 'bad_answer' }, exitCode: 9 })
+  test('three unknown outcomes in a row hold the run until the server answers again; then it goes on', async () => {
+    let outage = false
+    const server = new FakeHostedApi({
+      idempotency: false,
+      faultOf: (attempt) => {
+        if (attempt === 3) outage = true
+        return outage ? { fault: 'status_before', status: 502 } : null
+      },
+      onRead: (endpoint) => {
+        if (!outage || endpoint !== 'getnfts') return
+        // The load balancer answers 502 to everything, for half a minute.
+        if (machine.time.now() < 30_000) throw new GdnError('bad_answer', '502')
+        outage = false
+      },
+    })
+    const summary = await machine.run(server, rowsUpTo(60), { chunkSize: 5, inFlight: 1, noWait: true })
+    expect(summary.counts).toMatchObject({ unknown: 15, pending: 0 })
+    expect(server.minted.size).toBe(45)
+    // A single row goes first, to see whether it is taken.
+    expect(server.bodies.map(({ metadata }) => metadata.length)).toEqual([5, 5, 1, ...[4, 5, 5, 5, 5, 5, 5]])
+    expect(machine.events).toContainEqual(expect.objectContaining({ type: 'holding', reason: 'unknown' }))
   })
+
+  test('a server that does not answer any more stops the run: what was not sent stays unsent', async () => {
+    const server = new FakeHostedApi({
+      idempotency: false,
+      faultOf: () => ({ fault: 'status_before', status: 502 }),
+      onRead: (endpoint) => {
+        if (endpoint === 'getnfts') throw new GdnError('unreachable', 'no line')
+      },
+    })
+    const summary = await machine.run(server, rowsUpTo(60), { chunkSize: 5, inFlight: 1, unreachableMs: 20_000 })
+    expect(summary).toMatchObject({ stopped: { code: 'unreachable' }, exitCode: 9 })
+    expect(summary.counts).toMatchObject({ unknown: 15, pending: 45 })
+  })
+
+  test('a server that answers questions and takes no rows costs a row at a time, and the run stops at ten', async () => {
+    const server = new FakeHostedApi({ idempotency: false, faultOf: () => ({ fault: 'status_before', status: 502 }) })
+    const summary = await machine.run(server, rowsUpTo(60), { chunkSize: 5, inFlight: 4 })
+    expect(summary).toMatchObject({ stopped: { code: 'bad_answer' }, exitCode: 9 })
+    // Three more were under way when the third became unknown.
+    expect(summary.counts.unknown).toBeLessThanOrEqual(6 * 5 + 4)
+    expect(summary.counts.pending).toBe(60 - summary.counts.unknown)
+  })
+
+  test('single unknown outcomes among others hold nothing up', async () => {
+    const server = new FakeHostedApi({
+      idempotency: false,
+      faultOf: (attempt) => (attempt % 3 === 0 ? { fault: 'cut_before' } : null),
+    })
+    const summary = await machine.run(server, rowsUpTo(60), { chunkSize: 5, inFlight: 1, noWait: true })
+    expect(summary.counts).toMatchObject({ unknown: 20, accepted: 40 })
+    expect(machine.events.filter(({ type }) => type === 'holding')).toEqual([])
+  })
+})
+
+describe('a request that is too large for the server', () => {
+  const ten = Array.from({ length: 10 }, (_, index) => row(3 * (index + 1)))
+  const sizes = (server: FakeHostedApi) => server.bodies.map(({ metadata }) => metadata.length)
+
+  test('travels in halves, and no later one is larger', async () => {
+    const server = new FakeHostedApi({ idempotency: false, maxRows: 3 })
+    const rows = [...ten, ...Array.from({ length: 8 }, (_, index) => row(3 * index + 1))]
+    const summary = await machine.run(server, rows, { chunkSize: 10, inFlight: 1 })
+    expect(summary).toMatchObject({ exitCode: 0, counts: { deployed: 18 } })
+    expect(sizes(server)).toEqual([2, 2, 2, 2, 2, 2, 2, 2, 2])
+    expect(server.attempts).toBe(9 + 2)
+    expect(machine.events.filter(({ type }) => type === 'resized')).toEqual([
+      { type: 'resized', chunkSize: 5, message: 'too large' },
+      { type: 'resized', chunkSize: 2, message: 'too large' },
+    ])
+    expect(once(server)).toBe(true)
+  })
+
+  test('keeps the order of rows where that was asked for', async () => {
+    const server = new FakeHostedApi({ idempotency: false, maxRows: 3 })
+    await machine.run(server, ten, { chunkSize: 10, inOrder: true, inFlight: 4 })
+    expect(server.bodies.flatMap(({ metadata }) => metadata.map(({ title }) => title))).toEqual(
+      ten.map(({ metadata }) => metadata.title),
+    )
+  })
+
+  test('is not begun with when the run goes on', async () => {
+    const stop = new AbortController()
+    const server = new FakeHostedApi({ idempotency: false, maxRows: 3 })
+    const onEvent = ({ type }: { type: string }) => {
+      if (type === 'resized') stop.abort()
+    }
+    const first = await machine.run(server, ten, { chunkSize: 6, inFlight: 1, signal: stop.signal }, { onEvent })
+    expect(first.counts).toMatchObject({ pending: 10, unknown: 0 })
+    await machine.run(server, ten, { chunkSize: 6, inFlight: 1 })
+    expect(sizes(server)).toEqual([3, 3, 3, 1])
+    expect(server.attempts).toBe(5)
+  })
+
+  test('of a single row is refused', async () => {
+    const server = new FakeHostedApi({ idempotency: false, maxRows: 0 })
+    const summary = await machine.run(server, ten.slice(0, 3), { chunkSize: 4, inFlight: 1 })
+    expect(summary).toMatchObject({ exitCode: 7, counts: { failed: 3 } })
+    expect(summary.failedRows[0]?.error).toBe('too large')
+  })
+
+  test('is not taken for known where it was unknown before', async () => {
+    const faults: [Fault, number][] = [
+      ['cut_before', 0],
+      ['refused', 413],
+    ]
+    const server = new FakeHostedApi({
+      idempotency: true,
+      faultOf: () => {
+        const [fault, status] = faults.shift() ?? []
+        return fault === undefined || status === undefined ? null : { fault, status }
+      },
+    })
+    const summary = await machine.run(server, ten.slice(0, 3), { chunkSize: 4, inFlight: 1 })
+    expect(summary.counts).toMatchObject({ unknown: 3, failed: 0 })
+    expect(sizes(server)).toEqual([])
+  })
+})
+
+describe('an id that was given before', () => {
+  test('makes the later answer unknown: nobody knows what it means; reconciling tells', async () => {
+    const given: string[] = []
+    const server = new FakeHostedApi({
+      idempotency: false,
+      answerIds: (ids) => {
+        given.push(...ids)
+        return given.length > 2 && given.length <= 4 ? ids.map((_, index) => given[index] ?? '') : ids
+      },
+    })
+    const summary = await machine.run(server, ROWS, { inFlight: 1, noWait: true })
+    expect(summary.counts).toMatchObject({ accepted: 4, unknown: 2 })
+    expect((await machine.run(server, ROWS)).counts).toMatchObject({ deployed: 6 })
+    expect(once(server)).toBe(true)
+  })
+
+  test('to another run counts as well', async () => {
+    await machine.run(new FakeHostedApi({ idempotency: false }), ROWS.slice(0, 2))
+    const server = new FakeHostedApi({ idempotency: false })
+    const summary = await machine.run(server, ROWS.slice(2, 4), { runName: 'other', noWait: true })
+    expect(summary.counts).toMatchObject({ unknown: 2, accepted: 0 })
+  })
+})
+
+describe('while rows are being sent', () => {
+  // Each request takes three seconds.
+  const pacer = () => ({
+    take: async (endpoint: string) => {
+      if (endpoint !== 'getnfts') await machine.time.sleep(3_000)
+      return { done: () => {} }
+    },
+    hold: () => {},
+  })
+
+  test('the oldest are asked for every few seconds, and seen to be deployed', async () => {
+    const server = new FakeHostedApi({ idempotency: false })
+    const deployed: number[] = []
+    const onEvent = (event: BatchEvent) => {
+      if (event.type === 'sending') deployed.push(server.reads.filter((name) => name === 'getnfts').length)
+    }
+    const rows = rowsUpTo(40)
+    const summary = await machine.run(server, rows, { chunkSize: 2, inFlight: 1 }, { pacer: pacer(), onEvent })
+    expect(summary.counts.deployed).toBe(40)
+    const asked = deployed.at(-1) ?? 0
+    expect(asked).toBeGreaterThanOrEqual(3)
+    expect(asked).toBeLessThanOrEqual(12)
+  })
+
+  test('no more is asked than one question, as long as the oldest are not deployed', async () => {
+    const server = new FakeHostedApi({ idempotency: false, pollsToDeploy: 1_000 })
+    const rows = Array.from({ length: 600 }, (_, index) => row(3 * (index + 1)))
+    const asked = () => server.reads.filter((name) => name === 'getnfts').length
+    const onEvent = (event: BatchEvent) => {
+      if (event.type === 'sending') expect(asked()).toBeLessThanOrEqual(event.request)
+    }
+    await machine.run(server, rows, { chunkSize: 20, inFlight: 1, timeoutMs: 1_000 }, { pacer: pacer(), onEvent })
+  })
+
+  test.each(['unreachable', 'unauthorized', 'bad_answer'] as const)(
+    'an answer %s to that does not stop the sending',
+    async (code) => {
+      let failing = true
+      const server = new FakeHostedApi({
+        idempotency: false,
+        onRead: (endpoint) => {
+          if (failing && endpoint === 'getnfts') throw new GdnError(code, 'no')
+        },
+      })
+      const summary = await machine.run(
+        server,
+        rowsUpTo(40),
+        { chunkSize: 2, inFlight: 1, noWait: true },
+        { pacer: pacer() },
+      )
+      expect(summary).toMatchObject({ stopped: null, counts: { accepted: 40 } })
+      expect(server.reads).toContain('getnfts')
+      failing = false
+    },
+  )
 })
 
 describe('on a server that honours Idempotency-Key', () => {

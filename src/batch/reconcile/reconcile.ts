@@ -187,7 +187,7 @@ function decideAll(
     const matches = (look.matches.get(identity) ?? []).filter(({ id }) => !others.ids.has(id))
     const adopted = open.adopted.filter((each) => each.identity === identity)
     const verdict = decideGroup({
-      copies: copies.map((copy) => ({ owners: copy.owners, unprovable: unprovable(copy, adopted, look, lacks) })),
+      copies: copies.map((copy) => ({ owners: copy.owners, unprovable: unprovable(copy, adopted, look, open, lacks) })),
       superseded,
       matches,
       alike: marked ? 0 : (look.alike.get(sendings[0]?.title ?? '') ?? 0),
@@ -224,15 +224,17 @@ function settle(
 /** Why a row can't be said to be absent. */
 function unprovable(
   { taken, owners }: Sending,
-  adopted: readonly { owners: string[] }[],
-  { proof, strangers }: Look,
+  adopted: Open['adopted'],
+  { proof, strangers, matches }: Look,
+  open: Open,
   lacks: string | null,
 ): { reason: string; passing: boolean } | null {
   const lasting = (reason: string) => ({ reason, passing: false })
   if (lacks !== null) return { reason: lacks, passing: true }
   if (taken) return lasting(NOT_SHOWN)
   if (proof.rewrites) return lasting('the server shows other metadata than it was sent: this row may be there unseen')
-  if (proof.request === null && strangers > 0) {
+  const isShownAsSent = proof.request !== null || matches.size > 0 || open.adopted.length > 0
+  if (!isShownAsSent && strangers > 0) {
     return lasting('NFTs came into the collection that no row tells of: one may be this row with other metadata')
   }
   if (adopted.some((each) => each.owners.join() !== owners.join())) return lasting(MOVED)

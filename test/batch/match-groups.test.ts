@@ -1,0 +1,153 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { type Copy, decideGroup, type Group, type Match } from '../../src/batch/reconcile/match-groups.ts'
+
+const group = (copies: Copy[], matches: Match[], changes: Partial<Group> = {}): Group => ({
+  copies,
+  matches,
+  superseded: [],
+  alike: 0,
+  doubtful: null,
+  marked: false,
+  ...changes,
+})
+const copy = (...owners: string[]): Copy => ({ owners, unprovable: null })
+const nft = (id: string, owner: string | null): Match => ({ id, owner })
+const kinds = (given: Group) => decideGroup(given).rows.map(({ kind }) => kind)
+
+describe('copies of one content', () => {
+  test.each<[string, Group, string[]]>([
+    ['none is there: absent', group([copy('a'), copy('b')], []), ['absent', 'absent']],
+    ['each is there: adopted', group([copy('a'), copy('b')], [nft('1', 'b'), nft('2', 'a')]), ['adopted', 'adopted']],
+    ['too many are there', group([copy('a')], [nft('1', 'a'), nft('2', 'a')]), ['undecided']],
+    ['one too many, and the owner tells which', group([copy('a')], [nft('1', 'a'), nft('2', 'x')]), ['adopted']],
+    ['another wallet has it', group([copy('a')], [nft('1', 'x')]), ['undecided']],
+    ['fewer than there are', group([copy('a'), copy('a')], [nft('1', 'a')]), ['adopted', 'absent']],
+    ['one is elsewhere', group([copy('a'), copy('a')], [nft('1', 'a'), nft('2', 'x')]), ['adopted', 'undecided']],
+    ['only that of another row', group([copy('a'), copy('b')], [nft('1', 'a')]), ['adopted', 'undecided']],
+    ['its owner is not told yet', group([copy('a')], [nft('1', null)]), ['undecided']],
+    ['with its sender still', group([copy('a', 's')], [nft('1', 's')]), ['adopted']],
+    [
+      'with the sender of several',
+      group([copy('a', 's'), copy('b', 's')], [nft('1', 's')]),
+      ['undecided', 'undecided'],
+    ],
+    ['it may be of another run', group([copy('a')], [nft('1', 'a')], { doubtful: 'why' }), ['undecided']],
+    ['nothing is there that could be of another run', group([copy('a')], [], { doubtful: 'why' }), ['absent']],
+    ['something nearly says the same', group([copy('a')], [], { alike: 1 }), ['undecided']],
+    [
+      'a marker tells, whoever has it',
+      group([copy('a')], [nft('1', 'x')], { marked: true, doubtful: 'y' }),
+      ['undecided'],
+    ],
+    ['a marker tells, and no owner counts', group([copy('a')], [nft('1', null)], { marked: true }), ['adopted']],
+    [
+      'sent again, and both were taken',
+      group([copy('a')], [nft('1', 'a'), nft('2', 'a')], { superseded: [copy('a')] }),
+      ['adopted'],
+    ],
+  ])('%s', (_what, given, expected) => {
+    expect(kinds(given)).toEqual(expected)
+  })
+
+  test('of which one can not be proved to be absent are undecided as far as they are not found', () => {
+    const taken: Copy = { owners: ['a'], unprovable: { reason: 'taken', passing: false } }
+    expect(kinds(group([copy('a'), taken], [nft('1', 'a')]))).toEqual(['absent', 'adopted'])
+    expect(kinds(group([copy('a'), taken], []))).toEqual(['absent', 'undecided'])
+  })
+
+  test('sent again after they were taken for absent: what is left over is the earlier sending', () => {
+    const twice = group([copy('a')], [nft('1', 'a'), nft('2', 'a')], { superseded: [copy('a')] })
+    expect(decideGroup(twice).late).toEqual(['2'])
+    expect(decideGroup(group([], [nft('1', 'a')], { superseded: [copy('a')] })).late).toEqual(['1'])
+    expect(decideGroup(group([], [nft('1', 'x')], { superseded: [copy('a')] })).late).toEqual([])
+    expect(kinds(group([copy('a')], [nft('1', 'a'), nft('2', 'a')], { superseded: [copy('b')] }))).toEqual([
+      'undecided',
+    ])
+  })
+})
+
+const owner = fc.constantFrom('a', 'b', 'c')
+
+/** A world: copies that were taken or not, some moved since, and what other clients minted meanwhile. */
+const world = fc.record({
+  copies: fc.array(
+    fc.record({
+      receiver: owner,
+      sender: fc.option(fc.constantFrom('a', 's'), { nil: null }),
+      taken: fc.boolean(),
+      movedTo: fc.option(fc.constantFrom('a', 'b', 'x'), { nil: null }),
+    }),
+    { maxLength: 6 },
+  ),
+  others: fc.array(fc.constantFrom('a', 'b', 'x'), { maxLength: 2 }),
+  order: fc.integer(),
+})
+
+type World = typeof world extends fc.Arbitrary<infer Value> ? Value : never
+
+function groupOf({ copies, others, order }: World): Group {
+  const matches = copies
+    .flatMap(({ receiver, taken, movedTo }, index) => (taken ? [nft(`own-${index}`, movedTo ?? receiver)] : []))
+    .concat(others.map((who, index) => nft(`other-${index}`, who)))
+  const turned = matches.map((_, index) => matches[(index + Math.abs(order)) % matches.length])
+  return group(
+    copies.map(({ receiver, sender }) => copy(...new Set([receiver, sender ?? receiver]))),
+    turned.filter((match) => match !== undefined),
+  )
+}
+
+describe('whatever was taken, moved and minted by others', () => {
+  test('no more rows are absent than were not taken, among those that are interchangeable', () => {
+    fc.assert(
+      fc.property(world, (given) => {
+        const { rows } = decideGroup(groupOf(given))
+        const untaken = new Map<string, number>()
+        for (const [index, { receiver, sender, taken }] of given.copies.entries()) {
+          const same = [receiver, sender ?? receiver].sort().join()
+          const change = Number(!taken) - Number(rows[index]?.kind === 'absent')
+          untaken.set(same, (untaken.get(same) ?? 0) + change)
+        }
+        for (const left of untaken.values()) expect(left).toBeGreaterThanOrEqual(0)
+      }),
+      { numRuns: 2000 },
+    )
+  })
+
+  test('no NFT is given to two rows, none to a row whose owners it does not have', () => {
+    fc.assert(
+      fc.property(world, (given) => {
+        const { copies, matches } = groupOf(given)
+        const { rows, late } = decideGroup(groupOf(given))
+        const ids = rows.flatMap((verdict) => (verdict.kind === 'adopted' ? [verdict.id] : []))
+        expect(new Set(ids).size).toBe(ids.length)
+        expect(late).toEqual([])
+        for (const [index, verdict] of rows.entries()) {
+          if (verdict.kind !== 'adopted') continue
+          const found = matches.find(({ id }) => id === verdict.id)
+          expect(copies[index]?.owners).toContain(found?.owner)
+        }
+      }),
+      { numRuns: 2000 },
+    )
+  })
+
+  test('where nothing was moved or minted by others, all that was taken is adopted', () => {
+    const calm = world.map((given) => ({
+      ...given,
+      copies: given.copies.map((each) => ({ ...each, sender: null, movedTo: null })),
+      others: [],
+    }))
+    fc.assert(
+      fc.property(calm, (given) => {
+        const { rows } = decideGroup(groupOf(given))
+        const taken = given.copies.filter((each) => each.taken).length
+        expect(rows.filter(({ kind }) => kind === 'adopted')).toHaveLength(taken)
+        const isOneOwner = new Set(given.copies.map(({ receiver }) => receiver)).size < 2
+        const rest = rows.filter(({ kind }) => kind !== 'adopted').map(({ kind }) => kind)
+        if (isOneOwner || taken === 0) expect(rest.every((kind) => kind === 'absent')).toBe(true)
+      }),
+      { numRuns: 2000 },
+    )
+  })
+})
