@@ -36,12 +36,15 @@ export const tokenId = text.regex(/^(0|[1-9][0-9]{0,77}|[1-9A-HJ-NP-Za-km-z]{32,
 
 export const NFT_STATUSES = ['initiated', 'deployed', 'failed'] as const
 
-/** An NFT detail record (api-v1.1.md, NFT). A client takes any status; ours are NFT_STATUSES. */
+/**
+ * An NFT detail record (api-v1.1.md, NFT). A client takes any status; ours are NFT_STATUSES. Other servers show null
+ * for what they don't know before an NFT is deployed.
+ */
 export const nftRecord = z.looseObject({
   nft_gdn_id: z.string(),
   token_id: z.string().nullish(),
-  contract_address: z.string(),
-  receiver_wallet_address: z.string(),
+  contract_address: z.string().nullish(),
+  receiver_wallet_address: z.string().nullish(),
   status: z.string(),
   request_metadata: z.unknown(),
   metadata_url: z.string().nullish(),

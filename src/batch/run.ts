@@ -85,6 +85,8 @@ async function runLocked(options: BatchOptions, deps: BatchDeps): Promise<BatchS
     throw error
   }
   const { writer, records, spool } = await withState(stateDir, () => openFiles(stateDir, found, draft, before, deps))
+  // A million ids needn't stay in memory while rows are sent.
+  before.listed = null
   const context = new RunContext(options, deps, { ledger, writer, records })
   const sweeper = new Sweeper(context, run.marker)
   try {

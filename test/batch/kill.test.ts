@@ -88,7 +88,7 @@ test.each([
   ['that does not: no row twice, and what is not known is named', false],
 ])(`a batch whose process is killed ${KILLS} times, on a server %s`, async (_what, idempotency) => {
   const stateDir = await mkdtemp(join(folder, 'state-'))
-  const api = new FakeHostedApi({ idempotency })
+  const api = new FakeHostedApi({ idempotency, nullUntilDeployed: true, pollsToDeploy: 1 })
   const url = await listen(api, idempotency)
   let kills = 0
   let end: Awaited<ReturnType<typeof life>> = 'killed'

@@ -208,6 +208,18 @@ describe('an NFT with the metadata of an unknown row', () => {
     expect(summary.undecidedRows[0]?.reason).toContain('2 NFTs')
   })
 
+  test('is found however much others mint in the same collection meanwhile', async () => {
+    const server = serverWith(['cut_after', 'cut_before'])
+    let others = 0
+    const onEvent = (event: { type: string }) => {
+      if (event.type === 'reconciling') server.mintElsewhere(B, { title: `other ${++others}` })
+    }
+    const summary = await machine.run(server, PAIR, { inFlight: 1 }, { onEvent })
+    expect(summary.counts).toMatchObject({ deployed: 3, unknown: 1 })
+    expect(summary.absentRows).toHaveLength(1)
+    expect(others).toBeGreaterThan(5)
+  })
+
   test('that was there before the run is no row of it', async () => {
     const server = serverWith(['cut_before'])
     server.mintElsewhere(A, PAIR[0]?.metadata ?? {})

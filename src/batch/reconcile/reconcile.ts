@@ -156,7 +156,7 @@ function tooShort(open: Open, { verdicts }: Decision, wait: number): Decision {
 }
 
 /** What two looks must have in common. */
-function fingerprint({ matches, strangers, proof }: Look, others: Others): string {
+function fingerprint({ matches, alike, strangers, proof }: Look, others: Others): string {
   const found = [...matches].map(([identity, all]) => [
     identity,
     all
@@ -165,7 +165,8 @@ function fingerprint({ matches, strangers, proof }: Look, others: Others): strin
       .sort(),
     others.contested.has(identity),
   ])
-  return JSON.stringify([found.sort(), strangers, proof, others.unreadable])
+  // What others mint meanwhile is of no concern.
+  return JSON.stringify([found.sort(), [...alike], strangers > 0, proof, others.unreadable])
 }
 
 function decideAll(

@@ -142,7 +142,9 @@ export class CollectionSweep {
   async #prove(): Promise<Proof | 'unread' | null> {
     const { asker, ledger, records } = this.#context
     for (let n = ledger.lastRequest; n > 0; n--) {
-      if (ledger.requestState(n) !== REQUEST.accepted) continue
+      // What failed may be gone, and proves nothing.
+      const failed = ledger.rowsOf(n).some((row) => ledger.state(row) === ROW.failed)
+      if (ledger.requestState(n) !== REQUEST.accepted || failed) continue
       const answer = await ledger.readAnswer(records, n)
       if (answer.t !== 'answer' && answer.t !== 'order') continue
       const ids = answer.ids ?? []
