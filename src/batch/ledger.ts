@@ -247,10 +247,19 @@ export class Ledger {
     return file.read(span, 'answer', 'order', 'reconciled', 'found')
   }
 
+  /** The bytes that a request was sent with; null where its rows weren't sent but adopted. */
+  async readBody(file: RecordFile, n: number): Promise<string | null> {
+    const record = await this.#readRequest(file, n)
+    return record.t === 'found' ? null : record.body
+  }
+
+  #readRequest(file: RecordFile, n: number): Promise<IntentRecord | FoundRecord> {
+    return file.read({ offset: this.#intentOffset.get(n), length: this.#intentLength.get(n) }, 'intent', 'found')
+  }
+
   /** Key, line and content of a request's rows, and for whom they are. */
   async readRows(file: RecordFile, n: number): Promise<Pick<FoundRecord, 'rows' | 'receiver'>> {
-    const span = { offset: this.#intentOffset.get(n), length: this.#intentLength.get(n) }
-    const record = await file.read(span, 'intent', 'found')
+    const record = await this.#readRequest(file, n)
     if (record.t === 'found') return record
     const { receiver_wallet_address } = JSON.parse(record.body) as { receiver_wallet_address: string }
     return { rows: record.rows, receiver: receiver_wallet_address }

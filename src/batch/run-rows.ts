@@ -4,6 +4,7 @@ import type { ManifestItem, ManifestRow } from '../manifest/row.ts'
 import { RecordFile } from './journal/read.ts'
 import { ManifestColumns } from './manifest-cells.ts'
 import { loadLedger } from './open-ledger.ts'
+import { requestMetadata } from './request.ts'
 import { resultRows } from './results.ts'
 import type { RowKey } from './row-key.ts'
 import { fileExists, journalPath, type Run, spoolPath } from './run-files.ts'
@@ -14,7 +15,7 @@ import type { ResultRow } from './types.ts'
 export interface RunRow {
   result: ResultRow
   row: ManifestRow | null
-  /** Its metadata as it was sent, local files as the URLs they got; null while it wasn't. */
+  /** Its metadata as it was sent, local files as the URLs they got; of an adopted row as the manifest has it. */
   sentMetadata(): Promise<Json | null>
 }
 
@@ -38,26 +39,28 @@ export async function* runRows({ stateDir, id, running }: Run): AsyncGenerator<R
     }
     handed.row = null
   }
-  const requests = new Map<number, Json[]>()
-  const metadataOf = async (n: number): Promise<Json[]> => {
+  const requests = new Map<number, Json[] | null>()
+  const metadataOf = async (n: number): Promise<Json[] | null> => {
     const kept = requests.get(n)
     if (kept !== undefined) return kept
-    const { body } = await ledger.readIntent(records, n)
-    const { metadata } = JSON.parse(body) as { metadata: Json[] }
+    const body = await ledger.readBody(records, n)
+    const metadata = body === null ? null : (JSON.parse(body) as { metadata: Json[] }).metadata
     const oldest = requests.keys().next()
     if (requests.size >= KEPT_REQUESTS && oldest.done === false) requests.delete(oldest.value)
     requests.set(n, metadata)
     return metadata
   }
-  const sentMetadata = async (key: RowKey): Promise<Json | null> => {
+  const sentMetadata = async (key: RowKey, row: ManifestRow): Promise<Json | null> => {
     const index = ledger.findRow(key)
     const sent = index < 0 ? null : ledger.sentBy(index)
-    return sent === null ? null : ((await metadataOf(sent.request))[sent.position] ?? null)
+    if (sent === null) return null
+    const metadata = await metadataOf(sent.request)
+    return metadata === null ? requestMetadata(row, (path) => path) : (metadata[sent.position] ?? null)
   }
   try {
     for await (const result of resultRows(run, ledger, records, rows(), running)) {
       const { row, key } = handed
-      yield { result, row, sentMetadata: async () => (row === null ? null : await sentMetadata(key)) }
+      yield { result, row, sentMetadata: async () => (row === null ? null : await sentMetadata(key, row)) }
     }
   } finally {
     await records.close()

@@ -126,6 +126,13 @@ describe('what a run that didn’t go well ends with', () => {
     expect(error?.hint).toBe('start it\ngo on: gdn batch resume drop-3f9a\nevery row: gdn batch results drop-3f9a')
   })
 
+  test('rows that were minted twice are told with their other NFT', () => {
+    const doubledRows = [{ key: 'a', line: 3, nft_gdn_id: '01a1' }]
+    const error = complaintOf(summary({ counts: counts({ deployed: 2 }), doubledRows, exitCode: 7 }), commands)
+    expect(error).toMatchObject({ exitCode: 7, details: { doubled_rows: doubledRows } })
+    expect(error?.message).toContain('line 3: also there as 01a1')
+  })
+
   test('rows that differ on chain are a complaint of their own, after what else went wrong', () => {
     const differing = because('differs', 'owner is 0x1, not 0x2', 4)
     const verified = { counts: { differing: 1 }, differing }

@@ -33,7 +33,7 @@ async function setUp({
     signal: stopping.signal,
     instead: (act: (() => void) | null) => said.push(act === null ? 'usual' : 'own'),
   }
-  const progress = new BatchProgress(io, signals, {
+  const progress = new BatchProgress(io, signals, undefined, {
     now: () => now,
     every: (_, act) => {
       tick = act

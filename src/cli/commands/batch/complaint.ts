@@ -80,11 +80,10 @@ export function verifyFailed(verified: Verified): GdnError {
 }
 
 /** Their first sending was taken for absent, and turned up after they had been sent again as ordered. */
+
 function doubledParts({ doubledRows }: BatchSummary): string[] {
-  const ids = doubledRows.map(({ nft_gdn_id }) => nft_gdn_id).join(', ')
-  return [
-    `${count(doubledRows.length, 'row')} minted twice: what had seemed absent came late (${linesOf(doubledRows)}; ${ids})`,
-  ]
+  const rows = doubledRows.map(({ line, nft_gdn_id }) => ({ line, reason: `also there as ${nft_gdn_id}` }))
+  return [`${count(doubledRows.length, 'row')} minted twice: what had seemed absent came late:`, ...byReason(rows)]
 }
 
 interface Named {
@@ -122,7 +121,7 @@ function byReason(rows: readonly Named[]): string[] {
 }
 
 /** `line 2-6, 9, …`. */
-function linesOf(rows: readonly { line: number }[]): string {
+export function linesOf(rows: readonly { line: number }[]): string {
   const ranges: [from: number, to: number][] = []
   for (const line of rows.map((row) => row.line).sort((a, b) => a - b)) {
     const last = ranges.at(-1)

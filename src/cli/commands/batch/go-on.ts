@@ -38,8 +38,9 @@ export async function goOn(
     ...more,
   }
   if (flags.dryRun) return await printBatchDryRun(deps, { options, read: () => keptRows(run), settings, flags })
+  const known = await runStatus(run)
   try {
-    await sendRun(deps, { settings, options, read: null, output, flags, run: runBatch })
+    await sendRun(deps, { settings, options, read: null, output, flags, run: runBatch, known })
   } catch (error) {
     if (!(error instanceof GdnError) || error.code !== 'run_finished') throw error
     await tellFinished(deps, run, output, flags)

@@ -12,6 +12,7 @@ import { createOutput } from '../../output.ts'
 import { runOrigin } from '../../run-origin.ts'
 import { type Collection, whichCollection } from '../../which-collection.ts'
 import { FileUrls } from './check-files.ts'
+import { linesOf } from './complaint.ts'
 import { printBatchDryRun } from './dry-run.ts'
 import type { BatchMintFlags } from './flags.ts'
 import { manifestOptions, manifestSource } from './manifest-options.ts'
@@ -50,22 +51,25 @@ export async function mintManifest(deps: Deps, manifest: string, flags: BatchMin
   try {
     await sendRun(deps, { settings, options, read, files, output, flags, run: runBatch })
   } catch (error) {
-    throw finishedWith(error, flags)
+    throw withWayOut(error, flags)
   }
 }
 
-/** A run that is finished says where its results are; what else went wrong stays as it is. */
-function finishedWith(error: unknown, { stateDir }: BatchMintFlags): unknown {
-  if (!(error instanceof GdnError) || error.code !== 'run_finished') return error
-  const { run, failed } = (error.details ?? {}) as { run?: string; failed?: number }
-  if (run === undefined) return error
-  const commands = runCommands(run, stateDir)
-  const retry = Number(failed) > 0 ? [`send failed rows again: ${commands('retry')}`] : []
-  return new GdnError(error.code, error.message, {
-    hint: [`what became of each row: ${commands('results')}`, ...retry, error.hint].join('\n'),
-    details: error.details,
-    cause: error,
-  })
+/** What keeps a run from being begun, with what a person needs to go on: where results are, which rows it is about. */
+function withWayOut(error: unknown, { stateDir }: BatchMintFlags): unknown {
+  if (!(error instanceof GdnError)) return error
+  const { code, message, hint = '', details } = error
+  const { run, failed, rows } = (details ?? {}) as { run?: string; failed?: number; rows?: { line: number }[] }
+  if (code === 'run_finished' && run !== undefined) {
+    const commands = runCommands(run, stateDir)
+    const retry = Number(failed) > 0 ? [`send failed rows again: ${commands('retry')}`] : []
+    const hints = [`what became of each row: ${commands('results')}`, ...retry, hint]
+    return new GdnError(code, message, { hint: hints.join('\n'), details, cause: error })
+  }
+  if ((code === 'seems_minted' || code === 'already_accepted') && rows !== undefined && rows.length > 0) {
+    return new GdnError(code, `${message}\n${linesOf(rows)}`, { hint, details, cause: error })
+  }
+  return error
 }
 
 /** What the flags and the profile say about how to send. */

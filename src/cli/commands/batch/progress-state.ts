@@ -23,6 +23,12 @@ const SHORT_HOLD_MS = 2_000
 /** So many attempts without any answer, and it isn't the single request's fault. */
 const AWAY_AFTER = 2
 
+/** What is known of a run before it tells anything. */
+export interface Known {
+  name: string
+  counts: RowCounts
+}
+
 /** What is shown of a run, folded from what it tells. */
 export class ProgressState {
   readonly startedAt: number
@@ -37,8 +43,10 @@ export class ProgressState {
   /** Attempts in a row that nobody answered. */
   #silent = 0
 
-  constructor(now: number) {
+  constructor(now: number, known?: Known) {
     this.startedAt = now
+    this.title = known?.name ?? null
+    this.counts = known?.counts ?? null
   }
 
   tell(event: BatchEvent, now: number): void {

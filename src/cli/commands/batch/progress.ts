@@ -3,7 +3,7 @@ import type { Now } from '../../../core/time.ts'
 import { type Io, safe } from '../../io.ts'
 import type { LiveBlock } from '../../live-block.ts'
 import type { Signals } from '../../signals.ts'
-import { ProgressState } from './progress-state.ts'
+import { type Known, ProgressState } from './progress-state.ts'
 import { formatBlock, formatLine } from './progress-text.ts'
 
 /** The block is drawn at most so often; the log gets a line so often. */
@@ -39,11 +39,12 @@ export class BatchProgress {
   #saidAt: number
   #saidPhase = 'reading'
 
-  constructor(io: Io, signals: ProgressSignals, clock: ProgressClock = CLOCK) {
+  /** @param known how a run that goes on stands */
+  constructor(io: Io, signals: ProgressSignals, known?: Known, clock: ProgressClock = CLOCK) {
     this.#io = io
     this.#signals = signals
     this.#clock = clock
-    this.#state = new ProgressState(clock.now())
+    this.#state = new ProgressState(clock.now(), known)
     this.#saidAt = clock.now()
   }
 

@@ -1,7 +1,7 @@
 import type { runBatch } from '../../../batch/run.ts'
 import { runRows } from '../../../batch/run-rows.ts'
 import { openRun } from '../../../batch/runs.ts'
-import type { BatchOptions, BatchSummary, PlannedEvent } from '../../../batch/types.ts'
+import type { BatchOptions, BatchSummary, PlannedEvent, RunStatus } from '../../../batch/types.ts'
 import type { Server } from '../../../config/server.ts'
 import type { Settings } from '../../../config/settings.ts'
 import type { ManifestItem } from '../../../manifest/read.ts'
@@ -35,16 +35,18 @@ interface Sending {
   output: Output
   flags: Pick<BatchMintFlags, 'yes' | 'rate' | 'stateDir'> & VerifyFlags
   run: typeof runBatch
+  /** How a run that goes on stands. */
+  known?: RunStatus
 }
 
 /** Sends a run with progress for people or events for programs, and ends with its summary. */
 export async function sendRun(
   deps: Deps,
-  { settings, options, read, files = null, output, flags, run }: Sending,
+  { settings, options, read, files = null, output, flags, run, known }: Sending,
 ): Promise<void> {
   const { io, signals } = deps
   const { client, server, pacer } = await deps.connect(settings, 'bulk')
-  const progress = new BatchProgress(io, signals)
+  const progress = new BatchProgress(io, signals, known)
   const events = output.mode === 'ndjson' ? new EventLines(io) : null
   try {
     await progress.start()

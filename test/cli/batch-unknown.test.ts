@@ -1,0 +1,141 @@
+import { describe, expect, test } from 'vitest'
+import { CSV, folder, service, TARGET } from './drop.ts'
+import { CONTRACT, fakeApi, type Reply } from './fake-api.ts'
+import { cli, errorOf } from './harness.ts'
+
+/** A service that shows what it minted, and once answers 500 to "Dusk": after it was minted, or before. */
+async function losesAnswer(when: 'after' | 'before') {
+  const { createnft, getnfts } = service()
+  const ids: string[] = []
+  let isLost = false
+  const api = await fakeApi({
+    createnft: (body: Parameters<typeof createnft>[0]): Reply => {
+      const isDusk = body.metadata.some(({ title }) => title === 'Dusk')
+      const loses = isDusk && !isLost
+      isLost ||= isDusk
+      if (loses && when === 'before') return { status: 500, body: {} }
+      const reply = createnft(body)
+      const { nfts } = reply.body as { nfts: { nft_gdn_ids: string }[] }
+      ids.push(...nfts.map(({ nft_gdn_ids }) => nft_gdn_ids))
+      return loses ? { status: 500, body: {} } : reply
+    },
+    getnfts,
+    getnftgdnids: (): Reply => ({
+      body: { requests: { contract_address: CONTRACT, blockchain: 'polygon' }, nft_gdn_ids: ids },
+    }),
+  })
+  const { path, options } = await folder()
+  const gdn = (verb: string, ...more: string[]) =>
+    cli(['batch', verb, 'drop', '--base-url', api.url, '--json', ...more], options)
+  const mint = (...more: string[]) =>
+    cli(
+      [
+        ...['batch', 'mint', path('drop.csv'), ...TARGET, '--chunk-size', '1', '--timeout', '1s', '--rate', '100'],
+        ...['--base-url', api.url, '--json', ...more],
+      ],
+      options,
+    )
+  const keyOf = async (line: number): Promise<string> =>
+    JSON.parse((await gdn('results')).stdout).find((row: { line: number }) => row.line === line).key
+  return { api, gdn, mint, keyOf, options, path }
+}
+
+describe('a row of unknown outcome', () => {
+  test('ends the run with 9, is named, and every way on is told', async () => {
+    const { mint } = await losesAnswer('after')
+    const result = await mint()
+    expect(result.code).toBe(9)
+    const { message, hint, details } = errorOf(result)
+    expect(message).toMatch(/^the outcome of 1 row is unknown:\n {2}line 3: undecided; the time was up/)
+    for (const command of ['gdn batch reconcile drop-', '--row KEY=', 'gdn batch results drop-']) {
+      expect(hint).toContain(command)
+    }
+    expect(details).toMatchObject({ unknown_rows: [{ line: 3 }], undecided_rows: [{ line: 3 }] })
+  })
+
+  test('is settled by a person: batch reconcile --row key=id', async () => {
+    const { mint, gdn, keyOf, api } = await losesAnswer('after')
+    await mint()
+    const { code, stdout } = await gdn(
+      'reconcile',
+      '--row',
+      `${await keyOf(3)}=id-1`,
+      '--timeout',
+      '5s',
+      '--rate',
+      '100',
+    )
+    expect({ code, summary: JSON.parse(stdout) }).toMatchObject({ code: 0, summary: { deployed: 2, unknown: 0 } })
+    expect(api.bodies('createnft')).toHaveLength(2)
+  })
+
+  test('said to be absent stays so with 9, until batch retry --absent sends it again', async () => {
+    const { mint, gdn, keyOf, api } = await losesAnswer('before')
+    await mint()
+    const settled = await gdn('reconcile', '--row', `${await keyOf(3)}=absent`, '--timeout', '5s', '--rate', '100')
+    expect(settled.code).toBe(9)
+    expect(errorOf(settled)).toMatchObject({
+      message: expect.stringContaining('line 3: not in the collection; you said'),
+      hint: expect.stringMatching(/gdn batch retry drop-[0-9a-f]{4} --absent/),
+    })
+    expect(api.bodies('createnft')).toHaveLength(2)
+    const retried = await gdn('retry', '--absent', '--rate', '100')
+    expect({ code: retried.code, summary: JSON.parse(retried.stdout) }).toMatchObject({
+      code: 0,
+      summary: { deployed: 2, unknown: 0, requests: 1 },
+    })
+    expect(api.bodies('createnft')).toHaveLength(3)
+  })
+
+  test('batch reconcile -o ndjson tells what it found, and ends with the summary', async () => {
+    const { mint, keyOf, api, options } = await losesAnswer('after')
+    await mint()
+    const settle = ['--row', `${await keyOf(3)}=id-1`, '--timeout', '5s', '--rate', '100']
+    const argv = ['batch', 'reconcile', 'drop', ...settle, '--base-url', api.url, '-o', 'ndjson']
+    const lines = (await cli(argv, options)).stdout.trimEnd().split('\n')
+    expect(lines.map((line) => JSON.parse(line).event)).toEqual(['rows', 'waiting', 'rows', 'summary'])
+  })
+})
+
+describe('rows that may be minted a second time stop a new run, and are named by line', () => {
+  test('those that another run has', async () => {
+    const { mint, options } = await losesAnswer('after')
+    await mint()
+    const result = await mint('--run', 'other')
+    expect(result.code).toBe(2)
+    expect(errorOf(result)).toMatchObject({
+      code: 'already_accepted',
+      message: expect.stringMatching(/accepted in another run.*: drop-[0-9a-f]{4}\nline 2-3$/),
+      hint: expect.stringContaining('--again'),
+    })
+    expect(JSON.parse((await cli(['batch', 'list', '--json'], options)).stdout)).toHaveLength(1)
+  })
+
+  test('those that the collection has, where the journal was lost: --adopt takes them, --no-lookup looks away', async () => {
+    const { mint, api, path } = await losesAnswer('before')
+    await mint()
+    // Another machine: the same manifest, no journal.
+    const elsewhere = ['--state-dir', path('elsewhere')]
+    const result = await mint(...elsewhere)
+    expect(result.code).toBe(9)
+    expect(errorOf(result)).toMatchObject({
+      code: 'seems_minted',
+      message: expect.stringMatching(/1 row of the manifest seem.*\nline 2$/),
+      hint: expect.stringContaining('--adopt'),
+    })
+    expect(api.bodies('createnft')).toHaveLength(2)
+    expect((await mint(...elsewhere, '--no-lookup')).code).toBe(0)
+    expect(api.bodies('createnft')).toHaveLength(4)
+  })
+})
+
+test('--marker-key gives each row a value of its own under that key', async () => {
+  const { path, options } = await folder({ 'drop.csv': CSV })
+  const api = await fakeApi(service())
+  const argv = ['batch', 'mint', path('drop.csv'), ...TARGET, '--base-url', api.url, '--json', '--marker-key', 'serial']
+  expect((await cli(argv, options)).code).toBe(0)
+  const [{ metadata }] = api.bodies('createnft') as [{ metadata: { serial?: string }[] }]
+  const markers = metadata.map(({ serial }) => serial)
+  expect(new Set(markers).size).toBe(2)
+  expect(markers).not.toContain(undefined)
+})
