@@ -8,6 +8,7 @@ async function losesAnswer(when: 'after' | 'before') {
   const { createnft, getnfts } = service()
   const ids: string[] = []
   let isLost = false
+  let lost = ''
   const api = await fakeApi({
     createnft: (body: Parameters<typeof createnft>[0]): Reply => {
       const isDusk = body.metadata.some(({ title }) => title === 'Dusk')
@@ -17,6 +18,7 @@ async function losesAnswer(when: 'after' | 'before') {
       const reply = createnft(body)
       const { nfts } = reply.body as { nfts: { nft_gdn_ids: string }[] }
       ids.push(...nfts.map(({ nft_gdn_ids }) => nft_gdn_ids))
+      if (loses) lost = nfts[0]?.nft_gdn_ids ?? ''
       return loses ? { status: 500, body: {} } : reply
     },
     getnfts,
@@ -37,7 +39,7 @@ async function losesAnswer(when: 'after' | 'before') {
     )
   const keyOf = async (line: number): Promise<string> =>
     JSON.parse((await gdn('results')).stdout).find((row: { line: number }) => row.line === line).key
-  return { api, gdn, mint, keyOf, options, path }
+  return { api, gdn, mint, keyOf, options, path, lostId: () => lost }
 }
 
 describe('a row of unknown outcome', () => {
@@ -54,12 +56,12 @@ describe('a row of unknown outcome', () => {
   })
 
   test('is settled by a person: batch reconcile --row key=id', async () => {
-    const { mint, gdn, keyOf, api } = await losesAnswer('after')
+    const { mint, gdn, keyOf, api, lostId } = await losesAnswer('after')
     await mint()
     const { code, stdout } = await gdn(
       'reconcile',
       '--row',
-      `${await keyOf(3)}=id-1`,
+      `${await keyOf(3)}=${lostId()}`,
       '--timeout',
       '5s',
       '--rate',
@@ -88,11 +90,13 @@ describe('a row of unknown outcome', () => {
   })
 
   test('batch reconcile -o ndjson tells what it found, and ends with the summary', async () => {
-    const { mint, keyOf, api, options } = await losesAnswer('after')
+    const { mint, keyOf, api, options, lostId } = await losesAnswer('after')
     await mint()
-    const settle = ['--row', `${await keyOf(3)}=id-1`, '--timeout', '5s', '--rate', '100']
+    const settle = ['--row', `${await keyOf(3)}=${lostId()}`, '--timeout', '5s', '--rate', '100']
     const argv = ['batch', 'reconcile', 'drop', ...settle, '--base-url', api.url, '-o', 'ndjson']
-    const lines = (await cli(argv, options)).stdout.trimEnd().split('\n')
+    const { stdout, stderr } = await cli(argv, options)
+    expect(stderr).toBe('')
+    const lines = stdout.trimEnd().split('\n')
     expect(lines.map((line) => JSON.parse(line).event)).toEqual(['rows', 'waiting', 'rows', 'summary'])
   })
 })
