@@ -38,8 +38,11 @@ export async function order(
       sleep,
       signal: signals.signal,
       onEvent: (event) => teller.tell(event),
-      idsOfBatches: async (contract) =>
-        await (await import('./batch-ids.ts')).idsOfBatches(settings.stateDir, origin, contract),
+      batches: async (contractAddress, blockchain) => {
+        const { readOthers } = await import('../batch/reconcile/known-ids.ts')
+        // No run is left out: what is ordered here is none.
+        return await readOthers({ stateDir: settings.stateDir, origin, blockchain, contractAddress }, '', undefined)
+      },
     },
     { ...wanted, again, origin, mayForget: server.loopback },
     async (accepted) => {

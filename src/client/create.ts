@@ -23,8 +23,6 @@ export interface CreationRecord {
 export interface Creation<Response> {
   name: string
   url: string
-  body: Uint8Array
-  idempotencyKey: string
   /** Whether to send again, where that is safe; else exactly one attempt is made. */
   resend: boolean
   /** Why the outcome of an earlier sending of this body under this key is unknown; undefined when there was none. */
@@ -32,7 +30,8 @@ export interface Creation<Response> {
   record?: CreationRecord | undefined
   signal: AbortSignal | undefined
   clock: Clock
-  post(body: Uint8Array, idempotencyKey: string): Promise<TransportAnswer>
+  /** Sends the request under its key, always the same. `beforeSending` is called just before a byte may leave. */
+  post(beforeSending: () => Promise<void>): Promise<TransportAnswer>
   /** Throws for an answer that isn't the endpoint's response. */
   decode(answer: TransportAnswer): Promise<Response>
   /** Whether the server honours Idempotency-Key; null when it can't be learnt now. */
@@ -54,7 +53,6 @@ export async function createOnce<Response>(creation: Creation<Response>): Promis
   let sending = 0
   const mayWait = (wait: number) => sending < MAX_SENDINGS && clock.now() + wait <= deadline
   const send = async () => {
-    await record?.sending()
     sending++
     return await sendOnce(creation)
   }
@@ -102,13 +100,19 @@ function earlierDoubt({
 }
 
 async function sendOnce<Response>(creation: Creation<Response>): Promise<Outcome<Response>> {
-  const { name, url, body, idempotencyKey, post, decode, clock, signal } = creation
+  const { name, url, post, decode, record, clock, signal } = creation
+  let begun = false
   let answer: TransportAnswer
   try {
-    answer = await post(body, idempotencyKey)
+    answer = await post(async () => {
+      await record?.sending()
+      begun = true
+    })
   } catch (error) {
-    // Interrupted before a byte left; whatever else nobody foresaw may have come at any time.
-    if (signal?.aborted === true && error === signal.reason) return { kind: 'no_effect', error, retryAfterMs: null }
+    // No leave, nothing written down, or interrupted before a byte left; what nobody foresaw may have come at any time.
+    if (!begun || (signal?.aborted === true && error === signal.reason)) {
+      return { kind: 'no_effect', error, retryAfterMs: null }
+    }
     if (!(error instanceof TransportError)) {
       return { kind: 'unknown', reason: messageOf(error), cause: error, retryAfterMs: null }
     }

@@ -1,6 +1,6 @@
 import { sameAddress } from '../api/address.ts'
 import type { NftRecord } from '../api/fields.ts'
-import { canonicalJson } from '../core/canonical-json.ts'
+import { contentOf } from '../batch/reconcile/content.ts'
 
 /** What a look into the collection tells of the NFTs of an order. */
 export type Found =
@@ -16,8 +16,8 @@ export interface Sought {
   owners: readonly string[]
   /** How many orders of this very content have an unknown outcome, this one with them. */
   copies: number
-  /** Whether NFTs from before the order are known, and left out. */
-  knowsBefore: boolean
+  /** Why an NFT of that content may be nothing of this order; null where it can't. */
+  doubtful(content: string): string | null
 }
 
 /**
@@ -27,19 +27,20 @@ export interface Sought {
 export function findMinted(candidates: readonly NftRecord[], sought: Sought): Found {
   const byContent = new Map<string, NftRecord[]>()
   for (const candidate of candidates) {
-    const content = canonicalJson(candidate.request_metadata)
+    const content = contentOf(candidate.request_metadata)
     byContent.set(content, [...(byContent.get(content) ?? []), candidate])
   }
-  const wanted = sought.metadata.map((one) => canonicalJson(one))
+  const wanted = sought.metadata.map((one) => contentOf(one))
   const matches = new Map([...new Set(wanted)].map((content) => [content, byContent.get(content) ?? []]))
   const all = [...matches.values()].flat()
   if (all.length === 0) return { kind: 'none' }
   const undecided = (reason: string): Found => ({ kind: 'undecided', reason, ids: all.map((nft) => nft.nft_gdn_id) })
-  if (!sought.knowsBefore) return undecided('nobody knows whether they were there before')
 
   const ids: string[] = []
   const free = new Map<string, string[]>()
   for (const [content, found] of matches) {
+    const doubt = sought.doubtful(content)
+    if (doubt !== null) return undecided(doubt)
     const copies = sought.copies * wanted.filter((one) => one === content).length
     const owned = found.filter((nft) => sought.owners.some((owner) => sameAddress(owner, nft.receiver_wallet_address)))
     if (found.length < copies) return undecided('the collection shows fewer than were ordered')

@@ -40,8 +40,8 @@ const order = z.object({
   sent_at: z.number(),
   /** Why the outcome is unknown. */
   reason: z.string().nullable(),
-  /** The NFTs of the collection before this was sent; null where nobody looked, or nobody could. */
-  before: z.array(z.string()).nullable(),
+  /** The NFTs of the collection before this was sent, as an IdSet in base64; null where nobody could look. */
+  before: z.string().nullable(),
   accepted: accepted.nullable(),
 })
 

@@ -1,10 +1,12 @@
 import { randomUUID } from 'node:crypto'
+import type { Blockchain } from '../api/blockchains.ts'
+import { IdSet } from '../batch/reconcile/id-set.ts'
 import type { ApiClient } from '../client/client.ts'
 import { GdnError } from '../core/errors.ts'
 import { acceptedBy, answerFault } from './answers.ts'
 import { type Accepted, type AcceptedOrder, type Order, type OrderEndpoint, orderId } from './order.ts'
 import { OrderFiles } from './order-files.ts'
-import { isKnown, lookForOrder } from './reconcile.ts'
+import { isKnown, type LookDeps, lookForOrder } from './reconcile.ts'
 
 /** What is ordered. */
 export interface OrderRequest {
@@ -12,7 +14,7 @@ export interface OrderRequest {
   /** As runs know the server (`runOrigin`). */
   origin: string
   /** Null where that isn't known before the request is made. */
-  blockchain: string | null
+  blockchain: Blockchain | null
   /** The collection; null as above, and for one that is to be created. */
   contract: string | null
   /** What names the order among all others: the request, with files by what they hold. */
@@ -48,8 +50,7 @@ export interface OrderDeps {
   sleep(ms: number, signal?: AbortSignal): Promise<void>
   signal: AbortSignal
   onEvent(event: OrderEvent): void
-  /** NFTs that batches of this machine were given as theirs, in a collection. */
-  idsOfBatches(contract: string): Promise<Iterable<string>>
+  batches: LookDeps['batches']
 }
 
 /** What became of waiting for an accepted order. */
@@ -164,15 +165,18 @@ class Placing {
    * The NFTs that are there already, where the server gives no other means to tell later whether a request arrived.
    * Null where it needs no look or allows none.
    */
-  async #idsBefore(): Promise<string[] | null> {
+  async #idsBefore(): Promise<string | null> {
     const { client, signal } = this.#deps
     const { endpoint, contract, blockchain } = this.#wanted
-    if (contract === null || (endpoint !== 'createnft' && endpoint !== 'createnfttrans')) return null
+    if (contract === null || blockchain === null || (endpoint !== 'createnft' && endpoint !== 'createnfttrans'))
+      return null
     // Unknown means that the server gave no answer: sending will tell that better.
     if ((await client.learnIdempotency({ signal })) !== false) return null
     try {
-      const request = { contract_addresses: contract, blockchain: blockchain as 'polygon' }
-      return (await client.call('getnftgdnids', request, { signal })).nft_gdn_ids
+      const request = { contract_addresses: contract, blockchain }
+      const ids = new IdSet()
+      for (const id of (await client.call('getnftgdnids', request, { signal })).nft_gdn_ids) ids.add(id)
+      return ids.toBytes().toString('base64')
     } catch (error) {
       if (error instanceof GdnError && NOT_LISTED.has(error.code)) return null
       throw error
@@ -191,10 +195,7 @@ class Placing {
     const looked = await lookForOrder(order, {
       ...this.#deps,
       copiesAside: Math.max(0, copiesAside),
-      adoptedIds: async () => {
-        const ours = all.flatMap(({ accepted }) => accepted?.nfts.map(({ nft_gdn_id }) => nft_gdn_id) ?? [])
-        return new Set([...ours, ...(order.contract === null ? [] : await this.#deps.idsOfBatches(order.contract))])
-      },
+      ordered: new Set(all.flatMap(({ accepted }) => accepted?.nfts.map(({ nft_gdn_id }) => nft_gdn_id) ?? [])),
       onLook: (look) =>
         onEvent('waitingMs' in look ? { type: 'looking_again', ...look } : { type: 'looking', ...look }),
     })

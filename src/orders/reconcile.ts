@@ -1,5 +1,7 @@
 import { sameAddress } from '../api/address.ts'
+import type { Blockchain } from '../api/blockchains.ts'
 import type { NftRecord } from '../api/fields.ts'
+import { IdSet } from '../batch/reconcile/id-set.ts'
 import { statusOf } from '../client/answers.ts'
 import type { ApiClient } from '../client/client.ts'
 import { type Found, findMinted } from './find-minted.ts'
@@ -9,19 +11,29 @@ import type { Accepted, AcceptedOrder, Order } from './order.ts'
 export const SETTLED_MS = 30_000
 const LOOK_AGAIN_MS = 5_000
 const IDS_PER_REQUEST = 100
-/** The pace of getnftgdnids and getnfts (api-v1.1.md, Limits). */
-const PAUSE_MS = 500
 
 /** What a look at the server tells of an order whose outcome is unknown. */
 export type Looked = { kind: 'accepted'; accepted: Accepted } | { kind: 'unknown'; reason: string; ids: string[] }
+
+/** What batches know of a collection (`readOthers`). */
+export interface OfBatches {
+  /** Ids that their rows were given. */
+  ids: { has(id: string): boolean }
+  /** Contents of rows whose outcome isn't known: an NFT that says the same may be theirs. */
+  contested: ReadonlySet<string>
+  /** A journal that can't be read, so that nobody knows which NFTs are its. */
+  unreadable: string | null
+}
 
 export interface LookDeps {
   client: Pick<ApiClient, 'call'>
   now(): number
   sleep(ms: number, signal?: AbortSignal): Promise<void>
   signal: AbortSignal
-  /** Ids that orders and batches of this machine account for. */
-  adoptedIds(): Promise<ReadonlySet<string>>
+  /** Ids that other orders of this machine were given. */
+  ordered: ReadonlySet<string>
+  /** What the batches of this machine have to do with a collection. */
+  batches(contract: string, blockchain: Blockchain): Promise<OfBatches>
   /** How many orders of the same content were set aside with their outcome unknown. */
   copiesAside: number
   onLook(looked: { ids: number; ofIds: number } | { waitingMs: number }): void
@@ -45,7 +57,7 @@ export async function lookForOrder(order: Order, deps: LookDeps): Promise<Looked
 
 interface MintBody {
   contract_address: string
-  blockchain: string
+  blockchain: Blockchain
   sender_wallet_address?: string
   receiver_wallet_address: string
   metadata: unknown[]
@@ -54,14 +66,24 @@ interface MintBody {
 async function lookForMints(order: Order, deps: LookDeps): Promise<Looked> {
   const body = JSON.parse(order.body) as MintBody
   const { sender_wallet_address: sender, receiver_wallet_address: receiver } = body
+  const batches = await deps.batches(body.contract_address, body.blockchain)
+  const before = order.before === null ? null : IdSet.fromBytes(Buffer.from(order.before, 'base64'))
+  const isKnownId = (id: string) => before?.has(id) === true || deps.ordered.has(id) || batches.ids.has(id)
   const sought = {
     metadata: body.metadata,
     owners: sender === undefined ? [receiver] : [receiver, sender],
     copies: 1 + deps.copiesAside,
-    knowsBefore: order.before !== null,
+    doubtful: (content: string) =>
+      before === null
+        ? 'nobody knows whether they were there before'
+        : batches.unreadable !== null
+          ? `they may be of a batch whose journal can't be read (${batches.unreadable})`
+          : batches.contested.has(content)
+            ? 'they may be of a batch whose outcome is unknown too: reconcile that first'
+            : null,
   }
   const records = new Map<string, NftRecord>()
-  const look = async (): Promise<Found> => findMinted(await newNfts(order, body, records, deps), sought)
+  const look = async (): Promise<Found> => findMinted(await newNfts(body, isKnownId, records, deps), sought)
   // What a listing doesn't show yet it may show soon. Counted by what was slept: a clock may be put back meanwhile.
   let left = Math.min(SETTLED_MS, order.sent_at + SETTLED_MS - deps.now())
   let found = await look()
@@ -81,23 +103,20 @@ async function lookForMints(order: Order, deps: LookDeps): Promise<Looked> {
 
 /** The NFTs of the collection that nobody accounts for. What was read once isn't asked for again. */
 async function newNfts(
-  order: Order,
   body: MintBody,
+  isKnownId: (id: string) => boolean,
   records: Map<string, NftRecord>,
-  { client, signal, sleep, adoptedIds, onLook }: LookDeps,
+  { client, signal, onLook }: LookDeps,
 ): Promise<NftRecord[]> {
   const { contract_address, blockchain } = body
   const { nft_gdn_ids } = await client.call(
     'getnftgdnids',
-    { contract_addresses: contract_address, blockchain: blockchain as 'polygon' },
+    { contract_addresses: contract_address, blockchain },
     { signal },
   )
-  const before = new Set(order.before ?? [])
-  const adopted = await adoptedIds()
-  const candidates = nft_gdn_ids.filter((id) => !before.has(id) && !adopted.has(id))
+  const candidates = nft_gdn_ids.filter((id) => !isKnownId(id))
   const unread = candidates.filter((id) => !records.has(id))
   for (let at = 0; at < unread.length; at += IDS_PER_REQUEST) {
-    if (at > 0) await sleep(PAUSE_MS, signal)
     onLook({ ids: at, ofIds: unread.length })
     const { nfts } = await client.call('getnfts', { nft_gdn_ids: unread.slice(at, at + IDS_PER_REQUEST) }, { signal })
     for (const nft of nfts) records.set(nft.nft_gdn_id, nft)

@@ -128,7 +128,8 @@ describe('a mint of unknown outcome', () => {
     const mint = minting()
     const api = await fakeApi({
       createnft: (body: MintBody) => ({ headers: YES, ...(replies.shift() ?? mint(body)) }),
-      getnfts: (body: { nft_gdn_ids: string[] }) => ({ headers: YES, ...knows(nft('id-1'))(body) }),
+      getisgdnnft: () => ({ status: 422, headers: YES, body: {} }),
+      getnfts: knows(nft('id-1')),
     })
     const { env } = await machine()
     expect(await cli([...MINT, '--base-url', api.url, '-o', 'ids'], { env })).toMatchObject({

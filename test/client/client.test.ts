@@ -70,6 +70,9 @@ const formA = (status: number, title: string, message: string, headers = {}): Re
   json: { error: { title, message } },
 })
 
+/** The question by which a client learns whether the server honours Idempotency-Key. */
+const isProbe = ({ path }: { path: string }) => path.endsWith('getisgdnnft')
+
 /** Creates MINT, under a key of its own. */
 const mint = (it: ApiClient, more: Partial<CreateOptions> = {}) =>
   it.create('createnft', Buffer.from(JSON.stringify(MINT)), { idempotencyKey: randomUUID(), ...more })
@@ -304,11 +307,7 @@ describe('creating', () => {
     { status: 502, text: '<html>' },
   ])('of unknown outcome is sent again, same bytes and key, to a server that honours the key', async (reply) => {
     const server = await serve((request, index) =>
-      request.path.endsWith('getnfts')
-        ? { headers: YES, json: NFTS.json }
-        : index === 0
-          ? reply
-          : { ...CREATED, headers: YES },
+      isProbe(request) ? { headers: YES, json: NFTS.json } : index === 0 ? reply : { ...CREATED, headers: YES },
     )
     expect((await mint(client(server.url))).nfts).toHaveLength(1)
     expect(keys(server)).toHaveLength(2)
@@ -317,7 +316,7 @@ describe('creating', () => {
   })
 
   test('is not sent again to a server that does not honour the key: the outcome is unknown', async () => {
-    const server = await serve((request) => (request.path.endsWith('getnfts') ? NFTS : 'drop'))
+    const server = await serve((request) => (isProbe(request) ? NFTS : 'drop'))
     const error = await rejection(mint(client(server.url)))
     expect(error).toMatchObject({ code: 'unknown_outcome', exitCode: 9 })
     expect(error.message).toContain('createnft was sent, and whether it took effect is unknown')
@@ -327,7 +326,7 @@ describe('creating', () => {
 
   test('once unknown, a later refusal does not make it known', async () => {
     const server = await serve((request, index) =>
-      request.path.endsWith('getnfts')
+      isProbe(request)
         ? NFTS
         : index === 0
           ? { status: 500, headers: YES, json: {} }
@@ -417,6 +416,14 @@ describe('creating', () => {
       ])
     })
 
+    test('without leave to send, nothing is begun, and nothing is unknown', async () => {
+      const { told, record } = recorder()
+      const limited = new GdnError('rate_limited', 'the server wants to be left alone')
+      const pacer = { enter: () => Promise.reject(limited), take: () => Promise.reject(limited), hold: () => {} }
+      expect(await rejection(mint(client('http://localhost', { pacer }), { record }))).toBe(limited)
+      expect(told).toEqual(['no effect'])
+    })
+
     test('a fault that nobody foresaw is not taken for "no effect"', async () => {
       const { told, record } = recorder()
       const transport = { request: () => Promise.reject(new Error('odd')), close: async () => {} }
@@ -430,7 +437,7 @@ describe('creating', () => {
 
     test('asks at once with the same key where the server honours it', async () => {
       const server = await serve((request) => ({
-        ...(request.path.endsWith('getnfts') ? NFTS : CREATED),
+        ...(isProbe(request) ? NFTS : CREATED),
         headers: YES,
       }))
       const it = client(server.url)
@@ -440,7 +447,7 @@ describe('creating', () => {
     })
 
     test('sends nothing to a server that does not honour the key', async () => {
-      const server = await serve((request) => (request.path.endsWith('getnfts') ? NFTS : CREATED))
+      const server = await serve((request) => (isProbe(request) ? NFTS : CREATED))
       const error = await rejection(mint(client(server.url), { doubt }))
       expect(error).toMatchObject({ code: 'unknown_outcome', message: expect.stringContaining(doubt) })
       expect(keys(server)).toEqual([])
@@ -448,14 +455,14 @@ describe('creating', () => {
 
     test('a refusal resolves nothing', async () => {
       const server = await serve((request) =>
-        request.path.endsWith('getnfts') ? { ...NFTS, headers: YES } : formA(404, 'Not Found', 'x', YES),
+        isProbe(request) ? { ...NFTS, headers: YES } : formA(404, 'Not Found', 'x', YES),
       )
       expect(await rejection(mint(client(server.url), { doubt }))).toMatchObject({ code: 'unknown_outcome' })
     })
   })
 
   test('an answer that is found to be wrong leaves the outcome unknown', async () => {
-    const server = await serve((request) => (request.path.endsWith('getnfts') ? NFTS : CREATED))
+    const server = await serve((request) => (isProbe(request) ? NFTS : CREATED))
     const error = await rejection(mint(client(server.url), { check: () => 'two ids for one NFT' }))
     expect(error).toMatchObject({ code: 'unknown_outcome', message: expect.stringContaining('breaks the contract') })
   })

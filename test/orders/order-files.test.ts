@@ -25,7 +25,7 @@ const ORDER: Order = {
   state: 'unknown',
   sent_at: 1,
   reason: 'socket hang up',
-  before: ['nft-0'],
+  before: 'AAAA',
   accepted: null,
 }
 const accepted = (...ids: string[]): Order['accepted'] => ({

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { contentOf } from '../../src/batch/reconcile/content.ts'
 import { GdnError } from '../../src/core/errors.ts'
 import { acquireLock } from '../../src/core/process-lock.ts'
 import type { ORDER_ENDPOINTS } from '../../src/orders/order.ts'
@@ -202,7 +203,9 @@ describe('looking for what was ordered, where nothing else tells', () => {
     const service = new Service(false)
     await doubt(service, 'createnft', 'cut_before')
     service.mint(DAWN, RECEIVER)
-    expect((await machine.command(service, 'createnft', { idsOfBatches: ['nft-1'] })).error).toEqual(unknown)
+    expect((await machine.command(service, 'createnft', { batches: { ids: new Set(['nft-1']) } })).error).toEqual(
+      unknown,
+    )
   })
 
   test('an NFT that another order of this machine has is not taken for it', async () => {
@@ -211,6 +214,21 @@ describe('looking for what was ordered, where nothing else tells', () => {
     await machine.command(service, 'createnft', { content: 'another command' })
     expect(service.made).toBe(1)
     expect((await machine.command(service, 'createnft')).error).toEqual(unknown)
+  })
+
+  test.each([
+    [
+      'whose outcome is unknown too',
+      { contested: new Set([contentOf(DAWN)]) },
+      'of a batch whose outcome is unknown too',
+    ],
+    ["whose journal can't be read", { unreadable: 'x.journal' }, "whose journal can't be read (x.journal)"],
+  ])('an NFT that may be of a batch %s is not taken for it', async (_what, batches, message) => {
+    const service = new Service(false)
+    await doubt(service, 'createnft')
+    const { error } = await machine.command(service, 'createnft', { batches })
+    expect(error).toEqual(unknown)
+    expect(error?.message).toContain(message)
   })
 
   test('more NFTs of its content than were ordered leave it undecided, and are named', async () => {

@@ -9,6 +9,7 @@ import { Secret } from '../../src/core/secret.ts'
 import type { Accepted, OrderEndpoint } from '../../src/orders/order.ts'
 import { OrderFiles } from '../../src/orders/order-files.ts'
 import { type Ending, type OrderEvent, type OrderRequest, placeOrder } from '../../src/orders/place-order.ts'
+import type { OfBatches } from '../../src/orders/reconcile.ts'
 
 export const CONTRACT = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed'
 export const SENDER = '0xdbF03B407c01E7cD3CBea99509d93f8DDDC8C6FB'
@@ -140,6 +141,7 @@ export class Service {
       const token = asked.includes('the-nft') ? [recordOf('the-nft', this.owner, null)] : []
       return this.#answer(200, { requests: { nft_gdn_ids: asked }, nfts: [...records, ...token] })
     }
+    if (endpoint === 'getisgdnnft') return this.#answer(422, refusal)
     if (endpoint === 'getcollections') {
       const known = this.transactions.filter(({ id }) => body.transaction_gdn_ids?.includes(id))
       return this.#answer(200, {
@@ -204,7 +206,7 @@ export interface TryOptions {
   content?: unknown
   /** What waiting comes to. */
   ending?: Ending
-  idsOfBatches?: string[]
+  batches?: Partial<OfBatches>
   request?: OrderRequest['request']
 }
 
@@ -271,7 +273,7 @@ export class Machine {
           sleep,
           signal: signal ?? new AbortController().signal,
           onEvent: (event) => events.push(event),
-          idsOfBatches: async () => options.idsOfBatches ?? [],
+          batches: async () => ({ ids: new Set<string>(), contested: new Set(), unreadable: null, ...options.batches }),
         },
         {
           endpoint,
