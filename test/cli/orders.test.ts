@@ -3,12 +3,20 @@ import { mkdir, readdir, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { GdnError } from '../../src/core/errors.ts'
-import { CONTRACT, DATE, fakeApi, knows, nft, OWNER, type Reply } from './fake-api.ts'
+import { CONTRACT, DATE, fakeApi, nft, OWNER, type Reply, knows as tells } from './fake-api.ts'
 import { cli, errorOf, tempHome } from './harness.ts'
 
 const MINT = ['nft', 'mint', '-c', CONTRACT, '-b', 'polygon', '--receiver', OWNER, '--title', 'Dawn']
 const CREATE = ['collection', 'create', '--name', 'Dawn', '-b', 'polygon', '--wallet', OWNER]
 const YES = { 'idempotency-supported': 'yes' }
+
+/** getnfts of a server that lets itself be asked often. */
+const knows =
+  (...records: ReturnType<typeof nft>[]) =>
+  (body: { nft_gdn_ids: string[] }): Reply => ({
+    ...tells(...records)(body),
+    headers: { 'ratelimit-policy': '"getnfts";q=1000;w=1' },
+  })
 
 interface MintBody {
   metadata: object[]
