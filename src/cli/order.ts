@@ -41,7 +41,7 @@ export async function order(
       batches: async (contractAddress, blockchain) => {
         const { readOthers } = await import('../batch/reconcile/known-ids.ts')
         // No run is left out: what is ordered here is none.
-        return await readOthers({ stateDir: settings.stateDir, origin, blockchain, contractAddress }, '', undefined)
+        return await readOthers({ stateDir: settings.stateDir, origin, blockchain, contractAddress }, '', {})
       },
     },
     { ...wanted, again, origin, mayForget: server.loopback },
