@@ -1,5 +1,5 @@
 import { GdnError, messageOf } from '../core/errors.ts'
-import { answerError, describeAnswer } from './answers.ts'
+import { answerError, describeAnswer, statusOf } from './answers.ts'
 import { unreachable } from './network-error.ts'
 import { backoffMs, type Clock, retryAfterMs } from './retry.ts'
 import { type TransportAnswer, TransportError } from './transport.ts'
@@ -74,6 +74,7 @@ export async function createOnce<Response>(creation: Creation<Response>): Promis
   }
 
   let wait = doubt.retryAfterMs
+  let lastSaid: string | null = null
   let isHonoured: boolean | null = null
   try {
     for (let attempt = Math.max(1, sending); resend && attempt < MAX_SENDINGS && mayWait(0); attempt++) {
@@ -85,12 +86,16 @@ export async function createOnce<Response>(creation: Creation<Response>): Promis
       const again: Outcome<Response> = await send()
       if (again.kind === 'created') return again.response
       wait = again.retryAfterMs
+      lastSaid = again.kind === 'unknown' ? again.reason : messageOf(again.error)
+      // It would say the same again.
+      if (again.kind === 'no_effect' && wait === null && statusOf(again.error) !== undefined) break
     }
   } catch (error) {
     // Interrupted while in doubt: what may have happened is what the person must learn.
     if (signal?.aborted !== true) throw error
   }
-  throw unknownOutcome(name, doubt, creation.doubt === undefined ? sending - 1 : sending)
+  const asked = creation.doubt === undefined ? sending - 1 : sending
+  throw unknownOutcome(name, doubt, asked === 0 || lastSaid === null ? null : { times: asked, lastSaid })
 }
 
 function earlierDoubt({
@@ -136,8 +141,13 @@ async function sendOnce<Response>(creation: Creation<Response>): Promise<Outcome
   return { kind: 'no_effect', error: answerError(name, url, answer), retryAfterMs: wait }
 }
 
-function unknownOutcome(name: string, doubt: { reason: string; cause: unknown }, again: number): GdnError {
-  const tried = again > 0 ? `; asking ${again === 1 ? 'once more' : `${again} more times`} brought no certainty` : ''
+function unknownOutcome(
+  name: string,
+  doubt: { reason: string; cause: unknown },
+  again: { times: number; lastSaid: string } | null,
+): GdnError {
+  const tried =
+    again === null ? '' : `; asked again${again.times > 1 ? ` ${again.times} times` : ''}: ${again.lastSaid}`
   return new GdnError(
     'unknown_outcome',
     `${name} was sent, and whether it took effect is unknown (${doubt.reason})${tried}`,

@@ -453,11 +453,14 @@ describe('creating', () => {
       expect(keys(server)).toEqual([])
     })
 
-    test('a refusal resolves nothing', async () => {
+    test('a refusal resolves nothing, is told, and is not asked for again', async () => {
       const server = await serve((request) =>
         isProbe(request) ? { ...NFTS, headers: YES } : formA(404, 'Not Found', 'x', YES),
       )
-      expect(await rejection(mint(client(server.url), { doubt }))).toMatchObject({ code: 'unknown_outcome' })
+      const error = await rejection(mint(client(server.url), { doubt }))
+      expect(error.message).toMatch(/gdn was killed\); asked again: .*Not Found/)
+      expect(keys(server)).toHaveLength(1)
+      expect(error).toMatchObject({ code: 'unknown_outcome' })
     })
   })
 
