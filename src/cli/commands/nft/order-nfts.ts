@@ -1,5 +1,6 @@
 import { sameAddress } from '../../../api/address.ts'
 import type { Blockchain } from '../../../api/blockchains.ts'
+import type { NftRecord } from '../../../api/fields.ts'
 import type { NftMetadata } from '../../../api/metadata.ts'
 import type { Settings } from '../../../config/settings.ts'
 import type { AcceptedOrder } from '../../../orders/order.ts'
@@ -101,7 +102,8 @@ async function finish(deps: Deps, connection: Connection, { request, flags, outp
 
 /** What was granted is at its end when its first owner doesn't own it any more. */
 function isAtItsEnd({ sender_wallet_address: sender, receiver_wallet_address: receiver }: NftOrderRequest) {
-  const leaves = (owner: string) => sender === undefined || sameAddress(sender, receiver) || !sameAddress(owner, sender)
-  return ({ status, receiver_wallet_address: owner }: { status: string; receiver_wallet_address: string }) =>
+  const leaves = (owner: string | null | undefined) =>
+    sender === undefined || sameAddress(sender, receiver) || (typeof owner === 'string' && !sameAddress(owner, sender))
+  return ({ status, receiver_wallet_address: owner }: Pick<NftRecord, 'status' | 'receiver_wallet_address'>) =>
     hasFailed(status) || (isFinal(status) && leaves(owner))
 }
