@@ -246,7 +246,7 @@ describe('an NFT with the metadata of an unknown row', () => {
     await run(server, [row(3)], { noWait: true, runName: 'other', again: true })
     const summary = await run(server, [row(3)])
     expect(summary).toMatchObject({ counts: { unknown: 1 }, absentRows: [] })
-    expect(summary.undecidedRows[0]?.reason).toContain('another run')
+    expect(summary.undecidedRows[0]?.reason).toContain('another command on this machine')
   })
 
   test('that another run or an order was given is not taken from it', async () => {

@@ -74,14 +74,14 @@ export async function completeTransfer(
   if (nft === undefined) return refuseUnknown([nftGdnId]) ?? fields
   refuseUndeployed(nft, server)
   const owner = nft.receiver_wallet_address
-  if (fields.sender_wallet_address === undefined && sameAddress(owner, receiver)) {
+  if (fields.sender_wallet_address === undefined && owner && sameAddress(owner, receiver)) {
     throw new GdnError('refused', `${receiver} owns ${nftGdnId} already; nothing was sent`)
   }
-  const contract = typeof fields.contract_address === 'string' ? fields.contract_address : nft.contract_address
+  const contract = typeof fields.contract_address === 'string' ? fields.contract_address : (nft.contract_address ?? '')
   const complete = {
-    contract_address: contract,
+    ...(contract === '' ? {} : { contract_address: contract }),
     token_id: nft.token_id,
-    sender_wallet_address: owner,
+    ...(owner ? { sender_wallet_address: owner } : {}),
     ...fields,
   }
   if ('blockchain' in fields) return complete

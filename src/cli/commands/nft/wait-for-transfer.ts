@@ -54,7 +54,7 @@ export async function waitForTransfer(
     if (sameAddress(sender, receiver)) return true
     const { nfts } = await client.call('getnfts', { nft_gdn_ids: [nftGdnId] }, options)
     const owner = nfts.find((nft) => nft.nft_gdn_id === nftGdnId)?.receiver_wallet_address
-    return owner !== undefined && !sameAddress(owner, sender)
+    return typeof owner === 'string' && !sameAddress(owner, sender)
   }
   try {
     const ended = await poll(deps, timeoutMs, async () => {
