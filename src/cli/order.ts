@@ -46,7 +46,7 @@ export async function order(
     },
     { ...wanted, again, origin, mayForget: server.loopback },
     async (accepted) => {
-      await teller.done()
+      teller.done()
       const ending = await act(accepted)
       if (!ending.ended) io.note('The same command goes on with it; with --again it orders another.')
       return ending
@@ -56,32 +56,34 @@ export async function order(
 
 class Teller {
   readonly #io: Deps['io']
-  #progress: Promise<Progress> | null = null
+  #progress: Progress | null = null
 
   constructor({ io }: Deps) {
     this.#io = io
   }
 
-  tell(event: OrderEvent): void {
+  async tell(event: OrderEvent): Promise<void> {
     if (event.type === 'looking') {
-      this.#look(`Looking into the collection: ${event.ids} of ${count(event.ofIds, 'new NFT')} read`)
-    } else if (event.type === 'looking_again') {
-      this.#look(`Not seen yet; looking for another ${Math.ceil(event.waitingMs / 1000)} s`)
-    } else if (event.type === 'not_kept') {
-      this.#io.warn(
-        `What was done can't be written to ${safe(event.path)} (${safe(messageOf(event.error))}): the same command will not know of it.`,
-      )
-    } else this.#io.note(sentenceOf(event))
+      return await this.#look(`Looking into the collection: ${event.ids} of ${count(event.ofIds, 'new NFT')} read`)
+    }
+    if (event.type === 'looking_again') {
+      return await this.#look(`Not seen yet; looking for another ${Math.ceil(event.waitingMs / 1000)} s`)
+    }
+    this.done()
+    if (event.type !== 'not_kept') return this.#io.note(sentenceOf(event))
+    this.#io.warn(
+      `What was done can't be written to ${safe(event.path)} (${safe(messageOf(event.error))}): the same command will not know of it.`,
+    )
   }
 
-  async done(): Promise<void> {
-    ;(await this.#progress)?.stop()
+  done(): void {
+    this.#progress?.stop()
     this.#progress = null
   }
 
-  #look(text: string): void {
-    if (this.#progress === null) this.#progress = this.#io.progress(text)
-    else void this.#progress.then((progress) => progress.update(text))
+  async #look(text: string): Promise<void> {
+    if (this.#progress === null) this.#progress = await this.#io.progress(text)
+    else this.#progress.update(text)
   }
 }
 

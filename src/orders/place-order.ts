@@ -49,7 +49,7 @@ export interface OrderDeps {
   now(): number
   sleep(ms: number, signal?: AbortSignal): Promise<void>
   signal: AbortSignal
-  onEvent(event: OrderEvent): void
+  onEvent(event: OrderEvent): Promise<void> | void
   batches: LookDeps['batches']
 }
 
@@ -96,7 +96,7 @@ async function keep({ onEvent }: OrderDeps, path: string, write: () => Promise<v
     await write()
     return true
   } catch (error) {
-    onEvent({ type: 'not_kept', path, error })
+    await onEvent({ type: 'not_kept', path, error })
     return false
   }
 }
@@ -122,16 +122,16 @@ class Placing {
     if (this.#wanted.again) {
       const order = await this.#newOrder()
       await this.#files.setAside(earlier, now())
-      onEvent({ type: 'set_aside', order: earlier })
+      await onEvent({ type: 'set_aside', order: earlier })
       return await this.#send(order)
     }
     if (!isAccepted(earlier)) return await this.#resolve(earlier)
     if (await this.#isForgotten(earlier)) {
-      onEvent({ type: 'forgotten', order: earlier })
+      await onEvent({ type: 'forgotten', order: earlier })
       // Under its key: should the server know of it after all, this is no second one.
       return await this.#send({ ...(await this.#newOrder()), key: earlier.key })
     }
-    onEvent({ type: 'going_on', order: earlier })
+    await onEvent({ type: 'going_on', order: earlier })
     return earlier
   }
 
@@ -186,7 +186,7 @@ class Placing {
   /** Finds out what became of an order that may have had an effect. */
   async #resolve(order: Order): Promise<AcceptedOrder> {
     const { client, signal, onEvent } = this.#deps
-    onEvent({ type: 'in_doubt', order })
+    await onEvent({ type: 'in_doubt', order })
     if ((await client.learnIdempotency({ signal })) !== false) {
       return await this.#send({ ...order, state: 'unknown', reason: order.reason ?? ENDED_EARLY })
     }
@@ -201,7 +201,7 @@ class Placing {
     })
     if (looked.kind === 'unknown') throw unknownOutcome(order, looked.reason, looked.ids)
     const found = await this.#accept(order, looked.accepted)
-    onEvent({ type: 'found', order: found })
+    await onEvent({ type: 'found', order: found })
     return found
   }
 

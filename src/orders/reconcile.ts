@@ -36,7 +36,7 @@ export interface LookDeps {
   batches(contract: string, blockchain: Blockchain): Promise<OfBatches>
   /** How many orders of the same content were set aside with their outcome unknown. */
   copiesAside: number
-  onLook(looked: { ids: number; ofIds: number } | { waitingMs: number }): void
+  onLook(looked: { ids: number; ofIds: number } | { waitingMs: number }): Promise<void> | void
 }
 
 /**
@@ -88,7 +88,7 @@ async function lookForMints(order: Order, deps: LookDeps): Promise<Looked> {
   let left = Math.min(SETTLED_MS, order.sent_at + SETTLED_MS - deps.now())
   let found = await look()
   for (; found.kind !== 'minted' && left > 0; left -= LOOK_AGAIN_MS) {
-    deps.onLook({ waitingMs: left })
+    await deps.onLook({ waitingMs: left })
     await deps.sleep(Math.min(LOOK_AGAIN_MS, left), deps.signal)
     found = await look()
   }
@@ -117,7 +117,7 @@ async function newNfts(
   const candidates = nft_gdn_ids.filter((id) => !isKnownId(id))
   const unread = candidates.filter((id) => !records.has(id))
   for (let at = 0; at < unread.length; at += IDS_PER_REQUEST) {
-    onLook({ ids: at, ofIds: unread.length })
+    await onLook({ ids: at, ofIds: unread.length })
     const { nfts } = await client.call('getnfts', { nft_gdn_ids: unread.slice(at, at + IDS_PER_REQUEST) }, { signal })
     for (const nft of nfts) records.set(nft.nft_gdn_id, nft)
   }

@@ -272,7 +272,7 @@ export class Machine {
           now: () => this.now,
           sleep,
           signal: signal ?? new AbortController().signal,
-          onEvent: (event) => events.push(event),
+          onEvent: (event) => void events.push(event),
           batches: async () => ({ ids: new Set<string>(), contested: new Set(), unreadable: null, ...options.batches }),
         },
         {
