@@ -24,6 +24,8 @@ export class RunContext {
   /** When this call began, and when the outcome of a request became unknown last; on the clock that doesn't step. */
   readonly startedAt: number
   unknownAt: number
+  /** Requests of unknown outcome that the server refused when they were sent again with their key. */
+  readonly notResolved = new Set<number>()
   /** When each request of this call was accepted. */
   readonly acceptedAt = new Map<number, number>()
   readonly #writer: JournalWriter

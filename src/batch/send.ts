@@ -308,7 +308,10 @@ export class Sender {
     if (verdict.outcome === 'accepted') return this.#recordAnswer(job, verdict)
     const passing = verdict.outcome === 'unknown' || verdict.outcome === 'no_effect'
     this.#emitAnswer(job, { ...verdict, outcome: 'unknown' })
-    if (!passing || (verdict.outcome === 'no_effect' && !this.#mayRepeat(verdict, 0))) return
+    if (!passing || (verdict.outcome === 'no_effect' && !this.#mayRepeat(verdict, 0))) {
+      context.notResolved.add(n)
+      return
+    }
     if (verdict.outcome === 'no_effect' && verdict.cause === 'rate_limited') {
       await this.#hold(endpoint, verdict, attempts)
     }

@@ -251,7 +251,7 @@ describe('a request that is too large for the server', () => {
       },
     })
     const summary = await machine.run(server, ten.slice(0, 3), { chunkSize: 4, inFlight: 1 })
-    expect(summary.counts).toMatchObject({ unknown: 3, failed: 0 })
+    expect(summary).toMatchObject({ counts: { unknown: 3, failed: 0 }, absentRows: [{}, {}, {}] })
     expect(sizes(server)).toEqual([])
   })
 })
@@ -363,7 +363,7 @@ describe('on a server that honours Idempotency-Key', () => {
     ])
   })
 
-  test('once unknown, a later refusal resolves nothing: the rows stay unknown', async () => {
+  test('once unknown, a later refusal resolves nothing: the rows stay unknown until the collection tells', async () => {
     const faults: [Fault, number][] = [
       ['cut_after', 0],
       ['refused', 400],
@@ -375,8 +375,8 @@ describe('on a server that honours Idempotency-Key', () => {
         return fault === undefined || status === undefined ? null : { fault, status }
       },
     })
-    const summary = await machine.run(server, ROWS)
-    expect(summary.counts).toMatchObject({ unknown: 2, deployed: 4, failed: 0 })
+    const summary = await machine.run(server, ROWS, { noWait: true })
+    expect(summary.counts).toMatchObject({ unknown: 2, accepted: 4, failed: 0 })
     expect(summary.exitCode).toBe(9)
     // Asked again later, the server tells.
     expect((await machine.run(server, ROWS)).counts).toMatchObject({ unknown: 0, deployed: 6 })

@@ -65,9 +65,12 @@ export async function reconcile(context: RunContext, surroundings: Surroundings)
   return reconciled
 }
 
-/** Where keys are honoured, what is unknown is settled by sending its bytes again at the next start. */
-const isLeftToServer = ({ client, ledger, options }: RunContext, n: number): boolean =>
-  client.supportsIdempotency() === true && options.reconcileOnly !== true && ledger.isWhollyUnknown(n)
+/** Where keys are honoured, what is unknown is settled by sending its bytes again, at the next start if not now. */
+const isLeftToServer = ({ client, ledger, options, notResolved }: RunContext, n: number): boolean =>
+  client.supportsIdempotency() === true &&
+  options.reconcileOnly !== true &&
+  ledger.isWhollyUnknown(n) &&
+  !notResolved.has(n)
 
 const counted = ({ adopted, absent, undecided }: Reconciled) => ({ adopted, absent, undecided })
 
