@@ -42,7 +42,9 @@ export function findMinted(candidates: readonly NftRecord[], sought: Sought): Fo
     const doubt = sought.doubtful(content)
     if (doubt !== null) return undecided(doubt)
     const copies = sought.copies * wanted.filter((one) => one === content).length
-    const owned = found.filter((nft) => sought.owners.some((owner) => sameAddress(owner, nft.receiver_wallet_address)))
+    const owned = found.filter(({ receiver_wallet_address: present }) =>
+      sought.owners.some((owner) => typeof present === 'string' && sameAddress(owner, present)),
+    )
     if (found.length < copies) return undecided('the collection shows fewer than were ordered')
     if (owned.length < copies) return undecided('they belong to somebody else now')
     if (owned.length > copies) return undecided('the collection shows more than were ordered')

@@ -137,7 +137,7 @@ async function lookForOwner(order: Order, { client, signal, now }: LookDeps): Pr
   const { nfts } = await client.call('getnfts', { nft_gdn_ids: [nft_gdn_id] }, { signal })
   const owner = nfts.find((nft) => nft.nft_gdn_id === nft_gdn_id)?.receiver_wallet_address
   const unknown = (reason: string): Looked => ({ kind: 'unknown', reason, ids: [] })
-  if (owner === undefined) return unknown('the server tells no owner of the NFT')
+  if (owner === undefined || owner === null) return unknown('the server tells no owner of the NFT')
   if (sameAddress(owner, receiver) && !sameAddress(sender, receiver)) {
     return { kind: 'accepted', accepted: acceptedAs([], now()) }
   }
