@@ -81,7 +81,7 @@ describe('batch list', () => {
     const api = await fakeApi(service())
     await mint(api.url)
     const { stdout } = await cli(['batch', 'list', '--state-dir', stateDir], { ...options, tty: true })
-    expect(stdout).toMatch(/^RUN +STATE +TOTAL .* AGE\ndrop-[0-9a-f]{4} +finished +2 .* now\n$/)
+    expect(stdout).toMatch(/^RUN +STATE +ROWS +AGE\ndrop-[0-9a-f]{4} +finished +2 rows: 2 deployed +now\n$/)
     expect((await gdn('batch', 'list', '--state-dir', stateDir)).stdout).toMatch(/\t\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d/)
   })
 

@@ -1,8 +1,10 @@
 import { ENDPOINTS } from '../../../api/endpoints.ts'
+import { extraKeys } from '../../../api/metadata.ts'
 import { dryRunBatch } from '../../../batch/dry-run.ts'
 import type { BatchOptions, DryRun } from '../../../batch/types.ts'
 import type { Settings } from '../../../config/settings.ts'
 import type { ManifestItem } from '../../../manifest/read.ts'
+import type { OrderedMetadata } from '../../../nft/compare-metadata.ts'
 import type { DataRecord } from '../../cells.ts'
 import type { Deps } from '../../deps.ts'
 import type { OutputFlags } from '../../flags/common.ts'
@@ -99,7 +101,7 @@ function planCard(plan: DataRecord): Card {
     ],
     ['token ids', reordered ? "not in the manifest's order; --in-order keeps it" : "in the manifest's order"],
     ['gas', gasText(plan)],
-    ['first request', firstText(plan.first_request)],
+    ['first request', firstPairs(plan.first_request)],
   ]
 }
 
@@ -129,13 +131,34 @@ function gasText({ gas_estimate, gas_price_wei, cost_estimate_wei }: DataRecord)
   return `about ${gas_estimate.toLocaleString('en-US')}, ${inCoins(BigInt(String(cost_estimate_wei)))} coins at ${Number(price.toPrecision(3))} gwei`
 }
 
-const MAX_METADATA_SHOWN = 1
+interface Request {
+  endpoint: string
+  body: {
+    sender_wallet_address?: string
+    receiver_wallet_address: string
+    metadata: readonly OrderedMetadata[]
+  }
+}
 
-/** The endpoint and the body, as far as one NFT goes. */
-function firstText(request: unknown): string | null {
+/** The place of a local file's URL says nothing yet. */
+const fileText = (url: string): string => (/^ipfs:\/\/ba{40,}$/.test(url) ? 'uploaded before, by its content' : url)
+
+/** The first request as far as a person checks it; --json has it whole. */
+function firstPairs(request: unknown): [string, unknown][] | null {
   if (request === null || request === undefined) return null
-  const { endpoint, body } = request as { endpoint: string; body: { metadata: unknown[] } }
-  const more = body.metadata.length - MAX_METADATA_SHOWN
-  const shown = JSON.stringify({ ...body, metadata: body.metadata.slice(0, MAX_METADATA_SHOWN) }, null, 2)
-  return `POST ${endpoint}\n${shown}${more > 0 ? `\nand ${count(more, 'NFT')} more in its metadata` : ''}`
+  const { endpoint, body } = request as Request
+  const [first, ...others] = body.metadata
+  if (first === undefined) return null
+  const sender = body.sender_wallet_address
+  return [
+    ['endpoint', endpoint],
+    ...(sender === undefined ? [] : [['sender', sender] as [string, string]]),
+    ['receiver', body.receiver_wallet_address],
+    ['title', first.title],
+    ['description', first.description],
+    ...first.file_fields.map(({ key, url }): [string, string] => [`file ${key}`, fileText(url)]),
+    ...(first.attribute ?? []).map(({ tag, value }): [string, string] => [`attr ${tag}`, value]),
+    ...extraKeys(first).map((key): [string, unknown] => [`extra ${key}`, first[key]]),
+    ...(others.length === 0 ? [] : [['and', `${count(others.length, 'NFT')} more`] as [string, string]]),
+  ]
 }

@@ -4,7 +4,7 @@ import type { DataRecord } from '../../cells.ts'
 import type { Io } from '../../io.ts'
 import type { View } from '../../view.ts'
 import { age } from './age.ts'
-import { runCard } from './summary.ts'
+import { rowsByState, runCard } from './summary.ts'
 
 const FIELDS = [
   'run',
@@ -32,12 +32,15 @@ const MORE_OF_RUN = ['blockchain', 'contract_address', 'server', 'manifest', 'st
 export function runView({ stdoutTty }: Io, now: number, stateDir: string | undefined): View {
   return {
     fields: FIELDS,
-    columns: [
-      ...['run', 'state', 'total', 'deployed', 'accepted', 'pending', 'failed', 'unknown'],
-      stdoutTty ? 'age' : 'started_at',
-    ],
+    columns: stdoutTty
+      ? ['run', 'state', 'rows', 'age']
+      : ['run', 'state', 'total', 'deployed', 'accepted', 'pending', 'failed', 'unknown', 'started_at'],
     id: 'run',
-    cells: (record) => ({ ...record, age: age(now - Date.parse(String(record.started_at))) }),
+    cells: (record) => ({
+      ...record,
+      rows: record.problem === null ? rowsByState(record) : '',
+      age: age(now - Date.parse(String(record.started_at))),
+    }),
     card: (record) => [
       ...runCard(record, stateDir),
       ...MORE_OF_RUN.map((field) => [field, record[field]] as const),
