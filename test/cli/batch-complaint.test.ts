@@ -61,13 +61,13 @@ describe('what a run that didn’t go well ends with', () => {
     expect(error?.message.split('\n')).toEqual([
       'the outcome of 5 rows is unknown:',
       '  line 4, 6',
-      '  line 2-3: not in the collection; later rows are there',
-      '  line 5: undecided; 2 NFTs fit 1 row',
+      '  line 2-3: absent: later rows are there',
+      '  line 5: undecided: 2 NFTs fit 1 row',
     ])
     expect(error?.hint?.split('\n')).toEqual([
       'rows of unknown outcome may have been minted, so nothing sends them again by itself',
       'look for them again: gdn batch reconcile drop-3f9a',
-      'say what became of one: gdn batch reconcile drop-3f9a --row KEY=NFT_GDN_ID (or KEY=absent)',
+      "say yourself what a row became (an NFT's id, or absent): gdn batch reconcile drop-3f9a --row KEY=ID",
       "send those again that aren't there: gdn batch retry drop-3f9a --absent",
       'every row: gdn batch results drop-3f9a',
     ])

@@ -48,7 +48,7 @@ describe('a row of unknown outcome', () => {
     const result = await mint()
     expect(result.code).toBe(9)
     const { message, hint, details } = errorOf(result)
-    expect(message).toMatch(/^the outcome of 1 row is unknown:\n {2}line 3: undecided; the time was up/)
+    expect(message).toMatch(/^the outcome of 1 row is unknown:\n {2}line 3: undecided: the time was up/)
     for (const command of ['gdn batch reconcile drop-', '--row KEY=', 'gdn batch results drop-']) {
       expect(hint).toContain(command)
     }
@@ -77,7 +77,7 @@ describe('a row of unknown outcome', () => {
     const settled = await gdn('reconcile', '--row', `${await keyOf(3)}=absent`, '--timeout', '5s', '--rate', '100')
     expect(settled.code).toBe(9)
     expect(errorOf(settled)).toMatchObject({
-      message: expect.stringContaining('line 3: not in the collection; you said'),
+      message: expect.stringContaining('line 3: absent: you said'),
       hint: expect.stringMatching(/gdn batch retry drop-[0-9a-f]{4} --absent/),
     })
     expect(api.bodies('createnft')).toHaveLength(2)

@@ -102,8 +102,8 @@ function unknownParts({ counts, unknownRows, absentRows, undecidedRows }: BatchS
   const more = counts.unknown > unknownRows.length ? ` (the first ${unknownRows.length} are named)` : ''
   const parts = [`the outcome of ${count(counts.unknown, 'row')} is unknown${more}:`]
   if (others.length > 0) parts.push(`  ${linesOf(others)}`)
-  parts.push(...byReason(absentRows.map(({ line, reason }) => ({ line, reason: `not in the collection; ${reason}` }))))
-  parts.push(...byReason(undecidedRows.map(({ line, reason }) => ({ line, reason: `undecided; ${reason}` }))))
+  parts.push(...byReason(absentRows.map(({ line, reason }) => ({ line, reason: `absent: ${reason}` }))))
+  parts.push(...byReason(undecidedRows.map(({ line, reason }) => ({ line, reason: `undecided: ${reason}` }))))
   return parts
 }
 
@@ -139,7 +139,7 @@ function nextSteps(summary: BatchSummary, commands: RunCommands): string[] {
   if (counts.unknown > 0) {
     steps.push('rows of unknown outcome may have been minted, so nothing sends them again by itself')
     steps.push(`look for them again: ${commands('reconcile')}`)
-    steps.push(`say what became of one: ${commands('reconcile', '--row KEY=NFT_GDN_ID')} (or KEY=absent)`)
+    steps.push(`say yourself what a row became (an NFT's id, or absent): ${commands('reconcile', '--row KEY=ID')}`)
     if (absentRows.length > 0) steps.push(`send those again that aren't there: ${commands('retry', '--absent')}`)
   }
   if (counts.pending + counts.accepted > 0) steps.push(`go on: ${commands('resume')}`)

@@ -55,11 +55,19 @@ export async function mintManifest(deps: Deps, manifest: string, flags: BatchMin
   }
 }
 
+interface Details {
+  run?: string
+  failed?: number
+  /** The first of so many. */
+  rows?: { line: number }[]
+  count?: number
+}
+
 /** What keeps a run from being begun, with what a person needs to go on: where results are, which rows it is about. */
 function withWayOut(error: unknown, { stateDir }: BatchMintFlags): unknown {
   if (!(error instanceof GdnError)) return error
   const { code, message, hint = '', details } = error
-  const { run, failed, rows } = (details ?? {}) as { run?: string; failed?: number; rows?: { line: number }[] }
+  const { run, failed, rows, count: all } = (details ?? {}) as Details
   if (code === 'run_finished' && run !== undefined) {
     const commands = runCommands(run, stateDir)
     const retry = Number(failed) > 0 ? [`send failed rows again: ${commands('retry')}`] : []
@@ -67,7 +75,8 @@ function withWayOut(error: unknown, { stateDir }: BatchMintFlags): unknown {
     return new GdnError(code, message, { hint: hints.join('\n'), details, cause: error })
   }
   if ((code === 'seems_minted' || code === 'already_accepted') && rows !== undefined && rows.length > 0) {
-    return new GdnError(code, `${message}\n${linesOf(rows)}`, { hint, details, cause: error })
+    const more = Number(all) > rows.length ? ', …' : ''
+    return new GdnError(code, `${message}\n${linesOf(rows)}${more}`, { hint, details, cause: error })
   }
   return error
 }

@@ -103,8 +103,9 @@ export class ProgressState {
     return phase.kind === 'held' && phase.reason === 'rate_limited' && now >= phase.until ? { kind: 'sending' } : phase
   }
 
-  /** Requests answered a second over the last minute; null until there is enough to say. */
+  /** Requests answered a second over the last minute; null until there is enough to say, and once all was sent. */
   rate(now: number): number | null {
+    if (this.#pending === 0) return null
     const recent = this.#answers.filter((at) => now - at <= WINDOW_MS)
     const [first] = recent
     if (first === undefined || recent.length < ENOUGH_ANSWERS || now - first < ENOUGH_MS) return null
@@ -115,7 +116,7 @@ export class ProgressState {
   millisecondsLeft(now: number): number | null {
     const rate = this.rate(now)
     const left = Math.max(0, this.#requests - this.#done)
-    return rate === null || left === 0 || this.#pending === 0 ? null : (left * 1000) / rate
+    return rate === null || left === 0 ? null : (left * 1000) / rate
   }
 
   get #pending(): number {
