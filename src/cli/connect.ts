@@ -9,6 +9,7 @@ import { messageOf } from '../core/errors.ts'
 import type { Connection } from './deps.ts'
 import { type Io, safe } from './io.ts'
 import { VERSION } from './version.ts'
+import { withStorage } from './with-storage.ts'
 
 /** A client of the server that the settings name, with the key that may go there. */
 export async function connect(
@@ -39,7 +40,8 @@ export async function connect(
     pacer,
     ...(io.settings.debug ? { onExchange: (exchange) => describe(io, exchange) } : {}),
   })
-  return { client, pacer, server, settings }
+  const uploading = withStorage(client, { settings, env, proxy: proxyOf(env), userAgent: `gdn/${VERSION}` })
+  return { client: uploading, pacer, server, settings }
 }
 
 /** Tools write these variables in either case; the lower one goes first, as curl has it. */

@@ -1,5 +1,4 @@
 import type { Readable } from 'node:stream'
-import type { ApiClient } from '../client/client.ts'
 import type { TransportKind } from '../client/create-transport.ts'
 import type { Pacer } from '../client/pacer.ts'
 import type { Server } from '../config/server.ts'
@@ -7,6 +6,7 @@ import type { ConfigFlags, Settings } from '../config/settings.ts'
 import type { Now } from '../core/time.ts'
 import type { Io, OutStream } from './io.ts'
 import type { Signals } from './signals.ts'
+import type { UploadingClient } from './with-storage.ts'
 
 /** What the process hands to the command line. Tests hand in their own. */
 export interface Edge {
@@ -22,7 +22,7 @@ export interface Edge {
 
 /** A client of the API, and the server it talks to. */
 export interface Connection {
-  client: ApiClient
+  client: UploadingClient
   /** The pace that the client keeps to; a batch asks it for leave beforehand. */
   pacer: Pacer
   server: Server

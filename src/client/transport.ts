@@ -7,7 +7,7 @@ export interface StreamedBody {
 
 /** One HTTP exchange, as a transport is asked for it. */
 export interface TransportRequest {
-  method: 'GET' | 'POST'
+  method: 'GET' | 'HEAD' | 'POST' | 'PUT'
   url: string
   headers: Readonly<Record<string, string>>
   body?: Uint8Array

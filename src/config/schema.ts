@@ -3,6 +3,7 @@ import { BLOCKCHAIN_NAMES } from '../api/blockchains.ts'
 import { validate } from '../api/validate.ts'
 import { GdnError } from '../core/errors.ts'
 import { nearest } from '../core/nearest.ts'
+import { storageProblem, storageUrlProblem } from './storage.ts'
 
 const line = z.string().regex(/^[^\p{Cc}]+$/u, { error: 'must be one line of text' })
 
@@ -27,7 +28,26 @@ const settings = {
   rate: rate.optional(),
 }
 
-const profileSettings = z.strictObject(settings)
+const checked = (problemOf: (value: string) => string | null) =>
+  line.check((context) => {
+    const message = problemOf(context.value)
+    if (message !== null) context.issues.push({ code: 'custom', message, input: context.value })
+  })
+
+/** Of the user's own profiles only: a project's file must not direct where the user's credentials are used. */
+const storageSettings = {
+  /** Where local files go when the server takes none: `s3://bucket/prefix` or `ipfs`. */
+  storage: checked(storageProblem).optional(),
+  storage_endpoint: checked(storageUrlProblem).optional(),
+  storage_region: z
+    .string()
+    .regex(/^[a-z0-9-]{1,40}$/, { error: 'must be the name of a region' })
+    .optional(),
+  storage_public_url: checked(storageUrlProblem).optional(),
+  ipfs_api: checked(storageUrlProblem).optional(),
+}
+
+const profileSettings = z.strictObject({ ...settings, ...storageSettings })
 
 const userConfig = z.strictObject({
   /** The profile that is used when none is named. */
@@ -50,8 +70,8 @@ export interface ProjectFile {
   config: ProjectConfig
 }
 
-/** The settings that a profile and a project may have. */
-export const SETTING_NAMES = Object.keys(settings) as (keyof ProfileSettings)[]
+/** The settings that a profile may have. */
+export const SETTING_NAMES = Object.keys({ ...settings, ...storageSettings }) as (keyof ProfileSettings)[]
 
 const SECRET_NAMES = new Set(['api_key', 'apikey', 'key', 'x-api-key', 'token', 'secret', 'api-key'])
 
@@ -91,7 +111,7 @@ export function parseUserConfig(value: unknown, file: string): UserConfig {
 }
 
 export function parseProjectConfig(value: unknown, file: string): ProjectConfig {
-  return parseWith(projectConfig, ['profile', ...SETTING_NAMES], value, file)
+  return parseWith(projectConfig, ['profile', ...Object.keys(settings)], value, file)
 }
 
 export function parseCredentials(value: unknown, file: string): Record<string, string> {

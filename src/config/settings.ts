@@ -7,6 +7,7 @@ import { localDataDirectory, stateDirectory, userConfigFile } from './paths.ts'
 import { loadProjectFile } from './project-file.ts'
 import type { ProfileSettings, ProjectFile, UserConfig } from './schema.ts'
 import { chooseTarget, originOf, type Server, serverOf, type Target } from './server.ts'
+import type { StorageProfile } from './storage.ts'
 import { readUserConfig } from './user-file.ts'
 
 /** The flags that configuration knows, as a command got them. */
@@ -37,6 +38,8 @@ export interface Settings {
   rate: Setting<number> | null
   /** The address that is configured, before it is looked up; null with --local and where there is none. */
   baseUrl: Setting<string> | null
+  /** What the profile says of where local files go when the server takes none; see `storageOf`. */
+  storage: StorageProfile
   stateDir: string
   userFile: string
   projectFile: string | null
@@ -78,6 +81,7 @@ export async function loadSettings({ flags, env, cwd }: Surroundings): Promise<S
     wallet: pick(layers, target, 'wallet', flags.wallet),
     rate: pick(layers, target, 'rate', flags.rate),
     baseUrl: target?.kind === 'url' ? { value: target.url, from: target.from } : null,
+    storage: profile,
     stateDir: stateDirectory(env, flags.stateDir),
     userFile: userConfigFile(env),
     projectFile: project?.path ?? null,

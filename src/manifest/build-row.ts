@@ -204,6 +204,7 @@ export class RowBuilder {
         'give an http(s) or ipfs URL',
       )
     }
+    this.#options.onLocalFile?.(path, report.placeOf(at))
     return { key, path: isAbsolute(path) ? path : resolve(this.#folder, path) }
   }
 

@@ -16,4 +16,6 @@ export interface ManifestOptions {
   localFiles: boolean
   /** Told of every URL of a file, right or wrong, with its place. */
   onFileUrl?: (url: string, place: Place) => void
+  /** Told of every local file with its place. */
+  onLocalFile?: (path: string, place: Place) => void
 }

@@ -17,7 +17,7 @@ const BELOW_SERVER = ['core', 'api', 'files', 'server', 'server/store', 'server/
 const ALLOWED: Record<string, readonly string[]> = {
   core: [],
   api: ['core'],
-  client: ['core', 'api'],
+  client: ['core', 'api', 'files'],
   config: ['core', 'api'],
   files: ['core', 'api'],
   manifest: ['core', 'api'],

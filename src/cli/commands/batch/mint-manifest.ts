@@ -15,6 +15,7 @@ import { FileUrls } from './check-files.ts'
 import { linesOf } from './complaint.ts'
 import { printBatchDryRun } from './dry-run.ts'
 import type { BatchMintFlags } from './flags.ts'
+import { LocalFiles } from './local-files.ts'
 import { manifestOptions, manifestSource } from './manifest-options.ts'
 import { runCommands } from './run-commands.ts'
 import { sendRun } from './send-run.ts'
@@ -33,11 +34,13 @@ export async function mintManifest(deps: Deps, manifest: string, flags: BatchMin
   const server = await settings.server()
   const collection = await targetOf(deps, manifest, flags, settings, server)
   const files = flags.checkFiles === true ? new FileUrls() : null
+  const localFiles = new LocalFiles()
   const read = (): AsyncIterable<ManifestItem> =>
     readManifest(manifestSource(deps, manifest), {
       ...manifestOptions(flags),
       ...asTarget(collection),
       ...(files === null ? {} : { onFileUrl: files.add }),
+      onLocalFile: localFiles.add,
     })
   const options: BatchOptions = {
     stateDir: settings.stateDir,
@@ -49,7 +52,7 @@ export async function mintManifest(deps: Deps, manifest: string, flags: BatchMin
   }
   if (flags.dryRun) return await printBatchDryRun(deps, { options, read, settings, flags })
   try {
-    await sendRun(deps, { settings, options, read, files, output, flags, run: runBatch })
+    await sendRun(deps, { settings, options, read, files, localFiles, output, flags, run: runBatch })
   } catch (error) {
     throw withWayOut(error, flags)
   }

@@ -16,6 +16,7 @@ import { checkFiles, type FileUrls, filesProblem, tellWarnings } from './check-f
 import { complaintOf } from './complaint.ts'
 import { EventLines } from './event-lines.ts'
 import type { BatchMintFlags } from './flags.ts'
+import { type LocalFiles, noPlaceForFiles } from './local-files.ts'
 import { BatchProgress } from './progress.ts'
 import { runCommands } from './run-commands.ts'
 import { summaryData, tellNext } from './summary.ts'
@@ -32,6 +33,8 @@ interface Sending {
   read: (() => AsyncIterable<ManifestItem>) | null
   /** To be asked for before anything is sent, once the manifest was read. */
   files?: FileUrls | null
+  /** Where local files stand in the manifest; null where it isn't read. */
+  localFiles?: LocalFiles | null
   output: Output
   flags: Pick<BatchMintFlags, 'yes' | 'rate' | 'stateDir'> & VerifyFlags
   run: typeof runBatch
@@ -42,7 +45,7 @@ interface Sending {
 /** Sends a run with progress for people or events for programs, and ends with its summary. */
 export async function sendRun(
   deps: Deps,
-  { settings, options, read, files = null, output, flags, run, known }: Sending,
+  { settings, options, read, files = null, localFiles = null, output, flags, run, known }: Sending,
 ): Promise<void> {
   const { io, signals } = deps
   const { client, server, pacer } = await deps.connect(settings, 'bulk')
@@ -67,6 +70,9 @@ export async function sendRun(
           if (rows === 0 || options.reconcileOnly === true) return
           progress.stop()
           tellPlan(deps, planned)
+          if (planned.files > 0 && !(await client.hasPlaceForFiles(signals.signal))) {
+            throw noPlaceForFiles(server.origin, localFiles)
+          }
           if (files !== null) {
             const check = await checkFiles(deps, files, server)
             tellWarnings(io, check)

@@ -2,7 +2,8 @@ import type { Settings } from '../../../config/settings.ts'
 import { GdnError } from '../../../core/errors.ts'
 import { nearest } from '../../../core/nearest.ts'
 
-const NAMES = ['profile', 'base_url', 'blockchain', 'contract', 'wallet', 'rate'] as const
+const STORAGE_NAMES = ['storage', 'storage_endpoint', 'storage_region', 'storage_public_url', 'ipfs_api'] as const
+const NAMES = ['profile', 'base_url', 'blockchain', 'contract', 'wallet', 'rate', ...STORAGE_NAMES] as const
 export type SettingName = (typeof NAMES)[number]
 
 export interface SettingInForce {
@@ -11,7 +12,7 @@ export interface SettingInForce {
   from: string | null
 }
 
-/** Every setting with its value in force and where that comes from. */
+/** Every setting with its value in force and where that comes from; those of a storage only where they are set. */
 export function settingsInForce(settings: Settings): SettingInForce[] {
   const { profile, baseUrl, blockchain, contract, wallet, rate } = settings
   const row = (name: SettingName, setting: { value: string | number; from: string } | null): SettingInForce => ({
@@ -26,6 +27,10 @@ export function settingsInForce(settings: Settings): SettingInForce[] {
     row('contract', contract),
     row('wallet', wallet),
     row('rate', rate),
+    ...STORAGE_NAMES.flatMap((name) => {
+      const value = settings.storage[name]
+      return value === undefined ? [] : [row(name, { value, from: `profile ${profile}` })]
+    }),
   ]
 }
 

@@ -1,0 +1,35 @@
+import { GdnError, type Place } from '../../../core/errors.ts'
+import type { ManifestIssue } from '../../../manifest/row.ts'
+import { STORAGE_HINT } from '../../with-storage.ts'
+
+const MAX_TOLD = 1000
+
+/** Where local files stand in a manifest, collected while it is read. */
+export class LocalFiles {
+  readonly first: { path: string; place: Place }[] = []
+  count = 0
+
+  readonly add = (path: string, place: Place): void => {
+    this.count++
+    if (this.first.length < MAX_TOLD) this.first.push({ path, place })
+  }
+}
+
+/** Every row with a local file is an error where such a file has no place to go to. */
+export function noPlaceForFiles(origin: string, files: LocalFiles | null): GdnError {
+  const why = `${origin} takes no uploads, and the profile names no storage`
+  const issues = (files?.first ?? []).map(
+    ({ path, place }): ManifestIssue => ({ place, message: `${path} is a local file: ${why}` }),
+  )
+  const [first] = issues
+  const more = (files?.count ?? 0) > 1 ? ` (and ${(files?.count ?? 0) - 1} more)` : ''
+  return new GdnError(
+    'invalid_manifest',
+    first === undefined ? `rows have local files: ${why}` : first.message + more,
+    {
+      ...(first === undefined ? {} : { place: first.place }),
+      hint: STORAGE_HINT,
+      details: { issues, issue_count: files?.count ?? null },
+    },
+  )
+}

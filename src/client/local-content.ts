@@ -1,0 +1,47 @@
+import { createReadStream } from 'node:fs'
+import { stat } from 'node:fs/promises'
+import { MAX_FILE_BYTES } from '../api/endpoints/files.ts'
+import { GdnError, messageOf, systemCode } from '../core/errors.ts'
+import type { StreamedBody } from './transport.ts'
+
+/**
+ * A file (a path, or its bytes) as it is uploaded; it can be read several times.
+ *
+ * @throws GdnError `invalid_input` for what is no file, or too large
+ */
+export async function contentOf(content: string | Uint8Array, name: string): Promise<StreamedBody> {
+  const size = typeof content === 'string' ? await sizeOf(content) : content.length
+  if (size > MAX_FILE_BYTES) {
+    throw new GdnError('invalid_input', `${name} has ${size} bytes; at most ${MAX_FILE_BYTES} can be uploaded`)
+  }
+  return {
+    size,
+    async *open() {
+      if (typeof content === 'string') yield* readExactly(content, size)
+      else yield content
+    },
+  }
+}
+
+async function sizeOf(path: string): Promise<number> {
+  try {
+    const found = await stat(path)
+    if (found.isFile()) return found.size
+  } catch (error) {
+    const what = systemCode(error) === 'ENOENT' ? 'there is no such file' : messageOf(error)
+    throw new GdnError('invalid_input', `${path} can't be uploaded: ${what}`, { place: { file: path }, cause: error })
+  }
+  throw new GdnError('invalid_input', `${path} can't be uploaded: it is no regular file`, { place: { file: path } })
+}
+
+// The length was announced; a file that changes while it is read must not become a broken request.
+async function* readExactly(path: string, size: number): AsyncIterable<Uint8Array> {
+  let read = 0
+  for await (const chunk of createReadStream(path) as AsyncIterable<Buffer>) {
+    read += chunk.length
+    if (read > size) break
+    yield chunk
+  }
+  if (read !== size)
+    throw new GdnError('invalid_input', `${path} changed while it was uploaded`, { place: { file: path } })
+}

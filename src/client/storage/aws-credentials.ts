@@ -1,0 +1,62 @@
+import { readFile } from 'node:fs/promises'
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+import { GdnError, messageOf, systemCode } from '../../core/errors.ts'
+import { Secret } from '../../core/secret.ts'
+
+export interface AwsCredentials {
+  accessKeyId: string
+  secretAccessKey: Secret
+  /** Of credentials that are lent for a while. */
+  sessionToken: Secret | null
+}
+
+/**
+ * Credentials where every tool of that world looks for them: AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and
+ * AWS_SESSION_TOKEN, else the profile AWS_PROFILE (`default`) of AWS_SHARED_CREDENTIALS_FILE (`~/.aws/credentials`).
+ *
+ * @throws GdnError `unauthorized` where there are none
+ */
+export async function awsCredentials(env: NodeJS.ProcessEnv): Promise<AwsCredentials> {
+  const { AWS_ACCESS_KEY_ID: id, AWS_SECRET_ACCESS_KEY: secret, AWS_SESSION_TOKEN: token } = env
+  if (id && secret) return credentials(id, secret, token)
+  const profile = env.AWS_PROFILE || 'default'
+  const path = env.AWS_SHARED_CREDENTIALS_FILE || join(env.HOME ?? homedir(), '.aws', 'credentials')
+  const found = parseProfile(await readIfThere(path), profile)
+  const { aws_access_key_id, aws_secret_access_key, aws_session_token } = found
+  if (aws_access_key_id && aws_secret_access_key) {
+    return credentials(aws_access_key_id, aws_secret_access_key, aws_session_token)
+  }
+  throw new GdnError('unauthorized', 'there are no credentials for the S3 storage', {
+    hint: `set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or write profile ${profile} into ${path}`,
+  })
+}
+
+function credentials(id: string, secret: string, token: string | undefined): AwsCredentials {
+  return { accessKeyId: id, secretAccessKey: new Secret(secret), sessionToken: token ? new Secret(token) : null }
+}
+
+async function readIfThere(path: string): Promise<string> {
+  try {
+    return await readFile(path, 'utf8')
+  } catch (error) {
+    if (systemCode(error) === 'ENOENT') return ''
+    throw new GdnError('unauthorized', `the credentials in ${path} can't be read: ${messageOf(error)}`, {
+      hint: 'set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY instead',
+      cause: error,
+    })
+  }
+}
+
+/** One section of an INI file. */
+function parseProfile(text: string, profile: string): Record<string, string> {
+  const found: Record<string, string> = {}
+  let section = ''
+  for (const line of text.split(/\r?\n/)) {
+    const header = /^\s*\[\s*(.*?)\s*\]/.exec(line)
+    if (header !== null) section = header[1] ?? ''
+    const setting = /^\s*([a-z_]+)\s*=\s*(.*?)\s*$/i.exec(line)
+    if (section === profile && setting !== null) found[(setting[1] ?? '').toLowerCase()] = setting[2] ?? ''
+  }
+  return found
+}

@@ -1,0 +1,26 @@
+import { createHash } from 'node:crypto'
+import { SNIFF_BYTES, sniffContentType } from '../../files/content-type.ts'
+import { contentOf } from '../local-content.ts'
+import type { StreamedBody } from '../transport.ts'
+
+/** A file and what is to be known of it before it is sent. */
+export interface FileFacts {
+  body: StreamedBody
+  /** In hexadecimal. */
+  sha256: string
+  contentType: string
+}
+
+/** Reads a file once, for its hash and its type. */
+export async function factsOf(content: string | Uint8Array, name: string): Promise<FileFacts> {
+  const body = await contentOf(content, name)
+  const hash = createHash('sha256')
+  const head: Uint8Array[] = []
+  let known = 0
+  for await (const chunk of body.open()) {
+    hash.update(chunk)
+    if (known < SNIFF_BYTES) head.push(chunk)
+    known += chunk.length
+  }
+  return { body, sha256: hash.digest('hex'), contentType: sniffContentType(Buffer.concat(head), name) }
+}

@@ -1,0 +1,77 @@
+import { fileUrlProblem } from '../../api/file-url.ts'
+import { GdnError } from '../../core/errors.ts'
+import { describeAnswer, parseJson } from '../answers.ts'
+import { multipartFile } from '../multipart.ts'
+import { persist } from '../persist.ts'
+import type { TransportAnswer } from '../transport.ts'
+import { factsOf } from './file-facts.ts'
+import { type Storage, type StorageLine, uploadTimeoutMs } from './storage.ts'
+
+export interface IpfsNodeOptions extends StorageLine {
+  /** The RPC API of a Kubo node: `http://127.0.0.1:5001`. */
+  api: string
+}
+
+/** What fits into one block has the hash of its bytes as its CID. */
+const BLOCK_BYTES = 256 * 1024
+const BASE32 = 'abcdefghijklmnopqrstuvwxyz234567'
+
+/** An IPFS node of the user's own. Content that it has already is stored and pinned once. */
+export function createIpfsNodeStorage({ api, transport, userAgent, clock }: IpfsNodeOptions): Storage {
+  const url = `${api}/api/v0/add?cid-version=1&raw-leaves=true&pin=true&progress=false`
+  return {
+    async upload(content, name, { signal } = {}) {
+      const file = await factsOf(content, name)
+      const { contentType, body } = await multipartFile(content, name)
+      const once = () =>
+        transport.request({
+          method: 'POST',
+          url,
+          headers: { 'content-type': contentType, 'user-agent': userAgent },
+          stream: body,
+          timeoutMs: uploadTimeoutMs(body.size),
+          ...(signal === undefined ? {} : { signal }),
+        })
+      const answer = await persist(url, clock, signal, once)
+      const cid = cidIn(answer, api)
+      if (file.body.size <= BLOCK_BYTES && cid !== rawCid(file.sha256)) throw strange(answer, api)
+      return { url: `ipfs://${cid}` }
+    },
+    close: () => transport.close(),
+  }
+}
+
+/** A line of JSON for each file; the last one is it. */
+function cidIn(answer: TransportAnswer, api: string): string {
+  if (answer.status === 401 || answer.status === 403) {
+    throw new GdnError('forbidden', `the IPFS node at ${api} refused: ${describeAnswer(answer)}`, {
+      hint: 'check ipfs_api: it is the RPC API of a node that lets this machine in',
+    })
+  }
+  if (answer.status !== 200) throw strange(answer, api)
+  const lines = Buffer.from(answer.body).toString('utf8').trim().split('\n')
+  const last = parseJson(Buffer.from(lines.at(-1) ?? ''))
+  const cid = last !== null && typeof last === 'object' && 'Hash' in last ? last.Hash : undefined
+  if (typeof cid !== 'string' || fileUrlProblem(`ipfs://${cid}`) !== null) throw strange(answer, api)
+  return cid
+}
+
+function strange(answer: TransportAnswer, api: string): GdnError {
+  return new GdnError('bad_answer', `${api} did not answer as an IPFS node does: ${describeAnswer(answer)}`, {
+    hint: 'check ipfs_api: it is the RPC API of a Kubo node, usually http://127.0.0.1:5001',
+  })
+}
+
+/** CIDv1, raw, sha2-256, in base32. */
+function rawCid(sha256: string): string {
+  const bytes = Buffer.from(`01551220${sha256}`, 'hex')
+  let text = 'b'
+  let bits = 0
+  let value = 0
+  for (const byte of bytes) {
+    value = ((value << 8) | byte) & 0xffff
+    bits += 8
+    for (; bits >= 5; bits -= 5) text += BASE32[(value >> (bits - 5)) & 31]
+  }
+  return bits === 0 ? text : text + BASE32[(value << (5 - bits)) & 31]
+}

@@ -1,0 +1,77 @@
+import { GdnError } from '../core/errors.ts'
+import type { ProfileSettings } from './schema.ts'
+
+/** Where local files go when the server takes none. */
+export type StorageSettings =
+  | {
+      kind: 's3'
+      bucket: string
+      /** Empty, or ending with a slash. */
+      prefix: string
+      endpoint: string | null
+      region: string | null
+      /** Without a slash at the end; null where it follows from bucket and region. */
+      publicUrl: string | null
+    }
+  | { kind: 'ipfs'; api: string }
+
+const DEFAULT_IPFS_API = 'http://127.0.0.1:5001'
+
+/** The settings of a profile that say so. */
+export type StorageProfile = Pick<
+  ProfileSettings,
+  'storage' | 'storage_endpoint' | 'storage_region' | 'storage_public_url' | 'ipfs_api'
+>
+
+/**
+ * The storage of a profile, or null. Credentials stand in no configuration of ours.
+ *
+ * @throws GdnError `invalid_config` for settings that don't fit together
+ */
+export function storageOf(profile: StorageProfile): StorageSettings | null {
+  const { storage, storage_endpoint, storage_region, storage_public_url, ipfs_api } = profile
+  if (storage === undefined) return null
+  if (storage === 'ipfs') return { kind: 'ipfs', api: trimmed(ipfs_api ?? DEFAULT_IPFS_API) }
+  const { bucket, prefix } = parseS3Url(storage)
+  if (storage_endpoint !== undefined && storage_public_url === undefined) {
+    throw new GdnError('invalid_config', `nothing says where everybody can fetch what lies in ${storage}`, {
+      place: { field: 'storage_public_url' },
+      hint: 'gdn config set storage_public_url https://…: the address below which its keys can be fetched',
+    })
+  }
+  return {
+    kind: 's3',
+    bucket,
+    prefix,
+    endpoint: storage_endpoint === undefined ? null : trimmed(storage_endpoint),
+    region: storage_region ?? null,
+    publicUrl: storage_public_url === undefined ? null : trimmed(storage_public_url),
+  }
+}
+
+/** What is wrong with the setting `storage`, or null. */
+export function storageProblem(value: string): string | null {
+  if (value === 'ipfs' || S3_URL.test(value)) return null
+  return 'must be s3://<bucket>/<prefix> or ipfs'
+}
+
+/** What is wrong with an address in the settings of a storage, or null. */
+export function storageUrlProblem(value: string): string | null {
+  const url = URL.canParse(value) ? new URL(value) : null
+  if (url === null || !/^https?:$/.test(url.protocol)) return 'must be an http(s) URL'
+  if (url.username !== '' || url.password !== '') return 'must hold no user name or password'
+  return url.search === '' && url.hash === '' ? null : 'must hold no query and no fragment'
+}
+
+const S3_URL = /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:\/([A-Za-z0-9!_.*'()/-]*))?$/
+
+function parseS3Url(value: string): { bucket: string; prefix: string } {
+  const [, bucket = '', path = ''] = S3_URL.exec(value) ?? []
+  const prefix = path
+    .split('/')
+    .filter((part) => part !== '')
+    .join('/')
+  return { bucket, prefix: prefix === '' ? '' : `${prefix}/` }
+}
+
+const trimmed = (url: string): string => url.replace(/\/+$/, '')
