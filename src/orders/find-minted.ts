@@ -42,10 +42,11 @@ export function findMinted(candidates: readonly NftRecord[], sought: Sought): Fo
     const doubt = sought.doubtful(content)
     if (doubt !== null) return undecided(doubt)
     const copies = sought.copies * wanted.filter((one) => one === content).length
-    const owned = found.filter(({ receiver_wallet_address: present }) =>
-      sought.owners.some((owner) => typeof present === 'string' && sameAddress(owner, present)),
+    const owned = found.filter(({ receiver_wallet_address: owner }) =>
+      sought.owners.some((one) => owner && sameAddress(one, owner)),
     )
     if (found.length < copies) return undecided('the collection shows fewer than were ordered')
+    if (found.some(({ receiver_wallet_address: owner }) => !owner)) return undecided('their owner is not told yet')
     if (owned.length < copies) return undecided('they belong to somebody else now')
     if (owned.length > copies) return undecided('the collection shows more than were ordered')
     free.set(

@@ -101,7 +101,7 @@ async function lookForMints(order: Order, deps: LookDeps): Promise<Looked> {
   return { kind: 'accepted', accepted: acceptedAs(found.ids, deps.now()) }
 }
 
-/** The NFTs of the collection that nobody accounts for. What was read once isn't asked for again. */
+/** The NFTs of the collection that nobody accounts for. A record that is whole isn't asked for again. */
 async function newNfts(
   body: MintBody,
   isKnownId: (id: string) => boolean,
@@ -114,8 +114,8 @@ async function newNfts(
     { contract_addresses: contract_address, blockchain },
     { signal },
   )
-  const candidates = nft_gdn_ids.filter((id) => !isKnownId(id))
-  const unread = candidates.filter((id) => !records.has(id))
+  const candidates = [...new Set(nft_gdn_ids)].filter((id) => !isKnownId(id))
+  const unread = candidates.filter((id) => !isWhole(records.get(id)))
   for (let at = 0; at < unread.length; at += IDS_PER_REQUEST) {
     await onLook({ ids: at, ofIds: unread.length })
     const { nfts } = await client.call('getnfts', { nft_gdn_ids: unread.slice(at, at + IDS_PER_REQUEST) }, { signal })
@@ -123,6 +123,8 @@ async function newNfts(
   }
   return candidates.flatMap((id) => records.get(id) ?? [])
 }
+
+const isWhole = (nft: NftRecord | undefined) => Boolean(nft?.receiver_wallet_address && nft.request_metadata)
 
 interface TransferBody {
   nft_gdn_id: string
@@ -137,7 +139,7 @@ async function lookForOwner(order: Order, { client, signal, now }: LookDeps): Pr
   const { nfts } = await client.call('getnfts', { nft_gdn_ids: [nft_gdn_id] }, { signal })
   const owner = nfts.find((nft) => nft.nft_gdn_id === nft_gdn_id)?.receiver_wallet_address
   const unknown = (reason: string): Looked => ({ kind: 'unknown', reason, ids: [] })
-  if (owner === undefined || owner === null) return unknown('the server tells no owner of the NFT')
+  if (!owner) return unknown('the server tells no owner of the NFT')
   if (sameAddress(owner, receiver) && !sameAddress(sender, receiver)) {
     return { kind: 'accepted', accepted: acceptedAs([], now()) }
   }

@@ -256,6 +256,39 @@ describe('looking for what was ordered, where nothing else tells', () => {
     expect(error?.message).toContain('they belong to somebody else now')
   })
 
+  test('one whose owner is not told yet is looked for again, until it is', async () => {
+    const service = new Service(false)
+    await doubt(service, 'createnft')
+    for (const nft of service.nfts) nft.owner = null
+    const tried = await machine.command(service, 'createnft')
+    expect(tried.error?.message).toContain('their owner is not told yet')
+    expect(tried.slept).toBeGreaterThan(25_000)
+    for (const nft of service.nfts) nft.owner = RECEIVER
+    expect(printedIds(await machine.command(service, 'createnft'))).toEqual(['nft-1'])
+  })
+
+  test('a record that is told in full only later is read again within one look', async () => {
+    const service = new Service(false)
+    await doubt(service, 'createnft')
+    let read = 0
+    const late = {
+      id: 'nft-1',
+      metadata: DAWN,
+      get owner() {
+        return ++read > 1 ? RECEIVER : null
+      },
+    }
+    service.nfts.splice(0, 1, late)
+    expect(printedIds(await machine.command(service, 'createnft'))).toEqual(['nft-1'])
+  })
+
+  test('an id that the listing tells twice is one NFT', async () => {
+    const service = new Service(false)
+    await doubt(service, 'createnft')
+    service.listedTwice = true
+    expect(printedIds(await machine.command(service, 'createnft'))).toEqual(['nft-1'])
+  })
+
   test.each([SENDER, RECEIVER])('a grant is found with %s, its sender or receiver', async (owner) => {
     const service = new Service(false)
     await doubt(service, 'createnfttrans')
@@ -295,6 +328,7 @@ describe('looking for what was ordered, where nothing else tells', () => {
   test.each([
     [SENDER, 'still belongs to its sender'],
     [OTHER, `belongs to ${OTHER} now`],
+    [null, 'the server tells no owner'],
   ])('a transfer of an NFT that belongs to %s stays unknown', async (owner, message) => {
     const service = new Service(false)
     await doubt(service, 'transfernft', 'cut_before')

@@ -71,7 +71,8 @@ export type Fault = 'not_sent' | 'cut_before' | 'cut_after' | 'wrong_count' | { 
 
 interface Minted {
   id: string
-  owner: string
+  /** Null where the API doesn't tell it yet. */
+  owner: string | null
   metadata: unknown
 }
 
@@ -87,8 +88,9 @@ export class Service {
   /** NFTs that the listing doesn't show yet. */
   hidden = new Set<string>()
   listable = true
+  listedTwice = false
   /** Owners as the API tells them. */
-  owner: string = SENDER
+  owner: string | null = SENDER
   readonly #replies = new Map<string, unknown>()
 
   constructor(idempotency: boolean) {
@@ -132,7 +134,7 @@ export class Service {
       const ids = this.nfts.map(({ id }) => id).filter((id) => !this.hidden.has(id))
       return this.#answer(200, {
         requests: { contract_address: CONTRACT, blockchain: 'polygon' },
-        nft_gdn_ids: ids,
+        nft_gdn_ids: this.listedTwice ? [...ids, ...ids] : ids,
       })
     }
     if (endpoint === 'getnfts') {
@@ -189,7 +191,7 @@ export class Service {
 
 const refusal = { error: { title: 'No', message: 'because' } }
 
-const recordOf = (id: string, owner: string, minted: Minted | null) => ({
+const recordOf = (id: string, owner: string | null, minted: Minted | null) => ({
   nft_gdn_id: id,
   token_id: '1',
   contract_address: CONTRACT,
