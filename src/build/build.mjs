@@ -4,6 +4,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { context, build as esbuild } from 'esbuild'
+import { coalesce } from './coalesce.mjs'
 import { docsFiles } from './docs.mjs'
 import { thirdPartyLicenses } from './licenses.mjs'
 import { withLock } from './lock.mjs'
@@ -25,9 +26,13 @@ export const UNUSED_PACKAGES = ['@fastify/ajv-compiler', '@fastify/fast-json-str
  * @returns the number of files and bytes written, and what went where (esbuild's metafile)
  */
 export async function bundle({ entry = join(root, 'src/cli/main.ts'), outDir = distDir, clean = false } = {}) {
-  const result = await esbuild(await bundleOptions(entry, outDir)).catch(() => {
-    throw new Error('the bundle failed: the places are named above')
-  })
+  const options = await bundleOptions(entry, outDir)
+  const build = (plugins) =>
+    esbuild({ ...options, plugins }).catch(() => {
+      throw new Error('the bundle failed: the places are named above')
+    })
+  const { metafile } = await build([])
+  const result = await build([coalesce(metafile)])
   return await publishResult(result, outDir, clean)
 }
 

@@ -55,6 +55,15 @@ describe('the bundle', () => {
     }
   })
 
+  test('gives no command more than a few files to open', () => {
+    const [connect] = entriesFrom(/^src\/cli\/connect\.ts$/)
+    const [run] = entriesFrom(/^src\/cli\/run\.ts$/)
+    for (const command of entriesFrom(/^src\/cli\/commands\/.*\.ts$/)) {
+      const loaded = new Set([command, connect ?? '', run ?? ''].flatMap((file) => [...loadedWith(file)]))
+      expect(loaded.size, outputs[command]?.entryPoint).toBeLessThan(26)
+    }
+  })
+
   test('needs no package at run time but those with native code', () => {
     const external = Object.values(outputs).flatMap(({ imports }) => imports.filter((found) => found.external))
     const foreign = external
