@@ -36,7 +36,7 @@ export async function dryRunBatch(options: BatchOptions, deps: Pick<BatchDeps, '
   let addressBytes = 0
   const first: ManifestRow[] = []
   const settings = {
-    chunkSize: options.chunkSize ?? loaded?.run.chunk_size ?? DEFAULT_CHUNK_SIZE,
+    chunkSize: ledger.chunkSize(options.chunkSize ?? loaded?.run.chunk_size ?? DEFAULT_CHUNK_SIZE),
     inOrder: options.inOrder ?? loaded?.run.in_order ?? false,
     retryFailed: options.retryFailed ?? false,
   }

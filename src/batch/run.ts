@@ -124,6 +124,8 @@ async function runLocked(options: BatchOptions, deps: BatchDeps): Promise<BatchS
 async function finish(context: RunContext, sweeper: Sweeper, run: RunRecord, deps: BatchDeps) {
   const { options, now } = context
   const deadline = now() + (options.timeoutMs ?? DEFAULT_TIMEOUT_MS)
+  // Whether the server shows rows as they were sent must be known before one is taken for absent.
+  if (context.ledger.counts().unknown > 0) await sweeper.sweepOnce()
   const reconciled = await reconcile(context, {
     baseline: await readBaseline(baselinePath(options.stateDir, run.id)),
     markerKey: run.marker,

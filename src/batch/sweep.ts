@@ -55,6 +55,12 @@ export class Sweeper {
     }
   }
 
+  /** Asks for all accepted rows once; each that is there is compared with what was sent. */
+  async sweepOnce(): Promise<void> {
+    await this.settled()
+    await this.#sweep(() => true)
+  }
+
   /**
    * Looks, now and then, how far the oldest rows have come, while others are being sent. Whoever calls needn't wait for
    * it, and nothing that goes wrong here is of any concern: it will be asked for again.

@@ -94,6 +94,42 @@ describe.each([
   })
 })
 
+test('killed at every step of sending absent rows again, a batch mints none of them twice', async () => {
+  for (let at = 1; ; at++) {
+    await machine?.stop()
+    machine = await Machine.start()
+    let killer = new Killer(Number.POSITIVE_INFINITY)
+    const step = () => killer.step()
+    const faults: Fault[] = ['cut_before', 'cut_after']
+    const server = new FakeHostedApi({
+      idempotency: false,
+      faultOf: () => {
+        const fault = faults.shift()
+        return fault === undefined ? null : { fault }
+      },
+      onArrival: step,
+      onCommit: step,
+      onRead: step,
+    })
+    const first = await machine.run(server, ROWS, { inFlight: 1 })
+    expect(first.absentRows).toHaveLength(3)
+    killer = new Killer(at)
+    const wrapJournal = killableFile(machine.journal(), killer, at % 2 === 0)
+    await machine.run(server, ROWS, { retryAbsent: true }, { wrapJournal }).catch((error: unknown) => {
+      if (!killer.crashed) throw error
+    })
+    killer.revive()
+    const retried = { retryAbsent: true, inFlight: 1 }
+    const second = await machine.run(server, ROWS, retried).catch((error: { code?: string }) => error.code)
+    if (typeof second === 'object') expect(second.doubledRows, `step ${at}`).toEqual([])
+    // What the first retry sent just before it was killed is found by the second, and what it didn't by a third.
+    const third = await machine.run(server, ROWS, retried).catch((error: { code?: string }) => error.code)
+    expect([...server.countsByTitle().values()], `step ${at}`).toEqual(TITLES.map(() => 1))
+    if (typeof third === 'object') expect(third.counts, `step ${at}`).toMatchObject({ deployed: 9 })
+    if (!killer.crashed) break
+  }
+})
+
 test('killed again and again, on every resume too, a batch still ends with every row minted once', async () => {
   for (let seed = 1; seed <= 40; seed++) {
     await machine?.stop()

@@ -316,6 +316,14 @@ describe('a server that rewrites metadata', () => {
     }
   })
 
+  test('of one accepted row is enough: no other is absent then', async () => {
+    const rewrite = (metadata: Record<string, unknown>) =>
+      metadata.title === '#1' ? { ...metadata, title: 'One' } : metadata
+    const summary = await run(serverWith(['cut_before'], { rewrite }), PAIR)
+    expect(summary).toMatchObject({ counts: { unknown: 3, deployed: 1 }, absentRows: [] })
+    expect(summary.undecidedRows).toHaveLength(3)
+  })
+
   test('is noticed by what came that no row tells of, where no row of ours was accepted', async () => {
     const rewrite = (metadata: Record<string, unknown>) => ({ ...metadata, title: 'another' })
     const summary = await run(serverWith(['cut_after'], { rewrite }), [row(3)])

@@ -25,12 +25,14 @@ export interface Open {
   sendings: Sending[]
   /** Those that reconciling found before: an NFT that another owner has now may have been one of them. */
   adopted: { identity: string; owners: string[] }[]
+  /** Whether the server shows of a row that it accepted something else than it was sent. */
+  rewrites: boolean
 }
 
 /** Reads what the journal says of the rows whose outcome isn't known. */
 export async function openSendings(context: RunContext, markerKey: string | undefined): Promise<Open> {
   const { ledger, records } = context
-  const open: Open = { sendings: [], adopted: [] }
+  const open: Open = { sendings: [], adopted: [], rewrites: false }
   for (let n = 1; n <= ledger.lastRequest; n++) {
     const request = ledger.requestState(n)
     if (request !== REQUEST.unknown && request !== REQUEST.accepted) continue
@@ -41,6 +43,7 @@ export async function openSendings(context: RunContext, markerKey: string | unde
       return state === ROW.unknown ? 'unknown' : state === ROW.absent ? 'absent' : null
     })
     if (request === REQUEST.accepted && states.every((state) => state === null)) continue
+    if (request === REQUEST.accepted) open.rewrites = true
     const intent = await ledger.readIntent(records, n)
     const answer = ledger.hasAnswer(n) ? await ledger.readAnswer(records, n) : null
     const earlier = answer?.t === 'reconciled' ? answer : null

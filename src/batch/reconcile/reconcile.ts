@@ -236,7 +236,8 @@ function unprovable(
   const lasting = (reason: string) => ({ reason, passing: false })
   if (lacks !== null) return { reason: lacks, passing: true }
   if (taken) return lasting(NOT_SHOWN)
-  if (proof.rewrites) return lasting('the server shows other metadata than it was sent: this row may be there unseen')
+  if (proof.rewrites || open.rewrites)
+    return lasting('the server shows other metadata than it was sent: this row may be there unseen')
   const isShownAsSent = proof.request !== null || matches.size > 0 || open.adopted.length > 0
   if (!isShownAsSent && strangers > 0) {
     return lasting('NFTs came into the collection that no row tells of: one may be this row with other metadata')
