@@ -187,12 +187,15 @@ describe('--adopt', () => {
   })
 
   test('waits until the listing shows all that was minted', async () => {
-    const server = serverOf({ listingLagMs: 20_000 })
-    await run(server, rowsUpTo(4), { noWait: true })
-    await loseJournals()
-    const summary = await run(server, rowsUpTo(5), { adopt: true })
-    expect(summary.counts.deployed).toBe(5)
-    expect([...server.countsByTitle().values()]).toEqual([1, 1, 1, 1, 1])
+    for (const listingLagMs of [20_000, 33_000]) {
+      const server = serverOf({ listingLagMs })
+      await run(server, rowsUpTo(4), { noWait: true })
+      await loseJournals()
+      const summary = await run(server, rowsUpTo(5), { adopt: true })
+      expect(summary.counts.deployed).toBe(5)
+      expect([...server.countsByTitle().values()]).toEqual([1, 1, 1, 1, 1])
+      await loseJournals()
+    }
   })
 
   test('stops at rows whose NFT another wallet has, and names them', async () => {

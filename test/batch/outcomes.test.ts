@@ -272,6 +272,16 @@ describe('an id that was given before', () => {
     expect(once(server)).toBe(true)
   })
 
+  test('at an earlier start of the run counts as well', async () => {
+    const away = new FakeHostedApi({
+      idempotency: false,
+      faultOf: (attempt) => (attempt > 1 ? { fault: 'not_sent' } : null),
+    })
+    await machine.run(away, ROWS, { inFlight: 1, unreachableMs: 100 })
+    const summary = await machine.run(new FakeHostedApi({ idempotency: false }), ROWS, { inFlight: 1, noWait: true })
+    expect(summary.counts).toMatchObject({ accepted: 4, unknown: 2 })
+  })
+
   test('to another run counts as well', async () => {
     await machine.run(new FakeHostedApi({ idempotency: false }), ROWS.slice(0, 2))
     const server = new FakeHostedApi({ idempotency: false })

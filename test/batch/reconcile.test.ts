@@ -263,6 +263,35 @@ describe('an NFT with the metadata of an unknown row', () => {
   })
 })
 
+describe('what changes while it is looked at', () => {
+  test('an NFT that another command was given meanwhile is not taken from it', async () => {
+    const server = serverWith(['cut_before'])
+    await run(server, PAIR, { noWait: true })
+    const ordered = server.mintElsewhere(A, PAIR[0]?.metadata ?? {})
+    let isWritten = false
+    const onEvent = (event: { type: string; phase?: string }) => {
+      if (event.type === 'reconciling' && event.phase === 'reading') isWritten = true
+    }
+    const otherIds = async () => (isWritten ? [ordered] : [])
+    const summary = await machine.run(server, PAIR, { inFlight: 1 }, { onEvent, otherIds })
+    expect(summary.absentRows).toHaveLength(2)
+    expect((await results(summary)).map(({ nft_gdn_id }) => nft_gdn_id)).not.toContain(ordered)
+  })
+
+  test('counts only once two looks in a row have seen the same', async () => {
+    const server = serverWith(['cut_after'])
+    let twins = 0
+    const onEvent = (event: { type: string; phase?: string; ms?: number }) => {
+      const isBetween = event.type === 'reconciling' && event.phase === 'waiting' && machine.time.now() >= 30_000
+      if (isBetween && twins++ === 0) server.mintElsewhere(A, row(3).metadata)
+    }
+    const summary = await machine.run(server, [row(3), row(1)], { inFlight: 1 }, { onEvent })
+    expect(twins).toBeGreaterThan(0)
+    expect(summary).toMatchObject({ counts: { unknown: 1, deployed: 1 }, absentRows: [] })
+    expect(summary.undecidedRows[0]?.reason).toContain('2 NFTs')
+  })
+})
+
 describe('equal rows', () => {
   const twins = (count: number) => Array.from({ length: count }, (_, index) => row(3, { line: index + 2 }))
 
@@ -496,6 +525,18 @@ describe('the word of a person', () => {
     expect((await run(server, PAIR, { reconcileOnly: true })).absentRows).toHaveLength(1)
     const retried = await run(server, PAIR, { retryAbsent: true })
     expect(retried).toMatchObject({ exitCode: 0, counts: { deployed: 4 }, doubledRows: [] })
+  })
+
+  test('that a row is absent stands, whatever turns up: the person has looked', async () => {
+    const server = serverWith(['cut_after'])
+    await run(server, [row(3), row(1)], { noWait: true })
+    const twin = server.mintElsewhere(A, row(3).metadata)
+    const [open] = (await run(server, [row(3), row(1)])).undecidedRows
+    const settle = [{ key: open?.key ?? '', nftGdnId: null }]
+    await run(server, [row(3), row(1)], { reconcileOnly: true, settle })
+    server.move(twin, ELSEWHERE)
+    const summary = await run(server, [row(3), row(1)], { reconcileOnly: true })
+    expect(summary).toMatchObject({ absentRows: [{ key: open?.key }], counts: { unknown: 1 } })
   })
 
   test.each<[string, (known: { id: string; key: string }) => NonNullable<BatchOptions['settle']>, string]>([
