@@ -1,32 +1,13 @@
-import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { makeHome } from '../helpers/gdn.ts'
-
-// A pseudo-terminal by script(1) of util-linux: Node has none of its own. The script of BSD and macOS takes other flags.
-const PTY = 'script'
-const HAS_PTY = spawnSync(PTY, ['--version'], { encoding: 'utf8' }).stdout?.includes('util-linux') === true
-const BIN = fileURLToPath(new URL('../../bin/gdn.js', import.meta.url))
-const NODE = process.env.GDN_TEST_NODE || process.execPath
-
-const CTRL_C = '\u0003'
-const HIDE_CURSOR = '\u001b[?25l'
-const SHOW_CURSOR = '\u001b[?25h'
+import { atTerminal, CTRL_C, HAS_PTY, HIDE_CURSOR, SHOW_CURSOR } from '../helpers/terminal.ts'
 
 beforeEach(({ skip }) => skip(!HAS_PTY, 'needs a pseudo-terminal: script of util-linux is not installed'))
-
-interface Terminal {
-  /** Resolves when the screen has shown `text`. */
-  shows(text: string): Promise<void>
-  type(keys: string): void
-  /** The exit code, when it has ended, and all that the screen has shown. */
-  end(): Promise<{ code: number | null; screen: string }>
-}
 
 async function homeWithData() {
   const home = await makeHome()
@@ -35,36 +16,6 @@ async function homeWithData() {
   await mkdir(data, { recursive: true })
   await writeFile(join(data, 'api-key'), 'x')
   return { home, data, isThere: () => stat(data).then(Boolean, () => false) }
-}
-
-/** Types a gdn command line at a terminal; its stdout goes to a file, the screen shows stderr. */
-function atTerminal(args: string, env: NodeJS.ProcessEnv, stdout = '/dev/null'): Terminal {
-  const line = `stty cols 80 rows 24; exec "${NODE}" "${BIN}" ${args} >"${stdout}"`
-  const child = spawn(PTY, ['-qec', line, '/dev/null'], {
-    env: { ...env, TERM: 'xterm-256color', SHELL: '/bin/sh' },
-  })
-  onTestFinished(() => void child.kill('SIGKILL'))
-  let screen = ''
-  child.stdout.setEncoding('utf8').on('data', (text: string) => {
-    screen += text
-  })
-  let isOver = false
-  const ended = once(child, 'close').then(() => {
-    isOver = true
-  })
-  return {
-    async shows(text) {
-      while (!screen.includes(text)) {
-        if (isOver) throw new Error(`ended without showing "${text}": ${screen}`)
-        await Promise.race([once(child.stdout, 'data'), ended])
-      }
-    },
-    type: (keys) => void child.stdin.write(keys),
-    async end() {
-      await ended
-      return { code: child.exitCode, screen }
-    },
-  }
 }
 
 describe('a question at a terminal', () => {

@@ -1,0 +1,136 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { makeHome } from '../helpers/gdn.ts'
+import { atTerminal, CTRL_C, HAS_PTY, HIDE_CURSOR, SHOW_CURSOR } from '../helpers/terminal.ts'
+
+const BIN = fileURLToPath(new URL('../../bin/gdn.js', import.meta.url))
+const CONTRACT = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed'
+const OWNER = '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359'
+
+interface Nft {
+  nft_gdn_id: string
+  [field: string]: unknown
+}
+
+/** A service that mints at once, and answers a request to mint after so many milliseconds. */
+async function service(answersAfter: number) {
+  const minted = new Map<string, Nft>()
+  const answers: Record<string, (body: never) => unknown> = {
+    createnft: ({ metadata }: { metadata: unknown[] }) => ({
+      message: 'ok',
+      requests: {},
+      nfts: metadata.map((request_metadata) => {
+        const id = `nft-${minted.size + 1}`
+        const where = { contract_address: CONTRACT, receiver_wallet_address: OWNER, metadata_url: null }
+        minted.set(id, { nft_gdn_id: id, token_id: '1', status: 'deployed', request_metadata, ...where })
+        return { nft_gdn_ids: id, accepted_date: '2026-01-31 12:00:00' }
+      }),
+    }),
+    getnfts: ({ nft_gdn_ids }: { nft_gdn_ids: string[] }) => ({
+      requests: { nft_gdn_ids },
+      nfts: nft_gdn_ids.flatMap((id) => minted.get(id) ?? []),
+    }),
+    getnftgdnids: () => ({
+      requests: { contract_address: CONTRACT, blockchain: 'polygon' },
+      nft_gdn_ids: [...minted.keys()],
+    }),
+  }
+  const server = createServer(async (request, response) => {
+    const chunks: Buffer[] = []
+    for await (const chunk of request) chunks.push(chunk as Buffer)
+    const name = (request.url ?? '').replace(/^\/api\/v1\//, '').replace(/\/$/, '')
+    const answer = answers[name]?.(JSON.parse(Buffer.concat(chunks).toString()) as never)
+    setTimeout(
+      () => {
+        response.writeHead(answer === undefined ? 404 : 200, { 'content-type': 'application/json' })
+        response.end(JSON.stringify(answer ?? { error: { title: 'Not Found', message: name } }))
+      },
+      name === 'createnft' ? answersAfter : 0,
+    )
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  onTestFinished(() => void server.close())
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, minted }
+}
+
+async function drop(rows: number, answersAfter = 0) {
+  const home = await makeHome()
+  onTestFinished(() => home.remove())
+  const lines = Array.from({ length: rows }, (_, i) => `Row ${i},${'x'.repeat(100)},${OWNER}`)
+  const manifest = join(home.dir, 'drop.csv')
+  await writeFile(manifest, `title,description,receiver\n${lines.join('\n')}\n`)
+  const { url, minted } = await service(answersAfter)
+  const target = ['-c', CONTRACT, '-b', 'polygon', '--base-url', url, '--rate', '100']
+  return { home, manifest, target, minted, url, env: { ...home.env, GDN_API_KEY: 'k' } }
+}
+
+describe('a batch at a terminal', () => {
+  beforeEach(({ skip }) => skip(!HAS_PTY, 'needs a pseudo-terminal: script of util-linux is not installed'))
+
+  test('shows a block that is written over, and leaves the summary alone behind', async () => {
+    const { home, manifest, target, env } = await drop(6, 300)
+    const out = join(home.dir, 'out')
+    const argv = ['batch', 'mint', manifest, ...target, '--chunk-size', '1', '--in-order']
+    const terminal = atTerminal(argv.join(' '), env, out)
+    await terminal.shows('6 pending')
+    await terminal.shows('2 pending')
+    const { code, screen } = await terminal.end()
+    expect(code, screen).toBe(0)
+    expect(screen).toMatch(/drop-[0-9a-f]{4}: \d of 6 rows deployed/)
+    // Hidden while it is drawn only, and at the end everything of it is wiped.
+    expect(screen.lastIndexOf(SHOW_CURSOR)).toBeGreaterThan(screen.lastIndexOf(HIDE_CURSOR))
+    expect(screen.slice(screen.lastIndexOf(HIDE_CURSOR))).toMatch(/^\u001b\[\?25l\r\u001b\[\d+A\u001b\[J/)
+    expect(screen.slice(screen.lastIndexOf(SHOW_CURSOR))).toMatch(
+      /6 rows: 6 deployed\S*\s+Results: gdn batch results drop-/,
+    )
+  })
+
+  test('Ctrl-C stops it with 130 and says how to go on; resumed, every row is there once', async () => {
+    const { home, manifest, target, env, minted } = await drop(8, 300)
+    const terminal = atTerminal(`batch mint ${manifest} ${target.join(' ')} --chunk-size 1 --in-order`, env)
+    await terminal.shows('accepted')
+    terminal.type(CTRL_C)
+    const { code, screen } = await terminal.end()
+    expect(code, screen).toBe(130)
+    expect(screen).toContain('Stopping')
+    expect(screen).toMatch(/go on: gdn batch resume drop-[0-9a-f]{4}/)
+    expect(screen.lastIndexOf(SHOW_CURSOR)).toBeGreaterThan(screen.lastIndexOf(HIDE_CURSOR))
+    const resumed = await home.json<{ deployed: number }>(['batch', 'resume', 'drop', ...target.slice(4)], { env })
+    expect(resumed.deployed).toBe(8)
+    expect(minted.size).toBe(8)
+  })
+})
+
+test('off a terminal the log has plain lines, and -o ndjson events as they happen', async () => {
+  const { home, manifest, target, env } = await drop(3)
+  const minted = await home.run(['batch', 'mint', manifest, ...target], { env: { ...env, FORCE_COLOR: '' } })
+  expect(minted.code).toBe(0)
+  expect(minted.stderr).not.toMatch(/[\u001b\r]/)
+  expect(minted.stderr).toMatch(/^Run drop-[0-9a-f]{4}\n {2}3 rows to send/)
+  const again = await home.run(['batch', 'mint', manifest, ...target, '--again', '-o', 'ndjson'], { env })
+  const events = again.stdout.trimEnd().split('\n')
+  expect(JSON.parse(events[0] ?? '')).toMatchObject({ event: 'planned', total: 3 })
+  expect(JSON.parse(events.at(-1) ?? '')).toMatchObject({ event: 'summary', deployed: 3 })
+})
+
+test('a reader of the results that goes away early is no error', async () => {
+  const { home, manifest, target, env } = await drop(3000)
+  await home.json(['batch', 'mint', manifest, ...target, '--chunk-size', '1000', '--no-wait'], { env })
+  const argv = [BIN, 'batch', 'results', 'drop', '-o', 'csv']
+  const child = spawn(process.env.GDN_TEST_NODE || process.execPath, argv, { env, stdio: ['ignore', 'pipe', 'pipe'] })
+  let stderr = ''
+  child.stderr.on('data', (text) => {
+    stderr += text
+  })
+  const [first] = await once(child.stdout, 'data')
+  child.stdout.destroy()
+  const [code] = await once(child, 'close')
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+  expect(String(first)).toMatch(/^title,description,receiver,key,line,status,/)
+})

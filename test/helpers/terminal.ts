@@ -1,0 +1,52 @@
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+import { onTestFinished } from 'vitest'
+
+// A pseudo-terminal by script(1) of util-linux: Node has none of its own. The script of BSD and macOS takes other flags.
+const PTY = 'script'
+export const HAS_PTY = spawnSync(PTY, ['--version'], { encoding: 'utf8' }).stdout?.includes('util-linux') === true
+const BIN = fileURLToPath(new URL('../../bin/gdn.js', import.meta.url))
+const NODE = process.env.GDN_TEST_NODE || process.execPath
+
+export const CTRL_C = '\u0003'
+export const HIDE_CURSOR = '\u001b[?25l'
+export const SHOW_CURSOR = '\u001b[?25h'
+
+interface Terminal {
+  /** Resolves when the screen has shown `text`. */
+  shows(text: string): Promise<void>
+  type(keys: string): void
+  /** The exit code, when it has ended, and all that the screen has shown. */
+  end(): Promise<{ code: number | null; screen: string }>
+}
+
+/** Types a gdn command line at a terminal; its stdout goes to a file, the screen shows stderr. */
+export function atTerminal(args: string, env: NodeJS.ProcessEnv, stdout = '/dev/null'): Terminal {
+  const line = `stty cols 80 rows 24; exec "${NODE}" "${BIN}" ${args} >"${stdout}"`
+  const child = spawn(PTY, ['-qec', line, '/dev/null'], {
+    env: { ...env, TERM: 'xterm-256color', SHELL: '/bin/sh' },
+  })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  let screen = ''
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    screen += text
+  })
+  let isOver = false
+  const ended = once(child, 'close').then(() => {
+    isOver = true
+  })
+  return {
+    async shows(text) {
+      while (!screen.includes(text)) {
+        if (isOver) throw new Error(`ended without showing "${text}": ${screen}`)
+        await Promise.race([once(child.stdout, 'data'), ended])
+      }
+    },
+    type: (keys) => void child.stdin.write(keys),
+    async end() {
+      await ended
+      return { code: child.exitCode, screen }
+    },
+  }
+}
