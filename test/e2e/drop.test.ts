@@ -168,6 +168,14 @@ describe('from a manifest on disk to NFTs on a chain, with the built gdn', () =>
     }
   })
 
+  it('batch results --verify finds owner, token URI, metadata and files of every row as ordered, by the chain itself', async () => {
+    const results = await gdn.json<{ line: number; verified: boolean | null; verify_error: string | null }[]>(
+      ...['batch', 'results', 'drop', '--verify'],
+    )
+    expect(results).toHaveLength(24)
+    expect(results.filter(({ verified }) => verified !== true)).toEqual([])
+  })
+
   it('JSON and JSONL manifests mint the same drop', async () => {
     for (const [index, name] of ['drop.json', 'drop.jsonl'].entries()) {
       const { exitCode } = await gdn.run('batch', 'mint', join(EXAMPLES, name), '-c', contract, '--again', '--json')
