@@ -1,3 +1,4 @@
+import { bytes } from './columns.ts'
 import type { RecordFile } from './journal/read.ts'
 import type { ReconciledRecord, RunRecord } from './journal/records.ts'
 import { type KnownAnswer, type Ledger, ROW, type RowState } from './ledger.ts'
@@ -63,15 +64,18 @@ export async function* resultRows(
     return id === undefined ? null : TWICE + id
   }
 
-  const told = new Set<number>()
+  // A Set of a million rows would take more than all the rest.
+  const told = bytes()
   for await (const { key, row } of spool) {
     const index = ledger.findRow(key)
-    if (index >= 0) told.add(index)
+    if (index >= 0) told.set(index, 1)
     yield await result(index, key, row.line, row.receiver)
   }
   for (let n = 1; n <= ledger.lastRequest; n++) {
     const left = ledger.rowsOf(n).map((row, position) => ({ row, position }))
-    const untold = left.filter(({ row }) => !told.has(row) && ledger.isCurrent(row, n) && !isIdle(ledger.state(row)))
+    const untold = left.filter(
+      ({ row }) => told.get(row) === 0 && ledger.isCurrent(row, n) && !isIdle(ledger.state(row)),
+    )
     if (untold.length === 0) continue
     const { rows, receiver } = await ledger.readRows(records, n)
     for (const { row, position } of untold) {
