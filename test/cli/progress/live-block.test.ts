@@ -51,6 +51,19 @@ test('a terminal that became narrower folds the lines: they are still written ov
   expect(screen.text).toBe('before\nnow\nsmall')
 })
 
+test('one that becomes wider again joins nothing: what it had folded was wiped', () => {
+  const screen = new Screen(40)
+  screen.write('before\n')
+  const block = createLiveBlock(screen)
+  block.show(['x'.repeat(35), 'y'.repeat(12)])
+  screen.resize(20)
+  block.show(['z'.repeat(19), 'small', 'end'])
+  screen.resize(40)
+  expect(screen.text).toBe(`before\n${'z'.repeat(19)}\nsmall\nend`)
+  block.show(['wide'])
+  expect(screen.text).toBe('before\nwide')
+})
+
 test('more lines than the screen has are cut: those above it could not be written over', () => {
   const screen = new Screen(80, 5)
   createLiveBlock(screen).show(['1', '2', '3', '4', '5', '6'])

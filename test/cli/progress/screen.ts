@@ -6,6 +6,8 @@ export class Screen {
   writes = 0
   isCursorShown = true
   #lines: string[] = ['']
+  /** Rows that go on in the next one; writing over them doesn't change that, wiping them does. */
+  #folded: boolean[] = []
   #row = 0
   #column = 0
 
@@ -29,12 +31,23 @@ export class Screen {
     return true
   }
 
-  /** A terminal that becomes narrower folds what no longer fits. */
+  /** Folds what no longer fits, and joins what it remembers to have folded. */
   resize(columns: number): void {
     this.columns = columns
-    const folded = this.#lines.flatMap((line) => line.match(new RegExp(`.{1,${columns}}`, 'gu')) ?? [''])
-    this.#row += folded.length - this.#lines.length
-    this.#lines = folded
+    const lines: string[] = []
+    const folded: boolean[] = []
+    let row = 0
+    for (let at = 0; at < this.#lines.length; at++) {
+      let text = this.#lines[at] ?? ''
+      while (this.#folded[at] === true) text += this.#lines[++at] ?? ''
+      const parts = text.match(new RegExp(`.{1,${columns}}`, 'gu')) ?? ['']
+      lines.push(...parts)
+      folded.push(...parts.map((_, i) => i < parts.length - 1))
+      if (at <= this.#row) row = lines.length - 1
+    }
+    this.#lines = lines
+    this.#folded = folded
+    this.#row = row
   }
 
   #take(part: string): void {
@@ -59,6 +72,7 @@ export class Screen {
     else if (name === 'K') this.#lines[this.#row] = line.slice(0, this.#column)
     else if (name === 'J') {
       this.#lines.length = this.#row + 1
+      this.#folded.length = this.#row
       this.#lines[this.#row] = line.slice(0, this.#column)
     } else if (name === 'h' || name === 'l') this.isCursorShown = name === 'h'
     else if (name !== 'm') throw new Error(`this terminal doesn't know ${name}`)
