@@ -4,7 +4,7 @@ import { createTransport } from '../client/create-transport.ts'
 import type { ProxyOptions } from '../client/pool-transport.ts'
 import type { Storage, StorageLine } from '../client/storage/storage.ts'
 import type { Settings } from '../config/settings.ts'
-import { type StorageSettings, storageOf } from '../config/storage.ts'
+import type { StorageSettings } from '../config/storage.ts'
 import { GdnError } from '../core/errors.ts'
 import { sleep } from '../core/time.ts'
 
@@ -30,7 +30,7 @@ export function withStorage(client: ApiClient, surroundings: StorageSurroundings
   let opening: Promise<Storage> | undefined
 
   const storage = (): Promise<Storage> | null => {
-    const named = storageOf(surroundings.settings.storage)
+    const named = surroundings.settings.fileStorage()
     if (named === null) return null
     opening ??= open(named, surroundings)
     return opening

@@ -1,5 +1,5 @@
 import { HEADERS } from '../api/headers.ts'
-import { parseRetryAfter } from '../core/retry-after.ts'
+import { parseRetryAfter } from '../core/time.ts'
 
 /** What waiting depends on; a test puts its own in. */
 export interface Clock {

@@ -7,7 +7,7 @@ import { localDataDirectory, stateDirectory, userConfigFile } from './paths.ts'
 import { loadProjectFile } from './project-file.ts'
 import type { ProfileSettings, ProjectFile, UserConfig } from './schema.ts'
 import { chooseTarget, originOf, type Server, serverOf, type Target } from './server.ts'
-import type { StorageProfile } from './storage.ts'
+import { type StorageProfile, type StorageSettings, storageOf } from './storage.ts'
 import { readUserConfig } from './user-file.ts'
 
 /** The flags that configuration knows, as a command got them. */
@@ -38,8 +38,10 @@ export interface Settings {
   rate: Setting<number> | null
   /** The address that is configured, before it is looked up; null with --local and where there is none. */
   baseUrl: Setting<string> | null
-  /** What the profile says of where local files go when the server takes none; see `storageOf`. */
+  /** What the profile says of a storage, as it is written there. */
   storage: StorageProfile
+  /** Where local files go when the server takes none. Throws for settings that don't fit together. */
+  fileStorage(): StorageSettings | null
   stateDir: string
   userFile: string
   projectFile: string | null
@@ -82,6 +84,7 @@ export async function loadSettings({ flags, env, cwd }: Surroundings): Promise<S
     rate: pick(layers, target, 'rate', flags.rate),
     baseUrl: target?.kind === 'url' ? { value: target.url, from: target.from } : null,
     storage: profile,
+    fileStorage: () => storageOf(profile),
     stateDir: stateDirectory(env, flags.stateDir),
     userFile: userConfigFile(env),
     projectFile: project?.path ?? null,

@@ -1,6 +1,6 @@
 import { STATUS_CODES } from 'node:http'
 import { Agent, type Dispatcher, request } from 'undici'
-import { parseRetryAfter } from '../core/retry-after.ts'
+import { parseRetryAfter } from '../core/time.ts'
 import { tooLarge } from './body.ts'
 import { SNIFF_BYTES } from './content-type.ts'
 import { FetchFailure } from './failure.ts'

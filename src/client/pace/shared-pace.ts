@@ -2,10 +2,14 @@ import { createHash } from 'node:crypto'
 import { chmodSync, lstatSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { getuid, platform } from 'node:process'
+import { bootClock } from '../../core/boot-clock.ts'
+import { bootId, isAlive, ownIdentity, pidNamespace } from '../../core/process-identity.ts'
 import type { Secret } from '../../core/secret.ts'
 import { sleep } from '../../core/time.ts'
+import { updateTogether } from '../../core/versioned-file.ts'
 import type { SharedPace } from '../pacer.ts'
-import type { LaneWorld } from './shared-lane.ts'
+import { createSharedLane, type LaneWorld } from './shared-lane.ts'
+import { sweepLanes } from './sweep-lanes.ts'
 
 export interface SharedPaceOptions {
   /** Where to keep it: the first of these folders that can be used and is nobody else's. */
@@ -25,11 +29,6 @@ export function createSharedPace({ folders, origin, apiKey, onTrouble }: SharedP
   let told = false
   return {
     async lane(endpoint, rate, observed) {
-      // Loaded with the first request, beside the connection being made.
-      const [{ createSharedLane }, { updateTogether }] = await Promise.all([
-        import('./shared-lane.ts'),
-        import('../../core/versioned-file.ts'),
-      ])
       world ??= openWorld(folders)
       const { folder, ...common } = await world
       const dir = join(folder, laneName(origin, apiKey, endpoint))
@@ -49,11 +48,6 @@ function laneName(origin: string, apiKey: Secret | null, endpoint: string): stri
 }
 
 async function openWorld(folders: readonly string[]): Promise<Omit<LaneWorld, 'update'> & { folder: string }> {
-  const [{ bootId, isAlive, ownIdentity, pidNamespace }, { bootClock }, { sweepLanes }] = await Promise.all([
-    import('../../core/process-identity.ts'),
-    import('../../core/boot-clock.ts'),
-    import('./sweep-lanes.ts'),
-  ])
   const [boot, space, { pid, startedAt }] = await Promise.all([bootId(), pidNamespace(), ownIdentity()])
   const folder = usableFolder(folders)
   sweepLanes(folder, boot)

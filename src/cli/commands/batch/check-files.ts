@@ -1,7 +1,6 @@
 import type { Server } from '../../../config/server.ts'
-import { formatFault, GdnError, type Place } from '../../../core/errors.ts'
+import { formatFault, GdnError, messageOf, type Place } from '../../../core/errors.ts'
 import type { UrlFinding } from '../../../files/check-urls.ts'
-import { FetchFailure } from '../../../files/failure.ts'
 import type { Prober } from '../../../files/prober.ts'
 import type { ManifestIssue } from '../../../manifest/row.ts'
 import type { Deps } from '../../deps.ts'
@@ -105,7 +104,7 @@ async function isStored(
     await lenient.probe(`${baseUrl}/ipfs/${url.slice('ipfs://'.length)}`, signal)
     return null
   } catch (error) {
-    if (!(error instanceof FetchFailure) || !/ answered 40[04] /.test(`${error.message} `)) return null
+    if (!/ answered 40[04] /.test(messageOf(error))) return null
     return { severity: 'warning', message: `${url} is not stored at ${origin}; only an IPFS node can give it` }
   }
 }
