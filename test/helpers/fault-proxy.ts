@@ -23,6 +23,8 @@ export interface FaultProxy {
   url: string
   /** How often each fault happened; `none` is a request that went through unharmed. */
   counts: Record<Fault | 'none', number>
+  /** Resolves when so many more requests have come. */
+  after(requests: number, signal: AbortSignal): Promise<void>
   /** From now on nothing goes wrong. */
   heal(): void
   close(): Promise<void>
@@ -55,6 +57,7 @@ export async function startFaultProxy(
   const counts = Object.fromEntries(['none', ...FAULTS].map((name) => [name, 0])) as FaultProxy['counts']
   const sockets = new Set<Socket>()
   let healed = false
+  let seen = 0
 
   const keep = (socket: Socket): Socket => {
     sockets.add(socket)
@@ -74,6 +77,7 @@ export async function startFaultProxy(
     })
 
   async function serve(client: Socket, request: Request): Promise<void> {
+    seen++
     const fault = healed ? null : options.faultOf(request.path)
     counts[fault ?? 'none']++
     if (fault === 'drop-before') return void client.end()
@@ -116,6 +120,12 @@ export async function startFaultProxy(
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     counts,
+    async after(requests, signal) {
+      for (const until = seen + requests; seen < until; ) {
+        signal.throwIfAborted()
+        await new Promise((resolve) => setTimeout(resolve, 5))
+      }
+    },
     heal() {
       healed = true
     },

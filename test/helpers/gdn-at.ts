@@ -1,5 +1,6 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { execa } from 'execa'
 
@@ -44,12 +45,17 @@ export function gdnAt(backend: { url: string; apiKey: string }, home: string) {
       if (exitCode !== 0) throw new Error(`gdn ${argv.join(' ')} ended with ${exitCode}: ${stderr}`)
       return JSON.parse(stdout) as Result
     },
-    /** SIGKILL after so many milliseconds, should it still run. */
-    async runAndKill(argv: readonly string[], ms: number): Promise<Run> {
+    /** SIGKILL after so many milliseconds, or when the moment has come, should it still run. */
+    async runAndKill(argv: readonly string[], when: number | ((ended: AbortSignal) => Promise<void>)): Promise<Run> {
       const child = start(argv)
-      const timer = setTimeout(() => child.kill('SIGKILL'), ms)
+      const over = new AbortController()
+      const moment = typeof when === 'number' ? setTimeout(when, undefined, { signal: over.signal }) : when(over.signal)
+      moment.then(
+        () => child.kill('SIGKILL'),
+        () => {},
+      )
       const result = await child
-      clearTimeout(timer)
+      over.abort()
       return outcome(result)
     },
     async file(name: string, content: string): Promise<string> {

@@ -1,9 +1,10 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
 import { expect } from 'vitest'
 import { freshDataDir } from './backend.ts'
-import { FAULTS, type Fault, startFaultProxy } from './fault-proxy.ts'
+import { FAULTS, type Fault, type FaultProxy, startFaultProxy } from './fault-proxy.ts'
 import { gdnAt, type Run } from './gdn-at.ts'
 import { type HostedNft, startHostedService } from './hosted-service.ts'
 import { serve } from './served-backend.ts'
@@ -11,11 +12,12 @@ import { serve } from './served-backend.ts'
 const CONTRACT = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed'
 const RECEIVERS = ['0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359', '0xdbF03B407c01E7cD3CBea99509d93f8DDDC8C6FB']
 const SHARE_OF_FAULTS = 0.3
+/** When a life ends: after so many requests, and so many milliseconds after the last of them. */
+const MOST_REQUESTS = 12
+const MOST_MS = 120
 export interface KillBatchOptions {
   rows: number
   kills: number
-  /** A kill may come before the first byte leaves, and long after: up to so many milliseconds from the start. */
-  longestLife: number
   random: () => number
 }
 
@@ -58,10 +60,19 @@ const faultsOf = (random: () => number) => (): Fault | null =>
 type Gdn = ReturnType<typeof gdnAt>
 
 /** Starts the batch and kills it, again and again; then once more, to its end. */
-async function liveAndDie(gdn: Gdn, argv: readonly string[], { kills, longestLife, random }: KillBatchOptions) {
+async function liveAndDie(
+  gdn: Gdn,
+  proxy: FaultProxy,
+  argv: readonly string[],
+  { kills, random }: KillBatchOptions,
+): Promise<number> {
   let killed = 0
   for (let life = 0; life < kills; life++) {
-    const { signal, exitCode, stderr } = await gdn.runAndKill(argv, random() * longestLife)
+    const { signal, exitCode, stderr } = await gdn.runAndKill(argv, async (ended) => {
+      // Before the first byte leaves, or around any of the requests.
+      await proxy.after(Math.floor(random() * MOST_REQUESTS), ended)
+      await setTimeout(random() * MOST_MS, undefined, { signal: ended })
+    })
     if (signal === 'SIGKILL') killed++
     // It may have come to its end: the next start says that it is finished, or goes on with what is open.
     else expect([0, 2, 7, 8, 9, 6], stderr).toContain(exitCode)
@@ -103,7 +114,7 @@ export async function killBatchOnHosted(options: KillBatchOptions & { strangers:
     const { csv, titles } = manifestOf(rows)
     const manifest = await gdn.file('drop.csv', csv)
     const argv = ['batch', 'mint', manifest, '-c', CONTRACT, '--chunk-size', '4', '--listing-wait', '2s']
-    const killed = await liveAndDie(gdn, argv, options)
+    const killed = await liveAndDie(gdn, proxy, argv, options)
     proxy.heal()
     const last = await toTheEnd(gdn, argv)
     const results = await resultsOf(gdn)
@@ -182,7 +193,7 @@ export async function killBatchOnBackend(options: KillBatchOptions): Promise<Kil
     const { csv, titles } = manifestOf(rows)
     const manifest = await gdn.file('drop.csv', csv)
     const argv = ['batch', 'mint', manifest, '-c', contract_address, '--chunk-size', '4']
-    const killed = await liveAndDie(gdn, argv, options)
+    const killed = await liveAndDie(gdn, proxy, argv, options)
     proxy.heal()
     const last = await toTheEnd(gdn, argv)
     expect([0, 2], last.stderr).toContain(last.exitCode)

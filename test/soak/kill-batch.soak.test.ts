@@ -12,7 +12,7 @@ it(`${ROUNDS} drops on the hosted service, gdn killed over a bad line, in every 
   let kills = 0
   for (let round = 0; round < ROUNDS; round++) {
     const strangers = round % 2 === 1
-    const figures = await killBatchOnHosted({ rows: 100, kills: 6, longestLife: 3000, strangers, random })
+    const figures = await killBatchOnHosted({ rows: 100, kills: 6, strangers, random })
     report({ round, strangers, ...figures })
     kills += figures.kills
   }
@@ -23,7 +23,7 @@ it(`${ROUNDS} drops on our own backend, gdn killed over a bad line`, { timeout: 
   const { random } = seededRandom('kill-batch backend soak')
   let kills = 0
   for (let round = 0; round < ROUNDS; round++) {
-    const figures = await killBatchOnBackend({ rows: 200, kills: 8, longestLife: 1500, random })
+    const figures = await killBatchOnBackend({ rows: 200, kills: 8, random })
     report({ round, ...figures })
     kills += figures.kills
   }
