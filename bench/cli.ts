@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import { createCollection, GDN, order, serve, untilDeployed, withFolder } from './backend.ts'
 import type { Figure } from './figures.ts'
 import { timeToEnd } from './processes.ts'
@@ -16,6 +17,7 @@ export function measure(): Promise<Figure[]> {
       const env = {
         PATH: process.env.PATH ?? '',
         HOME: folder,
+        GDN_PACE_DIR: join(folder, 'pace'),
         GDN_BASE_URL: backend.url,
         GDN_API_KEY: backend.apiKey,
       }

@@ -53,6 +53,7 @@ function bash(script: string, env: Record<string, string> = {}): Promise<Outcome
     env: {
       PATH: process.env.PATH ?? '',
       HOME: home,
+      GDN_PACE_DIR: join(home, '.pace'),
       GDN: `${NODE} ${GDN}`,
       GDN_BASE_URL: backend.url,
       GDN_API_KEY: backend.apiKey,

@@ -3,16 +3,19 @@ import type { FastifyError, FastifyInstance, FastifyRequest } from 'fastify'
 import { MAX_FILE_BYTES } from '../../api/endpoints/files.ts'
 import { ENDPOINTS } from '../../api/endpoints.ts'
 import { TITLES } from '../../api/errors.ts'
+import { HEADERS } from '../../api/headers.ts'
 import { messageOf } from '../../core/errors.ts'
 import { badRequest, Refusal } from '../services/refusal.ts'
 import { ContentTooLargeError, type FileStorage } from '../storage/adapter.ts'
 
 /** `POST /api/v1/files`: stores an uploaded file under its CID, which goes into file_fields. */
 export async function addFileRoutes(parent: FastifyInstance, storage: FileStorage): Promise<void> {
-  const { path, permissions, errorForm } = ENDPOINTS.files
+  const { name, path, permissions, errorForm } = ENDPOINTS.files
   // In a scope of its own: no other route takes forms, and this one takes nothing else.
   await parent.register(async (app) => {
     app.removeAllContentTypeParsers()
+    // Said, or clients keep to the limit of the other endpoints.
+    app.addHook('onRequest', async (_request, reply) => void reply.header(HEADERS.rateLimitPolicy, `"${name}"`))
     await app.register(multipart, {
       // One byte more than is taken, so that the storage sees what is too large and keeps nothing of it.
       limits: { files: 1, fields: 4, parts: 5, fileSize: MAX_FILE_BYTES + 1, headerPairs: 50 },

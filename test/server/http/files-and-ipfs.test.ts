@@ -58,6 +58,12 @@ describe('POST /api/v1/files', () => {
     }
   })
 
+  it('says that it has no limit, so that clients need not pace their uploads', async () => {
+    const key = { 'x-api-key': backend.apiKey.reveal() }
+    const { headers } = await fetch(`${backend.url}/api/v1/files`, { method: 'POST', headers: key })
+    expect(headers.get('ratelimit-policy')).toBe('"files"')
+  })
+
   it('needs a key', async () => {
     const { status, json } = await upload(HELLO, '/api/v1/files', '')
     expect([status, json]).toEqual([401, { error: { title: 'Unauthorized', message: expect.any(String) } }])

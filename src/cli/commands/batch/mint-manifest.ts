@@ -1,6 +1,5 @@
 import { realpath } from 'node:fs/promises'
 import { resolve } from 'node:path'
-import { runBatch } from '../../../batch/run.ts'
 import type { BatchOptions } from '../../../batch/types.ts'
 import type { Server } from '../../../config/server.ts'
 import type { Settings } from '../../../config/settings.ts'
@@ -13,12 +12,10 @@ import { runOrigin } from '../../run-origin.ts'
 import { type Collection, whichCollection } from '../../which-collection.ts'
 import { FileUrls } from './check-files.ts'
 import { linesOf } from './complaint.ts'
-import { printBatchDryRun } from './dry-run.ts'
 import type { BatchMintFlags } from './flags.ts'
 import { LocalFiles } from './local-files.ts'
 import { manifestOptions, manifestSource } from './manifest-options.ts'
 import { runCommands } from './run-commands.ts'
-import { sendRun } from './send-run.ts'
 import { summaryView } from './summary.ts'
 
 /** Sends a manifest as a run, or goes on with it: `batch mint`, and `nft mint -f` with a manifest. */
@@ -50,7 +47,12 @@ export async function mintManifest(deps: Deps, manifest: string, flags: BatchMin
     manifestPath: manifest === '-' ? null : await realPath(deps, manifest),
     ...runOptions(flags, settings),
   }
-  if (flags.dryRun) return await printBatchDryRun(deps, { options, read, settings, flags })
+  if (flags.dryRun) {
+    const { printBatchDryRun } = await import('./dry-run.ts')
+    return await printBatchDryRun(deps, { options, read, settings, flags })
+  }
+  const { sendRun } = await import('./send-run.ts')
+  const { runBatch } = await import('../../../batch/run.ts')
   try {
     await sendRun(deps, { settings, options, read, files, localFiles, output, flags, run: runBatch })
   } catch (error) {

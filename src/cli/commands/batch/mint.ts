@@ -8,9 +8,8 @@ import {
   type BatchMintFlags,
   TARGET_ALIASES,
 } from './flags.ts'
-import { mintManifest } from './mint-manifest.ts'
 
-export function command(deps: Deps, run = mintManifest): GdnCommand {
+export function command(deps: Deps, run = mint): GdnCommand {
   const mintCommand = new GdnCommand({
     name: 'batch mint',
     summary: 'Mint every row of a manifest; the same command again resumes',
@@ -31,4 +30,10 @@ export function command(deps: Deps, run = mintManifest): GdnCommand {
   return mintCommand.action(async (manifest: string, flags: BatchMintFlags) => {
     await run(deps, manifest, flags)
   }) as GdnCommand
+}
+
+/** Loaded apart from the command: all of it at once would be more files than some machines let a process open. */
+async function mint(deps: Deps, manifest: string, flags: BatchMintFlags): Promise<void> {
+  const { mintManifest } = await import('./mint-manifest.ts')
+  await mintManifest(deps, manifest, flags)
 }
