@@ -2,6 +2,7 @@ import { GdnError } from '../core/errors.ts'
 import { classify, type Verdict } from './classify.ts'
 import type { JournalRecord } from './journal/records.ts'
 import { REQUEST } from './ledger.ts'
+import { type Piece, Pieces } from './pieces.ts'
 import { IdSet } from './reconcile/id-set.ts'
 import type { RunContext } from './run-context.ts'
 import type { MintEndpoint } from './types.ts'
@@ -21,13 +22,6 @@ export interface Outbox {
   size(request: number): number
   /** So many of its rows from a place on. */
   build(piece: Piece): Promise<Outgoing>
-}
-
-/** Rows of a planned request that travel together: all of them, unless the server refuses so many. */
-export interface Piece {
-  request: number
-  from: number
-  size: number
 }
 
 interface Job {
@@ -84,10 +78,8 @@ export class Sender {
   readonly #isGiven: (id: string) => boolean
   /** Ids of answers that aren't in the journal yet. */
   readonly #given = new IdSet()
-  /** What goes before the next planned request. */
-  readonly #pieces: Piece[] = []
+  readonly #pieces: Pieces
   #trial: Promise<void> = Promise.resolve()
-  #next = 0
   #lastNumber: number
   #unknownInARow = 0
   #probed = false
@@ -104,6 +96,7 @@ export class Sender {
   ) {
     this.#context = context
     this.#outbox = outbox
+    this.#pieces = new Pieces(outbox)
     this.#inOrder = inOrder
     this.#aside = aside
     this.#isGiven = isGiven
@@ -150,7 +143,7 @@ export class Sender {
       }
       // While nothing gets through, what is under way already is enough to find out when it does.
       const blocked = honoured && this.#retries.length > 0 && (this.#inOrder || this.#unknownInARow > 2)
-      if (this.#hasMore() && !blocked) {
+      if (this.#pieces.hasMore && !blocked) {
         if (this.#isSuspicious()) return () => this.#tryOne()
         const piece = this.#nextPiece(Number.POSITIVE_INFINITY)
         return () => this.#sendFirst(piece)
@@ -170,26 +163,9 @@ export class Sender {
     this.#probed = this.#context.client.supportsIdempotency() !== null
   }
 
-  #hasMore(): boolean {
-    return this.#pieces.length > 0 || this.#next < this.#outbox.requests
-  }
-
-  /** What is sent next: no larger than the server takes, nor than asked for. */
+  /** No larger than the server takes, nor than asked for. */
   #nextPiece(most: number): Piece {
-    const request = this.#next
-    const piece = this.#pieces.shift() ?? { request, from: 0, size: this.#outbox.size(this.#next++) }
-    const size = Math.min(piece.size, this.#context.ledger.chunkSize(most))
-    const { from } = piece
-    if (size < piece.size) this.#pieces.unshift({ ...piece, from: from + size, size: piece.size - size })
-    return { ...piece, size }
-  }
-
-  /** Goes next, together with what it was parted from where that still waits. */
-  #putBack(piece: Piece): void {
-    const [next] = this.#pieces
-    const isRest = next !== undefined && next.request === piece.request && next.from === piece.from + piece.size
-    if (isRest) this.#pieces.shift()
-    this.#pieces.unshift(isRest ? { ...piece, size: piece.size + next.size } : piece)
+    return this.#pieces.take(this.#context.ledger.chunkSize(most))
   }
 
   /** Where keys are honoured an unknown outcome costs nothing but time. */
@@ -201,7 +177,7 @@ export class Sender {
   #tryOne(): Promise<void> {
     const mine = this.#trial.then(async () => {
       if (!this.#isSuspicious()) return
-      if ((await this.#answersAgain()) && this.#hasMore()) await this.#sendFirst(this.#nextPiece(1))
+      if ((await this.#answersAgain()) && this.#pieces.hasMore) await this.#sendFirst(this.#nextPiece(1))
     })
     this.#trial = mine.catch(() => {})
     return mine
@@ -257,7 +233,7 @@ export class Sender {
     await this.#recordBefore(slot, { t: 'intent', n, endpoint, key, body, rows, at: Date.now() })
     this.requests++
     const job = { n, endpoint, key, body: Buffer.from(body), rows: rows.length }
-    if ((await this.#untilOutcome(job, slot)) === 'too_large') this.#putBack(piece)
+    if ((await this.#untilOutcome(job, slot)) === 'too_large') this.#pieces.putBack(piece)
   }
 
   async #recordBefore(slot: { done(): void }, record: JournalRecord): Promise<void> {

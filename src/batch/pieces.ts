@@ -1,0 +1,39 @@
+/** Rows of a planned request that travel together: all of them, unless the server refuses so many. */
+export interface Piece {
+  request: number
+  from: number
+  size: number
+}
+
+/** What still has to be sent, in order: planned requests, whole or in pieces. */
+export class Pieces {
+  readonly #plan: { readonly requests: number; size(request: number): number }
+  /** What goes before the next planned request. */
+  readonly #first: Piece[] = []
+  #next = 0
+
+  constructor(plan: { readonly requests: number; size(request: number): number }) {
+    this.#plan = plan
+  }
+
+  get hasMore(): boolean {
+    return this.#first.length > 0 || this.#next < this.#plan.requests
+  }
+
+  /** What is sent next, of so many rows at most. */
+  take(most: number): Piece {
+    const request = this.#next
+    const piece = this.#first.shift() ?? { request, from: 0, size: this.#plan.size(this.#next++) }
+    const size = Math.min(piece.size, most)
+    if (size < piece.size) this.#first.unshift({ ...piece, from: piece.from + size, size: piece.size - size })
+    return { ...piece, size }
+  }
+
+  /** Goes next, together with what it was parted from where that still waits. */
+  putBack(piece: Piece): void {
+    const [next] = this.#first
+    const isRest = next !== undefined && next.request === piece.request && next.from === piece.from + piece.size
+    if (isRest) this.#first.shift()
+    this.#first.unshift(isRest ? { ...piece, size: piece.size + next.size } : piece)
+  }
+}
