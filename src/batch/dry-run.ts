@@ -46,15 +46,17 @@ export async function dryRunBatch(options: BatchOptions, deps: Pick<BatchDeps, '
     () => readSpool(spoolPath(options.stateDir, run.id)),
     ledger,
     settings,
-    ({ row }, pending) => {
-      if (pending) {
+    {
+      add: ({ row }, pending) => {
+        if (!pending) return 0
         metadataBytes += jsonBytes(requestMetadata(row, () => UPLOADED)) + 1
         addressBytes += row.receiver.length + (row.sender?.length ?? 0)
         if (!firstClosed && (first.length === 0 || together(first[0], row))) first.push(row)
         else if (settings.inOrder) firstClosed = true
         if (first.length === settings.chunkSize) firstClosed = true
-      }
-      return { offset: 0, length: 0 }
+        return 0
+      },
+      flushIfFull: async () => {},
     },
   )
   const example = first.length === 0 ? null : buildRequest(options, first, () => UPLOADED)

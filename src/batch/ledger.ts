@@ -12,7 +12,7 @@ import type {
 import { KeyTable } from './key-table.ts'
 import type { Span } from './lines.ts'
 import { IdSet } from './reconcile/id-set.ts'
-import type { RowKey } from './row-key.ts'
+import { isContentKey, type RowKey } from './row-key.ts'
 import type { RowCounts } from './types.ts'
 
 /**
@@ -35,7 +35,6 @@ export type RowState = (typeof ROW)[keyof typeof ROW]
 export const REQUEST = { open: 1, unknown: 2, noEffect: 3, accepted: 4, refused: 5 } as const
 type RequestState = (typeof REQUEST)[keyof typeof REQUEST]
 
-const NONE = -1
 const ENDED: ReadonlySet<RowState> = new Set([ROW.deployed, ROW.failed, ROW.refused, ROW.dropped])
 
 /** What the answer to a request is, or what stands in its place. */
@@ -51,8 +50,9 @@ export class Ledger {
   readonly #rowRequest = integers()
   readonly #rowPosition = integers()
   readonly #rowLine = integers()
-  /** The first 13 digits of the content's hash: enough to see a change. */
+  /** The first 13 digits of the content's hash, enough to see a change; 0 for a row that is named by its content. */
   readonly #rowContent = offsets()
+  /** Where its end stands; 0, the place of the header, while there is none. */
   readonly #nftOffset = offsets()
   readonly #nftLength = integers()
   readonly #requestState = bytes()
@@ -142,8 +142,7 @@ export class Ledger {
     if (row === this.#rowState.length) {
       this.#rowState.set(row, ROW.pending)
       this.#counts[ROW.pending] = (this.#counts[ROW.pending] ?? 0) + 1
-      this.#rowContent.set(row, contentNumber(content))
-      this.#nftOffset.set(row, NONE)
+      if (!isContentKey(key)) this.#rowContent.set(row, contentNumber(content))
     }
     if (this.state(row) === ROW.dropped) this.#setRow(row, ROW.pending)
     this.#rowLine.set(row, line)
@@ -171,11 +170,12 @@ export class Ledger {
   }
 
   sameContent(row: number, content: string): boolean {
-    return this.#rowContent.get(row) === contentNumber(content)
+    const known = this.#rowContent.get(row)
+    return known === 0 || known === contentNumber(content)
   }
 
   setContent(row: number, content: string): void {
-    this.#rowContent.set(row, contentNumber(content))
+    if (this.#rowContent.get(row) !== 0) this.#rowContent.set(row, contentNumber(content))
   }
 
   /** A row in one of these states is to be sent again. */
@@ -272,7 +272,7 @@ export class Ledger {
   /** How a row's NFT ended; null while it hasn't. */
   async readEnd(file: RecordFile, row: number): Promise<NftEndRecord | null> {
     const offset = this.#nftOffset.get(row)
-    return offset === NONE ? null : file.read({ offset, length: this.#nftLength.get(row) }, 'nft')
+    return offset === 0 ? null : file.read({ offset, length: this.#nftLength.get(row) }, 'nft')
   }
 
   /** `live`: a process is sending now, so what is under way isn't unknown yet. */
@@ -306,7 +306,7 @@ export class Ledger {
       this.#requestRows.push(row)
       this.#rowRequest.set(row, n)
       this.#rowPosition.set(row, position)
-      this.#nftOffset.set(row, NONE)
+      this.#nftOffset.set(row, 0)
       this.#setRow(row, ROW.unknown)
     }
     this.#requestState.set(n, REQUEST.open)
@@ -400,4 +400,4 @@ const TOO_LARGE = 413
 /** Rows to a request after one of so many was too large. */
 export const halfOf = (rows: number): number => Math.max(1, Math.floor(rows / 2))
 
-const contentNumber = (content: string): number => Number.parseInt(content.slice(0, 13), 16)
+const contentNumber = (content: string): number => Number.parseInt(content.slice(0, 13), 16) + 1

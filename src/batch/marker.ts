@@ -6,6 +6,7 @@ import type { ManifestRow } from '../manifest/row.ts'
 import type { RunRecord } from './journal/records.ts'
 import type { RowKey } from './row-key.ts'
 import { familyId } from './run-files.ts'
+import type { Items } from './survey.ts'
 
 const DIGITS = 24
 
@@ -39,14 +40,12 @@ export function checkMarkerKey(key: string | undefined): void {
 }
 
 /** The rows of a manifest; those that have no room for a marker, or its key already, are faults. */
-export async function* withRoomForMarker(
-  items: AsyncIterable<ManifestItem>,
-  marker: string | undefined,
-): AsyncGenerator<ManifestItem> {
-  for await (const item of items) {
-    const fault = marker === undefined || !('row' in item) ? null : markerFault(item.row, marker)
-    yield fault ?? item
-  }
+export function withRoomForMarker(items: Items, marker: string | undefined): Items {
+  return marker === undefined ? items : checked(items, marker)
+}
+
+async function* checked(items: Items, marker: string): AsyncGenerator<ManifestItem> {
+  for await (const item of items) yield ('row' in item ? markerFault(item.row, marker) : null) ?? item
 }
 
 function markerFault({ line, metadata }: ManifestRow, marker: string): ManifestItem | null {

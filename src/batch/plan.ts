@@ -1,8 +1,9 @@
 import type { ManifestRow } from '../manifest/row.ts'
-import { integers, offsets } from './columns.ts'
-import { KeyTable } from './key-table.ts'
+import { AddressTable } from './address-table.ts'
+import { Sequence } from './columns.ts'
+import { WordTable } from './key-table.ts'
 import type { Span } from './lines.ts'
-import { addressKey } from './row-key.ts'
+import type { Spans } from './spans.ts'
 
 export const DEFAULT_CHUNK_SIZE = 50
 
@@ -26,48 +27,53 @@ export interface Plan {
 
 /** Takes the rows to be sent in the manifest's order, and puts those of one receiver and sender into one request. */
 export class Planner {
-  readonly #groups = new KeyTable()
-  readonly #receivers = new KeyTable()
-  readonly #row = integers()
-  readonly #group = integers()
-  readonly #offset = offsets()
-  readonly #length = integers()
+  readonly #receivers = new AddressTable()
+  readonly #senders = new AddressTable()
+  /** Receiver and sender of each group, as soon as there is a sender; until then a group is its receiver. */
+  #pairs: WordTable | null = null
+  readonly #pair = new Uint32Array(2)
+  readonly #row = new Sequence()
+  readonly #group = new Sequence()
+  readonly #line = new Sequence()
+  readonly #spans: Spans
   readonly #withFiles: PlannedRow[] = []
 
-  add(row: number, { receiver, sender, localFiles }: ManifestRow, span: Span): void {
-    const groups = this.#groups.size
-    const to = addressKey(receiver)
+  /** @param spans where the rows stand in the spool */
+  constructor(spans: Spans) {
+    this.#spans = spans
+  }
+
+  /** @param line which line of the spool it is */
+  add(row: number, line: number, { receiver, sender, localFiles }: ManifestRow): void {
     this.#row.push(row)
-    this.#group.push(this.#groups.add(sender === null ? to : `${to} ${addressKey(sender)}`))
-    if (this.#groups.size > groups) this.#receivers.add(to)
-    this.#offset.push(span.offset)
-    this.#length.push(span.length)
-    if (localFiles.length > 0) this.#withFiles.push({ row, span })
+    this.#group.push(this.#groupOf(receiver, sender))
+    this.#line.push(line)
+    if (localFiles.length > 0) this.#withFiles.push({ row, span: this.#spans.get(line) })
   }
 
   plan(chunkSize: number, inOrder: boolean): Plan {
     const count = this.#row.length
-    const order = inOrder ? this.#identity() : this.#byGroup()
-    const starts = integers()
-    for (let at = 0, size = 0; at < count; at++, size++) {
-      const same = at > 0 && this.#group.get(order[at] ?? 0) === this.#group.get(order[at - 1] ?? 0)
-      if (!same || size === chunkSize) {
+    // Without an order of their own, rows go as they came.
+    const order = inOrder || this.#group.isIdentity ? null : this.#byGroup()
+    const indexAt = (at: number): number => (order === null ? at : (order[at] ?? 0))
+    const starts = new Sequence()
+    for (let at = 0, size = 0, before = -1; at < count; at++, size++) {
+      const group = this.#group.get(indexAt(at))
+      if (group !== before || size === chunkSize) {
         starts.push(at)
         size = 0
       }
+      before = group
     }
     const planned = (at: number): PlannedRow => {
-      const index = order[at] ?? 0
-      return {
-        row: this.#row.get(index),
-        span: { offset: this.#offset.get(index), length: this.#length.get(index) },
-      }
+      const index = indexAt(at)
+      return { row: this.#row.get(index), span: this.#spans.get(this.#line.get(index)) }
     }
     return {
       requests: starts.length,
       rows: count,
       receivers: this.#receivers.size,
-      reordered: order.some((index, at) => index !== at),
+      reordered: order !== null && isReordered(order),
       withFiles: this.#withFiles,
       rowsOf: (request) => {
         const from = starts.get(request)
@@ -77,13 +83,30 @@ export class Planner {
     }
   }
 
-  #identity(): Uint32Array {
-    return new Uint32Array(this.#row.length).map((_, index) => index)
+  get #groupCount(): number {
+    return this.#pairs?.size ?? this.#receivers.size
+  }
+
+  #groupOf(receiver: string, sender: string | null): number {
+    const known = this.#receivers.size
+    const to = this.#receivers.add(receiver)
+    if (this.#pairs === null) {
+      if (sender === null) return to
+      this.#pairs = new WordTable(2)
+      for (let receiver = 0; receiver < known; receiver++) this.#addPair(this.#pairs, receiver, 0)
+    }
+    return this.#addPair(this.#pairs, to, sender === null ? 0 : this.#senders.add(sender) + 1)
+  }
+
+  #addPair(pairs: WordTable, receiver: number, sender: number): number {
+    this.#pair[0] = receiver
+    this.#pair[1] = sender
+    return pairs.add(this.#pair)
   }
 
   /** Groups in the order of their first rows, and the rows of each in the manifest's order: a counting sort. */
   #byGroup(): Uint32Array {
-    const next = new Uint32Array(this.#groups.size + 1)
+    const next = new Uint32Array(this.#groupCount + 1)
     for (let index = 0; index < this.#row.length; index++) {
       const after = this.#group.get(index) + 1
       next[after] = (next[after] ?? 0) + 1
@@ -98,4 +121,9 @@ export class Planner {
     }
     return order
   }
+}
+
+function isReordered(order: Uint32Array): boolean {
+  for (let at = 0; at < order.length; at++) if (order[at] !== at) return true
+  return false
 }

@@ -207,8 +207,10 @@ async function readInto(
   const file = await withState(stateDir, () => open(draft, 'w', 0o600))
   try {
     const spool = new SpoolWriter(file)
-    const roomy = withRoomForMarker(items, run.marker)
-    const result = await survey(roomy, earlier, ledger, settings, (row) => withState(stateDir, () => spool.add(row)))
+    const result = await survey(withRoomForMarker(items, run.marker), earlier, ledger, settings, {
+      add: (row) => spool.add(row),
+      flushIfFull: () => withState(stateDir, () => spool.flushIfFull()),
+    })
     await withState(stateDir, async () => {
       await spool.flush()
       await file.sync()

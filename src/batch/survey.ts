@@ -1,13 +1,13 @@
 import { GdnError } from '../core/errors.ts'
 import type { ManifestItem } from '../manifest/read.ts'
 import type { ManifestIssue, ManifestRow } from '../manifest/row.ts'
-import { type ByteColumn, bytes } from './columns.ts'
-import { KeyTable } from './key-table.ts'
-import { type Ledger, ROW } from './ledger.ts'
-import type { Span } from './lines.ts'
+import { type ByteColumn, bytes, integers } from './columns.ts'
+import { type Ledger, ROW, type RowState } from './ledger.ts'
 import { type Plan, Planner } from './plan.ts'
-import { contentHash, RowKeys, shownKey } from './row-key.ts'
-import type { SpooledRow } from './spool.ts'
+import { type RowKey, rowKey, shownKey } from './row-key.ts'
+import { hashOfText, rowTexts } from './row-text.ts'
+import { Spans } from './spans.ts'
+import type { RowToKeep, SpooledRow } from './spool.ts'
 import type { ManifestChanges } from './types.ts'
 
 const MAX_EXAMPLES = 50
@@ -30,80 +30,162 @@ export interface SurveyOptions {
   retryAbsent?: boolean
 }
 
+/** Where rows are put as they are read; see `SpoolWriter`. */
+export interface Keeper {
+  /** Tells how many bytes the row's line has. */
+  add(row: RowToKeep, pending: boolean): number
+  /** Called between blocks of rows. */
+  flushIfFull(): Promise<void>
+}
+
+/** Items one by one, or, where there is a way, in blocks: a promise for every row takes longer than the row. */
+export type Items = AsyncIterable<ManifestItem> & { blocks?(): AsyncIterable<readonly ManifestItem[]> }
+
 /**
  * Reads all rows, enters them in the ledger, and plans those that are still to be sent.
  *
  * @param items the manifest
  * @param earlier gives the rows as this run kept them last; none for a new run
- * @param keep called with each row and whether it is to be sent; tells where it was put
  * @throws GdnError `invalid_manifest` with the faults in `details`: `{ issues, issueCount }`
  */
 export async function survey(
-  items: AsyncIterable<ManifestItem>,
+  items: Items,
   earlier: () => AsyncIterable<SpooledRow>,
   ledger: Ledger,
   options: SurveyOptions,
-  keep: (spooled: SpooledRow, pending: boolean) => Promise<Span> | Span,
+  keeper: Keeper,
 ): Promise<Survey> {
-  const changes: ManifestChanges = { added: 0, changed: 0, keptAccepted: 0, removed: 0, examples: [] }
-  const tell = (kind: 'added' | 'changed' | 'removed', key: string, line: number) => {
-    changes[kind]++
-    if (changes.examples.length < MAX_EXAMPLES) changes.examples.push({ kind, key: shownKey(key), line })
+  const surveyor = new Surveyor(ledger, options, keeper)
+  for await (const { key, content, row } of earlier()) surveyor.addEarlier(key, row.line, content)
+  surveyor.beginItems()
+  for await (const block of items.blocks?.() ?? singly(items)) {
+    for (const item of block) surveyor.add(item)
+    await keeper.flushIfFull()
   }
-  const known = new KeyTable()
-  const stillThere = bytes()
-  for await (const { key, content, row } of earlier()) {
-    known.add(key)
-    ledger.addRow(key, row.line, content)
-  }
-  const resumed = known.size > 0 || ledger.rowCount > 0
+  surveyor.checkItems()
+  if (surveyor.lacksEarlier) for await (const { key, row } of earlier()) surveyor.tellIfRemoved(key, row.line)
+  return surveyor.finish()
+}
 
-  const sentAgain = [
-    ...(options.retryFailed ? [ROW.refused, ROW.failed] : []),
-    ...(options.retryAbsent === true ? [ROW.absent] : []),
-  ]
-  const keys = new RowKeys()
-  const planner = new Planner()
-  const seen = bytes()
-  const issues: ManifestIssue[] = []
-  let issueCount = 0
-  const fault = (issue: ManifestIssue) => {
-    if (issueCount++ < MAX_ISSUES) issues.push(issue)
+async function* singly(items: AsyncIterable<ManifestItem>): AsyncGenerator<readonly ManifestItem[]> {
+  for await (const item of items) yield [item]
+}
+
+/** One pass over the rows of a manifest, beside what the journal and the rows kept earlier say of them. */
+class Surveyor {
+  readonly #ledger: Ledger
+  readonly #options: SurveyOptions
+  readonly #keeper: Keeper
+  readonly #sentAgain: readonly RowState[]
+  readonly #spans = new Spans()
+  readonly #planner = new Planner(this.#spans)
+  readonly #changes: ManifestChanges = { added: 0, changed: 0, keptAccepted: 0, removed: 0, examples: [] }
+  readonly #issues: ManifestIssue[] = []
+  #issueCount = 0
+  /** By row of the ledger: whether it was kept earlier, is in the manifest now, and how many copies it has there. */
+  readonly #earlier = bytes()
+  readonly #seen = bytes()
+  readonly #copies = integers()
+  #isResumed = false
+  #rows = 0
+  #earlierRows = 0
+  #earlierSeen = 0
+
+  constructor(ledger: Ledger, options: SurveyOptions, keeper: Keeper) {
+    this.#ledger = ledger
+    this.#options = options
+    this.#keeper = keeper
+    this.#sentAgain = [
+      ...(options.retryFailed ? [ROW.refused, ROW.failed] : []),
+      ...(options.retryAbsent === true ? [ROW.absent] : []),
+    ]
   }
-  let rows = 0
-  for await (const item of items) {
-    if ('issue' in item) {
-      fault(item.issue)
-      continue
-    }
-    if (issues.length > 0) continue
-    const { row } = item
-    const content = contentHash(row)
-    const key = keys.next(row, content)
-    const { row: index, isNew } = ledger.addRow(key, row.line, content)
-    if (seen.get(index) === 1) fault(twice(row))
-    seen.set(index, 1)
-    const old = known.find(key)
-    if (old >= 0) stillThere.set(old, 1)
-    rows++
-    if (isNew && resumed) tell('added', key, row.line)
-    ledger.reopen(index, sentAgain)
+
+  addEarlier(key: RowKey, line: number, content: string): void {
+    const { row } = this.#ledger.addRow(key, line, content)
+    this.#earlier.set(row, 1)
+    this.#earlierRows++
+  }
+
+  beginItems(): void {
+    this.#isResumed = this.#ledger.rowCount > 0
+  }
+
+  add(item: ManifestItem): void {
+    if ('issue' in item) this.#fault(item.issue)
+    else if (this.#issueCount === 0) this.#addRow(item.row)
+  }
+
+  #addRow(row: ManifestRow): void {
+    const texts = rowTexts(row)
+    const content = hashOfText(texts.content)
+    const { index, isNew, key, copy } = this.#enter(row, content)
+    this.#rows++
+    if (this.#earlier.get(index) === 1) this.#earlierSeen++
+    else if (isNew && this.#isResumed) this.#tell('added', key, row.line)
+    const ledger = this.#ledger
+    ledger.reopen(index, this.#sentAgain)
     if (!ledger.sameContent(index, content)) {
-      tell('changed', key, row.line)
-      if (!settleChanged(ledger, index, content)) changes.keptAccepted++
+      this.#tell('changed', key, row.line)
+      if (!settleChanged(ledger, index, content)) this.#changes.keptAccepted++
     }
     const pending = ledger.state(index) === ROW.pending
-    const span = await keep({ key, content, row }, pending)
-    if (pending) planner.add(index, row, span)
+    this.#spans.push(this.#keeper.add({ row, content, copy, text: texts.kept, to: texts.to }, pending))
+    if (pending) this.#planner.add(index, this.#rows - 1, row)
   }
-  if (issueCount > 0) throw invalidManifest(issues, issueCount)
-  if (rows === 0) throw new GdnError('invalid_manifest', 'the manifest has no rows')
 
-  if (stillThere.count() < known.size) {
-    for await (const { key, row } of earlier())
-      if (stillThere.get(known.find(key)) === 0) tell('removed', key, row.line)
+  /** Enters a row under its key: its id, or its content and which copy of that it is. */
+  #enter(row: ManifestRow, content: string) {
+    const ledger = this.#ledger
+    const first = rowKey(row.id, content)
+    const entered = ledger.addRow(first, row.line, content)
+    if (this.#seen.get(entered.row) === 0) {
+      this.#seen.set(entered.row, 1)
+      return { index: entered.row, isNew: entered.isNew, key: first, copy: 1 }
+    }
+    if (row.id !== null) {
+      this.#fault(twice(row))
+      return { index: entered.row, isNew: false, key: first, copy: 1 }
+    }
+    const copy = this.#copies.get(entered.row) + 2
+    this.#copies.set(entered.row, copy - 1)
+    const key = rowKey(null, content, copy)
+    const { row: index, isNew } = ledger.addRow(key, row.line, content)
+    this.#seen.set(index, 1)
+    return { index, isNew, key, copy }
   }
-  return { plan: planner.plan(options.chunkSize, options.inOrder), changes, dropped: dropUnseen(ledger, seen) }
+
+  checkItems(): void {
+    if (this.#issueCount > 0) throw invalidManifest(this.#issues, this.#issueCount)
+    if (this.#rows === 0) throw new GdnError('invalid_manifest', 'the manifest has no rows')
+  }
+
+  get lacksEarlier(): boolean {
+    return this.#earlierSeen < this.#earlierRows
+  }
+
+  tellIfRemoved(key: RowKey, line: number): void {
+    if (this.#seen.get(this.#ledger.findRow(key)) === 0) this.#tell('removed', key, line)
+  }
+
+  finish(): Survey {
+    const { chunkSize, inOrder } = this.#options
+    return {
+      plan: this.#planner.plan(chunkSize, inOrder),
+      changes: this.#changes,
+      dropped: dropUnseen(this.#ledger, this.#seen),
+    }
+  }
+
+  #fault(issue: ManifestIssue): void {
+    if (this.#issueCount++ < MAX_ISSUES) this.#issues.push(issue)
+  }
+
+  #tell(kind: 'added' | 'changed' | 'removed', key: RowKey, line: number): void {
+    const { examples } = this.#changes
+    this.#changes[kind]++
+    if (examples.length < MAX_EXAMPLES) examples.push({ kind, key: shownKey(key), line })
+  }
 }
 
 function dropUnseen(ledger: Ledger, seen: ByteColumn): Survey['dropped'] {

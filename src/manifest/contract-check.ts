@@ -32,8 +32,11 @@ export class ContractCheck {
     const { title, description, file_fields } = metadata
     if (title === '' || typeof title !== 'string' || typeof description !== 'string') return false
     // Every member is one item, but file fields count each for itself.
-    const items = Object.keys(metadata).length - 1 + file_fields.length
-    return items <= MAX_METADATA_ITEMS && file_fields.every(({ url }) => this.#isGoodUrl(url))
+    let items = file_fields.length - 1
+    for (const _ in metadata) items++
+    if (items > MAX_METADATA_ITEMS) return false
+    for (const { url } of file_fields) if (!this.#isGoodUrl(url)) return false
+    return true
   }
 
   #isGoodUrl(url: string): boolean {

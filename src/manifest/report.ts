@@ -7,12 +7,12 @@ const MAX_ISSUES_PER_ROW = 20
 /** Collects the faults of one row: each at its column, or at a field that has none. */
 export class RowReport {
   readonly issues: ManifestIssue[] = []
+  /** On which the row begins. */
+  line = 1
   readonly #file: string
-  readonly #line: number
 
-  constructor(file: string, line: number) {
+  constructor(file: string) {
     this.#file = file
-    this.#line = line
   }
 
   /** Whether a fault of this column or field was told. */
@@ -21,7 +21,7 @@ export class RowReport {
   }
 
   placeOf(at: Column | string | null): Place {
-    const place: Place = { file: this.#file, line: this.#line }
+    const place: Place = { file: this.#file, line: this.line }
     if (typeof at === 'string') {
       if (at !== '') place.field = at
     } else if (at !== null) {

@@ -6,7 +6,6 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { readManifest, validateManifest } from '../../src/manifest/read.ts'
 import type { ManifestRow } from '../../src/manifest/row.ts'
-import { rowKey } from '../../src/manifest/row-key.ts'
 import { ALICE, BOB, OPTIONS, read, told } from './helpers.ts'
 
 const HEAD = 'title,description,receiver'
@@ -133,35 +132,5 @@ describe('validateManifest', () => {
     lines.push(`A,B,${ALICE},id-77`)
     const { issues } = await read(`${HEAD},id\n${lines.join('\n')}\n`, { size: 64 * 1024 })
     expect(issues.map(told)).toEqual(['stdin:100002:4 (id) id "id-77" stands in line 79 already'])
-  })
-})
-
-describe('the key of a row', () => {
-  const keysOf = async (text: string) => (await read(text)).rows.map(rowKey)
-
-  test('is its id', async () => {
-    expect(await keysOf(`${HEAD},id\nA,B,${ALICE},first\n`)).toEqual(['first'])
-  })
-
-  test('else its content: the same for the same NFT, wherever it stands and however its address is spelled', async () => {
-    const [a, b, c] = await keysOf(`${HEAD}\nA,B,${ALICE}\nC,D,${BOB}\nA,B,${ALICE.toLowerCase()}\n`)
-    expect(a).toBe(c)
-    expect(a).not.toBe(b)
-    expect(await keysOf(`receiver,description,title,image\n${ALICE},B,A,\n`)).toEqual([a])
-  })
-
-  test('changes with every part of the content', async () => {
-    const rows = [
-      `A,B,${ALICE},,,,`,
-      `B,B,${ALICE},,,,`,
-      `A,C,${ALICE},,,,`,
-      `A,B,${BOB},,,,`,
-      `A,B,${ALICE},${BOB},,,`,
-      `A,B,${ALICE},,https://example.com/1,,`,
-      `A,B,${ALICE},,,x,`,
-      `A,B,${ALICE},,,,x`,
-    ]
-    const keys = await keysOf(`${HEAD},sender,image,attr:a,extra:b\n${rows.join('\n')}\n`)
-    expect(new Set(keys).size).toBe(rows.length)
   })
 })

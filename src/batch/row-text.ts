@@ -1,0 +1,97 @@
+import { hash as hashOnce } from 'node:crypto'
+import type { ManifestRow } from '../manifest/row.ts'
+import { addressKey } from './row-key.ts'
+
+type Metadata = ManifestRow['metadata']
+
+// 80 bits: among a million rows two different ones meet with a chance of 4e-13. Where somebody makes them meet, the
+// second is a copy of the first, and goes as that: no row is lost.
+const CONTENT_DIGITS = 20
+const NO_LIST = '-'
+
+/** Stands between the parts of a row's text; no text that the contract takes holds one. */
+export const SEPARATOR = '\0'
+
+/**
+ * All that a row says but for its line and its id, as text: equal rows have equal texts, however the manifest spells
+ * them, and different rows have different ones. Parts follow each other, lists after their length: of a million rows,
+ * JSON took twice as long, and JSON of objects with sorted keys eight times.
+ */
+export function contentText(row: ManifestRow): string {
+  return textOf(row, addressKey(row.receiver), extraKeys(row.metadata).sort())
+}
+
+/**
+ * The content text, and the text to keep, which has the extra keys in the row's own order: that shows in the metadata,
+ * but makes no other row. `to` is the receiver as both have it.
+ */
+export function rowTexts(row: ManifestRow): { content: string; kept: string; to: string } {
+  const to = addressKey(row.receiver)
+  const own = extraKeys(row.metadata)
+  const kept = textOf(row, to, own)
+  return { content: isSorted(own) ? kept : textOf(row, to, own.sort()), kept, to }
+}
+
+/** What a row says, as a short hash: NFT, receiver, sender and the paths of its files. Not its line, not its id. */
+export function contentHash(row: ManifestRow): string {
+  return hashOfText(contentText(row))
+}
+
+/** The hash of what `contentText` gave. */
+export function hashOfText(text: string): string {
+  return hashOnce('sha256', text).slice(0, CONTENT_DIGITS)
+}
+
+function extraKeys(metadata: Metadata): string[] {
+  const extras: string[] = []
+  for (const key in metadata) {
+    if (key !== 'title' && key !== 'description' && key !== 'file_fields' && key !== 'attribute') extras.push(key)
+  }
+  return extras
+}
+
+function isSorted(names: readonly string[]): boolean {
+  for (let index = 1; index < names.length; index++) {
+    if ((names[index - 1] ?? '') > (names[index] ?? '')) return false
+  }
+  return true
+}
+
+function textOf({ sender, metadata, localFiles }: ManifestRow, to: string, extras: readonly string[]): string {
+  const { title, description, file_fields, attribute } = metadata
+  let text = to
+  text += SEPARATOR + (sender === null ? '' : addressKey(sender))
+  text += SEPARATOR + title + SEPARATOR + description + SEPARATOR + file_fields.length
+  for (const { key, url } of file_fields) text += SEPARATOR + key + SEPARATOR + url
+  text += SEPARATOR + (attribute === undefined ? NO_LIST : attribute.length)
+  if (attribute !== undefined) for (const { tag, value } of attribute) text += SEPARATOR + tag + SEPARATOR + value
+  text += SEPARATOR + localFiles.length
+  for (const { key, path } of localFiles) text += SEPARATOR + key + SEPARATOR + path
+  for (const key of extras) text += SEPARATOR + key + SEPARATOR + String(metadata[key])
+  return text
+}
+
+/** The row that a kept text was made of; EVM addresses in lower case, as it has them. */
+export function rowOfParts(
+  parts: readonly string[],
+): Pick<ManifestRow, 'receiver' | 'sender' | 'metadata' | 'localFiles'> {
+  let at = 0
+  const next = () => {
+    const part = parts[at++]
+    if (part === undefined) throw new RangeError('too few parts')
+    return part
+  }
+  const pairs = () => {
+    const length = next()
+    if (length === NO_LIST) return null
+    if (!(Number(length) <= parts.length)) throw new RangeError('no length')
+    return Array.from({ length: Number(length) }, () => [next(), next()] as const)
+  }
+  const [receiver, from, title, description] = [next(), next(), next(), next()]
+  const metadata: Metadata = { title, description, file_fields: (pairs() ?? []).map(([key, url]) => ({ key, url })) }
+  const attribute = pairs()?.map(([tag, value]) => ({ tag, value }))
+  if (attribute !== undefined) metadata.attribute = attribute
+  const localFiles = (pairs() ?? []).map(([key, path]) => ({ key, path }))
+  while (at < parts.length) metadata[next()] = next()
+  return { receiver, sender: from === '' ? null : from, metadata, localFiles }
+}
