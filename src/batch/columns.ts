@@ -72,9 +72,9 @@ export class Sequence {
   #column: IntegerColumn | null = null
   length = 0
 
-  /** Whether every entry is its own place. */
-  get isIdentity(): boolean {
-    return this.#column === null
+  /** The numbers; null where every one is its own place. */
+  get column(): IntegerColumn | null {
+    return this.#column
   }
 
   push(value: number): void {

@@ -51,6 +51,13 @@ export class WordTable {
     return index
   }
 
+  /** Puts the words of a number's key into a list, from a place on. */
+  copyTo(index: number, words: Uint32Array, at: number): void {
+    const from = (index & (PIECE - 1)) * this.#width
+    const piece = this.#pieces[index >>> PIECE_BITS]
+    for (let word = 0; word < this.#width; word++) words[at + word] = piece?.[from + word] ?? 0
+  }
+
   /** Where a key stands in the slots, or would. */
   #slotOf(key: Uint32Array, hash: number): number {
     const slots = this.#slots
@@ -96,7 +103,8 @@ export class WordTable {
   }
 }
 
-const KEY_WORDS = 4
+/** Of what is kept of a key. */
+export const KEY_WORDS = 4
 const CONTENT_START = 'row:'.length
 const CONTENT_BYTES = 10
 const CONTENT_END = CONTENT_START + CONTENT_BYTES * 2
@@ -131,6 +139,21 @@ export class KeyTable {
   add(text: string): number {
     this.#read(text)
     return this.#table.add(this.#words)
+  }
+
+  /** As `find`, by what another table kept of the key. */
+  findWords(words: Uint32Array): number {
+    return this.#table.find(words)
+  }
+
+  /** As `add`, by what another table kept of the key. */
+  addWords(words: Uint32Array): number {
+    return this.#table.add(words)
+  }
+
+  /** Puts what is kept of a number's key into a list, from a place on. */
+  copyWords(index: number, words: Uint32Array, at: number): void {
+    this.#table.copyTo(index, words, at)
   }
 
   #read(text: string): void {

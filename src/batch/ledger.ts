@@ -138,15 +138,38 @@ export class Ledger {
   /** The number of a row, made pending if it is new or had been dropped. */
   addRow(key: RowKey, line: number, content: string): { row: number; isNew: boolean } {
     const row = this.#keys.add(key)
+    return { row, isNew: this.#enter(row, line, isContentKey(key) ? 0 : contentNumber(content)) }
+  }
+
+  /** As `addRow`, by what `copyKey` and `contentNumber` gave; 0 for a row that is named by its content. */
+  addKept(key: Uint32Array, line: number, content: number): number {
+    const row = this.#keys.addWords(key)
+    this.#enter(row, line, content)
+    return row
+  }
+
+  #enter(row: number, line: number, content: number): boolean {
     const isNew = row === this.#rowState.length || this.state(row) === ROW.dropped
     if (row === this.#rowState.length) {
       this.#rowState.set(row, ROW.pending)
       this.#counts[ROW.pending] = (this.#counts[ROW.pending] ?? 0) + 1
-      if (!isContentKey(key)) this.#rowContent.set(row, contentNumber(content))
+      if (content !== 0) this.#rowContent.set(row, content)
     }
     if (this.state(row) === ROW.dropped) this.#setRow(row, ROW.pending)
     this.#rowLine.set(row, line)
-    return { row, isNew }
+    return isNew
+  }
+
+  /** Puts what is kept of a row's key into a list, from a place on. */
+  copyKey(row: number, words: Uint32Array, at: number): void {
+    this.#keys.copyWords(row, words, at)
+  }
+
+  /** Whether a row of this key is known with another content. */
+  isKeptChanged(key: Uint32Array, content: number): boolean {
+    const row = this.#keys.findWords(key)
+    const known = row < 0 ? 0 : this.#rowContent.get(row)
+    return known !== 0 && known !== content
   }
 
   /** A row that isn't in the manifest any more, and of which nothing came, is forgotten; tells whether it was. */
@@ -400,4 +423,5 @@ const TOO_LARGE = 413
 /** Rows to a request after one of so many was too large. */
 export const halfOf = (rows: number): number => Math.max(1, Math.floor(rows / 2))
 
-const contentNumber = (content: string): number => Number.parseInt(content.slice(0, 13), 16) + 1
+/** As much of a content hash as a number holds; never 0. */
+export const contentNumber = (content: string): number => Number.parseInt(content.slice(0, 13), 16) + 1

@@ -1,9 +1,6 @@
-import type { ManifestRow } from '../manifest/row.ts'
-import { AddressTable } from './address-table.ts'
 import { Sequence } from './columns.ts'
-import { WordTable } from './key-table.ts'
+import type { KeptRows } from './kept-rows.ts'
 import type { Span } from './lines.ts'
-import type { Spans } from './spans.ts'
 
 export const DEFAULT_CHUNK_SIZE = 50
 
@@ -25,105 +22,90 @@ export interface Plan {
   rowsOf(request: number): PlannedRow[]
 }
 
-/** Takes the rows to be sent in the manifest's order, and puts those of one receiver and sender into one request. */
-export class Planner {
-  readonly #receivers = new AddressTable()
-  readonly #senders = new AddressTable()
-  /** Receiver and sender of each group, as soon as there is a sender; until then a group is its receiver. */
-  #pairs: WordTable | null = null
-  readonly #pair = new Uint32Array(2)
-  readonly #row = new Sequence()
-  readonly #group = new Sequence()
-  readonly #line = new Sequence()
-  readonly #spans: Spans
-  readonly #withFiles: PlannedRow[] = []
-
-  /** @param spans where the rows stand in the spool */
-  constructor(spans: Spans) {
-    this.#spans = spans
-  }
-
-  /** @param line which line of the spool it is */
-  add(row: number, line: number, { receiver, sender, localFiles }: ManifestRow): void {
-    this.#row.push(row)
-    this.#group.push(this.#groupOf(receiver, sender))
-    this.#line.push(line)
-    if (localFiles.length > 0) this.#withFiles.push({ row, span: this.#spans.get(line) })
-  }
-
-  plan(chunkSize: number, inOrder: boolean): Plan {
-    const count = this.#row.length
-    // Without an order of their own, rows go as they came.
-    const order = inOrder || this.#group.isIdentity ? null : this.#byGroup()
-    const indexAt = (at: number): number => (order === null ? at : (order[at] ?? 0))
-    const starts = new Sequence()
-    for (let at = 0, size = 0, before = -1; at < count; at++, size++) {
-      const group = this.#group.get(indexAt(at))
-      if (group !== before || size === chunkSize) {
-        starts.push(at)
-        size = 0
-      }
-      before = group
+/**
+ * Puts rows of one receiver and sender into one request.
+ *
+ * @param pending the lines of the spool that are to be sent, lowest first
+ */
+export function planOf(kept: KeptRows, pending: Sequence, chunkSize: number, inOrder: boolean): Plan {
+  const count = pending.length
+  const groups = groupsOf(kept, pending)
+  // Without an order of their own, rows go as they came.
+  const order = inOrder || groups.count === count ? null : byGroup(kept, pending, groups)
+  const lineAt = (at: number): number => pending.get(order === null ? at : (order[at] ?? 0))
+  const starts = new Sequence()
+  for (let at = 0, size = 0, before = -1; at < count; at++, size++) {
+    const group = kept.group.get(lineAt(at))
+    if (group !== before || size === chunkSize) {
+      starts.push(at)
+      size = 0
     }
-    const planned = (at: number): PlannedRow => {
-      const index = indexAt(at)
-      return { row: this.#row.get(index), span: this.#spans.get(this.#line.get(index)) }
-    }
-    return {
-      requests: starts.length,
-      rows: count,
-      receivers: this.#receivers.size,
-      reordered: order !== null && isReordered(order),
-      withFiles: this.#withFiles,
-      rowsOf: (request) => {
-        const from = starts.get(request)
-        const to = request + 1 < starts.length ? starts.get(request + 1) : count
-        return Array.from({ length: to - from }, (_, position) => planned(from + position))
-      },
-    }
+    before = group
   }
+  const planned = (line: number): PlannedRow => ({ row: kept.row.get(line), span: kept.spans.get(line) })
+  return {
+    requests: starts.length,
+    rows: count,
+    receivers: groups.receivers,
+    reordered: order !== null && isReordered(order),
+    withFiles: kept.files.filter((line) => isAmong(line, pending)).map(planned),
+    rowsOf: (request) => {
+      const from = starts.get(request)
+      const to = request + 1 < starts.length ? starts.get(request + 1) : count
+      return Array.from({ length: to - from }, (_, position) => planned(lineAt(from + position)))
+    },
+  }
+}
 
-  get #groupCount(): number {
-    return this.#pairs?.size ?? this.#receivers.size
+/** The groups that have rows to be sent, numbered anew in the order of the first of these, and how many have which. */
+function groupsOf(kept: KeptRows, pending: Sequence) {
+  const rank = new Uint32Array(kept.groupCount)
+  const seen = new Uint8Array(kept.groupCount)
+  let count = 0
+  let receivers = 0
+  for (let at = 0; at < pending.length; at++) {
+    const number = kept.group.get(pending.get(at))
+    if ((rank[number] ?? 0) > 0) continue
+    rank[number] = ++count
+    const receiver = kept.receiverOf(number)
+    if (seen[receiver] === 0) receivers++
+    seen[receiver] = 1
   }
+  return { rank, count, receivers }
+}
 
-  #groupOf(receiver: string, sender: string | null): number {
-    const known = this.#receivers.size
-    const to = this.#receivers.add(receiver)
-    if (this.#pairs === null) {
-      if (sender === null) return to
-      this.#pairs = new WordTable(2)
-      for (let receiver = 0; receiver < known; receiver++) this.#addPair(this.#pairs, receiver, 0)
-    }
-    return this.#addPair(this.#pairs, to, sender === null ? 0 : this.#senders.add(sender) + 1)
+/** Groups in the order of their first rows, and the rows of each in the manifest's order: a counting sort. */
+function byGroup({ group }: KeptRows, pending: Sequence, { rank, count }: { rank: Uint32Array; count: number }) {
+  const next = new Uint32Array(count + 1)
+  const rankAt = (at: number): number => (rank[group.get(pending.get(at))] ?? 0) - 1
+  for (let at = 0; at < pending.length; at++) {
+    const after = rankAt(at) + 1
+    next[after] = (next[after] ?? 0) + 1
   }
-
-  #addPair(pairs: WordTable, receiver: number, sender: number): number {
-    this.#pair[0] = receiver
-    this.#pair[1] = sender
-    return pairs.add(this.#pair)
+  for (let each = 1; each < next.length; each++) next[each] = (next[each] ?? 0) + (next[each - 1] ?? 0)
+  const order = new Uint32Array(pending.length)
+  for (let at = 0; at < pending.length; at++) {
+    const each = rankAt(at)
+    const place = next[each] ?? 0
+    order[place] = at
+    next[each] = place + 1
   }
-
-  /** Groups in the order of their first rows, and the rows of each in the manifest's order: a counting sort. */
-  #byGroup(): Uint32Array {
-    const next = new Uint32Array(this.#groupCount + 1)
-    for (let index = 0; index < this.#row.length; index++) {
-      const after = this.#group.get(index) + 1
-      next[after] = (next[after] ?? 0) + 1
-    }
-    for (let group = 1; group < next.length; group++) next[group] = (next[group] ?? 0) + (next[group - 1] ?? 0)
-    const order = new Uint32Array(this.#row.length)
-    for (let index = 0; index < this.#row.length; index++) {
-      const group = this.#group.get(index)
-      const at = next[group] ?? 0
-      order[at] = index
-      next[group] = at + 1
-    }
-    return order
-  }
+  return order
 }
 
 function isReordered(order: Uint32Array): boolean {
   for (let at = 0; at < order.length; at++) if (order[at] !== at) return true
   return false
+}
+
+/** Looks for a line among lines that rise. */
+function isAmong(line: number, lines: Sequence): boolean {
+  let low = 0
+  let high = lines.length
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if (lines.get(middle) < line) low = middle + 1
+    else high = middle
+  }
+  return low < lines.length && lines.get(low) === line
 }

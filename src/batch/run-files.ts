@@ -43,6 +43,8 @@ export function runRef(identity: RunIdentity, generation: number): RunRef {
 export const runsFolder = (stateDir: string): string => join(stateDir, 'runs')
 export const journalPath = (stateDir: string, id: string): string => join(runsFolder(stateDir), `${id}.journal`)
 export const spoolPath = (stateDir: string, id: string): string => join(runsFolder(stateDir), `${id}.rows`)
+export const indexBeside = (spool: string): string => spool.replace(/\.rows$/, '.plan')
+export const indexPath = (stateDir: string, id: string): string => indexBeside(spoolPath(stateDir, id))
 export const countsPath = (stateDir: string, id: string): string => join(runsFolder(stateDir), `${id}.counts`)
 /** The ids that the collection had before the run. */
 export const baselinePath = (stateDir: string, id: string): string => join(runsFolder(stateDir), `${id}.known`)

@@ -1,15 +1,15 @@
-import { mkdir, open, rename, rm } from 'node:fs/promises'
+import { mkdir, rm } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { addressProblem } from '../api/address.ts'
 import { syncFolder, writeDurably } from '../core/durable-file.ts'
 import { GdnError } from '../core/errors.ts'
 import { acquireLock, type Lock } from '../core/process-lock.ts'
-import type { ManifestItem } from '../manifest/read.ts'
 import { type Before, lookBefore } from './before.ts'
 import { type Found, findRun, refuseFinished } from './find-run.ts'
+import { type Gathered, gather, gatherAgain } from './gather.ts'
 import { encodeRecord, type FoundRecord, type RunRecord } from './journal/records.ts'
 import type { Ledger } from './ledger.ts'
-import { checkMarkerKey, markerOf, withRoomForMarker } from './marker.ts'
+import { checkMarkerKey, markerOf } from './marker.ts'
 import { openWriter } from './open-ledger.ts'
 import type { Plan } from './plan.ts'
 import type { IdSet } from './reconcile/id-set.ts'
@@ -19,20 +19,10 @@ import { settleByWord } from './reconcile/settle.ts'
 import { buildRequest } from './request.ts'
 import { resultRows } from './results.ts'
 import { RunContext } from './run-context.ts'
-import {
-  baselinePath,
-  familyId,
-  fileExists,
-  journalPath,
-  lockFolder,
-  runsFolder,
-  spoolPath,
-  withState,
-} from './run-files.ts'
+import { baselinePath, familyId, journalPath, lockFolder, runsFolder, spoolPath, withState } from './run-files.ts'
 import { type Outbox, Sender } from './send.ts'
-import { readSpool, SpoolReader, SpoolWriter } from './spool.ts'
+import { readSpool, SpoolReader } from './spool.ts'
 import { exitCodeOf, nameRows } from './summary.ts'
-import { type Survey, survey } from './survey.ts'
 import { Sweeper } from './sweep.ts'
 import type { BatchDeps, BatchOptions, BatchSummary, PlannedEvent } from './types.ts'
 import { uploadFiles } from './uploads.ts'
@@ -68,34 +58,35 @@ async function runLocked(options: BatchOptions, deps: BatchDeps): Promise<BatchS
   const found = await findRun(options)
   const { run, ledger, journal } = found
   const spoolAt = spoolPath(stateDir, run.id)
-  const draft = `${spoolAt}.new`
   const sends = options.reconcileOnly !== true
-  let surveyed: Survey
+  let gathered: Gathered | null = null
   let planned: PlannedEvent
   let before: Before
   try {
-    surveyed = await readInto(draft, deps, found, options)
+    gathered = await gather(deps, found, options)
+    const { path } = gathered
     if (journal !== null && sends && options.settle === undefined) refuseFinished(found)
-    before = await withState(stateDir, () => lookBefore(options, deps, found, () => readSpool(draft)))
-    if (before.adopted.length > 0) surveyed = await planRest(draft, found, before.adopted, options)
-    planned = plannedEvent(run, journal !== null, ledger, surveyed, before.notes)
+    before = await withState(stateDir, () => lookBefore(options, deps, found, () => readSpool(path)))
+    if (before.adopted.length > 0) gathered = await planRest(gathered, found, before.adopted, options)
+    planned = plannedEvent(run, journal !== null, ledger, gathered, before.notes)
     if (sends) await deps.confirm?.(planned)
   } catch (error) {
-    await rm(draft, { force: true })
+    await gathered?.discard()
     throw error
   }
-  const { writer, records, spool } = await withState(stateDir, () => openFiles(stateDir, found, draft, before, deps))
+  const { dropped, plan, changes, place } = gathered
+  const { writer, records, spool } = await withState(stateDir, () => openFiles(stateDir, found, place, before, deps))
   // A million ids needn't stay in memory while rows are sent.
   before.listed = null
   const context = new RunContext(options, deps, { ledger, writer, records })
   const sweeper = new Sweeper(context, run.marker)
   try {
     const at = new Date().toISOString()
-    await context.record({ t: 'plan', rows: ledger.counts().total, dropped: surveyed.dropped, at }, true)
+    await context.record({ t: 'plan', rows: ledger.counts().total, dropped, at }, true)
     if (sends) context.emit(planned)
     if (options.settle !== undefined) await settleByWord(context, options.settle, before.given)
     const sent = sends
-      ? await sendAll(context, surveyed.plan, spool, run, { sweeper, given: before.given })
+      ? await sendAll(context, plan, spool, run, { sweeper, given: before.given })
       : { requests: 0, attempts: 0 }
     const waits = options.noWait !== true && context.stopped === null
     const reconciled = waits || !sends ? await finish(context, sweeper, run, deps) : null
@@ -107,7 +98,7 @@ async function runLocked(options: BatchOptions, deps: BatchDeps): Promise<BatchS
       run: { id: run.id, name: run.name },
       counts,
       ...sent,
-      changes: surveyed.changes,
+      changes,
       stopped: context.stopped,
       ...(await nameRows(resultRows(run, ledger, records, readSpool(spoolAt)), ledger)),
       reconciled,
@@ -142,13 +133,13 @@ async function finish(context: RunContext, sweeper: Sweeper, run: RunRecord, dep
 async function openFiles(
   stateDir: string,
   { run, journal }: Found,
-  draft: string,
+  place: Gathered['place'],
   { listed, adopted }: Before,
   deps: BatchDeps,
 ) {
   const journalAt = journalPath(stateDir, run.id)
   const spoolAt = spoolPath(stateDir, run.id)
-  await rename(draft, spoolAt)
+  await place()
   await syncFolder(runsFolder(stateDir))
   let whole = journal
   if (whole === null) {
@@ -166,70 +157,21 @@ async function openFiles(
 }
 
 /** Plans what is left to be sent once some rows were adopted. */
-async function planRest(draft: string, found: Found, adopted: readonly FoundRecord[], options: BatchOptions) {
+async function planRest(gathered: Gathered, found: Found, adopted: readonly FoundRecord[], options: BatchOptions) {
   let offset = encodeRecord(found.run).length
   for (const record of adopted) {
     const { length } = encodeRecord(record)
     found.ledger.apply(record, { offset, length: length - 1 })
     offset += length
   }
-  const again = `${draft}.rest`
-  try {
-    const rest = await readInto(again, { readManifest: () => keptRows(draft) }, found, options)
-    await rename(again, draft)
-    return rest
-  } finally {
-    await rm(again, { force: true })
-  }
-}
-
-/** Reads the manifest into a new spool, and plans. */
-async function readInto(
-  draft: string,
-  { readManifest }: Pick<BatchDeps, 'readManifest'>,
-  { run, ledger }: Found,
-  { stateDir, reconcileOnly = false, retryFailed = false, retryAbsent = false }: BatchOptions,
-): Promise<Survey> {
-  const spoolAt = spoolPath(stateDir, run.id)
-  if (readManifest === null && !(await fileExists(spoolAt))) {
-    throw new GdnError('not_found_locally', `the rows of the run ${run.name} are not kept on this machine`, {
-      hint: 'give the manifest',
-    })
-  }
-  const items = readManifest === null ? keptRows(spoolAt) : readManifest()
-  const settings = {
-    chunkSize: run.chunk_size,
-    inOrder: run.in_order,
-    retryFailed: retryFailed && !reconcileOnly,
-    retryAbsent: retryAbsent && !reconcileOnly,
-  }
-  const earlier = () => readSpool(spoolAt)
-  const file = await withState(stateDir, () => open(draft, 'w', 0o600))
-  try {
-    const spool = new SpoolWriter(file)
-    const result = await survey(withRoomForMarker(items, run.marker), earlier, ledger, settings, {
-      add: (row) => spool.add(row),
-      flushIfFull: () => withState(stateDir, () => spool.flushIfFull()),
-    })
-    await withState(stateDir, async () => {
-      await spool.flush()
-      await file.sync()
-    })
-    return result
-  } finally {
-    await file.close()
-  }
-}
-
-async function* keptRows(spoolAt: string): AsyncGenerator<ManifestItem> {
-  for await (const { row } of readSpool(spoolAt)) yield { row }
+  return await gatherAgain(gathered, found, options)
 }
 
 function plannedEvent(
   run: RunRecord,
   resumed: boolean,
   ledger: Ledger,
-  { plan, changes }: Survey,
+  { plan, changes }: Gathered,
   notes: string[],
 ): PlannedEvent {
   return {
@@ -260,8 +202,8 @@ async function sendAll(
     requests: plan.requests,
     size: (request) => plan.rowsOf(request).length,
     async build({ request, from, size }) {
-      const spans = plan.rowsOf(request).slice(from, from + size)
-      const rows = await Promise.all(spans.map(({ span }) => spool.read(span)))
+      const planned = plan.rowsOf(request).slice(from, from + size)
+      const rows = await spool.readAll(planned, (key) => context.ledger.findRow(key))
       const manifestRows = rows.map(({ row }) => row)
       const { endpoint, body } = buildRequest(
         context.options,

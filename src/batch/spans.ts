@@ -8,7 +8,12 @@ const STEP = 1 << STEP_BITS
 export class Spans {
   readonly lengths: IntegerColumn = integers()
   readonly #from = offsets()
-  #end = 0
+  #end: number
+
+  /** @param start where the first of them begins */
+  constructor(start = 0) {
+    this.#end = start
+  }
 
   /** Takes the next line's length, without its line end. */
   push(length: number): void {

@@ -1,9 +1,11 @@
-import { type FileHandle, open } from 'node:fs/promises'
+import { randomBytes } from 'node:crypto'
+import { type FileHandle, open, rm } from 'node:fs/promises'
 import { GdnError, systemCode } from '../core/errors.ts'
 import type { ManifestRow } from '../manifest/row.ts'
 import { readLines, readSpan, type Span } from './lines.ts'
 import { addressKey, type RowKey, rowKey } from './row-key.ts'
 import { contentHash, rowOfParts, SEPARATOR } from './row-text.ts'
+import { indexBeside } from './run-files.ts'
 
 const FLUSH_BYTES = 1 << 20
 // What a block of a manifest adds fits beside what isn't worth writing yet.
@@ -11,6 +13,10 @@ const BUFFER_BYTES = FLUSH_BYTES * 1.5
 const CHARS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
 const NEWLINE = 10
 const MAX_UTF8 = 3
+const FORMAT = 'gdn rows 2'
+const HEADER = /^gdn rows 2 [0-9a-f]{32}$/
+/** Where the first row of a spool begins. */
+export const FIRST_ROW = FORMAT.length + 1 + 32 + 1
 // Before what names a row.
 const ID = '='
 const COPY = '#'
@@ -39,7 +45,7 @@ export interface RowToKeep {
  * Keeps the rows of a run in the manifest's order in a file of the state directory: what came by standard input can be
  * resumed, a manifest edited while it is being sent does no harm, and rows needn't stay in memory.
  *
- * A row is a line of parts between NULs: line, id or number of the copy, the addresses where they are spelt in another
+ * The first line says what the file is, and has a number of its own, by which an index knows it. A row is a line of parts between NULs: line, id or number of the copy, the addresses where they are spelt in another
  * case than in the text; a check of these; the content hash, which is the check of the rest; the row's text.
  */
 export class SpoolWriter {
@@ -49,9 +55,17 @@ export class SpoolWriter {
   #filled = 0
   #written = 0
   #writing: Promise<void> = Promise.resolve()
+  /** What the first line says, without its line end. */
+  readonly header = `${FORMAT} ${randomBytes(16).toString('hex')}`
 
   constructor(file: FileHandle) {
     this.#file = file
+    this.#filled = this.#buffer.write(`${this.header}\n`)
+  }
+
+  /** Bytes of all that was added. */
+  get size(): number {
+    return this.#written + this.#filled
   }
 
   /** Takes a row, and tells the length of its line. `flushIfFull` is to be called from time to time. */
@@ -122,15 +136,16 @@ function unescaped(line: string): string {
   return line.slice(1).replaceAll(/\\[\\n]/g, (pair) => (pair === '\\n' ? '\n' : '\\'))
 }
 
-const damaged = (path: string) =>
-  new GdnError('data_dir', `the rows kept in ${path} are damaged`, {
+/** Tells damage. What leads to the rows without the manifest goes first: it must not lead there again. */
+async function refuse(path: string): Promise<never> {
+  await rm(indexBeside(path), { force: true }).catch(() => {})
+  throw new GdnError('data_dir', `the rows kept in ${path} are damaged`, {
     hint: 'run the batch from its manifest again: what was sent stands in the journal, and is not sent twice',
   })
+}
 
-function parse(line: Buffer | null, path: string): SpooledRow {
-  const row = line === null ? null : rowOf(unescaped(line.toString('utf8')).split(SEPARATOR))
-  if (row === null) throw damaged(path)
-  return row
+function parse(line: Buffer | null): SpooledRow | null {
+  return line === null ? null : rowOf(unescaped(line.toString('utf8')).split(SEPARATOR))
 }
 
 function rowOf([line = '', name = '', receiver = '', sender = '', check, content = '', ...parts]: string[]) {
@@ -155,7 +170,12 @@ export async function* readSpool(path: string): AsyncGenerator<SpooledRow> {
   })
   if (file === null) return
   try {
-    for await (const { line, ended } of readLines(file)) yield parse(ended ? line : null, path)
+    let isFirst = true
+    for await (const { line, ended } of readLines(file)) {
+      if (!isFirst) yield parse(ended ? line : null) ?? (await refuse(path))
+      else if (!ended || !HEADER.test(line.toString('latin1'))) await refuse(path)
+      isFirst = false
+    }
   } finally {
     await file.close()
   }
@@ -175,8 +195,29 @@ export class SpoolReader {
     return new SpoolReader(await open(path, 'r'), path)
   }
 
+  /** What the first line says, and how long the file is; null for what is no spool of ours. */
+  async identity(): Promise<{ header: string; size: number } | null> {
+    const { size } = await this.#file.stat()
+    const header = (await readSpan(this.#file, { offset: 0, length: FIRST_ROW - 1 }))?.toString('latin1') ?? ''
+    return HEADER.test(header) ? { header, size } : null
+  }
+
   async read(span: Span): Promise<SpooledRow> {
-    return parse(await readSpan(this.#file, span), this.#path)
+    return parse(await readSpan(this.#file, span)) ?? (await refuse(this.#path))
+  }
+
+  /** The rows of a request. What stands at their places must be the rows that were planned, for one receiver. */
+  async readAll(
+    planned: readonly { row: number; span: Span }[],
+    numberOf: (key: RowKey) => number,
+  ): Promise<SpooledRow[]> {
+    const rows = await Promise.all(planned.map(({ span }) => this.read(span)))
+    const [first] = rows
+    const isRight = ({ key, row: { receiver, sender } }: SpooledRow, index: number) =>
+      numberOf(key) === planned[index]?.row &&
+      addressKey(receiver) === addressKey(first?.row.receiver ?? '') &&
+      addressKey(sender ?? '') === addressKey(first?.row.sender ?? '')
+    return rows.every(isRight) ? rows : await refuse(this.#path)
   }
 
   close(): Promise<void> {

@@ -1,12 +1,12 @@
 import { GdnError } from '../core/errors.ts'
-import type { ManifestItem } from '../manifest/read.ts'
+import type { ManifestItem, ManifestReading } from '../manifest/read.ts'
 import type { ManifestIssue, ManifestRow } from '../manifest/row.ts'
-import { type ByteColumn, bytes, integers } from './columns.ts'
-import { type Ledger, ROW, type RowState } from './ledger.ts'
-import { type Plan, Planner } from './plan.ts'
+import { type ByteColumn, bytes, integers, Sequence } from './columns.ts'
+import { RowCollector } from './kept-rows.ts'
+import { contentNumber, type Ledger, ROW, type RowState } from './ledger.ts'
+import { type Plan, planOf } from './plan.ts'
 import { type RowKey, rowKey, shownKey } from './row-key.ts'
 import { hashOfText, rowTexts } from './row-text.ts'
-import { Spans } from './spans.ts'
 import type { RowToKeep, SpooledRow } from './spool.ts'
 import type { ManifestChanges } from './types.ts'
 
@@ -16,6 +16,10 @@ const MAX_ISSUES = 10_000
 /** What reading the manifest told, against what the journal and the rows kept so far say. */
 export interface Survey {
   plan: Plan
+  /** The rows as they were kept. */
+  kept: RowCollector
+  /** The local files of them. */
+  paths: ReadonlySet<string>
   changes: ManifestChanges
   /** Rows that left the manifest before anything came of them, by request and position, where the journal knows them. */
   dropped: [request: number, position: number][]
@@ -30,6 +34,12 @@ export interface SurveyOptions {
   retryAbsent?: boolean
 }
 
+/** The states of rows that are sent again. */
+export const sentAgain = ({ retryFailed, retryAbsent = false }: SurveyOptions): RowState[] => [
+  ...(retryFailed ? [ROW.refused, ROW.failed] : []),
+  ...(retryAbsent ? [ROW.absent] : []),
+]
+
 /** Where rows are put as they are read; see `SpoolWriter`. */
 export interface Keeper {
   /** Tells how many bytes the row's line has. */
@@ -38,8 +48,8 @@ export interface Keeper {
   flushIfFull(): Promise<void>
 }
 
-/** Items one by one, or, where there is a way, in blocks: a promise for every row takes longer than the row. */
-export type Items = AsyncIterable<ManifestItem> & { blocks?(): AsyncIterable<readonly ManifestItem[]> }
+/** What is read of a manifest; see `ManifestReading` for what it can do beside giving item by item. */
+export type Items = AsyncIterable<ManifestItem> & Partial<Pick<ManifestReading, 'blocks' | 'digest' | 'fingerprint'>>
 
 /**
  * Reads all rows, enters them in the ledger, and plans those that are still to be sent.
@@ -56,8 +66,14 @@ export async function survey(
   keeper: Keeper,
 ): Promise<Survey> {
   const surveyor = new Surveyor(ledger, options, keeper)
-  for await (const { key, content, row } of earlier()) surveyor.addEarlier(key, row.line, content)
-  surveyor.beginItems()
+  try {
+    for await (const { key, content, row } of earlier()) surveyor.addEarlier(key, row.line, content)
+    surveyor.beginItems()
+  } catch (error) {
+    // Damage: what was sent stands in the journal; what changed since can't be told.
+    if (!(error instanceof GdnError) || error.code !== 'data_dir') throw error
+    surveyor.forgetEarlier()
+  }
   for await (const block of items.blocks?.() ?? singly(items)) {
     for (const item of block) surveyor.add(item)
     await keeper.flushIfFull()
@@ -77,8 +93,9 @@ class Surveyor {
   readonly #options: SurveyOptions
   readonly #keeper: Keeper
   readonly #sentAgain: readonly RowState[]
-  readonly #spans = new Spans()
-  readonly #planner = new Planner(this.#spans)
+  readonly #kept = new RowCollector()
+  readonly #pending = new Sequence()
+  readonly #paths = new Set<string>()
   readonly #changes: ManifestChanges = { added: 0, changed: 0, keptAccepted: 0, removed: 0, examples: [] }
   readonly #issues: ManifestIssue[] = []
   #issueCount = 0
@@ -95,10 +112,7 @@ class Surveyor {
     this.#ledger = ledger
     this.#options = options
     this.#keeper = keeper
-    this.#sentAgain = [
-      ...(options.retryFailed ? [ROW.refused, ROW.failed] : []),
-      ...(options.retryAbsent === true ? [ROW.absent] : []),
-    ]
+    this.#sentAgain = sentAgain(options)
   }
 
   addEarlier(key: RowKey, line: number, content: string): void {
@@ -109,6 +123,10 @@ class Surveyor {
 
   beginItems(): void {
     this.#isResumed = this.#ledger.rowCount > 0
+  }
+
+  forgetEarlier(): void {
+    this.#earlierRows = this.#earlierSeen = 0
   }
 
   add(item: ManifestItem): void {
@@ -130,8 +148,11 @@ class Surveyor {
       if (!settleChanged(ledger, index, content)) this.#changes.keptAccepted++
     }
     const pending = ledger.state(index) === ROW.pending
-    this.#spans.push(this.#keeper.add({ row, content, copy, text: texts.kept, to: texts.to }, pending))
-    if (pending) this.#planner.add(index, this.#rows - 1, row)
+    const length = this.#keeper.add({ row, content, copy, text: texts.kept, to: texts.to }, pending)
+    if (pending) this.#pending.push(this.#kept.row.length)
+    if (row.localFiles.length > 0) this.#kept.files.push(this.#kept.row.length)
+    for (const { path } of row.localFiles) this.#paths.add(path)
+    this.#kept.add(index, length, row.id === null ? 0 : contentNumber(content), row)
   }
 
   /** Enters a row under its key: its id, or its content and which copy of that it is. */
@@ -171,7 +192,9 @@ class Surveyor {
   finish(): Survey {
     const { chunkSize, inOrder } = this.#options
     return {
-      plan: this.#planner.plan(chunkSize, inOrder),
+      plan: planOf(this.#kept, this.#pending, chunkSize, inOrder),
+      kept: this.#kept,
+      paths: this.#paths,
       changes: this.#changes,
       dropped: dropUnseen(this.#ledger, this.#seen),
     }
@@ -188,7 +211,8 @@ class Surveyor {
   }
 }
 
-function dropUnseen(ledger: Ledger, seen: ByteColumn): Survey['dropped'] {
+/** Has the ledger forget rows that aren't in the manifest any more, and of which nothing came. */
+export function dropUnseen(ledger: Ledger, seen: ByteColumn): Survey['dropped'] {
   const dropped: Survey['dropped'] = []
   for (let row = 0; row < ledger.rowCount; row++) {
     if (seen.get(row) === 1 || !ledger.drop(row)) continue

@@ -3,6 +3,7 @@ import { parseColumnName } from './columns.ts'
 import { openCsv } from './csv.ts'
 import { decodeText } from './decode.ts'
 import { ManifestFault } from './fault.ts'
+import { Fingerprint } from './fingerprint.ts'
 import { HashTable } from './hash-table.ts'
 import { jsonLines, openJson } from './json.ts'
 import type { ManifestOptions } from './options.ts'
@@ -18,6 +19,10 @@ export interface ManifestReading extends AsyncIterable<ManifestItem> {
   readonly target: ManifestTarget
   /** The same items in blocks, which is faster for very many. */
   blocks(): AsyncIterable<readonly ManifestItem[]>
+  /** Tells whether another reading would give the same; known when all was read, and null for standard input. */
+  digest(): string | null
+  /** As `digest`, of the manifest as it is now; its rows aren't read for that. Null where it can't be told. */
+  fingerprint(): Promise<string | null>
 }
 
 /** All that is to be known of a manifest before anything is sent. */
@@ -48,12 +53,15 @@ export function readManifest(source: ManifestSource, options: ManifestOptions): 
     options,
     target: { blockchain: options.blockchain, contractAddress: options.contractAddress ?? null },
   }
-  const blocks = () => read(source, context)
+  const fingerprint = new Fingerprint(source, options)
+  const blocks = () => read(source, context, fingerprint)
   return {
     get target() {
       return context.target
     },
     blocks,
+    digest: () => fingerprint.ofRead,
+    fingerprint: () => fingerprint.ofFile(),
     async *[Symbol.asyncIterator]() {
       for await (const block of blocks()) yield* block
     },
@@ -86,11 +94,11 @@ export async function validateManifest(source: ManifestSource, options: Manifest
   return { rows, issues, issueCount, receivers, files: files.size, target: reading.target }
 }
 
-async function* read(source: ManifestSource, context: ReadContext): Blocks {
+async function* read(source: ManifestSource, context: ReadContext, fingerprint: Fingerprint): Blocks {
   const file = 'path' in source ? source.path : 'stdin'
   let isEmpty = true
   try {
-    for await (const block of readFormat(source, context)) {
+    for await (const block of readFormat(source, context, fingerprint)) {
       isEmpty &&= block.length === 0
       yield block
     }
@@ -102,9 +110,9 @@ async function* read(source: ManifestSource, context: ReadContext): Blocks {
   if (isEmpty) yield [{ issue: { place: { file }, message: 'holds no rows', hint: 'give at least one NFT' } }]
 }
 
-async function* readFormat(source: ManifestSource, context: ReadContext): Blocks {
+async function* readFormat(source: ManifestSource, context: ReadContext, fingerprint: Fingerprint): Blocks {
   const open = await openSource(source)
-  const { head, text } = await peek(decodeText(open.bytes, open.name))
+  const { head, text } = await peek(decodeText(fingerprint.watch(open), open.name))
   if (head.trim() === '') {
     throw new ManifestFault({ place: { file: open.name }, message: 'is empty', hint: 'give at least one NFT' })
   }

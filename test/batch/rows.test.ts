@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { AddressTable } from '../../src/batch/address-table.ts'
 import { contentHash, contentText, hashOfText, rowTexts } from '../../src/batch/row-text.ts'
 import { Spans } from '../../src/batch/spans.ts'
-import { readSpool, type SpooledRow, SpoolReader, SpoolWriter } from '../../src/batch/spool.ts'
+import { FIRST_ROW, readSpool, type SpooledRow, SpoolReader, SpoolWriter } from '../../src/batch/spool.ts'
 import type { ManifestRow } from '../../src/manifest/row.ts'
 import { runs } from '../helpers/runs.ts'
 import { ALICE, BOB, read } from '../manifest/helpers.ts'
@@ -130,7 +130,7 @@ describe('the rows that a run keeps', () => {
   async function keep(kept: readonly ManifestRow[]) {
     const file = await open(path, 'w')
     const spool = new SpoolWriter(file)
-    const spans = new Spans()
+    const spans = new Spans(FIRST_ROW)
     for (const [index, row] of kept.entries()) {
       const { content, kept: text, to } = rowTexts(row)
       spans.push(spool.add({ row, content: hashOfText(content), copy: index + 1, text, to }))
@@ -189,7 +189,7 @@ describe('the rows that a run keeps', () => {
   test('are refused where any bit of them is another', async () => {
     await keep([row(1), row(2, { id: 'x' })])
     const good = await readFile(path)
-    for (let at = 0; at < good.length; at++) {
+    for (let at = FIRST_ROW; at < good.length; at++) {
       const bad = Buffer.from(good)
       bad[at] = (bad[at] ?? 0) ^ 1
       await writeFile(path, bad)

@@ -1,0 +1,272 @@
+import { readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import fc from 'fast-check'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { readIndex } from '../../src/batch/plan-index.ts'
+import { indexPath, runRef, spoolPath } from '../../src/batch/run-files.ts'
+import type { BatchOptions, PlannedEvent } from '../../src/batch/types.ts'
+import { type ManifestOptions, readManifest } from '../../src/manifest/read.ts'
+import { FakeHostedApi } from '../helpers/fake-hosted-api.ts'
+import { runs } from '../helpers/runs.ts'
+import { Machine } from './simulation.ts'
+import { CONTRACT, RECEIVERS } from './simulation-rows.ts'
+
+let machine: Machine
+let manifest: string
+let timesRead: number
+beforeEach(async () => {
+  machine = await Machine.start()
+  manifest = join(machine.stateDir, 'drop.csv')
+  timesRead = 0
+})
+afterEach(() => machine.stop())
+
+const HEAD = 'title,description,receiver,id,sender,image'
+const line = (number: number, changes: Partial<Record<'id' | 'sender' | 'image', string>> = {}) =>
+  `#${number},of a drop,${RECEIVERS[number % 3]},${changes.id ?? ''},${changes.sender ?? ''},${changes.image ?? ''}`
+const write = (lines: readonly string[]) => writeFile(manifest, `${[HEAD, ...lines].join('\n')}\n`)
+const LINES = Array.from({ length: 12 }, (_, index) => line(index + 1, index % 4 === 0 ? { id: `row ${index}` } : {}))
+
+/** Takes so many requests, and is out of reach then. */
+const takes = (requests: number) =>
+  new FakeHostedApi({ idempotency: false, faultOf: (attempt) => (attempt > requests ? { fault: 'not_sent' } : null) })
+
+function start(
+  server: FakeHostedApi,
+  changes: Partial<BatchOptions> = {},
+  reading: Partial<ManifestOptions> | null = {},
+) {
+  const options: ManifestOptions = {
+    blockchain: 'polygon',
+    contractAddress: CONTRACT,
+    extraColumns: false,
+    localFiles: true,
+  }
+  return machine.run(
+    server,
+    null,
+    { unreachableMs: 1, timeoutMs: 1, skipLookup: true, ...changes },
+    {
+      readManifest:
+        reading === null
+          ? null
+          : () => {
+              const manifestReading = readManifest({ path: manifest }, { ...options, ...reading })
+              const blocks = () => {
+                timesRead++
+                return manifestReading.blocks()
+              }
+              return {
+                ...manifestReading,
+                digest: manifestReading.digest,
+                blocks,
+                [Symbol.asyncIterator]: manifestReading[Symbol.asyncIterator],
+              }
+            },
+    },
+  )
+}
+
+const id = (): string => runRef(machine.options(), 1).id
+const index = (): string => indexPath(machine.stateDir, id())
+const spool = (): string => spoolPath(machine.stateDir, id())
+const planned = () => machine.events.findLast((event): event is PlannedEvent => event.type === 'planned')
+const titles = (...servers: FakeHostedApi[]) =>
+  servers.flatMap((server) => server.bodies.flatMap(({ metadata }) => metadata.map(({ title }) => title)))
+const ALL = LINES.map((_, index) => `#${index + 1}`)
+
+/** Starts a run of which one request is taken. */
+async function begin(lines: readonly string[] = LINES): Promise<FakeHostedApi> {
+  await write(lines)
+  const first = takes(1)
+  await start(first, { inFlight: 1 })
+  expect(timesRead).toBe(1)
+  return first
+}
+
+describe('a manifest that is as it was', () => {
+  test('is not read again: the rows are those that were kept', async () => {
+    const first = await begin()
+    const second = takes(99)
+    await start(second)
+    expect(timesRead).toBe(1)
+    expect(planned()).toMatchObject({
+      resumed: true,
+      changes: { added: 0, changed: 0, removed: 0 },
+      rows: { total: 12, pending: 9 },
+    })
+    expect(titles(first, second).sort()).toEqual([...ALL].sort())
+  })
+
+  test('is read again where its rows would be others', async () => {
+    const cases: [string, () => Promise<Partial<ManifestOptions>>][] = [
+      [
+        'another byte',
+        async () => {
+          await write([...LINES.slice(0, -1), line(99)])
+          return {}
+        },
+      ],
+      ['another receiver for rows without one', async () => ({ receiver: RECEIVERS[1] ?? null })],
+      ['another sender', async () => ({ sender: RECEIVERS[1] ?? null })],
+      ['extra columns taken', async () => ({ extraColumns: true })],
+      ['no local files', async () => ({ localFiles: false })],
+    ]
+    for (const [what, change] of cases) {
+      await machine.stop()
+      machine = await Machine.start()
+      manifest = join(machine.stateDir, 'drop.csv')
+      timesRead = 0
+      await begin()
+      await start(takes(0), {}, await change())
+      expect([what, timesRead]).toEqual([what, 2])
+    }
+  })
+
+  test('is read again where a local file changed', async () => {
+    const image = join(machine.stateDir, 'a.png')
+    await writeFile(image, 'A')
+    await utimes(image, 1000, 1000)
+    await begin([...LINES, line(13, { image: './a.png' })])
+    await start(takes(0))
+    expect(timesRead).toBe(1)
+    await writeFile(image, 'B')
+    await start(takes(0))
+    expect(timesRead).toBe(2)
+    await rm(image)
+    await expect(start(takes(0))).rejects.toMatchObject({ code: 'invalid_manifest' })
+  })
+
+  test('is read again where a row that was sent says something else now, and that is told again', async () => {
+    await begin([line(3, { id: 'a' }), line(6), line(9), line(1)])
+    await write([line(30, { id: 'a' }), line(6), line(9), line(1)])
+    await start(takes(0))
+    await start(takes(0))
+    expect(timesRead).toBe(3)
+    expect(planned()?.changes).toMatchObject({ changed: 1, keptAccepted: 1 })
+  })
+})
+
+test('the rows kept are enough to go on: batch resume reads no manifest', async () => {
+  const first = await begin()
+  await rm(manifest)
+  const second = takes(99)
+  await start(second, {}, null)
+  expect(titles(first, second).sort()).toEqual([...ALL].sort())
+})
+
+test('planned from the index or from the rows, requests are the same, whatever was sent before', async () => {
+  const number = fc.integer({ min: 0, max: 3 })
+  const rows = fc.array(fc.tuple(number, fc.boolean(), fc.boolean()), { minLength: 1, maxLength: 14 })
+  await fc.assert(
+    fc.asyncProperty(rows, fc.nat({ max: 4 }), fc.boolean(), async (given, taken, inOrder) => {
+      const lines = given.map(([number, hasId, hasSender], index) =>
+        line(number, {
+          ...(hasId ? { id: `i${index}` } : {}),
+          ...(hasSender ? { sender: RECEIVERS[number % 2] ?? '' } : {}),
+        }),
+      )
+      const sent: unknown[] = []
+      for (const isLong of [false, true]) {
+        await machine.stop()
+        machine = await Machine.start()
+        manifest = join(machine.stateDir, 'drop.csv')
+        timesRead = 0
+        await write(lines)
+        await start(takes(taken), { inFlight: 1, inOrder })
+        if (isLong) await rm(index())
+        const second = takes(99)
+        await start(second, { inFlight: 1, inOrder }).catch((error: unknown) => {
+          expect(error).toMatchObject({ code: 'run_finished' })
+        })
+        expect(timesRead).toBe(isLong ? 2 : 1)
+        sent.push([second.bodies, { ...planned(), run: null }])
+      }
+      expect(sent[0]).toEqual(sent[1])
+    }),
+    { numRuns: runs(25) },
+  )
+})
+
+describe('an index that is not as it was written', () => {
+  test('is none, whichever byte changed and wherever it was cut', async () => {
+    await begin()
+    const good = await readFile(index())
+    expect(await readIndex(index())).not.toBeNull()
+    for (let at = 0; at < good.length; at++) {
+      const bad = Buffer.from(good)
+      bad[at] = (bad[at] ?? 0) ^ (1 << (at % 8))
+      await writeFile(index(), bad)
+      expect(await readIndex(index())).toBeNull()
+      await writeFile(index(), good.subarray(0, at))
+      expect(await readIndex(index())).toBeNull()
+    }
+  })
+
+  test.each(['damaged', 'missing', 'of other rows'])('one that is %s is made anew from the manifest', async (how) => {
+    const first = await begin()
+    if (how === 'damaged') await writeFile(index(), (await readFile(index())).subarray(1))
+    else if (how === 'missing') await rm(index())
+    else await writeFile(spool(), `gdn rows 2 ${'0'.repeat(32)}\n${(await readFile(spool(), 'utf8')).slice(44)}`)
+    const second = takes(1)
+    await start(second, { inFlight: 1 })
+    expect(timesRead).toBe(2)
+    const third = takes(99)
+    await start(third)
+    expect(timesRead).toBe(2)
+    expect(titles(first, second, third).sort()).toEqual([...ALL].sort())
+  })
+
+  test('nothing but the rows, their index and the journal is left behind', async () => {
+    await begin()
+    await start(takes(99))
+    const left = (await readdir(join(machine.stateDir, 'runs'))).filter((name) =>
+      /\.(new|rest|plan|rows|journal)/.test(name),
+    )
+    expect(left.sort()).toEqual([`${id()}.journal`, `${id()}.plan`, `${id()}.rows`])
+  })
+})
+
+describe('rows kept that are not as they were written', () => {
+  test('are never sent: the run stops, and the next start reads the manifest', async () => {
+    const first = await begin()
+    const good = await readFile(spool(), 'utf8')
+    // Two rows that were not sent, of equal length, change places: each is whole, and neither is what was planned there.
+    const [a, b] = ['#4', '#7'].map((title) => good.split('\n').find((text) => text.includes(`\0${title}\0`)) ?? '')
+    if (a === undefined || b === undefined || a.length !== b.length || a === '') throw new Error('no such rows')
+    await writeFile(spool(), good.replace(a, 'A').replace(b, a).replace('A', b))
+    const second = takes(99)
+    await start(second, { inFlight: 1 }).catch((error: unknown) => expect(error).toMatchObject({ code: 'data_dir' }))
+    const third = takes(99)
+    await start(third, { inFlight: 1 })
+    expect(timesRead).toBe(2)
+    expect(titles(first, second, third).sort()).toEqual([...ALL].sort())
+  })
+
+  test('a flipped bit in any of them stops the run before it is sent, and loses or doubles nothing', async () => {
+    const first = await begin()
+    const good = await readFile(spool())
+    for (let at = 44; at < good.length; at += 97) {
+      const bad = Buffer.from(good)
+      bad[at] = (bad[at] ?? 0) ^ 4
+      await writeFile(spool(), bad)
+      const second = takes(99)
+      const outcome = await start(second, { inFlight: 1, reconcileOnly: false }).then(
+        () => null,
+        (error: unknown) => error,
+      )
+      if (outcome !== null) expect(outcome).toMatchObject({ code: 'data_dir' })
+      const third = takes(99)
+      await start(third, { inFlight: 1 }).catch((error: unknown) =>
+        expect(error).toMatchObject({ code: 'run_finished' }),
+      )
+      expect(titles(first, second, third).sort()).toEqual([...ALL].sort())
+      await machine.stop()
+      machine = await Machine.start()
+      manifest = join(machine.stateDir, 'drop.csv')
+      timesRead = 0
+      await begin()
+      if (at > 44 + 97 * runs(12)) break
+    }
+  })
+})
