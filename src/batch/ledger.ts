@@ -2,6 +2,7 @@ import { bytes, integers, offsets } from './columns.ts'
 import type { RecordFile } from './journal/read.ts'
 import type {
   AnswerRecord,
+  FoldedRecord,
   FoundRecord,
   IntentRecord,
   JournalRecord,
@@ -89,7 +90,7 @@ export class Ledger {
   }
 
   /** Folds in what the journal says. */
-  apply(record: JournalRecord, span: Span): void {
+  apply(record: JournalRecord | FoldedRecord, span: Span): void {
     switch (record.t) {
       case 'plan':
         // A start of the run: whoever was sending before is gone.
@@ -316,7 +317,7 @@ export class Ledger {
     }
   }
 
-  #applyIntent(record: IntentRecord | FoundRecord, span: Span): void {
+  #applyIntent(record: Pick<IntentRecord, 'n' | 'rows'>, span: Span): void {
     const { n } = record
     this.ended = false
     this.#requestStart.set(n, this.#requestRows.length)
@@ -329,7 +330,7 @@ export class Ledger {
       this.#requestRows.push(row)
       this.#rowRequest.set(row, n)
       this.#rowPosition.set(row, position)
-      this.#nftOffset.set(row, 0)
+      if (this.#nftOffset.get(row) !== 0) this.#nftOffset.set(row, 0)
       this.#setRow(row, ROW.unknown)
     }
     this.#requestState.set(n, REQUEST.open)

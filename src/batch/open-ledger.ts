@@ -1,5 +1,5 @@
 import { openAppendFile } from './journal/append-file.ts'
-import { type JournalEnd, RecordFile, readJournal } from './journal/read.ts'
+import { foldJournal, type JournalEnd, RecordFile } from './journal/read.ts'
 import { JournalWriter } from './journal/writer.ts'
 import { Ledger } from './ledger.ts'
 import type { AppendFile } from './types.ts'
@@ -16,7 +16,7 @@ export interface OpenLedger extends JournalEnd {
  */
 export async function loadLedger(path: string): Promise<OpenLedger> {
   const ledger = new Ledger()
-  return { ...(await readJournal(path, (record, span) => ledger.apply(record, span))), ledger }
+  return { ...(await foldJournal(path, (record, span) => ledger.apply(record, span))), ledger }
 }
 
 /** Opens a journal to go on with it; what a crash left after its whole part is cut. Only who holds the lock may. */

@@ -1,14 +1,14 @@
 import { createHash } from 'node:crypto'
 import { type FileHandle, open } from 'node:fs/promises'
 import { endianness } from 'node:os'
-import type { Column } from './columns.ts'
 import type { RowCollector } from './kept-rows.ts'
 import { KEY_WORDS } from './key-table.ts'
 import type { Ledger } from './ledger.ts'
 
 const FORMAT = 'gdn plan 1'
 const HASH_BYTES = 32
-const MAX_HEAD = 16 << 20
+const ALIGN = 8
+const LENGTH_DIGITS = 15
 const WORDS_PIECE = 1 << 16
 
 /** A local file as it was when its row was checked. */
@@ -31,8 +31,8 @@ interface Head {
   groups: number
   /** Lines with local files. */
   files: number[]
-  /** Bytes of each column, as they follow. */
-  columns: { words: number; line: number; length: number; group: number; groupReceiver: number; content: number }
+  /** Lengths of the columns that needn't have one of each row. */
+  columns: { content: number; group: number; groupReceiver: number }
 }
 
 /** All that is kept of a plan, so that the manifest needn't be read again: numbers of a million rows, not the rows. */
@@ -57,8 +57,6 @@ export async function writeIndex(
   const rows = kept.row.length
   const { groupReceiver } = kept
   const group = kept.group.column
-  const bytesOf = (column: Column<Uint32Array> | Column<Float64Array> | null, width: number) =>
-    (column?.length ?? 0) * width
   const head: Head = {
     format: FORMAT,
     endianness: endianness(),
@@ -66,14 +64,7 @@ export async function writeIndex(
     rows,
     groups: kept.groupCount,
     files: kept.files,
-    columns: {
-      words: rows * KEY_WORDS * 4,
-      line: rows * 4,
-      length: rows * 4,
-      group: bytesOf(group, 4),
-      groupReceiver: bytesOf(groupReceiver, 4),
-      content: bytesOf(kept.content, 8),
-    },
+    columns: { content: kept.content.length, group: group?.length ?? 0, groupReceiver: groupReceiver?.length ?? 0 },
   }
   const file = await open(path, 'w', 0o600)
   try {
@@ -82,12 +73,11 @@ export async function writeIndex(
       hash.update(bytes)
       await file.appendFile(bytes)
     }
-    const text = Buffer.from(JSON.stringify(head))
-    await write(Buffer.from(`${text.length}\n`))
-    await write(text)
+    await write(headBytes(head))
+    for (const piece of kept.content.pieces()) await write(asBytes(piece))
     for (const piece of keys(kept, ledger)) await write(asBytes(piece))
     for (const piece of lines(kept, ledger)) await write(asBytes(piece))
-    for (const column of [kept.spans.lengths, group, groupReceiver, kept.content]) {
+    for (const column of [kept.spans.lengths, group, groupReceiver]) {
       for (const piece of column?.pieces() ?? []) await write(asBytes(piece))
     }
     await file.appendFile(hash.digest())
@@ -95,6 +85,14 @@ export async function writeIndex(
   } finally {
     await file.close()
   }
+}
+
+/** Its length and the head, up to where a word of eight bytes may begin: columns are used where they lie. */
+function headBytes(head: Head): Buffer {
+  const text = JSON.stringify(head)
+  const bytes = Buffer.byteLength(text)
+  const padding = (ALIGN - ((LENGTH_DIGITS + 1 + bytes) % ALIGN)) % ALIGN
+  return Buffer.from(`${String(bytes + padding).padStart(LENGTH_DIGITS)}\n${text}${' '.repeat(padding)}`)
 }
 
 const asBytes = ({ buffer, byteOffset, byteLength }: Uint32Array | Float64Array): Uint8Array =>
@@ -127,7 +125,7 @@ export async function readIndex(path: string): Promise<PlanIndex | null> {
   if (file === null) return null
   try {
     const { size } = await file.stat()
-    const bytes = new Uint8Array(new ArrayBuffer(size))
+    const bytes = Buffer.from(new ArrayBuffer(size))
     if (!(await readAll(file, bytes)) || size < HASH_BYTES) return null
     const whole = bytes.subarray(0, size - HASH_BYTES)
     const digest = createHash('sha256').update(whole).digest()
@@ -148,40 +146,25 @@ async function readAll(file: FileHandle, bytes: Uint8Array): Promise<boolean> {
   return true
 }
 
-function parse(bytes: Uint8Array): PlanIndex | null {
-  const start = bytes.indexOf(10) + 1
-  const length = Number(Buffer.from(bytes.subarray(0, Math.max(0, start - 1))).toString('latin1'))
-  if (start === 0 || !(length <= MAX_HEAD)) return null
-  const head = JSON.parse(Buffer.from(bytes.subarray(start, start + length)).toString('utf8')) as Head
+function parse(bytes: Buffer): PlanIndex | null {
+  const start = LENGTH_DIGITS + 1
+  const end = start + Number(bytes.toString('latin1', 0, LENGTH_DIGITS))
+  const head = JSON.parse(bytes.toString('utf8', start, end)) as Head
   if (head.format !== FORMAT || head.endianness !== endianness()) return null
-  let at = start + length
-  // A copy each: words must begin where words may.
-  const take = (count: number) => {
-    const piece = bytes.slice(at, at + count)
-    at += count
-    return piece.buffer
+  let at = bytes.byteOffset + end
+  const words32 = (count: number): Uint32Array => {
+    const column = new Uint32Array(bytes.buffer, at, count)
+    at += column.byteLength
+    return column
   }
-  const { columns, rows } = head
-  const words = new Uint32Array(take(columns.words))
-  const line = new Uint32Array(take(columns.line))
-  const lengths = new Uint32Array(take(columns.length))
-  const group = columns.group === 0 ? null : new Uint32Array(take(columns.group))
-  const groupReceiver = columns.groupReceiver === 0 ? null : new Uint32Array(take(columns.groupReceiver))
-  const content = new Float64Array(take(columns.content))
-  const { fingerprint, localFiles, spool, groups, files } = head
-  if (at !== bytes.length || line.length !== rows || lengths.length !== rows) return null
-  return {
-    fingerprint,
-    localFiles,
-    spool,
-    rows,
-    groups,
-    files,
-    words,
-    line,
-    length: lengths,
-    group,
-    groupReceiver,
-    content,
-  }
+  const { columns, fingerprint, localFiles, spool, rows, groups, files } = head
+  const content = new Float64Array(bytes.buffer, at, columns.content)
+  at += content.byteLength
+  const words = words32(rows * KEY_WORDS)
+  const line = words32(rows)
+  const length = words32(rows)
+  const group = columns.group === 0 ? null : words32(columns.group)
+  const groupReceiver = columns.groupReceiver === 0 ? null : words32(columns.groupReceiver)
+  if (at !== bytes.byteOffset + bytes.length) return null
+  return { fingerprint, localFiles, spool, rows, groups, files, words, line, length, group, groupReceiver, content }
 }

@@ -1,7 +1,14 @@
 import { type FileHandle, open } from 'node:fs/promises'
 import { GdnError, systemCode } from '../../core/errors.ts'
 import { readLines, readSpan, type Span } from '../lines.ts'
-import { decodeRecord, JOURNAL_VERSION, type JournalRecord, type RunRecord } from './records.ts'
+import {
+  decodeForFold,
+  decodeRecord,
+  type FoldedRecord,
+  JOURNAL_VERSION,
+  type JournalRecord,
+  type RunRecord,
+} from './records.ts'
 
 const damaged = (path: string, line: number, what: string) =>
   new GdnError('data_dir', `the journal ${path} is damaged: line ${line} ${what}`, {
@@ -24,9 +31,19 @@ export interface JournalEnd {
  *
  * @throws GdnError `data_dir`: damaged, or made by a newer gdn
  */
-export async function readJournal(
+export function readJournal(path: string, onRecord: (record: JournalRecord, span: Span) => void): Promise<JournalEnd> {
+  return readRecords(path, onRecord, decodeRecord)
+}
+
+/** As `readJournal`, with no more of the records than a ledger takes. */
+export function foldJournal(path: string, onRecord: (record: FoldedRecord, span: Span) => void): Promise<JournalEnd> {
+  return readRecords(path, onRecord, decodeForFold)
+}
+
+async function readRecords<Kind extends FoldedRecord>(
   path: string,
-  onRecord: (record: JournalRecord, span: Span) => void,
+  onRecord: (record: Kind, span: Span) => void,
+  decode: (line: Buffer) => Kind | null,
 ): Promise<JournalEnd> {
   const file = await open(path, 'r')
   let run: RunRecord | null = null
@@ -36,7 +53,7 @@ export async function readJournal(
   try {
     for await (const { line, span, ended } of readLines(file)) {
       count++
-      const record = decodeRecord(line)
+      const record = decode(line)
       if (record === null) {
         const newer = count === 1 ? newerVersion(line) : null
         if (newer !== null) throw madeByNewer(path, newer)

@@ -142,9 +142,61 @@ export function encodeRecord(record: JournalRecord): Buffer {
 
 /** The record of a line (without its line end), or null if the line isn't as it was written. */
 export function decodeRecord(line: Buffer): JournalRecord | null {
-  const json = line.subarray(CRC_DIGITS + 1)
-  const crc = line.toString('latin1', 0, CRC_DIGITS + 1)
-  if (json.length === 0 || crc !== `${crc32(json).toString(16).padStart(CRC_DIGITS, '0')} `) return null
+  const json = jsonOf(line)
+  if (json === null) return null
   const parsed = journalRecord.safeParse(JSON.parse(json.toString('utf8')))
   return parsed.success ? parsed.data : null
+}
+
+/** The JSON of a line whose checksum is right. */
+function jsonOf(line: Buffer): Buffer | null {
+  const json = line.subarray(CRC_DIGITS + 1)
+  const crc = line.toString('latin1', 0, CRC_DIGITS + 1)
+  const isRight = json.length > 0 && crc === `${crc32(json).toString(16).padStart(CRC_DIGITS, '0')} `
+  return isRight ? json : null
+}
+
+const INTENT = Buffer.from('{"t":"intent","n":')
+const ANSWER = Buffer.from('{"t":"answer","n":')
+// Nothing before it holds this: inside a string a quote stands after a backslash.
+const ROWS = Buffer.from(',"rows":[')
+const MAX_DIGITS = 16
+const OUTCOMES: ReadonlySet<unknown> = new Set(['accepted', 'refused', 'unknown', 'no_effect'])
+
+/** A record as a ledger takes it: to fold a journal, the bodies of requests aren't needed, and are most of it. */
+export type FoldedRecord = Exclude<JournalRecord, IntentRecord> | Pick<IntentRecord, 't' | 'n' | 'rows'>
+
+/**
+ * As `decodeRecord`, but of an intent only what is folded. What there may be a million of is checked by hand here; what
+ * isn't as expected is left to the schema.
+ */
+export function decodeForFold(line: Buffer): FoldedRecord | null {
+  const json = jsonOf(line)
+  if (json === null) return null
+  if (startsWith(json, INTENT)) return foldedIntent(json) ?? decodeRecord(line)
+  if (startsWith(json, ANSWER)) return foldedAnswer(json) ?? decodeRecord(line)
+  return decodeRecord(line)
+}
+
+function foldedIntent(json: Buffer): FoldedRecord | null {
+  const at = json.indexOf(ROWS)
+  const n = Number.parseInt(json.toString('latin1', INTENT.length, INTENT.length + MAX_DIGITS), 10)
+  if (at < 0 || !Number.isSafeInteger(n)) return null
+  const { rows } = JSON.parse(`{${json.toString('utf8', at + 1)}`) as Pick<IntentRecord, 'rows'>
+  return Array.isArray(rows) && rows.every(isRow) ? { t: 'intent', n, rows } : null
+}
+
+function foldedAnswer(json: Buffer): AnswerRecord | null {
+  const answer = JSON.parse(json.toString('utf8')) as AnswerRecord
+  const { n, outcome, status, ids } = answer
+  const isRight = typeof n === 'number' && OUTCOMES.has(outcome) && (status === null || typeof status === 'number')
+  return isRight && (ids === undefined || (Array.isArray(ids) && ids.every(isText))) ? answer : null
+}
+
+const isText = (value: unknown): boolean => typeof value === 'string'
+const isRow = ([key, line, content]: readonly unknown[]): boolean =>
+  typeof key === 'string' && typeof line === 'number' && typeof content === 'string'
+
+function startsWith(bytes: Buffer, start: Buffer): boolean {
+  return bytes.length >= start.length && bytes.compare(start, 0, start.length, 0, start.length) === 0
 }

@@ -15,7 +15,8 @@ export class IdSet {
 
   /** Tells whether it is new. */
   add(id: string): boolean {
-    return this.#add(...hash(id))
+    const [high, low] = hash(id)
+    return this.#add(high, low)
   }
 
   addAll(other: IdSet): void {
