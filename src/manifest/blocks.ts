@@ -24,8 +24,10 @@ const MAX_KEY_ISSUES = 20
 
 export async function* csvBlocks(csv: CsvFile, open: OpenSource, context: ReadContext): Blocks {
   const { options } = context
-  const { columns, issues } = readHeader(csv, open.name, options)
-  if (issues.length > 0) return yield issues.map((issue) => ({ issue }))
+  const { columns, issues, isWhole } = readHeader(csv, open.name, options)
+  if (issues.length > 0) yield issues.map((issue) => ({ issue }))
+  // Without what every NFT needs, each row would only say so again.
+  if (!isWhole) return
   const builder = new RowBuilder(open.name, open.folder, options)
   const check = createFileCheck()
   for await (const records of csv.blocks()) {
@@ -45,7 +47,8 @@ export async function* csvBlocks(csv: CsvFile, open: OpenSource, context: ReadCo
 
 function readHeader({ header }: CsvFile, file: string, options: ManifestOptions) {
   const { line, names } = header
-  const columns: Column[] = []
+  // What is no column has its place all the same: cells stand under them.
+  const columns: (Column | undefined)[] = []
   const issues: ManifestIssue[] = []
   const report = (column: number | undefined, message: string, hint: string | undefined) => {
     const place = { file, line, ...(column === undefined ? {} : { column }) }
@@ -54,13 +57,16 @@ function readHeader({ header }: CsvFile, file: string, options: ManifestOptions)
   for (const [index, name] of names.entries()) {
     const parsed = parseColumnName(name, options.extraColumns)
     if ('problem' in parsed) report(index + 1, parsed.problem, parsed.hint)
-    else columns.push({ name, position: index + 1, role: parsed.role })
+    columns.push('problem' in parsed ? undefined : { name, position: index + 1, role: parsed.role })
   }
   const hasReceiver = typeof options.receiver === 'string'
-  for (const { column, problem, hint } of columnSetProblems(columns, { hasReceiver })) {
+  const known = columns.filter((column) => column !== undefined)
+  const problems = columnSetProblems(known, { hasReceiver })
+  for (const { column, problem, hint } of problems) {
     report(column?.position, problem, hint)
+    if (column?.position !== undefined) columns[column.position - 1] = undefined
   }
-  return { columns, issues }
+  return { columns, issues, isWhole: problems.every(({ column }) => column !== null) }
 }
 
 export async function* jsonBlocks({ request, records }: JsonFile, open: OpenSource, context: ReadContext): Blocks {
@@ -135,30 +141,27 @@ function isDone(built: Built): built is Extract<Built, { row: unknown }> {
 /** Puts down what was built, once its local files have been seen. */
 async function settle(
   built: Built,
-  columns: readonly Column[] | null,
+  columns: readonly (Column | undefined)[] | null,
   { file, check }: { file: string; check: FileCheck },
   items: ManifestItem[],
 ): Promise<void> {
-  if ('issues' in built) {
-    for (const issue of built.issues) items.push({ issue })
-    return
-  }
-  const { row } = built
-  let isGood = true
-  for (const { key, path } of row.localFiles) {
+  const { line, localFiles } = 'row' in built ? built.row : built
+  let isGood = 'row' in built
+  if ('issues' in built) for (const issue of built.issues) items.push({ issue })
+  for (const { key, path } of localFiles) {
     const problem = await check(path)
     if (problem === null) continue
     isGood = false
-    const column = columns?.find(({ role }) => role.kind === 'file' && role.key === key)
+    const column = columns?.find((one) => one?.role.kind === 'file' && one.role.key === key)
     const field = column?.name ?? key
     const place = {
       file,
-      line: row.line,
+      line,
       field,
       ...(column?.position === undefined ? {} : { column: column.position }),
     }
     const hint = 'paths begin at the folder of the manifest; a URL begins with https://'
     items.push({ issue: { place, message: `${field} ${problem}`, hint } })
   }
-  if (isGood) items.push(built)
+  if (isGood && 'row' in built) items.push(built)
 }

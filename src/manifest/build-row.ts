@@ -9,14 +9,18 @@ import { RowReport } from './report.ts'
 import type { ManifestIssue, ManifestRow } from './row.ts'
 import { type Cell, type ManifestTarget, TargetCheck } from './target.ts'
 
-export type Built = { row: ManifestRow } | { issues: ManifestIssue[] }
+/** A row, or its faults; the local files of both are still to be looked at. */
+export type Built =
+  | { row: ManifestRow }
+  | { issues: ManifestIssue[]; line: number; localFiles: ManifestRow['localFiles'] }
 
 type Metadata = ManifestRow['metadata']
 type LocalFiles = ManifestRow['localFiles']
 
 export interface RowInput {
   line: number
-  columns: readonly Column[]
+  /** Cells under none are left out. */
+  columns: readonly (Column | undefined)[]
   /** Undefined, null and empty text are absent. */
   cells: readonly unknown[]
   /** Whether all text is known to be well-formed and without NUL. */
@@ -24,6 +28,7 @@ export interface RowInput {
 }
 
 const MAX_ID = 200
+const SHORTENED = /^\d[.,]\d+E\+\d+$/
 const NO_FILES: LocalFiles = []
 
 /** Makes rows of cells, every one checked by the contract. One builder a manifest: it remembers ids and addresses. */
@@ -146,7 +151,12 @@ export class RowBuilder {
     return this.#report
   }
 
-  #tellColumns(issues: readonly FieldIssue[], columns: readonly Column[], metadata: Metadata, report: RowReport): void {
+  #tellColumns(
+    issues: readonly FieldIssue[],
+    columns: RowInput['columns'],
+    metadata: Metadata,
+    report: RowReport,
+  ): void {
     for (const issue of issues) {
       const column = columnOf(issue, columns, metadata.file_fields, metadata.attribute)
       const name = column?.name ?? (issue.field === '' ? 'the row' : issue.field)
@@ -189,7 +199,8 @@ export class RowBuilder {
     const sender = this.#party('sender', found.sender, report)
     if (receiver === null && !report.has('receiver'))
       report.add('receiver', 'receiver is required', 'fill it in, or give --receiver')
-    if (report.issues.length > 0 || receiver === null || metadata === null) return { issues: report.issues }
+    if (report.issues.length > 0 || receiver === null || metadata === null)
+      return { issues: report.issues, line, localFiles: this.#options.localFiles ? localFiles : NO_FILES }
     return { row: { line, id, receiver, sender, metadata: withoutSamples(metadata, localFiles), localFiles } }
   }
 
@@ -203,6 +214,10 @@ export class RowBuilder {
     const problem =
       value.length > MAX_ID ? `must have at most ${MAX_ID} characters` : trusted ? null : textProblem(value)
     if (problem !== null) report.add(column, `id ${problem}`)
+    else if (SHORTENED.test(value)) {
+      const message = `id "${value}" is a number that a spreadsheet shortened: its last digits are lost`
+      report.add(column, message, 'have the column be text, and fill it in again')
+    }
     const first = this.#ids.getOrAdd(value, line)
     if (first !== undefined) {
       report.add(column, `id "${value}" stands in line ${first} already`, 'ids name rows; give each its own')
@@ -252,7 +267,7 @@ const ROW_KEYS = [
 /** The column that a fault of the contract is about: people know columns, not the request that is made of them. */
 function columnOf(
   { path }: FieldIssue,
-  columns: readonly Column[],
+  columns: RowInput['columns'],
   fileFields: Metadata['file_fields'],
   attributes: Metadata['attribute'],
 ): Column | null {
@@ -261,7 +276,9 @@ function columnOf(
   const isListed = typeof index === 'number'
   const file = head === 'file_fields' && isListed ? fileFields[index]?.key : undefined
   const tag = head === 'attribute' && isListed ? attributes?.[index]?.tag : undefined
-  const found = columns.find(({ role }) => {
+  const found = columns.find((column) => {
+    if (column === undefined) return false
+    const { role } = column
     if (!('key' in role)) return role.kind === head
     return role.key === (role.kind === 'file' ? file : role.kind === 'attr' ? tag : head)
   })

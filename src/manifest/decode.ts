@@ -10,7 +10,7 @@ const CR = 13
  */
 export async function* decodeText(bytes: AsyncIterable<Uint8Array>, file: string): AsyncIterable<string> {
   let offset = 0
-  let line = 1
+  const lines = new LineCounter()
   let carry: Buffer = Buffer.alloc(0)
   let isStart = true
 
@@ -32,11 +32,14 @@ export async function* decodeText(bytes: AsyncIterable<Uint8Array>, file: string
     const whole = data.subarray(0, cut)
     const bad = firstFault(whole)
     if (bad !== null) {
-      const place = { file, line: line + countLines(whole.subarray(0, bad.index)) }
+      const good = whole.subarray(0, bad.index)
+      // What stands before it has faults of its own, perhaps.
+      if (good.length > 0) yield good.toString('utf8')
+      const place = { file, line: lines.add(good) }
       throw new ManifestFault({ place, message: `${bad.what} (byte ${offset + bad.index + 1})`, hint: bad.hint })
     }
     if (whole.length > 0) yield whole.toString(isAscii(whole) ? 'latin1' : 'utf8')
-    line += countLines(whole)
+    lines.add(whole)
     offset += cut
     carry = Buffer.from(data.subarray(cut))
   }
@@ -98,10 +101,24 @@ function firstInvalid(data: Buffer): number {
   return at
 }
 
-function countLines(data: Buffer): number {
-  let lines = 0
-  for (let at = data.indexOf(LF); at !== -1; at = data.indexOf(LF, at + 1)) lines++
-  if (lines > 0) return lines
-  for (let at = data.indexOf(CR); at !== -1; at = data.indexOf(CR, at + 1)) lines++
-  return lines
+/** Counts lines in pieces of a text: each LF ends one, and each CR that no LF follows, be it in the next piece. */
+class LineCounter {
+  #ended = 0
+  #endsInCr = false
+
+  /** The line on which the rest begins, after this piece. */
+  add(piece: Buffer): number {
+    if (piece.length === 0) return this.line
+    if (this.#endsInCr && piece[0] !== LF) this.#ended++
+    for (let at = piece.indexOf(LF); at !== -1; at = piece.indexOf(LF, at + 1)) this.#ended++
+    for (let at = piece.indexOf(CR); at !== -1; at = piece.indexOf(CR, at + 1)) {
+      if (at + 1 < piece.length && piece[at + 1] !== LF) this.#ended++
+    }
+    this.#endsInCr = piece[piece.length - 1] === CR
+    return this.line
+  }
+
+  get line(): number {
+    return this.#ended + (this.#endsInCr ? 1 : 0) + 1
+  }
 }

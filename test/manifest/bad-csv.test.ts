@@ -250,6 +250,29 @@ const CASES: [string, string | Uint8Array, string[]][] = [
     ['stdin:5:4 (id) id "a" stands in line 2 already'],
   ],
   [
+    'an id that a spreadsheet shortened',
+    `${HEAD},id\n${GOOD},1.23457E+11\n${GOOD},00123\n${GOOD},123\n${GOOD},1E5\n`,
+    ['stdin:2:4 (id) id "1.23457E+11" is a number that a spreadsheet shortened: its last digits are lost'],
+  ],
+  [
+    'an unknown column and faults of rows',
+    `title,nots,description,receiver,image\nDawn,x,First,0x12,/no/such.png\n,y,First,${ALICE},\n`,
+    [
+      'stdin:1:2 unknown column "nots"',
+      'stdin:2:4 (receiver) receiver must have 40 hex digits after 0x, has 2',
+      "stdin:2:5 (image) image doesn't exist: /no/such.png",
+      'stdin:3:1 (title) title is required',
+    ],
+  ],
+  [
+    'a column twice and faults of rows',
+    `${HEAD},title\nDawn,First,0x12,x\n`,
+    [
+      'stdin:1:4 the column "title" stands here twice',
+      'stdin:2:3 (receiver) receiver must have 40 hex digits after 0x, has 2',
+    ],
+  ],
+  [
     'a very long id',
     `${HEAD},id\n${GOOD},${'i'.repeat(201)}\n`,
     ['stdin:2:4 (id) id must have at most 200 characters'],

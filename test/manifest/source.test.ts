@@ -36,6 +36,12 @@ describe('what is no file is refused without being opened:', () => {
     expect(await issuesOf('/dev/zero')).toEqual(['is a device, not a file'])
   })
 
+  test.skipIf(process.platform === 'win32')('a link in a circle', async () => {
+    await symlink(join(folder, 'a.csv'), join(folder, 'b.csv'))
+    await symlink(join(folder, 'b.csv'), join(folder, 'a.csv'))
+    expect(await issuesOf(join(folder, 'a.csv'))).toEqual([expect.stringMatching(/^can't be read: ELOOP/)])
+  })
+
   test.skipIf(process.platform === 'win32')('a socket', async () => {
     const server = createServer()
     await new Promise<void>((resolve) => server.listen(join(folder, 's'), resolve))
@@ -82,6 +88,22 @@ describe('local files', () => {
     expect((await rowsOf('.')).issues[0]).toContain('(image) image is a directory: ')
   })
 })
+
+test.skipIf(process.platform === 'win32')(
+  'a local file that is a pipe, a device or a circle is told, and not opened',
+  async () => {
+    execFileSync('mkfifo', [join(folder, 'pipe.png')])
+    await symlink(join(folder, 'circle.png'), join(folder, 'circle.png'))
+    const cells = ['pipe.png', '/dev/zero', 'circle.png']
+    const lines = cells.map((cell) => `Dawn,First,${ALICE},${cell}`)
+    await writeFile(join(folder, 'drop.csv'), `${HEAD},image\n${lines.join('\n')}\n`)
+    expect(await issuesOf(join(folder, 'drop.csv'))).toEqual([
+      `image is no regular file: ${join(folder, 'pipe.png')}`,
+      'image is no regular file: /dev/zero',
+      expect.stringMatching(/^image can't be read: ELOOP/),
+    ])
+  },
+)
 
 describe('the format', () => {
   test.each([
