@@ -3,7 +3,7 @@ import { GdnError } from '../core/errors.ts'
 import type { ManifestRow } from '../manifest/row.ts'
 import { Ledger } from './ledger.ts'
 import { loadLedger } from './open-ledger.ts'
-import { DEFAULT_CHUNK_SIZE } from './plan.ts'
+import { DEFAULT_CHUNK_SIZE, type Plan } from './plan.ts'
 import { buildRequest, requestMetadata } from './request.ts'
 import { addressKey } from './row-key.ts'
 import { journalPath, latestGeneration, runRef, spoolPath } from './run-files.ts'
@@ -74,10 +74,19 @@ export async function dryRunBatch(options: BatchOptions, deps: Pick<BatchDeps, '
     receivers: plan.receivers,
     files: plan.withFiles.length,
     reordered: plan.reordered,
+    order: orderOf(plan, settings.inOrder),
     seconds: Math.max(0, plan.requests - 1) / rate,
     changes,
     firstRequest: example,
   }
+}
+
+/** What a person must know of the order: what is under way at the same time may be taken in either. */
+function orderOf({ requests, reordered }: Plan, inOrder: boolean): string {
+  if (inOrder || requests <= 1) return "Token ids follow the manifest's order"
+  return reordered
+    ? "Rows go receiver by receiver, in the order of each one's first row, and requests under way together may be taken in either order: --in-order keeps the manifest's"
+    : 'Rows go as the manifest has them, but requests under way together may be taken in either order: --in-order keeps them apart'
 }
 
 function together(a: ManifestRow | undefined, b: ManifestRow): boolean {

@@ -244,6 +244,8 @@ export interface DryRun {
   receivers: number
   files: number
   reordered: boolean
+  /** In which order token ids will come, as a sentence. */
+  order: string
   /** At the rate limit, without the waiting for deployment. */
   seconds: number
   changes: ManifestChanges

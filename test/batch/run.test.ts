@@ -463,6 +463,17 @@ describe('a dry run', () => {
     expect(plan.firstRequest).toEqual({ endpoint: 'createnft', body: server.bodies[0] })
   })
 
+  test('says in which order token ids will come', async () => {
+    const orderOf = async (rows: ManifestRow[], inOrder: boolean) => {
+      const plan = await dryRunBatch(machine.options({ inOrder }), { readManifest: () => items(rows) })
+      return plan.order
+    }
+    expect(await orderOf(rowsUpTo(8), false)).toMatch(/^Rows go receiver by receiver/)
+    expect(await orderOf([row(1), row(2)], false)).toMatch(/^Rows go as the manifest has them, but .* --in-order/)
+    expect(await orderOf(rowsUpTo(8), true)).toBe("Token ids follow the manifest's order")
+    expect(await orderOf([row(1)], false)).toBe("Token ids follow the manifest's order")
+  })
+
   test('of a run under way tells what is left', async () => {
     await machine.run(takes(1), rowsUpTo(9), { inFlight: 1, unreachableMs: 100 })
     const plan = await dryRunBatch(machine.options(), { readManifest: () => items(rowsUpTo(10)) })
