@@ -100,6 +100,16 @@ const config: Noun = {
   ],
 }
 
+const auth: Noun = {
+  name: 'auth',
+  summary: 'API keys that you use: save, look at, forget',
+  verbs: [
+    verb('login', 'Save the API key of a server', () => import('./commands/auth/login.ts')),
+    verb('status', 'Say which API keys there are, and where each is kept', () => import('./commands/auth/status.ts')),
+    verb('logout', 'Forget the saved API key of a server', () => import('./commands/auth/logout.ts')),
+  ],
+}
+
 const key: Noun = {
   name: 'key',
   summary: 'API keys of a backend, and what each may do',
@@ -115,7 +125,7 @@ const serve = verb('serve', 'Run the backend in the foreground', () => import('.
 export const CATALOGUE: readonly Group[] = [
   { title: 'Minting', entries: [collection, nft, batch] },
   { title: 'Backend', entries: [local, serve, key] },
-  { title: 'Set-up', entries: [config] },
+  { title: 'Set-up', entries: [auth, config] },
 ]
 
 export const ENTRIES: readonly (Noun | Verb)[] = CATALOGUE.flatMap((group) => group.entries)

@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream'
 import type { TransportKind } from '../client/create-transport.ts'
 import type { Pacer } from '../client/pacer.ts'
+import type { OpenKeyring } from '../config/keyring.ts'
 import type { Server } from '../config/server.ts'
 import type { ConfigFlags, Settings } from '../config/settings.ts'
 import type { Now } from '../core/time.ts'
@@ -18,6 +19,8 @@ export interface Edge {
   /** How this program was started, to start it again in the background. */
   program: { node: string; script: string }
   signals: Signals
+  /** The system's own, where none is given. */
+  openKeyring?: OpenKeyring
 }
 
 /** A client of the API, and the server it talks to. */
@@ -39,6 +42,7 @@ export interface Deps {
   now: Now
   /** Rejects with the signal's reason. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>
+  openKeyring: OpenKeyring
   /** Flags, environment, project and user configuration, put together. */
   settings(flags: ConfigFlags): Promise<Settings>
   /** A client of the server that the settings name; `bulk` for many requests. */

@@ -76,9 +76,15 @@ export async function parse(command: GdnCommand, argv: readonly string[]): Promi
 }
 
 function makeDeps(edge: Edge, io: Io, result: { exitCode: number }): Deps {
+  const openKeyring: Deps['openKeyring'] =
+    edge.openKeyring ??
+    (async () => {
+      const keyring = await import('../config/keyring.ts')
+      return await keyring.openKeyring(edge.env)
+    })
   const settings: Deps['settings'] = async (flags) => {
     const { loadSettings } = await import('../config/settings.ts')
-    return await loadSettings({ flags, env: edge.env, cwd: edge.cwd })
+    return await loadSettings({ flags, env: edge.env, cwd: edge.cwd, openKeyring })
   }
   return {
     io,
@@ -88,6 +94,7 @@ function makeDeps(edge: Edge, io: Io, result: { exitCode: number }): Deps {
     signals: edge.signals,
     now: Date.now,
     sleep,
+    openKeyring,
     settings,
     connect: async (found, kind = 'single') => {
       const { connect } = await import('./connect.ts')

@@ -45,7 +45,7 @@ export function answerError(name: EndpointName | string, url: string, answer: Tr
   switch (answer.status) {
     case 401:
       return new GdnError('unauthorized', `the server wants a valid API key: ${words}`, {
-        hint: `put yours in GDN_API_KEY, or save it: gdn config set api_key - --base-url ${new URL(url).origin}`,
+        hint: `put yours in GDN_API_KEY, or save it: gdn auth login --base-url ${new URL(url).origin}`,
         details,
       })
     case 403:

@@ -1,13 +1,15 @@
 import { GdnError } from '../core/errors.ts'
 import { Secret } from '../core/secret.ts'
+import type { OpenKeyring } from './keyring.ts'
+import { savedApiKey } from './saved-keys.ts'
 import type { UserConfig } from './schema.ts'
 import { originOf, type Server } from './server.ts'
-import { savedApiKey } from './user-file.ts'
 
 interface Known {
   env: NodeJS.ProcessEnv
   user: UserConfig
   dataDir: string
+  openKeyring: OpenKeyring
 }
 
 /**
@@ -15,7 +17,7 @@ interface Known {
  * where the user's own word points: a flag, the environment, a profile. A project's file alone can't direct it:
  * whoever cloned a repository would hand it the key.
  */
-export async function resolveApiKey(server: Server, { env, user, dataDir }: Known): Promise<Secret> {
+export async function resolveApiKey(server: Server, { env, user, dataDir, openKeyring }: Known): Promise<Secret> {
   if (server.source === 'local') {
     const { localApiKey } = await import('./local-backend.ts')
     return await localApiKey(dataDir)
@@ -27,14 +29,15 @@ export async function resolveApiKey(server: Server, { env, user, dataDir }: Know
       hint: `if you trust it, say so yourself: --base-url ${server.baseUrl}, GDN_BASE_URL, or a profile with that base_url`,
     })
   }
-  const saved = await savedApiKey(env, server.origin)
+  const saved = await savedApiKey(env, server.origin, openKeyring)
   if (saved !== null) return saved
   throw new GdnError('unauthorized', `there is no API key for ${server.origin}`, {
-    hint: `set GDN_API_KEY, or save one: gdn config set api_key - --base-url ${server.baseUrl}`,
+    hint: `set GDN_API_KEY, or save one: gdn auth login --base-url ${server.baseUrl}`,
   })
 }
 
-function isOwn(origin: string, user: UserConfig): boolean {
+/** Whether a profile of the user names that server. */
+export function isOwn(origin: string, user: UserConfig): boolean {
   return Object.values(user.profiles ?? {}).some(
     (profile) => profile.base_url !== undefined && originOf(profile.base_url) === origin,
   )

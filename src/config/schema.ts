@@ -58,11 +58,19 @@ const userConfig = z.strictObject({
 /** A project's file may name a profile of the user and settings; never a key. */
 const projectConfig = z.strictObject({ ...settings, profile: line.optional() })
 
-const credentials = z.record(z.url(), z.string().regex(/^[\x21-\x7e]{1,4096}$/))
+/** A key, or the note that it is kept in the system keyring. */
+const credential = z.union([
+  z.string().regex(/^[\x21-\x7e]{1,4096}$/),
+  z.strictObject({ kept_in: z.literal('keyring') }),
+])
+
+const credentials = z.record(z.url(), credential)
 
 export type ProfileSettings = z.output<typeof profileSettings>
 export type UserConfig = z.output<typeof userConfig>
 export type ProjectConfig = z.output<typeof projectConfig>
+/** By the origin that each was saved for. */
+export type Credentials = z.output<typeof credentials>
 
 /** A project's configuration and where it stands. */
 export interface ProjectFile {
@@ -97,7 +105,7 @@ function parseWith<Schema extends z.ZodType>(schema: Schema, known: readonly str
 
 function unknownSetting(name: string): string {
   return SECRET_NAMES.has(name.toLowerCase())
-    ? "an API key can't stand here: put it in GDN_API_KEY, or save it with gdn config set api_key -"
+    ? "an API key can't stand here: put it in GDN_API_KEY, or save it with gdn auth login"
     : 'is not a known setting'
 }
 
@@ -114,7 +122,7 @@ export function parseProjectConfig(value: unknown, file: string): ProjectConfig 
   return parseWith(projectConfig, ['profile', ...Object.keys(settings)], value, file)
 }
 
-export function parseCredentials(value: unknown, file: string): Record<string, string> {
+export function parseCredentials(value: unknown, file: string): Credentials {
   return parseWith(credentials, [], value, file)
 }
 

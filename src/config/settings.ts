@@ -3,6 +3,7 @@ import { GdnError } from '../core/errors.ts'
 import { nearest } from '../core/nearest.ts'
 import type { Secret } from '../core/secret.ts'
 import { resolveApiKey } from './api-key.ts'
+import type { OpenKeyring } from './keyring.ts'
 import { localDataDirectory, stateDirectory, userConfigFile } from './paths.ts'
 import { loadProjectFile } from './project-file.ts'
 import type { ProfileSettings, ProjectFile, UserConfig } from './schema.ts'
@@ -55,6 +56,7 @@ interface Surroundings {
   flags: ConfigFlags
   env: NodeJS.ProcessEnv
   cwd: string
+  openKeyring: OpenKeyring
 }
 
 interface Layers {
@@ -67,7 +69,7 @@ interface Layers {
 }
 
 /** Reads what is there and puts it together; touches no server. */
-export async function loadSettings({ flags, env, cwd }: Surroundings): Promise<Settings> {
+export async function loadSettings({ flags, env, cwd, openKeyring }: Surroundings): Promise<Settings> {
   const project = await loadProjectFile(cwd, env.HOME)
   const user = await readUserConfig(env)
   const profileName = activeProfile(flags, env, project, user)
@@ -89,7 +91,7 @@ export async function loadSettings({ flags, env, cwd }: Surroundings): Promise<S
     userFile: userConfigFile(env),
     projectFile: project?.path ?? null,
     server: () => serverOf(target, dataDir),
-    apiKey: (server) => resolveApiKey(server, { env, user, dataDir }),
+    apiKey: (server) => resolveApiKey(server, { env, user, dataDir, openKeyring }),
   }
 }
 

@@ -2,24 +2,15 @@ import { randomBytes } from 'node:crypto'
 import { mkdir, open, rename, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { GdnError, messageOf } from '../core/errors.ts'
-import type { Secret } from '../core/secret.ts'
-import { credentialsFile, userConfigFile } from './paths.ts'
+import { userConfigFile } from './paths.ts'
 import type { UserConfig } from './schema.ts'
-import { readCredentials } from './user-file.ts'
 
 export async function writeUserConfig(env: NodeJS.ProcessEnv, config: UserConfig): Promise<void> {
   await writePrivately(userConfigFile(env), `${JSON.stringify(config, null, 2)}\n`)
 }
 
-/** Saves a key for an origin, or forgets it. */
-export async function saveApiKey(env: NodeJS.ProcessEnv, origin: string, key: Secret | null): Promise<void> {
-  const { [origin]: _old, ...keys } = await readCredentials(env)
-  if (key !== null) keys[origin] = key.reveal()
-  await writePrivately(credentialsFile(env), `${JSON.stringify(keys, null, 2)}\n`)
-}
-
 /** Whole or not at all, readable by its owner only from the first byte on. */
-async function writePrivately(path: string, text: string): Promise<void> {
+export async function writePrivately(path: string, text: string): Promise<void> {
   const temp = `${path}.${randomBytes(6).toString('hex')}`
   try {
     await mkdir(dirname(path), { recursive: true, mode: 0o700 })

@@ -4,6 +4,8 @@ import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { onTestFinished } from 'vitest'
 import { run } from '../../src/cli/run.ts'
+import type { Keyring } from '../../src/config/keyring.ts'
+import { GdnError } from '../../src/core/errors.ts'
 
 export interface CliOptions {
   /** Whether the streams are a terminal. */
@@ -15,6 +17,8 @@ export interface CliOptions {
   cwd?: string
   stdin?: string
   signal?: AbortSignal
+  /** The system's keyring; without it, this machine has none. */
+  keyring?: Keyring
 }
 
 export interface CliResult {
@@ -48,7 +52,14 @@ function sink(tty: boolean, columns: number) {
 
 /** Runs a command line in this process, with streams, environment and folder of its own. */
 export async function cli(argv: readonly string[], options: CliOptions = {}): Promise<CliResult> {
-  const { tty = false, stderrTty = false, columns = 80, stdin = '', signal = new AbortController().signal } = options
+  const {
+    tty = false,
+    stderrTty = false,
+    columns = 80,
+    stdin = '',
+    signal = new AbortController().signal,
+    keyring,
+  } = options
   const home = options.env?.HOME === undefined ? await tempHome() : undefined
   const stdout = sink(tty, columns)
   const stderr = sink(stderrTty, columns)
@@ -60,6 +71,10 @@ export async function cli(argv: readonly string[], options: CliOptions = {}): Pr
     stderr,
     program: { node: process.execPath, script: '' },
     signals: { signal, again: new AbortController().signal, own: () => {}, instead: () => {}, release: () => {} },
+    async openKeyring() {
+      if (keyring !== undefined) return keyring
+      throw new GdnError('native_missing', 'there is no keyring here')
+    },
   })
   return { code, stdout: stdout.text, stderr: stderr.text }
 }

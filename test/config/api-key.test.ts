@@ -1,9 +1,9 @@
 import { chmod, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { saveApiKey } from '../../src/config/write-user-file.ts'
+import { forgetApiKey, saveApiKey } from '../../src/config/saved-keys.ts'
 import { Secret } from '../../src/core/secret.ts'
-import { type Home, makeHome } from './home.ts'
+import { type Home, makeHome, noKeyring } from './home.ts'
 
 const OURS = 'https://ours.test'
 const THEIRS = 'https://theirs.test'
@@ -79,7 +79,7 @@ describe('a saved key belongs to one origin', () => {
     const env = { HOME: home.dir }
     await saveApiKey(env, OURS, new Secret('a'))
     await saveApiKey(env, THEIRS, new Secret('b'))
-    await saveApiKey(env, OURS, null)
+    await forgetApiKey(env, OURS, noKeyring)
     expect(await keyFor(home, { baseUrl: THEIRS })).toBe('b')
     await expect(keyFor(home, { baseUrl: OURS })).rejects.toMatchObject({ code: 'unauthorized' })
   })

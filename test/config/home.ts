@@ -2,7 +2,9 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { onTestFinished } from 'vitest'
+import type { OpenKeyring } from '../../src/config/keyring.ts'
 import { type ConfigFlags, loadSettings } from '../../src/config/settings.ts'
+import { GdnError } from '../../src/core/errors.ts'
 
 export interface Home {
   dir: string
@@ -11,7 +13,11 @@ export interface Home {
   write(path: string, content: unknown, mode?: number): Promise<string>
   /** The user's configuration. */
   user(content: unknown): Promise<string>
-  settings(flags?: ConfigFlags, env?: NodeJS.ProcessEnv): ReturnType<typeof loadSettings>
+  settings(flags?: ConfigFlags, env?: NodeJS.ProcessEnv, keyring?: OpenKeyring): ReturnType<typeof loadSettings>
+}
+
+export const noKeyring: OpenKeyring = async () => {
+  throw new GdnError('native_missing', 'there is no keyring here')
 }
 
 /** A home with a project folder in it, gone when the test is done. */
@@ -31,6 +37,7 @@ export async function makeHome(): Promise<Home> {
     project,
     write,
     user: (content) => write('.config/gdn/config.json', content),
-    settings: (flags = {}, env = {}) => loadSettings({ flags, env: { HOME: dir, ...env }, cwd: project }),
+    settings: (flags = {}, env = {}, openKeyring = noKeyring) =>
+      loadSettings({ flags, env: { HOME: dir, ...env }, cwd: project, openKeyring }),
   }
 }

@@ -1,7 +1,7 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { makeHome } from './home.ts'
+import { makeHome, noKeyring } from './home.ts'
 
 const A = 'https://a.test'
 const B = 'https://b.test'
@@ -72,7 +72,7 @@ test('the project file is looked for upwards, to the root of the repository and 
   await mkdir(deep, { recursive: true })
   await home.write('gdn.config.json', { contract: 'outside' })
   const { loadSettings } = await import('../../src/config/settings.ts')
-  const at = () => loadSettings({ flags: {}, env: { HOME: home.dir }, cwd: deep })
+  const at = () => loadSettings({ flags: {}, env: { HOME: home.dir }, cwd: deep, openKeyring: noKeyring })
   expect((await at()).contract).toBeNull()
   await home.write('project/gdn.config.json', { contract: 'inside' })
   expect((await at()).contract?.value).toBe('inside')

@@ -47,6 +47,8 @@ export async function makeHome(): Promise<GdnHome> {
     XDG_DATA_HOME: join(dir, 'data'),
     XDG_STATE_HOME: join(dir, 'state'),
     GDN_PACE_DIR: join(dir, 'pace'),
+    // Not the keyring of whoever runs the tests.
+    GDN_KEYRING: 'off',
     TMPDIR: process.env.TMPDIR,
   }
   const options = (given: GdnOptions): Options => ({

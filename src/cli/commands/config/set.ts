@@ -1,15 +1,16 @@
 import { type ProfileSettings, parseSetting, SETTING_NAMES } from '../../../config/schema.ts'
-import { originOf } from '../../../config/server.ts'
 import { readUserConfig } from '../../../config/user-file.ts'
-import { saveApiKey, writeUserConfig } from '../../../config/write-user-file.ts'
+import { writeUserConfig } from '../../../config/write-user-file.ts'
 import { GdnError } from '../../../core/errors.ts'
-import { Secret } from '../../../core/secret.ts'
 import { GdnCommand, valueFlag } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addCommonFlags, type CommonFlags } from '../../flags/common.ts'
 import { notEmpty } from '../../flags/parse.ts'
 import { safe } from '../../io.ts'
+import { keepKey, placeOfKey } from '../../keep-key.ts'
+import { keyIn } from '../../read-key.ts'
 import { readInput } from '../../request-file.ts'
+import { serverForKey } from '../auth/server-for-key.ts'
 import { nearestSetting } from './nearest-setting.ts'
 
 export interface SetFlags extends CommonFlags {
@@ -72,20 +73,7 @@ async function setKey(deps: Deps, value: string, flags: SetFlags): Promise<void>
       hint: 'pipe it in: … | gdn config set api_key -',
     })
   }
-  const { baseUrl } = await deps.settings(flags)
-  if (baseUrl === null) {
-    throw new GdnError('usage', 'a key is saved for one server, and none is named', {
-      place: { flag: '--base-url' },
-      hint: 'add --base-url <url>, or set base_url first',
-    })
-  }
-  const key = (await readInput(deps.io, '-')).replace(/\r?\n$/, '')
-  if (!/^[\x21-\x7e]{1,4096}$/.test(key)) {
-    throw new GdnError('invalid_input', 'this is no API key: one line of printable characters is expected', {
-      place: { file: 'stdin' },
-    })
-  }
-  const origin = originOf(baseUrl.value)
-  await saveApiKey(deps.env, origin, new Secret(key))
-  deps.io.note(`Saved the API key for ${origin}. It is sent to no other server.`)
+  const { origin } = await serverForKey(deps, await deps.settings(flags))
+  const keptIn = await keepKey(deps, origin, keyIn(await readInput(deps.io, '-'), 'stdin'))
+  deps.io.note(`Saved the API key for ${origin} in ${safe(placeOfKey(deps, keptIn))}. It is sent to no other server.`)
 }

@@ -1,7 +1,8 @@
+import { forgetApiKey } from '../../../config/saved-keys.ts'
 import { SETTING_NAMES } from '../../../config/schema.ts'
 import { originOf } from '../../../config/server.ts'
 import { readUserConfig } from '../../../config/user-file.ts'
-import { saveApiKey, writeUserConfig } from '../../../config/write-user-file.ts'
+import { writeUserConfig } from '../../../config/write-user-file.ts'
 import { GdnError } from '../../../core/errors.ts'
 import { GdnCommand, valueFlag } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
@@ -53,6 +54,6 @@ async function forgetKey(deps: Deps, flags: UnsetFlags): Promise<void> {
     throw new GdnError('usage', 'no server is named', { place: { flag: '--base-url' }, hint: 'add --base-url <url>' })
   }
   const origin = originOf(baseUrl.value)
-  await saveApiKey(deps.env, origin, null)
+  await forgetApiKey(deps.env, origin, deps.openKeyring)
   deps.io.note(`Forgot the API key for ${origin}.`)
 }

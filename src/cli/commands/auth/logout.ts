@@ -1,0 +1,54 @@
+import { forgetApiKey, savedOrigins } from '../../../config/saved-keys.ts'
+import { originOf } from '../../../config/server.ts'
+import { GdnError } from '../../../core/errors.ts'
+import { GdnCommand, switchFlag } from '../../command.ts'
+import type { Deps } from '../../deps.ts'
+import { addJsonFlag, addServerFlags, type CommonFlags, type ServerFlags } from '../../flags/common.ts'
+import { isSet, safe } from '../../io.ts'
+
+export interface LogoutFlags extends CommonFlags, ServerFlags {
+  all?: boolean
+}
+
+export function command(deps: Deps, run = logout): GdnCommand {
+  const logoutCommand = new GdnCommand({
+    name: 'auth logout',
+    summary: 'Forget the saved API key of a server',
+    about: 'The key itself goes on working: revoke it where it was issued, if others may have it.',
+    examples: [
+      ['Of your usual server', 'gdn auth logout'],
+      ['Of another', 'gdn auth logout --base-url https://api.example.com'],
+      ['Of all of them', 'gdn auth logout --all'],
+    ],
+  })
+  switchFlag(logoutCommand, '--all', 'Forget every saved key')
+  addServerFlags(logoutCommand)
+  addJsonFlag(logoutCommand)
+  return logoutCommand.action(async (flags: LogoutFlags) => await run(deps, flags)) as GdnCommand
+}
+
+export async function logout(deps: Deps, flags: LogoutFlags): Promise<void> {
+  const { io, env, openKeyring } = deps
+  const origins = flags.all ? (await savedOrigins(env)).map(({ origin }) => origin) : [await originNamed(deps, flags)]
+  const forgotten: { server: string; kept_in: string }[] = []
+  for (const origin of origins) {
+    const keptIn = await forgetApiKey(env, origin, openKeyring)
+    if (keptIn === null) io.note(`There is no saved key for ${safe(origin)}.`)
+    else {
+      forgotten.push({ server: origin, kept_in: keptIn })
+      io.note(`Forgot the key for ${safe(origin)}; it was in ${keptIn === 'file' ? 'the file' : 'the system keyring'}.`)
+    }
+  }
+  if (flags.all && origins.length === 0) io.note('No key is saved.')
+  if (isSet(env.GDN_API_KEY)) io.warn('GDN_API_KEY is set, and goes on being used until you unset it.')
+  if (flags.json) await io.data(`${JSON.stringify(forgotten)}\n`)
+}
+
+async function originNamed(deps: Deps, flags: LogoutFlags): Promise<string> {
+  const { baseUrl } = await deps.settings(flags)
+  if (baseUrl !== null) return originOf(baseUrl.value)
+  throw new GdnError('usage', 'no server is named', {
+    place: { flag: '--base-url' },
+    hint: 'add --base-url <url>, or --all; gdn auth status lists what is saved',
+  })
+}

@@ -1,0 +1,154 @@
+import { localApiKey, localApiKeyFile, runningBackend } from '../../../config/local-backend.ts'
+import { credentialsFile, localDataDirectory } from '../../../config/paths.ts'
+import { savedApiKey, savedOrigins } from '../../../config/saved-keys.ts'
+import { originOf } from '../../../config/server.ts'
+import { readUserConfig } from '../../../config/user-file.ts'
+import { GdnError, messageOf, systemCode } from '../../../core/errors.ts'
+import { EXIT } from '../../../core/exit-codes.ts'
+import { Secret } from '../../../core/secret.ts'
+import { tryKey } from '../../check-key.ts'
+import { GdnCommand, switchFlag } from '../../command.ts'
+import type { Deps } from '../../deps.ts'
+import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
+import { isSet } from '../../io.ts'
+import { maskedKey } from '../../keep-key.ts'
+import { createOutput } from '../../output.ts'
+import type { View } from '../../view.ts'
+
+export interface StatusFlags extends OutputFlags, ServerFlags {
+  check?: boolean
+}
+
+const FIELDS = ['server', 'in_use', 'profiles', 'kept_in', 'place', 'key', 'works', 'problem'] as const
+
+export function command(deps: Deps, run = status): GdnCommand {
+  const statusCommand = new GdnCommand({
+    name: 'auth status',
+    summary: 'Say which API keys there are, and where each is kept',
+    about: 'Of each key its beginning is shown, never the key. With --check each is tried by a call without effect.',
+    examples: [
+      ['What is saved?', 'gdn auth status'],
+      ['Do they work?', 'gdn auth status --check'],
+    ],
+  })
+  switchFlag(statusCommand, '--check', 'Try each key at its server; exit 4 if one is refused, 6 if a server is away')
+  addServerFlags(statusCommand)
+  addOutputFlags(statusCommand)
+  return statusCommand.action(async (flags: StatusFlags) => await run(deps, flags)) as GdnCommand
+}
+
+/** A key and where it was found. */
+interface Found {
+  server: string
+  /** What the key is sent to; null where that server doesn't run. */
+  url: string | null
+  in_use: boolean
+  profiles: string
+  kept_in: 'keyring' | 'file' | 'environment'
+  place: string
+  key(): Promise<Secret>
+}
+
+export async function status(deps: Deps, flags: StatusFlags): Promise<void> {
+  const view: View = {
+    fields: FIELDS,
+    columns: ['server', 'in_use', 'profiles', 'kept_in', 'key', ...(flags.check ? ['works', 'problem'] : [])],
+    id: 'server',
+  }
+  const output = createOutput(deps.io, flags, view)
+  const found = await findKeys(deps, flags)
+  const rows = []
+  let exitCode: number = EXIT.ok
+  for (const { key: read, url, ...row } of found) {
+    let works: boolean | null = null
+    let problem: string | null = null
+    let key: string | null = null
+    try {
+      const secret = await read()
+      key = maskedKey(secret)
+      if (flags.check) {
+        await check(deps, flags, url, secret)
+        works = true
+      }
+    } catch (error) {
+      if (!(error instanceof GdnError)) throw error
+      problem = messageOf(error)
+      if (error.exitCode === EXIT.auth) works = false
+      if (exitCode === EXIT.ok) exitCode = error.exitCode
+    }
+    rows.push({ ...row, key, works, problem })
+  }
+  await output.many(rows)
+  if (rows.length === 0) deps.io.note('There is no API key: gdn auth login saves one, GDN_API_KEY gives one.')
+  deps.setExitCode(exitCode)
+}
+
+async function findKeys(deps: Deps, flags: StatusFlags): Promise<Found[]> {
+  const { env, openKeyring } = deps
+  const settings = await deps.settings(flags)
+  const inForce = settings.baseUrl === null ? null : originOf(settings.baseUrl.value)
+  const profiles = Object.entries((await readUserConfig(env)).profiles ?? {})
+  const profilesOf = (origin: string) =>
+    profiles.flatMap(([name, { base_url }]) => (base_url && originOf(base_url) === origin ? [name] : [])).join(', ')
+  const variable = isSet(env.GDN_API_KEY) ? new Secret(env.GDN_API_KEY ?? '') : null
+
+  const found: Found[] = (await savedOrigins(env)).map(({ origin, keptIn }) => ({
+    server: origin,
+    url: origin === inForce ? (settings.baseUrl?.value ?? origin) : origin,
+    in_use: origin === inForce && variable === null,
+    profiles: profilesOf(origin),
+    kept_in: keptIn,
+    place: keptIn === 'file' ? credentialsFile(env) : 'system keyring',
+    async key() {
+      const key = await savedApiKey(env, origin, openKeyring)
+      if (key !== null) return key
+      throw new GdnError('unauthorized', 'it has just been forgotten')
+    },
+  }))
+  if (variable !== null && inForce !== null) {
+    found.unshift({
+      server: inForce,
+      url: settings.baseUrl?.value ?? inForce,
+      in_use: true,
+      profiles: profilesOf(inForce),
+      kept_in: 'environment',
+      place: 'GDN_API_KEY',
+      // By the rule of every command: it may be kept from a server that a project's file names.
+      key: async () => await settings.apiKey(await settings.server()),
+    })
+  }
+  return [...found, ...(await localKey(deps, settings.profile === 'local' && inForce === null))]
+}
+
+/** The key of the local backend, where one was ever started. */
+async function localKey({ env }: Deps, isInUse: boolean): Promise<Found[]> {
+  const dataDir = localDataDirectory(env)
+  const key = await localApiKey(dataDir).catch((error: unknown) => {
+    if (error instanceof GdnError && systemCode(error.cause) === 'ENOENT') return null
+    return error
+  })
+  if (key === null) return []
+  const backend = await runningBackend(dataDir)
+  return [
+    {
+      server: 'local',
+      url: backend?.url ?? null,
+      in_use: isInUse,
+      profiles: 'local',
+      kept_in: 'file',
+      place: localApiKeyFile(dataDir),
+      async key() {
+        if (key instanceof Secret) return key
+        throw key
+      },
+    },
+  ]
+}
+
+async function check(deps: Deps, flags: StatusFlags, url: string | null, key: Secret): Promise<void> {
+  if (url === null) throw new GdnError('unreachable', 'it is not running: gdn local start')
+  const { local: _local, profile: _profile, ...others } = flags
+  const settings = await deps.settings({ ...others, baseUrl: url })
+  const { client } = await deps.connect({ ...settings, apiKey: async () => key })
+  await tryKey(client, deps.signals.signal)
+}

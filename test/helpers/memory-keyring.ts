@@ -1,0 +1,39 @@
+import type { Keyring } from '../../src/config/keyring.ts'
+import { Secret } from '../../src/core/secret.ts'
+
+export interface MemoryKeyring extends Keyring {
+  readonly entries: Map<string, string>
+  /** What was asked of it, such as `get https://a.test`. */
+  readonly calls: string[]
+}
+
+/** A keyring that lasts as long as the test. */
+export function memoryKeyring(): MemoryKeyring {
+  const entries = new Map<string, string>()
+  const calls: string[] = []
+  return {
+    entries,
+    calls,
+    async get(origin) {
+      calls.push(`get ${origin}`)
+      const key = entries.get(origin)
+      return key === undefined ? null : new Secret(key)
+    },
+    async set(origin, key) {
+      calls.push(`set ${origin}`)
+      entries.set(origin, key.reveal())
+    },
+    async remove(origin) {
+      calls.push(`remove ${origin}`)
+      entries.delete(origin)
+    },
+  }
+}
+
+/** One that is there and can't be used: locked, or without the daemon behind it. */
+export function lockedKeyring(): Keyring {
+  const refuse = async () => {
+    throw new Error('Platform failure: DBus error: the keyring is locked')
+  }
+  return { get: refuse, set: refuse, remove: refuse }
+}
