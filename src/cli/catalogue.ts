@@ -122,10 +122,17 @@ const key: Noun = {
 
 const serve = verb('serve', 'Run the backend in the foreground', () => import('./commands/serve.ts'))
 
+const api = verb(
+  'api',
+  'Ask any endpoint of the API, and print its answer as it came',
+  () => import('./commands/api.ts'),
+)
+
 export const CATALOGUE: readonly Group[] = [
   { title: 'Minting', entries: [collection, nft, batch] },
   { title: 'Backend', entries: [local, serve, key] },
   { title: 'Set-up', entries: [auth, config] },
+  { title: 'For programs', entries: [api] },
 ]
 
 export const ENTRIES: readonly (Noun | Verb)[] = CATALOGUE.flatMap((group) => group.entries)

@@ -65,6 +65,8 @@ export interface CreateOptions<Response = unknown> extends SendOptions {
   check?: (response: Response) => string | null
 }
 
+type Send = (request: TransportRequest, beforeSending?: () => Promise<void>) => Promise<TransportAnswer>
+
 interface PostOptions extends CallOptions {
   timeout?: number
   /** Called when there is leave to send, and nothing is left to be done before; what it throws keeps all bytes back. */
@@ -85,6 +87,16 @@ export interface ClientOptions {
   clock?: Clock
   /** Gives leave for every request to an endpoint; without it each leaves at once. */
   pacer?: ClientPacer
+}
+
+/** An endpoint as it is asked raw: one of the contract, or any path of the server. */
+export type RawEndpoint = { name: EndpointName } | { path: `/${string}` }
+
+export interface RawOptions extends CallOptions {
+  /** For an endpoint that may have an effect: it is asked exactly once, under this key. Null: asked again as reading is. */
+  idempotencyKey: string | null
+  /** Told of the answer, whatever its status, before an error is thrown for it. */
+  onAnswer?: (answer: TransportAnswer) => void
 }
 
 /** The API of one server with one key. */
@@ -112,6 +124,12 @@ export interface ApiClient {
     body: Uint8Array,
     options: CreateOptions<ResponseOf<Name>>,
   ): Promise<ResponseOf<Name>>
+  /**
+   * Sends a body as it is, and gives the answer of 2xx as it came; neither is checked by the contract.
+   *
+   * @throws GdnError as `call` does; `unknown_outcome` where a creating endpoint may have taken effect
+   */
+  raw(endpoint: RawEndpoint, body: Uint8Array, options: RawOptions): Promise<TransportAnswer>
   /** Uploads a file (a path, or its bytes); the answered URL goes into file_fields. */
   upload(content: string | Uint8Array, name: string, options?: CallOptions): Promise<{ url: string }>
   /** GET of a path below the base URL, without the key. */
@@ -179,11 +197,28 @@ export function createClient(options: ClientOptions): ApiClient {
     name: EndpointName,
     content: Pick<TransportRequest, 'body' | 'stream'>,
     headers: Record<string, string>,
+    options: PostOptions,
+  ): Promise<TransportAnswer> {
+    const send: Send = async (request, beforeSending) =>
+      await paced(name, options.signal, async (leave) => {
+        await beforeSending?.()
+        return await exchange(leave === null ? request : { ...request, mayLeave: () => leave.isValid() })
+      })
+    const answer = await postTo(await urlOf(name), content, headers, options, send)
+    observe(name, answer)
+    return answer
+  }
+
+  async function postTo(
+    url: string,
+    content: Pick<TransportRequest, 'body' | 'stream'>,
+    headers: Record<string, string>,
     { signal, timeout = timeoutMs, beforeSending }: PostOptions,
+    send: Send,
   ): Promise<TransportAnswer> {
     const request: TransportRequest = {
       method: 'POST',
-      url: await urlOf(name),
+      url,
       headers: {
         'user-agent': userAgent,
         accept: 'application/json',
@@ -194,12 +229,12 @@ export function createClient(options: ClientOptions): ApiClient {
       timeoutMs: timeout,
       ...(signal === undefined ? {} : { signal }),
     }
-    const answer = await paced(name, signal, async (leave) => {
-      await beforeSending?.()
-      return await exchange(leave === null ? request : { ...request, mayLeave: () => leave.isValid() })
-    })
-    observe(name, answer)
-    return answer
+    return await send(request, beforeSending)
+  }
+
+  const sendNow: Send = async (request, beforeSending) => {
+    await beforeSending?.()
+    return await exchange(request)
   }
 
   /** Sends with leave. Where that lapsed before a byte was sent, because this process was stopped, a new one is taken. */
@@ -235,12 +270,12 @@ export function createClient(options: ClientOptions): ApiClient {
   }
 
   const postJson = (name: EndpointName, body: Uint8Array, key: string | null, options: PostOptions) =>
-    post(
-      name,
-      { body },
-      { 'content-type': 'application/json', ...(key === null ? {} : { [HEADERS.idempotencyKey]: key }) },
-      options,
-    )
+    post(name, { body }, jsonHeaders(key), options)
+
+  const jsonHeaders = (key: string | null) => ({
+    'content-type': 'application/json',
+    ...(key === null ? {} : { [HEADERS.idempotencyKey]: key }),
+  })
 
   async function send(
     name: EndpointName,
@@ -309,6 +344,39 @@ export function createClient(options: ClientOptions): ApiClient {
       probe: () => probe(signal),
     })
 
+  async function raw(
+    endpoint: RawEndpoint,
+    body: Uint8Array,
+    { idempotencyKey, signal, onAnswer }: RawOptions,
+  ): Promise<TransportAnswer> {
+    const name = 'name' in endpoint ? endpoint.name : endpoint.path
+    const url = 'name' in endpoint ? await urlOf(endpoint.name) : baseUrl + endpoint.path
+    const once = async (beforeSending: () => Promise<void>) => {
+      const answer =
+        'name' in endpoint
+          ? await postJson(endpoint.name, body, idempotencyKey, { signal, beforeSending })
+          : await postTo(url, { body }, jsonHeaders(idempotencyKey), { signal, beforeSending }, sendNow)
+      onAnswer?.(answer)
+      return answer
+    }
+    const check = (answer: TransportAnswer) => {
+      if (answer.status < 200 || answer.status > 299) throw answerError(name, url, answer)
+      if (parseJson(answer.body) === undefined) throw badAnswer(url, answer, 'no JSON')
+      return answer
+    }
+    if (idempotencyKey === null) return check(await persist(url, clock, signal, () => once(async () => {})))
+    return await createOnce({
+      name,
+      url,
+      resend: false,
+      signal,
+      clock,
+      post: once,
+      decode: async (answer) => check(answer),
+      probe: async () => false,
+    })
+  }
+
   /** Learns from a harmless question whether the server honours Idempotency-Key. */
   async function probe(signal: AbortSignal | undefined): Promise<boolean | null> {
     if (idempotency !== null) return idempotency
@@ -335,6 +403,7 @@ export function createClient(options: ClientOptions): ApiClient {
     },
     send,
     create: (name, body, createOptions) => creation(name, body, createOptions, true),
+    raw,
     async upload(content, name, { signal } = {}) {
       const { contentType, body } = await multipartFile(content, name)
       const timeout = timeoutMs + Math.ceil(body.size / UPLOAD_BYTES_PER_MS)

@@ -1,0 +1,114 @@
+import { randomUUID } from 'node:crypto'
+import { BLOCKCHAINS, isBlockchain } from '../../api/blockchains.ts'
+import type { RawEndpoint } from '../../client/client.ts'
+import type { TransportAnswer } from '../../client/transport.ts'
+import type { Server } from '../../config/server.ts'
+import { GdnError } from '../../core/errors.ts'
+import { type Body, type BodyField, bodyField, bodyOf } from '../api-body.ts'
+import { endpointNamed, mayHaveEffect } from '../api-endpoint.ts'
+import { GdnCommand, switchFlag, valueFlag } from '../command.ts'
+import type { Deps } from '../deps.ts'
+import { addCommonFlags, addServerFlags, type CommonFlags, type ServerFlags } from '../flags/common.ts'
+import { notEmpty } from '../flags/parse.ts'
+import { safe } from '../io.ts'
+
+export interface ApiFlags extends CommonFlags, ServerFlags {
+  file?: string
+  field?: BodyField[]
+  idempotencyKey?: string
+  dryRun?: boolean
+  yes?: boolean
+}
+
+export function command(deps: Deps, run = api): GdnCommand {
+  const apiCommand = new GdnCommand({
+    name: 'api',
+    summary: 'Ask any endpoint of the API, and print its answer as it came',
+    about:
+      'An endpoint by its name, or a path that begins with /api/. The answer goes to stdout whatever its status; a refusal is also told on stderr, and exits by its kind. What may have an effect is sent exactly once, and is kept in no journal: gdn nft mint and the like are safer.',
+    examples: [
+      ['Details of an NFT', 'gdn api getnfts --field nft_gdn_ids[]=0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d'],
+      ['A request from a file, or from a pipe', 'gdn api createnft -f request.json', 'jq … | gdn api createnft -f -'],
+      ['Values that are no text', 'gdn api createcollection -f c.json --field enable_transfer:=true'],
+    ],
+    aliases: { '--input': '--file' },
+  })
+  apiCommand.argument('<endpoint>')
+  valueFlag(apiCommand, '-f, --file <file>', 'JSON of the request; - is standard input', { parse: notEmpty })
+  valueFlag(apiCommand, '--field <key=value>', 'A member of the request; key[]= adds to a list, key:= takes JSON', {
+    parse: bodyField,
+    repeatable: true,
+  })
+  valueFlag(apiCommand, '--idempotency-key <key>', 'Key of a request that creates (a new one)', { parse: headerValue })
+  switchFlag(apiCommand, '--dry-run', 'Print the request, send nothing')
+  switchFlag(apiCommand, '-y, --yes', "Don't ask before spending on a real network")
+  switchFlag(apiCommand, '--json', 'Print it on one line, on a terminal too', 'Output')
+  addServerFlags(apiCommand)
+  addCommonFlags(apiCommand)
+  return apiCommand.action(async (word: string, flags: ApiFlags) => await run(deps, word, flags)) as GdnCommand
+}
+
+function headerValue(raw: string, flag: string): string {
+  if (/^[\x21-\x7e]{1,255}$/.test(raw)) return raw
+  throw new GdnError('usage', 'must be 1 to 255 printable characters without spaces', { place: { flag } })
+}
+
+export async function api(deps: Deps, word: string, flags: ApiFlags): Promise<void> {
+  const { io, signals } = deps
+  const endpoint = endpointNamed(word)
+  const body = await bodyOf(io, flags.file, flags.field ?? [])
+  const settings = await deps.settings(flags)
+  if (flags.dryRun) return await printRequest(deps, flags, endpoint, body.value)
+  const { client, server } = await deps.connect(settings)
+  const hasEffect = mayHaveEffect(endpoint)
+  if (hasEffect) await confirm(deps, flags, endpoint, body.value, server)
+  const idempotencyKey = hasEffect ? (flags.idempotencyKey ?? randomUUID()) : null
+  let answer: TransportAnswer | null = null
+  const onAnswer = (given: TransportAnswer) => {
+    answer = given
+  }
+  try {
+    await client.raw(endpoint, Buffer.from(body.text), { idempotencyKey, signal: signals.signal, onAnswer })
+  } finally {
+    if (answer !== null) await print(deps, flags, answer)
+    if (idempotencyKey !== null) io.debug(safe(`its Idempotency-Key: ${idempotencyKey}`))
+  }
+}
+
+/** Nothing but JSON goes to stdout; what else a server says stands in the error. */
+async function print({ io }: Deps, { json }: ApiFlags, { body }: TransportAnswer): Promise<void> {
+  const text = Buffer.from(body).toString('utf8')
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    return
+  }
+  await io.data(`${io.stdoutTty && json !== true ? JSON.stringify(value, null, 2) : text.trimEnd()}\n`)
+}
+
+async function printRequest(deps: Deps, flags: ApiFlags, endpoint: RawEndpoint, body: object): Promise<void> {
+  const settings = await deps.settings(flags)
+  const server = await settings.server().catch(() => null)
+  const path = 'name' in endpoint ? `/api/v1/${endpoint.name}` : endpoint.path
+  const url = `${server?.baseUrl ?? settings.baseUrl?.value ?? ''}${path}`
+  const isShort = flags.json === true || !deps.io.stdoutTty
+  await deps.io.data(`${JSON.stringify({ method: 'POST', url, body }, null, isShort ? undefined : 2)}\n`)
+  deps.io.note('Nothing was sent (--dry-run).')
+}
+
+/** As every command that spends; what can't be seen to be for a testnet is taken for a real network. */
+async function confirm(
+  { io }: Deps,
+  flags: ApiFlags,
+  endpoint: RawEndpoint,
+  { blockchain }: Body['value'],
+  server: Server,
+): Promise<void> {
+  const isTestnet = typeof blockchain === 'string' && isBlockchain(blockchain) && BLOCKCHAINS[blockchain].testnet
+  if (flags.yes || server.loopback || isTestnet) return
+  const what = 'name' in endpoint ? endpoint.name : endpoint.path
+  const where = typeof blockchain === 'string' ? ` on ${blockchain}, a real network,` : ''
+  if (await io.confirm(`Send ${safe(what)}${safe(where)} through ${server.origin}?`, '--yes')) return
+  throw new GdnError('not_confirmed', 'nothing was sent')
+}

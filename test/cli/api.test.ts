@@ -1,0 +1,160 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { fakeApi } from './fake-api.ts'
+import { type CliOptions, cli, tempHome } from './harness.ts'
+
+const REFUSED = { status: 400, body: { error: { title: 'Bad Request', message: 'inconsistent' } } }
+const env = { GDN_API_KEY: 'k' }
+
+async function at(url: string, argv: string[], options: CliOptions = {}) {
+  return await cli(['api', ...argv, '--base-url', url], { ...options, env: { ...options.env, ...env } })
+}
+
+describe('the endpoint', () => {
+  test.each([['getnfts'], ['/api/v1/getnfts'], ['api/v1/getnfts/']])(
+    'is named by its name or its path: %s',
+    async (word) => {
+      const { url, calls } = await fakeApi({ getnfts: () => ({ body: { any: 'thing' } }) })
+      const { code, stdout } = await at(url, [word])
+      expect({ code, stdout }).toEqual({ code: 0, stdout: '{"any":"thing"}\n' })
+      expect(calls[0]).toMatchObject({ path: '/api/v1/getnfts', body: {} })
+      expect(calls[0]?.headers).toMatchObject({ 'x-api-key': 'k' })
+      expect(calls[0]?.headers['idempotency-key']).toBeUndefined()
+    },
+  )
+
+  test.each([
+    ['getnft', 'did you mean getnfts?'],
+    ['nonsense', 'endpoints are createnft'],
+    ['files', 'gdn nft mint'],
+    ['https://evil.test/api/v1/getnfts', 'name the endpoint, not a URL'],
+    ['/api/../v1/x', 'there is no endpoint'],
+    ['/api/v1/getnfts?x=1', 'there is no endpoint'],
+    ['/v1/wallet/create', 'private key'],
+    ['https://wallet.test/v1/create?signature=x', 'private key'],
+    ['/api/v1/Wallet', 'private key'],
+  ])('%s is refused before anything is sent', async (word, message) => {
+    const { url, calls } = await fakeApi({})
+    const { code, stderr, stdout } = await at(url, [word, '--yes'])
+    expect({ code, stderr, stdout }).toMatchObject({ code: 2, stderr: expect.stringContaining(message), stdout: '' })
+    expect(calls).toEqual([])
+  })
+
+  test('a path of the API that the contract does not know is asked once, under a key', async () => {
+    const { url, calls } = await fakeApi({ newthing: () => ({ status: 503, body: { busy: true } }) })
+    const { code, stdout } = await at(url, ['/api/v1/newthing'])
+    expect({ code, stdout }).toEqual({ code: 9, stdout: '{"busy":true}\n' })
+    expect(calls).toHaveLength(1)
+    expect(calls[0]?.headers['idempotency-key']).toMatch(/^[0-9a-f-]{36}$/)
+  })
+})
+
+describe('the request', () => {
+  test('is a file or standard input as it is, to the last digit', async () => {
+    const { url, calls } = await fakeApi({ getnfts: (_body, { headers }) => ({ body: headers['content-length'] }) })
+    const text = '{"n": 9007199254740993,  "x": [1]}'
+    const { stdout } = await at(url, ['getnfts', '-f', '-'], { stdin: text })
+    expect(JSON.parse(stdout)).toBe(String(text.length))
+    expect(calls).toHaveLength(1)
+  })
+
+  test('is made of fields: text, JSON, elements of lists; they win over the file', async () => {
+    const { url, bodies } = await fakeApi({ getnfts: () => ({ body: {} }) })
+    const fields = ['a=x=y', 'b:={"c":1}', 'd[]=1', 'd[]:=2', 'e:=null'].flatMap((field) => ['--field', field])
+    await at(url, ['getnfts', '-f', '-', ...fields], { stdin: '{"a":0,"d":[9],"z":1}' })
+    expect(bodies('getnfts')).toEqual([{ a: 'x=y', b: { c: 1 }, d: ['1', 2], e: null, z: 1 }])
+  })
+
+  test.each([
+    [['--field', 'a'], 'must be key=value'],
+    [['--field', '=x'], 'must be key=value'],
+    [['--field', 'a:={'], '--field'],
+    [['--field', 'a=1', '--field', 'a=2'], 'given twice'],
+    [['--field', '__proto__=1'], 'no name of a member'],
+    [['--field', 'a:={"__proto__":1}'], '__proto__'],
+    [['-f', '/dev/zero'], 'not a regular file'],
+    [['--idempotency-key', 'a b'], '--idempotency-key'],
+  ])('%j is refused before anything is sent', async (argv, message) => {
+    const { url, calls } = await fakeApi({})
+    const { code, stderr } = await at(url, ['getnfts', ...argv])
+    expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining(message) })
+    expect(calls).toEqual([])
+  })
+
+  test('--dry-run prints it and sends nothing', async () => {
+    const { url, calls } = await fakeApi({})
+    const { stdout } = await at(url, ['createnft', '--field', 'a=1', '--dry-run'])
+    expect(JSON.parse(stdout)).toEqual({ method: 'POST', url: `${url}/api/v1/createnft`, body: { a: '1' } })
+    expect(calls).toEqual([])
+  })
+})
+
+describe('the answer', () => {
+  test.each([
+    [400, 5],
+    [401, 4],
+    [403, 4],
+    [422, 5],
+  ])('of a refusal (%i) goes to stdout too, the reason to stderr', async (status, code) => {
+    const { url } = await fakeApi({ getnfts: () => ({ ...REFUSED, status }) })
+    const result = await at(url, ['getnfts'])
+    expect(result).toMatchObject({ code, stderr: expect.stringContaining('inconsistent') })
+    expect(JSON.parse(result.stdout)).toEqual(REFUSED.body)
+  })
+
+  test('is JSON on stdout, or nothing: HTML stands in the error, inert', async () => {
+    const { url } = await fakeApi({})
+    const { createServer } = await import('node:http')
+    const html = createServer((_request, response) => {
+      response.writeHead(200, { 'content-type': 'text/html' })
+      response.end('<html>\u001b[2J')
+    })
+    await new Promise<void>((resolve) => html.listen(0, '127.0.0.1', resolve))
+    const address = html.address()
+    const port = typeof address === 'object' && address !== null ? address.port : 0
+    const { code, stdout, stderr } = await at(url.replace(/\d+$/, String(port)), ['getnfts'])
+    html.close()
+    expect({ code, stdout }).toEqual({ code: 6, stdout: '' })
+    expect(stderr).toContain('text/html')
+    expect(stderr).not.toContain('\u001b')
+  })
+
+  test('is spread out on a terminal, and on one line with --json', async () => {
+    const { url } = await fakeApi({ getnfts: () => ({ body: { a: [1] } }) })
+    expect((await at(url, ['getnfts'], { tty: true })).stdout).toBe('{\n  "a": [\n    1\n  ]\n}\n')
+    expect((await at(url, ['getnfts', '--json'], { tty: true })).stdout).toBe('{"a":[1]}\n')
+  })
+})
+
+describe('what creates', () => {
+  test('is sent once, whatever the answer; a failure is of unknown outcome', async () => {
+    const { url, calls } = await fakeApi({ createnft: () => ({ status: 502, body: {} }) })
+    const { code } = await at(url, ['createnft', '--idempotency-key', 'mine'])
+    expect(code).toBe(9)
+    expect(calls.map(({ headers }) => headers['idempotency-key'])).toEqual(['mine'])
+  })
+
+  test('what reads is asked again after a passing failure', async () => {
+    let asked = 0
+    const { url } = await fakeApi({ getnfts: () => (++asked < 2 ? { status: 503, body: {} } : { body: { ok: 1 } }) })
+    expect(await at(url, ['getnfts'])).toMatchObject({ code: 0, stdout: '{"ok":1}\n' })
+  })
+
+  test.each([
+    ['a real network', 'polygon'],
+    ['a blockchain that it does not know', 'mystery'],
+    ['no blockchain', undefined],
+  ])('on %s needs --yes off a terminal, before anything is sent', async (_what, blockchain) => {
+    const { dir } = await tempHome()
+    const file = join(dir, 'request.json')
+    await writeFile(file, JSON.stringify({ blockchain }))
+    const { code, stderr } = await at('https://not-here.invalid', ['createnft', '-f', file])
+    expect({ code, stderr }).toMatchObject({ code: 3, stderr: expect.stringContaining('--yes') })
+  })
+
+  test('on a testnet needs none', async () => {
+    const { code } = await at('https://not-here.invalid', ['createnft', '--field', 'blockchain=polygon-mumbai'])
+    expect(code).toBe(6)
+  })
+})
