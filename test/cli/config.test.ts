@@ -80,3 +80,60 @@ test('config path tells where things are, and follows the environment', async ()
     local_data: expect.stringContaining('/.local/share/gdn/local'),
   })
 })
+
+test('config list --profiles tells every profile, the built-in one too, and which is in use', async () => {
+  const { gdn } = await home()
+  await gdn(['config', 'set', 'base_url', 'https://a.test', '--profile', 'test'])
+  await gdn(['config', 'set', 'profile', 'test'])
+  const listed = JSON.parse((await gdn(['config', 'list', '--profiles', '--json'])).stdout)
+  expect(listed).toMatchObject([
+    { profile: 'local', in_use: false, base_url: null },
+    { profile: 'test', in_use: true, base_url: 'https://a.test', rate: null },
+  ])
+  expect((await gdn(['config', 'list', '--profiles', '-o', 'ids'])).stdout).toBe('local\ntest\n')
+})
+
+test.each([
+  [['config', 'set', 'profile', 'tset'], 'did you mean test?'],
+  [['config', 'unset', 'contract', '--profile', 'tset'], 'did you mean test?'],
+  [['config', 'get', 'contract', '--profile', 'tset'], 'did you mean test?'],
+  [['config', 'unset', 'contrct'], 'did you mean contract?'],
+])('a profile or setting that is not there is refused, and nothing is written: %j', async (argv, hint) => {
+  const { gdn, file } = await home()
+  await gdn(['config', 'set', 'contract', '0xc', '--profile', 'test'])
+  const before = await readFile(file, 'utf8')
+  const { code, stderr } = await gdn(argv)
+  expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining(hint) })
+  expect(await readFile(file, 'utf8')).toBe(before)
+})
+
+test('config get api_key tells where keys are told', async () => {
+  const { gdn } = await home()
+  const { code, stderr } = await gdn(['config', 'get', 'api_key'], { env: { GDN_API_KEY: 'hush-hush' } })
+  expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining('gdn auth status') })
+})
+
+test.each([
+  ['table', 'https://a.test\n'],
+  ['ids', 'https://a.test\n'],
+  ['json', '{"name":"base_url","value":"https://a.test","from":"profile default"}\n'],
+  ['csv', 'name,value,from\r\nbase_url,https://a.test,profile default\r\n'],
+])('config get prints the value in the mode %s', async (mode, printed) => {
+  const { gdn } = await home()
+  await gdn(['config', 'set', 'base_url', 'https://a.test'])
+  expect((await gdn(['config', 'get', 'base_url', '-o', mode])).stdout).toBe(printed)
+})
+
+test('config set and unset say with --json what they did', async () => {
+  const { gdn } = await home()
+  const set = await gdn(['config', 'set', 'rate', '2.5', '--json'])
+  expect({ ...set, stdout: JSON.parse(set.stdout) }).toEqual({
+    code: 0,
+    stdout: { name: 'rate', value: 2.5, profile: 'default' },
+    stderr: '',
+  })
+  expect(JSON.parse((await gdn(['config', 'unset', 'rate', '--json'])).stdout)).toEqual({
+    name: 'rate',
+    profile: 'default',
+  })
+})

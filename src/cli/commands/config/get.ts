@@ -1,11 +1,15 @@
 import { GdnError } from '../../../core/errors.ts'
 import { GdnCommand } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
-import { addJsonFlag, addServerFlags, type CommonFlags, type ServerFlags } from '../../flags/common.ts'
+import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
 import { safe } from '../../io.ts'
+import { createOutput } from '../../output.ts'
+import type { View } from '../../view.ts'
 import { settingNamed, settingsInForce } from './settings-in-force.ts'
 
-export type GetFlags = CommonFlags & ServerFlags
+export type GetFlags = OutputFlags & ServerFlags
+
+const VIEW: View = { fields: ['name', 'value', 'from'], columns: ['name', 'value', 'from'], id: 'value' }
 
 export function command(deps: Deps, run = get): GdnCommand {
   const getCommand = new GdnCommand({
@@ -19,15 +23,22 @@ export function command(deps: Deps, run = get): GdnCommand {
   })
   getCommand.argument('<name>')
   addServerFlags(getCommand)
-  addJsonFlag(getCommand)
+  addOutputFlags(getCommand)
   return getCommand.action(async (name: string, flags: GetFlags) => await run(deps, name, flags)) as GdnCommand
 }
 
 export async function get(deps: Deps, name: string, flags: GetFlags): Promise<void> {
+  const output = createOutput(deps.io, flags, VIEW)
+  if (name === 'api_key') {
+    throw new GdnError('usage', 'API keys are printed nowhere', {
+      hint: 'gdn auth status tells which there are, and where each is kept',
+    })
+  }
   const wanted = settingNamed(name)
   const found = settingsInForce(await deps.settings(flags)).find((setting) => setting.name === wanted)
   if (found === undefined || found.value === null) {
     throw new GdnError('not_found_locally', `${wanted} is not set`, { hint: `gdn config set ${wanted} <value>` })
   }
-  await deps.io.data(flags.json ? `${JSON.stringify(found)}\n` : `${safe(String(found.value))}\n`)
+  if (output.mode === 'table' && flags.fields === undefined) await deps.io.data(`${safe(String(found.value))}\n`)
+  else await output.one({ ...found })
 }

@@ -1,11 +1,16 @@
-import { GdnCommand } from '../../command.ts'
+import { SETTING_NAMES } from '../../../config/schema.ts'
+import { readUserConfig } from '../../../config/user-file.ts'
+import { GdnCommand, switchFlag } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
 import { createOutput } from '../../output.ts'
 import type { View } from '../../view.ts'
+import { profileNames } from './profile-names.ts'
 import { settingsInForce } from './settings-in-force.ts'
 
-export type ListFlags = OutputFlags & ServerFlags
+export interface ListFlags extends OutputFlags, ServerFlags {
+  profiles?: boolean
+}
 
 const VIEW: View = { fields: ['name', 'value', 'from'], columns: ['name', 'value', 'from'], id: 'name' }
 
@@ -17,14 +22,35 @@ export function command(deps: Deps, run = list): GdnCommand {
     examples: [
       ['In this folder', 'gdn config list'],
       ['With another profile', 'gdn config list --profile test'],
+      ['The profiles there are', 'gdn config list --profiles'],
     ],
   })
+  switchFlag(listCommand, '--profiles', 'List the profiles instead; gdn config set profile <name> chooses one')
   addServerFlags(listCommand)
   addOutputFlags(listCommand)
   return listCommand.action(async (flags: ListFlags) => await run(deps, flags)) as GdnCommand
 }
 
 export async function list(deps: Deps, flags: ListFlags): Promise<void> {
+  if (flags.profiles) return await listProfiles(deps, flags)
   const output = createOutput(deps.io, flags, VIEW)
   await output.many(settingsInForce(await deps.settings(flags)).map((setting) => ({ ...setting })))
+}
+
+const PROFILES: View = {
+  fields: ['profile', 'in_use', ...SETTING_NAMES],
+  columns: ['profile', 'in_use', 'base_url', 'blockchain', 'contract', 'wallet'],
+  id: 'profile',
+}
+
+async function listProfiles(deps: Deps, flags: ListFlags): Promise<void> {
+  const output = createOutput(deps.io, flags, PROFILES)
+  const config = await readUserConfig(deps.env)
+  const { profile: inUse } = await deps.settings(flags)
+  const rows = profileNames(config).map((profile) => ({
+    profile,
+    in_use: profile === inUse,
+    ...Object.fromEntries(SETTING_NAMES.map((name) => [name, config.profiles?.[profile]?.[name] ?? null])),
+  }))
+  await output.many(rows)
 }

@@ -4,7 +4,7 @@ import { writeUserConfig } from '../../../config/write-user-file.ts'
 import { GdnError } from '../../../core/errors.ts'
 import { GdnCommand, valueFlag } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
-import { addCommonFlags, type CommonFlags } from '../../flags/common.ts'
+import { addJsonFlag, type CommonFlags } from '../../flags/common.ts'
 import { notEmpty } from '../../flags/parse.ts'
 import { safe } from '../../io.ts'
 import { keepKey, placeOfKey } from '../../keep-key.ts'
@@ -12,6 +12,7 @@ import { keyIn } from '../../read-key.ts'
 import { readInput } from '../../request-file.ts'
 import { serverForKey } from '../auth/server-for-key.ts'
 import { nearestSetting } from './nearest-setting.ts'
+import { checkProfileName, refuseUnknownProfile } from './profile-names.ts'
 
 export interface SetFlags extends CommonFlags {
   profile?: string
@@ -32,7 +33,7 @@ export function command(deps: Deps, run = set): GdnCommand {
   setCommand.argument('<name>').argument('<value>')
   valueFlag(setCommand, '--profile <name>', 'The profile to change', { parse: notEmpty })
   valueFlag(setCommand, '--base-url <url>', 'With api_key: the server that the key is for', { parse: notEmpty })
-  addCommonFlags(setCommand)
+  addJsonFlag(setCommand)
   return setCommand.action(async (name: string, value: string, flags: SetFlags) => {
     await run(deps, name, value, flags)
   }) as GdnCommand
@@ -43,11 +44,13 @@ export async function set(deps: Deps, name: string, value: string, flags: SetFla
   if (name === 'api_key') return await setKey(deps, value, flags)
   const config = await readUserConfig(env)
   if (name === 'profile') {
-    await writeUserConfig(env, { ...config, profile: checkName(value) })
-    return io.note(`The profile in use is ${safe(value)}.`)
+    refuseUnknownProfile(config, checkProfileName(value), '<value>')
+    await writeUserConfig(env, { ...config, profile: value })
+    io.note(`The profile in use is ${safe(value)}.`)
+    return await print(deps, flags, { name, value, profile: value })
   }
   const setting = nearestSetting(name, ['profile', 'api_key', ...SETTING_NAMES])
-  const profile = checkName(flags.profile ?? (env.GDN_PROFILE || config.profile || 'default'))
+  const profile = checkProfileName(flags.profile ?? (env.GDN_PROFILE || config.profile || 'default'))
   if (profile === 'local' && setting === 'base_url') {
     throw new GdnError('usage', 'the profile local is the local backend, wherever it listens', {
       place: { field: 'base_url' },
@@ -56,14 +59,12 @@ export async function set(deps: Deps, name: string, value: string, flags: SetFla
   const changed = { ...config.profiles?.[profile], ...parseSetting(setting, value) } satisfies ProfileSettings
   await writeUserConfig(env, { ...config, profiles: { ...config.profiles, [profile]: changed } })
   io.note(`Saved ${setting} in profile ${safe(profile)}.`)
+  await print(deps, flags, { name: setting, value: changed[setting] ?? null, profile })
 }
 
-function checkName(name: string): string {
-  if (/^[A-Za-z0-9][\w.-]{0,63}$/.test(name)) return name
-  throw new GdnError('usage', `"${name}" is no name of a profile`, {
-    place: { flag: '--profile' },
-    hint: 'letters, digits, dots, dashes and underscores',
-  })
+/** With --json, what is set now. */
+async function print({ io }: Deps, { json }: SetFlags, record: object): Promise<void> {
+  if (json) await io.data(`${JSON.stringify(record)}\n`)
 }
 
 /** A key on the command line would stand in the shell's history and in the list of processes. */
@@ -75,5 +76,6 @@ async function setKey(deps: Deps, value: string, flags: SetFlags): Promise<void>
   }
   const { origin } = await serverForKey(deps, await deps.settings(flags))
   const keptIn = await keepKey(deps, origin, keyIn(await readInput(deps.io, '-'), 'stdin'))
+  await print(deps, flags, { name: 'api_key', server: origin, kept_in: keptIn })
   deps.io.note(`Saved the API key for ${origin} in ${safe(placeOfKey(deps, keptIn))}. It is sent to no other server.`)
 }

@@ -6,10 +6,11 @@ import { writeUserConfig } from '../../../config/write-user-file.ts'
 import { GdnError } from '../../../core/errors.ts'
 import { GdnCommand, valueFlag } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
-import { addCommonFlags, type CommonFlags } from '../../flags/common.ts'
+import { addJsonFlag, type CommonFlags } from '../../flags/common.ts'
 import { notEmpty } from '../../flags/parse.ts'
 import { safe } from '../../io.ts'
 import { nearestSetting } from './nearest-setting.ts'
+import { refuseUnknownProfile } from './profile-names.ts'
 
 export interface UnsetFlags extends CommonFlags {
   profile?: string
@@ -28,7 +29,7 @@ export function command(deps: Deps, run = unset): GdnCommand {
   unsetCommand.argument('<name>')
   valueFlag(unsetCommand, '--profile <name>', 'The profile to change', { parse: notEmpty })
   valueFlag(unsetCommand, '--base-url <url>', 'With api_key: the server whose key is forgotten', { parse: notEmpty })
-  addCommonFlags(unsetCommand)
+  addJsonFlag(unsetCommand)
   return unsetCommand.action(async (name: string, flags: UnsetFlags) => await run(deps, name, flags)) as GdnCommand
 }
 
@@ -39,13 +40,23 @@ export async function unset(deps: Deps, name: string, flags: UnsetFlags): Promis
   if (name === 'profile') {
     const { profile: _old, ...rest } = config
     await writeUserConfig(env, rest)
-    return io.note('No profile is in use now.')
+    io.note('No profile is in use now.')
+    return await print(deps, flags, { name, profile: null })
   }
   const setting = nearestSetting(name, ['profile', 'api_key', ...SETTING_NAMES])
   const profile = flags.profile ?? (env.GDN_PROFILE || config.profile || 'default')
-  const { [setting]: _removed, ...rest } = config.profiles?.[profile] ?? {}
-  await writeUserConfig(env, { ...config, profiles: { ...config.profiles, [profile]: rest } })
+  if (flags.profile !== undefined) refuseUnknownProfile(config, profile, '--profile')
+  const { [setting]: removed, ...rest } = config.profiles?.[profile] ?? {}
+  if (removed !== undefined) {
+    await writeUserConfig(env, { ...config, profiles: { ...config.profiles, [profile]: rest } })
+  }
   io.note(`Removed ${setting} from profile ${safe(profile)}.`)
+  await print(deps, flags, { name: setting, profile })
+}
+
+/** With --json, what was removed, and from where. */
+async function print({ io }: Deps, { json }: UnsetFlags, record: object): Promise<void> {
+  if (json) await io.data(`${JSON.stringify(record)}\n`)
 }
 
 async function forgetKey(deps: Deps, flags: UnsetFlags): Promise<void> {
@@ -56,4 +67,5 @@ async function forgetKey(deps: Deps, flags: UnsetFlags): Promise<void> {
   const origin = originOf(baseUrl.value)
   await forgetApiKey(deps.env, origin, deps.openKeyring)
   deps.io.note(`Forgot the API key for ${origin}.`)
+  await print(deps, flags, { name: 'api_key', server: origin })
 }
