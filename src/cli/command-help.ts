@@ -1,10 +1,11 @@
+import { EXIT } from '../core/exit-codes.ts'
+import { EXIT_MEANINGS } from '../core/exit-meanings.ts'
 import type { ColourLevel } from './colour.ts'
 import type { GdnCommand } from './command.ts'
+import { exampleLines } from './help/example-lines.ts'
+import { usageOf } from './help/usage.ts'
 import { headingStyle } from './help.ts'
 import { proseWidth, twoColumns, wrap } from './wrap.ts'
-
-const EXIT_NOTE =
-  'Exit codes: 0 done, 2 wrong input, 3 not confirmed, 4 key, 5 refused, 6 unreachable, 7 failed rows, 8 still pending, 9 outcome unknown.'
 
 /** `gdn nft mint --help`: examples first, then usage, flags by group, and what the exit code tells. */
 export async function commandHelp(
@@ -18,24 +19,20 @@ export async function commandHelp(
   const lines = [...wrap(`${summary}.`, width)]
   if (about !== undefined) lines.push('', ...about.split('\n').flatMap((part) => wrap(part, width)))
   lines.push('', heading('Examples'))
-  for (const [does, ...typed] of examples) {
-    lines.push(`  # ${does}`, ...typed.map((line, i) => `  ${isContinued(typed[i - 1]) ? '  ' : '$ '}${line}`), '')
-  }
-  lines.push(heading('Usage'), `  ${usage(command)}`)
+  for (const example of examples) lines.push(...exampleLines(example, width), '')
+  lines.push(
+    heading('Usage'),
+    ...wrap(usageOf(command), width - 2).map((line, i) => `${i === 0 ? '  ' : '    '}${line}`),
+  )
   for (const [title, rows] of optionGroups(command)) lines.push('', heading(title), ...twoColumns(rows, width))
-  lines.push('', ...wrap(EXIT_NOTE, width), '')
+  lines.push('', ...wrap(exitNote(), width), ...wrap('More: gdn help exit-codes, gdn help output.', width), '')
   return lines.join('\n')
 }
 
-/** A line that ends in a backslash goes on in the next: that one has no prompt of its own. */
-const isContinued = (before: string | undefined) => before?.endsWith('\\') === true
-
-function usage(command: GdnCommand): string {
-  const args = command.registeredArguments.map((argument) => {
-    const name = argument.variadic ? `${argument.name()}...` : argument.name()
-    return argument.required ? `<${name}>` : `[${name}]`
-  })
-  return ['gdn', command.name(), ...args, command.usageLine === '' ? '[flags]' : command.usageLine].join(' ')
+/** The codes that a person looks up; what a signal ends with isn't one. */
+function exitNote(): string {
+  const names = (Object.keys(EXIT) as (keyof typeof EXIT)[]).filter((name) => EXIT[name] < 128)
+  return `Exit codes: ${names.map((name) => `${EXIT[name]} ${EXIT_MEANINGS[name].short}`).join(', ')}.`
 }
 
 function optionGroups(command: GdnCommand): Map<string, [string, string][]> {

@@ -1,4 +1,4 @@
-import { Command, Option } from 'commander'
+import { Argument, Command, Option } from 'commander'
 import { GdnError } from '../core/errors.ts'
 import type { Deps } from './deps.ts'
 
@@ -19,9 +19,39 @@ export interface CommandText {
   aliases?: Readonly<Record<string, string>>
 }
 
+/** What a value is: for the command tree in JSON, and for completions. */
+export interface Takes {
+  readonly type: ValueType
+  /** All there are, where they are a few words. */
+  readonly values?: readonly string[]
+}
+
+export type ValueType =
+  | 'string'
+  | 'integer'
+  | 'number'
+  | 'duration'
+  | 'url'
+  | 'file'
+  | 'directory'
+  /** One of `values`; `words` are several of them, with commas between. */
+  | 'word'
+  | 'words'
+  | 'list'
+  | 'pair'
+  /** What this machine knows by name. */
+  | 'profile'
+  | 'run'
+  | 'run_name'
+  | 'collection'
+  /** Another program and its arguments. */
+  | 'command'
+
 /** A command with what its help and the reading of its flags need beyond Commander. */
 export class GdnCommand extends Command {
   readonly text: CommandText
+  /** By long flag: what is known of it beyond Commander's own option. */
+  readonly flagFacts = new Map<string, { takes?: Takes; repeatable: boolean }>()
 
   constructor(text: CommandText) {
     super(text.name)
@@ -29,7 +59,7 @@ export class GdnCommand extends Command {
     this.usageLine = ''
     this.exitOverride()
     this.configureOutput({ writeOut: () => {}, writeErr: () => {}, outputError: () => {} })
-    this.showSuggestionAfterError(true)
+    this.showSuggestionAfterError(false)
     this.helpOption('-h, --help', 'Help for this command')
     this.allowExcessArguments(false)
   }
@@ -39,7 +69,11 @@ export class GdnCommand extends Command {
 }
 
 /** Reads the value of a flag; throws a GdnError that names the flag. */
-export type Parse<Value> = (raw: string, flag: string) => Value
+export interface Parse<Value> {
+  (raw: string, flag: string): Value
+  /** Without it, the flag's own name and placeholder tell what it takes. */
+  readonly takes?: Takes
+}
 
 interface ValueFlag<Value> {
   group?: string
@@ -75,6 +109,8 @@ export function valueFlag<Value = string>(
     earlier = raw
     return parse(raw)
   })
+  const takes = settings.parse?.takes
+  command.flagFacts.set(name, { repeatable: settings.repeatable ?? false, ...(takes === undefined ? {} : { takes }) })
   if (settings.hidden) option.hideHelp()
   command.addOption(option.helpGroup(settings.group ?? 'Flags'))
   return command
@@ -98,5 +134,13 @@ export function eitherFlag(command: GdnCommand, name: string, yes: string, no: s
       throw new GdnError('usage', `--${name} and --no-${name} contradict each other`, { hint: 'give one of them' })
     })
   }
+  return command
+}
+
+/** Adds an argument that is one of a few words. The command itself refuses others, and suggests the nearest. */
+export function wordArgument(command: GdnCommand, name: string, words: readonly string[]): GdnCommand {
+  const argument = new Argument(name)
+  argument.argChoices = [...words]
+  command.addArgument(argument)
   return command
 }

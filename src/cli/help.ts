@@ -1,14 +1,20 @@
+import { join } from 'node:path'
 import { CATALOGUE, type Noun } from './catalogue.ts'
 import type { ColourLevel } from './colour.ts'
+import { exampleLines } from './help/example-lines.ts'
+import { TOPICS } from './help/topics.ts'
+import { packageRoot } from './package-root.ts'
 import { proseWidth, twoColumns, wrap } from './wrap.ts'
 
+export const SUMMARY =
+  'Create NFT collections, mint and look after NFTs: against the service, or against a backend of your own.'
+
 const ROOT_EXAMPLES = [
-  '$ gdn local start',
-  '$ gdn collection create --local --name "First light" -b polygon \\',
-  '    --wallet 0xfB69…d359',
-  '$ gdn nft mint --local --title Dawn --receiver 0xfB69…d359 --image dawn.png',
-  '$ gdn batch mint drop.csv --local',
-]
+  ['A backend of your own, and a collection on it', 'gdn local start'],
+  ['', 'gdn collection create --local --name "First light" -b polygon --wallet 0xfB69…d359'],
+  ['An NFT, and a drop', 'gdn nft mint --local --title Dawn --receiver 0xfB69…d359 --image dawn.png'],
+  ['', 'gdn batch mint drop.csv --local'],
+] as const
 
 export type Heading = (text: string) => string
 
@@ -24,36 +30,40 @@ export async function headingStyle(level: ColourLevel): Promise<Heading> {
 export async function rootHelp(columns: number | undefined, level: ColourLevel): Promise<string> {
   const heading = await headingStyle(level)
   const width = proseWidth(columns)
-  const termWidth = Math.max(...CATALOGUE.flatMap(({ entries }) => entries.map(({ name }) => name.length)))
-  const lines = [
-    ...wrap(
-      'Create NFT collections, mint and look after NFTs: against the service, or against a backend of your own.',
+  const names = [...CATALOGUE.flatMap(({ entries }) => entries), ...TOPICS].map(({ name }) => name)
+  const termWidth = Math.max(...names.map((name) => name.length))
+  const inColumns = (entries: readonly { name: string; summary: string }[]) =>
+    twoColumns(
+      entries.map(({ name, summary }) => [name.padEnd(termWidth), summary]),
       width,
-    ),
+    )
+  const lines = [
+    ...wrap(SUMMARY, width),
     '',
     heading('Examples'),
-    ...ROOT_EXAMPLES.map((line) => `  ${line}`),
+    ...ROOT_EXAMPLES.flatMap(([does, line]) => exampleLines([does, line], width).slice(does === '' ? 1 : 0)),
     '',
     heading('Usage'),
     '  gdn <command> [flags]',
   ]
-  for (const { title, entries } of CATALOGUE) {
-    const rows = entries.map(({ name, summary }) => [name.padEnd(termWidth), summary] as const)
-    lines.push('', heading(title), ...twoColumns(rows, width))
-  }
+  for (const { title, entries } of CATALOGUE) lines.push('', heading(title), ...inColumns(entries))
+  lines.push('', heading('Help topics'), ...inColumns(TOPICS))
   lines.push('', heading('Flags of every command'), ...twoColumns(ROOT_FLAGS, width))
   lines.push('', heading('Flags of most commands'), ...twoColumns(MOST_FLAGS, width))
-  lines.push('', 'gdn <command> --help tells the rest, examples first.', '')
-  return lines.join('\n')
+  lines.push('', ...wrap('gdn <command> --help tells the rest, examples first; gdn help <topic> more.', width))
+  return [...lines, '', heading('Documentation'), `  ${docsLink()}`, ''].join('\n')
 }
 
-const ROOT_FLAGS = [
+/** The README comes with every installation: a link that needs no network, and is of this version. */
+export const docsLink = () => join(packageRoot(), 'README.md')
+
+export const ROOT_FLAGS = [
   ['-h, --help', 'Help for the command'],
   ['-q, --quiet', 'Say nothing but data and errors'],
   ['    --no-input', 'Ask nothing'],
   ['    --no-color', 'No colours'],
   ['    --debug', 'More on stderr: requests, timings, stack traces'],
-  ['    --version', 'Print the version'],
+  ['-V, --version', 'Print the version'],
 ] as const
 
 const MOST_FLAGS = [
@@ -68,6 +78,8 @@ export async function nounHelp(noun: Noun, columns: number | undefined, level: C
   const heading = await headingStyle(level)
   const width = proseWidth(columns)
   const rows = noun.verbs.map(({ name, summary }) => [name, summary] as const)
+  const topic = TOPICS.find(({ name }) => name === noun.name)
+  const more = `gdn ${noun.name} <command> --help tells the rest, examples first${topic === undefined ? '.' : `; gdn help ${topic.name} more.`}`
   return [
     ...wrap(`${noun.summary}.`, width),
     '',
@@ -77,7 +89,7 @@ export async function nounHelp(noun: Noun, columns: number | undefined, level: C
     heading('Commands'),
     ...twoColumns(rows, width),
     '',
-    `gdn ${noun.name} <command> --help tells the rest, examples first.`,
+    ...wrap(more, width),
     '',
   ].join('\n')
 }

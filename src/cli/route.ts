@@ -1,15 +1,22 @@
 import { GdnError } from '../core/errors.ts'
 import { nearest } from '../core/nearest.ts'
 import { ENTRIES, isNoun, type Noun, type Verb } from './catalogue.ts'
+import { findTopic, type TopicEntry } from './help/topics.ts'
+import { suggestCommands } from './suggest.ts'
 
-export type Route =
+export type HelpRoute =
   | { kind: 'root-help' }
+  | { kind: 'topic'; topic: TopicEntry }
   | { kind: 'noun-help'; noun: Noun }
   | { kind: 'verb-help'; verb: Verb }
-  | { kind: 'verb'; verb: Verb; argv: string[] }
+
+export type Route = HelpRoute | { kind: 'verb'; verb: Verb; argv: string[] }
 
 const HELP = new Set(['-h', '--help', 'help'])
 const LEADING_VALUE_FLAGS = new Set(['--profile', '--base-url', '--state-dir', '-o', '--output', '--fields'])
+
+/** What `gdn help` takes: how to print, beside what to explain. */
+const HELP_FLAGS = ['--json', '--help', '-h', '--no-color', '--no-input', '--quiet', '-q', '--debug']
 
 /**
  * Finds the command that the arguments name. Flags may stand before it: `gdn --json nft show …`.
@@ -18,51 +25,71 @@ const LEADING_VALUE_FLAGS = new Set(['--profile', '--base-url', '--state-dir', '
 export function route(argv: readonly string[]): Route {
   const { flags, word: first, rest } = takeWord(argv)
   if (first === undefined) return { kind: 'root-help' }
-  if (first === 'help') return helpRoute(rest)
-  const entry = find(first, ENTRIES, 'gdn')
+  if (HELP.has(first)) return helpRoute(rest)
+  const entry = ENTRIES.find(({ name }) => name === first)
+  if (entry === undefined) return wantsHelp(rest) ? helpRoute([first, ...rest]) : unknown([first, ...wordsOf(rest)])
   if (!isNoun(entry)) return verbRoute(entry, [...flags, ...rest])
   const second = takeWord(rest)
-  if (second.word === undefined || second.word === 'help') return { kind: 'noun-help', noun: entry }
-  const verb = find(second.word, entry.verbs, `gdn ${entry.name}`)
+  if (second.word === undefined) return { kind: 'noun-help', noun: entry }
+  if (HELP.has(second.word)) return helpRoute([entry.name, ...second.rest], entry)
+  const verb = entry.verbs.find(({ name }) => name === second.word)
+  if (verb === undefined) return unknown([entry.name, second.word])
   return verbRoute(verb, [...flags, ...second.flags, ...second.rest])
 }
 
 function verbRoute(verb: Verb, argv: string[]): Route {
-  const end = argv.indexOf('--')
-  const own = end < 0 ? argv : argv.slice(0, end)
-  return own.some((word) => word === '-h' || word === '--help')
-    ? { kind: 'verb-help', verb }
-    : { kind: 'verb', verb, argv }
+  return wantsHelp(argv) ? { kind: 'verb-help', verb } : { kind: 'verb', verb, argv }
 }
 
-function helpRoute(words: readonly string[]): Route {
-  const [first, second] = words.filter((word) => !word.startsWith('-'))
+/** Help behind `--` belongs to the command that is run. */
+function wantsHelp(argv: readonly string[]): boolean {
+  const end = argv.indexOf('--')
+  return (end < 0 ? argv : argv.slice(0, end)).some((word) => word === '-h' || word === '--help')
+}
+
+/** @param noun what the words begin with, where it was typed as a command: then no topic of that name is meant */
+function helpRoute(argv: readonly string[], noun?: Noun): Route {
+  for (const flag of argv.filter((word) => word.startsWith('-'))) checkHelpFlag(flag)
+  const words = wordsOf(argv)
+  const [first, second] = words
   if (first === undefined) return { kind: 'root-help' }
-  const entry = find(first, ENTRIES, 'gdn')
+  const topic = noun === undefined ? findTopic(words.join('-').toLowerCase()) : undefined
+  if (topic !== undefined) return { kind: 'topic', topic }
+  const entry = noun ?? ENTRIES.find(({ name }) => name === first)
+  if (entry === undefined) return unknown(words)
   if (!isNoun(entry)) return { kind: 'verb-help', verb: entry }
   if (second === undefined) return { kind: 'noun-help', noun: entry }
-  return { kind: 'verb-help', verb: find(second, entry.verbs, `gdn ${entry.name}`) }
+  const verb = entry.verbs.find(({ name }) => name === second)
+  return verb === undefined ? unknown(words) : { kind: 'verb-help', verb }
 }
 
-/** The first word that is no flag, the flags before it, and what follows. */
+const wordsOf = (argv: readonly string[]) => argv.filter((word) => !word.startsWith('-'))
+
+function checkHelpFlag(flag: string): void {
+  if (HELP_FLAGS.includes(flag)) return
+  const near = nearest(flag, HELP_FLAGS)
+  throw new GdnError('usage', `unknown option '${flag}'`, {
+    hint: near === undefined ? 'gdn help takes --json and words: gdn help nft mint' : `did you mean ${near}?`,
+  })
+}
+
+/** The first word that is no flag, or that asks for help; the flags before it, and what follows. */
 function takeWord(argv: readonly string[]): { flags: string[]; word: string | undefined; rest: string[] } {
   let at = 0
   while (at < argv.length) {
     const word = argv[at] ?? ''
-    if (!word.startsWith('-') || word === '-') break
-    if (HELP.has(word)) return { flags: [], word: undefined, rest: [] }
+    if (!word.startsWith('-') || word === '-' || HELP.has(word)) break
     at += LEADING_VALUE_FLAGS.has(word) ? 2 : 1
   }
   return { flags: argv.slice(0, at), word: argv[at], rest: argv.slice(at + 1) }
 }
 
-function find<Entry extends { name: string }>(word: string, entries: readonly Entry[], before: string): Entry {
-  const entry = entries.find(({ name }) => name === word)
-  if (entry !== undefined) return entry
-  const names = entries.map(({ name }) => name)
-  const near = nearest(word, names)
+function unknown(words: readonly string[]): never {
+  const { before, word, near, known } = suggestCommands(words)
   throw new GdnError('usage', `unknown command "${before} ${word}"`, {
     hint:
-      near === undefined ? `commands are ${names.join(', ')}; see ${before} --help` : `did you mean ${before} ${near}?`,
+      near.length === 0 ? `commands are ${known.join(', ')}; see ${before} --help` : `did you mean ${inWords(near)}?`,
   })
 }
+
+const inWords = (names: readonly string[]) => [names.slice(0, -1).join(', '), names.at(-1)].filter(Boolean).join(' or ')

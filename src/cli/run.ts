@@ -1,6 +1,7 @@
 import { CommanderError } from 'commander'
 import { GdnError } from '../core/errors.ts'
 import { EXIT } from '../core/exit-codes.ts'
+import { nearest } from '../core/nearest.ts'
 import { sleep } from '../core/time.ts'
 import { spellAliases } from './aliases.ts'
 import type { Verb } from './catalogue.ts'
@@ -12,6 +13,7 @@ import { reportError } from './report-error.ts'
 import { route } from './route.ts'
 import { ioSettings } from './settings-of-argv.ts'
 import { VERSION } from './version.ts'
+import { proseWidth } from './wrap.ts'
 
 /** Runs one command line from its arguments to its exit code. */
 export async function run(argv: readonly string[], edge: Edge): Promise<number> {
@@ -30,7 +32,18 @@ async function dispatch(argv: readonly string[], edge: Edge, io: Io): Promise<nu
   }
   const found = route(argv)
   const level = colourLevel(edge.stdout, edge.env, io.settings.noColour)
+  if (io.settings.machine && found.kind !== 'verb') {
+    const { helpInJson } = await import('./help/help-json.ts')
+    await io.data(await helpInJson(found, io, async (verb) => (await load(verb, edge, io)).command))
+    return EXIT.ok
+  }
   switch (found.kind) {
+    case 'topic': {
+      const [{ topicText }, { headingStyle }] = await Promise.all([import('./help/topic.ts'), import('./help.ts')])
+      const topic = await found.topic.load()
+      await io.data(topicText(topic, proseWidth(edge.stdout.columns), await headingStyle(level)))
+      return EXIT.ok
+    }
     case 'root-help': {
       const { rootHelp } = await import('./help.ts')
       await io.data(await rootHelp(edge.stdout.columns, level))
@@ -67,12 +80,19 @@ export async function parse(command: GdnCommand, argv: readonly string[]): Promi
     await command.parseAsync(spellAliases(argv, command.text.aliases ?? {}), { from: 'user' })
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error
-    const [message = '', ...more] = error.message.replace(/^error: /, '').split('\n')
-    const suggestion = more.join(' ').replace(/^\((.*)\)$/, '$1')
-    throw new GdnError('usage', message, {
-      hint: suggestion === '' ? `see gdn ${command.name()} --help` : suggestion.replace(/^Did/, 'did'),
+    const near = error.code === 'commander.unknownOption' ? nearestFlag(error.message, command) : undefined
+    throw new GdnError('usage', error.message.replace(/^error: /, ''), {
+      hint: near === undefined ? `see gdn ${command.name()} --help` : `did you mean ${near}?`,
     })
   }
+}
+
+/** The flag that was probably meant: of this command, under any of its names. */
+function nearestFlag(message: string, command: GdnCommand): string | undefined {
+  const word = /'(.*)'/s.exec(message)?.[1] ?? ''
+  const visible = command.createHelp().visibleOptions(command)
+  const names = visible.flatMap(({ long, short }) => [long ?? '', short ?? '']).filter((name) => name.length > 2)
+  return nearest(word.replace(/=.*$/s, ''), [...names, ...Object.keys(command.text.aliases ?? {})])
 }
 
 function makeDeps(edge: Edge, io: Io, result: { exitCode: number }): Deps {

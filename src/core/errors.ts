@@ -4,7 +4,7 @@ import { EXIT, type ExitCode } from './exit-codes.ts'
  * What went wrong, in the words that machines match on. The table below maps each to the exit code of the
  * command line; the server maps its own errors to HTTP statuses (`server/http/errors.ts`).
  */
-const EXIT_BY_CODE = {
+export const EXIT_BY_CODE = {
   unexpected: EXIT.unexpected,
   usage: EXIT.usage,
   invalid_input: EXIT.usage,

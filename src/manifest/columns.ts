@@ -16,7 +16,8 @@ export interface Column {
 }
 
 const PLAIN = ['title', 'description', 'receiver', 'sender', 'id', 'contract_address', 'blockchain'] as const
-const KNOWN = [...PLAIN, 'image', 'file:', 'attr:', 'extra:']
+/** The columns there are; those that end with a colon take a key of your own. */
+export const COLUMN_NAMES = [...PLAIN, 'image', 'file:', 'attr:', 'extra:'] as const
 const PREFIXED = /^(file|attr|extra):(.*)$/s
 const METADATA_KEYS = new Set(['title', 'description', 'file_fields', 'attribute'])
 
@@ -45,7 +46,7 @@ export function parseColumnName(name: string, extraColumns: boolean): ParsedName
   const prefixed = PREFIXED.exec(name)
   const kind = prefixed?.[1] as 'file' | 'attr' | 'extra' | undefined
   if (kind === undefined && !extraColumns) {
-    const close = nearest(name, KNOWN)
+    const close = nearest(name, COLUMN_NAMES)
     return {
       problem: `unknown column "${name}"`,
       hint: `${close === null ? '' : `did you mean "${close}"? `}Metadata is public for ever: to make it an extra key, name it "extra:${name}" or give --extra-columns`,

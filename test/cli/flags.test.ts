@@ -53,7 +53,7 @@ test('--json and another --output contradict each other', async () => {
 
 test.each([
   [['nft', 'mnt'], 'did you mean gdn nft mint?'],
-  [['colection', 'list'], 'did you mean gdn collection?'],
+  [['colection', 'list'], 'did you mean gdn collection list?'],
   [['nft', 'list', '--detials'], 'did you mean --details?'],
   [['nft', 'list', '-b', 'polygn'], 'did you mean polygon?'],
   [['nft', 'list', '-o', 'tabel'], 'did you mean table?'],

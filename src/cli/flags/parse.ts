@@ -1,41 +1,44 @@
 import { BLOCKCHAIN_NAMES, type Blockchain, isBlockchain } from '../../api/blockchains.ts'
 import { GdnError } from '../../core/errors.ts'
 import { nearest } from '../../core/nearest.ts'
-import type { Parse } from '../command.ts'
+import type { Parse, Takes } from '../command.ts'
 
 const bad = (flag: string, message: string, hint?: string) =>
   new GdnError('usage', message, { place: { flag }, ...(hint === undefined ? {} : { hint }) })
 
 const shown = (raw: string) => JSON.stringify(raw.length > 60 ? `${raw.slice(0, 60)}…` : raw)
 
+/** A parser with what it takes, for help in JSON and for completions. */
+const taking = <Value>(takes: Takes, parse: Parse<Value>): Parse<Value> => Object.assign(parse, { takes })
+
 /** Whole numbers in plain ASCII digits: no sign, exponent, hex or leading zero. */
 export function integer(min: number, max: number): Parse<number> {
-  return (raw, flag) => {
+  return taking({ type: 'integer' }, (raw, flag) => {
     const value = Number(raw)
     if (/^(0|[1-9][0-9]{0,15})$/.test(raw) && value >= min && value <= max) return value
     throw bad(flag, `must be a whole number from ${min} to ${max}, not ${shown(raw)}`)
-  }
+  })
 }
 
 /** A positive decimal number: `2`, `0.5`. */
-export const positiveNumber: Parse<number> = (raw, flag) => {
+export const positiveNumber: Parse<number> = taking({ type: 'number' }, (raw, flag) => {
   const value = Number(raw)
   if (/^[0-9]{1,9}(\.[0-9]{1,9})?$/.test(raw) && value > 0) return value
   throw bad(flag, `must be a positive number such as 2 or 0.5, not ${shown(raw)}`)
-}
+})
 
 const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 }
 
 /** `90s`, `5m`, `1h`, in milliseconds. A bare number is refused: its unit would be a guess. */
-export const duration: Parse<number> = (raw, flag) => {
+export const duration: Parse<number> = taking({ type: 'duration' }, (raw, flag) => {
   const match = /^([1-9][0-9]{0,8}|0)(ms|s|m|h)$/.exec(raw)
   const unit = UNITS[match?.[2] ?? '']
   const value = match === null || unit === undefined ? Number.NaN : Number(match[1]) * unit
   if (value > 0 && value <= 7 * 24 * 3_600_000) return value
   throw bad(flag, `must be a time such as 90s, 5m or 1h, at most 168h, not ${shown(raw)}`)
-}
+})
 
-export const blockchainName: Parse<Blockchain> = (raw, flag) => {
+export const blockchainName: Parse<Blockchain> = taking({ type: 'word', values: BLOCKCHAIN_NAMES }, (raw, flag) => {
   if (isBlockchain(raw)) return raw
   const near = nearest(raw, BLOCKCHAIN_NAMES)
   throw bad(
@@ -43,29 +46,30 @@ export const blockchainName: Parse<Blockchain> = (raw, flag) => {
     `unknown blockchain ${shown(raw)}`,
     near === undefined ? `one of ${BLOCKCHAIN_NAMES.join(', ')}` : `did you mean ${near}?`,
   )
-}
+})
 
 /** One of a few words. */
 export function oneOf<Word extends string>(words: readonly Word[]): Parse<Word> {
-  return (raw, flag) => {
+  return taking({ type: 'word', values: words }, (raw, flag) => {
     const word = words.find((known) => known === raw)
     if (word !== undefined) return word
     const near = nearest(raw, words)
     throw bad(flag, `must be one of ${words.join(', ')}, not ${shown(raw)}`, near && `did you mean ${near}?`)
-  }
+  })
 }
 
 /** `a,b,c`. */
-export const wordList: Parse<string[]> = (raw, flag) => {
+export const wordList: Parse<string[]> = taking({ type: 'list' }, (raw, flag) => {
   const words = raw.split(',').map((word) => word.trim())
   if (words.every((word) => word !== '')) return words
   throw bad(flag, `must be names with commas between, not ${shown(raw)}`)
-}
+})
 
 /** `failed,unknown`: some of a few words. */
 export function someOf<Word extends string>(words: readonly Word[]): Parse<Word[]> {
   const one = oneOf(words)
-  return (raw, flag) => (wordList(raw, flag) ?? []).map((word) => one(word, flag))
+  const some: Parse<Word[]> = (raw, flag) => wordList(raw, flag).map((word) => one(word, flag))
+  return taking({ type: 'words', values: words }, some)
 }
 
 export const notEmpty: Parse<string> = (raw, flag) => {
@@ -79,8 +83,8 @@ export interface KeyValue {
 }
 
 /** `key=value`; the value may hold more `=`. */
-export const keyValue: Parse<KeyValue> = (raw, flag) => {
+export const keyValue: Parse<KeyValue> = taking({ type: 'pair' }, (raw, flag) => {
   const at = raw.indexOf('=')
   if (at > 0) return { key: raw.slice(0, at), value: raw.slice(at + 1) }
   throw bad(flag, `must be key=value, not ${shown(raw)}`)
-}
+})

@@ -28,7 +28,7 @@ export function command(deps: Deps, run = exec): GdnCommand {
     examples: [
       ['Tests against a real backend', 'gdn local exec -- npm test'],
       ['Against a server that fails', 'gdn local exec --faults faults.yaml -- npm test'],
-      ['Several commands', 'gdn local exec -- sh -c \\', "  'gdn collection create … && gdn batch mint drop.csv'"],
+      ['A script that uses gdn', 'gdn local exec -- sh release-drop.sh'],
     ],
   })
   execCommand.usageLine = '[flags] -- <command> [args...]'

@@ -1,0 +1,47 @@
+import { displayWidth } from '../display-width.ts'
+import { wrap } from '../wrap.ts'
+
+type Example = readonly [does: string, ...typed: string[]]
+
+const PROMPT = '  $ '
+const CONTINUED = '    '
+/** A word as a shell takes it: what is quoted is never broken. */
+const WORD = /(?:[^\s"']|"(?:[^"\\]|\\.)*"|'[^']*')+/g
+
+/** What an example does, and what to type: broken where a shell takes it, so that it can be copied as it stands. */
+export function exampleLines([does, ...typed]: Example, width: number): string[] {
+  const lines = wrap(does, width - 4).map((line) => `  # ${line}`)
+  let goesOn = false
+  for (const line of typed.flatMap((text) => text.split('\n'))) {
+    lines.push(...commandLines(line.trim(), width, goesOn ? CONTINUED : PROMPT))
+    goesOn = line.endsWith('\\')
+  }
+  return lines
+}
+
+function commandLines(line: string, width: number, prefix: string): string[] {
+  if (displayWidth(prefix + line) <= width) return [prefix + line]
+  const room = width - CONTINUED.length - 2
+  const lines: string[] = []
+  let current = ''
+  for (const unit of unitsOf(line.match(WORD) ?? [], room)) {
+    const longer = current === '' ? unit : `${current} ${unit}`
+    if (current !== '' && unit !== '\\' && displayWidth(longer) > room) {
+      lines.push(`${current} \\`)
+      current = unit
+    } else current = longer
+  }
+  return [...lines, current].map((text, i) => `${i === 0 ? prefix : CONTINUED}${text}`)
+}
+
+/** A flag stays with its value where both fit into a line. */
+function unitsOf(words: readonly string[], room: number): string[] {
+  const units: string[] = []
+  for (const word of words) {
+    const before = units.at(-1) ?? ''
+    const belongs = /^--?[a-z]\S*$/.test(before) && !before.includes('=') && !/^[-|\\]/.test(word)
+    if (belongs && displayWidth(before) + 1 + displayWidth(word) <= room) units.splice(-1, 1, `${before} ${word}`)
+    else units.push(word)
+  }
+  return units
+}

@@ -1,0 +1,20 @@
+import type { Io } from '../io.ts'
+import type { HelpRoute } from '../route.ts'
+import { commandTree, type MakeCommand } from './tree.ts'
+
+/**
+ * `gdn help --json`: the command tree. Of one command or noun, its part of it; of a topic, its text as it stands for
+ * people.
+ */
+export async function helpInJson(found: HelpRoute, io: Io, make: MakeCommand): Promise<string> {
+  return `${JSON.stringify(await asked(found, make), null, io.stdoutTty ? 2 : undefined)}\n`
+}
+
+async function asked(found: HelpRoute, make: MakeCommand): Promise<unknown> {
+  if (found.kind === 'topic') return { name: found.topic.name, ...(await found.topic.load()) }
+  const tree = await commandTree(make)
+  if (found.kind === 'root-help') return tree
+  if (found.kind === 'noun-help') return tree.commands.filter(({ name }) => name.startsWith(`${found.noun.name} `))
+  const { text } = await make(found.verb)
+  return tree.commands.find(({ name }) => name === text.name)
+}

@@ -1,0 +1,27 @@
+import { BLOCKCHAIN_NAMES, BLOCKCHAINS, type Blockchain } from '../../../api/blockchains.ts'
+import type { Topic } from '../topic.ts'
+
+function facts(name: Blockchain): string {
+  const { kind, chainId, testnet, transfer } = BLOCKCHAINS[name]
+  const chain = kind === 'solana' ? 'Solana' : `EVM, chain id ${chainId}`
+  return `${chain}${testnet ? ', testnet' : ''}${transfer ? '' : '; no transfers by the API'}`
+}
+
+export const blockchains: Topic = {
+  about: 'A collection lives on one blockchain, and -b names it. What spends on one that is no testnet asks first.',
+  examples: [
+    ['A collection on a testnet', 'gdn collection create --name Drop -b polygon-mumbai --wallet 0xfB69…d359'],
+    ['The same one for every command', 'gdn config set blockchain polygon'],
+    [
+      'On a backend of your own every one of them is free',
+      'gdn nft mint --local -b polygon --title Dawn --receiver 0xfB69…d359',
+    ],
+  ],
+  sections: [
+    { title: 'Blockchains', rows: BLOCKCHAIN_NAMES.map((name) => [name, facts(name)]) },
+    {
+      title: 'Spending',
+      text: 'On a server that is not on this machine, a blockchain that is no testnet costs real money: what spends there asks on a terminal, and needs --yes off it. --dry-run shows the request and sends nothing.',
+    },
+  ],
+}

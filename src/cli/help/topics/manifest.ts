@@ -1,0 +1,41 @@
+import { MAX_FILE_FIELDS, MAX_METADATA_ITEMS } from '../../../api/metadata.ts'
+import { COLUMN_NAMES } from '../../../manifest/columns.ts'
+import type { Topic } from '../topic.ts'
+
+const COLUMNS: Readonly<Record<(typeof COLUMN_NAMES)[number], readonly [shown: string, text: string]>> = {
+  title: ['title', 'Title of the NFT; needed'],
+  description: ['description', 'Its description; needed'],
+  receiver: ['receiver', 'Its owner; or --receiver for all rows'],
+  sender: ['sender', 'Its first owner, who passes it on to the receiver; or --sender for all rows'],
+  id: ['id', 'Names the row for good; without it, a row is known by its content'],
+  contract_address: ['contract_address', 'Instead of --contract; the same in every row'],
+  blockchain: ['blockchain', 'Instead of --blockchain; the same in every row'],
+  image: ['image', 'Its picture: a URL (https:, ipfs:), or a path beside the manifest'],
+  'file:': ['file:<key>', 'Another file, under that key of the metadata: a URL or a path'],
+  'attr:': ['attr:<tag>', 'An attribute, as marketplaces show them'],
+  'extra:': ['extra:<key>', 'An extra key of the metadata'],
+}
+
+export const manifest: Topic = {
+  about:
+    'A manifest is a drop: a row for each NFT. CSV with a header (commas, semicolons or tabs), a JSON list of objects, or JSONL. - reads it from standard input.',
+  examples: [
+    ['Begin with one that has every kind of column', 'gdn batch template > drop.csv'],
+    ['Check it; nothing is sent', 'gdn batch validate drop.csv'],
+    ['Mint it', 'gdn batch mint drop.csv -c 0x5aAe…eAed -b polygon'],
+  ],
+  sections: [
+    { title: 'Columns', rows: COLUMN_NAMES.map((name) => COLUMNS[name]) },
+    {
+      title: 'Rules',
+      text: `An NFT has at most ${MAX_FILE_FIELDS} files, and at most ${MAX_METADATA_ITEMS} items of metadata: title, description, files, extra keys, and all attributes as one.
+An empty cell is absent. Any other column is an error that names the nearest one: metadata is public for ever. --extra-columns takes unknown columns as extra keys.
+Local files are uploaded first, each content once. Paths begin at the folder of the manifest.
+Every row is checked before anything is sent; a fault is told with its line and column.`,
+    },
+    {
+      title: 'The same command again',
+      text: 'What is sent is written down first. gdn batch mint with the same manifest goes on where it stopped; gdn batch results shows what became of each row.',
+    },
+  ],
+}

@@ -1,0 +1,41 @@
+import type { Topic } from '../topic.ts'
+
+export const security: Topic = {
+  about:
+    'A key is worth what it may do: it is given by no flag, shown by no command, and sent to no server but its own.',
+  examples: [
+    ['Save a key; it is read from standard input', 'gdn config set api_key - --base-url https://api.example < key'],
+    [
+      'A key for one job, from the store of your CI',
+      'GDN_BASE_URL=https://api.example GDN_API_KEY="$KEY" gdn nft list',
+    ],
+    [
+      'A key of your own backend that may read only',
+      'gdn key create --name shop --email me@example.com --permission nft:read',
+    ],
+  ],
+  sections: [
+    {
+      title: 'API keys',
+      text: `A key is saved for the origin of its server and goes to no other, whatever another file or flag says.
+It is kept where only you may read it; a file of keys that others may read is refused, with the command that mends it.
+GDN_API_KEY goes where a flag, GDN_BASE_URL or your own profile points. Where a project file alone names the server, the command stops: a repository that somebody cloned must not get the key.`,
+    },
+    {
+      title: 'Project files',
+      text: 'A project may name server, blockchain, contract and profile, in JSON or YAML. It can hold no key, name no storage, and run no code.',
+    },
+    {
+      title: 'What is never shown',
+      text: 'Keys are in no error, log, journal or --debug output. Journals hold what was sent, which is public metadata and addresses: they are readable by you alone.',
+    },
+    {
+      title: 'What is public for ever',
+      text: 'Metadata and files of an NFT can be read by everybody. That is why an unknown column of a manifest is an error.',
+    },
+    {
+      title: 'The backend',
+      text: 'It listens on this machine only, answers to no other host name, and stores keys as hashes. It fetches files from public addresses only, unless --allow-private-files says otherwise.',
+    },
+  ],
+}

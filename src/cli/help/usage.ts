@@ -1,0 +1,10 @@
+import type { GdnCommand } from '../command.ts'
+
+/** `gdn nft show [nft_gdn_id...] [flags]` */
+export function usageOf(command: GdnCommand): string {
+  const args = command.registeredArguments.map((argument) => {
+    const name = argument.variadic ? `${argument.name()}...` : argument.name()
+    return argument.required ? `<${name}>` : `[${name}]`
+  })
+  return ['gdn', command.name(), ...args, command.usageLine === '' ? '[flags]' : command.usageLine].join(' ')
+}

@@ -1,0 +1,34 @@
+import type { Takes, ValueType } from '../command.ts'
+
+const BY_FLAG: Readonly<Record<string, ValueType>> = {
+  '--profile': 'profile',
+  '--contract': 'collection',
+  '--run': 'run_name',
+}
+
+const BY_PLACEHOLDER: Readonly<Record<string, ValueType>> = {
+  file: 'file',
+  path: 'file',
+  'url|path': 'file',
+  dir: 'directory',
+  url: 'url',
+}
+
+/** What a flag takes: as its parser says, else by its name and its placeholder. */
+export function takesOfFlag(long: string, placeholder: string, parsed: Takes | undefined): Takes {
+  const named = BY_FLAG[long] ?? BY_PLACEHOLDER[placeholder]
+  return parsed ?? { type: named ?? 'string' }
+}
+
+const BY_ARGUMENT: Readonly<Record<string, ValueType>> = {
+  run: 'run',
+  manifest: 'file',
+  file: 'file',
+  'id-or-address': 'collection',
+  command: 'command',
+}
+
+/** What an argument takes: one of its words, else by its name. */
+export function takesOfArgument(name: string, words: readonly string[] | undefined): Takes {
+  return words === undefined ? { type: BY_ARGUMENT[name] ?? 'string' } : { type: 'word', values: words }
+}

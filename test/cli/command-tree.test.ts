@@ -1,0 +1,136 @@
+import { describe, expect, test } from 'vitest'
+import * as z from 'zod'
+import { BLOCKCHAIN_NAMES } from '../../src/api/blockchains.ts'
+import { ENTRIES, isNoun } from '../../src/cli/catalogue.ts'
+import { EXIT } from '../../src/core/exit-codes.ts'
+import { cli } from './harness.ts'
+
+// The contract: fields are added to it, never renamed or removed.
+const type = z.enum([
+  'boolean',
+  'string',
+  'integer',
+  'number',
+  'duration',
+  'url',
+  'file',
+  'directory',
+  'word',
+  'words',
+  'list',
+  'pair',
+  'profile',
+  'run',
+  'run_name',
+  'collection',
+  'command',
+])
+const values = z.array(z.string()).min(1).nullable()
+const line = z.string().regex(/^\S.*\S$|^\S$/)
+const flag = z.strictObject({
+  name: z.string().regex(/^--[a-z][a-z-]+$/),
+  short: z
+    .string()
+    .regex(/^-[a-zA-Z]$/)
+    .nullable(),
+  aliases: z.array(z.string().regex(/^--[a-z-]+$/)),
+  summary: line,
+  group: line,
+  placeholder: line.nullable(),
+  type,
+  values,
+  repeatable: z.boolean(),
+})
+const command = z.strictObject({
+  name: line,
+  group: line,
+  summary: line,
+  about: z.string().min(1).nullable(),
+  usage: z.string().startsWith('gdn '),
+  examples: z.array(z.strictObject({ summary: line, lines: z.array(z.string()).min(1) })).min(1),
+  arguments: z.array(z.strictObject({ name: line, required: z.boolean(), variadic: z.boolean(), type, values })),
+  flags: z.array(flag).min(1),
+})
+const tree = z.strictObject({
+  name: z.literal('gdn'),
+  version: line,
+  summary: line,
+  groups: z.array(
+    z.strictObject({
+      title: line,
+      entries: z.array(z.strictObject({ name: line, summary: line, is_command: z.boolean() })).min(1),
+    }),
+  ),
+  commands: z.array(command),
+  flags: z.array(flag),
+  topics: z.array(z.strictObject({ name: line, summary: line })).min(6),
+  exit_codes: z.array(z.strictObject({ code: z.int(), meaning: line })),
+  environment: z.array(z.strictObject({ name: line, summary: line, flag: z.string().nullable() })),
+})
+
+async function readTree() {
+  const { code, stdout, stderr } = await cli(['help', '--json'])
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+  return tree.parse(JSON.parse(stdout))
+}
+
+const flagOf = async (name: string, long: string) =>
+  (await readTree()).commands.find((found) => found.name === name)?.flags.find((found) => found.name === long)
+
+describe('gdn help --json', () => {
+  test('is the whole command tree, in the order of the help', async () => {
+    const names = ENTRIES.flatMap((entry) =>
+      isNoun(entry) ? entry.verbs.map(({ name }) => `${entry.name} ${name}`) : [entry.name],
+    )
+    const found = await readTree()
+    expect(found.commands.map(({ name }) => name)).toEqual(names)
+    expect(found.groups.flatMap(({ entries }) => entries.map(({ name }) => name))).toEqual(
+      ENTRIES.map(({ name }) => name),
+    )
+    expect(found.exit_codes.map(({ code }) => code)).toEqual(Object.values(EXIT))
+  })
+
+  test('has every flag that the help of a command shows', async () => {
+    for (const { name, flags } of (await readTree()).commands) {
+      const { stdout } = await cli([...name.split(' '), '--help'])
+      const usage = stdout.slice(stdout.indexOf('\nUSAGE\n'))
+      const shown = [...usage.matchAll(/^ {2}(?:-\w, | {4})(--[a-z-]+)/gm)].map(([, long]) => long)
+      expect(shown.length, name).toBeGreaterThan(0)
+      expect(new Set(flags.map((one) => one.name)), name).toEqual(new Set(shown))
+    }
+  })
+
+  test('tells what each flag takes', async () => {
+    expect(await flagOf('nft list', '--blockchain')).toMatchObject({
+      short: '-b',
+      type: 'word',
+      values: [...BLOCKCHAIN_NAMES],
+      placeholder: 'name',
+    })
+    expect(await flagOf('nft list', '--limit')).toMatchObject({ type: 'integer', values: null })
+    expect(await flagOf('nft list', '--json')).toMatchObject({ type: 'boolean', placeholder: null })
+    expect(await flagOf('nft mint', '--timeout')).toMatchObject({ type: 'duration' })
+    expect(await flagOf('nft mint', '--extra')).toMatchObject({ type: 'pair', repeatable: true })
+    expect(await flagOf('nft mint', '--file')).toMatchObject({ type: 'file', short: '-f' })
+    expect(await flagOf('nft mint', '--contract')).toMatchObject({
+      type: 'collection',
+      aliases: expect.arrayContaining(['--contract-address']),
+    })
+    expect(await flagOf('nft mint', '--profile')).toMatchObject({ type: 'profile' })
+    expect(await flagOf('batch results', '--status')).toMatchObject({ type: 'words' })
+  })
+
+  test('of one command or noun is its part of the tree', async () => {
+    const { commands } = await readTree()
+    const json = async (...argv: string[]) => JSON.parse((await cli(argv)).stdout)
+    expect(await json('help', 'nft', 'mint', '--json')).toEqual(commands.find(({ name }) => name === 'nft mint'))
+    expect(await json('nft', 'mint', '--help', '--json')).toEqual(commands.find(({ name }) => name === 'nft mint'))
+    expect(await json('help', 'nft', '--json')).toEqual(commands.filter(({ name }) => name.startsWith('nft ')))
+    expect(await json('help', 'output', '--json')).toMatchObject({ name: 'output', sections: expect.any(Array) })
+  })
+
+  test('hides what the help hides', async () => {
+    expect(await flagOf('nft show', '--nft-gdn-id')).toBeUndefined()
+    expect((await readTree()).commands.map(({ name }) => name)).not.toContain('__complete')
+  })
+})

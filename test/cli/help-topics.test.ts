@@ -1,0 +1,119 @@
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, test } from 'vitest'
+import { BLOCKCHAIN_NAMES, BLOCKCHAINS } from '../../src/api/blockchains.ts'
+import { TOPICS } from '../../src/cli/help/topics.ts'
+import { OUTPUT_MODES } from '../../src/cli/output-modes.ts'
+import { OWN_VARIABLES } from '../../src/config/environment.ts'
+import { EXIT_BY_CODE } from '../../src/core/errors.ts'
+import { EXIT } from '../../src/core/exit-codes.ts'
+import { COLUMN_NAMES } from '../../src/manifest/columns.ts'
+import { cli } from './harness.ts'
+
+const src = fileURLToPath(new URL('../../src/', import.meta.url))
+
+/** Every variable of ours that the sources name, but for the build's own, and for the table that is tested here. */
+async function variablesInSources(): Promise<Set<string>> {
+  const names = await readdir(src, { recursive: true })
+  const files = names.filter(
+    (name) => name.endsWith('.ts') && !name.startsWith('build') && !name.endsWith('environment.ts'),
+  )
+  const texts = await Promise.all(files.map((name) => readFile(join(src, name), 'utf8')))
+  // Not __GDN_VERSION__, which the build writes in, and not the code of an error inside the server.
+  const found = texts.flatMap((text) => text.match(/(?<![A-Z_])GDN_[A-Z_]*[A-Z]\b(?!_)/g) ?? [])
+  return new Set(found.filter((name) => name !== 'GDN_BROKEN_BODY'))
+}
+
+const topic = async (...words: string[]) => (await cli(['help', ...words], { columns: 120 })).stdout
+
+describe.each(TOPICS.map(({ name, summary }) => [name, summary] as const))('the help topic %s', (name, summary) => {
+  test('shows examples first', async () => {
+    const { code, stdout, stderr } = await cli(['help', name])
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    expect(stdout.match(/^[A-Z].*$/gm)?.find((line) => line === line.toUpperCase())).toBe('EXAMPLES')
+    expect(stdout).toContain('\n  $ ')
+  })
+
+  test('is listed with its summary in gdn --help', async () => {
+    expect((await cli(['--help'], { columns: 100 })).stdout).toMatch(new RegExp(`^  ${name} +${summary}$`, 'm'))
+  })
+})
+
+describe('topics tell what the code does', () => {
+  test('environment names every variable that the sources read, and no other', async () => {
+    const names = OWN_VARIABLES.map(({ name }) => name)
+    expect([...(await variablesInSources())].sort()).toEqual([...names].sort())
+    const page = await topic('environment')
+    for (const name of names) expect(page).toMatch(new RegExp(`^  ${name} `, 'm'))
+  })
+
+  test('exit-codes names every exit code, and every word of error.code', async () => {
+    const page = await topic('exit-codes')
+    for (const code of Object.values(EXIT)) expect(page).toMatch(new RegExp(`^  ${code} +\\S`, 'm'))
+    for (const word of Object.keys(EXIT_BY_CODE)) expect(page).toMatch(new RegExp(`\\b${word}\\b`))
+  })
+
+  test('manifest names every column', async () => {
+    const page = await topic('manifest')
+    for (const name of COLUMN_NAMES) expect(page).toMatch(new RegExp(`^  ${name}`, 'm'))
+  })
+
+  test('output names every mode', async () => {
+    const page = await topic('output')
+    for (const mode of OUTPUT_MODES) expect(page).toMatch(new RegExp(`^  ${mode} `, 'm'))
+  })
+
+  test('blockchains names every blockchain with its chain id, and local those that it serves', async () => {
+    const [page, local] = [await topic('blockchains'), await topic('local')]
+    for (const name of BLOCKCHAIN_NAMES) {
+      expect(page).toMatch(new RegExp(`^  ${name} +.*${BLOCKCHAINS[name].chainId ?? 'Solana'}`, 'm'))
+      expect(local.replaceAll(/\s+/g, ' ')).toMatch(new RegExp(`[ ,]${name}[,.]`))
+    }
+  })
+})
+
+describe('finding a topic', () => {
+  test.each([
+    [['help', 'exit', 'codes']],
+    [['help', 'Exit-Codes']],
+    [['exit-codes', '--help']],
+    [['exit', 'codes', '-h']],
+  ])('gdn %j is gdn help exit-codes', async (argv) => {
+    expect(await cli(argv)).toMatchObject({ code: 0, stdout: await topic80('exit-codes') })
+  })
+
+  test('a topic is no command: the error names the help', async () => {
+    const { code, stdout, stderr } = await cli(['manifest'])
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+    expect(stderr).toContain('did you mean gdn help manifest?')
+  })
+
+  test('gdn help local is the topic, gdn local --help the commands, which names the topic', async () => {
+    expect(await topic('local')).toContain('WHERE IT LIVES')
+    const { stdout } = await cli(['local', '--help'])
+    expect(stdout).toContain('COMMANDS')
+    expect(stdout).toContain('gdn help local')
+  })
+})
+
+const topic80 = async (name: string) => (await cli(['help', name], { columns: 80 })).stdout
+
+describe('help is found wherever it is asked for', () => {
+  test.each([
+    [['-h', 'nft', 'mint']],
+    [['--help', 'nft', 'mint']],
+    [['nft', '-h', 'mint']],
+    [['nft', 'help', 'mint']],
+    [['nft', 'mint', '-h']],
+    [['--debug', 'nft', 'mint', '--help']],
+    [['help', 'nft', 'mint', '--no-color']],
+  ])('gdn %j is gdn help nft mint', async (argv) => {
+    expect(await cli(argv)).toMatchObject({ code: 0, stdout: (await cli(['help', 'nft', 'mint'])).stdout })
+  })
+
+  test('the link to the documentation leads to a file', async () => {
+    const link = /^ {2}(\/.*README\.md)$/m.exec((await cli(['--help'])).stdout)?.[1] ?? ''
+    expect(await readFile(link, 'utf8')).toContain('# gdn')
+  })
+})

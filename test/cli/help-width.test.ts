@@ -1,0 +1,40 @@
+import { describe, expect, test } from 'vitest'
+import { ENTRIES, isNoun } from '../../src/cli/catalogue.ts'
+import { displayWidth } from '../../src/cli/display-width.ts'
+import { TOPICS } from '../../src/cli/help/topics.ts'
+import { cli } from './harness.ts'
+
+const PAGES: string[] = [
+  'help',
+  ...ENTRIES.flatMap((entry) =>
+    isNoun(entry)
+      ? [`${entry.name} --help`, ...entry.verbs.map(({ name }) => `${entry.name} ${name} --help`)]
+      : [`${entry.name} --help`],
+  ),
+  ...TOPICS.map(({ name }) => `help ${name}`),
+]
+
+/** A word that nothing may break, alone in its line: an id, a quoted filter, the path of the documentation. */
+const isOneWord = (line: string) => /^ {2,}(\$ )?([^\s'"]|'[^']*'|"[^"]*")+( \\)?$/.test(line)
+
+describe.each(PAGES)('gdn %s', (page) => {
+  test.each([40, 80, 120])('fits into %i columns', async (columns) => {
+    const { code, stdout } = await cli(page.split(' '), { columns })
+    expect(code).toBe(0)
+    expect(stdout.split('\n').filter((line) => displayWidth(line) > columns && !isOneWord(line))).toEqual([])
+  })
+
+  test('says the same at every width, whatever the terminal: examples can be copied as they stand', async () => {
+    const [wide, narrow] = await Promise.all([120, 40].map((columns) => cli(page.split(' '), { columns })))
+    expect(wordsOf(narrow?.stdout)).toEqual(wordsOf(wide?.stdout))
+  })
+})
+
+/** The words of a page without what breaking lines adds. */
+function wordsOf(page = ''): string[] {
+  return page
+    .replaceAll(/ \\\n +/g, ' ')
+    .replaceAll(/\n {2}# /g, '\n')
+    .split(/\s+/)
+    .filter((word) => word !== '' && word !== '#')
+}

@@ -1,0 +1,94 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { ENTRIES, isNoun } from '../../src/cli/catalogue.ts'
+import { TOPICS } from '../../src/cli/help/topics.ts'
+import { suggestCommands } from '../../src/cli/suggest.ts'
+import { cli, errorOf } from './harness.ts'
+
+const VERBS = ENTRIES.flatMap((entry) => (isNoun(entry) ? entry.verbs.map((verb) => [entry.name, verb.name]) : []))
+
+/** What is meant by words that are wrong, as a person reads it. */
+async function hintFor(argv: string[]): Promise<string> {
+  const { code, stdout, stderr } = await cli(argv)
+  expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+  return stderr
+}
+
+describe('did you mean', () => {
+  test.each([
+    ['a command without its noun', ['mint'], 'gdn nft mint or gdn batch mint?'],
+    ['verb and noun turned around', ['mint', 'nft'], 'gdn nft mint?'],
+    ['both words misspelt', ['ntf', 'mnt'], 'gdn nft mint?'],
+    ['words joined', ['batch-mint'], 'gdn batch mint?'],
+    ['words quoted as one', ['nft mint'], 'gdn nft mint?'],
+    ['capitals', ['NFT', 'list'], 'gdn nft list?'],
+    ['a word of other tools', ['collection', 'ls'], 'gdn collection list?'],
+    ['another word for minting', ['nft', 'create'], 'gdn nft mint?'],
+    ['a topic, misspelt', ['help', 'enviroment'], 'gdn help environment?'],
+    ['a command after help', ['help', 'nft', 'mnt'], 'gdn nft mint?'],
+    ['a flag', ['nft', 'list', '--detials'], '--details?'],
+    ['a flag with a value', ['nft', 'list', '--contrat=0x1'], '--contract?'],
+    ['a flag with one dash', ['nft', 'list', '-json'], '--json?'],
+    [
+      'the name of a field of the API, misspelt',
+      ['nft', 'mint', '--receiver-wallet-adress', 'x'],
+      '--receiver-wallet-address?',
+    ],
+    ['a flag of help', ['help', '--jsn'], '--json?'],
+    ['a blockchain', ['nft', 'list', '-b', 'polygn'], 'polygon?'],
+    ['a setting', ['config', 'get', 'contrct'], 'contract?'],
+  ])('%s', async (_what, argv, meant) => {
+    expect(await hintFor(argv)).toContain(`did you mean ${meant}`)
+  })
+
+  test('a blockchain of the environment', async () => {
+    const { stderr } = await cli(['nft', 'list', '-c', 'x', '--base-url', 'http://127.0.0.1:9'], {
+      env: { GDN_BLOCKCHAIN: 'avalnche' },
+    })
+    expect(stderr).toContain('did you mean avalanche?')
+  })
+
+  test('what resembles nothing gets the list of what there is', async () => {
+    expect(await hintFor(['xyzzyx'])).toContain(`commands are ${ENTRIES.map(({ name }) => name).join(', ')}`)
+    expect(await hintFor(['nft', 'xyzzyx'])).toContain('commands are mint, grant, transfer')
+    expect(await hintFor(['nft', 'list', '--xyzzyx'])).toContain('see gdn nft list --help')
+  })
+
+  test('is a hint of the error in JSON as well', async () => {
+    const { hint, code } = errorOf(await cli(['nft', 'mnt', '--json']))
+    expect({ hint, code }).toEqual({ hint: 'did you mean gdn nft mint?', code: 'usage' })
+  })
+})
+
+test('a letter typed twice in any command or topic: the right one is suggested', () => {
+  const slip = (word: string, at: number) => `${word.slice(0, at)}${word.slice(at - 1)}`
+  fc.assert(
+    fc.property(fc.constantFrom(...VERBS), fc.nat(), fc.boolean(), ([noun = '', verb = ''], seed, inNoun) => {
+      const word = inNoun ? noun : verb
+      if (word.length < 4) return
+      const wrong = slip(word, 1 + (seed % (word.length - 1)))
+      const words = inNoun ? [wrong, verb] : [noun, wrong]
+      if (VERBS.some(([, name]) => name === wrong) || ENTRIES.some(({ name }) => name === wrong)) return
+      expect(suggestCommands(words).near).toContain(`gdn ${noun} ${verb}`)
+    }),
+  )
+  for (const { name } of TOPICS.filter(({ name }) => name !== 'local')) {
+    expect(suggestCommands([slip(name, 3)]).near).toEqual([`gdn help ${name}`])
+  }
+})
+
+test('what is suggested is a command that exists', () => {
+  fc.assert(
+    fc.property(fc.array(fc.string({ maxLength: 12 }), { minLength: 1, maxLength: 2 }), (words) => {
+      for (const line of suggestCommands(words).near) {
+        const [gdn, first, second] = line.split(' ')
+        const entry = ENTRIES.find(({ name }) => name === first)
+        const isTopic = first === 'help' && TOPICS.some(({ name }) => name === second)
+        const isCommand =
+          entry !== undefined &&
+          (second === undefined || (isNoun(entry) && entry.verbs.some(({ name }) => name === second)))
+        expect({ gdn, known: isTopic || isCommand }).toEqual({ gdn: 'gdn', known: true })
+      }
+    }),
+  )
+})
