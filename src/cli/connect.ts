@@ -3,7 +3,6 @@ import { createTransport, type TransportKind } from '../client/create-transport.
 import type { Exchange } from '../client/exchange.ts'
 import { createSharedPace } from '../client/pace/shared-pace.ts'
 import { createPacer } from '../client/pacer.ts'
-import type { ObservedRateLimit } from '../client/rate-limit-policy.ts'
 import { paceDirectories } from '../config/paths.ts'
 import type { Settings } from '../config/settings.ts'
 import { messageOf } from '../core/errors.ts'
@@ -11,9 +10,6 @@ import type { Connection } from './deps.ts'
 import { type Io, safe } from './io.ts'
 import { VERSION } from './version.ts'
 import { withStorage } from './with-storage.ts'
-
-/** Only gdn's backend takes files, and it says so where it limits them: a drop may have thousands. */
-const OF_ITS_OWN: Readonly<Record<string, ObservedRateLimit>> = { files: { perSecond: null } }
 
 /** A client of the server that the settings name, with the key that may go there. */
 export async function connect(
@@ -33,7 +29,7 @@ export async function connect(
   })
   const pacer = createPacer({
     rate: settings.rate?.value ?? null,
-    observed: (endpoint) => client.observedRateLimit(endpoint) ?? OF_ITS_OWN[endpoint] ?? null,
+    observed: (endpoint) => client.observedRateLimit(endpoint),
     shared,
   })
   const client = createClient({
