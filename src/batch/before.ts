@@ -5,7 +5,7 @@ import { RecordFile } from './journal/read.ts'
 import type { FoundRecord, RunRecord } from './journal/records.ts'
 import { type Ledger, ROW } from './ledger.ts'
 import { repeatedRows } from './reconcile/copies.ts'
-import type { IdSet } from './reconcile/id-set.ts'
+import { IdSet } from './reconcile/id-set.ts'
 import { readBaseline, readOthers } from './reconcile/known-ids.ts'
 import { type Asker, listIds } from './reconcile/listing.ts'
 import { type FoundRow, ownersOf, RowLookup } from './reconcile/lookup.ts'
@@ -48,11 +48,11 @@ export async function lookBefore(
 ): Promise<Before> {
   const { run, ledger, journal } = found
   const isNew = journal === null
-  const taken: Taken = { rows: [], count: 0 }
+  const taken: Taken = { rows: [], keys: new IdSet(), runs: new Set() }
   const others = await readOthers(options, run.id, deps, async (other, known) => {
     if (isNew && options.again !== true) await findTaken(taken, other, known, rows)
   })
-  if (taken.count > 0) throw alreadyAccepted(taken)
+  if (taken.keys.size > 0) throw alreadyAccepted(taken)
   const before: Before = { listed: null, adopted: [], given: others.ids, notes: [] }
   const repeated = !isNew && options.retryAbsent === true ? await repeatedOf(options.stateDir, run, ledger) : null
   if (!isNew && (repeated === null || repeated.size === 0)) return before
@@ -210,7 +210,9 @@ async function seemsMinted(lookup: RowLookup, run: RunRecord, isNew: boolean): P
 
 interface Taken {
   rows: { key: string; line: number; run: string }[]
-  count: number
+  /** A row that several runs have is one row. */
+  keys: IdSet
+  runs: Set<string>
 }
 
 /** Rows whose key another run has that was accepted, or may have been. */
@@ -225,19 +227,25 @@ async function findTaken(
   for await (const { key, row } of rows()) {
     const index = ledger.findRow(key)
     if (index < 0 || !TAKEN.has(ledger.state(index))) continue
-    if (taken.count++ < MAX_NAMED) taken.rows.push({ key: shownKey(key), line: row.line, run: run.name })
+    taken.runs.add(run.name)
+    if (taken.keys.add(key) && taken.rows.length < MAX_NAMED) {
+      taken.rows.push({ key: shownKey(key), line: row.line, run: run.name })
+    }
   }
 }
 
 const TAKEN: ReadonlySet<number> = new Set([ROW.accepted, ROW.deployed, ROW.unknown])
 
-function alreadyAccepted({ rows, count }: Taken): GdnError {
-  const runs = [...new Set(rows.map(({ run }) => run))].join(', ')
+function alreadyAccepted({ rows, keys: { size: count }, runs }: Taken): GdnError {
   const many = count === 1 ? '1 row of the manifest was' : `${count} rows of the manifest were`
-  return new GdnError('already_accepted', `${many} accepted in another run for this collection: ${runs}`, {
-    hint: 'nothing was sent. Go on with that run (gdn batch resume), or order all rows a second time with --again',
-    details: { rows, count },
-  })
+  return new GdnError(
+    'already_accepted',
+    `${many} accepted in another run for this collection: ${[...runs].join(', ')}`,
+    {
+      hint: 'nothing was sent. Go on with that run (gdn batch resume), or order all rows a second time with --again',
+      details: { rows, count },
+    },
+  )
 }
 
 async function repeatedOf(stateDir: string, run: RunRecord, ledger: Ledger): Promise<Set<number>> {

@@ -280,6 +280,15 @@ describe('a row that another run of the collection has', () => {
     expect((await run(server, rowsUpTo(2), { runName: 'other', again: true })).counts.deployed).toBe(2)
   })
 
+  test('counts once, however many runs have it', async () => {
+    const server = serverOf()
+    const first = await run(server, rowsUpTo(2))
+    const second = await run(server, rowsUpTo(2), { runName: 'other', again: true })
+    const error = await run(server, rowsUpTo(3), { runName: 'third' }).catch((reason: unknown) => reason)
+    expect(error).toMatchObject({ code: 'already_accepted', details: { count: 2 } })
+    for (const { name } of [first.run, second.run]) expect(String(error)).toContain(name)
+  })
+
   test('does not keep a run from being gone on with', async () => {
     const server = serverOf()
     await run(server, rowsUpTo(3), { noWait: true })
