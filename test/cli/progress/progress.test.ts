@@ -122,3 +122,12 @@ test('at Ctrl-C the block itself says that it stops, and the usual word comes ba
   progress.stop()
   expect(said).toEqual(['own', 'usual'])
 })
+
+test('what reconciling found is told, and not that it found nothing to tell', async () => {
+  const { progress, stderr } = await setUp()
+  progress.tell(PLAN)
+  progress.tell({ type: 'reconciled', adopted: 0, absent: 0, undecided: 0 })
+  expect(stderr.text).not.toContain('Rows of unknown outcome')
+  progress.tell({ type: 'reconciled', adopted: 0, absent: 3, undecided: 0 })
+  expect(stderr.text).toContain('Rows of unknown outcome')
+})

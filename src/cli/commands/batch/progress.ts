@@ -66,7 +66,10 @@ export class BatchProgress {
     }
     if (event.type === 'resized')
       this.#io.note(`Requests hold ${event.chunkSize} rows from here on: ${safe(event.message)}`)
-    if (event.type === 'reconciled') this.#io.note(reconciledText(event))
+    // After absent rows were sent again it looks whether the first sending came late: mostly there is nothing to tell.
+    if (event.type === 'reconciled' && event.adopted + event.absent + event.undecided > 0) {
+      this.#io.note(reconciledText(event))
+    }
     if (this.#stopTicking !== null) this.#show(false)
   }
 
