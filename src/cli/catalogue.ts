@@ -122,6 +122,12 @@ const key: Noun = {
 
 const serve = verb('serve', 'Run the backend in the foreground', () => import('./commands/serve.ts'))
 
+const doctor = verb(
+  'doctor',
+  'Say what is wrong with the set-up, and how to mend it',
+  () => import('./commands/doctor.ts'),
+)
+
 const api = verb(
   'api',
   'Ask any endpoint of the API, and print its answer as it came',
@@ -131,7 +137,7 @@ const api = verb(
 export const CATALOGUE: readonly Group[] = [
   { title: 'Minting', entries: [collection, nft, batch] },
   { title: 'Backend', entries: [local, serve, key] },
-  { title: 'Set-up', entries: [auth, config] },
+  { title: 'Set-up', entries: [auth, config, doctor] },
   { title: 'For programs', entries: [api] },
 ]
 

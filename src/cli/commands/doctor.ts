@@ -1,0 +1,99 @@
+import { GdnCommand } from '../command.ts'
+import type { Deps } from '../deps.ts'
+import { checkFiles, checkSettings } from '../doctor/configuration.ts'
+import type { Finding } from '../doctor/finding.ts'
+import { checkEnvironment, checkNetworkSettings, checkNode } from '../doctor/surroundings.ts'
+import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } from '../flags/common.ts'
+import { type Io, safe } from '../io.ts'
+import { createOutput } from '../output.ts'
+import type { View } from '../view.ts'
+import { proseWidth, wrap, wrapLine } from '../wrap.ts'
+
+export type DoctorFlags = OutputFlags & ServerFlags
+
+const VIEW: View = {
+  fields: ['check', 'status', 'message', 'fix'],
+  columns: ['status', 'check', 'message', 'fix'],
+  id: 'check',
+}
+
+export function command(deps: Deps, run = doctor): GdnCommand {
+  const doctorCommand = new GdnCommand({
+    name: 'doctor',
+    summary: 'Say what is wrong with the set-up, and how to mend it',
+    about:
+      'Looks at configuration, server, key, clock, journals, and what the local backend needs. Nothing is changed. To see what the key permits, requests are sent that are empty, so that every server refuses them. Exits with the code that the first failure would give another command: 2, 4 or 6.',
+    examples: [
+      ['Is everything well?', 'gdn doctor'],
+      ['Of one server', 'gdn doctor --base-url https://api.example.com'],
+      ['What failed, for a script', `gdn doctor --json | jq -r '.[] | select(.status == "fail") | .message'`],
+    ],
+  })
+  addServerFlags(doctorCommand)
+  addOutputFlags(doctorCommand)
+  return doctorCommand.action(async (flags: DoctorFlags) => await run(deps, flags)) as GdnCommand
+}
+
+export async function doctor(deps: Deps, flags: DoctorFlags): Promise<void> {
+  const { io } = deps
+  const output = createOutput(io, flags, VIEW)
+  const progress = await io.progress('Looking at the set-up')
+  const findings = await examine(deps, flags).finally(() => progress.stop())
+  if (output.mode === 'table' && io.stdoutTty && flags.fields === undefined) {
+    await io.data(findings.map((finding) => lines(io, finding)).join(''))
+  } else {
+    await output.many(findings.map(({ check, status, message, fix }) => ({ check, status, message, fix })))
+  }
+  const failed = findings.filter(({ status }) => status === 'fail')
+  const warned = findings.filter(({ status }) => status === 'warn')
+  io.note(verdict(failed.length, warned.length))
+  deps.setExitCode(failed[0]?.exitCode ?? 0)
+}
+
+async function examine(deps: Deps, flags: DoctorFlags): Promise<Finding[]> {
+  const { env } = deps
+  const { finding, settings } = await checkSettings(deps, flags)
+  const { checkServer } = await import('../doctor/server.ts')
+  const { checkJournals, checkStateDirectory } = await import('../doctor/state.ts')
+  const { checkLocalBackend } = await import('../doctor/local.ts')
+  const { checkNativeParts } = await import('../doctor/native.ts')
+  const { stateDirectory } = await import('../../config/paths.ts')
+  const stateDir = stateDirectory(env, flags.stateDir)
+  const state = await checkStateDirectory(stateDir)
+  return [
+    checkNode(),
+    checkEnvironment(env),
+    ...(await checkFiles(deps)),
+    finding,
+    await checkNetworkSettings(env),
+    ...(settings === null ? [] : await checkServer(deps, settings)),
+    state,
+    ...(state.status === 'fail' ? [] : await checkJournals(stateDir)),
+    await checkLocalBackend(deps),
+    ...(await checkNativeParts(deps)),
+  ]
+}
+
+function verdict(failed: number, warned: number): string {
+  if (failed + warned === 0) return 'Everything is well.'
+  const parts = [
+    ...(failed === 0 ? [] : [failed === 1 ? '1 failure' : `${failed} failures`]),
+    ...(warned === 0 ? [] : [warned === 1 ? '1 warning' : `${warned} warnings`]),
+  ]
+  return `${parts.join(' and ')}.`
+}
+
+const MARKS = { ok: 'ok  ', warn: 'warn', fail: 'FAIL' } as const
+const MARK_WIDTH = 6
+
+/** A finding on a terminal: its word first, then what was found, then what to do. */
+function lines(io: Io, { check, status, message, fix }: Finding): string {
+  const { outPaint } = io
+  const paint = { ok: outPaint.good, warn: outPaint.busy, fail: outPaint.bad }[status]
+  const room = proseWidth(io.columns) - MARK_WIDTH
+  const indent = ' '.repeat(MARK_WIDTH)
+  const found = wrap(`${safe(check)}: ${safe(message)}`, room)
+  const advice = fix === null ? [] : fix.split('\n').flatMap((line) => wrapLine(`→ ${safe(line)}`, room).split('\n'))
+  const [first = '', ...rest] = [...found, ...advice]
+  return `${paint(MARKS[status])}  ${first}\n${rest.map((line) => `${indent}${line}\n`).join('')}`
+}

@@ -1,0 +1,71 @@
+import { stat } from 'node:fs/promises'
+import { credentialsFile, userConfigFile } from '../../config/paths.ts'
+import { loadProjectFile } from '../../config/project-file.ts'
+import { savedOrigins } from '../../config/saved-keys.ts'
+import type { ConfigFlags, Settings } from '../../config/settings.ts'
+import { readUserConfig } from '../../config/user-file.ts'
+import type { Deps } from '../deps.ts'
+import { type Finding, fail, ok, warn } from './finding.ts'
+
+/** The user's configuration, the project's, and the file of keys: readable, understood, and nobody else's to write. */
+export async function checkFiles({ env, cwd }: Deps): Promise<Finding[]> {
+  const user = userConfigFile(env)
+  return [
+    await found('configuration', async () => {
+      const { profiles = {} } = await readUserConfig(env)
+      const names = Object.keys(profiles)
+      const isThere = (await modeOf(user)) !== null
+      return (
+        (await writableByOthers('configuration', user)) ??
+        ok('configuration', isThere ? `${user}: ${names.length === 0 ? 'no profiles' : names.join(', ')}` : 'none yet')
+      )
+    }),
+    await found('project', async () => {
+      const project = await loadProjectFile(cwd, env.HOME)
+      return ok('project', project === null ? 'this folder has no configuration of gdn' : project.path)
+    }),
+    await found('saved keys', async () => {
+      const saved = await savedOrigins(env)
+      const list = saved.map(({ origin, keptIn }) => `${origin} (${keptIn})`).join(', ')
+      return ok('saved keys', saved.length === 0 ? 'none' : `${list}; ${credentialsFile(env)}`)
+    }),
+  ]
+}
+
+/** Which profile and server are in force. */
+export async function checkSettings(
+  deps: Deps,
+  flags: ConfigFlags,
+): Promise<{ finding: Finding; settings: Settings | null }> {
+  try {
+    const settings = await deps.settings(flags)
+    const { profile, baseUrl } = settings
+    const server = baseUrl === null ? (profile === 'local' ? 'the local backend' : null) : baseUrl.value
+    if (server === null) {
+      const fix = 'gdn init sets one up; for the local backend add --local'
+      return { finding: warn('profile', 'no server is named', fix), settings: null }
+    }
+    const from = baseUrl === null || baseUrl.from === `profile ${profile}` ? '' : ` (from ${baseUrl.from})`
+    return { finding: ok('profile', `${profile ?? 'none'}: ${server}${from}`), settings }
+  } catch (error) {
+    return { finding: fail('profile', error), settings: null }
+  }
+}
+
+async function found(check: string, look: () => Promise<Finding>): Promise<Finding> {
+  return await look().catch((error: unknown) => fail(check, error))
+}
+
+/** Who may write the configuration may direct where keys go. */
+async function writableByOthers(check: string, file: string): Promise<Finding | null> {
+  const mode = await modeOf(file)
+  if (mode === null || (mode & 0o022) === 0 || process.platform === 'win32') return null
+  return warn(check, `others may write ${file}`, `close it: chmod go-w '${file}'`)
+}
+
+async function modeOf(file: string): Promise<number | null> {
+  return await stat(file).then(
+    ({ mode }) => mode,
+    () => null,
+  )
+}

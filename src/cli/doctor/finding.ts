@@ -1,0 +1,41 @@
+import { GdnError, messageOf } from '../../core/errors.ts'
+import { EXIT, type ExitCode } from '../../core/exit-codes.ts'
+
+/** What one check found. A warning is something that may hurt later; a failure keeps commands from working now. */
+export interface Finding {
+  check: string
+  status: 'ok' | 'warn' | 'fail'
+  message: string
+  /** What to do about it. */
+  fix: string | null
+  /** What a command would end with for that reason. */
+  exitCode: ExitCode
+}
+
+export const ok = (check: string, message: string): Finding => ({
+  check,
+  status: 'ok',
+  message,
+  fix: null,
+  exitCode: EXIT.ok,
+})
+
+export const warn = (check: string, message: string, fix: string | null): Finding => ({
+  check,
+  status: 'warn',
+  message,
+  fix,
+  exitCode: EXIT.ok,
+})
+
+/** A failure, from the error that a command would have ended with. */
+export function fail(check: string, error: unknown): Finding {
+  if (!(error instanceof GdnError)) {
+    return { check, status: 'fail', message: messageOf(error), fix: null, exitCode: EXIT.unexpected }
+  }
+  const { place } = error
+  const where = place?.file === undefined ? '' : `${[place.file, place.line].filter(Boolean).join(':')} `
+  const field = place?.field === undefined ? '' : `(${place.field}) `
+  const message = `${where}${field}${error.message}`
+  return { check, status: 'fail', message, fix: error.hint ?? null, exitCode: error.exitCode }
+}

@@ -1,0 +1,87 @@
+import { createTransport } from '../../client/create-transport.ts'
+import { unreachable } from '../../client/network-error.ts'
+import { TransportError } from '../../client/transport.ts'
+import type { Server } from '../../config/server.ts'
+import type { Settings } from '../../config/settings.ts'
+import { seemingPermissions, tryKey } from '../check-key.ts'
+import { proxyOf } from '../connect.ts'
+import type { Deps } from '../deps.ts'
+import { VERSION } from '../version.ts'
+import { type Finding, fail, ok, warn } from './finding.ts'
+
+const TIMEOUT_MS = 10_000
+/** Signed URLs and rate limits go by the clock; below this nothing suffers. */
+const MAX_SKEW_MS = 60_000
+
+/** Whether the server answers, its clock and ours agree, and the key works there and for what. */
+export async function checkServer(deps: Deps, settings: Settings): Promise<Finding[]> {
+  let server: Server
+  try {
+    server = await settings.server()
+  } catch (error) {
+    return [fail('server', error)]
+  }
+  const { findings, isThere } = await knock(deps, server)
+  return isThere ? [...findings, await checkKey(deps, settings, server)] : findings
+}
+
+/** Any answer shows that the server is there. No key is sent for this. */
+async function knock({ env, now, signals }: Deps, server: Server): Promise<{ findings: Finding[]; isThere: boolean }> {
+  const proxy = server.loopback ? undefined : proxyOf(env)
+  const url = `${server.baseUrl}/healthz`
+  const transport = await createTransport('single', proxy === undefined ? {} : { proxy })
+  const begun = now()
+  try {
+    const { headers } = await transport.request({
+      method: 'GET',
+      url,
+      headers: { 'user-agent': `gdn/${VERSION}`, accept: 'application/json' },
+      timeoutMs: TIMEOUT_MS,
+      signal: signals.signal,
+    })
+    const ended = now()
+    const answered = ok('server', `${server.origin} answers in ${ended - begun} ms`)
+    return { findings: [answered, ...clock(headers.date, (begun + ended) / 2, server)], isThere: true }
+  } catch (error) {
+    if (!(error instanceof TransportError)) throw error
+    return { findings: [fail('server', unreachable(url, error))], isThere: false }
+  } finally {
+    await transport.close()
+  }
+}
+
+/** By the Date header, which tells whole seconds. */
+export function clock(date: string | undefined, now: number, { origin, loopback }: Server): Finding[] {
+  const told = Date.parse(date ?? '')
+  if (Number.isNaN(told) || loopback) return []
+  const skew = now - told - 500
+  if (Math.abs(skew) < MAX_SKEW_MS) return [ok('clock', `agrees with ${origin}`)]
+  const minutes = Math.round(Math.abs(skew) / 60_000)
+  const by = minutes === 1 ? 'a minute' : `${minutes} minutes`
+  return [
+    warn(
+      'clock',
+      `this machine is ${by} ${skew > 0 ? 'ahead of' : 'behind'} ${origin}`,
+      'set the clock, or let it be set by NTP',
+    ),
+  ]
+}
+
+async function checkKey(deps: Deps, settings: Settings, server: Server): Promise<Finding> {
+  try {
+    const { client } = await deps.connect(settings)
+    const { signal } = deps.signals
+    await tryKey(client, signal)
+    const permissions = [...(await seemingPermissions(client, signal))]
+    const named = (value: boolean | null) => permissions.flatMap(([name, can]) => (can === value ? [name] : []))
+    const [yes, no, unclear] = [named(true), named(false), named(null)]
+    const parts = [
+      yes.length === 0 ? 'works' : `works; seems to permit ${yes.join(', ')}`,
+      ...(no.length === 0 ? [] : [`not ${no.join(', ')}`]),
+      ...(unclear.length === 0 ? [] : [`no telling of ${unclear.join(', ')}`]),
+    ]
+    return ok('API key', `${parts.join('; ')} at ${server.origin}`)
+  } catch (error) {
+    return fail('API key', error)
+  }
+}

@@ -1,0 +1,87 @@
+import { randomUUID } from 'node:crypto'
+import { readdir, rm, stat, statfs, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { findRuns, runStatus } from '../../batch/runs.ts'
+import { GdnError, messageOf } from '../../core/errors.ts'
+import { OrderFiles } from '../../orders/order-files.ts'
+import { type Finding, fail, ok, warn } from './finding.ts'
+
+const LITTLE_SPACE = 100 * 1024 * 1024
+
+/** Where journals are kept: without them a command that was stopped can't go on. */
+export async function checkStateDirectory(stateDir: string): Promise<Finding> {
+  const check = 'state'
+  const there = await nearestThere(stateDir)
+  const probe = join(there, `.gdn-doctor-${randomUUID()}`)
+  try {
+    await writeFile(probe, 'x', { flag: 'wx', mode: 0o600 })
+    await rm(probe)
+  } catch (error) {
+    const reason = new GdnError('data_dir', `${there} can't be written to: ${messageOf(error)}`, {
+      hint: 'mend its owner or mode, or name another folder with --state-dir or GDN_STATE_DIR',
+    })
+    return fail(check, reason)
+  }
+  const { bavail, bsize } = await statfs(there)
+  const free = bavail * bsize
+  if (free < LITTLE_SPACE) {
+    return warn(check, `only ${inMiB(free)} are free for ${stateDir}`, 'make room: a journal that is full stops a run')
+  }
+  const { mode } = await stat(there)
+  if (there === stateDir && (mode & 0o022) !== 0 && process.platform !== 'win32') {
+    return warn(check, `others may write into ${stateDir}`, `close it: chmod go-w '${stateDir}'`)
+  }
+  return ok(check, `${stateDir}, ${inMiB(free)} free`)
+}
+
+const inMiB = (bytes: number) => {
+  const mebibytes = Math.floor(bytes / 2 ** 20)
+  return mebibytes >= 10_240 ? `${Math.floor(mebibytes / 1024)} GiB` : `${mebibytes} MiB`
+}
+
+/** The folder, or the nearest one above it that is there: it is made when something is written. */
+async function nearestThere(path: string): Promise<string> {
+  const isThere = await stat(path).then(
+    () => true,
+    () => false,
+  )
+  return isThere || dirname(path) === path ? path : await nearestThere(dirname(path))
+}
+
+/** Journals of batches and of single orders: whole, and with nothing of unknown outcome in them. */
+export async function checkJournals(stateDir: string): Promise<Finding[]> {
+  const check = 'journals'
+  try {
+    const { runs, damaged } = await findRuns(stateDir)
+    const findings = damaged.map(({ id, problem }) =>
+      warn(check, `the journal of run ${id} is damaged: ${problem}`, `forget it: gdn batch rm ${id}`),
+    )
+    for (const run of runs) {
+      const { counts, problem } = await runStatus(run)
+      if (problem !== null)
+        findings.push(warn(check, `run ${run.name}: ${problem}`, `look at it: gdn batch status ${run.id}`))
+      else if (counts.unknown > 0) {
+        const rows = counts.unknown === 1 ? 'a row' : `${counts.unknown} rows`
+        findings.push(
+          warn(check, `run ${run.name} has ${rows} of unknown outcome`, `find out: gdn batch reconcile ${run.id}`),
+        )
+      }
+    }
+    findings.push(...(await damagedOrders(stateDir)))
+    return findings.length > 0 ? findings : [ok(check, runs.length === 1 ? '1 run' : `${runs.length} runs`)]
+  } catch (error) {
+    return [fail(check, error)]
+  }
+}
+
+async function damagedOrders(stateDir: string): Promise<Finding[]> {
+  const names = await readdir(join(stateDir, 'orders')).catch(() => [])
+  const findings: Finding[] = []
+  for (const name of names.filter((one) => one.endsWith('.json'))) {
+    await new OrderFiles(stateDir).read(name.slice(0, -'.json'.length)).catch((error: unknown) => {
+      const fix = error instanceof GdnError ? (error.hint ?? null) : null
+      findings.push(warn('journals', messageOf(error), fix))
+    })
+  }
+  return findings
+}

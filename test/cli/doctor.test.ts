@@ -1,0 +1,240 @@
+import { chmod, mkdir, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { clock } from '../../src/cli/doctor/server.ts'
+import { OrderFiles } from '../../src/orders/order-files.ts'
+import { filesHolding, textHolds } from '../helpers/leaks.ts'
+import { memoryKeyring } from '../helpers/memory-keyring.ts'
+import { type FakeApi, fakeApi } from './fake-api.ts'
+import { type CliOptions, type CliResult, cli, tempHome } from './harness.ts'
+
+const KEY = 'gdn_0123456789abcdefghijklmnopqrstuvwxyz'
+
+interface Finding {
+  check: string
+  status: string
+  message: string
+  fix: string | null
+}
+
+const found = ({ stdout }: CliResult): Finding[] => JSON.parse(stdout)
+const of = (result: CliResult, check: string) => found(result).find((finding) => finding.check === check)
+const wrong = (result: CliResult) => found(result).filter(({ status }) => status !== 'ok')
+
+async function home() {
+  const { dir, env } = await tempHome()
+  const write = async (path: string, content: unknown, mode = 0o600) => {
+    const file = join(dir, path)
+    await mkdir(dirname(file), { recursive: true })
+    await writeFile(file, typeof content === 'string' ? content : JSON.stringify(content), { mode })
+    await chmod(file, mode)
+    return file
+  }
+  const doctor = (argv: string[] = [], options: CliOptions = {}) =>
+    cli(['doctor', '--json', ...argv], { ...options, env: { ...env, ...options.env } })
+  return { dir, env, write, doctor }
+}
+
+/** A server that permits these endpoints and no others; empty requests are refused as the contract says. */
+async function server(permitted: readonly string[], healthz = () => ({ body: {} })): Promise<FakeApi> {
+  const refusal = (status: number) => ({ status, body: { error: { title: 'x', message: 'y' } } })
+  const empty = (name: string) => () => refusal(permitted.includes(name) ? 400 : 403)
+  return await fakeApi({
+    '/healthz': healthz,
+    getisgdnnft: (body: object) => {
+      if (!permitted.includes('getisgdnnft')) return refusal(403)
+      if (Object.keys(body).length === 0) return refusal(422)
+      return { body: { requests: { nft_gdn_id: 'x', ...body }, response: { isgdnnft: false } } }
+    },
+    createnft: empty('createnft'),
+    transfernft: empty('transfernft'),
+    createcollection: empty('createcollection'),
+    getpresignedurl: empty('getpresignedurl'),
+  })
+}
+
+const SERVER = ['--base-url', 'http://127.0.0.1:9']
+
+test('a machine without anything is told to name a server, and that is no failure', async () => {
+  const { doctor } = await home()
+  const result = await doctor()
+  expect({ code: result.code, stderr: result.stderr }).toEqual({ code: 0, stderr: '' })
+  expect(wrong(result)).toMatchObject([{ check: 'profile', status: 'warn', fix: expect.stringContaining('gdn init') }])
+})
+
+test('a key is said to work, with what it seems to permit; nothing was sent that could take effect, and no key told', async () => {
+  const { dir, doctor } = await home()
+  const { url, calls, bodies } = await server(['getisgdnnft', 'createnft'])
+  const result = await doctor(['--base-url', url], { env: { GDN_API_KEY: KEY }, keyring: memoryKeyring() })
+  expect(of(result, 'API key')).toMatchObject({
+    status: 'ok',
+    message: `works; seems to permit nft:read, nft:create; not nft:transfer, collection:create, wallet:create at ${url}`,
+  })
+  for (const name of ['createnft', 'transfernft', 'createcollection', 'getpresignedurl']) {
+    expect(bodies(name)).toEqual([{}])
+  }
+  // The first question, whether anybody is there, is asked without the key.
+  expect(calls[0]).toMatchObject({ path: '/healthz', headers: expect.not.objectContaining({ 'x-api-key': KEY }) })
+  expect(textHolds(result.stdout + result.stderr, KEY)).toBe(false)
+  expect(await filesHolding(dir, KEY)).toEqual([])
+})
+
+describe('what keeps commands from working fails, with the code that they would end with', () => {
+  test.each([
+    ['a byte order mark', '\ufeff{}', 'begins with a byte order mark'],
+    ['a key twice', '{"profile":"a","profile":"b"}', 'stands here twice'],
+    ['__proto__', '{"__proto__":{}}', 'not allowed as a key'],
+    ['an unknown setting', '{"profiles":{"a":{"base_ur":"x"}}}', 'is not a known setting'],
+    ['an API key', '{"profiles":{"a":{"api_key":"x"}}}', "an API key can't stand here"],
+  ])('configuration with %s: 2', async (_what, text, message) => {
+    const { write, doctor } = await home()
+    const file = await write('.config/gdn/config.json', text)
+    const result = await doctor()
+    expect(result.code).toBe(2)
+    expect(of(result, 'configuration')).toMatchObject({ status: 'fail', message: expect.stringContaining(message) })
+    expect(of(result, 'configuration')?.message).toContain(file)
+  })
+
+  test('a tab in a project’s YAML: 2, with its line', async () => {
+    const { dir, write, doctor } = await home()
+    const file = await write('project/.gdnrc.yaml', 'blockchain: polygon\n\tcontract: x\n')
+    const result = await doctor([], { cwd: join(dir, 'project') })
+    expect(result.code).toBe(2)
+    expect(of(result, 'project')).toMatchObject({ status: 'fail', message: expect.stringContaining(`${file}:2`) })
+  })
+
+  test('a profile that is not there: 2, with the nearest', async () => {
+    const { write, doctor } = await home()
+    await write('.config/gdn/config.json', { profiles: { work: {} } })
+    const result = await doctor(['--profile', 'wrok'])
+    expect(result.code).toBe(2)
+    expect(of(result, 'profile')).toMatchObject({ status: 'fail', fix: 'did you mean work?' })
+  })
+
+  test('saved keys that others may read: 4, with the command that closes them', async () => {
+    const { write, doctor } = await home()
+    const file = await write('.config/gdn/credentials.json', { 'https://a.test': KEY }, 0o644)
+    const result = await doctor()
+    expect(result.code).toBe(4)
+    expect(of(result, 'saved keys')).toMatchObject({ status: 'fail', fix: `chmod 600 '${file}'` })
+  })
+
+  test('no server there: 6, and the key isn’t tried', async () => {
+    const { doctor } = await home()
+    const result = await doctor(SERVER, { env: { GDN_API_KEY: KEY } })
+    expect(result.code).toBe(6)
+    expect(of(result, 'server')).toMatchObject({ status: 'fail', message: 'nothing answers at http://127.0.0.1:9' })
+    expect(of(result, 'API key')).toBeUndefined()
+  })
+
+  test('no name for the server, and no local backend: 6', async () => {
+    const { doctor } = await home()
+    const named = await doctor(['--base-url', 'https://not-here.invalid'])
+    expect(named.code).toBe(6)
+    expect(of(named, 'server')?.message).toContain("not-here.invalid can't be resolved")
+    const local = await doctor(['--local'])
+    expect(local.code).toBe(6)
+    expect(of(local, 'server')?.fix).toContain('gdn local start')
+  })
+
+  test('a key that is missing or refused: 4', async () => {
+    const { doctor } = await home()
+    const { url } = await fakeApi({
+      '/healthz': () => ({ body: {} }),
+      getisgdnnft: () => ({ status: 401, body: { error: { title: 'Unauthorized', message: 'no' } } }),
+    })
+    const refused = await doctor(['--base-url', url], { env: { GDN_API_KEY: KEY } })
+    expect(refused.code).toBe(4)
+    expect(of(refused, 'API key')).toMatchObject({ status: 'fail', message: expect.stringContaining('Unauthorized') })
+    const missing = await doctor(['--base-url', url])
+    expect(missing.code).toBe(4)
+    expect(of(missing, 'API key')?.fix).toContain('gdn auth login')
+  })
+
+  test('a state folder that can’t be written to: 2', async () => {
+    const { write, doctor } = await home()
+    const file = await write('a-file', 'x')
+    const result = await doctor(['--state-dir', join(file, 'state')])
+    expect(result.code).toBe(2)
+    expect(of(result, 'state')).toMatchObject({ status: 'fail', fix: expect.stringContaining('--state-dir') })
+  })
+})
+
+describe('what may hurt later is a warning, and the exit code 0', () => {
+  test('a configuration or a state folder that others may write', async () => {
+    const { dir, write, doctor } = await home()
+    const config = await write('.config/gdn/config.json', { profiles: {} }, 0o666)
+    const state = join(dir, 'state')
+    await mkdir(state)
+    await chmod(state, 0o777)
+    const result = await doctor(['--state-dir', state])
+    expect(result.code).toBe(0)
+    expect(of(result, 'configuration')).toMatchObject({ status: 'warn', fix: `close it: chmod go-w '${config}'` })
+    expect(of(result, 'state')).toMatchObject({ status: 'warn', fix: `close it: chmod go-w '${state}'` })
+  })
+
+  test('damaged journals, of runs and of orders', async () => {
+    const { dir, write, doctor } = await home()
+    await write('state/runs/0123456789abcdef.journal', 'not a journal\n')
+    const id = 'f'.repeat(16)
+    await write(`state/orders/${id}.json`, '{"cut')
+    const state = join(dir, 'state')
+    await expect(new OrderFiles(state).read(id)).rejects.toThrow('damaged')
+    const result = await doctor(['--state-dir', state])
+    expect(result.code).toBe(0)
+    const said = wrong(result).filter(({ check }) => check === 'journals')
+    expect(said.map(({ status }) => status)).toEqual(['warn', 'warn'])
+    expect(said[0]).toMatchObject({ fix: 'forget it: gdn batch rm 0123456789abcdef' })
+    expect(said[1]?.message).toContain(join(state, 'orders'))
+  })
+
+  test.each([
+    [{ NODE_TLS_REJECT_UNAUTHORIZED: '0' }, 'proxy and TLS', 'any server could pose as yours'],
+    [{ NODE_EXTRA_CA_CERTS: '/not/here.pem' }, 'proxy and TLS', "can't be read"],
+    [{ HTTPS_PROXY: 'proxy:3128' }, 'proxy and TLS', 'HTTPS_PROXY is no URL'],
+    [{ GDN_APIKEY: 'x' }, 'environment', 'GDN_APIKEY means nothing'],
+  ])('%j', async (env, check, message) => {
+    const { doctor } = await home()
+    const result = await doctor([], { env })
+    expect(result.code).toBe(0)
+    expect(of(result, check)).toMatchObject({ status: 'warn', message: expect.stringContaining(message) })
+  })
+
+  test('a proxy is named without its password', async () => {
+    const { doctor } = await home()
+    const result = await doctor([], { env: { HTTPS_PROXY: 'http://me:pass-word@proxy.test:3128' } })
+    expect(of(result, 'proxy and TLS')?.message).toContain('proxy.test:3128')
+    expect(result.stdout).not.toContain('pass-word')
+  })
+})
+
+describe('the clock', () => {
+  const server = { baseUrl: '', origin: 'https://a.test', source: 'flag', from: '', loopback: false } as const
+  const noon = Date.parse('2026-01-31T12:00:00Z')
+  const date = 'Sat, 31 Jan 2026 12:00:00 GMT'
+
+  test.each([
+    ['ten minutes behind', -600_000, 'this machine is 10 minutes behind https://a.test'],
+    ['an hour ahead', 3_600_000, 'this machine is 60 minutes ahead of https://a.test'],
+  ])('%s is a warning', (_what, skew, message) => {
+    expect(clock(date, noon + skew, server)).toMatchObject([{ status: 'warn', message }])
+  })
+
+  test('that agrees to the minute is well; one that nobody tells, or our own, is not judged', () => {
+    expect(clock(date, noon + 30_000, server)).toMatchObject([{ status: 'ok' }])
+    expect(clock(undefined, noon, server)).toEqual([])
+    expect(clock('gibberish', noon, server)).toEqual([])
+    expect(clock(date, noon + 3_600_000, { ...server, loopback: true })).toEqual([])
+  })
+})
+
+test('on a terminal each finding begins with its word, with what to do under it, at 80 and at 40 columns', async () => {
+  const { env } = await home()
+  for (const columns of [80, 40]) {
+    const { stdout, code } = await cli(['doctor', ...SERVER], { env, tty: true, columns })
+    expect(code).toBe(6)
+    expect(stdout).toMatch(/^ok {4}Node\.js: v/m)
+    expect(stdout).toMatch(/^FAIL {2}server: nothing answers at\s+http:\/\/127\.0\.0\.1:9$/m)
+    expect(stdout).toMatch(/^ {6}→ start the backend/m)
+  }
+})
