@@ -51,6 +51,11 @@ const nft: Noun = {
     verb('list', 'List the NFTs of a collection', () => import('./commands/nft/list.ts')),
     verb('show', 'Show NFTs by their ids', () => import('./commands/nft/show.ts')),
     verb('wait', 'Wait until NFTs are deployed', () => import('./commands/nft/wait.ts')),
+    verb(
+      'verify',
+      'Check that the service made an NFT, and what chain and storage say of it',
+      () => import('./commands/nft/verify.ts'),
+    ),
   ],
 }
 

@@ -14,10 +14,14 @@ import { VERSION } from './version.ts'
 /** Chain and storage to compare NFTs with, or why they can't be read here. */
 export type Verifier = { chain: ChainReader; storage: StorageReader } | { reason: string }
 
-export interface VerifyFlags {
-  verify?: boolean
+/** Where chain and storage are read from. */
+export interface ReaderFlags {
   rpcUrl?: string
   gateway?: string
+}
+
+export interface VerifyFlags extends ReaderFlags {
+  verify?: boolean
 }
 
 const VERIFYING = 'Verifying'
@@ -30,6 +34,11 @@ export function addVerifyFlags(command: GdnCommand): GdnCommand {
     'Compare owner, token URI and metadata with chain and storage themselves; exit code 5 where something differs',
     VERIFYING,
   )
+  return addReaderFlags(command)
+}
+
+/** `--rpc-url` and `--gateway`. */
+export function addReaderFlags(command: GdnCommand): GdnCommand {
   valueFlag(command, '--rpc-url <url>', "JSON-RPC of the chain (GDN_RPC_URL); without it, the server's own", {
     group: VERIFYING,
     parse: notEmpty,
@@ -53,7 +62,7 @@ interface Opened {
  */
 export async function openVerifier(
   deps: Deps,
-  flags: VerifyFlags,
+  flags: ReaderFlags,
   blockchain: Blockchain,
   server: Pick<Server, 'baseUrl' | 'loopback'> | null,
 ): Promise<Opened> {
@@ -82,7 +91,7 @@ export async function openVerifier(
 /** The price of gas in wei, where a chain can be asked: one that is named, or that of a server on this machine. */
 export async function gasPriceOf(
   deps: Deps,
-  flags: VerifyFlags,
+  flags: ReaderFlags,
   blockchain: Blockchain,
   server: Pick<Server, 'baseUrl' | 'loopback'> | null,
 ): Promise<bigint | null> {
@@ -119,7 +128,7 @@ async function readers({ env, signals }: Deps, url: string, gateway: string, isL
 }
 
 /** The JSON-RPC URL that the user names; it may hold a key, and is never shown. */
-function namedRpc({ env }: Deps, { rpcUrl }: VerifyFlags): { url: string; flag: string } | null {
+function namedRpc({ env }: Deps, { rpcUrl }: ReaderFlags): { url: string; flag: string } | null {
   if (rpcUrl !== undefined) return { url: httpUrl(rpcUrl, '--rpc-url'), flag: '--rpc-url' }
   const inEnv = env.GDN_RPC_URL ?? ''
   return inEnv === '' ? null : { url: httpUrl(inEnv, 'GDN_RPC_URL'), flag: 'GDN_RPC_URL' }

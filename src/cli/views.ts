@@ -1,5 +1,4 @@
 import type { CollectionRecord } from '../api/endpoints/getcollections.ts'
-import type { NftRecord } from '../api/fields.ts'
 import type { DataRecord } from './cells.ts'
 import { nftCard, titleOf } from './nft-card.ts'
 import type { View } from './view.ts'
@@ -24,30 +23,28 @@ export const COLLECTION_VIEW: View = {
   id: 'contract_address',
 }
 
-const NFT_FIELDS = [
-  'nft_gdn_id',
-  'token_id',
-  'status',
-  'contract_address',
-  'receiver_wallet_address',
-  'metadata_url',
-  'request_metadata',
-  'error',
-]
-
+/** An NFT: what the server tells of it, and what is known here. */
 export const NFT_VIEW: View = {
-  fields: NFT_FIELDS,
+  fields: [
+    'nft_gdn_id',
+    'token_id',
+    'status',
+    'contract_address',
+    'receiver_wallet_address',
+    'metadata_url',
+    'request_metadata',
+    'error',
+    'blockchain',
+    'accepted_date',
+  ],
   columns: ['token_id', 'title', 'status', 'receiver_wallet_address', 'nft_gdn_id', 'error'],
   id: 'nft_gdn_id',
   cells: (record) => ({ ...record, title: titleOf(record) }),
   card: nftCard,
 }
 
-/** An NFT as the command that made it knows it. */
-export const MINTED_VIEW: View = { ...NFT_VIEW, fields: [...NFT_FIELDS, 'blockchain', 'accepted_date'] }
-
-/** As MINTED_VIEW, of one that was minted to its sender first. */
-export const GRANTED_VIEW: View = { ...MINTED_VIEW, fields: [...MINTED_VIEW.fields, 'sender_wallet_address'] }
+/** As NFT_VIEW, of one that was minted to its sender first. */
+export const GRANTED_VIEW: View = { ...NFT_VIEW, fields: [...NFT_VIEW.fields, 'sender_wallet_address'] }
 
 export const TRANSFER_VIEW: View = {
   fields: [
@@ -71,8 +68,4 @@ export const TRANSFER_VIEW: View = {
 /** A collection as the CLI prints it. The API's field is plural and holds one id. */
 export function collectionData({ transaction_gdn_ids, ...record }: CollectionRecord): DataRecord {
   return { transaction_gdn_id: transaction_gdn_ids, ...record }
-}
-
-export function nftData(record: NftRecord): DataRecord {
-  return record
 }

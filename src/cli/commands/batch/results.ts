@@ -8,10 +8,11 @@ import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } fr
 import { someOf } from '../../flags/parse.ts'
 import { addVerifyFlags, openVerifier, type VerifyFlags } from '../../open-verifier.ts'
 import { createOutput } from '../../output.ts'
+import { verifyText } from '../../verify-text.ts'
 import type { View } from '../../view.ts'
 import { verifyFailed } from './complaint.ts'
 import { printResultsCsv, type ResultRecord } from './results-csv.ts'
-import { type VerifiedRow, verifyRows, verifyText } from './verify-rows.ts'
+import { type VerifiedRow, verifyRows } from './verify-rows.ts'
 import { VerifyTally } from './verify-tally.ts'
 import { serverOfRun, whichServer } from './which-server.ts'
 

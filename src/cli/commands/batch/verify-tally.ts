@@ -1,8 +1,9 @@
 import { type Io, safe } from '../../io.ts'
+import { verifyText } from '../../verify-text.ts'
 import { count } from '../../waiting.ts'
 import type { DifferingRow } from './complaint.ts'
 import type { VerifiedCounts } from './summary.ts'
-import { type VerifiedRow, verifyText } from './verify-rows.ts'
+import type { VerifiedRow } from './verify-rows.ts'
 
 const MAX_NAMED = 50
 

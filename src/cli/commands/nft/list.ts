@@ -1,11 +1,13 @@
 import type { Blockchain } from '../../../api/blockchains.ts'
+import type { NftRecord } from '../../../api/fields.ts'
+import type { DataRecord } from '../../cells.ts'
 import { GdnCommand, switchFlag, valueFlag } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
 import { blockchainName, integer, notEmpty } from '../../flags/parse.ts'
 import { createOutput } from '../../output.ts'
 import type { View } from '../../view.ts'
-import { NFT_VIEW, nftData } from '../../views.ts'
+import { NFT_VIEW } from '../../views.ts'
 import { fetchNfts } from '../../waiting.ts'
 import { whichCollection } from '../../which-collection.ts'
 
@@ -55,10 +57,11 @@ export async function list(deps: Deps, flags: ListFlags): Promise<void> {
   const ids = flags.limit === undefined ? nft_gdn_ids : nft_gdn_ids.slice(0, flags.limit)
   if (ids.length === 0) io.note('The collection has no NFTs yet; gdn nft mint makes one.')
   if (!wantsDetails) return await output.many(ids.map((nft_gdn_id) => ({ nft_gdn_id })))
+  const here = (record: NftRecord): DataRecord => ({ ...record, blockchain })
   // One record to a line needs no end to begin with: chunks are printed as they come.
   if (output.mode === 'ndjson') {
-    await fetchNfts(deps, client, ids, (records) => output.many(records.map(nftData)))
+    await fetchNfts(deps, client, ids, (records) => output.many(records.map(here)))
     return
   }
-  await output.many((await fetchNfts(deps, client, ids)).map(nftData))
+  await output.many((await fetchNfts(deps, client, ids)).map(here))
 }

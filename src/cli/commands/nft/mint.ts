@@ -7,7 +7,7 @@ import { blockchainName, integer, notEmpty, positiveNumber } from '../../flags/p
 import { addWaitFlags } from '../../flags/wait.ts'
 import { addAgainFlag } from '../../order.ts'
 import { createOutput } from '../../output.ts'
-import { MINTED_VIEW } from '../../views.ts'
+import { NFT_VIEW } from '../../views.ts'
 import { addMetadataFlags, type MintFlags, NFT_ALIASES } from './mint-flags.ts'
 import { nftRequest } from './mint-request.ts'
 import { orderNfts } from './order-nfts.ts'
@@ -52,7 +52,7 @@ export function command(deps: Deps, run = mint): GdnCommand {
 }
 
 export async function mint(deps: Deps, flags: MintFlags): Promise<void> {
-  const output = createOutput(deps.io, flags, MINTED_VIEW)
+  const output = createOutput(deps.io, flags, NFT_VIEW)
   const settings = await deps.settings(flags)
   const prepared = await nftRequest(deps, flags, settings, 'mint')
   if (prepared.kind === 'manifest') {

@@ -4,8 +4,9 @@ import type { Deps } from '../../deps.ts'
 import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
 import { notEmpty } from '../../flags/parse.ts'
 import { createOutput } from '../../output.ts'
-import { NFT_VIEW, nftData } from '../../views.ts'
+import { NFT_VIEW } from '../../views.ts'
 import { fetchNfts } from '../../waiting.ts'
+import { withBlockchain } from './blockchain-of.ts'
 
 export interface ShowFlags extends OutputFlags, ServerFlags {
   nftGdnId?: string[]
@@ -43,21 +44,24 @@ export function command(deps: Deps, run = show): GdnCommand {
 export async function show(deps: Deps, ids: readonly string[], flags: ShowFlags): Promise<void> {
   const output = createOutput(deps.io, flags, NFT_VIEW)
   if (ids.length === 0) throw new GdnError('usage', 'no NFT is named', { hint: 'gdn nft show <nft_gdn_id>' })
-  const { client } = await deps.connect(await deps.settings(flags))
+  const connection = await deps.connect(await deps.settings(flags))
   const asked = [...new Set(ids)]
-  const records = await fetchNfts(deps, client, asked)
-  const [first] = records
-  if (ids.length > 1) await output.many(records.map(nftData))
-  else if (first !== undefined) await output.one(nftData(first))
+  const records = await fetchNfts(deps, connection.client, asked)
+  const shown = await withBlockchain(records, connection)
+  const [first] = shown
+  if (ids.length > 1) await output.many(shown)
+  else if (first !== undefined) await output.one(first)
   const known = new Set(records.map(({ nft_gdn_id }) => nft_gdn_id))
   refuseUnknown(asked.filter((id) => !known.has(id)))
 }
 
 /** getnfts leaves out what it doesn't know; a person who asked wants to be told. */
 export function refuseUnknown(missing: readonly string[]): void {
-  if (missing.length === 0) return
-  throw new GdnError('not_found', `the server knows no NFT ${missing.join(', ')}`, {
+  if (missing.length > 0) throw unknownNfts(missing)
+}
+
+export const unknownNfts = (missing: readonly string[]) =>
+  new GdnError('not_found', `the server knows no NFT ${missing.join(', ')}`, {
     hint: 'check the id, the server and the account of the key',
     details: { nft_gdn_ids: missing },
   })
-}

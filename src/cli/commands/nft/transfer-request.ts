@@ -1,5 +1,5 @@
 import { evmAddressProblem, sameAddress } from '../../../api/address.ts'
-import { BLOCKCHAINS, type Blockchain, isBlockchain } from '../../../api/blockchains.ts'
+import { BLOCKCHAINS, isBlockchain } from '../../../api/blockchains.ts'
 import type { NftRecord } from '../../../api/fields.ts'
 import type { ApiClient } from '../../../client/client.ts'
 import type { Server } from '../../../config/server.ts'
@@ -7,10 +7,10 @@ import type { Settings } from '../../../config/settings.ts'
 import { GdnError, type Place } from '../../../core/errors.ts'
 import type { Deps } from '../../deps.ts'
 import { safe } from '../../io.ts'
-import { findByAddress, knownCollections, serverName } from '../../known-collections.ts'
 import { nameOfInput, parseRequest, readInput } from '../../request-file.ts'
 import { serverFlag } from '../../server-flag.ts'
 import { hasFailed } from '../../waiting.ts'
+import { blockchainOf } from './blockchain-of.ts'
 import { refuseUnknown } from './show.ts'
 import type { TransferFlags } from './transfer.ts'
 
@@ -85,7 +85,7 @@ export async function completeTransfer(
     ...fields,
   }
   if ('blockchain' in fields) return complete
-  const blockchain = await blockchainOf(nft, contract, settings, server)
+  const blockchain = await blockchainOf({ ...nft, contract_address: contract }, settings, server)
   refuseWithoutTransfer(blockchain)
   return { ...complete, blockchain }
 }
@@ -100,23 +100,6 @@ function refuseUndeployed({ nft_gdn_id, status, error, token_id }: NftRecord, se
   if (status === 'deployed' && token_id) return
   throw new GdnError('pending', `${nft_gdn_id} is not deployed yet, so it can't be transferred`, {
     hint: `wait for it first: gdn nft wait ${safe(nft_gdn_id)}${serverFlag(server)}`,
-  })
-}
-
-/** Where the server doesn't tell: what is known of the collection, else what is configured. */
-async function blockchainOf(
-  nft: NftRecord,
-  contract: string,
-  { stateDir, blockchain }: Settings,
-  server: Server,
-): Promise<Blockchain> {
-  if (typeof nft.blockchain === 'string' && isBlockchain(nft.blockchain)) return nft.blockchain
-  const known = findByAddress(await knownCollections(stateDir, serverName(server)), contract)?.blockchain
-  const found = known ?? blockchain?.value
-  if (found !== undefined) return found
-  throw new GdnError('usage', `the blockchain of ${contract} is not known`, {
-    place: { flag: '--blockchain' },
-    hint: 'name it with --blockchain (-b)',
   })
 }
 

@@ -5,8 +5,9 @@ import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } fr
 import { notEmpty } from '../../flags/parse.ts'
 import { addTimeoutFlag } from '../../flags/wait.ts'
 import { createOutput } from '../../output.ts'
-import { NFT_VIEW, nftData } from '../../views.ts'
+import { NFT_VIEW } from '../../views.ts'
 import { DEFAULT_TIMEOUT_MS, fetchNfts, waitForNfts } from '../../waiting.ts'
+import { withBlockchain } from './blockchain-of.ts'
 import { refuseUnknown } from './show.ts'
 
 export interface WaitCommandFlags extends OutputFlags, ServerFlags {
@@ -51,8 +52,9 @@ export async function wait(deps: Deps, ids: readonly string[], flags: WaitComman
   const known = new Set((await fetchNfts(deps, connection.client, asked)).map(({ nft_gdn_id }) => nft_gdn_id))
   refuseUnknown(asked.filter((id) => !known.has(id)))
   const { records, problem } = await waitForNfts(deps, connection, asked, flags.timeout ?? DEFAULT_TIMEOUT_MS)
-  const [first] = records
-  if (ids.length > 1) await output.many(records.map(nftData))
-  else if (first !== undefined) await output.one(nftData(first))
+  const shown = await withBlockchain(records, connection)
+  const [first] = shown
+  if (ids.length > 1) await output.many(shown)
+  else if (first !== undefined) await output.one(first)
   if (problem !== null) throw problem
 }

@@ -1,0 +1,143 @@
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { rememberCollection } from '../../src/cli/known-collections.ts'
+import { CONTRACT, fakeApi, knows, nft, OWNER, type Reply } from './fake-api.ts'
+import { chain, token, URI } from './fake-chain.ts'
+import { type CliOptions, cli, errorOf, tempHome } from './harness.ts'
+
+const env = { GDN_API_KEY: 'key' }
+const OTHER = '0x1111111111111111111111111111111111111111'
+const A = nft('a', {
+  metadata_url: `${URI}/0.json`,
+  request_metadata: { title: 'Dawn', description: 'first', file_fields: [] },
+})
+const AS_ORDERED = { 1: token(1, 'Dawn', 'first') }
+
+/** getisgdnnft of a service that made this NFT, for this owner on Polygon alone. */
+const says = (record: ReturnType<typeof nft>) => (request: Record<string, unknown>) => {
+  const { receiver_wallet_address, blockchain, nft_gdn_ids } = request
+  const isgdnnft = receiver_wallet_address === record.receiver_wallet_address && blockchain === 'polygon'
+  const { request_metadata: _metadata, metadata_url: _url, ...seen } = record
+  return {
+    body: {
+      requests: { receiver_wallet_address, blockchain, nft_gdn_id: nft_gdn_ids },
+      response: { isgdnnft, ...(isgdnnft ? { nft: seen } : {}) },
+    },
+  }
+}
+
+const api = (more: Record<string, (body: never) => Reply> = {}, record = A) =>
+  fakeApi({ getnfts: knows(record) as never, getisgdnnft: says(record) as never, ...more })
+
+const verify = ({ url }: { url: string }, argv: readonly string[], options: CliOptions = {}) =>
+  cli(['nft', 'verify', 'a', '--base-url', url, ...argv], { ...options, env: { ...env, ...options.env } })
+
+test('an NFT of the service is 0, with its record; owner and blockchain are looked up', async () => {
+  const server = await api()
+  const { code, stdout, stderr } = await verify(server, ['-b', 'polygon', '--json'])
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+  expect(JSON.parse(stdout)).toEqual({
+    nft_gdn_id: 'a',
+    isgdnnft: true,
+    token_id: '1',
+    status: 'deployed',
+    contract_address: CONTRACT,
+    receiver_wallet_address: OWNER,
+    blockchain: 'polygon',
+  })
+  expect(server.bodies('getisgdnnft')).toEqual([
+    { receiver_wallet_address: OWNER, blockchain: 'polygon', nft_gdn_ids: ['a'] },
+  ])
+})
+
+test.each([['--owner'], ['--receiver'], ['--receiver-wallet-address']])(
+  '%s and the blockchain given, nothing is looked up',
+  async (flag) => {
+    const server = await fakeApi({ getisgdnnft: says(A) as never })
+    expect((await verify(server, [flag, OWNER, '-b', 'polygon'])).code).toBe(0)
+    expect(server.calls).toHaveLength(1)
+  },
+)
+
+test('one that is not of the service is 5, and the record is printed all the same', async () => {
+  const server = await fakeApi({ getisgdnnft: says(A) as never })
+  const result = await verify(server, ['--owner', OTHER, '-b', 'polygon', '--json'])
+  expect(result.code).toBe(5)
+  expect(JSON.parse(result.stdout)).toMatchObject({ isgdnnft: false, receiver_wallet_address: OTHER })
+  expect(errorOf(result)).toMatchObject({ code: 'verify_failed', details: { nft_gdn_id: 'a', isgdnnft: false } })
+})
+
+test('a collection that was made from this machine tells the blockchain, to nft show as well', async () => {
+  const { dir, env: home } = await tempHome()
+  const server = await api()
+  const made = { contract_address: CONTRACT, name: 'Tide', blockchain: 'polygon', wallet_address: OWNER } as const
+  const line = { ...made, server: server.url, transaction_gdn_id: 't', created_at: '' }
+  await rememberCollection(join(dir, 'state'), line)
+  const options = { env: { ...home, GDN_STATE_DIR: join(dir, 'state') } }
+  expect((await verify(server, ['-q'], options)).code).toBe(0)
+  const shown = await cli(['nft', 'show', 'a', '--base-url', server.url, '--json'], { env: { ...env, ...options.env } })
+  expect(JSON.parse(shown.stdout)).toEqual({ ...A, blockchain: 'polygon' })
+})
+
+test('without a blockchain from anywhere the error names the flag', async () => {
+  const server = await fakeApi({ getnfts: knows(A) as never })
+  const { code, stderr } = await verify(server, [])
+  expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining('--blockchain') })
+})
+
+test.each<[string, string[], string]>([
+  ['an address with a flipped letter', ['--owner', OWNER.replace('B', 'b'), '-b', 'polygon'], '--receiver'],
+  ['Solana, which gdn can’t read', ['--on-chain', '-b', 'solana'], '--on-chain'],
+  ['a URL without --on-chain', ['-b', 'polygon', '--rpc-url', 'http://127.0.0.1:9'], '--rpc-url'],
+  ['another NFT by its flag', ['--nft-gdn-id', 'b', '-b', 'polygon'], '--nft-gdn-id'],
+])('%s is 2 before anything is sent', async (_, argv, flag) => {
+  const server = await fakeApi({})
+  const { code, stderr } = await verify(server, argv)
+  expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining(flag) })
+  expect(server.calls).toEqual([])
+})
+
+describe('--on-chain', () => {
+  const flags = ['-b', 'polygon', '--on-chain']
+
+  test('owner, token URI and metadata as the service tells them are 0', async () => {
+    const { code, stdout } = await verify(await api(chain(AS_ORDERED)), [...flags, '--json'])
+    expect(code).toBe(0)
+    expect(JSON.parse(stdout)).toMatchObject({ isgdnnft: true, verified: true, verify_error: null, differences: [] })
+  })
+
+  test.each<[string, Parameters<typeof token>[3], string]>([
+    ['another owner', { owner: OTHER }, `owner is ${OTHER}, not ${OWNER}`],
+    ['another token URI', { uri: `${URI}/9.json` }, `token URI is ${URI}/9.json, not ${URI}/0.json`],
+    ['other metadata', { metadata: { name: 'Dust', description: 'first' } }, 'name is Dust, not Dawn'],
+  ])('%s is 5 and told', async (_, more, told) => {
+    const result = await verify(await api(chain({ 1: token(1, 'Dawn', 'first', more) })), [...flags, '--json'])
+    expect(result.code).toBe(5)
+    expect(errorOf(result)).toMatchObject({ code: 'verify_failed', message: expect.stringContaining(told) })
+    expect(JSON.parse(result.stdout)).toMatchObject({ isgdnnft: true, verified: false, verify_error: told })
+    expect(JSON.parse(result.stdout).differences).toHaveLength(1)
+  })
+
+  test('a chain that can’t be read is 6: nobody shall take it for verified', async () => {
+    const result = await verify(await api(), [...flags, '--json'])
+    expect(result.code).toBe(6)
+    expect(errorOf(result)).toMatchObject({ message: expect.stringContaining('--rpc-url') })
+    expect(JSON.parse(result.stdout)).toMatchObject({ isgdnnft: true, verified: null })
+  })
+
+  test('storage that fails is told as such', async () => {
+    const { '/rpc/polygon': rpc } = chain(AS_ORDERED)
+    const gateway = await fakeApi({ [`/ipfs/${URI.slice(7)}/0.json`]: () => ({ status: 403, body: {} }) })
+    const server = await api({ '/rpc/polygon': rpc as never })
+    const result = await verify(server, [...flags, '--gateway', gateway.url, '--json'])
+    expect(result.code).toBe(6)
+    expect(errorOf(result).message).toContain('its metadata')
+    expect(errorOf(result).message).toContain('HTTP 403')
+  })
+
+  test('an NFT without a token yet is 8', async () => {
+    const initiated = nft('a', { token_id: null, status: 'initiated' })
+    const result = await verify(await api({}, initiated), flags)
+    expect(result).toMatchObject({ code: 8, stderr: expect.stringContaining('gdn nft wait a') })
+  })
+})
