@@ -65,6 +65,11 @@ export function createOutput(io: Io, flags: OutputFlags, view: View, { forSpread
   }
 }
 
+/** Whether a form of output was asked for: some commands say what they did, and print its record only then. */
+export function isAskedFor({ json, output, fields }: OutputFlags): boolean {
+  return json === true || output !== undefined || fields !== undefined
+}
+
 /** What has no id yet has no line. */
 function idLine(record: DataRecord, view: View): string {
   const id = plainCell(record[view.id])

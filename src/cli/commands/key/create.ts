@@ -6,19 +6,24 @@ import { GdnError } from '../../../core/errors.ts'
 import { nearest } from '../../../core/nearest.ts'
 import { GdnCommand, type Parse, valueFlag } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
-import { addJsonFlag, type CommonFlags } from '../../flags/common.ts'
+import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
 import { wordList } from '../../flags/parse.ts'
 import { safe } from '../../io.ts'
+import { createOutput, isAskedFor } from '../../output.ts'
+import type { View } from '../../view.ts'
 import { addDataDirFlag, type DataDirFlags, dataDirOf } from './key-data-dir.ts'
-import { keyRecord } from './key-view.ts'
+import { KEY_VIEW, keyRecord } from './key-view.ts'
 import { parseExpiry } from './parse-expiry.ts'
 
-export interface CreateFlags extends CommonFlags, DataDirFlags {
+export interface CreateFlags extends OutputFlags, DataDirFlags {
   name?: string
   email?: string
   permission?: Permission[][]
   expires?: string
 }
+
+/** The key itself stands in no other record. */
+const CREATED_VIEW: View = { ...KEY_VIEW, fields: [...KEY_VIEW.fields, 'api_key'] }
 
 export function command(deps: Deps, run = create): GdnCommand {
   const createCommand = new GdnCommand({
@@ -42,7 +47,7 @@ export function command(deps: Deps, run = create): GdnCommand {
   })
   valueFlag(createCommand, '--expires <when>', '30d, 12h, or the last day (UTC): 2027-01-31 (never)')
   addDataDirFlag(createCommand)
-  addJsonFlag(createCommand, 'Print the key with its record')
+  addOutputFlags(createCommand)
   return createCommand.action(async (flags: CreateFlags) => await run(deps, flags)) as GdnCommand
 }
 
@@ -86,16 +91,14 @@ function readFlags(flags: CreateFlags, now: number) {
 
 export async function create(deps: Deps, flags: CreateFlags): Promise<void> {
   const { io } = deps
+  const output = createOutput(io, flags, CREATED_VIEW)
   const request = readFlags(flags, deps.now())
   const dataDir = dataDirOf(deps, flags)
   const { administrate } = await import('../../../server/administration.ts')
   const { createApiKey } = await import('../../../server/services/api-keys.ts')
   const { key, record } = await administrate(dataDir, (store) => createApiKey(store, request))
-  if (flags.json) {
-    await io.data(`${JSON.stringify({ ...keyRecord(record), api_key: key.reveal() })}\n`)
-    return
-  }
-  await io.data(`${key.reveal()}\n`)
+  if (isAskedFor(flags)) await output.one({ ...keyRecord(record), api_key: key.reveal() })
+  else await io.data(`${key.reveal()}\n`)
   const until = record.expiresAt === null ? '' : `, until ${new Date(record.expiresAt).toISOString().slice(0, 16)}Z`
   io.note(
     `This is the key ${safe(record.name)} of ${safe(record.email ?? '')}: ${record.permissions.join(', ')}${until}.`,

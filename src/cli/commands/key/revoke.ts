@@ -1,11 +1,12 @@
 import { GdnCommand } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
-import { addJsonFlag, type CommonFlags } from '../../flags/common.ts'
+import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
 import { safe } from '../../io.ts'
+import { createOutput, isAskedFor } from '../../output.ts'
 import { addDataDirFlag, type DataDirFlags, dataDirOf } from './key-data-dir.ts'
-import { keyRecord } from './key-view.ts'
+import { KEY_VIEW, keyRecord } from './key-view.ts'
 
-export interface RevokeFlags extends CommonFlags, DataDirFlags {}
+export interface RevokeFlags extends OutputFlags, DataDirFlags {}
 
 export function command(deps: Deps, run = revoke): GdnCommand {
   const revokeCommand = new GdnCommand({
@@ -20,15 +21,16 @@ export function command(deps: Deps, run = revoke): GdnCommand {
   })
   revokeCommand.argument('<id or prefix>')
   addDataDirFlag(revokeCommand)
-  addJsonFlag(revokeCommand, 'Print the record of the key')
+  addOutputFlags(revokeCommand)
   return revokeCommand.action(async (word: string, flags: RevokeFlags) => await run(deps, word, flags)) as GdnCommand
 }
 
 export async function revoke(deps: Deps, word: string, flags: RevokeFlags): Promise<void> {
   const { io } = deps
+  const output = createOutput(io, flags, KEY_VIEW)
   const { administrate } = await import('../../../server/administration.ts')
   const { revokeNamedApiKey } = await import('../../../server/services/api-keys.ts')
   const record = await administrate(dataDirOf(deps, flags), (store) => revokeNamedApiKey(store, word, deps.now()))
-  if (flags.json) return await io.data(`${JSON.stringify(keyRecord(record))}\n`)
+  if (isAskedFor(flags)) await output.one(keyRecord(record))
   io.note(`Revoked the key ${safe(record.name)} (${record.prefix}) of ${safe(record.email ?? 'the local account')}.`)
 }

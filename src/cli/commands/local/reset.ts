@@ -4,11 +4,15 @@ import { localDataDirectory, stateDirectory } from '../../../config/paths.ts'
 import { GdnError } from '../../../core/errors.ts'
 import { GdnCommand, switchFlag } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
-import { addCommonFlags, type CommonFlags } from '../../flags/common.ts'
+import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
 import { safe } from '../../io.ts'
 import { forgetCollections } from '../../known-collections.ts'
+import { createOutput, isAskedFor } from '../../output.ts'
+import type { View } from '../../view.ts'
 
-export interface ResetFlags extends CommonFlags {
+const VIEW: View = { fields: ['data_dir', 'deleted'], columns: ['data_dir', 'deleted'], id: 'data_dir' }
+
+export interface ResetFlags extends OutputFlags {
   yes?: boolean
 }
 
@@ -23,19 +27,26 @@ export function command(deps: Deps, run = reset): GdnCommand {
     ],
   })
   switchFlag(resetCommand, '-y, --yes', "Don't ask")
-  addCommonFlags(resetCommand)
+  addOutputFlags(resetCommand)
   return resetCommand.action(async (flags: ResetFlags) => await run(deps, flags)) as GdnCommand
 }
 
 export async function reset({ io, env }: Deps, flags: ResetFlags): Promise<void> {
+  const output = createOutput(io, flags, VIEW)
   const dataDir = localDataDirectory(env)
+  const tell = async (deleted: boolean) => {
+    if (isAskedFor(flags)) await output.one({ data_dir: dataDir, deleted })
+  }
   const running = await runningBackend(dataDir)
   if (running !== null) {
     throw new GdnError('data_dir_busy', `the local backend is running (pid ${running.pid})`, {
       hint: 'gdn local stop stops it',
     })
   }
-  if (!(await stat(dataDir).catch(() => null))) return io.note('There is nothing to delete.')
+  if (!(await stat(dataDir).catch(() => null))) {
+    io.note('There is nothing to delete.')
+    return await tell(false)
+  }
   if (!(await isDataDirectory(dataDir))) {
     throw new GdnError('data_dir', `${dataDir} doesn't look like a data directory of gdn; it was left alone`, {
       hint: 'look into it, and delete it by hand',
@@ -47,4 +58,5 @@ export async function reset({ io, env }: Deps, flags: ResetFlags): Promise<void>
   await rm(dataDir, { recursive: true, force: true, maxRetries: 3 })
   await forgetCollections(stateDirectory(env), 'local')
   io.note(`Deleted ${safe(dataDir)}.`)
+  await tell(true)
 }

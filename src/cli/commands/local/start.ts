@@ -3,12 +3,14 @@ import { localDataDirectory } from '../../../config/paths.ts'
 import { GdnError } from '../../../core/errors.ts'
 import { GdnCommand, switchFlag, valueFlag } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
-import { addJsonFlag, type CommonFlags } from '../../flags/common.ts'
+import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
 import { integer, oneOf } from '../../flags/parse.ts'
 import { safe } from '../../io.ts'
+import { createOutput, isAskedFor } from '../../output.ts'
 import { type Started, spawnBackend } from './backend-process.ts'
+import { BACKEND_VIEW, backendData } from './backend-view.ts'
 
-export interface StartFlags extends CommonFlags {
+export interface StartFlags extends OutputFlags {
   port?: number
   rateLimits?: 'on' | 'off'
   allowPrivateFiles?: boolean
@@ -28,17 +30,21 @@ export function command(deps: Deps, run = start): GdnCommand {
   valueFlag(startCommand, '--port <port>', 'Port to listen on; 0 picks one', { parse: integer(0, 65_535) })
   valueFlag(startCommand, '--rate-limits <on|off>', 'Rate limits of the API (on)', { parse: oneOf(['on', 'off']) })
   switchFlag(startCommand, '--allow-private-files', 'Fetch files from private addresses too; for development')
-  addJsonFlag(startCommand, 'Print what gdn local status --json prints')
+  addOutputFlags(startCommand)
   return startCommand.action(async (flags: StartFlags) => await run(deps, flags)) as GdnCommand
 }
 
 export async function start(deps: Deps, flags: StartFlags): Promise<void> {
   const { io, env } = deps
+  const output = createOutput(io, flags, BACKEND_VIEW)
+  const tell = async (backend: Started) => {
+    if (isAskedFor(flags)) await output.one(backendData(backend, dataDir))
+  }
   const dataDir = localDataDirectory(env)
   const running = await runningBackend(dataDir)
   if (running !== null) {
     io.note(`The local backend is running already, on ${running.url}.`)
-    return await tell(deps, flags, running, dataDir)
+    return await tell(running)
   }
   const progress = await io.progress('Starting the local backend')
   let started: Started
@@ -52,7 +58,7 @@ export async function start(deps: Deps, flags: StartFlags): Promise<void> {
   io.note(`  data     ${safe(dataDir)}`)
   io.note(`  API key  in ${safe(localApiKeyFile(dataDir))}`)
   io.note('Add --local to any command to use it; gdn local stop stops it.')
-  await tell(deps, flags, started, dataDir)
+  await tell(started)
 }
 
 /** The port asked for; without one that of the last time, else the usual one, or a free one where that is taken. */
@@ -69,8 +75,4 @@ async function startOnSomePort(deps: Deps, flags: StartFlags, dataDir: string): 
     if (!(error instanceof GdnError) || error.code !== 'port_in_use') throw error
     return await spawnBackend(deps, dataDir, ['--port', '0', ...more])
   }
-}
-
-async function tell({ io }: Deps, flags: StartFlags, { url, pid }: Started, dataDir: string): Promise<void> {
-  if (flags.json) await io.data(`${JSON.stringify({ running: true, url, data_dir: dataDir, pid })}\n`)
 }

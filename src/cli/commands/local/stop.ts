@@ -3,7 +3,9 @@ import { localDataDirectory } from '../../../config/paths.ts'
 import { GdnError, systemCode } from '../../../core/errors.ts'
 import { GdnCommand } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
-import { addJsonFlag, type CommonFlags } from '../../flags/common.ts'
+import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
+import { createOutput, isAskedFor } from '../../output.ts'
+import { BACKEND_VIEW, backendData } from './backend-view.ts'
 
 const STOP_WITHIN_MS = 10_000
 const KILL_WITHIN_MS = 2000
@@ -16,17 +18,18 @@ export function command(deps: Deps, run = stop): GdnCommand {
     about: 'What it holds stays, and is there again after gdn local start.',
     examples: [['Stop it', 'gdn local stop']],
   })
-  addJsonFlag(stopCommand, 'Print what gdn local status --json prints')
-  return stopCommand.action(async (flags: CommonFlags) => await run(deps, flags)) as GdnCommand
+  addOutputFlags(stopCommand)
+  return stopCommand.action(async (flags: OutputFlags) => await run(deps, flags)) as GdnCommand
 }
 
-export async function stop(deps: Deps, flags: CommonFlags): Promise<void> {
+export async function stop(deps: Deps, flags: OutputFlags): Promise<void> {
   const { io, env } = deps
+  const output = createOutput(io, flags, BACKEND_VIEW)
   const dataDir = localDataDirectory(env)
   const backend = await runningBackend(dataDir)
   if (backend === null) io.note('The local backend is not running.')
   else await stopBackend(deps, dataDir, backend)
-  if (flags.json) await io.data(`${JSON.stringify({ running: false, url: null, data_dir: dataDir, pid: null })}\n`)
+  if (isAskedFor(flags)) await output.one(backendData(null, dataDir))
 }
 
 /** SIGTERM, and SIGKILL for one that doesn't end in time: nothing is lost by it. */

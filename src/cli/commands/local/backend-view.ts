@@ -1,0 +1,12 @@
+import type { RunningBackend } from '../../../config/local-backend.ts'
+import type { DataRecord } from '../../cells.ts'
+import type { View } from '../../view.ts'
+
+const FIELDS = ['running', 'url', 'data_dir', 'pid']
+
+/** The local backend, as every command that deals with it prints it. */
+export const BACKEND_VIEW: View = { fields: FIELDS, columns: FIELDS, id: 'url' }
+
+export function backendData(backend: RunningBackend | null, dataDir: string): DataRecord {
+  return { running: backend !== null, url: backend?.url ?? null, data_dir: dataDir, pid: backend?.pid ?? null }
+}
