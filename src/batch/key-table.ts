@@ -141,6 +141,14 @@ export class KeyTable {
     return this.#table.add(this.#words)
   }
 
+  /** As `add` of `row:…`, by its content hash and the number of the copy: without a text to take apart. */
+  addContent(content: string, copy: number): number {
+    this.#bytes.write(content, 'hex')
+    this.#halves[HALF] = CONTENT_KEY
+    this.#words[KEY_WORDS - 1] = copy
+    return this.#table.add(this.#words)
+  }
+
   /** As `find`, by what another table kept of the key. */
   findWords(words: Uint32Array): number {
     return this.#table.find(words)

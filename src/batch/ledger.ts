@@ -142,6 +142,12 @@ export class Ledger {
     return { row, isNew: this.#enter(row, line, isContentKey(key) ? 0 : contentNumber(content)) }
   }
 
+  /** As `addRow`, of a row that is named by its content. */
+  addContent(content: string, copy: number, line: number): { row: number; isNew: boolean } {
+    const row = this.#keys.addContent(content, copy)
+    return { row, isNew: this.#enter(row, line, 0) }
+  }
+
   /** As `addRow`, by what `copyKey` and `contentNumber` gave; 0 for a row that is named by its content. */
   addKept(key: Uint32Array, line: number, content: number): number {
     const row = this.#keys.addWords(key)

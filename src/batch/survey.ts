@@ -137,14 +137,14 @@ class Surveyor {
   #addRow(row: ManifestRow): void {
     const texts = rowTexts(row)
     const content = hashOfText(texts.content)
-    const { index, isNew, key, copy } = this.#enter(row, content)
+    const { index, isNew, copy } = this.#enter(row, content)
     this.#rows++
     if (this.#earlier.get(index) === 1) this.#earlierSeen++
-    else if (isNew && this.#isResumed) this.#tell('added', key, row.line)
+    else if (isNew && this.#isResumed) this.#tell('added', rowKey(row.id, content, copy), row.line)
     const ledger = this.#ledger
     ledger.reopen(index, this.#sentAgain)
-    if (!ledger.sameContent(index, content)) {
-      this.#tell('changed', key, row.line)
+    if (row.id !== null && !ledger.sameContent(index, content)) {
+      this.#tell('changed', rowKey(row.id, content, copy), row.line)
       if (!settleChanged(ledger, index, content)) this.#changes.keptAccepted++
     }
     const pending = ledger.state(index) === ROW.pending
@@ -156,24 +156,24 @@ class Surveyor {
   }
 
   /** Enters a row under its key: its id, or its content and which copy of that it is. */
-  #enter(row: ManifestRow, content: string) {
+  #enter(row: ManifestRow, content: string): { index: number; isNew: boolean; copy: number } {
+    const { id, line } = row
     const ledger = this.#ledger
-    const first = rowKey(row.id, content)
-    const entered = ledger.addRow(first, row.line, content)
-    if (this.#seen.get(entered.row) === 0) {
-      this.#seen.set(entered.row, 1)
-      return { index: entered.row, isNew: entered.isNew, key: first, copy: 1 }
+    const { row: index, isNew } =
+      id === null ? ledger.addContent(content, 1, line) : ledger.addRow(rowKey(id, content), line, content)
+    if (this.#seen.get(index) === 0) {
+      this.#seen.set(index, 1)
+      return { index, isNew, copy: 1 }
     }
-    if (row.id !== null) {
+    if (id !== null) {
       this.#fault(twice(row))
-      return { index: entered.row, isNew: false, key: first, copy: 1 }
+      return { index, isNew: false, copy: 1 }
     }
-    const copy = this.#copies.get(entered.row) + 2
-    this.#copies.set(entered.row, copy - 1)
-    const key = rowKey(null, content, copy)
-    const { row: index, isNew } = ledger.addRow(key, row.line, content)
-    this.#seen.set(index, 1)
-    return { index, isNew, key, copy }
+    const copy = this.#copies.get(index) + 2
+    this.#copies.set(index, copy - 1)
+    const entered = ledger.addContent(content, copy, line)
+    this.#seen.set(entered.row, 1)
+    return { index: entered.row, isNew: entered.isNew, copy }
   }
 
   checkItems(): void {
