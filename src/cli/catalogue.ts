@@ -127,6 +127,8 @@ const key: Noun = {
 
 const serve = verb('serve', 'Run the backend in the foreground', () => import('./commands/serve.ts'))
 
+const init = verb('init', 'Set up a server, its key and your defaults', () => import('./commands/init.ts'))
+
 const doctor = verb(
   'doctor',
   'Say what is wrong with the set-up, and how to mend it',
@@ -142,7 +144,7 @@ const api = verb(
 export const CATALOGUE: readonly Group[] = [
   { title: 'Minting', entries: [collection, nft, batch] },
   { title: 'Backend', entries: [local, serve, key] },
-  { title: 'Set-up', entries: [auth, config, doctor] },
+  { title: 'Set-up', entries: [init, auth, config, doctor] },
   { title: 'For programs', entries: [api] },
 ]
 

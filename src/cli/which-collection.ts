@@ -3,6 +3,7 @@ import type { Blockchain } from '../api/blockchains.ts'
 import type { Server } from '../config/server.ts'
 import type { Settings } from '../config/settings.ts'
 import { GdnError } from '../core/errors.ts'
+import type { Io } from './io.ts'
 import { findByAddress, type KnownCollection, knownCollections, serverName } from './known-collections.ts'
 
 export interface Collection {
@@ -12,14 +13,22 @@ export interface Collection {
 
 /**
  * The collection that a command means: from flags, environment, project or profile; else the only one that was made
- * from this machine on that server. Its blockchain may be known from there too.
+ * from this machine on that server. Its blockchain may be known from there too. With `io` a person may be asked for what
+ * is left open.
  */
-export async function whichCollection(settings: Settings, server: Server): Promise<Collection> {
+export async function whichCollection(settings: Settings, server: Server, io?: Io): Promise<Collection> {
   const known = await knownCollections(settings.stateDir, serverName(server))
-  const contract = settings.contract?.value ?? onlyKnown(known, settings.blockchain?.value)
-  const blockchain = settings.blockchain?.value ?? findByAddress(known, contract)?.blockchain
+  const wanted = settings.blockchain?.value
+  const fitting = known.filter((one) => one.contract_address !== null && (wanted ?? one.blockchain) === one.blockchain)
+  const contract =
+    settings.contract?.value ?? onlyOf(fitting) ?? (await askIf(io, (by, at) => by.askCollection(at, fitting, wanted)))
+  if (contract === undefined) throw notNamed(fitting)
+  if (wanted === undefined) refuseMistyped(contract, settings)
+  const blockchain =
+    wanted ??
+    findByAddress(known, contract)?.blockchain ??
+    (await askIf(io, (by, at) => by.askBlockchain(at, { message: `Blockchain of ${contract}` })))
   if (blockchain === undefined) {
-    refuseMistyped(contract, settings)
     throw new GdnError('usage', `the blockchain of ${contract} is not known`, {
       place: { flag: '--blockchain' },
       hint: 'name it with --blockchain (-b)',
@@ -28,6 +37,16 @@ export async function whichCollection(settings: Settings, server: Server): Promi
   const problem = addressProblem(contract, blockchain)
   if (problem !== null) throw notAnAddress(contract, problem, settings.contract?.from)
   return { contract, blockchain }
+}
+
+/** What a person answers, where one can be asked. The questions are loaded only then. */
+async function askIf<Answer>(
+  io: Io | undefined,
+  ask: (by: typeof import('./ask-missing.ts'), at: Io) => Promise<Answer>,
+): Promise<Answer | undefined> {
+  if (io === undefined || !io.interactive) return undefined
+  const by = await import('./ask-missing.ts')
+  return by.mayAsk(io) ? await ask(by, io) : undefined
 }
 
 /** What is no address on any blockchain is told before the blockchain is asked for. */
@@ -39,21 +58,16 @@ function refuseMistyped(contract: string, { contract: named }: Settings): void {
 const notAnAddress = (contract: string, problem: string, from = '--contract') =>
   new GdnError('usage', `"${contract}" ${problem}`, { place: { flag: from } })
 
-function onlyKnown(known: readonly KnownCollection[], blockchain: Blockchain | undefined): string {
-  const fitting = known.filter(
-    (one) => one.contract_address !== null && (blockchain ?? one.blockchain) === one.blockchain,
-  )
+function onlyOf(fitting: readonly KnownCollection[]): string | undefined {
   const [only, ...others] = fitting
-  if (only?.contract_address && others.length === 0) return only.contract_address
-  throw new GdnError(
-    'usage',
-    only === undefined ? 'no collection is named' : 'several collections are known: name one',
-    {
-      place: { flag: '--contract' },
-      hint:
-        only === undefined
-          ? 'name one with --contract (-c), or make one with gdn collection create'
-          : fitting.map(({ name, contract_address }) => `${contract_address} ${name}`).join('\n'),
-    },
-  )
+  return others.length === 0 ? (only?.contract_address ?? undefined) : undefined
 }
+
+const notNamed = (fitting: readonly KnownCollection[]) =>
+  new GdnError('usage', fitting.length === 0 ? 'no collection is named' : 'several collections are known: name one', {
+    place: { flag: '--contract' },
+    hint:
+      fitting.length === 0
+        ? 'name one with --contract (-c), or make one with gdn collection create'
+        : fitting.map(({ name, contract_address }) => `${contract_address} ${name}`).join('\n'),
+  })

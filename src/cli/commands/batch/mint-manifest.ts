@@ -125,6 +125,7 @@ async function targetOf(
       blockchain: blockchain === null ? settings.blockchain : { value: blockchain, from: 'blockchain' },
     },
     server,
+    deps.io,
   )
 }
 

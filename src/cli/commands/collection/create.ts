@@ -17,6 +17,7 @@ import { confirmSpending } from '../../real-network.ts'
 import { nameOfInput, parseRequest, readInput } from '../../request-file.ts'
 import { serverFlag } from '../../server-flag.ts'
 import { COLLECTION_VIEW } from '../../views.ts'
+import { askForMissing } from './ask-for-missing.ts'
 import { waitForCollection } from './wait-for-collection.ts'
 
 export interface CreateFlags extends OutputFlags, ServerFlags, WaitFlags, AgainFlag {
@@ -79,11 +80,13 @@ export async function create(deps: Deps, flags: CreateFlags): Promise<void> {
   const fromFile =
     flags.file === undefined ? {} : parseRequest(await readInput(io, flags.file), nameOfInput(flags.file))
   const given = {
-    wallet_address: flags.wallet ?? fromFile.wallet_address ?? settings.wallet?.value,
-    name: flags.name ?? fromFile.name,
-    blockchain: flags.blockchain ?? fromFile.blockchain ?? settings.blockchain?.value,
-    description: flags.description,
-    image: flags.image,
+    ...(await askForMissing(io, {
+      name: flags.name ?? fromFile.name,
+      blockchain: flags.blockchain ?? fromFile.blockchain ?? settings.blockchain?.value,
+      wallet_address: flags.wallet ?? fromFile.wallet_address ?? settings.wallet?.value,
+      description: flags.description ?? fromFile.description,
+      image: flags.image ?? fromFile.image,
+    })),
     enable_api: flags.enableApi,
     enable_transfer: flags.enableTransfer,
     is_locked: flags.locked,

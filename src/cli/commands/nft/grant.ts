@@ -1,5 +1,7 @@
+import { isBlockchain } from '../../../api/blockchains.ts'
 import { createnfttrans } from '../../../api/endpoints/createnfttrans.ts'
 import { GdnError } from '../../../core/errors.ts'
+import { askAddress, orAsk } from '../../ask-missing.ts'
 import { checkRequest } from '../../check-request.ts'
 import { GdnCommand, valueFlag } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
@@ -54,7 +56,14 @@ export async function grant(deps: Deps, flags: GrantFlags): Promise<void> {
       hint: 'give its rows a column sender, and it goes by gdn batch mint',
     })
   }
-  const sender = flags.sender ?? prepared.request.sender_wallet_address ?? settings.wallet?.value
+  const { blockchain, sender_wallet_address } = prepared.request
+  const sender = await orAsk<unknown>(deps.io, flags.sender ?? sender_wallet_address ?? settings.wallet?.value, () =>
+    askAddress(deps.io, {
+      message: 'Its first owner',
+      flag: '--sender',
+      blockchain: typeof blockchain === 'string' && isBlockchain(blockchain) ? blockchain : undefined,
+    }),
+  )
   const given = { ...prepared.request, sender_wallet_address: sender }
   const request = checkRequest(createnfttrans.request, given, prepared.file)
   await orderNfts(deps, {

@@ -51,7 +51,7 @@ export async function list(deps: Deps, flags: ListFlags): Promise<void> {
   const output = createOutput(io, flags, wantsDetails ? NFT_VIEW : IDS_VIEW)
   const settings = await deps.settings(flags)
   const { client, server } = await deps.connect(settings)
-  const { contract, blockchain } = await whichCollection(settings, server)
+  const { contract, blockchain } = await whichCollection(settings, server, io)
   const request = { contract_addresses: contract, blockchain }
   const { nft_gdn_ids } = await client.call('getnftgdnids', request, { signal: signals.signal })
   const ids = flags.limit === undefined ? nft_gdn_ids : nft_gdn_ids.slice(0, flags.limit)

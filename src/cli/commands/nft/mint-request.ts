@@ -1,8 +1,11 @@
 import { extname } from 'node:path'
 import type { Settings } from '../../../config/settings.ts'
 import { GdnError } from '../../../core/errors.ts'
+import { askText } from '../../ask-for.ts'
+import { askAddress, askLine, mayAsk, orAsk } from '../../ask-missing.ts'
 import type { Deps } from '../../deps.ts'
 import type { KeyValue } from '../../flags/parse.ts'
+import type { Io } from '../../io.ts'
 import { nameOfInput, parseRequest, readInput } from '../../request-file.ts'
 import { whichCollection } from '../../which-collection.ts'
 import { type LocalFile, readMedia } from './media.ts'
@@ -64,7 +67,9 @@ function manifestOf(file: string): Prepared {
   })
 }
 
-async function fromFlags(deps: Deps, flags: NftFlags, settings: Settings, verb: 'mint' | 'grant'): Promise<NftRequest> {
+async function fromFlags(deps: Deps, given: NftFlags, settings: Settings, verb: 'mint' | 'grant'): Promise<NftRequest> {
+  const { io } = deps
+  const flags = given.title === undefined && mayAsk(io) ? { ...given, ...(await askMetadata(io, given)) } : given
   if (flags.title === undefined) {
     throw new GdnError('usage', `there is nothing to ${verb}`, {
       place: { flag: '--title' },
@@ -73,7 +78,7 @@ async function fromFlags(deps: Deps, flags: NftFlags, settings: Settings, verb: 
   }
   const image = flags.image === undefined ? [] : [{ key: 'image', value: flags.image }]
   const media = await readMedia(distinct([...image, ...(flags.media ?? [])], '--media'), deps.cwd)
-  const collection = await whichCollection(settings, await settings.server())
+  const collection = await whichCollection(settings, await settings.server(), io)
   const metadata = {
     ...Object.fromEntries(distinct(flags.extra ?? [], '--extra').map(({ key, value }) => [key, value])),
     title: flags.title,
@@ -84,10 +89,33 @@ async function fromFlags(deps: Deps, flags: NftFlags, settings: Settings, verb: 
   const request = {
     contract_address: collection.contract,
     blockchain: collection.blockchain,
-    receiver_wallet_address: flags.receiver,
+    receiver_wallet_address: await orAsk(io, flags.receiver, () =>
+      askAddress(io, {
+        message: 'Wallet that gets it',
+        flag: '--receiver',
+        blockchain: collection.blockchain,
+        default: settings.wallet?.value,
+      }),
+    ),
     metadata: [metadata],
   }
   return { kind: 'request', request, localFiles: media.localFiles, file: null }
+}
+
+/** What it is: asked for together, by who gave nothing of it that it could be minted by. */
+async function askMetadata(io: Io, flags: NftFlags): Promise<Pick<NftFlags, 'title' | 'description' | 'image'>> {
+  const optional = async (given: string | undefined, message: string, flag: string) => {
+    const answer = given ?? (await askText(io, { message, flag })).trim()
+    return answer === '' ? undefined : answer
+  }
+  const title = await askLine(io, { message: 'Title', flag: '--title' })
+  const description = await optional(flags.description, 'Description (may stay empty)', '--description')
+  const image = await optional(flags.image, 'Image: a file, or a URL (may stay empty)', '--image')
+  return {
+    title,
+    ...(description === undefined ? {} : { description }),
+    ...(image === undefined ? {} : { image }),
+  }
 }
 
 /** The collection that the configuration names, where the file leaves it open. */

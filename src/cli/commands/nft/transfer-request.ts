@@ -5,6 +5,7 @@ import type { ApiClient } from '../../../client/client.ts'
 import type { Server } from '../../../config/server.ts'
 import type { Settings } from '../../../config/settings.ts'
 import { GdnError, type Place } from '../../../core/errors.ts'
+import { askAddress, askLine, orAsk } from '../../ask-missing.ts'
 import type { Deps } from '../../deps.ts'
 import { safe } from '../../io.ts'
 import { nameOfInput, parseRequest, readInput } from '../../request-file.ts'
@@ -25,6 +26,7 @@ export interface TransferGiven {
 
 /** Puts argument, flags and file together; flags win. Asks no server. */
 export async function readTransfer(deps: Deps, id: string | undefined, flags: TransferFlags): Promise<TransferGiven> {
+  const { io } = deps
   const file = flags.file === undefined ? null : nameOfInput(flags.file)
   const { tokenid, ...fromFile } =
     flags.file === undefined || file === null ? {} : parseRequest(await readInput(deps.io, flags.file), file)
@@ -32,9 +34,13 @@ export async function readTransfer(deps: Deps, id: string | undefined, flags: Tr
     contract_address: flags.contract,
     blockchain: flags.blockchain,
     token_id: flags.tokenId ?? fromFile.token_id ?? tokenid,
-    nft_gdn_id: id ?? flags.nftGdnId,
+    nft_gdn_id: await orAsk<unknown>(io, id ?? flags.nftGdnId ?? fromFile.nft_gdn_id, () =>
+      askLine(io, { message: 'NFT to transfer (its nft_gdn_id)', flag: '<nft_gdn_id>' }),
+    ),
     sender_wallet_address: flags.sender,
-    receiver_wallet_address: flags.receiver,
+    receiver_wallet_address: await orAsk<unknown>(io, flags.receiver ?? fromFile.receiver_wallet_address, () =>
+      askAddress(io, { message: 'Its new owner', flag: '--receiver', blockchain: 'polygon' }),
+    ),
   }
   const fields = {
     ...fromFile,

@@ -1,0 +1,97 @@
+import { addressProblem, evmAddressProblem } from '../api/address.ts'
+import { BLOCKCHAIN_NAMES, BLOCKCHAINS, type Blockchain } from '../api/blockchains.ts'
+import { askText, type Choice, choose, type TextQuestion } from './ask-for.ts'
+import type { Io } from './io.ts'
+import type { KnownCollection } from './known-collections.ts'
+
+/**
+ * Whether a person at the keyboard is asked for what a command misses. Not in JSON mode, where stderr carries nothing
+ * but an error; without a terminal the error names the flag.
+ */
+export function mayAsk(io: Io): boolean {
+  return io.interactive && !io.settings.machine
+}
+
+/** The value that was given, else what a person answers, else undefined. */
+export async function orAsk<Value>(
+  io: Io,
+  given: Value | undefined,
+  ask: () => Promise<Value>,
+): Promise<Value | undefined> {
+  return given === undefined && mayAsk(io) ? await ask() : given
+}
+
+interface BlockchainQuestion {
+  message?: string
+  /** Those that can be chosen; all, when it isn't said. */
+  fits?: (blockchain: Blockchain) => boolean
+}
+
+/** A blockchain from the list of them: testnets say that they are. */
+export async function askBlockchain(io: Io, question: BlockchainQuestion = {}): Promise<Blockchain> {
+  const { message = 'Blockchain', fits = () => true } = question
+  return await choose(io, {
+    message,
+    flag: '--blockchain',
+    choices: blockchainChoices().filter(({ value }) => fits(value)),
+  })
+}
+
+export function blockchainChoices(): Choice<Blockchain>[] {
+  return BLOCKCHAIN_NAMES.map((name) => ({
+    name,
+    value: name,
+    description: BLOCKCHAINS[name].testnet ? 'a testnet' : 'a real network',
+  }))
+}
+
+interface AddressQuestion extends TextQuestion {
+  blockchain?: Blockchain | undefined
+  /** An empty answer is one too. */
+  optional?: boolean
+}
+
+/** An address, checked by the rules of its blockchain as it is typed. */
+export async function askAddress(
+  io: Io,
+  { blockchain, optional = false, ...question }: AddressQuestion,
+): Promise<string> {
+  const check = (typed: string): true | string => {
+    const address = typed.trim()
+    if (address === '') return optional || 'an address is needed'
+    return checkAddress(address, blockchain)
+  }
+  return (await askText(io, { ...question, check })).trim()
+}
+
+function checkAddress(address: string, blockchain: Blockchain | undefined): true | string {
+  if (blockchain !== undefined) return addressProblem(address, blockchain) ?? true
+  return (address.startsWith('0x') ? evmAddressProblem(address) : null) ?? true
+}
+
+/** A line of text that must say something. */
+export async function askLine(io: Io, question: TextQuestion): Promise<string> {
+  const check = (typed: string) => typed.trim() !== '' || 'something is needed here'
+  return await askText(io, { check, ...question })
+}
+
+/** One of the collections known here, or another by its address. */
+export async function askCollection(
+  io: Io,
+  known: readonly KnownCollection[],
+  blockchain: Blockchain | undefined,
+): Promise<string> {
+  const flag = '--contract'
+  const choices: Choice<string | null>[] = known.flatMap(({ name, contract_address, blockchain: on }) =>
+    contract_address === null ? [] : [{ name, value: contract_address, description: `${contract_address} on ${on}` }],
+  )
+  const chosen =
+    choices.length === 0
+      ? null
+      : await choose(io, {
+          message: 'Collection',
+          flag,
+          choices: [...choices, { name: 'Another', value: null, description: 'by its address' }],
+        })
+  return chosen ?? (await askAddress(io, { message: 'Address of the collection', flag, blockchain }))
+}

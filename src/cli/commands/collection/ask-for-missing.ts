@@ -1,0 +1,30 @@
+import { BLOCKCHAINS, isBlockchain } from '../../../api/blockchains.ts'
+import { askAddress, askBlockchain, askLine, mayAsk } from '../../ask-missing.ts'
+import type { Io } from '../../io.ts'
+
+/** Members of the request that a person is asked for. */
+interface Asked {
+  name: unknown
+  blockchain: unknown
+  wallet_address: unknown
+  description: unknown
+  image: unknown
+}
+
+/** What a collection can't be made without, from whoever is at the keyboard. */
+export async function askForMissing(io: Io, given: Asked): Promise<Asked> {
+  if (!mayAsk(io)) return given
+  const name = given.name ?? (await askLine(io, { message: 'Name of the collection', flag: '--name' }))
+  const blockchain = given.blockchain ?? (await askBlockchain(io))
+  const known = typeof blockchain === 'string' && isBlockchain(blockchain) ? blockchain : undefined
+  const wallet_address =
+    given.wallet_address ??
+    (await askAddress(io, { message: 'Wallet that owns it', flag: '--wallet', blockchain: known }))
+  // api-v1.1.md, createcollection: only Solana wants these.
+  const wantsMore = known !== undefined && BLOCKCHAINS[known].kind === 'solana'
+  const ask = async (value: unknown, message: string, flag: string) =>
+    value ?? (wantsMore ? await askLine(io, { message, flag }) : undefined)
+  const description = await ask(given.description, 'Description', '--description')
+  const image = await ask(given.image, 'URL of its image', '--image')
+  return { name, blockchain, wallet_address, description, image }
+}

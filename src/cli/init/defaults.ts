@@ -1,0 +1,68 @@
+import { addressProblem, evmAddressProblem } from '../../api/address.ts'
+import type { Blockchain } from '../../api/blockchains.ts'
+import type { ProfileSettings } from '../../config/schema.ts'
+import { readUserConfig } from '../../config/user-file.ts'
+import { writeUserConfig } from '../../config/write-user-file.ts'
+import { GdnError } from '../../core/errors.ts'
+import { type Choice, choose } from '../ask-for.ts'
+import { askAddress, blockchainChoices, mayAsk } from '../ask-missing.ts'
+import type { Deps } from '../deps.ts'
+import type { InitFlags } from './init-flags.ts'
+
+export interface Defaults {
+  blockchain: Blockchain | undefined
+  wallet: string | undefined
+}
+
+/** A wallet given by a flag is checked before anything is asked, sent or written. */
+export function checkWallet({ wallet, blockchain }: InitFlags): void {
+  if (wallet === undefined) return
+  const problem =
+    blockchain === undefined
+      ? wallet.startsWith('0x')
+        ? evmAddressProblem(wallet)
+        : null
+      : addressProblem(wallet, blockchain)
+  if (problem !== null) throw new GdnError('usage', `"${wallet}" ${problem}`, { place: { flag: '--wallet' } })
+}
+
+/** The usual blockchain and wallet; neither is needed. */
+export async function askDefaults({ io }: Deps, flags: InitFlags): Promise<Defaults> {
+  if (!mayAsk(io)) return { blockchain: flags.blockchain, wallet: flags.wallet }
+  const none: Choice<Blockchain | undefined> = { name: 'none', value: undefined, description: 'name it every time' }
+  const blockchain =
+    flags.blockchain ??
+    (await choose(io, {
+      message: 'Your usual blockchain',
+      flag: '--blockchain',
+      choices: [...blockchainChoices(), none],
+    }))
+  const wallet =
+    flags.wallet ??
+    (await askAddress(io, {
+      message: 'Your usual wallet (may stay empty)',
+      flag: '--wallet',
+      blockchain,
+      optional: true,
+    }))
+  return { blockchain, wallet: wallet === '' ? undefined : wallet }
+}
+
+/** Writes the profile, and puts it in use. What stood there of an earlier one goes, unless it is said again. */
+export async function writeProfile(
+  { env }: Deps,
+  name: string,
+  { blockchain, wallet, base_url }: Pick<ProfileSettings, 'base_url'> & Defaults,
+): Promise<void> {
+  const config = await readUserConfig(env)
+  const before = config.profiles?.[name]
+  const { blockchain: _b, contract: _c, rate: _r, ...kept } = before ?? {}
+  const isSameServer = before?.base_url === base_url
+  const profile: ProfileSettings = {
+    ...(isSameServer ? before : kept),
+    ...(base_url === undefined ? {} : { base_url }),
+    ...(blockchain === undefined ? {} : { blockchain }),
+    ...(wallet === undefined ? {} : { wallet }),
+  }
+  await writeUserConfig(env, { ...config, profile: name, profiles: { ...config.profiles, [name]: profile } })
+}

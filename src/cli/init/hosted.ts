@@ -1,0 +1,146 @@
+import { parseBaseUrl } from '../../client/base-url.ts'
+import { savedApiKey } from '../../config/saved-keys.ts'
+import type { Server } from '../../config/server.ts'
+import { readUserConfig } from '../../config/user-file.ts'
+import { GdnError } from '../../core/errors.ts'
+import { Secret } from '../../core/secret.ts'
+import { askText } from '../ask-for.ts'
+import { mayAsk } from '../ask-missing.ts'
+import { tryKey } from '../check-key.ts'
+import { checkProfileName } from '../commands/config/profile-names.ts'
+import type { Deps } from '../deps.ts'
+import { isSet, safe } from '../io.ts'
+import { keepKey, placeOfKey } from '../keep-key.ts'
+import { readKey } from '../read-key.ts'
+import { askDefaults, checkWallet, writeProfile } from './defaults.ts'
+import type { InitFlags } from './init-flags.ts'
+import type { SetUp } from './next-steps.ts'
+
+const KEY_TRIES = 3
+
+/** A key, and whether it has to be saved. */
+interface GivenKey {
+  key: Secret
+  from: 'given' | 'saved' | 'environment'
+}
+
+/** A profile with a server, its key and the defaults. Nothing is written before all of it is known and tried. */
+export async function initHosted(deps: Deps, flags: InitFlags): Promise<SetUp> {
+  const { io } = deps
+  const profile = checkProfileName(flags.profile ?? 'default')
+  if (profile === 'local') {
+    throw new GdnError('usage', 'the profile local is the local backend', {
+      place: { flag: '--profile' },
+      hint: 'choose another name',
+    })
+  }
+  checkWallet(flags)
+  const baseUrl = checkUrl(flags.baseUrl ?? (await askUrl(deps)))
+  await confirmReplacing(deps, flags, profile, baseUrl)
+  const server = await (await deps.settings({ baseUrl })).server()
+  const { key, from } = await triedKey(deps, flags, server)
+  const defaults = await askDefaults(deps, flags)
+
+  const keptIn = from === 'given' ? await keepKey(deps, server.origin, key, flags.store) : null
+  if (keptIn !== null) io.note(`The key is in ${safe(placeOfKey(deps, keptIn))}. It is sent to no other server.`)
+  await writeProfile(deps, profile, { ...defaults, base_url: baseUrl })
+  return {
+    profile,
+    baseUrl,
+    keptIn: keptIn ?? (from === 'environment' ? 'environment' : null),
+    ...defaults,
+    isChecked: flags.check !== false,
+    isRunning: true,
+  }
+}
+
+function checkUrl(url: string): string {
+  try {
+    return parseBaseUrl(url, { hasKey: true, allowHttp: false })
+  } catch (error) {
+    if (!(error instanceof GdnError)) throw error
+    const { message, hint } = error
+    throw new GdnError('usage', message, { place: { flag: '--base-url' }, ...(hint === undefined ? {} : { hint }) })
+  }
+}
+
+async function askUrl({ io, env }: Deps): Promise<string> {
+  if (!mayAsk(io)) {
+    throw new GdnError('usage', 'the address of the service is needed', {
+      place: { flag: '--base-url' },
+      hint: 'add --base-url https://…',
+    })
+  }
+  return await askText(io, {
+    message: 'URL of the service',
+    flag: '--base-url',
+    default: env.GDN_BASE_URL || undefined,
+    check(url) {
+      try {
+        return checkUrl(url.trim()) !== '' ? true : 'a URL is needed'
+      } catch (error) {
+        return error instanceof GdnError ? `${error.message}; ${error.hint ?? ''}` : 'this is no URL'
+      }
+    },
+  }).then((url) => url.trim())
+}
+
+/** A profile that names another server isn't replaced in passing. */
+async function confirmReplacing({ io, env }: Deps, flags: InitFlags, name: string, baseUrl: string): Promise<void> {
+  const { profiles = {} } = await readUserConfig(env)
+  const before = Object.hasOwn(profiles, name) ? profiles[name]?.base_url : undefined
+  if (before === undefined || before === baseUrl || flags.yes) return
+  const question = `The profile ${safe(name)} is for ${safe(before)}. Replace it (--profile makes another)?`
+  if (!(await io.confirm(question, '--yes'))) throw new GdnError('not_confirmed', 'nothing was written')
+}
+
+/** The key that was given, or that is there already; one that doesn't work may be typed again. */
+async function triedKey(deps: Deps, flags: InitFlags, server: Server): Promise<GivenKey> {
+  const { io } = deps
+  for (let attempt = 1; ; attempt++) {
+    const given = await findKey(deps, flags, server)
+    if (flags.check === false) return given
+    const progress = await io.progress(`Trying the key at ${server.origin}`)
+    try {
+      const settings = await deps.settings({ baseUrl: server.baseUrl })
+      const { client } = await deps.connect({ ...settings, apiKey: async () => given.key })
+      await tryKey(client, deps.signals.signal)
+      return given
+    } catch (error) {
+      progress.stop()
+      const isTyped = given.from === 'given' && flags.keyFile === undefined && mayAsk(io)
+      const isRefused = error instanceof GdnError && (error.code === 'unauthorized' || error.code === 'forbidden')
+      if (!isTyped || !isRefused || attempt === KEY_TRIES) throw untold(error)
+      io.warn(safe(error.message))
+    } finally {
+      progress.stop()
+    }
+  }
+}
+
+function untold(error: unknown): unknown {
+  if (!(error instanceof GdnError)) return error
+  const { code, message, hint, details } = error
+  return new GdnError(code, `nothing was written: ${message}`, {
+    ...(hint === undefined || code === 'unauthorized' ? {} : { hint }),
+    details,
+    cause: error,
+  })
+}
+
+async function findKey({ io, env, openKeyring }: Deps, flags: InitFlags, server: Server): Promise<GivenKey> {
+  const question = `API key for ${server.origin}`
+  if (flags.keyFile !== undefined) return { key: await readKey(io, flags.keyFile, question), from: 'given' }
+  const variable = env.GDN_API_KEY ?? ''
+  if (isSet(variable)) return { key: new Secret(variable), from: 'environment' }
+  const saved = await savedApiKey(env, server.origin, openKeyring)
+  if (saved !== null) {
+    io.note(`The key that is saved for ${server.origin} is used; gdn auth login saves another.`)
+    return { key: saved, from: 'saved' }
+  }
+  if (mayAsk(io)) return { key: await readKey(io, undefined, question), from: 'given' }
+  throw new GdnError('usage', 'the API key is needed', {
+    place: { flag: '--key-file' },
+    hint: 'add --key-file <file>, or pipe it in: … | gdn init --key-file - …',
+  })
+}

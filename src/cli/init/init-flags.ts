@@ -1,0 +1,19 @@
+import type { Blockchain } from '../../api/blockchains.ts'
+import type { KeptIn } from '../../config/saved-keys.ts'
+import type { CommonFlags } from '../flags/common.ts'
+
+/** The flags of `gdn init`: each answers a question. */
+export interface InitFlags extends CommonFlags {
+  hosted?: boolean
+  local?: boolean
+  baseUrl?: string
+  keyFile?: string
+  store?: KeptIn
+  blockchain?: Blockchain
+  wallet?: string
+  profile?: string
+  /** False with --no-check. */
+  check?: boolean
+  start?: boolean
+  yes?: boolean
+}

@@ -1,0 +1,49 @@
+import { runningBackend } from '../../config/local-backend.ts'
+import { localDataDirectory } from '../../config/paths.ts'
+import { GdnError } from '../../core/errors.ts'
+import { askWhether } from '../ask-for.ts'
+import { mayAsk } from '../ask-missing.ts'
+import { tryKey } from '../check-key.ts'
+import type { Deps } from '../deps.ts'
+import { askDefaults, checkWallet, writeProfile } from './defaults.ts'
+import type { InitFlags } from './init-flags.ts'
+import type { SetUp } from './next-steps.ts'
+
+/** The built-in profile `local`, in use from now on. The backend has its address and key in its own folder. */
+export async function initLocal(deps: Deps, flags: InitFlags): Promise<SetUp> {
+  if (flags.profile !== undefined && flags.profile !== 'local') {
+    throw new GdnError('usage', 'the local backend has the profile local', {
+      place: { flag: '--profile' },
+      hint: 'leave --profile out',
+    })
+  }
+  if (flags.keyFile !== undefined) {
+    throw new GdnError('usage', 'the local backend has a key of its own', {
+      place: { flag: '--key-file' },
+      hint: 'leave --key-file out',
+    })
+  }
+  checkWallet(flags)
+  const isRunning = await start(deps, flags)
+  const isChecked = isRunning && flags.check !== false
+  if (isChecked) {
+    const { client } = await deps.connect(await deps.settings({ local: true }))
+    await tryKey(client, deps.signals.signal)
+  }
+  const defaults = await askDefaults(deps, flags)
+  await writeProfile(deps, 'local', defaults)
+  return { profile: 'local', baseUrl: null, keptIn: 'local backend', ...defaults, isChecked, isRunning }
+}
+
+/** Whether it runs at the end. */
+async function start(deps: Deps, flags: InitFlags): Promise<boolean> {
+  const { io, env } = deps
+  if ((await runningBackend(localDataDirectory(env))) !== null) return true
+  const isWanted =
+    flags.start ??
+    (mayAsk(io) && (await askWhether(io, { message: 'Start the local backend now?', flag: '--start', default: true })))
+  if (!isWanted) return false
+  const { start: startBackend } = await import('../commands/local/start.ts')
+  await startBackend(deps, {})
+  return true
+}

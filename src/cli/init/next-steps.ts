@@ -1,0 +1,31 @@
+import type { Blockchain } from '../../api/blockchains.ts'
+import { safe } from '../io.ts'
+
+/** What `gdn init` has made. */
+export interface SetUp {
+  profile: string
+  /** Null for the local backend, whose address may change. */
+  baseUrl: string | null
+  /** Where the key is; null where none was saved. */
+  keptIn: 'keyring' | 'file' | 'environment' | 'local backend' | null
+  blockchain: Blockchain | undefined
+  wallet: string | undefined
+  isChecked: boolean
+  /** Whether the server is there now. */
+  isRunning: boolean
+}
+
+/** What a person types next. */
+export function nextSteps({ profile, baseUrl, keptIn, blockchain, wallet, isChecked, isRunning }: SetUp): string[] {
+  const server = baseUrl ?? 'the local backend'
+  const flags = [
+    ...(blockchain === undefined ? ['-b polygon'] : []),
+    ...(wallet === undefined ? ['--wallet <address>'] : []),
+  ]
+  return [
+    `The profile ${safe(profile)} is in use: ${safe(server)}.${isChecked ? ' Server and key work.' : ''}`,
+    ...(keptIn === 'environment' ? ['The key stays in GDN_API_KEY; nothing of it was saved.'] : []),
+    ...(isRunning ? [] : ['Start the backend: gdn local start']),
+    `Next: ${['gdn collection create --name "First light"', ...flags].join(' ')}`,
+  ]
+}

@@ -1,0 +1,141 @@
+import { readFile, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { filesHolding, textHolds } from '../helpers/leaks.ts'
+import { memoryKeyring } from '../helpers/memory-keyring.ts'
+import { type FakeApi, fakeApi, OWNER } from './fake-api.ts'
+import { type CliOptions, cli, tempHome } from './harness.ts'
+
+const KEY = 'gdn_0123456789abcdefghijklmnopqrstuvwxyz'
+
+async function server(): Promise<FakeApi> {
+  return await fakeApi({
+    getisgdnnft: (body: object, { headers }) =>
+      headers['x-api-key'] === KEY
+        ? { body: { requests: { nft_gdn_id: 'x', ...body }, response: { isgdnnft: false } } }
+        : { status: 401, body: { error: { title: 'Unauthorized', message: 'no' } } },
+  })
+}
+
+async function home() {
+  const { dir, env } = await tempHome()
+  const gdn = (argv: string[], options: CliOptions = {}) => cli(argv, { ...options, env: { ...env, ...options.env } })
+  const file = join(dir, '.config', 'gdn', 'config.json')
+  const config = async () => JSON.parse(await readFile(file, 'utf8'))
+  const isThere = (path: string) => stat(path).then(Boolean, () => false)
+  return { dir, gdn, file, config, isThere }
+}
+
+test('with every flag it needs no terminal: tries the key, saves it, writes the profile, and says what to do next', async () => {
+  const { dir, gdn, config } = await home()
+  const { url, calls } = await server()
+  const keyring = memoryKeyring()
+  const argv = [
+    'init',
+    '--hosted',
+    '--base-url',
+    `${url}/`,
+    '--key-file',
+    '-',
+    '-b',
+    'polygon-mumbai',
+    '--wallet',
+    OWNER,
+  ]
+  const { code, stdout, stderr } = await gdn(argv, { stdin: `${KEY}\n`, keyring })
+  expect({ code, stdout }).toEqual({ code: 0, stdout: '' })
+  expect(stderr).toContain('Server and key work.')
+  expect(stderr).toContain('Next: gdn collection create --name "First light"\n')
+  expect(calls).toHaveLength(1)
+  expect(await config()).toEqual({
+    profile: 'default',
+    profiles: { default: { base_url: url, blockchain: 'polygon-mumbai', wallet: OWNER } },
+  })
+  expect(keyring.entries).toEqual(new Map([[url, KEY]]))
+  expect(await filesHolding(dir, KEY)).toEqual([])
+  expect(textHolds(stderr, KEY)).toBe(false)
+
+  // It is in force from now on.
+  const listed = JSON.parse((await gdn(['config', 'list', '--json'], { keyring })).stdout)
+  expect(listed).toContainEqual({ name: 'blockchain', value: 'polygon-mumbai', from: 'profile default' })
+})
+
+test('blockchain and wallet may be left out; --json tells what was made, and nothing else', async () => {
+  const { gdn } = await home()
+  const { url } = await server()
+  const { stdout, stderr } = await gdn(
+    ['init', '--base-url', url, '--key-file', '-', '--profile', 'work', '--store', 'file', '--json'],
+    { stdin: KEY },
+  )
+  expect(stderr).toBe('')
+  expect(JSON.parse(stdout)).toEqual({
+    profile: 'work',
+    base_url: url,
+    key: 'file',
+    blockchain: null,
+    wallet: null,
+    checked: true,
+  })
+})
+
+test('GDN_API_KEY is tried and not saved; a key that is saved already is used', async () => {
+  const { dir, gdn } = await home()
+  const { url, calls } = await server()
+  const fromEnvironment = await gdn(['init', '--base-url', url], { env: { GDN_API_KEY: KEY } })
+  expect(fromEnvironment).toMatchObject({ code: 0, stderr: expect.stringContaining('GDN_API_KEY') })
+  expect(await filesHolding(dir, KEY)).toEqual([])
+  await gdn(['auth', 'login', '--base-url', url, '--no-check'], { stdin: KEY })
+  expect((await gdn(['init', '--base-url', url])).code).toBe(0)
+  expect(calls).toHaveLength(2)
+})
+
+describe('nothing is written', () => {
+  test('for a key that the server refuses', async () => {
+    const { dir, gdn, file, isThere } = await home()
+    const { url } = await server()
+    const { code, stderr } = await gdn(['init', '--base-url', url, '--key-file', '-'], { stdin: 'wrong-key-of-mine' })
+    expect({ code, stderr }).toMatchObject({ code: 4, stderr: expect.stringContaining('nothing was written') })
+    expect(await isThere(file)).toBe(false)
+    expect(await filesHolding(dir, 'wrong-key-of-mine')).toEqual([])
+  })
+
+  test.each([
+    ['no kind of server', [], '--hosted'],
+    ['no URL', ['--hosted'], '--base-url'],
+    ['no key', ['--base-url', 'https://a.test'], '--key-file'],
+    ['two servers', ['--local', '--base-url', 'https://a.test'], 'name two servers'],
+    ['a URL in clear text', ['--base-url', 'http://a.test', '--key-file', '-'], 'clear text'],
+    ['a URL that is none', ['--base-url', 'a.test', '--key-file', '-'], '--base-url: "a.test" is not the URL'],
+    ['a wallet of another chain', ['--local', '-b', 'solana', '--wallet', OWNER], '--wallet'],
+    ['a name that no profile may have', ['--base-url', 'https://a.test', '--profile', '../x'], '--profile'],
+    ['the name of the built-in profile', ['--base-url', 'https://a.test', '--profile', 'local'], '--profile'],
+    ['a key for the local backend', ['--local', '--key-file', '-'], '--key-file'],
+    ['another name for the local backend', ['--local', '--profile', 'mine'], '--profile'],
+  ])('with %s: the flag is named', async (_what, argv, message) => {
+    const { gdn, file, isThere } = await home()
+    const { code, stderr } = await gdn(['init', ...argv], { stdin: KEY })
+    expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining(message) })
+    expect(await isThere(file)).toBe(false)
+  })
+})
+
+test('a profile for another server is replaced with --yes only; what belonged to the old server goes with it', async () => {
+  const { gdn, config } = await home()
+  const old = 'https://old.test'
+  await gdn(['config', 'set', 'base_url', old])
+  await gdn(['config', 'set', 'contract', '0xc'])
+  const { url } = await server()
+  const argv = ['init', '--base-url', url, '--key-file', '-']
+  const refused = await gdn(argv, { stdin: KEY })
+  expect(refused).toMatchObject({ code: 3, stderr: expect.stringContaining('--yes') })
+  expect((await config()).profiles.default).toEqual({ base_url: old, contract: '0xc' })
+  expect((await gdn([...argv, '--yes'], { stdin: KEY })).code).toBe(0)
+  expect((await config()).profiles.default).toEqual({ base_url: url })
+})
+
+test('--local puts the local backend in use, and says how to start it where it does not run', async () => {
+  const { gdn, config } = await home()
+  const { code, stderr } = await gdn(['init', '--local', '-b', 'polygon'])
+  expect({ code, stderr }).toMatchObject({ code: 0, stderr: expect.stringContaining('gdn local start') })
+  expect(await config()).toEqual({ profile: 'local', profiles: { local: { blockchain: 'polygon' } } })
+})
