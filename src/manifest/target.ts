@@ -15,7 +15,7 @@ export interface Cell {
   column: Column
 }
 
-const GOOD = 1024
+const GOOD = 8192
 const ONE_TARGET = 'a run goes to one collection: split the manifest'
 
 /** Where all rows go, and whether the addresses in them are addresses there. */
@@ -77,9 +77,10 @@ export class TargetCheck {
   }
 }
 
-/** Any four characters will do. */
+/** Some characters of it will do: addresses are random, or differ at their end. */
 function placeOf(address: string): number {
-  const mixed =
-    address.charCodeAt(3) + address.charCodeAt(11) * 37 + address.charCodeAt(23) * 331 + address.charCodeAt(31)
-  return mixed & (GOOD - 1)
+  let mixed = address.length
+  for (let at = 3; at < 42; at += 6) mixed = Math.imul(mixed ^ address.charCodeAt(at), 0x01000193)
+  mixed = Math.imul(mixed ^ address.charCodeAt(address.length - 1), 0x01000193)
+  return (mixed ^ (mixed >>> 15)) & (GOOD - 1)
 }
