@@ -25,7 +25,7 @@ export interface FakeApi {
 
 /**
  * An API on loopback that answers what the test says, by endpoint. What has no answer is a 404 of form A; an answer
- * that nobody asked for fails the test.
+ * that nobody asked for fails the test. `*` answers what nothing else does, and needn't be asked.
  */
 export async function fakeApi(handlers: Record<string, Handler>): Promise<FakeApi> {
   const calls: Call[] = []
@@ -39,12 +39,12 @@ export async function fakeApi(handlers: Record<string, Handler>): Promise<FakeAp
     const body: unknown = isJson ? JSON.parse(raw.toString('utf8')) : raw.toString('latin1')
     const call = { path: request.url ?? '', headers: request.headers, body }
     calls.push(call)
-    const handler = handlers[name]
+    const handler = handlers[name] ?? handlers['*']
     const reply: Reply =
       handler === undefined
         ? { status: 404, body: { error: { title: 'Not Found', message: `there is no ${name} here` } } }
         : handler(body as never, call)
-    used.add(name)
+    used.add(name in handlers ? name : '*')
     response.writeHead(reply.status ?? 200, { 'content-type': 'application/json', ...reply.headers })
     response.end(JSON.stringify(reply.body))
   })
@@ -54,7 +54,7 @@ export async function fakeApi(handlers: Record<string, Handler>): Promise<FakeAp
       server.close(resolve)
       server.closeAllConnections()
     })
-    const unused = Object.keys(handlers).filter((name) => !used.has(name))
+    const unused = Object.keys(handlers).filter((name) => name !== '*' && !used.has(name))
     if (unused.length > 0) throw new Error(`nobody asked for ${unused.join(', ')}`)
   })
   return {

@@ -6,18 +6,26 @@ import type { Secret } from '../../../core/secret.ts'
 import { tryKey } from '../../check-key.ts'
 import { GdnCommand, switchFlag, valueFlag } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
-import { addJsonFlag, addServerFlags, type CommonFlags, type ServerFlags } from '../../flags/common.ts'
+import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
 import { notEmpty, oneOf } from '../../flags/parse.ts'
 import { isSet, safe } from '../../io.ts'
 import { keepKey, maskedKey, placeOfKey } from '../../keep-key.ts'
+import { createOutput, isAskedFor } from '../../output.ts'
 import { readKey } from '../../read-key.ts'
+import type { View } from '../../view.ts'
 import { serverForKey } from './server-for-key.ts'
 
-export interface LoginFlags extends CommonFlags, ServerFlags {
+export interface LoginFlags extends OutputFlags, ServerFlags {
   keyFile?: string
   store?: KeptIn
   /** False with --no-check. */
   check?: boolean
+}
+
+const VIEW: View = {
+  fields: ['server', 'kept_in', 'key', 'works'],
+  columns: ['server', 'kept_in', 'key', 'works'],
+  id: 'server',
 }
 
 export function command(deps: Deps, run = login): GdnCommand {
@@ -38,21 +46,22 @@ export function command(deps: Deps, run = login): GdnCommand {
   })
   switchFlag(loginCommand, '--no-check', "Don't try the key before it is saved")
   addServerFlags(loginCommand)
-  addJsonFlag(loginCommand)
+  addOutputFlags(loginCommand)
   return loginCommand.action(async (flags: LoginFlags) => await run(deps, flags)) as GdnCommand
 }
 
 export async function login(deps: Deps, flags: LoginFlags): Promise<void> {
   const { io } = deps
+  const output = createOutput(io, flags, VIEW)
   const settings = await deps.settings(flags)
   const server = await serverForKey(deps, settings)
   parseBaseUrl(server.baseUrl, { hasKey: true, allowHttp: false })
   const key = await readKey(io, flags.keyFile, `API key for ${server.origin}`)
   if (flags.check !== false) await checkKey(deps, flags, server, key)
   const keptIn = await keepKey(deps, server.origin, key, flags.store)
-  if (flags.json) {
+  if (isAskedFor(flags)) {
     const record = { server: server.origin, kept_in: keptIn, key: maskedKey(key), works: flags.check !== false || null }
-    return await io.data(`${JSON.stringify(record)}\n`)
+    await output.one(record)
   }
   const tried = flags.check === false ? 'Not tried' : 'It works'
   io.note(`${tried}; saved in ${safe(placeOfKey(deps, keptIn))}.`)

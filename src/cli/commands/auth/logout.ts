@@ -3,12 +3,16 @@ import { originOf } from '../../../config/server.ts'
 import { GdnError } from '../../../core/errors.ts'
 import { GdnCommand, switchFlag } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
-import { addJsonFlag, addServerFlags, type CommonFlags, type ServerFlags } from '../../flags/common.ts'
+import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
 import { isSet, safe } from '../../io.ts'
+import { createOutput, isAskedFor } from '../../output.ts'
+import type { View } from '../../view.ts'
 
-export interface LogoutFlags extends CommonFlags, ServerFlags {
+export interface LogoutFlags extends OutputFlags, ServerFlags {
   all?: boolean
 }
+
+const VIEW: View = { fields: ['server', 'kept_in'], columns: ['server', 'kept_in'], id: 'server' }
 
 export function command(deps: Deps, run = logout): GdnCommand {
   const logoutCommand = new GdnCommand({
@@ -23,12 +27,13 @@ export function command(deps: Deps, run = logout): GdnCommand {
   })
   switchFlag(logoutCommand, '--all', 'Forget every saved key')
   addServerFlags(logoutCommand)
-  addJsonFlag(logoutCommand)
+  addOutputFlags(logoutCommand)
   return logoutCommand.action(async (flags: LogoutFlags) => await run(deps, flags)) as GdnCommand
 }
 
 export async function logout(deps: Deps, flags: LogoutFlags): Promise<void> {
   const { io, env, openKeyring } = deps
+  const output = createOutput(io, flags, VIEW)
   const origins = flags.all ? (await savedOrigins(env)).map(({ origin }) => origin) : [await originNamed(deps, flags)]
   const forgotten: { server: string; kept_in: string }[] = []
   for (const origin of origins) {
@@ -41,7 +46,7 @@ export async function logout(deps: Deps, flags: LogoutFlags): Promise<void> {
   }
   if (flags.all && origins.length === 0) io.note('No key is saved.')
   if (isSet(env.GDN_API_KEY)) io.warn('GDN_API_KEY is set, and goes on being used until you unset it.')
-  if (flags.json) await io.data(`${JSON.stringify(forgotten)}\n`)
+  if (isAskedFor(flags)) await output.many(forgotten)
 }
 
 async function originNamed(deps: Deps, flags: LogoutFlags): Promise<string> {

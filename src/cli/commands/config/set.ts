@@ -2,21 +2,31 @@ import { type ProfileSettings, parseSetting, SETTING_NAMES } from '../../../conf
 import { readUserConfig } from '../../../config/user-file.ts'
 import { writeUserConfig } from '../../../config/write-user-file.ts'
 import { GdnError } from '../../../core/errors.ts'
+import type { DataRecord } from '../../cells.ts'
 import { GdnCommand, valueFlag } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
-import { addJsonFlag, type CommonFlags } from '../../flags/common.ts'
+import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
 import { notEmpty } from '../../flags/parse.ts'
 import { safe } from '../../io.ts'
 import { keepKey, placeOfKey } from '../../keep-key.ts'
+import { createOutput, isAskedFor, type Output } from '../../output.ts'
 import { keyIn } from '../../read-key.ts'
 import { readInput } from '../../request-file.ts'
+import type { View } from '../../view.ts'
 import { serverForKey } from '../auth/server-for-key.ts'
 import { nearestSetting } from './nearest-setting.ts'
 import { checkProfileName, refuseUnknownProfile } from './profile-names.ts'
 
-export interface SetFlags extends CommonFlags {
+export interface SetFlags extends OutputFlags {
   profile?: string
   baseUrl?: string
+}
+
+/** With api_key there is a server in place of value and profile. */
+const VIEW: View = {
+  fields: ['name', 'value', 'profile', 'server', 'kept_in'],
+  columns: ['name', 'value', 'profile'],
+  id: 'name',
 }
 
 export function command(deps: Deps, run = set): GdnCommand {
@@ -33,7 +43,7 @@ export function command(deps: Deps, run = set): GdnCommand {
   setCommand.argument('<name>').argument('<value>')
   valueFlag(setCommand, '--profile <name>', 'The profile to change', { parse: notEmpty })
   valueFlag(setCommand, '--base-url <url>', 'With api_key: the server that the key is for', { parse: notEmpty })
-  addJsonFlag(setCommand)
+  addOutputFlags(setCommand)
   return setCommand.action(async (name: string, value: string, flags: SetFlags) => {
     await run(deps, name, value, flags)
   }) as GdnCommand
@@ -41,13 +51,14 @@ export function command(deps: Deps, run = set): GdnCommand {
 
 export async function set(deps: Deps, name: string, value: string, flags: SetFlags): Promise<void> {
   const { io, env } = deps
-  if (name === 'api_key') return await setKey(deps, value, flags)
+  const output = createOutput(io, flags, VIEW)
+  if (name === 'api_key') return await setKey(deps, value, flags, output)
   const config = await readUserConfig(env)
   if (name === 'profile') {
     refuseUnknownProfile(config, checkProfileName(value), '<value>')
     await writeUserConfig(env, { ...config, profile: value })
     io.note(`The profile in use is ${safe(value)}.`)
-    return await print(deps, flags, { name, value, profile: value })
+    return await print(output, flags, { name, value, profile: value })
   }
   const setting = nearestSetting(name, ['profile', 'api_key', ...SETTING_NAMES])
   const profile = checkProfileName(flags.profile ?? (env.GDN_PROFILE || config.profile || 'default'))
@@ -59,16 +70,16 @@ export async function set(deps: Deps, name: string, value: string, flags: SetFla
   const changed = { ...config.profiles?.[profile], ...parseSetting(setting, value) } satisfies ProfileSettings
   await writeUserConfig(env, { ...config, profiles: { ...config.profiles, [profile]: changed } })
   io.note(`Saved ${setting} in profile ${safe(profile)}.`)
-  await print(deps, flags, { name: setting, value: changed[setting] ?? null, profile })
+  await print(output, flags, { name: setting, value: changed[setting] ?? null, profile })
 }
 
-/** With --json, what is set now. */
-async function print({ io }: Deps, { json }: SetFlags, record: object): Promise<void> {
-  if (json) await io.data(`${JSON.stringify(record)}\n`)
+/** Where a form of output was asked for, what is set now. */
+async function print(output: Output, flags: SetFlags, record: DataRecord): Promise<void> {
+  if (isAskedFor(flags)) await output.one(record)
 }
 
 /** A key on the command line would stand in the shell's history and in the list of processes. */
-async function setKey(deps: Deps, value: string, flags: SetFlags): Promise<void> {
+async function setKey(deps: Deps, value: string, flags: SetFlags, output: Output): Promise<void> {
   if (value !== '-') {
     throw new GdnError('usage', 'a key on the command line can be read by others; it was not saved', {
       hint: 'pipe it in: … | gdn config set api_key -',
@@ -76,6 +87,6 @@ async function setKey(deps: Deps, value: string, flags: SetFlags): Promise<void>
   }
   const { origin } = await serverForKey(deps, await deps.settings(flags))
   const keptIn = await keepKey(deps, origin, keyIn(await readInput(deps.io, '-'), 'stdin'))
-  await print(deps, flags, { name: 'api_key', server: origin, kept_in: keptIn })
+  await print(output, flags, { name: 'api_key', server: origin, kept_in: keptIn })
   deps.io.note(`Saved the API key for ${origin} in ${safe(placeOfKey(deps, keptIn))}. It is sent to no other server.`)
 }

@@ -4,18 +4,23 @@ import { originOf } from '../../../config/server.ts'
 import { readUserConfig } from '../../../config/user-file.ts'
 import { writeUserConfig } from '../../../config/write-user-file.ts'
 import { GdnError } from '../../../core/errors.ts'
+import type { DataRecord } from '../../cells.ts'
 import { GdnCommand, valueFlag } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
-import { addJsonFlag, type CommonFlags } from '../../flags/common.ts'
+import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
 import { notEmpty } from '../../flags/parse.ts'
 import { safe } from '../../io.ts'
+import { createOutput, isAskedFor, type Output } from '../../output.ts'
+import type { View } from '../../view.ts'
 import { nearestSetting } from './nearest-setting.ts'
 import { refuseUnknownProfile } from './profile-names.ts'
 
-export interface UnsetFlags extends CommonFlags {
+export interface UnsetFlags extends OutputFlags {
   profile?: string
   baseUrl?: string
 }
+
+const VIEW: View = { fields: ['name', 'profile', 'server'], columns: ['name', 'profile', 'server'], id: 'name' }
 
 export function command(deps: Deps, run = unset): GdnCommand {
   const unsetCommand = new GdnCommand({
@@ -29,19 +34,20 @@ export function command(deps: Deps, run = unset): GdnCommand {
   unsetCommand.argument('<name>')
   valueFlag(unsetCommand, '--profile <name>', 'The profile to change', { parse: notEmpty })
   valueFlag(unsetCommand, '--base-url <url>', 'With api_key: the server whose key is forgotten', { parse: notEmpty })
-  addJsonFlag(unsetCommand)
+  addOutputFlags(unsetCommand)
   return unsetCommand.action(async (name: string, flags: UnsetFlags) => await run(deps, name, flags)) as GdnCommand
 }
 
 export async function unset(deps: Deps, name: string, flags: UnsetFlags): Promise<void> {
   const { io, env } = deps
-  if (name === 'api_key') return await forgetKey(deps, flags)
+  const output = createOutput(io, flags, VIEW)
+  if (name === 'api_key') return await forgetKey(deps, flags, output)
   const config = await readUserConfig(env)
   if (name === 'profile') {
     const { profile: _old, ...rest } = config
     await writeUserConfig(env, rest)
     io.note('No profile is in use now.')
-    return await print(deps, flags, { name, profile: null })
+    return await print(output, flags, { name, profile: null })
   }
   const setting = nearestSetting(name, ['profile', 'api_key', ...SETTING_NAMES])
   const profile = flags.profile ?? (env.GDN_PROFILE || config.profile || 'default')
@@ -51,15 +57,15 @@ export async function unset(deps: Deps, name: string, flags: UnsetFlags): Promis
     await writeUserConfig(env, { ...config, profiles: { ...config.profiles, [profile]: rest } })
   }
   io.note(`Removed ${setting} from profile ${safe(profile)}.`)
-  await print(deps, flags, { name: setting, profile })
+  await print(output, flags, { name: setting, profile })
 }
 
-/** With --json, what was removed, and from where. */
-async function print({ io }: Deps, { json }: UnsetFlags, record: object): Promise<void> {
-  if (json) await io.data(`${JSON.stringify(record)}\n`)
+/** Where a form of output was asked for, what was removed, and from where. */
+async function print(output: Output, flags: UnsetFlags, record: DataRecord): Promise<void> {
+  if (isAskedFor(flags)) await output.one(record)
 }
 
-async function forgetKey(deps: Deps, flags: UnsetFlags): Promise<void> {
+async function forgetKey(deps: Deps, flags: UnsetFlags, output: Output): Promise<void> {
   const { baseUrl } = await deps.settings(flags)
   if (baseUrl === null) {
     throw new GdnError('usage', 'no server is named', { place: { flag: '--base-url' }, hint: 'add --base-url <url>' })
@@ -67,5 +73,5 @@ async function forgetKey(deps: Deps, flags: UnsetFlags): Promise<void> {
   const origin = originOf(baseUrl.value)
   await forgetApiKey(deps.env, origin, deps.openKeyring)
   deps.io.note(`Forgot the API key for ${origin}.`)
-  await print(deps, flags, { name: 'api_key', server: origin })
+  await print(output, flags, { name: 'api_key', server: origin })
 }

@@ -1,0 +1,133 @@
+import { describe, expect, test } from 'vitest'
+import { ENTRIES, isNoun } from '../../../src/cli/catalogue.ts'
+import type { Deps } from '../../../src/cli/deps.ts'
+import { OUTPUT_MODES, type OutputMode } from '../../../src/cli/output-modes.ts'
+import { type CliResult, cli, errorOf } from '../harness.ts'
+import { NO_RECORDS, SCENARIOS, type Scenario } from './scenarios.ts'
+
+const COMMANDS = ENTRIES.flatMap((entry) =>
+  isNoun(entry)
+    ? entry.verbs.map((verb) => ({ name: `${entry.name} ${verb.name}`, verb }))
+    : [{ name: entry.name, verb: entry }],
+)
+
+test.each(COMMANDS)('gdn $name has its form of output in this table', ({ name }) => {
+  expect([SCENARIOS[name] !== undefined, NO_RECORDS[name] !== undefined]).toContain(true)
+})
+
+test.each(COMMANDS)('gdn $name takes --output and --fields, unless it prints no records', async ({ name, verb }) => {
+  const { command } = await verb.load()
+  const flags = command({} as Deps).options.map(({ long }) => long)
+  expect(flags.includes('--output') && flags.includes('--fields')).toBe(NO_RECORDS[name] === undefined)
+})
+
+const ANSI = /\u001b/
+
+async function run({ prepare }: Scenario, ...more: string[]): Promise<CliResult> {
+  const { argv, options } = await prepare()
+  return await cli([...argv, ...more], options)
+}
+
+/** The fields of what a mode printed with two of them chosen; null where the mode has no names. */
+const NAMES_IN: Readonly<Record<OutputMode, (stdout: string, shape: Scenario['shape']) => string[] | null>> = {
+  json(stdout, shape) {
+    const value: unknown = JSON.parse(stdout)
+    expect(Array.isArray(value)).toBe(shape === 'array')
+    const records = (shape === 'array' ? value : [value]) as object[]
+    return Object.keys(records[0] ?? {})
+  },
+  ndjson(stdout) {
+    const records: object[] = stdout
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line))
+    return Object.keys(records.at(-1) ?? {}).filter((name) => name !== 'event')
+  },
+  csv(stdout) {
+    const [head = '', ...rows] = stdout.split('\r\n')
+    expect(rows.length).toBeGreaterThan(1)
+    return head.split(',')
+  },
+  ids(stdout) {
+    expect(stdout).toMatch(/^([^\t\n]+\n)*$/)
+    return null
+  },
+  table(stdout, shape) {
+    const cells = stdout
+      .trimEnd()
+      .split('\n')
+      .map((line) => line.split('\t'))
+    for (const line of cells) expect(line).toHaveLength(2)
+    return shape === 'object' ? cells.map(([name = '']) => name) : null
+  },
+}
+
+describe.each(Object.entries(SCENARIOS).filter(([name]) => COMMANDS.some((command) => command.name === name)))(
+  'gdn %s',
+  (_, scenario) => {
+    const fields = scenario.json.split(' ')
+    const chosen = [fields.at(-1) ?? '', fields[0] ?? '']
+
+    test('its JSON has these fields, in an object for one thing or an array for a list, and nothing is on stderr', async () => {
+      const { code, stdout, stderr } = await run(scenario, '--json')
+      expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+      expect(stdout.split('\n')).toHaveLength(2)
+      const value: unknown = JSON.parse(stdout)
+      expect(Array.isArray(value)).toBe(scenario.shape === 'array')
+      for (const record of scenario.shape === 'array' ? (value as object[]) : [value as object]) {
+        expect(Object.keys(record).sort()).toEqual([...fields].sort())
+      }
+    })
+
+    test.each(OUTPUT_MODES)('--fields chooses and orders fields with -o %s; a pipe gets no colours', async (mode) => {
+      const { code, stdout } = await run(scenario, '-o', mode, '--fields', chosen.join(','))
+      expect(code).toBe(0)
+      expect(stdout).not.toMatch(ANSI)
+      const names = NAMES_IN[mode](stdout, scenario.shape)
+      if (names !== null) expect(names).toEqual(chosen)
+    })
+
+    test('a piped table has no heading, no padding, and nothing in it is shortened', async () => {
+      const { argv, options } = await scenario.prepare()
+      const { stdout } = await cli([...argv, '-o', 'table'], { ...options, columns: 20 })
+      expect(stdout).not.toContain('…')
+      expect(stdout).not.toMatch(/ {2}|^[A-Z ]+\t/)
+      for (const line of stdout.trimEnd().split('\n')) expect(line).toMatch(/\t|^\S+$/)
+    })
+
+    test('what is null or unknown here may be asked for, and what isn’t a field is refused with the nearest', async () => {
+      const { argv, options } = await scenario.prepare()
+      const typo = `${chosen[0]}x`
+      const result = await cli([...argv, '--json', '--fields', typo], options)
+      expect(result).toMatchObject({ code: 2, stdout: '' })
+      const { message, hint } = errorOf(result)
+      expect(message).toContain(`--fields: unknown field "${typo}"`)
+      expect(hint).toBe(`did you mean ${chosen[0]}?`)
+      const more = scenario.more?.split(' ') ?? []
+      if (more.length === 0) return
+      const { stdout } = await cli([...argv, '--json', '--fields', more.join(',')], options)
+      const value = JSON.parse(stdout)
+      expect(Object.keys(Array.isArray(value) ? value[0] : value)).toEqual(more)
+    })
+  },
+)
+
+test('a terminal gets no colours either with NO_COLOR, --no-color or TERM=dumb, whatever the command', async () => {
+  const calm = ['collection show', 'nft show', 'nft wait', 'batch list', 'batch status', 'batch results', 'config list']
+  for (const name of calm) {
+    const { prepare } = SCENARIOS[name] as Scenario
+    const { argv, options } = await prepare()
+    for (const [flags, env] of [
+      [[], { NO_COLOR: '1', FORCE_COLOR: '1' }],
+      [['--no-color'], { FORCE_COLOR: '1' }],
+      [[], { TERM: 'dumb' }],
+    ] as const) {
+      const terminal = { ...options, tty: true, stderrTty: true, env: { ...options.env, ...env } }
+      const { stdout, stderr } = await cli([...argv, ...flags], terminal)
+      expect(stdout + stderr, name).not.toMatch(ANSI)
+      expect(stdout, name).not.toBe('')
+    }
+    const forced = { ...options, env: { ...options.env, FORCE_COLOR: '1' }, tty: true }
+    expect((await cli(argv, forced)).stdout, name).toMatch(ANSI)
+  }
+})

@@ -1,0 +1,374 @@
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { ownIdentity } from '../../../src/core/process-identity.ts'
+import { openStore } from '../../../src/server/store/open-store.ts'
+import { CSV, folder, service, TARGET } from '../drop.ts'
+import { CONTRACT, DATE, fakeApi, nft, OWNER, type Reply } from '../fake-api.ts'
+import { type CliOptions, cli } from '../harness.ts'
+
+/** A command that does what it is for, in a home of its own. */
+interface Prepared {
+  argv: string[]
+  options: CliOptions
+}
+
+/** How a command prints its records. */
+export interface Scenario {
+  shape: 'object' | 'array'
+  /** The fields of its JSON, in their order. */
+  json: string
+  /** Fields that it takes for --fields, and has no value of here. */
+  more?: string
+  /** Another server every time: what was asked of it before must not matter. */
+  prepare(): Promise<Prepared>
+}
+
+const SENDER = '0xdbF03B407c01E7cD3CBea99509d93f8DDDC8C6FB'
+const METADATA = { title: 'Dawn', description: '', file_fields: [] }
+const TOLD = 'nft_gdn_id token_id contract_address receiver_wallet_address status request_metadata metadata_url'
+const NFT =
+  'nft_gdn_id token_id status contract_address receiver_wallet_address metadata_url request_metadata blockchain accepted_date'
+const COLLECTION = 'transaction_gdn_id contract_address name blockchain wallet_address status'
+const SUMMARY =
+  'run run_id blockchain contract_address total pending accepted deployed failed unknown requests attempts reconciled'
+const RUN =
+  'run run_id state running total pending accepted deployed failed unknown blockchain contract_address server manifest drop started_at problem'
+const KEY = 'id name email prefix permissions status created_at expires_at revoked_at'
+const BACKEND = 'running url data_dir pid'
+
+/** A server that nobody need ask for everything. */
+async function api(handlers: Record<string, (body: never) => Reply>) {
+  const missing = (): Reply => ({ status: 404, body: { error: { title: 'Not Found', message: 'not here' } } })
+  return await fakeApi({
+    '*': (_body, { path }) => {
+      const handler = handlers[path.replace('/api/v1/', '')]
+      return handler === undefined ? missing() : handler(_body)
+    },
+  })
+}
+
+const accepted = (requests: object): Reply => ({
+  body: {
+    requests,
+    request: requests,
+    response: { transaction_gdn_id: 'tx', accepted_date: DATE },
+  },
+})
+
+const collections = (): Reply => ({
+  body: {
+    requests: { transaction_gdn_ids: ['tx'] },
+    collections: [
+      {
+        transaction_gdn_ids: 'tx',
+        contract_address: CONTRACT,
+        name: 'Tide',
+        blockchain: 'polygon',
+        wallet_address: OWNER,
+        status: 'deployed',
+      },
+    ],
+  },
+})
+
+const known = ({ nft_gdn_ids }: { nft_gdn_ids: string[] }): Reply => ({
+  body: { requests: { nft_gdn_ids }, nfts: nft_gdn_ids.map((id) => nft(id)) },
+})
+
+/** A command that asks a server. */
+async function asking(handlers: Record<string, unknown>, ...argv: string[]): Promise<Prepared> {
+  const { options } = await folder({})
+  const { url } = await api(handlers as Record<string, (body: never) => Reply>)
+  return { argv: [...argv, '--base-url', url], options }
+}
+
+/** A command about a run that was begun by minting. */
+async function onRun(handlers: Record<string, unknown>, mintFlags: string[], ...argv: string[]): Promise<Prepared> {
+  const { path, options } = await folder({ 'drop.csv': CSV })
+  const { url } = await api(handlers as Record<string, (body: never) => Reply>)
+  const at = ['--base-url', url]
+  const mint = ['batch', 'mint', path('drop.csv'), ...TARGET, ...at, '--rate', '1000', '-q', '-o', 'ids', ...mintFlags]
+  await cli(mint, options)
+  return { argv: [...argv, ...at], options }
+}
+
+/** A service that refuses everything at first. */
+function refusing() {
+  const { createnft, getnfts } = service()
+  let isFirst = true
+  const refused = { status: 400, body: { error: { title: 'Bad Request', message: 'not yet' } } }
+  return {
+    createnft(body: never) {
+      const was = isFirst
+      isFirst = false
+      return was ? refused : createnft(body)
+    },
+    getnfts,
+  }
+}
+
+async function withHome(...argv: string[]): Promise<Prepared> {
+  const { options } = await folder({})
+  return { argv, options }
+}
+
+/** A command about the API keys of a data dir, which has one. */
+async function onKeys(...argv: string[]): Promise<Prepared> {
+  const { path, options } = await folder({})
+  await mkdir(path('data'))
+  await (await openStore(join(path('data'), 'gdn.db'))).close()
+  const at = ['--data-dir', path('data')]
+  const made = await cli(
+    ['key', 'create', '--name', 'a', '--email', 'a@example.com', '--permission', 'all', '-o', 'ids', ...at],
+    options,
+  )
+  return { argv: [...argv.map((word) => (word === 'ID' ? made.stdout.trim() : word)), ...at], options }
+}
+
+/** A home in which this process passes for the local backend. */
+async function withBackend(...argv: string[]): Promise<Prepared> {
+  const { path, options } = await folder({})
+  const dataDir = path('.local/share/gdn/local')
+  await mkdir(dataDir, { recursive: true })
+  const { pid, startedAt, bootId } = await ownIdentity()
+  const record = { pid, url: 'http://127.0.0.1:4680', process_started: startedAt, boot_id: bootId }
+  await writeFile(join(dataDir, 'backend.json'), JSON.stringify(record))
+  return { argv, options }
+}
+
+async function withOldBackend(...argv: string[]): Promise<Prepared> {
+  const { path, options } = await folder({})
+  const dataDir = path('.local/share/gdn/local')
+  await mkdir(dataDir, { recursive: true })
+  await writeFile(join(dataDir, 'api-key'), 'x', { mode: 0o600 })
+  return { argv, options }
+}
+
+/** A home with a saved API key. */
+async function withKey(...argv: string[]): Promise<Prepared> {
+  const { path, options } = await folder({})
+  await writeFile(path('key.txt'), 'sesame-open\n', { mode: 0o600 })
+  const at = ['--base-url', 'http://127.0.0.1:9']
+  await cli(['auth', 'login', '--key-file', path('key.txt'), '--no-check', '-q', ...at], options)
+  const { GDN_API_KEY: _key, ...env } = options.env
+  return {
+    argv: argv.map((word) => (word === 'KEY' ? path('key.txt') : word)).concat(at),
+    options: { ...options, env },
+  }
+}
+
+const TO = ['--receiver', OWNER]
+const MINT = ['nft', 'mint', '--title', 'Dawn', ...TARGET, ...TO]
+
+/** Every command that prints records, by its name. */
+export const SCENARIOS: Readonly<Record<string, Scenario>> = {
+  'collection create': {
+    shape: 'object',
+    json: 'name blockchain wallet_address transaction_gdn_id accepted_date status contract_address',
+    more: 'error',
+    prepare: () =>
+      asking(
+        { createcollection: accepted, getcollections: collections },
+        ...['collection', 'create', '--name', 'Tide', '-b', 'polygon', '--wallet', OWNER],
+      ),
+  },
+  'collection show': {
+    shape: 'object',
+    json: COLLECTION,
+    more: 'enable_api',
+    prepare: () => asking({ getcollections: collections }, 'collection', 'show', 'tx'),
+  },
+  'collection list': {
+    shape: 'array',
+    json: COLLECTION,
+    async prepare() {
+      const { argv, options } = await asking({ createcollection: accepted, getcollections: collections })
+      const create = ['collection', 'create', '--name', 'Tide', '-b', 'polygon', '--wallet', OWNER, '-q', '-o', 'ids']
+      await cli([...create, ...argv], options)
+      return { argv: ['collection', 'list', ...argv], options }
+    },
+  },
+  'nft mint': { shape: 'object', json: NFT, more: 'error', prepare: () => asking(service(), ...MINT) },
+  'nft grant': {
+    shape: 'object',
+    json: `${NFT} sender_wallet_address`,
+    prepare: () =>
+      asking(
+        {
+          createnfttrans: ({ metadata, ...requests }: { metadata: object[] }) => ({
+            body: {
+              message: 'ok',
+              requests: { ...requests, metadata },
+              nfts: [{ nft_gdn_ids: 'a', accepted_date: DATE }],
+            },
+          }),
+          getnfts: () => ({
+            body: { requests: { nft_gdn_ids: ['a'] }, nfts: [nft('a', { request_metadata: METADATA })] },
+          }),
+        },
+        ...['nft', 'grant', '--title', 'Dawn', ...TARGET, ...TO, '--sender', SENDER],
+      ),
+  },
+  'nft transfer': {
+    shape: 'object',
+    json: 'nft_gdn_id token_id status contract_address blockchain sender_wallet_address receiver_wallet_address transaction_gdn_id accepted_date',
+    more: 'gas_used',
+    async prepare() {
+      let isSent = false
+      return await asking(
+        {
+          transfernft(requests: object) {
+            isSent = true
+            return accepted(requests)
+          },
+          getnfts: () => ({
+            body: {
+              requests: { nft_gdn_ids: ['a'] },
+              nfts: [nft('a', { receiver_wallet_address: isSent ? SENDER : OWNER })],
+            },
+          }),
+        },
+        ...['nft', 'transfer', 'a', '-b', 'polygon', '--receiver', SENDER],
+      )
+    },
+  },
+  'nft list': {
+    shape: 'array',
+    json: `${TOLD} blockchain`,
+    prepare: () =>
+      asking(
+        {
+          getnftgdnids: () => ({
+            body: { requests: { contract_address: CONTRACT, blockchain: 'polygon' }, nft_gdn_ids: ['a', 'b'] },
+          }),
+          getnfts: known,
+        },
+        ...['nft', 'list', '--details', ...TARGET],
+      ),
+  },
+  'nft show': {
+    shape: 'object',
+    json: TOLD,
+    more: 'blockchain accepted_date error',
+    prepare: () => asking({ getnfts: known }, 'nft', 'show', 'a'),
+  },
+  'nft wait': {
+    shape: 'array',
+    json: TOLD,
+    prepare: () => asking({ getnfts: known }, 'nft', 'wait', 'a', 'b'),
+  },
+  'nft verify': {
+    shape: 'object',
+    json: 'nft_gdn_id isgdnnft token_id status contract_address receiver_wallet_address blockchain',
+    prepare: () =>
+      asking(
+        {
+          getnfts: known,
+          getisgdnnft: (request: object) => ({
+            body: { requests: { ...request, nft_gdn_id: 'a' }, response: { isgdnnft: true, nft: nft('a') } },
+          }),
+        },
+        ...['nft', 'verify', 'a', '-b', 'polygon'],
+      ),
+  },
+  'batch validate': {
+    shape: 'object',
+    json: 'valid rows issue_count receivers files blockchain contract_address',
+    more: 'checked_files',
+    async prepare() {
+      const { path, options } = await folder({ 'drop.csv': CSV })
+      return { argv: ['batch', 'validate', path('drop.csv'), ...TARGET], options }
+    },
+  },
+  'batch mint': {
+    shape: 'object',
+    json: SUMMARY,
+    more: 'verified',
+    async prepare() {
+      const { path, options } = await folder({ 'drop.csv': CSV })
+      const { url } = await api(service() as never)
+      return { argv: ['batch', 'mint', path('drop.csv'), ...TARGET, '--base-url', url, '--rate', '1000'], options }
+    },
+  },
+  'batch list': { shape: 'array', json: RUN, prepare: () => onRun(service(), [], 'batch', 'list') },
+  'batch status': { shape: 'object', json: RUN, prepare: () => onRun(service(), [], 'batch', 'status', 'drop') },
+  'batch resume': {
+    shape: 'object',
+    json: SUMMARY,
+    prepare: () => onRun(service(), ['--no-wait'], 'batch', 'resume', 'drop', '--rate', '1000'),
+  },
+  'batch retry': {
+    shape: 'object',
+    json: SUMMARY,
+    prepare: () => onRun(refusing(), [], 'batch', 'retry', 'drop', '--rate', '1000'),
+  },
+  'batch reconcile': {
+    shape: 'object',
+    json: SUMMARY,
+    prepare: () => onRun(service(), ['--no-wait'], 'batch', 'reconcile', 'drop', '--rate', '1000'),
+  },
+  'batch results': {
+    shape: 'array',
+    json: 'key line status nft_gdn_id token_id contract_address receiver_wallet_address metadata_url error',
+    prepare: () => onRun(service(), [], 'batch', 'results', 'drop'),
+  },
+  'batch rm': {
+    shape: 'array',
+    json: 'run run_id removed',
+    prepare: () => onRun(service(), [], 'batch', 'rm', 'drop', '--yes'),
+  },
+  'local start': { shape: 'object', json: BACKEND, prepare: () => withBackend('local', 'start') },
+  'local stop': { shape: 'object', json: BACKEND, prepare: () => withHome('local', 'stop') },
+  'local status': { shape: 'object', json: BACKEND, prepare: () => withBackend('local', 'status') },
+  'local reset': {
+    shape: 'object',
+    json: 'data_dir deleted',
+    prepare: () => withOldBackend('local', 'reset', '--yes'),
+  },
+  'key create': {
+    shape: 'object',
+    json: `${KEY} api_key`,
+    prepare: () => onKeys('key', 'create', '--name', 'b', '--email', 'b@example.com', '--permission', 'all'),
+  },
+  'key list': { shape: 'array', json: KEY, prepare: () => onKeys('key', 'list') },
+  'key revoke': { shape: 'object', json: KEY, prepare: () => onKeys('key', 'revoke', 'ID') },
+  'auth login': {
+    shape: 'object',
+    json: 'server kept_in key works',
+    prepare: () => withKey('auth', 'login', '--key-file', 'KEY', '--no-check'),
+  },
+  'auth status': {
+    shape: 'array',
+    json: 'server in_use profiles kept_in place key works problem',
+    prepare: () => withKey('auth', 'status'),
+  },
+  'auth logout': { shape: 'array', json: 'server kept_in', prepare: () => withKey('auth', 'logout') },
+  'config get': {
+    shape: 'object',
+    json: 'name value from',
+    prepare: () => withHome('config', 'get', 'base_url', '--base-url', 'http://127.0.0.1:9'),
+  },
+  'config set': {
+    shape: 'object',
+    json: 'name value profile',
+    prepare: () => withHome('config', 'set', 'contract', CONTRACT),
+  },
+  'config unset': { shape: 'object', json: 'name profile', prepare: () => withHome('config', 'unset', 'contract') },
+  'config list': { shape: 'array', json: 'name value from', prepare: () => withHome('config', 'list') },
+  'config path': {
+    shape: 'object',
+    json: 'config credentials project state local_data',
+    prepare: () => withHome('config', 'path'),
+  },
+}
+
+/** Commands whose output is no record: each with what it is instead. */
+export const NO_RECORDS: Readonly<Record<string, string>> = {
+  'batch template': 'a manifest, in the format that --format names',
+  'local logs': 'the log as it was written',
+  'local exec': 'what the command that it runs prints',
+  serve: 'one line with --json when it can serve; runs until it is stopped',
+  api: "the server's answer as it came, which is JSON already",
+  completion: 'a script for the shell',
+  open: 'an address, opened in the browser',
+}
