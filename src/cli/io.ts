@@ -94,7 +94,8 @@ export async function createIo(edge: IoEdge, settings: IoSettings): Promise<Io> 
   const say = (text: string) => aside(() => void stderr.write(`${toWidth(text)}\n`))
   const interactive = settings.input && stdin.isTTY === true && stderrTty && !isSet(env.CI) && !isSet(env.GDN_NO_INPUT)
   const silent = settings.quiet || settings.machine
-  const errPaint = await paintFor(colourLevel(stderr, env, settings.noColour))
+  const errLevel = colourLevel(stderr, env, settings.noColour)
+  const errPaint = await paintFor(errLevel)
 
   return {
     settings,
@@ -114,7 +115,7 @@ export async function createIo(edge: IoEdge, settings: IoSettings): Promise<Io> 
       if (silent) return { update: () => {}, stop: () => {} }
       if (stderrTty && env.TERM !== 'dumb') {
         const { spinner } = await import('./spinner.ts')
-        return spinner(text)
+        return spinner(text, errLevel > 0)
       }
       return calmProgress(text, say)
     },

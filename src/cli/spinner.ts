@@ -9,13 +9,18 @@ function withColumns(stream: NodeJS.WriteStream): NodeJS.WriteStream {
   return Object.create(stream, { columns: { get: () => stream.columns || USUAL_COLUMNS } }) as NodeJS.WriteStream
 }
 
-/** A spinner on stderr. `discardStdin` is off: it would swallow Ctrl-C. */
-export function spinner(text: string): Progress {
+/**
+ * A spinner on stderr. `discardStdin` is off: it would swallow Ctrl-C.
+ *
+ * @param coloured the library would ask no NO_COLOR
+ */
+export function spinner(text: string, coloured: boolean): Progress {
   const running = ora({
     text: terminalText(text),
     stream: withColumns(process.stderr),
     discardStdin: false,
     isEnabled: true,
+    color: coloured ? 'cyan' : false,
   }).start()
   return {
     update: (next) => {
