@@ -1,14 +1,20 @@
 import { GdnError } from '../../core/errors.ts'
 import { choose } from '../ask-for.ts'
 import { mayAsk } from '../ask-missing.ts'
+import type { DataRecord } from '../cells.ts'
 import { eitherFlag, GdnCommand, switchFlag, valueFlag } from '../command.ts'
 import type { Deps } from '../deps.ts'
-import { addJsonFlag } from '../flags/common.ts'
+import { addOutputFlags } from '../flags/common.ts'
 import { blockchainName, notEmpty, oneOf } from '../flags/parse.ts'
 import { initHosted } from '../init/hosted.ts'
 import type { InitFlags } from '../init/init-flags.ts'
 import { initLocal } from '../init/local.ts'
 import { nextSteps, type SetUp } from '../init/next-steps.ts'
+import { createOutput, isAskedFor } from '../output.ts'
+import type { View } from '../view.ts'
+
+const FIELDS = ['profile', 'base_url', 'key', 'blockchain', 'wallet', 'checked']
+const VIEW: View = { fields: FIELDS, columns: FIELDS, id: 'profile' }
 
 export function command(deps: Deps, run = init): GdnCommand {
   const initCommand = new GdnCommand({
@@ -39,14 +45,15 @@ export function command(deps: Deps, run = init): GdnCommand {
   eitherFlag(initCommand, 'start', 'Start the local backend', "Don't start the local backend")
   switchFlag(initCommand, '--no-check', "Don't try what was given")
   switchFlag(initCommand, '-y, --yes', 'Replace a profile of that name')
-  addJsonFlag(initCommand)
+  addOutputFlags(initCommand)
   return initCommand.action(async (flags: InitFlags) => await run(deps, flags)) as GdnCommand
 }
 
 export async function init(deps: Deps, flags: InitFlags): Promise<void> {
   const { io } = deps
+  const output = createOutput(io, flags, VIEW)
   const setUp = (await isLocal(deps, flags)) ? await initLocal(deps, flags) : await initHosted(deps, flags)
-  if (flags.json) await io.data(`${JSON.stringify(asJson(setUp))}\n`)
+  if (isAskedFor(flags)) await output.one(asJson(setUp))
   for (const line of nextSteps(setUp)) io.note(line)
 }
 
@@ -73,7 +80,7 @@ async function isLocal({ io }: Deps, { hosted, local, baseUrl }: InitFlags): Pro
   })
 }
 
-function asJson({ profile, baseUrl, keptIn, blockchain, wallet, isChecked }: SetUp): object {
+function asJson({ profile, baseUrl, keptIn, blockchain, wallet, isChecked }: SetUp): DataRecord {
   return {
     profile,
     base_url: baseUrl,

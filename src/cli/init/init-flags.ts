@@ -1,9 +1,9 @@
 import type { Blockchain } from '../../api/blockchains.ts'
 import type { KeptIn } from '../../config/saved-keys.ts'
-import type { CommonFlags } from '../flags/common.ts'
+import type { OutputFlags } from '../flags/common.ts'
 
 /** The flags of `gdn init`: each answers a question. */
-export interface InitFlags extends CommonFlags {
+export interface InitFlags extends OutputFlags {
   hosted?: boolean
   local?: boolean
   baseUrl?: string

@@ -343,6 +343,16 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
     prepare: () => withKey('auth', 'status'),
   },
   'auth logout': { shape: 'array', json: 'server kept_in', prepare: () => withKey('auth', 'logout') },
+  init: {
+    shape: 'object',
+    json: 'profile base_url key blockchain wallet checked',
+    prepare: () => withKey('init', '--hosted', '--key-file', 'KEY', '--no-check', '--yes', '-b', 'polygon'),
+  },
+  doctor: {
+    shape: 'array',
+    json: 'check status message fix',
+    prepare: () => withHome('doctor'),
+  },
   'config get': {
     shape: 'object',
     json: 'name value from',
