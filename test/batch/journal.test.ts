@@ -134,12 +134,12 @@ test('a second drop can be ordered past a damaged journal', async () => {
 
 test('a journal of a newer format is refused, and says so', async () => {
   await machine.run(new FakeHostedApi({ idempotency: false }), rowsUpTo(3))
-  const newer = { t: 'run', v: 3, unheard: true } as unknown as JournalRecord
+  const newer = { t: 'run', v: JOURNAL_VERSION + 1, unheard: true } as unknown as JournalRecord
   await writeFile(machine.journal(), encodeRecord(newer))
   const error = await machine
     .run(new FakeHostedApi({ idempotency: false }), rowsUpTo(3))
     .catch((reason: unknown) => reason)
-  expect(error).toMatchObject({ code: 'data_dir', message: expect.stringContaining('newer gdn (format 3)') })
+  expect(error).toMatchObject({ code: 'data_dir', message: expect.stringContaining(`newer gdn (format ${JOURNAL_VERSION + 1})`) })
 })
 
 test('folder and files of a run are readable by their owner only', async () => {

@@ -609,16 +609,21 @@ describe('what is kept for it', () => {
     expect((await run(server, PAIR)).counts.deployed).toBe(4)
   })
 
-  test('a journal of the first format is gone on with', async () => {
+  test('a journal of the formats that named rows otherwise is refused: its rows would be minted again', async () => {
     const server = serverWith(['cut_after'])
     await run(server, PAIR, { noWait: true })
+    const sent = server.attempts
     const { encodeRecord } = await import('../../src/batch/journal/records.ts')
     const lines = (await readFile(machine.journal(), 'utf8')).split('\n')
     const header = JSON.parse((lines[0] ?? '').slice(9))
-    lines[0] = encodeRecord({ ...header, v: 1 })
+    lines[0] = encodeRecord({ ...header, v: 2 })
       .toString()
       .trimEnd()
     await writeFile(machine.journal(), lines.join('\n'))
-    expect(await run(server, PAIR)).toMatchObject({ exitCode: 0, counts: { deployed: 4 } })
+    await expect(run(server, PAIR)).rejects.toMatchObject({
+      code: 'data_dir',
+      message: expect.stringContaining('older'),
+    })
+    expect(server.attempts).toBe(sent)
   })
 })

@@ -7,6 +7,7 @@ import {
   type FoldedRecord,
   JOURNAL_VERSION,
   type JournalRecord,
+  OLDEST_VERSION,
   type RunRecord,
 } from './records.ts'
 
@@ -64,6 +65,7 @@ async function readRecords<Kind extends FoldedRecord>(
       if (count === 1) {
         if (record.t !== 'run') throw damaged(path, 1, 'is not the header')
         if (record.v > JOURNAL_VERSION) throw madeByNewer(path, record.v)
+        if (record.v < OLDEST_VERSION) throw madeByOlder(path, record.v, record.id)
         run = record
       } else if (record.t === 'run') throw damaged(path, count, 'is a second header')
       else onRecord(record, span)
@@ -81,6 +83,15 @@ const madeByNewer = (path: string, version: number) =>
   new GdnError('data_dir', `the journal ${path} was made by a newer gdn (format ${version})`, {
     hint: 'update gdn; nothing was sent',
   })
+
+const madeByOlder = (path: string, version: number, id: string) =>
+  new GdnError(
+    'data_dir',
+    `the journal ${path} was made by an older gdn (format ${version}), which named rows otherwise`,
+    {
+      hint: `nothing was sent. Go on with it by the gdn that made it; what is finished can be removed: gdn batch rm ${id}`,
+    },
+  )
 
 /** The version of a header whose shape we don't know. */
 function newerVersion(line: Buffer): number | null {

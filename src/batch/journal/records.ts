@@ -3,7 +3,9 @@ import * as z from 'zod'
 import { blockchain } from '../../api/fields.ts'
 
 /** The format of the journal. A journal of a higher one is refused, never guessed at. */
-export const JOURNAL_VERSION = 2
+export const JOURNAL_VERSION = 3
+/** Before it rows without an id had other keys: gone on with, they would be taken for new ones. */
+export const OLDEST_VERSION = 3
 
 /** Opens the file: what the run is. */
 export const runRecord = z.object({
