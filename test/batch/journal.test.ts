@@ -1,7 +1,13 @@
 import { appendFile, readFile, stat, truncate, writeFile } from 'node:fs/promises'
 import fc from 'fast-check'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { decodeForFold, decodeRecord, encodeRecord, type JournalRecord } from '../../src/batch/journal/records.ts'
+import {
+  decodeForFold,
+  decodeRecord,
+  encodeRecord,
+  JOURNAL_VERSION,
+  type JournalRecord,
+} from '../../src/batch/journal/records.ts'
 import { listRuns, runStatus } from '../../src/batch/runs.ts'
 import type { AppendFile } from '../../src/batch/types.ts'
 import { FakeHostedApi } from '../helpers/fake-hosted-api.ts'
@@ -139,7 +145,10 @@ test('a journal of a newer format is refused, and says so', async () => {
   const error = await machine
     .run(new FakeHostedApi({ idempotency: false }), rowsUpTo(3))
     .catch((reason: unknown) => reason)
-  expect(error).toMatchObject({ code: 'data_dir', message: expect.stringContaining(`newer gdn (format ${JOURNAL_VERSION + 1})`) })
+  expect(error).toMatchObject({
+    code: 'data_dir',
+    message: expect.stringContaining(`newer gdn (format ${JOURNAL_VERSION + 1})`),
+  })
 })
 
 test('folder and files of a run are readable by their owner only', async () => {
