@@ -2,6 +2,7 @@ import type { Readable } from 'node:stream'
 import { GdnError } from '../core/errors.ts'
 import { terminalText } from '../core/terminal-text.ts'
 import { type ColourLevel, colourLevel } from './colour.ts'
+import { isInActions, withoutCommands } from './in-actions.ts'
 import type { LiveBlock } from './live-block.ts'
 import { type Paint, PLAIN } from './paint.ts'
 import type { Progress } from './progress.ts'
@@ -36,6 +37,8 @@ export interface Io {
   readonly settings: IoSettings
   /** Data, on stdout, as it is. Resolves when there is room for more. */
   data(text: string): Promise<void>
+  /** Data for people to read, such as a table: as `data`, with nothing in it that a runner of CI takes for a command. */
+  read(text: string): Promise<void>
   /** A line for people, on stderr; silent with -q and in JSON mode. Text from outside goes through `safe` first. */
   note(line: string): void
   /** As note, but said with -q too. */
@@ -82,6 +85,8 @@ async function paintFor(level: ColourLevel): Promise<Paint> {
 export async function createIo(edge: IoEdge, settings: IoSettings): Promise<Io> {
   const { env, stdout, stderr, stdin } = edge
   const stderrTty = stderr.isTTY === true
+  // A log with a terminal's width is a log all the same.
+  const animates = stderrTty && env.TERM !== 'dumb' && !isSet(env.CI)
   const toWidth = (text: string) =>
     stderrTty
       ? text
@@ -100,6 +105,7 @@ export async function createIo(edge: IoEdge, settings: IoSettings): Promise<Io> 
   return {
     settings,
     data: (text) => writeAll(stdout, text),
+    read: (text) => writeAll(stdout, isInActions(env) ? withoutCommands(text) : text),
     note: (line) => void (silent || say(line)),
     warn: (line) => void (settings.machine || say(line)),
     debug: (line) => settings.debug && aside(() => void stderr.write(`debug: ${line}\n`)),
@@ -113,14 +119,14 @@ export async function createIo(edge: IoEdge, settings: IoSettings): Promise<Io> 
     stdin,
     async progress(text) {
       if (silent) return { update: () => {}, stop: () => {} }
-      if (stderrTty && env.TERM !== 'dumb') {
+      if (animates) {
         const { spinner } = await import('./spinner.ts')
         return spinner(text, errLevel > 0)
       }
       return calmProgress(text, say)
     },
     async block() {
-      if (silent || !stderrTty || env.TERM === 'dumb') return null
+      if (silent || !animates) return null
       const { createLiveBlock } = await import('./live-block.ts')
       const made = createLiveBlock(stderr)
       block = made

@@ -46,7 +46,7 @@ export function createOutput(io: Io, flags: OutputFlags, view: View, { forSpread
       if (mode === 'ids') return await io.data(idLine(record, view))
       if (mode === 'csv') return await io.data(csvLine(inCsv) + toCsv(record))
       const { renderOne } = await import('./table.ts')
-      await io.data(renderOne(io, record, view, fields))
+      await io.read(renderOne(io, record, view, fields))
     },
     async many(records) {
       if (mode === 'json') return await printJsonList(io, records, pick)
@@ -59,8 +59,9 @@ export function createOutput(io: Io, flags: OutputFlags, view: View, { forSpread
       const { renderTable, tabbedLine } = await import('./table.ts')
       const columns = fields ?? view.columns
       const cells = (record: DataRecord) => view.cells?.(record) ?? record
-      if (!io.stdoutTty) return await printLines(io, records, (record) => tabbedLine(cells(record), columns))
-      await io.data(await renderTable(io, (await collect(records)).map(cells), columns, view.id))
+      if (!io.stdoutTty)
+        return await printLines({ data: io.read }, records, (record) => tabbedLine(cells(record), columns))
+      await io.read(await renderTable(io, (await collect(records)).map(cells), columns, view.id))
     },
   }
 }
@@ -97,7 +98,7 @@ function checkField(field: string, view: View): void {
 
 const CHUNK_CHARS = 64 * 1024
 
-async function printLines(io: Io, records: Records, line: (record: DataRecord) => string): Promise<void> {
+async function printLines(io: Pick<Io, 'data'>, records: Records, line: (record: DataRecord) => string): Promise<void> {
   let text = ''
   for await (const record of records) {
     text += line(record)

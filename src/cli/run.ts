@@ -8,7 +8,8 @@ import type { Verb } from './catalogue.ts'
 import { colourLevel } from './colour.ts'
 import type { GdnCommand } from './command.ts'
 import type { Deps, Edge } from './deps.ts'
-import { createIo, type Io } from './io.ts'
+import { isInActions, withoutCommands } from './in-actions.ts'
+import { createIo, type Io, type OutStream } from './io.ts'
 import { reportError } from './report-error.ts'
 import { route } from './route.ts'
 import { ioSettings } from './settings-of-argv.ts'
@@ -16,13 +17,29 @@ import { VERSION } from './version.ts'
 import { proseWidth } from './wrap.ts'
 
 /** Runs one command line from its arguments to its exit code. */
-export async function run(argv: readonly string[], edge: Edge): Promise<number> {
-  const io = await createIo(edge, ioSettings(argv, edge.env))
+export async function run(argv: readonly string[], given: Edge): Promise<number> {
+  const settings = ioSettings(argv, given.env)
+  const inActions = isInActions(given.env) && !settings.machine
+  const edge = inActions ? { ...given, stderr: guarded(given.stderr) } : given
+  const io = await createIo(edge, settings)
   try {
     return await dispatch(argv, edge, io)
   } catch (error) {
-    return reportError(io, edge.stderr, error)
+    const code = reportError(io, edge.stderr, error)
+    if (inActions && error instanceof GdnError) {
+      const { annotationsOf } = await import('./github-actions.ts')
+      given.stderr.write(annotationsOf(error, given))
+    }
+    return code
   }
+}
+
+/** A stream on which nothing from outside passes for a command of the runner. */
+function guarded(stream: OutStream): OutStream {
+  return Object.create(stream, {
+    write: { value: (text: string) => stream.write(withoutCommands(text)) },
+    getColorDepth: { value: stream.getColorDepth?.bind(stream) },
+  }) as OutStream
 }
 
 async function dispatch(argv: readonly string[], edge: Edge, io: Io): Promise<number> {

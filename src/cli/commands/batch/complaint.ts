@@ -25,6 +25,7 @@ export function complaintOf(
   summary: BatchSummary,
   commands: RunCommands,
   verified: Verified = { counts: { differing: 0 }, differing: [] },
+  manifest: string | null = null,
 ): GdnError | null {
   const { run, counts, stopped, exitCode } = summary
   const { differing } = verified
@@ -46,6 +47,7 @@ export function complaintOf(
     hint: hints.join('\n'),
     details: {
       run: run.name,
+      manifest,
       counts,
       unknown_rows: unknownRows,
       absent_rows: absentRows,

@@ -4,9 +4,11 @@ import { openRun } from '../../../batch/runs.ts'
 import type { BatchOptions, BatchSummary, PlannedEvent, RunStatus } from '../../../batch/types.ts'
 import type { Server } from '../../../config/server.ts'
 import type { Settings } from '../../../config/settings.ts'
+import { messageOf } from '../../../core/errors.ts'
 import type { ManifestItem } from '../../../manifest/read.ts'
 import { openMetadata, orderedNftIds } from '../../../orders/known-orders.ts'
 import type { Deps } from '../../deps.ts'
+import { isInActions } from '../../in-actions.ts'
 import { safe } from '../../io.ts'
 import { openVerifier, type VerifyFlags } from '../../open-verifier.ts'
 import type { Output } from '../../output.ts'
@@ -96,7 +98,8 @@ export async function sendRun(
     if (events === null) await output.one(data)
     else await events.end(output.pick(data))
     const commands = runCommands(summary.run.name, flags.stateDir)
-    const complaint = complaintOf(summary, commands, found ?? undefined)
+    const complaint = complaintOf(summary, commands, found ?? undefined, options.manifestPath)
+    if (options.reconcileOnly !== true) await tellJob(deps, summary)
     if (complaint !== null) throw complaint
     if (!io.stdoutTty || output.mode !== 'table') tellNext(io, summary, flags.stateDir)
   } finally {
@@ -104,6 +107,14 @@ export async function sendRun(
     await events?.written()
     await client.close()
   }
+}
+
+/** In GitHub Actions, how it went goes into the summary of the job. */
+async function tellJob({ env, io }: Deps, summary: BatchSummary): Promise<void> {
+  if (!isInActions(env)) return
+  const { addJobSummary } = await import('../../github-actions.ts')
+  const problem = await addJobSummary(summary, env)
+  if (problem !== null) io.debug(safe(`the summary of the job can't be written: ${messageOf(problem)}`))
 }
 
 /** Compares what was deployed with chain and storage; says where they can't be read. */

@@ -1,0 +1,179 @@
+import { readFile, writeFile } from 'node:fs/promises'
+import { describe, expect, test } from 'vitest'
+import { folder, service, TARGET } from './drop.ts'
+import { fakeApi, knows, nft, OWNER } from './fake-api.ts'
+import { type CliOptions, cli } from './harness.ts'
+
+const HEAD = 'title,description,receiver\n'
+const BAD = `${HEAD}Dawn,first,${OWNER}\n,second,${OWNER}\nDusk,third,nobody\n`
+const HOSTILE = 'not liked%0A\r\n::set-env name=PATH::/tmp\n##[add-mask]x <b>|`[x](javascript:1)'
+
+/** A home that is the workspace of a job, with a manifest in it. */
+async function job(csv: string) {
+  const { path, options } = await folder({ 'drop.csv': csv, 'summary.md': 'before\n' })
+  const env = {
+    ...options.env,
+    GITHUB_ACTIONS: 'true',
+    CI: 'true',
+    GITHUB_WORKSPACE: path('.'),
+    GITHUB_STEP_SUMMARY: path('summary.md'),
+  }
+  const gdn = (argv: string[], more: CliOptions = {}) =>
+    cli(argv, { ...options, ...more, env: { ...env, ...more.env } })
+  const summary = () => readFile(path('summary.md'), 'utf8')
+  return { path, gdn, summary }
+}
+
+const refusing = (message: string) => {
+  const { createnft, getnfts } = service()
+  return {
+    createnft: (body: Parameters<typeof createnft>[0]) =>
+      body.metadata.some(({ title }) => title === 'Dusk')
+        ? { status: 400, body: { error: { title: 'Bad Request', message } } }
+        : createnft(body),
+    getnfts,
+  }
+}
+
+const commandsIn = (text: string) => text.split('\n').filter((line) => /^\s*::|##\[/.test(line))
+
+describe('annotations', () => {
+  test('every fault of a manifest stands beside its line, by its path in the repository', async () => {
+    const { path, gdn } = await job(BAD)
+    const { code, stderr } = await gdn(['batch', 'validate', path('drop.csv'), ...TARGET])
+    expect(code).toBe(2)
+    expect(stderr).toContain('error: ')
+    expect(commandsIn(stderr)).toEqual([
+      expect.stringMatching(/^::error file=drop\.csv,line=3,col=\d+::title is required$/),
+      expect.stringMatching(/^::error file=drop\.csv,line=4,col=\d+::receiver .*$/),
+    ])
+  })
+
+  test('every failed row stands beside its line with the reason', async () => {
+    const { path, gdn } = await job(`${HEAD}Dawn,first,${OWNER}\nDusk,second,${OWNER}\n`)
+    const { url } = await fakeApi(refusing('not liked'))
+    const argv = [
+      'batch',
+      'mint',
+      path('drop.csv'),
+      ...TARGET,
+      '--base-url',
+      url,
+      '--chunk-size',
+      '1',
+      '--rate',
+      '1000',
+    ]
+    const { code, stderr } = await gdn(argv)
+    expect(code).toBe(7)
+    expect(commandsIn(stderr)).toEqual([expect.stringMatching(/^::error file=drop\.csv,line=3::row \S+: .*not liked$/)])
+  })
+
+  test('of many faults as many as GitHub shows', async () => {
+    const { path, gdn } = await job(HEAD + `,x,${OWNER}\n`.repeat(50))
+    const { stderr } = await gdn(['batch', 'validate', path('drop.csv'), ...TARGET])
+    expect(commandsIn(stderr)).toHaveLength(10)
+  })
+
+  test('in JSON mode there are none: stderr is the one line of the error', async () => {
+    const { path, gdn } = await job(BAD)
+    const { stderr } = await gdn(['batch', 'validate', path('drop.csv'), ...TARGET, '--json'])
+    expect(stderr.trimEnd().split('\n')).toHaveLength(1)
+    expect(JSON.parse(stderr).error.code).toBe('invalid_manifest')
+  })
+
+  test.each([{ GITHUB_ACTIONS: undefined }, { GITHUB_ACTIONS: 'false' }, { GITHUB_ACTIONS: '' }])(
+    'there are none elsewhere: %j',
+    async (env) => {
+      const { path, gdn } = await job(BAD)
+      const { stderr } = await gdn(['batch', 'validate', path('drop.csv'), ...TARGET], { env })
+      expect(commandsIn(stderr)).toEqual([])
+    },
+  )
+
+  test('an error without a file has none', async () => {
+    const { gdn } = await job(BAD)
+    const { code, stderr } = await gdn(['nft', 'show', 'a', '--local'])
+    expect(code).toBe(6)
+    expect(commandsIn(stderr)).toEqual([])
+  })
+})
+
+describe('what others wrote is no command to the runner', () => {
+  test('not in the reason why a row failed', async () => {
+    const { path, gdn, summary } = await job(`${HEAD}Dusk,first,${OWNER}\n`)
+    const { url } = await fakeApi({ createnft: refusing(HOSTILE).createnft })
+    const { stderr } = await gdn(['batch', 'mint', path('drop.csv'), ...TARGET, '--base-url', url])
+    const commands = commandsIn(stderr)
+    expect(commands).toHaveLength(1)
+    expect(commands[0]).toMatch(/^::error file=drop\.csv,line=2::/)
+    // What was a percent sign is one again for GitHub, and no line end.
+    expect(commands[0]).toContain('not liked%250A')
+    expect(await summary()).not.toMatch(/<b>|`|\]\(|javascript:|^\s*::/m)
+  })
+
+  test('not in a name of a file', async () => {
+    const { path, gdn } = await job(BAD)
+    const odd = 'a%,b:c\n::error::x.csv'
+    await writeFile(path(odd), BAD)
+    const { stderr } = await gdn(['batch', 'validate', path(odd), ...TARGET])
+    const commands = commandsIn(stderr)
+    expect(commands).toHaveLength(2)
+    for (const line of commands) expect(line).toMatch(/^::error file=a%25%2Cb%3Ac%0A%3A%3Aerror%3A%3Ax\.csv,line=\d/)
+  })
+
+  test('not in a table on stdout, while JSON keeps it as it is', async () => {
+    const { gdn } = await job(BAD)
+    const evil = nft('a', { token_id: '::stop-commands::x', request_metadata: { title: '##[error]x' } })
+    const { url } = await fakeApi({ getnfts: knows(evil, { ...evil, nft_gdn_id: 'b' }) })
+    const shown = await gdn(['nft', 'show', 'a', 'b', '--base-url', url])
+    expect(shown.stdout).toContain('stop-commands')
+    expect(commandsIn(shown.stdout)).toEqual([])
+    const json = await gdn(['nft', 'show', 'a', '--base-url', url, '--json'])
+    expect(JSON.parse(json.stdout)).toEqual(evil)
+  })
+})
+
+describe('the summary of the job', () => {
+  test('a run adds its rows by state, and those that failed', async () => {
+    const { path, gdn, summary } = await job(`${HEAD}Dawn,first,${OWNER}\nDusk,second,${OWNER}\n`)
+    const { url } = await fakeApi(refusing('not | liked'))
+    const at = ['--base-url', url, '--chunk-size', '1', '--rate', '1000']
+    await gdn(['batch', 'mint', path('drop.csv'), ...TARGET, ...at, '--json'])
+    const text = await summary()
+    expect(text).toMatch(/^before\n### gdn batch drop/)
+    expect(text).toContain('| deployed | accepted | pending | failed | unknown |')
+    expect(text).toContain('| 1 | 0 | 0 | 1 | 0 |')
+    expect(text).toMatch(/^\| 3 \| \S+.* \| .*not &#124; liked \|$/m)
+    await gdn(['batch', 'retry', 'drop', ...at])
+    expect((await summary()).split('### gdn batch')).toHaveLength(3)
+  })
+
+  test('is of runs that send alone, and only in GitHub Actions', async () => {
+    const { path, gdn, summary } = await job(`${HEAD}Dawn,first,${OWNER}\n`)
+    const { url } = await fakeApi(service())
+    const env = { GITHUB_ACTIONS: undefined }
+    const mint = ['batch', 'mint', path('drop.csv'), ...TARGET, '--base-url', url]
+    expect((await gdn(mint, { env })).code).toBe(0)
+    await gdn(['batch', 'status', 'drop'])
+    await gdn(['batch', 'results', 'drop'])
+    await gdn(['batch', 'reconcile', 'drop', '--base-url', url])
+    expect(await summary()).toBe('before\n')
+  })
+
+  test('that can’t be written keeps nothing from being minted', async () => {
+    const { path, gdn } = await job(`${HEAD}Dawn,first,${OWNER}\n`)
+    const { url } = await fakeApi(service())
+    const env = { GITHUB_STEP_SUMMARY: path('no/such/folder') }
+    const result = await gdn(['batch', 'mint', path('drop.csv'), ...TARGET, '--base-url', url, '--json'], { env })
+    expect(result).toMatchObject({ code: 0, stderr: '' })
+  })
+})
+
+test('a log of CI gets lines and no animation, even where its stderr is a terminal', async () => {
+  const { gdn } = await job(BAD)
+  const { url } = await fakeApi({ getnfts: knows(nft('a')) })
+  const { code, stderr } = await gdn(['nft', 'wait', 'a', '--base-url', url], { stderrTty: true })
+  expect(code).toBe(0)
+  expect(stderr).toBe('Waiting for 1 NFT to be deployed\n')
+})
