@@ -114,7 +114,10 @@ test('8 processes on one key, killed and stopped at random, never have three req
   const names = (await readdir(paceDir)).join()
   expect(names).toMatch(/^[0-9a-f]{32}$/)
   const lane = join(paceDir, names)
-  for (const name of await readdir(lane)) expect(await readFile(join(lane, name), 'utf8')).not.toContain('the-key')
+  // Files go as newer ones come.
+  for (const name of await readdir(lane)) {
+    expect(await readFile(join(lane, name), 'utf8').catch(() => '')).not.toContain('the-key')
+  }
   process.stdout.write(`  ${server.arrivals.length} requests, ${kills} kills, ${stops} stops in ${RUN_MS / 1000} s\n`)
 })
 

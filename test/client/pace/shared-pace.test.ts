@@ -430,31 +430,4 @@ describe('on the disk', () => {
     const { statSync } = await import('node:fs')
     expect(statSync(open).mode & 0o777).toBe(0o700)
   })
-
-  test('leave costs less than 2 ms where nobody else is there', async () => {
-    const { createSharedLane } = await import('../../../src/client/pace/shared-lane.ts')
-    const { updateTogether } = await import('../../../src/core/versioned-file.ts')
-    const { bootClock } = await import('../../../src/core/boot-clock.ts')
-    const owner = { pid: 1, startedAt: null, space: null }
-    const world = {
-      now: bootClock,
-      sleep: () => new Promise<void>(() => {}),
-      owner,
-      boot: null,
-      ended: async () => new Set<string>(),
-    }
-    const lane = createSharedLane(
-      { ...world, update: (change) => updateTogether(join(folder, 'lane'), change) },
-      1e6,
-      () => null,
-    )
-    const times: number[] = []
-    for (let n = 0; n < 200; n++) {
-      const began = performance.now()
-      const place = await lane.take(undefined, 0)
-      times.push(performance.now() - began)
-      place.done(0)
-    }
-    expect(times.sort((a, b) => a - b)[100]).toBeLessThan(2)
-  })
 })
