@@ -2,10 +2,11 @@ import { ENDPOINTS } from '../api/endpoints.ts'
 import { GdnError } from '../core/errors.ts'
 import type { ManifestRow } from '../manifest/row.ts'
 import { Ledger } from './ledger.ts'
+import { markerOf, withRoomForMarker } from './marker.ts'
 import { loadLedger } from './open-ledger.ts'
 import { DEFAULT_CHUNK_SIZE, type Plan } from './plan.ts'
-import { buildRequest, requestMetadata } from './request.ts'
-import { addressKey } from './row-key.ts'
+import { buildRequest, requestMetadata, withMarker } from './request.ts'
+import { addressKey, rowKey } from './row-key.ts'
 import { journalPath, latestGeneration, runRef, spoolPath } from './run-files.ts'
 import { readSpool } from './spool.ts'
 import { survey } from './survey.ts'
@@ -35,6 +36,17 @@ export async function dryRunBatch(options: BatchOptions, deps: Pick<BatchDeps, '
   let metadataBytes = 0
   let addressBytes = 0
   const first: ManifestRow[] = []
+  const marker = options.markerKey ?? loaded?.run.marker
+  const markers = markerOf({
+    ...(marker === undefined ? {} : { marker }),
+    manifest: options.manifestPath,
+    run_name: options.runName ?? null,
+    generation: goesOn ? generation : generation + 1,
+    origin: options.origin,
+    blockchain: options.blockchain,
+    contract: options.contractAddress,
+  })
+  const firstMarkers: ReturnType<typeof markers>[] = []
   const settings = {
     chunkSize: ledger.chunkSize(options.chunkSize ?? loaded?.run.chunk_size ?? DEFAULT_CHUNK_SIZE),
     inOrder: options.inOrder ?? loaded?.run.in_order ?? false,
@@ -42,24 +54,33 @@ export async function dryRunBatch(options: BatchOptions, deps: Pick<BatchDeps, '
   }
   let firstClosed = false
   const { plan, changes } = await survey(
-    deps.readManifest(),
+    withRoomForMarker(deps.readManifest(), marker),
     () => readSpool(spoolPath(options.stateDir, run.id)),
     ledger,
     settings,
     {
-      add: ({ row }, pending) => {
+      add: ({ row, content, copy }, pending) => {
         if (!pending) return 0
-        metadataBytes += jsonBytes(requestMetadata(row, () => UPLOADED)) + 1
+        const own = markers(rowKey(row.id, content, copy))
+        metadataBytes +=
+          jsonBytes(
+            withMarker(
+              requestMetadata(row, () => UPLOADED),
+              own,
+            ),
+          ) + 1
         addressBytes += row.receiver.length + (row.sender?.length ?? 0)
-        if (!firstClosed && (first.length === 0 || together(first[0], row))) first.push(row)
-        else if (settings.inOrder) firstClosed = true
+        if (!firstClosed && (first.length === 0 || together(first[0], row))) {
+          first.push(row)
+          firstMarkers.push(own)
+        } else if (settings.inOrder) firstClosed = true
         if (first.length === settings.chunkSize) firstClosed = true
         return 0
       },
       flushIfFull: async () => {},
     },
   )
-  const example = first.length === 0 ? null : buildRequest(options, first, () => UPLOADED)
+  const example = first.length === 0 ? null : buildRequest(options, first, () => UPLOADED, firstMarkers)
   const envelope = example === null ? 0 : jsonBytes({ ...example.body, metadata: [] })
   // The envelopes differ in their addresses only, and those are of one length on a blockchain.
   const averageAddresses = plan.rows === 0 ? 0 : addressBytes / plan.rows

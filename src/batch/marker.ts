@@ -13,7 +13,9 @@ const DIGITS = 24
 /** Gives each row of a drop a text of its own, the same at every start, by which its NFT is told from all others. */
 export type MarkerOf = (key: RowKey) => { key: string; value: string } | null
 
-export function markerOf(run: RunRecord): MarkerOf {
+type Drop = Pick<RunRecord, 'marker' | 'manifest' | 'run_name' | 'generation' | 'origin' | 'blockchain' | 'contract'>
+
+export function markerOf(run: Drop): MarkerOf {
   const { marker, manifest, run_name, generation } = run
   if (marker === undefined) return () => null
   const identity = {

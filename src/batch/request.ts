@@ -20,7 +20,8 @@ export function requestMetadata(row: ManifestRow, urlOf: FileUrls): ManifestRow[
   return { ...row.metadata, file_fields }
 }
 
-const withMarker = (metadata: ManifestRow['metadata'], marker: ReturnType<MarkerOf> | undefined) =>
+/** A row's metadata with the text that tells it from all others, where the run has them. */
+export const withMarker = (metadata: ManifestRow['metadata'], marker: ReturnType<MarkerOf> | undefined) =>
   marker ? { ...metadata, [marker.key]: marker.value } : metadata
 
 /**

@@ -474,6 +474,19 @@ describe('a dry run', () => {
     expect(await orderOf([row(1)], false)).toBe("Token ids follow the manifest's order")
   })
 
+  test('counts and shows the marker of each row as it will be sent, and tells rows without room for it', async () => {
+    const rows = rowsUpTo(4)
+    const options = machine.options({ markerKey: 'serial' })
+    const plan = await dryRunBatch(options, { readManifest: () => items(rows) })
+    await machine.run(server, rows, { markerKey: 'serial' })
+    const bytes = server.bodies.reduce((sum, body) => sum + Buffer.byteLength(JSON.stringify(body)), 0)
+    expect(plan).toMatchObject({ bytes, firstRequest: { body: server.bodies[0] } })
+    const full = rows.map((row) => ({ ...row, metadata: { ...row.metadata, serial: 'taken' } }))
+    await expect(dryRunBatch(options, { readManifest: () => items(full) })).rejects.toMatchObject({
+      code: 'invalid_manifest',
+    })
+  })
+
   test('of a run under way tells what is left', async () => {
     await machine.run(takes(1), rowsUpTo(9), { inFlight: 1, unreachableMs: 100 })
     const plan = await dryRunBatch(machine.options(), { readManifest: () => items(rowsUpTo(10)) })

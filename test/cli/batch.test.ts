@@ -29,6 +29,14 @@ describe('batch validate', () => {
     })
   })
 
+  test('tells a contract address that is none, by its flag', async () => {
+    const { path, options } = await folder()
+    const argv = ['batch', 'validate', path('drop.csv'), '-b', 'polygon', '-c', '0x12', '--json']
+    const result = await cli(argv, options)
+    expect(result).toMatchObject({ code: 2, stdout: '' })
+    expect(errorOf(result)).toMatchObject({ code: 'usage', message: expect.stringContaining('--contract') })
+  })
+
   test('reads standard input', async () => {
     const { options } = await folder()
     const { stdout } = await cli(['batch', 'validate', '-', ...TARGET, '--json'], { ...options, stdin: CSV })

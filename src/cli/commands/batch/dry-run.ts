@@ -27,6 +27,7 @@ const DRY_RUN_VIEW: View = {
     'bytes',
     'files',
     'reordered',
+    'order',
     'seconds',
     'requests_per_second',
     'changes',
@@ -55,11 +56,12 @@ export async function printBatchDryRun(deps: Deps, { options, read, settings, fl
   const server = await settings.server().catch(() => null)
   const price = plan.requests === 0 ? null : await gasPriceOf(deps, flags, options.blockchain, server)
   await output.one(planData(plan, options, price))
+  if (plan.requests > 1) io.note(`${plan.order}.`)
   io.note('Nothing was sent (--dry-run).')
 }
 
 function planData(plan: DryRun, options: BatchOptions, price: bigint | null): DataRecord {
-  const { run, rows, requests, receivers, bytes, files, reordered, seconds, firstRequest } = plan
+  const { run, rows, requests, receivers, bytes, files, reordered, order, seconds, firstRequest } = plan
   const { added, changed, keptAccepted: kept_accepted, removed } = plan.changes
   const gas = price === null ? null : gasOf(rows.pending, requests)
   return {
@@ -73,6 +75,7 @@ function planData(plan: DryRun, options: BatchOptions, price: bigint | null): Da
     bytes,
     files,
     reordered,
+    order,
     seconds: Math.round(seconds * 10) / 10,
     requests_per_second: options.requestsPerSecond ?? ENDPOINTS.createnft.ratePerSecond ?? null,
     changes: { added, changed, kept_accepted, removed },

@@ -1,3 +1,4 @@
+import { addressProblem } from '../../../api/address.ts'
 import type { Blockchain } from '../../../api/blockchains.ts'
 import type { Server } from '../../../config/server.ts'
 import type { Settings } from '../../../config/settings.ts'
@@ -71,6 +72,7 @@ export async function validate(deps: Deps, manifest: string, flags: BatchMintFla
   const { rows, receivers, files, target } = found
   refuseFaults(found, check)
   const { blockchain, contractAddress } = target
+  refuseContract(flags.contract, blockchain)
   await output.one({
     valid: true,
     rows,
@@ -83,6 +85,13 @@ export async function validate(deps: Deps, manifest: string, flags: BatchMintFla
   })
   const next = manifest === '-' ? '' : ` Send them: gdn batch mint ${quote(safe(manifest))}${flagsAgain(flags)}`
   deps.io.note(`${count(rows, 'row')} for ${count(receivers, 'receiver')}: no faults.${next}`)
+}
+
+/** The flag's address; that of a column is checked with its row. */
+function refuseContract(contract: string | undefined, blockchain: Blockchain | null): void {
+  const problem = contract === undefined || blockchain === null ? null : addressProblem(contract, blockchain)
+  if (problem === null) return
+  throw new GdnError('usage', `the contract address ${contract} ${problem}`, { place: { flag: '--contract' } })
 }
 
 /** Faults of rows and of files, all at once. */
