@@ -10,7 +10,7 @@ export interface Question {
 export interface TextQuestion extends Question {
   default?: string | undefined
   /** True, or what is wrong with an answer. */
-  check?: (answer: string) => true | string
+  check?: (answer: string) => true | string | Promise<true | string>
 }
 
 export interface Choice<Value> {

@@ -41,7 +41,7 @@ export function blockchainChoices(): Choice<Blockchain>[] {
   return BLOCKCHAIN_NAMES.map((name) => ({
     name,
     value: name,
-    description: BLOCKCHAINS[name].testnet ? 'a testnet' : 'a real network',
+    description: BLOCKCHAINS[name].testnet ? 'a testnet' : 'a real network, unless the backend is your own',
   }))
 }
 

@@ -26,6 +26,9 @@ export async function secret({ message, check }: TextQuestion): Promise<string> 
     type: 'password',
     message: terminalText(message),
     mask: false,
+    // A key on the screen is a key on the recording.
+    toggleMask: false,
+    theme: { style: { maskedText: '(nothing is shown)' } },
     ...(check === undefined ? {} : { validate: check }),
   })
 }

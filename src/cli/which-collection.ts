@@ -3,6 +3,7 @@ import type { Blockchain } from '../api/blockchains.ts'
 import type { Server } from '../config/server.ts'
 import type { Settings } from '../config/settings.ts'
 import { GdnError } from '../core/errors.ts'
+import { askBlockchain, askCollection, orAsk } from './ask-missing.ts'
 import type { Io } from './io.ts'
 import { findByAddress, type KnownCollection, knownCollections, serverName } from './known-collections.ts'
 
@@ -21,13 +22,13 @@ export async function whichCollection(settings: Settings, server: Server, io?: I
   const wanted = settings.blockchain?.value
   const fitting = known.filter((one) => one.contract_address !== null && (wanted ?? one.blockchain) === one.blockchain)
   const contract =
-    settings.contract?.value ?? onlyOf(fitting) ?? (await askIf(io, (by, at) => by.askCollection(at, fitting, wanted)))
+    settings.contract?.value ?? onlyOf(fitting) ?? (await maybeAsk(io, (at) => askCollection(at, fitting, wanted)))
   if (contract === undefined) throw notNamed(fitting)
   if (wanted === undefined) refuseMistyped(contract, settings)
   const blockchain =
     wanted ??
     findByAddress(known, contract)?.blockchain ??
-    (await askIf(io, (by, at) => by.askBlockchain(at, { message: `Blockchain of ${contract}` })))
+    (await maybeAsk(io, (at) => askBlockchain(at, { message: `Blockchain of ${contract}` })))
   if (blockchain === undefined) {
     throw new GdnError('usage', `the blockchain of ${contract} is not known`, {
       place: { flag: '--blockchain' },
@@ -39,15 +40,8 @@ export async function whichCollection(settings: Settings, server: Server, io?: I
   return { contract, blockchain }
 }
 
-/** What a person answers, where one can be asked. The questions are loaded only then. */
-async function askIf<Answer>(
-  io: Io | undefined,
-  ask: (by: typeof import('./ask-missing.ts'), at: Io) => Promise<Answer>,
-): Promise<Answer | undefined> {
-  if (io === undefined || !io.interactive) return undefined
-  const by = await import('./ask-missing.ts')
-  return by.mayAsk(io) ? await ask(by, io) : undefined
-}
+const maybeAsk = async <Answer>(io: Io | undefined, ask: (io: Io) => Promise<Answer>) =>
+  io === undefined ? undefined : await orAsk(io, undefined, () => ask(io))
 
 /** What is no address on any blockchain is told before the blockchain is asked for. */
 function refuseMistyped(contract: string, { contract: named }: Settings): void {

@@ -16,6 +16,8 @@ export const SHOW_CURSOR = '\u001b[?25h'
 interface Terminal {
   /** Resolves when the screen has shown `text`. */
   shows(text: string): Promise<void>
+  /** As shows, but since something was typed last. */
+  showsNow(text: string | RegExp): Promise<void>
   type(keys: string): void
   /** The exit code, when it has ended, and all that the screen has shown. */
   end(): Promise<{ code: number | null; screen: string }>
@@ -32,18 +34,25 @@ export function atTerminal(args: string, env: NodeJS.ProcessEnv, stdout = '/dev/
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
     screen += text
   })
+  let typedAt = 0
   let isOver = false
   const ended = once(child, 'close').then(() => {
     isOver = true
   })
+  const shown = async (text: string | RegExp, from: number) => {
+    const isThere = () => (typeof text === 'string' ? screen.includes(text, from) : text.test(screen.slice(from)))
+    while (!isThere()) {
+      if (isOver) throw new Error(`ended without showing "${text}": ${screen}`)
+      await Promise.race([once(child.stdout, 'data'), ended])
+    }
+  }
   return {
-    async shows(text) {
-      while (!screen.includes(text)) {
-        if (isOver) throw new Error(`ended without showing "${text}": ${screen}`)
-        await Promise.race([once(child.stdout, 'data'), ended])
-      }
+    shows: (text) => shown(text, 0),
+    showsNow: (text) => shown(text, typedAt),
+    type(keys) {
+      typedAt = screen.length
+      child.stdin.write(keys)
     },
-    type: (keys) => void child.stdin.write(keys),
     async end() {
       await ended
       return { code: child.exitCode, screen }

@@ -40,7 +40,8 @@ async function checkKeyring(openKeyring: Deps['openKeyring']): Promise<Finding> 
     await (await openKeyring()).get(NOBODY)
     return ok('keyring', 'the system keyring works')
   } catch (error) {
-    const [reason = ''] = messageOf(error).split('\n')
-    return ok('keyring', `none that works, so keys are kept in a file that only you may read (${reason.slice(0, 80)})`)
+    const [first = ''] = messageOf(error).split('\n')
+    const reason = /D-?Bus/i.test(first) ? 'no Secret Service answers' : first
+    return ok('keyring', `none that works, so keys are kept in a file that only you may read (${reason})`)
   }
 }

@@ -29,10 +29,10 @@ export function checkWallet({ wallet, blockchain }: InitFlags): void {
 /** The usual blockchain and wallet; neither is needed. */
 export async function askDefaults({ io }: Deps, flags: InitFlags): Promise<Defaults> {
   if (!mayAsk(io)) return { blockchain: flags.blockchain, wallet: flags.wallet }
-  const none: Choice<Blockchain | undefined> = { name: 'none', value: undefined, description: 'name it every time' }
+  const none: Choice<Blockchain | null> = { name: 'none', value: null, description: 'name it every time' }
   const blockchain =
     flags.blockchain ??
-    (await choose(io, {
+    (await choose<Blockchain | null>(io, {
       message: 'Your usual blockchain',
       flag: '--blockchain',
       choices: [...blockchainChoices(), none],
@@ -42,10 +42,10 @@ export async function askDefaults({ io }: Deps, flags: InitFlags): Promise<Defau
     (await askAddress(io, {
       message: 'Your usual wallet (may stay empty)',
       flag: '--wallet',
-      blockchain,
+      blockchain: blockchain ?? undefined,
       optional: true,
     }))
-  return { blockchain, wallet: wallet === '' ? undefined : wallet }
+  return { blockchain: blockchain ?? undefined, wallet: wallet === '' ? undefined : wallet }
 }
 
 /** Writes the profile, and puts it in use. What stood there of an earlier one goes, unless it is said again. */

@@ -1,11 +1,10 @@
 import { extname } from 'node:path'
 import type { Settings } from '../../../config/settings.ts'
-import { GdnError } from '../../../core/errors.ts'
-import { askText } from '../../ask-for.ts'
+import { GdnError, messageOf } from '../../../core/errors.ts'
+import { askText, type TextQuestion } from '../../ask-for.ts'
 import { askAddress, askLine, mayAsk, orAsk } from '../../ask-missing.ts'
 import type { Deps } from '../../deps.ts'
 import type { KeyValue } from '../../flags/parse.ts'
-import type { Io } from '../../io.ts'
 import { nameOfInput, parseRequest, readInput } from '../../request-file.ts'
 import { whichCollection } from '../../which-collection.ts'
 import { type LocalFile, readMedia } from './media.ts'
@@ -69,7 +68,7 @@ function manifestOf(file: string): Prepared {
 
 async function fromFlags(deps: Deps, given: NftFlags, settings: Settings, verb: 'mint' | 'grant'): Promise<NftRequest> {
   const { io } = deps
-  const flags = given.title === undefined && mayAsk(io) ? { ...given, ...(await askMetadata(io, given)) } : given
+  const flags = given.title === undefined && mayAsk(io) ? { ...given, ...(await askMetadata(deps, given)) } : given
   if (flags.title === undefined) {
     throw new GdnError('usage', `there is nothing to ${verb}`, {
       place: { flag: '--title' },
@@ -103,14 +102,25 @@ async function fromFlags(deps: Deps, given: NftFlags, settings: Settings, verb: 
 }
 
 /** What it is: asked for together, by who gave nothing of it that it could be minted by. */
-async function askMetadata(io: Io, flags: NftFlags): Promise<Pick<NftFlags, 'title' | 'description' | 'image'>> {
-  const optional = async (given: string | undefined, message: string, flag: string) => {
-    const answer = given ?? (await askText(io, { message, flag })).trim()
+async function askMetadata(
+  { io, cwd }: Deps,
+  flags: NftFlags,
+): Promise<Pick<NftFlags, 'title' | 'description' | 'image'>> {
+  const optional = async (given: string | undefined, question: TextQuestion) => {
+    const answer = given ?? (await askText(io, question)).trim()
     return answer === '' ? undefined : answer
   }
   const title = await askLine(io, { message: 'Title', flag: '--title' })
-  const description = await optional(flags.description, 'Description (may stay empty)', '--description')
-  const image = await optional(flags.image, 'Image: a file, or a URL (may stay empty)', '--image')
+  const description = await optional(flags.description, {
+    message: 'Description (may stay empty)',
+    flag: '--description',
+  })
+  const image = await optional(flags.image, {
+    message: 'Image: a file, or a URL (may stay empty)',
+    flag: '--image',
+    check: async (typed) =>
+      await readMedia([{ key: 'image', value: typed.trim() }], cwd).then(() => true as const, messageOf),
+  })
   return {
     title,
     ...(description === undefined ? {} : { description }),

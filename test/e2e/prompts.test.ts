@@ -1,0 +1,229 @@
+import { readFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { type KnownCollection, rememberCollection } from '../../src/cli/known-collections.ts'
+import { type GdnHome, makeHome } from '../helpers/gdn.ts'
+import { filesHolding } from '../helpers/leaks.ts'
+import { atTerminal, CTRL_C, HAS_PTY } from '../helpers/terminal.ts'
+
+const KEY = 'gdn_0123456789abcdefghijklmnopqrstuvwxyz'
+const OWNER = '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359'
+const CONTRACT = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed'
+const OTHER = '0xdbF03B407c01E7cD3CBea99509d93f8DDDC8C6FB'
+const ENTER = '\r'
+const ERASE_LINE = '\u0015'
+
+// A question that isn't asked would be waited for.
+vi.setConfig({ testTimeout: 30_000 })
+
+beforeEach(({ skip }) => skip(!HAS_PTY, 'needs a pseudo-terminal: script of util-linux is not installed'))
+
+async function home(): Promise<GdnHome> {
+  const made = await makeHome()
+  onTestFinished(() => made.remove())
+  return made
+}
+
+/** A server that knows one key and nothing else of the API. */
+async function server(): Promise<string> {
+  const listening = createServer((request, response) => {
+    const isKnown = request.headers['x-api-key'] === KEY
+    const requests = { nft_gdn_id: 'x', receiver_wallet_address: OWNER, blockchain: 'polygon' }
+    response.writeHead(isKnown ? 200 : 401, { 'content-type': 'application/json' })
+    const refusal = { error: { title: 'Unauthorized', message: 'unknown key' } }
+    response.end(JSON.stringify(isKnown ? { requests, response: { isgdnnft: false } } : refusal))
+  })
+  await new Promise<void>((resolve) => listening.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => void listening.close())
+  return `http://127.0.0.1:${(listening.address() as AddressInfo).port}`
+}
+
+const request = async (file: string) => JSON.parse(await readFile(file, 'utf8')).body
+
+async function knows(dir: string, name: string, contract: string, blockchain: KnownCollection['blockchain']) {
+  await rememberCollection(join(dir, 'state', 'gdn'), {
+    server: 'https://a.test',
+    transaction_gdn_id: name,
+    contract_address: contract,
+    name,
+    blockchain,
+    wallet_address: OWNER,
+    created_at: '2026-01-31T12:00:00Z',
+  })
+}
+
+describe('gdn auth login', () => {
+  test('asks for the key, shows nothing of it, not even on request, and saves what works', async () => {
+    const { env, dir } = await home()
+    const url = await server()
+    const terminal = atTerminal(`auth login --base-url ${url}`, env)
+    await terminal.showsNow(`API key for ${url}`)
+    terminal.type(`\u0014${KEY}\u0014`)
+    terminal.type(ENTER)
+    const { code, screen } = await terminal.end()
+    expect(code, screen).toBe(0)
+    expect(screen).not.toContain(KEY.slice(0, 12))
+    expect(await filesHolding(dir, KEY)).toEqual([join(dir, 'config', 'gdn', 'credentials.json')])
+  })
+
+  test('Ctrl-C at the question saves nothing', async () => {
+    const { env, dir } = await home()
+    const terminal = atTerminal('auth login --base-url https://a.test --no-check', env)
+    await terminal.showsNow('API key for')
+    terminal.type(KEY)
+    terminal.type(CTRL_C)
+    expect((await terminal.end()).code).toBe(3)
+    expect(await filesHolding(dir, KEY)).toEqual([])
+  })
+})
+
+describe('gdn init', () => {
+  test('asks for kind of server, URL, key, blockchain and wallet; what is wrong may be typed again', async () => {
+    const { env, dir } = await home()
+    const url = await server()
+    const terminal = atTerminal('init', env)
+    await terminal.showsNow('Which server?')
+    terminal.type(ENTER)
+    await terminal.showsNow('URL of the service')
+    terminal.type(`http://clear.test${ENTER}`)
+    await terminal.showsNow('clear text')
+    terminal.type(`${ERASE_LINE}${url}${ENTER}`)
+    await terminal.showsNow('API key for')
+    terminal.type(`wrong-key${ENTER}`)
+    // Asked anew: before that, the terminal itself would show what is typed.
+    await terminal.showsNow(/unknown key.*API key for/s)
+    terminal.type(`${KEY}${ENTER}`)
+    await terminal.showsNow('Your usual blockchain')
+    terminal.type('mumbai')
+    await terminal.showsNow('a testnet')
+    terminal.type(ENTER)
+    await terminal.showsNow('Your usual wallet')
+    terminal.type(`${OWNER}${ENTER}`)
+    const { code, screen } = await terminal.end()
+    expect(code, screen).toBe(0)
+    expect(screen).toContain('Server and key work.')
+    expect(screen).not.toContain(KEY.slice(0, 12))
+    expect(JSON.parse(await readFile(join(dir, 'config', 'gdn', 'config.json'), 'utf8'))).toEqual({
+      profile: 'default',
+      profiles: { default: { base_url: url, blockchain: 'polygon-mumbai', wallet: OWNER } },
+    })
+  })
+})
+
+describe('what a command misses is asked for', () => {
+  test('collection create: name, blockchain, wallet, and on Solana description and image', async () => {
+    const { env, dir } = await home()
+    const out = join(dir, 'out')
+    const terminal = atTerminal('collection create --dry-run', env, out)
+    await terminal.showsNow('Name of the collection')
+    terminal.type(`Tide${ENTER}`)
+    await terminal.showsNow('Blockchain')
+    terminal.type('solana-t')
+    await terminal.showsNow('a testnet')
+    terminal.type(ENTER)
+    await terminal.showsNow('Wallet that owns it')
+    terminal.type(`${OWNER}${ENTER}`)
+    await terminal.showsNow('>')
+    const wallet = '4Nd1mYQzvgV8Vr3Z3nYb7pD6T8K2jF2eqWxY1vC4mQ5R'
+    terminal.type(`${ERASE_LINE}${wallet}${ENTER}`)
+    await terminal.showsNow('Description')
+    terminal.type(`Low${ENTER}`)
+    await terminal.showsNow('URL of its image')
+    terminal.type(`https://a.test/x.png${ENTER}`)
+    const { code, screen } = await terminal.end()
+    expect(code, screen).toBe(0)
+    expect(await request(out)).toMatchObject({
+      name: 'Tide',
+      blockchain: 'solana-testnet',
+      wallet_address: wallet,
+      description: 'Low',
+      image: 'https://a.test/x.png',
+    })
+  })
+
+  test('nft mint: title, description, image, a collection from the list, and the receiver', async () => {
+    const { env, dir } = await home()
+    await knows(dir, 'High tide', CONTRACT, 'polygon')
+    await knows(dir, 'Low tide', OTHER, 'avalanche')
+    const out = join(dir, 'out')
+    const terminal = atTerminal('nft mint --base-url https://a.test --dry-run', env, out)
+    await terminal.showsNow('Title')
+    terminal.type(`Dawn${ENTER}`)
+    await terminal.showsNow('Description')
+    terminal.type(ENTER)
+    await terminal.showsNow('Image')
+    terminal.type(`not-there.png${ENTER}`)
+    await terminal.showsNow('there is no file')
+    terminal.type(`${ERASE_LINE}${ENTER}`)
+    await terminal.showsNow('Collection')
+    terminal.type('low')
+    await terminal.showsNow('on avalanche')
+    terminal.type(ENTER)
+    await terminal.showsNow('Wallet that gets it')
+    terminal.type(`${OWNER}${ENTER}`)
+    const { code, screen } = await terminal.end()
+    expect(code, screen).toBe(0)
+    expect(await request(out)).toMatchObject({
+      contract_address: OTHER,
+      blockchain: 'avalanche',
+      receiver_wallet_address: OWNER,
+      metadata: [{ title: 'Dawn', description: '', file_fields: [] }],
+    })
+  })
+
+  test('nft grant: the sender; an unknown collection is named by its address, then its blockchain', async () => {
+    const { env, dir } = await home()
+    const out = join(dir, 'out')
+    const grant = `nft grant --base-url https://a.test --title Dawn --receiver ${OWNER} --dry-run`
+    const terminal = atTerminal(grant, env, out)
+    await terminal.showsNow('Address of the collection')
+    terminal.type(`${CONTRACT.replace('5', '6')}${ENTER}`)
+    await terminal.showsNow('checksum')
+    terminal.type(`${ERASE_LINE}${CONTRACT}${ENTER}`)
+    await terminal.showsNow('Blockchain of')
+    terminal.type('bnb-t')
+    await terminal.showsNow('a testnet')
+    terminal.type(ENTER)
+    await terminal.showsNow('Its first owner')
+    terminal.type(`${OTHER}${ENTER}`)
+    const { code, screen } = await terminal.end()
+    expect(code, screen).toBe(0)
+    expect(await request(out)).toMatchObject({
+      contract_address: CONTRACT,
+      blockchain: 'bnb-testnet',
+      sender_wallet_address: OTHER,
+    })
+  })
+
+  test('nft transfer: the NFT and its new owner', async () => {
+    const { env, dir } = await home()
+    const out = join(dir, 'out')
+    const whole = `-c ${CONTRACT} -b polygon --token-id 1 --sender ${OTHER}`
+    const transfer = `nft transfer --base-url https://a.test ${whole} --dry-run`
+    const terminal = atTerminal(transfer, { ...env, GDN_API_KEY: 'k' }, out)
+    await terminal.showsNow('NFT to transfer')
+    terminal.type(`abc${ENTER}`)
+    await terminal.showsNow('Its new owner')
+    terminal.type(`${OWNER}${ENTER}`)
+    const { code, screen } = await terminal.end()
+    expect(code, screen).toBe(0)
+    expect(await request(out)).toMatchObject({ nft_gdn_id: 'abc', receiver_wallet_address: OWNER })
+  })
+
+  test.each([
+    ['--no-input', {}],
+    ['', { CI: 'true' }],
+    ['', { GDN_NO_INPUT: '1' }],
+    ['--json', {}],
+  ])('but not with "%s" and %j: the error names the flag', async (flag, more) => {
+    const { env } = await home()
+    const create = atTerminal(`collection create --dry-run ${flag}`, { ...env, ...more })
+    expect(await create.end()).toMatchObject({ code: 2, screen: expect.stringContaining('--name') })
+    const mint = atTerminal(`nft mint --base-url https://a.test ${flag}`, { ...env, ...more })
+    expect(await mint.end()).toMatchObject({ code: 2, screen: expect.stringContaining('--title') })
+    const init = atTerminal(`init ${flag}`, { ...env, ...more })
+    expect(await init.end()).toMatchObject({ code: 2, screen: expect.stringContaining('--hosted') })
+  })
+})
