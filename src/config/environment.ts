@@ -19,6 +19,7 @@ export const OWN_VARIABLES: readonly Variable[] = [
     what: 'Where processes agree on their pace: name one folder for all containers that share a key',
   },
   { name: 'GDN_RPC_URL', what: 'JSON-RPC of the chain that results are compared with', flag: '--rpc-url' },
+  { name: 'GDN_KEYRING', what: 'off: keep keys in files, and ask no keyring of the system' },
   { name: 'GDN_NO_INPUT', what: 'Set: ask nothing', flag: '--no-input' },
   { name: 'GDN_DEBUG', what: 'Set: requests, timings and stack traces on stderr', flag: '--debug' },
 ]

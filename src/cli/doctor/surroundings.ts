@@ -1,23 +1,11 @@
 import { access, constants } from 'node:fs/promises'
+import { OWN_VARIABLES } from '../../config/environment.ts'
 import { nearest } from '../../core/nearest.ts'
 import { proxyOf } from '../connect.ts'
 import { isSet } from '../io.ts'
 import { type Finding, ok, warn } from './finding.ts'
 
-const VARIABLES = [
-  'GDN_BASE_URL',
-  'GDN_API_KEY',
-  'GDN_PROFILE',
-  'GDN_CONFIG',
-  'GDN_BLOCKCHAIN',
-  'GDN_CONTRACT',
-  'GDN_NO_INPUT',
-  'GDN_DEBUG',
-  'GDN_STATE_DIR',
-  'GDN_PACE_DIR',
-  'GDN_KEYRING',
-  'GDN_WALLET_URL',
-]
+const VARIABLES = OWN_VARIABLES.map(({ name }) => name)
 
 /** The program that runs gdn. An old one doesn't get as far as here. */
 export function checkNode(): Finding {
