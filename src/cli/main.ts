@@ -1,5 +1,8 @@
 import { VERSION } from './version.ts'
 
+/** By it a gdn that nobody waits for asks the registry; of no use to people. */
+const CHECK_WORD = '--check-for-update'
+
 const VERSION_WORDS = new Set(['--version', '-V', 'version'])
 
 /**
@@ -11,6 +14,11 @@ const VERSION_WORDS = new Set(['--version', '-V', 'version'])
 export async function main(argv: string[]): Promise<number> {
   if (argv.length === 1 && VERSION_WORDS.has(argv[0] ?? '')) {
     process.stdout.write(`${VERSION}\n`)
+    return 0
+  }
+  if (argv.length === 1 && argv[0] === CHECK_WORD) {
+    const { checkForUpdate } = await import('./update/check.ts')
+    await checkForUpdate(process.env)
     return 0
   }
   const { runFromProcess } = await import('./process.ts')

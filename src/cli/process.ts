@@ -15,19 +15,31 @@ export async function runFromProcess(argv: string[]): Promise<number> {
   const signals = catchSignals(sayAtOnce)
   try {
     const { run } = await import('./run.ts')
+    const program = { node: process.execPath, script: process.argv[1] ?? '' }
     const code = await run(argv, {
       env: process.env,
       cwd: process.cwd(),
       stdin: process.stdin,
       stdout: process.stdout,
       stderr: process.stderr,
-      program: { node: process.execPath, script: process.argv[1] ?? '' },
+      program,
       signals,
     })
+    if (process.stderr.isTTY && (await isForPeople(argv))) {
+      const { updateNotice } = await import('./update/notice.ts')
+      updateNotice({ env: process.env, cwd: process.cwd(), stderr: process.stderr, program, now: Date.now() })
+    }
     return streams.failed() ? EXIT.unexpected : code
   } finally {
     signals.release()
   }
+}
+
+/** Nothing is added to what programs, or people who want no words, asked for. */
+async function isForPeople(argv: readonly string[]): Promise<boolean> {
+  const { ioSettings } = await import('./settings-of-argv.ts')
+  const { machine, quiet } = ioSettings(argv, process.env)
+  return !machine && !quiet
 }
 
 function sayAtOnce(text: string): void {

@@ -21,6 +21,7 @@ export const OWN_VARIABLES: readonly Variable[] = [
   { name: 'GDN_RPC_URL', what: 'JSON-RPC of the chain that results are compared with', flag: '--rpc-url' },
   { name: 'GDN_KEYRING', what: 'off: keep keys in files, and ask no keyring of the system' },
   { name: 'GDN_NO_INPUT', what: 'Set: ask nothing', flag: '--no-input' },
+  { name: 'GDN_NO_UPDATE_NOTICE', what: 'Set: say nothing of newer versions; NO_UPDATE_NOTIFIER does the same' },
   { name: 'GDN_DEBUG', what: 'Set: requests, timings and stack traces on stderr', flag: '--debug' },
 ]
 
@@ -29,7 +30,7 @@ export const OTHER_VARIABLES: readonly Variable[] = [
   { name: 'NO_COLOR', what: 'Set and not empty: no colours; goes before FORCE_COLOR', flag: '--no-color' },
   { name: 'FORCE_COLOR', what: 'Colours off a terminal as well: 1, 2 or 3 for their depth, 0 for none' },
   { name: 'TERM', what: 'dumb: no colours, no animation' },
-  { name: 'CI', what: 'Set: ask nothing' },
+  { name: 'CI', what: 'Set: ask nothing, animate nothing, say nothing of newer versions' },
   {
     name: 'HTTPS_PROXY',
     what: 'Proxy of requests that leave this machine, HTTP_PROXY for http: addresses; NO_PROXY lists hosts without one',

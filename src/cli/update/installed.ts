@@ -1,0 +1,25 @@
+import { readFileSync, realpathSync } from 'node:fs'
+import { join, sep } from 'node:path'
+import { packageRoot } from '../package-root.ts'
+
+/** This package as npm installed it. */
+export interface Installed {
+  name: string
+  version: string
+  description: string
+  bin: string
+  root: string
+}
+
+/**
+ * The installed package; null for what npm didn't install for good: a source checkout, also one that is linked, what
+ * npx fetched for a single run, and a package that is published nowhere.
+ */
+export function installedPackage(root: string = packageRoot()): Installed | null {
+  const path = realpathSync(root)
+  if (!path.includes(`${sep}node_modules${sep}`) || path.includes(`${sep}_npx${sep}`)) return null
+  const found = JSON.parse(readFileSync(join(path, 'package.json'), 'utf8'))
+  const { name, version, description, bin, private: isPrivate } = found
+  if (isPrivate === true || typeof name !== 'string' || typeof version !== 'string') return null
+  return { name, version, description: String(description), bin: JSON.stringify(bin), root: path }
+}
