@@ -1,6 +1,7 @@
-// Unicode's wide and full-width blocks, coarsely: Hangul, CJK, kana, full-width forms, emoji.
+// Unicode's wide and full-width blocks, coarsely (Hangul, CJK, kana, Tangut, full-width forms), and what is an emoji
+// unless told otherwise. A flag is two letters of its own, each narrow.
 const WIDE =
-  /^[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\ua960-\ua97f\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{1f300}-\u{1faff}\u{20000}-\u{3fffd}]/u
+  /^[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\ua960-\ua97f\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{16fe0}-\u{18cff}\u{1b000}-\u{1b2ff}\u{1f200}-\u{1f265}\u{20000}-\u{3fffd}\p{Emoji_Presentation}]/u
 
 // Made when first needed: it costs as much as a tenth of a short command.
 let segmenter: Intl.Segmenter | undefined

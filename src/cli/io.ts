@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream'
 import { GdnError } from '../core/errors.ts'
-import { terminalText } from '../core/terminal-text.ts'
+import { terminalLines, terminalText } from '../core/terminal-text.ts'
 import { type ColourLevel, colourLevel } from './colour.ts'
 import { isInActions, withoutCommands } from './in-actions.ts'
 import type { LiveBlock } from './live-block.ts'
@@ -35,9 +35,9 @@ export interface IoSettings {
 /** The streams of the process, as commands use them. */
 export interface Io {
   readonly settings: IoSettings
-  /** Data, on stdout, as it is. Resolves when there is room for more. */
+  /** Data, on stdout: as it is, but made inert for a terminal. Resolves when there is room for more. */
   data(text: string): Promise<void>
-  /** Data for people to read, such as a table: as `data`, with nothing in it that a runner of CI takes for a command. */
+  /** Text for people to read, with colours, such as a table: its text from outside is inert already. */
   read(text: string): Promise<void>
   /** A line for people, on stderr; silent with -q and in JSON mode. Text from outside goes through `safe` first. */
   note(line: string): void
@@ -104,7 +104,7 @@ export async function createIo(edge: IoEdge, settings: IoSettings): Promise<Io> 
 
   return {
     settings,
-    data: (text) => writeAll(stdout, text),
+    data: (text) => writeAll(stdout, stdout.isTTY === true ? terminalLines(text) : text),
     read: (text) => writeAll(stdout, isInActions(env) ? withoutCommands(text) : text),
     note: (line) => void (silent || say(line)),
     warn: (line) => void (settings.machine || say(line)),

@@ -58,23 +58,23 @@ async function dispatch(argv: readonly string[], edge: Edge, io: Io): Promise<nu
     case 'topic': {
       const [{ topicText }, { headingStyle }] = await Promise.all([import('./help/topic.ts'), import('./help.ts')])
       const topic = await found.topic.load()
-      await io.data(topicText(topic, proseWidth(edge.stdout.columns), await headingStyle(level)))
+      await io.read(topicText(topic, proseWidth(edge.stdout.columns), await headingStyle(level)))
       return EXIT.ok
     }
     case 'root-help': {
       const { rootHelp } = await import('./help.ts')
-      await io.data(await rootHelp(edge.stdout.columns, level))
+      await io.read(await rootHelp(edge.stdout.columns, level))
       return EXIT.ok
     }
     case 'noun-help': {
       const { nounHelp } = await import('./help.ts')
-      await io.data(await nounHelp(found.noun, edge.stdout.columns, level))
+      await io.read(await nounHelp(found.noun, edge.stdout.columns, level))
       return EXIT.ok
     }
     case 'verb-help': {
       const { commandHelp } = await import('./command-help.ts')
       const { command } = await load(found.verb, edge, io)
-      await io.data(await commandHelp(command, edge.stdout.columns, level))
+      await io.read(await commandHelp(command, edge.stdout.columns, level))
       return EXIT.ok
     }
     case 'verb': {

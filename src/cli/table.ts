@@ -33,14 +33,13 @@ export async function renderTable(
   if (isNarrow && used.length < filled.length) io.note(`All ${records.length} are ${safe(status)}.`)
   const rows = rowsOf(used)
   const fitted = fitColumns(used.map(heading), rows, io.columns, used.indexOf(id))
-  const cells = fitted.map((row) =>
-    row.map((cell, i) => (used[i] === 'status' || used[i] === 'state' ? paintStatus(cell, cell, io.outPaint) : cell)),
-  )
+  const isStatus = used.map((column) => column === 'status' || column === 'state')
   const { drawTable } = await import('./draw-table.ts')
-  return `${drawTable(
-    used.map((column) => io.outPaint.dim(heading(column))),
-    cells,
-  )}\n`
+  const drawn = drawTable(used.map(heading), fitted, (cell, row, i) => {
+    if (row === null) return io.outPaint.dim(cell)
+    return isStatus[i] ? paintStatus(cell, cell, io.outPaint) : cell
+  })
+  return `${drawn}\n`
 }
 
 /** The status that all records of a list share: a column of it says less than what would have to be shortened. */

@@ -9,3 +9,11 @@ const hex = (char: string) => char.charCodeAt(0).toString(16).padStart(4, '0')
 export function terminalText(text: string): string {
   return text.replace(HOSTILE, (char) => `\\u${hex(char)}`)
 }
+
+/**
+ * As terminalText for several lines, which stay lines; tabs stay too. JSON stays the same JSON by it: what it replaces
+ * stands in strings only, and `\uXXXX` means there what was replaced.
+ */
+export function terminalLines(text: string): string {
+  return text.replace(/\r(?!\n)|[^\t\n\r]+/g, terminalText)
+}

@@ -40,7 +40,7 @@ export async function doctor(deps: Deps, flags: DoctorFlags): Promise<void> {
   const progress = await io.progress('Looking at the set-up')
   const findings = await examine(deps, flags).finally(() => progress.stop())
   if (output.mode === 'table' && io.stdoutTty && flags.fields === undefined) {
-    await io.data(findings.map((finding) => lines(io, finding)).join(''))
+    await io.read(findings.map((finding) => lines(io, finding)).join(''))
   } else {
     await output.many(findings.map(({ check, status, message, fix }) => ({ check, status, message, fix })))
   }
