@@ -1,25 +1,37 @@
+import Table from 'cli-table3'
 import { displayWidth } from './display-width.ts'
 
-const GAP = '  '
+const NO_BORDERS = Object.fromEntries(
+  ['top', 'top-mid', 'top-left', 'top-right', 'bottom', 'bottom-mid', 'bottom-left', 'bottom-right', 'left', 'left-mid']
+    .concat(['mid', 'mid-mid', 'right', 'right-mid', 'middle'])
+    .map((part) => [part, '']),
+)
 
 /** How one cell is painted; `row` is null in the heading. Colours take no room. */
 export type PaintCell = (cell: string, row: number | null, column: number) => string
 
 /**
- * Aligned columns without borders. cli-table3 would do it too, but counts a flag, a heart or a family of emoji wrong, and
- * everything behind them would stand askew.
+ * Aligned columns without borders. The library counts a flag, a heart or a family of emoji wrong, and everything behind
+ * them would stand askew: it lays out stand-ins as wide as the cells are, which then make room for them.
  */
 export function drawTable(head: readonly string[], rows: readonly (readonly string[])[], paint: PaintCell): string {
-  const widths = head.map((heading, i) =>
-    rows.reduce((most, row) => Math.max(most, displayWidth(row[i] ?? '')), displayWidth(heading)),
+  const standIn = (cell: string) => 'x'.repeat(displayWidth(cell))
+  // It colours heads and borders by itself unless its style is empty.
+  const table = new Table({
+    head: head.map(standIn),
+    chars: NO_BORDERS,
+    style: { head: [], border: [], 'padding-left': 0, 'padding-right': 2, compact: true },
+  })
+  table.push(...rows.map((cells) => cells.map(standIn)))
+  const painted = [head, ...rows].flatMap((cells, row) =>
+    cells.flatMap((cell, column) =>
+      displayWidth(cell) === 0 ? [] : [paint(cell, row === 0 ? null : row - 1, column)],
+    ),
   )
-  const line = (cells: readonly string[], row: number | null) =>
-    cells
-      .map((cell, i) => {
-        const pad = i === cells.length - 1 ? 0 : (widths[i] ?? 0) - displayWidth(cell)
-        return paint(cell, row, i) + ' '.repeat(pad)
-      })
-      .join(GAP)
-      .trimEnd()
-  return [line(head, null), ...rows.map((row, i) => line(row, i))].join('\n')
+  const cells = painted.values()
+  return table
+    .toString()
+    .split('\n')
+    .map((line) => line.replace(/x+/g, () => cells.next().value ?? '').trimEnd())
+    .join('\n')
 }
