@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -210,6 +210,23 @@ describe('what a command misses is asked for', () => {
     const { code, screen } = await terminal.end()
     expect(code, screen).toBe(0)
     expect(await request(out)).toMatchObject({ nft_gdn_id: 'abc', receiver_wallet_address: OWNER })
+  })
+
+  test('batch mint: the collection, where neither manifest nor flags name it', async () => {
+    const { env, dir } = await home()
+    await knows(dir, 'High tide', CONTRACT, 'polygon')
+    await knows(dir, 'Low tide', OTHER, 'avalanche')
+    const manifest = join(dir, 'drop.csv')
+    await writeFile(manifest, `title,description,receiver\nDawn,First,${OWNER}\n`)
+    const out = join(dir, 'out')
+    const terminal = atTerminal(`batch mint '${manifest}' --base-url https://a.test --dry-run`, env, out)
+    await terminal.showsNow('Collection')
+    terminal.type('low')
+    await terminal.showsNow('on avalanche')
+    terminal.type(ENTER)
+    const { code, screen } = await terminal.end()
+    expect(code, screen).toBe(0)
+    expect(await readFile(out, 'utf8')).toContain(OTHER)
   })
 
   test.each([
