@@ -141,10 +141,16 @@ const api = verb(
   () => import('./commands/api.ts'),
 )
 
+const completion = verb(
+  'completion',
+  'Print what completes gdn at the press of Tab: for bash, zsh, fish, PowerShell',
+  () => import('./commands/completion.ts'),
+)
+
 export const CATALOGUE: readonly Group[] = [
   { title: 'Minting', entries: [collection, nft, batch] },
   { title: 'Backend', entries: [local, serve, key] },
-  { title: 'Set-up', entries: [init, auth, config, doctor] },
+  { title: 'Set-up', entries: [init, auth, config, doctor, completion] },
   { title: 'For programs', entries: [api] },
 ]
 

@@ -21,6 +21,11 @@ export async function main(argv: string[]): Promise<number> {
     await checkForUpdate(process.env)
     return 0
   }
+  if (argv[0] === '__complete') {
+    const { knownValues } = await import('./completion/known-values.ts')
+    process.stdout.write(await knownValues(argv.slice(1), process.env))
+    return 0
+  }
   const { runFromProcess } = await import('./process.ts')
   return await runFromProcess(argv)
 }

@@ -36,6 +36,9 @@ describe('did you mean', () => {
     ],
     ['a flag of help', ['help', '--jsn'], '--json?'],
     ['a blockchain', ['nft', 'list', '-b', 'polygn'], 'polygon?'],
+    ['an endpoint', ['api', 'getnft'], 'getnfts?'],
+    ['a profile', ['nft', 'list', '--profile', 'locl'], 'local?'],
+    ['a shell', ['completion', 'pwsh'], 'powershell?'],
     ['a setting', ['config', 'get', 'contrct'], 'contract?'],
   ])('%s', async (_what, argv, meant) => {
     expect(await hintFor(argv)).toContain(`did you mean ${meant}`)

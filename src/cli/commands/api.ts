@@ -5,8 +5,8 @@ import type { TransportAnswer } from '../../client/transport.ts'
 import type { Server } from '../../config/server.ts'
 import { GdnError } from '../../core/errors.ts'
 import { type Body, type BodyField, bodyField, bodyOf } from '../api-body.ts'
-import { endpointNamed, mayHaveEffect } from '../api-endpoint.ts'
-import { GdnCommand, switchFlag, valueFlag } from '../command.ts'
+import { ENDPOINT_NAMES, endpointNamed, mayHaveEffect } from '../api-endpoint.ts'
+import { GdnCommand, switchFlag, valueFlag, wordArgument } from '../command.ts'
 import type { Deps } from '../deps.ts'
 import { addCommonFlags, addServerFlags, type CommonFlags, type ServerFlags } from '../flags/common.ts'
 import { notEmpty } from '../flags/parse.ts'
@@ -33,7 +33,7 @@ export function command(deps: Deps, run = api): GdnCommand {
     ],
     aliases: { '--input': '--file' },
   })
-  apiCommand.argument('<endpoint>')
+  wordArgument(apiCommand, '<endpoint>', ENDPOINT_NAMES)
   valueFlag(apiCommand, '-f, --file <file>', 'JSON of the request; - is standard input', { parse: notEmpty })
   valueFlag(apiCommand, '--field <key=value>', 'A member of the request; key[]= adds to a list, key:= takes JSON', {
     parse: bodyField,

@@ -1,11 +1,11 @@
 import { GdnError } from '../../../core/errors.ts'
-import { GdnCommand } from '../../command.ts'
+import { GdnCommand, wordArgument } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
 import { safe } from '../../io.ts'
 import { createOutput } from '../../output.ts'
 import type { View } from '../../view.ts'
-import { settingNamed, settingsInForce } from './settings-in-force.ts'
+import { SETTINGS_SHOWN, settingNamed, settingsInForce } from './settings-in-force.ts'
 
 export type GetFlags = OutputFlags & ServerFlags
 
@@ -21,7 +21,7 @@ export function command(deps: Deps, run = get): GdnCommand {
       ['In another profile', 'gdn config get contract --profile test'],
     ],
   })
-  getCommand.argument('<name>')
+  wordArgument(getCommand, '<name>', SETTINGS_SHOWN)
   addServerFlags(getCommand)
   addOutputFlags(getCommand)
   return getCommand.action(async (name: string, flags: GetFlags) => await run(deps, name, flags)) as GdnCommand

@@ -3,7 +3,7 @@ import { readUserConfig } from '../../../config/user-file.ts'
 import { writeUserConfig } from '../../../config/write-user-file.ts'
 import { GdnError } from '../../../core/errors.ts'
 import type { DataRecord } from '../../cells.ts'
-import { GdnCommand, valueFlag } from '../../command.ts'
+import { GdnCommand, valueFlag, wordArgument } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
 import { notEmpty } from '../../flags/parse.ts'
@@ -40,7 +40,7 @@ export function command(deps: Deps, run = set): GdnCommand {
       ['Another profile', 'gdn config set blockchain polygon-mumbai --profile test'],
     ],
   })
-  setCommand.argument('<name>').argument('<value>')
+  wordArgument(setCommand, '<name>', ['profile', 'api_key', ...SETTING_NAMES]).argument('<value>')
   valueFlag(setCommand, '--profile <name>', 'The profile to change', { parse: notEmpty })
   valueFlag(setCommand, '--base-url <url>', 'With api_key: the server that the key is for', { parse: notEmpty })
   addOutputFlags(setCommand)

@@ -3,8 +3,16 @@ import { GdnError } from '../../../core/errors.ts'
 import { nearest } from '../../../core/nearest.ts'
 
 const STORAGE_NAMES = ['storage', 'storage_endpoint', 'storage_region', 'storage_public_url', 'ipfs_api'] as const
-const NAMES = ['profile', 'base_url', 'blockchain', 'contract', 'wallet', 'rate', ...STORAGE_NAMES] as const
-export type SettingName = (typeof NAMES)[number]
+export const SETTINGS_SHOWN = [
+  'profile',
+  'base_url',
+  'blockchain',
+  'contract',
+  'wallet',
+  'rate',
+  ...STORAGE_NAMES,
+] as const
+export type SettingName = (typeof SETTINGS_SHOWN)[number]
 
 export interface SettingInForce {
   name: SettingName
@@ -35,8 +43,8 @@ export function settingsInForce(settings: Settings): SettingInForce[] {
 }
 
 /** The setting that a word names; the nearest one is suggested, never taken. */
-export function settingNamed(word: string, names: readonly string[] = NAMES): SettingName {
-  const name = NAMES.find((known) => known === word && names.includes(known))
+export function settingNamed(word: string, names: readonly string[] = SETTINGS_SHOWN): SettingName {
+  const name = SETTINGS_SHOWN.find((known) => known === word && names.includes(known))
   if (name !== undefined) return name
   const near = nearest(word, names)
   throw new GdnError('usage', `there is no setting "${word}"`, {

@@ -5,7 +5,7 @@ import { readUserConfig } from '../../../config/user-file.ts'
 import { writeUserConfig } from '../../../config/write-user-file.ts'
 import { GdnError } from '../../../core/errors.ts'
 import type { DataRecord } from '../../cells.ts'
-import { GdnCommand, valueFlag } from '../../command.ts'
+import { GdnCommand, valueFlag, wordArgument } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
 import { notEmpty } from '../../flags/parse.ts'
@@ -31,7 +31,7 @@ export function command(deps: Deps, run = unset): GdnCommand {
       ['The key of a server', 'gdn config unset api_key --base-url https://api.example.com'],
     ],
   })
-  unsetCommand.argument('<name>')
+  wordArgument(unsetCommand, '<name>', ['profile', 'api_key', ...SETTING_NAMES])
   valueFlag(unsetCommand, '--profile <name>', 'The profile to change', { parse: notEmpty })
   valueFlag(unsetCommand, '--base-url <url>', 'With api_key: the server whose key is forgotten', { parse: notEmpty })
   addOutputFlags(unsetCommand)

@@ -1,0 +1,643 @@
+# Completions of gdn for bash 3.2 and later; made from its command tree by src/build/completions.mjs.
+# Nothing that is typed or found is ever run or expanded: tables, and values that gdn has sanitised.
+
+__gdn_words() {
+  case $1 in
+    '') REPLY='collection Create collections and look them up
+nft Mint NFTs, transfer them, list them, show them
+batch Drops from a manifest: CSV, JSON or JSONL
+local A backend of your own on this machine, in the background
+serve Run the backend in the foreground
+key API keys of a backend, and what each may do
+init Set up a server, its key and your defaults
+auth API keys that you use: save, look at, forget
+config Profiles and their settings
+doctor Say what is wrong with the set-up, and how to mend it
+completion Print what completes gdn at the press of Tab: for bash, zsh, fish, PowerShell
+api Ask any endpoint of the API, and print its answer as it came
+help Help for commands, and help topics' ;;
+    'collection') REPLY='create Create a collection and wait until it is deployed
+show Show collections by the id of their creation, or by address
+list List the collections made from this machine' ;;
+    'nft') REPLY='mint Mint NFTs and wait until they are deployed
+grant Mint NFTs to a first owner and transfer them in one step
+transfer Transfer an NFT and wait until its owner changed
+list List the NFTs of a collection
+show Show NFTs by their ids
+wait Wait until NFTs are deployed
+verify Check that the service made an NFT, and what chain and storage say of it' ;;
+    'batch') REPLY='template Print a manifest to begin with
+validate Check a manifest; nothing is sent
+mint Mint every row of a manifest; the same command again resumes
+list List the runs of this machine
+status Rows of a run by state
+resume Go on with a run that was stopped
+retry Send rows of a run again that failed
+reconcile Find out what became of rows of unknown outcome
+results Every row of a run with what became of it
+rm Forget a run: its journal and its rows' ;;
+    'local') REPLY='start Start the local backend
+stop Stop the local backend
+status Say whether the local backend runs, and where
+logs Show the log of the local backend
+reset Delete everything the local backend holds
+exec Run a command against a fresh backend, then take it down' ;;
+    'key') REPLY='create Make an API key of a backend
+list List the API keys of a backend
+revoke Revoke an API key of a backend' ;;
+    'auth') REPLY='login Save the API key of a server
+status Say which API keys there are, and where each is kept
+logout Forget the saved API key of a server' ;;
+    'config') REPLY='get Print one setting
+set Save a setting in a profile
+unset Remove a setting from a profile
+list Settings in force, and where each comes from
+path Print where configuration and state are kept' ;;
+    'help') REPLY='environment Variables that are read, and what goes before what
+exit-codes What each exit code means, and what to do
+manifest Columns of a drop, its formats and limits
+output JSON, CSV, ids, tables; fields; colours; what scripts may rely on
+blockchains The blockchains of the API, and what each can do
+security Where keys are kept, where they go, what is never shown
+collection Create collections and look them up
+nft Mint NFTs, transfer them, list them, show them
+batch Drops from a manifest: CSV, JSON or JSONL
+local A backend of your own on this machine, in the background
+serve Run the backend in the foreground
+key API keys of a backend, and what each may do
+init Set up a server, its key and your defaults
+auth API keys that you use: save, look at, forget
+config Profiles and their settings
+doctor Say what is wrong with the set-up, and how to mend it
+completion Print what completes gdn at the press of Tab: for bash, zsh, fish, PowerShell
+api Ask any endpoint of the API, and print its answer as it came' ;;
+    *) REPLY='' ;;
+  esac
+}
+
+__gdn_arguments() {
+  case $1 in
+    'collection show') REPLY='@collections+' ;;
+    'nft transfer') REPLY='text' ;;
+    'nft show') REPLY='text+' ;;
+    'nft wait') REPLY='text+' ;;
+    'nft verify') REPLY='text' ;;
+    'batch validate') REPLY='file' ;;
+    'batch mint') REPLY='file' ;;
+    'batch status') REPLY='@runs' ;;
+    'batch resume') REPLY='@runs' ;;
+    'batch retry') REPLY='@runs' ;;
+    'batch reconcile') REPLY='@runs' ;;
+    'batch results') REPLY='@runs' ;;
+    'batch rm') REPLY='@runs' ;;
+    'local exec') REPLY='command+' ;;
+    'key revoke') REPLY='text' ;;
+    'config get') REPLY='=name' ;;
+    'config set') REPLY='=name-2 text' ;;
+    'config unset') REPLY='=name-2' ;;
+    'completion') REPLY='=shell' ;;
+    'api') REPLY='=endpoint' ;;
+    *) REPLY='' ;;
+  esac
+}
+
+__gdn_bundles() {
+  case $1 in
+    'collection create') REPLY='flags-53fbf2 sending-and-waiting-0600f0 server-abcaa3 output-62442f' ;;
+    'collection show') REPLY='server-abcaa3 output-62442f' ;;
+    'collection list') REPLY='server-abcaa3 output-62442f' ;;
+    'nft mint') REPLY='flags-d13960 metadata-849690 sending-and-waiting-0600f0 of-manifests-9c3b98 server-abcaa3 output-62442f' ;;
+    'nft grant') REPLY='flags-a44db0 metadata-849690 sending-and-waiting-0600f0 server-abcaa3 output-62442f' ;;
+    'nft transfer') REPLY='flags-e01418 sending-and-waiting-0600f0 server-abcaa3 output-62442f' ;;
+    'nft list') REPLY='flags-241997 server-abcaa3 output-62442f' ;;
+    'nft show') REPLY='server-abcaa3 output-62442f' ;;
+    'nft wait') REPLY='sending-and-waiting-bffa8a server-abcaa3 output-62442f' ;;
+    'nft verify') REPLY='flags-1480b5 verifying-c48997 server-abcaa3 output-62442f' ;;
+    'batch template') REPLY='flags-60c6c7 output-c57e0f' ;;
+    'batch validate') REPLY='flags-81087c server-abcaa3 output-62442f' ;;
+    'batch mint') REPLY='flags-81087c the-run-4849af sending-and-waiting-7f4235 verifying-9423cd server-abcaa3 output-62442f' ;;
+    'batch list') REPLY='server-abcaa3 output-62442f' ;;
+    'batch status') REPLY='server-abcaa3 output-62442f' ;;
+    'batch resume') REPLY='flags-fd9bb3 the-run-d61d6c sending-and-waiting-7f4235 verifying-9423cd server-abcaa3 output-62442f' ;;
+    'batch retry') REPLY='flags-54933a the-run-d61d6c sending-and-waiting-7f4235 verifying-9423cd server-abcaa3 output-62442f' ;;
+    'batch reconcile') REPLY='flags-b82660 the-run-1863bf sending-and-waiting-bffa8a verifying-9423cd server-abcaa3 output-62442f' ;;
+    'batch results') REPLY='flags-e5460a verifying-9423cd server-abcaa3 output-62442f' ;;
+    'batch rm') REPLY='flags-64e668 server-abcaa3 output-62442f' ;;
+    'local start') REPLY='flags-73dbec output-62442f' ;;
+    'local stop') REPLY='output-62442f' ;;
+    'local status') REPLY='output-62442f' ;;
+    'local logs') REPLY='flags-97132d output-c57e0f' ;;
+    'local reset') REPLY='flags-5c44b2 output-62442f' ;;
+    'local exec') REPLY='flags-7d54af output-c57e0f' ;;
+    'serve') REPLY='flags-530270 output-f88f5f' ;;
+    'key create') REPLY='flags-88be6b output-62442f' ;;
+    'key list') REPLY='flags-e6722b output-62442f' ;;
+    'key revoke') REPLY='flags-e6722b output-62442f' ;;
+    'init') REPLY='flags-5dcfa9 output-62442f' ;;
+    'auth login') REPLY='flags-5fd97c server-abcaa3 output-62442f' ;;
+    'auth status') REPLY='flags-6578cb server-abcaa3 output-62442f' ;;
+    'auth logout') REPLY='flags-1813e5 server-abcaa3 output-62442f' ;;
+    'config get') REPLY='server-abcaa3 output-62442f' ;;
+    'config set') REPLY='flags-44cedf output-62442f' ;;
+    'config unset') REPLY='flags-ac17d9 output-62442f' ;;
+    'config list') REPLY='flags-f738c3 server-abcaa3 output-62442f' ;;
+    'config path') REPLY='server-a5a50b output-62442f' ;;
+    'doctor') REPLY='server-abcaa3 output-62442f' ;;
+    'completion') REPLY='output-c57e0f' ;;
+    'api') REPLY='flags-fc4896 output-8cfe0e server-abcaa3' ;;
+    *) REPLY='' ;;
+  esac
+}
+
+__gdn_flags() {
+  case $1 in
+    'flags-53fbf2') REPLY='--name - text Name of the collection
+--blockchain -b =blockchain Blockchain it is made on
+--wallet - text Wallet that owns it
+--wallet-address ~ text Wallet that owns it
+--description - text Description (needed on Solana)
+--image - text Image (needed on Solana)
+--enable-transfer - - Let the API transfer its NFTs
+--enable-api - - Let the API mint in it (the default)
+--no-enable-api - - Don'\''t let the API mint in it
+--locked - - Its NFTs can never be transferred
+--is-locked ~ - Its NFTs can never be transferred
+--file -f file JSON request; - is standard input. Flags win over it' ;;
+    'sending-and-waiting-0600f0') REPLY='--wait - - Wait until it is deployed (the default)
+--no-wait - - Return when the request is accepted
+--timeout - text How long to wait after acceptance (5m)
+--dry-run - - Print the request, send nothing
+--yes -y - Don'\''t ask before spending on a real network
+--again - - Order another, whatever became of an earlier one' ;;
+    'server-abcaa3') REPLY='--local - - The backend that gdn local start runs
+--base-url - text Address of the server
+--profile - @profiles Profile of your configuration
+--state-dir - dir Where journals are kept' ;;
+    'output-62442f') REPLY='--output -o =output table, json, ndjson, csv or ids
+--json - - Same as --output json
+--fields - text Print these fields only
+--quiet -q - Say nothing but data and errors
+--no-color - - No colours
+--no-input - - Ask nothing
+--debug - - More on stderr: requests, timings, stack traces
+--help -h - Help for this command' ;;
+    'flags-d13960') REPLY='--contract -c @collections Collection to mint in
+--contract-address ~ @collections Collection to mint in
+--contract-addresses ~ @collections Collection to mint in
+--blockchain -b =blockchain Its blockchain
+--receiver - text Wallet that gets the NFT
+--receiver-wallet-address ~ text Wallet that gets the NFT
+--file -f file JSON request or manifest; - is standard input' ;;
+    'metadata-849690') REPLY='--title - text Title
+--description - text Description
+--image - file Same as --media image=…
+--media - pairfile+ A file of it; repeatable
+--extra - text+ An extra key; repeatable
+--attr - text+ An attribute; repeatable' ;;
+    'of-manifests-9c3b98') REPLY='--run - @run-names Name of the run
+--chunk-size - text NFTs to a request (50)
+--rate - text Requests a second
+--in-order - - Keep the manifest'\''s order of rows' ;;
+    'flags-a44db0') REPLY='--contract -c @collections Collection to mint in
+--contract-address ~ @collections Collection to mint in
+--contract-addresses ~ @collections Collection to mint in
+--blockchain -b =blockchain Its blockchain
+--sender - text First owner (your profile'\''s wallet)
+--sender-wallet-address ~ text First owner (your profile'\''s wallet)
+--receiver - text Wallet that gets the NFT
+--receiver-wallet-address ~ text Wallet that gets the NFT
+--file -f file JSON request; - is standard input. Flags win over it' ;;
+    'flags-e01418') REPLY='--receiver - text New owner
+--receiver-wallet-address ~ text New owner
+--sender - text Present owner
+--sender-wallet-address ~ text Present owner
+--token-id - text Its token id
+--tokenid ~ text Its token id
+--contract -c @collections Its collection
+--contract-address ~ @collections Its collection
+--contract-addresses ~ @collections Its collection
+--blockchain -b =blockchain Its blockchain
+--file -f file JSON request; - is standard input. Flags win over it' ;;
+    'flags-241997') REPLY='--contract -c @collections The collection
+--contract-address ~ @collections The collection
+--contract-addresses ~ @collections The collection
+--blockchain -b =blockchain Its blockchain
+--details - - Token id, status, owner and metadata of each
+--limit - text At most so many, the first ones' ;;
+    'sending-and-waiting-bffa8a') REPLY='--timeout - text How long to wait after acceptance (5m)' ;;
+    'flags-1480b5') REPLY='--receiver - text Its owner; --owner means the same
+--owner ~ text Its owner; --owner means the same
+--receiver-wallet-address ~ text Its owner; --owner means the same
+--blockchain -b =blockchain Its blockchain' ;;
+    'verifying-c48997') REPLY='--on-chain - - Read owner, token URI and metadata from chain and storage too
+--rpc-url - text JSON-RPC of the chain (GDN_RPC_URL); without it, the server'\''s own
+--gateway - text IPFS gateway; without it, the server'\''s own' ;;
+    'flags-60c6c7') REPLY='--format - =format csv, json, jsonl (csv)
+--blockchain -b =blockchain Blockchain of the collection (polygon)
+--receiver - text Receiver of its rows' ;;
+    'output-c57e0f') REPLY='--quiet -q - Say nothing but data and errors
+--no-color - - No colours
+--no-input - - Ask nothing
+--debug - - More on stderr: requests, timings, stack traces
+--help -h - Help for this command' ;;
+    'flags-81087c') REPLY='--contract -c @collections Collection to mint in
+--contract-address ~ @collections Collection to mint in
+--contract-addresses ~ @collections Collection to mint in
+--blockchain -b =blockchain Its blockchain
+--receiver - text Wallet of rows that name none
+--receiver-wallet-address ~ text Wallet of rows that name none
+--sender - text First owner of rows that name none
+--sender-wallet-address ~ text First owner of rows that name none
+--extra-columns - - Take unknown columns as extra keys; they become public
+--check-files - - Ask for every file URL first, a few at a time' ;;
+    'the-run-4849af') REPLY='--run - @run-names Name of the run; without it, the path of the manifest
+--again - - Order a second drop: of a finished run, or of rows accepted in another run
+--adopt - - Take rows that are in the collection already as minted by this new run
+--no-lookup - - Don'\''t look into the collection before a new run
+--marker-key - text Give each row a value of its own under this key of its metadata, to find it by; it becomes public
+--chunk-size - text NFTs to a request (50)
+--rate - text Requests a second
+--listing-wait - text How long the collection'\''s list is given to catch up before its word is taken (30s, more where it lags)
+--in-order - - Keep the manifest'\''s order of rows' ;;
+    'sending-and-waiting-7f4235') REPLY='--wait - - Wait until it is deployed (the default)
+--no-wait - - Return when the request is accepted
+--timeout - text How long to wait after acceptance (5m)
+--dry-run - - Print the request, send nothing
+--yes -y - Don'\''t ask before spending on a real network' ;;
+    'verifying-9423cd') REPLY='--verify - - Compare owner, token URI and metadata with chain and storage themselves; exit code 5 where something differs
+--rpc-url - text JSON-RPC of the chain (GDN_RPC_URL); without it, the server'\''s own
+--gateway - text IPFS gateway; without it, the server'\''s own' ;;
+    'flags-fd9bb3') REPLY='--retry-failed - - Send rows again that were refused or whose NFT failed' ;;
+    'the-run-d61d6c') REPLY='--chunk-size - text NFTs to a request (50)
+--rate - text Requests a second
+--listing-wait - text How long the collection'\''s list is given to catch up before its word is taken (30s, more where it lags)' ;;
+    'flags-54933a') REPLY='--absent - - Rows of unknown outcome that reconciling found absent, not those that failed' ;;
+    'flags-b82660') REPLY='--row - text+ Say what a row became: the id of its NFT, or absent; several times' ;;
+    'the-run-1863bf') REPLY='--rate - text Requests a second
+--listing-wait - text How long the collection'\''s list is given to catch up before its word is taken (30s, more where it lags)' ;;
+    'flags-e5460a') REPLY='--status - ,status Only rows in these states: pending, accepted, deployed, failed, unknown
+--for-spreadsheet - - Put a '\'' before what a spreadsheet would run: cells that begin with = + - @ or a tab, also after spaces and quotes' ;;
+    'flags-64e668') REPLY='--finished - - All finished runs; of a server named by a flag, only its own
+--yes -y - Don'\''t ask, whatever state its rows are in' ;;
+    'flags-73dbec') REPLY='--port - text Port to listen on; 0 picks one
+--rate-limits - =rate-limits Rate limits of the API (on)
+--allow-private-files - - Fetch files from private addresses too; for development' ;;
+    'flags-97132d') REPLY='--follow -f - Go on showing new lines until Ctrl-C
+--lines - text How many of the last lines (100)' ;;
+    'flags-5c44b2') REPLY='--yes -y - Don'\''t ask' ;;
+    'flags-7d54af') REPLY='--rate-limits - =rate-limits Rate limits of the API (on)
+--allow-private-files - - Fetch files from private addresses too
+--faults - file Let requests fail as the file says' ;;
+    'flags-530270') REPLY='--host - text Address to listen on (127.0.0.1)
+--port - text Port to listen on (4680); 0 picks one
+--data-dir - dir Where everything is kept
+--rate-limits - =rate-limits Rate limits of the API (on)
+--allow-private-files - - Fetch files from private addresses too; for development
+--allowed-host - text+ Host header to answer besides loopback; repeatable
+--single-use-urls - - A signed URL makes one wallet and no more
+--log-level - =log-level silent, info or debug
+--log-file - file Write the log there instead of to stderr
+--faults - file Let requests fail as the file says; for tests of your own' ;;
+    'output-f88f5f') REPLY='--json - - Print one line of JSON when it is ready
+--quiet -q - Say nothing but data and errors
+--no-color - - No colours
+--no-input - - Ask nothing
+--debug - - More on stderr: requests, timings, stack traces
+--help -h - Help for this command' ;;
+    'flags-88be6b') REPLY='--name - text What the key is for
+--email - text Whose account it is for; made if it is new
+--permission - text+ What it may do; repeatable
+--expires - text 30d, 12h, or the last day (UTC): 2027-01-31 (never)
+--data-dir - dir The backend'\''s data dir (that of gdn local start)' ;;
+    'flags-e6722b') REPLY='--data-dir - dir The backend'\''s data dir (that of gdn local start)' ;;
+    'flags-5dcfa9') REPLY='--hosted - - A service, at a URL
+--local - - The backend that gdn local start runs
+--base-url - text Address of the service
+--key-file - file File that holds its API key; - is standard input
+--store - =store Where to keep the key (the keyring, where one works)
+--blockchain -b =blockchain Your usual blockchain
+--wallet - text Your usual wallet
+--profile - @profiles Name of the profile (default)
+--start - - Start the local backend
+--no-start - - Don'\''t start the local backend
+--no-check - - Don'\''t try what was given
+--yes -y - Replace a profile of that name' ;;
+    'flags-5fd97c') REPLY='--key-file - file File that holds the key; - is standard input
+--store - =store Where to keep it (the keyring, where one works)
+--no-check - - Don'\''t try the key before it is saved' ;;
+    'flags-6578cb') REPLY='--check - - Try each key at its server; exit 4 if one is refused, 6 if a server is away' ;;
+    'flags-1813e5') REPLY='--all - - Forget every saved key' ;;
+    'flags-44cedf') REPLY='--profile - @profiles The profile to change
+--base-url - text With api_key: the server that the key is for' ;;
+    'flags-ac17d9') REPLY='--profile - @profiles The profile to change
+--base-url - text With api_key: the server whose key is forgotten' ;;
+    'flags-f738c3') REPLY='--profiles - - List the profiles instead; gdn config set profile <name> chooses one' ;;
+    'server-a5a50b') REPLY='--state-dir - dir Where journals are kept' ;;
+    'flags-fc4896') REPLY='--file -f file JSON of the request; - is standard input
+--input ~ file JSON of the request; - is standard input
+--field - text+ A member of the request; key[]= adds to a list, key:= takes JSON
+--idempotency-key - text Key of a request that creates (a new one)
+--dry-run - - Print the request, send nothing
+--yes -y - Don'\''t ask before spending on a real network' ;;
+    'output-8cfe0e') REPLY='--json - - Print it on one line, on a terminal too
+--quiet -q - Say nothing but data and errors
+--no-color - - No colours
+--no-input - - Ask nothing
+--debug - - More on stderr: requests, timings, stack traces
+--help -h - Help for this command' ;;
+    'gdn') REPLY='--help -h - Help for the command
+--quiet -q - Say nothing but data and errors
+--no-input - - Ask nothing
+--no-color - - No colours
+--debug - - More on stderr: requests, timings, stack traces
+--version -V - Print the version
+--base-url - text Address of the server
+--profile - @profiles Profile of your configuration
+--state-dir - dir Where journals are kept
+--output -o =output table, json, ndjson, csv or ids
+--fields - text Print these fields only' ;;
+    'help') REPLY='--help -h - Help for the command
+--quiet -q - Say nothing but data and errors
+--no-input - - Ask nothing
+--no-color - - No colours
+--debug - - More on stderr: requests, timings, stack traces
+--version -V - Print the version
+--json - - The command tree as JSON' ;;
+    *) REPLY='' ;;
+  esac
+}
+
+__gdn_values() {
+  case $1 in
+    'blockchain') REPLY='polygon
+polygon-mumbai
+astar
+astar-shiden
+astar-shibuya
+avalanche
+avalanche-fuji
+optimism
+optimism-goerli
+fantom
+fantom-testnet
+solana
+solana-testnet
+bnb-mainnet
+bnb-testnet' ;;
+    'output') REPLY='table
+json
+ndjson
+csv
+ids' ;;
+    'format') REPLY='csv
+json
+jsonl' ;;
+    'status') REPLY='pending
+accepted
+deployed
+failed
+unknown' ;;
+    'rate-limits') REPLY='on
+off' ;;
+    'log-level') REPLY='silent
+info
+debug' ;;
+    'store') REPLY='keyring
+file' ;;
+    'name') REPLY='profile
+base_url
+blockchain
+contract
+wallet
+rate
+storage
+storage_endpoint
+storage_region
+storage_public_url
+ipfs_api' ;;
+    'name-2') REPLY='profile
+api_key
+base_url
+blockchain
+contract
+wallet
+rate
+storage
+storage_endpoint
+storage_region
+storage_public_url
+ipfs_api' ;;
+    'shell') REPLY='bash
+zsh
+fish
+powershell' ;;
+    'endpoint') REPLY='createnft
+transfernft
+createnfttrans
+getnftgdnids
+getnfts
+getisgdnnft
+createcollection
+getpresignedurl
+getcollections
+gettransactions' ;;
+    *) REPLY='' ;;
+  esac
+}
+
+# The flags of a command ("gdn": those that may stand before one): a line each.
+__gdn_flags_of() {
+  local bundle lines=''
+  __gdn_bundles "$1"
+  for bundle in ${REPLY:-$1}; do
+    __gdn_flags "$bundle"
+    lines+=$REPLY$'\n'
+  done
+  REPLY=$lines
+}
+
+# What the flag $2 takes, by the lines $1; nothing for a flag that isn't known.
+__gdn_takes() {
+  local name short takes rest
+  while read -r name short takes rest; do
+    if [[ $2 == "$name" || $2 == "$short" ]]; then
+      REPLY=${takes%+}
+      return
+    fi
+  done <<<"$1"
+  REPLY=''
+}
+
+# Offers a value ($1), which is $2, where it begins with what is typed.
+__gdn_offer() {
+  [[ $1 == "$__gdn_typed"* ]] || return
+  __gdn_values_found+=("$1")
+  __gdn_whats_found+=("$2")
+}
+
+__gdn_offer_lines() {
+  local value what
+  while read -r value what; do
+    if [[ -n $value ]]; then __gdn_offer "$__gdn_before$value" "$what"; fi
+  done <<<"$1"
+}
+
+__gdn_offer_flags() {
+  local name short takes what
+  while read -r name short takes what; do
+    [[ -z $name || $short == '~' ]] && continue
+    if [[ $takes != *+ && " ${__gdn_line[*]-} " == *" $name "* ]]; then continue; fi
+    __gdn_offer "$name" "$what"
+    if [[ $short != - ]]; then __gdn_offer "$short" "$what"; fi
+  done <<<"$1"
+}
+
+__gdn_offer_paths() {
+  if type compopt >/dev/null 2>&1; then
+    compopt -o "$1" 2>/dev/null
+    return
+  fi
+  local path action=-f
+  if [[ $1 == dirnames ]]; then action=-d; fi
+  while IFS= read -r path; do COMPREPLY+=("$path"); done < <(compgen "$action" -- "${__gdn_typed#"$__gdn_before"}")
+}
+
+# Offers what a flag or an argument takes. $__gdn_before: what stands in the same word already, such as --file=
+__gdn_offer_kind() {
+  case $1 in
+    @*)
+      __gdn_offer_lines "$(command gdn __complete "${1#@}" ${__gdn_line[@]+"${__gdn_line[@]}"} 2>/dev/null | tr '\t' ' ')"
+      ;;
+    =*)
+      __gdn_values "${1#=}"
+      __gdn_offer_lines "$REPLY"
+      ;;
+    ,*)
+      local own=${__gdn_typed#"$__gdn_before"}
+      if [[ $own == *,* ]]; then __gdn_before+=${own%,*},; fi
+      __gdn_values "${1#,}"
+      __gdn_offer_lines "$REPLY"
+      ;;
+    file) __gdn_offer_paths default ;;
+    dir) __gdn_offer_paths dirnames ;;
+    pairfile)
+      if [[ $__gdn_typed == *=* ]]; then __gdn_offer_paths default; fi
+      ;;
+  esac
+}
+
+_gdn() {
+  local IFS=$' \t\n' REPLY word flags last kind path='' wants='' ended='' place=0 i
+  local __gdn_typed='' __gdn_before=''
+  local -a __gdn_line __gdn_values_found __gdn_whats_found
+  COMPREPLY=()
+
+  # bash breaks words at = and : as well: put them together again.
+  local glue=''
+  for ((i = 1; i <= COMP_CWORD; i++)); do
+    word=${COMP_WORDS[i]}
+    last=${#__gdn_line[@]}
+    if [[ $last -gt 0 && ($glue || $word == [=:]*) ]]; then
+      __gdn_line[last - 1]+=$word
+    else
+      __gdn_line+=("$word")
+    fi
+    glue=''
+    if [[ $word == *[=:] && $COMP_WORDBREAKS == *"${word: -1}"* ]]; then glue=1; fi
+  done
+  last=$((${#__gdn_line[@]} - 1))
+  __gdn_typed=${__gdn_line[last]}
+  unset '__gdn_line[last]'
+
+  __gdn_flags_of gdn
+  flags=$REPLY
+  for ((i = 0; i < last; i++)); do
+    word=${__gdn_line[i]}
+    if [[ $wants ]]; then
+      wants=''
+    elif [[ $ended ]]; then
+      place=$((place + 1))
+    elif [[ $word == -- ]]; then
+      ended=$((i + 1))
+    elif [[ $word == -*=* ]]; then
+      continue
+    elif [[ $word == -* && $word != - ]]; then
+      __gdn_takes "$flags" "$word"
+      if [[ $REPLY != - ]]; then wants=$REPLY; fi
+    elif [[ $path == help* ]]; then
+      path+=" $word"
+    else
+      __gdn_bundles "${path:+$path }$word"
+      if [[ $REPLY && $path != *' '* ]]; then
+        path=${path:+$path }$word
+        __gdn_flags_of "$path"
+        flags=$REPLY
+      elif [[ -z $path ]]; then
+        path=$word
+        if [[ $path == help ]]; then
+          __gdn_flags_of help
+          flags=$REPLY
+        fi
+      else
+        place=$((place + 1))
+      fi
+    fi
+  done
+
+  __gdn_arguments "$path"
+  kind=''
+  for word in $REPLY; do
+    kind=$word
+    if [[ $place -eq 0 || $word == *+ ]]; then break; fi
+    place=$((place - 1))
+    kind=''
+  done
+  kind=${kind%+}
+
+  if [[ $wants ]]; then
+    __gdn_offer_kind "$wants"
+  elif [[ $ended ]]; then
+    if [[ $kind == command ]]; then
+      if [[ $last -eq $ended ]]; then
+        __gdn_offer_lines "$(compgen -c -- "$__gdn_typed")"
+      else
+        __gdn_offer_paths default
+      fi
+    else
+      __gdn_offer_kind "$kind"
+    fi
+  elif [[ $__gdn_typed == --*=* ]]; then
+    __gdn_takes "$flags" "${__gdn_typed%%=*}"
+    __gdn_before=${__gdn_typed%%=*}=
+    __gdn_offer_kind "$REPLY"
+  elif [[ $__gdn_typed == -* ]]; then
+    __gdn_offer_flags "$flags"
+  else
+    __gdn_words "$path"
+    if [[ $path == 'help '* ]]; then __gdn_words "${path#help }"; fi
+    __gdn_offer_lines "$REPLY"
+    if [[ $kind != command ]]; then __gdn_offer_kind "$kind"; fi
+    if [[ ${#__gdn_values_found[@]} -eq 0 && ($kind == '' || $kind == text) ]]; then __gdn_offer_flags "$flags"; fi
+  fi
+
+  # What bash doesn't replace, because it took it for a word of its own, isn't repeated.
+  local skip=${__gdn_typed%"${__gdn_typed##*[=:]}"}
+  if [[ $skip && $COMP_WORDBREAKS != *"${skip: -1}"* ]]; then skip=''; fi
+  local value what width=0 shown
+  for value in ${__gdn_values_found[@]+"${__gdn_values_found[@]}"}; do
+    if [[ ${#value} -gt $width ]]; then width=${#value}; fi
+  done
+  for ((i = 0; i < ${#__gdn_values_found[@]}; i++)); do
+    value=${__gdn_values_found[i]#"$skip"}
+    what=${__gdn_whats_found[i]}
+    # Only where a list is shown, and nothing is inserted.
+    if [[ ${COMP_TYPE-} == 63 && $what && ${#__gdn_values_found[@]} -gt 1 ]]; then
+      printf -v shown '%-*s  %s' "$width" "$value" "$what"
+      COMPREPLY+=("${shown:0:${COLUMNS:-80}-1}")
+    else
+      COMPREPLY+=("$value")
+    fi
+  done
+}
+
+complete -F _gdn gdn

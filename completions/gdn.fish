@@ -1,0 +1,712 @@
+# Completions of gdn for fish 3 and later; made from its command tree by src/build/completions.mjs.
+# Nothing that is typed or found is ever run or expanded: tables, and values that gdn has sanitised.
+
+function __gdn_words
+  switch "$argv[1]"
+    case ''
+      printf '%s\n' 'collection Create collections and look them up' \
+        'nft Mint NFTs, transfer them, list them, show them' \
+        'batch Drops from a manifest: CSV, JSON or JSONL' \
+        'local A backend of your own on this machine, in the background' \
+        'serve Run the backend in the foreground' \
+        'key API keys of a backend, and what each may do' \
+        'init Set up a server, its key and your defaults' \
+        'auth API keys that you use: save, look at, forget' \
+        'config Profiles and their settings' \
+        'doctor Say what is wrong with the set-up, and how to mend it' \
+        'completion Print what completes gdn at the press of Tab: for bash, zsh, fish, PowerShell' \
+        'api Ask any endpoint of the API, and print its answer as it came' \
+        'help Help for commands, and help topics'
+    case 'collection'
+      printf '%s\n' 'create Create a collection and wait until it is deployed' \
+        'show Show collections by the id of their creation, or by address' \
+        'list List the collections made from this machine'
+    case 'nft'
+      printf '%s\n' 'mint Mint NFTs and wait until they are deployed' \
+        'grant Mint NFTs to a first owner and transfer them in one step' \
+        'transfer Transfer an NFT and wait until its owner changed' \
+        'list List the NFTs of a collection' \
+        'show Show NFTs by their ids' \
+        'wait Wait until NFTs are deployed' \
+        'verify Check that the service made an NFT, and what chain and storage say of it'
+    case 'batch'
+      printf '%s\n' 'template Print a manifest to begin with' \
+        'validate Check a manifest; nothing is sent' \
+        'mint Mint every row of a manifest; the same command again resumes' \
+        'list List the runs of this machine' \
+        'status Rows of a run by state' \
+        'resume Go on with a run that was stopped' \
+        'retry Send rows of a run again that failed' \
+        'reconcile Find out what became of rows of unknown outcome' \
+        'results Every row of a run with what became of it' \
+        'rm Forget a run: its journal and its rows'
+    case 'local'
+      printf '%s\n' 'start Start the local backend' \
+        'stop Stop the local backend' \
+        'status Say whether the local backend runs, and where' \
+        'logs Show the log of the local backend' \
+        'reset Delete everything the local backend holds' \
+        'exec Run a command against a fresh backend, then take it down'
+    case 'key'
+      printf '%s\n' 'create Make an API key of a backend' \
+        'list List the API keys of a backend' \
+        'revoke Revoke an API key of a backend'
+    case 'auth'
+      printf '%s\n' 'login Save the API key of a server' \
+        'status Say which API keys there are, and where each is kept' \
+        'logout Forget the saved API key of a server'
+    case 'config'
+      printf '%s\n' 'get Print one setting' \
+        'set Save a setting in a profile' \
+        'unset Remove a setting from a profile' \
+        'list Settings in force, and where each comes from' \
+        'path Print where configuration and state are kept'
+    case 'help'
+      printf '%s\n' 'environment Variables that are read, and what goes before what' \
+        'exit-codes What each exit code means, and what to do' \
+        'manifest Columns of a drop, its formats and limits' \
+        'output JSON, CSV, ids, tables; fields; colours; what scripts may rely on' \
+        'blockchains The blockchains of the API, and what each can do' \
+        'security Where keys are kept, where they go, what is never shown' \
+        'collection Create collections and look them up' \
+        'nft Mint NFTs, transfer them, list them, show them' \
+        'batch Drops from a manifest: CSV, JSON or JSONL' \
+        'local A backend of your own on this machine, in the background' \
+        'serve Run the backend in the foreground' \
+        'key API keys of a backend, and what each may do' \
+        'init Set up a server, its key and your defaults' \
+        'auth API keys that you use: save, look at, forget' \
+        'config Profiles and their settings' \
+        'doctor Say what is wrong with the set-up, and how to mend it' \
+        'completion Print what completes gdn at the press of Tab: for bash, zsh, fish, PowerShell' \
+        'api Ask any endpoint of the API, and print its answer as it came'
+  end
+end
+
+function __gdn_arguments
+  switch "$argv[1]"
+    case 'collection show'
+      printf '%s\n' '@collections+'
+    case 'nft transfer'
+      printf '%s\n' 'text'
+    case 'nft show'
+      printf '%s\n' 'text+'
+    case 'nft wait'
+      printf '%s\n' 'text+'
+    case 'nft verify'
+      printf '%s\n' 'text'
+    case 'batch validate'
+      printf '%s\n' 'file'
+    case 'batch mint'
+      printf '%s\n' 'file'
+    case 'batch status'
+      printf '%s\n' '@runs'
+    case 'batch resume'
+      printf '%s\n' '@runs'
+    case 'batch retry'
+      printf '%s\n' '@runs'
+    case 'batch reconcile'
+      printf '%s\n' '@runs'
+    case 'batch results'
+      printf '%s\n' '@runs'
+    case 'batch rm'
+      printf '%s\n' '@runs'
+    case 'local exec'
+      printf '%s\n' 'command+'
+    case 'key revoke'
+      printf '%s\n' 'text'
+    case 'config get'
+      printf '%s\n' '=name'
+    case 'config set'
+      printf '%s\n' '=name-2 text'
+    case 'config unset'
+      printf '%s\n' '=name-2'
+    case 'completion'
+      printf '%s\n' '=shell'
+    case 'api'
+      printf '%s\n' '=endpoint'
+  end
+end
+
+function __gdn_bundles
+  switch "$argv[1]"
+    case 'collection create'
+      printf '%s\n' 'flags-53fbf2 sending-and-waiting-0600f0 server-abcaa3 output-62442f'
+    case 'collection show'
+      printf '%s\n' 'server-abcaa3 output-62442f'
+    case 'collection list'
+      printf '%s\n' 'server-abcaa3 output-62442f'
+    case 'nft mint'
+      printf '%s\n' 'flags-d13960 metadata-849690 sending-and-waiting-0600f0 of-manifests-9c3b98 server-abcaa3 output-62442f'
+    case 'nft grant'
+      printf '%s\n' 'flags-a44db0 metadata-849690 sending-and-waiting-0600f0 server-abcaa3 output-62442f'
+    case 'nft transfer'
+      printf '%s\n' 'flags-e01418 sending-and-waiting-0600f0 server-abcaa3 output-62442f'
+    case 'nft list'
+      printf '%s\n' 'flags-241997 server-abcaa3 output-62442f'
+    case 'nft show'
+      printf '%s\n' 'server-abcaa3 output-62442f'
+    case 'nft wait'
+      printf '%s\n' 'sending-and-waiting-bffa8a server-abcaa3 output-62442f'
+    case 'nft verify'
+      printf '%s\n' 'flags-1480b5 verifying-c48997 server-abcaa3 output-62442f'
+    case 'batch template'
+      printf '%s\n' 'flags-60c6c7 output-c57e0f'
+    case 'batch validate'
+      printf '%s\n' 'flags-81087c server-abcaa3 output-62442f'
+    case 'batch mint'
+      printf '%s\n' 'flags-81087c the-run-4849af sending-and-waiting-7f4235 verifying-9423cd server-abcaa3 output-62442f'
+    case 'batch list'
+      printf '%s\n' 'server-abcaa3 output-62442f'
+    case 'batch status'
+      printf '%s\n' 'server-abcaa3 output-62442f'
+    case 'batch resume'
+      printf '%s\n' 'flags-fd9bb3 the-run-d61d6c sending-and-waiting-7f4235 verifying-9423cd server-abcaa3 output-62442f'
+    case 'batch retry'
+      printf '%s\n' 'flags-54933a the-run-d61d6c sending-and-waiting-7f4235 verifying-9423cd server-abcaa3 output-62442f'
+    case 'batch reconcile'
+      printf '%s\n' 'flags-b82660 the-run-1863bf sending-and-waiting-bffa8a verifying-9423cd server-abcaa3 output-62442f'
+    case 'batch results'
+      printf '%s\n' 'flags-e5460a verifying-9423cd server-abcaa3 output-62442f'
+    case 'batch rm'
+      printf '%s\n' 'flags-64e668 server-abcaa3 output-62442f'
+    case 'local start'
+      printf '%s\n' 'flags-73dbec output-62442f'
+    case 'local stop'
+      printf '%s\n' 'output-62442f'
+    case 'local status'
+      printf '%s\n' 'output-62442f'
+    case 'local logs'
+      printf '%s\n' 'flags-97132d output-c57e0f'
+    case 'local reset'
+      printf '%s\n' 'flags-5c44b2 output-62442f'
+    case 'local exec'
+      printf '%s\n' 'flags-7d54af output-c57e0f'
+    case 'serve'
+      printf '%s\n' 'flags-530270 output-f88f5f'
+    case 'key create'
+      printf '%s\n' 'flags-88be6b output-62442f'
+    case 'key list'
+      printf '%s\n' 'flags-e6722b output-62442f'
+    case 'key revoke'
+      printf '%s\n' 'flags-e6722b output-62442f'
+    case 'init'
+      printf '%s\n' 'flags-5dcfa9 output-62442f'
+    case 'auth login'
+      printf '%s\n' 'flags-5fd97c server-abcaa3 output-62442f'
+    case 'auth status'
+      printf '%s\n' 'flags-6578cb server-abcaa3 output-62442f'
+    case 'auth logout'
+      printf '%s\n' 'flags-1813e5 server-abcaa3 output-62442f'
+    case 'config get'
+      printf '%s\n' 'server-abcaa3 output-62442f'
+    case 'config set'
+      printf '%s\n' 'flags-44cedf output-62442f'
+    case 'config unset'
+      printf '%s\n' 'flags-ac17d9 output-62442f'
+    case 'config list'
+      printf '%s\n' 'flags-f738c3 server-abcaa3 output-62442f'
+    case 'config path'
+      printf '%s\n' 'server-a5a50b output-62442f'
+    case 'doctor'
+      printf '%s\n' 'server-abcaa3 output-62442f'
+    case 'completion'
+      printf '%s\n' 'output-c57e0f'
+    case 'api'
+      printf '%s\n' 'flags-fc4896 output-8cfe0e server-abcaa3'
+  end
+end
+
+function __gdn_flags
+  switch "$argv[1]"
+    case 'flags-53fbf2'
+      printf '%s\n' '--name - text Name of the collection' \
+        '--blockchain -b =blockchain Blockchain it is made on' \
+        '--wallet - text Wallet that owns it' \
+        '--wallet-address ~ text Wallet that owns it' \
+        '--description - text Description (needed on Solana)' \
+        '--image - text Image (needed on Solana)' \
+        '--enable-transfer - - Let the API transfer its NFTs' \
+        '--enable-api - - Let the API mint in it (the default)' \
+        '--no-enable-api - - Don\'t let the API mint in it' \
+        '--locked - - Its NFTs can never be transferred' \
+        '--is-locked ~ - Its NFTs can never be transferred' \
+        '--file -f file JSON request; - is standard input. Flags win over it'
+    case 'sending-and-waiting-0600f0'
+      printf '%s\n' '--wait - - Wait until it is deployed (the default)' \
+        '--no-wait - - Return when the request is accepted' \
+        '--timeout - text How long to wait after acceptance (5m)' \
+        '--dry-run - - Print the request, send nothing' \
+        '--yes -y - Don\'t ask before spending on a real network' \
+        '--again - - Order another, whatever became of an earlier one'
+    case 'server-abcaa3'
+      printf '%s\n' '--local - - The backend that gdn local start runs' \
+        '--base-url - text Address of the server' \
+        '--profile - @profiles Profile of your configuration' \
+        '--state-dir - dir Where journals are kept'
+    case 'output-62442f'
+      printf '%s\n' '--output -o =output table, json, ndjson, csv or ids' \
+        '--json - - Same as --output json' \
+        '--fields - text Print these fields only' \
+        '--quiet -q - Say nothing but data and errors' \
+        '--no-color - - No colours' \
+        '--no-input - - Ask nothing' \
+        '--debug - - More on stderr: requests, timings, stack traces' \
+        '--help -h - Help for this command'
+    case 'flags-d13960'
+      printf '%s\n' '--contract -c @collections Collection to mint in' \
+        '--contract-address ~ @collections Collection to mint in' \
+        '--contract-addresses ~ @collections Collection to mint in' \
+        '--blockchain -b =blockchain Its blockchain' \
+        '--receiver - text Wallet that gets the NFT' \
+        '--receiver-wallet-address ~ text Wallet that gets the NFT' \
+        '--file -f file JSON request or manifest; - is standard input'
+    case 'metadata-849690'
+      printf '%s\n' '--title - text Title' \
+        '--description - text Description' \
+        '--image - file Same as --media image=…' \
+        '--media - pairfile+ A file of it; repeatable' \
+        '--extra - text+ An extra key; repeatable' \
+        '--attr - text+ An attribute; repeatable'
+    case 'of-manifests-9c3b98'
+      printf '%s\n' '--run - @run-names Name of the run' \
+        '--chunk-size - text NFTs to a request (50)' \
+        '--rate - text Requests a second' \
+        '--in-order - - Keep the manifest\'s order of rows'
+    case 'flags-a44db0'
+      printf '%s\n' '--contract -c @collections Collection to mint in' \
+        '--contract-address ~ @collections Collection to mint in' \
+        '--contract-addresses ~ @collections Collection to mint in' \
+        '--blockchain -b =blockchain Its blockchain' \
+        '--sender - text First owner (your profile\'s wallet)' \
+        '--sender-wallet-address ~ text First owner (your profile\'s wallet)' \
+        '--receiver - text Wallet that gets the NFT' \
+        '--receiver-wallet-address ~ text Wallet that gets the NFT' \
+        '--file -f file JSON request; - is standard input. Flags win over it'
+    case 'flags-e01418'
+      printf '%s\n' '--receiver - text New owner' \
+        '--receiver-wallet-address ~ text New owner' \
+        '--sender - text Present owner' \
+        '--sender-wallet-address ~ text Present owner' \
+        '--token-id - text Its token id' \
+        '--tokenid ~ text Its token id' \
+        '--contract -c @collections Its collection' \
+        '--contract-address ~ @collections Its collection' \
+        '--contract-addresses ~ @collections Its collection' \
+        '--blockchain -b =blockchain Its blockchain' \
+        '--file -f file JSON request; - is standard input. Flags win over it'
+    case 'flags-241997'
+      printf '%s\n' '--contract -c @collections The collection' \
+        '--contract-address ~ @collections The collection' \
+        '--contract-addresses ~ @collections The collection' \
+        '--blockchain -b =blockchain Its blockchain' \
+        '--details - - Token id, status, owner and metadata of each' \
+        '--limit - text At most so many, the first ones'
+    case 'sending-and-waiting-bffa8a'
+      printf '%s\n' '--timeout - text How long to wait after acceptance (5m)'
+    case 'flags-1480b5'
+      printf '%s\n' '--receiver - text Its owner; --owner means the same' \
+        '--owner ~ text Its owner; --owner means the same' \
+        '--receiver-wallet-address ~ text Its owner; --owner means the same' \
+        '--blockchain -b =blockchain Its blockchain'
+    case 'verifying-c48997'
+      printf '%s\n' '--on-chain - - Read owner, token URI and metadata from chain and storage too' \
+        '--rpc-url - text JSON-RPC of the chain (GDN_RPC_URL); without it, the server\'s own' \
+        '--gateway - text IPFS gateway; without it, the server\'s own'
+    case 'flags-60c6c7'
+      printf '%s\n' '--format - =format csv, json, jsonl (csv)' \
+        '--blockchain -b =blockchain Blockchain of the collection (polygon)' \
+        '--receiver - text Receiver of its rows'
+    case 'output-c57e0f'
+      printf '%s\n' '--quiet -q - Say nothing but data and errors' \
+        '--no-color - - No colours' \
+        '--no-input - - Ask nothing' \
+        '--debug - - More on stderr: requests, timings, stack traces' \
+        '--help -h - Help for this command'
+    case 'flags-81087c'
+      printf '%s\n' '--contract -c @collections Collection to mint in' \
+        '--contract-address ~ @collections Collection to mint in' \
+        '--contract-addresses ~ @collections Collection to mint in' \
+        '--blockchain -b =blockchain Its blockchain' \
+        '--receiver - text Wallet of rows that name none' \
+        '--receiver-wallet-address ~ text Wallet of rows that name none' \
+        '--sender - text First owner of rows that name none' \
+        '--sender-wallet-address ~ text First owner of rows that name none' \
+        '--extra-columns - - Take unknown columns as extra keys; they become public' \
+        '--check-files - - Ask for every file URL first, a few at a time'
+    case 'the-run-4849af'
+      printf '%s\n' '--run - @run-names Name of the run; without it, the path of the manifest' \
+        '--again - - Order a second drop: of a finished run, or of rows accepted in another run' \
+        '--adopt - - Take rows that are in the collection already as minted by this new run' \
+        '--no-lookup - - Don\'t look into the collection before a new run' \
+        '--marker-key - text Give each row a value of its own under this key of its metadata, to find it by; it becomes public' \
+        '--chunk-size - text NFTs to a request (50)' \
+        '--rate - text Requests a second' \
+        '--listing-wait - text How long the collection\'s list is given to catch up before its word is taken (30s, more where it lags)' \
+        '--in-order - - Keep the manifest\'s order of rows'
+    case 'sending-and-waiting-7f4235'
+      printf '%s\n' '--wait - - Wait until it is deployed (the default)' \
+        '--no-wait - - Return when the request is accepted' \
+        '--timeout - text How long to wait after acceptance (5m)' \
+        '--dry-run - - Print the request, send nothing' \
+        '--yes -y - Don\'t ask before spending on a real network'
+    case 'verifying-9423cd'
+      printf '%s\n' '--verify - - Compare owner, token URI and metadata with chain and storage themselves; exit code 5 where something differs' \
+        '--rpc-url - text JSON-RPC of the chain (GDN_RPC_URL); without it, the server\'s own' \
+        '--gateway - text IPFS gateway; without it, the server\'s own'
+    case 'flags-fd9bb3'
+      printf '%s\n' '--retry-failed - - Send rows again that were refused or whose NFT failed'
+    case 'the-run-d61d6c'
+      printf '%s\n' '--chunk-size - text NFTs to a request (50)' \
+        '--rate - text Requests a second' \
+        '--listing-wait - text How long the collection\'s list is given to catch up before its word is taken (30s, more where it lags)'
+    case 'flags-54933a'
+      printf '%s\n' '--absent - - Rows of unknown outcome that reconciling found absent, not those that failed'
+    case 'flags-b82660'
+      printf '%s\n' '--row - text+ Say what a row became: the id of its NFT, or absent; several times'
+    case 'the-run-1863bf'
+      printf '%s\n' '--rate - text Requests a second' \
+        '--listing-wait - text How long the collection\'s list is given to catch up before its word is taken (30s, more where it lags)'
+    case 'flags-e5460a'
+      printf '%s\n' '--status - ,status Only rows in these states: pending, accepted, deployed, failed, unknown' \
+        '--for-spreadsheet - - Put a \' before what a spreadsheet would run: cells that begin with = + - @ or a tab, also after spaces and quotes'
+    case 'flags-64e668'
+      printf '%s\n' '--finished - - All finished runs; of a server named by a flag, only its own' \
+        '--yes -y - Don\'t ask, whatever state its rows are in'
+    case 'flags-73dbec'
+      printf '%s\n' '--port - text Port to listen on; 0 picks one' \
+        '--rate-limits - =rate-limits Rate limits of the API (on)' \
+        '--allow-private-files - - Fetch files from private addresses too; for development'
+    case 'flags-97132d'
+      printf '%s\n' '--follow -f - Go on showing new lines until Ctrl-C' \
+        '--lines - text How many of the last lines (100)'
+    case 'flags-5c44b2'
+      printf '%s\n' '--yes -y - Don\'t ask'
+    case 'flags-7d54af'
+      printf '%s\n' '--rate-limits - =rate-limits Rate limits of the API (on)' \
+        '--allow-private-files - - Fetch files from private addresses too' \
+        '--faults - file Let requests fail as the file says'
+    case 'flags-530270'
+      printf '%s\n' '--host - text Address to listen on (127.0.0.1)' \
+        '--port - text Port to listen on (4680); 0 picks one' \
+        '--data-dir - dir Where everything is kept' \
+        '--rate-limits - =rate-limits Rate limits of the API (on)' \
+        '--allow-private-files - - Fetch files from private addresses too; for development' \
+        '--allowed-host - text+ Host header to answer besides loopback; repeatable' \
+        '--single-use-urls - - A signed URL makes one wallet and no more' \
+        '--log-level - =log-level silent, info or debug' \
+        '--log-file - file Write the log there instead of to stderr' \
+        '--faults - file Let requests fail as the file says; for tests of your own'
+    case 'output-f88f5f'
+      printf '%s\n' '--json - - Print one line of JSON when it is ready' \
+        '--quiet -q - Say nothing but data and errors' \
+        '--no-color - - No colours' \
+        '--no-input - - Ask nothing' \
+        '--debug - - More on stderr: requests, timings, stack traces' \
+        '--help -h - Help for this command'
+    case 'flags-88be6b'
+      printf '%s\n' '--name - text What the key is for' \
+        '--email - text Whose account it is for; made if it is new' \
+        '--permission - text+ What it may do; repeatable' \
+        '--expires - text 30d, 12h, or the last day (UTC): 2027-01-31 (never)' \
+        '--data-dir - dir The backend\'s data dir (that of gdn local start)'
+    case 'flags-e6722b'
+      printf '%s\n' '--data-dir - dir The backend\'s data dir (that of gdn local start)'
+    case 'flags-5dcfa9'
+      printf '%s\n' '--hosted - - A service, at a URL' \
+        '--local - - The backend that gdn local start runs' \
+        '--base-url - text Address of the service' \
+        '--key-file - file File that holds its API key; - is standard input' \
+        '--store - =store Where to keep the key (the keyring, where one works)' \
+        '--blockchain -b =blockchain Your usual blockchain' \
+        '--wallet - text Your usual wallet' \
+        '--profile - @profiles Name of the profile (default)' \
+        '--start - - Start the local backend' \
+        '--no-start - - Don\'t start the local backend' \
+        '--no-check - - Don\'t try what was given' \
+        '--yes -y - Replace a profile of that name'
+    case 'flags-5fd97c'
+      printf '%s\n' '--key-file - file File that holds the key; - is standard input' \
+        '--store - =store Where to keep it (the keyring, where one works)' \
+        '--no-check - - Don\'t try the key before it is saved'
+    case 'flags-6578cb'
+      printf '%s\n' '--check - - Try each key at its server; exit 4 if one is refused, 6 if a server is away'
+    case 'flags-1813e5'
+      printf '%s\n' '--all - - Forget every saved key'
+    case 'flags-44cedf'
+      printf '%s\n' '--profile - @profiles The profile to change' \
+        '--base-url - text With api_key: the server that the key is for'
+    case 'flags-ac17d9'
+      printf '%s\n' '--profile - @profiles The profile to change' \
+        '--base-url - text With api_key: the server whose key is forgotten'
+    case 'flags-f738c3'
+      printf '%s\n' '--profiles - - List the profiles instead; gdn config set profile <name> chooses one'
+    case 'server-a5a50b'
+      printf '%s\n' '--state-dir - dir Where journals are kept'
+    case 'flags-fc4896'
+      printf '%s\n' '--file -f file JSON of the request; - is standard input' \
+        '--input ~ file JSON of the request; - is standard input' \
+        '--field - text+ A member of the request; key[]= adds to a list, key:= takes JSON' \
+        '--idempotency-key - text Key of a request that creates (a new one)' \
+        '--dry-run - - Print the request, send nothing' \
+        '--yes -y - Don\'t ask before spending on a real network'
+    case 'output-8cfe0e'
+      printf '%s\n' '--json - - Print it on one line, on a terminal too' \
+        '--quiet -q - Say nothing but data and errors' \
+        '--no-color - - No colours' \
+        '--no-input - - Ask nothing' \
+        '--debug - - More on stderr: requests, timings, stack traces' \
+        '--help -h - Help for this command'
+    case 'gdn'
+      printf '%s\n' '--help -h - Help for the command' \
+        '--quiet -q - Say nothing but data and errors' \
+        '--no-input - - Ask nothing' \
+        '--no-color - - No colours' \
+        '--debug - - More on stderr: requests, timings, stack traces' \
+        '--version -V - Print the version' \
+        '--base-url - text Address of the server' \
+        '--profile - @profiles Profile of your configuration' \
+        '--state-dir - dir Where journals are kept' \
+        '--output -o =output table, json, ndjson, csv or ids' \
+        '--fields - text Print these fields only'
+    case 'help'
+      printf '%s\n' '--help -h - Help for the command' \
+        '--quiet -q - Say nothing but data and errors' \
+        '--no-input - - Ask nothing' \
+        '--no-color - - No colours' \
+        '--debug - - More on stderr: requests, timings, stack traces' \
+        '--version -V - Print the version' \
+        '--json - - The command tree as JSON'
+  end
+end
+
+function __gdn_values
+  switch "$argv[1]"
+    case 'blockchain'
+      printf '%s\n' 'polygon' \
+        'polygon-mumbai' \
+        'astar' \
+        'astar-shiden' \
+        'astar-shibuya' \
+        'avalanche' \
+        'avalanche-fuji' \
+        'optimism' \
+        'optimism-goerli' \
+        'fantom' \
+        'fantom-testnet' \
+        'solana' \
+        'solana-testnet' \
+        'bnb-mainnet' \
+        'bnb-testnet'
+    case 'output'
+      printf '%s\n' 'table' \
+        'json' \
+        'ndjson' \
+        'csv' \
+        'ids'
+    case 'format'
+      printf '%s\n' 'csv' \
+        'json' \
+        'jsonl'
+    case 'status'
+      printf '%s\n' 'pending' \
+        'accepted' \
+        'deployed' \
+        'failed' \
+        'unknown'
+    case 'rate-limits'
+      printf '%s\n' 'on' \
+        'off'
+    case 'log-level'
+      printf '%s\n' 'silent' \
+        'info' \
+        'debug'
+    case 'store'
+      printf '%s\n' 'keyring' \
+        'file'
+    case 'name'
+      printf '%s\n' 'profile' \
+        'base_url' \
+        'blockchain' \
+        'contract' \
+        'wallet' \
+        'rate' \
+        'storage' \
+        'storage_endpoint' \
+        'storage_region' \
+        'storage_public_url' \
+        'ipfs_api'
+    case 'name-2'
+      printf '%s\n' 'profile' \
+        'api_key' \
+        'base_url' \
+        'blockchain' \
+        'contract' \
+        'wallet' \
+        'rate' \
+        'storage' \
+        'storage_endpoint' \
+        'storage_region' \
+        'storage_public_url' \
+        'ipfs_api'
+    case 'shell'
+      printf '%s\n' 'bash' \
+        'zsh' \
+        'fish' \
+        'powershell'
+    case 'endpoint'
+      printf '%s\n' 'createnft' \
+        'transfernft' \
+        'createnfttrans' \
+        'getnftgdnids' \
+        'getnfts' \
+        'getisgdnnft' \
+        'createcollection' \
+        'getpresignedurl' \
+        'getcollections' \
+        'gettransactions'
+  end
+end
+
+# The flags of a command ("gdn": those that may stand before one), a line each.
+function __gdn_flags_of
+  set -l bundles (__gdn_bundles $argv[1] | string split -n ' ')
+  test (count $bundles) -gt 0; or set bundles $argv[1]
+  for bundle in $bundles
+    __gdn_flags $bundle
+  end
+end
+
+# What the flag $argv[1] takes, of the lines that follow; nothing for one that isn't known.
+function __gdn_takes
+  for line in $argv[2..]
+    set -l part (string split -m 3 ' ' -- $line)
+    if contains -- $argv[1] $part[1..2]
+      string replace -r '\+$' '' -- $part[3]
+      return
+    end
+  end
+end
+
+# Prints lines of values as fish wants them, behind what stands in the word already.
+function __gdn_offer -a before
+  for line in $argv[2..]
+    set -l part (string split -m 1 -- ' ' $line)
+    printf '%s%s\t%s\n' $before $part[1] "$part[2]"
+  end
+end
+
+# Prints what a flag or an argument takes: kind, what stands in the word already, what is typed behind it, the words.
+function __gdn_offer_kind -a kind before typed
+  switch "$kind"
+    case '@*'
+      set -l found (command gdn __complete (string sub -s 2 -- $kind) $argv[4..] 2>/dev/null)
+      for line in $found
+        printf '%s%s\n' $before $line
+      end
+    case '=*'
+      __gdn_offer "$before" (__gdn_values (string sub -s 2 -- $kind))
+    case ',*'
+      set -l earlier (string match -r '^.*,' -- "$typed")
+      __gdn_offer "$before$earlier" (__gdn_values (string sub -s 2 -- $kind))
+    case file
+      __gdn_offer_paths "$before" (__fish_complete_path "$typed")
+    case dir
+      __gdn_offer_paths "$before" (__fish_complete_directories "$typed" '')
+    case pairfile
+      set -l pair (string match -r '^([^=]+=)(.*)$' -- "$typed")
+      and __gdn_offer_paths "$before$pair[2]" (__fish_complete_path "$pair[3]")
+  end
+end
+
+function __gdn_offer_paths -a before
+  for path in $argv[2..]
+    printf '%s%s\n' "$before" $path
+  end
+end
+
+function __gdn_offer_flags
+  set -l given (commandline -opc)
+  for line in $argv
+    set -l part (string split -m 3 ' ' -- $line)
+    test "$part[2]" = '~'; and continue
+    string match -q '*+' -- $part[3]; or not contains -- $part[1] $given; or continue
+    printf '%s\t%s\n' $part[1] "$part[4]"
+    test "$part[2]" = -; or printf '%s\t%s\n' $part[2] "$part[4]"
+  end
+end
+
+function __gdn_complete
+  set -l before (commandline -opc)[2..]
+  set -l typed (commandline -ct)
+  set -l flags (__gdn_flags_of gdn)
+  set -l cmd
+  set -l wants ''
+  set -l ended 0
+  set -l place 0
+  set -l i 0
+  for word in $before
+    set i (math $i + 1)
+    if test -n "$wants"
+      set wants ''
+    else if test $ended -gt 0
+      set place (math $place + 1)
+    else if test "$word" = --
+      set ended $i
+    else if string match -q -- '-*=*' "$word"
+      continue
+    else if string match -q -- '-?*' "$word"
+      set wants (__gdn_takes $word $flags)
+      test "$wants" = -; and set wants ''
+    else if test "$cmd[1]" = help
+      set -a cmd $word
+    else if test (count $cmd) -lt 2; and test -n (__gdn_bundles (string join ' ' -- $cmd $word) | string collect)
+      set -a cmd $word
+      set flags (__gdn_flags_of (string join ' ' -- $cmd))
+    else if test (count $cmd) -eq 0
+      set cmd $word
+      test "$cmd" = help; and set flags (__gdn_flags_of help)
+    else
+      set place (math $place + 1)
+    end
+  end
+
+  set -l kind ''
+  for one in (__gdn_arguments (string join ' ' -- $cmd) | string split -n ' ')
+    set kind $one
+    test $place -eq 0; or string match -q '*+' -- $one; and break
+    set place (math $place - 1)
+    set kind ''
+  end
+  set kind (string replace -r '\+$' '' -- $kind)
+
+  if test -n "$wants"
+    __gdn_offer_kind $wants '' "$typed" $before
+  else if test $ended -gt 0
+    if test "$kind" = command
+      complete -C (string join ' ' -- (string escape -- $before[(math $ended + 1)..]) "$typed" | string collect)
+    else
+      __gdn_offer_kind "$kind" '' "$typed" $before
+    end
+  else if string match -q -- '--*=*' "$typed"
+    set -l pair (string match -r '^(--[^=]+)=(.*)$' -- "$typed")
+    set wants (__gdn_takes $pair[2] $flags)
+    __gdn_offer_kind "$wants" "$pair[2]=" "$pair[3]" $before
+  else if string match -q -- '-*' "$typed"
+    __gdn_offer_flags $flags
+  else
+    set -l words (__gdn_words (string join ' ' -- $cmd))
+    if test "$cmd[1]" = help; and test (count $cmd) -gt 1
+      set words (__gdn_words (string join ' ' -- $cmd[2..]))
+    end
+    if test (count $words) -gt 0
+      __gdn_offer '' $words
+    else if contains -- "$kind" '' text command
+      __gdn_offer_flags $flags
+    else
+      __gdn_offer_kind $kind '' "$typed" $before
+    end
+  end
+end
+
+complete -c gdn -f -k -a '(__gdn_complete)'

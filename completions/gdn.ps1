@@ -1,0 +1,549 @@
+# Completions of gdn for PowerShell 5.1 and later; made from its command tree by src/build/completions.mjs.
+# Nothing that is typed or found is ever run or expanded: tables, and values that gdn has sanitised.
+
+Register-ArgumentCompleter -Native -CommandName gdn -ScriptBlock {
+  param($wordToComplete, $commandAst, $cursorPosition)
+
+  $words = @{
+    '' = 'collection Create collections and look them up
+nft Mint NFTs, transfer them, list them, show them
+batch Drops from a manifest: CSV, JSON or JSONL
+local A backend of your own on this machine, in the background
+serve Run the backend in the foreground
+key API keys of a backend, and what each may do
+init Set up a server, its key and your defaults
+auth API keys that you use: save, look at, forget
+config Profiles and their settings
+doctor Say what is wrong with the set-up, and how to mend it
+completion Print what completes gdn at the press of Tab: for bash, zsh, fish, PowerShell
+api Ask any endpoint of the API, and print its answer as it came
+help Help for commands, and help topics'
+    'collection' = 'create Create a collection and wait until it is deployed
+show Show collections by the id of their creation, or by address
+list List the collections made from this machine'
+    'nft' = 'mint Mint NFTs and wait until they are deployed
+grant Mint NFTs to a first owner and transfer them in one step
+transfer Transfer an NFT and wait until its owner changed
+list List the NFTs of a collection
+show Show NFTs by their ids
+wait Wait until NFTs are deployed
+verify Check that the service made an NFT, and what chain and storage say of it'
+    'batch' = 'template Print a manifest to begin with
+validate Check a manifest; nothing is sent
+mint Mint every row of a manifest; the same command again resumes
+list List the runs of this machine
+status Rows of a run by state
+resume Go on with a run that was stopped
+retry Send rows of a run again that failed
+reconcile Find out what became of rows of unknown outcome
+results Every row of a run with what became of it
+rm Forget a run: its journal and its rows'
+    'local' = 'start Start the local backend
+stop Stop the local backend
+status Say whether the local backend runs, and where
+logs Show the log of the local backend
+reset Delete everything the local backend holds
+exec Run a command against a fresh backend, then take it down'
+    'key' = 'create Make an API key of a backend
+list List the API keys of a backend
+revoke Revoke an API key of a backend'
+    'auth' = 'login Save the API key of a server
+status Say which API keys there are, and where each is kept
+logout Forget the saved API key of a server'
+    'config' = 'get Print one setting
+set Save a setting in a profile
+unset Remove a setting from a profile
+list Settings in force, and where each comes from
+path Print where configuration and state are kept'
+    'help' = 'environment Variables that are read, and what goes before what
+exit-codes What each exit code means, and what to do
+manifest Columns of a drop, its formats and limits
+output JSON, CSV, ids, tables; fields; colours; what scripts may rely on
+blockchains The blockchains of the API, and what each can do
+security Where keys are kept, where they go, what is never shown
+collection Create collections and look them up
+nft Mint NFTs, transfer them, list them, show them
+batch Drops from a manifest: CSV, JSON or JSONL
+local A backend of your own on this machine, in the background
+serve Run the backend in the foreground
+key API keys of a backend, and what each may do
+init Set up a server, its key and your defaults
+auth API keys that you use: save, look at, forget
+config Profiles and their settings
+doctor Say what is wrong with the set-up, and how to mend it
+completion Print what completes gdn at the press of Tab: for bash, zsh, fish, PowerShell
+api Ask any endpoint of the API, and print its answer as it came'
+  }
+
+  $arguments = @{
+    'collection show' = '@collections+'
+    'nft transfer' = 'text'
+    'nft show' = 'text+'
+    'nft wait' = 'text+'
+    'nft verify' = 'text'
+    'batch validate' = 'file'
+    'batch mint' = 'file'
+    'batch status' = '@runs'
+    'batch resume' = '@runs'
+    'batch retry' = '@runs'
+    'batch reconcile' = '@runs'
+    'batch results' = '@runs'
+    'batch rm' = '@runs'
+    'local exec' = 'command+'
+    'key revoke' = 'text'
+    'config get' = '=name'
+    'config set' = '=name-2 text'
+    'config unset' = '=name-2'
+    'completion' = '=shell'
+    'api' = '=endpoint'
+  }
+
+  $bundles = @{
+    'collection create' = 'flags-53fbf2 sending-and-waiting-0600f0 server-abcaa3 output-62442f'
+    'collection show' = 'server-abcaa3 output-62442f'
+    'collection list' = 'server-abcaa3 output-62442f'
+    'nft mint' = 'flags-d13960 metadata-849690 sending-and-waiting-0600f0 of-manifests-9c3b98 server-abcaa3 output-62442f'
+    'nft grant' = 'flags-a44db0 metadata-849690 sending-and-waiting-0600f0 server-abcaa3 output-62442f'
+    'nft transfer' = 'flags-e01418 sending-and-waiting-0600f0 server-abcaa3 output-62442f'
+    'nft list' = 'flags-241997 server-abcaa3 output-62442f'
+    'nft show' = 'server-abcaa3 output-62442f'
+    'nft wait' = 'sending-and-waiting-bffa8a server-abcaa3 output-62442f'
+    'nft verify' = 'flags-1480b5 verifying-c48997 server-abcaa3 output-62442f'
+    'batch template' = 'flags-60c6c7 output-c57e0f'
+    'batch validate' = 'flags-81087c server-abcaa3 output-62442f'
+    'batch mint' = 'flags-81087c the-run-4849af sending-and-waiting-7f4235 verifying-9423cd server-abcaa3 output-62442f'
+    'batch list' = 'server-abcaa3 output-62442f'
+    'batch status' = 'server-abcaa3 output-62442f'
+    'batch resume' = 'flags-fd9bb3 the-run-d61d6c sending-and-waiting-7f4235 verifying-9423cd server-abcaa3 output-62442f'
+    'batch retry' = 'flags-54933a the-run-d61d6c sending-and-waiting-7f4235 verifying-9423cd server-abcaa3 output-62442f'
+    'batch reconcile' = 'flags-b82660 the-run-1863bf sending-and-waiting-bffa8a verifying-9423cd server-abcaa3 output-62442f'
+    'batch results' = 'flags-e5460a verifying-9423cd server-abcaa3 output-62442f'
+    'batch rm' = 'flags-64e668 server-abcaa3 output-62442f'
+    'local start' = 'flags-73dbec output-62442f'
+    'local stop' = 'output-62442f'
+    'local status' = 'output-62442f'
+    'local logs' = 'flags-97132d output-c57e0f'
+    'local reset' = 'flags-5c44b2 output-62442f'
+    'local exec' = 'flags-7d54af output-c57e0f'
+    'serve' = 'flags-530270 output-f88f5f'
+    'key create' = 'flags-88be6b output-62442f'
+    'key list' = 'flags-e6722b output-62442f'
+    'key revoke' = 'flags-e6722b output-62442f'
+    'init' = 'flags-5dcfa9 output-62442f'
+    'auth login' = 'flags-5fd97c server-abcaa3 output-62442f'
+    'auth status' = 'flags-6578cb server-abcaa3 output-62442f'
+    'auth logout' = 'flags-1813e5 server-abcaa3 output-62442f'
+    'config get' = 'server-abcaa3 output-62442f'
+    'config set' = 'flags-44cedf output-62442f'
+    'config unset' = 'flags-ac17d9 output-62442f'
+    'config list' = 'flags-f738c3 server-abcaa3 output-62442f'
+    'config path' = 'server-a5a50b output-62442f'
+    'doctor' = 'server-abcaa3 output-62442f'
+    'completion' = 'output-c57e0f'
+    'api' = 'flags-fc4896 output-8cfe0e server-abcaa3'
+  }
+
+  $flags = @{
+    'flags-53fbf2' = '--name - text Name of the collection
+--blockchain -b =blockchain Blockchain it is made on
+--wallet - text Wallet that owns it
+--wallet-address ~ text Wallet that owns it
+--description - text Description (needed on Solana)
+--image - text Image (needed on Solana)
+--enable-transfer - - Let the API transfer its NFTs
+--enable-api - - Let the API mint in it (the default)
+--no-enable-api - - Don''t let the API mint in it
+--locked - - Its NFTs can never be transferred
+--is-locked ~ - Its NFTs can never be transferred
+--file -f file JSON request; - is standard input. Flags win over it'
+    'sending-and-waiting-0600f0' = '--wait - - Wait until it is deployed (the default)
+--no-wait - - Return when the request is accepted
+--timeout - text How long to wait after acceptance (5m)
+--dry-run - - Print the request, send nothing
+--yes -y - Don''t ask before spending on a real network
+--again - - Order another, whatever became of an earlier one'
+    'server-abcaa3' = '--local - - The backend that gdn local start runs
+--base-url - text Address of the server
+--profile - @profiles Profile of your configuration
+--state-dir - dir Where journals are kept'
+    'output-62442f' = '--output -o =output table, json, ndjson, csv or ids
+--json - - Same as --output json
+--fields - text Print these fields only
+--quiet -q - Say nothing but data and errors
+--no-color - - No colours
+--no-input - - Ask nothing
+--debug - - More on stderr: requests, timings, stack traces
+--help -h - Help for this command'
+    'flags-d13960' = '--contract -c @collections Collection to mint in
+--contract-address ~ @collections Collection to mint in
+--contract-addresses ~ @collections Collection to mint in
+--blockchain -b =blockchain Its blockchain
+--receiver - text Wallet that gets the NFT
+--receiver-wallet-address ~ text Wallet that gets the NFT
+--file -f file JSON request or manifest; - is standard input'
+    'metadata-849690' = '--title - text Title
+--description - text Description
+--image - file Same as --media image=…
+--media - pairfile+ A file of it; repeatable
+--extra - text+ An extra key; repeatable
+--attr - text+ An attribute; repeatable'
+    'of-manifests-9c3b98' = '--run - @run-names Name of the run
+--chunk-size - text NFTs to a request (50)
+--rate - text Requests a second
+--in-order - - Keep the manifest''s order of rows'
+    'flags-a44db0' = '--contract -c @collections Collection to mint in
+--contract-address ~ @collections Collection to mint in
+--contract-addresses ~ @collections Collection to mint in
+--blockchain -b =blockchain Its blockchain
+--sender - text First owner (your profile''s wallet)
+--sender-wallet-address ~ text First owner (your profile''s wallet)
+--receiver - text Wallet that gets the NFT
+--receiver-wallet-address ~ text Wallet that gets the NFT
+--file -f file JSON request; - is standard input. Flags win over it'
+    'flags-e01418' = '--receiver - text New owner
+--receiver-wallet-address ~ text New owner
+--sender - text Present owner
+--sender-wallet-address ~ text Present owner
+--token-id - text Its token id
+--tokenid ~ text Its token id
+--contract -c @collections Its collection
+--contract-address ~ @collections Its collection
+--contract-addresses ~ @collections Its collection
+--blockchain -b =blockchain Its blockchain
+--file -f file JSON request; - is standard input. Flags win over it'
+    'flags-241997' = '--contract -c @collections The collection
+--contract-address ~ @collections The collection
+--contract-addresses ~ @collections The collection
+--blockchain -b =blockchain Its blockchain
+--details - - Token id, status, owner and metadata of each
+--limit - text At most so many, the first ones'
+    'sending-and-waiting-bffa8a' = '--timeout - text How long to wait after acceptance (5m)'
+    'flags-1480b5' = '--receiver - text Its owner; --owner means the same
+--owner ~ text Its owner; --owner means the same
+--receiver-wallet-address ~ text Its owner; --owner means the same
+--blockchain -b =blockchain Its blockchain'
+    'verifying-c48997' = '--on-chain - - Read owner, token URI and metadata from chain and storage too
+--rpc-url - text JSON-RPC of the chain (GDN_RPC_URL); without it, the server''s own
+--gateway - text IPFS gateway; without it, the server''s own'
+    'flags-60c6c7' = '--format - =format csv, json, jsonl (csv)
+--blockchain -b =blockchain Blockchain of the collection (polygon)
+--receiver - text Receiver of its rows'
+    'output-c57e0f' = '--quiet -q - Say nothing but data and errors
+--no-color - - No colours
+--no-input - - Ask nothing
+--debug - - More on stderr: requests, timings, stack traces
+--help -h - Help for this command'
+    'flags-81087c' = '--contract -c @collections Collection to mint in
+--contract-address ~ @collections Collection to mint in
+--contract-addresses ~ @collections Collection to mint in
+--blockchain -b =blockchain Its blockchain
+--receiver - text Wallet of rows that name none
+--receiver-wallet-address ~ text Wallet of rows that name none
+--sender - text First owner of rows that name none
+--sender-wallet-address ~ text First owner of rows that name none
+--extra-columns - - Take unknown columns as extra keys; they become public
+--check-files - - Ask for every file URL first, a few at a time'
+    'the-run-4849af' = '--run - @run-names Name of the run; without it, the path of the manifest
+--again - - Order a second drop: of a finished run, or of rows accepted in another run
+--adopt - - Take rows that are in the collection already as minted by this new run
+--no-lookup - - Don''t look into the collection before a new run
+--marker-key - text Give each row a value of its own under this key of its metadata, to find it by; it becomes public
+--chunk-size - text NFTs to a request (50)
+--rate - text Requests a second
+--listing-wait - text How long the collection''s list is given to catch up before its word is taken (30s, more where it lags)
+--in-order - - Keep the manifest''s order of rows'
+    'sending-and-waiting-7f4235' = '--wait - - Wait until it is deployed (the default)
+--no-wait - - Return when the request is accepted
+--timeout - text How long to wait after acceptance (5m)
+--dry-run - - Print the request, send nothing
+--yes -y - Don''t ask before spending on a real network'
+    'verifying-9423cd' = '--verify - - Compare owner, token URI and metadata with chain and storage themselves; exit code 5 where something differs
+--rpc-url - text JSON-RPC of the chain (GDN_RPC_URL); without it, the server''s own
+--gateway - text IPFS gateway; without it, the server''s own'
+    'flags-fd9bb3' = '--retry-failed - - Send rows again that were refused or whose NFT failed'
+    'the-run-d61d6c' = '--chunk-size - text NFTs to a request (50)
+--rate - text Requests a second
+--listing-wait - text How long the collection''s list is given to catch up before its word is taken (30s, more where it lags)'
+    'flags-54933a' = '--absent - - Rows of unknown outcome that reconciling found absent, not those that failed'
+    'flags-b82660' = '--row - text+ Say what a row became: the id of its NFT, or absent; several times'
+    'the-run-1863bf' = '--rate - text Requests a second
+--listing-wait - text How long the collection''s list is given to catch up before its word is taken (30s, more where it lags)'
+    'flags-e5460a' = '--status - ,status Only rows in these states: pending, accepted, deployed, failed, unknown
+--for-spreadsheet - - Put a '' before what a spreadsheet would run: cells that begin with = + - @ or a tab, also after spaces and quotes'
+    'flags-64e668' = '--finished - - All finished runs; of a server named by a flag, only its own
+--yes -y - Don''t ask, whatever state its rows are in'
+    'flags-73dbec' = '--port - text Port to listen on; 0 picks one
+--rate-limits - =rate-limits Rate limits of the API (on)
+--allow-private-files - - Fetch files from private addresses too; for development'
+    'flags-97132d' = '--follow -f - Go on showing new lines until Ctrl-C
+--lines - text How many of the last lines (100)'
+    'flags-5c44b2' = '--yes -y - Don''t ask'
+    'flags-7d54af' = '--rate-limits - =rate-limits Rate limits of the API (on)
+--allow-private-files - - Fetch files from private addresses too
+--faults - file Let requests fail as the file says'
+    'flags-530270' = '--host - text Address to listen on (127.0.0.1)
+--port - text Port to listen on (4680); 0 picks one
+--data-dir - dir Where everything is kept
+--rate-limits - =rate-limits Rate limits of the API (on)
+--allow-private-files - - Fetch files from private addresses too; for development
+--allowed-host - text+ Host header to answer besides loopback; repeatable
+--single-use-urls - - A signed URL makes one wallet and no more
+--log-level - =log-level silent, info or debug
+--log-file - file Write the log there instead of to stderr
+--faults - file Let requests fail as the file says; for tests of your own'
+    'output-f88f5f' = '--json - - Print one line of JSON when it is ready
+--quiet -q - Say nothing but data and errors
+--no-color - - No colours
+--no-input - - Ask nothing
+--debug - - More on stderr: requests, timings, stack traces
+--help -h - Help for this command'
+    'flags-88be6b' = '--name - text What the key is for
+--email - text Whose account it is for; made if it is new
+--permission - text+ What it may do; repeatable
+--expires - text 30d, 12h, or the last day (UTC): 2027-01-31 (never)
+--data-dir - dir The backend''s data dir (that of gdn local start)'
+    'flags-e6722b' = '--data-dir - dir The backend''s data dir (that of gdn local start)'
+    'flags-5dcfa9' = '--hosted - - A service, at a URL
+--local - - The backend that gdn local start runs
+--base-url - text Address of the service
+--key-file - file File that holds its API key; - is standard input
+--store - =store Where to keep the key (the keyring, where one works)
+--blockchain -b =blockchain Your usual blockchain
+--wallet - text Your usual wallet
+--profile - @profiles Name of the profile (default)
+--start - - Start the local backend
+--no-start - - Don''t start the local backend
+--no-check - - Don''t try what was given
+--yes -y - Replace a profile of that name'
+    'flags-5fd97c' = '--key-file - file File that holds the key; - is standard input
+--store - =store Where to keep it (the keyring, where one works)
+--no-check - - Don''t try the key before it is saved'
+    'flags-6578cb' = '--check - - Try each key at its server; exit 4 if one is refused, 6 if a server is away'
+    'flags-1813e5' = '--all - - Forget every saved key'
+    'flags-44cedf' = '--profile - @profiles The profile to change
+--base-url - text With api_key: the server that the key is for'
+    'flags-ac17d9' = '--profile - @profiles The profile to change
+--base-url - text With api_key: the server whose key is forgotten'
+    'flags-f738c3' = '--profiles - - List the profiles instead; gdn config set profile <name> chooses one'
+    'server-a5a50b' = '--state-dir - dir Where journals are kept'
+    'flags-fc4896' = '--file -f file JSON of the request; - is standard input
+--input ~ file JSON of the request; - is standard input
+--field - text+ A member of the request; key[]= adds to a list, key:= takes JSON
+--idempotency-key - text Key of a request that creates (a new one)
+--dry-run - - Print the request, send nothing
+--yes -y - Don''t ask before spending on a real network'
+    'output-8cfe0e' = '--json - - Print it on one line, on a terminal too
+--quiet -q - Say nothing but data and errors
+--no-color - - No colours
+--no-input - - Ask nothing
+--debug - - More on stderr: requests, timings, stack traces
+--help -h - Help for this command'
+    'gdn' = '--help -h - Help for the command
+--quiet -q - Say nothing but data and errors
+--no-input - - Ask nothing
+--no-color - - No colours
+--debug - - More on stderr: requests, timings, stack traces
+--version -V - Print the version
+--base-url - text Address of the server
+--profile - @profiles Profile of your configuration
+--state-dir - dir Where journals are kept
+--output -o =output table, json, ndjson, csv or ids
+--fields - text Print these fields only'
+    'help' = '--help -h - Help for the command
+--quiet -q - Say nothing but data and errors
+--no-input - - Ask nothing
+--no-color - - No colours
+--debug - - More on stderr: requests, timings, stack traces
+--version -V - Print the version
+--json - - The command tree as JSON'
+  }
+
+  $values = @{
+    'blockchain' = 'polygon
+polygon-mumbai
+astar
+astar-shiden
+astar-shibuya
+avalanche
+avalanche-fuji
+optimism
+optimism-goerli
+fantom
+fantom-testnet
+solana
+solana-testnet
+bnb-mainnet
+bnb-testnet'
+    'output' = 'table
+json
+ndjson
+csv
+ids'
+    'format' = 'csv
+json
+jsonl'
+    'status' = 'pending
+accepted
+deployed
+failed
+unknown'
+    'rate-limits' = 'on
+off'
+    'log-level' = 'silent
+info
+debug'
+    'store' = 'keyring
+file'
+    'name' = 'profile
+base_url
+blockchain
+contract
+wallet
+rate
+storage
+storage_endpoint
+storage_region
+storage_public_url
+ipfs_api'
+    'name-2' = 'profile
+api_key
+base_url
+blockchain
+contract
+wallet
+rate
+storage
+storage_endpoint
+storage_region
+storage_public_url
+ipfs_api'
+    'shell' = 'bash
+zsh
+fish
+powershell'
+    'endpoint' = 'createnft
+transfernft
+createnfttrans
+getnftgdnids
+getnfts
+getisgdnnft
+createcollection
+getpresignedurl
+getcollections
+gettransactions'
+  }
+
+  # The flags of a command ('gdn': those that may stand before one): name, short form, what it takes, summary.
+  function Get-Flags([string]$name) {
+    $ids = if ($bundles.ContainsKey($name)) { $bundles[$name] -split ' ' } else { @($name) }
+    foreach ($id in $ids) {
+      foreach ($line in ($flags[$id] -split "`n")) { , ($line -split ' ', 4) }
+    }
+  }
+
+  function Get-Takes([string]$name, $rows) {
+    foreach ($row in $rows) {
+      if ($row[0] -ceq $name -or $row[1] -ceq $name) { return $row[2].TrimEnd('+') }
+    }
+    return ''
+  }
+
+  function New-Result([string]$value, [string]$shown, [string]$what) {
+    $tip = if ($what) { $what } else { $shown }
+    [System.Management.Automation.CompletionResult]::new($value, $shown, 'ParameterValue', $tip)
+  }
+
+  # Lines of values and what each is, where they begin with what is typed; $before stands in the same word already.
+  function Get-Values($lines, [string]$separator, [string]$before, [string]$typed) {
+    foreach ($line in $lines) {
+      $value, $what = $line -split $separator, 2
+      if ($value -and $value.StartsWith($typed, [System.StringComparison]::OrdinalIgnoreCase)) {
+        New-Result ($before + $value) $value $what
+      }
+    }
+  }
+
+  # What a flag or an argument takes. Where it is a path nothing is returned: PowerShell completes paths by itself.
+  function Get-Kind([string]$kind, [string]$before, [string]$typed, $words) {
+    if (-not $kind) { return }
+    $id = $kind.Substring(1)
+    switch ($kind[0]) {
+      '@' {
+        $gdn = Get-Command gdn -CommandType @('Application', 'ExternalScript') -ErrorAction SilentlyContinue | Select-Object -First 1
+        if ($gdn) { Get-Values @(& $gdn __complete $id @words 2>$null) "`t" $before $typed }
+      }
+      '=' { Get-Values ($values[$id] -split "`n") ' ' $before $typed }
+      ',' {
+        $end = $typed.LastIndexOf(',') + 1
+        Get-Values ($values[$id] -split "`n") ' ' ($before + $typed.Substring(0, $end)) $typed.Substring($end)
+      }
+    }
+  }
+
+  function Get-FlagResults($rows, [string]$typed, $line) {
+    foreach ($row in $rows) {
+      $name, $short, $takes, $what = $row
+      if ($short -eq '~' -or (-not $takes.EndsWith('+') -and $line -ccontains $name)) { continue }
+      foreach ($form in @($name, $short)) {
+        if ($form -ne '-' -and $form.StartsWith($typed, [System.StringComparison]::Ordinal)) { New-Result $form $form $what }
+      }
+    }
+  }
+
+  $line = @($commandAst.CommandElements | Select-Object -Skip 1 |
+      Where-Object { $_.Extent.EndOffset -lt $cursorPosition -or ($_.Extent.EndOffset -eq $cursorPosition -and -not $wordToComplete) } |
+      ForEach-Object { if ($_ -is [System.Management.Automation.Language.StringConstantExpressionAst]) { $_.Value } else { $_.Extent.Text } })
+  $known = @(Get-Flags 'gdn')
+  $path = ''
+  $wants = ''
+  $ended = $false
+  $place = 0
+  foreach ($word in $line) {
+    if ($wants) { $wants = '' }
+    elseif ($ended) { $place++ }
+    elseif ($word -eq '--') { $ended = $true }
+    elseif ($word -like '-*=*') { continue }
+    elseif ($word -like '-?*') {
+      $wants = Get-Takes $word $known
+      if ($wants -eq '-') { $wants = '' }
+    }
+    elseif ($path -eq 'help' -or $path -like 'help *') { $path += " $word" }
+    else {
+      $longer = "$path $word".Trim()
+      if ($bundles.ContainsKey($longer) -and -not $path.Contains(' ')) {
+        $path = $longer
+        $known = @(Get-Flags $path)
+      }
+      elseif (-not $path) {
+        $path = $word
+        if ($path -eq 'help') { $known = @(Get-Flags 'help') }
+      }
+      else { $place++ }
+    }
+  }
+
+  $kind = ''
+  if ($arguments.ContainsKey($path)) {
+    foreach ($one in ($arguments[$path] -split ' ')) {
+      $kind = $one
+      if ($place -eq 0 -or $one.EndsWith('+')) { break }
+      $place--
+      $kind = ''
+    }
+  }
+  $kind = $kind.TrimEnd('+')
+
+  if ($wants) { Get-Kind $wants '' $wordToComplete $line }
+  elseif ($ended) { if ($kind -ne 'command') { Get-Kind $kind '' $wordToComplete $line } }
+  elseif ($wordToComplete -like '--*=*') {
+    $name, $typed = $wordToComplete -split '=', 2
+    Get-Kind (Get-Takes $name $known) "$name=" $typed $line
+  }
+  elseif ($wordToComplete -like '-*') { Get-FlagResults $known $wordToComplete $line }
+  else {
+    $page = if ($path -like 'help *') { $path.Substring(5) } else { $path }
+    if ($words.ContainsKey($page)) { Get-Values ($words[$page] -split "`n") ' ' '' $wordToComplete }
+    elseif ($kind -in '', 'text', 'command') { if (-not $wordToComplete) { Get-FlagResults $known '' $line } }
+    else { Get-Kind $kind '' $wordToComplete $line }
+  }
+}

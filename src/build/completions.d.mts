@@ -1,0 +1,1 @@
+export function generateCompletions(dir: string): Promise<void>

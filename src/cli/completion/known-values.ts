@@ -1,0 +1,107 @@
+import { readFile } from 'node:fs/promises'
+import { basename } from 'node:path'
+import { runNames } from '../../batch/run-names.ts'
+import { stateDirectory, userConfigFile } from '../../config/paths.ts'
+import { terminalText } from '../../core/terminal-text.ts'
+import { cutToWidth } from '../display-width.ts'
+import { allKnownCollections } from '../read-known-collections.ts'
+import { flagValue } from './flag-value.ts'
+
+/** A value that a shell may offer, and what it is. */
+interface Known {
+  value: string
+  what: string
+}
+
+const AT_MOST = 200
+const WIDTH_OF_WHAT = 60
+
+/** What a shell inserts as it stands: nothing in it means anything to any of them, and it is no flag. */
+const HARMLESS = /^[\p{L}\p{N}][\p{L}\p{N}._-]{0,127}$/u
+
+/**
+ * What `gdn __complete <kind> [words…]` prints for the completions of a shell: a line for each value, a tab, and what
+ * it is. It reads files of this machine and nothing else; it knows no commands, so that it takes no longer than a
+ * keystroke may. Trouble of any kind is nothing to offer.
+ *
+ * @param words what was typed so far
+ */
+export async function knownValues([kind = '', ...words]: readonly string[], env: NodeJS.ProcessEnv): Promise<string> {
+  const find = Object.hasOwn(FINDERS, kind) ? FINDERS[kind] : undefined
+  const found = (await find?.(words, env).catch(() => [])) ?? []
+  return found
+    .filter(({ value }) => HARMLESS.test(value))
+    .slice(0, AT_MOST)
+    .map(({ value, what }) => `${value}\t${cutToWidth(terminalText(what), WIDTH_OF_WHAT)}\n`)
+    .join('')
+}
+
+const FINDERS: Readonly<Record<string, (words: readonly string[], env: NodeJS.ProcessEnv) => Promise<Known[]>>> = {
+  profiles,
+  collections,
+  runs: (words, env) => runs(words, env, ({ id, name }) => (HARMLESS.test(name) ? name : id)),
+  'run-names': (words, env) => runs(words, env, ({ runName }) => runName ?? ''),
+}
+
+async function profiles(_words: readonly string[], env: NodeJS.ProcessEnv): Promise<Known[]> {
+  const own = Object.entries(await readProfiles(env)).filter(([name]) => name !== 'local')
+  return [
+    { value: 'local', what: 'The backend that gdn local start runs' },
+    ...own.map(([value, settings]) => ({ value, what: textOf(settings, 'base_url') })),
+  ]
+}
+
+async function runs(
+  words: readonly string[],
+  env: NodeJS.ProcessEnv,
+  nameOf: (run: Awaited<ReturnType<typeof runNames>>[number]) => string,
+): Promise<Known[]> {
+  const found = await runNames(stateDirOf(words, env), AT_MOST)
+  return found.map((run) => ({
+    value: nameOf(run),
+    what: `${run.manifest === null ? (run.runName ?? 'standard input') : basename(run.manifest)} on ${run.blockchain}, ${run.startedAt.slice(0, 10)}`,
+  }))
+}
+
+/** Of the server and the blockchain that the words or the environment name; of all where they name none. */
+async function collections(words: readonly string[], env: NodeJS.ProcessEnv): Promise<Known[]> {
+  const [server, all] = await Promise.all([serverOf(words, env), allKnownCollections(stateDirOf(words, env))])
+  const blockchain = flagValue(words, '--blockchain', '-b')
+  return all
+    .filter((collection) => server === undefined || collection.server === server)
+    .filter((collection) => blockchain === undefined || collection.blockchain === blockchain)
+    .reverse()
+    .flatMap(({ contract_address, name, blockchain }) =>
+      contract_address === null ? [] : [{ value: contract_address, what: `${name}, ${blockchain}` }],
+    )
+}
+
+/** The server as collections are kept under it: `local`, or an origin. */
+async function serverOf(words: readonly string[], env: NodeJS.ProcessEnv): Promise<string | undefined> {
+  const profile = words.includes('--local') ? 'local' : flagValue(words, '--profile')
+  const url = flagValue(words, '--base-url') ?? (profile === undefined ? env.GDN_BASE_URL : undefined)
+  if (url !== undefined && url !== '') return originOf(url)
+  const name = profile ?? env.GDN_PROFILE
+  if (name === undefined || name === '' || name === 'local') return name || undefined
+  const profiles = await readProfiles(env)
+  return originOf(Object.hasOwn(profiles, name) ? textOf(profiles[name], 'base_url') : '')
+}
+
+const originOf = (url: string) => (URL.canParse(url) ? new URL(url).origin : undefined)
+
+function stateDirOf(words: readonly string[], env: NodeJS.ProcessEnv): string {
+  return stateDirectory(env, flagValue(words, '--state-dir')?.replace(/^~(?=\/|$)/, env.HOME ?? '~'))
+}
+
+async function readProfiles(env: NodeJS.ProcessEnv): Promise<Record<string, unknown>> {
+  const text = await readFile(userConfigFile(env), 'utf8').catch(() => '{}')
+  const config: unknown = JSON.parse(text)
+  const profiles = config !== null && typeof config === 'object' && 'profiles' in config ? config.profiles : null
+  return profiles !== null && typeof profiles === 'object' ? { ...profiles } : {}
+}
+
+function textOf(record: unknown, name: string): string {
+  const value =
+    record !== null && typeof record === 'object' ? Object.entries(record).find(([key]) => key === name) : null
+  return typeof value?.[1] === 'string' ? value[1] : ''
+}

@@ -1,0 +1,150 @@
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { encodeRecord, JOURNAL_VERSION } from '../../src/batch/journal/records.ts'
+import { knownValues } from '../../src/cli/completion/known-values.ts'
+import { tempHome } from './harness.ts'
+
+const ADDRESS = '0xaab8d63F581412d5a7Bc255261a9c0a5f32c0811'
+const HOSTILE = 'x$(touch ran)`id`\'";|&\n\r\t\u001b]52;c;Zm9v\u0007\u202e'
+
+const HEADER = {
+  t: 'run',
+  v: JOURNAL_VERSION,
+  origin: 'https://api.example',
+  blockchain: 'polygon',
+  contract: ADDRESS,
+  manifest: '/x/drop.csv',
+  run_name: null,
+  chunk_size: 50,
+  in_order: false,
+  generation: 1,
+  at: '2026-11-03T10:00:00.000Z',
+} as const
+
+interface KnownRun {
+  id: string
+  name: string
+  run_name?: string | null
+  manifest?: string | null
+  at?: string
+}
+
+async function home() {
+  const { dir, env } = await tempHome()
+  const state = join(dir, '.local', 'state', 'gdn')
+  await mkdir(join(state, 'runs'), { recursive: true })
+  await mkdir(join(dir, '.config', 'gdn'), { recursive: true })
+  return {
+    env,
+    state,
+    config: (value: unknown) => writeFile(join(dir, '.config', 'gdn', 'config.json'), JSON.stringify(value)),
+    collections: (...all: object[]) =>
+      writeFile(join(state, 'collections.jsonl'), all.map((one) => `${JSON.stringify(one)}\n`).join('')),
+    run: ({ id, ...more }: KnownRun, folder = state) =>
+      writeFile(join(folder, 'runs', `${id}.journal`), encodeRecord({ ...HEADER, id, ...more })),
+    values: async (kind: string, ...words: string[]) =>
+      (await knownValues([kind, ...words], env)).split('\n').flatMap((line) => (line === '' ? [] : [line.split('\t')])),
+  }
+}
+
+const collection = (more: object) => ({
+  server: 'local',
+  transaction_gdn_id: 't-1',
+  contract_address: ADDRESS,
+  name: 'Tidal Hours',
+  blockchain: 'polygon',
+  wallet_address: '',
+  created_at: '',
+  ...more,
+})
+
+describe('what completions know of this machine', () => {
+  test('profiles, with their servers', async () => {
+    const { config, values } = await home()
+    expect(await values('profiles')).toEqual([['local', 'The backend that gdn local start runs']])
+    await config({ profiles: { main: { base_url: 'https://api.example' }, empty: {} } })
+    expect(await values('profiles')).toEqual([
+      ['local', expect.any(String)],
+      ['main', 'https://api.example'],
+      ['empty', ''],
+    ])
+  })
+
+  test('runs, with manifest, blockchain and day; by the name given with --run where that is asked', async () => {
+    const { run, values } = await home()
+    await run({ id: '0123456789abcdef', name: 'drop-0123' })
+    await run({ id: 'fedcba9876543210', name: 'spring-fedc', run_name: 'spring', manifest: null })
+    expect((await values('runs')).sort()).toEqual([
+      ['drop-0123', 'drop.csv on polygon, 2026-11-03'],
+      ['spring-fedc', 'spring on polygon, 2026-11-03'],
+    ])
+    expect(await values('run-names')).toEqual([['spring', 'spring on polygon, 2026-11-03']])
+  })
+
+  test('collections, with their names: of the server and blockchain that are typed already', async () => {
+    const { collections, config, values } = await home()
+    const [second, third] = [ADDRESS.replace('0xa', '0xb'), ADDRESS.replace('0xa', '0xc')]
+    await config({ profiles: { main: { base_url: 'https://api.example/' } } })
+    await collections(
+      collection({}),
+      collection({ transaction_gdn_id: 't-2', contract_address: second, name: 'Two', server: 'https://api.example' }),
+      collection({ transaction_gdn_id: 't-3', contract_address: third, name: 'Three', blockchain: 'astar' }),
+      collection({ transaction_gdn_id: 't-4', contract_address: null }),
+    )
+    const found = async (...words: string[]) => (await values('collections', ...words)).map(([value]) => value)
+    expect(await values('collections', '--local', '-b', 'polygon')).toEqual([[ADDRESS, 'Tidal Hours, polygon']])
+    expect(await found()).toEqual([third, second, ADDRESS])
+    expect(await found('nft', 'list', '--base-url=https://api.example')).toEqual([second])
+    expect(await found('nft', 'list', '--profile', 'main')).toEqual([second])
+    expect(await found('nft', 'list', '--profile', 'local')).toEqual([third, ADDRESS])
+  })
+
+  test('from the state directory that is typed or set', async () => {
+    const { run, values, state } = await home()
+    await mkdir(join(state, 'other', 'runs'), { recursive: true })
+    await run({ id: '0123456789abcdef', name: 'elsewhere-0123' }, join(state, 'other'))
+    expect(await values('runs')).toEqual([])
+    expect(await values('runs', 'batch', 'status', '--state-dir', join(state, 'other'))).toHaveLength(1)
+    expect(await values('runs', 'batch', 'status', `--state-dir='${join(state, 'other')}'`)).toHaveLength(1)
+  })
+
+  test('only names that mean nothing to a shell; a run of another name goes by its id', async () => {
+    const { run, collections, config, values } = await home()
+    await run({ id: '0123456789abcdef', name: HOSTILE, run_name: HOSTILE })
+    await config({ profiles: { [HOSTILE]: {}, '-rf': {}, fine: { base_url: HOSTILE } } })
+    await collections(collection({ contract_address: HOSTILE }), collection({ transaction_gdn_id: '2', name: HOSTILE }))
+    expect((await values('runs')).map(([value]) => value)).toEqual(['0123456789abcdef'])
+    expect(await values('run-names')).toEqual([])
+    expect((await values('profiles')).map(([value]) => value)).toEqual(['local', 'fine'])
+    expect((await values('collections')).map(([value]) => value)).toEqual([ADDRESS])
+  })
+
+  test('whatever files hold: lines of a harmless value, a tab, and text without a control', async () => {
+    const { run, collections, config, values, env } = await home()
+    await fc.assert(
+      fc.asyncProperty(fc.string({ unit: 'binary' }), fc.json(), async (text, json) => {
+        await run({ id: '0123456789abcdef', name: text, run_name: text, manifest: text, at: text })
+        await collections(collection({ name: text }), collection({ transaction_gdn_id: '2', contract_address: text }))
+        await config({ profiles: { [text]: { base_url: text } }, json: JSON.parse(json) })
+        for (const kind of ['runs', 'run-names', 'profiles', 'collections', text]) {
+          expect(await knownValues([kind, text], env)).toMatch(
+            /^([\p{L}\p{N}][\p{L}\p{N}._-]*\t[^\p{Cc}\u2028\u2029\u202a-\u202e]*\n)*$/u,
+          )
+        }
+        expect((await values('collections'))[0]?.[0]).toBeDefined()
+      }),
+      { numRuns: 50 },
+    )
+  })
+
+  test('damage of any kind is nothing to offer', async () => {
+    const { state, env, values } = await home()
+    await writeFile(join(state, 'collections.jsonl'), '\u0000{"server":')
+    await writeFile(join(state, 'runs', '0123456789abcdef.journal'), Buffer.alloc(5000, 0xff))
+    await mkdir(join(state, 'runs', 'fedcba9876543210.journal'))
+    await mkdir(join(env.HOME ?? '', '.config', 'gdn', 'config.json'))
+    for (const kind of ['runs', 'run-names', 'collections', '__proto__', '']) expect(await values(kind)).toEqual([])
+  })
+})

@@ -1,0 +1,110 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { BLOCKCHAIN_NAMES } from '../../src/api/blockchains.ts'
+import { generateCompletions } from '../../src/build/completions.mjs'
+import type { CommandTree } from '../../src/cli/help/tree.ts'
+import { OUTPUT_MODES } from '../../src/cli/output-modes.ts'
+import { cli } from '../cli/harness.ts'
+import { SHELLS, sayWhatIsMissing } from './shells.ts'
+
+let dir: string
+let folder: string
+let tree: CommandTree
+
+beforeAll(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'gdn-completion-'))
+  folder = join(dir, 'completions')
+  await generateCompletions(dir)
+  tree = JSON.parse((await cli(['help', '--json'], { env: { HOME: dir } })).stdout)
+  for (const name of ['drop.csv', 'art.png', 'a file.csv', '$(touch ran).csv']) await writeFile(join(dir, name), '')
+  await mkdir(join(dir, 'state-of-mine'))
+})
+
+afterAll(() => rm(dir, { recursive: true, force: true }))
+
+describe.each(SHELLS.map((shell) => [shell.name, shell] as const))('%s completes', (_name, shell) => {
+  const isMissing = sayWhatIsMissing(shell)
+  beforeEach(({ skip }) => skip(isMissing, `${shell.name} is not installed`))
+
+  /** The values offered for a line, without what stands in the same word before them. */
+  const valuesFor = async (line: string) => {
+    const [offers = []] = await shell.offers([line], { folder, cwd: dir })
+    return [...new Set(offers.map(({ value }) => value.replace(/^.*[=,]/, '')))].sort()
+  }
+
+  test('every noun and command, with its summary', async () => {
+    const entries = tree.groups.flatMap((group) => group.entries)
+    const nouns = entries.filter((entry) => !entry.is_command)
+    const [first = [], ...verbs] = await shell.offers(['gdn ', ...nouns.map(({ name }) => `gdn ${name} `)], { folder })
+    expect(first.map(({ value }) => value).sort()).toEqual(['help', ...entries.map(({ name }) => name)].sort())
+    for (const { name, summary } of entries) {
+      expect(first.find(({ value }) => value === name)?.what).toContain(summary.slice(0, 40))
+    }
+    for (const [i, noun] of nouns.entries()) {
+      const own = tree.commands.filter(({ name }) => name.startsWith(`${noun.name} `))
+      expect(verbs[i]?.map(({ value }) => `${noun.name} ${value}`).sort()).toEqual(own.map(({ name }) => name).sort())
+    }
+  })
+
+  test('every flag of every command, long and short, and no other', async () => {
+    const found = await shell.offers(
+      tree.commands.map(({ name }) => `gdn ${name} -`),
+      { folder },
+    )
+    for (const [i, { name, flags }] of tree.commands.entries()) {
+      const all = flags.flatMap((flag) => [flag.name, flag.short]).filter((form) => form !== null)
+      expect(found[i]?.map(({ value }) => value).sort(), name).toEqual(all.sort())
+    }
+  }, 120_000)
+
+  test.each([
+    ['a flag that is begun', 'gdn nft mint --recei', ['--receiver']],
+    ['a flag behind others and their values', 'gdn nft list -c --json -o csv --det', ['--details']],
+    ['nothing that was given already', 'gdn nft list --details --det', []],
+    ['what may be given again', 'gdn nft mint --extra a=b --ext', ['--extra']],
+    ['a flag where no argument is left', 'gdn config path --js', ['--json']],
+    ['a command behind flags with values', 'gdn --profile nft --debug nft mi', ['mint']],
+    ['blockchains', 'gdn nft list -b ', [...BLOCKCHAIN_NAMES]],
+    ['blockchains that are begun', 'gdn nft list --blockchain poly', ['polygon', 'polygon-mumbai']],
+    ['a value in the same word', 'gdn nft list --output=', [...OUTPUT_MODES]],
+    ['a value in the same word that is begun', 'gdn nft list --output=nd', ['ndjson']],
+    ['one word after another', 'gdn batch results x --status failed,unk', ['unknown']],
+    ['a shell', 'gdn completion po', ['powershell']],
+    ['an endpoint', 'gdn api getnftg', ['getnftgdnids']],
+    ['a setting', 'gdn config get blo', ['blockchain']],
+    ['a help topic', 'gdn help exit', ['exit-codes']],
+    ['commands in help', 'gdn help nft mi', ['mint']],
+    ['flags of help', 'gdn help --js', ['--json']],
+    ['nothing for a word that is no command', 'gdn xyz mi', []],
+    ['nothing where nobody can guess', 'gdn nft mint --title x', []],
+  ])('%s', async (_what, line, expected) => {
+    expect(await valuesFor(line)).toEqual([...expected].sort())
+  })
+
+  test('files where a file is taken, folders where a folder is', async () => {
+    expect(await valuesFor('gdn batch mint dr')).toEqual(['drop.csv'])
+    expect(await valuesFor('gdn nft mint -f dr')).toEqual(['drop.csv'])
+    expect(await valuesFor('gdn nft mint --media image=ar')).toEqual(['art.png'])
+    const folders = await valuesFor('gdn nft list --state-dir ')
+    expect(folders.map((name) => name.replace(/\/$/, ''))).toEqual(['completions', 'state-of-mine'])
+  })
+
+  test('a file with a hostile name as it is: nothing of it runs', async () => {
+    const offered = (await shell.offers(['gdn batch mint '], { folder, cwd: dir })).flat().map(({ value }) => value)
+    expect(offered.some((value) => value.replaceAll('\\', '').includes('touch ran'))).toBe(true)
+    expect(offered).toContain('drop.csv')
+    expect(await valuesFor('gdn batch mint ra')).toEqual([])
+  })
+
+  test('the command behind local exec --', async () => {
+    expect(await valuesFor('gdn local exec -- unam')).toContain('uname')
+  })
+
+  test('a line that wants to be run: nothing of it is', async () => {
+    const marks = ['gdn nft list -b $(>ran) --', 'gdn `>ran` ', "gdn nft '$(>ran)' -"]
+    await shell.offers(marks, { folder, cwd: dir })
+    expect(await valuesFor('gdn batch mint ra')).toEqual([])
+  })
+})

@@ -1,0 +1,200 @@
+import { spawn, spawnSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { execa } from 'execa'
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { encodeRecord, JOURNAL_VERSION } from '../../src/batch/journal/records.ts'
+import { SHELLS, sayWhatIsMissing } from '../completion/shells.ts'
+import { type GdnHome, makeHome } from '../helpers/gdn.ts'
+
+const BIN = fileURLToPath(new URL('../../bin/gdn.js', import.meta.url))
+const NODE = process.env.GDN_TEST_NODE || process.execPath
+const folder = fileURLToPath(new URL('../../completions/', import.meta.url))
+
+const ADDRESS = '0xaab8d63F581412d5a7Bc255261a9c0a5f32c0811'
+const OTHER = '0xbbb8d63F581412d5a7Bc255261a9c0a5f32c0811'
+/** What would leave a file behind if any shell took it for more than text. */
+const HOSTILE = '$(>ran)`>ran`;>ran #\'"\\ \n\r\u001b]0;x\u0007'
+
+let home: GdnHome
+let env: NodeJS.ProcessEnv
+
+beforeAll(async () => {
+  home = await makeHome()
+  const state = join(home.dir, 'state', 'gdn')
+  await mkdir(join(state, 'runs'), { recursive: true })
+  await mkdir(join(home.dir, 'config', 'gdn'), { recursive: true })
+  await mkdir(join(home.dir, 'work'))
+  await mkdir(join(home.dir, 'bin'))
+  await writeFile(join(home.dir, 'bin', 'gdn'), `#!/bin/sh\nexec "${NODE}" "${BIN}" "$@"\n`)
+  await chmod(join(home.dir, 'bin', 'gdn'), 0o755)
+  const profiles = { main: { base_url: 'https://api.example' }, [HOSTILE]: {} }
+  await writeFile(join(home.dir, 'config', 'gdn', 'config.json'), JSON.stringify({ profiles }))
+  await writeFile(
+    join(state, 'collections.jsonl'),
+    [
+      { transaction_gdn_id: '1', contract_address: ADDRESS, name: 'Tidal Hours' },
+      { transaction_gdn_id: '2', contract_address: OTHER, name: HOSTILE },
+      { transaction_gdn_id: '3', contract_address: HOSTILE, name: 'x' },
+    ]
+      .map((one) => `${JSON.stringify({ server: 'local', blockchain: 'polygon', ...one })}\n`)
+      .join(''),
+  )
+  for (const [id, name] of [
+    ['0123456789abcdef', 'drop-0123'],
+    ['fedcba9876543210', HOSTILE],
+  ] as const) {
+    await writeFile(
+      join(state, 'runs', `${id}.journal`),
+      encodeRecord({
+        t: 'run',
+        v: JOURNAL_VERSION,
+        id,
+        name,
+        origin: 'https://api.example',
+        blockchain: 'polygon',
+        contract: ADDRESS,
+        manifest: '/x/drop.csv',
+        run_name: name,
+        chunk_size: 50,
+        in_order: false,
+        generation: 1,
+        at: '2026-11-03T10:00:00.000Z',
+      }),
+    )
+  }
+  env = { ...home.env, PATH: `${join(home.dir, 'bin')}:${process.env.PATH}` }
+})
+
+afterAll(() => home.remove())
+
+const leftBehind = async () => {
+  const { stdout } = await execa('find', [home.dir, '-name', 'ran*'])
+  return stdout
+}
+
+describe.each(SHELLS.map((shell) => [shell.name, shell] as const))(
+  '%s completes what this machine knows',
+  (_name, shell) => {
+    const isMissing = sayWhatIsMissing(shell)
+    beforeEach(({ skip }) => skip(isMissing, `${shell.name} is not installed`))
+
+    test.each([
+      ['profiles', 'gdn nft list --profile ', ['local', 'main']],
+      ['runs by name, or by id where their name is none', 'gdn batch status ', ['drop-0123', 'fedcba9876543210']],
+      ['names given with --run', 'gdn batch mint drop.csv --run ', ['drop-0123']],
+      ['collections', 'gdn nft list --contract ', [ADDRESS, OTHER]],
+      ['collections in the same word', 'gdn nft list --contract=0xa', [ADDRESS]],
+      ['collections of a server', 'gdn nft list --profile main -c ', []],
+    ])('%s; a hostile name is inert', async (_what, line, expected) => {
+      const [found = []] = await shell.offers([line], { folder, env, cwd: join(home.dir, 'work') })
+      expect(found.map(({ value }) => value.replace(/^.*=/, '')).sort()).toEqual(expected)
+      for (const { value, what } of found) expect(value + what).not.toMatch(/\p{Cc}/u)
+      expect(await leftBehind()).toBe('')
+    })
+
+    test('collections with their names beside them', async () => {
+      const [found = []] = await shell.offers(['gdn nft list -c '], { folder, env })
+      expect(found.find(({ value }) => value === ADDRESS)?.what).toContain('Tidal Hours, polygon')
+    })
+  },
+)
+
+// A terminal by script(1) of util-linux, as in cli-terminal.test.ts: what is typed goes through the shell's own editor.
+const PTY = 'script'
+const HAS_PTY = spawnSync(PTY, ['--version'], { encoding: 'utf8' }).stdout?.includes('util-linux') === true
+
+describe('typed at a terminal with Tab', () => {
+  beforeEach(({ skip }) => skip(!HAS_PTY, 'needs a pseudo-terminal: script of util-linux is not installed'))
+
+  test.for([
+    ['bash', (file: string) => `bash --norc --noprofile -i -c 'exec bash --rcfile ${file} -i'`, 'gdn completion bash'],
+    ['zsh', (file: string) => `ZDOTDIR=${file}.d zsh -i`, 'gdn completion zsh'],
+    ['fish', (file: string) => `fish --no-config --init-command 'source ${file}'`, 'gdn completion fish'],
+  ] as const)(
+    '%s runs the command that was completed, from what gdn completion prints',
+    async ([name, start, print], { skip }) => {
+      const shell = SHELLS.find((one) => one.name === name)
+      skip(shell === undefined || sayWhatIsMissing(shell), `${name} is not installed`)
+      const file = join(home.dir, `rc-${name}`)
+      const out = join(home.dir, `typed-${name}`)
+      await mkdir(`${file}.d`, { recursive: true })
+      const { stdout } = await execa(print, { shell: true, env, extendEnv: false })
+      // In place of gdn itself: writes down what it was run with. Completions still ask the real one.
+      const stand =
+        name === 'fish' ? `function gdn; printf '<%s>' $argv >${out}; end` : `gdn() { printf '<%s>' "$@" >${out}; }`
+      const prompt = name === 'fish' ? "function fish_prompt; printf '> '; end" : "PS1='> '"
+      const setUp = name === 'zsh' ? 'autoload -Uz compinit; compinit -u -D' : ''
+      const rc = `${setUp}\n${stdout}\n${stand}\n${prompt}\n`
+      await writeFile(file, rc)
+      await writeFile(join(`${file}.d`, '.zshrc'), rc)
+      const terminal = spawn(PTY, ['-qec', start(file), '/dev/null'], {
+        env: { ...env, TERM: 'xterm', SHELL: '/bin/sh' },
+        cwd: join(home.dir, 'work'),
+      })
+      onTestFinished(() => void terminal.kill('SIGKILL'))
+      let screen = ''
+      terminal.stdout.setEncoding('utf8').on('data', (text: string) => {
+        screen += text
+      })
+      /** Types, and waits for what completing adds to it. */
+      const type = async (keys: string, added: string) => {
+        const before = screen.length
+        terminal.stdin.write(keys)
+        await vi.waitFor(() => expect(screen.slice(before)).toContain(added), { timeout: 20_000, interval: 20 })
+      }
+      await type('', '> ')
+      await type('gdn nft transf\t', 'er')
+      await type('x --prof\t', 'ile')
+      await type('ma\t', 'in')
+      await type('-o nd\t', 'json')
+      terminal.stdin.write('\r')
+      await vi.waitFor(() => expect(existsSync(out)).toBe(true), { timeout: 20_000, interval: 20 })
+      expect(await readFile(out, 'utf8')).toBe('<nft><transfer><x><--profile><main><-o><ndjson>')
+    },
+  )
+})
+
+describe('gdn completion', () => {
+  test.each([
+    ['bash', 'gdn.bash'],
+    ['zsh', '_gdn'],
+    ['fish', 'gdn.fish'],
+    ['powershell', 'gdn.ps1'],
+  ])('%s prints the file of that shell', async (shell, file) => {
+    const { code, stdout, stderr } = await home.run(['completion', shell])
+    expect({ code, stderr, stdout }).toEqual({
+      code: 0,
+      stderr: '',
+      stdout: await readFile(join(folder, file), 'utf8'),
+    })
+  })
+
+  test.each([
+    ['bsh', 'did you mean bash?'],
+    ['pwsh', 'did you mean powershell?'],
+    ['tcsh!', 'bash, zsh, fish, powershell'],
+  ])('%s is an error that says which there are', async (shell, hint) => {
+    const { code, stdout, stderr } = await home.run(['completion', shell])
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+    expect(stderr).toContain(hint)
+  })
+
+  test('the answer to a key press takes little more than Node itself: 60 ms on a machine where Node takes 30', () => {
+    const time = (args: string[]) => {
+      const start = performance.now()
+      spawnSync(NODE, args, { env })
+      return performance.now() - start
+    }
+    const bare: number[] = []
+    const asked: number[] = []
+    for (let i = 0; i < 8; i++) {
+      bare.push(time(['-e', '0']))
+      asked.push(time([BIN, '__complete', 'collections', 'nft', 'list', '-c']))
+    }
+    // The fastest of each: a busy machine makes some slow, and none fast.
+    expect(Math.min(...asked) / Math.min(...bare)).toBeLessThan(3)
+  })
+})
