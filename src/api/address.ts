@@ -9,8 +9,10 @@ const ZERO = `0x${'0'.repeat(DIGITS)}`
 const MANGLED_NUMBER = /^\d+([.,]\d+)?[eE]\+?\d+$/
 const MANGLED = 'is a number, not an address: a spreadsheet seems to have changed it'
 
+const ZERO_DIGIT = 0x30
 const NINE = 0x39
 const SMALL_A = 0x61
+const SMALL_F = 0x66
 const CASE_STEP = 0x20
 
 /** How many addresses are hashed the plain way, before what is faster and has to be made first is worth it. */
@@ -48,6 +50,18 @@ function hasChecksum(address: string): boolean {
     if (code > NINE && isUpperAt(hash, i) !== code < SMALL_A) return false
   }
   return true
+}
+
+/** Whether an address is a good EVM address in lower case, which has no checksum to be checked. */
+export function isLowerCaseAddress(address: string): boolean {
+  if (address.length !== ZERO.length || !address.startsWith('0x')) return false
+  let differs = 0
+  for (let at = 2; at < ZERO.length; at++) {
+    const code = address.charCodeAt(at)
+    if (!(code >= ZERO_DIGIT && code <= NINE) && !(code >= SMALL_A && code <= SMALL_F)) return false
+    differs |= code ^ ZERO_DIGIT
+  }
+  return differs !== 0
 }
 
 /** What is wrong with an EVM address, or null. All lower and all upper case are legal (EIP-55). */

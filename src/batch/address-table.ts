@@ -15,25 +15,48 @@ const OTHER = 2
  */
 export class AddressTable {
   readonly #table = new WordTable(WORDS)
-  readonly #words = new Uint32Array(WORDS)
+  #words = new Uint32Array(0)
   // Hex digits are read into the words' own bytes: by far the fastest way that there is.
-  readonly #bytes = Buffer.from(this.#words.buffer, 0, BYTES)
-  #last: string | null = null
-  #lastNumber = -1
+  #bytes = Buffer.alloc(0)
 
   get size(): number {
     return this.#table.size
   }
 
   add(address: string): number {
-    // Most manifests have runs of one receiver.
-    if (address === this.#last) return this.#lastNumber
+    this.read([address])
+    return this.addRead(0)
+  }
+
+  /** Takes addresses that `addRead` is to number, many at once, which is far cheaper. */
+  read(addresses: readonly string[]): void {
+    if (this.#words.length < addresses.length * WORDS) {
+      this.#words = new Uint32Array(addresses.length * WORDS)
+      this.#bytes = Buffer.from(this.#words.buffer)
+    }
+    let last: string | null = null
+    for (const [index, address] of addresses.entries()) {
+      const at = index * WORDS
+      // Most manifests have runs of one receiver.
+      if (address === last) this.#words.copyWithin(at, at - WORDS, at)
+      else this.#readOne(address, at)
+      last = address
+    }
+    this.#table.warm(this.#words, addresses.length)
+  }
+
+  /** The number of an address, by its place in the list that was read last. */
+  addRead(index: number): number {
+    return this.#table.add(this.#words, index * WORDS)
+  }
+
+  #readOne(address: string, at: number): void {
+    const from = at * 4
     const isEvm =
-      address.length === EVM_LENGTH && address.startsWith('0x') && this.#bytes.write(address.slice(2), 'hex') === BYTES
-    if (!isEvm) this.#bytes.write(hashOnce('sha256', address).slice(0, BYTES * 2), 'hex')
-    this.#words[HASH_WORDS] = isEvm ? EVM : OTHER
-    this.#last = address
-    this.#lastNumber = this.#table.add(this.#words)
-    return this.#lastNumber
+      address.length === EVM_LENGTH &&
+      address.startsWith('0x') &&
+      this.#bytes.write(address.slice(2), from, BYTES, 'hex') === BYTES
+    if (!isEvm) this.#bytes.write(hashOnce('sha256', address).slice(0, BYTES * 2), from, BYTES, 'hex')
+    this.#words[at + HASH_WORDS] = isEvm ? EVM : OTHER
   }
 }

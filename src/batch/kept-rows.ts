@@ -45,20 +45,26 @@ export class RowCollector implements KeptRows {
     return this.#groupReceiver?.get(group) ?? group
   }
 
+  /** Takes the receivers of rows that `add` is to take next. */
+  readReceivers(receivers: readonly string[]): void {
+    this.#receivers.read(receivers)
+  }
+
   /**
    * @param content 0 for a row that is named by it
    * @param length of its line in the spool
+   * @param receiver its place among those that were read last
    */
-  add(row: number, length: number, content: number, to: { receiver: string; sender: string | null }): void {
+  add(row: number, length: number, content: number, receiver: number, sender: string | null): void {
     if (content !== 0) this.content.set(this.row.length, content)
     this.row.push(row)
     this.spans.push(length)
-    this.group.push(this.#groupOf(to.receiver, to.sender))
+    this.group.push(this.#groupOf(receiver, sender))
   }
 
-  #groupOf(receiver: string, sender: string | null): number {
+  #groupOf(receiver: number, sender: string | null): number {
     const known = this.#receivers.size
-    const to = this.#receivers.add(receiver)
+    const to = this.#receivers.addRead(receiver)
     if (this.#pairs === null) {
       if (sender === null) return to
       this.#pairs = new WordTable(2)

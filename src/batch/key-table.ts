@@ -16,6 +16,8 @@ export class WordTable {
   #slots = new Uint32Array(2048)
   #mask = 1023
   #size = 0
+  /** Only there so that what `warm` reads is read. */
+  #touched = 0
 
   constructor(width: number) {
     this.#width = width
@@ -27,13 +29,24 @@ export class WordTable {
 
   /** The number of a key, or -1. */
   find(key: Uint32Array): number {
-    return (this.#slots[this.#slotOf(key, this.#hash(key)) + 1] ?? 0) - 1
+    return (this.#slots[this.#slotOf(key, 0, this.#hash(key, 0)) + 1] ?? 0) - 1
   }
 
-  /** The number of a key, given to it now if it has none. */
-  add(key: Uint32Array): number {
-    const hash = this.#hash(key)
-    const at = this.#slotOf(key, hash)
+  /**
+   * Reads what keys that lie side by side will be looked for by: misses of the cache that don't wait for each other
+   * take a fraction of what they take one by one, and were a fifth of all the time that a million rows took.
+   */
+  warm(keys: Uint32Array, count: number): void {
+    const slots = this.#slots
+    let touched = 0
+    for (let key = 0; key < count; key++) touched ^= slots[(this.#hash(keys, key * this.#width) & this.#mask) * 2] ?? 0
+    this.#touched ^= touched
+  }
+
+  /** The number of a key, which may begin anywhere in a list, given to it now if it has none. */
+  add(key: Uint32Array, start = 0): number {
+    const hash = this.#hash(key, start)
+    const at = this.#slotOf(key, start, hash)
     const found = this.#slots[at + 1] ?? 0
     if (found > 0) return found - 1
     const index = this.#size++
@@ -44,7 +57,7 @@ export class WordTable {
       this.#pieces.push(piece)
     }
     const from = (index & (PIECE - 1)) * width
-    for (let word = 0; word < width; word++) piece[from + word] = key[word] ?? 0
+    for (let word = 0; word < width; word++) piece[from + word] = key[start + word] ?? 0
     this.#slots[at] = hash
     this.#slots[at + 1] = index + 1
     if (this.#size * 2 > this.#mask) this.#grow()
@@ -59,27 +72,27 @@ export class WordTable {
   }
 
   /** Where a key stands in the slots, or would. */
-  #slotOf(key: Uint32Array, hash: number): number {
+  #slotOf(key: Uint32Array, start: number, hash: number): number {
     const slots = this.#slots
     const mask = this.#mask
     for (let slot = hash & mask; ; slot = (slot + 1) & mask) {
       const at = slot * 2
       const found = slots[at + 1] ?? 0
-      if (found === 0 || (slots[at] === hash && this.#isAt(key, found - 1))) return at
+      if (found === 0 || (slots[at] === hash && this.#isAt(key, start, found - 1))) return at
     }
   }
 
-  #isAt(key: Uint32Array, index: number): boolean {
+  #isAt(key: Uint32Array, start: number, index: number): boolean {
     const piece = this.#pieces[index >>> PIECE_BITS]
     const from = (index & (PIECE - 1)) * this.#width
-    for (let word = 0; word < this.#width; word++) if (piece?.[from + word] !== key[word]) return false
+    for (let word = 0; word < this.#width; word++) if (piece?.[from + word] !== key[start + word]) return false
     return true
   }
 
-  #hash(key: Uint32Array): number {
+  #hash(key: Uint32Array, start: number): number {
     let hash = SEED
     for (let word = 0; word < this.#width; word++) {
-      hash = Math.imul(hash ^ (key[word] ?? 0), 0x9e3779b1)
+      hash = Math.imul(hash ^ (key[start + word] ?? 0), 0x9e3779b1)
       hash ^= hash >>> 15
     }
     return hash >>> 0
@@ -124,6 +137,9 @@ export class KeyTable {
   readonly #words = new Uint32Array(KEY_WORDS)
   readonly #halves = new Uint16Array(this.#words.buffer)
   readonly #bytes = Buffer.from(this.#words.buffer)
+  /** The keys of the block that was read last, and the bytes of their hashes. */
+  #block = new Uint32Array(0)
+  #hashes = Buffer.alloc(0)
 
   get size(): number {
     return this.#table.size
@@ -147,6 +163,30 @@ export class KeyTable {
     this.#halves[HALF] = CONTENT_KEY
     this.#words[KEY_WORDS - 1] = copy
     return this.#table.add(this.#words)
+  }
+
+  /** Takes the content hashes of rows that `addRead` is to number, many at once, which is far cheaper. */
+  readContents(contents: readonly string[]): void {
+    const count = contents.length
+    if (this.#block.length < count * KEY_WORDS) {
+      this.#block = new Uint32Array(count * KEY_WORDS)
+      this.#hashes = Buffer.alloc(count * CONTENT_BYTES)
+    }
+    this.#hashes.write(contents.join(''), 'hex')
+    const bytes = new Uint8Array(this.#block.buffer)
+    const halves = new Uint16Array(this.#block.buffer)
+    for (let index = 0; index < count; index++) {
+      const from = index * CONTENT_BYTES
+      for (let byte = 0; byte < CONTENT_BYTES; byte++) bytes[index * KEY_BYTES + byte] = this.#hashes[from + byte] ?? 0
+      halves[index * KEY_WORDS * 2 + HALF] = CONTENT_KEY
+      this.#block[(index + 1) * KEY_WORDS - 1] = 1
+    }
+    this.#table.warm(this.#block, count)
+  }
+
+  /** As `addContent` of the first copy, by the place in the list that was read last. */
+  addRead(index: number): number {
+    return this.#table.add(this.#block, index * KEY_WORDS)
   }
 
   /** As `find`, by what another table kept of the key. */

@@ -148,6 +148,17 @@ export class Ledger {
     return { row, isNew: this.#enter(row, line, 0) }
   }
 
+  /** Takes the contents of rows that `addRead` is to enter; see `KeyTable`. */
+  readContents(contents: readonly string[]): void {
+    this.#keys.readContents(contents)
+  }
+
+  /** As `addContent` of the first copy, by the place among the contents that were read last. */
+  addRead(index: number, line: number): { row: number; isNew: boolean } {
+    const row = this.#keys.addRead(index)
+    return { row, isNew: this.#enter(row, line, 0) }
+  }
+
   /** As `addRow`, by what `copyKey` and `contentNumber` gave; 0 for a row that is named by its content. */
   addKept(key: Uint32Array, line: number, content: number): number {
     const row = this.#keys.addWords(key)

@@ -75,7 +75,7 @@ export async function survey(
     surveyor.forgetEarlier()
   }
   for await (const block of items.blocks?.() ?? singly(items)) {
-    for (const item of block) surveyor.add(item)
+    surveyor.add(block)
     await keeper.flushIfFull()
   }
   surveyor.checkItems()
@@ -85,6 +85,14 @@ export async function survey(
 
 async function* singly(items: AsyncIterable<ManifestItem>): AsyncGenerator<readonly ManifestItem[]> {
   for await (const item of items) yield [item]
+}
+
+/** A row with its texts. */
+type ReadRow = Omit<RowToKeep, 'copy'>
+
+function read(row: ManifestRow): ReadRow {
+  const { content, kept, to } = rowTexts(row)
+  return { row, content: hashOfText(content), text: kept, to }
 }
 
 /** One pass over the rows of a manifest, beside what the journal and the rows kept earlier say of them. */
@@ -129,15 +137,20 @@ class Surveyor {
     this.#earlierRows = this.#earlierSeen = 0
   }
 
-  add(item: ManifestItem): void {
-    if ('issue' in item) this.#fault(item.issue)
-    else if (this.#issueCount === 0) this.#addRow(item.row)
+  add(block: readonly ManifestItem[]): void {
+    const rows: ReadRow[] = []
+    for (const item of block) {
+      if ('issue' in item) this.#fault(item.issue)
+      else if (this.#issueCount === 0) rows.push(read(item.row))
+    }
+    this.#ledger.readContents(rows.map(({ content }) => content))
+    this.#kept.readReceivers(rows.map(({ to }) => to))
+    for (const [place, row] of rows.entries()) this.#addRow(row, place)
   }
 
-  #addRow(row: ManifestRow): void {
-    const texts = rowTexts(row)
-    const content = hashOfText(texts.content)
-    const { index, isNew, copy } = this.#enter(row, content)
+  /** @param place in its block */
+  #addRow({ row, content, text, to }: ReadRow, place: number): void {
+    const { index, isNew, copy } = this.#enter(row, content, place)
     this.#rows++
     if (this.#earlier.get(index) === 1) this.#earlierSeen++
     else if (isNew && this.#isResumed) this.#tell('added', rowKey(row.id, content, copy), row.line)
@@ -148,19 +161,19 @@ class Surveyor {
       if (!settleChanged(ledger, index, content)) this.#changes.keptAccepted++
     }
     const pending = ledger.state(index) === ROW.pending
-    const length = this.#keeper.add({ row, content, copy, text: texts.kept, to: texts.to }, pending)
+    const length = this.#keeper.add({ row, content, copy, text, to }, pending)
     if (pending) this.#pending.push(this.#kept.row.length)
     if (row.localFiles.length > 0) this.#kept.files.push(this.#kept.row.length)
     for (const { path } of row.localFiles) this.#paths.add(path)
-    this.#kept.add(index, length, row.id === null ? 0 : contentNumber(content), row)
+    this.#kept.add(index, length, row.id === null ? 0 : contentNumber(content), place, row.sender)
   }
 
   /** Enters a row under its key: its id, or its content and which copy of that it is. */
-  #enter(row: ManifestRow, content: string): { index: number; isNew: boolean; copy: number } {
+  #enter(row: ManifestRow, content: string, place: number): { index: number; isNew: boolean; copy: number } {
     const { id, line } = row
     const ledger = this.#ledger
     const { row: index, isNew } =
-      id === null ? ledger.addContent(content, 1, line) : ledger.addRow(rowKey(id, content), line, content)
+      id === null ? ledger.addRead(place, line) : ledger.addRow(rowKey(id, content), line, content)
     if (this.#seen.get(index) === 0) {
       this.#seen.set(index, 1)
       return { index, isNew, copy: 1 }

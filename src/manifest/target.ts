@@ -1,5 +1,5 @@
-import { addressProblem, sameAddress } from '../api/address.ts'
-import { BLOCKCHAIN_NAMES, BLOCKCHAINS, type Blockchain, isBlockchain } from '../api/blockchains.ts'
+import { addressProblem, isLowerCaseAddress, sameAddress } from '../api/address.ts'
+import { BLOCKCHAIN_NAMES, BLOCKCHAINS, type Blockchain, isBlockchain, isEvm } from '../api/blockchains.ts'
 import type { Column } from './columns.ts'
 import type { RowReport } from './report.ts'
 
@@ -68,6 +68,8 @@ export class TargetCheck {
     if (kind === 'sender' && !BLOCKCHAINS[blockchain].transfer) {
       report.add(column ?? kind, `sender can't be used: transfer is unsupported on ${blockchain}`)
     }
+    // Looking for it among the good ones would take longer.
+    if (isEvm(blockchain) && isLowerCaseAddress(address)) return
     const place = placeOf(address)
     if (this.#good[place] === address) return
     const problem = address.trim() === address ? addressProblem(address, blockchain) : 'has white space around it'
