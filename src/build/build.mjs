@@ -10,6 +10,7 @@ import { thirdPartyLicenses } from './licenses.mjs'
 import { withLock } from './lock.mjs'
 import { distDir, root } from './paths.mjs'
 import { publish } from './publish.mjs'
+import { referenceFiles } from './reference.mjs'
 
 /** What carries native code stays a package of its own; see `optionalDependencies`. */
 export const NATIVE_PACKAGES = ['libsql', '@foundry-rs/*', 'litesvm-*', '@napi-rs/keyring']
@@ -68,7 +69,7 @@ async function publishResult(result, outDir, clean) {
   const files = result.outputFiles.map(({ path, contents }) => ({ path, contents }))
   const licenses = Buffer.from(await thirdPartyLicenses(result.metafile))
   files.push({ path: join(outDir, 'THIRD_PARTY_LICENSES.txt'), contents: licenses })
-  files.push(...(await docsFiles(join(outDir, 'docs'))))
+  files.push(...(await docsFiles(join(outDir, 'docs'))), ...(await referenceFiles(outDir)))
   await publish(files, { outDir, last: join(outDir, 'main.js'), clean })
   const bytes = files.reduce((sum, { contents }) => sum + contents.length, 0)
   return { files: files.length, bytes, metafile: result.metafile }

@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { pathToFileURL } from 'node:url'
@@ -6,11 +6,24 @@ import { build as esbuild } from 'esbuild'
 import { root } from './paths.mjs'
 
 /** What `gdn help --json` prints from these sources: completions, man page and reference are made of it. */
-export async function readCommandTree() {
+export const readCommandTree = () => withCommandLine((json) => json('help'))
+
+/** The command tree, and every help topic in full. */
+export const readHelp = () =>
+  withCommandLine(async (json) => {
+    const tree = await json('help')
+    const topics = []
+    for (const { name } of tree.topics) topics.push(await json('help', name))
+    return { tree, topics }
+  })
+
+/** @param work gets what runs a command line of these sources with --json and parses what it prints */
+async function withCommandLine(work) {
   const cache = join(root, 'node_modules', '.cache')
   await mkdir(cache, { recursive: true })
   // Below node_modules, so that the packages are found.
   const folder = await mkdtemp(join(cache, 'gdn-tree-'))
+  const { version } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'))
   try {
     await esbuild({
       absWorkingDir: root,
@@ -23,11 +36,12 @@ export async function readCommandTree() {
       platform: 'node',
       target: 'node20.19',
       packages: 'external',
+      define: { __GDN_VERSION__: JSON.stringify(version) },
       plugins: [WITHOUT_SERVER],
       logLevel: 'error',
     })
     const { run } = await import(pathToFileURL(join(folder, 'run.mjs')).href)
-    return JSON.parse(await printed(run, ['help', '--json']))
+    return await work(async (...argv) => JSON.parse(await printed(run, [...argv, '--json'])))
   } finally {
     await rm(folder, { recursive: true, force: true })
   }

@@ -1,0 +1,1 @@
+export function referenceFiles(folder: string): Promise<{ path: string; contents: Uint8Array }[]>

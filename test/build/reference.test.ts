@@ -1,0 +1,99 @@
+import { spawnSync } from 'node:child_process'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { referenceFiles } from '../../src/build/reference.mjs'
+import type { CommandTree } from '../../src/cli/help/tree.ts'
+import { cli } from '../cli/harness.ts'
+
+let dir: string
+let tree: CommandTree
+let man: string
+let markdown: string
+
+beforeAll(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'gdn-reference-'))
+  const files = new Map(
+    (await referenceFiles('dist')).map(({ path, contents }) => [path, Buffer.from(contents).toString()]),
+  )
+  man = files.get(join('dist', 'man', 'gdn.1')) ?? ''
+  markdown = files.get(join('dist', 'docs', 'commands.md')) ?? ''
+  tree = JSON.parse((await cli(['help', '--json'], { env: { HOME: dir } })).stdout)
+})
+
+afterAll(() => rm(dir, { recursive: true, force: true }))
+
+/** The part behind a heading, up to the next one of its kind. */
+const partOf = (text: string, heading: string, next: RegExp) =>
+  text.slice(text.indexOf(heading) + heading.length).split(next)[0] ?? ''
+
+describe('the man page', () => {
+  test('is where package.json says, for npm to install', async () => {
+    const manifest = JSON.parse(await readFile(fileURLToPath(new URL('../../package.json', import.meta.url)), 'utf8'))
+    expect(manifest.man).toEqual(['./dist/man/gdn.1'])
+    expect(man).toContain(`"gdn ${manifest.version}"`)
+  })
+
+  test('has every command with its flags, every topic, variable and exit code', () => {
+    for (const { name, flags } of tree.commands) {
+      const part = partOf(man, `\n.SH "GDN ${name.toUpperCase().replaceAll('-', '\\-')}"\n`, /^\.SH /m)
+      expect(part.length, name).toBeLessThan(man.length / 2)
+      for (const flag of flags) expect(part, `${name} ${flag.name}`).toContain(flag.name.replaceAll('-', '\\-'))
+    }
+    for (const { name } of tree.topics) expect(man).toContain(`.SH "${name.toUpperCase().replaceAll('-', ' ')}"`)
+    for (const { name } of tree.environment) expect(man).toContain(`.B ${name}\n`)
+    for (const { code } of tree.exit_codes) expect(man).toContain(`.B ${code}\n`)
+  })
+
+  test('begins no line with a dot or a quote but its own macros, and holds plain ASCII', () => {
+    const macros = /^\.(TH|SH|SS|TP|PP|B|RS|RE|nf|fi)( |$)/
+    expect(man.split('\n').filter((line) => /^[.']/.test(line) && !macros.test(line))).toEqual([])
+    expect(man).toMatch(/^[\n\x20-\x7e]*$/)
+  })
+
+  describe('printed by groff', () => {
+    const hasGroff = spawnSync('groff', ['--version']).error === undefined
+    if (!hasGroff) process.stdout.write('groff is not installed here: the man page is not printed\n')
+    beforeEach(({ skip }) => skip(!hasGroff, 'groff is not installed'))
+
+    test('gives no warning, and says what the help says', async () => {
+      const file = join(dir, 'gdn.1')
+      await writeFile(file, man)
+      const { stdout, stderr, status } = spawnSync('groff', ['-man', '-ww', '-Tutf8', '-P-cbou', file], {
+        encoding: 'utf8',
+        maxBuffer: 16 * 1024 * 1024,
+      })
+      expect({ stderr, status }).toEqual({ stderr: '', status: 0 })
+      const printed = stdout.replaceAll(/-\n\s+/g, '-').replaceAll(/\s+/g, ' ')
+      for (const { examples } of tree.commands) {
+        for (const line of examples.flatMap(({ lines }) => lines))
+          expect(printed).toContain(line.trim().replaceAll(/\s+/g, ' '))
+      }
+    })
+  })
+})
+
+describe('the Markdown reference', () => {
+  test('has every command with its flags, and every topic', () => {
+    for (const { name, flags } of tree.commands) {
+      const part = partOf(markdown, `\n## gdn ${name}\n`, /^## /m)
+      expect(part.length, name).toBeLessThan(markdown.length / 2)
+      for (const flag of flags) expect(part, `${name} ${flag.name}`).toContain(flag.name)
+    }
+    for (const { name } of tree.topics) expect(markdown).toContain(`\n## gdn help ${name}\n`)
+  })
+
+  test('links to headings that are there', () => {
+    const headings = [...markdown.matchAll(/^## (.*)$/gm)].map(([, heading = '']) => heading.replaceAll(' ', '-'))
+    const links = [...markdown.matchAll(/\]\(#(.*?)\)/g)].map(([, target]) => target)
+    expect(links.length).toBeGreaterThan(tree.commands.length)
+    expect(links.filter((target) => !headings.includes(target ?? ''))).toEqual([])
+  })
+
+  test('has two cells in every row of a table', () => {
+    const rows = markdown.split('\n').filter((line) => line.startsWith('|'))
+    for (const row of rows) expect(row.replaceAll('\\|', '').split('|').length, row).toBe(4)
+  })
+})
