@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { manPage } from '../../src/build/man-page.mjs'
 import { referenceFiles } from '../../src/build/reference.mjs'
 import type { CommandTree } from '../../src/cli/help/tree.ts'
 import { cli } from '../cli/harness.ts'
@@ -47,10 +48,18 @@ describe('the man page', () => {
     for (const { code } of tree.exit_codes) expect(man).toContain(`.B ${code}\n`)
   })
 
-  test('begins no line with a dot or a quote but its own macros, and holds plain ASCII', () => {
-    const macros = /^\.(TH|SH|SS|TP|PP|B|RS|RE|nf|fi)( |$)/
-    expect(man.split('\n').filter((line) => /^[.']/.test(line) && !macros.test(line))).toEqual([])
-    expect(man).toMatch(/^[\n\x20-\x7e]*$/)
+  test('takes nothing of a text for a macro or an escape', () => {
+    const hostile = '.so /etc/passwd\n\'br\n\\fBbold\\fP \\*[x] "quoted" …'
+    const [first] = tree.commands
+    if (first === undefined) throw new Error('no command')
+    const commands = [{ ...first, about: hostile, examples: [{ summary: hostile, lines: hostile.split('\n') }] }]
+    for (const page of [man, manPage({ tree: { ...tree, commands }, topics: [] })]) {
+      const macros = /^\.(TH|SH|SS|TP|PP|B|RS|RE|nf|fi)( |$)/
+      expect(page.split('\n').filter((line) => /^[.']/.test(line) && !macros.test(line))).toEqual([])
+      expect(page).toMatch(/^[\n\x20-\x7e]*$/)
+      // Escapes for a backslash, a dash, a quote, nothing, and a character by its number: no others.
+      expect(page.replaceAll(/\\(e|-|&|\(dq|\[u[0-9A-F]{4,6}\])/g, '')).not.toContain('\\')
+    }
   })
 
   describe('printed by groff', () => {
