@@ -4,7 +4,7 @@ export const security: Topic = {
   about:
     'A key is worth what it may do: it is given by no flag, shown by no command, and sent to no server but its own.',
   examples: [
-    ['Save a key; it is read from standard input', 'gdn config set api_key - --base-url https://api.example < key'],
+    ['Save a key; it is asked for, or read from a pipe', 'gdn auth login --base-url https://api.example'],
     [
       'A key for one job, from the store of your CI',
       'GDN_BASE_URL=https://api.example GDN_API_KEY="$KEY" gdn nft list',
@@ -18,7 +18,7 @@ export const security: Topic = {
     {
       title: 'API keys',
       text: `A key is saved for the origin of its server and goes to no other, whatever another file or flag says.
-It is kept where only you may read it; a file of keys that others may read is refused, with the command that mends it.
+It is kept in the keyring of the system where one works, else in a file that only you may read: gdn auth status says where. A file of keys that others may read is refused, with the command that mends it.
 GDN_API_KEY goes where a flag, GDN_BASE_URL or your own profile points. Where a project file alone names the server, the command stops: a repository that somebody cloned must not get the key.`,
     },
     {
@@ -35,7 +35,7 @@ GDN_API_KEY goes where a flag, GDN_BASE_URL or your own profile points. Where a 
     },
     {
       title: 'The backend',
-      text: 'It listens on this machine only, answers to no other host name, and stores keys as hashes. It fetches files from public addresses only, unless --allow-private-files says otherwise.',
+      text: 'Unless --host and --allowed-host say otherwise, it listens on this machine only and answers to no other host name. It stores keys as hashes. It fetches files from public addresses only, unless --allow-private-files says otherwise.',
     },
   ],
 }
