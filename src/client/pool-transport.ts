@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
-import { Agent, type Dispatcher, EnvHttpProxyAgent } from 'undici'
-import { messageOf } from '../core/errors.ts'
+import { Agent, type Dispatcher, EnvHttpProxyAgent, Pool } from 'undici'
+import { messageOf, systemCode } from '../core/errors.ts'
 import { Attempt, joinHeaders } from './attempt.ts'
 import { KEEP_ALIVE_MS, type Transport, type TransportRequest } from './transport.ts'
 
@@ -9,6 +9,23 @@ export interface ProxyOptions {
   httpProxy?: string
   httpsProxy?: string
   noProxy?: string
+}
+
+/**
+ * Connections to a proxy. One that hangs up in place of an answer ends the request: undici takes it for a connection that
+ * was closed while idle, and connects again at once, thousands of times a second (seen with 7.30).
+ */
+function endingWithProxy(pool: Pool): Pool {
+  const connect = pool.connect.bind(pool) as (options: object) => Promise<unknown>
+  pool.connect = (async (options: object) => {
+    try {
+      return await connect(options)
+    } catch (error) {
+      if (systemCode(error) !== 'UND_ERR_SOCKET') throw error
+      throw new Error(`the proxy hung up: ${messageOf(error)}`, { cause: error })
+    }
+  }) as Pool['connect']
+  return pool
 }
 
 /** The transport of batches, and of everything behind a proxy: undici with a pool of connections per origin. */
@@ -31,6 +48,7 @@ export function createPoolTransport(options: { proxy?: ProxyOptions } = {}): Tra
           httpProxy: proxy.httpProxy ?? '',
           httpsProxy: proxy.httpsProxy ?? '',
           noProxy: proxy.noProxy ?? '',
+          clientFactory: (origin, options) => endingWithProxy(new Pool(origin, options)),
         })
 
   return {

@@ -315,3 +315,17 @@ test('a proxy is asked for hosts that noProxy does not name', async () => {
   expect(await failure(transport, post('https://example.invalid/'))).toMatchObject({ sent: false })
   expect(connects).toEqual(['CONNECT example.invalid:443 HTTP/1.1'])
 })
+
+test('a proxy that hangs up in place of an answer ends the request, and isn’t asked over and over', async () => {
+  let connections = 0
+  const proxy = kept(
+    await startTcpServer((socket) => {
+      connections += 1
+      socket.once('data', () => socket.destroy())
+    }),
+  )
+  const transport = kept(await createTransport('single', { proxy: { httpsProxy: proxy.url } }))
+  const error = await failure(transport, post('https://example.invalid/', { timeoutMs: 2000 }))
+  expect(error).toMatchObject({ sent: false, message: expect.stringContaining('the proxy hung up') })
+  expect(connections).toBe(1)
+})

@@ -1,0 +1,19 @@
+// Made for tests by openssl, for a hundred years and the name example.invalid; nobody trusts it, and it protects nothing.
+export const SELF_SIGNED = {
+  key: `-----BEGIN PRIVATE KEY-----
+MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgKKrpCIebO87H8YDx
+tuT62lTpoXoh4LJvY/bEpNcz92OhRANCAAQ9IJ41nSDDcEZtciNMlBE4lAQVjjPy
+pPnOAtx8LaYWrNOj/lVHhUddKhJH0LBgj7Mx7Rp9kkrsmDrh7BmZaWHR
+-----END PRIVATE KEY-----`,
+  cert: `-----BEGIN CERTIFICATE-----
+MIIBpjCCAU2gAwIBAgIUHzv8/ZDUdpL2CGCgYeyIoxgv9E8wCgYIKoZIzj0EAwIw
+GjEYMBYGA1UEAwwPZXhhbXBsZS5pbnZhbGlkMCAXDTI2MTEyMDA5MTI1NloYDzIx
+MjYxMDI3MDkxMjU2WjAaMRgwFgYDVQQDDA9leGFtcGxlLmludmFsaWQwWTATBgcq
+hkjOPQIBBggqhkjOPQMBBwNCAAQ9IJ41nSDDcEZtciNMlBE4lAQVjjPypPnOAtx8
+LaYWrNOj/lVHhUddKhJH0LBgj7Mx7Rp9kkrsmDrh7BmZaWHRo28wbTAdBgNVHQ4E
+FgQUBw94NmvpYR0oIwUH6406ingqk0EwHwYDVR0jBBgwFoAUBw94NmvpYR0oIwUH
+6406ingqk0EwDwYDVR0TAQH/BAUwAwEB/zAaBgNVHREEEzARgg9leGFtcGxlLmlu
+dmFsaWQwCgYIKoZIzj0EAwIDRwAwRAIgLl2+spmW+5OUOTcflZpWumB/jRMWXR8l
++ch+iytF0o0CIBtMmpbuYFry8AkIMN468PlbRqlV/HKGRDDxykDlIXmD
+-----END CERTIFICATE-----`,
+}
