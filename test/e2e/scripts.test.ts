@@ -1,0 +1,115 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { type GdnHome, makeHome } from '../helpers/gdn.ts'
+import { atTerminal, CTRL_C, HAS_PTY } from '../helpers/terminal.ts'
+
+const BIN = fileURLToPath(new URL('../../bin/gdn.js', import.meta.url))
+const CONTRACT = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed'
+
+let home: GdnHome
+beforeAll(async () => {
+  home = await makeHome()
+})
+afterAll(() => home.remove())
+
+/** A server that has a hundred thousand NFTs, and answers nothing else. */
+async function server(): Promise<{ url: string; asked: Promise<unknown> }> {
+  let wasAsked: (value: unknown) => void = () => {}
+  const asked = new Promise((resolve) => {
+    wasAsked = resolve
+  })
+  const listing = createServer((request, response) => {
+    if (request.url?.endsWith('/getnftgdnids') !== true) return wasAsked(request.url)
+    const requests = { contract_address: CONTRACT, blockchain: 'polygon' }
+    const nft_gdn_ids = Array.from(
+      { length: 100_000 },
+      (_, i) => `0197a1f2-6f0e-7c3b-9a51-${String(i).padStart(12, '0')}`,
+    )
+    response.writeHead(200, { 'content-type': 'application/json' })
+    response.end(JSON.stringify({ requests, nft_gdn_ids }))
+  }).listen(0, '127.0.0.1')
+  await once(listing, 'listening')
+  onTestFinished(() => {
+    listing.closeAllConnections()
+    listing.close()
+  })
+  return { url: `http://127.0.0.1:${(listing.address() as AddressInfo).port}`, asked }
+}
+
+describe('a reader that goes away early is no error', () => {
+  const list = ['nft', 'list', '-c', CONTRACT, '-b', 'polygon']
+
+  test.each([
+    ['a table', list],
+    ['JSON', [...list, '--json']],
+    ['NDJSON', [...list, '-o', 'ndjson']],
+    ['CSV', [...list, '-o', 'csv']],
+    ['ids', [...list, '-o', 'ids']],
+    ['help', ['help', '--json']],
+    ['a template', ['batch', 'template']],
+  ])('of %s', async (_, argv) => {
+    const { url } = await server()
+    const at = argv[0] === 'nft' ? ['--base-url', url] : []
+    const child = spawn(process.env.GDN_TEST_NODE || process.execPath, [BIN, ...argv, ...at], {
+      env: { ...home.env, GDN_API_KEY: 'k' },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    let stderr = ''
+    child.stderr.on('data', (text) => {
+      stderr += text
+    })
+    await once(child.stdout, 'readable')
+    child.stdout.destroy()
+    const [code] = await once(child, 'close')
+    expect({ code, stderr: stderr.replace(/^(The collection|Check it).*\n/gm, '') }).toEqual({ code: 0, stderr: '' })
+  })
+
+  test('not even of messages', async () => {
+    const argv = ['nft', 'show', 'x', '--local']
+    const child = spawn(process.env.GDN_TEST_NODE || process.execPath, [BIN, ...argv], {
+      env: home.env,
+      stdio: ['ignore', 'ignore', 'pipe'],
+    })
+    child.stderr.destroy()
+    const [code] = await once(child, 'close')
+    expect(code).toBe(6)
+  })
+})
+
+describe('Ctrl-C', () => {
+  beforeEach(({ skip }) => skip(!HAS_PTY, 'needs a pseudo-terminal: script of util-linux is not installed'))
+
+  test.each([
+    ['a question', 'nft show a'],
+    ['a mint', `nft mint --title x -c ${CONTRACT} -b polygon --receiver ${CONTRACT}`],
+    ['a transfer', `nft transfer a -b polygon --receiver ${CONTRACT}`],
+  ])('speaks at once, and ends %s that nobody answers', async (_, line) => {
+    const { url, asked } = await server()
+    const terminal = atTerminal(`${line} --base-url ${url}`, { ...home.env, GDN_API_KEY: 'k' })
+    await asked
+    const since = performance.now()
+    terminal.type(CTRL_C)
+    await terminal.shows('Stopping. Ctrl-C again stops at once.')
+    const { code, screen } = await terminal.end()
+    expect(performance.now() - since).toBeLessThan(5000)
+    expect([130, 9], screen).toContain(code)
+    expect(screen).not.toMatch(/^ {4}at /m)
+  })
+
+  test('a second time ends what takes its time to stop', async () => {
+    const line = `local exec -- sh -c "trap '' INT; echo ready >&2; sleep 30"`
+    const terminal = atTerminal(line, home.env)
+    await terminal.shows('ready')
+    terminal.type(CTRL_C)
+    await new Promise((done) => setTimeout(done, 300))
+    const since = performance.now()
+    terminal.type(CTRL_C)
+    const { code, screen } = await terminal.end()
+    expect(performance.now() - since).toBeLessThan(10_000)
+    expect(code, screen).not.toBe(0)
+  })
+})
