@@ -21,6 +21,22 @@ test.each(COMMANDS)('gdn $name takes --output and --fields, unless it prints no 
   expect(flags.includes('--output') && flags.includes('--fields')).toBe(NO_RECORDS[name] === undefined)
 })
 
+test.each([
+  'collection create',
+  'nft mint',
+  'nft grant',
+  'nft transfer',
+  'nft wait',
+  'batch mint',
+  'batch resume',
+  'batch retry',
+  'batch reconcile',
+])('gdn %s waits for a chain, and takes --timeout', async (name) => {
+  const found = COMMANDS.find((command) => command.name === name)
+  const { command } = (await found?.verb.load()) ?? {}
+  expect(command?.({} as Deps).options.map(({ long }) => long)).toContain('--timeout')
+})
+
 const ANSI = /\u001b/
 
 async function run({ prepare }: Scenario, ...more: string[]): Promise<CliResult> {
@@ -85,6 +101,10 @@ describe.each(Object.entries(SCENARIOS).filter(([name]) => COMMANDS.some((comman
       expect(stdout).not.toMatch(ANSI)
       const names = NAMES_IN[mode](stdout, scenario.shape)
       if (names !== null) expect(names).toEqual(chosen)
+    })
+
+    test('with -q it says nothing but data', async () => {
+      expect(await run(scenario, '-q')).toMatchObject({ code: 0, stderr: '' })
     })
 
     test('a piped table has no heading, no padding, and nothing in it is shortened', async () => {
