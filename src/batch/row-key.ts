@@ -1,9 +1,8 @@
-const EVM = /^0x[0-9a-fA-F]{40}$/
+const EVM_LENGTH = 42
 
-/** Addresses that differ only in the case of their checksum are one. */
+/** Addresses that differ only in the case of their checksum are one. Those of no other blockchain begin with a 0. */
 export function addressKey(address: string): string {
-  const lower = address.toLowerCase()
-  return lower !== address && EVM.test(address) ? lower : address
+  return address.length === EVM_LENGTH && address.startsWith('0x') ? address.toLowerCase() : address
 }
 
 /** What a row is known by: `id:` and its id, or `row:` and its content with the number of the copy. */

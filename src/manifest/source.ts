@@ -18,7 +18,10 @@ export interface OpenSource {
   bytes: AsyncIterable<Uint8Array>
 }
 
-const CHUNK_BYTES = 64 * 1024
+// Few reads, because each is a way to another thread and back; small pieces, because what they are made into is still
+// in use when the garbage of the others is collected.
+const READ_BYTES = 256 * 1024
+const PIECE_BYTES = 32 * 1024
 
 const FORMATS: Readonly<Record<string, ManifestFormat>> = {
   '.csv': 'csv',
@@ -48,7 +51,7 @@ export async function openSource(source: ManifestSource): Promise<OpenSource> {
     if (systemCode(error) === 'ENOENT') throw fail('there is no such file')
     throw fail(`can't be read: ${messageOf(error)}`)
   }
-  const stream = createReadStream(path, { highWaterMark: CHUNK_BYTES })
+  const stream = createReadStream(path, { highWaterMark: READ_BYTES })
   return {
     name: path,
     folder: resolve(dirname(path)),
@@ -59,7 +62,9 @@ export async function openSource(source: ManifestSource): Promise<OpenSource> {
 
 async function* readable(stream: AsyncIterable<Uint8Array>, path: string): AsyncIterable<Uint8Array> {
   try {
-    yield* stream
+    for await (const read of stream) {
+      for (let from = 0; from < read.length; from += PIECE_BYTES) yield read.subarray(from, from + PIECE_BYTES)
+    }
   } catch (error) {
     throw new ManifestFault({ place: { file: path }, message: `can't be read: ${messageOf(error)}` })
   }
