@@ -29,6 +29,8 @@ type Options = Pick<BatchOptions, 'stateDir' | 'reconcileOnly' | 'retryFailed' |
 
 /** Beyond so many, looking at each takes as long as reading the manifest. */
 const MAX_LOCAL_FILES = 10_000
+/** Rows that are looked up together. */
+const WARMED = 512
 
 /**
  * Reads the manifest into a new spool, and plans. Where everything that shaped the rows is as it was when they were
@@ -160,7 +162,9 @@ function restore(
   const pending = new Sequence()
   const spans = new Spans(FIRST_ROW)
   for (let line = 0; line < index.rows; line++) {
-    const number = ledger.addKept(keyAt(line), index.line[line] ?? 0, contentAt(line))
+    const start = line * KEY_WORDS
+    if (line % WARMED === 0) ledger.warmKept(index.words.subarray(start, start + WARMED * KEY_WORDS))
+    const number = ledger.addKept(index.words, start, index.line[line] ?? 0, contentAt(line))
     seen.set(number, 1)
     row.push(number)
     spans.push(index.length[line] ?? 0)

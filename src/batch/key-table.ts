@@ -168,10 +168,7 @@ export class KeyTable {
   /** Takes the content hashes of rows that `addRead` is to number, many at once, which is far cheaper. */
   readContents(contents: readonly string[]): void {
     const count = contents.length
-    if (this.#block.length < count * KEY_WORDS) {
-      this.#block = new Uint32Array(count * KEY_WORDS)
-      this.#hashes = Buffer.alloc(count * CONTENT_BYTES)
-    }
+    this.#makeRoom(count)
     this.#hashes.write(contents.join(''), 'hex')
     const bytes = new Uint8Array(this.#block.buffer)
     const halves = new Uint16Array(this.#block.buffer)
@@ -184,7 +181,23 @@ export class KeyTable {
     this.#table.warm(this.#block, count)
   }
 
-  /** As `addContent` of the first copy, by the place in the list that was read last. */
+  /** Takes keys that `addRead` is to number. */
+  readKeys(keys: readonly string[]): void {
+    this.#makeRoom(keys.length)
+    for (const [index, key] of keys.entries()) {
+      this.#read(key)
+      this.#block.set(this.#words, index * KEY_WORDS)
+    }
+    this.#table.warm(this.#block, keys.length)
+  }
+
+  #makeRoom(count: number): void {
+    if (this.#block.length >= count * KEY_WORDS) return
+    this.#block = new Uint32Array(count * KEY_WORDS)
+    this.#hashes = Buffer.alloc(count * CONTENT_BYTES)
+  }
+
+  /** As `add`, or `addContent` of the first copy, by the place in the list that was read last. */
   addRead(index: number): number {
     return this.#table.add(this.#block, index * KEY_WORDS)
   }
@@ -195,8 +208,13 @@ export class KeyTable {
   }
 
   /** As `add`, by what another table kept of the key. */
-  addWords(words: Uint32Array): number {
-    return this.#table.add(words)
+  addWords(words: Uint32Array, start: number): number {
+    return this.#table.add(words, start)
+  }
+
+  /** See `WordTable.warm`: of all keys in a list. */
+  warm(words: Uint32Array): void {
+    this.#table.warm(words, words.length / KEY_WORDS)
   }
 
   /** Puts what is kept of a number's key into a list, from a place on. */

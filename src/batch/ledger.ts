@@ -159,9 +159,14 @@ export class Ledger {
     return { row, isNew: this.#enter(row, line, 0) }
   }
 
+  /** Keys are taken by `addKept` one after the other; before every so many, these are to be told. */
+  warmKept(keys: Uint32Array): void {
+    this.#keys.warm(keys)
+  }
+
   /** As `addRow`, by what `copyKey` and `contentNumber` gave; 0 for a row that is named by its content. */
-  addKept(key: Uint32Array, line: number, content: number): number {
-    const row = this.#keys.addWords(key)
+  addKept(keys: Uint32Array, start: number, line: number, content: number): number {
+    const row = this.#keys.addWords(keys, start)
     this.#enter(row, line, content)
     return row
   }
@@ -251,7 +256,9 @@ export class Ledger {
   /** The rows of a request, in its order. */
   rowsOf(n: number): number[] {
     const start = this.#requestStart.get(n)
-    return Array.from({ length: this.requestSize(n) }, (_, position) => this.#requestRows.get(start + position))
+    const rows: number[] = []
+    for (let at = start; at < start + this.requestSize(n); at++) rows.push(this.#requestRows.get(at))
+    return rows
   }
 
   /** Whether the answer to a row is still this request's to give: it may have gone by a later one since. */
@@ -341,8 +348,10 @@ export class Ledger {
     this.#requestSize.set(n, record.rows.length)
     this.#intentOffset.set(n, span.offset)
     this.#intentLength.set(n, span.length)
+    this.#keys.readKeys(record.rows.map(([key]) => key))
     for (const [position, [key, line, content]] of record.rows.entries()) {
-      const { row } = this.addRow(key, line, content)
+      const row = this.#keys.addRead(position)
+      this.#enter(row, line, isContentKey(key) ? 0 : contentNumber(content))
       this.setContent(row, content)
       this.#requestRows.push(row)
       this.#rowRequest.set(row, n)
@@ -363,7 +372,7 @@ export class Ledger {
   #keepAnswer({ n, ids = [] }: { n: number; ids?: readonly (string | null)[] | undefined }, span: Span): void {
     this.#answerOffset.set(n, span.offset)
     this.#answerLength.set(n, span.length)
-    for (const id of ids) if (id !== null) this.ids.add(id)
+    this.ids.addLater(ids)
   }
 
   #applyAnswer(record: AnswerRecord, span: Span): void {

@@ -16,30 +16,49 @@ export interface Line {
   ended: boolean
 }
 
-/** The lines of a file with their places. Only LF ends one: readline also splits at U+2028, which a title may hold. */
+/**
+ * The lines of a file with their places. Only LF ends one: readline also splits at U+2028, which a title may hold.
+ * A line's bytes are there until the next one is asked for: two buffers take turns, one read into while the lines of
+ * the other are looked at.
+ */
 export async function* readLines(file: FileHandle): AsyncGenerator<Line> {
+  let [filled, next] = [Buffer.allocUnsafeSlow(CHUNK), Buffer.allocUnsafeSlow(CHUNK)]
   let carried: Buffer[] = []
   let offset = 0
   let position = 0
-  for (;;) {
-    const chunk = Buffer.allocUnsafe(CHUNK)
-    const { bytesRead } = await file.read(chunk, 0, CHUNK, position)
-    if (bytesRead === 0) break
-    position += bytesRead
-    const filled = chunk.subarray(0, bytesRead)
-    let from = 0
-    for (let end = filled.indexOf(NEWLINE); end >= 0; end = filled.indexOf(NEWLINE, from)) {
-      const piece = filled.subarray(from, end)
-      const line = carried.length === 0 ? piece : Buffer.concat([...carried, piece])
-      carried = []
-      yield { line, span: { offset, length: line.length }, ended: true }
-      offset += line.length + 1
-      from = end + 1
+  let reading = file.read(filled, 0, CHUNK, position)
+  try {
+    for (;;) {
+      const { bytesRead } = await reading
+      if (bytesRead === 0) break
+      position += bytesRead
+      reading = file.read(next, 0, CHUNK, position)
+      // Whoever awaits it is told.
+      reading.catch(() => {})
+      let from = 0
+      for (let end = endIn(filled, from, bytesRead); end >= 0; end = endIn(filled, from, bytesRead)) {
+        const piece = filled.subarray(from, end)
+        const line = carried.length === 0 ? piece : Buffer.concat([...carried, piece])
+        carried = []
+        yield { line, span: { offset, length: line.length }, ended: true }
+        offset += line.length + 1
+        from = end + 1
+      }
+      if (from < bytesRead) carried.push(Buffer.from(filled.subarray(from, bytesRead)))
+      ;[filled, next] = [next, filled]
     }
-    if (from < bytesRead) carried.push(filled.subarray(from))
+  } finally {
+    // The file may be closed after this, and the buffer is being written to.
+    await reading.catch(() => {})
   }
   const rest = Buffer.concat(carried)
   if (rest.length > 0) yield { line: rest, span: { offset, length: rest.length }, ended: false }
+}
+
+/** The next line end among the bytes that were read; what follows them is of an earlier reading. */
+function endIn(bytes: Buffer, from: number, to: number): number {
+  const end = bytes.indexOf(NEWLINE, from)
+  return end < to ? end : -1
 }
 
 /** Fills a buffer with the bytes of a span; null where the file is shorter. */

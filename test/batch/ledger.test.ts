@@ -1,9 +1,16 @@
+import { mkdtemp, open, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { JournalWriter } from '../../src/batch/journal/writer.ts'
 import { KeyTable } from '../../src/batch/key-table.ts'
 import { Ledger, ROW } from '../../src/batch/ledger.ts'
+import { readLines } from '../../src/batch/lines.ts'
 import { matchIds } from '../../src/batch/match.ts'
+import { IdSet } from '../../src/batch/reconcile/id-set.ts'
+import { rowKey } from '../../src/batch/row-key.ts'
+import { hashOfText } from '../../src/batch/row-text.ts'
 import type { AppendFile } from '../../src/batch/types.ts'
 import { runs } from '../helpers/runs.ts'
 
@@ -99,6 +106,82 @@ test('a key table numbers texts in the order in which they come, as a Map would'
     }),
     { numRuns: runs(30) },
   )
+})
+
+test('keys that are read many at once are those that are read one by one, whatever was read before', () => {
+  const content = fc.nat({ max: 40 }).map((number) => hashOfText(String(number)))
+  const key = fc.oneof(
+    content.map((each) => rowKey(null, each)),
+    fc.string({ maxLength: 3 }),
+  )
+  const block = fc.oneof(
+    fc.record({ keys: fc.array(key, { maxLength: 30 }) }),
+    fc.record({ contents: fc.array(content, { maxLength: 30 }) }),
+  )
+  fc.assert(
+    fc.property(fc.array(block, { maxLength: 10 }), (blocks) => {
+      const table = new KeyTable()
+      const map = new Map<string, number>()
+      for (const each of blocks) {
+        const keys = 'keys' in each ? each.keys : each.contents.map((content) => rowKey(null, content))
+        if ('keys' in each) table.readKeys(keys)
+        else table.readContents(each.contents)
+        for (const [index, text] of keys.entries()) {
+          if (!map.has(text)) map.set(text, map.size)
+          expect(table.addRead(index)).toBe(map.get(text))
+        }
+      }
+      for (const [text, number] of map) expect(table.find(text)).toBe(number)
+    }),
+    { numRuns: runs(50) },
+  )
+})
+
+test('a set of ids has what it was given, also what it was to take later', () => {
+  const id = fc.nat({ max: 5000 }).map(String)
+  const step = fc.record({ ids: fc.array(fc.option(id), { maxLength: 400 }), later: fc.boolean(), look: fc.boolean() })
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 20 }), id, (steps, other) => {
+      const set = new IdSet()
+      const model = new Set<string>()
+      for (const { ids, later, look } of steps) {
+        const given = ids.filter((each) => each !== null)
+        if (later) set.addLater(ids)
+        else for (const each of given) expect(set.add(each)).toBe(!model.has(each) && model.add(each) !== null)
+        for (const each of given) model.add(each)
+        if (look) expect(set.has(other)).toBe(model.has(other))
+      }
+      const copy = IdSet.fromBytes(set.toBytes())
+      expect([set.size, copy.size]).toEqual([model.size, model.size])
+      for (const each of model) expect(set.has(each) && copy.has(each)).toBe(true)
+    }),
+    { numRuns: runs(50) },
+  )
+})
+
+test('the lines of a file are told with their places, however they lie across what is read at once', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'gdn-lines-'))
+  try {
+    const path = join(folder, 'lines')
+    const lengths = [0, 5, 700_000, 348_570, 0, 1, 2_500_000, 3, 1 << 20, 0]
+    const lines = lengths.map((length, index) => String.fromCharCode(97 + index).repeat(length))
+    for (const tail of ['', 'cut', 'z'.repeat(1 << 20)]) {
+      await writeFile(path, lines.map((line) => `${line}\n`).join('') + tail)
+      const file = await open(path, 'r')
+      const found: string[] = []
+      let offset = 0
+      for await (const { line, span, ended } of readLines(file)) {
+        expect(span).toEqual({ offset, length: line.length })
+        expect(ended).toBe(found.length < lines.length)
+        offset += line.length + 1
+        found.push(line.toString())
+      }
+      await file.close()
+      expect(found).toEqual(tail === '' ? lines : [...lines, tail])
+    }
+  } finally {
+    await rm(folder, { recursive: true })
+  }
 })
 
 test('whatever order a server answers in, every row gets an id of its own that says what the row says', () => {

@@ -212,6 +212,10 @@ test('addresses are one in any case and never for being alike, whatever half of 
         expect(table.add(each)).toBe(map.get(folded))
       }
       expect(table.size).toBe(map.size)
+      const atOnce = new AddressTable()
+      atOnce.read(addresses)
+      const numbers = addresses.map((_, index) => atOnce.addRead(index))
+      expect(numbers).toEqual(addresses.map((each) => table.add(each)))
     }),
     { numRuns: runs(20) },
   )

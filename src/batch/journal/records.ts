@@ -181,7 +181,8 @@ export function decodeForFold(line: Buffer): FoldedRecord | null {
 }
 
 function foldedIntent(json: Buffer): FoldedRecord | null {
-  const at = json.indexOf(ROWS)
+  // From the end: the rows are a small part of it, and stand there.
+  const at = json.lastIndexOf(ROWS)
   const n = Number.parseInt(json.toString('latin1', INTENT.length, INTENT.length + MAX_DIGITS), 10)
   if (at < 0 || !Number.isSafeInteger(n)) return null
   const { rows } = JSON.parse(`{${json.toString('utf8', at + 1)}`) as Pick<IntentRecord, 'rows'>
