@@ -12,7 +12,7 @@ const SMALL_BYTES = 16 * 1024
 const COMMANDER = 'node_modules/commander/lib/command.js'
 const ZOD = 'node_modules/zod/v4/core/util.js'
 /** Reached before a command is known; they stay as light as they are. */
-const LIGHT = ['main', 'process', 'help', 'colour', 'coloured-paint', 'completion/known-values'].map(
+const LIGHT = ['main', 'process', 'root-help', 'help', 'colour', 'coloured-paint', 'completion/known-values'].map(
   (name) => `src/cli/${name}.ts`,
 )
 const NAME = /^gdn:group-(\d)$/

@@ -13,9 +13,12 @@ function graphemes(text: string): string[] {
 
 const widthOf = (grapheme: string) => (WIDE.test(grapheme) || grapheme.includes('\ufe0f') ? 2 : 1)
 
+/** Latin letters, dashes, quotes and the ellipsis: a column each, whatever stands beside them. */
+const NARROW = /^[\x20-\x7e\u00a1-\u00ac\u00ae-\u02ff\u2010-\u2026]*$/
+
 /** Columns that text takes on a terminal. */
 export function displayWidth(text: string): number {
-  if (/^[\x20-\x7e]*$/.test(text)) return text.length
+  if (NARROW.test(text)) return text.length
   let width = 0
   for (const grapheme of graphemes(text)) width += widthOf(grapheme)
   return width

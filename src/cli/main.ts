@@ -4,9 +4,11 @@ import { VERSION } from './version.ts'
 const CHECK_WORD = '--check-for-update'
 
 const VERSION_WORDS = new Set(['--version', '-V', 'version'])
+const HELP_WORDS = new Set(['--help', '-h', 'help'])
+const NO_COLOUR = '--no-color'
 
 /**
- * The command line. Answers `--version` before anything else is loaded.
+ * The command line. Answers `--version` and `--help` before anything else is loaded.
  *
  * @param argv arguments after the program's name
  * @returns the exit code
@@ -24,6 +26,12 @@ export async function main(argv: string[]): Promise<number> {
   if (argv[0] === '__complete') {
     const { knownValues } = await import('./completion/known-values.ts')
     process.stdout.write(await knownValues(argv.slice(1), process.env))
+    return 0
+  }
+  const words = argv.filter((word) => word !== NO_COLOUR)
+  if (words.length === 0 || (words.length === 1 && HELP_WORDS.has(words[0] ?? ''))) {
+    const { printRootHelp } = await import('./root-help.ts')
+    await printRootHelp(words.length < argv.length)
     return 0
   }
   const { runFromProcess } = await import('./process.ts')

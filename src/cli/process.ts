@@ -5,13 +5,6 @@ import { catchSignals } from './signals.ts'
 /** Ties the command line to this process: its streams, environment and signals. The one edge of the CLI. */
 export async function runFromProcess(argv: string[]): Promise<number> {
   const streams = watchStreams(argv)
-  if (isRootHelp(argv)) {
-    const { rootHelp } = await import('./help.ts')
-    const { colourLevel } = await import('./colour.ts')
-    const level = colourLevel(process.stdout, process.env, argv.includes('--no-color'))
-    process.stdout.write(await rootHelp(process.stdout.columns, level))
-    return EXIT.ok
-  }
   const signals = catchSignals(sayAtOnce)
   try {
     const { run } = await import('./run.ts')
@@ -48,11 +41,6 @@ function sayAtOnce(text: string): void {
   } catch {
     // Nobody is there to read it.
   }
-}
-
-function isRootHelp(argv: readonly string[]): boolean {
-  const words = argv.filter((word) => word !== '--no-color')
-  return words.length === 0 || (words.length === 1 && ['--help', '-h', 'help'].includes(words[0] ?? ''))
 }
 
 /** What a write to a reader that went away ends with: a closed pipe, or (EIO) a terminal that was closed. */
