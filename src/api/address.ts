@@ -1,6 +1,5 @@
 import { keccak_256 } from '@noble/hashes/sha3.js'
 import { base58btc } from 'multiformats/bases/base58'
-import { createKeccakBlock, type KeccakBlock } from '../core/keccak-block.ts'
 import { type Blockchain, isEvm } from './blockchains.ts'
 
 const DIGITS = 40
@@ -15,27 +14,63 @@ const SMALL_A = 0x61
 const SMALL_F = 0x66
 const CASE_STEP = 0x20
 
-/** How many addresses are hashed the plain way, before what is faster and has to be made first is worth it. */
+/** How many addresses are hashed before what is faster, and has to be loaded first, is worth it. */
 const FEW = 50
 let hashed = 0
-let block: KeccakBlock | null = null
+let keccak: (message: Uint8Array) => Uint8Array = keccak_256
 
-/** Keccak-256 of the digits in lower case, as ASCII. */
-function digitsHash(address: string): Uint8Array {
-  if (hashed++ === FEW) block = createKeccakBlock()
-  if (block === null) return keccak_256(Buffer.from(address.slice(2).toLowerCase(), 'latin1'))
-  const { input } = block
-  for (let i = 0; i < DIGITS; i++) input[i] = address.charCodeAt(i + 2) | CASE_STEP
-  return block.hash(DIGITS)
+const DIGIT = 1
+const LOWER = 2
+const UPPER = 4
+/** What an ASCII character is among hex digits; 0 for none. */
+const KINDS = Uint8Array.from({ length: 128 }, (_, code) => {
+  const char = String.fromCharCode(code)
+  return /[0-9]/.test(char) ? DIGIT : /[a-f]/.test(char) ? LOWER : /[A-F]/.test(char) ? UPPER : 0
+})
+
+// The digits of the address that was read last, as they are spelt and in lower case.
+const spelt = new Uint8Array(DIGITS)
+const lower = new Uint8Array(DIGITS)
+
+/** Reads the digits of an address in one pass, and tells which kinds there are; 0 for what has another form. */
+function readDigits(address: string): number {
+  if (address.length !== DIGITS + 2 || !address.startsWith('0x')) return 0
+  let kinds = 0
+  for (let i = 0; i < DIGITS; i++) {
+    const code = address.charCodeAt(i + 2)
+    const kind = KINDS[code] ?? 0
+    if (kind === 0) return 0
+    kinds |= kind
+    spelt[i] = code
+    lower[i] = code | CASE_STEP
+  }
+  return kinds
+}
+
+/** Keccak-256 of the digits that were read last, in lower case, as ASCII. */
+function digitsHash(): Uint8Array {
+  if (hashed++ === FEW) void useFastKeccak()
+  return keccak(lower)
+}
+
+/** Until it is there, and where the runtime has no WebAssembly, it is done the plain way. */
+async function useFastKeccak(): Promise<void> {
+  try {
+    const { createFastKeccak } = await import('../core/fast-keccak.ts')
+    keccak = await createFastKeccak()
+  } catch {
+    // Slower, that is all.
+  }
 }
 
 /** Whether EIP-55 writes a letter at this place of the digits in upper case. */
 const isUpperAt = (hash: Uint8Array, i: number): boolean => ((hash[i >> 1] ?? 0) & (i % 2 === 0 ? 0x80 : 0x08)) !== 0
 
-/** The EIP-55 spelling of an address of 40 hex digits, in any case. */
+/** The EIP-55 spelling of an address of 40 hex digits, in any case; what is none is left as it is. */
 export function checksumAddress(address: string): string {
-  const hash = digitsHash(address)
-  const spelled = Buffer.from(address.slice(2).toLowerCase(), 'latin1')
+  if (readDigits(address) === 0) return address
+  const hash = digitsHash()
+  const spelled = Buffer.from(lower)
   for (let i = 0; i < spelled.length; i++) {
     const code = spelled[i] ?? 0
     if (code >= SMALL_A && isUpperAt(hash, i)) spelled[i] = code - CASE_STEP
@@ -43,10 +78,11 @@ export function checksumAddress(address: string): string {
   return `0x${spelled.toString('latin1')}`
 }
 
-function hasChecksum(address: string): boolean {
-  const hash = digitsHash(address)
+/** Whether the digits that were read last have their checksum. */
+function hasChecksum(): boolean {
+  const hash = digitsHash()
   for (let i = 0; i < DIGITS; i++) {
-    const code = address.charCodeAt(i + 2)
+    const code = spelt[i] ?? 0
     if (code > NINE && isUpperAt(hash, i) !== code < SMALL_A) return false
   }
   return true
@@ -67,10 +103,10 @@ export function isLowerCaseAddress(address: string): boolean {
 /** What is wrong with an EVM address, or null. All lower and all upper case are legal (EIP-55). */
 export function evmAddressProblem(address: string): string | null {
   // What is right goes first, and by as few steps as may be: a manifest may hold a million.
-  if (FORM.test(address)) {
-    if (address === ZERO) return 'is the zero address, which nobody owns'
-    if (address.toLowerCase() === address || hasChecksum(address)) return null
-    if (address === `0x${address.slice(2).toUpperCase()}`) return null
+  const kinds = readDigits(address)
+  if (kinds !== 0) {
+    if (kinds === DIGIT && address === ZERO) return 'is the zero address, which nobody owns'
+    if ((kinds & LOWER) === 0 || (kinds & UPPER) === 0 || hasChecksum()) return null
     return 'has a wrong checksum (EIP-55): a letter or digit was changed; copy it again'
   }
   if (MANGLED_NUMBER.test(address)) return MANGLED

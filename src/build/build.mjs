@@ -54,6 +54,8 @@ async function bundleOptions(entry, outDir) {
     minifyWhitespace: true,
     legalComments: 'none',
     define: { __GDN_VERSION__: JSON.stringify(version) },
+    // Its CommonJS form can't be bundled in parts, and holds all the hashes that there are.
+    alias: { 'hash-wasm': 'hash-wasm/dist/index.esm.js' },
     external: [...NATIVE_PACKAGES, ...UNUSED_PACKAGES, 'typescript'],
     // Bundled CommonJS packages call `require` for Node's own modules.
     banner: {

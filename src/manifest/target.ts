@@ -24,6 +24,8 @@ export class TargetCheck {
   #isMissingTold = false
   /** Addresses that were found right, a few of them: a million rows mostly repeat a few. */
   readonly #good = new Array<string>(GOOD).fill('')
+  /** Hashes of such that came once: only what comes again is worth keeping. */
+  readonly #once = new Uint32Array(GOOD)
 
   constructor(target: ManifestTarget) {
     this.#target = target
@@ -70,19 +72,21 @@ export class TargetCheck {
     }
     // Looking for it among the good ones would take longer.
     if (isEvm(blockchain) && isLowerCaseAddress(address)) return
-    const place = placeOf(address)
+    const hash = hashOf(address)
+    const place = hash & (GOOD - 1)
     if (this.#good[place] === address) return
     const problem = address.trim() === address ? addressProblem(address, blockchain) : 'has white space around it'
     if (problem !== null) report.add(column ?? kind, `${kind} ${problem}`)
     // A copy: what was cut out of a piece of the manifest keeps the whole piece in memory.
-    else this.#good[place] = ` ${address}`.slice(1)
+    else if (this.#once[place] === hash) this.#good[place] = ` ${address}`.slice(1)
+    else this.#once[place] = hash
   }
 }
 
 /** Some characters of it will do: addresses are random, or differ at their end. */
-function placeOf(address: string): number {
+function hashOf(address: string): number {
   let mixed = address.length
   for (let at = 3; at < 42; at += 6) mixed = Math.imul(mixed ^ address.charCodeAt(at), 0x01000193)
   mixed = Math.imul(mixed ^ address.charCodeAt(address.length - 1), 0x01000193)
-  return (mixed ^ (mixed >>> 15)) & (GOOD - 1)
+  return (mixed ^ (mixed >>> 15)) >>> 0
 }
