@@ -64,6 +64,17 @@ export class WordTable {
     return index
   }
 
+  /** Puts the keys of numbers that follow each other into a list. */
+  copyRange(from: number, count: number, words: Uint32Array): void {
+    for (let index = from; index < from + count; ) {
+      const start = index & (PIECE - 1)
+      const size = Math.min(PIECE - start, from + count - index)
+      const keys = this.#pieces[index >>> PIECE_BITS]?.subarray(start * this.#width, (start + size) * this.#width)
+      if (keys !== undefined) words.set(keys, (index - from) * this.#width)
+      index += size
+    }
+  }
+
   /** Puts the words of a number's key into a list, from a place on. */
   copyTo(index: number, words: Uint32Array, at: number): void {
     const from = (index & (PIECE - 1)) * this.#width
@@ -119,7 +130,8 @@ export class WordTable {
 /** Of what is kept of a key. */
 export const KEY_WORDS = 4
 const CONTENT_START = 'row:'.length
-const CONTENT_BYTES = 10
+/** Of a content hash. */
+export const CONTENT_BYTES = 10
 const CONTENT_END = CONTENT_START + CONTENT_BYTES * 2
 const KEY_BYTES = KEY_WORDS * 4
 // Fills the half of a word that is 0 in what is a hash of another text.
@@ -167,14 +179,19 @@ export class KeyTable {
 
   /** Takes the content hashes of rows that `addRead` is to number, many at once, which is far cheaper. */
   readContents(contents: readonly string[]): void {
-    const count = contents.length
-    this.#makeRoom(count)
+    this.#makeRoom(contents.length)
     this.#hashes.write(contents.join(''), 'hex')
+    this.readHashes(this.#hashes, contents.length)
+  }
+
+  /** As `readContents`, of hashes that lie side by side. */
+  readHashes(hashes: Uint8Array, count: number): void {
+    this.#makeRoom(count)
     const bytes = new Uint8Array(this.#block.buffer)
     const halves = new Uint16Array(this.#block.buffer)
     for (let index = 0; index < count; index++) {
       const from = index * CONTENT_BYTES
-      for (let byte = 0; byte < CONTENT_BYTES; byte++) bytes[index * KEY_BYTES + byte] = this.#hashes[from + byte] ?? 0
+      for (let byte = 0; byte < CONTENT_BYTES; byte++) bytes[index * KEY_BYTES + byte] = hashes[from + byte] ?? 0
       halves[index * KEY_WORDS * 2 + HALF] = CONTENT_KEY
       this.#block[(index + 1) * KEY_WORDS - 1] = 1
     }
@@ -215,6 +232,11 @@ export class KeyTable {
   /** See `WordTable.warm`: of all keys in a list. */
   warm(words: Uint32Array): void {
     this.#table.warm(words, words.length / KEY_WORDS)
+  }
+
+  /** Puts what is kept of the keys of numbers that follow each other into a list. */
+  copyRange(from: number, count: number, words: Uint32Array): void {
+    this.#table.copyRange(from, count, words)
   }
 
   /** Puts what is kept of a number's key into a list, from a place on. */

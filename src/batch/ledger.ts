@@ -2,6 +2,7 @@ import { bytes, integers, offsets } from './columns.ts'
 import type { RecordFile } from './journal/read.ts'
 import type {
   AnswerRecord,
+  FoldedIntent,
   FoldedRecord,
   FoundRecord,
   IntentRecord,
@@ -183,6 +184,11 @@ export class Ledger {
     return isNew
   }
 
+  /** Puts what is kept of the keys of rows that follow each other into a list. */
+  copyKeys(from: number, count: number, words: Uint32Array): void {
+    this.#keys.copyRange(from, count, words)
+  }
+
   /** Puts what is kept of a row's key into a list, from a place on. */
   copyKey(row: number, words: Uint32Array, at: number): void {
     this.#keys.copyWords(row, words, at)
@@ -341,18 +347,27 @@ export class Ledger {
     }
   }
 
-  #applyIntent(record: Pick<IntentRecord, 'n' | 'rows'>, span: Span): void {
+  #applyIntent(record: FoldedIntent | FoundRecord, span: Span): void {
     const { n } = record
+    const packed = 'packed' in record ? record.packed : null
+    const rows = 'packed' in record ? [] : record.rows
+    const size = packed?.count ?? rows.length
     this.ended = false
     this.#requestStart.set(n, this.#requestRows.length)
-    this.#requestSize.set(n, record.rows.length)
+    this.#requestSize.set(n, size)
     this.#intentOffset.set(n, span.offset)
     this.#intentLength.set(n, span.length)
-    this.#keys.readKeys(record.rows.map(([key]) => key))
-    for (const [position, [key, line, content]] of record.rows.entries()) {
+    if (packed !== null) this.#keys.readHashes(packed.hashes, size)
+    else this.#keys.readKeys(rows.map(([key]) => key))
+    for (let position = 0; position < size; position++) {
       const row = this.#keys.addRead(position)
-      this.#enter(row, line, isContentKey(key) ? 0 : contentNumber(content))
-      this.setContent(row, content)
+      const unpacked = rows[position]
+      if (unpacked === undefined) this.#enter(row, packed?.lines[position] ?? 0, 0)
+      else {
+        const [key, line, content] = unpacked
+        this.#enter(row, line, isContentKey(key) ? 0 : contentNumber(content))
+        this.setContent(row, content)
+      }
       this.#requestRows.push(row)
       this.#rowRequest.set(row, n)
       this.#rowPosition.set(row, position)

@@ -1,6 +1,7 @@
 import { appendFile, readFile, stat, truncate, writeFile } from 'node:fs/promises'
 import fc from 'fast-check'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import type { PackedRows } from '../../src/batch/journal/packed-rows.ts'
 import {
   decodeForFold,
   decodeRecord,
@@ -8,6 +9,8 @@ import {
   JOURNAL_VERSION,
   type JournalRecord,
 } from '../../src/batch/journal/records.ts'
+import { Ledger } from '../../src/batch/ledger.ts'
+import { hashOfText } from '../../src/batch/row-text.ts'
 import { listRuns, runStatus } from '../../src/batch/runs.ts'
 import type { AppendFile } from '../../src/batch/types.ts'
 import { FakeHostedApi } from '../helpers/fake-hosted-api.ts'
@@ -215,12 +218,67 @@ test('a run can be looked at while another process writes its journal', async ()
   expect((await listRuns(machine.stateDir))[0]).toMatchObject({ contractAddress: CONTRACT, running: false })
 })
 
+/** What packed rows stand for. */
+function unpacked(n: number, { count, hashes, lines }: PackedRows) {
+  const rows = Array.from({ length: count }, (_, index) => {
+    const content = Buffer.from(hashes.subarray(index * 10, index * 10 + 10)).toString('hex')
+    return [`row:${content}`, lines[index], content]
+  })
+  return { t: 'intent', n, rows }
+}
+
+test('requests that name rows by their contents are folded as they are told', () => {
+  const hash = fc.nat({ max: 30 }).map((number) => hashOfText(String(number)))
+  const rows = fc.uniqueArray(hash, { minLength: 1, maxLength: 20 })
+  fc.assert(
+    fc.property(fc.array(rows, { maxLength: 6 }), (requests) => {
+      const told = new Ledger()
+      const folded = new Ledger()
+      for (const [index, hashes] of requests.entries()) {
+        const keys = hashes.map((each, position): [string, number, string] => [`row:${each}`, position + 2, each])
+        const n = index + 1
+        const record: JournalRecord = { t: 'intent', n, endpoint: 'createnft', key: 'k', body: '{}', rows: keys, at: 0 }
+        const line = decodeForFold(encodeRecord(record).subarray(0, -1))
+        if (line === null || !('packed' in line)) throw new Error('such rows are packed')
+        told.apply(record, { offset: n, length: n })
+        folded.apply(line, { offset: n, length: n })
+        const known = (ledger: Ledger) =>
+          keys.map(([key]) => {
+            const row = ledger.findRow(key)
+            return [row, ledger.line(row), ledger.state(row), ledger.sentBy(row)]
+          })
+        expect(known(folded)).toEqual(known(told))
+        expect(folded.rowsOf(n)).toEqual(told.rowsOf(n))
+      }
+      expect(folded.counts()).toEqual(told.counts())
+    }),
+    { numRuns: runs(50) },
+  )
+})
+
 test('folded, a record says what it says read in full, but for the body of a request, whatever stands in it', () => {
   const text = fc.oneof(
     fc.string(),
     fc.constantFrom(',"rows":[', '"rows":[["a",1,"b"]]', '\\', '"', '\u2028', '\ud800'),
   )
-  const rows = fc.array(fc.tuple(text, fc.nat(), text), { maxLength: 3 })
+  const content = fc.nat({ max: 20 }).map((number) => hashOfText(String(number)))
+  const plain = fc.tuple(content, fc.nat({ max: 2_000_000 }))
+  // As most rows are, and almost so.
+  const named = plain.map(([hash, line]): [string, number, string] => [`row:${hash}`, line, hash])
+  const other = fc.oneof(
+    plain.map(([hash, line]): [string, number, string] => [`row:${hash}#2`, line, hash]),
+    plain.map(([hash, line]): [string, number, string] => [`row:${hash.toUpperCase()}`, line, hash.toUpperCase()]),
+    plain.map(([hash, line]): [string, number, string] => [`row:${hash}`, line, hashOfText('another')]),
+    plain.map(([hash, line]): [string, number, string] => [`row:${hash}`, line + 2 ** 32, hash]),
+    plain.map(([hash, line]): [string, number, string] => [`row:${hash}`, line + 0.5, hash]),
+    plain.map(([hash, line]): [string, number, string] => [`id:${hash}`, line, hash]),
+    fc.tuple(text, fc.nat(), text),
+  )
+  const rows = fc.oneof(
+    fc.array(named, { maxLength: 12 }),
+    fc.array(fc.oneof(named, other), { maxLength: 4 }),
+    fc.array(other, { maxLength: 3 }),
+  )
   const intent = fc
     .record({ n: fc.nat(), key: text, body: text, rows, at: fc.nat() })
     .map(({ n, ...record }): JournalRecord => ({ t: 'intent', n, endpoint: 'createnft', ...record }))
@@ -239,7 +297,9 @@ test('folded, a record says what it says read in full, but for the body of a req
       const line = encodeRecord(record).subarray(0, -1)
       const whole = decodeRecord(line)
       expect(whole).not.toBeNull()
-      expect(decodeForFold(line)).toEqual(whole?.t === 'intent' ? { t: 'intent', n: whole.n, rows: whole.rows } : whole)
+      const folded = decodeForFold(line)
+      const told = whole?.t === 'intent' ? { t: 'intent', n: whole.n, rows: whole.rows } : whole
+      expect(folded !== null && 'packed' in folded ? unpacked(folded.n, folded.packed) : folded).toEqual(told)
       const bad = Buffer.from(line)
       const at = place % bad.length
       bad[at] = (bad[at] ?? 0) ^ 1

@@ -1,6 +1,7 @@
 import { crc32 } from 'node:zlib'
 import * as z from 'zod'
 import { blockchain } from '../../api/fields.ts'
+import { type PackedRows, packedRows } from './packed-rows.ts'
 
 /** The format of the journal. A journal of a higher one is refused, never guessed at. */
 export const JOURNAL_VERSION = 3
@@ -166,7 +167,10 @@ const MAX_DIGITS = 16
 const OUTCOMES: ReadonlySet<unknown> = new Set(['accepted', 'refused', 'unknown', 'no_effect'])
 
 /** A record as a ledger takes it: to fold a journal, the bodies of requests aren't needed, and are most of it. */
-export type FoldedRecord = Exclude<JournalRecord, IntentRecord> | Pick<IntentRecord, 't' | 'n' | 'rows'>
+export type FoldedRecord = Exclude<JournalRecord, IntentRecord> | FoldedIntent
+
+/** Its rows as they are, or packed where they can be. */
+export type FoldedIntent = Pick<IntentRecord, 't' | 'n' | 'rows'> | { t: 'intent'; n: number; packed: PackedRows }
 
 /**
  * As `decodeRecord`, but of an intent only what is folded. What there may be a million of is checked by hand here; what
@@ -185,6 +189,8 @@ function foldedIntent(json: Buffer): FoldedRecord | null {
   const at = json.lastIndexOf(ROWS)
   const n = Number.parseInt(json.toString('latin1', INTENT.length, INTENT.length + MAX_DIGITS), 10)
   if (at < 0 || !Number.isSafeInteger(n)) return null
+  const packed = packedRows(json, at + ROWS.length)
+  if (packed !== null) return { t: 'intent', n, packed }
   const { rows } = JSON.parse(`{${json.toString('utf8', at + 1)}`) as Pick<IntentRecord, 'rows'>
   return Array.isArray(rows) && rows.every(isRow) ? { t: 'intent', n, rows } : null
 }
