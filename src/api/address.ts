@@ -8,10 +8,8 @@ const ZERO = `0x${'0'.repeat(DIGITS)}`
 const MANGLED_NUMBER = /^\d+([.,]\d+)?[eE]\+?\d+$/
 const MANGLED = 'is a number, not an address: a spreadsheet seems to have changed it'
 
-const ZERO_DIGIT = 0x30
 const NINE = 0x39
 const SMALL_A = 0x61
-const SMALL_F = 0x66
 const CASE_STEP = 0x20
 
 /** How many addresses are hashed before what is faster, and has to be loaded first, is worth it. */
@@ -22,10 +20,11 @@ let keccak: (message: Uint8Array) => Uint8Array = keccak_256
 const DIGIT = 1
 const LOWER = 2
 const UPPER = 4
-/** What an ASCII character is among hex digits; 0 for none. */
+const OTHER = 8
+/** What an ASCII character is among hex digits. */
 const KINDS = Uint8Array.from({ length: 128 }, (_, code) => {
   const char = String.fromCharCode(code)
-  return /[0-9]/.test(char) ? DIGIT : /[a-f]/.test(char) ? LOWER : /[A-F]/.test(char) ? UPPER : 0
+  return /[0-9]/.test(char) ? DIGIT : /[a-f]/.test(char) ? LOWER : /[A-F]/.test(char) ? UPPER : OTHER
 })
 
 // The digits of the address that was read last, as they are spelt and in lower case.
@@ -38,8 +37,8 @@ function readDigits(address: string): number {
   let kinds = 0
   for (let i = 0; i < DIGITS; i++) {
     const code = address.charCodeAt(i + 2)
-    const kind = KINDS[code] ?? 0
-    if (kind === 0) return 0
+    const kind = KINDS[code] ?? OTHER
+    if (kind === OTHER) return 0
     kinds |= kind
     spelt[i] = code
     lower[i] = code | CASE_STEP
@@ -91,13 +90,9 @@ function hasChecksum(): boolean {
 /** Whether an address is a good EVM address in lower case, which has no checksum to be checked. */
 export function isLowerCaseAddress(address: string): boolean {
   if (address.length !== ZERO.length || !address.startsWith('0x')) return false
-  let differs = 0
-  for (let at = 2; at < ZERO.length; at++) {
-    const code = address.charCodeAt(at)
-    if (!(code >= ZERO_DIGIT && code <= NINE) && !(code >= SMALL_A && code <= SMALL_F)) return false
-    differs |= code ^ ZERO_DIGIT
-  }
-  return differs !== 0
+  let kinds = 0
+  for (let at = 2; at < ZERO.length; at++) kinds |= KINDS[address.charCodeAt(at)] ?? OTHER
+  return (kinds & (UPPER | OTHER)) === 0 && (kinds !== DIGIT || address !== ZERO)
 }
 
 /** What is wrong with an EVM address, or null. All lower and all upper case are legal (EIP-55). */

@@ -6,6 +6,7 @@ import {
   addressProblem,
   checksumAddress,
   evmAddressProblem,
+  isLowerCaseAddress,
   sameAddress,
   solanaAddressProblem,
 } from '../../src/api/address.ts'
@@ -44,7 +45,21 @@ describe('an EVM address', () => {
     ['full-width digits', `0x${'１'.repeat(40)}`, /is not an EVM address/],
     ['nothing', '', /is not an EVM address/],
     ['a name', 'vitalik.eth', /is not an EVM address/],
-  ])('%s is refused', (_what, address, message) => expect(evmAddressProblem(address)).toMatch(message))
+  ])('%s is refused', (_what, address, message) => {
+    expect(evmAddressProblem(address)).toMatch(message)
+    expect(isLowerCaseAddress(address)).toBe(false)
+  })
+
+  it('in lower case is one that is good without a checksum', () => {
+    const odd = fc.constantFrom('A', 'F', 'g', '/', ':', '@', '`', '\0', '１', ' ')
+    fc.assert(
+      fc.property(hexDigits, odd, fc.nat({ max: 39 }), (digits, other, at) => {
+        const address = `0x${digits}`
+        expect(isLowerCaseAddress(address)).toBe(true)
+        expect(isLowerCaseAddress(address.slice(0, at + 2) + other + address.slice(at + 3))).toBe(false)
+      }),
+    )
+  })
 
   it('any address has the checksum that viem gives it, and is legal so; with one letter flipped it is not', async () => {
     await fc.assert(
