@@ -1,16 +1,15 @@
-import { hash as hashOnce } from 'node:crypto'
+import { hash as hashOnce, randomBytes } from 'node:crypto'
 import { WordTable } from './key-table.ts'
 
-const WORDS = 6
-const HASH_WORDS = 5
-const BYTES = HASH_WORDS * 4
+const WORDS = 5
+const BYTES = WORDS * 4
 const EVM_LENGTH = 42
-const EVM = 1
-const OTHER = 2
+// Without it, the hash of another blockchain's address could be chosen as an EVM address.
+const SALT = randomBytes(16).toString('hex')
 
 /**
  * Numbers addresses in the order in which they first appear. An EVM address is kept whole, and is the same in any case;
- * of another, 160 bits of its SHA-256. Two addresses must never be taken for one, however alike somebody made them:
+ * of another, 160 bits of its salted SHA-256. Two addresses must never be taken for one, however alike somebody made them:
  * their rows travel together.
  */
 export class AddressTable {
@@ -56,7 +55,6 @@ export class AddressTable {
       address.length === EVM_LENGTH &&
       address.startsWith('0x') &&
       this.#bytes.write(address.slice(2), from, BYTES, 'hex') === BYTES
-    if (!isEvm) this.#bytes.write(hashOnce('sha256', address).slice(0, BYTES * 2), from, BYTES, 'hex')
-    this.#words[at + HASH_WORDS] = isEvm ? EVM : OTHER
+    if (!isEvm) this.#bytes.write(hashOnce('sha256', SALT + address).slice(0, BYTES * 2), from, BYTES, 'hex')
   }
 }
