@@ -18,13 +18,19 @@ const LEADING_VALUE_FLAGS = new Set(['--profile', '--base-url', '--state-dir', '
 /** What `gdn help` takes: how to print, beside what to explain. */
 const HELP_FLAGS = ['--json', '--help', '-h', '--no-color', '--no-input', '--quiet', '-q', '--debug']
 
+/** What may stand before a command, and so alone. */
+const ROOT_FLAGS = [...new Set([...HELP_FLAGS, ...LEADING_VALUE_FLAGS, '--version', '-V', '--local', '--'])]
+
 /**
  * Finds the command that the arguments name. Flags may stand before it: `gdn --json nft show …`.
  * Unknown words are never run as something near: the error names it.
  */
 export function route(argv: readonly string[]): Route {
   const { flags, word: first, rest } = takeWord(argv)
-  if (first === undefined) return { kind: 'root-help' }
+  if (first === undefined) {
+    for (const flag of flags) checkRootFlag(flag)
+    return { kind: 'root-help' }
+  }
   if (HELP.has(first)) return helpRoute(rest)
   const entry = ENTRIES.find(({ name }) => name === first)
   if (entry === undefined) return wantsHelp(rest) ? helpRoute([first, ...rest]) : unknown([first, ...wordsOf(rest)])
@@ -70,6 +76,16 @@ function checkHelpFlag(flag: string): void {
   const near = nearest(flag, HELP_FLAGS)
   throw new GdnError('usage', `unknown option '${flag}'`, {
     hint: near === undefined ? 'gdn help takes --json and words: gdn help nft mint' : `did you mean ${near}?`,
+  })
+}
+
+/** Flags alone get help, but a misspelt one (`gdn --versoin`) must not end well in a script. */
+function checkRootFlag(flag: string): void {
+  const name = flag.split('=', 1)[0] ?? flag
+  if (!name.startsWith('-') || ROOT_FLAGS.includes(name)) return
+  const near = name === '-v' ? '--version' : nearest(name, ROOT_FLAGS)
+  throw new GdnError('usage', `unknown option '${name}'`, {
+    hint: near === undefined ? 'gdn --help names commands and flags' : `did you mean ${near}?`,
   })
 }
 

@@ -35,6 +35,8 @@ describe('did you mean', () => {
       '--receiver-wallet-address?',
     ],
     ['a flag of help', ['help', '--jsn'], '--json?'],
+    ['a flag with no command', ['--versoin'], '--version?'],
+    ['the short flag for the version of other tools', ['-v'], '--version?'],
     ['a blockchain', ['nft', 'list', '-b', 'polygn'], 'polygon?'],
     ['an endpoint', ['api', 'getnft'], 'getnfts?'],
     ['a profile', ['nft', 'list', '--profile', 'locl'], 'local?'],
