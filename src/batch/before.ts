@@ -237,12 +237,16 @@ async function findTaken(
 const TAKEN: ReadonlySet<number> = new Set([ROW.accepted, ROW.deployed, ROW.unknown])
 
 function alreadyAccepted({ rows, keys: { size: count }, runs }: Taken): GdnError {
+  const [run = ''] = runs
   const many = count === 1 ? '1 row of the manifest was' : `${count} rows of the manifest were`
   return new GdnError(
     'already_accepted',
     `${many} accepted in another run for this collection: ${[...runs].join(', ')}`,
     {
-      hint: 'nothing was sent. Go on with that run (gdn batch resume), or order all rows a second time with --again',
+      hint: [
+        `nothing was sent. How that run stands: gdn batch status ${run}; go on with it: gdn batch resume ${run}`,
+        'rows are one where their ids are the same, or without ids their content; --again orders them a second time',
+      ].join('\n'),
       details: { rows, count },
     },
   )

@@ -110,7 +110,7 @@ describe('rows that may be minted a second time stop a new run, and are named by
     expect(errorOf(result)).toMatchObject({
       code: 'already_accepted',
       message: expect.stringMatching(/accepted in another run.*: drop-[0-9a-f]{4}\nline 2-3$/),
-      hint: expect.stringContaining('--again'),
+      hint: expect.stringMatching(/gdn batch status (drop-[0-9a-f]{4}); .*gdn batch resume \1\n.*--again/),
     })
     expect(JSON.parse((await cli(['batch', 'list', '--json'], options)).stdout)).toHaveLength(1)
   })
