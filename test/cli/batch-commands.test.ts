@@ -138,6 +138,7 @@ describe('batch template', () => {
   test('takes the receiver of its rows, and prints the manifest alone', async () => {
     const { stdout, stderr } = await cli(['batch', 'template', '--receiver', OWNER, '-q'])
     expect(stderr).toBe('')
+    expect((await cli(['batch', 'template'])).stderr).toContain('own receivers and pictures')
     expect(stdout.match(new RegExp(OWNER, 'g'))).toHaveLength(2)
     expect(stdout.split('\r\n')[0]).toBe(
       'id,title,description,image,receiver,blockchain,attr:hour,attr:mood,extra:artist',

@@ -19,7 +19,7 @@ export function command(deps: Deps, run = template): GdnCommand {
     name: 'batch template',
     summary: 'Print a manifest to begin with',
     about:
-      'Two rows with every kind of column. title, description and receiver are needed; the others can be left out. image and file:<key> take a URL or a path beside the manifest; id names a row for good; attr:<tag> becomes an attribute, extra:<key> a key of the metadata. Put your own receivers in before you mint: those of the template are examples.',
+      'Two rows with every kind of column. title, description and receiver are needed; the others can be left out. image and file:<key> take a URL or a path beside the manifest; id names a row for good; attr:<tag> becomes an attribute, extra:<key> a key of the metadata. Put your own receivers and pictures in before you mint: those of the template are examples, and rows with its pictures fail.',
     examples: [
       ['As CSV, for a spreadsheet or an editor', 'gdn batch template > drop.csv'],
       ['With your wallet as the receiver', 'gdn batch template --receiver 0xfB69…d359 > drop.csv'],
@@ -69,7 +69,9 @@ export async function template({ io }: Deps, { format = 'csv', blockchain = 'pol
     },
   ]
   await io.data(TEXT[format](rows))
-  io.note('Check it: gdn batch validate <file>. Mint it: gdn batch mint <file> -c <collection>')
+  io.note(
+    'Put your own receivers and pictures in first: those of example.com do not exist, so its rows would fail.\nCheck it: gdn batch validate <file> --check-files. Mint it: gdn batch mint <file> -c <collection>',
+  )
 }
 
 type Rows = readonly Readonly<Record<string, string>>[]
