@@ -7,6 +7,8 @@ const SENDER = '0xdbF03B407c01E7cD3CBea99509d93f8DDDC8C6FB'
 const TARGET = ['-c', CONTRACT, '-b', 'polygon']
 const GRANT = ['nft', 'grant', ...TARGET, '--sender', SENDER, '--receiver', OWNER]
 
+const REFUSED = { status: 400, body: { error: { title: 'Bad Request', message: 'enable_transfer is off' } } }
+
 interface GrantBody {
   metadata: object[]
 }
@@ -56,6 +58,13 @@ describe('nft grant', () => {
     const passedOn = nft('id-0', { receiver_wallet_address: '0x1111111111111111111111111111111111111111' })
     const api = await fakeApi({ createnfttrans: accepts, getnfts: knows(passedOn) })
     expect((await cli([...GRANT, '--title', 'Dawn', '--base-url', api.url], { env })).code).toBe(0)
+  })
+
+  test('a refusal says which collections let the API transfer', async () => {
+    const api = await fakeApi({ createnfttrans: () => REFUSED })
+    const { code, stderr } = await cli([...GRANT, '--title', 'Dawn', '--base-url', api.url], { env })
+    expect(code).toBe(5)
+    expect(stderr).toContain('collections made with --enable-transfer')
   })
 
   test('takes the flags by the names of the API too', async () => {

@@ -204,7 +204,7 @@ describe('nft transfer', () => {
     expect(result.code).toBe(5)
     expect(errorOf(result)).toMatchObject({
       message: expect.stringContaining(message),
-      hint: expect.stringContaining('gdn nft show id-0'),
+      hint: expect.stringMatching(/gdn nft show id-0.*\n.*--enable-transfer/),
     })
   })
 

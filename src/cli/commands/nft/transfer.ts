@@ -78,6 +78,8 @@ export function command(deps: Deps, run = transfer): GdnCommand {
   }) as GdnCommand
 }
 
+const MUST_PERMIT = 'the API transfers only in collections made with --enable-transfer (gdn collection create)'
+
 export async function transfer(deps: Deps, id: string | undefined, flags: TransferFlags): Promise<void> {
   const output = createOutput(deps.io, flags, TRANSFER_VIEW)
   if (id !== undefined && flags.nftGdnId !== undefined && id !== flags.nftGdnId) {
@@ -116,7 +118,7 @@ export async function transfer(deps: Deps, id: string | undefined, flags: Transf
     if (!(error instanceof GdnError) || error.code !== 'refused' || statusOf(error) !== 400) throw error
     const { message, details } = error
     throw new GdnError('refused', message, {
-      hint: `gdn nft show ${safe(given.nftGdnId)}${serverFlag(server)} tells its present owner`,
+      hint: `gdn nft show ${safe(given.nftGdnId)}${serverFlag(server)} tells its present owner\n${MUST_PERMIT}`,
       details,
       cause: error,
     })
