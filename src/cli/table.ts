@@ -33,6 +33,11 @@ export async function renderTable(
   if (isNarrow && used.length < filled.length) io.note(`All ${records.length} are ${safe(status)}.`)
   const rows = rowsOf(used)
   const fitted = fitColumns(used.map(heading), rows, io.columns, used.indexOf(id))
+  // Lines that the terminal would break are no table any more: then each record is a card.
+  if (!fits(used.map(heading), fitted, io.columns)) {
+    const cards = records.map((record) => used.map((column) => [column, shown(column, record[column])] as const))
+    return cards.map((card) => renderCard(io, card)).join('\n')
+  }
   const isStatus = used.map((column) => column === 'status' || column === 'state')
   const { drawTable } = await import('./draw-table.ts')
   const drawn = drawTable(used.map(heading), fitted, (cell, row, i) => {

@@ -74,6 +74,16 @@ test('an error ends the line of what failed, and leaves no trace in the other li
 })
 
 describe('a terminal too narrow for a table', () => {
+  test('where nothing can be cut any more, each record is a card: no line is left for the terminal to break', async () => {
+    const id = '01a1f841-623a-703e-8d00-8b987e42ae66'
+    const api = await fakeApi({ getnfts: knows(nft(id, { title: 'Low Moon' }), nft('b', { status: 'failed' })) })
+    const argv = ['nft', 'show', id, 'b', '--base-url', api.url]
+    const { stdout } = await cli(argv, { env, tty: true, columns: 52 })
+    expect(stdout.split('\n').filter((line) => line.length > 52)).toEqual([])
+    expect(stdout).toMatch(new RegExp(`^ID +${id}$`, 'm'))
+    expect(stdout.match(/^TITLE /gm)).toHaveLength(2)
+  })
+
   const id = '0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d'
   const shown = async (columns: number, more: Parameters<typeof nft>[1] = {}) => {
     const api = await fakeApi({ getnfts: knows(nft(id), nft('b', more)) })
