@@ -120,6 +120,12 @@ describe('what it is doing', () => {
     expect(doing(stateAfter(start, [0, event]), 5_000)).toBe(text)
   })
 
+  test('a second look, when no row is unknown any more, counts none', () => {
+    const known = stateAfter([0, planned(counts({ ...MIXED, unknown: 0 }))])
+    known.tell({ type: 'reconciling', phase: 'listing', ms: 0, done: 0, total: 0 }, 0)
+    expect(doing(known, 5_000)).toBe('Looking a second time what is in the collection: listing it')
+  })
+
   test('before there is a plan it reads the manifest', () => {
     expect(formatBlock(new ProgressState(0), 3_000, LOOK)).toEqual([
       'gdn batch',

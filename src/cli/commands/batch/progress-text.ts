@@ -153,7 +153,7 @@ function phaseText(phase: Phase, { counts }: ProgressState, now: number): string
     case 'held':
       return heldText(phase, now)
     case 'reconciling':
-      return `Looking in the collection for ${rowsOf(counts?.unknown ?? 0)} of unknown outcome${stepText(phase, now)}`
+      return `${lookingFor(counts?.unknown ?? 0)}${stepText(phase, now)}`
     case 'waiting':
       return `Waiting until ${counts?.accepted === 1 ? '1 NFT is' : `${number(counts?.accepted ?? 0)} NFTs are`} deployed`
     case 'stopping':
@@ -176,4 +176,11 @@ function heldText({ reason, until, message }: Extract<Phase, { kind: 'held' }>, 
 function stepText({ step, until, done, total }: Extract<Phase, { kind: 'reconciling' }>, now: number): string {
   if (step === 'waiting') return `, when its list has caught up: ${secondsTo(until, now)} left`
   return step === 'listing' ? ': listing it' : `: ${number(done)} of ${number(total)} NFTs read`
+}
+
+/** Rows that a look before the run has adopted or found absent are confirmed by a second one: none is unknown then. */
+function lookingFor(unknown: number): string {
+  return unknown === 0
+    ? 'Looking a second time what is in the collection'
+    : `Looking in the collection for ${rowsOf(unknown)} of unknown outcome`
 }
