@@ -121,21 +121,15 @@ describe('the registry is asked', () => {
     expect(await later.asked(300)).toBeNull()
   })
 
-  test('as npm is configured: the variable, the user’s .npmrc, the global one', async () => {
+  test('as npm is configured for this user, whatever the project says; nowhere else, and not where there is no npm', async () => {
     const { dir, env } = await tempHome()
-    const node = join(dir, 'node', 'bin', 'node')
-    const registry = async (more: NodeJS.ProcessEnv = {}) => (await npmRegistry({ ...env, ...more }, node)).href
-    expect(await registry()).toBe('https://registry.npmjs.org/')
-    await mkdir(join(dir, 'node', 'etc'), { recursive: true })
-    await writeFile(join(dir, 'node', 'etc', 'npmrc'), 'registry = https://global.test/npm\n')
-    expect(await registry()).toBe('https://global.test/npm/')
-    await writeFile(
-      join(dir, '.npmrc'),
-      '; mine\n@x:registry=https://scope.test\nregistry="https://$' + '{WHERE}.test/"\r\n',
-    )
-    expect(await registry({ WHERE: 'user' })).toBe('https://user.test/')
+    const registry = async (more: NodeJS.ProcessEnv = {}) =>
+      (await npmRegistry({ PATH: process.env.PATH, ...env, ...more }))?.href ?? null
+    await writeFile(join(dir, '.npmrc'), 'registry="https://$' + '{WHERE}.test/npm"\n')
+    expect(await registry({ WHERE: 'user' })).toBe('https://user.test/npm/')
     expect(await registry({ npm_config_registry: 'https://env.test' })).toBe('https://env.test/')
-    expect(await registry({ NPM_CONFIG_REGISTRY: 'file:///etc' })).toBe('https://registry.npmjs.org/')
+    expect(await registry({ npm_config_registry: 'file:///etc' })).toBeNull()
+    expect(await registry({ PATH: dir })).toBeNull()
   })
 
   test('for the latest version, which is written down in a file that only its owner may read', async () => {
@@ -144,7 +138,7 @@ describe('the registry is asked', () => {
       '/npm/gdn/1.2.3': () => ({ body: { ...MANIFEST, dist: {} } }),
       '/npm/gdn/latest': () => ({ body: { ...MANIFEST, version: '1.3.0' } }),
     })
-    await checkForUpdate({ ...env, npm_config_registry: `${url}/npm` }, INSTALLED)
+    await checkForUpdate({ PATH: process.env.PATH, ...env, npm_config_registry: `${url}/npm` }, INSTALLED)
     expect(readUpdateCache(env).latest).toBe('1.3.0')
     expect((await stat(updateCacheFile(env))).mode & 0o777).toBe(0o600)
     for (const { headers } of calls) expect(headers.authorization).toBeUndefined()
@@ -156,15 +150,15 @@ describe('the registry is asked', () => {
   ])('and not believed where it %s', async (_, own) => {
     const { env } = await tempHome()
     const { url } = await fakeApi({ '/gdn/1.2.3': () => ({ body: own }) })
-    await checkForUpdate({ ...env, npm_config_registry: url }, INSTALLED)
+    await checkForUpdate({ PATH: process.env.PATH, ...env, npm_config_registry: url }, INSTALLED)
     expect(readUpdateCache(env).latest).toBeNull()
   })
 
   test('one that is away, refuses, or talks nonsense is passed over in silence', async () => {
     const { env } = await tempHome()
-    await checkForUpdate({ ...env, npm_config_registry: 'http://127.0.0.1:1' }, INSTALLED)
+    await checkForUpdate({ PATH: process.env.PATH, ...env, npm_config_registry: 'http://127.0.0.1:1' }, INSTALLED)
     const { url } = await fakeApi({ '/gdn/1.2.3': () => ({ status: 401, body: 'no' }) })
-    await checkForUpdate({ ...env, npm_config_registry: url }, INSTALLED)
+    await checkForUpdate({ PATH: process.env.PATH, ...env, npm_config_registry: url }, INSTALLED)
     expect(readUpdateCache(env).latest).toBeNull()
   })
 })

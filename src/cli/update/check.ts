@@ -18,6 +18,7 @@ export async function checkForUpdate(
 ): Promise<void> {
   if (installed === null) return
   const registry = await npmRegistry(env)
+  if (registry === null) return
   const isNear = /^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(registry.hostname)
   const proxy = isNear ? undefined : proxyOf(env)
   const transport = await createTransport('single', proxy === undefined ? {} : { proxy })

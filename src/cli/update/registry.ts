@@ -1,28 +1,20 @@
-import { readFile } from 'node:fs/promises'
+import { execFile } from 'node:child_process'
 import { homedir } from 'node:os'
-import { dirname, join } from 'node:path'
-import { execPath } from 'node:process'
+import { platform } from 'node:process'
+import { promisify } from 'node:util'
 
-const USUAL = 'https://registry.npmjs.org/'
+const TIMEOUT_MS = 30_000
+const run = promisify(execFile)
 
 /**
- * The registry that npm installs from: its variable, then the user's .npmrc, then the global one. A project's .npmrc
- * has no say in what is installed globally, and none here.
+ * The registry that npm installs from globally, by npm's own word: a project's .npmrc has no say in it, so npm is asked
+ * from the home folder. Null where there is no npm, or it names something that isn't asked by HTTP.
  */
-export async function npmRegistry(env: NodeJS.ProcessEnv, node: string = execPath): Promise<URL> {
-  const config = (name: string) => env[`npm_config_${name}`] || env[`NPM_CONFIG_${name.toUpperCase()}`] || undefined
-  const user = config('userconfig') ?? join(env.HOME ?? homedir(), '.npmrc')
-  const global = config('globalconfig') ?? join(config('prefix') ?? dirname(dirname(node)), 'etc', 'npmrc')
-  const named = config('registry') ?? (await registryIn(user, env)) ?? (await registryIn(global, env)) ?? USUAL
-  const url = new URL(named.endsWith('/') ? named : `${named}/`)
-  return /^https?:$/.test(url.protocol) ? url : new URL(USUAL)
-}
-
-async function registryIn(file: string, env: NodeJS.ProcessEnv): Promise<string | undefined> {
-  const text = await readFile(file, 'utf8').catch(() => '')
-  const lines = text.split(/\r?\n/).flatMap((line) => /^\s*registry\s*=\s*(.+?)\s*$/.exec(line)?.[1] ?? [])
-  return lines
-    .at(-1)
-    ?.replace(/^(["'])(.*)\1$/, '$2')
-    .replace(/\$\{(\w+)\}/g, (whole, name: string) => env[name] ?? whole)
+export async function npmRegistry(env: NodeJS.ProcessEnv): Promise<URL | null> {
+  // On Windows npm is a script, which only a shell runs.
+  const options = { env, cwd: env.HOME ?? homedir(), timeout: TIMEOUT_MS, shell: platform === 'win32' }
+  const { stdout } = await run('npm', ['config', 'get', 'registry'], options).catch(() => ({ stdout: '' }))
+  const named = stdout.trim()
+  if (!/^https?:\/\//.test(named) || !URL.canParse(named)) return null
+  return new URL(named.endsWith('/') ? named : `${named}/`)
 }
