@@ -20,6 +20,23 @@ export interface Choice<Value> {
   description?: string
 }
 
+/** Questions to the person at a terminal. Ctrl-C at one is a no that ends the command. */
+export interface Prompts {
+  /** A yes to something that can't be undone, or costs; nothing but Enter is a no. */
+  ask(question: string): Promise<boolean>
+  whether(question: { message: string; default: boolean }): Promise<boolean>
+  text(question: TextQuestion): Promise<string>
+  /** As text, and nothing is shown. */
+  secret(question: TextQuestion): Promise<string>
+  choose<Value>(question: ListQuestion<Value>): Promise<Value>
+}
+
+interface ListQuestion<Value> {
+  message: string
+  choices: readonly Choice<Value>[]
+  default?: Value | undefined
+}
+
 /** Asks for a line of text. */
 export async function askText(io: Io, question: TextQuestion): Promise<string> {
   return await (await prompts(io, question)).text(question)
@@ -44,12 +61,13 @@ export async function askWhether(io: Io, question: Question & { default: boolean
 }
 
 /** The prompts themselves are loaded only when something is asked. */
-async function prompts(io: Io, { flag }: Question): Promise<typeof import('./ask.ts')> {
+async function prompts(io: Io, { flag }: Question): Promise<Prompts> {
   if (!io.interactive) {
     throw new GdnError('usage', 'is needed, and nobody can be asked here', {
       place: { flag },
       hint: `give it with ${flag}`,
     })
   }
-  return await import('./ask.ts')
+  const { prompts: promptsOn } = await import('./ask.ts')
+  return promptsOn(io.promptOutput)
 }

@@ -44,6 +44,8 @@ export interface Io {
   /** As note, but said with -q too. */
   warn(line: string): void
   debug(line: string): void
+  /** A line of a log, on stderr in every mode: for what was asked to log there. */
+  log(line: string): void
   readonly stdoutTty: boolean
   readonly stderrTty: boolean
   readonly columns: number
@@ -61,6 +63,8 @@ export interface Io {
   /** Asks; false means no. Where nobody can answer, an error that names the flag. */
   confirm(question: string, flag: string): Promise<boolean>
   readonly stdin: Readable & { isTTY?: boolean }
+  /** Where questions are asked: stdout belongs to data. */
+  readonly promptOutput: OutStream
 }
 
 interface IoEdge {
@@ -108,6 +112,7 @@ export async function createIo(edge: IoEdge, settings: IoSettings): Promise<Io> 
     read: (text) => writeAll(stdout, isInActions(env) ? withoutCommands(text) : text),
     note: (line) => void (silent || say(line)),
     warn: (line) => void (settings.machine || say(line)),
+    log: (line) => void stderr.write(line),
     debug: (line) => settings.debug && aside(() => void stderr.write(`debug: ${line}\n`)),
     stdoutTty: stdout.isTTY === true,
     stderrTty,
@@ -117,11 +122,12 @@ export async function createIo(edge: IoEdge, settings: IoSettings): Promise<Io> 
     errPaint,
     interactive,
     stdin,
+    promptOutput: stderr,
     async progress(text) {
       if (silent) return { update: () => {}, stop: () => {} }
       if (animates) {
         const { spinner } = await import('./spinner.ts')
-        return spinner(text, errLevel > 0)
+        return spinner(text, stderr, errLevel > 0)
       }
       return calmProgress(text, say)
     },
@@ -143,8 +149,8 @@ export async function createIo(edge: IoEdge, settings: IoSettings): Promise<Io> 
       if (!interactive) {
         throw new GdnError('not_confirmed', `this needs a yes: ${question}`, { hint: `add ${flag} to say it` })
       }
-      const { ask } = await import('./ask.ts')
-      return await ask(question)
+      const { prompts } = await import('./ask.ts')
+      return await prompts(stderr).ask(question)
     },
   }
 }

@@ -5,7 +5,10 @@ import { catchSignals } from './signals.ts'
 /** Ties the command line to this process: its streams, environment and signals. The one edge of the CLI. */
 export async function runFromProcess(argv: string[]): Promise<number> {
   const streams = watchStreams(argv)
-  const signals = catchSignals(sayAtOnce)
+  const signals = catchSignals({
+    say: (text) => process.stderr.isTTY && sayAtOnce(text),
+    exit: (code) => process.exit(code),
+  })
   try {
     const { run } = await import('./run.ts')
     const program = { node: process.execPath, script: process.argv[1] ?? '' }

@@ -14,13 +14,20 @@ export interface Signals {
   release(): void
 }
 
+interface SignalEdge {
+  /** Says something to the person at the terminal, at once; nothing where there is none. */
+  say(text: string): void
+  /** Ends the process. */
+  exit(code: number): void
+}
+
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
 /**
  * Listens for SIGINT, SIGTERM and SIGHUP (the terminal was closed): the first stops the command in good order, the
  * second ends the process.
  */
-export function catchSignals(say: (text: string) => void): Signals {
+export function catchSignals({ say, exit }: SignalEdge): Signals {
   const first = new AbortController()
   const second = new AbortController()
   let owned = false
@@ -29,12 +36,12 @@ export function catchSignals(say: (text: string) => void): Signals {
     const interrupted = name === 'SIGINT'
     if (!first.signal.aborted) {
       if (instead !== null) instead()
-      else if (!owned && process.stderr.isTTY) say('\nStopping. Ctrl-C again stops at once.\n')
+      else if (!owned) say('\nStopping. Ctrl-C again stops at once.\n')
       first.abort(new GdnError(interrupted ? 'interrupted' : 'terminated', interrupted ? 'interrupted' : 'terminated'))
       return
     }
     second.abort()
-    if (!owned) process.exit(interrupted ? EXIT.sigint : EXIT.sigterm)
+    if (!owned) exit(interrupted ? EXIT.sigint : EXIT.sigterm)
   }
   for (const name of SIGNALS) process.on(name, onSignal)
   return {

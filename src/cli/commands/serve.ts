@@ -76,7 +76,7 @@ export async function serve({ io, env, signals, cwd }: Deps, flags: ServeFlags):
     faults: await readFaults(cwd, flags.faults),
     version: VERSION,
     logLevel: flags.logLevel ?? (flags.logFile === undefined ? 'silent' : 'info'),
-    logStream: flags.logFile === undefined ? toStderr : await appendTo(resolve(flags.logFile)),
+    logStream: flags.logFile === undefined ? { write: (line) => io.log(line) } : await appendTo(resolve(flags.logFile)),
   })
   try {
     if (flags.json) {
@@ -98,8 +98,6 @@ export async function serve({ io, env, signals, cwd }: Deps, flags: ServeFlags):
     await within(CLOSE_WITHIN_MS, backend.close())
   }
 }
-
-const toStderr = { write: (line: string) => void process.stderr.write(line) }
 
 /** A log that can't be written must not end the backend: what can't be kept is dropped. */
 async function appendTo(path: string): Promise<{ write(line: string): void }> {
