@@ -1,7 +1,7 @@
 import { GdnError } from '../core/errors.ts'
 import { nearest } from '../core/nearest.ts'
 import { ENTRIES, isNoun, type Noun, type Verb } from './catalogue.ts'
-import { findTopic, type TopicEntry } from './help/topics.ts'
+import { findTopic, TOPICS, type TopicEntry } from './help/topics.ts'
 import { suggestCommands } from './suggest.ts'
 
 export type HelpRoute =
@@ -62,7 +62,7 @@ function helpRoute(argv: readonly string[], noun?: Noun): Route {
   const topic = noun === undefined ? findTopic(words.join('-').toLowerCase()) : undefined
   if (topic !== undefined) return { kind: 'topic', topic }
   const entry = noun ?? ENTRIES.find(({ name }) => name === first)
-  if (entry === undefined) return unknown(words)
+  if (entry === undefined) return unknown(words, TOPICS_IN_WORDS)
   if (!isNoun(entry)) return { kind: 'verb-help', verb: entry }
   if (second === undefined) return { kind: 'noun-help', noun: entry }
   const verb = entry.verbs.find(({ name }) => name === second)
@@ -100,11 +100,16 @@ function takeWord(argv: readonly string[]): { flags: string[]; word: string | un
   return { flags: argv.slice(0, at), word: argv[at], rest: argv.slice(at + 1) }
 }
 
-function unknown(words: readonly string[]): never {
+const TOPICS_IN_WORDS = `, and help topics ${TOPICS.map(({ name }) => name).join(', ')}`
+
+/** @param more what else might have been named */
+function unknown(words: readonly string[], more = ''): never {
   const { before, word, near, known } = suggestCommands(words)
   throw new GdnError('usage', `unknown command "${before} ${word}"`, {
     hint:
-      near.length === 0 ? `commands are ${known.join(', ')}; see ${before} --help` : `did you mean ${inWords(near)}?`,
+      near.length === 0
+        ? `commands are ${known.join(', ')}${more}; see ${before} --help`
+        : `did you mean ${inWords(near)}?`,
   })
 }
 

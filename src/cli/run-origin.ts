@@ -10,3 +10,6 @@ export const LOOPBACK_ORIGIN = 'http://localhost'
 export function runOrigin({ loopback, origin }: Pick<Server, 'loopback' | 'origin'>): string {
   return loopback ? LOOPBACK_ORIGIN : origin
 }
+
+/** Such an origin, as people know it. */
+export const serverInWords = (origin: string): string => (origin === LOOPBACK_ORIGIN ? 'this machine' : origin)

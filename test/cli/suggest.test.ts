@@ -55,6 +55,7 @@ describe('did you mean', () => {
 
   test('what resembles nothing gets the list of what there is', async () => {
     expect(await hintFor(['xyzzyx'])).toContain(`commands are ${ENTRIES.map(({ name }) => name).join(', ')}`)
+    expect(await hintFor(['help', 'xyzzyx'])).toContain(`help topics ${TOPICS.map(({ name }) => name).join(', ')}`)
     expect(await hintFor(['nft', 'xyzzyx'])).toContain('commands are mint, grant, transfer')
     expect(await hintFor(['nft', 'list', '--xyzzyx'])).toContain('see gdn nft list --help')
   })

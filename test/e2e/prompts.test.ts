@@ -4,6 +4,9 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { type KnownCollection, rememberCollection } from '../../src/cli/known-collections.ts'
+import { CSV, service, TARGET } from '../cli/drop.ts'
+import { fakeApi } from '../cli/fake-api.ts'
+import { cli } from '../cli/harness.ts'
 import { type GdnHome, makeHome } from '../helpers/gdn.ts'
 import { filesHolding } from '../helpers/leaks.ts'
 import { atTerminal, CTRL_C, HAS_PTY } from '../helpers/terminal.ts'
@@ -113,6 +116,26 @@ describe('gdn init', () => {
 })
 
 describe('what a command misses is asked for', () => {
+  test('batch status: a run, of those that this machine knows, with its server and manifest', async () => {
+    const { env, dir } = await home()
+    const { url } = await fakeApi(service())
+    for (const name of ['low', 'high']) {
+      await writeFile(join(dir, `${name}.csv`), CSV)
+      const argv = ['batch', 'mint', join(dir, `${name}.csv`), ...TARGET, '--base-url', url, '--again']
+      expect((await cli(argv, { env: { ...env, GDN_API_KEY: KEY } })).code).toBe(0)
+    }
+    const out = join(dir, 'out')
+    const terminal = atTerminal('batch status', env, out)
+    await terminal.showsNow('Run')
+    await terminal.showsNow('on polygon of this machine')
+    terminal.type('low')
+    await terminal.showsNow('low.csv')
+    terminal.type(ENTER)
+    const { code, screen } = await terminal.end()
+    expect(code, screen).toBe(0)
+    expect(await readFile(out, 'utf8')).toMatch(/^run\tlow-/)
+  })
+
   test('collection create: name, blockchain, wallet, and on Solana description and image', async () => {
     const { env, dir } = await home()
     const out = join(dir, 'out')

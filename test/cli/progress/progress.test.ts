@@ -55,7 +55,9 @@ async function setUp({
 test('off a terminal: a line when something else begins and one every ten seconds, without control characters', async () => {
   const { progress, stderr, wait } = await setUp()
   progress.tell(PLAN)
-  wait(25)
+  wait(12)
+  progress.tell({ ...PLAN, rows: counts({ pending: 999, deployed: 1 }) })
+  wait(12)
   progress.tell({ type: 'waiting', pending: 300 })
   wait(3)
   const lines = stderr.text.split('\n')
@@ -65,6 +67,14 @@ test('off a terminal: a line when something else begins and one every ten second
     'Waiting until 0 NFTs are deployed',
   ])
   expect(stderr.writes).toBe(3)
+})
+
+test('off a terminal a line that says nothing new is said once a minute', async () => {
+  const { progress, stderr, wait } = await setUp()
+  progress.tell(PLAN)
+  progress.tell({ type: 'waiting', pending: 300 })
+  wait(130)
+  expect(stderr.text.match(/Waiting until/g)).toHaveLength(3)
 })
 
 test('off a terminal a server that is away and back is told once each, not at every attempt', async () => {

@@ -9,6 +9,8 @@ import { formatBlock, formatLine } from './progress-text.ts'
 /** The block is drawn at most so often; the log gets a line so often. */
 const DRAW_EVERY_MS = 100
 const LINE_EVERY_MS = 10_000
+/** A line that says nothing new is said so often: a sign of life. */
+const SAME_LINE_EVERY_MS = 60_000
 const TICK_MS = 1_000
 
 export interface ProgressClock {
@@ -38,6 +40,7 @@ export class BatchProgress {
   #drawnAt = Number.NEGATIVE_INFINITY
   #saidAt: number
   #saidPhase = 'reading'
+  #saidLine = ''
 
   /** @param known how a run that goes on stands */
   constructor(io: Io, signals: ProgressSignals, known?: Known, clock: ProgressClock = CLOCK) {
@@ -97,13 +100,16 @@ export class BatchProgress {
     }
   }
 
-  /** A line at once when something else begins, and one every ten seconds. */
+  /** A line at once when something else begins, and one every ten seconds while there is something new to say. */
   #say(now: number): void {
     const { kind } = this.#state.phase(now)
     if (kind === this.#saidPhase && now - this.#saidAt < LINE_EVERY_MS) return
+    const line = formatLine(this.#state, now)
+    if (line === this.#saidLine && now - this.#saidAt < SAME_LINE_EVERY_MS) return
     this.#saidPhase = kind
     this.#saidAt = now
-    this.#io.note(formatLine(this.#state, now))
+    this.#saidLine = line
+    this.#io.note(line)
   }
 }
 

@@ -7,6 +7,7 @@ import { addTimeoutFlag } from '../../flags/wait.ts'
 import { addVerifyFlags } from '../../open-verifier.ts'
 import { addRateFlag, type BatchMintFlags } from './flags.ts'
 import { goOn } from './go-on.ts'
+import { addRunArgument, whichRun } from './which-run.ts'
 
 type Settled = NonNullable<BatchOptions['settle']>[number]
 
@@ -26,7 +27,7 @@ export function command(deps: Deps, run = reconcile): GdnCommand {
       ['This row was not minted', 'gdn batch reconcile drop.csv --row hour-04=absent'],
     ],
   })
-  reconcileCommand.argument('<run>')
+  addRunArgument(reconcileCommand)
   valueFlag(reconcileCommand, '--row <key=id>', 'Say what a row became: the id of its NFT, or absent; several times', {
     parse: settled,
     repeatable: true,
@@ -36,12 +37,13 @@ export function command(deps: Deps, run = reconcile): GdnCommand {
   addVerifyFlags(reconcileCommand)
   addServerFlags(reconcileCommand)
   addOutputFlags(reconcileCommand)
-  return reconcileCommand.action(async (name: string, flags: ReconcileFlags) => {
+  return reconcileCommand.action(async (name: string | undefined, flags: ReconcileFlags) => {
     await run(deps, name, flags)
   }) as GdnCommand
 }
 
-export async function reconcile(deps: Deps, name: string, flags: ReconcileFlags): Promise<void> {
+export async function reconcile(deps: Deps, given: string | undefined, flags: ReconcileFlags): Promise<void> {
+  const name = await whichRun(deps, given, flags)
   await goOn(deps, name, flags, {
     reconcileOnly: true,
     ...(flags.row === undefined ? {} : { settle: onceEach(flags.row) }),

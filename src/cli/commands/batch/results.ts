@@ -14,6 +14,7 @@ import { verifyFailed } from './complaint.ts'
 import { printResultsCsv, type ResultRecord } from './results-csv.ts'
 import { type VerifiedRow, verifyRows } from './verify-rows.ts'
 import { VerifyTally } from './verify-tally.ts'
+import { addRunArgument, whichRun } from './which-run.ts'
 import { serverOfRun, whichServer } from './which-server.ts'
 
 const STATUSES = ['pending', 'accepted', 'deployed', 'failed', 'unknown'] as const satisfies readonly RowStatus[]
@@ -60,7 +61,7 @@ export function command(deps: Deps, run = results): GdnCommand {
       ['Ids of the NFTs', 'gdn batch results drop.csv --status deployed -o ids'],
     ],
   })
-  resultsCommand.argument('<run>')
+  addRunArgument(resultsCommand)
   valueFlag(resultsCommand, '--status <a,b>', `Only rows in these states: ${STATUSES.join(', ')}`, {
     parse: someOf(STATUSES),
   })
@@ -72,10 +73,13 @@ export function command(deps: Deps, run = results): GdnCommand {
   addVerifyFlags(resultsCommand)
   addServerFlags(resultsCommand)
   addOutputFlags(resultsCommand)
-  return resultsCommand.action(async (name: string, flags: ResultsFlags) => await run(deps, name, flags)) as GdnCommand
+  return resultsCommand.action(
+    async (name: string | undefined, flags: ResultsFlags) => await run(deps, name, flags),
+  ) as GdnCommand
 }
 
-export async function results(deps: Deps, name: string, flags: ResultsFlags): Promise<void> {
+export async function results(deps: Deps, given: string | undefined, flags: ResultsFlags): Promise<void> {
+  const name = await whichRun(deps, given, flags)
   const { io } = deps
   const view = flags.verify ? VERIFIED_VIEW : VIEW
   const output = createOutput(io, flags, view, { forSpreadsheet: flags.forSpreadsheet })

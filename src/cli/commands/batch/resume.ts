@@ -2,6 +2,7 @@ import { GdnCommand, switchFlag } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addPaceFlags, addSendingFlags, type BatchMintFlags } from './flags.ts'
 import { goOn } from './go-on.ts'
+import { addRunArgument, whichRun } from './which-run.ts'
 
 export interface ResumeFlags extends BatchMintFlags {
   retryFailed?: boolean
@@ -19,13 +20,16 @@ export function command(deps: Deps, run = resume): GdnCommand {
       ['Send again what failed, too', 'gdn batch resume drop.csv --retry-failed'],
     ],
   })
-  resumeCommand.argument('<run>')
+  addRunArgument(resumeCommand)
   switchFlag(resumeCommand, '--retry-failed', 'Send rows again that were refused or whose NFT failed')
   addPaceFlags(resumeCommand)
   addSendingFlags(resumeCommand)
-  return resumeCommand.action(async (name: string, flags: ResumeFlags) => await run(deps, name, flags)) as GdnCommand
+  return resumeCommand.action(
+    async (name: string | undefined, flags: ResumeFlags) => await run(deps, name, flags),
+  ) as GdnCommand
 }
 
-export async function resume(deps: Deps, name: string, flags: ResumeFlags): Promise<void> {
+export async function resume(deps: Deps, given: string | undefined, flags: ResumeFlags): Promise<void> {
+  const name = await whichRun(deps, given, flags)
   await goOn(deps, name, flags, flags.retryFailed ? { retryFailed: true } : {})
 }

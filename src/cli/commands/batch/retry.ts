@@ -2,6 +2,7 @@ import { GdnCommand, switchFlag } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addPaceFlags, addSendingFlags, type BatchMintFlags } from './flags.ts'
 import { goOn } from './go-on.ts'
+import { addRunArgument, whichRun } from './which-run.ts'
 
 export interface RetryFlags extends BatchMintFlags {
   absent?: boolean
@@ -20,13 +21,16 @@ export function command(deps: Deps, run = retry): GdnCommand {
       ['What would be sent', 'gdn batch retry drop.csv --dry-run'],
     ],
   })
-  retryCommand.argument('<run>')
+  addRunArgument(retryCommand)
   switchFlag(retryCommand, '--absent', 'Rows of unknown outcome that reconciling found absent, not those that failed')
   addPaceFlags(retryCommand)
   addSendingFlags(retryCommand)
-  return retryCommand.action(async (name: string, flags: RetryFlags) => await run(deps, name, flags)) as GdnCommand
+  return retryCommand.action(
+    async (name: string | undefined, flags: RetryFlags) => await run(deps, name, flags),
+  ) as GdnCommand
 }
 
-export async function retry(deps: Deps, name: string, flags: RetryFlags): Promise<void> {
+export async function retry(deps: Deps, given: string | undefined, flags: RetryFlags): Promise<void> {
+  const name = await whichRun(deps, given, flags)
   await goOn(deps, name, flags, flags.absent ? { retryAbsent: true } : { retryFailed: true })
 }

@@ -2,6 +2,7 @@ import type { DamagedRun } from '../../../batch/runs.ts'
 import type { RunStatus } from '../../../batch/types.ts'
 import type { DataRecord } from '../../cells.ts'
 import type { Io } from '../../io.ts'
+import { serverInWords } from '../../run-origin.ts'
 import type { View } from '../../view.ts'
 import { age } from './age.ts'
 import { rowsByState, runCard } from './summary.ts'
@@ -43,12 +44,14 @@ export function runView({ stdoutTty }: Io, now: number, stateDir: string | undef
     }),
     card: (record) => [
       ...runCard(record, stateDir),
-      ...MORE_OF_RUN.map((field) => [field, record[field]] as const),
+      ...MORE_OF_RUN.map((field) => [field, field === 'server' ? serverOf(record) : record[field]] as const),
       ['drop', Number(record.drop) > 1 ? record.drop : null],
       ['running', record.running ? 'yes, by another process' : null],
     ],
   }
 }
+
+const serverOf = ({ server }: DataRecord) => (typeof server === 'string' ? serverInWords(server) : null)
 
 /** Where a run stands, in a word. */
 function stateOf({ running, problem, counts }: RunStatus): string {

@@ -4,6 +4,7 @@ import type { Deps } from '../../deps.ts'
 import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
 import { createOutput } from '../../output.ts'
 import { runData, runView } from './run-view.ts'
+import { addRunArgument, whichRun } from './which-run.ts'
 import { whichServer } from './which-server.ts'
 
 export type StatusFlags = OutputFlags & ServerFlags
@@ -19,13 +20,16 @@ export function command(deps: Deps, run = status): GdnCommand {
       ['How many are deployed?', 'gdn batch status drop-3f9a --json | jq .deployed'],
     ],
   })
-  statusCommand.argument('<run>')
+  addRunArgument(statusCommand)
   addServerFlags(statusCommand)
   addOutputFlags(statusCommand)
-  return statusCommand.action(async (name: string, flags: StatusFlags) => await run(deps, name, flags)) as GdnCommand
+  return statusCommand.action(
+    async (name: string | undefined, flags: StatusFlags) => await run(deps, name, flags),
+  ) as GdnCommand
 }
 
-export async function status(deps: Deps, name: string, flags: StatusFlags): Promise<void> {
+export async function status(deps: Deps, given: string | undefined, flags: StatusFlags): Promise<void> {
+  const name = await whichRun(deps, given, flags)
   const output = createOutput(deps.io, flags, runView(deps.io, deps.now(), flags.stateDir))
   const { stateDir } = await deps.settings(flags)
   await output.one(runData(await runStatus(await openRun(stateDir, name, await whichServer(deps, flags)))))

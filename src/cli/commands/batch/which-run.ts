@@ -1,0 +1,36 @@
+import { findRuns } from '../../../batch/runs.ts'
+import { GdnError } from '../../../core/errors.ts'
+import { type Choice, choose } from '../../ask-for.ts'
+import { mayAsk } from '../../ask-missing.ts'
+import type { GdnCommand } from '../../command.ts'
+import type { Deps } from '../../deps.ts'
+import type { ServerFlags } from '../../flags/common.ts'
+import { serverInWords } from '../../run-origin.ts'
+import { age } from './age.ts'
+import { whichServer } from './which-server.ts'
+
+/** Adds the argument that names a run. */
+export function addRunArgument(command: GdnCommand): void {
+  command.argument('[run]')
+}
+
+/** The run that was named; where none was, a person chooses among those of this machine. */
+export async function whichRun(deps: Deps, given: string | undefined, flags: ServerFlags): Promise<string> {
+  if (given !== undefined) return given
+  const choices = mayAsk(deps.io) ? await runChoices(deps, flags) : []
+  if (choices.length > 0) return await choose(deps.io, { message: 'Run', flag: '<run>', choices })
+  throw new GdnError('usage', "missing required argument 'run'", { hint: 'gdn batch list shows the runs there are' })
+}
+
+async function runChoices(deps: Deps, flags: ServerFlags): Promise<Choice<string>[]> {
+  const { stateDir } = await deps.settings(flags)
+  const origin = await whichServer(deps, flags)
+  const { runs } = await findRuns(stateDir)
+  return runs
+    .filter((run) => origin === undefined || run.origin === origin)
+    .map(({ id, name, startedAt, blockchain, manifestPath, origin: of }) => ({
+      name,
+      value: id,
+      description: `${age(deps.now() - Date.parse(startedAt))}, on ${blockchain} of ${serverInWords(of)}, ${manifestPath}`,
+    }))
+}
