@@ -1,0 +1,77 @@
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, test } from 'vitest'
+import { parse } from 'yaml'
+
+const root = fileURLToPath(new URL('../../', import.meta.url))
+const read = (path: string) => readFile(join(root, path), 'utf8')
+
+const WORKFLOWS = (await readdir(join(root, '.github/workflows'))).map((name) => `.github/workflows/${name}`)
+
+interface Step {
+  uses?: string
+  run?: string
+  with?: Record<string, unknown>
+}
+
+interface Workflow {
+  permissions: Record<string, string>
+  jobs: Record<string, { permissions?: Record<string, string>; steps: Step[] }>
+}
+
+describe.each(WORKFLOWS)('%s', (path) => {
+  test('runs only actions whose very commit is named', async () => {
+    const { jobs } = parse(await read(path)) as Workflow
+    const used = Object.values(jobs).flatMap(({ steps }) => steps.flatMap(({ uses }) => uses ?? []))
+    expect(used.length).toBeGreaterThan(0)
+    expect(used.filter((action) => !/^[\w./-]+@[0-9a-f]{40}$/.test(action))).toEqual([])
+  })
+
+  test('may read, and write only where it publishes', async () => {
+    const { permissions, jobs } = parse(await read(path)) as Workflow
+    expect(permissions).toEqual({ contents: 'read' })
+    const more = Object.entries(jobs).flatMap(([name, job]) => (job.permissions === undefined ? [] : [name]))
+    expect(more).toEqual(path.endsWith('release.yml') ? ['publish'] : [])
+  })
+
+  test('holds no secret, leaves no token behind, and lets no package run a script', async () => {
+    const text = await read(path)
+    expect(text).not.toContain('secrets.')
+    const { jobs } = parse(text) as Workflow
+    const steps = Object.values(jobs).flatMap((job) => job.steps)
+    const checkouts = steps.filter(({ uses }) => uses?.startsWith('actions/checkout@'))
+    expect(checkouts.every((step) => step.with?.['persist-credentials'] === false)).toBe(true)
+    const installs = steps.flatMap(({ run }) => run?.match(/npm (?:ci|i|install|publish)\b.*/g) ?? [])
+    expect(installs.filter((line) => !line.includes('--ignore-scripts'))).toEqual([])
+  })
+})
+
+describe('what is installed', () => {
+  test('a release says what is inside, and proves where it was built', async () => {
+    const text = await read('.github/workflows/release.yml')
+    for (const part of ['npm audit --audit-level', 'npm audit signatures', 'npm sbom', '--provenance']) {
+      expect(text).toContain(part)
+    }
+  })
+
+  test('no package needs an install script: two have one, and work without', async () => {
+    const { packages } = JSON.parse(await read('package-lock.json')) as {
+      packages: Record<string, { hasInstallScript?: boolean; dev?: boolean }>
+    }
+    const withScript = Object.entries(packages).filter(([, { hasInstallScript }]) => hasInstallScript)
+    expect(withScript.map(([path]) => path).sort()).toEqual(['node_modules/@scarf/scarf', 'node_modules/esbuild'])
+    expect(withScript.every(([, { dev }]) => dev)).toBe(true)
+  })
+
+  test('every package comes from the registry of whoever installs, with a checksum', async () => {
+    const { packages } = JSON.parse(await read('package-lock.json')) as {
+      packages: Record<string, { integrity?: string; resolved?: string; optional?: boolean; os?: string[] }>
+    }
+    const entries = Object.entries(packages).filter(([path]) => path !== '')
+    expect(entries.filter(([, { resolved }]) => resolved !== undefined)).toEqual([])
+    // Parts for other systems stand without one where the registry that locked them doesn't tell it.
+    const unchecked = entries.filter(([, { integrity, os }]) => !(integrity ?? '').startsWith('sha512-') && !os)
+    expect(unchecked).toEqual([])
+  })
+})
