@@ -7,13 +7,13 @@ import { type EmbeddedChain, type EmbeddedChainEvent, startEmbeddedChain } from 
 import { endOrphans } from './evm/embedded/orphans.ts'
 import { factoryAddress } from './evm/factory.ts'
 import type { EvmNetwork, Hex } from './evm/network.ts'
-import type { Signers } from './signers.ts'
+import { type AskSigning, EMBEDDED_FEES, type EmbeddedSigners } from './signers.ts'
 import type { EmbeddedSolanaEvent } from './solana/embedded/embedded-solana.ts'
 import { createSolanaChains, type SolanaChains } from './solana/solana-chains.ts'
 
 /** The embedded chains of a data dir. A chain's node is started when it is first needed. */
 export interface Chains {
-  readonly signers: Signers
+  readonly signing: AskSigning
   /** Whether every chain is one of ours, where nothing is worth anything. */
   readonly embedded: boolean
   readonly solana: SolanaChains
@@ -29,7 +29,7 @@ export interface Chains {
 export interface ChainsOptions {
   db: Db
   dataDir: string
-  signers: Signers
+  signers: EmbeddedSigners
   now: () => number
   onEvent: (blockchain: Blockchain, event: EmbeddedChainEvent | EmbeddedSolanaEvent) => void
   /** Stands between the backend and each network that it uses. */
@@ -84,8 +84,19 @@ export async function openChains({
     })
   }
 
+  const network = (blockchain: EvmBlockchain) => {
+    if (closing.signal.aborted) return Promise.reject(new Error('the backend is shutting down'))
+    let network = started.get(blockchain)
+    if (network === undefined) {
+      network = start(blockchain)
+      started.set(blockchain, network)
+      // A start that failed is tried again by whoever asks next.
+      network.catch(() => started.delete(blockchain))
+    }
+    return network.then(wrapNetwork)
+  }
+
   return {
-    signers,
     embedded: true,
     solana,
 
@@ -93,16 +104,11 @@ export async function openChains({
       return (await remember(on, blockchain)).factory_address as Hex
     },
 
-    network(blockchain) {
-      if (closing.signal.aborted) return Promise.reject(new Error('the backend is shutting down'))
-      let network = started.get(blockchain)
-      if (network === undefined) {
-        network = start(blockchain)
-        started.set(blockchain, network)
-        // A start that failed is tried again by whoever asks next.
-        network.catch(() => started.delete(blockchain))
-      }
-      return network.then(wrapNetwork)
+    network,
+
+    async signing(blockchain) {
+      const { chainId, shared } = await network(blockchain)
+      return { chainId, signers, fees: (await shared?.suggestFees()) ?? EMBEDDED_FEES }
     },
 
     onBlocks(listener) {

@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import { keccak256 } from 'viem'
 import { generatePrivateKey, type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
 import * as z from 'zod'
+import type { EvmBlockchain } from '../../api/blockchains.ts'
 import { GdnError } from '../../core/errors.ts'
 import { createPrivateFile, readPrivateFile } from '../data-dir/private-file.ts'
 import type { Fees, Hex } from './evm/network.ts'
@@ -19,8 +20,7 @@ export interface UnsignedTransaction {
   to: Hex | null
   data: Hex
   gas: bigint
-  /** Left out, the signer's own choice for the chain. */
-  fees?: Fees
+  fees: Fees
 }
 
 export interface Signer {
@@ -28,22 +28,33 @@ export interface Signer {
   sign(transaction: UnsignedTransaction): Promise<{ raw: Hex; hash: Hex }>
 }
 
-/** Who signs on the embedded chains: the admin deploys the factories and no more, the operator makes and mints. */
+/** Who signs on a blockchain. */
 export interface Signers {
-  readonly admin: Signer
-  readonly operator: Signer
+  /** Deploys the factory and no more; null where its key is not this process's. */
+  readonly admin: Signer | null
+  /** Make collections, mint and transfer: each has nonces of its own, and so a lane. One at least. */
+  readonly operators: readonly Signer[]
 }
 
-// Far above any base fee of an embedded chain, where gas costs nothing.
-const EMBEDDED_FEES: Fees = { maxFeePerGas: 100_000_000_000n, maxPriorityFeePerGas: 1_000_000_000n }
+/** All that signing for a blockchain takes. */
+export interface Signing {
+  readonly chainId: number
+  readonly signers: Signers
+  /** What to offer for gas now. */
+  readonly fees: Fees
+}
+
+/** What signing for a blockchain takes now; rejects while its network can't be asked. */
+export type AskSigning = (blockchain: EvmBlockchain) => Promise<Signing>
+
+/** Far above any base fee of an embedded chain, where gas costs nothing. */
+export const EMBEDDED_FEES: Fees = { maxFeePerGas: 100_000_000_000n, maxPriorityFeePerGas: 1_000_000_000n }
 
 /**
  * Signs with a private key. The account is derived when it is first needed: 30 ms of arithmetic that a start doesn't
  * wait for.
- *
- * @param feesOf what to offer on a chain where a transaction doesn't say
  */
-export function createSigner(key: Hex, feesOf: (chainId: number) => Fees = () => EMBEDDED_FEES): Signer {
+export function createSigner(key: Hex): Signer {
   let derived: PrivateKeyAccount | undefined
   const account = () => {
     derived ??= privateKeyToAccount(key)
@@ -53,27 +64,26 @@ export function createSigner(key: Hex, feesOf: (chainId: number) => Fees = () =>
     get address() {
       return account().address
     },
-    async sign({ chainId, nonce, to, data, gas, fees = feesOf(chainId) }) {
-      const raw = await account().signTransaction({
-        type: 'eip1559',
-        chainId,
-        nonce,
-        to,
-        data,
-        gas,
-        maxFeePerGas: fees.maxFeePerGas,
-        maxPriorityFeePerGas: fees.maxPriorityFeePerGas,
-      })
+    async sign({ fees: { maxFeePerGas, maxPriorityFeePerGas, legacy }, ...call }) {
+      const raw = await account().signTransaction(
+        legacy
+          ? { type: 'legacy', ...call, gasPrice: maxFeePerGas }
+          : { type: 'eip1559', ...call, maxFeePerGas, maxPriorityFeePerGas },
+      )
       return { raw, hash: keccak256(raw) }
     },
   }
+}
+
+export interface EmbeddedSigners extends Signers {
+  readonly admin: Signer
 }
 
 /**
  * The signing keys of a data dir's embedded chains, made at random on first use and kept in a 0600 file.
  * They are worth nothing elsewhere, and are never used for a chain behind an RPC URL: the chain ids are real ones.
  */
-export async function openEmbeddedSigners(dataDir: string): Promise<Signers> {
+export async function openEmbeddedSigners(dataDir: string): Promise<EmbeddedSigners> {
   const path = join(dataDir, FILE)
   let text = await readPrivateFile(path)
   if (text === null) {
@@ -87,7 +97,7 @@ export async function openEmbeddedSigners(dataDir: string): Promise<Signers> {
     })
   }
   const { admin, operator } = parsed.data
-  return { admin: createSigner(admin), operator: createSigner(operator) }
+  return { admin: createSigner(admin), operators: [createSigner(operator)] }
 }
 
 function parseJson(text: string): unknown {

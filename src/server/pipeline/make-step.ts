@@ -3,7 +3,7 @@ import { collectionInit } from '../chain/evm/collection-init.ts'
 import { encodeDeployFactory, encodeMake } from '../chain/evm/factory.ts'
 import { deployFactoryGasLimit, makeGasLimit } from '../chain/evm/gas-limits.ts'
 import type { Hex } from '../chain/evm/network.ts'
-import type { Signers } from '../chain/signers.ts'
+import type { AskSigning } from '../chain/signers.ts'
 import {
   type CollectionRow,
   claimUnmadeCollections,
@@ -19,7 +19,7 @@ import { findFactoryTransaction } from '../store/transactions.ts'
 import { backoffMs } from './backoff.ts'
 import type { Turn } from './loop.ts'
 import { signAndStore } from './sign.ts'
-import { isLaneFull } from './signed-ahead.ts'
+import { freeSigner } from './signed-ahead.ts'
 
 const LEASE_MS = 30_000
 const FACTORY_WAIT_MS = 25
@@ -27,28 +27,32 @@ const LANE_WAIT_MS = 100
 
 export interface MakeStepOptions {
   store: Store
-  signers: Signers
+  signing: AskSigning
   now: () => number
   onSigned: (blockchain: EvmBlockchain) => void
 }
 
 /** Signs the transactions that make collections, and before a chain's first one the transaction of its factory. */
-export function createMakeStep({ store, signers, now, onSigned }: MakeStepOptions): Turn {
+export function createMakeStep({ store, signing, now, onSigned }: MakeStepOptions): Turn {
   /** True once the chain's factory is deployed. */
   const factoryReady = async (blockchain: EvmBlockchain): Promise<boolean> => {
     const known = await findFactoryTransaction(store.db, blockchain)
     if (known !== null) return known.state === 'final'
+    const { chainId, signers, fees } = await signing(blockchain)
+    const { admin } = signers
+    // Whoever has the admin's key deploys it.
+    if (admin === null) return false
     await store.transaction(async (db) => {
       if ((await findFactoryTransaction(db, blockchain)) !== null) return
-      const operators = [signers.operator.address]
+      const operators = signers.operators.map(({ address }) => address)
       const draft = {
-        blockchain,
+        ...{ blockchain, chainId, fees },
         kind: 'factory',
         to: null,
         data: encodeDeployFactory(operators),
         gas: deployFactoryGasLimit(operators),
       } as const
-      await signAndStore(db, signers.admin, draft, now())
+      await signAndStore(db, admin, draft, now())
     })
     onSigned(blockchain)
     return false
@@ -78,7 +82,9 @@ export function createMakeStep({ store, signers, now, onSigned }: MakeStepOption
     if (!(await factoryReady(blockchain))) {
       return postponeCollection(store.db, collection, { attempts, nextAttemptAt: now() + FACTORY_WAIT_MS })
     }
-    if (await isLaneFull(store.db, blockchain, signers.operator.address)) {
+    const { chainId, signers, fees } = await signing(blockchain)
+    const operator = await freeSigner(store.db, blockchain, signers.operators)
+    if (operator === null) {
       return postponeCollection(store.db, collection, { attempts, nextAttemptAt: now() + LANE_WAIT_MS })
     }
     const init = collectionInit(collection)
@@ -86,9 +92,9 @@ export function createMakeStep({ store, signers, now, onSigned }: MakeStepOption
       if (!(await isStillOurs(db, collection))) return
       const { id } = await signAndStore(
         db,
-        signers.operator,
+        operator,
         {
-          blockchain,
+          ...{ blockchain, chainId, fees },
           kind: 'collection',
           to: collection.factory_address as Hex,
           data: encodeMake(init),

@@ -3,7 +3,7 @@ import type { NftMetadata } from '../../api/metadata.ts'
 import { encodeGrant, encodeMint, MAX_BATCH, type MintRun } from '../chain/evm/collection.ts'
 import { grantGasLimit, mintGasLimit } from '../chain/evm/gas-limits.ts'
 import type { Hex } from '../chain/evm/network.ts'
-import type { Signers } from '../chain/signers.ts'
+import type { AskSigning, Signer, Signing } from '../chain/signers.ts'
 import { buildDirectory } from '../storage/directory.ts'
 import { putBlocks } from '../store/block-table.ts'
 import { type CollectionRow, findCollectionById, updateCollection } from '../store/collections.ts'
@@ -13,7 +13,7 @@ import { hasUnfinished } from '../store/transactions.ts'
 import type { Turn } from './loop.ts'
 import { metadataFile } from './metadata-file.ts'
 import { signAndStore } from './sign.ts'
-import { isLaneFull } from './signed-ahead.ts'
+import { freeSigner } from './signed-ahead.ts'
 
 /** Gas of one batch at most. Networks cap a transaction at 16.78 million (EIP-7825). */
 const MAX_BATCH_GAS = 10_000_000n
@@ -21,7 +21,7 @@ const SWEEP_MS = 5000
 
 export interface MintStepOptions {
   store: Store
-  signers: Signers
+  signing: AskSigning
   now: () => number
   onSigned: (blockchain: EvmBlockchain) => void
 }
@@ -42,14 +42,14 @@ class LostRace extends Error {}
  * sender changes, so that all of a collection are created in the order of acceptance.
  * An idle collection is signed for at once; requests gather only behind a transaction that is under way.
  */
-export function createMintStep({ store, signers, now, onSigned }: MintStepOptions): MintStep {
+export function createMintStep({ store, signing, now, onSigned }: MintStepOptions): MintStep {
   const marked = new Set<string>()
-  /** Found their signer's lane full: looked at again when any transaction is finished. */
+  /** Found every lane full: looked at again when any transaction is finished. */
   const parked = new Set<string>()
   let sweptAt = 0
 
   /** True when a transaction was signed. */
-  const sign = async (collection: CollectionRow): Promise<boolean> => {
+  const sign = async (collection: CollectionRow, operator: Signer, terms: Signing): Promise<boolean> => {
     const rows = await listMintable(store.db, collection.id, collection.batch_limit ?? MAX_BATCH)
     const batch = fitIntoGas(ofOneKind(rows), collection.is_locked === 1)
     const [first] = batch
@@ -60,6 +60,7 @@ export function createMintStep({ store, signers, now, onSigned }: MintStepOption
         bytes: metadataFile(JSON.parse(nft.metadata) as NftMetadata, JSON.parse(nft.files ?? '{}')),
       })),
     )
+    const blockchain = collection.blockchain as EvmBlockchain
     const startId = BigInt(collection.next_token_id)
     const data = encodeBatch({ batch, sender: first.sender, startId, digest })
     return store.transaction(async (db) => {
@@ -69,9 +70,9 @@ export function createMintStep({ store, signers, now, onSigned }: MintStepOption
       if (await hasUnfinished(db, collection.id)) return false
       const { id } = await signAndStore(
         db,
-        signers.operator,
+        operator,
         {
-          blockchain: collection.blockchain as EvmBlockchain,
+          ...{ blockchain, chainId: terms.chainId, fees: terms.fees },
           kind: first.sender === null ? 'mint' : 'grant',
           to: collection.contract_address as Hex,
           data,
@@ -115,12 +116,14 @@ export function createMintStep({ store, signers, now, onSigned }: MintStepOption
         if (collection.status !== 'deployed') continue
         if (await hasUnfinished(store.db, id)) continue
         const blockchain = collection.blockchain as EvmBlockchain
-        if (await isLaneFull(store.db, blockchain, signers.operator.address)) {
+        const terms = await signing(blockchain)
+        const operator = await freeSigner(store.db, blockchain, terms.signers.operators)
+        if (operator === null) {
           parked.add(id)
           continue
         }
         try {
-          if (await sign(collection)) onSigned(blockchain)
+          if (await sign(collection, operator, terms)) onSigned(blockchain)
         } catch (error) {
           marked.add(id)
           if (!(error instanceof LostRace)) throw error

@@ -61,7 +61,7 @@ export async function startPipeline(options: PipelineOptions): Promise<Pipeline>
     const turn = createChainStep({
       store,
       chains,
-      signers: chains.signers,
+      signing: chains.signing,
       blockchain,
       now,
       log,
@@ -96,7 +96,7 @@ export async function startPipeline(options: PipelineOptions): Promise<Pipeline>
     return pipeline
   }
 
-  const mintStep = createMintStep({ store, signers: chains.signers, now, onSigned: wakeChain })
+  const mintStep = createMintStep({ store, signing: chains.signing, now, onSigned: wakeChain })
   const mintLoop = startLoop('mint', mintStep.turn, log)
   const wakeMint = (collectionId: string) => {
     mintStep.mark(collectionId)
@@ -105,9 +105,9 @@ export async function startPipeline(options: PipelineOptions): Promise<Pipeline>
       pipeline.then(({ mintable }) => mintable(collectionId)).catch(() => {})
     }
   }
-  const transferStep = createTransferStep({ store, signers: chains.signers, now, onSigned: wakeChain })
+  const transferStep = createTransferStep({ store, signing: chains.signing, now, onSigned: wakeChain })
   const transferLoop = startLoop('transfer', transferStep, log)
-  const makeStep = createMakeStep({ store, signers: chains.signers, now, onSigned: wakeChain })
+  const makeStep = createMakeStep({ store, signing: chains.signing, now, onSigned: wakeChain })
   const makeLoop = startLoop('make', makeStep, log)
   const fileStep = createFileStep({
     store,

@@ -1,13 +1,14 @@
 import type { EvmBlockchain } from '../../api/blockchains.ts'
-import { BLOCKCHAINS } from '../../api/blockchains.ts'
 import { newId } from '../../core/ids.ts'
-import type { Hex } from '../chain/evm/network.ts'
+import type { Fees, Hex } from '../chain/evm/network.ts'
 import type { Signer } from '../chain/signers.ts'
 import type { Db, TransactionKind } from '../store/schema.ts'
 import { insertTransaction, takeNonce } from '../store/transactions.ts'
 
 export interface Draft {
   blockchain: EvmBlockchain
+  chainId: number
+  fees: Fees
   kind: TransactionKind
   to: Hex | null
   data: Hex
@@ -21,9 +22,9 @@ export interface Draft {
  * sent: once the caller has committed, these bytes and no others are what the network gets for this nonce.
  */
 export async function signAndStore(db: Db, signer: Signer, draft: Draft, now: number): Promise<{ id: string }> {
-  const { blockchain, kind, to, data, gas, collectionId = null, batch } = draft
+  const { blockchain, chainId, fees, kind, to, data, gas, collectionId = null, batch } = draft
   const nonce = await takeNonce(db, blockchain, signer.address)
-  const { raw, hash } = await signer.sign({ chainId: BLOCKCHAINS[blockchain].chainId, nonce, to, data, gas })
+  const { raw, hash } = await signer.sign({ chainId, nonce, to, data, gas, fees })
   const id = newId()
   await insertTransaction(db, {
     id,

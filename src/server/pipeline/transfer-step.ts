@@ -2,19 +2,19 @@ import type { EvmBlockchain } from '../../api/blockchains.ts'
 import { encodeTransfer } from '../chain/evm/collection.ts'
 import { TRANSFER_GAS_LIMIT } from '../chain/evm/gas-limits.ts'
 import type { Hex } from '../chain/evm/network.ts'
-import type { Signers } from '../chain/signers.ts'
+import type { AskSigning, Signer } from '../chain/signers.ts'
 import type { Store } from '../store/open-store.ts'
 import { assignTransfer, blockchainsWithUnsigned, listUnsigned } from '../store/transfers.ts'
 import type { Turn } from './loop.ts'
-import { signAndStore } from './sign.ts'
-import { roomInLane } from './signed-ahead.ts'
+import { type Draft, signAndStore } from './sign.ts'
+import { lanesOf } from './signed-ahead.ts'
 
-/** Places in the signer's lane that transfers leave to mints and collections, be they ever so many. */
+/** Places in each lane that transfers leave to mints and collections, be they ever so many. */
 const LEFT_FREE = 16
 
 export interface TransferStepOptions {
   store: Store
-  signers: Signers
+  signing: AskSigning
   now: () => number
   onSigned: (blockchain: EvmBlockchain) => void
 }
@@ -22,15 +22,16 @@ export interface TransferStepOptions {
 class LostRace extends Error {}
 
 /** Signs accepted transfers, each as a transaction of its own: tokens move independently of each other. */
-export function createTransferStep({ store, signers, now, onSigned }: TransferStepOptions): Turn {
+export function createTransferStep({ store, signing, now, onSigned }: TransferStepOptions): Turn {
   const sign = async (
-    blockchain: EvmBlockchain,
+    terms: Pick<Draft, 'blockchain' | 'chainId' | 'fees'>,
+    operator: Signer,
     transfer: Awaited<ReturnType<typeof listUnsigned>>[number],
   ): Promise<void> => {
     const { id, sender, receiver, token_id, contract_address } = transfer
     if (token_id === null) throw new Error(`the NFT of transfer ${id} has no token`)
     const draft = {
-      blockchain,
+      ...terms,
       kind: 'transfer',
       to: contract_address as Hex,
       data: encodeTransfer({ from: sender as Hex, to: receiver as Hex, tokenId: BigInt(token_id) }),
@@ -38,7 +39,7 @@ export function createTransferStep({ store, signers, now, onSigned }: TransferSt
     } as const
     try {
       await store.transaction(async (db) => {
-        const transaction = await signAndStore(db, signers.operator, draft, now())
+        const transaction = await signAndStore(db, operator, draft, now())
         if (!(await assignTransfer(db, id, transaction.id))) throw new LostRace()
       })
     } catch (error) {
@@ -49,12 +50,16 @@ export function createTransferStep({ store, signers, now, onSigned }: TransferSt
 
   return async () => {
     for (const blockchain of await blockchainsWithUnsigned(store.db)) {
-      const room = (await roomInLane(store.db, blockchain, signers.operator.address)) - LEFT_FREE
-      if (room <= 0) continue
-      const transfers = await listUnsigned(store.db, blockchain, room)
+      const { chainId, signers, fees } = await signing(blockchain)
+      const places = (await lanesOf(store.db, blockchain, signers.operators)).flatMap(({ signer, room }) =>
+        new Array<Signer>(Math.max(0, room - LEFT_FREE)).fill(signer),
+      )
+      if (places.length === 0) continue
+      const transfers = await listUnsigned(store.db, blockchain, places.length)
+      const terms = { blockchain, chainId, fees }
       // Handed in together, they share a commit.
-      const signing = transfers.map((transfer) => sign(blockchain, transfer))
-      const outcomes = await Promise.allSettled(signing)
+      const signed = transfers.map((transfer, index) => sign(terms, places[index] as Signer, transfer))
+      const outcomes = await Promise.allSettled(signed)
       if (outcomes.some((outcome) => outcome.status === 'fulfilled')) onSigned(blockchain)
       for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason
     }

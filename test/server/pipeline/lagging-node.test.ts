@@ -3,7 +3,7 @@ import { encodeFunctionResult } from 'viem'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { gdnCollection } from '../../../src/server/chain/evm/contracts/generated/artifacts.ts'
 import type { EvmNetwork, Hex } from '../../../src/server/chain/evm/network.ts'
-import { openEmbeddedSigners } from '../../../src/server/chain/signers.ts'
+import { EMBEDDED_FEES, openEmbeddedSigners } from '../../../src/server/chain/signers.ts'
 import { createObserver } from '../../../src/server/pipeline/shared/observe.ts'
 import { insertCollection } from '../../../src/server/store/collections.ts'
 import { insertNfts } from '../../../src/server/store/nfts.ts'
@@ -118,7 +118,8 @@ async function look(nodeAt: number, minted: boolean): Promise<void> {
     suggestFees: async () => ({ maxFeePerGas: 1n, maxPriorityFeePerGas: 1n }),
   }
   const signers = await openEmbeddedSigners(dir.path)
-  const observe = createObserver({ store, signers, now: () => NOW, log, onSettled: () => {} })
+  const signing = async () => ({ chainId: 137, signers, fees: EMBEDDED_FEES })
+  const observe = createObserver({ store, signing, now: () => NOW, log, onSettled: () => {} })
   const claimed = await claimSigned(store.db, 'polygon', { now: NOW, leaseMs: 0, limit: 10 })
   await observe({ ...network, shared }, shared, claimed)
 }

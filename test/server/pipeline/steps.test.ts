@@ -1,6 +1,13 @@
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { openEmbeddedSigners, type Signers } from '../../../src/server/chain/signers.ts'
+import {
+  type AskSigning,
+  EMBEDDED_FEES,
+  type EmbeddedSigners,
+  openEmbeddedSigners,
+  type Signer,
+  type Signers,
+} from '../../../src/server/chain/signers.ts'
 import { createMakeStep } from '../../../src/server/pipeline/make-step.ts'
 import { createMintStep } from '../../../src/server/pipeline/mint-step.ts'
 import { insertCollection } from '../../../src/server/store/collections.ts'
@@ -16,7 +23,10 @@ const now = () => NOW
 
 let dir: Awaited<ReturnType<typeof freshDataDir>>
 let store: Store
-let signers: Signers
+let signers: EmbeddedSigners
+const signingBy =
+  (by: Signers): AskSigning =>
+  async () => ({ chainId: 137, signers: by, fees: EMBEDDED_FEES })
 
 beforeEach(async () => {
   dir = await freshDataDir()
@@ -60,7 +70,7 @@ describe('the step that signs for mints', () => {
       { ...nft, id: 'ready', status: 'initiated', step: 'mint' },
       { ...nft, id: 'fetching', status: 'initiated', step: 'files' },
     ])
-    const step = createMintStep({ store, signers, now, onSigned: () => {} })
+    const step = createMintStep({ store, signing: signingBy(signers), now, onSigned: () => {} })
     expect(await step.turn()).toBeNull()
     const nfts = await store.db.selectFrom('nfts').select(['id', 'status', 'step', 'error']).orderBy('id').execute()
     const failed = { status: 'failed', step: 'done', error: 'the collection could not be deployed' }
@@ -99,16 +109,22 @@ describe('the step that signs for collections', () => {
     await addFactory()
     // A signer that fails for the first only, as one behind a network may.
     let failed = false
-    const operator = {
-      ...signers.operator,
-      sign: (...args: Parameters<typeof signers.operator.sign>) => {
-        if (failed) return signers.operator.sign(...args)
+    const [real] = signers.operators as [Signer]
+    const operator: Signer = {
+      address: real.address,
+      sign: (transaction) => {
+        if (failed) return real.sign(transaction)
         failed = true
         return Promise.reject(new Error('the signer is away'))
       },
     }
     for (const id of ['c1', 'c2', 'c3']) await addCollection(id, { status: 'initiated' })
-    const step = createMakeStep({ store, signers: { ...signers, operator }, now, onSigned: () => {} })
+    const step = createMakeStep({
+      store,
+      signing: signingBy({ ...signers, operators: [operator] }),
+      now,
+      onSigned: () => {},
+    })
     await expect(step()).rejects.toThrow('the signer is away')
     const rows = await collections()
     expect(rows.filter((row) => row.transaction_id !== null)).toHaveLength(2)
@@ -130,7 +146,7 @@ describe('the step that signs for collections', () => {
         return store.transaction(work)
       },
     }
-    await createMakeStep({ store: taken, signers, now, onSigned: () => {} })()
+    await createMakeStep({ store: taken, signing: signingBy(signers), now, onSigned: () => {} })()
     expect((await collections()).map((row) => row.transaction_id)).toEqual([null])
     expect(await store.db.selectFrom('transactions').select('id').where('kind', '=', 'collection').execute()).toEqual(
       [],

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { Kysely, sql } from 'kysely'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { isLaneFull } from '../../../src/server/pipeline/signed-ahead.ts'
+import { lanesOf } from '../../../src/server/pipeline/signed-ahead.ts'
 import { collectionsWithMintable } from '../../../src/server/store/nfts.ts'
 import { openStore, type Store } from '../../../src/server/store/open-store.ts'
 import type { Db, Schema } from '../../../src/server/store/schema.ts'
@@ -53,8 +53,13 @@ async function plansOf(lookup: (db: Db) => Promise<unknown>): Promise<string[]> 
   }
 }
 
+const SIGNERS = (['0xA', '0xB'] as const).map((address) => ({
+  address,
+  sign: () => Promise.reject(new Error('no key')),
+}))
+
 it.each([
-  ['whether the lane of a signer is full', (db: Db) => isLaneFull(db, 'polygon', '0xA'), 'transactions_ahead'],
+  ['how full the lanes of signers are', (db: Db) => lanesOf(db, 'polygon', SIGNERS), 'transactions_ahead'],
   ['the factory of a blockchain', (db: Db) => findFactoryTransaction(db, 'polygon'), 'transactions_factory'],
   ['whether a transfer of an NFT is pending', (db: Db) => hasPendingTransfer(db, 'n'), 'transfers_initiated'],
   ['whether a collection has an unfinished transaction', (db: Db) => hasUnfinished(db, 'c'), 'transactions_due'],
@@ -69,7 +74,7 @@ it('stays so when the tables are full', async () => {
       next_attempt_at)
     with recursive n(i) as (select 0 union all select i + 1 from n where i < 5000)
     select 't' || i, 'polygon', '0xA', i, 'mint', 1, '', 'h' || i, 'final', 0, 0 from n`.execute(store.db)
-  expect((await plansOf((db) => isLaneFull(db, 'polygon', '0xA')))[0]).toContain('transactions_ahead')
+  expect((await plansOf((db) => lanesOf(db, 'polygon', SIGNERS)))[0]).toContain('transactions_ahead')
 })
 
 it('collections with NFTs that wait for a batch are found in one step each, however many wait', async () => {

@@ -19,6 +19,8 @@ export interface EvmReceipt {
 export interface Fees {
   maxFeePerGas: bigint
   maxPriorityFeePerGas: bigint
+  /** The network knows no base fee: both are the gas price of a transaction as it was before EIP-1559. */
+  legacy?: boolean
 }
 
 /** What there is to know of a network whose blocks others make: they come late, cost, and may be undone. */

@@ -1,7 +1,7 @@
 import { parseTransaction } from 'viem'
-import { BLOCKCHAINS, type EvmBlockchain } from '../../../api/blockchains.ts'
+import type { EvmBlockchain } from '../../../api/blockchains.ts'
 import type { Fees, Hex, SharedNetwork } from '../../chain/evm/network.ts'
-import type { Signer, Signers } from '../../chain/signers.ts'
+import type { AskSigning, Signer, Signers } from '../../chain/signers.ts'
 import { type AttemptRow, insertAttempts } from '../../store/attempts.ts'
 import type { Store } from '../../store/open-store.ts'
 import { type TransactionRow, updateSigned } from '../../store/transactions.ts'
@@ -9,7 +9,7 @@ import type { Log } from '../log.ts'
 
 export interface BumperOptions {
   store: Store
-  signers: Signers
+  signing: AskSigning
   now: () => number
   log: Log
 }
@@ -27,7 +27,7 @@ export interface Bumper {
  * Raises the fees of a transaction that is stuck: the same nonce and the same call, so that only one of its attempts
  * can ever be mined. Only the next one of a signer can be stuck; the others wait for it.
  */
-export function createBumper({ store, signers, now, log }: BumperOptions): Bumper {
+export function createBumper({ store, signing, now, log }: BumperOptions): Bumper {
   /** By signer: the nonce that is next, and since when it was seen so. */
   const next = new Map<string, { nonce: number; since: number }>()
 
@@ -44,16 +44,23 @@ export function createBumper({ store, signers, now, log }: BumperOptions): Bumpe
     earlier: readonly AttemptRow[],
   ): Promise<boolean> => {
     const { id, raw } = transaction
+    const { chainId, signers } = await signing(transaction.blockchain as EvmBlockchain)
     const signer = signerOf(signers, transaction.signer)
+    if (signer === null) {
+      log.warn(
+        { transaction: id, signer: transaction.signer },
+        'a transaction is stuck and the key of its signer is gone',
+      )
+      return false
+    }
     const call = parseTransaction(raw as Hex)
-    const original = { maxFeePerGas: call.maxFeePerGas ?? 0n, maxPriorityFeePerGas: call.maxPriorityFeePerGas ?? 0n }
+    const original = feesOf(call)
     const fees = raiseFees(highest(original, earlier), await shared.suggestFees())
     if (fees.maxFeePerGas > shared.feeCap) {
       log.warn({ transaction: id, nonce: transaction.nonce }, 'a transaction is stuck and its fees are at the cap')
       return false
     }
     const { data = '0x', gas = 0n, to = null } = call
-    const { chainId } = BLOCKCHAINS[transaction.blockchain as EvmBlockchain]
     const signed = await signer.sign({ chainId, nonce: transaction.nonce, to, data, gas, fees })
     const attempt = (number: number, one: { raw: string; hash: string }, of: Fees, created_at: number) => ({
       transaction_id: id,
@@ -108,6 +115,7 @@ export function raiseFees(before: Fees, suggested: Fees): Fees {
   return {
     maxFeePerGas: raise(before.maxFeePerGas, suggested.maxFeePerGas),
     maxPriorityFeePerGas: raise(before.maxPriorityFeePerGas, suggested.maxPriorityFeePerGas),
+    ...(before.legacy ? { legacy: true } : {}),
   }
 }
 
@@ -115,11 +123,25 @@ export function raiseFees(before: Fees, suggested: Fees): Fees {
 function highest(original: Fees, attempts: readonly AttemptRow[]): Fees {
   const last = attempts.at(-1)
   if (last === undefined) return original
-  return { maxFeePerGas: BigInt(last.max_fee_per_gas), maxPriorityFeePerGas: BigInt(last.max_priority_fee_per_gas) }
+  return {
+    ...original,
+    maxFeePerGas: BigInt(last.max_fee_per_gas),
+    maxPriorityFeePerGas: BigInt(last.max_priority_fee_per_gas),
+  }
 }
 
-function signerOf({ admin, operator }: Signers, address: string): Signer {
-  const signer = [operator, admin].find((one) => one.address === address)
-  if (signer === undefined) throw new Error(`no key for the signer ${address}`)
-  return signer
+function feesOf({ type, gasPrice = 0n, maxFeePerGas = 0n, maxPriorityFeePerGas = 0n }: ParsedFees): Fees {
+  if (type !== 'legacy') return { maxFeePerGas, maxPriorityFeePerGas }
+  return { maxFeePerGas: gasPrice, maxPriorityFeePerGas: gasPrice, legacy: true }
+}
+
+interface ParsedFees {
+  type?: string | undefined
+  gasPrice?: bigint | undefined
+  maxFeePerGas?: bigint | undefined
+  maxPriorityFeePerGas?: bigint | undefined
+}
+
+function signerOf({ admin, operators }: Signers, address: string): Signer | null {
+  return [...operators, admin].find((one) => one?.address === address) ?? null
 }

@@ -16,7 +16,7 @@ export async function readFees(rpc: RemoteRpc, cap: bigint): Promise<Fees> {
   const block = await rpc.call<{ baseFeePerGas?: Hex } | null>('eth_getBlockByNumber', ['latest', false])
   if (block?.baseFeePerGas === undefined) {
     const price = atMost(BigInt(await rpc.call<Hex>('eth_gasPrice', [])), cap)
-    return { maxFeePerGas: price, maxPriorityFeePerGas: price }
+    return { maxFeePerGas: price, maxPriorityFeePerGas: price, legacy: true }
   }
   const priority = atMost(await priorityFee(rpc), cap)
   const maxFeePerGas = atMost(BASE_FEES * BigInt(block.baseFeePerGas) + priority, cap)
