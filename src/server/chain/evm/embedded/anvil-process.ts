@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { GdnError, messageOf, systemCode } from '../../../../core/errors.ts'
 import { sleep } from '../../../../core/time.ts'
 import { anvilCannotRun } from './anvil-binary.ts'
+import { chooseNodeAddress, type NodeAddress } from './node-address.ts'
 import { BLOCK_GAS_LIMIT } from './upstream-stub.ts'
 
 export interface AnvilOptions {
@@ -20,6 +21,7 @@ export interface AnvilOptions {
 
 export interface AnvilProcess {
   readonly pid: number
+  readonly host: string
   readonly port: number
   /** Resolves with a word on why, when the process is gone. */
   readonly exited: Promise<string>
@@ -29,7 +31,7 @@ export interface AnvilProcess {
 }
 
 const START_TIMEOUT_MS = 30_000
-const LISTENING = /Listening on 127\.0\.0\.1:(\d+)/
+const LISTENING = /Listening on (127\.[\d.]+):(\d+)/
 
 /** The children of this process, so that none outlives it where it ends without closing them. */
 const living = new Set<ChildProcess>()
@@ -42,15 +44,16 @@ const killLiving = () => {
  *
  * Why these options: `--no-mining`, because automatic mining was seen to stop for good; `--prune-history`, because
  * states of old blocks go to disk otherwise (13 GB in one run); `--order fifo` and a named hard fork, because a replay
- * has to give the same blocks; `--no-cors`, because any web page could else call `anvil_setBalance`; `--threads 2`,
- * because one per core is wasted on a node that executes one block at a time.
+ * has to give the same blocks; `--no-cors`, because any web page could else read what it answers (where it listens keeps
+ * pages out: {@link chooseNodeAddress}); `--threads 2`, because one per core is wasted on a node that executes one block at a time.
  *
  * @throws GdnError `native_missing` when the binary can't run here, `unreachable` when it ends before it listens
  */
 export async function spawnAnvil(options: AnvilOptions): Promise<AnvilProcess> {
   const { binary, chainId, upstreamUrl, home, marker, onSpawn } = options
   mkdirSync(home, { recursive: true, mode: 0o700 })
-  const args = ['--host', '127.0.0.1', '--port', '0', '--no-cors', '--no-request-size-limit', '--threads', '2']
+  const { host, port } = await chooseNodeAddress()
+  const args = ['--host', host, '--port', String(port), '--no-cors', '--no-request-size-limit', '--threads', '2']
   args.push('--chain-id', String(chainId), '--hardfork', 'osaka', '--gas-limit', String(BLOCK_GAS_LIMIT))
   args.push('--accounts', '0', '--no-mining', '--order', 'fifo', '--prune-history')
   args.push('--fork-url', upstreamUrl, '--no-storage-caching', '--no-rate-limit', '--cache-path', join(home, marker))
@@ -87,10 +90,10 @@ export async function spawnAnvil(options: AnvilOptions): Promise<AnvilProcess> {
   try {
     onSpawn(pid)
     const ended = exited.then((why) => Promise.reject(startError(binary, why, complaint)))
-    const port = await Promise.race([listeningPort(child), ended])
+    const address = await Promise.race([listeningAddress(child), ended])
     return {
       pid,
-      port,
+      ...address,
       exited,
       kill: () => child.kill('SIGKILL'),
       async stop(graceMs) {
@@ -116,17 +119,17 @@ function childEnv(home: string): NodeJS.ProcessEnv {
   return { ...Object.fromEntries([...folders, ...xdg].map((name) => [name, home])), NO_COLOR: '1' }
 }
 
-/** Reads the port that the system chose; afterwards the output is drained, since a full pipe would stop the child. */
-async function listeningPort(child: ChildProcess): Promise<number> {
+/** Reads where it listens: the system may have chosen the port. Afterwards the output is drained, since a full pipe would stop the child. */
+async function listeningAddress(child: ChildProcess): Promise<NodeAddress> {
   const giveUp = new AbortController()
-  const found = new Promise<number>((resolve) => {
+  const found = new Promise<NodeAddress>((resolve) => {
     let output = ''
     const read = (chunk: Buffer) => {
       output += chunk.toString()
-      const port = LISTENING.exec(output)?.[1]
-      if (port === undefined) return
+      const [, host, port] = LISTENING.exec(output) ?? []
+      if (host === undefined) return
       child.stdout?.off('data', read).resume()
-      resolve(Number(port))
+      resolve({ host, port: Number(port) })
     }
     child.stdout?.on('data', read)
   })

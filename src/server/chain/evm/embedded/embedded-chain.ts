@@ -83,7 +83,7 @@ export async function startEmbeddedChain(options: EmbeddedChainOptions): Promise
     const since = performance.now()
     const onSpawn = (pid: number) => writePidfile(pidfile, pid)
     const child = await spawnAnvil({ binary, chainId, upstreamUrl: stub.url, home, marker, onSpawn })
-    const rpc = connectNode(child.port)
+    const rpc = connectNode(child.port, child.host)
     const abort = () => child.kill()
     signal.addEventListener('abort', abort, { once: true })
     if (signal.aborted) abort()

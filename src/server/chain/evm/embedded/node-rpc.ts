@@ -1,5 +1,6 @@
 import { Agent, request } from 'node:http'
 import { GdnError, messageOf } from '../../../../core/errors.ts'
+import type { NodeAddress } from './node-address.ts'
 
 /** An error that the node itself answered, as JSON-RPC spells it. */
 export class RpcError extends Error {
@@ -37,9 +38,9 @@ const TIMEOUT_MS = 60_000
  * `node:http` with kept connections: 180 µs for a call against 340 µs through an undici pool, which matters since every
  * block takes three calls one after the other.
  */
-export function connectNode(port: number): NodeRpc {
+export function connectNode(port: number, host = '127.0.0.1'): NodeRpc {
   const agent = new Agent({ keepAlive: true, maxSockets: 16 })
-  const post = (body: unknown) => postJson(agent, port, body)
+  const post = (body: unknown) => postJson(agent, { host, port }, body)
   return {
     async call<Result>(method: string, params: readonly unknown[] = []) {
       const answer = answerOf(await post({ jsonrpc: '2.0', id: 0, method, params }))
@@ -72,26 +73,23 @@ function answerOf(reply: unknown): RpcAnswer {
   return { result }
 }
 
-function postJson(agent: Agent, port: number, body: unknown): Promise<unknown> {
+function postJson(agent: Agent, address: NodeAddress, body: unknown): Promise<unknown> {
   const data = Buffer.from(JSON.stringify(body))
   return new Promise((resolve, reject) => {
     const fail = (cause: unknown) => reject(unreachable(`doesn't answer (${messageOf(cause)})`, cause))
     const headers = { 'content-type': 'application/json', 'content-length': data.length }
-    const sent = request(
-      { agent, host: '127.0.0.1', port, method: 'POST', headers, timeout: TIMEOUT_MS },
-      (response) => {
-        const chunks: Buffer[] = []
-        response.on('data', (chunk: Buffer) => chunks.push(chunk))
-        response.on('error', fail)
-        response.on('end', () => {
-          try {
-            resolve(JSON.parse(Buffer.concat(chunks).toString()))
-          } catch (cause) {
-            fail(cause)
-          }
-        })
-      },
-    )
+    const sent = request({ ...address, agent, method: 'POST', headers, timeout: TIMEOUT_MS }, (response) => {
+      const chunks: Buffer[] = []
+      response.on('data', (chunk: Buffer) => chunks.push(chunk))
+      response.on('error', fail)
+      response.on('end', () => {
+        try {
+          resolve(JSON.parse(Buffer.concat(chunks).toString()))
+        } catch (cause) {
+          fail(cause)
+        }
+      })
+    })
     sent.on('timeout', () => sent.destroy(new Error(`no answer for ${TIMEOUT_MS / 1000} s`)))
     sent.on('error', fail)
     sent.end(data)

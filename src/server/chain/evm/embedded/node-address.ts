@@ -1,0 +1,45 @@
+import { randomInt } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer } from 'node:net'
+
+export interface NodeAddress {
+  host: string
+  /** 0: whichever is free. */
+  port: number
+}
+
+/**
+ * Ports that no browser connects to, whatever a page asks for ("port blocking" in the Fetch standard). Anvil answers
+ * any Host header, and WebSockets of any origin: a page that found its port could call `anvil_setBalance`, by itself or
+ * by a DNS name that it had pointed here.
+ */
+const SHUNNED_BY_BROWSERS = [6666, 6665, 6667, 6668, 6669, 6697, 6679, 6566, 10080, 4190]
+
+/**
+ * Where an embedded node listens: where a web page neither may go nor can guess. All of 127.0.0.0/8 is loopback on
+ * Linux and Windows; elsewhere only 127.0.0.1 may be, and with all those ports taken it is any free one.
+ */
+export async function chooseNodeAddress(): Promise<NodeAddress> {
+  const hidden = `127.${randomInt(1, 255)}.${randomInt(1, 255)}.${randomInt(1, 255)}`
+  for (const host of [hidden, '127.0.0.1']) {
+    for (const port of SHUNNED_BY_BROWSERS) {
+      const outcome = await tryListening({ host, port })
+      if (outcome === 'free') return { host, port }
+      if (outcome === 'no such address') break
+    }
+  }
+  return { host: '127.0.0.1', port: 0 }
+}
+
+async function tryListening(address: NodeAddress): Promise<'free' | 'taken' | 'no such address'> {
+  const server = createServer()
+  try {
+    server.listen({ ...address, exclusive: true })
+    await once(server, 'listening')
+    server.close()
+    await once(server, 'close')
+    return 'free'
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EADDRINUSE' ? 'taken' : 'no such address'
+  }
+}
