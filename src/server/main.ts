@@ -1,6 +1,7 @@
 import { join, resolve } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { GdnError, messageOf, systemCode } from '../core/errors.ts'
+import { forwardClock } from '../core/forward-clock.ts'
 import type { Secret } from '../core/secret.ts'
 import { createLazyFetcher } from '../files/lazy-fetcher.ts'
 import { type ChainsOptions, openChains } from './chain/chains.ts'
@@ -42,6 +43,8 @@ export interface BackendOptions {
   /** Where log lines (JSON) go. */
   logStream: { write(line: string): void }
   now?: () => number
+  /** Milliseconds on a clock that nobody sets. */
+  steadyNow?: () => number
   /** How long a file may take, in milliseconds, and how often it is tried; by default 30 s, eight times. */
   fileFetching?: { timeoutMs: number; maxAttempts: number }
   /** Milliseconds for a request to arrive in full; by default a minute. */
@@ -117,7 +120,11 @@ export async function startBackend(options: BackendOptions): Promise<Backend> {
       await chains.close()
       await stopped
     })
-    const signedUrls = { secret: await openUrlSecret(dataDir), singleUse: options.singleUseUrls ?? false }
+    const signedUrls = {
+      secret: await openUrlSecret(dataDir),
+      singleUse: options.singleUseUrls ?? false,
+      clock: forwardClock(now, options.steadyNow),
+    }
     const deps = { store, chains, storage, pipeline, signedUrls, now }
     const readiness = async () => {
       const problems: string[] = []

@@ -42,6 +42,8 @@ export async function startTestBackend(dataDir: string, options: Partial<Backend
     version: '0.0.0-test',
     logLevel: 'debug',
     logStream: { write: (line) => void log.push(line) },
+    // A time that a test gives stands still until the test moves it.
+    ...(options.now === undefined ? {} : { steadyNow: () => 0 }),
     ...options,
   })
   return {

@@ -25,7 +25,8 @@ export function textHolds(text: string, secret: string): boolean {
   return spellings(secret).some((needle) => bytes.includes(needle))
 }
 
-function spellings(secret: string): Buffer[] {
+/** A secret as it is, and, of a private key, its bytes as hex, base64 and nothing but bytes. */
+export function spellings(secret: string): Buffer[] {
   const hex = /^0x([0-9a-f]{64})$/i.exec(secret)?.[1]
   const all = [secret, ...base64(Buffer.from(secret))].map((text) => Buffer.from(text))
   if (hex === undefined) return all

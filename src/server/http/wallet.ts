@@ -1,7 +1,10 @@
+import { finished } from 'node:stream'
 import type { FastifyInstance } from 'fastify'
 import { WALLET_CREATE_PATH } from '../../api/endpoints/getpresignedurl.ts'
 import { createWallet } from '../services/create-wallet.ts'
 import type { ServiceDeps } from '../services/services.ts'
+import type { SignedUrlClaims } from '../services/signed-url.ts'
+import type { WalletKey } from '../services/wallet-key.ts'
 
 /** What callers that can't post without a body send is small. */
 const BODY_LIMIT = 64 * 1024
@@ -17,10 +20,28 @@ export async function addWalletRoutes(parent: FastifyInstance, deps: ServiceDeps
     app.addHook('onRequest', async (_request, reply) => {
       reply.header('cache-control', 'no-store')
     })
-    app.post(WALLET_CREATE_PATH, { config: { access: 'public', errorForm: 'B' } }, (request) => {
+    app.post(WALLET_CREATE_PATH, { config: { access: 'public', errorForm: 'B' } }, async (request, reply) => {
       const url = request.raw.url ?? ''
       const at = url.indexOf('?')
-      return createWallet(deps, at < 0 ? '' : url.slice(at + 1))
+      const { claims, key } = await createWallet(deps, at < 0 ? '' : url.slice(at + 1))
+      const answer = spell(claims, key)
+      key.destroy()
+      finished(reply.raw, () => answer.fill(0))
+      return reply.type('application/json; charset=utf-8').send(answer)
     })
   })
+}
+
+/**
+ * The answer as bytes, to be overwritten when they have left: a key that was once a string can't be. In memory of their
+ * own, not in the pool that small buffers share.
+ */
+function spell(request: SignedUrlClaims, { address, spelled }: WalletKey): Buffer {
+  const before = Buffer.from(`{"request":${JSON.stringify(request)},"wallet":{"address":"${address}","private_key":"`)
+  const after = Buffer.from('"}}')
+  const answer = Buffer.from(new ArrayBuffer(before.length + spelled.length + after.length))
+  before.copy(answer)
+  spelled.copy(answer, before.length)
+  after.copy(answer, before.length + spelled.length)
+  return answer
 }

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto'
-import { generatePrivateKey, privateKeyToAddress } from 'viem/accounts'
 import { MAX_SIGNED_URL_MINUTES } from '../../api/endpoints/getpresignedurl.ts'
 import { TITLES } from '../../api/errors.ts'
 import { forgetSignedUrls, useSignedUrl } from '../store/signed-urls.ts'
 import { CodedRefusal, InvalidRequest } from './refusal.ts'
 import type { ServiceDeps } from './services.ts'
-import { readSignedUrl } from './signed-url.ts'
+import { readSignedUrl, type SignedUrlClaims } from './signed-url.ts'
+import { createWalletKey, type WalletKey } from './wallet-key.ts'
 
 /**
  * How long a used URL is remembered after it expired: a clock that ran ahead and is set back must not make it valid
@@ -13,6 +13,16 @@ import { readSignedUrl } from './signed-url.ts'
  */
 const REMEMBERED_MS = MAX_SIGNED_URL_MINUTES * 60_000
 
+/** How far the clocks of two machines that share a secret may be apart. */
+const MAX_SKEW_MS = 60_000
+
+const fromTheFuture = () =>
+  new CodedRefusal(
+    403,
+    TITLES.forbidden,
+    'SIGNED_URL_NOT_YET_VALID',
+    'the signed URL was issued later than it is here: a clock was set; get a new one',
+  )
 const expired = () =>
   new CodedRefusal(410, TITLES.gone, 'SIGNED_URL_EXPIRED', 'the signed URL has expired; get a new one')
 const used = () =>
@@ -26,20 +36,22 @@ const tampered = () =>
   )
 
 /**
- * A new wallet for who has a signed URL: a key from the operating system's generator. It is in the answer and nowhere
- * else: nothing of it is stored or logged.
+ * A new wallet for who has a signed URL: a key from the operating system's generator. It belongs into the answer and
+ * nowhere else: nothing of it is stored or logged, and who takes it destroys it.
  *
  * @param query the URL's query as it was sent
  */
 export async function createWallet(
   { store, signedUrls, now }: Pick<ServiceDeps, 'store' | 'signedUrls' | 'now'>,
   query: string,
-) {
+): Promise<{ claims: SignedUrlClaims; key: WalletKey }> {
   const read = readSignedUrl(signedUrls.secret, query)
   if (!read.ok) throw read.fault === 'tampered' ? tampered() : new InvalidRequest(400, read.issues, 'query')
   const { claims, signature } = read
   const expiresAt = claims.expiry * 1000
-  if (now() >= expiresAt) throw expired()
+  const time = signedUrls.clock()
+  if (time >= expiresAt) throw expired()
+  if (time < claims.issued_at * 1000 - MAX_SKEW_MS) throw fromTheFuture()
   if (signedUrls.singleUse) {
     const signatureHash = createHash('sha256').update(signature).digest('hex')
     const first = await store.transaction(async (db) => {
@@ -48,6 +60,5 @@ export async function createWallet(
     })
     if (!first) throw used()
   }
-  const privateKey = generatePrivateKey()
-  return { request: claims, wallet: { address: privateKeyToAddress(privateKey), private_key: privateKey } }
+  return { claims, key: createWalletKey() }
 }

@@ -10,7 +10,7 @@ const DEFAULT_MINUTES = 60
 
 /** A signed URL for an account's own e-mail address; the local account, which has none, may take any. */
 export async function getPresignedUrl(
-  { store, signedUrls, now }: Pick<ServiceDeps, 'store' | 'signedUrls' | 'now'>,
+  { store, signedUrls }: Pick<ServiceDeps, 'store' | 'signedUrls'>,
   { accountId, parsed }: ServiceRequest<z.output<typeof getpresignedurl.request>>,
   origin: string,
 ) {
@@ -20,7 +20,7 @@ export async function getPresignedUrl(
     // The same for an address that has an account and for one that has none.
     throw new Refusal(403, TITLES.forbidden, "email must be the address of the API key's own account")
   }
-  const issuedAt = Math.floor(now() / 1000)
+  const issuedAt = Math.floor(signedUrls.clock() / 1000)
   const url = signUrl(signedUrls.secret, { origin, issuer: email, issuedAt, expiry: issuedAt + timeout * 60 })
   return { request: { email, timeout }, response: { url } }
 }

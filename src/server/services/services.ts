@@ -15,6 +15,8 @@ export interface ServiceDeps {
     secret: Secret
     /** Whether a second POST is refused. */
     singleUse: boolean
+    /** Milliseconds since the epoch, on a clock that never goes back. */
+    clock: () => number
   }
   now: () => number
 }

@@ -1,4 +1,4 @@
-import { createHmac, timingSafeEqual } from 'node:crypto'
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import { WALLET_CREATE_PATH } from '../../api/endpoints/getpresignedurl.ts'
 import type { FieldIssue } from '../../api/validate.ts'
 import type { Secret } from '../../core/secret.ts'
@@ -17,19 +17,23 @@ export interface SignedUrlClaims {
   issuer: string
 }
 
-/** HMAC-SHA-256 over method, path and the sorted parameters. Their values are encoded: no two URLs sign the same text. */
-function signatureOf(
-  secret: Secret,
-  { signature: _, ...signed }: Omit<Parameters, 'signature'> & { signature?: string },
-) {
-  const query = Object.entries(signed)
-    .map(([name, value]) => `${name}=${encodeURIComponent(value)}`)
-    .sort()
-    .join('&')
-  return createHmac('sha256', Buffer.from(secret.reveal(), 'hex'))
-    .update(`POST\n${WALLET_CREATE_PATH}\n${query}`)
-    .digest('hex')
+/** Hex digits. They make two URLs differ that were given out within a second. */
+const SALT_LENGTH = 32
+
+/** Percent-encodes all that RFC 3986 doesn't call unreserved: no HTTP client respells what is spelled so. */
+const encode = (text: string) =>
+  encodeURIComponent(text).replace(/[!'()*]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`)
+
+const pair = (name: string, value: string) => `${name}=${encode(value)}`
+
+/** Salt, then HMAC-SHA-256 over method, path, the parameters as they stand in the URL, and the salt. */
+function signatureOf(secret: Secret, signed: Omit<Parameters, 'signature'>, salt: string): string {
+  const hmac = createHmac('sha256', Buffer.from(secret.reveal(), 'hex'))
+  return salt + hmac.update(`POST\n${WALLET_CREATE_PATH}\n${queryOf(signed)}\n${salt}`).digest('hex')
 }
+
+const queryOf = ({ expiry, issued_at, action, issuer }: Omit<Parameters, 'signature'>) =>
+  [pair('expiry', expiry), pair('issued_at', issued_at), pair('action', action), pair('issuer', issuer)].join('&')
 
 /** A signed URL on an origin (`https://host[:port]`). */
 export function signUrl(
@@ -37,8 +41,8 @@ export function signUrl(
   { origin, issuer, issuedAt, expiry }: { origin: string; issuer: string; issuedAt: number; expiry: number },
 ): string {
   const signed = { expiry: String(expiry), issued_at: String(issuedAt), action: ACTION, issuer }
-  const query = new URLSearchParams({ ...signed, signature: signatureOf(secret, signed) })
-  return `${origin}${WALLET_CREATE_PATH}?${query}`
+  const signature = signatureOf(secret, signed, randomBytes(SALT_LENGTH / 2).toString('hex'))
+  return `${origin}${WALLET_CREATE_PATH}?${queryOf(signed)}&${pair('signature', signature)}`
 }
 
 export type ReadSignedUrl =
@@ -48,14 +52,15 @@ export type ReadSignedUrl =
   | { ok: false; fault: 'tampered' }
 
 /**
- * Reads the query of a signed URL, as it was sent, and checks its signature. Parameters may stand in any order and in
- * any spelling of the percent-encoding: what counts is what they say. Whether the URL is still valid is not asked here.
+ * Reads the query of a signed URL, as it was sent, and checks its signature. It is valid byte by byte as it was given
+ * out: parameters in another order or in another spelling are not. Whether the URL is still valid is not asked here.
  */
 export function readSignedUrl(secret: Secret, query: string): ReadSignedUrl {
   const { parameters, issues } = parse(query)
   if (parameters === null) return { ok: false, fault: 'malformed', issues }
-  const expected = Buffer.from(signatureOf(secret, parameters))
-  const given = Buffer.from(parameters.signature)
+  const salt = parameters.signature.slice(0, SALT_LENGTH)
+  const expected = Buffer.from(`${queryOf(parameters)}&signature=${signatureOf(secret, parameters, salt)}`)
+  const given = Buffer.from(query)
   if (given.length !== expected.length || !timingSafeEqual(given, expected)) return { ok: false, fault: 'tampered' }
   const { expiry, issued_at, action, issuer, signature } = parameters
   return { ok: true, claims: { expiry: Number(expiry), issued_at: Number(issued_at), action, issuer }, signature }

@@ -42,7 +42,7 @@ describe('the signed URL', () => {
       issued_at: String(SECONDS),
       action: 'generate_wallet',
       issuer: 'artist@example.com',
-      signature: expect.stringMatching(/^[0-9a-f]{64}$/),
+      signature: expect.stringMatching(/^[0-9a-f]{96}$/),
     })
   })
 
@@ -91,12 +91,27 @@ describe('the signed URL', () => {
     })
   })
 
-  it('is signed by HMAC-SHA-256 over method, path and sorted parameters with the secret of the data dir', async () => {
+  it('is signed by HMAC-SHA-256 over method, path, parameters and a salt with the secret of the data dir', async () => {
     const { searchParams } = await urlFor({ email: EMAIL, timeout: 1 })
     const secret = (await readFile(join(dataDir.path, 'url-secret'), 'utf8')).trim()
-    const query = `action=generate_wallet&expiry=${SECONDS + 60}&issued_at=${SECONDS}&issuer=o'hara%2Bart%40example.com`
-    const hmac = createHmac('sha256', Buffer.from(secret, 'hex')).update(`POST\n/v1/wallet/create\n${query}`)
-    expect(searchParams.get('signature')).toBe(hmac.digest('hex'))
+    const [, salt = ''] = /^([0-9a-f]{32})/.exec(searchParams.get('signature') ?? '') ?? []
+    const query = `expiry=${SECONDS + 60}&issued_at=${SECONDS}&action=generate_wallet&issuer=o%27hara%2Bart%40example.com`
+    const hmac = createHmac('sha256', Buffer.from(secret, 'hex')).update(`POST\n/v1/wallet/create\n${query}\n${salt}`)
+    expect(searchParams.get('signature')).toBe(salt + hmac.digest('hex'))
+  })
+
+  it('is another each time, also within one second', async () => {
+    const urls = await Promise.all(Array.from({ length: 20 }, () => urlFor({ email: EMAIL })))
+    expect(new Set(urls.map(({ href }) => href)).size).toBe(20)
+  })
+
+  it('spells nothing in a way that an HTTP client would spell otherwise', async () => {
+    const email = "o'hara+a_b-c.d@example.com"
+    const { status, json } = await ask({ email })
+    expect(status).toBe(200)
+    const { url } = json.response
+    expect(url).toContain('&issuer=o%27hara%2Ba_b-c.d%40example.com&')
+    expect(new URL(url).href).toBe(url)
   })
 
   it('differs for every secret: another data dir signs otherwise', async () => {

@@ -1,0 +1,58 @@
+import { createECDH, randomFillSync } from 'node:crypto'
+import { keccak_256 } from '@noble/hashes/sha3.js'
+import { checksumAddress } from '../../api/address.ts'
+
+const KEY_BYTES = 32
+const HEX = '0123456789abcdef'
+
+/**
+ * A private key that can be made to disappear. Its bytes are in memory of their own, outside the garbage collector's
+ * heap, and are never made a string or a BigInt: those can't be overwritten, and stay until their memory is used again.
+ */
+export interface WalletKey {
+  /** With its checksum. */
+  address: string
+  /** `0x` and 64 digits as the bytes of their characters. */
+  spelled: Buffer
+  /** Overwrites every copy there is in this process. */
+  destroy(): void
+}
+
+/** A new key from the operating system's generator. */
+export function createWalletKey(): WalletKey {
+  const memory = Buffer.from(new ArrayBuffer(KEY_BYTES + 2 + 2 * KEY_BYTES))
+  const bytes = memory.subarray(0, KEY_BYTES)
+  const spelled = memory.subarray(KEY_BYTES)
+  const address = addressOf(fillWithKey(bytes))
+  spelled.write('0x', 'latin1')
+  for (const [at, byte] of bytes.entries()) {
+    spelled[2 + 2 * at] = HEX.charCodeAt(byte >> 4)
+    spelled[3 + 2 * at] = HEX.charCodeAt(byte & 15)
+  }
+  bytes.fill(0)
+  return { address, spelled, destroy: () => void memory.fill(0) }
+}
+
+/** Fills it with a private key; the result is the public one. */
+function fillWithKey(bytes: Buffer): Buffer {
+  const curve = createECDH('secp256k1')
+  for (;;) {
+    randomFillSync(bytes)
+    try {
+      curve.setPrivateKey(bytes)
+      break
+    } catch {
+      // Zero or beyond the order of the curve: one in 2^127.
+    }
+  }
+  const publicKey = curve.getPublicKey()
+  // OpenSSL keeps a copy until the object is collected; it overwrites it when another takes its place.
+  curve.setPrivateKey(Buffer.alloc(KEY_BYTES, 1))
+  return publicKey
+}
+
+/** The last 20 bytes of the hash of an uncompressed public key, without the byte that says so. */
+function addressOf(publicKey: Buffer): string {
+  const hash = Buffer.from(keccak_256(publicKey.subarray(1)))
+  return checksumAddress(`0x${hash.toString('hex', hash.length - 20)}`)
+}
