@@ -1,5 +1,5 @@
-import { parseStrictJson } from '../config/strict-json.ts'
 import { GdnError } from '../core/errors.ts'
+import { parseStrictJson } from '../core/strict-json.ts'
 import type { Parse } from './command.ts'
 import { keyValue } from './flags/parse.ts'
 import type { Io } from './io.ts'

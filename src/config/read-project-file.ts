@@ -1,9 +1,9 @@
 import { basename } from 'node:path'
 import { cosmiconfig, defaultLoaders } from 'cosmiconfig'
 import { GdnError, messageOf } from '../core/errors.ts'
+import { parseStrictJson } from '../core/strict-json.ts'
 import { readText } from './read-text.ts'
 import { type ProjectFile, parseProjectConfig } from './schema.ts'
-import { parseStrictJson } from './strict-json.ts'
 
 const MAX_BYTES = 1024 * 1024
 

@@ -1,11 +1,11 @@
 import { GdnError, messageOf } from '../core/errors.ts'
 import { Secret } from '../core/secret.ts'
+import { parseStrictJson } from '../core/strict-json.ts'
 import type { Keyring, OpenKeyring } from './keyring.ts'
 import { credentialsFile } from './paths.ts'
 import { readTextIfThere } from './read-text.ts'
 import type { Credentials } from './schema.ts'
 import { refuseLooseFile } from './secret-file.ts'
-import { parseStrictJson } from './strict-json.ts'
 import { writePrivately } from './write-user-file.ts'
 
 const MAX_BYTES = 1024 * 1024

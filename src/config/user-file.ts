@@ -1,7 +1,7 @@
+import { parseStrictJson } from '../core/strict-json.ts'
 import { userConfigFile } from './paths.ts'
 import { readTextIfThere } from './read-text.ts'
 import type { UserConfig } from './schema.ts'
-import { parseStrictJson } from './strict-json.ts'
 
 const MAX_BYTES = 1024 * 1024
 

@@ -8,10 +8,32 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 const root = fileURLToPath(new URL('../../', import.meta.url))
 
 const SERVER = ['http', 'services', 'store', 'pipeline', 'chain/evm'].map((room) => `server/${room}`)
-const TARGETS = ['core', 'api', 'client', 'config', 'files', 'manifest', 'wallet', 'batch', 'cli', 'server', ...SERVER]
+const TARGETS = [
+  'core',
+  'api',
+  'client',
+  'config',
+  'files',
+  'manifest',
+  'keystore',
+  'wallet',
+  'batch',
+  'cli',
+  'server',
+  ...SERVER,
+]
 
-const BELOW_CLI = ['core', 'api', 'client', 'config', 'files', 'manifest', 'wallet', 'batch']
-const BELOW_SERVER = ['core', 'api', 'files', 'server', 'server/store', 'server/pipeline', 'server/chain/evm']
+const BELOW_CLI = ['core', 'api', 'client', 'config', 'files', 'manifest', 'keystore', 'wallet', 'batch']
+const BELOW_SERVER = [
+  'core',
+  'api',
+  'files',
+  'keystore',
+  'server',
+  'server/store',
+  'server/pipeline',
+  'server/chain/evm',
+]
 
 /** What each folder may import of ours, beside itself. */
 const ALLOWED: Record<string, readonly string[]> = {
@@ -21,7 +43,8 @@ const ALLOWED: Record<string, readonly string[]> = {
   config: ['core', 'api'],
   files: ['core', 'api'],
   manifest: ['core', 'api'],
-  wallet: ['core', 'api', 'client'],
+  keystore: ['core'],
+  wallet: ['core', 'api', 'client', 'keystore'],
   batch: ['core', 'api', 'client', 'manifest'],
   cli: BELOW_CLI,
   'cli/commands/nft': [...BELOW_CLI, 'cli'],

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { parseStrictJson } from '../../src/config/strict-json.ts'
+import { parseStrictJson } from '../../src/core/strict-json.ts'
 import { runs } from '../helpers/runs.ts'
 
 const parse = (text: string) => parseStrictJson(text, 'f.json', 'invalid_input')

@@ -1,4 +1,4 @@
-import { type ErrorCode, GdnError } from '../core/errors.ts'
+import { type ErrorCode, GdnError } from './errors.ts'
 
 const NUMBER = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y
 const STRING = /"(?:[^"\\\u0000-\u001f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*"/y

@@ -1,0 +1,92 @@
+import * as z from 'zod'
+import { GdnError } from '../core/errors.ts'
+import { parseStrictJson } from '../core/strict-json.ts'
+import { type Kdf, kdfProblem, MAX_KEYSTORE_BYTES } from './limits.ts'
+
+/** A Web3 Secret Storage file of version 3, read and not yet opened. */
+export interface Keystore {
+  /** As the file says, in lower case with `0x`; null where it keeps it to itself. Not proven until it is opened. */
+  address: string | null
+  kdf: Kdf
+  iv: Uint8Array
+  ciphertext: Uint8Array
+  mac: Uint8Array
+}
+
+const hex = (bytes?: number) =>
+  z
+    .string({ error: 'must be hex digits in a string' })
+    .regex(/^([0-9a-fA-F]{2})+$/, { error: 'must be hex digits, two for a byte' })
+    .transform((digits) => Uint8Array.from(Buffer.from(digits, 'hex')))
+    .refine((value) => bytes === undefined || value.length === bytes, { error: `must have ${bytes} bytes` })
+
+const only = <Value extends string | number>(value: Value) =>
+  z.literal(value, { error: `must be ${JSON.stringify(value)}` })
+
+const count = z.int({ error: 'must be a whole number' })
+// Both halves of the derived key are used, and no more of it.
+const dklen = only(32)
+
+const ofCipher = {
+  cipher: only('aes-128-ctr'),
+  cipherparams: z.looseObject({ iv: hex(16) }),
+  ciphertext: hex(),
+  mac: hex(32),
+}
+
+const crypto = z.discriminatedUnion(
+  'kdf',
+  [
+    z.looseObject({
+      ...ofCipher,
+      kdf: z.literal('scrypt'),
+      kdfparams: z.looseObject({ dklen, n: count, r: count, p: count, salt: hex() }),
+    }),
+    z.looseObject({
+      ...ofCipher,
+      kdf: z.literal('pbkdf2'),
+      kdfparams: z.looseObject({ dklen, c: count, prf: only('hmac-sha256'), salt: hex() }),
+    }),
+  ],
+  { error: 'must be "scrypt" or "pbkdf2"' },
+)
+
+const address = z
+  .string()
+  .regex(/^(0x)?[0-9a-fA-F]{40}$/, { error: 'must be 40 hex digits' })
+  .transform((text) => `0x${text.slice(-40).toLowerCase()}`)
+
+const file = z.looseObject({
+  version: only(3),
+  address: address.nullish(),
+  // The oldest writers spelt it with a capital.
+  crypto: crypto.optional(),
+  Crypto: crypto.optional(),
+})
+
+/**
+ * Reads the text of a keystore. Everything is checked, the limits of its key derivation too, before anything is derived.
+ *
+ * @param name how it is named in messages
+ * @throws GdnError `invalid_input`
+ */
+export function parseKeystore(text: string, name: string): Keystore {
+  const fail = (message: string, field?: string) =>
+    new GdnError('invalid_input', message, { place: { file: name, ...(field === undefined ? {} : { field }) } })
+  if (text.length > MAX_KEYSTORE_BYTES) throw fail('is too large for a keystore')
+  const json = parseStrictJson(text, name, 'invalid_input')
+  const read = file.safeParse(json)
+  if (!read.success) {
+    const [issue] = read.error.issues
+    throw fail(`is no keystore that gdn can open: ${issue?.path.join('.')} ${issue?.message}`)
+  }
+  const found = read.data.crypto ?? read.data.Crypto
+  if (found === undefined) throw fail('is no keystore: it has no "crypto"')
+  if (read.data.crypto !== undefined && read.data.Crypto !== undefined) throw fail('has "crypto" twice')
+  const kdf: Kdf =
+    found.kdf === 'scrypt' ? { kdf: 'scrypt', ...found.kdfparams } : { kdf: 'pbkdf2', ...found.kdfparams }
+  const problem = kdfProblem(kdf)
+  if (problem !== null) throw fail(problem.message, `crypto.kdfparams.${problem.field}`)
+  const { ciphertext, mac, cipherparams } = found
+  return { address: read.data.address ?? null, kdf, iv: cipherparams.iv, ciphertext, mac }
+}

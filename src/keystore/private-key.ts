@@ -1,0 +1,30 @@
+import { createECDH } from 'node:crypto'
+import { keccak_256 } from '@noble/hashes/sha3.js'
+import { Secret } from '../core/secret.ts'
+
+export const PRIVATE_KEY_BYTES = 32
+
+const FORM = /^(0x)?([0-9a-fA-F]{64})$/
+
+/** A private key in the one spelling that is kept, `0x` and 64 hex digits in lower case; null for anything else. */
+export function readPrivateKey(text: string): Secret | null {
+  const digits = FORM.exec(text)?.[2]
+  return digits === undefined ? null : new Secret(`0x${digits.toLowerCase()}`)
+}
+
+/** The bytes of a private key. Whoever asks wipes them. */
+export function privateKeyBytes(key: Secret): Buffer {
+  return Buffer.from(key.reveal().slice(2), 'hex')
+}
+
+/** The address of a private key, in lower case; null for a number that is no key of secp256k1: zero, or its order and above. */
+export function addressOfKey(bytes: Uint8Array): string | null {
+  const curve = createECDH('secp256k1')
+  try {
+    curve.setPrivateKey(bytes)
+  } catch {
+    return null
+  }
+  const point = curve.getPublicKey(null, 'uncompressed')
+  return `0x${Buffer.from(keccak_256(point.subarray(1)).subarray(12)).toString('hex')}`
+}

@@ -1,0 +1,60 @@
+import { createCipheriv, randomBytes, randomUUID } from 'node:crypto'
+import type { Secret } from '../core/secret.ts'
+import { DERIVED_BYTES, deriveKey } from './derive-key.ts'
+import { SCRYPT } from './limits.ts'
+import { CIPHER, macOf } from './open.ts'
+import { privateKeyBytes } from './private-key.ts'
+
+/** Encrypts one thing under a password whose key was derived beforehand: that is the part that takes memory and time. */
+export interface Seal {
+  /** The text of a keystore: JSON of Web3 Secret Storage, version 3. */
+  keystore(privateKey: Secret, address: string): string
+  /** As keystore, of any bytes: `decrypt` gives them back, and no wallet takes it for one of its own. */
+  bytes(content: Uint8Array): string
+  /** Wipes the derived key. */
+  wipe(): void
+}
+
+/**
+ * Derives the key of one keystore, with a salt of its own. What could fail for want of memory has happened then.
+ *
+ * @example
+ * const seal = await prepareSeal(password)
+ * const text = seal.keystore(privateKey, address)
+ * seal.wipe()
+ */
+export async function prepareSeal(password: Secret): Promise<Seal> {
+  const salt = randomBytes(32)
+  const key = await deriveKey(password, { kdf: 'scrypt', ...SCRYPT, salt })
+  const encrypt = (content: Uint8Array) => {
+    const iv = randomBytes(16)
+    const cipher = createCipheriv(CIPHER, key.subarray(0, 16), iv)
+    const ciphertext = Buffer.concat([cipher.update(content), cipher.final()])
+    return {
+      cipher: CIPHER,
+      cipherparams: { iv: iv.toString('hex') },
+      ciphertext: ciphertext.toString('hex'),
+      kdf: 'scrypt',
+      kdfparams: { dklen: DERIVED_BYTES, ...SCRYPT, salt: salt.toString('hex') },
+      mac: Buffer.from(macOf(key, ciphertext)).toString('hex'),
+    }
+  }
+  const toText = (value: object) => `${JSON.stringify(value)}\n`
+  return {
+    keystore(privateKey, address) {
+      const bytes = privateKeyBytes(privateKey)
+      try {
+        return toText({
+          address: address.slice(2).toLowerCase(),
+          crypto: encrypt(bytes),
+          id: randomUUID(),
+          version: 3,
+        })
+      } finally {
+        bytes.fill(0)
+      }
+    },
+    bytes: (content) => toText({ crypto: encrypt(content), id: randomUUID(), version: 3, kept: 'answer' }),
+    wipe: () => void key.fill(0),
+  }
+}

@@ -1,0 +1,71 @@
+import { execFileSync } from 'node:child_process'
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { platform } from 'node:process'
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { GdnError } from '../../src/core/errors.ts'
+import { readPasswordFile } from '../../src/keystore/password.ts'
+import { readPrivateFile } from '../../src/keystore/private-file.ts'
+
+let path: string
+
+beforeEach(() => {
+  const dir = mkdtempSync(join(tmpdir(), 'gdn-private-'))
+  path = join(dir, "it's here")
+  onTestFinished(() => rmSync(dir, { recursive: true, force: true }))
+})
+
+const refusal = (): GdnError => {
+  try {
+    readPrivateFile(path, 100)
+  } catch (error) {
+    if (error instanceof GdnError) return error
+    throw error
+  }
+  throw new Error('it was read')
+}
+
+describe.skipIf(platform === 'win32')('a file that holds a secret', () => {
+  test('is read where only its owner may touch it', () => {
+    writeFileSync(path, 'pässword\n', { mode: 0o600 })
+    expect(readPrivateFile(path, 100)).toBe('pässword\n')
+    expect(readPasswordFile(path).reveal()).toBe('pässword')
+    chmodSync(path, 0o400)
+    expect(readPrivateFile(path, 100)).toBe('pässword\n')
+  })
+
+  test.each([0o640, 0o604, 0o620, 0o602, 0o610, 0o644, 0o666])('of mode %o is refused with what mends it', (mode) => {
+    writeFileSync(path, 'x')
+    chmodSync(path, mode)
+    const { code, hint } = refusal()
+    expect(code).toBe('invalid_input')
+    expect(hint).toBe(`chmod 600 '${path.replace("'", "'\\''")}'`)
+    execFileSync('/bin/sh', ['-c', hint ?? ''])
+    expect(readPrivateFile(path, 100)).toBe('x')
+  })
+
+  test('is no symbolic link, even to a good file', () => {
+    writeFileSync(`${path}.real`, 'x', { mode: 0o600 })
+    symlinkSync(`${path}.real`, path)
+    expect(refusal().message).toContain('symbolic link')
+  })
+
+  test('is no directory, pipe or device, and nothing of it is waited for', () => {
+    mkdirSync(path)
+    expect(refusal().message).toContain('directory')
+    rmSync(path, { recursive: true })
+    execFileSync('mkfifo', ['-m', '600', path])
+    expect(refusal().message).toContain('not a regular file')
+    path = '/dev/zero'
+    expect(refusal().message).toContain('not a regular file')
+  })
+
+  test('that is missing, large or no text is told as such', () => {
+    expect(refusal().message).toContain("doesn't exist")
+    writeFileSync(path, 'x'.repeat(101), { mode: 0o600 })
+    expect(refusal().message).toContain('larger than 100')
+    writeFileSync(path, Buffer.from([0xff, 0xfe]))
+    expect(refusal().message).toContain('UTF-8')
+  })
+})
