@@ -1,7 +1,10 @@
-import { openAppendFile } from './journal/append-file.ts'
+import { createReadStream } from 'node:fs'
+import { writeDurably } from '../core/durable-file.ts'
+import { type Fence, openAppendFile } from './journal/append-file.ts'
 import { foldJournal, type JournalEnd, RecordFile } from './journal/read.ts'
 import { JournalWriter } from './journal/writer.ts'
 import { Ledger } from './ledger.ts'
+import { journalPath, latestGeneration, type RunIdentity, runRef } from './run-files.ts'
 import type { AppendFile } from './types.ts'
 
 /** What a journal says, and up to where it is whole. */
@@ -23,10 +26,24 @@ export async function loadLedger(path: string): Promise<OpenLedger> {
 export async function openWriter(
   path: string,
   { end, lacksLineEnd }: Pick<JournalEnd, 'end' | 'lacksLineEnd'>,
+  fence: Fence,
   wrap: (file: AppendFile) => AppendFile = (file) => file,
 ): Promise<{ writer: JournalWriter; records: RecordFile }> {
-  const file = wrap(await openAppendFile(path, end))
+  const file = wrap(await openAppendFile(path, end, fence))
   if (lacksLineEnd) await file.append(Buffer.from('\n'))
   const writer = new JournalWriter(path, file, lacksLineEnd ? end + 1 : end)
   return { writer, records: await RecordFile.open(path) }
+}
+
+/**
+ * Puts copies in the place of a run's journals: whoever has one of them open and wakes up writes into a file that is
+ * nobody's any more. What it wrote before is in the copy.
+ */
+export async function renewJournals(stateDir: string, identity: RunIdentity): Promise<void> {
+  for (let generation = await latestGeneration(stateDir, identity); generation > 0; generation--) {
+    const path = journalPath(stateDir, runRef(identity, generation).id)
+    await writeDurably(path, async (file) => {
+      for await (const piece of createReadStream(path)) await file.appendFile(piece)
+    })
+  }
 }

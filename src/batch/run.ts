@@ -10,7 +10,7 @@ import { type Gathered, gather, gatherAgain } from './gather.ts'
 import { encodeRecord, type FoundRecord, type RunRecord } from './journal/records.ts'
 import type { Ledger } from './ledger.ts'
 import { checkMarkerKey, markerOf } from './marker.ts'
-import { openWriter } from './open-ledger.ts'
+import { openWriter, renewJournals } from './open-ledger.ts'
 import type { Plan } from './plan.ts'
 import type { IdSet } from './reconcile/id-set.ts'
 import { readBaseline, readOthers, writeBaseline } from './reconcile/known-ids.ts'
@@ -47,14 +47,15 @@ export async function runBatch(options: BatchOptions, deps: BatchDeps): Promise<
   checkOptions(options)
   const lock = await takeLock(options)
   try {
-    return await runLocked(options, deps)
+    return await runLocked(options, deps, lock)
   } finally {
     await lock.release()
   }
 }
 
-async function runLocked(options: BatchOptions, deps: BatchDeps): Promise<BatchSummary> {
+async function runLocked(options: BatchOptions, deps: BatchDeps, lock: Lock): Promise<BatchSummary> {
   const { stateDir } = options
+  if (lock.mayWake) await withState(stateDir, () => renewJournals(stateDir, options))
   const found = await findRun(options)
   const { run, ledger, journal } = found
   const spoolAt = spoolPath(stateDir, run.id)
@@ -75,7 +76,9 @@ async function runLocked(options: BatchOptions, deps: BatchDeps): Promise<BatchS
     throw error
   }
   const { dropped, plan, changes, place } = gathered
-  const { writer, records, spool } = await withState(stateDir, () => openFiles(stateDir, found, place, before, deps))
+  const { writer, records, spool } = await withState(stateDir, () =>
+    openFiles(found, place, before, { stateDir, lock, deps }),
+  )
   // A million ids needn't stay in memory while rows are sent.
   before.listed = null
   const context = new RunContext(options, deps, { ledger, writer, records })
@@ -131,12 +134,13 @@ async function finish(context: RunContext, sweeper: Sweeper, run: RunRecord, dep
 
 /** Puts the rows in their place, makes the journal if there is none yet, and opens both. */
 async function openFiles(
-  stateDir: string,
   { run, journal }: Found,
   place: Gathered['place'],
   { listed, adopted }: Before,
-  deps: BatchDeps,
+  { stateDir, lock, deps }: { stateDir: string; lock: Lock; deps: BatchDeps },
 ) {
+  // The user may have been asked something, and have closed the lid over it.
+  await lock.check()
   const journalAt = journalPath(stateDir, run.id)
   const spoolAt = spoolPath(stateDir, run.id)
   await place()
@@ -153,7 +157,7 @@ async function openFiles(
     })
     whole = { end: lines.reduce((sum, { length }) => sum + length, 0), lacksLineEnd: false }
   }
-  return { ...(await openWriter(journalAt, whole, deps.wrapJournal)), spool: await SpoolReader.open(spoolAt) }
+  return { ...(await openWriter(journalAt, whole, lock, deps.wrapJournal)), spool: await SpoolReader.open(spoolAt) }
 }
 
 /** Plans what is left to be sent once some rows were adopted. */

@@ -1,10 +1,9 @@
-import { randomUUID } from 'node:crypto'
-import { mkdir, readdir, readFile, rename, rm } from 'node:fs/promises'
+import { mkdir, readdir, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { withState } from '../batch/run-files.ts'
 import { syncFolder, writeDurably } from '../core/durable-file.ts'
 import { GdnError, systemCode } from '../core/errors.ts'
-import { acquireLock } from '../core/process-lock.ts'
+import { acquireLock, type Lock } from '../core/process-lock.ts'
 import { decodeOrder, encodeOrder, type Order } from './order.ts'
 
 /** How long the ids of an order are kept after its end was told, and of how many orders at most. */
@@ -19,6 +18,7 @@ const LOCK_TRIES = 5
 export class OrderFiles {
   readonly #stateDir: string
   readonly #dir: string
+  #lock: Lock | null = null
 
   constructor(stateDir: string) {
     this.#stateDir = stateDir
@@ -47,14 +47,8 @@ export class OrderFiles {
         }
       }
     })
-    return async (ended) => {
-      // Moved away before it is removed, and only where nobody held it before us: whoever looks at it right now has
-      // seen it empty or held, and can't take a number in it that somebody else has again.
-      if (!ended || lock.epoch > 1) return await lock.release()
-      const gone = `${dir}.${randomUUID()}`
-      await rename(dir, gone)
-      await rm(gone, { recursive: true, force: true })
-    }
+    this.#lock = lock
+    return (ended) => (ended ? lock.discard() : lock.release())
   }
 
   /** The order under way, or null. @throws GdnError `data_dir`: damaged, made by a newer gdn, not readable */
@@ -62,14 +56,19 @@ export class OrderFiles {
     return await withState(this.#stateDir, () => readOrder(this.pathOf(id)))
   }
 
-  /** Puts the order on the disk, in place of what was there. Resolves when it is there for good. */
+  /**
+   * Puts the order on the disk, in place of what was there. Resolves when it is there for good, and still this
+   * process's: whoever takes the order over reads it afterwards.
+   */
   async write(order: Order): Promise<void> {
     await this.#put(this.pathOf(order.id), order)
+    await this.#lock?.check()
   }
 
   /** Forgets an order that had no effect. */
   async remove(id: string): Promise<void> {
     await withState(this.#stateDir, async () => {
+      await this.#lock?.check()
       await rm(this.pathOf(id), { force: true })
       await syncFolder(this.#dir)
     })
@@ -110,7 +109,12 @@ export class OrderFiles {
   async #put(path: string, order: Order): Promise<void> {
     await withState(this.#stateDir, async () => {
       await mkdir(join(path, '..'), { recursive: true, mode: 0o700 })
-      await writeDurably(path, (file) => file.writeFile(encodeOrder(order)))
+      await writeDurably(path, async (file) => {
+        await file.writeFile(encodeOrder(order))
+        await file.sync()
+        // What another process wrote since must not be put back to what this one knew.
+        await this.#lock?.check()
+      })
     })
   }
 

@@ -2,6 +2,7 @@ import { chmod, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/pr
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { thisProcess } from '../../src/core/lock-holder.ts'
 import { openMetadata, orderedNftIds } from '../../src/orders/known-orders.ts'
 import { decodeOrder, encodeOrder, type Order, orderId } from '../../src/orders/order.ts'
 import { OrderFiles } from '../../src/orders/order-files.ts'
@@ -231,4 +232,18 @@ describe('what is known of earlier orders', () => {
     expect((await orderedNftIds(machine.stateDir, ORDER.origin, CONTRACT)).sort()).toEqual(['new', 'young'])
     expect(await openMetadata(machine.stateDir, ORDER.origin, CONTRACT)).toHaveLength(1)
   })
+})
+
+test('an order that another process took over while this one slept is neither written nor removed', async () => {
+  const files = new OrderFiles(machine.stateDir)
+  const letGo = await files.lock(ORDER.id, 'nft mint')
+  const other = new OrderFiles(machine.stateDir)
+  await other.write(ORDER)
+  const next = join(machine.stateDir, 'orders', `${ORDER.id}.lock`, 'lock.2')
+  await writeFile(next, JSON.stringify(await thisProcess('took over')))
+  await expect(files.write({ ...ORDER, state: 'sending' })).rejects.toMatchObject({ code: 'run_busy' })
+  await expect(files.remove(ORDER.id)).rejects.toMatchObject({ code: 'run_busy' })
+  await letGo(true)
+  expect(await other.read(ORDER.id)).toEqual(ORDER)
+  await expect(other.lock(ORDER.id, 'third')).rejects.toMatchObject({ message: expect.stringContaining('took over') })
 })

@@ -29,7 +29,7 @@ export class JournalWriter {
    * Resolves when the record is written and, with `sync`, on the disk. After a failure nothing is taken any more:
    * the tail of the file may be anything.
    *
-   * @throws GdnError `data_dir`: no space left, not writable, …
+   * @throws GdnError `data_dir`: no space left, not writable, …; `run_busy` once another process has taken over
    */
   append(record: JournalRecord, options: { sync: boolean }): Promise<Span> {
     return new Promise((resolve, reject) => {
@@ -67,6 +67,7 @@ export class JournalWriter {
   }
 
   async #fail(error: unknown): Promise<GdnError> {
+    if (error instanceof GdnError) return error
     // Half a line must not stay before what a later process appends; where this fails too, its start cuts it.
     await this.#file.truncate(this.#end).catch(() => undefined)
     const full = systemCode(error) === 'ENOSPC' || systemCode(error) === 'EDQUOT'

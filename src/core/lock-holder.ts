@@ -1,0 +1,90 @@
+import { hostname } from 'node:os'
+import { GdnError } from './errors.ts'
+import { bootId, isAlive, ownIdentity, type ProcessIdentity, pidNamespace } from './process-identity.ts'
+
+/** Who holds a lock. */
+export interface LockHolder extends ProcessIdentity {
+  /** Among which processes its pid means something, and on which machine. */
+  space: string | null
+  host: string | null
+  note: string
+  /** When it took the lock, as a date of its own clock; null where it doesn't say. */
+  since: string | null
+  released: boolean
+  /** See `Lock`. */
+  mayWake: boolean
+}
+
+/** How often a holder gives a sign of life, and what is made of it where no sign comes. */
+export interface LockTiming {
+  beatMs: number
+  /** Without a sign for so long, a holder that can't be looked at is taken for ended. */
+  silentMs: number
+  /** And for so long it is watched: clocks of machines differ, a sign is a sign. */
+  watchMs: number
+}
+
+/** Two minutes: no pause of a process at work is that long; one of a machine that sleeps is, and is fenced off. */
+export const LOCK_TIMING: LockTiming = { beatMs: 5_000, silentMs: 120_000, watchMs: 12_000 }
+
+export async function thisProcess(note: string): Promise<LockHolder> {
+  const [identity, space] = await Promise.all([ownIdentity(), pidNamespace()])
+  const since = new Date().toISOString()
+  return { ...identity, space, host: hostname(), note, since, released: false, mayWake: false }
+}
+
+/** Null for what is no holder, or not whole. */
+export function parseHolder(text: string): LockHolder | null {
+  try {
+    const holder = JSON.parse(text) as Partial<LockHolder>
+    if (typeof holder.pid !== 'number' || typeof holder.note !== 'string') return null
+    const { pid, note, released, mayWake } = holder
+    const { startedAt = null, bootId: boot = null, space = null, host = null, since = null } = holder
+    const flags = { released: released === true, mayWake: mayWake === true }
+    return { pid, note, startedAt, bootId: boot, space, host, since, ...flags }
+  } catch {
+    return null
+  }
+}
+
+/**
+ * What is known of a holder. A pid tells only within its own boot and namespace; containers have others, and so have
+ * machines that share the folder. There only signs of life tell: `patienceMs` is how long one may be missing.
+ */
+export type Known = { kind: 'alive' } | { kind: 'ended' } | { kind: 'out_of_sight'; patienceMs: number }
+
+export async function lookAt(holder: LockHolder, timing: LockTiming): Promise<Known> {
+  if (holder.released) return { kind: 'ended' }
+  const [boot, space] = await Promise.all([bootId(), pidNamespace()])
+  const isHere = holder.host === hostname()
+  const isSameBoot = holder.bootId === boot && (boot !== null || isHere)
+  if (isSameBoot && holder.space === space) return (await isAlive(holder)) ? { kind: 'alive' } : { kind: 'ended' }
+  // Another boot of one name is the last one of this machine; that it isn't another machine, watching tells.
+  const wasRestarted = isHere && holder.bootId !== null && boot !== null && !isSameBoot
+  return { kind: 'out_of_sight', patienceMs: wasRestarted ? 0 : timing.silentMs }
+}
+
+export const isAtWork = ({ pid, note }: LockHolder): GdnError =>
+  new GdnError('run_busy', `another gdn process is at work here: pid ${pid} (${note})`, {
+    hint: 'wait until it has ended, or stop it with Ctrl-C where it runs',
+    details: { pid, note },
+  })
+
+/** @param leftMs until it may be taken for ended, should it give no sign; null where it just gave one */
+export function isOutOfSight({ pid, note, host, since }: LockHolder, leftMs: number | null): GdnError {
+  const where = `pid ${pid} of another machine or container${host === null ? '' : `, ${host}`}`
+  const hint =
+    leftMs === null
+      ? 'wait until it has ended, or stop it with Ctrl-C where it runs'
+      : `stop it where it runs, or wait. If it has ended already, run the same command again in ${Math.ceil(leftMs / 1000)} s`
+  const begun = since === null ? '' : ` since ${since.replace(/\.\d+Z$/, 'Z')}`
+  return new GdnError('run_busy', `another gdn process is at work here${begun}: ${where} (${note})`, {
+    hint,
+    details: { pid, note, host, since },
+  })
+}
+
+export const wasTakenOver = (): GdnError =>
+  new GdnError('run_busy', 'this process was stopped for so long that another one has taken its work over', {
+    hint: 'nothing more was sent from here. Run the same command again once that one has ended: it goes on where it stopped',
+  })

@@ -1,0 +1,96 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterEach, expect, test } from 'vitest'
+import { familyId, lockFolder } from '../../src/batch/run-files.ts'
+import type { AppendFile } from '../../src/batch/types.ts'
+import { thisProcess } from '../../src/core/lock-holder.ts'
+import { FakeHostedApi } from '../helpers/fake-hosted-api.ts'
+import { Machine, recordsOf } from './simulation.ts'
+import { rowsUpTo } from './simulation-rows.ts'
+
+const ROWS = rowsUpTo(6)
+
+let machine: Machine | null = null
+afterEach(() => machine?.stop())
+
+/** Calls back at a step of a journal's file: before and after each write, after each sync. */
+function interrupted(at: number, act: () => Promise<void>) {
+  let steps = 0
+  const step = async () => {
+    if (++steps === at) await act()
+  }
+  return (file: AppendFile): AppendFile => ({
+    ...file,
+    async append(bytes) {
+      await step()
+      await file.append(bytes)
+      await step()
+    },
+    async sync() {
+      await file.sync()
+      await step()
+    },
+  })
+}
+
+/** As somebody who took the lock from a sleeping one and ended at once: what follows from it must still be done. */
+async function takeLock(here: Machine): Promise<void> {
+  const between = { ...(await thisProcess('batch')), released: true, mayWake: true }
+  await writeFile(join(lockFolder(here.stateDir, familyId(here.options())), 'lock.2'), JSON.stringify(between))
+}
+
+/** A runner sleeps at a step of its own; another, which can't see it, does the whole run meanwhile; the first wakes. */
+async function sleepAt(at: number, idempotency: boolean) {
+  await machine?.stop()
+  const here = await Machine.start()
+  machine = here
+  const server = new FakeHostedApi({ idempotency, pollsToDeploy: 1 })
+  let other: unknown = null
+  const wrapJournal = interrupted(at, async () => {
+    await takeLock(here)
+    other = await here.run(server, ROWS)
+  })
+  const slept = await here.run(server, ROWS, { inFlight: 1 }, { wrapJournal }).then(
+    () => 'finished',
+    (error: { code?: string }) => error.code,
+  )
+  return { slept, other, server, records: await recordsOf(here.journal()) }
+}
+
+test.each([
+  ['that honours Idempotency-Key: every row once', true],
+  ['that does not: no row twice', false],
+])('a runner that is taken over while it sleeps, and wakes, sends nothing more; on a server %s', async (_, honours) => {
+  let at = 1
+  for (; ; at++) {
+    const { slept, other, server, records } = await sleepAt(at, honours)
+    const counts = [...server.countsByTitle().values()]
+    expect(
+      counts.filter((count) => count > 1),
+      `step ${at}`,
+    ).toEqual([])
+    if (honours) expect(counts, `step ${at}`).toHaveLength(ROWS.length)
+    if (other === null) break
+    expect(slept, `step ${at}`).toBe('run_busy')
+    // The journal is the other's, and whole.
+    expect(
+      records.filter(({ t }) => t === 'plan'),
+      `step ${at}`,
+    ).toHaveLength(at <= 1 ? 1 : 2)
+    expect(other).toMatchObject({ counts: { total: ROWS.length, pending: 0 } })
+  }
+  expect(at).toBeGreaterThan(15)
+})
+
+test('a runner that is taken over while it waits for a word to begin with begins nothing', async () => {
+  const here = await Machine.start()
+  machine = here
+  const server = new FakeHostedApi({ idempotency: false, pollsToDeploy: 1 })
+  const confirm = async () => {
+    await takeLock(here)
+    await here.run(server, ROWS)
+  }
+  await expect(here.run(server, ROWS, {}, { confirm })).rejects.toMatchObject({ code: 'run_busy' })
+  expect([...server.countsByTitle().values()]).toEqual(ROWS.map(() => 1))
+  expect(await recordsOf(here.journal())).toContainEqual(expect.objectContaining({ t: 'end' }))
+})
