@@ -202,11 +202,12 @@ export function createClient(options: ClientOptions): ApiClient {
     const send: Send = async (request, beforeSending) =>
       await paced(name, options.signal, async (leave) => {
         await beforeSending?.()
-        return await exchange(leave === null ? request : { ...request, mayLeave: () => leave.isValid() })
+        const answer = await exchange(leave === null ? request : { ...request, mayLeave: () => leave.isValid() })
+        // While the leave is held: giving it back tells the other processes what the server told this one.
+        observe(name, answer)
+        return answer
       })
-    const answer = await postTo(await urlOf(name), content, headers, options, send)
-    observe(name, answer)
-    return answer
+    return await postTo(await urlOf(name), content, headers, options, send)
   }
 
   async function postTo(

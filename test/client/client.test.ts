@@ -606,6 +606,21 @@ describe('the pace', () => {
     expect(log).toEqual(['enter getnfts', 'done', 'enter getnfts', 'done'])
   })
 
+  test('what the server told of its limit is known before the leave is given back: that tells other processes', async () => {
+    const server = await serve([
+      { json: { requests: { nft_gdn_ids: ['a'] }, nfts: [] }, headers: { 'ratelimit-policy': '"getnfts"' } },
+    ])
+    const known: unknown[] = []
+    const enter = async () => ({
+      isValid: () => true,
+      cut: () => {},
+      done: () => void known.push(asking.observedRateLimit('getnfts')),
+    })
+    const asking = client(server.url, { pacer: { enter, take: enter, hold: () => {} } })
+    await asking.call('getnfts', { nft_gdn_ids: ['a'] })
+    expect(known).toEqual([{ perSecond: null }])
+  })
+
   test.each<[Reply, string[]]>([
     [{ status: 429, headers: { 'retry-after': '7' } }, ['hold createnft 7000']],
     [{ status: 429 }, ['hold createnft 1000']],
