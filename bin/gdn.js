@@ -1,5 +1,7 @@
 #!/usr/bin/env node
-// Written for any Node that knows ES modules: an old one gets a sentence instead of a syntax error.
+// CommonJS, which starts faster than ES modules do, and in words that old versions of Node know as well: they get a
+// sentence instead of a syntax error.
+'use strict'
 const [major, minor] = process.versions.node.split('.').map(Number)
 
 if (major < 20 || (major === 20 && minor < 19)) {
@@ -10,22 +12,22 @@ if (major < 20 || (major === 20 && minor < 19)) {
 }
 
 async function start() {
-  const { enableCompileCache } = process.getBuiltinModule('node:module')
+  const { enableCompileCache } = require('node:module')
   if (enableCompileCache) enableCompileCache()
   if (!buildIfMissing()) return
-  const { main } = await import('../dist/main.js')
+  const { main } = require('../dist/main.js')
   process.exitCode = await main(process.argv.slice(2))
 }
 
 /** A source checkout that was never built builds itself; an installed package always has its dist. */
 function buildIfMissing() {
-  const { existsSync } = process.getBuiltinModule('node:fs')
-  const setup = new URL('../src/build/setup.mjs', import.meta.url)
-  if (existsSync(new URL('../dist/main.js', import.meta.url)) || !existsSync(setup)) return true
+  const { existsSync } = require('node:fs')
+  const { join } = require('node:path')
+  const setup = join(__dirname, '..', 'src', 'build', 'setup.mjs')
+  if (existsSync(join(__dirname, '..', 'dist', 'main.js')) || !existsSync(setup)) return true
   process.stderr.write('gdn is not built yet: building it once\n')
-  const { spawnSync } = process.getBuiltinModule('node:child_process')
-  const { fileURLToPath } = process.getBuiltinModule('node:url')
-  const { status } = spawnSync(process.execPath, [fileURLToPath(setup)], { stdio: ['ignore', 2, 2] })
+  const { spawnSync } = require('node:child_process')
+  const { status } = spawnSync(process.execPath, [setup], { stdio: ['ignore', 2, 2] })
   if (status !== 0) process.exitCode = 1
   return status === 0
 }

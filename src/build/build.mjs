@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { context, build as esbuild } from 'esbuild'
 import { coalesce } from './coalesce.mjs'
+import { toCommonJs } from './common-js.mjs'
 import { docsFiles } from './docs.mjs'
 import { thirdPartyLicenses } from './licenses.mjs'
 import { withLock } from './lock.mjs'
@@ -57,10 +58,6 @@ async function bundleOptions(entry, outDir) {
     // Its CommonJS form can't be bundled in parts, and holds all the hashes that there are.
     alias: { 'hash-wasm': 'hash-wasm/dist/index.esm.js' },
     external: [...NATIVE_PACKAGES, ...UNUSED_PACKAGES, 'typescript'],
-    // Bundled CommonJS packages call `require` for Node's own modules.
-    banner: {
-      js: "import{createRequire as __gdnRequire}from'node:module';const require=__gdnRequire(import.meta.url);",
-    },
     write: false,
     metafile: true,
     logLevel: 'error',
@@ -68,7 +65,10 @@ async function bundleOptions(entry, outDir) {
 }
 
 async function publishResult(result, outDir, clean) {
-  const files = result.outputFiles.map(({ path, contents }) => ({ path, contents }))
+  const files = await Promise.all(
+    result.outputFiles.map(async ({ path, text }) => ({ path, contents: Buffer.from(await toCommonJs(text)) })),
+  )
+  files.push({ path: join(outDir, 'package.json'), contents: Buffer.from('{"type":"commonjs"}\n') })
   const licenses = Buffer.from(await thirdPartyLicenses(result.metafile))
   files.push({ path: join(outDir, 'THIRD_PARTY_LICENSES.txt'), contents: licenses })
   files.push(...(await docsFiles(join(outDir, 'docs'))), ...(await referenceFiles(outDir)))
