@@ -9,6 +9,7 @@ function __gdn_words
         'batch Drops from a manifest: CSV, JSON or JSONL' \
         'local A backend of your own on this machine, in the background' \
         'serve Run the backend in the foreground' \
+        'chain Networks that a backend reaches by RPC URL' \
         'key API keys of a backend, and what each may do' \
         'init Set up a server, its key and your defaults' \
         'auth API keys that you use: save, look at, forget' \
@@ -47,6 +48,10 @@ function __gdn_words
         'logs Show the log of the local backend' \
         'reset Delete everything the local backend holds' \
         'exec Run a command against a fresh backend, then take it down'
+    case 'chain'
+      printf '%s\n' 'list List the networks of a backend' \
+        'setup Deploy the factory of a network and appoint its signers' \
+        'status Ask a network: nodes, fees, factory, signers and their funds'
     case 'key'
       printf '%s\n' 'create Make an API key of a backend' \
         'list List the API keys of a backend' \
@@ -73,6 +78,7 @@ function __gdn_words
         'batch Drops from a manifest: CSV, JSON or JSONL' \
         'local A backend of your own on this machine, in the background' \
         'serve Run the backend in the foreground' \
+        'chain Networks that a backend reaches by RPC URL' \
         'key API keys of a backend, and what each may do' \
         'init Set up a server, its key and your defaults' \
         'auth API keys that you use: save, look at, forget' \
@@ -113,6 +119,10 @@ function __gdn_arguments
       printf '%s\n' '@runs'
     case 'local exec'
       printf '%s\n' 'command+'
+    case 'chain setup'
+      printf '%s\n' '=blockchain-2'
+    case 'chain status'
+      printf '%s\n' '=blockchain-2'
     case 'key revoke'
       printf '%s\n' 'text'
     case 'config get'
@@ -183,7 +193,13 @@ function __gdn_bundles
     case 'local exec'
       printf '%s\n' 'flags-7d54af output-c57e0f'
     case 'serve'
-      printf '%s\n' 'flags-530270 output-f88f5f'
+      printf '%s\n' 'flags-9f161a output-f88f5f'
+    case 'chain list'
+      printf '%s\n' 'flags-7c752e output-62442f'
+    case 'chain setup'
+      printf '%s\n' 'flags-0fbfd8 output-62442f'
+    case 'chain status'
+      printf '%s\n' 'flags-7c752e output-62442f'
     case 'key create'
       printf '%s\n' 'flags-88be6b output-62442f'
     case 'key list'
@@ -386,7 +402,7 @@ function __gdn_flags
       printf '%s\n' '--rate-limits - =rate-limits Rate limits of the API (on)' \
         '--allow-private-files - - Fetch files from private addresses too' \
         '--faults - file Let requests fail as the file says'
-    case 'flags-530270'
+    case 'flags-9f161a'
       printf '%s\n' '--host - text Address to listen on (127.0.0.1)' \
         '--port - text Port to listen on (4680); 0 picks one' \
         '--data-dir - dir Where everything is kept' \
@@ -396,6 +412,7 @@ function __gdn_flags
         '--single-use-urls - - A signed URL makes one wallet and no more' \
         '--log-level - =log-level silent, info or debug' \
         '--log-file - file Write the log there instead of to stderr' \
+        '--config - file Networks by RPC URL (backend.yaml of the data dir)' \
         '--faults - file Let requests fail as the file says; for tests of your own'
     case 'output-f88f5f'
       printf '%s\n' '--json - - Print one line of JSON when it is ready' \
@@ -404,6 +421,18 @@ function __gdn_flags
         '--no-input - - Ask nothing' \
         '--debug - - More on stderr: requests, timings, stack traces' \
         '--help -h - Help for this command'
+    case 'flags-7c752e'
+      printf '%s\n' '--config - file Settings of the backend (backend.yaml of the data dir)' \
+        '--data-dir - dir The backend\'s data dir (that of gdn local start)'
+    case 'flags-0fbfd8'
+      printf '%s\n' '--admin-keystore - file Keystore of the factory\'s admin' \
+        '--password-file - file Its password; asked for without' \
+        '--factory - text A factory of this admin that is there already' \
+        '--dry-run - - Show what would be sent and what it costs at most; send nothing' \
+        '--yes -y - Don\'t ask before anything is spent' \
+        '--timeout - text How long to wait for the network (1h)' \
+        '--config - file Settings of the backend (backend.yaml of the data dir)' \
+        '--data-dir - dir The backend\'s data dir (that of gdn local start)'
     case 'flags-88be6b'
       printf '%s\n' '--name - text What the key is for' \
         '--email - text Whose account it is for; made if it is new' \
@@ -521,6 +550,20 @@ function __gdn_values
       printf '%s\n' 'silent' \
         'info' \
         'debug'
+    case 'blockchain-2'
+      printf '%s\n' 'polygon' \
+        'polygon-mumbai' \
+        'astar' \
+        'astar-shiden' \
+        'astar-shibuya' \
+        'avalanche' \
+        'avalanche-fuji' \
+        'optimism' \
+        'optimism-goerli' \
+        'fantom' \
+        'fantom-testnet' \
+        'bnb-mainnet' \
+        'bnb-testnet'
     case 'store'
       printf '%s\n' 'keyring' \
         'file'

@@ -10,6 +10,7 @@ nft Mint NFTs, transfer them, list them, show them
 batch Drops from a manifest: CSV, JSON or JSONL
 local A backend of your own on this machine, in the background
 serve Run the backend in the foreground
+chain Networks that a backend reaches by RPC URL
 key API keys of a backend, and what each may do
 init Set up a server, its key and your defaults
 auth API keys that you use: save, look at, forget
@@ -44,6 +45,9 @@ status Say whether the local backend runs, and where
 logs Show the log of the local backend
 reset Delete everything the local backend holds
 exec Run a command against a fresh backend, then take it down'
+    'chain' = 'list List the networks of a backend
+setup Deploy the factory of a network and appoint its signers
+status Ask a network: nodes, fees, factory, signers and their funds'
     'key' = 'create Make an API key of a backend
 list List the API keys of a backend
 revoke Revoke an API key of a backend'
@@ -66,6 +70,7 @@ nft Mint NFTs, transfer them, list them, show them
 batch Drops from a manifest: CSV, JSON or JSONL
 local A backend of your own on this machine, in the background
 serve Run the backend in the foreground
+chain Networks that a backend reaches by RPC URL
 key API keys of a backend, and what each may do
 init Set up a server, its key and your defaults
 auth API keys that you use: save, look at, forget
@@ -90,6 +95,8 @@ api Ask any endpoint of the API, and print its answer as it came'
     'batch results' = '@runs'
     'batch rm' = '@runs'
     'local exec' = 'command+'
+    'chain setup' = '=blockchain-2'
+    'chain status' = '=blockchain-2'
     'key revoke' = 'text'
     'config get' = '=name'
     'config set' = '=name-2 text'
@@ -125,7 +132,10 @@ api Ask any endpoint of the API, and print its answer as it came'
     'local logs' = 'flags-97132d output-c57e0f'
     'local reset' = 'flags-5c44b2 output-62442f'
     'local exec' = 'flags-7d54af output-c57e0f'
-    'serve' = 'flags-530270 output-f88f5f'
+    'serve' = 'flags-9f161a output-f88f5f'
+    'chain list' = 'flags-7c752e output-62442f'
+    'chain setup' = 'flags-0fbfd8 output-62442f'
+    'chain status' = 'flags-7c752e output-62442f'
     'key create' = 'flags-88be6b output-62442f'
     'key list' = 'flags-e6722b output-62442f'
     'key revoke' = 'flags-e6722b output-62442f'
@@ -281,7 +291,7 @@ api Ask any endpoint of the API, and print its answer as it came'
     'flags-7d54af' = '--rate-limits - =rate-limits Rate limits of the API (on)
 --allow-private-files - - Fetch files from private addresses too
 --faults - file Let requests fail as the file says'
-    'flags-530270' = '--host - text Address to listen on (127.0.0.1)
+    'flags-9f161a' = '--host - text Address to listen on (127.0.0.1)
 --port - text Port to listen on (4680); 0 picks one
 --data-dir - dir Where everything is kept
 --rate-limits - =rate-limits Rate limits of the API (on)
@@ -290,6 +300,7 @@ api Ask any endpoint of the API, and print its answer as it came'
 --single-use-urls - - A signed URL makes one wallet and no more
 --log-level - =log-level silent, info or debug
 --log-file - file Write the log there instead of to stderr
+--config - file Networks by RPC URL (backend.yaml of the data dir)
 --faults - file Let requests fail as the file says; for tests of your own'
     'output-f88f5f' = '--json - - Print one line of JSON when it is ready
 --quiet -q - Say nothing but data and errors
@@ -297,6 +308,16 @@ api Ask any endpoint of the API, and print its answer as it came'
 --no-input - - Ask nothing
 --debug - - More on stderr: requests, timings, stack traces
 --help -h - Help for this command'
+    'flags-7c752e' = '--config - file Settings of the backend (backend.yaml of the data dir)
+--data-dir - dir The backend''s data dir (that of gdn local start)'
+    'flags-0fbfd8' = '--admin-keystore - file Keystore of the factory''s admin
+--password-file - file Its password; asked for without
+--factory - text A factory of this admin that is there already
+--dry-run - - Show what would be sent and what it costs at most; send nothing
+--yes -y - Don''t ask before anything is spent
+--timeout - text How long to wait for the network (1h)
+--config - file Settings of the backend (backend.yaml of the data dir)
+--data-dir - dir The backend''s data dir (that of gdn local start)'
     'flags-88be6b' = '--name - text What the key is for
 --email - text Whose account it is for; made if it is new
 --permission - text+ What it may do; repeatable
@@ -392,6 +413,19 @@ off'
     'log-level' = 'silent
 info
 debug'
+    'blockchain-2' = 'polygon
+polygon-mumbai
+astar
+astar-shiden
+astar-shibuya
+avalanche
+avalanche-fuji
+optimism
+optimism-goerli
+fantom
+fantom-testnet
+bnb-mainnet
+bnb-testnet'
     'store' = 'keyring
 file'
     'name' = 'profile

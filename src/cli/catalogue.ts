@@ -125,6 +125,20 @@ const key: Noun = {
   ],
 }
 
+const chain: Noun = {
+  name: 'chain',
+  summary: 'Networks that a backend reaches by RPC URL',
+  verbs: [
+    verb('list', 'List the networks of a backend', () => import('./commands/chain/list.ts')),
+    verb('setup', 'Deploy the factory of a network and appoint its signers', () => import('./commands/chain/setup.ts')),
+    verb(
+      'status',
+      'Ask a network: nodes, fees, factory, signers and their funds',
+      () => import('./commands/chain/status.ts'),
+    ),
+  ],
+}
+
 const serve = verb('serve', 'Run the backend in the foreground', () => import('./commands/serve.ts'))
 
 const init = verb('init', 'Set up a server, its key and your defaults', () => import('./commands/init.ts'))
@@ -149,7 +163,7 @@ const completion = verb(
 
 export const CATALOGUE: readonly Group[] = [
   { title: 'Minting', entries: [collection, nft, batch] },
-  { title: 'Backend', entries: [local, serve, key] },
+  { title: 'Backend', entries: [local, serve, chain, key] },
   { title: 'Set-up', entries: [init, auth, config, doctor, completion] },
   { title: 'For programs', entries: [api] },
 ]

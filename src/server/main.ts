@@ -7,6 +7,7 @@ import { createLazyFetcher } from '../files/lazy-fetcher.ts'
 import { type ChainsOptions, openChains } from './chain/chains.ts'
 import { checkAnvil } from './chain/evm/embedded/check-anvil.ts'
 import type { EvmNetwork } from './chain/evm/network.ts'
+import { openRemote } from './chain/remote.ts'
 import { openEmbeddedSigners } from './chain/signers.ts'
 import { isDiskFull } from './data-dir/disk-full.ts'
 import { openDataDir } from './data-dir/open.ts'
@@ -19,6 +20,7 @@ import { createLog, type LogLevel } from './log.ts'
 import { createMetrics } from './metrics/metrics.ts'
 import { startPipeline } from './pipeline/pipeline.ts'
 import { openLocalAccount } from './services/local-account.ts'
+import { loadSettings } from './settings/settings.ts'
 import { createFileStorage } from './storage/files.ts'
 import { blockTable } from './store/block-table.ts'
 import { openStore } from './store/open-store.ts'
@@ -32,6 +34,10 @@ export interface BackendOptions {
   /** Fetch files from private addresses and any port too: for development. */
   allowPrivateFiles: boolean
   rateLimits: boolean
+  /** Networks by RPC URL; by default backend.yaml of the data dir, should there be one. */
+  settingsFile?: string | undefined
+  /** Where systemd puts a service's credentials (CREDENTIALS_DIRECTORY). */
+  credentialsDirectory?: string | undefined
   /** A signed URL makes one wallet and no more. */
   singleUseUrls?: boolean
   /** Host headers answered on loopback beside the loopback names. */
@@ -85,6 +91,7 @@ export async function startBackend(options: BackendOptions): Promise<Backend> {
     const anvil = checkAnvil()
     // Awaited below; it must not count as unhandled should an earlier step fail.
     anvil.catch(() => {})
+    const settings = await loadSettings(dataDir, options.settingsFile)
     const faults = await loadFaults(options)
     const lock = await openDataDir(dataDir)
     undo.push(() => lock.release())
@@ -93,18 +100,28 @@ export async function startBackend(options: BackendOptions): Promise<Backend> {
     const store = faults === undefined ? opened : { ...opened, onAccepted: faults.onAccepted }
     const apiKey = await openLocalAccount(store, dataDir, now())
     const signers = await openEmbeddedSigners(dataDir)
+    const remote = await openRemote({
+      db: store.db,
+      settings,
+      openSigners: async ({ operators }) => {
+        const { openSigners } = await import('./settings/open-signer.ts')
+        return await openSigners(operators, options.credentialsDirectory)
+      },
+      now,
+    })
+    undo.push(() => remote.close())
     const storage = await createFileStorage({ dataDir, blocks: blockTable(store.db, store.transaction) })
     const { allowPrivateFiles: allowPrivate, fileFetching } = options
     const timeoutMs = fileFetching === undefined ? {} : { timeoutMs: fileFetching.timeoutMs }
     const fetcher = createLazyFetcher({ allowPrivate, userAgent: `gdn/${version}`, ...timeoutMs })
     undo.push(() => fetcher.close())
-    const metrics = createMetrics({ db: store.db, now, version })
+    const metrics = createMetrics({ db: store.db, signers: remote.operators, now, version })
     const onEvent: ChainsOptions['onEvent'] = (blockchain, event) => {
       if (event.type === 'died') metrics.observe({ what: 'chain_died', blockchain })
       log.info({ blockchain, ...event }, 'embedded chain')
     }
     const wrapNetwork = options.wrapNetwork ?? ((network) => network)
-    const chains = await openChains({ db: store.db, dataDir, signers, now, onEvent, wrapNetwork })
+    const chains = await openChains({ db: store.db, dataDir, signers, remote, now, onEvent, wrapNetwork })
     if (faults !== undefined) refuseOnRealNetworks(chains)
     await anvil
     const pipeline = await startPipeline({

@@ -22,6 +22,7 @@ export interface ServeFlags extends CommonFlags {
   allowedHost?: string[]
   rateLimits?: 'on' | 'off'
   singleUseUrls?: boolean
+  config?: string
   faults?: string
   logLevel?: (typeof LOG_LEVELS)[number]
   logFile?: string
@@ -51,6 +52,7 @@ export function command(deps: Deps, run = serve): GdnCommand {
   switchFlag(serveCommand, '--single-use-urls', 'A signed URL makes one wallet and no more')
   valueFlag(serveCommand, '--log-level <level>', 'silent, info or debug', { parse: oneOf(LOG_LEVELS) })
   valueFlag(serveCommand, '--log-file <file>', 'Write the log there instead of to stderr', { parse: notEmpty })
+  valueFlag(serveCommand, '--config <file>', 'Networks by RPC URL (backend.yaml of the data dir)', { parse: notEmpty })
   valueFlag(serveCommand, '--faults <file>', 'Let requests fail as the file says; for tests of your own', {
     parse: notEmpty,
   })
@@ -74,6 +76,8 @@ export async function serve({ io, env, signals, cwd }: Deps, flags: ServeFlags):
     singleUseUrls: flags.singleUseUrls ?? false,
     allowedHosts: flags.allowedHost ?? [],
     faults: await readFaults(cwd, flags.faults),
+    settingsFile: flags.config === undefined ? undefined : resolve(cwd, flags.config),
+    credentialsDirectory: env.CREDENTIALS_DIRECTORY,
     version: VERSION,
     logLevel: flags.logLevel ?? (flags.logFile === undefined ? 'silent' : 'info'),
     logStream: flags.logFile === undefined ? { write: (line) => io.log(line) } : await appendTo(resolve(flags.logFile)),

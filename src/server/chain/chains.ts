@@ -7,19 +7,25 @@ import { type EmbeddedChain, type EmbeddedChainEvent, startEmbeddedChain } from 
 import { endOrphans } from './evm/embedded/orphans.ts'
 import { factoryAddress } from './evm/factory.ts'
 import type { EvmNetwork, Hex } from './evm/network.ts'
+import type { RemoteChains } from './remote.ts'
 import { type AskSigning, EMBEDDED_FEES, type EmbeddedSigners } from './signers.ts'
 import type { EmbeddedSolanaEvent } from './solana/embedded/embedded-solana.ts'
 import { createSolanaChains, type SolanaChains } from './solana/solana-chains.ts'
 
-/** The embedded chains of a data dir. A chain's node is started when it is first needed. */
+/** The chains of a backend: embedded ones, whose nodes are started when they are first needed, and those behind RPC URLs. */
 export interface Chains {
   readonly signing: AskSigning
   /** Whether every chain is one of ours, where nothing is worth anything. */
   readonly embedded: boolean
   readonly solana: SolanaChains
-  /** The factory of a blockchain, known before anything is deployed; remembers the chain on its first use. */
+  /** Those that are reached by RPC URL. */
+  readonly remote: RemoteChains
+  /**
+   * The factory of a blockchain. Of an embedded one it is known before anything is deployed, and the chain is remembered
+   * on its first use; rejects for a network that wasn't set up.
+   */
   factory(db: Db, blockchain: EvmBlockchain): Promise<Hex>
-  /** The node of a blockchain, started where it isn't running yet. */
+  /** The network of a blockchain; an embedded one's node is started where it isn't running yet. */
   network(blockchain: EvmBlockchain): Promise<EvmNetwork>
   /** Calls back whenever a chain has new blocks; `listener` must not throw. */
   onBlocks(listener: (blockchain: EvmBlockchain) => void): void
@@ -30,6 +36,7 @@ export interface ChainsOptions {
   db: Db
   dataDir: string
   signers: EmbeddedSigners
+  remote: RemoteChains
   now: () => number
   onEvent: (blockchain: Blockchain, event: EmbeddedChainEvent | EmbeddedSolanaEvent) => void
   /** Stands between the backend and each network that it uses. */
@@ -43,6 +50,7 @@ export async function openChains({
   db,
   dataDir,
   signers,
+  remote,
   now,
   onEvent,
   wrapNetwork = same,
@@ -86,6 +94,7 @@ export async function openChains({
 
   const network = (blockchain: EvmBlockchain) => {
     if (closing.signal.aborted) return Promise.reject(new Error('the backend is shutting down'))
+    if (remote.has(blockchain)) return Promise.resolve(wrapNetwork(remote.network(blockchain)))
     let network = started.get(blockchain)
     if (network === undefined) {
       network = start(blockchain)
@@ -97,16 +106,19 @@ export async function openChains({
   }
 
   return {
-    embedded: true,
+    embedded: remote.blockchains.length === 0,
     solana,
+    remote,
 
     async factory(on, blockchain) {
+      if (remote.has(blockchain)) return await remote.factory(on, blockchain)
       return (await remember(on, blockchain)).factory_address as Hex
     },
 
     network,
 
     async signing(blockchain) {
+      if (remote.has(blockchain)) return await remote.signing(blockchain)
       const { chainId, shared } = await network(blockchain)
       return { chainId, signers, fees: (await shared?.suggestFees()) ?? EMBEDDED_FEES }
     },
@@ -118,7 +130,7 @@ export async function openChains({
     async close() {
       closing.abort()
       const closed = [...started.values()].map(async (network) => (await network).close())
-      await Promise.allSettled([...closed, solana.close()])
+      await Promise.allSettled([...closed, solana.close(), remote.close()])
     },
   }
 }

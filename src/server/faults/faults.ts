@@ -1,8 +1,9 @@
 import type { EndpointName } from '../../api/endpoints.ts'
+import { parseYaml } from '../settings/parse-yaml.ts'
 import { failFreshNfts, holdFreshNfts } from '../store/nft-faults.ts'
 import type { Db } from '../store/schema.ts'
 import { type Fate, fateOf, tellRule } from './fates.ts'
-import { parseFaults } from './parse.ts'
+import { faultsFile } from './schema.ts'
 
 /** Faults on demand: for people who test what their own program does when a server fails. */
 export interface Faults {
@@ -20,7 +21,7 @@ const REASON = 'a fault on demand'
 
 /** @throws GdnError `invalid_config` with the place of what is wrong */
 export function createFaults({ text, file }: { text: string; file: string }): Faults {
-  const rules = parseFaults(text, file)
+  const rules = parseYaml(faultsFile, text, file)
   const counts = new Map<EndpointName, number>()
   const fates = new Map<string, Fate>()
   return {

@@ -15,6 +15,10 @@ export function addRpcRoutes(
     if (!isBlockchain(blockchain) || !isEvm(blockchain)) {
       throw new Refusal(404, TITLES.notFound, `there is no EVM blockchain ${blockchain}`)
     }
+    // A network's own nodes are its providers' to ask, and ours cost: nobody is let through to them.
+    if (chains.remote.has(blockchain)) {
+      throw new Refusal(404, TITLES.notFound, `${blockchain} is no embedded chain here: ask a node of its network`)
+    }
     const answer = await handleRpc(await chains.network(blockchain), request.body)
     // Who has sent a transaction and asks the API next finds what it has changed.
     if (sends(request.body)) await pipeline.ownersFollowed(blockchain)

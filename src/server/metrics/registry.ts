@@ -4,10 +4,11 @@ import type { Metrics, MetricsOptions, Observation } from './types.ts'
 
 export type Registry = Metrics
 
+const WEI_IN_COIN = 1e18
 const BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
 /** The metrics of this process in prom-client, and those that are read from the database when they are asked for. */
-export function createRegistry({ db, now, version }: MetricsOptions): Registry {
+export function createRegistry({ db, signers, now, version }: MetricsOptions): Registry {
   const registry = new PromRegistry()
   const registers = [registry]
 
@@ -50,6 +51,12 @@ export function createRegistry({ db, now, version }: MetricsOptions): Registry {
   )
   const unsettled = gauge('gdn_transactions_unsettled', 'Transactions signed and not yet final', 'blockchain')
   const height = gauge('gdn_chain_height', 'Last block of an embedded chain', 'blockchain')
+  const funds = gauge(
+    'gdn_signer_balance_coins',
+    'What a signer has to pay gas with, in whole coins',
+    'blockchain',
+    'signer',
+  )
   gauge('gdn_build_info', 'Version of gdn', 'version').set({ version }, 1)
 
   let scraped = false
@@ -69,6 +76,10 @@ export function createRegistry({ db, now, version }: MetricsOptions): Registry {
     for (const [step, { count, since }] of Object.entries(all)) {
       waiting.set({ step }, count)
       oldest.set({ step }, since === null ? 0 : Math.max(0, (now() - since) / 1000))
+    }
+    for (const { blockchain, states } of signers()) {
+      for (const { address, balance } of states)
+        funds.set({ blockchain, signer: address }, Number(balance) / WEI_IN_COIN)
     }
     for (const [blockchain, block] of await chainHeights(db)) {
       height.set({ blockchain }, block)

@@ -14,6 +14,8 @@ export interface Metrics {
 
 export interface MetricsOptions {
   db: Db
+  /** What was seen last of the signers of networks by RPC URL. */
+  signers: () => { blockchain: string; states: readonly { address: string; balance: bigint }[] }[]
   now: () => number
   version: string
 }

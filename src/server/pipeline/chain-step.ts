@@ -18,7 +18,7 @@ const AT_ONCE = 64
 
 export interface ChainStepOptions {
   store: Store
-  chains: Chains
+  chains: Pick<Chains, 'network'>
   signing: AskSigning
   blockchain: EvmBlockchain
   now: () => number

@@ -40,8 +40,8 @@ export function createMakeStep({ store, signing, now, onSigned }: MakeStepOption
     if (known !== null) return known.state === 'final'
     const { chainId, signers, fees } = await signing(blockchain)
     const { admin } = signers
-    // Whoever has the admin's key deploys it.
-    if (admin === null) return false
+    // Set up by whoever has the admin's key, before any collection was accepted.
+    if (admin === null) return true
     await store.transaction(async (db) => {
       if ((await findFactoryTransaction(db, blockchain)) !== null) return
       const operators = signers.operators.map(({ address }) => address)

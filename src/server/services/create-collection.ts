@@ -9,6 +9,7 @@ import type { Hex } from '../chain/evm/network.ts'
 import { mintAddress } from '../chain/solana/mint-address.ts'
 import { insertCollection } from '../store/collections.ts'
 import { accept } from './accept.ts'
+import { requireChain } from './require-chain.ts'
 import { requireSolana } from './require-solana.ts'
 import type { ServiceDeps, ServiceRequest } from './services.ts'
 import { symbolOf } from './symbol.ts'
@@ -29,6 +30,7 @@ export async function createCollection(deps: ServiceDeps, request: ServiceReques
     { accountId, endpoint: createcollection.name, body, idempotencyKey, requestId },
     acceptedAt,
     async () => {
+      await requireChain(deps, blockchain)
       return isEvm(blockchain) ? { evm: blockchain } : { signer: await requireSolana(deps) }
     },
     async (db, requestId, made) => {

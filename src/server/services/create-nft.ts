@@ -1,6 +1,5 @@
 import type * as z from 'zod'
 import { canonicalAddress } from '../../api/address.ts'
-import { isEvm } from '../../api/blockchains.ts'
 import { createnft } from '../../api/endpoints/createnft.ts'
 import type { NftMetadata } from '../../api/metadata.ts'
 import { newId } from '../../core/ids.ts'
@@ -11,7 +10,7 @@ import { insertNfts } from '../store/nfts.ts'
 import { accept } from './accept.ts'
 import { findOwnCollection } from './find-collection.ts'
 import { badRequest } from './refusal.ts'
-import { requireSolana } from './require-solana.ts'
+import { requireChain } from './require-chain.ts'
 import type { ServiceDeps, ServiceRequest } from './services.ts'
 
 type Parsed = z.output<typeof createnft.request>
@@ -55,7 +54,7 @@ export async function acceptNfts(
         contractAddress: parsed.contract_address,
         blockchain: parsed.blockchain,
       })
-      if (!isEvm(parsed.blockchain)) await requireSolana(deps)
+      await requireChain(deps, parsed.blockchain)
       if (collection.enable_api !== 1) throw badRequest('enable_api is off for this collection')
       if (collection.status === 'failed') throw badRequest(`the collection failed: ${collection.error}`)
       check?.(collection)

@@ -14,6 +14,7 @@ import { hasPendingTransfer, insertTransfer } from '../store/transfers.ts'
 import { accept } from './accept.ts'
 import { findOwnCollection } from './find-collection.ts'
 import { badRequest, Refusal } from './refusal.ts'
+import { requireChain } from './require-chain.ts'
 import { refuseUnlessTransferable } from './rights.ts'
 import type { ServiceDeps, ServiceRequest } from './services.ts'
 
@@ -43,6 +44,7 @@ export async function transferNft(deps: ServiceDeps, request: ServiceRequest<Par
       })
       await refuseUnlessSameNft(deps, collection, parsed)
       if (await hasPendingTransfer(store.db, parsed.nft_gdn_id)) throw pending()
+      await requireChain(deps, blockchain)
       const sender = checksumAddress(parsed.sender_wallet_address)
       await refuseUnlessOwner(deps, { blockchain, collection, tokenId: BigInt(parsed.token_id), sender })
       return { collectionId: collection.id, sender }

@@ -1,4 +1,4 @@
-import type { Selectable } from 'kysely'
+import type { Insertable, Selectable } from 'kysely'
 import type { Blockchain } from '../../api/blockchains.ts'
 import type { ChainsTable, Db } from './schema.ts'
 
@@ -8,8 +8,12 @@ export async function findChain(db: Db, blockchain: Blockchain): Promise<ChainRo
   return (await db.selectFrom('chains').selectAll().where('blockchain', '=', blockchain).executeTakeFirst()) ?? null
 }
 
+export async function listChains(db: Db): Promise<ChainRow[]> {
+  return await db.selectFrom('chains').selectAll().orderBy('blockchain').execute()
+}
+
 /** Remembers a chain on its first use; a later call changes nothing. */
-export async function rememberChain(db: Db, chain: ChainRow): Promise<void> {
+export async function rememberChain(db: Db, chain: Insertable<ChainsTable>): Promise<void> {
   await db
     .insertInto('chains')
     .values(chain)

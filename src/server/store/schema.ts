@@ -224,7 +224,11 @@ export interface LanesTable {
 
 export interface ChainsTable {
   blockchain: string
-  /** Unix seconds. */
+  /** embedded: ours · remote: behind RPC URLs */
+  network: Generated<'embedded' | 'remote'>
+  /** Of a remote one; null where it is embedded. */
+  chain_id: Generated<number | null>
+  /** Unix seconds; 0 of a remote one. */
   genesis_timestamp: number
   factory_address: string
   created_at: number

@@ -20,6 +20,34 @@ export async function takeNonce(db: Db, blockchain: Blockchain, signer: string):
   return row.next_nonce - 1
 }
 
+/**
+ * Takes note of an account's next nonce as its network has it: a key that was used before doesn't begin at 0. A lane that
+ * is ahead, or has transactions under way, stays as it is.
+ */
+export async function alignLane(db: Db, blockchain: Blockchain, signer: string, nextNonce: number): Promise<void> {
+  await db
+    .insertInto('lanes')
+    .values({ blockchain, signer, next_nonce: nextNonce })
+    .onConflict((conflict) =>
+      conflict
+        .columns(['blockchain', 'signer'])
+        .doUpdateSet({ next_nonce: nextNonce })
+        .where('lanes.next_nonce', '<', nextNonce)
+        .where(({ not, exists, selectFrom }) =>
+          not(
+            exists(
+              selectFrom('transactions')
+                .select('transactions.id')
+                .where('transactions.blockchain', '=', blockchain)
+                .where('transactions.signer', '=', signer)
+                .where('transactions.state', '=', sql.lit('signed')),
+            ),
+          ),
+        ),
+    )
+    .execute()
+}
+
 export async function insertTransaction(db: Db, transaction: Insertable<TransactionsTable>): Promise<void> {
   await db.insertInto('transactions').values(transaction).execute()
 }
@@ -33,6 +61,12 @@ export async function findFactoryTransaction(db: Db, blockchain: Blockchain): Pr
     .where('kind', '=', sql.lit('factory'))
     .executeTakeFirst()
   return row ?? null
+}
+
+/** Takes away a factory's transaction that came to nothing. */
+export async function forgetFactoryTransaction(db: Db, id: string): Promise<void> {
+  await db.deleteFrom('transaction_attempts').where('transaction_id', '=', id).execute()
+  await db.deleteFrom('transactions').where('id', '=', id).where('kind', '=', sql.lit('factory')).execute()
 }
 
 /** Whether a collection has a transaction that isn't final: its lane is taken. */

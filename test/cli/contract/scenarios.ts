@@ -1,7 +1,11 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { generatePrivateKey } from 'viem/accounts'
 import { ownIdentity } from '../../../src/core/process-identity.ts'
+import { rememberChain } from '../../../src/server/store/chains.ts'
 import { openStore } from '../../../src/server/store/open-store.ts'
+import { writeKeystore, writePassword } from '../../helpers/keystore-file.ts'
+import { rpcStandIn } from '../../helpers/rpc-stand-in.ts'
 import { CSV, folder, service, TARGET } from '../drop.ts'
 import { CONTRACT, DATE, fakeApi, nft, OWNER, type Reply } from '../fake-api.ts'
 import { type CliOptions, cli } from '../harness.ts'
@@ -123,6 +127,36 @@ async function onKeys(...argv: string[]): Promise<Prepared> {
     options,
   )
   return { argv: [...argv.map((word) => (word === 'ID' ? made.stdout.trim() : word)), ...at], options }
+}
+
+/** A command about a network that is reached by RPC URL. */
+async function onNetwork(setUp: boolean, ...argv: string[]): Promise<Prepared> {
+  const { path, options } = await folder({})
+  const dataDir = path('data')
+  await mkdir(dataDir, { mode: 0o700 })
+  const url = await rpcStandIn({
+    eth_chainId: '0x89',
+    eth_blockNumber: '0x10',
+    eth_getBlockByNumber: { baseFeePerGas: '0x3b9aca00' },
+    eth_maxPriorityFeePerGas: '0x3b9aca00',
+    eth_getBalance: '0xde0b6b3a7640000',
+    eth_call: `0x${'1'.padStart(64, '0')}`,
+  })
+  await writeKeystore(join(dataDir, 'operator.json'), generatePrivateKey())
+  await writeKeystore(path('admin.json'), generatePrivateKey())
+  await writePassword(join(dataDir, 'password'))
+  const operators = [{ keystore: 'operator.json', password_file: 'password' }]
+  const settings = { chains: { polygon: { rpc_urls: [url], operators } } }
+  await writeFile(join(dataDir, 'backend.yaml'), JSON.stringify(settings), { mode: 0o600 })
+  if (setUp) {
+    const store = await openStore(join(dataDir, 'gdn.db'))
+    const chain = { blockchain: 'polygon', network: 'remote', chain_id: 137, genesis_timestamp: 0 } as const
+    await rememberChain(store.db, { ...chain, factory_address: CONTRACT, created_at: 0 })
+    await store.close()
+  }
+  const words = argv.map((word) => (word === 'ADMIN' ? path('admin.json') : word))
+  const named = words.map((word) => (word === 'PASSWORD' ? join(dataDir, 'password') : word))
+  return { argv: [...named, '--data-dir', dataDir], options }
 }
 
 /** A home in which this process passes for the local backend. */
@@ -332,6 +366,26 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
   },
   'key list': { shape: 'array', json: KEY, prepare: () => onKeys('key', 'list') },
   'key revoke': { shape: 'object', json: KEY, prepare: () => onKeys('key', 'revoke', 'ID') },
+  'chain list': {
+    shape: 'array',
+    json: 'blockchain chain_id nodes confirmations finality operators explorer_url',
+    prepare: () => onNetwork(false, 'chain', 'list'),
+  },
+  'chain setup': {
+    shape: 'object',
+    json: 'blockchain chain_id status factory admin operators to_appoint gas cost balance',
+    prepare: () =>
+      onNetwork(
+        false,
+        ...['chain', 'setup', 'polygon', '--dry-run'],
+        ...['--admin-keystore', 'ADMIN', '--password-file', 'PASSWORD'],
+      ),
+  },
+  'chain status': {
+    shape: 'array',
+    json: 'blockchain chain_id block max_fee_gwei factory signer balance appointed problem',
+    prepare: () => onNetwork(true, 'chain', 'status', 'polygon'),
+  },
   'auth login': {
     shape: 'object',
     json: 'server kept_in key works',

@@ -1,6 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { formatPlace, GdnError } from '../../../src/core/errors.ts'
-import { parseFaults } from '../../../src/server/faults/parse.ts'
+import { faultsFile } from '../../../src/server/faults/schema.ts'
+import { parseYaml } from '../../../src/server/settings/parse-yaml.ts'
+
+const parseFaults = (text: string, file: string) => parseYaml(faultsFile, text, file)
 
 function refusalOf(text: string): string {
   try {

@@ -8,6 +8,8 @@ import { connectRemote } from './json-rpc.ts'
 
 export interface RemoteNetworkOptions {
   blockchain: EvmBlockchain
+  /** Where it isn't that of the reference. */
+  chainId?: number
   /** Nodes of this network, the one to prefer first. */
   urls: readonly string[]
   /** Blocks, a transaction's own included, until a success counts. */
@@ -46,7 +48,7 @@ const RETRY_MS = 200
 export function createRemoteNetwork(options: RemoteNetworkOptions): RemoteNetwork {
   const { blockchain, urls, confirmations, finality, feeCap = FEE_CAP } = options
   if (confirmations < 1 || finality < confirmations) throw new RangeError('finality is confirmations or more')
-  const { chainId } = BLOCKCHAINS[blockchain]
+  const { chainId = BLOCKCHAINS[blockchain].chainId } = options
   const { timeoutMs = TIMEOUT_MS, tries = TRIES, retryMs = RETRY_MS } = options
   const rpc = connectRemote({ urls, chainId, timeoutMs, tries, retryMs })
 

@@ -1,14 +1,16 @@
 import { isMap, isPair, LineCounter, type Node, parseDocument } from 'yaml'
+import type * as z from 'zod'
 import { type FieldIssue, validate } from '../../api/validate.ts'
 import { GdnError, type Place } from '../../core/errors.ts'
-import { type FaultsFile, faultsFile } from './schema.ts'
 
 /**
- * Reads a file of faults: YAML, or JSON, which is YAML too.
+ * Reads a file that people write for the backend: YAML, or JSON, which is YAML too.
  *
+ * @param text its content
+ * @param file its name, for messages
  * @throws GdnError `invalid_config` with file, line, column and field of what is wrong; all of it in `details`
  */
-export function parseFaults(text: string, file: string): FaultsFile {
+export function parseYaml<Schema extends z.ZodType>(schema: Schema, text: string, file: string): z.output<Schema> {
   const lines = new LineCounter()
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, version: '1.2' })
   const placeAt = (offset: number | undefined): Place => {
@@ -21,7 +23,7 @@ export function parseFaults(text: string, file: string): FaultsFile {
     throw new GdnError('invalid_config', `is no YAML: ${broken.message}`, { place: placeAt(broken.pos[0]) })
   }
   const result = validate(
-    faultsFile,
+    schema,
     readValue(() => document.toJS({ maxAliasCount: 0 }), file),
   )
   if (result.ok) return result.value
@@ -30,7 +32,7 @@ export function parseFaults(text: string, file: string): FaultsFile {
     message: issue.message,
   }))
   const [first] = issues
-  throw new GdnError('invalid_config', first?.message ?? 'is no file of faults', {
+  throw new GdnError('invalid_config', first?.message ?? 'is not what is expected here', {
     place: first?.place ?? { file },
     details: { issues },
   })
@@ -44,7 +46,7 @@ function readValue(read: () => unknown, file: string): unknown {
   }
 }
 
-/** Where a fault's field stands: its key where it is an unknown one, else its value, else what should hold it. */
+/** Where the field at fault stands: its key where it is an unknown one, else its value, else what should hold it. */
 function offsetOf(root: Node | null, { path, code }: FieldIssue): number | undefined {
   let node: Node | null | undefined = root
   let offset = root?.range?.[0]

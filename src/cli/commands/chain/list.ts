@@ -1,0 +1,51 @@
+import { GdnCommand } from '../../command.ts'
+import type { Deps } from '../../deps.ts'
+import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
+import { createOutput } from '../../output.ts'
+import type { View } from '../../view.ts'
+import { addChainFlags, type ChainFlags, chainPlace } from './chain-place.ts'
+
+export type ListFlags = OutputFlags & ChainFlags
+
+const VIEW: View = {
+  fields: ['blockchain', 'chain_id', 'nodes', 'confirmations', 'finality', 'operators', 'explorer_url'],
+  columns: ['blockchain', 'chain_id', 'nodes', 'confirmations', 'operators'],
+  id: 'blockchain',
+}
+
+export function command(deps: Deps, run = list): GdnCommand {
+  const listCommand = new GdnCommand({
+    name: 'chain list',
+    summary: 'List the networks of a backend',
+    about:
+      'As its settings have them; nothing is asked of a network. Every other blockchain of the API is an embedded chain. Of nodes only the host is shown: a URL may hold a key.',
+    examples: [
+      ['Those of the local backend', 'gdn chain list'],
+      ['Of a file', 'gdn chain list --config backend.yaml'],
+    ],
+  })
+  addChainFlags(listCommand)
+  addOutputFlags(listCommand)
+  return listCommand.action(async (flags: ListFlags) => await run(deps, flags)) as GdnCommand
+}
+
+export async function list(deps: Deps, flags: ListFlags): Promise<void> {
+  const output = createOutput(deps.io, flags, VIEW)
+  const { loadSettings, settingsPath } = await import('../../../server/settings/settings.ts')
+  const { dataDir, settingsFile } = chainPlace(deps, flags)
+  const chains = [...(await loadSettings(dataDir, settingsFile)).values()]
+  if (chains.length === 0) {
+    deps.io.note(`No network is reached by RPC URL; ${settingsPath(dataDir, settingsFile)} would name some.`)
+  }
+  await output.many(
+    chains.map(({ blockchain, chainId, rpcUrls, confirmations, finality, operators, explorerUrl }) => ({
+      blockchain,
+      chain_id: chainId,
+      nodes: rpcUrls.map((url) => new URL(url).host),
+      confirmations,
+      finality,
+      operators: operators.map(({ keystore }) => keystore),
+      explorer_url: explorerUrl,
+    })),
+  )
+}

@@ -1,0 +1,154 @@
+import { checksumAddress, evmAddressProblem } from '../../../api/address.ts'
+import { GdnError } from '../../../core/errors.ts'
+import type { Secret } from '../../../core/secret.ts'
+import type { SetupPlan } from '../../../server/setup/setup.ts'
+import { askSecret } from '../../ask-for.ts'
+import { GdnCommand, switchFlag, valueFlag } from '../../command.ts'
+import type { Deps } from '../../deps.ts'
+import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
+import { duration, notEmpty } from '../../flags/parse.ts'
+import { createOutput } from '../../output.ts'
+import type { View } from '../../view.ts'
+import { addBlockchainArgument, addChainFlags, type ChainFlags, chainPlace, evmBlockchain } from './chain-place.ts'
+
+export interface SetupFlags extends OutputFlags, ChainFlags {
+  adminKeystore?: string
+  passwordFile?: string
+  factory?: string
+  dryRun?: boolean
+  yes?: boolean
+  timeout?: number
+}
+
+const DEFAULT_TIMEOUT_MS = 60 * 60_000
+
+const VIEW: View = {
+  fields: ['blockchain', 'chain_id', 'status', 'factory', 'admin', 'operators', 'to_appoint', 'gas', 'cost', 'balance'],
+  columns: ['blockchain', 'chain_id', 'status', 'factory', 'admin', 'to_appoint', 'gas', 'cost', 'balance'],
+  id: 'blockchain',
+}
+
+export function command(deps: Deps, run = setup): GdnCommand {
+  const setupCommand = new GdnCommand({
+    name: 'chain setup',
+    summary: 'Deploy the factory of a network and appoint its signers',
+    about:
+      "Done once for a network before collections can be made on it, and again after operators were added to the settings. The admin's key deploys and appoints and does nothing else: keep it offline between. What is sent is written down before, so the same command again goes on where it was interrupted. The backend may be running; it takes the network up at its next start.",
+    examples: [
+      ['What it would cost', 'gdn chain setup polygon --admin-keystore admin.json --dry-run'],
+      ['Do it', 'gdn chain setup polygon --admin-keystore admin.json --password-file admin.password'],
+      [
+        'Go on with a factory that was deployed before',
+        'gdn chain setup polygon --admin-keystore admin.json --factory 0x…',
+      ],
+    ],
+  })
+  addBlockchainArgument(setupCommand)
+  valueFlag(setupCommand, '--admin-keystore <file>', "Keystore of the factory's admin", { parse: notEmpty })
+  valueFlag(setupCommand, '--password-file <file>', 'Its password; asked for without', { parse: notEmpty })
+  valueFlag(setupCommand, '--factory <address>', 'A factory of this admin that is there already', { parse: notEmpty })
+  switchFlag(setupCommand, '--dry-run', 'Show what would be sent and what it costs at most; send nothing')
+  switchFlag(setupCommand, '-y, --yes', "Don't ask before anything is spent")
+  valueFlag(setupCommand, '--timeout <time>', 'How long to wait for the network (1h)', { parse: duration })
+  addChainFlags(setupCommand)
+  addOutputFlags(setupCommand)
+  return setupCommand.action(async (word: string, flags: SetupFlags) => await run(deps, word, flags)) as GdnCommand
+}
+
+export async function setup(deps: Deps, word: string, flags: SetupFlags): Promise<void> {
+  const { io } = deps
+  const blockchain = evmBlockchain(word)
+  const output = createOutput(io, flags, VIEW)
+  if (flags.adminKeystore === undefined) {
+    throw new GdnError('usage', 'is needed', {
+      place: { flag: '--admin-keystore' },
+      hint: 'give the keystore that is to administrate the factory: gdn wallet generate makes one',
+    })
+  }
+  const known = flags.factory === undefined ? undefined : factoryAt(flags.factory)
+  const {
+    formatEther: coins,
+    openKeystoreFile,
+    planSetup,
+    runSetup,
+    withChain,
+  } = await import('../../../server/setup/setup.ts')
+  const admin = await openKeystoreFile(flags.adminKeystore, await passwordOf(deps, flags))
+  await withChain(chainPlace(deps, flags), blockchain, async ({ store, network, operators: signers }) => {
+    const operators = signers.map(({ address }) => address)
+    const plan = await planSetup({ store, network, admin: admin.address, operators, known })
+    const record = (status: string, factory: string | null) => ({
+      blockchain,
+      chain_id: network.chainId,
+      status,
+      factory,
+      admin: admin.address,
+      operators,
+      to_appoint: plan.toAppoint,
+      gas: Number(plan.gas),
+      cost: coins(plan.cost),
+      balance: coins(plan.balance),
+    })
+    if (flags.dryRun) return await output.one(record(plan.gas === 0n ? 'done' : 'planned', plan.factory))
+    if (plan.gas > 0n) {
+      refuseWithoutFunds(plan, admin.address, coins)
+      const what = `${workOf(plan)} on ${blockchain} (chain id ${network.chainId}), for at most ${coins(plan.cost)} of its coin`
+      if (!flags.yes && !(await io.confirm(`${what}?`, '--yes'))) {
+        throw new GdnError('not_confirmed', 'nothing was sent')
+      }
+    }
+    const progress = await io.progress(`Setting up ${blockchain}`)
+    const late = timeUp(flags.timeout ?? DEFAULT_TIMEOUT_MS)
+    try {
+      const factory = await runSetup({
+        ...{ store, network, admin, operators, plan, now: deps.now },
+        log: SILENT,
+        signal: AbortSignal.any([deps.signals.signal, late.signal]),
+        say: (text) => progress.update(text),
+      })
+      progress.stop()
+      await output.one(record('done', factory))
+      io.note(`${blockchain} is set up. Start the backend with these settings to use it.`)
+    } finally {
+      late.clear()
+      progress.stop()
+    }
+  })
+}
+
+function factoryAt(text: string): `0x${string}` {
+  const problem = evmAddressProblem(text)
+  if (problem !== null) throw new GdnError('usage', problem, { place: { flag: '--factory' } })
+  return checksumAddress(text) as `0x${string}`
+}
+
+const SILENT = { debug() {}, info() {}, warn() {}, error() {} }
+
+function timeUp(ms: number): { signal: AbortSignal; clear(): void } {
+  const controller = new AbortController()
+  const reason = new GdnError('pending', 'the network has not taken everything yet', {
+    hint: 'the same command again goes on where this one stopped',
+  })
+  const timer = setTimeout(() => controller.abort(reason), ms)
+  return { signal: controller.signal, clear: () => clearTimeout(timer) }
+}
+
+async function passwordOf({ io }: Deps, { passwordFile, adminKeystore }: SetupFlags): Promise<Secret> {
+  const { readPasswordFile } = await import('../../../keystore/password.ts')
+  if (passwordFile !== undefined) return readPasswordFile(passwordFile)
+  const { Secret } = await import('../../../core/secret.ts')
+  return new Secret(await askSecret(io, { message: `Password of ${adminKeystore}`, flag: '--password-file' }))
+}
+
+function refuseWithoutFunds({ balance, cost }: SetupPlan, admin: string, coins: (wei: bigint) => string): void {
+  if (balance >= cost) return
+  throw new GdnError('refused', `${admin} has ${coins(balance)} and may need ${coins(cost)}`, {
+    hint: 'send it funds for gas first; nothing was sent',
+  })
+}
+
+function workOf({ factory, toAppoint }: SetupPlan): string {
+  const appoint = toAppoint.length === 0 ? '' : `appoint ${toAppoint.join(', ')}`
+  if (factory === null) return 'Deploy the factory'
+  return appoint === '' ? 'Nothing' : appoint.replace(/^a/, 'A')
+}

@@ -1,0 +1,41 @@
+import { EXIT } from '../../../core/exit-codes.ts'
+import { GdnCommand } from '../../command.ts'
+import type { Deps } from '../../deps.ts'
+import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
+import { createOutput } from '../../output.ts'
+import type { View } from '../../view.ts'
+import { addBlockchainArgument, addChainFlags, type ChainFlags, chainPlace, evmBlockchain } from './chain-place.ts'
+
+export type StatusFlags = OutputFlags & ChainFlags
+
+const VIEW: View = {
+  fields: ['blockchain', 'chain_id', 'block', 'max_fee_gwei', 'factory', 'signer', 'balance', 'appointed', 'problem'],
+  columns: ['signer', 'balance', 'appointed', 'factory', 'problem'],
+  id: 'signer',
+}
+
+export function command(deps: Deps, run = status): GdnCommand {
+  const statusCommand = new GdnCommand({
+    name: 'chain status',
+    summary: 'Ask a network: nodes, fees, factory, signers and their funds',
+    about:
+      'A line for each signer, with what keeps it from signing, if anything does. Exits with 6 where the network can’t be asked, and with 5 where no signer can sign.',
+    examples: [
+      ['Can the backend work there?', 'gdn chain status polygon'],
+      ['Funds, for a monitor', 'gdn chain status polygon --json | jq -r \'.[] | "\\(.signer) \\(.balance)"\''],
+    ],
+  })
+  addBlockchainArgument(statusCommand)
+  addChainFlags(statusCommand)
+  addOutputFlags(statusCommand)
+  return statusCommand.action(async (word: string, flags: StatusFlags) => await run(deps, word, flags)) as GdnCommand
+}
+
+export async function status(deps: Deps, word: string, flags: StatusFlags): Promise<void> {
+  const output = createOutput(deps.io, flags, VIEW)
+  const blockchain = evmBlockchain(word)
+  const { chainStatus, withChain } = await import('../../../server/setup/setup.ts')
+  const states = await withChain(chainPlace(deps, flags), blockchain, chainStatus)
+  await output.many(states)
+  if (states.every(({ problem }) => problem !== null)) deps.setExitCode(EXIT.refused)
+}

@@ -1,0 +1,72 @@
+import type { EvmBlockchain } from '../../api/blockchains.ts'
+import { GdnError } from '../../core/errors.ts'
+import type { ChainSettings, Settings } from '../settings/settings.ts'
+import { listChains } from '../store/chains.ts'
+import type { Db } from '../store/schema.ts'
+import type { Hex } from './evm/network.ts'
+import type { OperatorState } from './evm/remote/operators.ts'
+import type { RemoteNetwork } from './evm/remote/remote-network.ts'
+import type { AskSigning, Signer } from './signers.ts'
+
+/** The networks that a backend reaches by RPC URL. */
+export interface RemoteChains {
+  has(blockchain: EvmBlockchain): boolean
+  network(blockchain: EvmBlockchain): RemoteNetwork
+  readonly signing: AskSigning
+  /** Where a blockchain's factory is; rejects where none was set up. */
+  factory(db: Db, blockchain: EvmBlockchain): Promise<Hex>
+  /** Why nothing can be signed for a blockchain now, as far as is known; null where nothing is in the way. */
+  problem(blockchain: EvmBlockchain): string | null
+  /** What was seen last of each network's signers. */
+  operators(): { blockchain: EvmBlockchain; states: readonly OperatorState[] }[]
+  readonly blockchains: readonly EvmBlockchain[]
+  close(): Promise<void>
+}
+
+export interface RemoteChainsOptions {
+  db: Db
+  settings: Settings
+  openSigners: (settings: ChainSettings) => Promise<readonly Signer[]>
+  now: () => number
+}
+
+const absent = (blockchain: EvmBlockchain): never => {
+  throw new Error(`${blockchain} is not reached by RPC URL`)
+}
+
+const NONE: RemoteChains = {
+  blockchains: [],
+  has: () => false,
+  network: absent,
+  signing: async (blockchain) => absent(blockchain),
+  factory: async (_db, blockchain) => absent(blockchain),
+  problem: () => null,
+  operators: () => [],
+  close: async () => {},
+}
+
+/**
+ * The networks of the settings. What reaches them is loaded only where there are some.
+ *
+ * @throws GdnError `invalid_config` where a blockchain of this database is another network than the settings say
+ */
+export async function openRemote(options: RemoteChainsOptions): Promise<RemoteChains> {
+  await refuseOtherNetworks(options.db, options.settings)
+  if (options.settings.size === 0) return NONE
+  const { openRemoteChains } = await import('./evm/remote/remote-chains.ts')
+  return await openRemoteChains(options)
+}
+
+/** What stands in the database belongs to the network that it was made for, and to no other. */
+async function refuseOtherNetworks(db: Db, settings: Settings): Promise<void> {
+  for (const { blockchain, network, chain_id } of await listChains(db)) {
+    const chain = settings.get(blockchain as EvmBlockchain)
+    if (network === 'embedded' && chain === undefined) continue
+    if (network === 'remote' && chain?.chainId === Number(chain_id)) continue
+    const here = network === 'embedded' ? 'an embedded chain' : `the network of chain id ${chain_id}`
+    const there = chain === undefined ? 'none is configured' : `chain id ${chain.chainId} is configured`
+    throw new GdnError('invalid_config', `${blockchain} of this data is ${here}, and ${there}`, {
+      hint: 'use another data dir, or the settings that belong to this one',
+    })
+  }
+}

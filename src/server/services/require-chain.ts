@@ -1,0 +1,28 @@
+import { type Blockchain, isEvm } from '../../api/blockchains.ts'
+import { TITLES } from '../../api/errors.ts'
+import { messageOf } from '../../core/errors.ts'
+import { Refusal } from './refusal.ts'
+import { requireSolana } from './require-solana.ts'
+import type { ServiceDeps } from './services.ts'
+
+const RETRY_SECONDS = '30'
+
+/**
+ * Refuses what would be accepted and then lie: on a network that wasn't set up, or whose signers can't sign or pay. That
+ * a network can't be asked at the moment refuses nothing: it is waited for.
+ */
+export async function requireChain(deps: Pick<ServiceDeps, 'chains' | 'store'>, blockchain: Blockchain): Promise<void> {
+  const { chains, store } = deps
+  if (!isEvm(blockchain)) {
+    await requireSolana(deps)
+    return
+  }
+  if (!chains.remote.has(blockchain)) return
+  const problem =
+    chains.remote.problem(blockchain) ??
+    (await chains.factory(store.db, blockchain).then(
+      () => null,
+      (error: unknown) => messageOf(error),
+    ))
+  if (problem !== null) throw new Refusal(503, TITLES.unavailable, problem, { 'retry-after': RETRY_SECONDS })
+}

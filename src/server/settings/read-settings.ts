@@ -1,0 +1,63 @@
+import { dirname, resolve } from 'node:path'
+import { BLOCKCHAINS, type EvmBlockchain } from '../../api/blockchains.ts'
+import { GdnError } from '../../core/errors.ts'
+import { readPrivateFile } from '../../keystore/private-file.ts'
+import { parseYaml } from './parse-yaml.ts'
+import { type ChainEntry, settingsFile } from './schema.ts'
+import type { ChainSettings, Settings } from './settings.ts'
+
+const MAX_BYTES = 1024 * 1024
+const GWEI = 1_000_000_000
+
+interface Retired {
+  /** When it ended, as text. */
+  since: string
+  successor: string
+  chainId: number
+}
+
+/** Networks of the reference that are gone. As embedded chains they live on. */
+const RETIRED: Partial<Record<EvmBlockchain, Retired>> = {
+  'polygon-mumbai': { since: 'April 2024', successor: 'Polygon Amoy', chainId: 80002 },
+  'optimism-goerli': { since: 'early 2024', successor: 'OP Sepolia', chainId: 11155420 },
+}
+
+/**
+ * Reads the backend's settings.
+ *
+ * @throws GdnError `invalid_config` with the place of what is wrong; `invalid_input` for a file that others may read: URLs
+ *   of providers hold keys
+ */
+export function readSettings(path: string): Settings {
+  const { chains } = parseYaml(settingsFile, readPrivateFile(path, MAX_BYTES), path)
+  const entries = Object.entries(chains) as [EvmBlockchain, ChainEntry][]
+  return new Map(entries.map(([blockchain, entry]) => [blockchain, toSettings(blockchain, entry, path)]))
+}
+
+function toSettings(blockchain: EvmBlockchain, entry: ChainEntry, path: string): ChainSettings {
+  const retired = RETIRED[blockchain]
+  if (retired !== undefined && entry.chain_id === undefined) {
+    const { since, successor, chainId } = retired
+    throw new GdnError('invalid_config', `${blockchain} was shut down in ${since}: there is no such network any more`, {
+      place: { file: path, field: `chains.${blockchain}` },
+      hint: `point it at its successor ${successor} with chain_id: ${chainId}, or leave it out and use it embedded`,
+    })
+  }
+  const at = (file: string) => resolve(dirname(path), file)
+  return {
+    blockchain,
+    chainId: entry.chain_id ?? BLOCKCHAINS[blockchain].chainId,
+    rpcUrls: entry.rpc_urls,
+    confirmations: entry.confirmations,
+    finality: entry.finality,
+    pollMs: entry.poll_seconds * 1000,
+    stuckMs: entry.stuck_seconds * 1000,
+    feeCap: BigInt(Math.round(entry.max_fee_gwei * GWEI)),
+    explorerUrl: entry.explorer_url ?? null,
+    operators: entry.operators.map(({ keystore, password_file, ...more }) => ({
+      ...more,
+      keystore: at(keystore),
+      ...(password_file === undefined ? {} : { password_file: at(password_file) }),
+    })),
+  }
+}

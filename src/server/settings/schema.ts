@@ -1,0 +1,89 @@
+import * as z from 'zod'
+import { EVM_BLOCKCHAINS } from '../../api/blockchains.ts'
+
+const MAX_CONFIRMATIONS = 10_000
+const MAX_OPERATORS = 16
+const MAX_URLS = 8
+
+const rpcUrl = z.string().check((context) => {
+  const problem = urlProblem(context.value)
+  if (problem !== null) context.issues.push({ code: 'custom', message: problem, input: context.value })
+})
+
+const webUrl = z.url({ protocol: /^https?$/, error: 'must be an http or https URL' })
+
+const depth = z
+  .int({ error: 'must be a whole number of blocks' })
+  .min(1, { error: 'must be at least 1 block' })
+  .max(MAX_CONFIRMATIONS, { error: `must be at most ${MAX_CONFIRMATIONS} blocks` })
+
+const seconds = z
+  .number({ error: 'must be a number of seconds' })
+  .min(0.1, { error: 'must be at least 0.1 seconds' })
+  .max(3600, { error: 'must be at most an hour' })
+
+/** A key in a keystore, and where its password is: a file, or a credential that the service manager hands over. */
+const signer = z
+  .strictObject({
+    keystore: z.string().min(1),
+    password_file: z.string().min(1).optional(),
+    password_credential: z
+      .string()
+      .regex(/^[\w.-]+$/, { error: 'must be the name of a credential' })
+      .optional(),
+  })
+  .check((context) => {
+    const { password_file, password_credential } = context.value
+    if ((password_file === undefined) !== (password_credential === undefined)) return
+    const message = 'needs either password_file or password_credential'
+    context.issues.push({ code: 'custom', message, input: context.value })
+  })
+
+const chain = z
+  .strictObject({
+    /** Nodes of the network, the one to prefer first. */
+    rpc_urls: z
+      .array(rpcUrl)
+      .min(1, { error: 'needs one URL at least' })
+      .max(MAX_URLS, { error: `may hold ${MAX_URLS} URLs` }),
+    /** Where the blockchain stands for another network than that of the reference: its successor, mostly. */
+    chain_id: z.int({ error: 'must be a whole number' }).min(1, { error: 'must be at least 1' }).optional(),
+    /** Blocks, a transaction's own included, until it counts. */
+    confirmations: depth.default(12),
+    /** Blocks until nothing is undone any more. */
+    finality: depth.default(64),
+    poll_seconds: seconds.default(2),
+    /** How long a transaction may be the next of its signer before its fees are raised. */
+    stuck_seconds: seconds.default(60),
+    /** No transaction offers more for a unit of gas. */
+    max_fee_gwei: z
+      .number({ error: 'must be a number of gwei' })
+      .gt(0, { error: 'must be above 0' })
+      .max(1_000_000, { error: 'must be at most 1000000 gwei' })
+      .default(1000),
+    explorer_url: webUrl.optional(),
+    operators: z
+      .array(signer)
+      .min(1, { error: 'needs one signer at least' })
+      .max(MAX_OPERATORS, { error: `may name ${MAX_OPERATORS} signers` }),
+  })
+  .check((context) => {
+    const { confirmations, finality } = context.value
+    if (finality >= confirmations) return
+    const message = 'must be at least as many blocks as confirmations'
+    context.issues.push({ code: 'custom', message, input: finality, path: ['finality'] })
+  })
+
+/** What a backend is told by a file: the networks that it reaches by RPC URL. */
+export const settingsFile = z.strictObject({ chains: z.partialRecord(z.enum(EVM_BLOCKCHAINS), chain).default({}) })
+
+export type ChainEntry = z.output<typeof chain>
+export type SignerEntry = z.output<typeof signer>
+
+function urlProblem(text: string): string | null {
+  if (!URL.canParse(text)) return 'is no URL'
+  const { protocol, username, password } = new URL(text)
+  if (protocol !== 'http:' && protocol !== 'https:') return 'must be an http or https URL'
+  if (username !== '' || password !== '') return "holds a user's name or password, which isn't sent"
+  return null
+}

@@ -1,0 +1,130 @@
+import { getContractAddress } from 'viem'
+import type { EvmBlockchain } from '../../api/blockchains.ts'
+import { GdnError } from '../../core/errors.ts'
+import { sleep } from '../../core/time.ts'
+import type { Chains } from '../chain/chains.ts'
+import { encodeDeployFactory } from '../chain/evm/factory.ts'
+import { deployFactoryGasLimit } from '../chain/evm/gas-limits.ts'
+import type { Hex } from '../chain/evm/network.ts'
+import { encodeAppoint, isOperator } from '../chain/evm/registry.ts'
+import type { RemoteNetwork } from '../chain/evm/remote/remote-network.ts'
+import type { Signer } from '../chain/signers.ts'
+import { createChainStep } from '../pipeline/chain-step.ts'
+import type { Log } from '../pipeline/log.ts'
+import { signAndStore } from '../pipeline/sign.ts'
+import { rememberChain } from '../store/chains.ts'
+import type { Store } from '../store/open-store.ts'
+import { alignLane, findFactoryTransaction, forgetFactoryTransaction } from '../store/transactions.ts'
+import { hasWatched } from '../store/watched.ts'
+import { APPOINT_GAS, type SetupPlan } from './plan.ts'
+
+export interface SetupOptions {
+  store: Store
+  network: RemoteNetwork
+  admin: Signer
+  operators: readonly Hex[]
+  plan: SetupPlan
+  now: () => number
+  log: Log
+  signal: AbortSignal
+  /** What is waited for, for people. */
+  say(what: string): void
+}
+
+/**
+ * Deploys the factory and appoints the operators, as far as that isn't done yet; resolves with the factory's address once
+ * nothing of it can be undone. Interrupted at any point, it goes on where it was: what is sent stands in the database
+ * before, and is the same the next time.
+ */
+export async function runSetup(options: SetupOptions): Promise<Hex> {
+  const { store, network, admin, plan, now } = options
+  const { blockchain, chainId } = network
+  await alignLane(store.db, blockchain, admin.address, await network.shared.nextNonce(admin.address))
+  const factory = plan.factory ?? (await deploy(options))
+  for (const operator of plan.toAppoint) await appoint(options, factory, operator)
+  await rememberChain(store.db, {
+    blockchain,
+    network: 'remote',
+    chain_id: chainId,
+    genesis_timestamp: 0,
+    factory_address: factory,
+    created_at: now(),
+  })
+  return factory
+}
+
+async function deploy(options: SetupOptions): Promise<Hex> {
+  const { store, network, admin, operators, plan, now, say } = options
+  const { blockchain, chainId } = network
+  await store.transaction(async (db) => {
+    const known = await findFactoryTransaction(db, blockchain)
+    if (known !== null && known.state !== 'lost' && known.state !== 'reverted') return
+    // Nothing depends on it: collections are accepted only once the factory is there.
+    if (known !== null) await forgetFactoryTransaction(db, known.id)
+    const draft = {
+      ...{ blockchain, chainId, fees: plan.fees },
+      kind: 'factory',
+      to: null,
+      data: encodeDeployFactory(operators),
+      gas: deployFactoryGasLimit(operators),
+    } as const
+    await signAndStore(db, admin, draft, now())
+  })
+  say('Waiting until the factory is deployed and can’t be undone')
+  const { nonce } = await untilFinal(options)
+  return getContractAddress({ from: admin.address, nonce: BigInt(nonce) })
+}
+
+/** The step of the pipeline that sends, watches and raises fees, for this one transaction. */
+async function untilFinal({ store, network, admin, now, log, signal }: SetupOptions): Promise<{ nonce: number }> {
+  const { blockchain, chainId, shared } = network
+  const chains: Pick<Chains, 'network'> = { network: async (_: EvmBlockchain) => network }
+  const signing = async () => ({ chainId, signers: { admin, operators: [] }, fees: await shared.suggestFees() })
+  const turn = createChainStep({ ...{ store, chains, signing, blockchain, now, log }, onSettled: () => {} })
+  for (;;) {
+    signal.throwIfAborted()
+    const wait = await turn()
+    const found = await findFactoryTransaction(store.db, blockchain)
+    if (found === null) throw new Error('the transaction of the factory is gone from the database')
+    if (found.state === 'final' && !(await hasWatched(store.db, blockchain))) return found
+    if (found.state === 'reverted' || found.state === 'lost') {
+      throw new GdnError(
+        'refused',
+        found.state === 'lost'
+          ? `the admin's key was used for another transaction meanwhile, in place of ${found.hash}`
+          : `the transaction ${found.hash} of the factory failed`,
+        { hint: 'the same command again deploys it anew' },
+      )
+    }
+    await sleep(wait === null || wait === 0 ? shared.pollMs : wait, signal)
+  }
+}
+
+/** Appointing twice does no harm, so nothing of it is kept. */
+async function appoint(options: SetupOptions, factory: Hex, operator: Hex): Promise<void> {
+  const { network, admin, signal, say } = options
+  const { chainId, shared } = network
+  const nonce = await shared.nextNonce(admin.address)
+  const { raw } = await admin.sign({
+    chainId,
+    nonce,
+    to: factory,
+    data: encodeAppoint(operator),
+    gas: APPOINT_GAS,
+    fees: await shared.suggestFees(),
+  })
+  say(`Waiting until ${operator} is appointed`)
+  for (;;) {
+    signal.throwIfAborted()
+    if (await isOperator(network, factory, operator)) return
+    const [outcome] = await network.broadcast([raw])
+    // Another transaction of the admin took its place, or it failed: asked for anew, it is judged anew.
+    if (outcome?.outcome === 'rejected' && (await shared.nextNonce(admin.address)) > nonce) {
+      if (await isOperator(network, factory, operator)) return
+      throw new GdnError('refused', `${operator} was not appointed: ${outcome.reason}`, {
+        hint: 'the same command again goes on',
+      })
+    }
+    await sleep(shared.pollMs, signal)
+  }
+}

@@ -1,0 +1,187 @@
+import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { until } from '../helpers/backend.ts'
+import { gdnAt } from '../helpers/gdn-at.ts'
+import { writeKeystore, writePassword } from '../helpers/keystore-file.ts'
+import { type RealNetwork, startRealNetwork } from '../helpers/real-network.ts'
+import { type ServedBackend, serve } from '../helpers/served-backend.ts'
+
+const OWNER = '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359'
+const OTHER = '0xdbF03B407c01E7cD3CBea99509d93f8DDDC8C6FB'
+const COIN = 10n ** 18n
+
+let network: RealNetwork
+let folder: string
+let dataDir: string
+let stopMining = () => {}
+const admin = generatePrivateKey()
+const operators = [generatePrivateKey(), generatePrivateKey()] as const
+const addressOf = (key: `0x${string}`) => privateKeyToAccount(key).address
+const fund = (key: `0x${string}`, wei: bigint) =>
+  network.call('anvil_setBalance', [addressOf(key), `0x${wei.toString(16)}`])
+
+async function settings(named: readonly string[]): Promise<void> {
+  const text = `chains:
+  polygon:
+    rpc_urls: ['http://127.0.0.1:1', '${network.url}']
+    confirmations: 2
+    finality: 3
+    poll_seconds: 0.1
+    operators:
+${named.map((name) => `      - { keystore: ${name}, password_file: password }`).join('\n')}
+`
+  await writeFile(join(dataDir, 'backend.yaml'), text, { mode: 0o600 })
+}
+
+const bare = () => gdnAt({ url: 'http://127.0.0.1:1', apiKey: '' }, folder)
+const setup = (...more: string[]) => [
+  ...['chain', 'setup', 'polygon', '--data-dir', dataDir, '--admin-keystore', join(folder, 'admin.json')],
+  ...['--password-file', join(folder, 'password'), ...more],
+]
+const as = ({ url, apiKey }: ServedBackend) => gdnAt({ url, apiKey }, folder)
+const begin = () => serve(dataDir, ['--rate-limits', 'off']).ready
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'gdn-network-'))
+  dataDir = join(folder, 'data')
+  await mkdir(dataDir, { mode: 0o700 })
+  network = await startRealNetwork()
+  const mining = setInterval(() => void network.mine().catch(() => {}), 150)
+  stopMining = () => clearInterval(mining)
+  await writePassword(join(folder, 'password'))
+  await writeKeystore(join(folder, 'admin.json'), admin)
+  for (const [index, key] of operators.entries()) await writeKeystore(join(dataDir, `op${index}.json`), key)
+  await writePassword(join(dataDir, 'password'))
+  await settings(['op0.json'])
+})
+afterAll(async () => {
+  stopMining()
+  await network?.close()
+  await rm(folder, { recursive: true, force: true })
+})
+
+test('a network is set up once by its admin, whose account pays what was told before', async () => {
+  const planned = await bare().json<{ status: string; cost: string; gas: number }>(...setup('--dry-run'))
+  expect(planned).toMatchObject({ status: 'planned', chain_id: 137, factory: null, balance: '0' })
+  expect(Number(planned.cost)).toBeGreaterThan(0)
+
+  const poor = await bare().run(...setup('--yes', '--json'))
+  expect(poor.exitCode).toBe(5)
+  expect(JSON.parse(poor.stderr).error.message).toMatch(/ has 0 and may need 0\.00\d+$/)
+
+  await fund(admin, 100n * COIN)
+  const unasked = await bare().run(...setup('--json'))
+  expect(unasked.exitCode).toBe(3)
+  expect(await network.call('eth_getTransactionCount', [addressOf(admin), 'pending'])).toBe('0x0')
+
+  const done = await bare().json<{ factory: string }>(...setup('--yes'))
+  expect(done).toMatchObject({ status: 'done', operators: [addressOf(operators[0])] })
+  expect(await network.call('eth_getCode', [done.factory, 'latest'])).not.toBe('0x')
+  const spent = 100n * COIN - BigInt(await network.call<string>('eth_getBalance', [addressOf(admin), 'latest']))
+  expect(spent).toBeLessThan(BigInt(Math.ceil(Number(planned.cost) * 1e18)))
+
+  const again = await bare().json(...setup('--yes'))
+  expect(again).toMatchObject({ status: 'done', factory: done.factory, gas: 0 })
+  expect(await network.call('eth_getTransactionCount', [addressOf(admin), 'latest'])).toBe('0x1')
+})
+
+test('collections, mints and transfers arrive on it; without funds they are refused, and taken again when funds return', async () => {
+  await fund(operators[0], 0n)
+  const backend = await begin()
+  try {
+    const gdn = as(backend)
+    const create = ['collection', 'create', '--name', 'Tide', '-b', 'polygon', '--wallet', OWNER, '--enable-transfer']
+    const ask = async () => {
+      const response = await fetch(`${backend.url}/api/v1/createcollection`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', 'x-api-key': backend.apiKey },
+        body: JSON.stringify({ name: 'Poor', blockchain: 'polygon', wallet_address: OWNER }),
+      })
+      return { status: response.status, text: await response.text() }
+    }
+    const refused = await until(ask, ({ status }) => status === 503, 20_000)
+    expect(refused.text).toContain('no signer of polygon has enough funds')
+
+    await fund(operators[0], 10n * COIN)
+    await until(ask, ({ status }) => status === 200, 30_000)
+    const { contract_address: contract } = await gdn.json<{ contract_address: string }>(...create)
+    const minted = await gdn.json<{ nft_gdn_id: string; status: string }>(
+      ...['nft', 'mint', '-c', contract, '-b', 'polygon', '--receiver', OWNER, '--title', 'Dawn'],
+    )
+    expect(minted).toMatchObject({ status: 'deployed', token_id: '1' })
+    await gdn.json('nft', 'transfer', minted.nft_gdn_id, '--receiver', OTHER)
+    const verified = await gdn.json<{ owner: string }>(
+      ...['nft', 'verify', minted.nft_gdn_id, '-b', 'polygon', '--owner', OTHER],
+    )
+    expect(verified).toMatchObject({ isgdnnft: true })
+    const rpc = await fetch(`${backend.url}/rpc/polygon`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_chainId', params: [] }),
+    })
+    expect(rpc.status).toBe(404)
+    const metrics = await (await fetch(`${backend.url}/metrics`)).text()
+    expect(metrics).toMatch(
+      new RegExp(`gdn_signer_balance_coins\\{blockchain="polygon",signer="${addressOf(operators[0])}"\\} [0-9.]+`),
+    )
+  } finally {
+    await backend.end('SIGTERM')
+  }
+})
+
+test('a signer that is added signs only after it was appointed, and then shares the work', async () => {
+  await settings(['op0.json', 'op1.json'])
+  await fund(operators[1], 10n * COIN)
+  const status = () =>
+    bare().json<{ signer: string; problem: string | null }[]>('chain', 'status', 'polygon', '--data-dir', dataDir)
+  expect((await status()).map(({ problem }) => problem)).toEqual([null, 'the factory does not know this signer'])
+  const [, planned] = [await bare().json(...setup('--dry-run')), await bare().json(...setup('--yes'))]
+  expect(planned).toMatchObject({ to_appoint: [addressOf(operators[1])] })
+  expect((await status()).map(({ problem }) => problem)).toEqual([null, null])
+  const backend = await begin()
+  try {
+    const gdn = as(backend)
+    const made = await Promise.all(
+      Array.from({ length: 6 }, (_, index) =>
+        gdn.json<{ status: string }>('collection', 'create', '--name', `C${index}`, '-b', 'polygon', '--wallet', OWNER),
+      ),
+    )
+    expect(made.map(({ status: of }) => of)).toEqual(new Array(6).fill('deployed'))
+    expect(Number(await network.call('eth_getTransactionCount', [addressOf(operators[1]), 'latest']))).toBeGreaterThan(
+      0,
+    )
+  } finally {
+    await backend.end('SIGTERM')
+  }
+})
+
+test.each([
+  ['a keystore that others may read', () => chmod(join(dataDir, 'op0.json'), 0o644), 'chmod 600'],
+  ['a wrong password', () => writeFile(join(dataDir, 'password'), 'wrong\n'), 'the password does not open it'],
+  ['a field that is misspelt', () => replaceInSettings('confirmations', 'confirmation'), 'confirmation'],
+  [
+    'another network at the same name',
+    () => replaceInSettings('confirmations: 2', 'confirmations: 2\n    chain_id: 80002'),
+    '80002',
+  ],
+])('%s keeps the backend from starting, and is told with its place', async (_, spoil, told) => {
+  const kept = await Promise.all(['op0.json', 'password', 'backend.yaml'].map((name) => readFile(join(dataDir, name))))
+  try {
+    await spoil()
+    const { exitCode, stderr } = await bare().run('serve', '--data-dir', dataDir, '--port', '0', '--json')
+    expect({ exitCode, told: stderr.includes(told) }, stderr).toEqual({ exitCode: 2, told: true })
+  } finally {
+    for (const [index, name] of ['op0.json', 'password', 'backend.yaml'].entries()) {
+      await writeFile(join(dataDir, name), kept[index] ?? '', { mode: 0o600 })
+      await chmod(join(dataDir, name), 0o600)
+    }
+  }
+})
+
+async function replaceInSettings(what: string, by: string): Promise<void> {
+  const path = join(dataDir, 'backend.yaml')
+  await writeFile(path, (await readFile(path, 'utf8')).replace(what, by))
+}
