@@ -4,8 +4,8 @@ import type { AddressInfo } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { HEADERS } from '../src/api/headers.ts'
 import { runBatch } from '../src/batch/run.ts'
-import type { BatchClient, BatchDeps } from '../src/batch/types.ts'
-import { createClient } from '../src/client/client.ts'
+import type { BatchClient, BatchDeps, ReadEndpoint } from '../src/batch/types.ts'
+import { createClient, type ResponseOf } from '../src/client/client.ts'
 import { createTransport } from '../src/client/create-transport.ts'
 import { createPacer } from '../src/client/pacer.ts'
 import { Secret } from '../src/core/secret.ts'
@@ -44,9 +44,9 @@ async function simulated(chunk: number): Promise<Figure[]> {
       await clock.sleep(ROUND_TRIP_MS / 2)
       return { kind: 'answered', headers: {}, ...answer }
     },
-    async call(endpoint: string) {
+    async call<Name extends ReadEndpoint>(endpoint: Name) {
       await clock.sleep(ROUND_TRIP_MS)
-      return endpoint === 'getnftgdnids' ? { nft_gdn_ids: [] } : { nfts: [] }
+      return (endpoint === 'getnftgdnids' ? { nft_gdn_ids: [] } : { nfts: [] }) as unknown as ResponseOf<Name>
     },
     upload: () => Promise.reject(new Error('no files here')),
     supportsIdempotency: () => false,

@@ -7,9 +7,9 @@ import { type Ledger, ROW } from './ledger.ts'
 import { repeatedRows } from './reconcile/copies.ts'
 import { IdSet } from './reconcile/id-set.ts'
 import { readBaseline, readOthers } from './reconcile/known-ids.ts'
-import { type Asker, listIds } from './reconcile/listing.ts'
-import { type FoundRow, ownersOf, RowLookup } from './reconcile/lookup.ts'
-import { shownKey } from './row-key.ts'
+import { type Asker, LISTING_LAG_MS, LOOK_GAP_MS, listIds } from './reconcile/listing.ts'
+import { type FoundRow, RowLookup } from './reconcile/lookup.ts'
+import { ownersOf, shownKey } from './row-key.ts'
 import { interruption } from './run-context.ts'
 import { baselinePath, journalPath } from './run-files.ts'
 import type { SpooledRow } from './spool.ts'
@@ -29,8 +29,6 @@ export interface Before {
 const MAX_NAMED = 50
 const FOUND_PER_RECORD = 50
 const DEFAULT_TIMEOUT_MS = 300_000
-const MIN_WAIT_MS = 30_000
-const GAP_MS = 5_000
 
 /**
  * Finds out before a run sends anything whether that may mint a row a second time: whether another run has its key
@@ -57,7 +55,7 @@ export async function lookBefore(
   const repeated = !isNew && options.retryAbsent === true ? await repeatedOf(options.stateDir, run, ledger) : null
   if (!isNew && (repeated === null || repeated.size === 0)) return before
 
-  const asker = askerOf(options, deps)
+  const asker: Asker = { client: deps.client, signal: options.signal }
   const looks = options.again !== true && options.skipLookup !== true
   before.listed = await listed(asker, options, looks, before.notes)
   if (before.listed === null || (isNew && !looks)) return before
@@ -75,21 +73,6 @@ export async function lookBefore(
     before.listed = ids
   } else if (lookup.hasMatches) throw await seemsMinted(lookup, run, isNew)
   return before
-}
-
-function askerOf({ signal }: BatchOptions, { client, pacer }: BatchDeps): Asker {
-  return {
-    client,
-    signal,
-    async take(endpoint) {
-      try {
-        return await pacer.take(endpoint, signal)
-      } catch (error) {
-        if (signal?.aborted === true) return null
-        throw error
-      }
-    },
-  }
 }
 
 /** The ids of the collection; null where the server doesn't tell them, which is noted. */
@@ -138,7 +121,7 @@ async function settleListing(
 ): Promise<Set<string>> {
   const began = now()
   const deadline = began + (options.timeoutMs ?? DEFAULT_TIMEOUT_MS)
-  for (let wait = options.listingWaitMs ?? MIN_WAIT_MS, looks = 0; ; wait = GAP_MS) {
+  for (let wait = options.listingWaitMs ?? LISTING_LAG_MS, looks = 0; ; wait = LOOK_GAP_MS) {
     if (now() + wait > deadline) {
       throw new GdnError('seems_minted', "the collection's listing could not be relied on before the time was up", {
         hint: 'nothing was sent. Try again with a longer --timeout',

@@ -61,7 +61,7 @@ export class RunContext {
   }
 
   get asker(): Asker {
-    return { client: this.client, take: (endpoint) => this.take(endpoint), signal: this.halt }
+    return { client: this.client, signal: this.halt }
   }
 
   /** Writes a record and folds it in. With `sync` it is on the disk when this resolves. */

@@ -208,8 +208,6 @@ export class Sender {
 
   /** Asks something harmless; null when the server said anything to it that a server says. */
   async #ask(): Promise<GdnError | null> {
-    const slot = await this.#context.take('getnfts')
-    if (slot === null) return new GdnError('interrupted', 'interrupted')
     try {
       await this.#context.client.call('getnfts', { nft_gdn_ids: [NOBODY] }, { signal: this.#context.halt })
       return null
@@ -217,8 +215,6 @@ export class Sender {
       if (this.#context.halt.aborted) return new GdnError('interrupted', 'interrupted')
       if (!(error instanceof GdnError)) throw error
       return ANSWERS.has(error.code) ? null : error
-    } finally {
-      slot.done()
     }
   }
 

@@ -1,10 +1,10 @@
+import type { NftRecord } from '../api/fields.ts'
 import { GdnError } from '../core/errors.ts'
 import type { NftEndRecord } from './journal/records.ts'
 import { ROW } from './ledger.ts'
 import { matchIds, type Seen } from './match.ts'
-import { IDS_PER_CALL, type Nft } from './nft-record.ts'
 import { identityOf } from './reconcile/content.ts'
-import { readNfts } from './reconcile/listing.ts'
+import { IDS_PER_CALL, readNfts } from './reconcile/listing.ts'
 import type { RunContext } from './run-context.ts'
 
 const FIRST_INTERVAL_MS = 500
@@ -128,9 +128,9 @@ export class Sweeper {
   }
 
   /** `later`: no answer that can be used now, or the run was stopped. */
-  async #ask(question: Question, aside: boolean): Promise<Map<string, Nft> | 'later'> {
+  async #ask(question: Question, aside: boolean): Promise<Map<string, NftRecord> | 'later'> {
     const context = this.#context
-    const found = new Map<string, Nft>()
+    const found = new Map<string, NftRecord>()
     const all = question.requests.flatMap(({ ids }) => ids.filter((id) => id !== null))
     try {
       const finished = await readNfts(context.asker, all, (nfts) => {
@@ -144,7 +144,7 @@ export class Sweeper {
     }
   }
 
-  async #settle(n: number, ids: (string | null)[], found: ReadonlyMap<string, Nft>): Promise<void> {
+  async #settle(n: number, ids: (string | null)[], found: ReadonlyMap<string, NftRecord>): Promise<void> {
     const checked = this.#checked.has(n) ? ids : await this.#check(n, ids, found)
     if (checked === null) return
     for (const [position, row] of this.#context.ledger.rowsOf(n).entries()) {
@@ -157,7 +157,11 @@ export class Sweeper {
   }
 
   /** The ids in the order of the rows, once every record was compared; null while some are missing. */
-  async #check(n: number, ids: (string | null)[], found: ReadonlyMap<string, Nft>): Promise<(string | null)[] | null> {
+  async #check(
+    n: number,
+    ids: (string | null)[],
+    found: ReadonlyMap<string, NftRecord>,
+  ): Promise<(string | null)[] | null> {
     const { ledger, records } = this.#context
     // What reconciling adopted was compared before it was.
     const { t } = await ledger.readAnswer(records, n)
@@ -190,7 +194,7 @@ export class Sweeper {
     return identityOf(metadata, this.#markerKey)
   }
 
-  #endOf(n: number, position: number, record: Nft): NftEndRecord | null {
+  #endOf(n: number, position: number, record: NftRecord): NftEndRecord | null {
     if (record.status !== 'deployed' && record.status !== 'failed' && record.status !== 'error') return null
     return {
       t: 'nft',

@@ -1,4 +1,5 @@
 import type { Blockchain } from '../api/blockchains.ts'
+import type { CallOptions, RequestOf, ResponseOf } from '../client/client.ts'
 import type { ErrorCode } from '../core/errors.ts'
 import type { ExitCode } from '../core/exit-codes.ts'
 import type { Now } from '../core/time.ts'
@@ -24,18 +25,12 @@ export interface BatchClient {
     body: Uint8Array,
     options: { idempotencyKey: string; signal?: AbortSignal | undefined },
   ): Promise<SendResult>
-  /** Details of NFTs; throws GdnError. */
-  call(
-    endpoint: 'getnfts',
-    request: { nft_gdn_ids: string[] },
-    options?: { signal?: AbortSignal | undefined },
-  ): Promise<unknown>
-  /** The ids of a collection's NFTs; throws GdnError. */
-  call(
-    endpoint: 'getnftgdnids',
-    request: { contract_addresses: string; blockchain: Blockchain },
-    options?: { signal?: AbortSignal | undefined },
-  ): Promise<unknown>
+  /** Details of NFTs, or the ids of a collection's, at a pace that the server allows; throws GdnError. */
+  call<Name extends ReadEndpoint>(
+    endpoint: Name,
+    request: RequestOf<Name>,
+    options?: CallOptions,
+  ): Promise<ResponseOf<Name>>
   /** Throws GdnError where the server takes no files. */
   upload(path: string, name: string, options?: { signal?: AbortSignal | undefined }): Promise<{ url: string }>
   /** Whether the server said that it honours Idempotency-Key; null until it has answered. */
@@ -44,9 +39,9 @@ export interface BatchClient {
 
 /** Leave to send, in the order asked for. `done` is called when the answer, or the lack of one, is known. */
 export interface BatchPacer {
-  take(endpoint: MintEndpoint | ReadEndpoint, signal?: AbortSignal): Promise<{ done(): void }>
+  take(endpoint: MintEndpoint, signal?: AbortSignal): Promise<{ done(): void }>
   /** Holds everything of that endpoint for so long: the server said 429. */
-  hold(endpoint: MintEndpoint | ReadEndpoint, ms: number): void
+  hold(endpoint: MintEndpoint, ms: number): void
 }
 
 export interface BatchOptions {

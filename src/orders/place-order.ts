@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Blockchain } from '../api/blockchains.ts'
 import { IdSet } from '../batch/reconcile/id-set.ts'
+import { listIds } from '../batch/reconcile/listing.ts'
 import type { ApiClient } from '../client/client.ts'
 import { GdnError } from '../core/errors.ts'
 import { acceptedBy, answerFault } from './answers.ts'
@@ -173,10 +174,9 @@ class Placing {
     // Unknown means that the server gave no answer: sending will tell that better.
     if ((await client.learnIdempotency({ signal })) !== false) return null
     try {
-      const request = { contract_addresses: contract, blockchain }
-      const ids = new IdSet()
-      for (const id of (await client.call('getnftgdnids', request, { signal })).nft_gdn_ids) ids.add(id)
-      return ids.toBytes().toString('base64')
+      const ids = await listIds({ client, signal }, { contractAddress: contract, blockchain })
+      if (ids === null) throw signal.reason
+      return IdSet.of(ids).toBytes().toString('base64')
     } catch (error) {
       if (error instanceof GdnError && NOT_LISTED.has(error.code)) return null
       throw error

@@ -2,15 +2,12 @@ import { sameAddress } from '../api/address.ts'
 import type { Blockchain } from '../api/blockchains.ts'
 import type { NftRecord } from '../api/fields.ts'
 import { IdSet } from '../batch/reconcile/id-set.ts'
+import { IDS_PER_CALL, LISTING_LAG_MS, LOOK_GAP_MS, listIds, readNfts } from '../batch/reconcile/listing.ts'
+import { ownersOf } from '../batch/row-key.ts'
 import { statusOf } from '../client/answers.ts'
 import type { ApiClient } from '../client/client.ts'
 import { type Found, findMinted } from './find-minted.ts'
 import type { Accepted, AcceptedOrder, Order } from './order.ts'
-
-/** A collection that a request was sent for shows it by then, or it never came. */
-export const SETTLED_MS = 30_000
-const LOOK_AGAIN_MS = 5_000
-const IDS_PER_REQUEST = 100
 
 /** What a look at the server tells of an order whose outcome is unknown. */
 export type Looked = { kind: 'accepted'; accepted: Accepted } | { kind: 'unknown'; reason: string; ids: string[] }
@@ -65,13 +62,13 @@ interface MintBody {
 
 async function lookForMints(order: Order, deps: LookDeps): Promise<Looked> {
   const body = JSON.parse(order.body) as MintBody
-  const { sender_wallet_address: sender, receiver_wallet_address: receiver } = body
+  const { sender_wallet_address: sender = null, receiver_wallet_address: receiver } = body
   const batches = await deps.batches(body.contract_address, body.blockchain)
   const before = order.before === null ? null : IdSet.fromBytes(Buffer.from(order.before, 'base64'))
   const isKnownId = (id: string) => before?.has(id) === true || deps.ordered.has(id) || batches.ids.has(id)
   const sought = {
     metadata: body.metadata,
-    owners: sender === undefined ? [receiver] : [receiver, sender],
+    owners: ownersOf({ receiver, sender }),
     copies: 1 + deps.copiesAside,
     doubtful: (content: string) =>
       before === null
@@ -85,11 +82,11 @@ async function lookForMints(order: Order, deps: LookDeps): Promise<Looked> {
   const records = new Map<string, NftRecord>()
   const look = async (): Promise<Found> => findMinted(await newNfts(body, isKnownId, records, deps), sought)
   // What a listing doesn't show yet it may show soon. Counted by what was slept: a clock may be put back meanwhile.
-  let left = Math.min(SETTLED_MS, order.sent_at + SETTLED_MS - deps.now())
+  let left = Math.min(LISTING_LAG_MS, order.sent_at + LISTING_LAG_MS - deps.now())
   let found = await look()
-  for (; found.kind !== 'minted' && left > 0; left -= LOOK_AGAIN_MS) {
+  for (; found.kind !== 'minted' && left > 0; left -= LOOK_GAP_MS) {
     await deps.onLook({ waitingMs: left })
-    await deps.sleep(Math.min(LOOK_AGAIN_MS, left), deps.signal)
+    await deps.sleep(Math.min(LOOK_GAP_MS, left), deps.signal)
     found = await look()
   }
   if (found.kind === 'undecided') {
@@ -108,19 +105,16 @@ async function newNfts(
   records: Map<string, NftRecord>,
   { client, signal, onLook }: LookDeps,
 ): Promise<NftRecord[]> {
-  const { contract_address, blockchain } = body
-  const { nft_gdn_ids } = await client.call(
-    'getnftgdnids',
-    { contract_addresses: contract_address, blockchain },
-    { signal },
-  )
-  const candidates = [...new Set(nft_gdn_ids)].filter((id) => !isKnownId(id))
+  const { contract_address: contractAddress, blockchain } = body
+  const listed = await listIds({ client, signal }, { contractAddress, blockchain })
+  if (listed === null) throw signal.reason
+  const candidates = [...listed].filter((id) => !isKnownId(id))
   const unread = candidates.filter((id) => !isWhole(records.get(id)))
-  for (let at = 0; at < unread.length; at += IDS_PER_REQUEST) {
-    await onLook({ ids: at, ofIds: unread.length })
-    const { nfts } = await client.call('getnfts', { nft_gdn_ids: unread.slice(at, at + IDS_PER_REQUEST) }, { signal })
+  const isRead = await readNfts({ client, signal }, unread, async (nfts, done) => {
     for (const nft of nfts) records.set(nft.nft_gdn_id, nft)
-  }
+    await onLook({ ids: done, ofIds: unread.length })
+  })
+  if (!isRead) throw signal.reason
   return candidates.flatMap((id) => records.get(id) ?? [])
 }
 
@@ -167,7 +161,7 @@ export async function isKnown(
   const id = accepted.transaction_gdn_id
   try {
     if (ids.length > 0) {
-      return (await client.call('getnfts', { nft_gdn_ids: ids.slice(0, IDS_PER_REQUEST) }, { signal })).nfts.length > 0
+      return (await client.call('getnfts', { nft_gdn_ids: ids.slice(0, IDS_PER_CALL) }, { signal })).nfts.length > 0
     }
     if (id === null) return true
     const request = { transaction_gdn_ids: [id] }

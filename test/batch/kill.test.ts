@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import type { BatchSummary } from '../../src/batch/types.ts'
+import type { RequestOf } from '../../src/client/client.ts'
 import { FakeHostedApi } from '../helpers/fake-hosted-api.ts'
 
 const ROWS = 200
@@ -47,7 +48,7 @@ async function listen(api: FakeHostedApi, idempotency: boolean): Promise<string>
       const key = String(request.headers['idempotency-key'])
       const answer =
         endpoint === 'getnfts' || endpoint === 'getnftgdnids'
-          ? { status: 200, json: await api.call(endpoint, JSON.parse(body.toString()) as Record<string, unknown>) }
+          ? { status: 200, json: await api.call(endpoint, JSON.parse(body.toString()) as RequestOf<typeof endpoint>) }
           : await api.send(endpoint, body, { idempotencyKey: key })
       await pause(Math.random() * 10)
       if (!('json' in answer)) return response.destroy()

@@ -478,7 +478,7 @@ describe('a dry run', () => {
     const rows = rowsUpTo(4)
     const options = machine.options({ markerKey: 'serial' })
     const plan = await dryRunBatch(options, { readManifest: () => items(rows) })
-    await machine.run(server, rows, { markerKey: 'serial' })
+    await machine.run(server, rows, { markerKey: 'serial', inFlight: 1 })
     const bytes = server.bodies.reduce((sum, body) => sum + Buffer.byteLength(JSON.stringify(body)), 0)
     expect(plan).toMatchObject({ bytes, firstRequest: { body: server.bodies[0] } })
     const full = rows.map((row) => ({ ...row, metadata: { ...row.metadata, serial: 'taken' } }))

@@ -1,4 +1,5 @@
 import type { BatchClient, ReadEndpoint, SendResult } from '../../src/batch/types.ts'
+import type { RequestOf, ResponseOf } from '../../src/client/client.ts'
 import { canonicalJson } from '../../src/core/canonical-json.ts'
 import { GdnError } from '../../src/core/errors.ts'
 
@@ -129,7 +130,11 @@ export class FakeHostedApi implements BatchClient {
     return reply
   }
 
-  async call(endpoint: ReadEndpoint, request: Readonly<Record<string, unknown>>): Promise<unknown> {
+  async call<Name extends ReadEndpoint>(endpoint: Name, request: RequestOf<Name>): Promise<ResponseOf<Name>> {
+    return (await this.#read(endpoint, request)) as ResponseOf<Name>
+  }
+
+  async #read(endpoint: ReadEndpoint, request: Readonly<Record<string, unknown>>): Promise<unknown> {
     await new Promise((resolve) => setImmediate(resolve))
     this.reads.push(endpoint)
     this.#options.onRead?.(endpoint)

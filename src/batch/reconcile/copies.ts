@@ -1,7 +1,7 @@
 import type { RecordFile } from '../journal/read.ts'
 import type { IntentRecord, ReconciledRecord } from '../journal/records.ts'
 import { type Ledger, REQUEST, ROW } from '../ledger.ts'
-import { addressKey } from '../row-key.ts'
+import { ownersOf } from '../row-key.ts'
 import type { RunContext } from '../run-context.ts'
 import { identityOf, looseTitle } from './content.ts'
 
@@ -68,8 +68,8 @@ function sentRows(intent: IntentRecord, markerKey: string | undefined) {
     sender_wallet_address?: string
     metadata: unknown[]
   }
-  const { receiver_wallet_address: receiver, sender_wallet_address: sender } = body
-  const owners = [...new Set([receiver, sender ?? receiver].map(addressKey))]
+  const { receiver_wallet_address: receiver, sender_wallet_address: sender = null } = body
+  const owners = ownersOf({ receiver, sender })
   return intent.rows.map(([key, line], position) => ({
     key,
     line,

@@ -66,6 +66,12 @@ export class IdSet {
     return bytes
   }
 
+  static of(ids: Iterable<string>): IdSet {
+    const set = new IdSet()
+    for (const id of ids) set.add(id)
+    return set
+  }
+
   static fromBytes(bytes: Buffer): IdSet {
     const set = new IdSet()
     for (let at = 0; at + 8 <= bytes.length; at += 8) set.#add(bytes.readUInt32LE(at), bytes.readUInt32LE(at + 4))

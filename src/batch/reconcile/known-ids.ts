@@ -16,9 +16,7 @@ const HEADER_LENGTH = 'gdn-known 1 00000000\n'.length
 
 /** Keeps the ids that a collection had before the run: none of them can be a row of it. */
 export async function writeBaseline(path: string, ids: Iterable<string>): Promise<void> {
-  const set = new IdSet()
-  for (const id of ids) set.add(id)
-  const bytes = set.toBytes()
+  const bytes = IdSet.of(ids).toBytes()
   const sum = crc32(bytes).toString(16).padStart(8, '0')
   await writeDurably(path, (file) => file.appendFile(Buffer.concat([Buffer.from(`gdn-known 1 ${sum}\n`), bytes])))
 }
@@ -59,9 +57,11 @@ export async function readOthers(
   elsewhere: Pick<BatchDeps, 'otherIds' | 'otherOpen'>,
   onRun: (run: RunRecord, ledger: Ledger) => Promise<void> | void = () => {},
 ): Promise<Others> {
-  const others: Others = { ids: new IdSet(), contested: new Set(), unreadable: null }
-  for (const id of (await elsewhere.otherIds?.()) ?? []) others.ids.add(id)
-  for (const metadata of (await elsewhere.otherOpen?.()) ?? []) others.contested.add(contentOf(metadata))
+  const others: Others = {
+    ids: IdSet.of((await elsewhere.otherIds?.()) ?? []),
+    contested: new Set(Array.from((await elsewhere.otherOpen?.()) ?? [], contentOf)),
+    unreadable: null,
+  }
   for await (const path of journalsOf(target, ownId)) {
     try {
       const { run, ledger } = await loadLedger(path)

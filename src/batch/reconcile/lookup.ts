@@ -1,7 +1,7 @@
+import type { NftRecord } from '../../api/fields.ts'
 import type { ManifestRow } from '../../manifest/row.ts'
 import { KeyTable } from '../key-table.ts'
-import type { Nft } from '../nft-record.ts'
-import { addressKey } from '../row-key.ts'
+import { addressKey, ownersOf } from '../row-key.ts'
 import type { SpooledRow } from '../spool.ts'
 import { contentOf } from './content.ts'
 import { IdSet } from './id-set.ts'
@@ -86,7 +86,7 @@ export class RowLookup {
     return contentOf(blank(metadata, new Set(localFiles.map(({ key }) => key))))
   }
 
-  #sort({ nft_gdn_id: id, request_metadata, receiver_wallet_address: owner }: Nft): void {
+  #sort({ nft_gdn_id: id, request_metadata, receiver_wallet_address: owner }: NftRecord): void {
     this.#read.add(id)
     if (request_metadata === null || typeof request_metadata !== 'object') return
     const metadata = { ...request_metadata } as Metadata
@@ -99,11 +99,6 @@ export class RowLookup {
       return
     }
   }
-}
-
-/** The owners that a row's NFT has as long as nobody moved it. */
-export function ownersOf({ receiver, sender }: Pick<ManifestRow, 'receiver' | 'sender'>): string[] {
-  return [...new Set([receiver, sender ?? receiver].map(addressKey))]
 }
 
 /** The one with the right owner, else one whose owner isn't told yet, else any. */

@@ -5,6 +5,7 @@ import type { RunContext } from '../run-context.ts'
 import { type Open, openSendings, type Sending } from './copies.ts'
 import type { IdSet } from './id-set.ts'
 import type { Others } from './known-ids.ts'
+import { LISTING_LAG_MS, LOOK_GAP_MS } from './listing.ts'
 import { decideGroup, type GroupVerdict, type Match, MOVED, type RowVerdict } from './match-groups.ts'
 import { recordOf } from './record-of.ts'
 import { CollectionSweep, type Look } from './sweep-collection.ts'
@@ -29,11 +30,8 @@ export interface Reconciled {
   basis: 'later_rows' | 'time_alone' | null
 }
 
-/** The listing is given so many times as long as it was seen to lag, and at least so long. */
+/** The listing is given so many times as long as it was seen to lag. */
 const LAG_FACTOR = 20
-const MIN_WAIT_MS = 30_000
-/** Between two looks that must agree. */
-const GAP_MS = 5_000
 const SLICE_MS = 5_000
 
 /** A verdict on each open sending, or why there is none. */
@@ -94,15 +92,16 @@ async function decide(
       if (stops(look)) context.stop(look)
       if (halt.aborted) return null
       const failed = undecideAll(open, `the collection can't be looked into: ${look.message}`)
-      if (look.code === 'refused' || !waits || now() + GAP_MS > deadline) return failed
+      if (look.code === 'refused' || !waits || now() + LOOK_GAP_MS > deadline) return failed
       earlier = null
-      if (!(await idle(context, surroundings, GAP_MS))) return null
+      if (!(await idle(context, surroundings, LOOK_GAP_MS))) return null
       continue
     }
     // Whoever made an NFT of this listing had its intent in a journal before: read now, every claim to it shows.
     others = await surroundings.others()
     lagMs = Math.max(lagMs, look.lagMs)
-    const settledAt = context.unknownAt + (context.options.listingWaitMs ?? Math.max(MIN_WAIT_MS, LAG_FACTOR * lagMs))
+    const settledAt =
+      context.unknownAt + (context.options.listingWaitMs ?? Math.max(LISTING_LAG_MS, LAG_FACTOR * lagMs))
     const isSettled = askedAt >= settledAt
     const seen = fingerprint(look, others)
     const agrees = isSettled && look.lacks === null && seen === earlier
@@ -110,8 +109,8 @@ async function decide(
     const lacks = look.lacks ?? (agrees ? null : 'the listing was not given the time to catch up')
     const decision = decideAll(open, look, others, surroundings, lacks)
     if (!waits || (agrees && !decision.passing)) return decision
-    const wait = Math.max(GAP_MS, settledAt - now())
-    if (now() + wait + (earlier === null ? GAP_MS : 0) > deadline)
+    const wait = Math.max(LOOK_GAP_MS, settledAt - now())
+    if (now() + wait + (earlier === null ? LOOK_GAP_MS : 0) > deadline)
       return agrees ? decision : tooShort(open, decision, wait)
     if (!(await idle(context, surroundings, wait))) return null
   }

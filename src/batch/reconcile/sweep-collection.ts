@@ -1,6 +1,6 @@
+import type { NftRecord } from '../../api/fields.ts'
 import { REQUEST, ROW } from '../ledger.ts'
 import { matchIds } from '../match.ts'
-import type { Nft } from '../nft-record.ts'
 import { addressKey } from '../row-key.ts'
 import type { RunContext } from '../run-context.ts'
 import { identityOf, looseTitle } from './content.ts'
@@ -102,7 +102,7 @@ export class CollectionSweep {
     }
   }
 
-  #sort(nft: Nft, matches: Map<string, Match[]>): void {
+  #sort(nft: NftRecord, matches: Map<string, Match[]>): void {
     const identity = identityOf(nft.request_metadata, this.#markerKey)
     if (!this.#identities.has(identity)) {
       this.#dismissed.add(nft.nft_gdn_id)
@@ -151,7 +151,7 @@ export class CollectionSweep {
       if (ids.includes(null)) return { request: null, rewrites: true }
       const { body } = await ledger.readIntent(records, n)
       const { metadata } = JSON.parse(body) as { metadata: unknown[] }
-      const found = new Map<string, Nft>()
+      const found = new Map<string, NftRecord>()
       const asked = ids.filter((id) => id !== null)
       const finished = await readNfts(asker, asked, (nfts) => {
         for (const nft of nfts) found.set(nft.nft_gdn_id, nft)
