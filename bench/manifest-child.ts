@@ -72,7 +72,7 @@ async function answer(share: number): Promise<number> {
   const first = found.ledger.lastRequest
   for (let index = 0; index < requests; index++) {
     const n = first + index + 1
-    const rows = await spool.readAll(gathered.plan.rowsOf(index), (key) => found.ledger.findRow(key))
+    const rows = await spool.readAll(gathered.plan.rowsOf(index), (key) => found.ledger.rows.find(key))
     const metadata = rows.map(({ row }) => row.metadata)
     const receiver_wallet_address = rows[0]?.row.receiver
     const body = JSON.stringify({

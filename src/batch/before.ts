@@ -3,13 +3,14 @@ import { sleep } from '../core/time.ts'
 import type { Found } from './find-run.ts'
 import { RecordFile } from './journal/read.ts'
 import type { FoundRecord, RunRecord } from './journal/records.ts'
-import { type Ledger, ROW } from './ledger.ts'
+import type { Ledger } from './ledger.ts'
 import { repeatedRows } from './reconcile/copies.ts'
 import { IdSet } from './reconcile/id-set.ts'
 import { readBaseline, readOthers } from './reconcile/known-ids.ts'
 import { type Asker, LISTING_LAG_MS, LOOK_GAP_MS, listIds } from './reconcile/listing.ts'
 import { type FoundRow, RowLookup } from './reconcile/lookup.ts'
 import { ownersOf, shownKey } from './row-key.ts'
+import { ROW } from './row-table.ts'
 import { interruption } from './run-context.ts'
 import { baselinePath, journalPath } from './run-files.ts'
 import type { SpooledRow } from './spool.ts'
@@ -208,7 +209,7 @@ async function findTaken(
   const { accepted, deployed, unknown } = ledger.counts()
   if (accepted + deployed + unknown === 0) return
   for await (const { key, row } of rows()) {
-    const index = ledger.findRow(key)
+    const index = ledger.rows.find(key)
     if (index < 0 || !TAKEN.has(ledger.state(index))) continue
     taken.runs.add(run.name)
     if (taken.keys.add(key) && taken.rows.length < MAX_NAMED) {
@@ -245,5 +246,5 @@ async function repeatedOf(stateDir: string, run: RunRecord, ledger: Ledger): Pro
 }
 
 async function* only(rows: AsyncIterable<SpooledRow>, ledger: Ledger, wanted: ReadonlySet<number>) {
-  for await (const row of rows) if (wanted.has(ledger.findRow(row.key))) yield row
+  for await (const row of rows) if (wanted.has(ledger.rows.find(row.key))) yield row
 }

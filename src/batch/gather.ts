@@ -5,10 +5,11 @@ import { bytes, Sequence } from './columns.ts'
 import type { Found } from './find-run.ts'
 import type { KeptRows } from './kept-rows.ts'
 import { KEY_WORDS } from './key-table.ts'
-import { type Ledger, ROW } from './ledger.ts'
+import type { Ledger } from './ledger.ts'
 import { withRoomForMarker } from './marker.ts'
 import { planOf } from './plan.ts'
 import { type FileIdentity, type PlanIndex, readIndex, writeIndex } from './plan-index.ts'
+import { ROW } from './row-table.ts'
 import { fileExists, indexPath, spoolPath, withState } from './run-files.ts'
 import { Spans } from './spans.ts'
 import { FIRST_ROW, readSpool, SpoolReader, SpoolWriter } from './spool.ts'
@@ -154,7 +155,7 @@ function restore(
   }
   const contentAt = (line: number) => index.content[line] ?? 0
   for (let line = 0; line < index.content.length; line++) {
-    if (contentAt(line) !== 0 && ledger.isKeptChanged(keyAt(line), contentAt(line))) return null
+    if (contentAt(line) !== 0 && ledger.rows.isKeptChanged(keyAt(line), contentAt(line))) return null
   }
   const states = sentAgain(options)
   const seen = bytes()
@@ -163,12 +164,12 @@ function restore(
   const spans = new Spans(FIRST_ROW)
   for (let line = 0; line < index.rows; line++) {
     const start = line * KEY_WORDS
-    if (line % WARMED === 0) ledger.warmKept(index.words.subarray(start, start + WARMED * KEY_WORDS))
-    const number = ledger.addKept(index.words, start, index.line[line] ?? 0, contentAt(line))
+    if (line % WARMED === 0) ledger.rows.warm(index.words.subarray(start, start + WARMED * KEY_WORDS))
+    const number = ledger.rows.enterKept(index.words, start, index.line[line] ?? 0, contentAt(line))
     seen.set(number, 1)
     row.push(number)
     spans.push(index.length[line] ?? 0)
-    ledger.reopen(number, states)
+    ledger.rows.reopen(number, states)
     if (ledger.state(number) === ROW.pending) pending.push(line)
   }
   const kept: KeptRows = {

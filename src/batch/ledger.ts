@@ -1,4 +1,4 @@
-import { bytes, integers, offsets } from './columns.ts'
+import { bytes, integers } from './columns.ts'
 import type { RecordFile } from './journal/read.ts'
 import type {
   AnswerRecord,
@@ -11,27 +11,12 @@ import type {
   OrderRecord,
   ReconciledRecord,
 } from './journal/records.ts'
-import { KeyTable } from './key-table.ts'
 import type { Span } from './lines.ts'
 import { IdSet } from './reconcile/id-set.ts'
-import { isContentKey, type RowKey } from './row-key.ts'
+import { isContentKey } from './row-key.ts'
+import { contentNumber, ROW, type RowState, RowTable } from './row-table.ts'
+import { SpanTable } from './spans.ts'
 import type { RowCounts } from './types.ts'
-
-/**
- * States of a row. A refused row's request is known to have had no effect; a failed one's NFT was taken and failed;
- * a dropped one left the manifest before anything came of it; an absent one is unknown, but isn't in the collection.
- */
-export const ROW = {
-  pending: 0,
-  unknown: 1,
-  accepted: 2,
-  deployed: 3,
-  failed: 4,
-  refused: 5,
-  dropped: 6,
-  absent: 7,
-} as const
-export type RowState = (typeof ROW)[keyof typeof ROW]
 
 /** States of a request: under way, none known, and what its answer said. `open` when a run starts means unknown. */
 export const REQUEST = { open: 1, unknown: 2, noEffect: 3, accepted: 4, refused: 5 } as const
@@ -47,28 +32,19 @@ export type KnownAnswer = AnswerRecord | OrderRecord | ReconciledRecord | FoundR
  * tells at start and for what happens now alike. Numbers only; texts are read from the files by their places.
  */
 export class Ledger {
-  readonly #keys = new KeyTable()
-  readonly #rowState = bytes()
+  readonly rows = new RowTable()
   readonly #rowRequest = integers()
   readonly #rowPosition = integers()
-  readonly #rowLine = integers()
-  /** The first 13 digits of the content's hash, enough to see a change; 0 for a row that is named by its content. */
-  readonly #rowContent = offsets()
-  /** Where its end stands; 0, the place of the header, while there is none. */
-  readonly #nftOffset = offsets()
-  readonly #nftLength = integers()
+  readonly #ends = new SpanTable()
   readonly #requestState = bytes()
   readonly #requestStart = integers()
   readonly #requestSize = integers()
-  readonly #intentOffset = offsets()
-  readonly #intentLength = integers()
-  readonly #answerOffset = offsets()
-  readonly #answerLength = integers()
+  readonly #intents = new SpanTable()
+  readonly #answers = new SpanTable()
   /** Rows of the requests, one request after the other. */
   readonly #requestRows = integers()
   /** The last request there was when a request became unknown: whatever came after it was sent later. */
   readonly #requestEnd = integers()
-  readonly #counts = new Float64Array(8)
   /** Every id that this run was given. */
   readonly ids = new IdSet()
   /** Rows of which two sendings were taken, with the id of the earlier one. */
@@ -80,10 +56,6 @@ export class Ledger {
   plannedRows = 0
   /** Whether the end of the run was told. */
   ended = false
-
-  get rowCount(): number {
-    return this.#keys.size
-  }
 
   /** The highest number a request has. */
   get lastRequest(): number {
@@ -97,7 +69,7 @@ export class Ledger {
         // A start of the run: whoever was sending before is gone.
         this.settleOpen()
         this.plannedRows = record.rows
-        for (const [n, position] of record.dropped) this.drop(this.#rowAt(n, position))
+        for (const [n, position] of record.dropped) this.rows.drop(this.#rowAt(n, position))
         break
       case 'upload':
         this.uploads.set(record.sha256, record.url)
@@ -137,102 +109,8 @@ export class Ledger {
     }
   }
 
-  /** The number of a row, made pending if it is new or had been dropped. */
-  addRow(key: RowKey, line: number, content: string): { row: number; isNew: boolean } {
-    const row = this.#keys.add(key)
-    return { row, isNew: this.#enter(row, line, isContentKey(key) ? 0 : contentNumber(content)) }
-  }
-
-  /** As `addRow`, of a row that is named by its content. */
-  addContent(content: string, copy: number, line: number): { row: number; isNew: boolean } {
-    const row = this.#keys.addContent(content, copy)
-    return { row, isNew: this.#enter(row, line, 0) }
-  }
-
-  /** Takes the contents of rows that `addRead` is to enter; see `KeyTable`. */
-  readContents(contents: readonly string[]): void {
-    this.#keys.readContents(contents)
-  }
-
-  /** As `addContent` of the first copy, by the place among the contents that were read last. */
-  addRead(index: number, line: number): { row: number; isNew: boolean } {
-    const row = this.#keys.addRead(index)
-    return { row, isNew: this.#enter(row, line, 0) }
-  }
-
-  /** Keys are taken by `addKept` one after the other; before every so many, these are to be told. */
-  warmKept(keys: Uint32Array): void {
-    this.#keys.warm(keys)
-  }
-
-  /** As `addRow`, by what `copyKey` and `contentNumber` gave; 0 for a row that is named by its content. */
-  addKept(keys: Uint32Array, start: number, line: number, content: number): number {
-    const row = this.#keys.addWords(keys, start)
-    this.#enter(row, line, content)
-    return row
-  }
-
-  #enter(row: number, line: number, content: number): boolean {
-    const isNew = row === this.#rowState.length || this.state(row) === ROW.dropped
-    if (row === this.#rowState.length) {
-      this.#rowState.set(row, ROW.pending)
-      this.#counts[ROW.pending] = (this.#counts[ROW.pending] ?? 0) + 1
-      if (content !== 0) this.#rowContent.set(row, content)
-    }
-    if (this.state(row) === ROW.dropped) this.#setRow(row, ROW.pending)
-    this.#rowLine.set(row, line)
-    return isNew
-  }
-
-  /** Puts what is kept of the keys of rows that follow each other into a list. */
-  copyKeys(from: number, count: number, words: Uint32Array): void {
-    this.#keys.copyRange(from, count, words)
-  }
-
-  /** Puts what is kept of a row's key into a list, from a place on. */
-  copyKey(row: number, words: Uint32Array, at: number): void {
-    this.#keys.copyWords(row, words, at)
-  }
-
-  /** Whether a row of this key is known with another content. */
-  isKeptChanged(key: Uint32Array, content: number): boolean {
-    const row = this.#keys.findWords(key)
-    const known = row < 0 ? 0 : this.#rowContent.get(row)
-    return known !== 0 && known !== content
-  }
-
-  /** A row that isn't in the manifest any more, and of which nothing came, is forgotten; tells whether it was. */
-  drop(row: number): boolean {
-    const state = this.state(row)
-    if (state !== ROW.pending && state !== ROW.refused) return false
-    this.#setRow(row, ROW.dropped)
-    return true
-  }
-
-  findRow(key: RowKey): number {
-    return this.#keys.find(key)
-  }
-
   state(row: number): RowState {
-    return this.#rowState.get(row) as RowState
-  }
-
-  line(row: number): number {
-    return this.#rowLine.get(row)
-  }
-
-  sameContent(row: number, content: string): boolean {
-    const known = this.#rowContent.get(row)
-    return known === 0 || known === contentNumber(content)
-  }
-
-  setContent(row: number, content: string): void {
-    if (this.#rowContent.get(row) !== 0) this.#rowContent.set(row, contentNumber(content))
-  }
-
-  /** A row in one of these states is to be sent again. */
-  reopen(row: number, states: readonly RowState[]): void {
-    if (states.includes(this.state(row))) this.#setRow(row, ROW.pending)
+    return this.rows.state(row)
   }
 
   /** So many rows to a request, or as many as the server takes. */
@@ -293,12 +171,11 @@ export class Ledger {
   }
 
   readIntent(file: RecordFile, n: number): Promise<IntentRecord> {
-    return file.read({ offset: this.#intentOffset.get(n), length: this.#intentLength.get(n) }, 'intent')
+    return file.read(this.#intents.get(n), 'intent')
   }
 
   readAnswer(file: RecordFile, n: number): Promise<KnownAnswer> {
-    const span = { offset: this.#answerOffset.get(n), length: this.#answerLength.get(n) }
-    return file.read(span, 'answer', 'order', 'reconciled', 'found')
+    return file.read(this.#answers.get(n), 'answer', 'order', 'reconciled', 'found')
   }
 
   /** The bytes that a request was sent with; null where its rows weren't sent but adopted. */
@@ -308,7 +185,7 @@ export class Ledger {
   }
 
   #readRequest(file: RecordFile, n: number): Promise<IntentRecord | FoundRecord> {
-    return file.read({ offset: this.#intentOffset.get(n), length: this.#intentLength.get(n) }, 'intent', 'found')
+    return file.read(this.#intents.get(n), 'intent', 'found')
   }
 
   /** Key, line and content of a request's rows, and for whom they are. */
@@ -320,30 +197,28 @@ export class Ledger {
   }
 
   hasAnswer(n: number): boolean {
-    return this.#answerLength.get(n) > 0
+    return this.#answers.has(n)
   }
 
   /** How a row's NFT ended; null while it hasn't. */
   async readEnd(file: RecordFile, row: number): Promise<NftEndRecord | null> {
-    const offset = this.#nftOffset.get(row)
-    return offset === 0 ? null : file.read({ offset, length: this.#nftLength.get(row) }, 'nft')
+    return this.#ends.has(row) ? file.read(this.#ends.get(row), 'nft') : null
   }
 
   /** `live`: a process is sending now, so what is under way isn't unknown yet. */
   counts(live = false): RowCounts {
-    const [pending = 0, unknown = 0, accepted = 0, deployed = 0, failed = 0, refused = 0, dropped = 0, absent = 0] =
-      this.#counts
-    const known = this.rowCount - dropped
+    const { rows } = this
+    const known = rows.size - rows.count(ROW.dropped)
     let underWay = 0
     if (live) for (const n of this.requestsIn(REQUEST.open)) underWay += this.requestSize(n)
     const total = Math.max(known, this.plannedRows)
     return {
       total,
-      pending: pending + underWay + (total - known),
-      unknown: unknown + absent - underWay,
-      accepted,
-      deployed,
-      failed: failed + refused,
+      pending: rows.count(ROW.pending) + underWay + (total - known),
+      unknown: rows.count(ROW.unknown) + rows.count(ROW.absent) - underWay,
+      accepted: rows.count(ROW.accepted),
+      deployed: rows.count(ROW.deployed),
+      failed: rows.count(ROW.failed) + rows.count(ROW.refused),
     }
   }
 
@@ -355,26 +230,27 @@ export class Ledger {
     this.ended = false
     this.#requestStart.set(n, this.#requestRows.length)
     this.#requestSize.set(n, size)
-    this.#intentOffset.set(n, span.offset)
-    this.#intentLength.set(n, span.length)
-    if (packed !== null) this.#keys.readHashes(packed.hashes, size)
-    else this.#keys.readKeys(rows.map(([key]) => key))
+    this.#intents.set(n, span)
+    if (packed !== null) this.rows.readHashes(packed.hashes, size)
+    else this.rows.readKeys(rows.map(([key]) => key))
     for (let position = 0; position < size; position++) {
-      const row = this.#keys.addRead(position)
-      const unpacked = rows[position]
-      if (unpacked === undefined) this.#enter(row, packed?.lines[position] ?? 0, 0)
-      else {
-        const [key, line, content] = unpacked
-        this.#enter(row, line, isContentKey(key) ? 0 : contentNumber(content))
-        this.setContent(row, content)
-      }
+      const row = this.#enterSent(position, packed?.lines[position] ?? 0, rows[position])
       this.#requestRows.push(row)
       this.#rowRequest.set(row, n)
       this.#rowPosition.set(row, position)
-      if (this.#nftOffset.get(row) !== 0) this.#nftOffset.set(row, 0)
-      this.#setRow(row, ROW.unknown)
+      this.#ends.clear(row)
+      this.rows.setState(row, ROW.unknown)
     }
     this.#requestState.set(n, REQUEST.open)
+  }
+
+  /** A row of an intent: with its key and content, or packed, and then it is named by its content. */
+  #enterSent(position: number, packedLine: number, row: IntentRecord['rows'][number] | undefined): number {
+    if (row === undefined) return this.rows.enterRead(position, packedLine).row
+    const [key, line, content] = row
+    const entered = this.rows.enterRead(position, line, isContentKey(key) ? 0 : contentNumber(content)).row
+    this.rows.setContent(entered, content)
+    return entered
   }
 
   #applyFound(record: FoundRecord, span: Span): void {
@@ -385,8 +261,7 @@ export class Ledger {
 
   /** Remembers where an answer stands and which ids it gave. */
   #keepAnswer({ n, ids = [] }: { n: number; ids?: readonly (string | null)[] | undefined }, span: Span): void {
-    this.#answerOffset.set(n, span.offset)
-    this.#answerLength.set(n, span.length)
+    this.#answers.set(n, span)
     this.ids.addLater(ids)
   }
 
@@ -416,7 +291,7 @@ export class Ledger {
     this.#keepAnswer(record, span)
     for (const [position, row] of this.rowsOf(record.n).entries()) {
       const id = record.ids[position] ?? null
-      if (this.isCurrent(row, record.n)) this.#setRow(row, id === null ? ROW.unknown : ROW.accepted)
+      if (this.isCurrent(row, record.n)) this.rows.setState(row, id === null ? ROW.unknown : ROW.accepted)
     }
   }
 
@@ -430,7 +305,7 @@ export class Ledger {
       if (!this.isCurrent(row, n)) {
         if (id !== null) this.doubled.set(row, id)
       } else if (state === ROW.unknown || state === ROW.absent) {
-        this.#setRow(row, id !== null ? ROW.accepted : absent.has(position) ? ROW.absent : ROW.unknown)
+        this.rows.setState(row, id !== null ? ROW.accepted : absent.has(position) ? ROW.absent : ROW.unknown)
       }
     }
   }
@@ -438,9 +313,8 @@ export class Ledger {
   #applyEnd(record: NftEndRecord, span: Span): void {
     const row = this.#rowAt(record.n, record.p)
     if (!this.isCurrent(row, record.n)) return
-    this.#nftOffset.set(row, span.offset)
-    this.#nftLength.set(row, span.length)
-    this.#setRow(row, record.status === 'deployed' ? ROW.deployed : ROW.failed)
+    this.#ends.set(row, span)
+    this.rows.setState(row, record.status === 'deployed' ? ROW.deployed : ROW.failed)
   }
 
   #rowAt(n: number, position: number): number {
@@ -449,14 +323,7 @@ export class Ledger {
 
   #setRequest(n: number, request: RequestState, state: RowState): void {
     this.#requestState.set(n, request)
-    for (const row of this.rowsOf(n)) if (this.isCurrent(row, n)) this.#setRow(row, state)
-  }
-
-  #setRow(row: number, state: RowState): void {
-    const before = this.state(row)
-    this.#counts[before] = (this.#counts[before] ?? 0) - 1
-    this.#counts[state] = (this.#counts[state] ?? 0) + 1
-    this.#rowState.set(row, state)
+    for (const row of this.rowsOf(n)) if (this.isCurrent(row, n)) this.rows.setState(row, state)
   }
 }
 
@@ -464,6 +331,3 @@ const TOO_LARGE = 413
 
 /** Rows to a request after one of so many was too large. */
 export const halfOf = (rows: number): number => Math.max(1, Math.floor(rows / 2))
-
-/** As much of a content hash as a number holds; never 0. */
-export const contentNumber = (content: string): number => Number.parseInt(content.slice(0, 13), 16) + 1

@@ -102,8 +102,9 @@ function* keys({ row }: RowCollector, ledger: Ledger): Generator<Uint32Array> {
   const words = new Uint32Array(WORDS_PIECE * KEY_WORDS)
   for (let from = 0; from < row.length; from += WORDS_PIECE) {
     const count = Math.min(WORDS_PIECE, row.length - from)
-    if (row.column === null) ledger.copyKeys(from, count, words)
-    else for (let index = 0; index < count; index++) ledger.copyKey(row.get(from + index), words, index * KEY_WORDS)
+    if (row.column === null) ledger.rows.copyRange(from, count, words)
+    else
+      for (let index = 0; index < count; index++) ledger.rows.copyWords(row.get(from + index), words, index * KEY_WORDS)
     yield words.subarray(0, count * KEY_WORDS)
   }
 }
@@ -112,7 +113,7 @@ function* lines({ row }: RowCollector, ledger: Ledger): Generator<Uint32Array> {
   const numbers = new Uint32Array(WORDS_PIECE)
   for (let from = 0; from < row.length; from += WORDS_PIECE) {
     const count = Math.min(WORDS_PIECE, row.length - from)
-    for (let index = 0; index < count; index++) numbers[index] = ledger.line(row.get(from + index))
+    for (let index = 0; index < count; index++) numbers[index] = ledger.rows.line(row.get(from + index))
     yield numbers.subarray(0, count)
   }
 }

@@ -1,8 +1,9 @@
 import { bytes } from './columns.ts'
 import type { RecordFile } from './journal/read.ts'
 import type { ReconciledRecord, RunRecord } from './journal/records.ts'
-import { type KnownAnswer, type Ledger, ROW, type RowState } from './ledger.ts'
+import type { KnownAnswer, Ledger } from './ledger.ts'
 import { shownKey } from './row-key.ts'
+import { ROW, type RowState } from './row-table.ts'
 import type { SpooledRow } from './spool.ts'
 import type { ResultRow, RowStatus } from './types.ts'
 
@@ -67,7 +68,7 @@ export async function* resultRows(
   // A Set of a million rows would take more than all the rest.
   const told = bytes()
   for await (const { key, row } of spool) {
-    const index = ledger.findRow(key)
+    const index = ledger.rows.find(key)
     if (index >= 0) told.set(index, 1)
     yield await result(index, key, row.line, row.receiver)
   }

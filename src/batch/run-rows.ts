@@ -51,7 +51,7 @@ export async function* runRows({ stateDir, id, running }: Run): AsyncGenerator<R
     return metadata
   }
   const sentMetadata = async (key: RowKey, row: ManifestRow): Promise<Json | null> => {
-    const index = ledger.findRow(key)
+    const index = ledger.rows.find(key)
     const sent = index < 0 ? null : ledger.sentBy(index)
     if (sent === null) return null
     const metadata = await metadataOf(sent.request)

@@ -207,7 +207,7 @@ async function sendAll(
     size: (request) => plan.rowsOf(request).length,
     async build({ request, from, size }) {
       const planned = plan.rowsOf(request).slice(from, from + size)
-      const rows = await spool.readAll(planned, (key) => context.ledger.findRow(key))
+      const rows = await spool.readAll(planned, (key) => context.ledger.rows.find(key))
       const manifestRows = rows.map(({ row }) => row)
       const { endpoint, body } = buildRequest(
         context.options,

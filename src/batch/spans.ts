@@ -29,3 +29,26 @@ export class Spans {
     return { offset, length: this.lengths.get(index) }
   }
 }
+
+/** Places of lines anywhere behind the first one of a file, by number. */
+export class SpanTable {
+  readonly #offset = offsets()
+  readonly #length = integers()
+
+  has(index: number): boolean {
+    return this.#offset.get(index) !== 0
+  }
+
+  get(index: number): Span {
+    return { offset: this.#offset.get(index), length: this.#length.get(index) }
+  }
+
+  set(index: number, { offset, length }: Span): void {
+    this.#offset.set(index, offset)
+    this.#length.set(index, length)
+  }
+
+  clear(index: number): void {
+    if (this.has(index)) this.#offset.set(index, 0)
+  }
+}

@@ -3,9 +3,10 @@ import type { ManifestItem, ManifestReading } from '../manifest/read.ts'
 import type { ManifestIssue, ManifestRow } from '../manifest/row.ts'
 import { type ByteColumn, bytes, integers, Sequence } from './columns.ts'
 import { RowCollector } from './kept-rows.ts'
-import { contentNumber, type Ledger, ROW, type RowState } from './ledger.ts'
+import type { Ledger } from './ledger.ts'
 import { type Plan, planOf } from './plan.ts'
 import { type RowKey, rowKey, shownKey } from './row-key.ts'
+import { contentNumber, ROW, type RowState } from './row-table.ts'
 import { hashOfText, rowTexts } from './row-text.ts'
 import type { RowToKeep, SpooledRow } from './spool.ts'
 import type { ManifestChanges } from './types.ts'
@@ -124,13 +125,13 @@ class Surveyor {
   }
 
   addEarlier(key: RowKey, line: number, content: string): void {
-    const { row } = this.#ledger.addRow(key, line, content)
+    const { row } = this.#ledger.rows.enter(key, line, content)
     this.#earlier.set(row, 1)
     this.#earlierRows++
   }
 
   beginItems(): void {
-    this.#isResumed = this.#ledger.rowCount > 0
+    this.#isResumed = this.#ledger.rows.size > 0
   }
 
   forgetEarlier(): void {
@@ -143,7 +144,7 @@ class Surveyor {
       if ('issue' in item) this.#fault(item.issue)
       else if (this.#issueCount === 0) rows.push(read(item.row))
     }
-    this.#ledger.readContents(rows.map(({ content }) => content))
+    this.#ledger.rows.readContents(rows.map(({ content }) => content))
     this.#kept.readReceivers(rows.map(({ to }) => to))
     for (const [place, row] of rows.entries()) this.#addRow(row, place)
   }
@@ -155,8 +156,8 @@ class Surveyor {
     if (this.#earlier.get(index) === 1) this.#earlierSeen++
     else if (isNew && this.#isResumed) this.#tell('added', rowKey(row.id, content, copy), row.line)
     const ledger = this.#ledger
-    ledger.reopen(index, this.#sentAgain)
-    if (row.id !== null && !ledger.sameContent(index, content)) {
+    ledger.rows.reopen(index, this.#sentAgain)
+    if (row.id !== null && !ledger.rows.sameContent(index, content)) {
       this.#tell('changed', rowKey(row.id, content, copy), row.line)
       if (!settleChanged(ledger, index, content)) this.#changes.keptAccepted++
     }
@@ -173,7 +174,7 @@ class Surveyor {
     const { id, line } = row
     const ledger = this.#ledger
     const { row: index, isNew } =
-      id === null ? ledger.addRead(place, line) : ledger.addRow(rowKey(id, content), line, content)
+      id === null ? ledger.rows.enterRead(place, line) : ledger.rows.enter(rowKey(id, content), line, content)
     if (this.#seen.get(index) === 0) {
       this.#seen.set(index, 1)
       return { index, isNew, copy: 1 }
@@ -184,7 +185,7 @@ class Surveyor {
     }
     const copy = this.#copies.get(index) + 2
     this.#copies.set(index, copy - 1)
-    const entered = ledger.addContent(content, copy, line)
+    const entered = ledger.rows.enterContent(content, copy, line)
     this.#seen.set(entered.row, 1)
     return { index: entered.row, isNew: entered.isNew, copy }
   }
@@ -199,7 +200,7 @@ class Surveyor {
   }
 
   tellIfRemoved(key: RowKey, line: number): void {
-    if (this.#seen.get(this.#ledger.findRow(key)) === 0) this.#tell('removed', key, line)
+    if (this.#seen.get(this.#ledger.rows.find(key)) === 0) this.#tell('removed', key, line)
   }
 
   finish(): Survey {
@@ -227,8 +228,8 @@ class Surveyor {
 /** Has the ledger forget rows that aren't in the manifest any more, and of which nothing came. */
 export function dropUnseen(ledger: Ledger, seen: ByteColumn): Survey['dropped'] {
   const dropped: Survey['dropped'] = []
-  for (let row = 0; row < ledger.rowCount; row++) {
-    if (seen.get(row) === 1 || !ledger.drop(row)) continue
+  for (let row = 0; row < ledger.rows.size; row++) {
+    if (seen.get(row) === 1 || !ledger.rows.drop(row)) continue
     const sent = ledger.sentBy(row)
     if (sent !== null) dropped.push([sent.request, sent.position])
   }
@@ -237,9 +238,9 @@ export function dropUnseen(ledger: Ledger, seen: ByteColumn): Survey['dropped'] 
 
 /** A row that has another content now is sent anew only if nothing came of the old one; tells whether it is. */
 function settleChanged(ledger: Ledger, row: number, content: string): boolean {
-  ledger.reopen(row, [ROW.refused])
+  ledger.rows.reopen(row, [ROW.refused])
   if (ledger.state(row) !== ROW.pending) return false
-  ledger.setContent(row, content)
+  ledger.rows.setContent(row, content)
   return true
 }
 

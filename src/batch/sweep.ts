@@ -1,10 +1,10 @@
 import type { NftRecord } from '../api/fields.ts'
 import { GdnError } from '../core/errors.ts'
 import type { NftEndRecord } from './journal/records.ts'
-import { ROW } from './ledger.ts'
 import { matchIds, type Seen } from './match.ts'
 import { identityOf } from './reconcile/content.ts'
 import { IDS_PER_CALL, readNfts } from './reconcile/listing.ts'
+import { ROW } from './row-table.ts'
 import type { RunContext } from './run-context.ts'
 
 const FIRST_INTERVAL_MS = 500

@@ -244,8 +244,8 @@ test('requests that name rows by their contents are folded as they are told', ()
         folded.apply(line, { offset: n, length: n })
         const known = (ledger: Ledger) =>
           keys.map(([key]) => {
-            const row = ledger.findRow(key)
-            return [row, ledger.line(row), ledger.state(row), ledger.sentBy(row)]
+            const row = ledger.rows.find(key)
+            return [row, ledger.rows.line(row), ledger.state(row), ledger.sentBy(row)]
           })
         expect(known(folded)).toEqual(known(told))
         expect(folded.rowsOf(n)).toEqual(told.rowsOf(n))

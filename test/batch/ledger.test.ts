@@ -5,11 +5,12 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { JournalWriter } from '../../src/batch/journal/writer.ts'
 import { KeyTable } from '../../src/batch/key-table.ts'
-import { Ledger, ROW } from '../../src/batch/ledger.ts'
+import { Ledger } from '../../src/batch/ledger.ts'
 import { readLines } from '../../src/batch/lines.ts'
 import { matchIds } from '../../src/batch/match.ts'
 import { IdSet } from '../../src/batch/reconcile/id-set.ts'
 import { rowKey } from '../../src/batch/row-key.ts'
+import { ROW } from '../../src/batch/row-table.ts'
 import { hashOfText } from '../../src/batch/row-text.ts'
 import type { AppendFile } from '../../src/batch/types.ts'
 import { runs } from '../helpers/runs.ts'
@@ -45,7 +46,7 @@ describe('what a journal tells of a row', () => {
   ] as const)('%s', (_what, records, state) => {
     const ledger = sentOnce()
     for (const record of records) ledger.apply(record, SPAN)
-    expect(ledger.state(ledger.findRow('id:a'))).toBe(ROW[state])
+    expect(ledger.state(ledger.rows.find('id:a'))).toBe(ROW[state])
   })
 
   test('an intent found at start stays unknown whatever refusal comes after it', () => {
@@ -67,7 +68,7 @@ describe('what a journal tells of a row', () => {
     ledger.apply({ t: 'intent', n: 2, endpoint: 'createnft', key: 'l', body: '{}', rows, at: 0 }, SPAN)
     ledger.apply({ ...answer('accepted'), n: 2 }, SPAN)
     ledger.apply(answer('refused'), SPAN)
-    expect(ledger.state(ledger.findRow('id:a'))).toBe(ROW.accepted)
+    expect(ledger.state(ledger.rows.find('id:a'))).toBe(ROW.accepted)
   })
 })
 

@@ -1,7 +1,8 @@
 import type { RecordFile } from '../journal/read.ts'
 import type { IntentRecord, ReconciledRecord } from '../journal/records.ts'
-import { type Ledger, REQUEST, ROW } from '../ledger.ts'
+import { type Ledger, REQUEST } from '../ledger.ts'
 import { ownersOf } from '../row-key.ts'
+import { ROW } from '../row-table.ts'
 import type { RunContext } from '../run-context.ts'
 import { identityOf, looseTitle } from './content.ts'
 

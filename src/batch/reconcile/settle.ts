@@ -1,5 +1,6 @@
 import { GdnError } from '../../core/errors.ts'
-import { type Ledger, ROW } from '../ledger.ts'
+import type { Ledger } from '../ledger.ts'
+import { ROW } from '../row-table.ts'
 import type { RunContext } from '../run-context.ts'
 import type { BatchOptions } from '../types.ts'
 import type { IdSet } from './id-set.ts'
@@ -38,7 +39,7 @@ export async function settleByWord(context: RunContext, words: readonly Word[], 
 }
 
 function placeOf(ledger: Ledger, key: string) {
-  const row = [`id:${key}`, `row:${key}`].map((full) => ledger.findRow(full)).find((found) => found >= 0)
+  const row = [`id:${key}`, `row:${key}`].map((full) => ledger.rows.find(full)).find((found) => found >= 0)
   if (row === undefined) throw wrong(`there is no row ${key} in this run`, 'gdn batch results shows the keys')
   const place = ledger.sentBy(row)
   const state = ledger.state(row)
