@@ -1,5 +1,5 @@
 import type { Blockchain } from '../api/blockchains.ts'
-import type { CallOptions, RequestOf, ResponseOf } from '../client/client.ts'
+import type { CallOptions, RequestOf, ResponseOf } from '../client/api-client.ts'
 import type { ErrorCode } from '../core/errors.ts'
 import type { ExitCode } from '../core/exit-codes.ts'
 import type { Now } from '../core/time.ts'

@@ -1,5 +1,5 @@
 import { ENDPOINTS, type EndpointName } from '../api/endpoints.ts'
-import type { RawEndpoint } from '../client/client.ts'
+import type { RawEndpoint } from '../client/api-client.ts'
 import { GdnError } from '../core/errors.ts'
 import { nearest } from '../core/nearest.ts'
 

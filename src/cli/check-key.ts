@@ -1,5 +1,5 @@
 import type { Permission } from '../api/permissions.ts'
-import type { ApiClient } from '../client/client.ts'
+import type { ApiClient } from '../client/api-client.ts'
 import { GdnError } from '../core/errors.ts'
 
 type Client = Pick<ApiClient, 'call' | 'send'>

@@ -1,5 +1,5 @@
 import type { NftRecord } from '../api/fields.ts'
-import type { ApiClient } from '../client/client.ts'
+import type { ApiClient } from '../client/api-client.ts'
 import type { Server } from '../config/server.ts'
 import { GdnError } from '../core/errors.ts'
 import type { Connection, Deps } from './deps.ts'

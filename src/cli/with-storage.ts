@@ -1,5 +1,5 @@
 import { statusOf } from '../client/answers.ts'
-import type { ApiClient } from '../client/client.ts'
+import type { ApiClient } from '../client/api-client.ts'
 import { createTransport } from '../client/create-transport.ts'
 import type { ProxyOptions } from '../client/pool-transport.ts'
 import type { Storage, StorageLine } from '../client/storage/storage.ts'

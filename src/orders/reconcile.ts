@@ -5,7 +5,7 @@ import { IdSet } from '../batch/reconcile/id-set.ts'
 import { IDS_PER_CALL, LISTING_LAG_MS, LOOK_GAP_MS, listIds, readNfts } from '../batch/reconcile/listing.ts'
 import { ownersOf } from '../batch/row-key.ts'
 import { statusOf } from '../client/answers.ts'
-import type { ApiClient } from '../client/client.ts'
+import type { ApiClient } from '../client/api-client.ts'
 import { type Found, findMinted } from './find-minted.ts'
 import type { Accepted, AcceptedOrder, Order } from './order.ts'
 

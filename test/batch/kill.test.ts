@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import type { BatchSummary } from '../../src/batch/types.ts'
-import type { RequestOf } from '../../src/client/client.ts'
+import type { RequestOf } from '../../src/client/api-client.ts'
 import { FakeHostedApi } from '../helpers/fake-hosted-api.ts'
 
 const ROWS = 200

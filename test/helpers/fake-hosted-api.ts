@@ -1,5 +1,5 @@
 import type { BatchClient, ReadEndpoint, SendResult } from '../../src/batch/types.ts'
-import type { RequestOf, ResponseOf } from '../../src/client/client.ts'
+import type { RequestOf, ResponseOf } from '../../src/client/api-client.ts'
 import { canonicalJson } from '../../src/core/canonical-json.ts'
 import { GdnError } from '../../src/core/errors.ts'
 

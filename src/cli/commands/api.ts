@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { BLOCKCHAINS, isBlockchain } from '../../api/blockchains.ts'
-import type { RawEndpoint } from '../../client/client.ts'
+import type { RawEndpoint } from '../../client/api-client.ts'
 import type { TransportAnswer } from '../../client/transport.ts'
 import type { Server } from '../../config/server.ts'
 import { GdnError } from '../../core/errors.ts'

@@ -1,7 +1,7 @@
 import { extname } from 'node:path'
 import { AwsV4Signer } from 'aws4fetch'
 import { GdnError } from '../../core/errors.ts'
-import type { CallOptions } from '../client.ts'
+import type { CallOptions } from '../api-client.ts'
 import { persist } from '../persist.ts'
 import type { TransportAnswer, TransportRequest } from '../transport.ts'
 import type { AwsCredentials } from './aws-credentials.ts'

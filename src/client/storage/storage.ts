@@ -1,4 +1,4 @@
-import type { CallOptions } from '../client.ts'
+import type { CallOptions } from '../api-client.ts'
 import type { Clock } from '../retry.ts'
 import type { Transport } from '../transport.ts'
 

@@ -1,5 +1,5 @@
 import type { CollectionRecord } from '../../../api/endpoints/getcollections.ts'
-import type { ApiClient } from '../../../client/client.ts'
+import type { ApiClient } from '../../../client/api-client.ts'
 import { GdnError } from '../../../core/errors.ts'
 import { GdnCommand } from '../../command.ts'
 import type { Deps } from '../../deps.ts'

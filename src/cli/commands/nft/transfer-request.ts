@@ -1,7 +1,7 @@
 import { evmAddressProblem, sameAddress } from '../../../api/address.ts'
 import { BLOCKCHAINS, isBlockchain } from '../../../api/blockchains.ts'
 import type { NftRecord } from '../../../api/fields.ts'
-import type { ApiClient } from '../../../client/client.ts'
+import type { ApiClient } from '../../../client/api-client.ts'
 import type { Server } from '../../../config/server.ts'
 import type { Settings } from '../../../config/settings.ts'
 import { GdnError, type Place } from '../../../core/errors.ts'

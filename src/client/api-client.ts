@@ -1,0 +1,100 @@
+import type * as z from 'zod'
+import type { ENDPOINTS, EndpointName } from '../api/endpoints.ts'
+import type { CreationRecord } from './create.ts'
+import type { ObservedRateLimit } from './rate-limit-policy.ts'
+import type { TransportAnswer } from './transport.ts'
+
+export type RequestOf<Name extends EndpointName> = z.input<(typeof ENDPOINTS)[Name]['request']>
+export type ResponseOf<Name extends EndpointName> = z.output<(typeof ENDPOINTS)[Name]['response']>
+
+/** What became of one attempt. `not_sent`: no effect. `cut`: nobody knows. */
+export type SendResult =
+  | {
+      kind: 'answered'
+      status: number
+      headers: Readonly<Record<string, string>>
+      /** Undefined when the body is no JSON. */
+      json: unknown
+      /** Status, content type and first characters, for messages. */
+      seen: string
+    }
+  | { kind: 'not_sent'; reason: string }
+  | { kind: 'cut'; reason: string }
+
+export interface PlainAnswer {
+  status: number
+  headers: Readonly<Record<string, string>>
+  json: unknown
+  text: string
+}
+
+export interface CallOptions {
+  signal?: AbortSignal | undefined
+}
+
+export interface SendOptions extends CallOptions {
+  idempotencyKey: string
+}
+
+export interface CreateOptions<Response = unknown> extends SendOptions {
+  /** Why the outcome of an earlier sending of this body under this key is unknown: then only a success resolves it. */
+  doubt?: string | undefined
+  /** Told of each sending before a byte leaves, and of what became of it. */
+  record?: CreationRecord
+  /** What is wrong with an answer that is of the endpoint's form, or null. A wrong one makes the outcome unknown. */
+  check?: (response: Response) => string | null
+}
+
+/** An endpoint as it is asked raw: one of the contract, or any path of the server. */
+export type RawEndpoint = { name: EndpointName } | { path: `/${string}` }
+
+export interface RawOptions extends CallOptions {
+  /** For an endpoint that may have an effect: it is asked exactly once, under this key. Null: asked again as reading is. */
+  idempotencyKey: string | null
+  /** Told of the answer, whatever its status, before an error is thrown for it. */
+  onAnswer?: (answer: TransportAnswer) => void
+}
+
+/** The API of one server with one key. */
+export interface ApiClient {
+  readonly baseUrl: string
+  /**
+   * Asks a reading endpoint; a passing failure (network, 429, 502, 503, 504) is tried again for up to 30 s. A creating
+   * endpoint is asked exactly once.
+   */
+  call<Name extends EndpointName>(
+    name: Name,
+    request: RequestOf<Name>,
+    options?: CallOptions,
+  ): Promise<ResponseOf<Name>>
+  /** Sends exactly once and tells what happened; never throws for what network or server did. */
+  send(name: EndpointName, body: Uint8Array, options: SendOptions): Promise<SendResult>
+  /**
+   * Creates something at most once: a failure of unknown outcome is resolved by sending the same bytes with the same
+   * Idempotency-Key where the server honours it, else it is an `unknown_outcome`.
+   *
+   * @param body the request as it goes over the wire
+   */
+  create<Name extends EndpointName>(
+    name: Name,
+    body: Uint8Array,
+    options: CreateOptions<ResponseOf<Name>>,
+  ): Promise<ResponseOf<Name>>
+  /**
+   * Sends a body as it is, and gives the answer of 2xx as it came; neither is checked by the contract.
+   *
+   * @throws GdnError as `call` does; `unknown_outcome` where a creating endpoint may have taken effect
+   */
+  raw(endpoint: RawEndpoint, body: Uint8Array, options: RawOptions): Promise<TransportAnswer>
+  /** Uploads a file (a path, or its bytes); the answered URL goes into file_fields. */
+  upload(content: string | Uint8Array, name: string, options?: CallOptions): Promise<{ url: string }>
+  /** GET of a path below the base URL, without the key. */
+  get(path: `/${string}`, options?: CallOptions): Promise<PlainAnswer>
+  /** Whether the server honours Idempotency-Key; null until it has answered. */
+  supportsIdempotency(): boolean | null
+  /** As supportsIdempotency, but asks the server when that isn't known yet; null when it gave no answer. */
+  learnIdempotency(options?: CallOptions): Promise<boolean | null>
+  /** The rate limit that the server told in its last answer of an endpoint; null where it told none. */
+  observedRateLimit(name: EndpointName): ObservedRateLimit | null
+  close(): Promise<void>
+}

@@ -1,0 +1,39 @@
+import type { EndpointName } from '../api/endpoints.ts'
+import { loadEndpoint } from '../api/load-endpoint.ts'
+import { formatIssue, validate } from '../api/validate.ts'
+import { GdnError } from '../core/errors.ts'
+import { answerError, badAnswer, parseJson } from './answers.ts'
+import type { RequestOf, ResponseOf } from './api-client.ts'
+import type { TransportAnswer } from './transport.ts'
+
+/** A request as it goes over the wire. @throws GdnError `invalid_input` for what the contract doesn't allow */
+export async function encode<Name extends EndpointName>(name: Name, request: RequestOf<Name>): Promise<Uint8Array> {
+  const checked = validate((await loadEndpoint(name)).request, request)
+  if (checked.ok) return new TextEncoder().encode(JSON.stringify(checked.value))
+  const [first] = checked.issues
+  const more = checked.issues.length > 1 ? ` (and ${checked.issues.length - 1} more)` : ''
+  throw new GdnError('invalid_input', first === undefined ? 'invalid request' : formatIssue(first) + more, {
+    ...(first === undefined ? {} : { place: { field: first.field } }),
+    details: checked.issues.map(({ field, message }) => ({ field, message })),
+  })
+}
+
+/** What an endpoint answered. @throws GdnError for another status than 2xx, and for what the contract doesn't know */
+export async function decode<Name extends EndpointName>(
+  name: Name,
+  url: string,
+  answer: TransportAnswer,
+): Promise<ResponseOf<Name>> {
+  const checked = validate((await loadEndpoint(name)).response, jsonOf(name, url, answer))
+  if (checked.ok) return checked.value as ResponseOf<Name>
+  const [first] = checked.issues
+  throw badAnswer(url, answer, `JSON that breaks the contract (${first === undefined ? '' : formatIssue(first)})`)
+}
+
+/** The JSON of an answer of 2xx. @throws GdnError for any other */
+export function jsonOf(name: string, url: string, answer: TransportAnswer): unknown {
+  if (answer.status < 200 || answer.status > 299) throw answerError(name, url, answer)
+  const json = parseJson(answer.body)
+  if (json === undefined) throw badAnswer(url, answer, 'no JSON')
+  return json
+}

@@ -1,0 +1,145 @@
+import type { EndpointName } from '../api/endpoints.ts'
+import { HEADERS } from '../api/headers.ts'
+import { messageOf } from '../core/errors.ts'
+import type { Secret } from '../core/secret.ts'
+import { describeExchange, type Exchange } from './exchange.ts'
+import type { ClientPacer, Leave } from './pacer.ts'
+import { type ObservedRateLimit, parseRateLimitPolicy } from './rate-limit-policy.ts'
+import { retryAfterMs } from './retry.ts'
+import { type Transport, type TransportAnswer, TransportError, type TransportRequest } from './transport.ts'
+
+const DEFAULT_TIMEOUT_MS = 60_000
+/** After a 429 that doesn't say for how long. */
+const DEFAULT_HOLD_MS = 1_000
+
+export interface DispatchOptions {
+  apiKey: Secret | null
+  transport: Transport
+  userAgent: string
+  /** Of one attempt. */
+  timeoutMs?: number
+  /** Told of every exchange, for `--debug`. */
+  onExchange?: (exchange: Exchange) => void
+  /** Gives leave for every request to an endpoint; without it each leaves at once. */
+  pacer?: ClientPacer
+}
+
+export interface Post {
+  /** Null for a path that is no endpoint of the contract: nobody paces it. */
+  name: EndpointName | null
+  url: string
+  content: Pick<TransportRequest, 'body' | 'stream'>
+  headers: Record<string, string>
+  signal?: AbortSignal | undefined
+  /** Beside what an attempt has anyway. */
+  extraMs?: number
+  /** Called when there is leave to send, and nothing is left to be done before; what it throws keeps all bytes back. */
+  beforeSending?: (() => Promise<void>) | undefined
+}
+
+/** Sends the requests of one client, each once: with its key, at its pace, heard by whoever listens in. */
+export interface Dispatch {
+  post(request: Post): Promise<TransportAnswer>
+  /** Without the key. */
+  get(url: string, signal: AbortSignal | undefined): Promise<TransportAnswer>
+  /** What the server said of itself; see `ApiClient`. */
+  supportsIdempotency(): boolean | null
+  observedRateLimit(name: EndpointName): ObservedRateLimit | null
+}
+
+export function createDispatch(options: DispatchOptions): Dispatch {
+  const { apiKey, transport, userAgent, timeoutMs = DEFAULT_TIMEOUT_MS, onExchange, pacer } = options
+  let idempotency: boolean | null = null
+  const rateLimits = new Map<EndpointName, ObservedRateLimit>()
+
+  async function exchange(request: TransportRequest): Promise<TransportAnswer> {
+    const start = performance.now()
+    const report = (outcome: { answer: TransportAnswer } | { error: string }) => {
+      try {
+        onExchange?.(describeExchange(request, outcome, Math.round(performance.now() - start), apiKey))
+      } catch {
+        // Whoever listens in has no say in what became of the request.
+      }
+    }
+    let answer: TransportAnswer
+    try {
+      answer = await transport.request(request)
+    } catch (error) {
+      report({ error: messageOf(error) })
+      throw error
+    }
+    report({ answer })
+    return answer
+  }
+
+  function observe(name: EndpointName, { status, headers }: TransportAnswer): void {
+    if (headers[HEADERS.idempotencySupported] === 'yes') idempotency = true
+    // What a proxy says in the server's place tells nothing about the server.
+    else if (status < 500 && /json/.test(headers['content-type'] ?? '')) idempotency ??= false
+    const limit = parseRateLimitPolicy(headers[HEADERS.rateLimitPolicy], name)
+    if (limit !== null) rateLimits.set(name, limit)
+  }
+
+  return {
+    async post({ name, url, content, headers, signal, extraMs = 0, beforeSending }) {
+      const request: TransportRequest = {
+        method: 'POST',
+        url,
+        headers: {
+          'user-agent': userAgent,
+          accept: 'application/json',
+          ...(apiKey === null ? {} : { [HEADERS.apiKey]: apiKey.reveal() }),
+          ...headers,
+        },
+        ...content,
+        timeoutMs: timeoutMs + extraMs,
+        ...(signal === undefined ? {} : { signal }),
+      }
+      const once = async (leave: Leave | null) => {
+        await beforeSending?.()
+        const answer = await exchange(leave === null ? request : { ...request, mayLeave: () => leave.isValid() })
+        // While the leave is held: giving it back tells the other processes what the server told this one.
+        if (name !== null) observe(name, answer)
+        return answer
+      }
+      return name === null || pacer === undefined ? await once(null) : await paced(pacer, name, signal, once)
+    },
+    async get(url, signal) {
+      const headers = { 'user-agent': userAgent, accept: 'application/json' }
+      return await exchange({ method: 'GET', url, headers, timeoutMs, ...(signal === undefined ? {} : { signal }) })
+    },
+    supportsIdempotency: () => idempotency,
+    observedRateLimit: (name) => rateLimits.get(name) ?? null,
+  }
+}
+
+/** Sends with leave. Where that lapsed before a byte was sent, because this process was stopped, a new one is taken. */
+async function paced(
+  pacer: ClientPacer,
+  name: EndpointName,
+  signal: AbortSignal | undefined,
+  once: (leave: Leave) => Promise<TransportAnswer>,
+): Promise<TransportAnswer> {
+  for (;;) {
+    const leave = await pacer.enter(name, signal)
+    try {
+      const answer = await once(leave)
+      holdAsAsked(pacer, name, answer)
+      return answer
+    } catch (error) {
+      if (!(error instanceof TransportError)) throw error
+      if (error.sent) leave.cut()
+      else if (!leave.isValid()) continue
+      throw error
+    } finally {
+      leave.done()
+    }
+  }
+}
+
+/** 429 and Retry-After count for every request of that endpoint, whoever sends it. */
+function holdAsAsked(pacer: ClientPacer, name: EndpointName, { status, headers }: TransportAnswer): void {
+  if (status !== 429 && status !== 503) return
+  const asked = retryAfterMs(headers, Date.now())
+  if (status === 429 || asked !== null) pacer.hold(name, Math.max(1, asked ?? DEFAULT_HOLD_MS))
+}
