@@ -1,10 +1,11 @@
 import { GdnError } from '../core/errors.ts'
-import { classify, type Verdict } from './classify.ts'
+import { Attempts, type Job } from './attempts.ts'
+import type { Verdict } from './classify.ts'
 import type { JournalRecord } from './journal/records.ts'
 import { REQUEST } from './ledger.ts'
 import { type Piece, Pieces } from './pieces.ts'
-import { IdSet } from './reconcile/id-set.ts'
 import type { RunContext } from './run-context.ts'
+import { backoff, ServerHealth } from './server-health.ts'
 import type { MintEndpoint } from './types.ts'
 
 /** A request as it is about to leave. */
@@ -24,14 +25,6 @@ export interface Outbox {
   build(piece: Piece): Promise<Outgoing>
 }
 
-interface Job {
-  n: number
-  endpoint: MintEndpoint
-  key: string
-  body: Buffer
-  rows: number
-}
-
 /** A request of unknown outcome that waits to be sent again, to a server that honours its key. */
 interface Retry {
   n: number
@@ -42,24 +35,9 @@ interface Retry {
 
 const DEFAULT_IN_FLIGHT = 2
 const DEFAULT_UNREACHABLE_MS = 120_000
-/** How long an answer is waited for when the run is stopped. */
-const GRACE_MS = 5_000
-/**
- * So many unknown outcomes in a row, and the fault isn't the single request's: each further one would make more rows
- * unknown. From then on nothing is sent until the server answers a question, and then a single row first.
- */
-const SUSPICIOUS_IN_A_ROW = 3
-/** The server answers questions and still takes no rows. */
-const MAX_UNKNOWN_IN_A_ROW = 10
 const MAX_ATTEMPTS = 100
 const MAX_RATE_LIMITED_MS = 600_000
 const DEFAULT_HOLD_MS = 1_000
-/** Codes of errors that stand for an answer of the server itself. */
-const ANSWERS: ReadonlySet<string> = new Set(['refused', 'unauthorized', 'forbidden', 'rate_limited'])
-const NOBODY = '00000000-0000-0000-0000-000000000000'
-
-/** 0.5 s, doubled each time, up to 15 s. */
-const backoff = (attempt: number): number => Math.min(15_000, 500 * 2 ** (attempt - 1))
 
 /**
  * Sends what is planned, a few requests at a time, and sends again what is known to have had no effect; what is
@@ -68,20 +46,17 @@ const backoff = (attempt: number): number => Math.min(15_000, 500 * 2 ** (attemp
  */
 export class Sender {
   requests = 0
-  attempts = 0
   readonly #context: RunContext
   readonly #outbox: Outbox
   readonly #retries: Retry[] = []
   readonly #unreachableMs: number
   readonly #inOrder: boolean
   readonly #aside: () => void
-  readonly #isGiven: (id: string) => boolean
-  /** Ids of answers that aren't in the journal yet. */
-  readonly #given = new IdSet()
+  readonly #attempts: Attempts
+  readonly #health: ServerHealth
   readonly #pieces: Pieces
   #trial: Promise<void> = Promise.resolve()
   #lastNumber: number
-  #unknownInARow = 0
   #probed = false
 
   /**
@@ -99,12 +74,17 @@ export class Sender {
     this.#pieces = new Pieces(outbox)
     this.#inOrder = inOrder
     this.#aside = aside
-    this.#isGiven = isGiven
+    this.#attempts = new Attempts(context, isGiven)
     this.#lastNumber = context.ledger.lastRequest
     this.#unreachableMs = context.options.unreachableMs ?? DEFAULT_UNREACHABLE_MS
+    this.#health = new ServerHealth(context, this.#unreachableMs)
     for (const n of context.ledger.requestsIn(REQUEST.unknown)) {
       if (context.ledger.isWhollyUnknown(n)) this.#retryLater(n, 0)
     }
+  }
+
+  get attempts(): number {
+    return this.#attempts.count
   }
 
   /** Resolves when everything has an outcome, or is parked, or the run was stopped. */
@@ -142,9 +122,9 @@ export class Sender {
         return () => this.#sendAgain(retry)
       }
       // While nothing gets through, what is under way already is enough to find out when it does.
-      const blocked = honoured && this.#retries.length > 0 && (this.#inOrder || this.#unknownInARow > 2)
+      const blocked = honoured && this.#retries.length > 0 && (this.#inOrder || this.#health.isFailing)
       if (this.#pieces.hasMore && !blocked) {
-        if (this.#isSuspicious()) return () => this.#tryOne()
+        if (this.#health.isSuspicious) return () => this.#tryOne()
         const piece = this.#nextPiece(Number.POSITIVE_INFINITY)
         return () => this.#sendFirst(piece)
       }
@@ -158,7 +138,7 @@ export class Sender {
   /** Learns whether the server honours keys, by the header it says so with. */
   async #probe(): Promise<void> {
     this.#probed = true
-    await this.#ask()
+    await this.#health.ask()
     // A refusal tells as much; without any answer the next unknown outcome asks again.
     this.#probed = this.#context.client.supportsIdempotency() !== null
   }
@@ -168,54 +148,14 @@ export class Sender {
     return this.#pieces.take(this.#context.ledger.chunkSize(most))
   }
 
-  /** Where keys are honoured an unknown outcome costs nothing but time. */
-  #isSuspicious(): boolean {
-    return this.#unknownInARow >= SUSPICIOUS_IN_A_ROW && this.#context.client.supportsIdempotency() !== true
-  }
-
   /** One row at a time, each after the server was seen to answer, until it takes one. */
   #tryOne(): Promise<void> {
     const mine = this.#trial.then(async () => {
-      if (!this.#isSuspicious()) return
-      if ((await this.#answersAgain()) && this.#pieces.hasMore) await this.#sendFirst(this.#nextPiece(1))
+      if (!this.#health.isSuspicious) return
+      if ((await this.#health.answersAgain()) && this.#pieces.hasMore) await this.#sendFirst(this.#nextPiece(1))
     })
     this.#trial = mine.catch(() => {})
     return mine
-  }
-
-  /** Waits until the server answers a question; false when it doesn't for too long, or the run was stopped. */
-  async #answersAgain(): Promise<boolean> {
-    const context = this.#context
-    const began = context.now()
-    const message = 'requests came to no known outcome; waiting until the server answers properly again'
-    for (let attempt = this.#unknownInARow - SUSPICIOUS_IN_A_ROW + 1; ; attempt++) {
-      const ms = backoff(attempt)
-      context.emit({ type: 'holding', reason: 'unknown', ms, message })
-      if (!(await context.pause(ms))) return false
-      const error = await this.#ask()
-      if (error === null) return true
-      if (context.halt.aborted) return false
-      if (context.now() - began > this.#unreachableMs) {
-        context.stop(
-          new GdnError('unreachable', `the server doesn't answer any more: ${error.message}`, {
-            hint: 'nothing more was sent. Run the same command again when it works: it goes on where it stopped',
-          }),
-        )
-        return false
-      }
-    }
-  }
-
-  /** Asks something harmless; null when the server said anything to it that a server says. */
-  async #ask(): Promise<GdnError | null> {
-    try {
-      await this.#context.client.call('getnfts', { nft_gdn_ids: [NOBODY] }, { signal: this.#context.halt })
-      return null
-    } catch (error) {
-      if (this.#context.halt.aborted) return new GdnError('interrupted', 'interrupted')
-      if (!(error instanceof GdnError)) throw error
-      return ANSWERS.has(error.code) ? null : error
-    }
   }
 
   async #sendFirst(piece: Piece): Promise<void> {
@@ -250,7 +190,7 @@ export class Sender {
     const began = context.now()
     let slot: { done(): void } | null = first
     for (let attempt = 1; slot !== null; attempt++) {
-      const verdict = await this.#attempt(job, slot, attempt)
+      const verdict = await this.#attempts.make(job, slot, attempt)
       await this.#recordAnswer(job, verdict)
       if (verdict.outcome === 'unknown') this.#retryLater(job.n, 1, verdict.message)
       if (verdict.outcome !== 'no_effect') return 'known'
@@ -276,7 +216,7 @@ export class Sender {
     if (slot === null) return
     const attempts = retry.attempts + 1
     const job = { n, endpoint, key, body: Buffer.from(body), rows: rows.length }
-    const verdict = await this.#attempt(job, slot, attempts)
+    const verdict = await this.#attempts.make(job, slot, attempts)
     if (verdict.outcome === 'accepted') return this.#recordAnswer(job, verdict)
     const passing = verdict.outcome === 'unknown' || verdict.outcome === 'no_effect'
     this.#emitAnswer(job, { ...verdict, outcome: 'unknown' })
@@ -294,54 +234,13 @@ export class Sender {
     this.#retries.push({ n, attempts, since, notBefore: context.now() + backoff(attempts) })
   }
 
-  async #attempt(job: Job, slot: { done(): void }, attempt: number): Promise<Verdict> {
-    const { client, halt, emit } = this.#context
-    const cut = new AbortController()
-    const answered = new AbortController()
-    const onHalt = () => this.#context.later(GRACE_MS, answered.signal, () => cut.abort())
-    halt.addEventListener('abort', onHalt, { once: true })
-    if (halt.aborted) onHalt()
-    this.attempts++
-    emit({ type: 'sending', request: job.n, rows: job.rows, attempt })
-    try {
-      const result = await client.send(job.endpoint, job.body, { idempotencyKey: job.key, signal: cut.signal })
-      const verdict = this.#distrust(classify(result, job.rows, Date.now()))
-      const { now } = this.#context
-      if (verdict.outcome === 'unknown') this.#context.unknownAt = now()
-      if (verdict.outcome === 'accepted') this.#context.acceptedAt.set(job.n, now())
-      return verdict
-    } finally {
-      halt.removeEventListener('abort', onHalt)
-      answered.abort()
-      slot.done()
-    }
-  }
-
-  /** An id belongs to one NFT: where it was given before, nobody knows what the answer means. */
-  #distrust(verdict: Verdict): Verdict {
-    if (verdict.outcome !== 'accepted') return verdict
-    const { ids } = this.#context.ledger
-    const again = verdict.ids.find((id) => ids.has(id) || !this.#given.add(id) || this.#isGiven(id))
-    if (again === undefined) return verdict
-    const message = `the server gave the id ${again}, which another row has already`
-    return { outcome: 'unknown', status: verdict.status, message, busy: false }
-  }
-
   async #recordAnswer(job: Job, verdict: Verdict): Promise<void> {
     const { outcome, status } = verdict
     const told = verdict.outcome === 'accepted' ? { ids: verdict.ids } : { message: verdict.message }
     await this.#context.record({ t: 'answer', n: job.n, outcome, status, ...told, at: Date.now() }, true)
     this.#emitAnswer(job, verdict)
-    if (outcome === 'unknown') this.#unknownInARow++
-    else if (status !== null) this.#unknownInARow = 0
     this.#aside()
-    if (this.#unknownInARow >= MAX_UNKNOWN_IN_A_ROW) {
-      this.#context.stop(
-        new GdnError('bad_answer', `${MAX_UNKNOWN_IN_A_ROW} requests in a row came to no known outcome`, {
-          hint: 'something is wrong with the server or the line to it; the rest was not sent. Run the same command again when it works',
-        }),
-      )
-    }
+    this.#health.note(verdict)
   }
 
   #emitAnswer(job: Job, verdict: Pick<Verdict, 'outcome' | 'status'> & { message?: string }): void {

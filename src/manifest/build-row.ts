@@ -1,12 +1,11 @@
-import { isAbsolute, resolve } from 'node:path'
-import { text } from '../api/text.ts'
-import { type FieldIssue, validate } from '../api/validate.ts'
-import { type Column, SAMPLE_URL } from './columns.ts'
+import type { FieldIssue } from '../api/validate.ts'
+import type { Column } from './columns.ts'
 import { ContractCheck } from './contract-check.ts'
-import { HashTable } from './hash-table.ts'
+import { FileFields, withoutSamples } from './file-fields.ts'
 import type { ManifestOptions } from './options.ts'
 import { RowReport } from './report.ts'
 import type { ManifestIssue, ManifestRow } from './row.ts'
+import { RowIds } from './row-ids.ts'
 import { type Cell, type ManifestTarget, TargetCheck } from './target.ts'
 
 /** A row, or its faults; the local files of both are still to be looked at. */
@@ -27,16 +26,14 @@ export interface RowInput {
   trusted: boolean
 }
 
-const MAX_ID = 200
-const SHORTENED = /^\d[.,]\d+E\+\d+$/
 const NO_FILES: LocalFiles = []
 
 /** Makes rows of cells, every one checked by the contract. One builder a manifest: it remembers ids and addresses. */
 export class RowBuilder {
   readonly #file: string
-  readonly #folder: string
   readonly #options: ManifestOptions
-  readonly #ids = new HashTable()
+  readonly #ids = new RowIds()
+  readonly #files: FileFields
   readonly #target: TargetCheck
   readonly #contract = new ContractCheck()
   #report: RowReport
@@ -44,7 +41,7 @@ export class RowBuilder {
   /** `folder` is where relative paths begin. */
   constructor(file: string, folder: string, options: ManifestOptions) {
     this.#file = file
-    this.#folder = folder
+    this.#files = new FileFields(folder, options)
     this.#options = options
     this.#report = new RowReport(file)
     this.#target = new TargetCheck({
@@ -67,7 +64,7 @@ export class RowBuilder {
     let id: Cell | undefined
     let contract: Cell | undefined
     let chain: Cell | undefined
-    let localFiles = NO_FILES
+    const localFiles: LocalFiles = []
     // Made at once as it will be: objects that are spread into each other took half of the time that a row took.
     const metadata: Metadata = { title: '', description: '', file_fields: [] }
     let hasTitle = false
@@ -94,13 +91,7 @@ export class RowBuilder {
           hasDescription = true
           break
         case 'file':
-          if (isLocalPath(value)) {
-            localFiles = [...localFiles, this.#localFile(role.key, value, column, report)]
-            metadata.file_fields.push({ key: role.key, url: SAMPLE_URL })
-          } else {
-            metadata.file_fields.push({ key: role.key, url: value })
-            this.#options.onFileUrl?.(value, report.placeOf(column))
-          }
+          metadata.file_fields.push(this.#files.take({ key: role.key, url: value }, localFiles, column, report))
           break
         case 'attr':
           metadata.attribute ??= []
@@ -137,7 +128,7 @@ export class RowBuilder {
         })
     if (!checked.ok) this.#tellColumns(checked.issues, columns, metadata, report)
     this.#target.check(chain, contract, report)
-    const name = id === undefined ? null : this.#checkId(id, line, trusted, report)
+    const name = id === undefined ? null : this.#ids.check(id, line, trusted, report)
     return this.#finish(
       { line, id: name, receiver, sender, metadata: checked.ok ? checked.value : null, localFiles },
       report,
@@ -174,7 +165,7 @@ export class RowBuilder {
       report.add(name, message, 'give rows with the columns of a manifest, or a whole request')
     }
     const localFiles: LocalFiles = []
-    const checked = this.#contract.check(this.#takeLocalFiles(value, localFiles, report))
+    const checked = this.#contract.check(this.#files.takeAll(value, localFiles, report))
     for (const { field, message } of checked.ok ? [] : checked.issues) {
       report.add(field, `${field === '' ? 'the metadata' : field} ${message}`)
     }
@@ -209,48 +200,6 @@ export class RowBuilder {
     if (address !== null) this.#target.checkAddress(kind, address, given?.column ?? null, report)
     return address
   }
-
-  #checkId({ value, column }: Cell, line: number, trusted: boolean, report: RowReport): string {
-    const problem =
-      value.length > MAX_ID ? `must have at most ${MAX_ID} characters` : trusted ? null : textProblem(value)
-    if (problem !== null) report.add(column, `id ${problem}`)
-    else if (SHORTENED.test(value)) {
-      const message = `id "${value}" is a number that a spreadsheet shortened: its last digits are lost`
-      report.add(column, message, 'have the column be text, and fill it in again')
-    }
-    const first = this.#ids.getOrAdd(value, line)
-    if (first !== undefined) {
-      report.add(column, `id "${value}" stands in line ${first} already`, 'ids name rows; give each its own')
-    }
-    return value
-  }
-
-  #localFile(key: string, path: string, at: Column | string, report: RowReport): LocalFiles[number] {
-    if (!this.#options.localFiles) {
-      const name = typeof at === 'string' ? at : at.name
-      report.add(
-        at,
-        `${name} is a local file, and this server takes no uploads: ${path}`,
-        'give an http(s) or ipfs URL',
-      )
-    }
-    this.#options.onLocalFile?.(path, report.placeOf(at))
-    return { key, path: isAbsolute(path) ? path : resolve(this.#folder, path) }
-  }
-
-  #takeLocalFiles(value: Record<string, unknown>, localFiles: LocalFiles, report: RowReport): Record<string, unknown> {
-    if (!Array.isArray(value.file_fields)) return value
-    const file_fields = value.file_fields.map((field: unknown, i) => {
-      if (!isFileField(field)) return field
-      if (!isLocalPath(field.url)) {
-        this.#options.onFileUrl?.(field.url, report.placeOf(`file_fields[${i}].url`))
-        return field
-      }
-      localFiles.push(this.#localFile(field.key, field.url, `file_fields[${i}].url`, report))
-      return { ...field, url: SAMPLE_URL }
-    })
-    return { ...value, file_fields }
-  }
 }
 
 /** What says something of the row and would be published as metadata if it stood in a metadata object. */
@@ -283,28 +232,6 @@ function columnOf(
     return role.key === (role.kind === 'file' ? file : role.kind === 'attr' ? tag : head)
   })
   return found ?? null
-}
-
-/** Whether a file cell is a path: it has no scheme. A single letter is a drive of Windows. */
-function isLocalPath(value: string): boolean {
-  return value !== '' && !/^[a-z][a-z0-9+.-]+:/i.test(value)
-}
-
-function isFileField(field: unknown): field is { key: string; url: string } {
-  if (field === null || typeof field !== 'object' || !('key' in field) || !('url' in field)) return false
-  return typeof field.key === 'string' && typeof field.url === 'string'
-}
-
-function withoutSamples(metadata: Metadata, localFiles: LocalFiles): Metadata {
-  if (localFiles.length === 0) return metadata
-  const local = new Set(localFiles.map(({ key }) => key))
-  const file_fields = metadata.file_fields.map(({ key, url }) => ({ key, url: local.has(key) ? '' : url }))
-  return { ...metadata, file_fields }
-}
-
-function textProblem(value: string): string | null {
-  const checked = validate(text, value)
-  return checked.ok ? null : (checked.issues[0]?.message ?? null)
 }
 
 function kindOf(value: unknown): string {

@@ -1,0 +1,63 @@
+import { classify, type Verdict } from './classify.ts'
+import { IdSet } from './reconcile/id-set.ts'
+import type { RunContext } from './run-context.ts'
+import type { MintEndpoint } from './types.ts'
+
+/** A request as it goes over the wire, each time the same. */
+export interface Job {
+  n: number
+  endpoint: MintEndpoint
+  key: string
+  body: Buffer
+  rows: number
+}
+
+/** How long an answer is waited for when the run is stopped. */
+const GRACE_MS = 5_000
+/** Sends requests, each time once, and says what that came to. */
+export class Attempts {
+  count = 0
+  readonly #context: RunContext
+  readonly #isGiven: (id: string) => boolean
+  /** Ids of answers that aren't in the journal yet. */
+  readonly #given = new IdSet()
+
+  /** @param isGiven whether another run got this id */
+  constructor(context: RunContext, isGiven: (id: string) => boolean) {
+    this.#context = context
+    this.#isGiven = isGiven
+  }
+
+  async make(job: Job, slot: { done(): void }, attempt: number): Promise<Verdict> {
+    const { client, halt, emit } = this.#context
+    const cut = new AbortController()
+    const answered = new AbortController()
+    const onHalt = () => this.#context.later(GRACE_MS, answered.signal, () => cut.abort())
+    halt.addEventListener('abort', onHalt, { once: true })
+    if (halt.aborted) onHalt()
+    this.count++
+    emit({ type: 'sending', request: job.n, rows: job.rows, attempt })
+    try {
+      const result = await client.send(job.endpoint, job.body, { idempotencyKey: job.key, signal: cut.signal })
+      const verdict = this.#distrust(classify(result, job.rows, Date.now()))
+      const { now } = this.#context
+      if (verdict.outcome === 'unknown') this.#context.unknownAt = now()
+      if (verdict.outcome === 'accepted') this.#context.acceptedAt.set(job.n, now())
+      return verdict
+    } finally {
+      halt.removeEventListener('abort', onHalt)
+      answered.abort()
+      slot.done()
+    }
+  }
+
+  /** An id belongs to one NFT: where it was given before, nobody knows what the answer means. */
+  #distrust(verdict: Verdict): Verdict {
+    if (verdict.outcome !== 'accepted') return verdict
+    const { ids } = this.#context.ledger
+    const again = verdict.ids.find((id) => ids.has(id) || !this.#given.add(id) || this.#isGiven(id))
+    if (again === undefined) return verdict
+    const message = `the server gave the id ${again}, which another row has already`
+    return { outcome: 'unknown', status: verdict.status, message, busy: false }
+  }
+}
