@@ -11,7 +11,7 @@ import { type Asker, LISTING_LAG_MS, LOOK_GAP_MS, listIds } from './reconcile/li
 import { type FoundRow, RowLookup } from './reconcile/lookup.ts'
 import { ownersOf, shownKey } from './row-key.ts'
 import { ROW } from './row-table.ts'
-import { interruption } from './run-context.ts'
+import { DEFAULT_TIMEOUT_MS, interruption } from './run-context.ts'
 import { baselinePath, journalPath } from './run-files.ts'
 import type { SpooledRow } from './spool.ts'
 import type { BatchDeps, BatchEvent, BatchOptions } from './types.ts'
@@ -29,7 +29,6 @@ export interface Before {
 
 const MAX_NAMED = 50
 const FOUND_PER_RECORD = 50
-const DEFAULT_TIMEOUT_MS = 300_000
 
 /**
  * Finds out before a run sends anything whether that may mint a row a second time: whether another run has its key

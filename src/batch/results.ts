@@ -2,6 +2,7 @@ import { bytes } from './columns.ts'
 import type { RecordFile } from './journal/read.ts'
 import type { ReconciledRecord, RunRecord } from './journal/records.ts'
 import type { KnownAnswer, Ledger } from './ledger.ts'
+import { remember } from './remember.ts'
 import { shownKey } from './row-key.ts'
 import { ROW, type RowState } from './row-table.ts'
 import type { SpooledRow } from './spool.ts'
@@ -32,16 +33,9 @@ export async function* resultRows(
   spool: AsyncIterable<SpooledRow>,
   live = false,
 ): AsyncGenerator<ResultRow> {
-  const answers = new Map<number, KnownAnswer | null>()
-  const answerOf = async (n: number) => {
-    const kept = answers.get(n)
-    if (kept !== undefined) return kept
-    const read = ledger.hasAnswer(n) ? await ledger.readAnswer(records, n) : null
-    const oldest = answers.keys().next()
-    if (answers.size >= KEPT_ANSWERS && oldest.done === false) answers.delete(oldest.value)
-    answers.set(n, read)
-    return read
-  }
+  const answerOf = remember(KEPT_ANSWERS, async (n) =>
+    ledger.hasAnswer(n) ? await ledger.readAnswer(records, n) : null,
+  )
 
   const result = async (row: number, key: string, line: number, receiver: string): Promise<ResultRow> => {
     const state = row < 0 || (live && ledger.isUnderWay(row)) ? ROW.pending : ledger.state(row)

@@ -8,6 +8,9 @@ import type { Ledger } from './ledger.ts'
 import type { Asker } from './reconcile/listing.ts'
 import type { BatchClient, BatchDeps, BatchEvent, BatchOptions, BatchPacer, BatchSummary } from './types.ts'
 
+/** Of the waiting after the last acceptance. */
+export const DEFAULT_TIMEOUT_MS = 300_000
+
 export type Stop = NonNullable<BatchSummary['stopped']>
 
 /** What sending, uploading and waiting share of one run: the journal with its ledger, the clock, and when to stop. */

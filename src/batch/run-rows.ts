@@ -4,6 +4,8 @@ import type { ManifestItem, ManifestRow } from '../manifest/row.ts'
 import { RecordFile } from './journal/read.ts'
 import { ManifestColumns } from './manifest-cells.ts'
 import { loadLedger } from './open-ledger.ts'
+import { sentMetadata } from './reconcile/content.ts'
+import { remember } from './remember.ts'
 import { requestMetadata } from './request.ts'
 import { resultRows } from './results.ts'
 import type { RowKey } from './row-key.ts'
@@ -39,18 +41,11 @@ export async function* runRows({ stateDir, id, running }: Run): AsyncGenerator<R
     }
     handed.row = null
   }
-  const requests = new Map<number, Json[] | null>()
-  const metadataOf = async (n: number): Promise<Json[] | null> => {
-    const kept = requests.get(n)
-    if (kept !== undefined) return kept
+  const metadataOf = remember(KEPT_REQUESTS, async (n): Promise<Json[] | null> => {
     const body = await ledger.readBody(records, n)
-    const metadata = body === null ? null : (JSON.parse(body) as { metadata: Json[] }).metadata
-    const oldest = requests.keys().next()
-    if (requests.size >= KEPT_REQUESTS && oldest.done === false) requests.delete(oldest.value)
-    requests.set(n, metadata)
-    return metadata
-  }
-  const sentMetadata = async (key: RowKey, row: ManifestRow): Promise<Json | null> => {
+    return body === null ? null : (sentMetadata(body) as Json[])
+  })
+  const metadataOfRow = async (key: RowKey, row: ManifestRow): Promise<Json | null> => {
     const index = ledger.rows.find(key)
     const sent = index < 0 ? null : ledger.sentBy(index)
     if (sent === null) return null
@@ -60,7 +55,7 @@ export async function* runRows({ stateDir, id, running }: Run): AsyncGenerator<R
   try {
     for await (const result of resultRows(run, ledger, records, rows(), running)) {
       const { row, key } = handed
-      yield { result, row, sentMetadata: async () => (row === null ? null : await sentMetadata(key, row)) }
+      yield { result, row, sentMetadata: async () => (row === null ? null : await metadataOfRow(key, row)) }
     }
   } finally {
     await records.close()

@@ -18,7 +18,7 @@ import { reconcile } from './reconcile/reconcile.ts'
 import { settleByWord } from './reconcile/settle.ts'
 import { buildRequest } from './request.ts'
 import { resultRows } from './results.ts'
-import { RunContext } from './run-context.ts'
+import { DEFAULT_TIMEOUT_MS, RunContext } from './run-context.ts'
 import { baselinePath, familyId, journalPath, lockFolder, runsFolder, spoolPath, withState } from './run-files.ts'
 import { type Outbox, Sender } from './send.ts'
 import { readSpool, SpoolReader } from './spool.ts'
@@ -26,8 +26,6 @@ import { exitCodeOf, nameRows } from './summary.ts'
 import { Sweeper } from './sweep.ts'
 import type { BatchDeps, BatchOptions, BatchSummary, PlannedEvent } from './types.ts'
 import { uploadFiles } from './uploads.ts'
-
-const DEFAULT_TIMEOUT_MS = 300_000
 
 /**
  * Mints the rows of a manifest, or goes on with it: reads and plans all rows, writes each request into the journal

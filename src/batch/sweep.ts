@@ -2,7 +2,7 @@ import type { NftRecord } from '../api/fields.ts'
 import { GdnError } from '../core/errors.ts'
 import type { NftEndRecord } from './journal/records.ts'
 import { matchIds, type Seen } from './match.ts'
-import { identityOf } from './reconcile/content.ts'
+import { identityOf, sentMetadata } from './reconcile/content.ts'
 import { IDS_PER_CALL, readNfts } from './reconcile/listing.ts'
 import { ROW } from './row-table.ts'
 import type { RunContext } from './run-context.ts'
@@ -170,7 +170,7 @@ export class Sweeper {
       return ids
     }
     const { body } = await ledger.readIntent(records, n)
-    const { metadata } = JSON.parse(body) as { metadata: unknown[] }
+    const metadata = sentMetadata(body)
     const known = ids.map((id, position) => ({ id, position })).filter(({ id }) => id !== null)
     const seen = known.map(({ id }): Seen => {
       const record = found.get(id ?? '')

@@ -111,10 +111,11 @@ export interface BatchDeps {
   sleep?(ms: number, signal?: AbortSignal): Promise<void>
   /** Idempotency keys; random UUIDs. */
   newKey?(): string
-  /** Ids in the collection that other commands of this machine have made. */
-  otherIds?(): Promise<Iterable<string>>
-  /** Metadata of NFTs that other commands of this machine sent for, and of which nobody knows what became. */
-  otherOpen?(): Promise<Iterable<unknown>>
+  /**
+   * What other commands of this machine have to do with the collection: ids that they were given, and the metadata of
+   * NFTs that they sent for, and of which nobody knows what became.
+   */
+  elsewhere?(): Promise<{ ids: Iterable<string>; open: Iterable<unknown> }>
   /** Wraps the file that the journal appends to; for tests of a failing disk. */
   wrapJournal?(file: AppendFile): AppendFile
 }

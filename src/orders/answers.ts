@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { sentMetadata } from '../batch/reconcile/content.ts'
 import type { Accepted, Order } from './order.ts'
 
 const minted = z.looseObject({
@@ -12,7 +13,7 @@ const begun = z.looseObject({
 export function answerFault(order: Order, answer: unknown): string | null {
   const parsed = minted.safeParse(answer)
   if (!parsed.success) return null
-  const wanted = (JSON.parse(order.body) as { metadata: unknown[] }).metadata.length
+  const wanted = sentMetadata(order.body).length
   const ids = parsed.data.nfts.map((nft) => nft.nft_gdn_ids)
   if (ids.length !== wanted) return `${ids.length} ids for ${wanted} NFTs`
   return new Set(ids).size === ids.length ? null : 'the same id for several NFTs'

@@ -1,28 +1,27 @@
 import { sameAddress } from '../api/address.ts'
-import type { Order } from './order.ts'
+import { sentMetadata } from '../batch/reconcile/content.ts'
 import { OrderFiles } from './order-files.ts'
 
-const isOf = (order: Order, origin: string, contract: string) =>
-  order.origin === origin && order.contract !== null && sameAddress(order.contract, contract)
+/** What the single commands of this machine have to do with a collection. */
+export interface OrderedNfts {
+  /** NFTs that they minted: reconciling leaves them out. */
+  ids: string[]
+  /** The metadata of orders of which nobody knows what became: an NFT that fits may be one of theirs. */
+  open: unknown[]
+}
 
 /**
- * The NFTs that single commands of this machine minted in a collection: reconciling leaves them out.
+ * Both from one reading: an order that is accepted meanwhile must not be missing from either.
  *
  * @param origin as runs and orders know the server (`runOrigin`)
  */
-export async function orderedNftIds(stateDir: string, origin: string, contract: string): Promise<string[]> {
-  const orders = await new OrderFiles(stateDir).all()
-  return orders
-    .filter((order) => isOf(order, origin, contract))
-    .flatMap(({ accepted }) => accepted?.nfts.map(({ nft_gdn_id }) => nft_gdn_id) ?? [])
-}
-
-/** The metadata of orders of a collection of which nobody knows what became: an NFT that fits may be one of theirs. */
-export async function openMetadata(stateDir: string, origin: string, contract: string): Promise<unknown[]> {
-  const orders = await new OrderFiles(stateDir).all()
-  const open = orders.filter((order) => order.accepted === null && isOf(order, origin, contract))
-  return open.flatMap(({ body }) => {
-    const { metadata } = JSON.parse(body) as { metadata?: unknown }
-    return Array.isArray(metadata) ? metadata : [metadata]
-  })
+export async function orderedNfts(stateDir: string, origin: string, contract: string): Promise<OrderedNfts> {
+  const all = await new OrderFiles(stateDir).all()
+  const mints = all.filter(
+    (order) => order.origin === origin && order.contract !== null && sameAddress(order.contract, contract),
+  )
+  return {
+    ids: mints.flatMap(({ accepted }) => accepted?.nfts.map(({ nft_gdn_id }) => nft_gdn_id) ?? []),
+    open: mints.flatMap(({ accepted, body }) => (accepted === null ? sentMetadata(body) : [])),
+  }
 }

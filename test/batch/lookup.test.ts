@@ -96,8 +96,8 @@ describe('a new run whose rows are in the collection already, its journal lost',
     await run(server, rowsUpTo(3))
     expect((await run(server, [row(4), row(5)], { runName: 'more' })).counts.deployed).toBe(2)
     const ordered = server.mintElsewhere(A, row(6).metadata)
-    const otherIds = async () => [ordered]
-    const summary = await machine.run(server, [row(6)], { runName: 'ordered' }, { otherIds })
+    const elsewhere = async () => ({ ids: [ordered], open: [] })
+    const summary = await machine.run(server, [row(6)], { runName: 'ordered' }, { elsewhere })
     expect(summary.counts.deployed).toBe(1)
   })
 

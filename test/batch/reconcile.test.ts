@@ -256,8 +256,8 @@ describe('an NFT with the metadata of an unknown row', () => {
     const [first = ''] = server.idsOf('#3')
     expect((await run(server, [row(3), row(1)])).absentRows).toHaveLength(1)
     const ordered = server.mintElsewhere(A, row(3).metadata)
-    const otherIds = async () => [ordered]
-    const summary = await machine.run(server, null, { reconcileOnly: true }, { otherIds })
+    const elsewhere = async () => ({ ids: [ordered], open: [] })
+    const summary = await machine.run(server, null, { reconcileOnly: true }, { elsewhere })
     expect(summary).toMatchObject({ counts: { unknown: 1 }, absentRows: [{ line: 4 }] })
     expect(first).not.toBe(ordered)
   })
@@ -272,8 +272,8 @@ describe('what changes while it is looked at', () => {
     const onEvent = (event: { type: string; phase?: string }) => {
       if (event.type === 'reconciling' && event.phase === 'reading') isWritten = true
     }
-    const otherIds = async () => (isWritten ? [ordered] : [])
-    const summary = await machine.run(server, PAIR, { inFlight: 1 }, { onEvent, otherIds })
+    const elsewhere = async () => ({ ids: isWritten ? [ordered] : [], open: [] })
+    const summary = await machine.run(server, PAIR, { inFlight: 1 }, { onEvent, elsewhere })
     expect(summary.absentRows).toHaveLength(2)
     expect((await results(summary)).map(({ nft_gdn_id }) => nft_gdn_id)).not.toContain(ordered)
   })

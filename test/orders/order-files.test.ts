@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { thisProcess } from '../../src/core/lock-holder.ts'
-import { openMetadata, orderedNftIds } from '../../src/orders/known-orders.ts'
+import { orderedNfts } from '../../src/orders/known-orders.ts'
 import { decodeOrder, encodeOrder, type Order, orderId } from '../../src/orders/order.ts'
 import { OrderFiles } from '../../src/orders/order-files.ts'
 import { createSmallDisk } from '../helpers/small-disk.ts'
@@ -198,7 +198,7 @@ describe('what is known of earlier orders', () => {
       contract: '0x1111111111111111111111111111111111111111',
       accepted: accepted('6'),
     })
-    const ids = await orderedNftIds(machine.stateDir, ORDER.origin, CONTRACT.toLowerCase())
+    const { ids } = await orderedNfts(machine.stateDir, ORDER.origin, CONTRACT.toLowerCase())
     expect(ids.sort()).toEqual(['1', '2', '3', '4'])
   })
 
@@ -208,19 +208,19 @@ describe('what is known of earlier orders', () => {
     await files.write({ ...ORDER, id: 'a', body: sent('a') })
     await files.setAside({ ...ORDER, id: 'b', body: sent('b') }, NOW)
     await files.write({ ...ORDER, id: 'c', accepted: accepted('1') })
-    const open = await openMetadata(machine.stateDir, ORDER.origin, CONTRACT)
+    const { open } = await orderedNfts(machine.stateDir, ORDER.origin, CONTRACT)
     expect(open).toEqual([{ title: 'a' }, { title: 'b' }])
   })
 
   test('there are none where nothing was ordered', async () => {
-    expect(await orderedNftIds(join(machine.stateDir, 'none'), ORDER.origin, CONTRACT)).toEqual([])
+    expect(await orderedNfts(join(machine.stateDir, 'none'), ORDER.origin, CONTRACT)).toEqual({ ids: [], open: [] })
   })
 
   test('one damaged file hides no other', async () => {
     const files = new OrderFiles(machine.stateDir)
     await files.write({ ...ORDER, id: 'a', accepted: accepted('1') })
     await writeFile(files.pathOf('b'), 'damaged')
-    expect(await orderedNftIds(machine.stateDir, ORDER.origin, CONTRACT)).toEqual(['1'])
+    expect((await orderedNfts(machine.stateDir, ORDER.origin, CONTRACT)).ids).toEqual(['1'])
   })
 
   test('what was told is forgotten after 30 days; what is of unknown outcome never is', async () => {
@@ -229,8 +229,8 @@ describe('what is known of earlier orders', () => {
     await files.tell({ ...ORDER, id: 'old', accepted: accepted('old') }, NOW - 31 * DAY)
     await files.tell({ ...ORDER, id: 'young', accepted: accepted('young') }, NOW - 29 * DAY)
     await files.tell({ ...ORDER, id: 'new', accepted: accepted('new') }, NOW)
-    expect((await orderedNftIds(machine.stateDir, ORDER.origin, CONTRACT)).sort()).toEqual(['new', 'young'])
-    expect(await openMetadata(machine.stateDir, ORDER.origin, CONTRACT)).toHaveLength(1)
+    expect((await orderedNfts(machine.stateDir, ORDER.origin, CONTRACT)).ids.sort()).toEqual(['new', 'young'])
+    expect((await orderedNfts(machine.stateDir, ORDER.origin, CONTRACT)).open).toHaveLength(1)
   })
 })
 

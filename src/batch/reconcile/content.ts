@@ -21,3 +21,6 @@ export function looseTitle(metadata: unknown): string {
   const title = member(metadata, 'title')
   return typeof title === 'string' ? title.normalize('NFKC').replace(/\s+/gu, ' ').trim().toLowerCase() : ''
 }
+
+/** The metadata of a request's rows, from the bytes that it was sent with. */
+export const sentMetadata = (body: string): unknown[] => (JSON.parse(body) as { metadata: unknown[] }).metadata

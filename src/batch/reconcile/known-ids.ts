@@ -9,7 +9,7 @@ import { loadLedger } from '../open-ledger.ts'
 import { ROW } from '../row-table.ts'
 import { journalPath, runsFolder } from '../run-files.ts'
 import type { BatchDeps, BatchOptions } from '../types.ts'
-import { contentOf } from './content.ts'
+import { contentOf, sentMetadata } from './content.ts'
 import { IdSet } from './id-set.ts'
 
 const HEADER = /^gdn-known 1 ([0-9a-f]{8})\n/
@@ -55,14 +55,11 @@ type Target = Pick<BatchOptions, 'stateDir' | 'origin' | 'blockchain' | 'contrac
 export async function readOthers(
   target: Target,
   ownId: string,
-  elsewhere: Pick<BatchDeps, 'otherIds' | 'otherOpen'>,
+  { elsewhere }: Pick<BatchDeps, 'elsewhere'>,
   onRun: (run: RunRecord, ledger: Ledger) => Promise<void> | void = () => {},
 ): Promise<Others> {
-  const others: Others = {
-    ids: IdSet.of((await elsewhere.otherIds?.()) ?? []),
-    contested: new Set(Array.from((await elsewhere.otherOpen?.()) ?? [], contentOf)),
-    unreadable: null,
-  }
+  const { ids, open } = (await elsewhere?.()) ?? { ids: [], open: [] }
+  const others: Others = { ids: IdSet.of(ids), contested: new Set(Array.from(open, contentOf)), unreadable: null }
   for await (const path of journalsOf(target, ownId)) {
     try {
       const { run, ledger } = await loadLedger(path)
@@ -106,7 +103,7 @@ async function addContested(contested: Set<string>, path: string, ledger: Ledger
       if (!rows.some(isOpen)) continue
       records ??= await RecordFile.open(path)
       const { body } = await ledger.readIntent(records, n)
-      const { metadata } = JSON.parse(body) as { metadata: unknown[] }
+      const metadata = sentMetadata(body)
       for (const [position, row] of rows.entries()) if (isOpen(row)) contested.add(contentOf(metadata[position]))
     }
   } finally {

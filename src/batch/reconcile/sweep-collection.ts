@@ -4,7 +4,7 @@ import { matchIds } from '../match.ts'
 import { addressKey } from '../row-key.ts'
 import { ROW } from '../row-table.ts'
 import type { RunContext } from '../run-context.ts'
-import { identityOf, looseTitle } from './content.ts'
+import { identityOf, looseTitle, sentMetadata } from './content.ts'
 import { IdSet } from './id-set.ts'
 import type { Others } from './known-ids.ts'
 import { listIds, readNfts } from './listing.ts'
@@ -151,7 +151,7 @@ export class CollectionSweep {
       const ids = answer.ids ?? []
       if (ids.includes(null)) return { request: null, rewrites: true }
       const { body } = await ledger.readIntent(records, n)
-      const { metadata } = JSON.parse(body) as { metadata: unknown[] }
+      const metadata = sentMetadata(body)
       const found = new Map<string, NftRecord>()
       const asked = ids.filter((id) => id !== null)
       const finished = await readNfts(asker, asked, (nfts) => {

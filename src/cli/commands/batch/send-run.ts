@@ -6,7 +6,7 @@ import type { Server } from '../../../config/server.ts'
 import type { Settings } from '../../../config/settings.ts'
 import { messageOf } from '../../../core/errors.ts'
 import type { ManifestItem } from '../../../manifest/read.ts'
-import { openMetadata, orderedNftIds } from '../../../orders/known-orders.ts'
+import { orderedNfts } from '../../../orders/known-orders.ts'
 import type { Deps } from '../../deps.ts'
 import { isInActions } from '../../in-actions.ts'
 import { safe } from '../../io.ts'
@@ -61,8 +61,7 @@ export async function sendRun(
         client,
         pacer,
         readManifest: read,
-        otherIds: () => orderedNftIds(options.stateDir, options.origin, options.contractAddress),
-        otherOpen: () => openMetadata(options.stateDir, options.origin, options.contractAddress),
+        elsewhere: () => orderedNfts(options.stateDir, options.origin, options.contractAddress),
         onEvent: (event) => {
           progress.tell(event)
           events?.tell(event)
