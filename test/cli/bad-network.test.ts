@@ -1,10 +1,13 @@
 import { once } from 'node:events'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { createServer as createTlsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
-import { expect, onTestFinished, test } from 'vitest'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Reply, startHttpServer, startTcpServer } from '../helpers/http-server.ts'
 import { SELF_SIGNED } from '../helpers/self-signed.ts'
-import { CSV, folder, TARGET } from './drop.ts'
+import { CSV, TARGET } from './drop.ts'
 import { OWNER } from './fake-api.ts'
 import { cli, errorOf } from './harness.ts'
 
@@ -14,22 +17,28 @@ interface Way {
   env?: NodeJS.ProcessEnv
 }
 
+const ends: (() => unknown)[] = []
+const atTheEnd = (end: () => unknown) => ends.push(end)
+afterAll(async () => {
+  for (const end of ends) await end()
+})
+
 async function answering(reply: Reply): Promise<Way> {
   const server = await startHttpServer([reply])
-  onTestFinished(() => server.close())
+  atTheEnd(() => server.close())
   return { url: server.url }
 }
 
 async function speakingRaw(bytes: string): Promise<Way> {
   const server = await startTcpServer((socket) => void socket.end(bytes))
-  onTestFinished(() => server.close())
+  atTheEnd(() => server.close())
   return { url: server.url }
 }
 
 async function withCertificate(): Promise<Way> {
   const server = createTlsServer(SELF_SIGNED, (_, response) => response.end('{}')).listen(0, '127.0.0.1')
   await once(server, 'listening')
-  onTestFinished(() => {
+  atTheEnd(() => {
     server.closeAllConnections()
     server.close()
   })
@@ -39,7 +48,7 @@ async function withCertificate(): Promise<Way> {
 /** A host beyond a proxy that says this in place of a tunnel. */
 async function beyondProxy(bytes: string): Promise<Way> {
   const proxy = await startTcpServer((socket) => socket.once('data', () => void socket.end(bytes)))
-  onTestFinished(() => proxy.close())
+  atTheEnd(() => proxy.close())
   return { url: 'https://api.example.invalid', env: { HTTPS_PROXY: proxy.url } }
 }
 
@@ -95,13 +104,18 @@ const CREATING: string[][] = [
   ['batch', 'mint', 'drop.csv', ...TARGET, '--rate', '1000', '--yes', '--timeout', '1s'],
 ]
 
+let folder: string
+
 async function run(argv: readonly string[], { url, env }: Way) {
-  const { path, options } = await folder({ 'drop.csv': CSV })
-  const words = argv.map((word) => (word === 'drop.csv' ? path(word) : word))
-  return await cli([...words, '--base-url', url, '--json'], { ...options, env: { ...options.env, ...env } })
+  const home = await mkdtemp(join(folder, 'home-'))
+  const manifest = join(home, 'drop.csv')
+  await writeFile(manifest, CSV)
+  const words = argv.map((word) => (word === 'drop.csv' ? manifest : word))
+  const own = { HOME: home, GDN_PACE_DIR: join(home, 'pace'), GDN_API_KEY: 'key' }
+  return await cli([...words, '--base-url', url, '--json'], { env: { ...own, ...env }, cwd: home })
 }
 
-/** What each command ends with in each way, all at once: most of it is waiting for another try. */
+/** What each command ends with in each way. */
 async function outcomes(ways: typeof OUT_OF_REACH, commands: readonly string[][]) {
   const inWay = async ([what, way, seen]: (typeof OUT_OF_REACH)[number]) => {
     const there = await way()
@@ -116,8 +130,25 @@ async function outcomes(ways: typeof OUT_OF_REACH, commands: readonly string[][]
   return (await Promise.all(ways.map(inWay))).flat()
 }
 
-function expectUnreachable(outcomesOfAll: Awaited<ReturnType<typeof outcomes>>): void {
-  for (const { where, seen, ...said } of outcomesOfAll) {
+type Outcomes = Awaited<ReturnType<typeof outcomes>>
+
+let unsent: Outcomes
+let unanswered: Outcomes
+let inDoubt: Outcomes
+// All at once: most of it is waiting for another try.
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'gdn-network-'))
+  atTheEnd(() => rm(folder, { recursive: true, force: true }))
+  ;[unsent, unanswered, inDoubt] = await Promise.all([
+    outcomes(OUT_OF_REACH, [...ASKING, ...CREATING]),
+    outcomes(CUT_OFF, ASKING),
+    outcomes(CUT_OFF, CREATING),
+  ])
+})
+
+function expectUnreachable(all: Outcomes, count: number): void {
+  expect(all).toHaveLength(count)
+  for (const { where, seen, ...said } of all) {
     expect(said, where).toEqual({
       code: 6,
       message: expect.stringMatching(seen),
@@ -126,16 +157,17 @@ function expectUnreachable(outcomesOfAll: Awaited<ReturnType<typeof outcomes>>):
   }
 }
 
-test('where nothing could be sent every command is 6, and says what was seen and what to do', async () => {
-  expectUnreachable(await outcomes(OUT_OF_REACH, [...ASKING, ...CREATING]))
+test('where nothing could be sent every command is 6, and says what was seen and what to do', () => {
+  expectUnreachable(unsent, OUT_OF_REACH.length * (ASKING.length + CREATING.length))
 })
 
-test('a question that gets no answer of the API is 6, and says what was seen and what to do', async () => {
-  expectUnreachable(await outcomes(CUT_OFF, ASKING))
+test('a question that gets no answer of the API is 6, and says what was seen and what to do', () => {
+  expectUnreachable(unanswered, CUT_OFF.length * ASKING.length)
 })
 
-test('what creates says what was seen, and never that nothing was made: 9, or 6 before it', async () => {
-  for (const { where, seen, code, message } of await outcomes(CUT_OFF, CREATING)) {
+test('what creates says what was seen, and never that nothing was made: 9, or 6 before it', () => {
+  expect(inDoubt).toHaveLength(CUT_OFF.length * CREATING.length)
+  for (const { where, seen, code, message } of inDoubt) {
     expect([6, 9], where).toContain(code)
     expect(message, where).toMatch(seen)
   }
