@@ -1,5 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto'
-import { link, mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises'
+import { link, mkdir, open, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pid as ownPid } from 'node:process'
 import { GdnError, systemCode } from './errors.ts'
@@ -55,7 +55,13 @@ const pathOf = (dir: string, epoch: number): string => join(dir, `lock.${epoch}`
 /** When a file was touched last; null where it is gone. */
 async function touchedAt(path: string): Promise<number | null> {
   try {
-    return (await stat(path)).mtimeMs
+    // Opened, not only looked at: without that, a network file system may tell what it remembers.
+    const file = await open(path, 'r')
+    try {
+      return (await file.stat()).mtimeMs
+    } finally {
+      await file.close()
+    }
   } catch (error) {
     if (systemCode(error) === 'ENOENT') return null
     throw error
