@@ -66,6 +66,7 @@ async function runLocked(options: BatchOptions, deps: BatchDeps, lock: Lock): Pr
     const { path } = gathered
     if (journal !== null && sends && options.settle === undefined) refuseFinished(found)
     before = await withState(stateDir, () => lookBefore(options, deps, found, () => readSpool(path)))
+    if (lock.followed !== null) before.notes.push(lock.followed)
     if (before.adopted.length > 0) gathered = await planRest(gathered, found, before.adopted, options)
     planned = plannedEvent(run, journal !== null, ledger, gathered, before.notes)
     if (sends) await deps.confirm?.(planned)

@@ -70,18 +70,29 @@ export const isAtWork = ({ pid, note }: LockHolder): GdnError =>
     details: { pid, note },
   })
 
+const begun = ({ since }: LockHolder): string => (since === null ? '' : ` since ${since.replace(/\.\d+Z$/, 'Z')}`)
+
+const elsewhere = ({ pid, host }: LockHolder): string =>
+  `pid ${pid} of another machine or container${host === null ? '' : `, ${host}`}`
+
+export const gaveNoSign = (holder: LockHolder): string =>
+  `Another gdn process was at work here${begun(holder)}: ${elsewhere(holder)}. It gives no sign any more, and this one goes on in its place`
+
 /** @param leftMs until it may be taken for ended, should it give no sign; null where it just gave one */
-export function isOutOfSight({ pid, note, host, since }: LockHolder, leftMs: number | null): GdnError {
-  const where = `pid ${pid} of another machine or container${host === null ? '' : `, ${host}`}`
+export function isOutOfSight(holder: LockHolder, leftMs: number | null): GdnError {
+  const { pid, note, host, since } = holder
   const hint =
     leftMs === null
       ? 'wait until it has ended, or stop it with Ctrl-C where it runs'
       : `stop it where it runs, or wait. If it has ended already, run the same command again in ${Math.ceil(leftMs / 1000)} s`
-  const begun = since === null ? '' : ` since ${since.replace(/\.\d+Z$/, 'Z')}`
-  return new GdnError('run_busy', `another gdn process is at work here${begun}: ${where} (${note})`, {
-    hint,
-    details: { pid, note, host, since },
-  })
+  return new GdnError(
+    'run_busy',
+    `another gdn process is at work here${begun(holder)}: ${elsewhere(holder)} (${note})`,
+    {
+      hint,
+      details: { pid, note, host, since },
+    },
+  )
 }
 
 export const wasTakenOver = (): GdnError =>

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { pid as ownPid } from 'node:process'
 import { GdnError, systemCode } from './errors.ts'
 import {
+  gaveNoSign,
   isAtWork,
   isOutOfSight,
   LOCK_TIMING,
@@ -24,6 +25,8 @@ export interface Lock {
    * for a moment: what it has open must not be what is worked on now.
    */
   readonly mayWake: boolean
+  /** Who had it and gave no sign any more, as a sentence for people; null where the last one is known to have ended. */
+  readonly followed: string | null
   /**
    * To be asked once what is about to be done stands on the disk, and before it is done: whoever takes the lock looks
    * at the disk afterwards, so either it sees what stands there, or this sees it.
@@ -185,6 +188,7 @@ async function isOver(holder: LockHolder, path: string, timing: LockTiming): Pro
 export async function acquireLock(dir: string, note: string, timing: LockTiming = LOCK_TIMING): Promise<Lock> {
   await mkdir(dir, { recursive: true, mode: 0o700 })
   const mine = await thisProcess(note)
+  let followed: string | null = null
   for (;;) {
     const top = await highest(dir)
     if (top > 0) {
@@ -196,6 +200,7 @@ export async function acquireLock(dir: string, note: string, timing: LockTiming 
         if (over === 'gone') continue
         // Whoever took it from a silent one may have ended before it did anything about that.
         mine.mayWake = holder.mayWake || over === 'silent'
+        followed = over === 'silent' ? gaveNoSign(holder) : null
       }
     }
     const epoch = top + 1
@@ -205,22 +210,24 @@ export async function acquireLock(dir: string, note: string, timing: LockTiming 
       continue
     }
     await clean(dir, epoch)
-    return new HeldLock(dir, epoch, mine, timing.beatMs)
+    return new HeldLock(dir, epoch, mine, followed, timing.beatMs)
   }
 }
 
 class HeldLock implements Lock {
   readonly epoch: number
   readonly mayWake: boolean
+  readonly followed: string | null
   readonly #dir: string
   readonly #mine: LockHolder
   readonly #beat: NodeJS.Timeout
 
-  constructor(dir: string, epoch: number, mine: LockHolder, beatMs: number) {
+  constructor(dir: string, epoch: number, mine: LockHolder, followed: string | null, beatMs: number) {
     this.#dir = dir
     this.epoch = epoch
     this.#mine = mine
     this.mayWake = mine.mayWake
+    this.followed = followed
     const touch = () => {
       const now = new Date()
       // Where it can't be touched, it will be seen to be lost in time.

@@ -1,6 +1,6 @@
-import { writeFile } from 'node:fs/promises'
+import { mkdir, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterEach, expect, test } from 'vitest'
+import { afterEach, expect, onTestFinished, test, vi } from 'vitest'
 import { familyId, lockFolder } from '../../src/batch/run-files.ts'
 import type { AppendFile } from '../../src/batch/types.ts'
 import { thisProcess } from '../../src/core/lock-holder.ts'
@@ -93,4 +93,27 @@ test('a runner that is taken over while it waits for a word to begin with begins
   await expect(here.run(server, ROWS, {}, { confirm })).rejects.toMatchObject({ code: 'run_busy' })
   expect([...server.countsByTitle().values()]).toEqual(ROWS.map(() => 1))
   expect(await recordsOf(here.journal())).toContainEqual(expect.objectContaining({ t: 'end' }))
+})
+
+test('a run whose runner is out of sight and gives no sign is gone on with, after a while, and that is told', async () => {
+  const here = await Machine.start()
+  machine = here
+  const folder = lockFolder(here.stateDir, familyId(here.options()))
+  await mkdir(folder, { recursive: true })
+  const lost = { ...(await thisProcess('batch of drop.csv')), space: 'pid:[1]', host: 'box-7', pid: 12 }
+  await writeFile(join(folder, 'lock.1'), JSON.stringify(lost))
+  await utimes(join(folder, 'lock.1'), new Date(0), new Date(0))
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  onTestFinished(() => void vi.useRealTimers())
+  let isDone = false
+  const running = here.run(new FakeHostedApi({ idempotency: false }), ROWS).finally(() => {
+    isDone = true
+  })
+  while (!isDone) {
+    await new Promise((resolve) => setImmediate(resolve))
+    vi.advanceTimersByTime(100)
+  }
+  expect((await running).exitCode).toBe(0)
+  const planned = here.events.find((event) => event.type === 'planned')
+  expect(planned?.notes).toEqual([expect.stringMatching(/pid 12 of another machine or container, box-7\. It gives no/)])
 })

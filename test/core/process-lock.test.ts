@@ -101,10 +101,14 @@ describe('a holder out of sight, in another container or on another machine,', (
     await holds(FAR, 500)
     expect(await lockHolder(dir, TIMING)).toBeNull()
     const lock = await acquireLock(dir, 'me', TIMING)
-    expect(lock).toMatchObject({ epoch: 4, mayWake: true })
+    expect(lock).toMatchObject({
+      epoch: 4,
+      mayWake: true,
+      followed: expect.stringMatching(/since 2026-11-20T10:00:00Z: pid \d+ of another machine or container, box-7\./),
+    })
     await lock.release()
     // Nobody knows whether the one in between did anything about that.
-    expect(await acquireLock(dir, 'me', TIMING)).toMatchObject({ epoch: 5, mayWake: true })
+    expect(await acquireLock(dir, 'me', TIMING)).toMatchObject({ epoch: 5, mayWake: true, followed: null })
   })
 
   test('whose clock is far behind has the lock as long as it gives signs', async () => {
