@@ -1,4 +1,4 @@
-import { mkdir, utimes, writeFile } from 'node:fs/promises'
+import { copyFile, mkdir, rename, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, expect, onTestFinished, test, vi } from 'vitest'
 import { familyId, lockFolder } from '../../src/batch/run-files.ts'
@@ -116,4 +116,18 @@ test('a run whose runner is out of sight and gives no sign is gone on with, afte
   expect((await running).exitCode).toBe(0)
   const planned = here.events.find((event) => event.type === 'planned')
   expect(planned?.notes).toEqual([expect.stringMatching(/pid 12 of another machine or container, box-7\. It gives no/)])
+})
+
+test('a runner whose journal was replaced by another file sends nothing that stands in no journal', async () => {
+  const here = await Machine.start()
+  machine = here
+  const server = new FakeHostedApi({ idempotency: false })
+  const path = here.journal()
+  // The first steps write the plan; then comes the first intent.
+  const wrapJournal = interrupted(4, async () => {
+    await copyFile(path, `${path}.copy`)
+    await rename(`${path}.copy`, path)
+  })
+  await expect(here.run(server, ROWS, { inFlight: 1 }, { wrapJournal })).rejects.toMatchObject({ code: 'run_busy' })
+  expect(server.minted.size).toBe(0)
 })
