@@ -132,7 +132,7 @@ api Ask any endpoint of the API, and print its answer as it came'
     'local logs' = 'flags-97132d output-c57e0f'
     'local reset' = 'flags-5c44b2 output-62442f'
     'local exec' = 'flags-7d54af output-c57e0f'
-    'serve' = 'flags-9f161a output-f88f5f'
+    'serve' = 'flags-a8c783 output-f88f5f'
     'chain list' = 'flags-7c752e output-62442f'
     'chain setup' = 'flags-0fbfd8 output-62442f'
     'chain status' = 'flags-7c752e output-62442f'
@@ -291,12 +291,19 @@ api Ask any endpoint of the API, and print its answer as it came'
     'flags-7d54af' = '--rate-limits - =rate-limits Rate limits of the API (on)
 --allow-private-files - - Fetch files from private addresses too
 --faults - file Let requests fail as the file says'
-    'flags-9f161a' = '--host - text Address to listen on (127.0.0.1)
+    'flags-a8c783' = '--host - text Address to listen on (127.0.0.1)
 --port - text Port to listen on (4680); 0 picks one
 --data-dir - dir Where everything is kept
 --rate-limits - =rate-limits Rate limits of the API (on)
 --allow-private-files - - Fetch files from private addresses too; for development
+--allow-html-files - - Store HTML pages too where a file URL leads to one
 --allowed-host - text+ Host header to answer besides loopback; repeatable
+--tls-cert - file Serve https with this certificate and its chain (PEM)
+--tls-key - file Its private key (PEM), a file of mode 0600; SIGHUP reads both anew
+--trust-proxy - text+ Believe X-Forwarded-* headers of this address or network; repeatable
+--allow-local-key - - Take the local account''s key from other machines too
+--max-connections - text Connections held open at once (2000)
+--max-connections-per-address - text Of them by one address of another machine (200)
 --single-use-urls - - A signed URL makes one wallet and no more
 --log-level - =log-level silent, info or debug
 --log-file - file Write the log there instead of to stderr

@@ -11,6 +11,8 @@ export interface Signals {
   own(): void
   /** Has this done at the first signal in place of saying that it stops: for what shows that itself. Null undoes it. */
   instead(act: (() => void) | null): void
+  /** Has this done at SIGHUP, which then ends nothing. */
+  hangup(act: () => void): void
   release(): void
 }
 
@@ -32,7 +34,9 @@ export function catchSignals({ say, exit }: SignalEdge): Signals {
   const second = new AbortController()
   let owned = false
   let instead: (() => void) | null = null
+  let hangup: (() => void) | null = null
   const onSignal = (name: NodeJS.Signals) => {
+    if (name === 'SIGHUP' && hangup !== null) return hangup()
     const interrupted = name === 'SIGINT'
     if (!first.signal.aborted) {
       if (instead !== null) instead()
@@ -52,6 +56,9 @@ export function catchSignals({ say, exit }: SignalEdge): Signals {
     },
     instead: (act) => {
       instead = act
+    },
+    hangup: (act) => {
+      hangup = act
     },
     release: () => {
       for (const name of SIGNALS) process.off(name, onSignal)

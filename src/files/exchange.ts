@@ -17,6 +17,8 @@ export const DEFAULT_TIMEOUT_MS = 30_000
 export interface FetcherOptions {
   /** Development only: private addresses and any port may be fetched from. Every other rule stays. */
   allowPrivate: boolean
+  /** HTML pages are files too; else they are refused: what should be a picture is often a page that says it is gone. */
+  allowHtml?: boolean
   /** `gdn/<version>`: all that a server is told about who asks. */
   userAgent: string
   /** The most bytes of a file, counted after decompression. By default 64 MiB. */
@@ -123,9 +125,14 @@ export async function readHead(body: AsyncIterator<Uint8Array>): Promise<Buffer>
   return Buffer.concat(parts)
 }
 
+interface AnswerRules {
+  maxBytes: number
+  allowHtml: boolean
+}
+
 type Head = Pick<Dispatcher.ResponseData, 'statusCode' | 'headers'>
 
-export function checkAnswer(response: Head, label: string, maxBytes: number): void {
+export function checkAnswer(response: Head, label: string, { maxBytes, allowHtml }: AnswerRules): void {
   const { statusCode } = response
   if (statusCode === 204 || statusCode === 205) {
     throw new FetchFailure(`${label} answered ${statusCode} without a file`, { lasting: true })
@@ -136,7 +143,7 @@ export function checkAnswer(response: Head, label: string, maxBytes: number): vo
     const retryAfterMs = parseRetryAfter(headerOf(response, 'retry-after'), Date.now())
     throw new FetchFailure(`${label} answered ${status}`, { lasting: !passing, retryAfterMs })
   }
-  if (/^\s*(?:text\/html|application\/xhtml\+xml)\b/i.test(headerOf(response, 'content-type') ?? '')) {
+  if (!allowHtml && /^\s*(?:text\/html|application\/xhtml\+xml)\b/i.test(headerOf(response, 'content-type') ?? '')) {
     throw htmlPage(label)
   }
   if (Number(headerOf(response, 'content-length') ?? 0) > maxBytes) throw tooLarge(label, maxBytes)

@@ -43,7 +43,7 @@ export interface Fetcher {
 }
 
 export function createFetcher(options: FetcherOptions): Fetcher {
-  const { allowPrivate, maxBytes = DEFAULT_MAX_BYTES, timeoutMs = DEFAULT_TIMEOUT_MS } = options
+  const { allowPrivate, allowHtml = false, maxBytes = DEFAULT_MAX_BYTES, timeoutMs = DEFAULT_TIMEOUT_MS } = options
   const asker = createAsker(options)
 
   return {
@@ -55,12 +55,12 @@ export function createFetcher(options: FetcherOptions): Fetcher {
         const followed = await asker.follow(first, clock)
         response = followed.response
         const { target } = followed
-        checkAnswer(response, target.label, maxBytes)
+        checkAnswer(response, target.label, { maxBytes, allowHtml })
         const decoded = decodeBody(response.body, headerOf(response, 'content-encoding') ?? '', target.label)
         const body = limitBody(decoded, maxBytes, target.label)[Symbol.asyncIterator]()
         const head = await clock.during(target, () => readHead(body))
         if (head.length === 0) throw new FetchFailure(`${target.label} answered an empty file`, { lasting: true })
-        if (looksLikeHtml(head)) throw htmlPage(target.label)
+        if (!allowHtml && looksLikeHtml(head)) throw htmlPage(target.label)
         const content = rest(head, body, target, clock)
         return { content, contentType: headerOf(response, 'content-type') ?? null }
       } catch (error) {

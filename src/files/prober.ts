@@ -29,7 +29,7 @@ export interface Prober {
 }
 
 export function createProber(options: FetcherOptions): Prober {
-  const { allowPrivate, maxBytes = DEFAULT_MAX_BYTES, timeoutMs = DEFAULT_TIMEOUT_MS } = options
+  const { allowPrivate, allowHtml = false, maxBytes = DEFAULT_MAX_BYTES, timeoutMs = DEFAULT_TIMEOUT_MS } = options
   const asker = createAsker(options)
 
   async function look({ target, response }: { target: Target; response: Dispatcher.ResponseData }, clock: Clock) {
@@ -38,13 +38,13 @@ export function createProber(options: FetcherOptions): Prober {
       // A part of it was asked for: one is as good as the whole, if it isn't a part of too much.
       const isPart = response.statusCode === 206
       const { 'content-length': _ofThePart, ...headers } = response.headers
-      checkAnswer(isPart ? { statusCode: 200, headers } : response, label, maxBytes)
+      checkAnswer(isPart ? { statusCode: 200, headers } : response, label, { maxBytes, allowHtml })
       if (isPart && wholeSize(response) > maxBytes) throw tooLarge(label, maxBytes)
       const decoded = decodeBody(response.body, headerOf(response, 'content-encoding') ?? '', label)
       const body = limitBody(decoded, maxBytes, label)[Symbol.asyncIterator]()
       const head = await clock.during(target, () => readHead(body))
       if (head.length === 0) throw new FetchFailure(`${label} answered an empty file`, { lasting: true })
-      if (looksLikeHtml(head)) throw htmlPage(label)
+      if (!allowHtml && looksLikeHtml(head)) throw htmlPage(label)
     } finally {
       discard(response)
     }

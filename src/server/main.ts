@@ -1,5 +1,6 @@
 import { join, resolve } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
+import type { Server } from 'node:tls'
 import { GdnError, messageOf, systemCode } from '../core/errors.ts'
 import { forwardClock } from '../core/forward-clock.ts'
 import type { Secret } from '../core/secret.ts'
@@ -16,8 +17,12 @@ import { openUrlSecret } from './data-dir/url-secret.ts'
 import type { Faults } from './faults/faults.ts'
 import { refuseOnRealNetworks } from './faults/real-networks.ts'
 import { createApp } from './http/app.ts'
+import type { ConnectionLimits } from './http/connections.ts'
+import { isLoopbackAddress } from './http/hosts.ts'
+import { readTlsPair, TLS_OPTIONS, type TlsFiles } from './http/tls.ts'
 import { createLog, type LogLevel } from './log.ts'
 import { createMetrics } from './metrics/metrics.ts'
+import type { Log } from './pipeline/log.ts'
 import { startPipeline } from './pipeline/pipeline.ts'
 import { openLocalAccount } from './services/local-account.ts'
 import { loadSettings } from './settings/settings.ts'
@@ -33,6 +38,8 @@ export interface BackendOptions {
   dataDir: string
   /** Fetch files from private addresses and any port too: for development. */
   allowPrivateFiles: boolean
+  /** Store HTML pages too where a file URL leads to one. */
+  allowHtmlFiles?: boolean
   rateLimits: boolean
   /** Networks by RPC URL; by default backend.yaml of the data dir, should there be one. */
   settingsFile?: string | undefined
@@ -40,8 +47,15 @@ export interface BackendOptions {
   credentialsDirectory?: string | undefined
   /** A signed URL makes one wallet and no more. */
   singleUseUrls?: boolean
-  /** Host headers answered on loopback beside the loopback names. */
+  /** Host headers answered on loopback beside the loopback names; elsewhere, where there are any, beside addresses. */
   allowedHosts: readonly string[]
+  /** Speaks TLS with these; without, plain HTTP. */
+  tls?: TlsFiles | undefined
+  /** Addresses and networks of proxies whose X-Forwarded-* headers are believed. */
+  trustProxy?: readonly string[]
+  /** Takes the local account's key from other machines too. */
+  allowLocalKey?: boolean
+  connections?: Partial<ConnectionLimits>
   /** Faults on demand: the text of a file, and its name. */
   faults?: { text: string; file: string } | undefined
   version: string
@@ -65,6 +79,10 @@ export interface Backend {
   /** The key of the data dir's own account. */
   apiKey: Secret
   dataDir: string
+  /** Whether other machines can reach it. */
+  exposed: boolean
+  /** Reads certificate and key anew; null without TLS. Should they be no good, the old ones stay. */
+  reloadTls: (() => Promise<void>) | null
   /** The faults on demand that are in force, a sentence each. */
   faults: readonly string[]
   /** Stops taking requests, lets what is under way end, and leaves no process behind. */
@@ -93,6 +111,7 @@ export async function startBackend(options: BackendOptions): Promise<Backend> {
     anvil.catch(() => {})
     const settings = await loadSettings(dataDir, options.settingsFile)
     const faults = await loadFaults(options)
+    const tls = options.tls === undefined ? undefined : await readTlsPair(options.tls)
     const lock = await openDataDir(dataDir)
     undo.push(() => lock.release())
     const opened = await openStore(join(dataDir, 'gdn.db'))
@@ -111,9 +130,9 @@ export async function startBackend(options: BackendOptions): Promise<Backend> {
     })
     undo.push(() => remote.close())
     const storage = await createFileStorage({ dataDir, blocks: blockTable(store.db, store.transaction) })
-    const { allowPrivateFiles: allowPrivate, fileFetching } = options
+    const { allowPrivateFiles: allowPrivate, allowHtmlFiles: allowHtml = false, fileFetching } = options
     const timeoutMs = fileFetching === undefined ? {} : { timeoutMs: fileFetching.timeoutMs }
-    const fetcher = createLazyFetcher({ allowPrivate, userAgent: `gdn/${version}`, ...timeoutMs })
+    const fetcher = createLazyFetcher({ allowPrivate, allowHtml, userAgent: `gdn/${version}`, ...timeoutMs })
     undo.push(() => fetcher.close())
     const metrics = createMetrics({ db: store.db, signers: remote.operators, now, version })
     const onEvent: ChainsOptions['onEvent'] = (blockchain, event) => {
@@ -155,15 +174,16 @@ export async function startBackend(options: BackendOptions): Promise<Backend> {
         })
       return problems
     }
-    const app = await createApp({ ...options, deps, log, readiness, metrics, faults })
+    const app = await createApp({ ...options, tls, deps, log, readiness, metrics, faults })
     undo.push(() => app.close())
-    const url = await listen(app, host, port)
+    const { url, exposed } = await listen(app, { host, port, scheme: tls === undefined ? 'http' : 'https' })
     await writeRunning(dataDir, url)
     undo.push(() => removeRunning(dataDir))
     const told = faults?.told ?? []
     if (told.length > 0) log.warn({ faults: told }, 'faults on demand are in force')
+    if (exposed) log.warn({ url, encrypted: tls !== undefined }, 'other machines can reach this server')
     log.info({ url, dataDir }, 'ready')
-    return { url, apiKey, dataDir, faults: told, close }
+    return { url, apiKey, dataDir, exposed, reloadTls: tlsReloader(options.tls, app.server, log), faults: told, close }
   } catch (error) {
     await close()
     if (!isDiskFull(error)) throw error
@@ -181,12 +201,29 @@ async function loadFaults({ faults }: BackendOptions): Promise<Faults | undefine
   return createFaults(faults)
 }
 
+/** Renewed files are taken for new connections; those that are open stay. */
+function tlsReloader(files: TlsFiles | undefined, server: object, log: Log): Backend['reloadTls'] {
+  if (files === undefined || !('setSecureContext' in server)) return null
+  const tlsServer = server as Server
+  return async () => {
+    try {
+      tlsServer.setSecureContext({ ...TLS_OPTIONS, ...(await readTlsPair(files)) })
+      log.info({ file: files.certFile }, 'the certificate was read anew')
+    } catch (error) {
+      log.error({ error: messageOf(error) }, 'the certificate could not be read anew: the old one stays')
+    }
+  }
+}
+
 interface Listening {
   listen(options: { host: string; port: number }): Promise<string>
   server: { address(): unknown }
 }
 
-async function listen(app: Listening, host: string, port: number): Promise<string> {
+async function listen(
+  app: Listening,
+  { host, port, scheme }: { host: string; port: number; scheme: 'http' | 'https' },
+): Promise<{ url: string; exposed: boolean }> {
   try {
     await app.listen({ host, port })
   } catch (cause) {
@@ -204,7 +241,7 @@ async function listen(app: Listening, host: string, port: number): Promise<strin
       cause,
     })
   }
-  const address = app.server.address() as { port: number }
+  const bound = app.server.address() as { address: string; port: number }
   const name = host.includes(':') ? `[${host}]` : host
-  return `http://${name}:${address.port}`
+  return { url: `${scheme}://${name}:${bound.port}`, exposed: !isLoopbackAddress(bound.address) }
 }

@@ -70,7 +70,14 @@ export async function cli(argv: readonly string[], options: CliOptions = {}): Pr
     stdout,
     stderr,
     program: { node: process.execPath, script: '' },
-    signals: { signal, again: new AbortController().signal, own: () => {}, instead: () => {}, release: () => {} },
+    signals: {
+      signal,
+      again: new AbortController().signal,
+      own: () => {},
+      instead: () => {},
+      hangup: () => {},
+      release: () => {},
+    },
     async openKeyring() {
       if (keyring !== undefined) return keyring
       throw new GdnError('native_missing', 'there is no keyring here')

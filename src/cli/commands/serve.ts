@@ -2,6 +2,7 @@ import { resolve } from 'node:path'
 import { setFlagsFromString } from 'node:v8'
 import { localApiKeyFile } from '../../config/local-backend.ts'
 import { localDataDirectory } from '../../config/paths.ts'
+import { GdnError } from '../../core/errors.ts'
 import { GdnCommand, switchFlag, valueFlag } from '../command.ts'
 import type { Deps } from '../deps.ts'
 import { announceFaults, readFaults } from '../faults.ts'
@@ -19,6 +20,13 @@ export interface ServeFlags extends CommonFlags {
   port?: number
   dataDir?: string
   allowPrivateFiles?: boolean
+  allowHtmlFiles?: boolean
+  allowLocalKey?: boolean
+  tlsCert?: string
+  tlsKey?: string
+  trustProxy?: string[]
+  maxConnections?: number
+  maxConnectionsPerAddress?: number
   allowedHost?: string[]
   rateLimits?: 'on' | 'off'
   singleUseUrls?: boolean
@@ -38,6 +46,8 @@ export function command(deps: Deps, run = serve): GdnCommand {
       ['On the usual port', 'gdn serve'],
       ['For a script: any free port, told on stdout', 'gdn serve --port 0 --data-dir ./data --json'],
       ['Without rate limits, for load tests', 'gdn serve --rate-limits off'],
+      ['For other machines, encrypted', 'gdn serve --host 0.0.0.0 --tls-cert cert.pem --tls-key key.pem'],
+      ['Behind a proxy that encrypts', 'gdn serve --trust-proxy 127.0.0.1 --allowed-host nft.example.com'],
     ],
   })
   valueFlag(serveCommand, '--host <host>', 'Address to listen on (127.0.0.1)', { parse: notEmpty })
@@ -45,9 +55,32 @@ export function command(deps: Deps, run = serve): GdnCommand {
   valueFlag(serveCommand, '--data-dir <dir>', 'Where everything is kept', { parse: notEmpty })
   valueFlag(serveCommand, '--rate-limits <on|off>', 'Rate limits of the API (on)', { parse: oneOf(['on', 'off']) })
   switchFlag(serveCommand, '--allow-private-files', 'Fetch files from private addresses too; for development')
+  switchFlag(serveCommand, '--allow-html-files', 'Store HTML pages too where a file URL leads to one')
   valueFlag(serveCommand, '--allowed-host <host>', 'Host header to answer besides loopback; repeatable', {
     parse: notEmpty,
     repeatable: true,
+  })
+  valueFlag(serveCommand, '--tls-cert <file>', 'Serve https with this certificate and its chain (PEM)', {
+    parse: notEmpty,
+  })
+  valueFlag(serveCommand, '--tls-key <file>', 'Its private key (PEM), a file of mode 0600; SIGHUP reads both anew', {
+    parse: notEmpty,
+  })
+  valueFlag(
+    serveCommand,
+    '--trust-proxy <network>',
+    'Believe X-Forwarded-* headers of this address or network; repeatable',
+    {
+      parse: notEmpty,
+      repeatable: true,
+    },
+  )
+  switchFlag(serveCommand, '--allow-local-key', "Take the local account's key from other machines too")
+  valueFlag(serveCommand, '--max-connections <n>', 'Connections held open at once (2000)', {
+    parse: integer(1, 1_000_000),
+  })
+  valueFlag(serveCommand, '--max-connections-per-address <n>', 'Of them by one address of another machine (200)', {
+    parse: integer(1, 1_000_000),
   })
   switchFlag(serveCommand, '--single-use-urls', 'A signed URL makes one wallet and no more')
   valueFlag(serveCommand, '--log-level <level>', 'silent, info or debug', { parse: oneOf(LOG_LEVELS) })
@@ -74,7 +107,15 @@ export async function serve({ io, env, signals, cwd }: Deps, flags: ServeFlags):
     allowPrivateFiles: flags.allowPrivateFiles ?? false,
     rateLimits: flags.rateLimits !== 'off',
     singleUseUrls: flags.singleUseUrls ?? false,
+    allowHtmlFiles: flags.allowHtmlFiles ?? false,
     allowedHosts: flags.allowedHost ?? [],
+    allowLocalKey: flags.allowLocalKey ?? false,
+    tls: tlsFiles(cwd, flags),
+    trustProxy: flags.trustProxy ?? [],
+    connections: {
+      ...(flags.maxConnections === undefined ? {} : { total: flags.maxConnections }),
+      ...(flags.maxConnectionsPerAddress === undefined ? {} : { perAddress: flags.maxConnectionsPerAddress }),
+    },
     faults: await readFaults(cwd, flags.faults),
     settingsFile: flags.config === undefined ? undefined : resolve(cwd, flags.config),
     credentialsDirectory: env.CREDENTIALS_DIRECTORY,
@@ -82,17 +123,22 @@ export async function serve({ io, env, signals, cwd }: Deps, flags: ServeFlags):
     logLevel: flags.logLevel ?? (flags.logFile === undefined ? 'silent' : 'info'),
     logStream: flags.logFile === undefined ? { write: (line) => io.log(line) } : await appendTo(resolve(flags.logFile)),
   })
+  const { reloadTls } = backend
+  // Where a terminal is, its closing sends the same signal, and means the end.
+  if (reloadTls !== null && !io.stdin.isTTY) signals.hangup(() => void reloadTls())
   try {
     if (flags.json) {
       const { url, apiKey, dataDir: dir } = backend
       const ready = { event: 'ready', url, api_key: apiKey.reveal(), data_dir: dir, pid: process.pid }
       const faults = backend.faults.length > 0 ? { faults: true } : {}
-      await io.data(`${JSON.stringify({ ...ready, ...faults })}\n`)
+      const exposed = backend.exposed ? { exposed: true } : {}
+      await io.data(`${JSON.stringify({ ...ready, ...faults, ...exposed })}\n`)
     } else {
       io.note(`gdn backend ${VERSION} serves on ${io.errPaint.bold(backend.url)}`)
       io.note(`  data     ${safe(backend.dataDir)}`)
       io.note(`  API key  in ${safe(localApiKeyFile(backend.dataDir))}`)
       if (flags.allowPrivateFiles) io.warn('  files are fetched from private addresses too (--allow-private-files)')
+      if (backend.exposed) for (const line of exposure(flags)) io.warn(`  ${line}`)
       announceFaults(io, backend.faults)
       io.note('Ctrl-C stops it.')
     }
@@ -101,6 +147,30 @@ export async function serve({ io, env, signals, cwd }: Deps, flags: ServeFlags):
   } finally {
     await within(CLOSE_WITHIN_MS, backend.close())
   }
+}
+
+function tlsFiles(cwd: string, { tlsCert, tlsKey }: ServeFlags): { certFile: string; keyFile: string } | undefined {
+  if (tlsCert === undefined && tlsKey === undefined) return undefined
+  if (tlsCert !== undefined && tlsKey !== undefined) {
+    return { certFile: resolve(cwd, tlsCert), keyFile: resolve(cwd, tlsKey) }
+  }
+  const missing = tlsCert === undefined ? '--tls-cert' : '--tls-key'
+  throw new GdnError('usage', 'a certificate and its key are given together', {
+    place: { flag: missing },
+    hint: 'gdn serve --tls-cert cert.pem --tls-key key.pem',
+  })
+}
+
+/** What somebody has to know whose backend others can reach. */
+function exposure({ tlsCert, trustProxy = [], allowLocalKey }: ServeFlags): string[] {
+  const plain = 'what they send and get, keys included, is not encrypted: give --tls-cert and --tls-key'
+  return [
+    'other machines can reach it (--host)',
+    ...(tlsCert === undefined && trustProxy.length === 0 ? [plain] : []),
+    allowLocalKey
+      ? 'the key of the local account is taken from them too (--allow-local-key)'
+      : 'the key of the local account is refused to them: gdn key create makes keys',
+  ]
 }
 
 /** A log that can't be written must not end the backend: what can't be kept is dropped. */

@@ -10,6 +10,7 @@ import type { ServiceDeps } from '../services/services.ts'
 import { addApiRoutes } from './api-routes.ts'
 import { addAuthentication } from './auth.ts'
 import './context.ts'
+import { type ConnectionLimits, DEFAULT_CONNECTIONS, limitConnections } from './connections.ts'
 import { addDocs } from './docs.ts'
 import { createErrorHandler, rawAnswer } from './errors.ts'
 import { addFaults } from './faults.ts'
@@ -24,6 +25,9 @@ import { refuseRepeatedHeaders } from './repeated-headers.ts'
 import { addRequestIds, requestIdOf } from './request-id.ts'
 import { addRequestLog } from './request-log.ts'
 import { addRpcRoutes } from './rpc.ts'
+import { addSecurityHeaders, secure } from './security-headers.ts'
+import { TLS_OPTIONS, type TlsPair } from './tls.ts'
+import { createTrust } from './trusted-proxies.ts'
 import { addUnreadBodies } from './unread-bodies.ts'
 import { addWalletRoutes } from './wallet.ts'
 
@@ -57,6 +61,13 @@ export interface AppOptions {
   faults?: Faults | undefined
   /** Milliseconds for a request to arrive in full; by default a minute. */
   requestTimeoutMs?: number
+  /** Speaks TLS with these. */
+  tls?: TlsPair | undefined
+  /** Addresses and networks of proxies whose X-Forwarded-* headers are believed. */
+  trustProxy?: readonly string[]
+  /** Takes the local account's key from other machines too. */
+  allowLocalKey?: boolean
+  connections?: Partial<ConnectionLimits>
 }
 
 /** The contract checks requests. Fastify's own way isn't used, and loading it would take 15 ms at every start. */
@@ -67,15 +78,18 @@ const noSchemas = () => {
 /** The HTTP face of the backend, not yet listening. */
 export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   const { deps, host, allowedHosts, rateLimits, version, log, readiness, metrics, faults } = options
-  const { requestTimeoutMs = REQUEST_TIMEOUT_MS } = options
+  const { requestTimeoutMs = REQUEST_TIMEOUT_MS, tls, allowLocalKey = false } = options
+  const isTrusted = createTrust(options.trustProxy ?? [])
   const handleError = createErrorHandler(log)
-  const app = Fastify({
+  // Node looks at its connections now and then only, each 30 s unless told: a client could be late by that.
+  const http = { headersTimeout: requestTimeoutMs, connectionsCheckingInterval: requestTimeoutMs / 10 }
+  const app: FastifyInstance = Fastify({
     logger: false,
     bodyLimit: BODY_LIMIT,
     requestTimeout: requestTimeoutMs,
     connectionTimeout: requestTimeoutMs * 2,
-    // Node looks at its connections now and then only, each 30 s unless told: a client could be late by that.
-    http: { headersTimeout: requestTimeoutMs, connectionsCheckingInterval: requestTimeoutMs / 10 },
+    ...(tls === undefined ? { http } : { https: { ...http, ...TLS_OPTIONS, ...tls } }),
+    trustProxy: isTrusted,
     forceCloseConnections: true,
     exposeHeadRoutes: false,
     genReqId: requestIdOf,
@@ -85,6 +99,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
     schemaController: { compilersFactory: { buildValidator: noSchemas, buildSerializer: noSchemas } },
     // A path that can't be decoded reaches no hook.
     frameworkErrors(error, request, reply) {
+      secure(reply)
       handleError(
         error,
         request,
@@ -98,6 +113,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
       )
     },
   })
+  limitConnections(app.server, { ...DEFAULT_CONNECTIONS, ...options.connections }, { isTrusted, log })
   // Nothing but JSON is read; the form route brings its own parser.
   app.removeContentTypeParser('text/plain')
   addJsonBodies(app)
@@ -109,11 +125,9 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   addRequestIds(app)
   addRequestLog(app, log)
   const checkHost = createHostCheck(host, allowedHosts)
-  app.addHook('onRequest', async (request) => checkHost(request.headers.host))
-  app.addHook('onSend', async (_request, reply) => {
-    reply.header(HEADERS.idempotencySupported, 'yes')
-    if (!reply.hasHeader('x-content-type-options')) reply.header('x-content-type-options', 'nosniff')
-  })
+  app.addHook('onRequest', async (request) => checkHost(request))
+  app.addHook('onSend', async (_request, reply) => void reply.header(HEADERS.idempotencySupported, 'yes'))
+  addSecurityHeaders(app)
   await app.register(cors, {
     // Before keys are checked: a page must be able to read refusals too.
     hook: 'onRequest',
@@ -121,7 +135,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
       decide(null, { ...CORS, origin: OPEN_TO_PAGES.test(request.url ?? '') ? '*' : false }),
   })
   refuseRepeatedHeaders(app)
-  addAuthentication(app, deps)
+  addAuthentication(app, deps, { allowLocalKey, isTrusted })
   addUnreadBodies(app)
   refuseEncodedBodies(app)
   if (faults !== undefined) addFaults(app, faults, log)
@@ -129,7 +143,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   addApiRoutes(app, deps, rateLimits)
   await addFileRoutes(app, deps.storage)
   await addWalletRoutes(app, deps)
-  addRpcRoutes(app, deps)
+  addRpcRoutes(app, deps, allowedHosts)
   addIpfsRoutes(app, deps.storage)
   addHealthRoutes(app, version, readiness)
   addDocs(app)

@@ -1,10 +1,39 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { TITLES } from '../../api/errors.ts'
 import { HEADERS } from '../../api/headers.ts'
 import { authenticate, type Caller } from '../services/authenticate.ts'
+import { Refusal } from '../services/refusal.ts'
 import type { ServiceDeps } from '../services/services.ts'
+import { localAccountId } from '../store/accounts.ts'
+import { isLoopbackAddress } from './hosts.ts'
 
-/** Every route says who may use it before it can be registered; keys are checked before a body is read. */
-export function addAuthentication(app: FastifyInstance, { store, now }: Pick<ServiceDeps, 'store' | 'now'>): void {
+export interface AuthenticationOptions {
+  /** Whether the local account's key is taken from other machines too. */
+  allowLocalKey: boolean
+  /** Whether an address is that of a proxy, behind which others are. */
+  isTrusted: (address: string) => boolean
+}
+
+/**
+ * Every route says who may use it before it can be registered; keys are checked before a body is read. The key of the
+ * local account is that of whoever sits at this machine: it may do everything, and lies in a file that tools read.
+ */
+export function addAuthentication(
+  app: FastifyInstance,
+  { store, now }: Pick<ServiceDeps, 'store' | 'now'>,
+  { allowLocalKey, isTrusted }: AuthenticationOptions,
+): void {
+  let local: Promise<string | null> | undefined
+  const isLocalAccount = async ({ accountId }: Caller) => {
+    local ??= localAccountId(store.db)
+    return accountId === (await local)
+  }
+  const isHere = ({ ip, raw, headers }: FastifyRequest) => {
+    const peer = raw.socket.remoteAddress ?? ''
+    // A proxy that doesn't say who asks may speak for anybody.
+    if (isTrusted(peer) && headers['x-forwarded-for'] === undefined) return false
+    return isLoopbackAddress(ip)
+  }
   app.decorateRequest('caller', null)
   app.addHook('onRoute', (route) => {
     if (route.config?.access === undefined) throw new Error(`the route ${route.url} declares no access`)
@@ -14,9 +43,16 @@ export function addAuthentication(app: FastifyInstance, { store, now }: Pick<Ser
     const { access } = request.routeOptions.config
     if (access === undefined || access === 'public' || request.method === 'OPTIONS') return
     const header = request.headers[HEADERS.apiKey]
-    request.caller = await authenticate(store.db, header === undefined ? undefined : String(header), access, now())
+    const caller = await authenticate(store.db, header === undefined ? undefined : String(header), access, now())
+    if (!allowLocalKey && !isHere(request) && (await isLocalAccount(caller))) {
+      throw new Refusal(403, TITLES.forbidden, LOCAL_KEY_ELSEWHERE)
+    }
+    request.caller = caller
   })
 }
+
+const LOCAL_KEY_ELSEWHERE =
+  'the key of the local account is taken from its own machine only: make another with gdn key create, or see --allow-local-key'
 
 /** The caller of a route that isn't public. */
 export function callerOf(request: FastifyRequest): Caller {

@@ -8,6 +8,7 @@ import { isDiskFull } from '../data-dir/disk-full.ts'
 import type { Log } from '../pipeline/log.ts'
 import { Refusal } from '../services/refusal.ts'
 import { formB } from './form-b.ts'
+import { SECURITY_HEADERS } from './security-headers.ts'
 
 const formA = (title: string, message: string): ErrorFormA => ({ error: { title, message } })
 
@@ -72,6 +73,7 @@ export function rawAnswer(status: keyof typeof UNREAD): string {
     `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`,
     'content-type: application/json; charset=utf-8',
     `${HEADERS.idempotencySupported}: yes`,
+    ...Object.entries(SECURITY_HEADERS).map(([name, value]) => `${name}: ${value}`),
     `content-length: ${Buffer.byteLength(body)}`,
     'connection: close',
     '',

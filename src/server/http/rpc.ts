@@ -4,11 +4,16 @@ import { TITLES } from '../../api/errors.ts'
 import { handleRpc } from '../chain/evm/embedded/rpc.ts'
 import { Refusal } from '../services/refusal.ts'
 import type { ServiceDeps } from '../services/services.ts'
+import { isForeignPage } from './hosts.ts'
 
-/** `POST /rpc/<blockchain>`: JSON-RPC of an embedded chain for wallets and tools; reading and raw transactions only. */
+/**
+ * `POST /rpc/<blockchain>`: JSON-RPC of an embedded chain for wallets and tools; reading and raw transactions only. Any
+ * page may read; transactions of pages of strangers are refused: everybody has money there, and could fill the disk.
+ */
 export function addRpcRoutes(
   app: FastifyInstance,
   { chains, pipeline }: Pick<ServiceDeps, 'chains' | 'pipeline'>,
+  allowedHosts: readonly string[],
 ): void {
   app.post('/rpc/:blockchain', { config: { access: 'public', errorForm: 'A' } }, async (request) => {
     const { blockchain } = request.params as { blockchain: string }
@@ -18,6 +23,9 @@ export function addRpcRoutes(
     // A network's own nodes are its providers' to ask, and ours cost: nobody is let through to them.
     if (chains.remote.has(blockchain)) {
       throw new Refusal(404, TITLES.notFound, `${blockchain} is no embedded chain here: ask a node of its network`)
+    }
+    if (sends(request.body) && isForeignPage(request, allowedHosts)) {
+      throw new Refusal(403, TITLES.forbidden, 'pages of other origins may read this chain, and send nothing')
     }
     const answer = await handleRpc(await chains.network(blockchain), request.body)
     // Who has sent a transaction and asks the API next finds what it has changed.

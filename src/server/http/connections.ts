@@ -1,0 +1,67 @@
+import type { Server, Socket } from 'node:net'
+import { isIPv6 } from 'node:net'
+import type { Log } from '../pipeline/log.ts'
+import { isLoopbackAddress } from './hosts.ts'
+
+/** How many connections are held open at once. */
+export interface ConnectionLimits {
+  total: number
+  /** By one client address; of IPv6 by one /64, which is what one customer gets. */
+  perAddress: number
+}
+
+export const DEFAULT_CONNECTIONS: ConnectionLimits = { total: 2000, perAddress: 200 }
+
+/** So often it is logged that connections were closed, at most. */
+const TOLD_EVERY_MS = 60_000
+
+/**
+ * Closes connections beyond the limits before a byte of them is read. This machine and trusted proxies count for the
+ * total only: behind them are many.
+ */
+export function limitConnections(
+  server: Server,
+  { total, perAddress }: ConnectionLimits,
+  { isTrusted, log }: { isTrusted: (address: string) => boolean; log: Log },
+): void {
+  const open = new Map<string, number>()
+  let closed = 0
+  let told = Number.NEGATIVE_INFINITY
+  const count = () => {
+    closed++
+    if (performance.now() - told < TOLD_EVERY_MS) return
+    told = performance.now()
+    log.warn({ closed }, 'connections beyond the limits were closed')
+    closed = 0
+  }
+  server.maxConnections = total
+  server.on('drop', count)
+  server.on('connection', (socket: Socket) => {
+    const address = socket.remoteAddress ?? ''
+    if (isLoopbackAddress(address) || isTrusted(address)) return
+    const client = networkOf(address)
+    const others = open.get(client) ?? 0
+    if (others >= perAddress) {
+      socket.destroy()
+      return count()
+    }
+    open.set(client, others + 1)
+    socket.once('close', () => {
+      const left = (open.get(client) ?? 1) - 1
+      if (left === 0) open.delete(client)
+      else open.set(client, left)
+    })
+  })
+}
+
+/** The first 64 bits of an IPv6 address; other addresses as they are. */
+export function networkOf(address: string): string {
+  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1]
+  if (mapped !== undefined || !isIPv6(address)) return mapped ?? address
+  const [before = '', after] = (address.split('%')[0] ?? '').split('::')
+  const head = before === '' ? [] : before.split(':')
+  const tail = after === undefined || after === '' ? [] : after.split(':')
+  const zeros = after === undefined ? 0 : 8 - head.length - tail.length
+  const groups = [...head, ...Array<string>(Math.max(0, zeros)).fill('0'), ...tail].slice(0, 4)
+  return `${groups.map((group) => Number.parseInt(group, 16).toString(16)).join(':')}::/64`
+}

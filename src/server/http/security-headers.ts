@@ -1,0 +1,32 @@
+import { isIPv4 } from 'node:net'
+import type { FastifyInstance, FastifyReply } from 'fastify'
+import { hostName, isLoopbackHost } from './hosts.ts'
+
+/** What every answer says unless its route says otherwise: it is data, it is nobody else's, and it is not to be kept. */
+export const SECURITY_HEADERS: Readonly<Record<string, string>> = {
+  'x-content-type-options': 'nosniff',
+  'content-security-policy': "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+  'referrer-policy': 'no-referrer',
+  'cross-origin-resource-policy': 'same-origin',
+  'cross-origin-opener-policy': 'same-origin',
+  'cache-control': 'no-store',
+}
+
+/** A year. */
+const STAY_ENCRYPTED = 'max-age=31536000'
+
+/** Sets what the route hasn't set. For answers that no hook sees, call it by hand. */
+export function secure(reply: FastifyReply): void {
+  for (const [name, value] of Object.entries(SECURITY_HEADERS)) {
+    if (!reply.hasHeader(name)) reply.header(name, value)
+  }
+  // A browser would keep to https for every port of localhost, other people's servers included.
+  const host = hostName(reply.request.headers.host ?? '')
+  if ('encrypted' in reply.request.raw.socket && !isLoopbackHost(host) && !isIPv4(host) && !host.startsWith('[')) {
+    reply.header('strict-transport-security', STAY_ENCRYPTED)
+  }
+}
+
+export function addSecurityHeaders(app: FastifyInstance): void {
+  app.addHook('onSend', async (_request, reply) => secure(reply))
+}

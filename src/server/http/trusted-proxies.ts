@@ -1,0 +1,33 @@
+import { BlockList, isIP, isIPv4 } from 'node:net'
+import { GdnError } from '../../core/errors.ts'
+
+const WHOLE = { 4: 32, 6: 128 } as const
+
+/**
+ * Whose X-Forwarded-* headers are believed: addresses (`10.0.0.7`) and networks (`10.0.0.0/8`, `fd00::/8`).
+ *
+ * @throws GdnError `usage`
+ */
+export function createTrust(networks: readonly string[]): (address: string) => boolean {
+  const list = new BlockList()
+  for (const text of networks) {
+    const [address = '', bits, ...rest] = text.split('/')
+    const version = isIP(address)
+    const width = version === 4 || version === 6 ? WHOLE[version] : 0
+    const prefix = bits === undefined ? width : /^\d{1,3}$/.test(bits) ? Number(bits) : -1
+    if (width === 0 || rest.length > 0 || prefix < 0 || prefix > width) throw notANetwork(text)
+    // Everybody is not a proxy: whoever connects could say who they are.
+    if (prefix === 0) throw notANetwork(text)
+    list.addSubnet(address, prefix, version === 4 ? 'ipv4' : 'ipv6')
+  }
+  return (address) => {
+    const plain = address.split('%')[0] ?? ''
+    return isIP(plain) !== 0 && list.check(plain, isIPv4(plain) ? 'ipv4' : 'ipv6')
+  }
+}
+
+const notANetwork = (text: string) =>
+  new GdnError('usage', `${JSON.stringify(text)} is not the address or the network of a proxy`, {
+    hint: 'give an address (10.0.0.7) or a network (10.0.0.0/8)',
+    place: { flag: '--trust-proxy' },
+  })
