@@ -9,8 +9,8 @@ export const CHROMIUM = PLACES.find((path) => existsSync(path))
 export const NO_CHROMIUM = `skipped: no Chromium on this machine (${PLACES.join(', ')}); on Debian: apt-get install chromium`
 
 /** Starts it without a window, talking to nobody but the pages it is told to open. */
-export function startChromium(): Promise<Browser> {
+export function startChromium(more: readonly string[] = []): Promise<Browser> {
   if (CHROMIUM === undefined) throw new Error(NO_CHROMIUM)
   const quiet = ['background-networking', 'component-update', 'sync', 'gpu', 'quic'].map((what) => `--disable-${what}`)
-  return chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox', '--no-first-run', ...quiet] })
+  return chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox', '--no-first-run', ...quiet, ...more] })
 }
