@@ -12,8 +12,17 @@ const DECODERS: Record<string, () => Transform> = {
   br: createBrotliDecompress,
 }
 
-/** The body as the file's own bytes, read as it is consumed. One layer of compression is undone, never more. */
-export function decodeBody(body: Readable, contentEncoding: string, label: string): Readable {
+/** What compression may add to bytes that it can't make fewer. */
+const SLACK = 64 * 1024
+
+/**
+ * The body as the file's own bytes, read as it is consumed. One layer of compression is undone, never more; and its
+ * compressed bytes are counted too: without end they can stand for nothing at all.
+ */
+export function decodeBody(
+  body: Readable,
+  { contentEncoding, label, maxBytes }: { contentEncoding: string; label: string; maxBytes: number },
+): Readable {
   const encodings = contentEncoding.split(',').map((encoding) => encoding.trim().toLowerCase())
   const applied = encodings.filter((encoding) => encoding !== '' && encoding !== 'identity')
   const [only, ...more] = applied
@@ -26,7 +35,12 @@ export function decodeBody(body: Readable, contentEncoding: string, label: strin
     })
   }
   // pipeline() hands an error of either to the decoder's reader, and ends both when reading stops early.
-  return pipeline(body, decoder(), () => undefined)
+  return pipeline(
+    body,
+    (bytes) => limitBody(bytes, maxBytes + SLACK, label),
+    decoder(),
+    () => undefined,
+  )
 }
 
 /** Bytes of a body, counted after decoding; fails as soon as there are too many. */

@@ -1,16 +1,21 @@
 import { STATUS_CODES } from 'node:http'
+import { isIP } from 'node:net'
 import { Agent, type Dispatcher, request } from 'undici'
 import { parseRetryAfter } from '../core/time.ts'
+import { isPublicAddress } from './address.ts'
 import { tooLarge } from './body.ts'
 import { SNIFF_BYTES } from './content-type.ts'
 import { FetchFailure } from './failure.ts'
 import { checkedLookup, type Resolve, systemResolve } from './lookup.ts'
+import type { Pace } from './pace.ts'
 import { explainFailure } from './reasons.ts'
 import { checkTarget, type Target } from './target.ts'
 
 const REDIRECTS = [301, 302, 303, 307, 308]
 const TRY_AGAIN = [408, 425, 429]
 const MAX_URL_LENGTH = 8192
+/** For a server that is busy and doesn't say for how long. */
+const DEFAULT_PAUSE_MS = 1000
 export const DEFAULT_MAX_BYTES = 64 * 2 ** 20
 export const DEFAULT_TIMEOUT_MS = 30_000
 
@@ -26,6 +31,8 @@ export interface FetcherOptions {
   /** Milliseconds for everything: resolving, redirects, and the last byte read. By default 30 s. */
   timeoutMs?: number
   maxRedirects?: number
+  /** How hard one origin is asked, redirects included. By default as hard as whoever calls asks. */
+  pace?: Pace
   /** How hosts are resolved. By default as the system does it. */
   lookup?: Resolve
 }
@@ -42,7 +49,7 @@ export interface Asker {
 }
 
 export function createAsker(options: FetcherOptions): Asker {
-  const { allowPrivate, userAgent, timeoutMs = DEFAULT_TIMEOUT_MS, maxRedirects = 3 } = options
+  const { allowPrivate, userAgent, pace, timeoutMs = DEFAULT_TIMEOUT_MS, maxRedirects = 3 } = options
   const agent = new Agent({
     connect: { lookup: checkedLookup(options.lookup ?? systemResolve, allowPrivate), timeout: timeoutMs },
     headersTimeout: timeoutMs,
@@ -56,15 +63,30 @@ export function createAsker(options: FetcherOptions): Asker {
       headers: { 'user-agent': userAgent, accept: '*/*', 'accept-encoding': 'identity', ...headers },
     })
 
+  const enter = async ({ url }: Target, clock: Clock) => {
+    if (pace === undefined || (allowPrivate && isPrivateHost(url))) return
+    clock.hold(await clock.paused(() => pace.enter(url.origin, clock.signal)))
+  }
+
+  /** Who asks to be left alone is, by all. */
+  const heed = ({ url }: Target, response: Head) => {
+    if (response.statusCode !== 429 && response.statusCode !== 503) return
+    pace?.pause(url.origin, parseRetryAfter(headerOf(response, 'retry-after'), Date.now()) ?? DEFAULT_PAUSE_MS)
+  }
+
   return {
     async follow(first, clock, headers = {}) {
       const seen = new Set<string>()
       for (let target = first; ; ) {
         const current = target
         seen.add(withoutHash(current.url))
+        await clock.during(current, () => enter(current, clock))
         const response = await clock.during(current, () => ask(current, clock.signal, headers))
+        heed(current, response)
         if (!REDIRECTS.includes(response.statusCode)) return { target, response }
         discard(response)
+        // Before the next is asked for: who holds one place and waits for another may wait for ever.
+        clock.letGo()
         const location = response.headers.location
         if (typeof location !== 'string' || location.length > MAX_URL_LENGTH) {
           throw new FetchFailure(`${current.label} redirects to nowhere`, { lasting: true })
@@ -87,15 +109,46 @@ export function createAsker(options: FetcherOptions): Asker {
 export interface Clock {
   signal: AbortSignal
   during<T>(target: Target, work: () => Promise<T>): Promise<T>
+  /** Waits for what isn't the other side's fault: that time doesn't count. */
+  paused<T>(work: () => Promise<T>): Promise<T>
+  /** Has this done when the time is up, when it is stopped, or before. */
+  hold(release: () => void): void
+  letGo(): void
   stop(): void
 }
 
 export function startClock(timeoutMs: number, outer: AbortSignal | undefined): Clock {
   const timeUp = new AbortController()
-  const timer = setTimeout(() => timeUp.abort(), timeoutMs)
   const signal = outer === undefined ? timeUp.signal : AbortSignal.any([outer, timeUp.signal])
+  let left = timeoutMs
+  let since = 0
+  let timer: NodeJS.Timeout | undefined
+  let held: (() => void) | undefined
+  const run = () => {
+    since = performance.now()
+    timer = setTimeout(() => timeUp.abort(), left)
+  }
+  const release = () => {
+    held?.()
+    held = undefined
+  }
+  signal.addEventListener('abort', release, { once: true })
+  run()
   return {
     signal,
+    async paused(work) {
+      clearTimeout(timer)
+      left -= performance.now() - since
+      try {
+        return await work()
+      } finally {
+        run()
+      }
+    },
+    hold(next) {
+      held = next
+    },
+    letGo: release,
     async during(target, work) {
       try {
         return await work()
@@ -109,7 +162,11 @@ export function startClock(timeoutMs: number, outer: AbortSignal | undefined): C
         throw explainFailure(error, target.label)
       }
     },
-    stop: () => clearTimeout(timer),
+    stop() {
+      clearTimeout(timer)
+      signal.removeEventListener('abort', release)
+      release()
+    },
   }
 }
 
@@ -154,6 +211,12 @@ export function htmlPage(label: string): FetchFailure {
     lasting: true,
     hint: 'give the URL of the file itself, not of a page that shows it',
   })
+}
+
+/** Whether a URL leads to this machine or its network by itself: whoever allows that knows whom it asks. */
+function isPrivateHost({ hostname }: URL): boolean {
+  const host = hostname.replace(/^\[(.*)\]$/, '$1')
+  return host === 'localhost' || host.endsWith('.localhost') || (isIP(host) !== 0 && !isPublicAddress(host))
 }
 
 /** A header's value; of one that came more than once, the first. */

@@ -38,6 +38,11 @@ export interface Fetcher {
    * const { cid } = await storage.add(content)
    */
   fetchFile(url: string, signal?: AbortSignal): Promise<FetchedFile>
+  /**
+   * How long it had better be until this URL is fetched, in milliseconds: its origin isn't asked harder than is polite.
+   * `again` says that who asks was told a time before.
+   */
+  wait(url: string, again?: boolean): number
   /** Closes idle connections and ends running transfers. */
   close(): Promise<void>
 }
@@ -56,7 +61,9 @@ export function createFetcher(options: FetcherOptions): Fetcher {
         response = followed.response
         const { target } = followed
         checkAnswer(response, target.label, { maxBytes, allowHtml })
-        const decoded = decodeBody(response.body, headerOf(response, 'content-encoding') ?? '', target.label)
+        const { label } = target
+        const contentEncoding = headerOf(response, 'content-encoding') ?? ''
+        const decoded = decodeBody(response.body, { contentEncoding, label, maxBytes })
         const body = limitBody(decoded, maxBytes, target.label)[Symbol.asyncIterator]()
         const head = await clock.during(target, () => readHead(body))
         if (head.length === 0) throw new FetchFailure(`${target.label} answered an empty file`, { lasting: true })
@@ -70,6 +77,9 @@ export function createFetcher(options: FetcherOptions): Fetcher {
       }
     },
 
+    wait(url, again) {
+      return URL.canParse(url) ? (options.pace?.wait(new URL(url).origin, again) ?? 0) : 0
+    },
     close: () => asker.close(),
   }
 }

@@ -40,7 +40,8 @@ export function createProber(options: FetcherOptions): Prober {
       const { 'content-length': _ofThePart, ...headers } = response.headers
       checkAnswer(isPart ? { statusCode: 200, headers } : response, label, { maxBytes, allowHtml })
       if (isPart && wholeSize(response) > maxBytes) throw tooLarge(label, maxBytes)
-      const decoded = decodeBody(response.body, headerOf(response, 'content-encoding') ?? '', label)
+      const contentEncoding = headerOf(response, 'content-encoding') ?? ''
+      const decoded = decodeBody(response.body, { contentEncoding, label, maxBytes })
       const body = limitBody(decoded, maxBytes, label)[Symbol.asyncIterator]()
       const head = await clock.during(target, () => readHead(body))
       if (head.length === 0) throw new FetchFailure(`${label} answered an empty file`, { lasting: true })

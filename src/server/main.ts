@@ -5,6 +5,7 @@ import { GdnError, messageOf, systemCode } from '../core/errors.ts'
 import { forwardClock } from '../core/forward-clock.ts'
 import type { Secret } from '../core/secret.ts'
 import { createLazyFetcher } from '../files/lazy-fetcher.ts'
+import { createPace } from '../files/pace.ts'
 import { type ChainsOptions, openChains } from './chain/chains.ts'
 import { checkAnvil } from './chain/evm/embedded/check-anvil.ts'
 import type { EvmNetwork } from './chain/evm/network.ts'
@@ -132,7 +133,13 @@ export async function startBackend(options: BackendOptions): Promise<Backend> {
     const storage = await createFileStorage({ dataDir, blocks: blockTable(store.db, store.transaction) })
     const { allowPrivateFiles: allowPrivate, allowHtmlFiles: allowHtml = false, fileFetching } = options
     const timeoutMs = fileFetching === undefined ? {} : { timeoutMs: fileFetching.timeoutMs }
-    const fetcher = createLazyFetcher({ allowPrivate, allowHtml, userAgent: `gdn/${version}`, ...timeoutMs })
+    const fetcher = createLazyFetcher({
+      allowPrivate,
+      allowHtml,
+      pace: createPace(),
+      userAgent: `gdn/${version}`,
+      ...timeoutMs,
+    })
     undo.push(() => fetcher.close())
     const metrics = createMetrics({ db: store.db, signers: remote.operators, now, version })
     const onEvent: ChainsOptions['onEvent'] = (blockchain, event) => {

@@ -26,8 +26,10 @@ export interface PretendInternet {
 /**
  * One real server and one real canary on loopback, and sockets that lead port 80 and 443 of the public addresses to
  * the first and everything else to the second. The socket's own lookup decides the address, as it does in earnest.
+ *
+ * @param open ports that lead where they always do
  */
-export async function pretendInternet(): Promise<PretendInternet> {
+export async function pretendInternet(open: readonly number[] = []): Promise<PretendInternet> {
   const connect = net.connect
   const inside: string[] = []
   const server = http.createServer((request, response) => {
@@ -47,7 +49,7 @@ export async function pretendInternet(): Promise<PretendInternet> {
   }
   const spy = vi.spyOn(net, 'connect').mockImplementation(((options: net.TcpNetConnectOpts) => {
     const { host = '', lookup } = options
-    if (Number(options.port) === portOf(server)) return connect(options)
+    if ([portOf(server), ...open].includes(Number(options.port))) return connect(options)
     if (net.isIP(host) !== 0 || lookup === undefined) return connect({ ...options, ...lead(host) })
     return connect({
       ...options,

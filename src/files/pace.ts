@@ -1,0 +1,141 @@
+/** How hard one origin is asked: it belongs to somebody who may not know of a drop of ten thousand files. */
+export interface PaceLimits {
+  /** Transfers of one origin that run at the same time. */
+  atOnce: number
+  /** Milliseconds between the starts of two of them. */
+  apartMs: number
+}
+
+export const DEFAULT_PACE: PaceLimits = { atOnce: 6, apartMs: 20 }
+
+/** The most that an origin may have itself left alone for. */
+const LONGEST_PAUSE_MS = 5 * 60_000
+
+/** A wait so short is better spent in the queue of an origin than by coming again. */
+const SHORT_MS = 250
+
+/** So many origins, and it is looked which of them have nothing more to be known of. */
+const MANY = 1000
+
+/** How much the last transfer counts for how long they take. */
+const SHARE_OF_LAST = 0.2
+
+export interface Pace {
+  /**
+   * Resolves when a request to this origin may leave, with what to call when its transfer is over. First come, first
+   * served.
+   *
+   * @throws the signal's reason once it is aborted
+   */
+  enter(origin: string, signal: AbortSignal): Promise<() => void>
+  /**
+   * When somebody who asks now had better come: 0 for at once, else milliseconds. Whoever is told to wait is reckoned
+   * with, so that thousands are told different times; `again` says that it was told before.
+   */
+  wait(origin: string, again?: boolean): number
+  /** Nobody enters for so long. */
+  pause(origin: string, ms: number): void
+}
+
+interface Origin {
+  active: number
+  /** When the next may start. */
+  next: number
+  queue: (() => void)[]
+  /** How long transfers take, about. */
+  usualMs: number
+  /** Up to when newcomers were told to come. */
+  booked: number
+  timer: NodeJS.Timeout | undefined
+}
+
+/** A pace for each origin, in this process. */
+export function createPace({ atOnce, apartMs }: PaceLimits = DEFAULT_PACE, now = () => performance.now()): Pace {
+  const origins = new Map<string, Origin>()
+
+  const find = (name: string): Origin => {
+    let origin = origins.get(name)
+    if (origin === undefined) {
+      if (origins.size >= MANY) forget()
+      origin = { active: 0, next: 0, queue: [], usualMs: 0, booked: 0, timer: undefined }
+      origins.set(name, origin)
+    }
+    return origin
+  }
+
+  const forget = () => {
+    for (const [name, origin] of origins) if (isForgotten(origin)) origins.delete(name)
+  }
+
+  /** Lets in whoever may go, and comes again when the next one may. */
+  const admit = (name: string, origin: Origin): void => {
+    clearTimeout(origin.timer)
+    origin.timer = undefined
+    while (origin.queue.length > 0 && origin.active < atOnce) {
+      const early = origin.next - now()
+      if (early > 0) {
+        origin.timer = setTimeout(() => admit(name, origin), early)
+        return
+      }
+      origin.active++
+      origin.next = now() + apartMs
+      origin.queue.shift()?.()
+    }
+    if (isForgotten(origin)) origins.delete(name)
+  }
+
+  /** Nothing more to know about it. */
+  const isForgotten = ({ active, queue, next, booked }: Origin) =>
+    active === 0 && queue.length === 0 && Math.max(next, booked) <= now()
+
+  const leave = (name: string, origin: Origin, since: number): void => {
+    origin.active--
+    origin.usualMs += (now() - since - origin.usualMs) * SHARE_OF_LAST
+    admit(name, origin)
+  }
+
+  return {
+    async enter(name, signal) {
+      signal.throwIfAborted()
+      const origin = find(name)
+      await new Promise<void>((enter, refuse) => {
+        const turn = () => {
+          signal.removeEventListener('abort', stop)
+          enter()
+        }
+        const stop = () => {
+          origin.queue.splice(origin.queue.indexOf(turn), 1)
+          admit(name, origin)
+          refuse(signal.reason)
+        }
+        signal.addEventListener('abort', stop, { once: true })
+        origin.queue.push(turn)
+        admit(name, origin)
+      })
+      const since = now()
+      let left = false
+      return () => {
+        if (!left) leave(name, origin, since)
+        left = true
+      }
+    },
+
+    wait(name, again = false) {
+      const origin = origins.get(name)
+      if (origin === undefined) return 0
+      const each = Math.max(apartMs, origin.usualMs / atOnce)
+      const ahead = origin.queue.length + Math.max(0, origin.active + 1 - atOnce)
+      const own = Math.max(0, origin.next - now()) + ahead * each
+      if (own <= SHORT_MS) return 0
+      if (again) return own + Math.random() * each
+      origin.booked = Math.max(origin.booked, now() + own) + each
+      return origin.booked - now()
+    },
+
+    pause(name, ms) {
+      const origin = find(name)
+      origin.next = Math.max(origin.next, now() + Math.min(ms, LONGEST_PAUSE_MS))
+      admit(name, origin)
+    },
+  }
+}

@@ -1,0 +1,200 @@
+import { setMaxListeners } from 'node:events'
+import { setTimeout as sleep } from 'node:timers/promises'
+import fc from 'fast-check'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { createFetcher, type Fetcher } from '../../src/files/fetcher.ts'
+import { createPace, type Pace } from '../../src/files/pace.ts'
+import { type PretendInternet, PUBLIC_V4, pretendInternet } from './pretend-internet.ts'
+
+const never = new AbortController().signal
+setMaxListeners(0, never)
+
+describe('requests to one origin', () => {
+  test('are so many at once, in the order in which they came; others are not held up', async () => {
+    const pace = createPace({ atOnce: 3, apartMs: 10 })
+    const order: number[] = []
+    let active = 0
+    let most = 0
+    const work = async (i: number) => {
+      const leave = await pace.enter('https://a.example', never)
+      order.push(i)
+      most = Math.max(most, ++active)
+      await sleep(25)
+      active--
+      leave()
+    }
+    const all = Array.from({ length: 30 }, (_, i) => work(i))
+    const since = performance.now()
+    const leave = await pace.enter('https://b.example', never)
+    expect(performance.now() - since).toBeLessThan(15)
+    leave()
+    await Promise.all(all)
+    expect(most).toBe(3)
+    expect(order).toEqual(Array.from({ length: 30 }, (_, i) => i))
+  })
+
+  test('start so far apart', async () => {
+    const pace = createPace({ atOnce: 100, apartMs: 10 })
+    const starts = await Promise.all(
+      Array.from({ length: 21 }, () => pace.enter('a', never).then(() => performance.now())),
+    )
+    expect((starts.at(-1) ?? 0) - (starts[0] ?? 0)).toBeGreaterThan(190)
+  })
+
+  test('that are given up while they wait keep nobody waiting', async () => {
+    const pace = createPace({ atOnce: 1, apartMs: 0 })
+    const leave = await pace.enter('a', never)
+    const stop = new AbortController()
+    const given = pace.enter('a', stop.signal)
+    const next = pace.enter('a', never)
+    stop.abort(new Error('given up'))
+    await expect(given).rejects.toThrow('given up')
+    leave()
+    ;(await next)()
+  })
+
+  test('wait as long as it asks to be left alone for, five minutes at most', async () => {
+    let now = 0
+    const pace = createPace({ atOnce: 6, apartMs: 20 }, () => now)
+    pace.pause('a', 3_600_000)
+    expect(pace.wait('a')).toBeGreaterThanOrEqual(300_000)
+    expect(pace.wait('a', true)).toBeLessThan(301_000)
+    expect(pace.wait('b')).toBe(0)
+    now = 300_001
+    expect(pace.wait('a', true)).toBe(0)
+  })
+
+  test('whoever is told to come later is told another time than all the others', async () => {
+    const pace = createPace({ atOnce: 6, apartMs: 20 }, () => 0)
+    pace.pause('a', 1000)
+    const times = Array.from({ length: 10_000 }, () => pace.wait('a'))
+    for (const [i, time] of times.slice(1).entries()) expect(time - (times[i] ?? 0)).toBeCloseTo(20)
+    expect(times.at(-1)).toBeGreaterThan(199_000)
+  })
+
+  test('whatever is entered, left, given up and paused, no more than the limit are in, and all get in', async () => {
+    const step = fc.record({ origin: fc.constantFrom('a', 'b'), ms: fc.nat(8), giveUp: fc.boolean(), pause: fc.nat(5) })
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { maxLength: 25 }), async (steps) => {
+        const pace = createPace({ atOnce: 2, apartMs: 1 })
+        const active = new Map<string, number>()
+        let done = 0
+        await Promise.all(
+          steps.map(async ({ origin, ms, giveUp, pause }) => {
+            const stop = new AbortController()
+            if (giveUp) setTimeout(() => stop.abort(new Error('given up')), ms)
+            if (pause === 5) pace.pause(origin, 3)
+            try {
+              const leave = await pace.enter(origin, stop.signal)
+              const now = (active.get(origin) ?? 0) + 1
+              active.set(origin, now)
+              expect(now).toBeLessThanOrEqual(2)
+              await sleep(ms % 3)
+              active.set(origin, (active.get(origin) ?? 0) - 1)
+              leave()
+              leave()
+            } catch (error) {
+              if (!giveUp) throw error
+            }
+            done++
+          }),
+        )
+        expect(done).toBe(steps.length)
+        expect([...active.values()].every((count) => count === 0)).toBe(true)
+      }),
+      { numRuns: 30 },
+    )
+  })
+})
+
+describe('a fetcher with a pace', () => {
+  let internet: PretendInternet
+  let fetcher: Fetcher
+  let pace: Pace
+  beforeEach(async () => {
+    internet = await pretendInternet()
+    pace = createPace({ atOnce: 2, apartMs: 5 })
+    fetcher = make(400)
+  })
+  afterEach(async () => {
+    await fetcher.close()
+    await internet.close()
+  })
+  const make = (timeoutMs: number, allowPrivate = false) =>
+    createFetcher({ allowPrivate, userAgent: 'gdn', lookup: internet.resolve, pace, timeoutMs })
+
+  async function read(url: string): Promise<number> {
+    let size = 0
+    for await (const bytes of (await fetcher.fetchFile(url)).content) size += bytes.length
+    return size
+  }
+
+  test('keeps to it until a file is read to its end, and waiting costs none of the time of a file', async () => {
+    let active = 0
+    let most = 0
+    internet.answer = (_, response) => {
+      most = Math.max(most, ++active)
+      response.write('half a file, ')
+      setTimeout(() => {
+        active--
+        response.end('and the rest')
+      }, 120)
+    }
+    // Twelve of them, two at a time: longer than the time that one may take.
+    const urls = Array.from({ length: 12 }, (_, i) => `http://files.example/${i}`)
+    expect(new Set(await Promise.all(urls.map(read)))).toEqual(new Set([25]))
+    expect(most).toBe(2)
+  })
+
+  test('asks no origin harder because others redirect to it, nor holds itself up by redirecting to itself', async () => {
+    const hosts = Array.from({ length: 10 }, (_, i) => `from-${i}.example`)
+    for (const host of hosts) internet.hosts[host] = [[PUBLIC_V4]]
+    let active = 0
+    let most = 0
+    internet.answer = (request, response) => {
+      if (request.headers.host !== 'files.example') {
+        return void response.writeHead(302, { location: 'http://files.example/a' }).end()
+      }
+      if (request.url === '/a') return void response.writeHead(302, { location: '/b' }).end()
+      most = Math.max(most, ++active)
+      setTimeout(() => {
+        active--
+        response.end('a file')
+      }, 30)
+    }
+    expect(await Promise.all(hosts.map((host) => read(`http://${host}/`)))).toEqual(Array(10).fill(6))
+    expect(most).toBeLessThanOrEqual(2)
+  })
+
+  test('leaves an origin alone that says it is busy', async () => {
+    internet.answer = (_, response) => response.writeHead(429, { 'retry-after': '60' }).end()
+    await expect(read('http://files.example/')).rejects.toThrow('429')
+    expect(fetcher.wait('http://files.example/other')).toBeGreaterThan(59_000)
+    expect(fetcher.wait('http://other.example/')).toBe(0)
+    expect(fetcher.wait('no URL')).toBe(0)
+  })
+
+  test('gives its place back when a file is refused, fails, takes too long, or nobody reads it', async () => {
+    internet.answer = (request, response) => {
+      if (request.url === '/404') response.writeHead(404).end()
+      else if (request.url === '/cut') response.destroy()
+      else if (request.url === '/html') response.end('<!doctype html><title>x</title>')
+      else if (request.url === '/unread') response.write(Buffer.alloc(100_000, 1))
+      else if (request.url !== '/silent') response.end('a file')
+    }
+    for (let i = 0; i < 3; i++) {
+      for (const path of ['404', 'cut', 'html', 'silent']) {
+        await expect(read(`http://files.example/${path}`)).rejects.toThrow()
+      }
+      await fetcher.fetchFile('http://files.example/unread')
+    }
+    expect(await read('http://files.example/good')).toBe(6)
+  })
+
+  test('does not hold back what was allowed to be private: that is one’s own', async () => {
+    pace = createPace({ atOnce: 1, apartMs: 10_000 })
+    await fetcher.close()
+    fetcher = make(2000, true)
+    for (let i = 0; i < 5; i++) expect(await read(`${internet.localUrl}/${i}`)).toBe(6)
+  })
+})

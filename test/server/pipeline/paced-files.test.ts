@@ -1,0 +1,64 @@
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { type PretendInternet, PUBLIC_V4, PUBLIC_V6, pretendInternet } from '../../files/pretend-internet.ts'
+import {
+  createTestCollection,
+  freshDataDir,
+  mint,
+  settled,
+  startTestBackend,
+  type TestBackend,
+} from '../../helpers/backend.ts'
+import { pngOf } from '../../helpers/file-server.ts'
+import { report } from '../../helpers/seed.ts'
+
+const ROWS = 150
+
+let dataDir: Awaited<ReturnType<typeof freshDataDir>>
+let backend: TestBackend
+let internet: PretendInternet
+
+beforeAll(async () => {
+  dataDir = await freshDataDir()
+  backend = await startTestBackend(dataDir.path, { allowPrivateFiles: false })
+  internet = await pretendInternet([Number(new URL(backend.url).port)])
+})
+afterAll(async () => {
+  await backend?.close()
+  await internet?.close()
+  await dataDir?.remove()
+})
+
+const withFile = (url: string) => ({ title: url, description: '', file_fields: [{ key: 'image', url }] })
+
+it('a drop of many files of one host does not hammer it, and holds up no file of another', async () => {
+  const collection = await createTestCollection(backend)
+  const starts: number[] = []
+  let active = 0
+  let most = 0
+  internet.answer = (request, response) => {
+    if (String(request.headers.host).startsWith('[')) return void response.end(pngOf('elsewhere'))
+    starts.push(performance.now())
+    most = Math.max(most, ++active)
+    setTimeout(() => {
+      active--
+      response.end(pngOf(String(request.url)))
+    }, 40)
+  }
+  const drop = await mint(
+    backend,
+    collection,
+    Array.from({ length: ROWS }, (_, i) => withFile(`http://${PUBLIC_V4}/${i}.png`)),
+  )
+  const other = await mint(backend, collection, withFile(`http://[${PUBLIC_V6}]/a.png`))
+  const [elsewhere] = await settled(backend, other)
+  expect(elsewhere?.status).toBe('deployed')
+  // The drop was still being fetched.
+  expect(starts.length).toBeLessThan(ROWS / 2)
+  const nfts = await settled(backend, drop)
+  expect(nfts.filter(({ status }) => status !== 'deployed')).toEqual([])
+  const busiest = Math.max(...starts.map((from) => starts.filter((at) => at >= from && at < from + 1000).length))
+  report({ 'files of one host': ROWS, 'most at once': most, 'most in a second': busiest })
+  expect(starts).toHaveLength(ROWS)
+  expect(most).toBeLessThanOrEqual(6)
+  expect(busiest).toBeLessThanOrEqual(52)
+})
