@@ -1,3 +1,5 @@
+import { parseUrl } from '../core/parse-url.ts'
+
 const IPFS = /^ipfs:\/\/(Qm[1-9A-HJ-NP-Za-km-z]{44}|b[a-z2-7]{40,120})(\/[^\s]*)?$/
 const MAX_LENGTH = 2048
 
@@ -11,7 +13,7 @@ export function fileUrlProblem(url: string): string | null {
   if (/^ipfs:/i.test(url)) return IPFS.test(url) ? null : 'is not an ipfs URL: ipfs:// is followed by a CID'
   if (!/^https?:\/\//i.test(url)) return 'must be an http(s) or ipfs URL'
   if (/[\s\\]/.test(url)) return 'holds white space or a backslash; encode it'
-  const parsed = URL.canParse(url) ? new URL(url) : null
+  const parsed = parseUrl(url)
   if (parsed === null || parsed.hostname === '') return 'is not a URL'
   if (parsed.username !== '' || parsed.password !== '')
     return 'holds a user name or password, which would become public'

@@ -2,6 +2,7 @@ import { BLOCKCHAINS, type Blockchain, isEvm } from '../api/blockchains.ts'
 import { createTransport } from '../client/create-transport.ts'
 import type { Server } from '../config/server.ts'
 import { GdnError } from '../core/errors.ts'
+import { parseUrl } from '../core/parse-url.ts'
 import { sleep } from '../core/time.ts'
 import { type ChainReader, createChainReader } from '../nft/chain-reader.ts'
 import { createStorageReader, type StorageReader } from '../nft/storage-reader.ts'
@@ -135,6 +136,6 @@ function namedRpc({ env }: Deps, { rpcUrl }: ReaderFlags): { url: string; flag: 
 }
 
 function httpUrl(text: string, flag: string): string {
-  if (URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)) return text
+  if (/^https?:$/.test(parseUrl(text)?.protocol ?? '')) return text
   throw new GdnError('usage', 'is no URL that begins with https:// or http://', { place: { flag } })
 }

@@ -1,4 +1,5 @@
 import { GdnError } from '../core/errors.ts'
+import { parseUrl } from '../core/parse-url.ts'
 
 const LOOPBACK = /^(localhost|.+\.localhost|127(\.\d{1,3}){3}|\[::1\])$/
 
@@ -13,7 +14,7 @@ export function isLoopback(url: URL): boolean {
  */
 export function parseBaseUrl(baseUrl: string, { hasKey, allowHttp }: { hasKey: boolean; allowHttp: boolean }): string {
   const invalid = (message: string, hint: string) => new GdnError('invalid_config', message, { hint })
-  const url = URL.canParse(baseUrl) ? new URL(baseUrl) : null
+  const url = parseUrl(baseUrl)
   if (url === null || !/^https?:$/.test(url.protocol)) {
     throw invalid(`"${baseUrl}" is not the URL of a server`, 'give one that begins with https://')
   }

@@ -3,13 +3,14 @@ import { BLOCKCHAIN_NAMES } from '../api/blockchains.ts'
 import { validate } from '../api/validate.ts'
 import { GdnError } from '../core/errors.ts'
 import { nearest } from '../core/nearest.ts'
+import { parseUrl } from '../core/parse-url.ts'
 import { storageProblem, storageUrlProblem } from './storage.ts'
 
 const line = z.string().regex(/^[^\p{Cc}]+$/u, { error: 'must be one line of text' })
 
 const baseUrl = line.check((context) => {
   const { value } = context
-  if (!/^https?:\/\//.test(value) || !URL.canParse(value)) {
+  if (!/^https?:\/\//.test(value) || parseUrl(value) === null) {
     context.issues.push({ code: 'custom', message: 'must be an http(s) URL', input: value })
   }
 })

@@ -1,4 +1,5 @@
 import { GdnError } from '../core/errors.ts'
+import { parseUrl } from '../core/parse-url.ts'
 import type { ProfileSettings, ProjectFile } from './schema.ts'
 
 /** Who named a server: an API key goes only where the user's own word points. */
@@ -88,7 +89,7 @@ export async function serverOf(target: Target | null, localDataDir: string): Pro
 
 /** `https://host[:port]` of an address; throws for one that is no http(s) URL. */
 export function originOf(url: string, from = 'the address'): string {
-  const parsed = URL.canParse(url) ? new URL(url) : null
+  const parsed = parseUrl(url)
   if (parsed !== null && /^https?:$/.test(parsed.protocol) && parsed.hostname !== '') return parsed.origin
   throw new GdnError('usage', `"${url}" is not the URL of a server`, {
     place: from.startsWith('/') ? { file: from } : { flag: from },

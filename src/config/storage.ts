@@ -1,4 +1,5 @@
 import { GdnError } from '../core/errors.ts'
+import { parseUrl } from '../core/parse-url.ts'
 import type { ProfileSettings } from './schema.ts'
 
 /** Where local files go when the server takes none. */
@@ -57,7 +58,7 @@ export function storageProblem(value: string): string | null {
 
 /** What is wrong with an address in the settings of a storage, or null. */
 export function storageUrlProblem(value: string): string | null {
-  const url = URL.canParse(value) ? new URL(value) : null
+  const url = parseUrl(value)
   if (url === null || !/^https?:$/.test(url.protocol)) return 'must be an http(s) URL'
   if (url.username !== '' || url.password !== '') return 'must hold no user name or password'
   return url.search === '' && url.hash === '' ? null : 'must hold no query and no fragment'

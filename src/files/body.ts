@@ -44,11 +44,11 @@ export function decodeBody(
 }
 
 /** Bytes of a body, counted after decoding; fails as soon as there are too many. */
-export async function* limitBody(body: AsyncIterable<Uint8Array>, maxBytes: number, label: string) {
+export async function* limitBody(body: AsyncIterable<Uint8Array>, maxBytes: number, label: string, slack = 0) {
   let size = 0
   for await (const bytes of body) {
     size += bytes.length
-    if (size > maxBytes) throw tooLarge(label, maxBytes)
+    if (size > maxBytes + slack) throw tooLarge(label, maxBytes)
     if (bytes.length > 0) yield bytes
   }
 }

@@ -1,4 +1,5 @@
 import type { Dispatcher } from 'undici'
+import { parseUrl } from '../core/parse-url.ts'
 import { decodeBody, limitBody } from './body.ts'
 import { looksLikeHtml } from './content-type.ts'
 import {
@@ -78,7 +79,8 @@ export function createFetcher(options: FetcherOptions): Fetcher {
     },
 
     wait(url, again) {
-      return URL.canParse(url) ? (options.pace?.wait(new URL(url).origin, again) ?? 0) : 0
+      const origin = parseUrl(url)?.origin
+      return origin === undefined ? 0 : (options.pace?.wait(origin, again) ?? 0)
     },
     close: () => asker.close(),
   }

@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { runNames } from '../../batch/run-names.ts'
 import { stateDirectory, userConfigFile } from '../../config/paths.ts'
+import { parseUrl } from '../../core/parse-url.ts'
 import { terminalText } from '../../core/terminal-text.ts'
 import { cutToWidth } from '../display-width.ts'
 import { allKnownCollections } from '../read-known-collections.ts'
@@ -87,7 +88,7 @@ async function serverOf(words: readonly string[], env: NodeJS.ProcessEnv): Promi
   return originOf(Object.hasOwn(profiles, name) ? textOf(profiles[name], 'base_url') : '')
 }
 
-const originOf = (url: string) => (URL.canParse(url) ? new URL(url).origin : undefined)
+const originOf = (url: string) => parseUrl(url)?.origin
 
 function stateDirOf(words: readonly string[], env: NodeJS.ProcessEnv): string {
   return stateDirectory(env, flagValue(words, '--state-dir')?.replace(/^~(?=\/|$)/, env.HOME ?? '~'))

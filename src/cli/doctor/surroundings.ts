@@ -1,6 +1,7 @@
 import { access, constants } from 'node:fs/promises'
 import { OWN_VARIABLES } from '../../config/environment.ts'
 import { nearest } from '../../core/nearest.ts'
+import { parseUrl } from '../../core/parse-url.ts'
 import { proxyOf } from '../connect.ts'
 import { isSet } from '../io.ts'
 import { type Finding, ok, warn } from './finding.ts'
@@ -51,7 +52,7 @@ export async function checkNetworkSettings(env: NodeJS.ProcessEnv): Promise<Find
   return ok(check, parts.join('; '))
 }
 
-const isProxyUrl = (text: string) => URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)
+const isProxyUrl = (text: string) => /^https?:$/.test(parseUrl(text)?.protocol ?? '')
 
 /** A proxy's URL may hold a password. */
 const hostOf = (url: string) => new URL(url).host

@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process'
 import { homedir } from 'node:os'
 import { platform } from 'node:process'
 import { promisify } from 'node:util'
+import { parseUrl } from '../../core/parse-url.ts'
 
 const TIMEOUT_MS = 30_000
 const run = promisify(execFile)
@@ -15,6 +16,5 @@ export async function npmRegistry(env: NodeJS.ProcessEnv): Promise<URL | null> {
   const options = { env, cwd: env.HOME ?? homedir(), timeout: TIMEOUT_MS, shell: platform === 'win32' }
   const { stdout } = await run('npm', ['config', 'get', 'registry'], options).catch(() => ({ stdout: '' }))
   const named = stdout.trim()
-  if (!/^https?:\/\//.test(named) || !URL.canParse(named)) return null
-  return new URL(named.endsWith('/') ? named : `${named}/`)
+  return /^https?:\/\//.test(named) ? parseUrl(named.endsWith('/') ? named : `${named}/`) : null
 }

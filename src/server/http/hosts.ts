@@ -1,6 +1,7 @@
 import { isIP, isIPv4 } from 'node:net'
 import type { FastifyRequest } from 'fastify'
 import { TITLES } from '../../api/errors.ts'
+import { parseUrl } from '../../core/parse-url.ts'
 import { Refusal } from '../services/refusal.ts'
 
 /** `localhost:4680` without its port; an IPv6 address keeps its brackets. */
@@ -51,8 +52,8 @@ const EXTENSION = /^[a-z-]+-extension:$/
 export function isForeignPage({ headers, host }: Asked, allowedHosts: readonly string[]): boolean {
   const { origin } = headers
   if (origin === undefined) return false
-  if (!URL.canParse(origin)) return true
-  const url = new URL(origin)
+  const url = parseUrl(origin)
+  if (url === null) return true
   if (EXTENSION.test(url.protocol)) return false
   const name = hostName(url.host)
   const known = url.host === host?.toLowerCase() || isLoopbackHost(name)
@@ -61,12 +62,8 @@ export function isForeignPage({ headers, host }: Asked, allowedHosts: readonly s
 
 /** The origin that a request was addressed to: what a client reached us by, it reaches again. */
 export function originOf({ protocol, host }: Pick<FastifyRequest, 'protocol' | 'host'>): string {
-  if (
-    /^https?$/.test(protocol) &&
-    /^([a-z0-9._-]+|\[[0-9a-f:.]+\])(:[0-9]{1,5})?$/i.test(host) &&
-    URL.canParse(`${protocol}://${host}`)
-  ) {
-    return new URL(`${protocol}://${host}`).origin
-  }
+  const url = parseUrl(`${protocol}://${host}`)
+  const plain = /^https?$/.test(protocol) && /^([a-z0-9._-]+|\[[0-9a-f:.]+\])(:[0-9]{1,5})?$/i.test(host)
+  if (plain && url !== null) return url.origin
   throw new Refusal(400, TITLES.badRequest, 'the Host header names no host')
 }

@@ -1,0 +1,135 @@
+import { BlockList, isIP } from 'node:net'
+import { expect, test } from 'vitest'
+import { fileUrlProblem } from '../../src/api/file-url.ts'
+import { isPublicAddress } from '../../src/files/address.ts'
+import { FetchFailure } from '../../src/files/failure.ts'
+import { checkTarget } from '../../src/files/target.ts'
+import { mutate, pick } from '../helpers/mutate.ts'
+import { report, seededRandom } from '../helpers/seed.ts'
+
+const CASES = process.env.GDN_SOAK === '1' ? 1_000_000 : 20_000
+/** Of one case, on a busy machine. */
+const HANG_MS = 1000
+
+// The same rule a second time, from the registries of IANA, by another implementation.
+const special = new BlockList()
+for (const [network, bits] of [
+  ['0.0.0.0', 8],
+  ['10.0.0.0', 8],
+  ['100.64.0.0', 10],
+  ['127.0.0.0', 8],
+  ['169.254.0.0', 16],
+  ['172.16.0.0', 12],
+  ['192.0.0.0', 24],
+  ['192.0.2.0', 24],
+  ['192.88.99.0', 24],
+  ['192.168.0.0', 16],
+  ['198.18.0.0', 15],
+  ['198.51.100.0', 24],
+  ['203.0.113.0', 24],
+  ['224.0.0.0', 4],
+  ['240.0.0.0', 4],
+] as const) {
+  special.addSubnet(network, bits, 'ipv4')
+}
+const specialSix = new BlockList()
+for (const [network, bits] of [
+  ['2001::', 23],
+  ['2001:db8::', 32],
+  ['2002::', 16],
+  ['3fff::', 20],
+] as const) {
+  specialSix.addSubnet(network, bits, 'ipv6')
+}
+const globalSix = new BlockList()
+globalSix.addSubnet('2000::', 3, 'ipv6')
+
+function mayBeFetchedFrom(address: string): boolean {
+  if (isIP(address) === 4) return !special.check(address, 'ipv4')
+  return globalSix.check(address, 'ipv6') && !specialSix.check(address, 'ipv6')
+}
+
+test('no address of a special range is taken for public, by the word of a second implementation', () => {
+  const { random } = seededRandom('addresses')
+  const number = (below: number) => Math.floor(random() * below)
+  // Near the ends of ranges as often as anywhere.
+  const edges = [0, 1, 9, 10, 11, 100, 126, 127, 128, 169, 172, 192, 198, 203, 223, 224, 240, 255]
+  const octet = () => (random() < 0.5 ? pick(random, edges) : number(256))
+  const group = () =>
+    pick(random, [
+      '0',
+      '0',
+      'ffff',
+      '64',
+      'ff9b',
+      '2001',
+      '2002',
+      '3fff',
+      'db8',
+      'fe80',
+      'fc00',
+      number(65536).toString(16),
+    ])
+  const counts = { public: 0, special: 0 }
+  for (let i = 0; i < CASES; i++) {
+    const four = `${octet()}.${octet()}.${octet()}.${octet()}`
+    const six = random() < 0.2 ? `${group()}:${group()}::${four}` : Array.from({ length: 8 }, group).join(':')
+    const address = random() < 0.5 ? four : six
+    const verdict = isPublicAddress(address)
+    counts[verdict ? 'public' : 'special']++
+    // Refusing more is allowed; of what is refused without need, the plain ranges show elsewhere that there is none.
+    if (verdict && !mayBeFetchedFrom(address)) throw new Error(`${address} is taken for public`)
+  }
+  report({ addresses: CASES, ...counts })
+  expect(counts.public).toBeGreaterThan(CASES / 20)
+  expect(counts.special).toBeGreaterThan(CASES / 20)
+})
+
+const SEEDS = [
+  'https://files.example/art.png',
+  'http://127.0.0.1/',
+  'http://[::ffff:127.0.0.1]/x?y=z#w',
+  'http://user:secret@files.example:8080/a/../b',
+  'http://0x7f.1/',
+  'http://2130706433./',
+  'https://xn--nxasmq6b.example/%2e%2e/',
+  'http://１２７。０。０。１/',
+  'ipfs://bafybeigdyrzt5sfp7udm7hu76uh7y26nf3efuylqabf3oclgtqy55fbzdi/1.png',
+  'data:image/png;base64,AAAA',
+  'file:///etc/passwd',
+  'http:\\\\localhost\\',
+]
+
+test('any bytes for a URL are refused with a reason, or lead to a public place by a plain way', () => {
+  const { random } = seededRandom('URLs')
+  const counts = { refused: 0, taken: 0, 'refused by the contract': 0 }
+  let slowest = 0
+  for (let i = 0; i < CASES; i++) {
+    const text = mutate(random, SEEDS).toString(random() < 0.5 ? 'utf8' : 'latin1')
+    const since = performance.now()
+    if (fileUrlProblem(text) !== null) counts['refused by the contract']++
+    try {
+      const { url, label } = checkTarget(text, false)
+      counts.taken++
+      const host = url.hostname.replace(/^\[(.*)\]$/, '$1')
+      const address = isIP(host) !== 0
+      const sound =
+        /^https?:$/.test(url.protocol) &&
+        ['', '80', '443'].includes(url.port) &&
+        url.username === '' &&
+        url.password === '' &&
+        !/(^|\.)localhost\.?$/.test(host) &&
+        (!address || mayBeFetchedFrom(host)) &&
+        label.length < 300
+      if (!sound) throw new Error(`${JSON.stringify(text)} is taken for ${url.href}`)
+    } catch (error) {
+      if (!(error instanceof FetchFailure)) throw error
+      if (!error.lasting || error.message.length > 600) throw new Error(`odd refusal of ${JSON.stringify(text)}`)
+      counts.refused++
+    }
+    slowest = Math.max(slowest, performance.now() - since)
+  }
+  report({ URLs: CASES, ...counts, 'slowest ms': Math.round(slowest) })
+  expect(slowest).toBeLessThan(HANG_MS)
+  expect(Math.min(counts.taken, counts.refused)).toBeGreaterThan(CASES / 50)
+})
