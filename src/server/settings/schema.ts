@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { EVM_BLOCKCHAINS } from '../../api/blockchains.ts'
+import { parseUrl } from '../../core/parse-url.ts'
 
 const MAX_CONFIRMATIONS = 10_000
 const MAX_OPERATORS = 16
@@ -81,8 +82,9 @@ export type ChainEntry = z.output<typeof chain>
 export type SignerEntry = z.output<typeof signer>
 
 function urlProblem(text: string): string | null {
-  if (!URL.canParse(text)) return 'is no URL'
-  const { protocol, username, password } = new URL(text)
+  const url = parseUrl(text)
+  if (url === null) return 'is no URL'
+  const { protocol, username, password } = url
   if (protocol !== 'http:' && protocol !== 'https:') return 'must be an http or https URL'
   if (username !== '' || password !== '') return "holds a user's name or password, which isn't sent"
   return null
