@@ -6,6 +6,7 @@ __gdn_words() {
     '') REPLY='collection Create collections and look them up
 nft Mint NFTs, transfer them, list them, show them
 batch Drops from a manifest: CSV, JSON or JSONL
+wallet Wallets: generate them, name them, take their keys along
 local A backend of your own on this machine, in the background
 serve Run the backend in the foreground
 chain Networks that a backend reaches by RPC URL
@@ -37,6 +38,12 @@ retry Send rows of a run again that failed
 reconcile Find out what became of rows of unknown outcome
 results Every row of a run with what became of it
 rm Forget a run: its journal and its rows' ;;
+    'wallet') REPLY='generate Generate a wallet and keep its key in an encrypted file
+url Print a signed URL by which somebody else generates a wallet
+list List the wallets and addresses that have a name here
+add Give an address a name
+rm Forget the name of an address
+export Copy a keystore, or its private key, to a file or the screen' ;;
     'local') REPLY='start Start the local backend
 stop Stop the local backend
 status Say whether the local backend runs, and where
@@ -66,6 +73,7 @@ security Where keys are kept, where they go, what is never shown
 collection Create collections and look them up
 nft Mint NFTs, transfer them, list them, show them
 batch Drops from a manifest: CSV, JSON or JSONL
+wallet Wallets: generate them, name them, take their keys along
 local A backend of your own on this machine, in the background
 serve Run the backend in the foreground
 chain Networks that a backend reaches by RPC URL
@@ -95,6 +103,9 @@ __gdn_arguments() {
     'batch reconcile') REPLY='@runs' ;;
     'batch results') REPLY='@runs' ;;
     'batch rm') REPLY='@runs' ;;
+    'wallet add') REPLY='text text' ;;
+    'wallet rm') REPLY='@wallets' ;;
+    'wallet export') REPLY='@wallets' ;;
     'local exec') REPLY='command+' ;;
     'chain setup') REPLY='=blockchain-2' ;;
     'chain status') REPLY='=blockchain-2' ;;
@@ -110,19 +121,19 @@ __gdn_arguments() {
 
 __gdn_bundles() {
   case $1 in
-    'collection create') REPLY='flags-53fbf2 sending-and-waiting-0600f0 server-abcaa3 output-62442f' ;;
+    'collection create') REPLY='flags-82e48e sending-and-waiting-0600f0 server-abcaa3 output-62442f' ;;
     'collection show') REPLY='server-abcaa3 output-62442f' ;;
     'collection list') REPLY='server-abcaa3 output-62442f' ;;
-    'nft mint') REPLY='flags-d13960 metadata-849690 sending-and-waiting-0600f0 of-manifests-9c3b98 server-abcaa3 output-62442f' ;;
-    'nft grant') REPLY='flags-a44db0 metadata-849690 sending-and-waiting-0600f0 server-abcaa3 output-62442f' ;;
-    'nft transfer') REPLY='flags-e01418 sending-and-waiting-0600f0 server-abcaa3 output-62442f' ;;
+    'nft mint') REPLY='flags-5d12bf metadata-849690 sending-and-waiting-0600f0 of-manifests-9c3b98 server-abcaa3 output-62442f' ;;
+    'nft grant') REPLY='flags-85c117 metadata-849690 sending-and-waiting-0600f0 server-abcaa3 output-62442f' ;;
+    'nft transfer') REPLY='flags-64f935 sending-and-waiting-0600f0 server-abcaa3 output-62442f' ;;
     'nft list') REPLY='flags-241997 server-abcaa3 output-62442f' ;;
     'nft show') REPLY='server-abcaa3 output-62442f' ;;
     'nft wait') REPLY='sending-and-waiting-bffa8a server-abcaa3 output-62442f' ;;
-    'nft verify') REPLY='flags-1480b5 verifying-c48997 server-abcaa3 output-62442f' ;;
-    'batch template') REPLY='flags-60c6c7 output-c57e0f' ;;
-    'batch validate') REPLY='flags-81087c server-abcaa3 output-62442f' ;;
-    'batch mint') REPLY='flags-81087c the-run-4849af sending-and-waiting-7f4235 verifying-9423cd server-abcaa3 output-62442f' ;;
+    'nft verify') REPLY='flags-bfed4b verifying-c48997 server-abcaa3 output-62442f' ;;
+    'batch template') REPLY='flags-d37262 output-c57e0f' ;;
+    'batch validate') REPLY='flags-e92c9f server-abcaa3 output-62442f' ;;
+    'batch mint') REPLY='flags-e92c9f the-run-4849af sending-and-waiting-7f4235 verifying-9423cd server-abcaa3 output-62442f' ;;
     'batch list') REPLY='server-abcaa3 output-62442f' ;;
     'batch status') REPLY='server-abcaa3 output-62442f' ;;
     'batch resume') REPLY='flags-fd9bb3 the-run-d61d6c sending-and-waiting-7f4235 verifying-9423cd server-abcaa3 output-62442f' ;;
@@ -130,6 +141,12 @@ __gdn_bundles() {
     'batch reconcile') REPLY='flags-b82660 the-run-1863bf sending-and-waiting-bffa8a verifying-9423cd server-abcaa3 output-62442f' ;;
     'batch results') REPLY='flags-e5460a verifying-9423cd server-abcaa3 output-62442f' ;;
     'batch rm') REPLY='flags-64e668 server-abcaa3 output-62442f' ;;
+    'wallet generate') REPLY='flags-19fd44 server-abcaa3 output-62442f' ;;
+    'wallet url') REPLY='flags-ff2a9d server-abcaa3 output-62442f' ;;
+    'wallet list') REPLY='output-62442f' ;;
+    'wallet add') REPLY='output-62442f' ;;
+    'wallet rm') REPLY='output-62442f' ;;
+    'wallet export') REPLY='flags-3a0908 output-b95756' ;;
     'local start') REPLY='flags-73dbec output-62442f' ;;
     'local stop') REPLY='output-62442f' ;;
     'local status') REPLY='output-62442f' ;;
@@ -143,7 +160,7 @@ __gdn_bundles() {
     'key create') REPLY='flags-88be6b output-62442f' ;;
     'key list') REPLY='flags-e6722b output-62442f' ;;
     'key revoke') REPLY='flags-e6722b output-62442f' ;;
-    'init') REPLY='flags-5dcfa9 output-62442f' ;;
+    'init') REPLY='flags-771d79 output-62442f' ;;
     'auth login') REPLY='flags-5fd97c server-abcaa3 output-62442f' ;;
     'auth status') REPLY='flags-6578cb server-abcaa3 output-62442f' ;;
     'auth logout') REPLY='flags-1813e5 server-abcaa3 output-62442f' ;;
@@ -161,10 +178,10 @@ __gdn_bundles() {
 
 __gdn_flags() {
   case $1 in
-    'flags-53fbf2') REPLY='--name - text Name of the collection
+    'flags-82e48e') REPLY='--name - text Name of the collection
 --blockchain -b =blockchain Blockchain it is made on
---wallet - text Wallet that owns it
---wallet-address ~ text Wallet that owns it
+--wallet - @wallets Wallet that owns it
+--wallet-address ~ @wallets Wallet that owns it
 --description - text Description (needed on Solana)
 --image - text Image (needed on Solana)
 --enable-transfer - - Let the API transfer its NFTs
@@ -191,12 +208,12 @@ __gdn_flags() {
 --no-input - - Ask nothing
 --debug - - More on stderr: requests, timings, stack traces
 --help -h - Help for this command' ;;
-    'flags-d13960') REPLY='--contract -c @collections Collection to mint in
+    'flags-5d12bf') REPLY='--contract -c @collections Collection to mint in
 --contract-address ~ @collections Collection to mint in
 --contract-addresses ~ @collections Collection to mint in
 --blockchain -b =blockchain Its blockchain
---receiver - text Wallet that gets the NFT
---receiver-wallet-address ~ text Wallet that gets the NFT
+--receiver - @wallets Wallet that gets the NFT
+--receiver-wallet-address ~ @wallets Wallet that gets the NFT
 --file -f file JSON request or manifest; - is standard input' ;;
     'metadata-849690') REPLY='--title - text Title
 --description - text Description
@@ -208,19 +225,19 @@ __gdn_flags() {
 --chunk-size - text NFTs to a request (50)
 --rate - text Requests a second
 --in-order - - Keep the manifest'\''s order of rows' ;;
-    'flags-a44db0') REPLY='--contract -c @collections Collection to mint in
+    'flags-85c117') REPLY='--contract -c @collections Collection to mint in
 --contract-address ~ @collections Collection to mint in
 --contract-addresses ~ @collections Collection to mint in
 --blockchain -b =blockchain Its blockchain
---sender - text First owner (your profile'\''s wallet)
---sender-wallet-address ~ text First owner (your profile'\''s wallet)
---receiver - text Wallet that gets the NFT
---receiver-wallet-address ~ text Wallet that gets the NFT
+--sender - @wallets First owner (your profile'\''s wallet)
+--sender-wallet-address ~ @wallets First owner (your profile'\''s wallet)
+--receiver - @wallets Wallet that gets the NFT
+--receiver-wallet-address ~ @wallets Wallet that gets the NFT
 --file -f file JSON request; - is standard input. Flags win over it' ;;
-    'flags-e01418') REPLY='--receiver - text New owner
---receiver-wallet-address ~ text New owner
---sender - text Present owner
---sender-wallet-address ~ text Present owner
+    'flags-64f935') REPLY='--receiver - @wallets New owner
+--receiver-wallet-address ~ @wallets New owner
+--sender - @wallets Present owner
+--sender-wallet-address ~ @wallets Present owner
 --token-id - text Its token id
 --tokenid ~ text Its token id
 --contract -c @collections Its collection
@@ -235,29 +252,29 @@ __gdn_flags() {
 --details - - Token id, status, owner and metadata of each
 --limit - text At most so many, the first ones' ;;
     'sending-and-waiting-bffa8a') REPLY='--timeout - text How long to wait after acceptance (5m)' ;;
-    'flags-1480b5') REPLY='--receiver - text Its owner; --owner means the same
---owner ~ text Its owner; --owner means the same
---receiver-wallet-address ~ text Its owner; --owner means the same
+    'flags-bfed4b') REPLY='--receiver - @wallets Its owner; --owner means the same
+--owner ~ @wallets Its owner; --owner means the same
+--receiver-wallet-address ~ @wallets Its owner; --owner means the same
 --blockchain -b =blockchain Its blockchain' ;;
     'verifying-c48997') REPLY='--on-chain - - Read owner, token URI and metadata from chain and storage too
 --rpc-url - text JSON-RPC of the chain (GDN_RPC_URL); without it, the server'\''s own
 --gateway - text IPFS gateway; without it, the server'\''s own' ;;
-    'flags-60c6c7') REPLY='--format - =format csv, json, jsonl (csv)
+    'flags-d37262') REPLY='--format - =format csv, json, jsonl (csv)
 --blockchain -b =blockchain Blockchain of the collection (polygon)
---receiver - text Receiver of its rows' ;;
+--receiver - @wallets Receiver of its rows' ;;
     'output-c57e0f') REPLY='--quiet -q - Say nothing but data and errors
 --no-color - - No colours
 --no-input - - Ask nothing
 --debug - - More on stderr: requests, timings, stack traces
 --help -h - Help for this command' ;;
-    'flags-81087c') REPLY='--contract -c @collections Collection to mint in
+    'flags-e92c9f') REPLY='--contract -c @collections Collection to mint in
 --contract-address ~ @collections Collection to mint in
 --contract-addresses ~ @collections Collection to mint in
 --blockchain -b =blockchain Its blockchain
---receiver - text Wallet of rows that name none
---receiver-wallet-address ~ text Wallet of rows that name none
---sender - text First owner of rows that name none
---sender-wallet-address ~ text First owner of rows that name none
+--receiver - @wallets Wallet of rows that name none
+--receiver-wallet-address ~ @wallets Wallet of rows that name none
+--sender - @wallets First owner of rows that name none
+--sender-wallet-address ~ @wallets First owner of rows that name none
 --extra-columns - - Take unknown columns as extra keys; they become public
 --check-files - - Ask for every file URL first, a few at a time' ;;
     'the-run-4849af') REPLY='--run - @run-names Name of the run; without it, the path of the manifest
@@ -289,6 +306,23 @@ __gdn_flags() {
 --for-spreadsheet - - Put a '\'' before what a spreadsheet would run: cells that begin with = + - @ or a tab, also after spaces and quotes' ;;
     'flags-64e668') REPLY='--finished - - All finished runs; of a server named by a flag, only its own
 --yes -y - Don'\''t ask, whatever state its rows are in' ;;
+    'flags-19fd44') REPLY='--name - text Its name here; without it wallet-1, wallet-2, …
+--count - text So many wallets, named <name>-1, <name>-2, …
+--password-file - file File that holds the password; - is standard input
+--show-private-key - - Print the private key too
+--email - text E-mail address of the account (your profile'\''s email)
+--valid-for - text How long the signed URL can be used: 15m, 24h, at most 7d' ;;
+    'flags-ff2a9d') REPLY='--email - text E-mail address of the account (your profile'\''s email)
+--valid-for - text How long the signed URL can be used: 15m, 24h, at most 7d' ;;
+    'flags-3a0908') REPLY='--format - =format-2 keystore (as it is kept) or private-key
+--to - file A new file; - is the screen, or the pipe
+--password-file - file File that holds the password; - is standard input' ;;
+    'output-b95756') REPLY='--json - - Print JSON: what was exported, and where it is
+--quiet -q - Say nothing but data and errors
+--no-color - - No colours
+--no-input - - Ask nothing
+--debug - - More on stderr: requests, timings, stack traces
+--help -h - Help for this command' ;;
     'flags-73dbec') REPLY='--port - text Port to listen on; 0 picks one
 --rate-limits - =rate-limits Rate limits of the API (on)
 --allow-private-files - - Fetch files from private addresses too; for development' ;;
@@ -338,13 +372,13 @@ __gdn_flags() {
 --expires - text 30d, 12h, or the last day (UTC): 2027-01-31 (never)
 --data-dir - dir The backend'\''s data dir (that of gdn local start)' ;;
     'flags-e6722b') REPLY='--data-dir - dir The backend'\''s data dir (that of gdn local start)' ;;
-    'flags-5dcfa9') REPLY='--hosted - - A service, at a URL
+    'flags-771d79') REPLY='--hosted - - A service, at a URL
 --local - - The backend that gdn local start runs
 --base-url - text Address of the service
 --key-file - file File that holds its API key; - is standard input
 --store - =store Where to keep the key (the keyring, where one works)
 --blockchain -b =blockchain Your usual blockchain
---wallet - text Your usual wallet
+--wallet - @wallets Your usual wallet
 --profile - @profiles Name of the profile (default)
 --start - - Start the local backend
 --no-start - - Don'\''t start the local backend
@@ -425,6 +459,8 @@ accepted
 deployed
 failed
 unknown' ;;
+    'format-2') REPLY='keystore
+private-key' ;;
     'rate-limits') REPLY='on
 off' ;;
     'log-level') REPLY='silent
@@ -455,7 +491,9 @@ storage
 storage_endpoint
 storage_region
 storage_public_url
-ipfs_api' ;;
+ipfs_api
+email
+wallet_url' ;;
     'name-2') REPLY='profile
 api_key
 base_url
@@ -467,7 +505,9 @@ storage
 storage_endpoint
 storage_region
 storage_public_url
-ipfs_api' ;;
+ipfs_api
+email
+wallet_url' ;;
     'shell') REPLY='bash
 zsh
 fish
@@ -573,18 +613,21 @@ _gdn() {
   local -a __gdn_line __gdn_values_found __gdn_whats_found
   COMPREPLY=()
 
-  # bash breaks words at = and : as well: put them together again.
-  local glue=''
-  for ((i = 1; i <= COMP_CWORD; i++)); do
+  # bash breaks words at =, : and @ as well: what no space parts on the line is put together again.
+  local rest=$COMP_LINE gap
+  for ((i = 0; i <= COMP_CWORD; i++)); do
     word=${COMP_WORDS[i]}
+    gap=${rest%%[![:space:]]*}
+    rest=${rest#"$gap"}
+    rest=${rest#"$word"}
     last=${#__gdn_line[@]}
-    if [[ $last -gt 0 && ($glue || $word == [=:]*) ]]; then
+    if [[ $i -eq 0 ]]; then
+      continue
+    elif [[ $last -gt 0 && ! $gap ]]; then
       __gdn_line[last - 1]+=$word
     else
       __gdn_line+=("$word")
     fi
-    glue=''
-    if [[ $word == *[=:] && $COMP_WORDBREAKS == *"${word: -1}"* ]]; then glue=1; fi
   done
   last=$((${#__gdn_line[@]} - 1))
   __gdn_typed=${__gdn_line[last]}
@@ -661,7 +704,7 @@ _gdn() {
     if [[ ${#__gdn_values_found[@]} -eq 0 && ($kind == '' || $kind == text) ]]; then __gdn_offer_flags "$flags"; fi
   fi
 
-  # What bash doesn't replace, because it took it for a word of its own, isn't repeated.
+  # What bash does not replace, because it took it for a word of its own, is not repeated; an @ at the beginning is.
   local skip=${__gdn_typed%"${__gdn_typed##*[=:]}"}
   if [[ $skip && $COMP_WORDBREAKS != *"${skip: -1}"* ]]; then skip=''; fi
   local value what width=0 shown

@@ -7,6 +7,7 @@ function __gdn_words
       printf '%s\n' 'collection Create collections and look them up' \
         'nft Mint NFTs, transfer them, list them, show them' \
         'batch Drops from a manifest: CSV, JSON or JSONL' \
+        'wallet Wallets: generate them, name them, take their keys along' \
         'local A backend of your own on this machine, in the background' \
         'serve Run the backend in the foreground' \
         'chain Networks that a backend reaches by RPC URL' \
@@ -41,6 +42,13 @@ function __gdn_words
         'reconcile Find out what became of rows of unknown outcome' \
         'results Every row of a run with what became of it' \
         'rm Forget a run: its journal and its rows'
+    case 'wallet'
+      printf '%s\n' 'generate Generate a wallet and keep its key in an encrypted file' \
+        'url Print a signed URL by which somebody else generates a wallet' \
+        'list List the wallets and addresses that have a name here' \
+        'add Give an address a name' \
+        'rm Forget the name of an address' \
+        'export Copy a keystore, or its private key, to a file or the screen'
     case 'local'
       printf '%s\n' 'start Start the local backend' \
         'stop Stop the local backend' \
@@ -76,6 +84,7 @@ function __gdn_words
         'collection Create collections and look them up' \
         'nft Mint NFTs, transfer them, list them, show them' \
         'batch Drops from a manifest: CSV, JSON or JSONL' \
+        'wallet Wallets: generate them, name them, take their keys along' \
         'local A backend of your own on this machine, in the background' \
         'serve Run the backend in the foreground' \
         'chain Networks that a backend reaches by RPC URL' \
@@ -117,6 +126,12 @@ function __gdn_arguments
       printf '%s\n' '@runs'
     case 'batch rm'
       printf '%s\n' '@runs'
+    case 'wallet add'
+      printf '%s\n' 'text text'
+    case 'wallet rm'
+      printf '%s\n' '@wallets'
+    case 'wallet export'
+      printf '%s\n' '@wallets'
     case 'local exec'
       printf '%s\n' 'command+'
     case 'chain setup'
@@ -141,17 +156,17 @@ end
 function __gdn_bundles
   switch "$argv[1]"
     case 'collection create'
-      printf '%s\n' 'flags-53fbf2 sending-and-waiting-0600f0 server-abcaa3 output-62442f'
+      printf '%s\n' 'flags-82e48e sending-and-waiting-0600f0 server-abcaa3 output-62442f'
     case 'collection show'
       printf '%s\n' 'server-abcaa3 output-62442f'
     case 'collection list'
       printf '%s\n' 'server-abcaa3 output-62442f'
     case 'nft mint'
-      printf '%s\n' 'flags-d13960 metadata-849690 sending-and-waiting-0600f0 of-manifests-9c3b98 server-abcaa3 output-62442f'
+      printf '%s\n' 'flags-5d12bf metadata-849690 sending-and-waiting-0600f0 of-manifests-9c3b98 server-abcaa3 output-62442f'
     case 'nft grant'
-      printf '%s\n' 'flags-a44db0 metadata-849690 sending-and-waiting-0600f0 server-abcaa3 output-62442f'
+      printf '%s\n' 'flags-85c117 metadata-849690 sending-and-waiting-0600f0 server-abcaa3 output-62442f'
     case 'nft transfer'
-      printf '%s\n' 'flags-e01418 sending-and-waiting-0600f0 server-abcaa3 output-62442f'
+      printf '%s\n' 'flags-64f935 sending-and-waiting-0600f0 server-abcaa3 output-62442f'
     case 'nft list'
       printf '%s\n' 'flags-241997 server-abcaa3 output-62442f'
     case 'nft show'
@@ -159,13 +174,13 @@ function __gdn_bundles
     case 'nft wait'
       printf '%s\n' 'sending-and-waiting-bffa8a server-abcaa3 output-62442f'
     case 'nft verify'
-      printf '%s\n' 'flags-1480b5 verifying-c48997 server-abcaa3 output-62442f'
+      printf '%s\n' 'flags-bfed4b verifying-c48997 server-abcaa3 output-62442f'
     case 'batch template'
-      printf '%s\n' 'flags-60c6c7 output-c57e0f'
+      printf '%s\n' 'flags-d37262 output-c57e0f'
     case 'batch validate'
-      printf '%s\n' 'flags-81087c server-abcaa3 output-62442f'
+      printf '%s\n' 'flags-e92c9f server-abcaa3 output-62442f'
     case 'batch mint'
-      printf '%s\n' 'flags-81087c the-run-4849af sending-and-waiting-7f4235 verifying-9423cd server-abcaa3 output-62442f'
+      printf '%s\n' 'flags-e92c9f the-run-4849af sending-and-waiting-7f4235 verifying-9423cd server-abcaa3 output-62442f'
     case 'batch list'
       printf '%s\n' 'server-abcaa3 output-62442f'
     case 'batch status'
@@ -180,6 +195,18 @@ function __gdn_bundles
       printf '%s\n' 'flags-e5460a verifying-9423cd server-abcaa3 output-62442f'
     case 'batch rm'
       printf '%s\n' 'flags-64e668 server-abcaa3 output-62442f'
+    case 'wallet generate'
+      printf '%s\n' 'flags-19fd44 server-abcaa3 output-62442f'
+    case 'wallet url'
+      printf '%s\n' 'flags-ff2a9d server-abcaa3 output-62442f'
+    case 'wallet list'
+      printf '%s\n' 'output-62442f'
+    case 'wallet add'
+      printf '%s\n' 'output-62442f'
+    case 'wallet rm'
+      printf '%s\n' 'output-62442f'
+    case 'wallet export'
+      printf '%s\n' 'flags-3a0908 output-b95756'
     case 'local start'
       printf '%s\n' 'flags-73dbec output-62442f'
     case 'local stop'
@@ -207,7 +234,7 @@ function __gdn_bundles
     case 'key revoke'
       printf '%s\n' 'flags-e6722b output-62442f'
     case 'init'
-      printf '%s\n' 'flags-5dcfa9 output-62442f'
+      printf '%s\n' 'flags-771d79 output-62442f'
     case 'auth login'
       printf '%s\n' 'flags-5fd97c server-abcaa3 output-62442f'
     case 'auth status'
@@ -235,11 +262,11 @@ end
 
 function __gdn_flags
   switch "$argv[1]"
-    case 'flags-53fbf2'
+    case 'flags-82e48e'
       printf '%s\n' '--name - text Name of the collection' \
         '--blockchain -b =blockchain Blockchain it is made on' \
-        '--wallet - text Wallet that owns it' \
-        '--wallet-address ~ text Wallet that owns it' \
+        '--wallet - @wallets Wallet that owns it' \
+        '--wallet-address ~ @wallets Wallet that owns it' \
         '--description - text Description (needed on Solana)' \
         '--image - text Image (needed on Solana)' \
         '--enable-transfer - - Let the API transfer its NFTs' \
@@ -269,13 +296,13 @@ function __gdn_flags
         '--no-input - - Ask nothing' \
         '--debug - - More on stderr: requests, timings, stack traces' \
         '--help -h - Help for this command'
-    case 'flags-d13960'
+    case 'flags-5d12bf'
       printf '%s\n' '--contract -c @collections Collection to mint in' \
         '--contract-address ~ @collections Collection to mint in' \
         '--contract-addresses ~ @collections Collection to mint in' \
         '--blockchain -b =blockchain Its blockchain' \
-        '--receiver - text Wallet that gets the NFT' \
-        '--receiver-wallet-address ~ text Wallet that gets the NFT' \
+        '--receiver - @wallets Wallet that gets the NFT' \
+        '--receiver-wallet-address ~ @wallets Wallet that gets the NFT' \
         '--file -f file JSON request or manifest; - is standard input'
     case 'metadata-849690'
       printf '%s\n' '--title - text Title' \
@@ -289,21 +316,21 @@ function __gdn_flags
         '--chunk-size - text NFTs to a request (50)' \
         '--rate - text Requests a second' \
         '--in-order - - Keep the manifest\'s order of rows'
-    case 'flags-a44db0'
+    case 'flags-85c117'
       printf '%s\n' '--contract -c @collections Collection to mint in' \
         '--contract-address ~ @collections Collection to mint in' \
         '--contract-addresses ~ @collections Collection to mint in' \
         '--blockchain -b =blockchain Its blockchain' \
-        '--sender - text First owner (your profile\'s wallet)' \
-        '--sender-wallet-address ~ text First owner (your profile\'s wallet)' \
-        '--receiver - text Wallet that gets the NFT' \
-        '--receiver-wallet-address ~ text Wallet that gets the NFT' \
+        '--sender - @wallets First owner (your profile\'s wallet)' \
+        '--sender-wallet-address ~ @wallets First owner (your profile\'s wallet)' \
+        '--receiver - @wallets Wallet that gets the NFT' \
+        '--receiver-wallet-address ~ @wallets Wallet that gets the NFT' \
         '--file -f file JSON request; - is standard input. Flags win over it'
-    case 'flags-e01418'
-      printf '%s\n' '--receiver - text New owner' \
-        '--receiver-wallet-address ~ text New owner' \
-        '--sender - text Present owner' \
-        '--sender-wallet-address ~ text Present owner' \
+    case 'flags-64f935'
+      printf '%s\n' '--receiver - @wallets New owner' \
+        '--receiver-wallet-address ~ @wallets New owner' \
+        '--sender - @wallets Present owner' \
+        '--sender-wallet-address ~ @wallets Present owner' \
         '--token-id - text Its token id' \
         '--tokenid ~ text Its token id' \
         '--contract -c @collections Its collection' \
@@ -320,34 +347,34 @@ function __gdn_flags
         '--limit - text At most so many, the first ones'
     case 'sending-and-waiting-bffa8a'
       printf '%s\n' '--timeout - text How long to wait after acceptance (5m)'
-    case 'flags-1480b5'
-      printf '%s\n' '--receiver - text Its owner; --owner means the same' \
-        '--owner ~ text Its owner; --owner means the same' \
-        '--receiver-wallet-address ~ text Its owner; --owner means the same' \
+    case 'flags-bfed4b'
+      printf '%s\n' '--receiver - @wallets Its owner; --owner means the same' \
+        '--owner ~ @wallets Its owner; --owner means the same' \
+        '--receiver-wallet-address ~ @wallets Its owner; --owner means the same' \
         '--blockchain -b =blockchain Its blockchain'
     case 'verifying-c48997'
       printf '%s\n' '--on-chain - - Read owner, token URI and metadata from chain and storage too' \
         '--rpc-url - text JSON-RPC of the chain (GDN_RPC_URL); without it, the server\'s own' \
         '--gateway - text IPFS gateway; without it, the server\'s own'
-    case 'flags-60c6c7'
+    case 'flags-d37262'
       printf '%s\n' '--format - =format csv, json, jsonl (csv)' \
         '--blockchain -b =blockchain Blockchain of the collection (polygon)' \
-        '--receiver - text Receiver of its rows'
+        '--receiver - @wallets Receiver of its rows'
     case 'output-c57e0f'
       printf '%s\n' '--quiet -q - Say nothing but data and errors' \
         '--no-color - - No colours' \
         '--no-input - - Ask nothing' \
         '--debug - - More on stderr: requests, timings, stack traces' \
         '--help -h - Help for this command'
-    case 'flags-81087c'
+    case 'flags-e92c9f'
       printf '%s\n' '--contract -c @collections Collection to mint in' \
         '--contract-address ~ @collections Collection to mint in' \
         '--contract-addresses ~ @collections Collection to mint in' \
         '--blockchain -b =blockchain Its blockchain' \
-        '--receiver - text Wallet of rows that name none' \
-        '--receiver-wallet-address ~ text Wallet of rows that name none' \
-        '--sender - text First owner of rows that name none' \
-        '--sender-wallet-address ~ text First owner of rows that name none' \
+        '--receiver - @wallets Wallet of rows that name none' \
+        '--receiver-wallet-address ~ @wallets Wallet of rows that name none' \
+        '--sender - @wallets First owner of rows that name none' \
+        '--sender-wallet-address ~ @wallets First owner of rows that name none' \
         '--extra-columns - - Take unknown columns as extra keys; they become public' \
         '--check-files - - Ask for every file URL first, a few at a time'
     case 'the-run-4849af'
@@ -389,6 +416,27 @@ function __gdn_flags
     case 'flags-64e668'
       printf '%s\n' '--finished - - All finished runs; of a server named by a flag, only its own' \
         '--yes -y - Don\'t ask, whatever state its rows are in'
+    case 'flags-19fd44'
+      printf '%s\n' '--name - text Its name here; without it wallet-1, wallet-2, …' \
+        '--count - text So many wallets, named <name>-1, <name>-2, …' \
+        '--password-file - file File that holds the password; - is standard input' \
+        '--show-private-key - - Print the private key too' \
+        '--email - text E-mail address of the account (your profile\'s email)' \
+        '--valid-for - text How long the signed URL can be used: 15m, 24h, at most 7d'
+    case 'flags-ff2a9d'
+      printf '%s\n' '--email - text E-mail address of the account (your profile\'s email)' \
+        '--valid-for - text How long the signed URL can be used: 15m, 24h, at most 7d'
+    case 'flags-3a0908'
+      printf '%s\n' '--format - =format-2 keystore (as it is kept) or private-key' \
+        '--to - file A new file; - is the screen, or the pipe' \
+        '--password-file - file File that holds the password; - is standard input'
+    case 'output-b95756'
+      printf '%s\n' '--json - - Print JSON: what was exported, and where it is' \
+        '--quiet -q - Say nothing but data and errors' \
+        '--no-color - - No colours' \
+        '--no-input - - Ask nothing' \
+        '--debug - - More on stderr: requests, timings, stack traces' \
+        '--help -h - Help for this command'
     case 'flags-73dbec'
       printf '%s\n' '--port - text Port to listen on; 0 picks one' \
         '--rate-limits - =rate-limits Rate limits of the API (on)' \
@@ -448,14 +496,14 @@ function __gdn_flags
         '--data-dir - dir The backend\'s data dir (that of gdn local start)'
     case 'flags-e6722b'
       printf '%s\n' '--data-dir - dir The backend\'s data dir (that of gdn local start)'
-    case 'flags-5dcfa9'
+    case 'flags-771d79'
       printf '%s\n' '--hosted - - A service, at a URL' \
         '--local - - The backend that gdn local start runs' \
         '--base-url - text Address of the service' \
         '--key-file - file File that holds its API key; - is standard input' \
         '--store - =store Where to keep the key (the keyring, where one works)' \
         '--blockchain -b =blockchain Your usual blockchain' \
-        '--wallet - text Your usual wallet' \
+        '--wallet - @wallets Your usual wallet' \
         '--profile - @profiles Name of the profile (default)' \
         '--start - - Start the local backend' \
         '--no-start - - Don\'t start the local backend' \
@@ -550,6 +598,9 @@ function __gdn_values
         'deployed' \
         'failed' \
         'unknown'
+    case 'format-2'
+      printf '%s\n' 'keystore' \
+        'private-key'
     case 'rate-limits'
       printf '%s\n' 'on' \
         'off'
@@ -585,7 +636,9 @@ function __gdn_values
         'storage_endpoint' \
         'storage_region' \
         'storage_public_url' \
-        'ipfs_api'
+        'ipfs_api' \
+        'email' \
+        'wallet_url'
     case 'name-2'
       printf '%s\n' 'profile' \
         'api_key' \
@@ -598,7 +651,9 @@ function __gdn_values
         'storage_endpoint' \
         'storage_region' \
         'storage_public_url' \
-        'ipfs_api'
+        'ipfs_api' \
+        'email' \
+        'wallet_url'
     case 'shell'
       printf '%s\n' 'bash' \
         'zsh' \

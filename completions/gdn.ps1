@@ -8,6 +8,7 @@ Register-ArgumentCompleter -Native -CommandName gdn -ScriptBlock {
     '' = 'collection Create collections and look them up
 nft Mint NFTs, transfer them, list them, show them
 batch Drops from a manifest: CSV, JSON or JSONL
+wallet Wallets: generate them, name them, take their keys along
 local A backend of your own on this machine, in the background
 serve Run the backend in the foreground
 chain Networks that a backend reaches by RPC URL
@@ -39,6 +40,12 @@ retry Send rows of a run again that failed
 reconcile Find out what became of rows of unknown outcome
 results Every row of a run with what became of it
 rm Forget a run: its journal and its rows'
+    'wallet' = 'generate Generate a wallet and keep its key in an encrypted file
+url Print a signed URL by which somebody else generates a wallet
+list List the wallets and addresses that have a name here
+add Give an address a name
+rm Forget the name of an address
+export Copy a keystore, or its private key, to a file or the screen'
     'local' = 'start Start the local backend
 stop Stop the local backend
 status Say whether the local backend runs, and where
@@ -68,6 +75,7 @@ security Where keys are kept, where they go, what is never shown
 collection Create collections and look them up
 nft Mint NFTs, transfer them, list them, show them
 batch Drops from a manifest: CSV, JSON or JSONL
+wallet Wallets: generate them, name them, take their keys along
 local A backend of your own on this machine, in the background
 serve Run the backend in the foreground
 chain Networks that a backend reaches by RPC URL
@@ -94,6 +102,9 @@ api Ask any endpoint of the API, and print its answer as it came'
     'batch reconcile' = '@runs'
     'batch results' = '@runs'
     'batch rm' = '@runs'
+    'wallet add' = 'text text'
+    'wallet rm' = '@wallets'
+    'wallet export' = '@wallets'
     'local exec' = 'command+'
     'chain setup' = '=blockchain-2'
     'chain status' = '=blockchain-2'
@@ -106,19 +117,19 @@ api Ask any endpoint of the API, and print its answer as it came'
   }
 
   $bundles = @{
-    'collection create' = 'flags-53fbf2 sending-and-waiting-0600f0 server-abcaa3 output-62442f'
+    'collection create' = 'flags-82e48e sending-and-waiting-0600f0 server-abcaa3 output-62442f'
     'collection show' = 'server-abcaa3 output-62442f'
     'collection list' = 'server-abcaa3 output-62442f'
-    'nft mint' = 'flags-d13960 metadata-849690 sending-and-waiting-0600f0 of-manifests-9c3b98 server-abcaa3 output-62442f'
-    'nft grant' = 'flags-a44db0 metadata-849690 sending-and-waiting-0600f0 server-abcaa3 output-62442f'
-    'nft transfer' = 'flags-e01418 sending-and-waiting-0600f0 server-abcaa3 output-62442f'
+    'nft mint' = 'flags-5d12bf metadata-849690 sending-and-waiting-0600f0 of-manifests-9c3b98 server-abcaa3 output-62442f'
+    'nft grant' = 'flags-85c117 metadata-849690 sending-and-waiting-0600f0 server-abcaa3 output-62442f'
+    'nft transfer' = 'flags-64f935 sending-and-waiting-0600f0 server-abcaa3 output-62442f'
     'nft list' = 'flags-241997 server-abcaa3 output-62442f'
     'nft show' = 'server-abcaa3 output-62442f'
     'nft wait' = 'sending-and-waiting-bffa8a server-abcaa3 output-62442f'
-    'nft verify' = 'flags-1480b5 verifying-c48997 server-abcaa3 output-62442f'
-    'batch template' = 'flags-60c6c7 output-c57e0f'
-    'batch validate' = 'flags-81087c server-abcaa3 output-62442f'
-    'batch mint' = 'flags-81087c the-run-4849af sending-and-waiting-7f4235 verifying-9423cd server-abcaa3 output-62442f'
+    'nft verify' = 'flags-bfed4b verifying-c48997 server-abcaa3 output-62442f'
+    'batch template' = 'flags-d37262 output-c57e0f'
+    'batch validate' = 'flags-e92c9f server-abcaa3 output-62442f'
+    'batch mint' = 'flags-e92c9f the-run-4849af sending-and-waiting-7f4235 verifying-9423cd server-abcaa3 output-62442f'
     'batch list' = 'server-abcaa3 output-62442f'
     'batch status' = 'server-abcaa3 output-62442f'
     'batch resume' = 'flags-fd9bb3 the-run-d61d6c sending-and-waiting-7f4235 verifying-9423cd server-abcaa3 output-62442f'
@@ -126,6 +137,12 @@ api Ask any endpoint of the API, and print its answer as it came'
     'batch reconcile' = 'flags-b82660 the-run-1863bf sending-and-waiting-bffa8a verifying-9423cd server-abcaa3 output-62442f'
     'batch results' = 'flags-e5460a verifying-9423cd server-abcaa3 output-62442f'
     'batch rm' = 'flags-64e668 server-abcaa3 output-62442f'
+    'wallet generate' = 'flags-19fd44 server-abcaa3 output-62442f'
+    'wallet url' = 'flags-ff2a9d server-abcaa3 output-62442f'
+    'wallet list' = 'output-62442f'
+    'wallet add' = 'output-62442f'
+    'wallet rm' = 'output-62442f'
+    'wallet export' = 'flags-3a0908 output-b95756'
     'local start' = 'flags-73dbec output-62442f'
     'local stop' = 'output-62442f'
     'local status' = 'output-62442f'
@@ -139,7 +156,7 @@ api Ask any endpoint of the API, and print its answer as it came'
     'key create' = 'flags-88be6b output-62442f'
     'key list' = 'flags-e6722b output-62442f'
     'key revoke' = 'flags-e6722b output-62442f'
-    'init' = 'flags-5dcfa9 output-62442f'
+    'init' = 'flags-771d79 output-62442f'
     'auth login' = 'flags-5fd97c server-abcaa3 output-62442f'
     'auth status' = 'flags-6578cb server-abcaa3 output-62442f'
     'auth logout' = 'flags-1813e5 server-abcaa3 output-62442f'
@@ -154,10 +171,10 @@ api Ask any endpoint of the API, and print its answer as it came'
   }
 
   $flags = @{
-    'flags-53fbf2' = '--name - text Name of the collection
+    'flags-82e48e' = '--name - text Name of the collection
 --blockchain -b =blockchain Blockchain it is made on
---wallet - text Wallet that owns it
---wallet-address ~ text Wallet that owns it
+--wallet - @wallets Wallet that owns it
+--wallet-address ~ @wallets Wallet that owns it
 --description - text Description (needed on Solana)
 --image - text Image (needed on Solana)
 --enable-transfer - - Let the API transfer its NFTs
@@ -184,12 +201,12 @@ api Ask any endpoint of the API, and print its answer as it came'
 --no-input - - Ask nothing
 --debug - - More on stderr: requests, timings, stack traces
 --help -h - Help for this command'
-    'flags-d13960' = '--contract -c @collections Collection to mint in
+    'flags-5d12bf' = '--contract -c @collections Collection to mint in
 --contract-address ~ @collections Collection to mint in
 --contract-addresses ~ @collections Collection to mint in
 --blockchain -b =blockchain Its blockchain
---receiver - text Wallet that gets the NFT
---receiver-wallet-address ~ text Wallet that gets the NFT
+--receiver - @wallets Wallet that gets the NFT
+--receiver-wallet-address ~ @wallets Wallet that gets the NFT
 --file -f file JSON request or manifest; - is standard input'
     'metadata-849690' = '--title - text Title
 --description - text Description
@@ -201,19 +218,19 @@ api Ask any endpoint of the API, and print its answer as it came'
 --chunk-size - text NFTs to a request (50)
 --rate - text Requests a second
 --in-order - - Keep the manifest''s order of rows'
-    'flags-a44db0' = '--contract -c @collections Collection to mint in
+    'flags-85c117' = '--contract -c @collections Collection to mint in
 --contract-address ~ @collections Collection to mint in
 --contract-addresses ~ @collections Collection to mint in
 --blockchain -b =blockchain Its blockchain
---sender - text First owner (your profile''s wallet)
---sender-wallet-address ~ text First owner (your profile''s wallet)
---receiver - text Wallet that gets the NFT
---receiver-wallet-address ~ text Wallet that gets the NFT
+--sender - @wallets First owner (your profile''s wallet)
+--sender-wallet-address ~ @wallets First owner (your profile''s wallet)
+--receiver - @wallets Wallet that gets the NFT
+--receiver-wallet-address ~ @wallets Wallet that gets the NFT
 --file -f file JSON request; - is standard input. Flags win over it'
-    'flags-e01418' = '--receiver - text New owner
---receiver-wallet-address ~ text New owner
---sender - text Present owner
---sender-wallet-address ~ text Present owner
+    'flags-64f935' = '--receiver - @wallets New owner
+--receiver-wallet-address ~ @wallets New owner
+--sender - @wallets Present owner
+--sender-wallet-address ~ @wallets Present owner
 --token-id - text Its token id
 --tokenid ~ text Its token id
 --contract -c @collections Its collection
@@ -228,29 +245,29 @@ api Ask any endpoint of the API, and print its answer as it came'
 --details - - Token id, status, owner and metadata of each
 --limit - text At most so many, the first ones'
     'sending-and-waiting-bffa8a' = '--timeout - text How long to wait after acceptance (5m)'
-    'flags-1480b5' = '--receiver - text Its owner; --owner means the same
---owner ~ text Its owner; --owner means the same
---receiver-wallet-address ~ text Its owner; --owner means the same
+    'flags-bfed4b' = '--receiver - @wallets Its owner; --owner means the same
+--owner ~ @wallets Its owner; --owner means the same
+--receiver-wallet-address ~ @wallets Its owner; --owner means the same
 --blockchain -b =blockchain Its blockchain'
     'verifying-c48997' = '--on-chain - - Read owner, token URI and metadata from chain and storage too
 --rpc-url - text JSON-RPC of the chain (GDN_RPC_URL); without it, the server''s own
 --gateway - text IPFS gateway; without it, the server''s own'
-    'flags-60c6c7' = '--format - =format csv, json, jsonl (csv)
+    'flags-d37262' = '--format - =format csv, json, jsonl (csv)
 --blockchain -b =blockchain Blockchain of the collection (polygon)
---receiver - text Receiver of its rows'
+--receiver - @wallets Receiver of its rows'
     'output-c57e0f' = '--quiet -q - Say nothing but data and errors
 --no-color - - No colours
 --no-input - - Ask nothing
 --debug - - More on stderr: requests, timings, stack traces
 --help -h - Help for this command'
-    'flags-81087c' = '--contract -c @collections Collection to mint in
+    'flags-e92c9f' = '--contract -c @collections Collection to mint in
 --contract-address ~ @collections Collection to mint in
 --contract-addresses ~ @collections Collection to mint in
 --blockchain -b =blockchain Its blockchain
---receiver - text Wallet of rows that name none
---receiver-wallet-address ~ text Wallet of rows that name none
---sender - text First owner of rows that name none
---sender-wallet-address ~ text First owner of rows that name none
+--receiver - @wallets Wallet of rows that name none
+--receiver-wallet-address ~ @wallets Wallet of rows that name none
+--sender - @wallets First owner of rows that name none
+--sender-wallet-address ~ @wallets First owner of rows that name none
 --extra-columns - - Take unknown columns as extra keys; they become public
 --check-files - - Ask for every file URL first, a few at a time'
     'the-run-4849af' = '--run - @run-names Name of the run; without it, the path of the manifest
@@ -282,6 +299,23 @@ api Ask any endpoint of the API, and print its answer as it came'
 --for-spreadsheet - - Put a '' before what a spreadsheet would run: cells that begin with = + - @ or a tab, also after spaces and quotes'
     'flags-64e668' = '--finished - - All finished runs; of a server named by a flag, only its own
 --yes -y - Don''t ask, whatever state its rows are in'
+    'flags-19fd44' = '--name - text Its name here; without it wallet-1, wallet-2, …
+--count - text So many wallets, named <name>-1, <name>-2, …
+--password-file - file File that holds the password; - is standard input
+--show-private-key - - Print the private key too
+--email - text E-mail address of the account (your profile''s email)
+--valid-for - text How long the signed URL can be used: 15m, 24h, at most 7d'
+    'flags-ff2a9d' = '--email - text E-mail address of the account (your profile''s email)
+--valid-for - text How long the signed URL can be used: 15m, 24h, at most 7d'
+    'flags-3a0908' = '--format - =format-2 keystore (as it is kept) or private-key
+--to - file A new file; - is the screen, or the pipe
+--password-file - file File that holds the password; - is standard input'
+    'output-b95756' = '--json - - Print JSON: what was exported, and where it is
+--quiet -q - Say nothing but data and errors
+--no-color - - No colours
+--no-input - - Ask nothing
+--debug - - More on stderr: requests, timings, stack traces
+--help -h - Help for this command'
     'flags-73dbec' = '--port - text Port to listen on; 0 picks one
 --rate-limits - =rate-limits Rate limits of the API (on)
 --allow-private-files - - Fetch files from private addresses too; for development'
@@ -331,13 +365,13 @@ api Ask any endpoint of the API, and print its answer as it came'
 --expires - text 30d, 12h, or the last day (UTC): 2027-01-31 (never)
 --data-dir - dir The backend''s data dir (that of gdn local start)'
     'flags-e6722b' = '--data-dir - dir The backend''s data dir (that of gdn local start)'
-    'flags-5dcfa9' = '--hosted - - A service, at a URL
+    'flags-771d79' = '--hosted - - A service, at a URL
 --local - - The backend that gdn local start runs
 --base-url - text Address of the service
 --key-file - file File that holds its API key; - is standard input
 --store - =store Where to keep the key (the keyring, where one works)
 --blockchain -b =blockchain Your usual blockchain
---wallet - text Your usual wallet
+--wallet - @wallets Your usual wallet
 --profile - @profiles Name of the profile (default)
 --start - - Start the local backend
 --no-start - - Don''t start the local backend
@@ -415,6 +449,8 @@ accepted
 deployed
 failed
 unknown'
+    'format-2' = 'keystore
+private-key'
     'rate-limits' = 'on
 off'
     'log-level' = 'silent
@@ -445,7 +481,9 @@ storage
 storage_endpoint
 storage_region
 storage_public_url
-ipfs_api'
+ipfs_api
+email
+wallet_url'
     'name-2' = 'profile
 api_key
 base_url
@@ -457,7 +495,9 @@ storage
 storage_endpoint
 storage_region
 storage_public_url
-ipfs_api'
+ipfs_api
+email
+wallet_url'
     'shell' = 'bash
 zsh
 fish
@@ -491,6 +531,8 @@ gettransactions'
 
   function New-Result([string]$value, [string]$shown, [string]$what) {
     $tip = if ($what) { $what } else { $shown }
+    # Without quotes, @name would be the items of a variable.
+    if ($value.StartsWith('@')) { $value = "'$value'" }
     [System.Management.Automation.CompletionResult]::new($value, $shown, 'ParameterValue', $tip)
   }
 

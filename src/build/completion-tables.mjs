@@ -10,7 +10,13 @@ import { createHash } from 'node:crypto'
 // finds on this machine. `~` in place of the short form marks another name of a flag, which is known and not offered;
 // `+` at the end of what is taken: it may be given again.
 
-const DYNAMIC = { profile: '@profiles', run: '@runs', run_name: '@run-names', collection: '@collections' }
+const DYNAMIC = {
+  profile: '@profiles',
+  run: '@runs',
+  run_name: '@run-names',
+  collection: '@collections',
+  address: '@wallets',
+}
 const PLAIN = { boolean: '-', file: 'file', directory: 'dir', command: 'command' }
 
 /** Flags that may stand before the command. */

@@ -1,5 +1,7 @@
 import { addressProblem, evmAddressProblem } from '../api/address.ts'
 import { BLOCKCHAIN_NAMES, BLOCKCHAINS, type Blockchain } from '../api/blockchains.ts'
+import { GdnError } from '../core/errors.ts'
+import type { AddressBook } from '../wallet/address-book.ts'
 import { askText, type Choice, choose, type TextQuestion } from './ask-for.ts'
 import type { Io } from './io.ts'
 import type { KnownCollection } from './known-collections.ts'
@@ -49,19 +51,30 @@ interface AddressQuestion extends TextQuestion {
   blockchain?: Blockchain | undefined
   /** An empty answer is one too. */
   optional?: boolean
+  /** Where an answer such as `@alice` is looked up. Without it there are no names, as for a collection. */
+  addresses?: (() => Promise<AddressBook>) | undefined
 }
 
 /** An address, checked by the rules of its blockchain as it is typed. */
 export async function askAddress(
   io: Io,
-  { blockchain, optional = false, ...question }: AddressQuestion,
+  { blockchain, optional = false, addresses, ...question }: AddressQuestion,
 ): Promise<string> {
-  const check = (typed: string): true | string => {
-    const address = typed.trim()
-    if (address === '') return optional || 'an address is needed'
-    return checkAddress(address, blockchain)
+  const addressOf = async (typed: string): Promise<string> => {
+    const answer = typed.trim()
+    return addresses !== undefined && answer.startsWith('@') ? (await addresses()).resolve(answer, {}) : answer
   }
-  return (await askText(io, { ...question, check })).trim()
+  const check = async (typed: string): Promise<true | string> => {
+    try {
+      const address = await addressOf(typed)
+      if (address === '') return optional || 'an address is needed'
+      return checkAddress(address, blockchain)
+    } catch (error) {
+      if (!(error instanceof GdnError)) throw error
+      return error.hint === undefined ? error.message : `${error.message}: ${error.hint}`
+    }
+  }
+  return await addressOf(await askText(io, { ...question, check }))
 }
 
 function checkAddress(address: string, blockchain: Blockchain | undefined): true | string {

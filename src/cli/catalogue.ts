@@ -80,6 +80,31 @@ const batch: Noun = {
   ],
 }
 
+const wallet: Noun = {
+  name: 'wallet',
+  summary: 'Wallets: generate them, name them, take their keys along',
+  verbs: [
+    verb(
+      'generate',
+      'Generate a wallet and keep its key in an encrypted file',
+      () => import('./commands/wallet/generate.ts'),
+    ),
+    verb(
+      'url',
+      'Print a signed URL by which somebody else generates a wallet',
+      () => import('./commands/wallet/url.ts'),
+    ),
+    verb('list', 'List the wallets and addresses that have a name here', () => import('./commands/wallet/list.ts')),
+    verb('add', 'Give an address a name', () => import('./commands/wallet/add.ts')),
+    verb('rm', 'Forget the name of an address', () => import('./commands/wallet/rm.ts')),
+    verb(
+      'export',
+      'Copy a keystore, or its private key, to a file or the screen',
+      () => import('./commands/wallet/export.ts'),
+    ),
+  ],
+}
+
 const local: Noun = {
   name: 'local',
   summary: 'A backend of your own on this machine, in the background',
@@ -162,7 +187,7 @@ const completion = verb(
 )
 
 export const CATALOGUE: readonly Group[] = [
-  { title: 'Minting', entries: [collection, nft, batch] },
+  { title: 'Minting', entries: [collection, nft, batch, wallet] },
   { title: 'Backend', entries: [local, serve, chain, key] },
   { title: 'Set-up', entries: [init, auth, config, doctor, completion] },
   { title: 'For programs', entries: [api] },

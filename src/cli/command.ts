@@ -44,6 +44,8 @@ export type ValueType =
   | 'run'
   | 'run_name'
   | 'collection'
+  /** The address of a wallet, or the name of one: `@alice`. It is an address when the command gets it. */
+  | 'address'
   /** Another program and its arguments. */
   | 'command'
 

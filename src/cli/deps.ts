@@ -5,6 +5,7 @@ import type { OpenKeyring } from '../config/keyring.ts'
 import type { Server } from '../config/server.ts'
 import type { ConfigFlags, Settings } from '../config/settings.ts'
 import type { Now } from '../core/time.ts'
+import type { AddressBook } from '../wallet/address-book.ts'
 import type { Io, OutStream } from './io.ts'
 import type { Signals } from './signals.ts'
 import type { UploadingClient } from './with-storage.ts'
@@ -45,6 +46,8 @@ export interface Deps {
   openKeyring: OpenKeyring
   /** Flags, environment, project and user configuration, put together. */
   settings(flags: ConfigFlags): Promise<Settings>
+  /** The wallets and addresses that have a name on this machine. */
+  addresses(): Promise<AddressBook>
   /** A client of the server that the settings name; `bulk` for many requests. */
   connect(settings: Settings, kind?: TransportKind): Promise<Connection>
   /** The exit code of a command that has nothing to complain about and yet doesn't end with 0. */

@@ -3,6 +3,7 @@ import { GdnError } from '../core/errors.ts'
 import { EXIT } from '../core/exit-codes.ts'
 import { nearest } from '../core/nearest.ts'
 import { sleep } from '../core/time.ts'
+import type { AddressBook } from '../wallet/address-book.ts'
 import { spellAliases } from './aliases.ts'
 import type { Verb } from './catalogue.ts'
 import { colourLevel } from './colour.ts'
@@ -10,6 +11,7 @@ import type { GdnCommand } from './command.ts'
 import type { Deps, Edge } from './deps.ts'
 import { isInActions, withoutCommands } from './in-actions.ts'
 import { createIo, type Io, type OutStream } from './io.ts'
+import { nameFlags, nameSettings } from './named-addresses.ts'
 import { reportError } from './report-error.ts'
 import { route } from './route.ts'
 import { ioSettings } from './settings-of-argv.ts'
@@ -88,7 +90,10 @@ async function dispatch(argv: readonly string[], edge: Edge, io: Io): Promise<nu
 async function load(verb: Verb, edge: Edge, io: Io): Promise<{ command: GdnCommand; result: { exitCode: number } }> {
   const result = { exitCode: EXIT.ok as number }
   const module = await verb.load()
-  return { command: module.command(makeDeps(edge, io, result)), result }
+  const deps = makeDeps(edge, io, result)
+  const command = module.command(deps)
+  command.hook('preAction', async () => await nameFlags(command, deps.addresses))
+  return { command, result }
 }
 
 /** Parses and runs; Commander's complaints become usage errors. */
@@ -119,9 +124,20 @@ function makeDeps(edge: Edge, io: Io, result: { exitCode: number }): Deps {
       const keyring = await import('../config/keyring.ts')
       return await keyring.openKeyring(edge.env)
     })
+  let book: Promise<AddressBook> | undefined
+  const addresses: Deps['addresses'] = async () => {
+    book ??= Promise.all([import('../wallet/address-book.ts'), import('../config/paths.ts')]).then(
+      ([{ openAddressBook }, { walletsDirectory }]) => openAddressBook(walletsDirectory(edge.env)),
+    )
+    return await book
+  }
   const settings: Deps['settings'] = async (flags) => {
     const { loadSettings } = await import('../config/settings.ts')
-    return await loadSettings({ flags, env: edge.env, cwd: edge.cwd, openKeyring })
+    return await nameSettings(
+      await loadSettings({ flags, env: edge.env, cwd: edge.cwd, openKeyring }),
+      flags,
+      addresses,
+    )
   }
   return {
     io,
@@ -133,6 +149,7 @@ function makeDeps(edge: Edge, io: Io, result: { exitCode: number }): Deps {
     sleep,
     openKeyring,
     settings,
+    addresses,
     connect: async (found, kind = 'single') => {
       const { connect } = await import('./connect.ts')
       return await connect(found, io, edge.env, kind)

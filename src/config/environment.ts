@@ -13,6 +13,7 @@ export const OWN_VARIABLES: readonly Variable[] = [
   { name: 'GDN_CONFIG', what: 'Your configuration file, in place of the usual one' },
   { name: 'GDN_BLOCKCHAIN', what: 'Blockchain of what is minted or looked up', flag: '--blockchain' },
   { name: 'GDN_CONTRACT', what: 'Collection to mint in or to look up', flag: '--contract' },
+  { name: 'GDN_WALLET_URL', what: 'Host of signed URLs for wallets, where it is another than the server' },
   { name: 'GDN_STATE_DIR', what: 'Where journals of batches and orders are kept', flag: '--state-dir' },
   {
     name: 'GDN_PACE_DIR',
@@ -37,7 +38,7 @@ export const OTHER_VARIABLES: readonly Variable[] = [
   },
   { name: 'XDG_CONFIG_HOME', what: 'Configuration and keys: gdn below it (~/.config)' },
   { name: 'XDG_STATE_HOME', what: 'Journals: gdn below it (~/.local/state)' },
-  { name: 'XDG_DATA_HOME', what: 'The local backend: gdn/local below it (~/.local/share)' },
+  { name: 'XDG_DATA_HOME', what: 'The local backend and wallets: gdn/local and gdn/wallets below it (~/.local/share)' },
   { name: 'AWS_ACCESS_KEY_ID', what: 'For a storage at s3://, with AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN' },
   { name: 'AWS_PROFILE', what: 'Else this profile of your AWS credentials' },
   { name: 'AWS_SHARED_CREDENTIALS_FILE', what: 'The file they are in (~/.aws/credentials)' },

@@ -37,6 +37,11 @@ export function localDataDirectory(env: Env): string {
   return join(xdg(env, 'XDG_DATA_HOME', '.local', 'share'), 'gdn', 'local')
 }
 
+/** Where wallets and the names of addresses are kept: `$XDG_DATA_HOME/gdn/wallets`. */
+export function walletsDirectory(env: Env): string {
+  return join(xdg(env, 'XDG_DATA_HOME', '.local', 'share'), 'gdn', 'wallets')
+}
+
 /**
  * Where processes agree on their pace, the best place first. It must be the same for all of one user on one machine,
  * whatever their environment: a session has an XDG_RUNTIME_DIR where its cron jobs have none, and every CI job may have

@@ -48,7 +48,15 @@ const storageSettings = {
   ipfs_api: checked(storageUrlProblem).optional(),
 }
 
-const profileSettings = z.strictObject({ ...settings, ...storageSettings })
+/** Of the user's own profiles only: whoever answers at the wallet host knows the keys of the wallets. */
+const walletSettings = {
+  /** Of the account, for wallets. */
+  email: z.email({ error: 'must be an e-mail address' }).max(254).optional(),
+  /** Another origin than the server's on which signed URLs may be. */
+  wallet_url: checked(storageUrlProblem).optional(),
+}
+
+const profileSettings = z.strictObject({ ...settings, ...storageSettings, ...walletSettings })
 
 const userConfig = z.strictObject({
   /** The profile that is used when none is named. */
@@ -80,7 +88,11 @@ export interface ProjectFile {
 }
 
 /** The settings that a profile may have. */
-export const SETTING_NAMES = Object.keys({ ...settings, ...storageSettings }) as (keyof ProfileSettings)[]
+export const SETTING_NAMES = Object.keys({
+  ...settings,
+  ...storageSettings,
+  ...walletSettings,
+}) as (keyof ProfileSettings)[]
 
 const SECRET_NAMES = new Set(['api_key', 'apikey', 'key', 'x-api-key', 'token', 'secret', 'api-key'])
 

@@ -27,6 +27,8 @@ export interface ConfigFlags {
 export interface Setting<Value> {
   value: Value
   from: string
+  /** As it is written there, where a name stands for the value, such as `@alice`. */
+  typed?: string
 }
 
 /** Flags, environment, project, user and defaults, in this order of precedence. */
@@ -37,6 +39,10 @@ export interface Settings {
   contract: Setting<string> | null
   wallet: Setting<string> | null
   rate: Setting<number> | null
+  /** E-mail address of the account, for wallets. */
+  email: Setting<string> | null
+  /** Another origin than the server's on which signed URLs may be. */
+  walletUrl: Setting<string> | null
   /** The address that is configured, before it is looked up; null with --local and where there is none. */
   baseUrl: Setting<string> | null
   /** What the profile says of a storage, as it is written there. */
@@ -84,6 +90,8 @@ export async function loadSettings({ flags, env, cwd, openKeyring }: Surrounding
     contract: pick(layers, target, 'contract', flags.contract, env.GDN_CONTRACT, 'GDN_CONTRACT'),
     wallet: pick(layers, target, 'wallet', flags.wallet),
     rate: pick(layers, target, 'rate', flags.rate),
+    email: profile.email === undefined ? null : { value: profile.email, from: `profile ${profileName}` },
+    walletUrl: walletUrlOf(layers),
     baseUrl: target?.kind === 'url' ? { value: target.url, from: target.from } : null,
     storage: profile,
     fileStorage: () => storageOf(profile),
@@ -93,6 +101,16 @@ export async function loadSettings({ flags, env, cwd, openKeyring }: Surrounding
     server: () => serverOf(target, dataDir),
     apiKey: (server) => resolveApiKey(server, { env, user, dataDir, openKeyring }),
   }
+}
+
+/** A host of wallets that the user named: never a project's file, whose author would come to know the keys. */
+function walletUrlOf({ env, profile, profileName }: Layers): Setting<string> | null {
+  const named = env.GDN_WALLET_URL ?? ''
+  if (named !== '') {
+    originOf(named, 'GDN_WALLET_URL')
+    return { value: named, from: 'GDN_WALLET_URL' }
+  }
+  return profile.wallet_url === undefined ? null : { value: profile.wallet_url, from: `profile ${profileName}` }
 }
 
 function activeProfile(

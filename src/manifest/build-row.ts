@@ -1,4 +1,5 @@
 import type { FieldIssue } from '../api/validate.ts'
+import { GdnError } from '../core/errors.ts'
 import type { Column } from './columns.ts'
 import { ContractCheck } from './contract-check.ts'
 import { FileFields, withoutSamples } from './file-fields.ts'
@@ -196,9 +197,23 @@ export class RowBuilder {
   }
 
   #party(kind: 'receiver' | 'sender', given: Cell | undefined, report: RowReport): string | null {
-    const address = given?.value ?? this.#options[kind] ?? null
+    const typed = given?.value ?? this.#options[kind] ?? null
+    const address = typed?.startsWith('@') ? this.#addressOf(kind, typed, given?.column ?? null, report) : typed
     if (address !== null) this.#target.checkAddress(kind, address, given?.column ?? null, report)
     return address
+  }
+
+  /** A row holds the address from here on: what a name stands for may change before it is sent. */
+  #addressOf(kind: 'receiver' | 'sender', name: string, column: Column | null, report: RowReport): string | null {
+    const { addressOf } = this.#options
+    if (addressOf === undefined) return name
+    try {
+      return addressOf(name)
+    } catch (error) {
+      if (!(error instanceof GdnError)) throw error
+      report.add(column ?? kind, `${kind}: ${error.message}`, error.hint)
+      return null
+    }
   }
 }
 

@@ -12,6 +12,8 @@ export interface ManifestOptions {
   receiver?: string | null
   /** For rows without one. */
   sender?: string | null
+  /** The address behind a name such as `@alice`, where names may stand; throws a GdnError for an unknown one. */
+  addressOf?: (name: string) => string
   /** Whether files of this machine can be uploaded. */
   localFiles: boolean
   /** Told of every URL of a file, right or wrong, with its place. */

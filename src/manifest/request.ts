@@ -2,6 +2,7 @@ import { sameAddress } from '../api/address.ts'
 import { createnft } from '../api/endpoints/createnft.ts'
 import { createnfttrans } from '../api/endpoints/createnfttrans.ts'
 import { validate } from '../api/validate.ts'
+import { GdnError } from '../core/errors.ts'
 import type { RequestHead } from './json.ts'
 import type { ManifestOptions } from './options.ts'
 import type { ManifestIssue } from './row.ts'
@@ -24,12 +25,19 @@ export function applyRequest(
     sender_wallet_address: options.sender ?? undefined,
   }
   const given = Object.fromEntries(Object.entries(fromFlags).filter(([, value]) => value !== undefined))
-  const request: Record<string, unknown> = { ...given, ...members, metadata: SAMPLE_METADATA }
+  const { members: named, problems } = withAddresses(members, options)
+  const request: Record<string, unknown> = { ...given, ...named, metadata: SAMPLE_METADATA }
   const issue = (field: string, message: string): ManifestIssue => ({
     place: { file, line, field },
     message: `${field} ${message}`,
   })
 
+  if (problems.length > 0) {
+    return {
+      options,
+      issues: problems.map(({ field, error }) => ({ ...issue(field, error.message), ...hintOf(error) })),
+    }
+  }
   const isTransferred = Object.hasOwn(request, 'sender_wallet_address')
   const checked = isTransferred ? validate(createnfttrans.request, request) : validate(createnft.request, request)
   if (!checked.ok) return { options, issues: checked.issues.map(({ field, message }) => issue(field, message)) }
@@ -47,4 +55,26 @@ export function applyRequest(
     },
     issues,
   }
+}
+
+const hintOf = ({ hint }: GdnError) => (hint === undefined ? {} : { hint })
+
+/** The members, with the address in place of a name such as `@alice`. */
+function withAddresses(
+  members: Readonly<Record<string, unknown>>,
+  { addressOf }: ManifestOptions,
+): { members: Record<string, unknown>; problems: { field: string; error: GdnError }[] } {
+  const named: Record<string, unknown> = { ...members }
+  const problems: { field: string; error: GdnError }[] = []
+  for (const field of ['receiver_wallet_address', 'sender_wallet_address']) {
+    const value = members[field]
+    if (typeof value !== 'string' || !value.startsWith('@') || addressOf === undefined) continue
+    try {
+      named[field] = addressOf(value)
+    } catch (error) {
+      if (!(error instanceof GdnError)) throw error
+      problems.push({ field, error })
+    }
+  }
+  return { members: named, problems }
 }

@@ -23,6 +23,7 @@ const type = z.enum([
   'run',
   'run_name',
   'collection',
+  'address',
   'command',
 ])
 const values = z.array(z.string()).min(1).nullable()

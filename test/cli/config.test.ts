@@ -78,6 +78,7 @@ test('config path tells where things are, and follows the environment', async ()
     credentials: '/c/gdn/credentials.json',
     state: '/mine',
     local_data: expect.stringContaining('/.local/share/gdn/local'),
+    wallets: expect.stringContaining('/.local/share/gdn/wallets'),
   })
 })
 

@@ -41,9 +41,9 @@ async function start(file: string, args: string[], { env, cwd }: Surroundings): 
   return stdout
 }
 
-/** Words as bash has them: it breaks at = and : too. */
+/** Words as bash has them: it breaks at =, : and @ too. */
 function bashWords(line: string): string[] {
-  return line.split(' ').flatMap((word) => (word === '' ? [''] : (word.match(/[=:]+|[^=:]+/g) ?? [])))
+  return line.split(' ').flatMap((word) => (word === '' ? [''] : (word.match(/[=:@]+|[^=:@]+/g) ?? [])))
 }
 
 const quoted = (word: string) => `'${word.replaceAll("'", "'\\''")}'`
@@ -60,9 +60,9 @@ const bash: RealShell = {
       ...lines.flatMap((line) => {
         const words = bashWords(line)
         return [
-          `COMP_WORDS=(${words.map(quoted).join(' ')}) COMP_CWORD=${words.length - 1} COMP_TYPE=63 action=`,
+          `COMP_LINE=${quoted(line)} COMP_WORDS=(${words.map(quoted).join(' ')}) COMP_CWORD=${words.length - 1} COMP_TYPE=63 action=`,
           '_gdn',
-          `if [[ $action ]]; then while IFS= read -r path; do COMPREPLY+=("$path"); done < <(compgen -o "$action" -- ${quoted(words.at(-1)?.replace(/^[=:]+$/, '') ?? '')}); fi`,
+          `if [[ $action ]]; then while IFS= read -r path; do COMPREPLY+=("$path"); done < <(compgen -o "$action" -- ${quoted(words.at(-1)?.replace(/^[=:@]+$/, '') ?? '')}); fi`,
           `printf '%s\\n' "\${COMPREPLY[@]}" "--end"`,
         ]
       }),

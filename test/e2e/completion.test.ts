@@ -65,6 +65,11 @@ beforeAll(async () => {
       }),
     )
   }
+  const wallets = join(home.dir, 'data', 'gdn', 'wallets')
+  await mkdir(wallets, { recursive: true })
+  await writeFile(join(wallets, 'alice.json'), JSON.stringify({ address: ADDRESS.slice(2), version: 3 }))
+  await writeFile(join(wallets, 'bob.address'), OTHER)
+  await writeFile(join(wallets, `${HOSTILE.replaceAll('/', '')}.json`), HOSTILE)
   env = { ...home.env, PATH: `${join(home.dir, 'bin')}:${process.env.PATH}` }
 })
 
@@ -88,9 +93,13 @@ describe.each(SHELLS.map((shell) => [shell.name, shell] as const))(
       ['collections', 'gdn nft list --contract ', [ADDRESS, OTHER]],
       ['collections in the same word', 'gdn nft list --contract=0xa', [ADDRESS]],
       ['collections of a server', 'gdn nft list --profile main -c ', []],
+      ['names of wallets and addresses', 'gdn nft mint --receiver ', ['@alice', '@bob']],
+      ['names that were begun', 'gdn nft mint --receiver @a', ['@alice']],
+      ['names in the same word', 'gdn nft mint --receiver=@b', ['@bob']],
+      ['names of wallets as an argument', 'gdn wallet export @al', ['@alice']],
     ])('%s; a hostile name is inert', async (_what, line, expected) => {
       const [found = []] = await shell.offers([line], { folder, env, cwd: join(home.dir, 'work') })
-      expect(found.map(({ value }) => value.replace(/^.*=/, '')).sort()).toEqual(expected)
+      expect(found.map(({ value }) => value.replace(/^.*=/, '').replaceAll("'", '')).sort()).toEqual(expected)
       for (const { value, what } of found) expect(value + what).not.toMatch(/\p{Cc}/u)
       expect(await leftBehind()).toBe('')
     })
@@ -150,9 +159,10 @@ describe('typed at a terminal with Tab', () => {
       await type('x --prof\t', 'ile')
       await type('ma\t', 'in')
       await type('-o nd\t', 'json')
+      await type('--receiver @al\t', 'ice')
       terminal.stdin.write('\r')
       await vi.waitFor(() => expect(existsSync(out)).toBe(true), { timeout: 20_000, interval: 20 })
-      expect(await readFile(out, 'utf8')).toBe('<nft><transfer><x><--profile><main><-o><ndjson>')
+      expect(await readFile(out, 'utf8')).toBe('<nft><transfer><x><--profile><main><-o><ndjson><--receiver><@alice>')
     },
   )
 })

@@ -90,18 +90,21 @@ _gdn() {
   local -a __gdn_line __gdn_values_found __gdn_whats_found
   COMPREPLY=()
 
-  # bash breaks words at = and : as well: put them together again.
-  local glue=''
-  for ((i = 1; i <= COMP_CWORD; i++)); do
+  # bash breaks words at =, : and @ as well: what no space parts on the line is put together again.
+  local rest=$COMP_LINE gap
+  for ((i = 0; i <= COMP_CWORD; i++)); do
     word=${COMP_WORDS[i]}
+    gap=${rest%%[![:space:]]*}
+    rest=${rest#"$gap"}
+    rest=${rest#"$word"}
     last=${#__gdn_line[@]}
-    if [[ $last -gt 0 && ($glue || $word == [=:]*) ]]; then
+    if [[ $i -eq 0 ]]; then
+      continue
+    elif [[ $last -gt 0 && ! $gap ]]; then
       __gdn_line[last - 1]+=$word
     else
       __gdn_line+=("$word")
     fi
-    glue=''
-    if [[ $word == *[=:] && $COMP_WORDBREAKS == *"${word: -1}"* ]]; then glue=1; fi
   done
   last=$((${#__gdn_line[@]} - 1))
   __gdn_typed=${__gdn_line[last]}
@@ -178,7 +181,7 @@ _gdn() {
     if [[ ${#__gdn_values_found[@]} -eq 0 && ($kind == '' || $kind == text) ]]; then __gdn_offer_flags "$flags"; fi
   fi
 
-  # What bash doesn't replace, because it took it for a word of its own, isn't repeated.
+  # What bash does not replace, because it took it for a word of its own, is not repeated; an @ at the beginning is.
   local skip=${__gdn_typed%"${__gdn_typed##*[=:]}"}
   if [[ $skip && $COMP_WORDBREAKS != *"${skip: -1}"* ]]; then skip=''; fi
   local value what width=0 shown

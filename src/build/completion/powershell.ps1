@@ -23,6 +23,8 @@ Register-ArgumentCompleter -Native -CommandName gdn -ScriptBlock {
 
   function New-Result([string]$value, [string]$shown, [string]$what) {
     $tip = if ($what) { $what } else { $shown }
+    # Without quotes, @name would be the items of a variable.
+    if ($value.StartsWith('@')) { $value = "'$value'" }
     [System.Management.Automation.CompletionResult]::new($value, $shown, 'ParameterValue', $tip)
   }
 

@@ -5,7 +5,7 @@ import type { DataRecord } from '../cells.ts'
 import { eitherFlag, GdnCommand, switchFlag, valueFlag } from '../command.ts'
 import type { Deps } from '../deps.ts'
 import { addOutputFlags } from '../flags/common.ts'
-import { blockchainName, notEmpty, oneOf } from '../flags/parse.ts'
+import { address, blockchainName, notEmpty, oneOf } from '../flags/parse.ts'
 import { initHosted } from '../init/hosted.ts'
 import type { InitFlags } from '../init/init-flags.ts'
 import { initLocal } from '../init/local.ts'
@@ -40,7 +40,7 @@ export function command(deps: Deps, run = init): GdnCommand {
     parse: oneOf(['keyring', 'file']),
   })
   valueFlag(initCommand, '-b, --blockchain <name>', 'Your usual blockchain', { parse: blockchainName })
-  valueFlag(initCommand, '--wallet <address>', 'Your usual wallet', { parse: notEmpty })
+  valueFlag(initCommand, '--wallet <address>', 'Your usual wallet', { parse: address })
   valueFlag(initCommand, '--profile <name>', 'Name of the profile (default)', { parse: notEmpty })
   eitherFlag(initCommand, 'start', 'Start the local backend', "Don't start the local backend")
   switchFlag(initCommand, '--no-check', "Don't try what was given")

@@ -1,7 +1,8 @@
-import { readFile } from 'node:fs/promises'
-import { basename } from 'node:path'
+import { constants } from 'node:fs'
+import { open, readdir, readFile } from 'node:fs/promises'
+import { basename, join } from 'node:path'
 import { runNames } from '../../batch/run-names.ts'
-import { stateDirectory, userConfigFile } from '../../config/paths.ts'
+import { stateDirectory, userConfigFile, walletsDirectory } from '../../config/paths.ts'
 import { parseUrl } from '../../core/parse-url.ts'
 import { terminalText } from '../../core/terminal-text.ts'
 import { cutToWidth } from '../display-width.ts'
@@ -16,9 +17,10 @@ interface Known {
 
 const AT_MOST = 200
 const WIDTH_OF_WHAT = 60
+const GLANCE_BYTES = 512
 
 /** What a shell inserts as it stands: nothing in it means anything to any of them, and it is no flag. */
-const HARMLESS = /^[\p{L}\p{N}][\p{L}\p{N}._-]{0,127}$/u
+const HARMLESS = /^@?[\p{L}\p{N}][\p{L}\p{N}._-]{0,127}$/u
 
 /**
  * What `gdn __complete <kind> [words…]` prints for the completions of a shell: a line for each value, a tab, and what
@@ -40,6 +42,7 @@ export async function knownValues([kind = '', ...words]: readonly string[], env:
 const FINDERS: Readonly<Record<string, (words: readonly string[], env: NodeJS.ProcessEnv) => Promise<Known[]>>> = {
   profiles,
   collections,
+  wallets,
   runs: (words, env) => runs(words, env, ({ id, name }) => (HARMLESS.test(name) ? name : id)),
   'run-names': (words, env) => runs(words, env, ({ runName }) => runName ?? ''),
 }
@@ -75,6 +78,42 @@ async function collections(words: readonly string[], env: NodeJS.ProcessEnv): Pr
     .flatMap(({ contract_address, name, blockchain }) =>
       contract_address === null ? [] : [{ value: contract_address, what: `${name}, ${blockchain}` }],
     )
+}
+
+/** Names that stand for addresses. What each is comes from a glance at its file: no keystore is read for a keystroke. */
+async function wallets(_words: readonly string[], env: NodeJS.ProcessEnv): Promise<Known[]> {
+  const folder = walletsDirectory(env)
+  const found = (await readdir(folder)).flatMap((file) => {
+    const [, name, ending] = /^([a-z0-9][a-z0-9._-]*)\.(json|address)$/.exec(file) ?? []
+    return name === undefined ? [] : [{ name, path: join(folder, file), isWallet: ending === 'json' }]
+  })
+  return await Promise.all(
+    found
+      .sort((a, b) => (a.name < b.name ? -1 : 1))
+      .slice(0, AT_MOST)
+      .map(async ({ name, path, isWallet }) => {
+        const [address = ''] = /(?:0x)?[0-9a-fA-F]{40}|[1-9A-HJ-NP-Za-km-z]{32,44}/.exec(await glance(path)) ?? []
+        const spelt = isWallet && !address.startsWith('0x') ? `0x${address}` : address
+        return { value: `@${name}`, what: `${isWallet ? 'Wallet' : 'Address'} ${spelt}` }
+      }),
+  )
+}
+
+/** The beginning of a regular file; nothing of anything else. */
+async function glance(path: string): Promise<string> {
+  try {
+    const { O_RDONLY, O_NONBLOCK = 0, O_NOFOLLOW = 0 } = constants
+    const file = await open(path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW)
+    try {
+      if (!(await file.stat()).isFile()) return ''
+      const { buffer, bytesRead } = await file.read(Buffer.alloc(GLANCE_BYTES), 0, GLANCE_BYTES, 0)
+      return buffer.toString('latin1', 0, bytesRead)
+    } finally {
+      await file.close()
+    }
+  } catch {
+    return ''
+  }
 }
 
 /** The server as collections are kept under it: `local`, or an origin. */

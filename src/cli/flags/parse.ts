@@ -77,6 +77,9 @@ export const notEmpty: Parse<string> = (raw, flag) => {
   throw bad(flag, 'must not be empty')
 }
 
+/** An address, or the name of one (`@alice`), which is looked up before the command runs. */
+export const address: Parse<string> = taking({ type: 'address' }, (raw, flag) => notEmpty(raw, flag))
+
 export interface KeyValue {
   key: string
   value: string

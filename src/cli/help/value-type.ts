@@ -26,6 +26,7 @@ const BY_ARGUMENT: Readonly<Record<string, ValueType>> = {
   file: 'file',
   'id-or-address': 'collection',
   command: 'command',
+  wallet: 'address',
 }
 
 /** What an argument takes: one of its words, else by its name. */

@@ -27,7 +27,7 @@ export function checkWallet({ wallet, blockchain }: InitFlags): void {
 }
 
 /** The usual blockchain and wallet; neither is needed. */
-export async function askDefaults({ io }: Deps, flags: InitFlags): Promise<Defaults> {
+export async function askDefaults({ io, addresses }: Deps, flags: InitFlags): Promise<Defaults> {
   if (!mayAsk(io)) return { blockchain: flags.blockchain, wallet: flags.wallet }
   const none: Choice<Blockchain | null> = { name: 'none', value: null, description: 'name it every time' }
   const blockchain =
@@ -42,6 +42,7 @@ export async function askDefaults({ io }: Deps, flags: InitFlags): Promise<Defau
     (await askAddress(io, {
       message: 'Your usual wallet (may stay empty)',
       flag: '--wallet',
+      addresses,
       blockchain: blockchain ?? undefined,
       optional: true,
     }))

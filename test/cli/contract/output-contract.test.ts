@@ -1,9 +1,15 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { ENTRIES, isNoun } from '../../../src/cli/catalogue.ts'
 import type { Deps } from '../../../src/cli/deps.ts'
 import { OUTPUT_MODES, type OutputMode } from '../../../src/cli/output-modes.ts'
 import { type CliResult, cli, errorOf } from '../harness.ts'
 import { NO_RECORDS, SCENARIOS, type Scenario } from './scenarios.ts'
+
+// What opens a keystore in half a second would take a minute here.
+vi.mock(import('../../../src/keystore/limits.ts'), async (original) => ({
+  ...(await original()),
+  SCRYPT: { n: 1024, r: 8, p: 1 } as never,
+}))
 
 const COMMANDS = ENTRIES.flatMap((entry) =>
   isNoun(entry)

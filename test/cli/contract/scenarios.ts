@@ -6,6 +6,7 @@ import { rememberChain } from '../../../src/server/store/chains.ts'
 import { openStore } from '../../../src/server/store/open-store.ts'
 import { writeKeystore, writePassword } from '../../helpers/keystore-file.ts'
 import { rpcStandIn } from '../../helpers/rpc-stand-in.ts'
+import { walletService } from '../../helpers/wallet-service.ts'
 import { CSV, folder, service, TARGET } from '../drop.ts'
 import { CONTRACT, DATE, fakeApi, nft, OWNER, type Reply } from '../fake-api.ts'
 import { type CliOptions, cli } from '../harness.ts'
@@ -191,6 +192,17 @@ async function withKey(...argv: string[]): Promise<Prepared> {
   }
 }
 
+/** A service that generates wallets, and a home where a password is in a file. */
+async function onWallets(...argv: string[]): Promise<Prepared> {
+  const { path, options } = await folder({})
+  const { url } = await walletService()
+  await writeFile(path('pw'), 'correct horse\n', { mode: 0o600 })
+  await cli(['wallet', 'add', 'bob', OWNER, '-q'], options)
+  const at = argv[1] === 'generate' ? ['--password-file', path('pw')] : []
+  const from = argv[1] === 'generate' || argv[1] === 'url' ? ['--base-url', url, '--email', 'me@example.com'] : []
+  return { argv: [...argv, ...at, ...from], options }
+}
+
 const TO = ['--receiver', OWNER]
 const MINT = ['nft', 'mint', '--title', 'Dawn', ...TARGET, ...TO]
 
@@ -351,6 +363,24 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
     json: 'run run_id removed',
     prepare: () => onRun(service(), [], 'batch', 'rm', 'drop', '--yes'),
   },
+  'wallet generate': {
+    shape: 'object',
+    json: 'address name file',
+    prepare: () => onWallets('wallet', 'generate'),
+  },
+  'wallet url': { shape: 'object', json: 'url expires_at', prepare: () => onWallets('wallet', 'url') },
+  'wallet list': {
+    shape: 'array',
+    json: 'name address kind created_at file',
+    more: 'error',
+    prepare: () => onWallets('wallet', 'list'),
+  },
+  'wallet add': {
+    shape: 'object',
+    json: 'name address file',
+    prepare: () => onWallets('wallet', 'add', 'carol', SENDER),
+  },
+  'wallet rm': { shape: 'object', json: 'name address', prepare: () => onWallets('wallet', 'rm', 'bob') },
   'local start': { shape: 'object', json: BACKEND, prepare: () => withBackend('local', 'start') },
   'local stop': { shape: 'object', json: BACKEND, prepare: () => withHome('local', 'stop') },
   'local status': { shape: 'object', json: BACKEND, prepare: () => withBackend('local', 'status') },
@@ -421,7 +451,7 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
   'config list': { shape: 'array', json: 'name value from', prepare: () => withHome('config', 'list') },
   'config path': {
     shape: 'object',
-    json: 'config credentials project state local_data',
+    json: 'config credentials project state local_data wallets',
     prepare: () => withHome('config', 'path'),
   },
 }
@@ -429,6 +459,7 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
 /** Commands whose output is no record: each with what it is instead. */
 export const NO_RECORDS: Readonly<Record<string, string>> = {
   'batch template': 'a manifest, in the format that --format names',
+  'wallet export': 'a keystore or a private key, as it is',
   'local logs': 'the log as it was written',
   'local exec': 'what the command that it runs prints',
   serve: 'one line with --json when it can serve; runs until it is stopped',

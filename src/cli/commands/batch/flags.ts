@@ -1,7 +1,7 @@
 import type { Blockchain } from '../../../api/blockchains.ts'
 import { type GdnCommand, switchFlag, valueFlag } from '../../command.ts'
 import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
-import { blockchainName, duration, integer, notEmpty, positiveNumber } from '../../flags/parse.ts'
+import { address, blockchainName, duration, integer, notEmpty, positiveNumber } from '../../flags/parse.ts'
 import { addWaitFlags, type WaitFlags } from '../../flags/wait.ts'
 import { addVerifyFlags, type VerifyFlags } from '../../open-verifier.ts'
 
@@ -39,8 +39,8 @@ export const TARGET_ALIASES = {
 export function addTargetFlags(command: GdnCommand): GdnCommand {
   valueFlag(command, '-c, --contract <address>', 'Collection to mint in', { parse: notEmpty })
   valueFlag(command, '-b, --blockchain <name>', 'Its blockchain', { parse: blockchainName })
-  valueFlag(command, '--receiver <address>', 'Wallet of rows that name none', { parse: notEmpty })
-  valueFlag(command, '--sender <address>', 'First owner of rows that name none', { parse: notEmpty })
+  valueFlag(command, '--receiver <address>', 'Wallet of rows that name none', { parse: address })
+  valueFlag(command, '--sender <address>', 'First owner of rows that name none', { parse: address })
   return switchFlag(command, '--extra-columns', 'Take unknown columns as extra keys; they become public')
 }
 

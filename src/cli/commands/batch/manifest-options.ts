@@ -5,12 +5,14 @@ import type { BatchMintFlags } from './flags.ts'
 type TargetFlags = Pick<BatchMintFlags, 'contract' | 'blockchain' | 'receiver' | 'sender' | 'extraColumns'>
 
 /** How the flags have a manifest read. */
-export function manifestOptions(flags: TargetFlags): ManifestOptions {
+export async function manifestOptions({ addresses }: Deps, flags: TargetFlags): Promise<ManifestOptions> {
+  const book = await addresses()
   return {
     blockchain: flags.blockchain ?? null,
     contractAddress: flags.contract ?? null,
     receiver: flags.receiver ?? null,
     sender: flags.sender ?? null,
+    addressOf: (name) => book.resolve(name, {}),
     extraColumns: flags.extraColumns ?? false,
     localFiles: true,
   }

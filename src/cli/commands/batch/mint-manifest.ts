@@ -32,9 +32,10 @@ export async function mintManifest(deps: Deps, manifest: string, flags: BatchMin
   const collection = await targetOf(deps, manifest, flags, settings, server)
   const files = flags.checkFiles === true ? new FileUrls() : null
   const localFiles = new LocalFiles()
+  const fromFlags = await manifestOptions(deps, flags)
   const read = (): AsyncIterable<ManifestItem> =>
     readManifest(manifestSource(deps, manifest), {
-      ...manifestOptions(flags),
+      ...fromFlags,
       ...asTarget(collection),
       ...(files === null ? {} : { onFileUrl: files.add }),
       onLocalFile: localFiles.add,
@@ -131,7 +132,7 @@ async function targetOf(
 
 /** What the first row says about where it goes; its faults are told when all rows are read. */
 async function peekTarget(deps: Deps, manifest: string, flags: BatchMintFlags) {
-  const reading = readManifest(manifestSource(deps, manifest), manifestOptions(flags))
+  const reading = readManifest(manifestSource(deps, manifest), await manifestOptions(deps, flags))
   for await (const _first of reading) break
   return reading.target
 }

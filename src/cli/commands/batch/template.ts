@@ -3,7 +3,7 @@ import { csvLine } from '../../cells.ts'
 import { GdnCommand, valueFlag } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addCommonFlags, type CommonFlags } from '../../flags/common.ts'
-import { blockchainName, notEmpty, oneOf } from '../../flags/parse.ts'
+import { address, blockchainName, oneOf } from '../../flags/parse.ts'
 
 const FORMATS = ['csv', 'json', 'jsonl'] as const
 type Format = (typeof FORMATS)[number]
@@ -31,7 +31,7 @@ export function command(deps: Deps, run = template): GdnCommand {
   valueFlag(templateCommand, '-b, --blockchain <name>', 'Blockchain of the collection (polygon)', {
     parse: blockchainName,
   })
-  valueFlag(templateCommand, '--receiver <address>', 'Receiver of its rows', { parse: notEmpty })
+  valueFlag(templateCommand, '--receiver <address>', 'Receiver of its rows', { parse: address })
   addCommonFlags(templateCommand)
   return templateCommand.action(async (flags: TemplateFlags) => await run(deps, flags)) as GdnCommand
 }

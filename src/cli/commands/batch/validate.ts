@@ -59,7 +59,7 @@ export function command(deps: Deps, run = validate): GdnCommand {
 export async function validate(deps: Deps, manifest: string, flags: BatchMintFlags): Promise<void> {
   const output = createOutput(deps.io, flags, VIEW)
   const settings = await deps.settings(flags)
-  const options = manifestOptions(flags)
+  const options = await manifestOptions(deps, flags)
   const source = manifestSource(deps, manifest)
   const urls = flags.checkFiles === true ? new FileUrls() : null
   const found = await validateManifest(source, {

@@ -1,6 +1,6 @@
 import { BLOCKCHAINS, isBlockchain } from '../../../api/blockchains.ts'
 import { askAddress, askBlockchain, askLine, mayAsk } from '../../ask-missing.ts'
-import type { Io } from '../../io.ts'
+import type { Deps } from '../../deps.ts'
 
 /** Members of the request that a person is asked for. */
 interface Asked {
@@ -12,14 +12,14 @@ interface Asked {
 }
 
 /** What a collection can't be made without, from whoever is at the keyboard. */
-export async function askForMissing(io: Io, given: Asked): Promise<Asked> {
+export async function askForMissing({ io, addresses }: Pick<Deps, 'io' | 'addresses'>, given: Asked): Promise<Asked> {
   if (!mayAsk(io)) return given
   const name = given.name ?? (await askLine(io, { message: 'Name of the collection', flag: '--name' }))
   const blockchain = given.blockchain ?? (await askBlockchain(io))
   const known = typeof blockchain === 'string' && isBlockchain(blockchain) ? blockchain : undefined
   const wallet_address =
     given.wallet_address ??
-    (await askAddress(io, { message: 'Wallet that owns it', flag: '--wallet', blockchain: known }))
+    (await askAddress(io, { message: 'Wallet that owns it', flag: '--wallet', blockchain: known, addresses }))
   // api-v1.1.md, createcollection: only Solana wants these.
   const wantsMore = known !== undefined && BLOCKCHAINS[known].kind === 'solana'
   const ask = async (value: unknown, message: string, flag: string) =>

@@ -7,10 +7,11 @@ import { eitherFlag, GdnCommand, switchFlag, valueFlag } from '../../command.ts'
 import type { Connection, Deps } from '../../deps.ts'
 import { printDryRun } from '../../dry-run.ts'
 import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
-import { blockchainName, notEmpty } from '../../flags/parse.ts'
+import { address, blockchainName, notEmpty } from '../../flags/parse.ts'
 import { addWaitFlags, type WaitFlags } from '../../flags/wait.ts'
 import { safe } from '../../io.ts'
 import { rememberCollection, serverName } from '../../known-collections.ts'
+import { nameFields } from '../../named-addresses.ts'
 import { type AgainFlag, addAgainFlag, order } from '../../order.ts'
 import { createOutput, type Output } from '../../output.ts'
 import { confirmSpending } from '../../real-network.ts'
@@ -57,7 +58,7 @@ export function command(deps: Deps, run = create): GdnCommand {
   })
   valueFlag(createCommand, '--name <name>', 'Name of the collection')
   valueFlag(createCommand, '-b, --blockchain <name>', 'Blockchain it is made on', { parse: blockchainName })
-  valueFlag(createCommand, '--wallet <address>', 'Wallet that owns it', { parse: notEmpty })
+  valueFlag(createCommand, '--wallet <address>', 'Wallet that owns it', { parse: address })
   valueFlag(createCommand, '--description <text>', 'Description (needed on Solana)')
   valueFlag(createCommand, '--image <url>', 'Image (needed on Solana)')
   switchFlag(createCommand, '--enable-transfer', 'Let the API transfer its NFTs')
@@ -78,9 +79,15 @@ export async function create(deps: Deps, flags: CreateFlags): Promise<void> {
   const output = createOutput(io, flags, COLLECTION_VIEW)
   const settings = await deps.settings(flags)
   const fromFile =
-    flags.file === undefined ? {} : parseRequest(await readInput(io, flags.file), nameOfInput(flags.file))
+    flags.file === undefined
+      ? {}
+      : await nameFields(
+          parseRequest(await readInput(io, flags.file), nameOfInput(flags.file)),
+          nameOfInput(flags.file),
+          deps.addresses,
+        )
   const given = {
-    ...(await askForMissing(io, {
+    ...(await askForMissing(deps, {
       name: flags.name ?? fromFile.name,
       blockchain: flags.blockchain ?? fromFile.blockchain ?? settings.blockchain?.value,
       wallet_address: flags.wallet ?? fromFile.wallet_address ?? settings.wallet?.value,

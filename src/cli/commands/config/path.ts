@@ -1,11 +1,11 @@
-import { credentialsFile, localDataDirectory } from '../../../config/paths.ts'
+import { credentialsFile, localDataDirectory, walletsDirectory } from '../../../config/paths.ts'
 import { GdnCommand } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, addStateDirFlag, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
 import { createOutput } from '../../output.ts'
 import type { View } from '../../view.ts'
 
-const FIELDS = ['config', 'credentials', 'project', 'state', 'local_data']
+const FIELDS = ['config', 'credentials', 'project', 'state', 'local_data', 'wallets']
 const VIEW: View = { fields: FIELDS, columns: FIELDS, id: 'config' }
 
 export type PathFlags = OutputFlags & Pick<ServerFlags, 'stateDir'>
@@ -33,5 +33,6 @@ export async function path(deps: Deps, flags: PathFlags): Promise<void> {
     project: projectFile,
     state: stateDir,
     local_data: localDataDirectory(deps.env),
+    wallets: walletsDirectory(deps.env),
   })
 }

@@ -3,6 +3,7 @@ import { GdnError } from '../../../core/errors.ts'
 import { nearest } from '../../../core/nearest.ts'
 
 const STORAGE_NAMES = ['storage', 'storage_endpoint', 'storage_region', 'storage_public_url', 'ipfs_api'] as const
+const WALLET_NAMES = ['email', 'wallet_url'] as const
 export const SETTINGS_SHOWN = [
   'profile',
   'base_url',
@@ -11,6 +12,7 @@ export const SETTINGS_SHOWN = [
   'wallet',
   'rate',
   ...STORAGE_NAMES,
+  ...WALLET_NAMES,
 ] as const
 export type SettingName = (typeof SETTINGS_SHOWN)[number]
 
@@ -20,12 +22,15 @@ export interface SettingInForce {
   from: string | null
 }
 
-/** Every setting with its value in force and where that comes from; those of a storage only where they are set. */
+/** Every setting with its value in force and where that comes from; those of a storage and of wallets only where they are set. */
 export function settingsInForce(settings: Settings): SettingInForce[] {
   const { profile, baseUrl, blockchain, contract, wallet, rate } = settings
-  const row = (name: SettingName, setting: { value: string | number; from: string } | null): SettingInForce => ({
+  const row = (
+    name: SettingName,
+    setting: { value: string | number; from: string; typed?: string } | null,
+  ): SettingInForce => ({
     name,
-    value: setting?.value ?? null,
+    value: setting === null ? null : (setting.typed ?? setting.value),
     from: setting?.from ?? null,
   })
   return [
@@ -39,6 +44,8 @@ export function settingsInForce(settings: Settings): SettingInForce[] {
       const value = settings.storage[name]
       return value === undefined ? [] : [row(name, { value, from: `profile ${profile}` })]
     }),
+    ...(settings.email === null ? [] : [row('email', settings.email)]),
+    ...(settings.walletUrl === null ? [] : [row('wallet_url', settings.walletUrl)]),
   ]
 }
 

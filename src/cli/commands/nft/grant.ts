@@ -6,7 +6,7 @@ import { checkRequest } from '../../check-request.ts'
 import { GdnCommand, valueFlag } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, addServerFlags } from '../../flags/common.ts'
-import { blockchainName, notEmpty } from '../../flags/parse.ts'
+import { address, blockchainName, notEmpty } from '../../flags/parse.ts'
 import { addWaitFlags } from '../../flags/wait.ts'
 import { addAgainFlag } from '../../order.ts'
 import { createOutput } from '../../output.ts'
@@ -33,8 +33,8 @@ export function command(deps: Deps, run = grant): GdnCommand {
   })
   valueFlag(grantCommand, '-c, --contract <address>', 'Collection to mint in', { parse: notEmpty })
   valueFlag(grantCommand, '-b, --blockchain <name>', 'Its blockchain', { parse: blockchainName })
-  valueFlag(grantCommand, '--sender <address>', "First owner (your profile's wallet)", { parse: notEmpty })
-  valueFlag(grantCommand, '--receiver <address>', 'Wallet that gets the NFT', { parse: notEmpty })
+  valueFlag(grantCommand, '--sender <address>', "First owner (your profile's wallet)", { parse: address })
+  valueFlag(grantCommand, '--receiver <address>', 'Wallet that gets the NFT', { parse: address })
   valueFlag(grantCommand, '-f, --file <file>', 'JSON request; - is standard input. Flags win over it', {
     parse: notEmpty,
   })
@@ -61,6 +61,7 @@ export async function grant(deps: Deps, flags: GrantFlags): Promise<void> {
     askAddress(deps.io, {
       message: 'Its first owner',
       flag: '--sender',
+      addresses: deps.addresses,
       blockchain: typeof blockchain === 'string' && isBlockchain(blockchain) ? blockchain : undefined,
     }),
   )

@@ -5,6 +5,7 @@ import { askText, type TextQuestion } from '../../ask-for.ts'
 import { askAddress, askLine, mayAsk, orAsk } from '../../ask-missing.ts'
 import type { Deps } from '../../deps.ts'
 import type { KeyValue } from '../../flags/parse.ts'
+import { nameFields } from '../../named-addresses.ts'
 import { nameOfInput, parseRequest, readInput } from '../../request-file.ts'
 import { whichCollection } from '../../which-collection.ts'
 import { type LocalFile, readMedia } from './media.ts'
@@ -46,7 +47,7 @@ export async function nftRequest(
   )
     return manifestOf(flags.file)
   const file = nameOfInput(flags.file)
-  const fromFile = parseRequest(text, file)
+  const fromFile = await nameFields(parseRequest(text, file), file, deps.addresses)
   const address = flags.contract ?? fromFile.contract_address
   const known = await collectionOf(settings, address, flags.blockchain ?? fromFile.blockchain)
   const request = {
@@ -92,6 +93,7 @@ async function fromFlags(deps: Deps, given: NftFlags, settings: Settings, verb: 
       askAddress(io, {
         message: 'Wallet that gets it',
         flag: '--receiver',
+        addresses: deps.addresses,
         blockchain: collection.blockchain,
         default: settings.wallet?.value,
       }),

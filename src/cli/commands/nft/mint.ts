@@ -3,7 +3,7 @@ import { checkRequest } from '../../check-request.ts'
 import { GdnCommand, switchFlag, valueFlag } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, addServerFlags } from '../../flags/common.ts'
-import { blockchainName, integer, notEmpty, positiveNumber } from '../../flags/parse.ts'
+import { address, blockchainName, integer, notEmpty, positiveNumber } from '../../flags/parse.ts'
 import { addWaitFlags } from '../../flags/wait.ts'
 import { addAgainFlag } from '../../order.ts'
 import { createOutput } from '../../output.ts'
@@ -36,7 +36,7 @@ export function command(deps: Deps, run = mint): GdnCommand {
   })
   valueFlag(mintCommand, '-c, --contract <address>', 'Collection to mint in', { parse: notEmpty })
   valueFlag(mintCommand, '-b, --blockchain <name>', 'Its blockchain', { parse: blockchainName })
-  valueFlag(mintCommand, '--receiver <address>', 'Wallet that gets the NFT', { parse: notEmpty })
+  valueFlag(mintCommand, '--receiver <address>', 'Wallet that gets the NFT', { parse: address })
   valueFlag(mintCommand, '-f, --file <file>', 'JSON request or manifest; - is standard input', { parse: notEmpty })
   addMetadataFlags(mintCommand)
   addWaitFlags(mintCommand)

@@ -8,6 +8,7 @@ import { GdnError, type Place } from '../../../core/errors.ts'
 import { askAddress, askLine, orAsk } from '../../ask-missing.ts'
 import type { Deps } from '../../deps.ts'
 import { safe } from '../../io.ts'
+import { nameFields } from '../../named-addresses.ts'
 import { nameOfInput, parseRequest, readInput } from '../../request-file.ts'
 import { serverFlag } from '../../server-flag.ts'
 import { hasFailed } from '../../waiting.ts'
@@ -29,7 +30,9 @@ export async function readTransfer(deps: Deps, id: string | undefined, flags: Tr
   const { io } = deps
   const file = flags.file === undefined ? null : nameOfInput(flags.file)
   const { tokenid, ...fromFile } =
-    flags.file === undefined || file === null ? {} : parseRequest(await readInput(deps.io, flags.file), file)
+    flags.file === undefined || file === null
+      ? {}
+      : await nameFields(parseRequest(await readInput(deps.io, flags.file), file), file, deps.addresses)
   const named = {
     contract_address: flags.contract,
     blockchain: flags.blockchain,
@@ -39,7 +42,12 @@ export async function readTransfer(deps: Deps, id: string | undefined, flags: Tr
     ),
     sender_wallet_address: flags.sender,
     receiver_wallet_address: await orAsk<unknown>(io, flags.receiver ?? fromFile.receiver_wallet_address, () =>
-      askAddress(io, { message: 'Its new owner', flag: '--receiver', blockchain: 'polygon' }),
+      askAddress(io, {
+        message: 'Its new owner',
+        flag: '--receiver',
+        blockchain: 'polygon',
+        addresses: deps.addresses,
+      }),
     ),
   }
   const fields = {

@@ -9,7 +9,7 @@ import { GdnCommand, valueFlag } from '../../command.ts'
 import type { Connection, Deps } from '../../deps.ts'
 import { printDryRun } from '../../dry-run.ts'
 import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
-import { blockchainName, notEmpty } from '../../flags/parse.ts'
+import { address, blockchainName, notEmpty } from '../../flags/parse.ts'
 import { addWaitFlags, type WaitFlags } from '../../flags/wait.ts'
 import { safe } from '../../io.ts'
 import { type AgainFlag, addAgainFlag, order } from '../../order.ts'
@@ -60,8 +60,8 @@ export function command(deps: Deps, run = transfer): GdnCommand {
     },
   })
   transferCommand.argument('[nft_gdn_id]')
-  valueFlag(transferCommand, '--receiver <address>', 'New owner', { parse: notEmpty })
-  valueFlag(transferCommand, '--sender <address>', 'Present owner', { parse: notEmpty })
+  valueFlag(transferCommand, '--receiver <address>', 'New owner', { parse: address })
+  valueFlag(transferCommand, '--sender <address>', 'Present owner', { parse: address })
   valueFlag(transferCommand, '--token-id <id>', 'Its token id', { parse: notEmpty })
   valueFlag(transferCommand, '-c, --contract <address>', 'Its collection', { parse: notEmpty })
   valueFlag(transferCommand, '-b, --blockchain <name>', 'Its blockchain', { parse: blockchainName })

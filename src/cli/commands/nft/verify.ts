@@ -8,7 +8,7 @@ import { type Verification, verifyNfts } from '../../../nft/verify.ts'
 import { GdnCommand, switchFlag, valueFlag } from '../../command.ts'
 import type { Connection, Deps } from '../../deps.ts'
 import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
-import { blockchainName, notEmpty } from '../../flags/parse.ts'
+import { address, blockchainName, notEmpty } from '../../flags/parse.ts'
 import { safe } from '../../io.ts'
 import { addReaderFlags, openVerifier, type ReaderFlags } from '../../open-verifier.ts'
 import { createOutput } from '../../output.ts'
@@ -63,7 +63,7 @@ export function command(deps: Deps, run = verify): GdnCommand {
     },
   })
   verifyCommand.argument('[nft_gdn_id]')
-  valueFlag(verifyCommand, '--receiver <address>', 'Its owner; --owner means the same', { parse: notEmpty })
+  valueFlag(verifyCommand, '--receiver <address>', 'Its owner; --owner means the same', { parse: address })
   valueFlag(verifyCommand, '-b, --blockchain <name>', 'Its blockchain', { parse: blockchainName })
   valueFlag(verifyCommand, '--nft-gdn-id <id>', 'Same as the argument', { parse: notEmpty, hidden: true })
   switchFlag(verifyCommand, '--on-chain', 'Read owner, token URI and metadata from chain and storage too', 'Verifying')

@@ -1,0 +1,125 @@
+import { existsSync } from 'node:fs'
+import { basename, join, resolve } from 'node:path'
+import { checksumAddress } from '../../../api/address.ts'
+import { GdnError, messageOf } from '../../../core/errors.ts'
+import { MAX_KEYSTORE_BYTES } from '../../../keystore/limits.ts'
+import { decrypt, openKeystore } from '../../../keystore/open.ts'
+import { type Keystore, parseKeystore } from '../../../keystore/parse.ts'
+import { readPrivateFile } from '../../../keystore/private-file.ts'
+import { PRIVATE_KEY_BYTES } from '../../../keystore/private-key.ts'
+import { KEYSTORE_ENDING } from '../../../wallet/folder.ts'
+import { nameProblem, readName } from '../../../wallet/names.ts'
+import { writeNewFile } from '../../../wallet/new-file.ts'
+import { GdnCommand, valueFlag } from '../../command.ts'
+import type { Deps } from '../../deps.ts'
+import { addJsonFlag, type CommonFlags } from '../../flags/common.ts'
+import { notEmpty, oneOf } from '../../flags/parse.ts'
+import { safe } from '../../io.ts'
+import { addPasswordFlag, knownPassword } from './password.ts'
+
+const FORMATS = ['keystore', 'private-key'] as const
+
+export interface ExportFlags extends CommonFlags {
+  format?: (typeof FORMATS)[number]
+  to?: string
+  passwordFile?: string
+}
+
+export function command(deps: Deps, run = exportWallet): GdnCommand {
+  const exportCommand = new GdnCommand({
+    name: 'wallet export',
+    summary: 'Copy a keystore, or its private key, to a file or the screen',
+    about:
+      'A keystore is copied as it is, encrypted; a private key is what it holds, and whoever sees it has the wallet. The file is new and readable by you alone; nothing is overwritten. A path in place of a name opens any keystore of Web3 Secret Storage, version 3.',
+    examples: [
+      ['The keystore, for another machine', 'gdn wallet export alice --to alice-copy.json'],
+      ['The private key, to a file', 'gdn wallet export alice --format private-key --to alice.key'],
+      ['The private key, on the screen', 'gdn wallet export alice --format private-key --to -'],
+    ],
+  })
+  exportCommand.argument('<wallet>')
+  valueFlag(exportCommand, '--format <format>', 'keystore (as it is kept) or private-key', { parse: oneOf(FORMATS) })
+  valueFlag(exportCommand, '--to <file>', 'A new file; - is the screen, or the pipe', { parse: notEmpty })
+  addPasswordFlag(exportCommand)
+  addJsonFlag(exportCommand, 'Print JSON: what was exported, and where it is')
+  return exportCommand.action(async (what: string, flags: ExportFlags) => await run(deps, what, flags)) as GdnCommand
+}
+
+export async function exportWallet(deps: Deps, what: string, flags: ExportFlags): Promise<void> {
+  const { io } = deps
+  const { to } = flags
+  if (to === undefined) {
+    throw new GdnError('usage', 'is needed: a new file, or - for the screen', {
+      place: { flag: '--to' },
+      hint: `gdn wallet export ${safe(what)} --to <file>`,
+    })
+  }
+  const target = to === '-' ? null : resolve(deps.cwd, to)
+  if (target !== null && existsSync(target)) throw exists(target)
+  const file = await fileOf(deps, what)
+  const text = readPrivateFile(file, MAX_KEYSTORE_BYTES)
+  const keystore = parseKeystore(text, file)
+  const { content, address, format } = await contentOf(deps, { text, keystore, file }, flags)
+  if (target !== null) await write(target, content)
+  if (io.settings.machine) {
+    const told = target === null ? { content: content.trimEnd() } : { file: target }
+    await io.data(`${JSON.stringify({ address, format, ...told })}\n`)
+    return
+  }
+  if (target === null) await io.data(content)
+  else io.note(`Wrote the ${format} of ${safe(basename(file, KEYSTORE_ENDING))} to ${safe(target)}.`)
+}
+
+interface Found {
+  text: string
+  keystore: Keystore
+  file: string
+}
+
+async function contentOf(deps: Deps, { text, keystore, file }: Found, flags: ExportFlags) {
+  const isAnswer = keystore.ciphertext.length > PRIVATE_KEY_BYTES
+  const format = isAnswer ? 'answer' : (flags.format ?? 'keystore')
+  const told = keystore.address === null ? null : checksumAddress(keystore.address)
+  if (format === 'keystore') return { content: text, address: told, format }
+  const password = await knownPassword(deps.io, flags.passwordFile)
+  const progress = await deps.io.progress('Opening the keystore')
+  try {
+    if (isAnswer) {
+      // What a service once answered, and no wallet could be made of.
+      const bytes = await decrypt(keystore, password, file)
+      return { content: `${bytes.toString('utf8')}\n`, address: null, format }
+    }
+    const { privateKey, address } = await openKeystore(text, password, file)
+    return { content: `${privateKey.reveal()}\n`, address: checksumAddress(address), format }
+  } finally {
+    progress.stop()
+  }
+}
+
+/** A name, or the path of a file. */
+async function fileOf(deps: Deps, what: string): Promise<string> {
+  if (/[/\\]/.test(what) || (!what.startsWith('@') && nameProblem(what) !== null)) return resolve(deps.cwd, what)
+  const place = { flag: '<wallet>' }
+  const name = readName(what, place)
+  const book = await deps.addresses()
+  const file = join(book.folder, name + KEYSTORE_ENDING)
+  if (existsSync(file)) return file
+  const address = book.resolve(name, place)
+  throw new GdnError('usage', `@${name} is only the name of ${address}: there is no key of it here`, { place })
+}
+
+const exists = (path: string) =>
+  new GdnError('usage', `${path} exists already`, {
+    place: { flag: '--to' },
+    hint: 'give another name; nothing is overwritten',
+  })
+
+async function write(path: string, text: string): Promise<void> {
+  const isNew = await writeNewFile(path, text).catch((error: unknown) => {
+    throw new GdnError('invalid_input', `can't be written: ${messageOf(error)}`, {
+      place: { file: path },
+      cause: error,
+    })
+  })
+  if (!isNew) throw exists(path)
+}

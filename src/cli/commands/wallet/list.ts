@@ -1,0 +1,47 @@
+import type { KnownWallet } from '../../../wallet/address-book.ts'
+import type { DataRecord } from '../../cells.ts'
+import { GdnCommand } from '../../command.ts'
+import type { Deps } from '../../deps.ts'
+import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
+import { createOutput } from '../../output.ts'
+import type { View } from '../../view.ts'
+
+const VIEW: View = {
+  fields: ['name', 'address', 'kind', 'created_at', 'file', 'error'],
+  columns: ['name', 'address', 'kind', 'created_at', 'file', 'error'],
+  id: 'address',
+  cells: (record) => ({ ...record, name: `@${record.name}`, created_at: String(record.created_at).slice(0, 10) }),
+}
+
+export function command(deps: Deps, run = list): GdnCommand {
+  const listCommand = new GdnCommand({
+    name: 'wallet list',
+    summary: 'List the wallets and addresses that have a name here',
+    about:
+      'A keystore is a wallet whose key is in an encrypted file of this machine; an address was added by gdn wallet add. No key is opened for this.',
+    examples: [
+      ['All there are', 'gdn wallet list'],
+      ['Where they are', 'gdn wallet list --fields name,file'],
+    ],
+  })
+  addOutputFlags(listCommand)
+  return listCommand.action(async (flags: OutputFlags) => await run(deps, flags)) as GdnCommand
+}
+
+export async function list(deps: Deps, flags: OutputFlags): Promise<void> {
+  const { io } = deps
+  const output = createOutput(io, flags, VIEW)
+  const book = await deps.addresses()
+  const known = book.list()
+  if (known.length === 0 && output.mode === 'table') io.note('No wallets yet: gdn wallet generate makes one.')
+  await output.many(known.map(asRecord))
+}
+
+const asRecord = ({ name, address, kind, createdAt, file, problem }: KnownWallet): DataRecord => ({
+  name,
+  address,
+  kind,
+  created_at: createdAt,
+  file,
+  ...(problem === null ? {} : { error: problem }),
+})

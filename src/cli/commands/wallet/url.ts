@@ -1,0 +1,52 @@
+import { GdnCommand } from '../../command.ts'
+import type { Deps } from '../../deps.ts'
+import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
+import { createOutput, isAskedFor } from '../../output.ts'
+import type { View } from '../../view.ts'
+import { type AccountFlags, addAccountFlags, signedUrlRequest } from './account.ts'
+import { signedUrl } from './wallet-source.ts'
+
+export interface UrlFlags extends OutputFlags, ServerFlags, AccountFlags {}
+
+const VIEW: View = {
+  fields: ['url', 'expires_at'],
+  columns: ['url', 'expires_at'],
+  id: 'url',
+}
+
+export function command(deps: Deps, run = url): GdnCommand {
+  const urlCommand = new GdnCommand({
+    name: 'wallet url',
+    summary: 'Print a signed URL by which somebody else generates a wallet',
+    about:
+      'A POST to the URL, with no body and no API key, answers a new wallet with its private key. Whoever has the URL can do that until it expires, so give it to one person. gdn wallet generate does both steps, and keeps the key encrypted.',
+    examples: [
+      ['For a day', 'gdn wallet url --email me@example.com --valid-for 24h'],
+      ['What its reader does', 'curl -X POST "$URL"'],
+    ],
+  })
+  addAccountFlags(urlCommand)
+  addServerFlags(urlCommand)
+  addOutputFlags(urlCommand)
+  return urlCommand.action(async (flags: UrlFlags) => await run(deps, flags)) as GdnCommand
+}
+
+export async function url(deps: Deps, flags: UrlFlags): Promise<void> {
+  const { io } = deps
+  const output = createOutput(io, flags, VIEW)
+  const settings = await deps.settings(flags)
+  const request = await signedUrlRequest(io, flags, settings)
+  const signed = await signedUrl(deps, await deps.connect(settings), request)
+  const expires_at = expiryOf(signed)
+  // A line of its own, unbroken: it is there to be copied.
+  if (isAskedFor(flags)) await output.one({ url: signed.href, expires_at })
+  else await io.data(`${signed.href}\n`)
+  if (expires_at !== null) io.note(`It can be used until ${expires_at}, by whoever has it.`)
+}
+
+/** As the URL itself says. */
+function expiryOf({ searchParams }: URL): string | null {
+  const seconds = searchParams.get('expiry') ?? ''
+  const at = new Date(/^\d{1,12}$/.test(seconds) ? Number(seconds) * 1000 : Number.NaN)
+  return Number.isNaN(at.getTime()) ? null : at.toISOString().replace('.000Z', 'Z')
+}

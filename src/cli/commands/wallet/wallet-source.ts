@@ -1,0 +1,58 @@
+import type * as z from 'zod'
+import type { getpresignedurl } from '../../../api/endpoints/getpresignedurl.ts'
+import { createTransport } from '../../../client/create-transport.ts'
+import { messageOf } from '../../../core/errors.ts'
+import type { WalletSource } from '../../../wallet/generate.ts'
+import { checkSignedUrl } from '../../../wallet/signed-url.ts'
+import { proxyOf } from '../../connect.ts'
+import type { Connection, Deps } from '../../deps.ts'
+import { safe } from '../../io.ts'
+import { VERSION } from '../../version.ts'
+
+/** The service took the request: it is given more time than others are, because its answer can't be had again. */
+const ANSWER_TIMEOUT_MS = 120_000
+
+type Request = z.output<typeof getpresignedurl.request>
+
+/** A signed URL of the server, checked. Asking for one has no effect: what fails for a moment is asked again. */
+export async function signedUrl(deps: Deps, { client, settings }: Connection, request: Request): Promise<URL> {
+  const { response } = await client.call('getpresignedurl', request, { signal: deps.signals.signal })
+  return checkSignedUrl(response.url, { baseUrl: client.baseUrl, walletUrl: settings.walletUrl })
+}
+
+/** What wallets come from: signed URLs of the server, each called once, without the API key. */
+export async function walletSource(
+  deps: Deps,
+  connection: Connection,
+  request: Request,
+): Promise<WalletSource & { close(): Promise<void> }> {
+  const { io, env, signals } = deps
+  const proxy = connection.server.loopback ? undefined : proxyOf(env)
+  const transport = await createTransport('single', proxy === undefined ? {} : { proxy })
+  return {
+    signedUrl: () => signedUrl(deps, connection, request),
+    async call(url) {
+      const started = performance.now()
+      // Nothing of the query or the answer: both are secrets.
+      const told = (what: string) =>
+        io.debug(safe(`POST ${url.origin}${url.pathname} -> ${what} in ${Math.round(performance.now() - started)} ms`))
+      try {
+        const answer = await transport.request({
+          method: 'POST',
+          url: url.href,
+          headers: { 'user-agent': `gdn/${VERSION}`, accept: 'application/json' },
+          body: new Uint8Array(),
+          timeoutMs: ANSWER_TIMEOUT_MS,
+          // The first Ctrl-C lets the answer come: it is the only copy of a key.
+          signal: signals.again,
+        })
+        told(`${answer.status}, ${answer.body.length} bytes`)
+        return answer
+      } catch (error) {
+        told(messageOf(error))
+        throw error
+      }
+    },
+    close: () => transport.close(),
+  }
+}

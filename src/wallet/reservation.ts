@@ -1,0 +1,156 @@
+import { type FileHandle, open, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { syncFolder } from '../core/durable-file.ts'
+import { GdnError, messageOf, systemCode } from '../core/errors.ts'
+import { isAlive, ownIdentity, type ProcessIdentity } from '../core/process-identity.ts'
+import { MAX_KEYSTORE_BYTES } from '../keystore/limits.ts'
+import { parseKeystore } from '../keystore/parse.ts'
+import { quoted, readPrivateFile } from '../keystore/private-file.ts'
+import { KEYSTORE_ENDING, makeWalletFolder } from './folder.ts'
+import { linkNew } from './new-file.ts'
+import { nameTaken, refuseTaken } from './new-names.ts'
+
+/** More than a keystore takes: the disk gives the room when the name is reserved, not when the key is there. */
+const ROOM_BYTES = 4096
+const MAX_COPIES = 100
+
+/** A name that is taken for a wallet to come, and room on the disk for its keystore. */
+export interface Reservation {
+  readonly name: string
+  /** Where the keystore is going to be. */
+  readonly path: string
+  /**
+   * Puts the keystore there, synced, when it has been proven: until then nothing has the name of a wallet. Where
+   * something has that name by now, it gets the next free one.
+   *
+   * @param prove reads the file that was written, and throws for what isn't good
+   * @returns where it is
+   */
+  keep(text: string, prove: (file: string) => Promise<void>): Promise<string>
+  /** Gives the name free, unless the keystore is there. */
+  release(): Promise<void>
+}
+
+const pathOf = (folder: string, name: string) => join(folder, name + KEYSTORE_ENDING)
+/** Hidden, and no name of a wallet: what is left of a reservation is never taken for one. */
+const draftOf = (folder: string, name: string) => join(folder, `.${name}.part`)
+
+/**
+ * Reserves a name: an exclusive file of mode 0600 beside the one that the keystore is going to be. A keystore gets its
+ * name only when it is whole and synced. What a gdn that was killed has left is cleared away, and finished where it had
+ * written the keystore.
+ *
+ * @throws GdnError `invalid_input` where the name is taken or nothing can be written
+ */
+export async function reserve(folder: string, name: string): Promise<Reservation> {
+  makeWalletFolder(folder)
+  const draft = draftOf(folder, name)
+  let file: FileHandle | null = await openDraft(folder, name)
+  const path = pathOf(folder, name)
+  const close = async () => {
+    const open = file
+    file = null
+    await open?.close()
+  }
+  const release = async () => {
+    await close()
+    await rm(draft, { force: true })
+  }
+  try {
+    refuseTaken(folder, name)
+    const note = JSON.stringify({ reserved_by: await ownIdentity() })
+    await file.write(note.padEnd(ROOM_BYTES), 0)
+    await file.sync()
+    await syncFolder(folder)
+  } catch (error) {
+    await release()
+    throw error instanceof GdnError ? error : cantWrite(draft, error)
+  }
+
+  return {
+    name,
+    path,
+    async keep(text, prove) {
+      if (file === null) throw new Error('this reservation is over')
+      // In place, so that the room that was reserved is used.
+      await file.write(text.padEnd(ROOM_BYTES), 0)
+      await file.truncate(Buffer.byteLength(text))
+      await file.sync()
+      await prove(draft)
+      for (let copy = 1; copy <= MAX_COPIES; copy++) {
+        const at = copy === 1 ? path : pathOf(folder, `${name}-${copy}`)
+        if (!(await linkNew(draft, at, text))) continue
+        await syncFolder(folder)
+        await release()
+        return at
+      }
+      throw new Error(`every name like ${path} is taken`)
+    },
+    release,
+  }
+}
+
+const cantWrite = (path: string, error: unknown) =>
+  new GdnError('invalid_input', `no wallet can be kept there: ${messageOf(error)}`, {
+    place: { file: path },
+    hint: 'nothing was asked of the server; make room, or let XDG_DATA_HOME name another place',
+    cause: error,
+  })
+
+async function openDraft(folder: string, name: string): Promise<FileHandle> {
+  const draft = draftOf(folder, name)
+  for (let tries = 0; ; tries++) {
+    try {
+      return await open(draft, 'wx', 0o600)
+    } catch (error) {
+      if (systemCode(error) !== 'EEXIST' || tries > 2) throw cantWrite(draft, error)
+      await clearDraft(folder, name)
+    }
+  }
+}
+
+/** Clears away what a gdn has left that was killed; what it had written is finished. */
+async function clearDraft(folder: string, name: string): Promise<void> {
+  const draft = draftOf(folder, name)
+  const text = readPrivateFile(draft, MAX_KEYSTORE_BYTES)
+  const owner = ownerOf(text)
+  if (owner !== null) {
+    if (await isAlive(owner)) {
+      throw new GdnError('invalid_input', `another gdn is making @${name} now (process ${owner.pid})`, {
+        place: { flag: '--name' },
+        hint: 'give another name, or wait',
+      })
+    }
+    return await rm(draft, { force: true })
+  }
+  if (text.trim() === '') return await rm(draft, { force: true })
+  const path = pathOf(folder, name)
+  if (isKeystore(text) && (await linkNew(draft, path, text))) {
+    await syncFolder(folder)
+    await rm(draft, { force: true })
+    throw nameTaken(name, path)
+  }
+  throw new GdnError('invalid_input', 'was left by a gdn that was stopped, and may hold a key', {
+    place: { file: draft },
+    hint: `look at it; when you don't need it: rm ${quoted(draft)}`,
+  })
+}
+
+function ownerOf(text: string): ProcessIdentity | null {
+  try {
+    const { reserved_by } = JSON.parse(text) as { reserved_by?: Partial<ProcessIdentity> }
+    const { pid, startedAt = null, bootId = null } = reserved_by ?? {}
+    return typeof pid === 'number' ? { pid, startedAt, bootId } : null
+  } catch {
+    return null
+  }
+}
+
+function isKeystore(text: string): boolean {
+  try {
+    parseKeystore(text, 'the draft')
+    return true
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,74 @@
+import { randomBytes } from 'node:crypto'
+import { createServer, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { onTestFinished } from 'vitest'
+import { addressOfKey } from '../../src/keystore/private-key.ts'
+
+export interface WalletService {
+  url: string
+  origin: string
+  /** Bodies of getpresignedurl. */
+  asked: { email: string; timeout?: number }[]
+  /** What came to signed URLs: query, headers, body. */
+  calls: { query: string; headers: NodeJS.Dict<string | string[]>; body: string }[]
+  /** Every private key that was told, in hex without 0x. */
+  keys: string[]
+}
+
+export interface WalletServiceOptions {
+  /** The signed URL that is given, in place of a good one. */
+  signedUrl?: (origin: string) => string
+  /** Answers a call of a signed URL, in place of a good answer. */
+  answer?: (response: ServerResponse, wallet: { address: string; private_key: string }) => void
+  /** Answers getpresignedurl in place of a signed URL. */
+  refuse?: { status: number; body: object }
+}
+
+/** What a signed URL answers as the reference has it. */
+export const answerOf = (wallet: { address: string; private_key: string }) => ({
+  request: { expiry: 1, issued_at: 0, action: 'generate_wallet', issuer: 'me@example.com', signature: null },
+  wallet,
+})
+
+/** A stand-in of the hosted service, of which this is what concerns wallets. It keeps to itself what it isn't asked. */
+export async function walletService(options: WalletServiceOptions = {}): Promise<WalletService> {
+  const service: WalletService = { url: '', origin: '', asked: [], calls: [], keys: [] }
+  const json = (response: ServerResponse, status: number, body: object) => {
+    response.writeHead(status, { 'content-type': 'application/json' })
+    response.end(JSON.stringify(body))
+  }
+  const server = createServer(async (request, response) => {
+    const chunks: Buffer[] = []
+    for await (const chunk of request) chunks.push(chunk as Buffer)
+    const body = Buffer.concat(chunks).toString('utf8')
+    const { pathname, search } = new URL(request.url ?? '', service.origin)
+    if (pathname === '/api/v1/getpresignedurl') {
+      const asked = JSON.parse(body)
+      service.asked.push(asked)
+      if (options.refuse !== undefined) return json(response, options.refuse.status, options.refuse.body)
+      const expiry = Math.floor(Date.now() / 1000) + (asked.timeout ?? 60) * 60
+      const query = `expiry=${expiry}&issued_at=0&action=generate_wallet&issuer=me%40example.com&signature=5161a7e5ec2e7`
+      const signed = options.signedUrl?.(service.origin) ?? `${service.origin}/v1/wallet/create?${query}`
+      return json(response, 200, { request: asked, response: { url: signed } })
+    }
+    if (pathname !== '/v1/wallet/create')
+      return json(response, 404, { error: { title: 'Not Found', message: pathname } })
+    service.calls.push({ query: search, headers: request.headers, body })
+    const key = randomBytes(32)
+    const digits = key.toString('hex')
+    service.keys.push(digits)
+    const wallet = { address: addressOfKey(key) ?? '', private_key: `0x${digits}` }
+    if (options.answer === undefined) json(response, 200, answerOf(wallet))
+    else options.answer(response, wallet)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(async () => {
+    await new Promise((resolve) => {
+      server.close(resolve)
+      server.closeAllConnections()
+    })
+  })
+  service.origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  service.url = service.origin
+  return service
+}
