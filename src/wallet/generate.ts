@@ -136,7 +136,9 @@ async function keep(
     const file = await reservation.keep(text, (written) => prove(written, password, address))
     return { name: basename(file, KEYSTORE_ENDING), address, file, privateKey }
   } catch (error) {
-    throw notKept(address, text, error, await keepAnywhere(otherFolders, `gdn-wallet-${reservation.name}`, text))
+    const elsewhere = await keepAnywhere(otherFolders, `gdn-wallet-${reservation.name}`, text)
+    if (elsewhere.file === null) await reservation.leave().catch(() => {})
+    throw notKept(address, text, error, elsewhere)
   }
 }
 

@@ -4,7 +4,8 @@ import { basename, dirname, join } from 'node:path'
 import { syncFolder } from '../core/durable-file.ts'
 import { systemCode } from '../core/errors.ts'
 
-const NO_LINKS = new Set(['ENOENT', 'EPERM', 'ENOTSUP', 'ENOSYS', 'EOPNOTSUPP', 'EMLINK', 'EXDEV'])
+/** What the system says where there are no hard links. */
+export const NO_LINKS: ReadonlySet<string> = new Set(['EPERM', 'ENOTSUP', 'ENOSYS', 'EOPNOTSUPP', 'EMLINK', 'EXDEV'])
 
 /**
  * Gives a file a name that nothing has yet; it is there whole at once. Where that can't be, or the draft is gone, the text
@@ -19,7 +20,7 @@ export async function linkNew(draft: string, path: string, text: string): Promis
   } catch (error) {
     const code = systemCode(error) ?? ''
     if (code === 'EEXIST') return false
-    if (!NO_LINKS.has(code)) throw error
+    if (!NO_LINKS.has(code) && code !== 'ENOENT') throw error
     return await createNew(path, text)
   }
 }

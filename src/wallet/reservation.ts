@@ -1,4 +1,6 @@
-import { type FileHandle, open, rm } from 'node:fs/promises'
+import { randomBytes } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { type FileHandle, link, open, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { syncFolder } from '../core/durable-file.ts'
 import { GdnError, messageOf, systemCode } from '../core/errors.ts'
@@ -7,12 +9,13 @@ import { MAX_KEYSTORE_BYTES } from '../keystore/limits.ts'
 import { parseKeystore } from '../keystore/parse.ts'
 import { quoted, readPrivateFile } from '../keystore/private-file.ts'
 import { KEYSTORE_ENDING, makeWalletFolder } from './folder.ts'
-import { linkNew } from './new-file.ts'
+import { linkNew, NO_LINKS } from './new-file.ts'
 import { nameTaken, refuseTaken } from './new-names.ts'
 
 /** More than a keystore takes: the disk gives the room when the name is reserved, not when the key is there. */
 const ROOM_BYTES = 4096
 const MAX_COPIES = 100
+const MAX_TRIES = 5
 
 /** A name that is taken for a wallet to come, and room on the disk for its keystore. */
 export interface Reservation {
@@ -29,6 +32,8 @@ export interface Reservation {
   keep(text: string, prove: (file: string) => Promise<void>): Promise<string>
   /** Gives the name free, unless the keystore is there. */
   release(): Promise<void>
+  /** Leaves what was written as it is: the next one of that name finds it, and finishes it. */
+  leave(): Promise<void>
 }
 
 const pathOf = (folder: string, name: string) => join(folder, name + KEYSTORE_ENDING)
@@ -45,22 +50,22 @@ const draftOf = (folder: string, name: string) => join(folder, `.${name}.part`)
 export async function reserve(folder: string, name: string): Promise<Reservation> {
   makeWalletFolder(folder)
   const draft = draftOf(folder, name)
-  let file: FileHandle | null = await openDraft(folder, name)
+  refuseTaken(folder, name)
+  let file: FileHandle | null = await takeDraft(folder, name)
   const path = pathOf(folder, name)
-  const close = async () => {
+  const leave = async () => {
     const open = file
     file = null
     await open?.close()
   }
   const release = async () => {
-    await close()
+    if (file === null) return
+    await leave()
     await rm(draft, { force: true })
   }
   try {
+    // Again: whoever had the draft before may have given the name to a keystore.
     refuseTaken(folder, name)
-    const note = JSON.stringify({ reserved_by: await ownIdentity() })
-    await file.write(note.padEnd(ROOM_BYTES), 0)
-    await file.sync()
     await syncFolder(folder)
   } catch (error) {
     await release()
@@ -87,6 +92,7 @@ export async function reserve(folder: string, name: string): Promise<Reservation
       throw new Error(`every name like ${path} is taken`)
     },
     release,
+    leave,
   }
 }
 
@@ -97,15 +103,39 @@ const cantWrite = (path: string, error: unknown) =>
     cause: error,
   })
 
-async function openDraft(folder: string, name: string): Promise<FileHandle> {
+/** The draft is there with the word of whose it is, or not at all. */
+async function takeDraft(folder: string, name: string): Promise<FileHandle> {
   const draft = draftOf(folder, name)
-  for (let tries = 0; ; tries++) {
-    try {
-      return await open(draft, 'wx', 0o600)
-    } catch (error) {
-      if (systemCode(error) !== 'EEXIST' || tries > 2) throw cantWrite(draft, error)
+  const temp = join(folder, `.${name}.${randomBytes(6).toString('hex')}`)
+  let file: FileHandle | null = null
+  try {
+    file = await open(temp, 'wx', 0o600)
+    await file.write(JSON.stringify({ reserved_by: await ownIdentity() }).padEnd(ROOM_BYTES), 0)
+    await file.sync()
+    for (let tries = 0; tries < MAX_TRIES; tries++) {
+      if (await claim(temp, draft)) return file
       await clearDraft(folder, name)
     }
+    throw new Error(`${draft} comes back as fast as it is cleared away`)
+  } catch (error) {
+    await file?.close()
+    throw error instanceof GdnError ? error : cantWrite(draft, error)
+  } finally {
+    await rm(temp, { force: true })
+  }
+}
+
+/** Gives the file its name, unless something has it. Where there are no hard links, looking has to do. */
+async function claim(temp: string, draft: string): Promise<boolean> {
+  try {
+    await link(temp, draft)
+    return true
+  } catch (error) {
+    const code = systemCode(error) ?? ''
+    if (code === 'EEXIST' || existsSync(draft)) return false
+    if (!NO_LINKS.has(code)) throw error
+    await rename(temp, draft)
+    return true
   }
 }
 
@@ -123,7 +153,6 @@ async function clearDraft(folder: string, name: string): Promise<void> {
     }
     return await rm(draft, { force: true })
   }
-  if (text.trim() === '') return await rm(draft, { force: true })
   const path = pathOf(folder, name)
   if (isKeystore(text) && (await linkNew(draft, path, text))) {
     await syncFolder(folder)

@@ -1,4 +1,4 @@
-import { GdnError } from '../../../core/errors.ts'
+import { GdnError, systemCode } from '../../../core/errors.ts'
 import { Secret } from '../../../core/secret.ts'
 import { newPasswordProblem, passwordIn, passwordProblem, readPasswordFile } from '../../../keystore/password.ts'
 import { askSecret } from '../../ask-for.ts'
@@ -52,7 +52,7 @@ function fromFile(file: string, problemOf: Problem): Secret {
     return readPasswordFile(file, problemOf)
   } catch (error) {
     // What a shell or a cluster hands over is often a pipe or a link: it can come by standard input.
-    if (!(error instanceof GdnError) || error.hint !== undefined) throw error
+    if (!(error instanceof GdnError) || error.hint !== undefined || systemCode(error.cause) === 'ENOENT') throw error
     const { code, message, place } = error
     throw new GdnError(code, message, {
       ...(place === undefined ? {} : { place }),

@@ -1,0 +1,493 @@
+import { chmod, mkdir, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { beforeEach, describe, expect, test, vi } from 'vitest'
+import { Secret } from '../../src/core/secret.ts'
+import { openKeystore } from '../../src/keystore/open.ts'
+import { filesHolding, spellings } from '../helpers/leaks.ts'
+import { answerOf, type WalletServiceOptions, walletService } from '../helpers/wallet-service.ts'
+import { LIGHT } from '../keystore/vectors.ts'
+import { folder } from './drop.ts'
+import { OWNER } from './fake-api.ts'
+import { type CliOptions, type CliResult, cli, errorOf } from './harness.ts'
+
+vi.mock(import('../../src/keystore/limits.ts'), async (original) => ({
+  ...(await original()),
+  SCRYPT: { n: 1024, r: 8, p: 1 } as never,
+}))
+
+const PASSWORD = 'correct horse'
+const EMAIL = ['--email', 'me@example.com']
+
+let path: (name: string) => string
+let options: CliOptions
+let wallets: string
+
+beforeEach(async () => {
+  const made = await folder({})
+  path = made.path
+  options = made.options
+  wallets = path('.local/share/gdn/wallets')
+  await writeFile(path('pw'), `${PASSWORD}\n`, { mode: 0o600 })
+})
+
+const gdn = (argv: string[], more: CliOptions = {}): Promise<CliResult> => cli(argv, { ...options, ...more })
+
+async function generate(service: WalletServiceOptions = {}, flags: string[] = [], more: CliOptions = {}) {
+  const told = await walletService(service)
+  const at = [
+    '--base-url',
+    told.url,
+    ...EMAIL,
+    ...(flags.includes('--password-file') ? [] : ['--password-file', path('pw')]),
+  ]
+  const result = await gdn(['wallet', 'generate', ...at, ...flags], more)
+  return { ...result, service: told }
+}
+
+const filesOf = async (dir: string) => (await readdir(dir).catch(() => [])).sort()
+const codeOf = ({ stderr }: CliResult) => stderr.split('\n')[0] ?? ''
+
+describe('gdn wallet generate', () => {
+  test('keeps the key of the service in a keystore, and shows the address', async () => {
+    const { code, stdout, stderr, service } = await generate({}, ['--name', 'alice', '--json'])
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    const { address, name, file, ...rest } = JSON.parse(stdout)
+    expect({ name, file, rest }).toEqual({ name: 'alice', file: join(wallets, 'alice.json'), rest: {} })
+    const opened = await openKeystore(await readFile(file, 'utf8'), new Secret(PASSWORD), file)
+    expect(opened.privateKey.reveal()).toBe(`0x${service.keys[0]}`)
+    expect(opened.address).toBe(address.toLowerCase())
+    expect((await stat(file)).mode & 0o777).toBe(0o600)
+    expect((await stat(wallets)).mode & 0o777).toBe(0o700)
+  })
+
+  test('asks for one signed URL, and posts to it once: with no body, and without the API key', async () => {
+    const { service } = await generate({}, ['--valid-for', '24h'])
+    expect(service.asked).toEqual([{ email: 'me@example.com', timeout: 1440 }])
+    expect(service.calls).toHaveLength(1)
+    const [{ headers, body } = { headers: {}, body: 'x' }] = service.calls
+    expect({ body, key: headers['x-api-key'], length: headers['content-length'] }).toEqual({
+      body: '',
+      key: undefined,
+      length: '0',
+    })
+  })
+
+  test.each([[[]], [['--debug']], [['-o', 'csv']], [['--json']]])(
+    'with %j key, password and signature are in no output and no file in clear',
+    async (flags) => {
+      const { stdout, stderr, code, service } = await generate({}, flags)
+      expect(code).toBe(0)
+      const [key = ''] = service.keys
+      for (const secret of [...spellings(`0x${key}`), Buffer.from('5161a7e5ec2e7'), Buffer.from(PASSWORD)]) {
+        expect(Buffer.from(stdout + stderr).includes(secret)).toBe(false)
+      }
+      expect(await filesHolding(path(''), `0x${key}`)).toEqual([])
+    },
+  )
+
+  test('shows the private key when that is asked for', async () => {
+    const { stdout, service } = await generate({}, ['--show-private-key', '--json'])
+    expect(JSON.parse(stdout).private_key).toBe(`0x${service.keys[0]}`)
+    const some = await generate({}, ['--show-private-key', '--fields', 'private_key', '--json'])
+    expect(JSON.parse(some.stdout)).toEqual({ private_key: `0x${some.service.keys[0]}` })
+  })
+
+  test('--fields private_key is no way around the flag', async () => {
+    const { code, service } = await generate({}, ['--fields', 'private_key'])
+    expect(code).toBe(2)
+    expect(service.asked).toEqual([])
+  })
+
+  test('makes several, each of a signed URL of its own, and prints a list', async () => {
+    const { stdout, service } = await generate({}, ['--count', '3', '--name', 'buyer', '--json'])
+    const names = JSON.parse(stdout).map(({ name }: { name: string }) => name)
+    expect(names).toEqual(['buyer-1', 'buyer-2', 'buyer-3'])
+    expect([service.asked.length, service.calls.length, new Set(service.keys).size]).toEqual([3, 3, 3])
+    expect(await filesOf(wallets)).toEqual(['buyer-1.json', 'buyer-2.json', 'buyer-3.json'])
+  })
+
+  test('of several, those that were made are told when one fails, and nothing is left of the others', async () => {
+    let calls = 0
+    const second: WalletServiceOptions = {
+      answer(response, wallet) {
+        if (++calls === 2) return void response.destroy()
+        response.writeHead(200).end(JSON.stringify(answerOf(wallet)))
+      },
+    }
+    const { code, stdout, stderr, service } = await generate(second, ['--count', '3', '--json'])
+    expect(code).toBe(9)
+    expect(JSON.parse(stdout).map(({ name }: { name: string }) => name)).toEqual(['wallet-1'])
+    expect(JSON.parse(stderr).error.code).toBe('unknown_outcome')
+    expect(service.calls).toHaveLength(2)
+    expect(await filesOf(wallets)).toEqual(['wallet-1.json'])
+  })
+
+  test('takes the next free name where none is given', async () => {
+    await generate()
+    await generate()
+    expect(await filesOf(wallets)).toEqual(['wallet-1.json', 'wallet-2.json'])
+  })
+
+  test('takes the password from standard input', async () => {
+    const { code } = await generate({}, ['--password-file', '-', '--name', 'a'], { stdin: 'from a pipe\n' })
+    expect(code).toBe(0)
+    const text = await readFile(join(wallets, 'a.json'), 'utf8')
+    expect((await openKeystore(text, new Secret('from a pipe'), 'a')).address).toMatch(/^0x/)
+  })
+
+  test('a lost answer is told as lost, with what that means, and nothing is tried again', async () => {
+    const { code, stdout, stderr, service } = await generate({ answer: (response) => void response.destroy() })
+    expect({ code, stdout }).toEqual({ code: 9, stdout: '' })
+    expect(stderr).toContain('was lost')
+    expect(stderr).toContain('Nothing was sent to it')
+    expect(service.calls).toHaveLength(1)
+    expect(await filesOf(wallets)).toEqual([])
+  })
+
+  test('an answer that was cut off is lost', async () => {
+    const half: WalletServiceOptions = {
+      answer(response, wallet) {
+        response.writeHead(200, { 'content-length': '1000' })
+        response.write(JSON.stringify(answerOf(wallet)))
+        setTimeout(() => response.destroy(), 20)
+      },
+    }
+    const { code, stderr, service } = await generate(half)
+    expect(code).toBe(9)
+    expect(stderr).not.toContain(service.keys[0])
+  })
+
+  test('a signed URL on another host is not called; the setting that allows it is told, and allows it', async () => {
+    const other = await walletService()
+    const elsewhere: WalletServiceOptions = {
+      signedUrl: () => `${other.origin}/v1/wallet/create?signature=5161a7e5ec2e7`,
+    }
+    const refused = await generate(elsewhere)
+    expect(refused.code).toBe(6)
+    expect(refused.stderr).toContain(`GDN_WALLET_URL=${other.origin}`)
+    expect(refused.stderr).not.toContain('5161a7e5ec2e7')
+    expect(other.calls).toEqual([])
+    const env = { ...options.env, GDN_WALLET_URL: other.origin }
+    expect((await generate(elsewhere, [], { env })).code).toBe(0)
+    await gdn(['config', 'set', 'wallet_url', other.origin])
+    expect((await generate(elsewhere)).code).toBe(0)
+    expect(other.calls).toHaveLength(2)
+  })
+
+  test('a project file names no host of wallets', async () => {
+    await writeFile(path('.gdnrc.json'), JSON.stringify({ wallet_url: 'https://evil.example' }))
+    const { code, stderr } = await generate()
+    expect(code).toBe(2)
+    expect(stderr).toContain('wallet_url')
+  })
+})
+
+describe('gdn wallet generate asks the service for nothing when it is clear beforehand that', () => {
+  const clear = async (flags: string[], more: CliOptions = {}) => {
+    const result = await generate({}, flags, more)
+    expect(result.service.asked).toEqual([])
+    expect((await filesOf(wallets)).filter((file) => file.endsWith('.part'))).toEqual([])
+    return result
+  }
+
+  test('the name is taken', async () => {
+    await generate({}, ['--name', 'alice'])
+    await gdn(['wallet', 'add', 'bob', OWNER])
+    for (const name of ['alice', '@alice', 'bob']) {
+      const { code, stderr } = await clear(['--name', name])
+      expect([code, stderr]).toEqual([2, expect.stringContaining('exists already')])
+    }
+  })
+
+  test('one of several names is taken', async () => {
+    await gdn(['wallet', 'add', 'x-2', OWNER])
+    expect((await clear(['--name', 'x', '--count', '3'])).code).toBe(2)
+    expect(await filesOf(wallets)).toEqual(['x-2.address'])
+  })
+
+  test.each([['../x'], ['a b'], ['Alice'], ['']])('the name is %j', async (name) => {
+    expect((await clear(['--name', name])).code).toBe(2)
+  })
+
+  test.each([['0'], ['-1'], ['1e3'], ['1001'], ['１'], ['']])('the count is %j', async (count) => {
+    const { code, stderr } = await clear([`--count=${count}`])
+    expect([code, codeOf({ code, stderr, stdout: '' })]).toEqual([2, expect.stringContaining('--count')])
+  })
+
+  test.each([['15'], ['90s'], ['0m'], ['8d'], ['169h'], ['10081m'], ['1.5h'], ['-5m'], ['5M'], ['']])(
+    'it is to be valid for %j',
+    async (time) => {
+      const { code, stderr } = await clear([`--valid-for=${time}`])
+      expect([code, stderr]).toEqual([2, expect.stringContaining('--valid-for')])
+    },
+  )
+
+  test.each([['me'], ['me@'], [`${'x'.repeat(300)}@example.com`]])('the e-mail address is %j', async (email) => {
+    const { service, code, stderr } = await clear(['--password-file', path('pw')])
+    expect([service.asked, code, stderr]).toBeDefined()
+    const { url } = service
+    const result = await gdn(['wallet', 'generate', '--base-url', url, '--email', email, '--password-file', path('pw')])
+    expect([result.code, result.stderr]).toEqual([2, expect.stringContaining('email')])
+  })
+
+  test('there is no e-mail address', async () => {
+    const { url } = await walletService()
+    const { code, stderr } = await gdn(['wallet', 'generate', '--base-url', url, '--password-file', path('pw')])
+    expect([code, stderr]).toEqual([2, expect.stringContaining('--email')])
+  })
+
+  test.each([
+    ['is empty', '\n', 0o600, 'must not be empty'],
+    ['has two lines', 'a\nb\n', 0o600, 'one line'],
+    ['is read in different ways by wallets', 'cafe\u0301\n', 0o600, 'different ways'],
+    ['may be read by others', 'secret\n', 0o644, 'chmod 600'],
+  ])('the password file %s', async (_what, text, mode, said) => {
+    await writeFile(path('other'), text)
+    await chmod(path('other'), mode)
+    const { code, stderr } = await clear(['--password-file', path('other')])
+    expect([code, stderr]).toEqual([2, expect.stringContaining(said)])
+  })
+
+  test('the password file is a link, or is missing: a pipe is the way around', async () => {
+    await symlink(path('pw'), path('link'))
+    for (const file of [path('link'), path('none')]) {
+      const { code, stderr } = await clear(['--password-file', file])
+      expect([code, stderr]).toEqual([2, expect.stringContaining('--password-file -')])
+    }
+  })
+
+  test('nobody can be asked for the password', async () => {
+    const { url } = await walletService()
+    const { code } = await gdn(['wallet', 'generate', '--base-url', url, ...EMAIL], { stdin: '' })
+    expect(code).toBe(2)
+  })
+
+  test('the folder of wallets is a link, or is open to others', async () => {
+    await mkdir(path('elsewhere'), { mode: 0o700 })
+    await mkdir(path('.local/share/gdn'), { recursive: true })
+    await symlink(path('elsewhere'), wallets)
+    expect((await clear([])).stderr).toContain('symbolic link')
+    expect(await filesOf(path('elsewhere'))).toEqual([])
+  })
+
+  test('there is no API key', async () => {
+    const { GDN_API_KEY: _none, ...env } = options.env ?? {}
+    expect((await clear([], { env })).code).toBe(4)
+  })
+})
+
+describe('gdn wallet url', () => {
+  test('prints the signed URL and nothing else on stdout', async () => {
+    const service = await walletService()
+    const url = ['wallet', 'url', '--base-url', service.url, ...EMAIL, '--valid-for', '15m']
+    const { code, stdout, stderr } = await gdn(url)
+    expect(code).toBe(0)
+    expect(stdout).toMatch(new RegExp(`^${service.origin}/v1/wallet/create\\?expiry=\\S+\n$`))
+    expect(stderr).toContain('by whoever has it')
+    expect(service.asked).toEqual([{ email: 'me@example.com', timeout: 15 }])
+    expect(service.calls).toEqual([])
+  })
+
+  test('says when it expires', async () => {
+    const service = await walletService()
+    const { stdout } = await gdn(['wallet', 'url', '--base-url', service.url, ...EMAIL, '--valid-for', '7d', '--json'])
+    const inDays = (Date.parse(JSON.parse(stdout).expires_at) - Date.now()) / 86_400_000
+    expect(Math.round(inDays)).toBe(7)
+  })
+
+  test('leaves the time to the server where none is given', async () => {
+    const service = await walletService()
+    await gdn(['wallet', 'url', '--base-url', service.url, ...EMAIL])
+    expect(service.asked).toEqual([{ email: 'me@example.com' }])
+  })
+
+  test('takes the e-mail address of the profile', async () => {
+    const service = await walletService()
+    await gdn(['config', 'set', 'email', 'you@example.com'])
+    await gdn(['wallet', 'url', '--base-url', service.url])
+    expect(service.asked).toEqual([{ email: 'you@example.com' }])
+  })
+
+  test('tells what the server has against it', async () => {
+    const detail = [{ loc: ['body', 'email'], msg: 'is not the one of this account', type: 'value_error' }]
+    const body = { errorCode: 'VALIDATION_ERROR', message: 'invalid', detail }
+    const service = await walletService({ refuse: { status: 400, body } })
+    const { code, stderr } = await gdn(['wallet', 'url', '--base-url', service.url, ...EMAIL])
+    expect([code, stderr]).toEqual([5, expect.stringContaining('is not the one of this account')])
+  })
+})
+
+describe('gdn wallet list', () => {
+  test('is empty at first, which is no error', async () => {
+    expect(await gdn(['wallet', 'list', '--json'])).toEqual({ code: 0, stdout: '[]\n', stderr: '' })
+  })
+
+  test('has wallets and addresses; what can’t be used says why, and how it is mended', async () => {
+    await generate({}, ['--name', 'alice'])
+    await gdn(['wallet', 'add', 'bob', OWNER.toLowerCase()])
+    await writeFile(join(wallets, 'loose.json'), JSON.stringify(LIGHT.json))
+    await chmod(join(wallets, 'loose.json'), 0o644)
+    await writeFile(join(wallets, 'broken.json'), '{', { mode: 0o600 })
+    await writeFile(join(wallets, '.hidden.part'), '', { mode: 0o600 })
+    const list = JSON.parse((await gdn(['wallet', 'list', '--json'])).stdout)
+    expect(list.map((one: { name: string; kind: string }) => `${one.name} ${one.kind}`)).toEqual([
+      'alice keystore',
+      'broken keystore',
+      'loose keystore',
+      'bob address',
+    ])
+    expect(list[2].error).toContain('chmod 600')
+    expect(list[1].address).toBeNull()
+    expect(list[3].address).toBe(OWNER)
+  })
+})
+
+describe('gdn wallet export', () => {
+  beforeEach(async () => {
+    await mkdir(wallets, { recursive: true, mode: 0o700 })
+    await writeFile(join(wallets, 'alice.json'), JSON.stringify({ ...LIGHT.json, address: LIGHT.address }), {
+      mode: 0o600,
+    })
+    await writeFile(path('foo'), 'foo\n', { mode: 0o600 })
+  })
+  const key = `0x${LIGHT.key}\n`
+
+  test('writes the private key to a new file of mode 600, and nothing of it to the screen', async () => {
+    const argv = [
+      'wallet',
+      'export',
+      '@alice',
+      '--format',
+      'private-key',
+      '--to',
+      path('key'),
+      '--password-file',
+      path('foo'),
+    ]
+    const { code, stdout, stderr } = await gdn(argv)
+    expect({ code, stdout }).toEqual({ code: 0, stdout: '' })
+    expect(stderr).not.toContain(LIGHT.key)
+    expect(await readFile(path('key'), 'utf8')).toBe(key)
+    expect((await stat(path('key'))).mode & 0o777).toBe(0o600)
+  })
+
+  test('shows it when that is asked for', async () => {
+    const argv = ['wallet', 'export', 'alice', '--format', 'private-key', '--to', '-', '--password-file', '-']
+    expect(await gdn(argv, { stdin: 'foo\n' })).toMatchObject({ code: 0, stdout: key })
+  })
+
+  test('copies the keystore as it is, which takes no password', async () => {
+    const { code } = await gdn(['wallet', 'export', 'alice', '--to', path('copy.json')])
+    expect(code).toBe(0)
+    expect(await readFile(path('copy.json'), 'utf8')).toBe(await readFile(join(wallets, 'alice.json'), 'utf8'))
+  })
+
+  test('opens any keystore by its path', async () => {
+    await writeFile(path('UTC--x'), JSON.stringify(LIGHT.json), { mode: 0o600 })
+    const argv = [
+      'wallet',
+      'export',
+      './UTC--x',
+      '--format',
+      'private-key',
+      '--to',
+      '-',
+      '--password-file',
+      path('foo'),
+    ]
+    expect(await gdn(argv)).toMatchObject({ code: 0, stdout: key })
+  })
+
+  test('says in JSON what it did', async () => {
+    const argv = ['wallet', 'export', 'alice', '--to', path('copy.json'), '--json']
+    const { stdout, stderr } = await gdn(argv)
+    expect(stderr).toBe('')
+    expect(JSON.parse(stdout)).toMatchObject({ format: 'keystore', file: path('copy.json') })
+  })
+
+  test('overwrites nothing, and follows no link', async () => {
+    await writeFile(path('mine'), 'mine')
+    await symlink(path('not-there'), path('dangling'))
+    for (const file of ['mine', 'dangling']) {
+      const { code, stderr } = await gdn(['wallet', 'export', 'alice', '--to', path(file)])
+      expect([code, stderr]).toEqual([2, expect.stringContaining('exists already')])
+    }
+    expect(await readFile(path('mine'), 'utf8')).toBe('mine')
+    expect(await filesOf(path(''))).not.toContain('not-there')
+  })
+
+  test.each([
+    [
+      'a wrong password',
+      ['alice', '--format', 'private-key', '--to', '-', '--password-file', 'pw'],
+      'does not open it',
+    ],
+    ['no place to put it', ['alice'], '--to'],
+    ['an unknown name', ['alcie', '--to', '-'], 'did you mean @alice?'],
+    ['a format that there isn’t', ['alice', '--format', 'hex', '--to', '-'], '--format'],
+    ['a file that is missing', ['./nothing', '--to', '-'], "doesn't exist"],
+    ['a file that is none', ['./pw', '--to', '-'], 'pw'],
+    ['the name of an address', ['bob', '--to', '-'], 'no key of it here'],
+  ])('%s is told, and nothing is written', async (_what, argv, said) => {
+    await gdn(['wallet', 'add', 'bob', OWNER])
+    const { code, stdout, stderr } = await gdn(['wallet', 'export', ...argv])
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+    expect(stderr).toContain(said)
+  })
+
+  test('what a service answered in place of a wallet can be had again', async () => {
+    const odd: WalletServiceOptions = {
+      answer: (response, { private_key }) => void response.writeHead(200).end(JSON.stringify({ secret: private_key })),
+    }
+    const { code, stderr, service } = await generate(odd, ['--name', 'odd', '--json'])
+    expect(code).toBe(6)
+    const { file } = JSON.parse(stderr).error.details
+    const shown = await gdn(['wallet', 'export', file, '--to', '-', '--password-file', path('pw')])
+    expect(JSON.parse(shown.stdout)).toEqual({ secret: `0x${service.keys[0]}` })
+    expect(JSON.parse((await gdn(['wallet', 'list', '--json'])).stdout)).toHaveLength(1)
+  })
+})
+
+describe('gdn wallet add and rm', () => {
+  test('an address gets a name, in its checksum spelling, and loses it again', async () => {
+    expect((await gdn(['wallet', 'add', '@bob', OWNER.toLowerCase()])).stderr).toContain(OWNER)
+    expect((await stat(join(wallets, 'bob.address'))).mode & 0o777).toBe(0o600)
+    expect((await gdn(['wallet', 'add', 'bob', OWNER])).code).toBe(2)
+    expect((await gdn(['wallet', 'rm', 'bob'])).code).toBe(0)
+    expect(await filesOf(wallets)).toEqual([])
+  })
+
+  test('an address of Solana, too', async () => {
+    const solana = '4Nd1mYQzvgV8Vr3Z3nYb7pD6T8K2jF2eqWxY1vC4mQ5R'
+    expect((await gdn(['wallet', 'add', 'sol', solana, '--json'])).stdout).toContain(solana)
+  })
+
+  test.each([
+    ['bob', OWNER.replace('f', 'F'), 'checksum'],
+    ['bob', '0x12', '40 hex digits'],
+    ['bob', '0x0000000000000000000000000000000000000000', 'zero address'],
+    ['bob', '@alice', 'Solana'],
+    ['bob', '', 'address'],
+    ['Bob', OWNER, '@bob'],
+    ['../bob', OWNER, 'name of a wallet'],
+  ])('%s for %s is refused', async (name, address, said) => {
+    const { code, stderr } = await gdn(['wallet', 'add', name, address])
+    expect([code, stderr]).toEqual([2, expect.stringContaining(said)])
+    expect(await filesOf(wallets)).toEqual([])
+  })
+
+  test('no keystore is ever deleted', async () => {
+    await generate({}, ['--name', 'alice'])
+    const { code, stderr } = await gdn(['wallet', 'rm', 'alice'])
+    expect([code, stderr]).toEqual([2, expect.stringContaining('gdn deletes no keys')])
+    expect(await filesOf(wallets)).toEqual(['alice.json'])
+  })
+
+  test('an unknown name is told with the nearest', async () => {
+    await gdn(['wallet', 'add', 'bob', OWNER])
+    expect(errorOf(await gdn(['wallet', 'rm', 'bobb', '--json']))).toMatchObject({
+      code: 'not_found_locally',
+      hint: 'did you mean @bob?',
+    })
+  })
+})

@@ -1,0 +1,243 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import type { TransportAnswer } from '../../src/client/transport.ts'
+import { GdnError } from '../../src/core/errors.ts'
+import { Secret } from '../../src/core/secret.ts'
+import { decrypt, openKeystore } from '../../src/keystore/open.ts'
+import { parseKeystore } from '../../src/keystore/parse.ts'
+import { type GenerateOptions, generateWallet, SET_ASIDE } from '../../src/wallet/generate.ts'
+import { reserve } from '../../src/wallet/reservation.ts'
+import { spellings } from '../helpers/leaks.ts'
+import { answerOf } from '../helpers/wallet-service.ts'
+
+vi.mock(import('../../src/keystore/limits.ts'), async (original) => ({
+  ...(await original()),
+  SCRYPT: { n: 1024, r: 8, p: 1 } as never,
+}))
+
+const KEY = '0x4c0883a69102937d6231471b5dbb6204fe5129617082792ae468d01a3f362318'
+const ADDRESS = '0x2c7536E3605D9C16a7a3D7b1898e529396a65c23'
+const OTHER = '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359'
+const PASSWORD = new Secret('correct horse')
+const ORDER = 'fffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141'
+
+let home: string
+let folder: string
+
+beforeEach(() => {
+  home = mkdtempSync(join(tmpdir(), 'gdn-wallets-'))
+  folder = join(home, 'wallets')
+  onTestFinished(() => rmSync(home, { recursive: true, force: true }))
+})
+
+const answer = (body: unknown, status = 200): TransportAnswer => ({
+  status,
+  headers: { 'content-type': 'application/json' },
+  body: Buffer.from(typeof body === 'string' ? body : JSON.stringify(body)),
+})
+
+interface Made {
+  calls: number
+  result: Promise<Awaited<ReturnType<typeof generateWallet>>>
+}
+
+/** Makes a wallet of what the service answers. */
+async function make(reply: () => TransportAnswer, more: Partial<GenerateOptions> = {}): Promise<Made> {
+  const made: Made = { calls: 0, result: Promise.reject() }
+  made.result.catch(() => {})
+  made.result = generateWallet({
+    source: {
+      signedUrl: async () => new URL('https://wallet.example/v1/wallet/create?signature=5161a7'),
+      async call() {
+        made.calls++
+        return reply()
+      },
+    },
+    reservation: more.reservation ?? (await reserve(folder, 'alice')),
+    folder,
+    password: PASSWORD,
+    otherFolders: [join(home, 'not-there'), home],
+    signal: new AbortController().signal,
+    ...more,
+  })
+  await made.result.catch(() => {})
+  return made
+}
+
+async function failure({ result }: Made): Promise<GdnError> {
+  const error: unknown = await result.catch((reason: unknown) => reason)
+  if (error instanceof GdnError) return error
+  throw new Error(`no GdnError: ${JSON.stringify(error)}`)
+}
+
+const told = ({ message, hint, details }: GdnError) => JSON.stringify([message, hint, details])
+
+describe('an answer with a good key', () => {
+  test.each([
+    ['an address in its checksum spelling', ADDRESS, KEY],
+    ['an address in lower case', ADDRESS.toLowerCase(), KEY],
+    ['a key without 0x', ADDRESS, KEY.slice(2)],
+    ['a key in upper case', ADDRESS, `0x${KEY.slice(2).toUpperCase()}`],
+  ])('%s becomes a keystore that opens', async (_what, address, private_key) => {
+    const { result } = await make(() => answer(answerOf({ address, private_key })))
+    const { file, ...wallet } = await result
+    expect(wallet).toMatchObject({ name: 'alice', address: ADDRESS })
+    expect(file).toBe(join(folder, 'alice.json'))
+    expect(readdirSync(folder)).toEqual(['alice.json'])
+    const { privateKey } = await openKeystore(readFileSync(file, 'utf8'), PASSWORD, file)
+    expect(privateKey.reveal()).toBe(KEY)
+  })
+
+  test('its bytes are wiped afterwards', async () => {
+    const given = answer(answerOf({ address: ADDRESS, private_key: KEY }))
+    await (await make(() => given)).result
+    expect([...new Set(given.body)]).toEqual([0])
+  })
+})
+
+describe('an answer of 2xx that is no wallet is kept aside, encrypted, and told with nothing of it', () => {
+  test.each([
+    ['no JSON', `<html>${KEY}`],
+    ['JSON that was cut', JSON.stringify(answerOf({ address: ADDRESS, private_key: KEY })).slice(0, -4)],
+    ['another form', { wallet: { address: ADDRESS, privateKey: KEY } }],
+    ['a key of 31 bytes', answerOf({ address: ADDRESS, private_key: KEY.slice(0, -2) })],
+    ['a key of zero', answerOf({ address: ADDRESS, private_key: `0x${'0'.repeat(64)}` })],
+    ['a key of the order of the curve', answerOf({ address: ADDRESS, private_key: ORDER })],
+    ['a key above the order', answerOf({ address: ADDRESS, private_key: 'f'.repeat(64) })],
+    ['the key of another address', answerOf({ address: OTHER, private_key: KEY })],
+    ['words in place of a key', answerOf({ address: ADDRESS, private_key: 'abandon ability able' })],
+    ['a wallet of Solana', answerOf({ address: '4Nd1mYQzvgV8Vr3Z3nYb7pD6T8K2jF2eqWxY1vC4mQ5R', private_key: KEY })],
+  ])('%s', async (_what, body) => {
+    const made = await make(() => answer(body))
+    const error = await failure(made)
+    expect(error.code).toBe('bad_answer')
+    expect(made.calls).toBe(1)
+    for (const key of spellings(KEY)) expect(Buffer.from(told(error)).includes(key)).toBe(false)
+    expect(readdirSync(folder)).toEqual([SET_ASIDE])
+    const { file } = error.details as { file: string }
+    expect(error.hint).toContain(file)
+    const kept = await decrypt(parseKeystore(readFileSync(file, 'utf8'), file), PASSWORD, file)
+    expect(kept.toString('utf8')).toBe(typeof body === 'string' ? body : JSON.stringify(body))
+  })
+
+  test('the key of another address: both are told, so that neither is used', async () => {
+    const error = await failure(await make(() => answer(answerOf({ address: OTHER, private_key: KEY }))))
+    expect(error.message).toContain(OTHER)
+    expect(error.message).toContain(ADDRESS)
+  })
+
+  test('where it can be kept nowhere it is shown, encrypted', async () => {
+    const error = await failure(await make(() => gone(answer('{}')), { otherFolders: ['/proc/nowhere'] }))
+    const text = /\{.*\}$/.exec(error.hint ?? '')?.[0] ?? ''
+    expect((await decrypt(parseKeystore(text, 'shown'), PASSWORD, 'shown')).toString()).toBe('{}')
+  })
+
+  test('an empty one is nothing to be kept', async () => {
+    expect((await failure(await make(() => answer('')))).code).toBe('bad_answer')
+    expect(readdirSync(folder)).toEqual([])
+  })
+})
+
+/** The folder of wallets, and the disk it is on, are gone when the answer comes. */
+function gone(given: TransportAnswer): TransportAnswer {
+  rmSync(folder, { recursive: true, force: true })
+  writeFileSync(folder, 'no folder any more')
+  return given
+}
+
+describe('a key that can’t be kept in its place is kept', () => {
+  const good = () => gone(answer(answerOf({ address: ADDRESS, private_key: KEY })))
+
+  test('in the next folder that takes it', async () => {
+    const error = await failure(await make(good))
+    expect(error.code).toBe('unexpected')
+    const { address, file } = error.details as { address: string; file: string }
+    expect(address).toBe(ADDRESS)
+    expect(file.startsWith(join(home, 'gdn-wallet-alice-'))).toBe(true)
+    expect((await openKeystore(readFileSync(file, 'utf8'), PASSWORD, file)).privateKey.reveal()).toBe(KEY)
+    expect(told(error)).not.toContain(KEY.slice(2))
+  })
+
+  test('on the screen, encrypted, where nothing takes it', async () => {
+    const error = await failure(await make(good, { otherFolders: ['/proc/nowhere', join(home, 'not-there')] }))
+    const { keystore } = error.details as { keystore: string }
+    expect(error.hint).toContain(keystore.trim())
+    expect((await openKeystore(keystore, PASSWORD, 'shown')).privateKey.reveal()).toBe(KEY)
+    expect(told(error)).not.toContain(KEY.slice(2))
+  })
+
+  test('in the draft, where nothing else takes it: the next wallet of that name finishes it', async () => {
+    const good = answer(answerOf({ address: ADDRESS, private_key: KEY }))
+    const { keep, ...reservation } = await reserve(folder, 'alice')
+    const broken = { ...reservation, keep: (text: string) => keep(text, () => Promise.reject(new Error('EIO'))) }
+    const made = await make(() => good, { reservation: broken, otherFolders: ['/proc/nowhere'] })
+    expect((await failure(made)).message).toContain('EIO')
+    await expect(reserve(folder, 'alice')).rejects.toThrow('exists already')
+    const { privateKey } = await openKeystore(readFileSync(join(folder, 'alice.json'), 'utf8'), PASSWORD, 'kept')
+    expect(privateKey.reveal()).toBe(KEY)
+  })
+
+  test('under another name, where a file appeared meanwhile', async () => {
+    const { result } = await make(() => {
+      writeFileSync(join(folder, 'alice.json'), 'another')
+      return answer(answerOf({ address: ADDRESS, private_key: KEY }))
+    })
+    const { name, file } = await result
+    expect([name, file]).toEqual(['alice-2', join(folder, 'alice-2.json')])
+    expect(readFileSync(join(folder, 'alice.json'), 'utf8')).toBe('another')
+  })
+})
+
+describe('other answers', () => {
+  const formB = { errorCode: 'SIGNED_URL_EXPIRED', message: 'it has expired', detail: [] }
+
+  test.each([
+    [400, formB, 'refused'],
+    [410, formB, 'refused'],
+    [403, formB, 'forbidden'],
+    [429, formB, 'rate_limited'],
+    [302, '', 'bad_answer'],
+    [404, '<html>', 'bad_answer'],
+    [408, '', 'unknown_outcome'],
+    [500, '', 'unknown_outcome'],
+    [502, '<html>', 'unknown_outcome'],
+  ])('%i with %j is %s; nothing is left, and nothing is tried again', async (status, body, code) => {
+    const made = await make(() => answer(body, status))
+    const error = await failure(made)
+    expect(error.code).toBe(code)
+    expect(told(error)).not.toContain('5161a7')
+    expect(made.calls).toBe(1)
+    expect(readdirSync(folder)).toEqual([])
+  })
+})
+
+test.each(['before the URL is asked for', 'before it is called'])('Ctrl-C %s stops without a trace', async (when) => {
+  const stop = new AbortController()
+  const interrupted = new GdnError('interrupted', 'interrupted')
+  if (when === 'before the URL is asked for') stop.abort(interrupted)
+  let asked = 0
+  let called = 0
+  const result = generateWallet({
+    source: {
+      async signedUrl() {
+        asked++
+        stop.abort(interrupted)
+        return new URL('https://wallet.example/')
+      },
+      async call() {
+        called++
+        return answer('')
+      },
+    },
+    reservation: await reserve(folder, 'alice'),
+    folder,
+    password: PASSWORD,
+    otherFolders: [],
+    signal: stop.signal,
+  })
+  await expect(result).rejects.toBe(interrupted)
+  expect([asked, called]).toEqual([when === 'before it is called' ? 1 : 0, 0])
+  expect(readdirSync(folder)).toEqual([])
+})
