@@ -1,0 +1,258 @@
+import { chmod, mkdir, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { filesHolding } from '../helpers/leaks.ts'
+import { LIGHT } from '../keystore/vectors.ts'
+import { folder, service, TARGET } from './drop.ts'
+import { CONTRACT, fakeApi, nft, OWNER } from './fake-api.ts'
+import { type CliOptions, cli, errorOf } from './harness.ts'
+
+const BOB = '0xdbF03B407c01E7cD3CBea99509d93f8DDDC8C6FB'
+/** Of the keystore, which spells it in lower case. */
+const ALICE = '0xd1E64E5480bFaf733Ba7D48712DEcb8227797a4e'
+const AT = ['--base-url', 'http://127.0.0.1:9']
+
+let path: (name: string) => string
+let options: CliOptions
+let wallets: string
+
+beforeEach(async () => {
+  const made = await folder({})
+  path = made.path
+  options = made.options
+  wallets = path('.local/share/gdn/wallets')
+  await mkdir(wallets, { recursive: true, mode: 0o700 })
+  await writeFile(join(wallets, 'alice.json'), JSON.stringify({ ...LIGHT.json, address: LIGHT.address }), {
+    mode: 0o600,
+  })
+  await writeFile(join(wallets, 'bob.address'), `${BOB}\n`, { mode: 0o600 })
+})
+
+const gdn = (argv: string[]) => cli(argv, options)
+
+/** The request that a command would send. */
+async function request(argv: string[]): Promise<Record<string, unknown>> {
+  const { code, stdout, stderr } = await gdn([...argv, ...AT, '--dry-run'])
+  expect({ code, stderr: code === 0 ? '' : stderr }).toEqual({ code: 0, stderr: '' })
+  return JSON.parse(stdout).body
+}
+
+const MINT = ['nft', 'mint', '--title', 'Dawn', ...TARGET]
+const GRANT = ['nft', 'grant', '--title', 'Dawn', ...TARGET]
+const TRANSFER = ['nft', 'transfer', 'a', ...TARGET, '--token-id', '1']
+const CREATE = ['collection', 'create', '--name', 'Tide', '-b', 'polygon']
+
+describe('@name stands for its address', () => {
+  test.each([
+    ['--receiver', [...MINT, '--receiver', '@alice'], { receiver_wallet_address: ALICE }],
+    ['--receiver=', [...MINT, '--receiver=@bob'], { receiver_wallet_address: BOB }],
+    ['the API’s name of the flag', [...MINT, '--receiver-wallet-address', '@bob'], { receiver_wallet_address: BOB }],
+    [
+      '--sender',
+      [...GRANT, '--sender', '@alice', '--receiver', '@bob'],
+      { sender_wallet_address: ALICE, receiver_wallet_address: BOB },
+    ],
+    [
+      'both of a transfer',
+      [...TRANSFER, '--sender', '@alice', '--receiver', '@bob'],
+      { sender_wallet_address: ALICE, receiver_wallet_address: BOB },
+    ],
+    ['--wallet', [...CREATE, '--wallet', '@alice'], { wallet_address: ALICE }],
+  ])('in %s', async (_where, argv, expected) => {
+    expect(await request(argv)).toMatchObject(expected)
+  })
+
+  test('in a request from a file', async () => {
+    const metadata = [{ title: 'Dawn', description: '', file_fields: [] }]
+    const common = { contract_address: CONTRACT, blockchain: 'polygon', receiver_wallet_address: '@bob' }
+    await writeFile(path('mint.json'), JSON.stringify({ ...common, metadata }))
+    expect(await request(['nft', 'mint', '-f', path('mint.json')])).toMatchObject({ receiver_wallet_address: BOB })
+    await writeFile(path('grant.json'), JSON.stringify({ ...common, metadata, sender_wallet_address: '@alice' }))
+    expect(await request(['nft', 'grant', '-f', path('grant.json')])).toMatchObject({ sender_wallet_address: ALICE })
+    await writeFile(path('create.json'), JSON.stringify({ name: 'x', blockchain: 'polygon', wallet_address: '@bob' }))
+    expect(await request(['collection', 'create', '-f', path('create.json')])).toMatchObject({ wallet_address: BOB })
+    const move = { ...common, nft_gdn_id: 'a', token_id: '1', sender_wallet_address: '@alice' }
+    await writeFile(path('move.json'), JSON.stringify(move))
+    expect(await request(['nft', 'transfer', '-f', path('move.json')])).toMatchObject({
+      sender_wallet_address: ALICE,
+      receiver_wallet_address: BOB,
+    })
+  })
+
+  test('in --owner of a verification', async () => {
+    const api = await fakeApi({
+      getisgdnnft: (body: object) => ({
+        body: { requests: { ...body, nft_gdn_id: 'a' }, response: { isgdnnft: true, nft: nft('a') } },
+      }),
+    })
+    await gdn(['nft', 'verify', 'a', '--owner', '@bob', '-b', 'polygon', '--base-url', api.url])
+    expect(api.bodies('getisgdnnft')).toMatchObject([{ receiver_wallet_address: BOB }])
+  })
+
+  test('in a profile; its settings show the name', async () => {
+    await gdn(['config', 'set', 'wallet', '@alice'])
+    expect(await request(CREATE)).toMatchObject({ wallet_address: ALICE })
+    expect(await request([...GRANT, '--receiver', BOB])).toMatchObject({ sender_wallet_address: ALICE })
+    expect((await gdn(['config', 'get', 'wallet', '-o', 'ids'])).stdout).toBe('@alice\n')
+  })
+
+  test('in a project file', async () => {
+    await writeFile(path('.gdnrc.json'), JSON.stringify({ wallet: '@bob' }))
+    expect(await request(CREATE)).toMatchObject({ wallet_address: BOB })
+  })
+
+  test('in the template of a manifest', async () => {
+    expect((await gdn(['batch', 'template', '--receiver', '@bob'])).stdout).toContain(BOB)
+  })
+})
+
+describe('a manifest takes names for receivers and senders', () => {
+  const rows = {
+    'drop.csv': 'title,description,receiver,sender\nDawn,x,@bob,@alice\nDusk,y,@alice,@bob\n',
+    'drop.jsonl': `{"title":"Dawn","description":"x","receiver":"@bob","sender":"@alice"}\n{"title":"Dusk","description":"y","receiver":"@alice","sender":"@bob"}\n`,
+    'drop.json': JSON.stringify([
+      { title: 'Dawn', description: 'x', receiver: '@bob', sender: '@alice' },
+      { title: 'Dusk', description: 'y', receiver: '@alice', sender: '@bob' },
+    ]),
+  }
+
+  test.each(Object.entries(rows))('%s: what is sent and kept is the address', async (name, text) => {
+    await writeFile(path(name), text)
+    const minted = service()
+    const api = await fakeApi({
+      createnfttrans: minted.createnft as never,
+      '*': () => ({ body: {} }),
+    })
+    const argv = [
+      'batch',
+      'mint',
+      path(name),
+      ...TARGET,
+      '--base-url',
+      api.url,
+      '--rate',
+      '1000',
+      '--no-lookup',
+      '--no-wait',
+    ]
+    const { code, stderr } = await gdn(argv)
+    expect(code, stderr).toBe(0)
+    expect(api.bodies('createnfttrans')).toMatchObject([
+      { sender_wallet_address: ALICE, receiver_wallet_address: BOB },
+      { sender_wallet_address: BOB, receiver_wallet_address: ALICE },
+    ])
+    for (const typed of ['@alice', '@bob']) expect(await filesHolding(path('.local/state'), typed)).toEqual([])
+    const state = await filesHolding(path('.local/state'), BOB)
+    expect(state.length).toBeGreaterThan(0)
+  })
+
+  test('a whole request as a manifest, too', async () => {
+    const metadata = [
+      { title: 'Dawn', description: '', file_fields: [] },
+      { title: 'Dusk', description: '', file_fields: [] },
+    ]
+    const whole = { contract_address: CONTRACT, blockchain: 'polygon', receiver_wallet_address: '@bob', metadata }
+    await writeFile(path('whole.json'), JSON.stringify(whole))
+    const { code, stdout } = await gdn(['batch', 'validate', path('whole.json'), '--json'])
+    expect([code, JSON.parse(stdout)]).toMatchObject([0, { valid: true, rows: 2 }])
+    await writeFile(path('whole.json'), JSON.stringify({ ...whole, receiver_wallet_address: '@bbo' }))
+    const wrong = await gdn(['batch', 'validate', path('whole.json')])
+    expect([wrong.code, wrong.stderr]).toEqual([2, expect.stringContaining('@bob')])
+  })
+
+  test('a run that goes on sends to the address that the name stood for when it began', async () => {
+    await writeFile(path('drop.csv'), 'title,description,receiver\nDawn,x,@bob\nDusk,y,@alice\n')
+    const minted = service()
+    let isDown = true
+    const api = await fakeApi({
+      createnft: (body: never) =>
+        isDown && (body as { receiver_wallet_address: string }).receiver_wallet_address === BOB
+          ? { status: 400, body: { error: { title: 'Bad Request', message: 'not yet' } } }
+          : minted.createnft(body),
+      '*': () => ({ body: {} }),
+    })
+    const at = ['--base-url', api.url, '--rate', '1000', '--no-wait']
+    expect((await gdn(['batch', 'mint', path('drop.csv'), ...TARGET, ...at, '--no-lookup'])).code).toBe(7)
+    isDown = false
+    await writeFile(join(wallets, 'bob.address'), OWNER)
+    const { code, stderr } = await gdn(['batch', 'retry', 'drop', ...at])
+    expect(code, stderr).toBe(0)
+    expect(api.bodies('createnft').at(-1)).toMatchObject({ receiver_wallet_address: BOB })
+  })
+
+  test('an unknown name is a fault of its row, with the nearest', async () => {
+    await writeFile(path('drop.csv'), 'title,description,receiver\nDawn,x,@bob\nDusk,y,@bobb\nNoon,z,@Bob\n')
+    const result = await gdn(['batch', 'validate', path('drop.csv'), ...TARGET, '--json'])
+    expect(result.code).toBe(2)
+    expect(errorOf(result).details).toMatchObject({
+      issues: [
+        { place: { line: 3, field: 'receiver' }, hint: 'did you mean @bob?' },
+        { place: { line: 4, field: 'receiver' }, hint: '@bob' },
+      ],
+    })
+  })
+})
+
+describe('a name that nobody knows', () => {
+  test.each([
+    ['--receiver', [...MINT, '--receiver', '@alcie'], 'did you mean @alice?'],
+    ['--sender', [...GRANT, '--receiver', BOB, '--sender', '@bobb'], 'did you mean @bob?'],
+    ['--wallet', [...CREATE, '--wallet', '@nobody'], 'gdn wallet list'],
+    ['--receiver', [...MINT, '--receiver', '@'], undefined],
+    ['--receiver', [...MINT, '--receiver', '@../alice'], undefined],
+    ['--receiver', [...MINT, '--receiver', '@Alice'], '@alice'],
+    ['--receiver', [...MINT, '--receiver', `@${'x'.repeat(10_000)}`], undefined],
+  ])('is exit 2 with the flag %s and what was meant: %j', async (flag, argv, hint) => {
+    const result = await gdn([...argv, ...AT, '--dry-run', '--json'])
+    expect(result.code).toBe(2)
+    expect(errorOf(result).message).toContain(flag)
+    if (hint !== undefined) expect(errorOf(result).hint).toContain(hint)
+  })
+
+  test('in a profile is told where its wallet is used, and nowhere else', async () => {
+    await gdn(['config', 'set', 'wallet', '@nobody'])
+    expect((await gdn(['config', 'list'])).code).toBe(0)
+    expect(await request([...MINT, '--receiver', BOB])).toMatchObject({ receiver_wallet_address: BOB })
+    const { code, stderr } = await gdn([...CREATE, ...AT, '--dry-run'])
+    expect([code, stderr]).toEqual([2, expect.stringContaining('@nobody')])
+  })
+
+  test('where there are no wallets at all', async () => {
+    await rm(wallets, { recursive: true })
+    expect((await gdn([...MINT, '--receiver', '@alice', ...AT, '--dry-run'])).code).toBe(2)
+  })
+})
+
+describe('a name is not believed', () => {
+  const mint = () => gdn([...MINT, '--receiver', '@bob', ...AT, '--dry-run'])
+
+  test('where others may change what it stands for', async () => {
+    await chmod(join(wallets, 'bob.address'), 0o666)
+    const { code, stderr } = await mint()
+    expect([code, stderr]).toEqual([2, expect.stringContaining('chmod 600')])
+    await chmod(join(wallets, 'bob.address'), 0o600)
+    await chmod(wallets, 0o777)
+    expect((await mint()).stderr).toContain('chmod 700')
+  })
+
+  test.each(['', 'x', '0x12', OWNER.replace('f', 'F'), `${OWNER}\n${BOB}`])('where its file holds %j', async (text) => {
+    await writeFile(join(wallets, 'bob.address'), text)
+    expect((await mint()).code).toBe(2)
+  })
+
+  test('where its keystore tells no address', async () => {
+    await writeFile(join(wallets, 'carol.json'), JSON.stringify(LIGHT.json), { mode: 0o600 })
+    const { code, stderr } = await gdn([...MINT, '--receiver', '@carol', ...AT, '--dry-run'])
+    expect([code, stderr]).toEqual([2, expect.stringContaining("doesn't tell its address")])
+  })
+
+  test('for another blockchain than its own', async () => {
+    const argv = ['nft', 'mint', '--title', 'x', '-c', CONTRACT, '-b', 'solana', '--receiver', '@bob']
+    expect((await gdn([...argv, ...AT, '--dry-run'])).code).toBe(2)
+  })
+
+  test('as a collection: only wallets have names', async () => {
+    const argv = ['nft', 'list', '-c', '@bob', '-b', 'polygon', ...AT]
+    expect((await gdn(argv)).code).toBe(2)
+  })
+})
