@@ -121,10 +121,10 @@ __gdn_arguments() {
 
 __gdn_bundles() {
   case $1 in
-    'collection create') REPLY='flags-82e48e sending-and-waiting-0600f0 server-abcaa3 output-62442f' ;;
+    'collection create') REPLY='flags-0c1da1 sending-and-waiting-0600f0 server-abcaa3 output-62442f' ;;
     'collection show') REPLY='server-abcaa3 output-62442f' ;;
     'collection list') REPLY='server-abcaa3 output-62442f' ;;
-    'nft mint') REPLY='flags-5d12bf metadata-849690 sending-and-waiting-0600f0 of-manifests-9c3b98 server-abcaa3 output-62442f' ;;
+    'nft mint') REPLY='flags-febba6 metadata-849690 sending-and-waiting-0600f0 of-manifests-9c3b98 server-abcaa3 output-62442f' ;;
     'nft grant') REPLY='flags-85c117 metadata-849690 sending-and-waiting-0600f0 server-abcaa3 output-62442f' ;;
     'nft transfer') REPLY='flags-64f935 sending-and-waiting-0600f0 server-abcaa3 output-62442f' ;;
     'nft list') REPLY='flags-241997 server-abcaa3 output-62442f' ;;
@@ -178,10 +178,10 @@ __gdn_bundles() {
 
 __gdn_flags() {
   case $1 in
-    'flags-82e48e') REPLY='--name - text Name of the collection
+    'flags-0c1da1') REPLY='--name - text Name of the collection
 --blockchain -b =blockchain Blockchain it is made on
---wallet - @wallets Wallet that owns it
---wallet-address ~ @wallets Wallet that owns it
+--wallet - @wallets Wallet that owns it: an address, or @name
+--wallet-address ~ @wallets Wallet that owns it: an address, or @name
 --description - text Description (needed on Solana)
 --image - text Image (needed on Solana)
 --enable-transfer - - Let the API transfer its NFTs
@@ -208,12 +208,12 @@ __gdn_flags() {
 --no-input - - Ask nothing
 --debug - - More on stderr: requests, timings, stack traces
 --help -h - Help for this command' ;;
-    'flags-5d12bf') REPLY='--contract -c @collections Collection to mint in
+    'flags-febba6') REPLY='--contract -c @collections Collection to mint in
 --contract-address ~ @collections Collection to mint in
 --contract-addresses ~ @collections Collection to mint in
 --blockchain -b =blockchain Its blockchain
---receiver - @wallets Wallet that gets the NFT
---receiver-wallet-address ~ @wallets Wallet that gets the NFT
+--receiver - @wallets Wallet that gets the NFT: an address, or @name
+--receiver-wallet-address ~ @wallets Wallet that gets the NFT: an address, or @name
 --file -f file JSON request or manifest; - is standard input' ;;
     'metadata-849690') REPLY='--title - text Title
 --description - text Description

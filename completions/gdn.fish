@@ -156,13 +156,13 @@ end
 function __gdn_bundles
   switch "$argv[1]"
     case 'collection create'
-      printf '%s\n' 'flags-82e48e sending-and-waiting-0600f0 server-abcaa3 output-62442f'
+      printf '%s\n' 'flags-0c1da1 sending-and-waiting-0600f0 server-abcaa3 output-62442f'
     case 'collection show'
       printf '%s\n' 'server-abcaa3 output-62442f'
     case 'collection list'
       printf '%s\n' 'server-abcaa3 output-62442f'
     case 'nft mint'
-      printf '%s\n' 'flags-5d12bf metadata-849690 sending-and-waiting-0600f0 of-manifests-9c3b98 server-abcaa3 output-62442f'
+      printf '%s\n' 'flags-febba6 metadata-849690 sending-and-waiting-0600f0 of-manifests-9c3b98 server-abcaa3 output-62442f'
     case 'nft grant'
       printf '%s\n' 'flags-85c117 metadata-849690 sending-and-waiting-0600f0 server-abcaa3 output-62442f'
     case 'nft transfer'
@@ -262,11 +262,11 @@ end
 
 function __gdn_flags
   switch "$argv[1]"
-    case 'flags-82e48e'
+    case 'flags-0c1da1'
       printf '%s\n' '--name - text Name of the collection' \
         '--blockchain -b =blockchain Blockchain it is made on' \
-        '--wallet - @wallets Wallet that owns it' \
-        '--wallet-address ~ @wallets Wallet that owns it' \
+        '--wallet - @wallets Wallet that owns it: an address, or @name' \
+        '--wallet-address ~ @wallets Wallet that owns it: an address, or @name' \
         '--description - text Description (needed on Solana)' \
         '--image - text Image (needed on Solana)' \
         '--enable-transfer - - Let the API transfer its NFTs' \
@@ -296,13 +296,13 @@ function __gdn_flags
         '--no-input - - Ask nothing' \
         '--debug - - More on stderr: requests, timings, stack traces' \
         '--help -h - Help for this command'
-    case 'flags-5d12bf'
+    case 'flags-febba6'
       printf '%s\n' '--contract -c @collections Collection to mint in' \
         '--contract-address ~ @collections Collection to mint in' \
         '--contract-addresses ~ @collections Collection to mint in' \
         '--blockchain -b =blockchain Its blockchain' \
-        '--receiver - @wallets Wallet that gets the NFT' \
-        '--receiver-wallet-address ~ @wallets Wallet that gets the NFT' \
+        '--receiver - @wallets Wallet that gets the NFT: an address, or @name' \
+        '--receiver-wallet-address ~ @wallets Wallet that gets the NFT: an address, or @name' \
         '--file -f file JSON request or manifest; - is standard input'
     case 'metadata-849690'
       printf '%s\n' '--title - text Title' \

@@ -117,10 +117,10 @@ api Ask any endpoint of the API, and print its answer as it came'
   }
 
   $bundles = @{
-    'collection create' = 'flags-82e48e sending-and-waiting-0600f0 server-abcaa3 output-62442f'
+    'collection create' = 'flags-0c1da1 sending-and-waiting-0600f0 server-abcaa3 output-62442f'
     'collection show' = 'server-abcaa3 output-62442f'
     'collection list' = 'server-abcaa3 output-62442f'
-    'nft mint' = 'flags-5d12bf metadata-849690 sending-and-waiting-0600f0 of-manifests-9c3b98 server-abcaa3 output-62442f'
+    'nft mint' = 'flags-febba6 metadata-849690 sending-and-waiting-0600f0 of-manifests-9c3b98 server-abcaa3 output-62442f'
     'nft grant' = 'flags-85c117 metadata-849690 sending-and-waiting-0600f0 server-abcaa3 output-62442f'
     'nft transfer' = 'flags-64f935 sending-and-waiting-0600f0 server-abcaa3 output-62442f'
     'nft list' = 'flags-241997 server-abcaa3 output-62442f'
@@ -171,10 +171,10 @@ api Ask any endpoint of the API, and print its answer as it came'
   }
 
   $flags = @{
-    'flags-82e48e' = '--name - text Name of the collection
+    'flags-0c1da1' = '--name - text Name of the collection
 --blockchain -b =blockchain Blockchain it is made on
---wallet - @wallets Wallet that owns it
---wallet-address ~ @wallets Wallet that owns it
+--wallet - @wallets Wallet that owns it: an address, or @name
+--wallet-address ~ @wallets Wallet that owns it: an address, or @name
 --description - text Description (needed on Solana)
 --image - text Image (needed on Solana)
 --enable-transfer - - Let the API transfer its NFTs
@@ -201,12 +201,12 @@ api Ask any endpoint of the API, and print its answer as it came'
 --no-input - - Ask nothing
 --debug - - More on stderr: requests, timings, stack traces
 --help -h - Help for this command'
-    'flags-5d12bf' = '--contract -c @collections Collection to mint in
+    'flags-febba6' = '--contract -c @collections Collection to mint in
 --contract-address ~ @collections Collection to mint in
 --contract-addresses ~ @collections Collection to mint in
 --blockchain -b =blockchain Its blockchain
---receiver - @wallets Wallet that gets the NFT
---receiver-wallet-address ~ @wallets Wallet that gets the NFT
+--receiver - @wallets Wallet that gets the NFT: an address, or @name
+--receiver-wallet-address ~ @wallets Wallet that gets the NFT: an address, or @name
 --file -f file JSON request or manifest; - is standard input'
     'metadata-849690' = '--title - text Title
 --description - text Description

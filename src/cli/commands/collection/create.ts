@@ -58,7 +58,7 @@ export function command(deps: Deps, run = create): GdnCommand {
   })
   valueFlag(createCommand, '--name <name>', 'Name of the collection')
   valueFlag(createCommand, '-b, --blockchain <name>', 'Blockchain it is made on', { parse: blockchainName })
-  valueFlag(createCommand, '--wallet <address>', 'Wallet that owns it', { parse: address })
+  valueFlag(createCommand, '--wallet <address>', 'Wallet that owns it: an address, or @name', { parse: address })
   valueFlag(createCommand, '--description <text>', 'Description (needed on Solana)')
   valueFlag(createCommand, '--image <url>', 'Image (needed on Solana)')
   switchFlag(createCommand, '--enable-transfer', 'Let the API transfer its NFTs')

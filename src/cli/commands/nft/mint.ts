@@ -36,7 +36,7 @@ export function command(deps: Deps, run = mint): GdnCommand {
   })
   valueFlag(mintCommand, '-c, --contract <address>', 'Collection to mint in', { parse: notEmpty })
   valueFlag(mintCommand, '-b, --blockchain <name>', 'Its blockchain', { parse: blockchainName })
-  valueFlag(mintCommand, '--receiver <address>', 'Wallet that gets the NFT', { parse: address })
+  valueFlag(mintCommand, '--receiver <address>', 'Wallet that gets the NFT: an address, or @name', { parse: address })
   valueFlag(mintCommand, '-f, --file <file>', 'JSON request or manifest; - is standard input', { parse: notEmpty })
   addMetadataFlags(mintCommand)
   addWaitFlags(mintCommand)

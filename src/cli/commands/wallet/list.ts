@@ -3,12 +3,13 @@ import type { DataRecord } from '../../cells.ts'
 import { GdnCommand } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
+import { safe } from '../../io.ts'
 import { createOutput } from '../../output.ts'
 import type { View } from '../../view.ts'
 
 const VIEW: View = {
   fields: ['name', 'address', 'kind', 'created_at', 'file', 'error'],
-  columns: ['name', 'address', 'kind', 'created_at', 'file', 'error'],
+  columns: ['name', 'address', 'kind', 'created_at', 'error'],
   id: 'address',
   cells: (record) => ({ ...record, name: `@${record.name}`, created_at: String(record.created_at).slice(0, 10) }),
 }
@@ -35,6 +36,7 @@ export async function list(deps: Deps, flags: OutputFlags): Promise<void> {
   const known = book.list()
   if (known.length === 0 && output.mode === 'table') io.note('No wallets yet: gdn wallet generate makes one.')
   await output.many(known.map(asRecord))
+  if (known.length > 0 && output.mode === 'table') io.note(`They are in ${safe(book.folder)}`)
 }
 
 const asRecord = ({ name, address, kind, createdAt, file, problem }: KnownWallet): DataRecord => ({

@@ -22,8 +22,13 @@ It is kept in the keyring of the system where one works, else in a file that onl
 GDN_API_KEY goes where a flag, GDN_BASE_URL or your own profile points. Where a project file alone names the server, the command stops: a repository that somebody cloned must not get the key.`,
     },
     {
+      title: 'Wallets',
+      text: `gdn wallet generate keeps the key of a new wallet in a keystore that its password opens, in a folder that only you may enter (gdn config path). The password is asked for, or read from a file of mode 600 or a pipe. The file and the password together are the only way to the wallet: keep copies.
+A signed URL is called on the server's own origin, or on the host that GDN_WALLET_URL or your profile's wallet_url names: whoever answers there knows the key.`,
+    },
+    {
       title: 'Project files',
-      text: 'A project may name server, blockchain, contract and profile, in JSON or YAML. It can hold no key, name no storage, and run no code.',
+      text: 'A project may name server, blockchain, contract and profile, in JSON or YAML. It can hold no key, name no storage and no host of wallets, and run no code.',
     },
     {
       title: 'What is never shown',
