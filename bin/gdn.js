@@ -15,7 +15,7 @@ async function start() {
   const { enableCompileCache } = require('node:module')
   if (enableCompileCache) enableCompileCache()
   if (!buildIfMissing()) return
-  const { main } = require('../dist/main.js')
+  const { main } = require('../dist/main.cjs')
   process.exitCode = await main(process.argv.slice(2))
 }
 
@@ -24,7 +24,7 @@ function buildIfMissing() {
   const { existsSync } = require('node:fs')
   const { join } = require('node:path')
   const setup = join(__dirname, '..', 'src', 'build', 'setup.mjs')
-  if (existsSync(join(__dirname, '..', 'dist', 'main.js')) || !existsSync(setup)) return true
+  if (existsSync(join(__dirname, '..', 'dist', 'main.cjs')) || !existsSync(setup)) return true
   process.stderr.write('gdn is not built yet: building it once\n')
   const { spawnSync } = require('node:child_process')
   const { status } = spawnSync(process.execPath, [setup], { stdio: ['ignore', 2, 2] })

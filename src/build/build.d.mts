@@ -6,5 +6,5 @@ export function bundle(options?: {
   entry?: string
   outDir?: string
   clean?: boolean
-}): Promise<{ files: number; bytes: number; metafile: Metafile }>
+}): Promise<{ files: number; bytes: number; metafile: Metafile; plan: Map<string, string> }>
 export function build(options?: { clean?: boolean }): Promise<string>

@@ -1,14 +1,13 @@
 // `npm run build`: contracts, then the bundle. `--watch` builds again at every change, `--clean` leaves nothing of
 // an earlier build behind.
 import { readFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { join, relative, sep } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { context, build as esbuild } from 'esbuild'
-import { coalesce } from './coalesce.mjs'
-import { toCommonJs } from './common-js.mjs'
 import { docsFiles } from './docs.mjs'
 import { thirdPartyLicenses } from './licenses.mjs'
 import { withLock } from './lock.mjs'
+import { pack, planPacks } from './pack.mjs'
 import { distDir, root } from './paths.mjs'
 import { publish } from './publish.mjs'
 import { referenceFiles } from './reference.mjs'
@@ -25,16 +24,12 @@ export const UNUSED_PACKAGES = ['@fastify/ajv-compiler', '@fastify/fast-json-str
 /**
  * Bundles the command line into `outDir`, a chunk per lazy import, while other processes may be running from it.
  *
- * @returns the number of files and bytes written, and what went where (esbuild's metafile)
+ * @returns the number of files and bytes written, what went where (esbuild's metafile), and the file of each chunk
  */
 export async function bundle({ entry = join(root, 'src/cli/main.ts'), outDir = distDir, clean = false } = {}) {
-  const options = await bundleOptions(entry, outDir)
-  const build = (plugins) =>
-    esbuild({ ...options, plugins }).catch(() => {
-      throw new Error('the bundle failed: the places are named above')
-    })
-  const { metafile } = await build([])
-  const result = await build([coalesce(metafile)])
+  const result = await esbuild(await bundleOptions(entry, outDir)).catch(() => {
+    throw new Error('the bundle failed: the places are named above')
+  })
   return await publishResult(result, outDir, clean)
 }
 
@@ -65,16 +60,18 @@ async function bundleOptions(entry, outDir) {
 }
 
 async function publishResult(result, outDir, clean) {
-  const files = await Promise.all(
-    result.outputFiles.map(async ({ path, text }) => ({ path, contents: Buffer.from(await toCommonJs(text)) })),
-  )
-  files.push({ path: join(outDir, 'package.json'), contents: Buffer.from('{"type":"commonjs"}\n') })
+  const plan = planPacks(result.metafile.outputs)
+  const chunks = result.outputFiles.map(({ path, text }) => ({ path: relative(root, path).replaceAll(sep, '/'), text }))
+  const files = (await pack(chunks, plan)).map(({ name, text }) => ({
+    path: join(outDir, name),
+    contents: Buffer.from(text),
+  }))
   const licenses = Buffer.from(await thirdPartyLicenses(result.metafile))
   files.push({ path: join(outDir, 'THIRD_PARTY_LICENSES.txt'), contents: licenses })
   files.push(...(await docsFiles(join(outDir, 'docs'))), ...(await referenceFiles(outDir)))
-  await publish(files, { outDir, last: join(outDir, 'main.js'), clean })
+  await publish(files, { outDir, last: join(outDir, 'main.cjs'), clean })
   const bytes = files.reduce((sum, { contents }) => sum + contents.length, 0)
-  return { files: files.length, bytes, metafile: result.metafile }
+  return { files: files.length, bytes, metafile: result.metafile, plan }
 }
 
 async function compile() {

@@ -3,16 +3,37 @@
 import { transform } from 'esbuild'
 
 const HERE = '__gdnHere'
-const WHERE = `const ${HERE}=require('node:url').pathToFileURL(__filename).href;`
+const WHERE = `const ${HERE}=require("node:url").pathToFileURL(__filename).href;`
+
+const EXPORTS = 'var stdin_exports'
+
+/** What esbuild writes before each module, once for all. */
+export const HELPERS = await helpers()
 
 /**
- * A chunk of ES modules as a CommonJS module of the same name: `import()` becomes a `require` that happens when it is
- * reached, `import.meta.url` the place of the file.
+ * A chunk of ES modules as the body of a function that is given `exports`: `import()` happens when it is reached, and
+ * `import.meta.url` is the place of the file.
  *
  * @param text as esbuild wrote it; must not await at its top level
+ * @param load the code by which another chunk is asked for
  */
-export async function toCommonJs(text) {
+export async function toCommonJs(text, load) {
   const hasPlace = text.includes('import.meta.url')
+  const code = await transformed(text, hasPlace ? { define: { 'import.meta.url': HERE } } : {})
+  const body = code.slice(code.indexOf(EXPORTS))
+  const own = body
+    .replace(`${EXPORTS}={};`, '')
+    .replace(/^__export\(stdin_exports,/, '__export(exports,')
+    .replace('module.exports=__toCommonJS(stdin_exports);', '')
+    .replace(/0&&\(module\.exports=\{[^{}]*\}\);?\s*$/, '')
+  // The exports of a chunk are a namespace already.
+  const linked = own
+    .replace(/__toESM\((require\("\.[^"]+"\))\)/g, '$1')
+    .replace(/\brequire\("\.{1,2}\/(?:chunks\/)?([\w.-]+\.js)"\)/g, (_, name) => load(name))
+  return (hasPlace ? WHERE : '') + linked
+}
+
+async function transformed(text, options) {
   const { code } = await transform(text, {
     format: 'cjs',
     platform: 'node',
@@ -22,7 +43,12 @@ export async function toCommonJs(text) {
     legalComments: 'none',
     supported: { 'dynamic-import': false },
     logLevel: 'error',
-    ...(hasPlace ? { define: { 'import.meta.url': HERE }, banner: WHERE } : {}),
+    ...options,
   })
   return code
+}
+
+async function helpers() {
+  const code = await transformed('import a from"a";export const b=a', {})
+  return code.slice(0, code.indexOf(EXPORTS))
 }

@@ -10,8 +10,7 @@ const SETUP = `
   import { mkdirSync, writeFileSync } from 'node:fs'
   process.stdout.write('noise of the build')
   mkdirSync('dist')
-  writeFileSync('dist/package.json', '{"type":"commonjs"}')
-  writeFileSync('dist/main.js', ${JSON.stringify(MAIN)})`
+  writeFileSync('dist/main.cjs', ${JSON.stringify(MAIN)})`
 
 let folder: string
 
@@ -28,18 +27,13 @@ async function write(file: string, text: string): Promise<void> {
   await writeFile(join(folder, file), text)
 }
 
-async function writeBuilt(): Promise<void> {
-  await write('dist/package.json', '{"type":"commonjs"}')
-  await write('dist/main.js', MAIN)
-}
-
 function gdn(...args: string[]) {
   return execa(process.execPath, ['bin/gdn.js', ...args], { cwd: folder, reject: false })
 }
 
 describe('bin/gdn.js', () => {
   test('passes the arguments on, and ends with the exit code of main', async () => {
-    await writeBuilt()
+    await write('dist/main.cjs', MAIN)
     expect(await gdn('nft', 'list')).toMatchObject({ stdout: 'ran nft,list', stderr: '', exitCode: 2 })
   })
 
@@ -60,7 +54,7 @@ describe('bin/gdn.js', () => {
   })
 
   test.each(['12.22.12', '18.20.8', '20.18.3'])('tells a person with Node %s which one is needed', async (version) => {
-    await writeBuilt()
+    await write('dist/main.cjs', MAIN)
     const versions = `Object.defineProperty(process, 'versions', { value: { node: '${version}' } })`
     await write('old.cjs', `${versions}; Object.defineProperty(process, 'version', { value: 'v${version}' })`)
     const run = await execa(process.execPath, ['-r', './old.cjs', 'bin/gdn.js'], { cwd: folder, reject: false })

@@ -9,10 +9,12 @@ import { bundle, UNUSED_PACKAGES } from '../../src/build/build.mjs'
 let outDir: string
 let inputs: Metafile['inputs']
 let outputs: Metafile['outputs']
+let plan: Map<string, string>
 
 beforeAll(async () => {
   outDir = await mkdtemp(join(tmpdir(), 'gdn-bundle-'))
-  const { metafile } = await bundle({ outDir })
+  const { metafile, ...built } = await bundle({ outDir })
+  plan = built.plan
   inputs = metafile.inputs
   outputs = metafile.outputs
 })
@@ -68,7 +70,8 @@ describe('the bundle', () => {
     const [run] = entriesFrom(/^src\/cli\/run\.ts$/)
     for (const command of entriesFrom(/^src\/cli\/commands\/.*\.ts$/)) {
       const loaded = new Set([command, connect ?? '', run ?? ''].flatMap((file) => [...loadedWith(file)]))
-      expect(loaded.size, outputs[command]?.entryPoint).toBeLessThan(30)
+      const files = new Set([...loaded].map((chunk) => plan.get(chunk)))
+      expect(files.size, outputs[command]?.entryPoint).toBeLessThan(20)
     }
   })
 

@@ -78,7 +78,7 @@ describe('the published package', () => {
   test('holds the built program and no sources', () => {
     const paths = packed.files.map(({ path }) => path)
     expect(paths).toEqual(
-      expect.arrayContaining(['bin/gdn.js', 'dist/main.js', 'dist/THIRD_PARTY_LICENSES.txt', 'LICENSE', 'README.md']),
+      expect.arrayContaining(['bin/gdn.js', 'dist/main.cjs', 'dist/THIRD_PARTY_LICENSES.txt', 'LICENSE', 'README.md']),
     )
     expect(paths).toEqual(
       expect.arrayContaining(['dist/man/gdn.1', 'dist/docs/commands.md', 'completions/_gdn', 'completions/gdn.bash']),

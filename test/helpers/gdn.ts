@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { execa, type Options, type ResultPromise } from 'execa'
 
 const BIN = fileURLToPath(new URL('../../bin/gdn.js', import.meta.url))
-const DIST = fileURLToPath(new URL('../../dist/main.js', import.meta.url))
+const DIST = fileURLToPath(new URL('../../dist/main.cjs', import.meta.url))
 
 /** The node that runs gdn: GDN_TEST_NODE, to test other versions of it; else the one that runs the tests. */
 const NODE = process.env.GDN_TEST_NODE || process.execPath
