@@ -12,8 +12,6 @@ if (major < 20 || (major === 20 && minor < 19)) {
 }
 
 async function start() {
-  const { enableCompileCache } = require('node:module')
-  if (enableCompileCache) enableCompileCache()
   if (!buildIfMissing()) return
   const { main } = require('../dist/main.cjs')
   process.exitCode = await main(process.argv.slice(2))

@@ -83,11 +83,22 @@ function toIssues(issue: z.core.$ZodIssue): FieldIssue[] {
 
 const TOO_MANY: FieldIssue = { field: '', path: [], message: 'has more faults than can be told', code: 'custom' }
 
+/** To compile a schema takes as long as some fifty parses by it: only one that is used again and again is. */
+const USES_BEFORE_COMPILED = 8
+const uses = new WeakMap<z.ZodType, number>()
+
+function isRare(schema: z.ZodType): boolean {
+  const before = uses.get(schema) ?? 0
+  if (before >= USES_BEFORE_COMPILED) return false
+  uses.set(schema, before + 1)
+  return true
+}
+
 /** Parses a value by a schema; on failure every fault at once, each with its place and a sentence. */
 export function validate<Schema extends z.ZodType>(schema: Schema, value: unknown): Validated<z.output<Schema>> {
   let result: z.ZodSafeParseResult<z.output<Schema>>
   try {
-    result = schema.safeParse(value, { error: sentences, reportInput: true })
+    result = schema.safeParse(value, { error: sentences, reportInput: true, jitless: isRare(schema) })
   } catch (error) {
     // zod hands faults on as arguments of a call; from about 100,000 on they don't fit on the stack.
     if (error instanceof RangeError) return { ok: false, issues: [TOO_MANY] }

@@ -7,6 +7,9 @@ const WHERE = `const ${HERE}=require("node:url").pathToFileURL(__filename).href;
 
 const EXPORTS = 'var stdin_exports'
 
+/** Parts of Node that take a millisecond or two to load, and that many modules name and few commands use. */
+const DEFERRED = ['node:child_process', 'node:crypto', 'node:fs/promises']
+
 /** What esbuild writes before each module, once for all. */
 export const HELPERS = await helpers()
 
@@ -26,8 +29,11 @@ export async function toCommonJs(text, load) {
     .replace(/^__export\(stdin_exports,/, '__export(exports,')
     .replace('module.exports=__toCommonJS(stdin_exports);', '')
     .replace(/0&&\(module\.exports=\{[^{}]*\}\);?\s*$/, '')
+  const defer = (found, id) => (DEFERRED.includes(id) ? `__defer("${id}")` : found)
   // The exports of a chunk are a namespace already.
   const linked = own
+    .replace(/(?<!__toESM\()\brequire\("(node:[\w/]+)"\)/g, defer)
+    .replace(/\(0,import_\w+\.__require\)\("(node:child_process)"\)/g, defer)
     .replace(/__toESM\((require\("\.[^"]+"\))\)/g, '$1')
     .replace(/\brequire\("\.{1,2}\/(?:chunks\/)?([\w.-]+\.js)"\)/g, (_, name) => load(name))
   return (hasPlace ? WHERE : '') + linked

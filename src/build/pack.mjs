@@ -26,7 +26,7 @@ const COMMON = [
 ]
 const COMMANDS = /^src\/cli\/commands\/(?:([a-z]+)\/)?/
 /** Of these packs, a command that reads the file needs most. */
-const WANTED = [MAIN_PACK, 'help', 'completion', 'common']
+const WANTED = [MAIN_PACK, 'help', 'completion']
 const ENDPOINTS = 'src/api/endpoints/'
 
 /**
@@ -43,6 +43,7 @@ export function planPacks(outputs) {
   const help = reachedBy([HELP])
   const completion = reachedBy([COMPLETION])
   const common = reachedBy(COMMON)
+  const endpoints = reachedBy([...entries.keys()].filter((name) => name.startsWith(ENDPOINTS)))
   const commands = [...entries].filter(([name]) => COMMANDS.test(name))
   const users = new Map(paths.map((path) => [path, []]))
   for (const [name, entry] of commands) for (const path of closure(outputs, entry)) users.get(path).push(name)
@@ -53,8 +54,8 @@ export function planPacks(outputs) {
     if (help.has(path)) return 'help'
     if (completion.has(path)) return 'completion'
     if (bytes >= LARGE_BYTES) return null
-    if (common.has(path) || users.get(path).length > commands.length / 2) return 'common'
-    if (entryPoint?.startsWith(ENDPOINTS)) return 'endpoints'
+    if (common.has(path) || users.get(path).length > commands.length / 4) return 'common'
+    if (endpoints.has(path)) return 'endpoints'
     if (entryPoint !== undefined || users.get(path).length === 0) return null
     const nouns = new Set(users.get(path).map((name) => COMMANDS.exec(name)[1]))
     const [noun] = nouns
@@ -97,7 +98,7 @@ export async function pack(chunks, plan) {
     text:
       name === MAIN_PACK
         ? linked(`${loader}${text}exports.main=argv=>${load('main.js')}.main(argv);\n`)
-        : linked(`"use strict";module.exports=(function(__load,__chunks){${text}});\n`),
+        : linked(`"use strict";module.exports=(function(__load,__chunks,__defer){${text}});\n`),
   }))
 }
 

@@ -87,7 +87,7 @@ async function paintFor(level: ColourLevel): Promise<Paint> {
 
 /** Builds the streams of one run. */
 export async function createIo(edge: IoEdge, settings: IoSettings): Promise<Io> {
-  const { env, stdout, stderr, stdin } = edge
+  const { env, stdout, stderr } = edge
   const stderrTty = stderr.isTTY === true
   // A log with a terminal's width is a log all the same.
   const animates = stderrTty && env.TERM !== 'dumb' && !isSet(env.CI)
@@ -101,7 +101,8 @@ export async function createIo(edge: IoEdge, settings: IoSettings): Promise<Io> 
   let block: LiveBlock | null = null
   const aside = (write: () => void) => (block === null ? write() : block.aside(write))
   const say = (text: string) => aside(() => void stderr.write(`${toWidth(text)}\n`))
-  const interactive = settings.input && stdin.isTTY === true && stderrTty && !isSet(env.CI) && !isSet(env.GDN_NO_INPUT)
+  const mayAsk = settings.input && stderrTty && !isSet(env.CI) && !isSet(env.GDN_NO_INPUT)
+  const interactive = mayAsk && edge.stdin.isTTY === true
   const silent = settings.quiet || settings.machine
   const errLevel = colourLevel(stderr, env, settings.noColour)
   const errPaint = await paintFor(errLevel)
@@ -121,7 +122,9 @@ export async function createIo(edge: IoEdge, settings: IoSettings): Promise<Io> 
     outPaint: await paintFor(colourLevel(stdout, env, settings.noColour)),
     errPaint,
     interactive,
-    stdin,
+    get stdin() {
+      return edge.stdin
+    },
     promptOutput: stderr,
     async progress(text) {
       if (silent) return { update: () => {}, stop: () => {} }

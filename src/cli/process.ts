@@ -15,7 +15,10 @@ export async function runFromProcess(argv: string[]): Promise<number> {
     const code = await run(argv, {
       env: process.env,
       cwd: process.cwd(),
-      stdin: process.stdin,
+      // Opened when it is read: most commands never do.
+      get stdin() {
+        return process.stdin
+      },
       stdout: process.stdout,
       stderr: process.stderr,
       program,

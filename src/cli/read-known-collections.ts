@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Blockchain, isBlockchain } from '../api/blockchains.ts'
 import { systemCode } from '../core/errors.ts'
@@ -19,16 +19,22 @@ export const knownCollectionsFile = (stateDir: string) => join(stateDir, 'collec
 
 /** The collections of every server, oldest first. */
 export async function allKnownCollections(stateDir: string): Promise<KnownCollection[]> {
-  const text = await readFile(knownCollectionsFile(stateDir), 'utf8').catch((error: unknown) => {
-    if (systemCode(error) === 'ENOENT' || systemCode(error) === 'ENOTDIR') return ''
-    throw error
-  })
+  const text = readIfThere(knownCollectionsFile(stateDir))
   const byId = new Map<string, KnownCollection>()
   for (const line of text.split('\n')) {
     const collection = parseLine(line)
     if (collection !== null) byId.set(`${collection.server} ${collection.transaction_gdn_id}`, collection)
   }
   return [...byId.values()]
+}
+
+function readIfThere(path: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (error) {
+    if (systemCode(error) === 'ENOENT' || systemCode(error) === 'ENOTDIR') return ''
+    throw error
+  }
 }
 
 function parseLine(line: string): KnownCollection | null {

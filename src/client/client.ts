@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { EndpointName } from '../api/endpoints.ts'
 import { HEADERS } from '../api/headers.ts'
 import { loadEndpoint } from '../api/load-endpoint.ts'
+import { bootClock } from '../core/boot-clock.ts'
 import { GdnError, messageOf } from '../core/errors.ts'
 import type { Secret } from '../core/secret.ts'
 import { sleep } from '../core/time.ts'
@@ -36,7 +37,7 @@ const NOBODYS_NFT = {
   nft_gdn_ids: ['00000000-0000-0000-0000-000000000000'],
 }
 
-const SYSTEM_CLOCK: Clock = { now: () => performance.now(), sleep, random: Math.random }
+const SYSTEM_CLOCK: Clock = { now: bootClock, sleep, random: Math.random }
 
 /**
  * Makes the client of a server.

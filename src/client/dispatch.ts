@@ -1,5 +1,6 @@
 import type { EndpointName } from '../api/endpoints.ts'
 import { HEADERS } from '../api/headers.ts'
+import { bootClock } from '../core/boot-clock.ts'
 import { messageOf } from '../core/errors.ts'
 import type { Secret } from '../core/secret.ts'
 import { describeExchange, type Exchange } from './exchange.ts'
@@ -53,10 +54,10 @@ export function createDispatch(options: DispatchOptions): Dispatch {
   const rateLimits = new Map<EndpointName, ObservedRateLimit>()
 
   async function exchange(request: TransportRequest): Promise<TransportAnswer> {
-    const start = performance.now()
+    const start = bootClock()
     const report = (outcome: { answer: TransportAnswer } | { error: string }) => {
       try {
-        onExchange?.(describeExchange(request, outcome, Math.round(performance.now() - start), apiKey))
+        onExchange?.(describeExchange(request, outcome, Math.round(bootClock() - start), apiKey))
       } catch {
         // Whoever listens in has no say in what became of the request.
       }

@@ -1,4 +1,5 @@
 import type { EndpointName } from '../api/endpoints.ts'
+import { bootClock } from '../core/boot-clock.ts'
 import { GdnError } from '../core/errors.ts'
 import { sleep as systemSleep } from '../core/time.ts'
 import { checkPatience, isUnlimited, type Limit, ownLimit, TRAVEL_MS } from './pace/limit.ts'
@@ -72,7 +73,7 @@ const ALONE: SharedPlace = { isValid: () => true, done: () => {} }
  * that use one place arrive at least a second apart. Each endpoint has places of its own.
  */
 export function createPacer(options: PacerOptions): ClientPacer {
-  const { rate, observed, shared, now = () => performance.now(), sleep = systemSleep } = options
+  const { rate, observed, shared, now = bootClock, sleep = systemSleep } = options
   const lanes = new Map<EndpointName, Lane>()
   /** Taken beforehand, and not used yet. */
   const granted = new Map<EndpointName, Leave[]>()

@@ -1,5 +1,4 @@
-import { constants } from 'node:fs'
-import { open } from 'node:fs/promises'
+import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs'
 import { type ErrorCode, GdnError, systemCode } from '../core/errors.ts'
 
 const REASONS: Readonly<Record<string, string>> = {
@@ -17,22 +16,29 @@ const REASONS: Readonly<Record<string, string>> = {
  */
 export async function readTextIfThere(path: string, maxBytes: number, code: ErrorCode): Promise<string | null> {
   const fail = (message: string, cause?: unknown) => new GdnError(code, message, { place: { file: path }, cause })
-  // O_NONBLOCK: opening a pipe that nobody writes to would wait for ever.
-  const { O_RDONLY, O_NONBLOCK } = constants
-  const file = await open(path, O_RDONLY | (O_NONBLOCK ?? 0)).catch((error: unknown) => {
-    const reason = systemCode(error) ?? ''
-    if (reason === 'ENOENT') return null
-    throw fail(REASONS[reason] ?? `can't be read (${reason})`, error)
-  })
+  const file = openIfThere(path, fail)
   if (file === null) return null
   try {
-    const found = await file.stat()
+    const found = fstatSync(file)
     if (found.isDirectory()) throw fail('is a directory, not a file')
     if (!found.isFile()) throw fail('is not a regular file')
     if (found.size > maxBytes) throw fail(`is larger than ${maxBytes} bytes`)
-    return decodeUtf8(await file.readFile(), path, code)
+    return decodeUtf8(readFileSync(file), path, code)
   } finally {
-    await file.close()
+    closeSync(file)
+  }
+}
+
+// Small regular files, read at once: to have others do it takes longer than the reading.
+function openIfThere(path: string, fail: (message: string, cause: unknown) => GdnError): number | null {
+  // O_NONBLOCK: opening a pipe that nobody writes to would wait for ever.
+  const { O_RDONLY, O_NONBLOCK } = constants
+  try {
+    return openSync(path, O_RDONLY | (O_NONBLOCK ?? 0))
+  } catch (error) {
+    const reason = systemCode(error) ?? ''
+    if (reason === 'ENOENT') return null
+    throw fail(REASONS[reason] ?? `can't be read (${reason})`, error)
   }
 }
 

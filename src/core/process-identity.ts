@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { readFile, readlink } from 'node:fs/promises'
+import { readFileSync, readlinkSync } from 'node:fs'
 import { env, kill, pid as ownPid, platform } from 'node:process'
 import { promisify } from 'node:util'
 import { systemCode } from './errors.ts'
@@ -11,13 +11,11 @@ export interface ProcessIdentity {
   bootId: string | null
 }
 
-const run = promisify(execFile)
-
 /** The kernel's words on when a process began; null where there is no such process, or no way to tell. */
 async function processStart(pid: number): Promise<{ startedAt: string | null; zombie: boolean }> {
   if (platform === 'linux') {
     try {
-      const text = await readFile(`/proc/${pid}/stat`, 'latin1')
+      const text = readFileSync(`/proc/${pid}/stat`, 'latin1')
       // The name in parentheses may hold anything, parentheses too.
       const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
       return { startedAt: fields[19] ?? null, zombie: fields[0] === 'Z' || fields[0] === 'X' }
@@ -27,7 +25,9 @@ async function processStart(pid: number): Promise<{ startedAt: string | null; zo
   }
   if (platform === 'win32') return { startedAt: null, zombie: false }
   try {
-    const { stdout } = await run('ps', ['-o', 'lstart=', '-p', String(pid)], { env: { ...env, LC_ALL: 'C' } })
+    const { stdout } = await promisify(execFile)('ps', ['-o', 'lstart=', '-p', String(pid)], {
+      env: { ...env, LC_ALL: 'C' },
+    })
     return { startedAt: stdout.trim() || null, zombie: false }
   } catch {
     return { startedAt: null, zombie: false }
@@ -37,7 +37,7 @@ async function processStart(pid: number): Promise<{ startedAt: string | null; zo
 /** Tells one boot of the machine from the next; null where there is no way to tell. */
 export async function bootId(): Promise<string | null> {
   try {
-    return (await readFile('/proc/sys/kernel/random/boot_id', 'latin1')).trim()
+    return readFileSync('/proc/sys/kernel/random/boot_id', 'latin1').trim()
   } catch {
     return null
   }
@@ -46,7 +46,7 @@ export async function bootId(): Promise<string | null> {
 /** Within which set of processes a pid means something: containers have their own. Null where there is only one. */
 export async function pidNamespace(): Promise<string | null> {
   try {
-    return await readlink('/proc/self/ns/pid')
+    return readlinkSync('/proc/self/ns/pid')
   } catch {
     return null
   }

@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { builtinModules } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -73,6 +73,23 @@ describe('the bundle', () => {
       const files = new Set([...loaded].map((chunk) => plan.get(chunk)))
       expect(files.size, outputs[command]?.entryPoint).toBeLessThan(20)
     }
+  })
+
+  test('asks for every chunk by the file that it is in', async () => {
+    const names = (await readdir(join(outDir, 'chunks'))).map((name) => join('chunks', name))
+    const files = await Promise.all(
+      ['main.cjs', ...names].map(async (name) => ({ name, text: await readFile(join(outDir, name), 'utf8') })),
+    )
+    const holds = new Set(
+      files.flatMap(({ name, text }) => [...text.matchAll(/__chunks\["([^"]+)"\]=/g)].map(([, id]) => `${name} ${id}`)),
+    )
+    expect(holds.size).toBe(plan.size)
+    const asked = files.flatMap(({ text }) =>
+      [...text.matchAll(/__load\("([^"]*)","([^"]*)"\)/g)].map(([, file, id]) => `${join(file ?? '')} ${id}`),
+    )
+    expect(asked.length).toBeGreaterThan(plan.size)
+    expect(asked.filter((place) => !holds.has(place))).toEqual([])
+    for (const { name, text } of files) expect(text, name).not.toMatch(/\brequire\("\.|\bimport_?\.meta\b|\bimport\(/)
   })
 
   test('needs no package at run time but those with native code', () => {
