@@ -1,11 +1,13 @@
 'use strict'
 // Stands at the beginning of the built main file: finds the chunks that pack.mjs packed, and keeps their compiled code
-// from one command to the next. From Node 22.1 on, Node can do that. For Node 20 we do: it saves a command that asks
-// the API once a fourth of its time.
+// from one command to the next, which saves a command that asks the API once a fourth of its time. Node itself can do
+// that from 22.1 on, and saves half as much. Its place for it is a folder of /tmp, which another user may make first.
 const __fs = require('node:fs')
 const __path = require('node:path')
 const __chunks = Object.create(null)
 const __modules = new Map()
+/** The chunks that ran, by the file that they are in. */
+const __ran = new Map()
 
 /** What a chunk exports; it runs when it is asked for the first time. */
 function __load(file, id) {
@@ -14,6 +16,8 @@ function __load(file, id) {
     if (__chunks[id] === undefined) __read(file)(__load, __chunks, __defer)
     exports = Object.defineProperty({}, '__esModule', { value: true })
     __modules.set(id, exports)
+    if (!__ran.has(file)) __ran.set(file, [])
+    __ran.get(file).push(id)
     __chunks[id](exports)
   }
   return exports
@@ -26,28 +30,18 @@ const __defer = (id) => new Proxy({}, { get: (_, name) => require(id)[name] })
 const __SMALL_BYTES = 32 * 1024
 /** Of those that are kept, the oldest go: each version of gdn and of Node leaves its own. */
 const __KEPT_FILES = 200
-const __HASH_BYTES = 32
 
-/** Null: to be compiled as Node does it. Undefined: not opened yet. */
+/** Null: files are compiled as Node does it. Undefined: not opened yet. */
 let __cache
 
 function __read(file) {
   const filename = __path.join(__dirname, file)
   if (__cache === undefined) {
     if (__fs.statSync(filename).size < __SMALL_BYTES) return require(filename)
-    __cache = __openCache()
+    const folder = __cacheFolder()
+    __cache = folder === null ? null : __codeCache(folder)
   }
-  return __cache === null ? require(filename) : __cache(filename)
-}
-
-function __openCache() {
-  const folder = __cacheFolder()
-  if (folder === null) return null
-  const { enableCompileCache } = module.constructor
-  if (enableCompileCache === undefined) return __codeCache(folder)
-  // Told where: Node's own choice is a folder of /tmp, which another user may have made first.
-  enableCompileCache(folder)
-  return null
+  return __cache === null ? require(filename) : __cache(file, filename)
 }
 
 /** Where nobody but the user can write, as what is there runs in the user's name; null where that isn't certain. */
@@ -68,52 +62,67 @@ function __cacheFolder() {
   }
 }
 
-/** Compiles files with the help of what an earlier process left; at its end, this one leaves what was missing. */
+/** Compiles files with the help of what earlier processes left; at its end, this one leaves what they lacked. */
 function __codeCache(folder) {
   const { Script } = require('node:vm')
-  const missing = new Map()
-  process.once('exit', () => {
-    if (missing.size > 0) __keep(folder, missing)
-  })
-  return (filename) => {
+  const used = []
+  process.once('exit', () => __keep(folder, used))
+  return (file, filename) => {
     const source = __fs.readFileSync(filename, 'utf8')
     // The file's name has the hash of its content.
-    const path = __path.join(folder, `${process.version}-${process.arch}-${__path.basename(filename)}`)
-    const cachedData = __kept(path)
-    const script = new Script(`(function(module,require,__filename){${source}\n})`, { filename, cachedData })
-    if (cachedData === undefined || script.cachedDataRejected) missing.set(path, script)
+    const path = __path.join(folder, `${process.version}-${process.arch}-${__path.basename(file)}`)
+    const kept = __kept(path)
+    const script = new Script(`(function(module,require,__filename){${source}\n})`, {
+      filename,
+      cachedData: kept?.data,
+    })
+    used.push({ file, path, script, chunks: script.cachedDataRejected ? [] : (kept?.chunks ?? []) })
     const module = { exports: undefined }
     script.runInThisContext()(module, require, filename)
     return module.exports
   }
 }
 
+const __HASH_BYTES = 32
 const __hash = (data) => require('node:crypto').createHash('sha256').update(data).digest()
 
-/** V8 checks that code is of its own version, not that it is whole: what a full disk or a crash has cut could end us. */
+/**
+ * A hash of all that follows, the chunks whose functions are there, and V8's data. V8 checks that it is of its own
+ * version, not that it is whole: what a full disk or a crash has spoilt could end us.
+ */
 function __kept(path) {
   try {
-    const kept = __fs.readFileSync(path)
-    const data = kept.subarray(__HASH_BYTES)
-    return __hash(data).equals(kept.subarray(0, __HASH_BYTES)) ? data : undefined
+    const bytes = __fs.readFileSync(path)
+    const content = bytes.subarray(__HASH_BYTES)
+    if (!__hash(content).equals(bytes.subarray(0, __HASH_BYTES))) return undefined
+    const end = content.indexOf(0)
+    return { chunks: content.toString('latin1', 0, end).split(' '), data: content.subarray(end + 1) }
   } catch {}
 }
 
-/** Whatever goes wrong here, the next process compiles anew. */
-function __keep(folder, scripts) {
+/** Functions are compiled when they are called: only those of chunks that ran are there to be kept. */
+function __keep(folder, used) {
   try {
-    for (const [path, script] of scripts) {
-      const data = script.createCachedData()
+    const lacking = used.filter(({ file, chunks }) => (__ran.get(file) ?? []).some((id) => !chunks.includes(id)))
+    for (const { file, path, script, chunks } of lacking) {
+      const names = [...new Set([...chunks, ...(__ran.get(file) ?? [])])].join(' ')
+      const content = Buffer.concat([Buffer.from(`${names}\0`, 'latin1'), script.createCachedData()])
       const draft = `${path}.${process.pid}`
-      __fs.writeFileSync(draft, Buffer.concat([__hash(data), data]), { mode: 0o600 })
+      __fs.writeFileSync(draft, Buffer.concat([__hash(content), content]), { mode: 0o600 })
       __fs.renameSync(draft, path)
     }
-    const files = __fs.readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isFile())
-    if (files.length <= __KEPT_FILES) return
-    const dated = files.map(({ name }) => {
-      const path = __path.join(folder, name)
-      return { path, time: __fs.lstatSync(path).mtimeMs }
-    })
-    for (const { path } of dated.sort((a, b) => b.time - a.time).slice(__KEPT_FILES)) __fs.rmSync(path)
-  } catch {}
+    if (lacking.length > 0) __prune(folder)
+  } catch {
+    // The next process compiles anew.
+  }
+}
+
+function __prune(folder) {
+  const files = __fs.readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isFile())
+  if (files.length <= __KEPT_FILES) return
+  const dated = files.map(({ name }) => {
+    const path = __path.join(folder, name)
+    return { path, time: __fs.lstatSync(path).mtimeMs }
+  })
+  for (const { path } of dated.sort((a, b) => b.time - a.time).slice(__KEPT_FILES)) __fs.rmSync(path)
 }

@@ -54,12 +54,13 @@ export function planPacks(outputs) {
     if (help.has(path)) return 'help'
     if (completion.has(path)) return 'completion'
     if (bytes >= LARGE_BYTES) return null
-    if (common.has(path) || users.get(path).length > commands.length / 4) return 'common'
-    if (endpoints.has(path)) return 'endpoints'
-    if (entryPoint !== undefined || users.get(path).length === 0) return null
+    const isCommon = common.has(path) || endpoints.has(path) || users.get(path).length > commands.length / 5
+    if (isCommon) return 'common'
+    if (users.get(path).length === 0) return null
     const nouns = new Set(users.get(path).map((name) => COMMANDS.exec(name)[1]))
     const [noun] = nouns
-    return nouns.size === 1 && noun !== undefined ? noun : 'shared'
+    if (nouns.size === 1 && noun !== undefined) return noun
+    return entryPoint === undefined ? 'shared' : null
   }
   return new Map(paths.map((path) => [path, groupOf(path) ?? basename(path, '.js')]))
 }

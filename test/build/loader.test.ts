@@ -1,14 +1,11 @@
 import { spawnSync } from 'node:child_process'
 import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
-import module from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 
 const LOADER = fileURLToPath(new URL('../../src/build/loader.cjs', import.meta.url))
-/** From 22.1 on, and in its own way. */
-const NODE_KEEPS_CODE = 'enableCompileCache' in module
 /** Large enough to be kept. */
 const PADDING = `const padding=${JSON.stringify('x'.repeat(40_000))};`
 
@@ -65,11 +62,31 @@ describe('the loader of the bundle', () => {
     expect((await stat(codeFolder())).mode & 0o777).toBe(0o700)
   })
 
-  test.runIf(!NODE_KEEPS_CODE)('uses what it kept', async () => {
+  test('uses what it kept', async () => {
     run()
     // V8 tells sources apart by their length alone, which is why the files' names have a hash of the content.
     await writePack('two')
     expect(run()).toEqual(SAID('one'))
+  })
+
+  test('adds what an earlier process did not need', async () => {
+    const main = (chunk: string) => `__load('chunks/pack.cjs','${chunk}')`
+    const loader = await readFile(LOADER, 'utf8')
+    await writeFile(join(folder, 'main.cjs'), loader + main('word'))
+    run()
+    const [path = ''] = await keptFiles()
+    const { size, ino } = await stat(path)
+    run()
+    expect(await stat(path)).toMatchObject({ size, ino })
+    await writeFile(join(folder, 'main.cjs'), `${loader}${main('said')}.say()`)
+    expect(run()).toEqual(SAID('one'))
+    expect((await stat(path)).size).toBeGreaterThan(size)
+    // Nothing is lacking to either of them now.
+    const after = await stat(path)
+    run()
+    await writeFile(join(folder, 'main.cjs'), loader + main('word'))
+    run()
+    expect(await stat(path)).toMatchObject({ size: after.size, ino: after.ino })
   })
 
   test('leaves alone what is damaged, and makes it anew', async () => {
@@ -112,7 +129,7 @@ describe('the loader of the bundle', () => {
     expect(await keptFiles()).toEqual([])
   })
 
-  test.runIf(!NODE_KEEPS_CODE)('keeps no more than the newest 200 files', async () => {
+  test('keeps no more than the newest 200 files', async () => {
     await mkdir(codeFolder(), { recursive: true, mode: 0o700 })
     await Promise.all(Array.from({ length: 210 }, (_, n) => writeFile(join(codeFolder(), `old-${n}`), '')))
     run()
