@@ -10,8 +10,8 @@ const EXPORTS = 'var stdin_exports'
 /** Parts of Node that take a millisecond or two to load, and that many modules name and few commands use. */
 const DEFERRED = ['node:child_process', 'node:crypto', 'node:fs/promises']
 
-/** What esbuild writes before each module, once for all. */
-export const HELPERS = await helpers()
+/** What esbuild writes before a module, once for all modules of a file. */
+export const HELPERS = split(await transformed('import a from"a";export const b=a', {}))[0]
 
 /**
  * A chunk of ES modules as the body of a function that is given `exports`: `import()` happens when it is reached, and
@@ -23,7 +23,9 @@ export const HELPERS = await helpers()
 export async function toCommonJs(text, load) {
   const hasPlace = text.includes('import.meta.url')
   const code = await transformed(text, hasPlace ? { define: { 'import.meta.url': HERE } } : {})
-  const body = code.slice(code.indexOf(EXPORTS))
+  const [helpers, body] = split(code)
+  const unknown = namesIn(helpers).filter((name) => !namesIn(HELPERS).includes(name))
+  if (unknown.length > 0) throw new Error(`esbuild wrote helpers that were not reckoned with: ${unknown.join(', ')}`)
   const own = body
     .replace(`${EXPORTS}={};`, '')
     .replace(/^__export\(stdin_exports,/, '__export(exports,')
@@ -36,6 +38,8 @@ export async function toCommonJs(text, load) {
     .replace(/\(0,import_\w+\.__require\)\("(node:child_process)"\)/g, defer)
     .replace(/__toESM\((require\("\.[^"]+"\))\)/g, '$1')
     .replace(/\brequire\("\.{1,2}\/(?:chunks\/)?([\w.-]+\.js)"\)/g, (_, name) => load(name))
+    // They stand at every use.
+    .replace(/\bimport_chunk_(?=[A-Z0-9]{8}\b)/g, '$$')
   return (hasPlace ? WHERE : '') + linked
 }
 
@@ -54,7 +58,9 @@ async function transformed(text, options) {
   return code
 }
 
-async function helpers() {
-  const code = await transformed('import a from"a";export const b=a', {})
-  return code.slice(0, code.indexOf(EXPORTS))
+function split(code) {
+  const at = code.indexOf(EXPORTS)
+  return [code.slice(0, at), code.slice(at)]
 }
+
+const namesIn = (helpers) => Array.from(helpers.matchAll(/(?<=^|;|,|var )(__\w+)=/g), ([, name]) => name)

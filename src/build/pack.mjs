@@ -92,15 +92,24 @@ export async function pack(chunks, plan) {
     texts.set(name, HELPERS + (await Promise.all(members.map((chunk) => definition(chunk, load, isWanted)))).join(''))
   }
   const fileNames = new Map([...texts].map(([name, text]) => [name, fileName(name, text)]))
-  const linked = (text) => text.replace(/(?<=__load\(")<([^>"]+)>(?=",")/g, (_, name) => fileNames.get(name))
   const loader = await readFile(join(root, 'src/build/loader.cjs'), 'utf8')
   return [...texts].map(([name, text]) => ({
     name: fileNames.get(name),
     text:
       name === MAIN_PACK
-        ? linked(`${loader}${text}exports.main=argv=>${load('main.js')}.main(argv);\n`)
-        : linked(`"use strict";module.exports=(function(__load,__chunks,__defer){${text}});\n`),
+        ? `${loader}${linked(`${text}exports.main=argv=>${load('main.js')}.main(argv);\n`, fileNames)}`
+        : `"use strict";module.exports=(function(__load,__chunks,__defer){${linked(text, fileNames)}});\n`,
   }))
+}
+
+/** With the names of files in place of those of packs, each spelt once. */
+function linked(text, fileNames) {
+  const names = []
+  const calls = text.replace(/(?<=__load\()"<([^>"]+)>"(?=,")/g, (_, name) => {
+    if (!names.includes(name)) names.push(name)
+    return `__file${names.indexOf(name)}`
+  })
+  return names.map((name, n) => `const __file${n}=${JSON.stringify(fileNames.get(name))};`).join('') + calls
 }
 
 async function definition({ path, text }, load, isWanted) {
@@ -109,7 +118,7 @@ async function definition({ path, text }, load, isWanted) {
   return `__chunks[${JSON.stringify(idOf(path))}]=${open}function(exports){${await toCommonJs(text, load)}\n}${close};\n`
 }
 
-const idOf = (path) => basename(path, '.js')
+const idOf = (path) => basename(path, '.js').replace(/^chunk-/, '')
 
 function fileName(name, text) {
   if (name === MAIN_PACK) return 'main.cjs'

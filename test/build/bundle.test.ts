@@ -84,9 +84,11 @@ describe('the bundle', () => {
       files.flatMap(({ name, text }) => [...text.matchAll(/__chunks\["([^"]+)"\]=/g)].map(([, id]) => `${name} ${id}`)),
     )
     expect(holds.size).toBe(plan.size)
-    const asked = files.flatMap(({ text }) =>
-      [...text.matchAll(/__load\("([^"]*)","([^"]*)"\)/g)].map(([, file, id]) => `${join(file ?? '')} ${id}`),
-    )
+    const asked = files.flatMap(({ text }) => {
+      const names = new Map([...text.matchAll(/\b(__file\d+)="([^"]*)"/g)].map(([, name, file]) => [name, file]))
+      const calls = [...text.matchAll(/__load\((\w+),"([^"]*)"\)/g)]
+      return calls.map(([, name, id]) => `${join(names.get(name) ?? '')} ${id}`)
+    })
     expect(asked.length).toBeGreaterThan(plan.size)
     expect(asked.filter((place) => !holds.has(place))).toEqual([])
     for (const { name, text } of files) expect(text, name).not.toMatch(/\brequire\("\.|\bimport_?\.meta\b|\bimport\(/)
