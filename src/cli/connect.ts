@@ -1,11 +1,11 @@
 import { createClient } from '../client/client.ts'
 import { createTransport, type TransportKind } from '../client/create-transport.ts'
-import type { Exchange } from '../client/exchange.ts'
 import { createSharedPace } from '../client/pace/shared-pace.ts'
 import { createPacer } from '../client/pacer.ts'
 import { paceDirectories } from '../config/paths.ts'
 import type { Settings } from '../config/settings.ts'
 import { messageOf } from '../core/errors.ts'
+import { debugExchanges } from './debug-exchange.ts'
 import type { Connection } from './deps.ts'
 import { type Io, safe } from './io.ts'
 import { VERSION } from './version.ts'
@@ -21,6 +21,7 @@ export async function connect(
   const server = await settings.server()
   const apiKey = await settings.apiKey(server)
   const proxy = server.loopback ? undefined : proxyOf(env)
+  const onExchange = debugExchanges(io)
   const shared = createSharedPace({
     folders: paceDirectories(env),
     origin: server.origin,
@@ -35,12 +36,17 @@ export async function connect(
   const client = createClient({
     baseUrl: server.baseUrl,
     apiKey,
-    transport: await createTransport(kind, proxy === undefined ? {} : { proxy }),
+    transport: await createTransport(kind, { proxy, onExchange }),
     userAgent: `gdn/${VERSION}`,
     pacer,
-    ...(io.settings.debug ? { onExchange: (exchange) => describe(io, exchange) } : {}),
   })
-  const uploading = withStorage(client, { settings, env, proxy: proxyOf(env), userAgent: `gdn/${VERSION}` })
+  const uploading = withStorage(client, {
+    settings,
+    env,
+    proxy: proxyOf(env),
+    userAgent: `gdn/${VERSION}`,
+    onExchange,
+  })
   return { client: uploading, pacer, server, settings }
 }
 
@@ -58,11 +64,4 @@ export function proxyOf(
     ...(httpsProxy === undefined ? {} : { httpsProxy }),
     ...(noProxy === undefined ? {} : { noProxy }),
   }
-}
-
-function describe(io: Io, exchange: Exchange): void {
-  const { method, url, status, ms, requestBody, responseBody, error } = exchange
-  io.debug(safe(`${method} ${url} -> ${status ?? error ?? 'no answer'} in ${ms} ms`))
-  if (requestBody !== '') io.debug(safe(`  sent ${requestBody}`))
-  if (responseBody !== '') io.debug(safe(`  got  ${responseBody}`))
 }

@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream'
 import { GdnError } from '../core/errors.ts'
+import { redactSecrets } from '../core/secret.ts'
 import { terminalLines, terminalText } from '../core/terminal-text.ts'
 import { type ColourLevel, colourLevel } from './colour.ts'
 import { isInActions, withoutCommands } from './in-actions.ts'
@@ -35,7 +36,10 @@ export interface IoSettings {
 /** The streams of the process, as commands use them. */
 export interface Io {
   readonly settings: IoSettings
-  /** Data, on stdout: as it is, but made inert for a terminal. Resolves when there is room for more. */
+  /**
+   * Data, on stdout: as it is, but made inert for a terminal, and without any secret that wasn't disclosed. Resolves when
+   * there is room for more.
+   */
   data(text: string): Promise<void>
   /** Text for people to read, with colours, such as a table: its text from outside is inert already. */
   read(text: string): Promise<void>
@@ -74,6 +78,9 @@ interface IoEdge {
   stderr: OutStream
 }
 
+/** What came from outside was searched thoroughly when it came: this is for what is nobody's but ours. */
+const withoutSecrets = (text: string) => redactSecrets(text, 'plain')
+
 /** Text from outside, made inert for a terminal. */
 export const safe = terminalText
 
@@ -109,8 +116,9 @@ export async function createIo(edge: IoEdge, settings: IoSettings): Promise<Io> 
 
   return {
     settings,
-    data: (text) => writeAll(stdout, stdout.isTTY === true ? terminalLines(text) : text),
-    read: (text) => writeAll(stdout, isInActions(env) ? withoutCommands(text) : text),
+    data: (text) =>
+      writeAll(stdout, stdout.isTTY === true ? terminalLines(withoutSecrets(text)) : withoutSecrets(text)),
+    read: (text) => writeAll(stdout, isInActions(env) ? withoutCommands(withoutSecrets(text)) : withoutSecrets(text)),
     note: (line) => void (silent || say(line)),
     warn: (line) => void (settings.machine || say(line)),
     log: (line) => void stderr.write(line),

@@ -3,6 +3,7 @@ import { createTransport } from '../client/create-transport.ts'
 import type { Server } from '../config/server.ts'
 import { GdnError } from '../core/errors.ts'
 import { parseUrl } from '../core/parse-url.ts'
+import { Secret } from '../core/secret.ts'
 import { sleep } from '../core/time.ts'
 import { type ChainReader, createChainReader } from '../nft/chain-reader.ts'
 import { createStorageReader, type StorageReader } from '../nft/storage-reader.ts'
@@ -135,7 +136,14 @@ function namedRpc({ env }: Deps, { rpcUrl }: ReaderFlags): { url: string; flag: 
   return inEnv === '' ? null : { url: httpUrl(inEnv, 'GDN_RPC_URL'), flag: 'GDN_RPC_URL' }
 }
 
+/** What providers put into the path or query of such a URL is a key: at least this long, and no word. */
+const KEY_IN_URL = /[A-Za-z0-9_-]{16,}/g
+
 function httpUrl(text: string, flag: string): string {
-  if (/^https?:$/.test(parseUrl(text)?.protocol ?? '')) return text
+  const url = parseUrl(text)
+  if (url !== null && /^https?:$/.test(url.protocol)) {
+    for (const [key] of `${url.pathname}${url.search}`.matchAll(KEY_IN_URL)) new Secret(key)
+    return text
+  }
   throw new GdnError('usage', 'is no URL that begins with https:// or http://', { place: { flag } })
 }

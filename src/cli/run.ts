@@ -1,7 +1,9 @@
 import { CommanderError } from 'commander'
+import { knowSecretsOf } from '../config/secret-variables.ts'
 import { GdnError } from '../core/errors.ts'
 import { EXIT } from '../core/exit-codes.ts'
 import { nearest } from '../core/nearest.ts'
+import { redactText } from '../core/redact.ts'
 import { sleep } from '../core/time.ts'
 import type { AddressBook } from '../wallet/address-book.ts'
 import { spellAliases } from './aliases.ts'
@@ -21,8 +23,10 @@ import { proseWidth } from './wrap.ts'
 /** Runs one command line from its arguments to its exit code. */
 export async function run(argv: readonly string[], given: Edge): Promise<number> {
   const settings = ioSettings(argv, given.env)
+  knowSecretsOf(given.env)
   const inActions = isInActions(given.env) && !settings.machine
-  const edge = inActions ? { ...given, stderr: guarded(given.stderr) } : given
+  const words = inActions ? (text: string) => withoutCommands(redactText(text)) : redactText
+  const edge = { ...given, stderr: changed(given.stderr, words) }
   const io = await createIo(edge, settings)
   try {
     return await dispatch(argv, edge, io)
@@ -30,16 +34,19 @@ export async function run(argv: readonly string[], given: Edge): Promise<number>
     const code = reportError(io, edge.stderr, error)
     if (inActions && error instanceof GdnError) {
       const { annotationsOf } = await import('./github-actions.ts')
-      given.stderr.write(annotationsOf(error, given))
+      given.stderr.write(redactText(annotationsOf(error, given)))
     }
     return code
   }
 }
 
-/** A stream on which nothing from outside passes for a command of the runner. */
-function guarded(stream: OutStream): OutStream {
+/**
+ * A stream that changes whatever is written to it: no secret is told, and nothing from outside passes for a command of
+ * the runner.
+ */
+function changed(stream: OutStream, change: (text: string) => string): OutStream {
   return Object.create(stream, {
-    write: { value: (text: string) => stream.write(withoutCommands(text)) },
+    write: { value: (text: string) => stream.write(change(text)) },
     getColorDepth: { value: stream.getColorDepth?.bind(stream) },
   }) as OutStream
 }

@@ -3,6 +3,7 @@ import type { ApiClient } from '../client/api-client.ts'
 import { createTransport } from '../client/create-transport.ts'
 import type { ProxyOptions } from '../client/pool-transport.ts'
 import type { Storage, StorageLine } from '../client/storage/storage.ts'
+import type { OnExchange } from '../client/watched-transport.ts'
 import type { Settings } from '../config/settings.ts'
 import type { StorageSettings } from '../config/storage.ts'
 import { GdnError } from '../core/errors.ts'
@@ -13,6 +14,7 @@ export interface StorageSurroundings {
   env: NodeJS.ProcessEnv
   proxy: ProxyOptions | undefined
   userAgent: string
+  onExchange: OnExchange | undefined
 }
 
 /** A client whose uploads go to the server, or where it takes none, to the storage that the profile names. */
@@ -73,11 +75,14 @@ async function takesUploads(client: ApiClient, signal: AbortSignal | undefined):
   return answer.kind !== 'answered' || !saysNone(answer.status)
 }
 
-async function open(named: StorageSettings, { env, proxy, userAgent }: StorageSurroundings): Promise<Storage> {
+async function open(
+  named: StorageSettings,
+  { env, proxy, userAgent, onExchange }: StorageSurroundings,
+): Promise<Storage> {
   const address = named.kind === 'ipfs' ? named.api : named.endpoint
   const isNear = address !== null && /^(?:localhost$|127\.|\[::1\])/.test(new URL(address).hostname)
   const line = async (): Promise<StorageLine> => ({
-    transport: await createTransport('bulk', proxy === undefined || isNear ? {} : { proxy }),
+    transport: await createTransport('bulk', { proxy: isNear ? undefined : proxy, onExchange }),
     userAgent,
     clock: { now: () => performance.now(), sleep, random: Math.random },
   })

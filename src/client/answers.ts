@@ -1,6 +1,7 @@
 import type { EndpointName } from '../api/endpoints.ts'
 import { errorFormA, errorFormB } from '../api/errors.ts'
 import { GdnError } from '../core/errors.ts'
+import { redactText } from '../core/redact.ts'
 import type { TransportAnswer } from './transport.ts'
 
 /** What stands in `details` of an error that the server's answer caused. */
@@ -32,7 +33,10 @@ export function parseJson(body: Uint8Array): unknown {
 /** `502 text/html "<html><body>Bad gateway…"`: an answer as far as a person needs it to know what spoke. */
 export function describeAnswer({ status, headers, body }: TransportAnswer): string {
   const type = headers['content-type'] ?? 'no content type'
-  const text = Buffer.from(body.subarray(0, 400)).toString('utf8').replace(/\s+/g, ' ').trim()
+  // Cut before it is redacted, half of a secret would not be recognised.
+  const text = redactText(Buffer.from(body.subarray(0, 4096)).toString('utf8'))
+    .replace(/\s+/g, ' ')
+    .trim()
   if (text === '') return `${status}, an empty body`
   return `${status} ${type} "${text.length > 80 ? `${text.slice(0, 80)}…` : text}"`
 }

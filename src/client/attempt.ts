@@ -1,3 +1,4 @@
+import { redactBytes, redactSecrets } from '../core/secret.ts'
 import { MAX_ANSWER_BYTES, type TransportAnswer, TransportError, type TransportRequest } from './transport.ts'
 
 /**
@@ -51,8 +52,12 @@ export class Attempt {
     return true
   }
 
+  /** Ends with the answer. A secret of ours that the other side says back goes no further than this. */
   finish(status: number, headers: Readonly<Record<string, string>>): void {
-    if (this.#settle()) this.#resolve({ status, headers, body: Buffer.concat(this.#chunks, this.#size) })
+    if (!this.#settle()) return
+    const told = Object.entries(headers).map(([name, value]) => [redactSecrets(name), redactSecrets(value)])
+    const body = redactBytes(Buffer.concat(this.#chunks, this.#size))
+    this.#resolve({ status, headers: Object.fromEntries(told), body })
   }
 
   fail(message: string, cause?: unknown): void {

@@ -1,7 +1,14 @@
 import type { ProxyOptions } from './pool-transport.ts'
 import type { Transport } from './transport.ts'
+import { type OnExchange, watched } from './watched-transport.ts'
 
 export type TransportKind = 'single' | 'bulk'
+
+export interface TransportOptions {
+  proxy?: ProxyOptions | undefined
+  /** Told of every exchange, for `--debug`. */
+  onExchange?: OnExchange | undefined
+}
 
 /**
  * The transport for a command that makes a few requests (`single`) or many (`bulk`). Loads only what it needs: undici
@@ -10,11 +17,18 @@ export type TransportKind = 'single' | 'bulk'
  * @example
  * const transport = await createTransport('single')
  */
-export async function createTransport(kind: TransportKind, options: { proxy?: ProxyOptions } = {}): Promise<Transport> {
-  if (kind === 'single' && options.proxy === undefined) {
+export async function createTransport(
+  kind: TransportKind,
+  { proxy, onExchange }: TransportOptions = {},
+): Promise<Transport> {
+  return watched(await bareTransport(kind, proxy), onExchange)
+}
+
+async function bareTransport(kind: TransportKind, proxy: ProxyOptions | undefined): Promise<Transport> {
+  if (kind === 'single' && proxy === undefined) {
     const { createLightTransport } = await import('./light-transport.ts')
     return createLightTransport()
   }
   const { createPoolTransport } = await import('./pool-transport.ts')
-  return createPoolTransport(options)
+  return createPoolTransport(proxy === undefined ? {} : { proxy })
 }

@@ -1,9 +1,6 @@
 import type { EndpointName } from '../api/endpoints.ts'
 import { HEADERS } from '../api/headers.ts'
-import { bootClock } from '../core/boot-clock.ts'
-import { messageOf } from '../core/errors.ts'
 import type { Secret } from '../core/secret.ts'
-import { describeExchange, type Exchange } from './exchange.ts'
 import type { ClientPacer, Leave } from './pacer.ts'
 import { type ObservedRateLimit, parseRateLimitPolicy } from './rate-limit-policy.ts'
 import { retryAfterMs } from './retry.ts'
@@ -19,8 +16,6 @@ export interface DispatchOptions {
   userAgent: string
   /** Of one attempt. */
   timeoutMs?: number
-  /** Told of every exchange, for `--debug`. */
-  onExchange?: (exchange: Exchange) => void
   /** Gives leave for every request to an endpoint; without it each leaves at once. */
   pacer?: ClientPacer
 }
@@ -38,7 +33,7 @@ export interface Post {
   beforeSending?: (() => Promise<void>) | undefined
 }
 
-/** Sends the requests of one client, each once: with its key, at its pace, heard by whoever listens in. */
+/** Sends the requests of one client, each once: with its key, at its pace. */
 export interface Dispatch {
   post(request: Post): Promise<TransportAnswer>
   /** Without the key. */
@@ -49,29 +44,9 @@ export interface Dispatch {
 }
 
 export function createDispatch(options: DispatchOptions): Dispatch {
-  const { apiKey, transport, userAgent, timeoutMs = DEFAULT_TIMEOUT_MS, onExchange, pacer } = options
+  const { apiKey, transport, userAgent, timeoutMs = DEFAULT_TIMEOUT_MS, pacer } = options
   let idempotency: boolean | null = null
   const rateLimits = new Map<EndpointName, ObservedRateLimit>()
-
-  async function exchange(request: TransportRequest): Promise<TransportAnswer> {
-    const start = bootClock()
-    const report = (outcome: { answer: TransportAnswer } | { error: string }) => {
-      try {
-        onExchange?.(describeExchange(request, outcome, Math.round(bootClock() - start), apiKey))
-      } catch {
-        // Whoever listens in has no say in what became of the request.
-      }
-    }
-    let answer: TransportAnswer
-    try {
-      answer = await transport.request(request)
-    } catch (error) {
-      report({ error: messageOf(error) })
-      throw error
-    }
-    report({ answer })
-    return answer
-  }
 
   function observe(name: EndpointName, { status, headers }: TransportAnswer): void {
     if (headers[HEADERS.idempotencySupported] === 'yes') idempotency = true
@@ -98,7 +73,7 @@ export function createDispatch(options: DispatchOptions): Dispatch {
       }
       const once = async (leave: Leave | null) => {
         await beforeSending?.()
-        const answer = await exchange(leave === null ? request : { ...request, mayLeave: () => leave.isValid() })
+        const answer = await transport.request(leave === null ? request : { ...request, mayLeave: () => leave.isValid() })
         // While the leave is held: giving it back tells the other processes what the server told this one.
         if (name !== null) observe(name, answer)
         return answer
@@ -107,7 +82,7 @@ export function createDispatch(options: DispatchOptions): Dispatch {
     },
     async get(url, signal) {
       const headers = { 'user-agent': userAgent, accept: 'application/json' }
-      return await exchange({ method: 'GET', url, headers, timeoutMs, ...(signal === undefined ? {} : { signal }) })
+      return await transport.request({ method: 'GET', url, headers, timeoutMs, ...(signal === undefined ? {} : { signal }) })
     },
     supportsIdempotency: () => idempotency,
     observedRateLimit: (name) => rateLimits.get(name) ?? null,

@@ -1,5 +1,4 @@
-import { HEADERS } from '../api/headers.ts'
-import type { Secret } from '../core/secret.ts'
+import { redactHeaders, redactText } from '../core/redact.ts'
 import type { TransportAnswer, TransportRequest } from './transport.ts'
 
 /** One exchange as `--debug` shows it: keys, signatures and private keys are blotted out. */
@@ -16,53 +15,34 @@ export interface Exchange {
   error: string | null
 }
 
-const REDACTED = '[redacted]'
 const MAX_BODY = 16 * 1024
-
-/** Blots out what must not be shown: the key wherever it stands, signatures of signed URLs, private keys. */
-export function redact(text: string, apiKey: Secret | null): string {
-  const blotted = text
-    .replace(/("(?:private_key|signature|x-api-key)"\s*:\s*")(?:[^"\\]|\\.)*/gi, `$1${REDACTED}`)
-    .replace(/\b(signature=)[^&"\s\\]*/gi, `$1${REDACTED}`)
-  return apiKey === null ? blotted : blotted.replaceAll(apiKey.reveal(), REDACTED)
-}
 
 export function describeExchange(
   request: TransportRequest,
   outcome: { answer: TransportAnswer } | { error: string },
   ms: number,
-  apiKey: Secret | null,
 ): Exchange {
   const answer = 'answer' in outcome ? outcome.answer : null
   return {
     method: request.method,
-    url: redact(request.url, apiKey),
+    url: redactText(request.url),
     status: answer?.status ?? null,
     ms,
-    requestHeaders: redactHeaders(request.headers, apiKey),
+    requestHeaders: redactHeaders(request.headers),
     requestBody:
       request.stream === undefined
-        ? bodyText(request.body, request.headers['content-type'], apiKey)
+        ? bodyText(request.body, request.headers['content-type'])
         : `<${request.stream.size} bytes>`,
-    responseHeaders: redactHeaders(answer?.headers ?? {}, apiKey),
-    responseBody: bodyText(answer?.body, answer?.headers['content-type'], apiKey),
-    error: 'error' in outcome ? redact(outcome.error, apiKey) : null,
+    responseHeaders: redactHeaders(answer?.headers ?? {}),
+    responseBody: bodyText(answer?.body, answer?.headers['content-type']),
+    error: 'error' in outcome ? redactText(outcome.error) : null,
   }
 }
 
-function redactHeaders(headers: Readonly<Record<string, string>>, apiKey: Secret | null): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(headers).map(([name, value]) => [
-      name,
-      name.toLowerCase() === HEADERS.apiKey ? REDACTED : redact(value, apiKey),
-    ]),
-  )
-}
-
-function bodyText(body: Uint8Array | undefined, type: string | undefined, apiKey: Secret | null): string {
+function bodyText(body: Uint8Array | undefined, type: string | undefined): string {
   if (body === undefined || body.length === 0) return ''
   if (!/json|text|xml/i.test(type ?? '')) return `<${body.length} bytes>`
   // Redacted before it is cut: half of a secret would not be recognised.
-  const text = redact(Buffer.from(body).toString('utf8'), apiKey)
+  const text = redactText(Buffer.from(body).toString('utf8'))
   return text.length > MAX_BODY ? `${text.slice(0, MAX_BODY)}… (${body.length} bytes in all)` : text
 }

@@ -1,3 +1,5 @@
+import { redactText } from '../core/redact.ts'
+
 /** A body that is produced while it is sent, such as a file. */
 export interface StreamedBody {
   /** Bytes that `open` will give, exactly. */
@@ -35,7 +37,7 @@ export class TransportError extends Error {
   readonly sent: boolean
 
   constructor(message: string, sent: boolean, cause?: unknown) {
-    super(message, { cause })
+    super(redactText(message), { cause })
     this.name = 'TransportError'
     this.sent = sent
   }

@@ -4,14 +4,18 @@ import { validate } from '../api/validate.ts'
 import { GdnError } from '../core/errors.ts'
 import { nearest } from '../core/nearest.ts'
 import { parseUrl } from '../core/parse-url.ts'
+import { hasUserInfo } from './server.ts'
 import { storageProblem, storageUrlProblem } from './storage.ts'
 
 const line = z.string().regex(/^[^\p{Cc}]+$/u, { error: 'must be one line of text' })
 
 const baseUrl = line.check((context) => {
   const { value } = context
-  if (!/^https?:\/\//.test(value) || parseUrl(value) === null) {
+  const url = parseUrl(value)
+  if (!/^https?:\/\//.test(value) || url === null) {
     context.issues.push({ code: 'custom', message: 'must be an http(s) URL', input: value })
+  } else if (hasUserInfo(url)) {
+    context.issues.push({ code: 'custom', message: 'must hold no user name or password', input: '' })
   }
 })
 

@@ -90,11 +90,22 @@ export async function serverOf(target: Target | null, localDataDir: string): Pro
 /** `https://host[:port]` of an address; throws for one that is no http(s) URL. */
 export function originOf(url: string, from = 'the address'): string {
   const parsed = parseUrl(url)
+  if (parsed !== null && hasUserInfo(parsed)) {
+    throw new GdnError('usage', 'the URL of the server holds a user name or password', {
+      place: from.startsWith('/') ? { file: from } : { flag: from },
+      hint: 'leave them out; requests carry the API key instead',
+    })
+  }
   if (parsed !== null && /^https?:$/.test(parsed.protocol) && parsed.hostname !== '') return parsed.origin
   throw new GdnError('usage', `"${url}" is not the URL of a server`, {
     place: from.startsWith('/') ? { file: from } : { flag: from },
     hint: 'give one that begins with https:// or http://',
   })
+}
+
+/** Credentials in an address: they would be kept, shown and sent where nobody expects them. */
+export function hasUserInfo({ username, password }: URL): boolean {
+  return username !== '' || password !== ''
 }
 
 function isLoopbackHost(hostname: string): boolean {

@@ -1,4 +1,5 @@
 import { EXIT, type ExitCode } from './exit-codes.ts'
+import { redactText } from './redact.ts'
 
 /**
  * What went wrong, in the words that machines match on. The table below maps each to the exit code of the
@@ -55,7 +56,8 @@ export interface GdnErrorOptions {
 }
 
 /**
- * The one error of gdn: a code, a sentence that says what is wrong, and a hint that says what to do.
+ * The one error of gdn: a code, a sentence that says what is wrong, and a hint that says what to do. Neither holds a
+ * secret, whatever it quotes.
  *
  * @example
  * throw new GdnError('usage', 'unknown blockchain "polygn"', { hint: 'did you mean polygon?', place: { flag: '--blockchain' } })
@@ -67,10 +69,10 @@ export class GdnError extends Error {
   readonly details: unknown
 
   constructor(code: ErrorCode, message: string, options: GdnErrorOptions = {}) {
-    super(message, options.cause === undefined ? undefined : { cause: options.cause })
+    super(redactText(message), options.cause === undefined ? undefined : { cause: options.cause })
     this.name = 'GdnError'
     this.code = code
-    this.hint = options.hint
+    this.hint = options.hint === undefined ? undefined : redactText(options.hint)
     this.place = options.place
     this.details = options.details
   }

@@ -1,16 +1,49 @@
 import { inspect } from 'node:util'
 
-const REDACTED = '[redacted]'
+export const REDACTED = '[redacted]'
 
-/** A value that must not be printed: string, JSON and inspection all give `[redacted]`; only `reveal()` tells it. */
+/** Anything shorter is too likely to be a word that stands in a text for another reason. */
+const MIN_LENGTH = 8
+/** The newest that are remembered: a command has a handful. */
+const MAX_KNOWN = 256
+
+/** How a secret may stand in a text: `plain` needs no decoding to be read by a person. */
+interface Spellings {
+  plain: readonly string[]
+  all: readonly string[]
+}
+
+const known = new Map<string, Spellings | null>()
+
+interface SecretOptions {
+  /**
+   * Whether texts are searched for it, by `redactSecrets`. Of what passes through a process that lives long, such as
+   * the keys that a server is asked with, nothing is kept.
+   */
+  known?: boolean
+}
+
+/**
+ * A value that must not be printed: string, JSON and inspection all give `[redacted]`; only `reveal()` tells it, for
+ * those who need it, and `disclose()`, for who asked to see it. The process remembers it, and blots it out of whatever
+ * it prints: what a server echoes, and what an error of somebody else's quotes.
+ */
 export class Secret {
   readonly #value: string
 
-  constructor(value: string) {
+  constructor(value: string, options: SecretOptions = {}) {
     this.#value = value
+    if (options.known !== false) remember(value)
   }
 
+  /** The value, for what it is meant for: a header, a signature, the file that keeps it. Printed, it's blotted out. */
   reveal(): string {
+    return this.#value
+  }
+
+  /** The value to print, because that was asked for. From now on this process doesn't blot it out. */
+  disclose(): string {
+    known.delete(this.#value)
     return this.#value
   }
 
@@ -26,3 +59,85 @@ export class Secret {
     return REDACTED
   }
 }
+
+function remember(value: string): void {
+  if (value.length < MIN_LENGTH) return
+  const spellings = known.get(value) ?? null
+  known.delete(value)
+  known.set(value, spellings)
+  if (known.size <= MAX_KNOWN) return
+  const [oldest] = known.keys()
+  if (oldest !== undefined) known.delete(oldest)
+}
+
+/**
+ * A text without any secret of this process: not as it is, nor as it stands in JSON, HTML or a URL, in hexadecimal, in
+ * base64 wherever it begins, or backwards.
+ *
+ * @param how `plain` looks for what can be read as it is only; for large output that was searched on its way in
+ */
+export function redactSecrets(text: string, how: keyof Spellings = 'all'): string {
+  let clean = text
+  for (const spellings of everySpelling()) {
+    for (const spelling of spellings[how]) if (clean.includes(spelling)) clean = clean.replaceAll(spelling, REDACTED)
+  }
+  return clean
+}
+
+/** As redactSecrets, for bytes from outside. JSON that spells a secret with escapes is written anew without it. */
+export function redactBytes(bytes: Uint8Array): Uint8Array {
+  if (known.size === 0 || bytes.length === 0) return bytes
+  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  const found = everySpelling().some(({ all }) => all.some((spelling) => buffer.includes(spelling)))
+  const clean = found ? Buffer.from(redactSecrets(buffer.toString('utf8'))) : buffer
+  return clean.includes('\\u') || clean.includes('\\/') ? withoutEscapedSecrets(clean) : found ? clean : bytes
+}
+
+function withoutEscapedSecrets(buffer: Buffer): Uint8Array {
+  try {
+    const written = JSON.stringify(JSON.parse(buffer.toString('utf8')))
+    const clean = redactSecrets(written)
+    return clean === written ? buffer : Buffer.from(clean)
+  } catch {
+    return buffer
+  }
+}
+
+function everySpelling(): Spellings[] {
+  return [...known].map(([value, made]) => {
+    const spellings = made ?? spellingsOf(value)
+    if (made === null) known.set(value, spellings)
+    return spellings
+  })
+}
+
+const HTML: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' }
+
+function spellingsOf(value: string): Spellings {
+  const bytes = Buffer.from(value)
+  const hex = bytes.toString('hex')
+  // A private key is as secret without its 0x.
+  const bare = /^0x[0-9a-f]{16,}$/i.test(value) ? [value.slice(2)] : []
+  const plain = [
+    value,
+    ...bare,
+    JSON.stringify(value).slice(1, -1),
+    encodeURIComponent(value),
+    new URLSearchParams([['', value]]).toString().slice(1),
+    value.replace(/[&<>"']/g, (char) => HTML[char] ?? char),
+  ]
+  const coded = [hex, hex.toUpperCase(), ...base64Spellings(bytes), [...value].reverse().join('')]
+  return { plain: longestFirst(plain), all: longestFirst([...plain, ...coded]) }
+}
+
+/** What all base64 texts that hold these bytes have in common, for each of the three places where they may begin. */
+function base64Spellings(bytes: Buffer): string[] {
+  return [0, 1, 2].flatMap((before) => {
+    const text = Buffer.concat([Buffer.alloc(before), bytes]).toString('base64')
+    const whole = Math.floor(((before + bytes.length) * 8) / 6)
+    const own = text.slice(Math.ceil((before * 8) / 6), whole)
+    return [own, own.replaceAll('+', '-').replaceAll('/', '_')]
+  })
+}
+
+const longestFirst = (spellings: readonly string[]) => [...new Set(spellings)].sort((a, b) => b.length - a.length)

@@ -10,6 +10,7 @@ import type { ApiClient, CreateOptions } from '../../src/client/api-client.ts'
 import { type ClientOptions, createClient } from '../../src/client/client.ts'
 import type { Exchange } from '../../src/client/exchange.ts'
 import { createLightTransport } from '../../src/client/light-transport.ts'
+import { watched } from '../../src/client/watched-transport.ts'
 import { GdnError } from '../../src/core/errors.ts'
 import { Secret } from '../../src/core/secret.ts'
 import { type HttpServer, type Reply, startHttpServer } from '../helpers/http-server.ts'
@@ -222,7 +223,8 @@ describe('reading', () => {
   test('ends with the signal', async () => {
     const server = await serve([{ status: 503, json: {} }])
     const abort = new AbortController()
-    const it = client(server.url, { onExchange: () => abort.abort(new Error('stopped')) })
+    const onExchange = () => abort.abort(new Error('stopped'))
+    const it = client(server.url, { transport: watched(createLightTransport(), onExchange) })
     await expect(it.call('getnfts', IDS, { signal: abort.signal })).rejects.toThrow('stopped')
     expect(server.seen).toHaveLength(1)
   })
@@ -266,7 +268,7 @@ describe('send', () => {
     const onExchange = () => {
       throw new Error('stderr is closed')
     }
-    const it = client(server.url, { onExchange })
+    const it = client(server.url, { transport: watched(createLightTransport(), onExchange) })
     expect(await it.send('createnft', body, { idempotencyKey: 'k' })).toMatchObject({ kind: 'answered', status: 200 })
     expect((await mint(it)).nfts).toHaveLength(1)
   })
@@ -577,7 +579,8 @@ test('an exchange told to --debug holds no key, no signature and no private key'
       },
     },
   ])
-  await client(server.url, { onExchange: (exchange) => seen.push(exchange) }).call('getpresignedurl', {
+  const transport = watched(createLightTransport(), (exchange) => seen.push(exchange))
+  await client(server.url, { transport }).call('getpresignedurl', {
     email: 'a@example.com',
   })
   expect(seen).toHaveLength(1)

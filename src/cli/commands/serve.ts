@@ -129,7 +129,7 @@ export async function serve({ io, env, signals, cwd }: Deps, flags: ServeFlags):
   try {
     if (flags.json) {
       const { url, apiKey, dataDir: dir } = backend
-      const ready = { event: 'ready', url, api_key: apiKey.reveal(), data_dir: dir, pid: process.pid }
+      const ready = { event: 'ready', url, api_key: apiKey.disclose(), data_dir: dir, pid: process.pid }
       const faults = backend.faults.length > 0 ? { faults: true } : {}
       const exposed = backend.exposed ? { exposed: true } : {}
       await io.data(`${JSON.stringify({ ...ready, ...faults, ...exposed })}\n`)

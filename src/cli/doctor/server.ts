@@ -5,6 +5,7 @@ import type { Server } from '../../config/server.ts'
 import type { Settings } from '../../config/settings.ts'
 import { seemingPermissions, tryKey } from '../check-key.ts'
 import { proxyOf } from '../connect.ts'
+import { debugExchanges } from '../debug-exchange.ts'
 import type { Deps } from '../deps.ts'
 import { VERSION } from '../version.ts'
 import { type Finding, fail, ok, warn } from './finding.ts'
@@ -26,10 +27,13 @@ export async function checkServer(deps: Deps, settings: Settings): Promise<Findi
 }
 
 /** Any answer shows that the server is there. No key is sent for this. */
-async function knock({ env, now, signals }: Deps, server: Server): Promise<{ findings: Finding[]; isThere: boolean }> {
+async function knock(
+  { env, io, now, signals }: Deps,
+  server: Server,
+): Promise<{ findings: Finding[]; isThere: boolean }> {
   const proxy = server.loopback ? undefined : proxyOf(env)
   const url = `${server.baseUrl}/healthz`
-  const transport = await createTransport('single', proxy === undefined ? {} : { proxy })
+  const transport = await createTransport('single', { proxy, onExchange: debugExchanges(io) })
   const begun = now()
   try {
     const { headers } = await transport.request({

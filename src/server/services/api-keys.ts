@@ -77,7 +77,7 @@ export async function getApiKeys({ db }: Store, now: number): Promise<ApiKeyReco
  * @throws GdnError `not_found_locally`; `usage` where a prefix names several keys.
  */
 export async function revokeNamedApiKey(store: Store, word: string, now: number): Promise<ApiKeyRecord> {
-  const [row, ...others] = await findNamedApiKeys(store.db, { word, hash: hashKey(new Secret(word)) })
+  const [row, ...others] = await findNamedApiKeys(store.db, { word, hash: hashKey(new Secret(word, { known: false })) })
   // The word may be a key: no more of it is repeated than what may be shown.
   const shown = word.startsWith('gdn_') ? keyPrefix(word) : word
   if (row === undefined) {

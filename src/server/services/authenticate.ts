@@ -78,7 +78,7 @@ export async function authenticate(
   if (header === undefined || header === '') {
     throw new Refusal(401, TITLES.unauthorized, 'the header x-api-key is missing')
   }
-  const caller = await findCaller(db, new Secret(header), now)
+  const caller = await findCaller(db, new Secret(header, { known: false }), now)
   if (caller === null) throw new Refusal(401, TITLES.unauthorized, 'the API key in x-api-key is not valid')
   const missing = needed.filter((permission) => !caller.permissions.has(permission))
   if (missing.length > 0) {

@@ -97,8 +97,8 @@ export async function create(deps: Deps, flags: CreateFlags): Promise<void> {
   const { administrate } = await import('../../../server/administration.ts')
   const { createApiKey } = await import('../../../server/services/api-keys.ts')
   const { key, record } = await administrate(dataDir, (store) => createApiKey(store, request))
-  if (isAskedFor(flags)) await output.one({ ...keyRecord(record), api_key: key.reveal() })
-  else await io.data(`${key.reveal()}\n`)
+  if (isAskedFor(flags)) await output.one({ ...keyRecord(record), api_key: key.disclose() })
+  else await io.data(`${key.disclose()}\n`)
   const until = record.expiresAt === null ? '' : `, until ${new Date(record.expiresAt).toISOString().slice(0, 16)}Z`
   io.note(
     `This is the key ${safe(record.name)} of ${safe(record.email ?? '')}: ${record.permissions.join(', ')}${until}.`,

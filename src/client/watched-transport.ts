@@ -1,0 +1,31 @@
+import { messageOf } from '../core/errors.ts'
+import { describeExchange, type Exchange } from './exchange.ts'
+import type { Transport, TransportAnswer } from './transport.ts'
+
+export type OnExchange = (exchange: Exchange) => void
+
+/** A transport that tells of every exchange, without its secrets. Whoever listens has no say in what becomes of it. */
+export function watched(transport: Transport, onExchange: OnExchange | undefined): Transport {
+  if (onExchange === undefined) return transport
+  return {
+    async request(request) {
+      const start = performance.now()
+      const tell = (outcome: { answer: TransportAnswer } | { error: string }) => {
+        try {
+          onExchange(describeExchange(request, outcome, Math.round(performance.now() - start)))
+        } catch {
+          // A stream that is closed, for instance.
+        }
+      }
+      try {
+        const answer = await transport.request(request)
+        tell({ answer })
+        return answer
+      } catch (error) {
+        tell({ error: messageOf(error) })
+        throw error
+      }
+    },
+    close: () => transport.close(),
+  }
+}

@@ -1,0 +1,47 @@
+import { Secret } from '../core/secret.ts'
+
+/** Variables that are secrets whole. */
+const SECRET_VARIABLES = ['GDN_API_KEY', 'AWS_SECRET_ACCESS_KEY', 'AWS_SESSION_TOKEN'] as const
+
+/** Variables with the address of a proxy, which may hold a password. */
+const PROXY_VARIABLES = ['HTTPS_PROXY', 'HTTP_PROXY', 'ALL_PROXY'].flatMap((name) => [name, name.toLowerCase()])
+
+/** What of an environment is secret, with the variable that holds it. */
+function* secretsIn(env: NodeJS.ProcessEnv): Iterable<{ name: string; secret: string }> {
+  for (const name of SECRET_VARIABLES) {
+    const secret = env[name]
+    if (secret) yield { name, secret }
+  }
+  for (const name of PROXY_VARIABLES) {
+    const value = env[name] ?? ''
+    const url = URL.canParse(value) ? new URL(value) : null
+    if (url === null || url.password === '') continue
+    yield { name, secret: url.password }
+    yield { name, secret: decoded(url.password) }
+    // As the header has it that goes to the proxy.
+    yield { name, secret: Buffer.from(`${decoded(url.username)}:${decoded(url.password)}`).toString('base64') }
+  }
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}
+
+/** Lets this process know its secrets from the first moment, so that nothing prints them, whoever reads them later. */
+export function knowSecretsOf(env: NodeJS.ProcessEnv): void {
+  for (const { secret } of secretsIn(env)) new Secret(secret)
+}
+
+/**
+ * Takes the secrets out of the environment of the process: a diagnostic report writes it down, and so does whoever
+ * inherits it. Gives the environment as it was, for those who were meant.
+ */
+export function takeSecretVariables(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  const taken = { ...env }
+  for (const { name } of secretsIn(taken)) delete env[name]
+  return taken
+}
