@@ -1,7 +1,8 @@
-import { appendFile, mkdir, rename, writeFile } from 'node:fs/promises'
+import { appendFileSync, closeSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { sameAddress } from '../api/address.ts'
 import type { Server } from '../config/server.ts'
+import { makePrivateFolder, openToAppend, writePrivateFile } from '../core/private-file.ts'
 import { allKnownCollections, type KnownCollection, knownCollectionsFile } from './read-known-collections.ts'
 
 export type { KnownCollection }
@@ -13,8 +14,13 @@ export function serverName(server: Server): string {
 /** Adds a collection, or what became known of it since: a later line replaces an earlier one. */
 export async function rememberCollection(stateDir: string, collection: KnownCollection): Promise<void> {
   const path = knownCollectionsFile(stateDir)
-  await mkdir(dirname(path), { recursive: true, mode: 0o700 })
-  await appendFile(path, `${JSON.stringify(collection)}\n`, { mode: 0o600 })
+  await makePrivateFolder(dirname(path))
+  const file = openToAppend(path)
+  try {
+    appendFileSync(file, `${JSON.stringify(collection)}\n`)
+  } finally {
+    closeSync(file)
+  }
 }
 
 /** The collections of one server, oldest first. A line that was cut off by a crash is passed over. */
@@ -29,8 +35,7 @@ export async function forgetCollections(stateDir: string, server: string): Promi
   const kept = all.filter((collection) => collection.server !== server)
   if (kept.length === all.length) return
   const path = knownCollectionsFile(stateDir)
-  await writeFile(`${path}.new`, kept.map((collection) => `${JSON.stringify(collection)}\n`).join(''), { mode: 0o600 })
-  await rename(`${path}.new`, path)
+  await writePrivateFile(path, kept.map((collection) => `${JSON.stringify(collection)}\n`).join(''))
 }
 
 export function findByAddress(collections: readonly KnownCollection[], address: string): KnownCollection | undefined {

@@ -1,6 +1,6 @@
 import { readText } from '../config/read-text.ts'
-import { refuseLooseFile } from '../config/secret-file.ts'
 import { GdnError } from '../core/errors.ts'
+import { refuseLooseFile } from '../core/private-file.ts'
 import { Secret } from '../core/secret.ts'
 import { askSecret } from './ask-for.ts'
 import type { Io } from './io.ts'

@@ -1,6 +1,8 @@
-import { readFile, stat, writeFile } from 'node:fs/promises'
+import { readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import * as z from 'zod'
+import { GdnError } from '../core/errors.ts'
+import { writePrivateFile } from '../core/private-file.ts'
 import { isAlive } from '../core/process-identity.ts'
 import type { Secret } from '../core/secret.ts'
 import { readSecretFile } from './secret-file.ts'
@@ -48,7 +50,7 @@ export async function lastPort(dataDir: string): Promise<string | null> {
 }
 
 export async function rememberPort(dataDir: string, url: string): Promise<void> {
-  await writeFile(join(dataDir, PORT), `${new URL(url).port}\n`, { mode: 0o600 })
+  await writePrivateFile(join(dataDir, PORT), `${new URL(url).port}\n`)
 }
 
 /** Whether a directory is one that a backend of ours made: nothing else may be deleted by `local reset`. */
@@ -67,7 +69,17 @@ export async function isDataDirectory(dataDir: string): Promise<boolean> {
 
 /** The local account's API key, which the backend keeps in a file that only its owner may read. */
 export async function localApiKey(dataDir: string): Promise<Secret> {
-  return await readSecretFile(join(dataDir, KEY))
+  const key = await localApiKeyIfThere(dataDir)
+  if (key !== null) return key
+  throw new GdnError('unauthorized', "the local backend's key file is gone", {
+    hint: 'gdn local stop, then gdn local start, makes it anew',
+    place: { file: localApiKeyFile(dataDir) },
+  })
+}
+
+/** As localApiKey; null where no backend was ever started. */
+export async function localApiKeyIfThere(dataDir: string): Promise<Secret | null> {
+  return await readSecretFile(localApiKeyFile(dataDir))
 }
 
 /** Where the local account's key is kept. */

@@ -1,11 +1,12 @@
+import { dirname } from 'node:path'
 import { GdnError, messageOf } from '../core/errors.ts'
+import { readPrivateFile, refuseOpenFolder } from '../core/private-file.ts'
 import { Secret } from '../core/secret.ts'
 import { parseStrictJson } from '../core/strict-json.ts'
 import type { Keyring, OpenKeyring } from './keyring.ts'
 import { credentialsFile } from './paths.ts'
-import { readTextIfThere } from './read-text.ts'
+import { decodeUtf8 } from './read-text.ts'
 import type { Credentials } from './schema.ts'
-import { refuseLooseFile } from './secret-file.ts'
 import { writePrivately } from './write-user-file.ts'
 
 const MAX_BYTES = 1024 * 1024
@@ -84,13 +85,16 @@ export async function forgetApiKey(
 
 async function readCredentials(env: NodeJS.ProcessEnv): Promise<Credentials> {
   const path = credentialsFile(env)
-  const text = await readTextIfThere(path, MAX_BYTES, 'invalid_config')
-  if (text === null) return {}
-  await refuseLooseFile(path)
+  const bytes = await readPrivateFile(path, { maxBytes: MAX_BYTES, looseCode: 'unauthorized' })
+  if (bytes === null) return {}
+  await refuseOpenFolder(dirname(path))
+  const text = decodeUtf8(bytes, path, 'invalid_config')
   const { parseCredentials } = await import('./schema.ts')
   return parseCredentials(parseStrictJson(text, path, 'invalid_config'), path)
 }
 
 async function writeCredentials(env: NodeJS.ProcessEnv, keys: Credentials): Promise<void> {
-  await writePrivately(credentialsFile(env), `${JSON.stringify(keys, null, 2)}\n`)
+  const path = credentialsFile(env)
+  await refuseOpenFolder(dirname(path))
+  await writePrivately(path, `${JSON.stringify(keys, null, 2)}\n`)
 }

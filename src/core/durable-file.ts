@@ -1,3 +1,4 @@
+import { constants } from 'node:fs'
 import { type FileHandle, open, rename } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { platform } from 'node:process'
@@ -13,10 +14,14 @@ export async function syncFolder(path: string): Promise<void> {
   }
 }
 
-/** Writes a file of mode 0600 that is there whole or not at all, whatever happens meanwhile. */
+/**
+ * Writes a file of mode 0600 that is there whole or not at all, whatever happens meanwhile. Its draft has one name, so
+ * that a process which is killed again and again leaves one behind; a link in the draft's place is refused.
+ */
 export async function writeDurably(path: string, write: (file: FileHandle) => Promise<void>): Promise<void> {
   const temp = `${path}.new`
-  const file = await open(temp, 'w', 0o600)
+  const { O_WRONLY, O_CREAT, O_TRUNC, O_NOFOLLOW = 0 } = constants
+  const file = await open(temp, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0o600)
   try {
     await write(file)
     await file.sync()

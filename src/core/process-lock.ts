@@ -89,7 +89,7 @@ async function readHolder(dir: string, epoch: number): Promise<LockHolder | 'gon
 async function claim(dir: string, epoch: number, content: string): Promise<boolean> {
   const path = pathOf(dir, epoch)
   const temp = join(dir, `new.${ownPid}.${randomBytes(6).toString('hex')}`)
-  await writeFile(temp, content, { mode: 0o600 })
+  await writeFile(temp, content, { mode: 0o600, flag: 'wx' })
   try {
     await link(temp, path)
     return true
@@ -254,7 +254,7 @@ class HeldLock implements Lock {
     // A file of a number that others have gone beyond must not come back.
     if (!(await this.#isMine())) return
     const temp = join(this.#dir, `end.${ownPid}.${randomBytes(6).toString('hex')}`)
-    await writeFile(temp, JSON.stringify({ ...this.#mine, released: true }), { mode: 0o600 })
+    await writeFile(temp, JSON.stringify({ ...this.#mine, released: true }), { mode: 0o600, flag: 'wx' })
     await rename(temp, pathOf(this.#dir, this.epoch))
   }
 

@@ -3,6 +3,7 @@ import { setFlagsFromString } from 'node:v8'
 import { localApiKeyFile } from '../../config/local-backend.ts'
 import { localDataDirectory } from '../../config/paths.ts'
 import { GdnError } from '../../core/errors.ts'
+import { openToAppend } from '../../core/private-file.ts'
 import { GdnCommand, switchFlag, valueFlag } from '../command.ts'
 import type { Deps } from '../deps.ts'
 import { announceFaults, readFaults } from '../faults.ts'
@@ -176,8 +177,7 @@ function exposure({ tlsCert, trustProxy = [], allowLocalKey }: ServeFlags): stri
 /** A log that can't be written must not end the backend: what can't be kept is dropped. */
 async function appendTo(path: string): Promise<{ write(line: string): void }> {
   const { createWriteStream } = await import('node:fs')
-  const stream = createWriteStream(path, { flags: 'a', mode: 0o600 })
-  await new Promise<void>((opened, failed) => stream.once('open', () => opened()).once('error', failed))
+  const stream = createWriteStream(path, { fd: openToAppend(path) })
   stream.on('error', () => {})
   return { write: (line) => void stream.write(line) }
 }

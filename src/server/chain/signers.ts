@@ -4,7 +4,7 @@ import { generatePrivateKey, type PrivateKeyAccount, privateKeyToAccount } from 
 import * as z from 'zod'
 import type { EvmBlockchain } from '../../api/blockchains.ts'
 import { GdnError } from '../../core/errors.ts'
-import { createPrivateFile, readPrivateFile } from '../data-dir/private-file.ts'
+import { readPrivateText, writePrivateFile } from '../../core/private-file.ts'
 import type { Fees, Hex } from './evm/network.ts'
 
 const FILE = 'signers.json'
@@ -85,10 +85,10 @@ export interface EmbeddedSigners extends Signers {
  */
 export async function openEmbeddedSigners(dataDir: string): Promise<EmbeddedSigners> {
   const path = join(dataDir, FILE)
-  let text = await readPrivateFile(path)
+  let text = await readPrivateText(path, { code: 'data_dir' })
   if (text === null) {
     text = `${JSON.stringify({ version: 1, admin: generatePrivateKey(), operator: generatePrivateKey() })}\n`
-    await createPrivateFile(path, text)
+    await writePrivateFile(path, text)
   }
   const parsed = signersFile.safeParse(parseJson(text))
   if (!parsed.success) {

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { GdnError, messageOf } from '../../core/errors.ts'
+import { ensurePrivateFile } from '../../core/private-file.ts'
 import { openSqlite } from '../store/sqlite-driver.ts'
 import { RUNNING_FILE } from './running.ts'
 
@@ -22,7 +23,9 @@ function nameHolder(dataDir: string): string {
  * however that ends, and holds across containers that share the folder.
  */
 export function lockDataDir(dataDir: string): DataDirLock {
-  const database = openSqlite(join(dataDir, 'lock.db'))
+  const path = join(dataDir, 'lock.db')
+  ensurePrivateFile(path)
+  const database = openSqlite(path)
   try {
     database.exec('PRAGMA busy_timeout = 0')
     database.exec('PRAGMA locking_mode = EXCLUSIVE')

@@ -1,5 +1,6 @@
-import { rename, rm, writeFile } from 'node:fs/promises'
+import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { writePrivateFile } from '../../core/private-file.ts'
 import { ownIdentity } from '../../core/process-identity.ts'
 
 /** Who runs on a data dir, for people and for `gdn local`; the lock alone decides. */
@@ -13,8 +14,7 @@ export async function writeRunning(dataDir: string, url: string): Promise<void> 
   const path = join(dataDir, RUNNING_FILE)
   const { pid, startedAt, bootId } = await ownIdentity()
   const record = { pid, url, process_started: startedAt, boot_id: bootId }
-  await writeFile(`${path}.tmp`, `${JSON.stringify(record)}\n`, { mode: 0o600 })
-  await rename(`${path}.tmp`, path)
+  await writePrivateFile(path, `${JSON.stringify(record)}\n`)
 }
 
 export async function removeRunning(dataDir: string): Promise<void> {

@@ -1,18 +1,18 @@
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { GdnError } from '../../core/errors.ts'
+import { readPrivateText, writePrivateFile } from '../../core/private-file.ts'
 import { Secret } from '../../core/secret.ts'
-import { createPrivateFile, readPrivateFile } from './private-file.ts'
 
 const FILE = 'url-secret'
 
 /** The data dir's secret that signed URLs are signed with, made at random on first use and kept in a 0600 file. */
 export async function openUrlSecret(dataDir: string): Promise<Secret> {
   const path = join(dataDir, FILE)
-  let text = (await readPrivateFile(path))?.trim()
+  let text = (await readPrivateText(path, { code: 'data_dir' }))?.trim()
   if (text === undefined) {
     text = randomBytes(32).toString('hex')
-    await createPrivateFile(path, `${text}\n`)
+    await writePrivateFile(path, `${text}\n`)
   }
   if (!/^[0-9a-f]{64}$/.test(text)) {
     throw new GdnError('data_dir', `${path} is damaged`, {

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { newId } from '../../core/ids.ts'
+import { readPrivateText, writePrivateFile } from '../../core/private-file.ts'
 import { Secret } from '../../core/secret.ts'
-import { createPrivateFile, readPrivateFile } from '../data-dir/private-file.ts'
 import { findApiKey, insertAccount, localAccountId } from '../store/accounts.ts'
 import type { Store } from '../store/open-store.ts'
 import { findCaller, hashKey, newApiKey, registerApiKey } from './authenticate.ts'
@@ -14,12 +14,12 @@ const FILE = 'api-key'
  */
 export async function openLocalAccount(store: Store, dataDir: string, now: number): Promise<Secret> {
   const path = join(dataDir, FILE)
-  const text = (await readPrivateFile(path))?.trim() ?? ''
+  const text = (await readPrivateText(path, { code: 'data_dir' }))?.trim() ?? ''
   let key = new Secret(text)
   if (text !== '' && (await findCaller(store.db, key, now)) !== null) return key
   if (text === '' || (await findApiKey(store.db, hashKey(key))) !== null) {
     key = newApiKey()
-    await createPrivateFile(path, `${key.reveal()}\n`)
+    await writePrivateFile(path, `${key.reveal()}\n`)
   }
   await store.transaction(async (db) => {
     const known = await localAccountId(db)

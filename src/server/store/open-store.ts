@@ -1,5 +1,6 @@
 import { Kysely, Migrator, sql } from 'kysely'
 import { GdnError, messageOf } from '../../core/errors.ts'
+import { ensurePrivateFile } from '../../core/private-file.ts'
 import { createGroupCommit, type RunTransaction } from './group-commit.ts'
 import { MIGRATIONS } from './migrations/index.ts'
 import type { Db, Schema } from './schema.ts'
@@ -63,7 +64,7 @@ interface OpenOptions {
 
 /** Opens the embedded database and brings it to the newest schema. */
 export async function openStore(path: string, { beside = false }: OpenOptions = {}): Promise<Store> {
-  const raw = openSqlite(path)
+  const raw = openDatabase(path, beside)
   const db = new Kysely<Schema>({ dialect: createSqliteDialect(raw) })
   try {
     prepare(raw)
@@ -71,10 +72,7 @@ export async function openStore(path: string, { beside = false }: OpenOptions = 
   } catch (cause) {
     await db.destroy()
     if (cause instanceof GdnError) throw cause
-    throw new GdnError('data_dir', `can't open the database ${path}: ${messageOf(cause)}`, {
-      hint: 'check that the folder is writable and its disk has room',
-      cause,
-    })
+    throw cannotOpen(path, cause)
   }
   return {
     db,
@@ -82,3 +80,20 @@ export async function openStore(path: string, { beside = false }: OpenOptions = 
     close: () => db.destroy(),
   }
 }
+
+/** SQLite would make a new file for everybody to read, as far as the umask lets it. */
+function openDatabase(path: string, beside: boolean): RawDatabase {
+  try {
+    if (!beside) ensurePrivateFile(path)
+    return openSqlite(path)
+  } catch (cause) {
+    if (cause instanceof GdnError) throw cause
+    throw cannotOpen(path, cause)
+  }
+}
+
+const cannotOpen = (path: string, cause: unknown) =>
+  new GdnError('data_dir', `can't open the database ${path}: ${messageOf(cause)}`, {
+    hint: 'check that the folder is writable and its disk has room',
+    cause,
+  })

@@ -1,9 +1,9 @@
-import { localApiKey, localApiKeyFile, runningBackend } from '../../../config/local-backend.ts'
+import { localApiKeyFile, localApiKeyIfThere, runningBackend } from '../../../config/local-backend.ts'
 import { credentialsFile, localDataDirectory } from '../../../config/paths.ts'
 import { savedApiKey, savedOrigins } from '../../../config/saved-keys.ts'
 import { originOf } from '../../../config/server.ts'
 import { readUserConfig } from '../../../config/user-file.ts'
-import { GdnError, messageOf, systemCode } from '../../../core/errors.ts'
+import { GdnError, messageOf } from '../../../core/errors.ts'
 import { EXIT } from '../../../core/exit-codes.ts'
 import { Secret } from '../../../core/secret.ts'
 import { tryKey } from '../../check-key.ts'
@@ -123,10 +123,7 @@ async function findKeys(deps: Deps, flags: StatusFlags): Promise<Found[]> {
 /** The key of the local backend, where one was ever started. */
 async function localKey({ env }: Deps, isInUse: boolean): Promise<Found[]> {
   const dataDir = localDataDirectory(env)
-  const key = await localApiKey(dataDir).catch((error: unknown) => {
-    if (error instanceof GdnError && systemCode(error.cause) === 'ENOENT') return null
-    return error
-  })
+  const key = await localApiKeyIfThere(dataDir).catch((error: unknown) => error)
   if (key === null) return []
   const backend = await runningBackend(dataDir)
   return [

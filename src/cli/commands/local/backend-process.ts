@@ -1,9 +1,10 @@
 import { spawn } from 'node:child_process'
-import { closeSync, openSync } from 'node:fs'
-import { mkdir, readFile } from 'node:fs/promises'
+import { closeSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { LOG_FILE } from '../../../config/local-backend.ts'
 import { GdnError } from '../../../core/errors.ts'
+import { makePrivateFolder, openToAppend } from '../../../core/private-file.ts'
 import type { Deps } from '../../deps.ts'
 
 const START_WITHIN_MS = 60_000
@@ -19,9 +20,9 @@ export interface Started {
  * directory; its ready line comes by a pipe, because it holds the key.
  */
 export async function spawnBackend(deps: Deps, dataDir: string, flags: readonly string[]): Promise<Started> {
-  await mkdir(dataDir, { recursive: true, mode: 0o700 })
+  await makePrivateFolder(dataDir)
   const logFile = join(dataDir, LOG_FILE)
-  const log = openSync(logFile, 'a', 0o600)
+  const log = openToAppend(logFile)
   const { node, script } = deps.program
   const args = [script, 'serve', '--json', '--data-dir', dataDir, '--log-file', logFile, ...flags]
   const child = spawn(node, args, { detached: true, stdio: ['ignore', 'pipe', log], env: deps.env, windowsHide: true })

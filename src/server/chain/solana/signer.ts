@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { base58btc } from 'multiformats/bases/base58'
 import * as z from 'zod'
 import { GdnError } from '../../../core/errors.ts'
-import { createPrivateFile, readPrivateFile } from '../../data-dir/private-file.ts'
+import { readPrivateText, writePrivateFile } from '../../../core/private-file.ts'
 
 const FILE = 'solana-signer.json'
 // RFC 8410: what stands before the 32 bytes of an Ed25519 key in PKCS #8.
@@ -29,10 +29,10 @@ export function signerOfSeed(seed: Uint8Array): SolanaSigner {
  */
 export async function openEmbeddedSolanaSigner(dataDir: string): Promise<SolanaSigner> {
   const path = join(dataDir, FILE)
-  let text = await readPrivateFile(path)
+  let text = await readPrivateText(path, { code: 'data_dir' })
   if (text === null) {
     text = `${JSON.stringify({ version: 1, seed: randomBytes(32).toString('hex') })}\n`
-    await createPrivateFile(path, text)
+    await writePrivateFile(path, text)
   }
   const parsed = signerFile.safeParse(parseJson(text))
   if (!parsed.success) {

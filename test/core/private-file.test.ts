@@ -1,0 +1,165 @@
+import { closeSync, writeSync } from 'node:fs'
+import { chmod, chown, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { getuid } from 'node:process'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import {
+  ensurePrivateFile,
+  openToAppend,
+  readPrivateFile,
+  readPrivateText,
+  refuseOpenFolder,
+  writePrivateFile,
+} from '../../src/core/private-file.ts'
+import { mkfifo } from '../cli/mkfifo.ts'
+
+let dir: string
+const usual = process.umask(0o022)
+process.umask(usual)
+
+beforeEach(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'gdn-private-'))
+})
+afterEach(async () => {
+  process.umask(usual)
+  await rm(dir, { recursive: true, force: true })
+})
+
+const modeOf = async (...names: string[]) => ((await stat(join(dir, ...names))).mode & 0o7777).toString(8)
+
+describe.each([0o000, 0o077, 0o022])('with a umask of %o', (umask) => {
+  beforeEach(() => {
+    process.umask(umask)
+  })
+
+  test('a file of ours is 0600 and its folders are 0700, and nothing of the draft stays', async () => {
+    await writePrivateFile(join(dir, 'a', 'b', 'key'), 'one')
+    await writePrivateFile(join(dir, 'a', 'b', 'key'), 'two')
+    expect([await modeOf('a'), await modeOf('a', 'b'), await modeOf('a', 'b', 'key')]).toEqual(['700', '700', '600'])
+    expect(await readPrivateText(join(dir, 'a', 'b', 'key'))).toBe('two')
+    expect(await readdir(join(dir, 'a', 'b'))).toEqual(['key'])
+  })
+
+  test('so is one that is added to, and one that another library will write to', async () => {
+    closeSync(openToAppend(join(dir, 'log')))
+    ensurePrivateFile(join(dir, 'db'))
+    expect([await modeOf('log'), await modeOf('db')]).toEqual(['600', '600'])
+  })
+})
+
+describe('writing', () => {
+  test('a link in its place is replaced, and what it leads to is not touched', async () => {
+    await writeFile(join(dir, 'victim'), 'theirs')
+    await symlink(join(dir, 'victim'), join(dir, 'key'))
+    await writePrivateFile(join(dir, 'key'), 'ours')
+    expect(await readFile(join(dir, 'victim'), 'utf8')).toBe('theirs')
+    expect(await readPrivateText(join(dir, 'key'))).toBe('ours')
+  })
+
+  test('a loose file becomes a tight one', async () => {
+    await writeFile(join(dir, 'key'), 'old')
+    await chmod(join(dir, 'key'), 0o666)
+    await writePrivateFile(join(dir, 'key'), 'new')
+    expect(await modeOf('key')).toBe('600')
+  })
+
+  test('a log is not written through a link, and is closed to others where it was open', async () => {
+    await writeFile(join(dir, 'victim'), '')
+    await symlink(join(dir, 'victim'), join(dir, 'log'))
+    expect(() => openToAppend(join(dir, 'log'))).toThrow(/ELOOP/)
+    await writeFile(join(dir, 'loose'), 'a')
+    await chmod(join(dir, 'loose'), 0o644)
+    const file = openToAppend(join(dir, 'loose'))
+    writeSync(file, 'b')
+    closeSync(file)
+    expect([await modeOf('loose'), await readFile(join(dir, 'loose'), 'utf8')]).toEqual(['600', 'ab'])
+  })
+
+  test('what fails leaves nothing behind', async () => {
+    await mkdir(join(dir, 'key'))
+    await writeFile(join(dir, 'key', 'x'), '')
+    await expect(writePrivateFile(join(dir, 'key'), 'ours')).rejects.toThrow()
+    expect(await readdir(dir)).toEqual(['key'])
+  })
+})
+
+describe('reading', () => {
+  test.each([0o604, 0o640, 0o660, 0o644, 0o602])(
+    'a file of mode %o is refused with the command that mends it',
+    async (mode) => {
+      const path = join(dir, "it's a key")
+      await writeFile(path, 'x')
+      await chmod(path, mode)
+      await expect(readPrivateFile(path, { code: 'unauthorized' })).rejects.toMatchObject({
+        code: 'unauthorized',
+        hint: `chmod 600 '${dir}/it'\\''s a key'`,
+        place: { file: path },
+      })
+    },
+  )
+
+  test.each([0o600, 0o400])('one of mode %o is read', async (mode) => {
+    await writeFile(join(dir, 'key'), 'x', { mode })
+    expect(await readPrivateText(join(dir, 'key'))).toBe('x')
+  })
+
+  test('a link is refused where the file is ours, and followed where the user names it', async () => {
+    await writeFile(join(dir, 'mounted'), 'x', { mode: 0o600 })
+    await symlink(join(dir, 'mounted'), join(dir, 'key'))
+    await expect(readPrivateFile(join(dir, 'key'))).rejects.toThrow('is a symbolic link')
+    expect(await readPrivateText(join(dir, 'key'), { mayBeLink: true })).toBe('x')
+    await chmod(join(dir, 'mounted'), 0o644)
+    await expect(readPrivateFile(join(dir, 'key'), { mayBeLink: true })).rejects.toThrow('others may read')
+  })
+
+  test('a directory, a pipe and a device are refused at once', async () => {
+    await mkfifo(join(dir, 'pipe'))
+    await expect(readPrivateFile(dir)).rejects.toThrow('is a directory')
+    await expect(readPrivateFile(join(dir, 'pipe'))).rejects.toThrow('not a regular file')
+    await expect(readPrivateFile('/dev/zero')).rejects.toThrow('not a regular file')
+  })
+
+  test('what is too large is refused, and what is missing is null', async () => {
+    await writeFile(join(dir, 'key'), 'x'.repeat(11), { mode: 0o600 })
+    await expect(readPrivateFile(join(dir, 'key'), { maxBytes: 10 })).rejects.toThrow('larger than 10 bytes')
+    expect(await readPrivateFile(join(dir, 'nothing'))).toBeNull()
+  })
+})
+
+describe('a folder for secrets', () => {
+  test('below one that everybody may write to is refused with the command that mends it, unless names there are safe', async () => {
+    const ours = join(dir, 'open', 'gdn')
+    await mkdir(ours, { recursive: true })
+    await chmod(join(dir, 'open'), 0o777)
+    await expect(refuseOpenFolder(ours)).rejects.toMatchObject({ hint: `chmod o-w '${join(dir, 'open')}'` })
+    // The sticky bit, as /tmp has it.
+    await chmod(join(dir, 'open'), 0o1777)
+    await refuseOpenFolder(ours)
+  })
+
+  test('that is reached by a link is judged by where it is and by where the link is', async () => {
+    await mkdir(join(dir, 'open', 'gdn'), { recursive: true })
+    await chmod(join(dir, 'open'), 0o777)
+    await symlink(join(dir, 'open', 'gdn'), join(dir, 'link'))
+    await expect(refuseOpenFolder(join(dir, 'link'))).rejects.toThrow('everybody may write to')
+    await mkdir(join(dir, 'closed'), { mode: 0o700 })
+    await symlink(join(dir, 'closed'), join(dir, 'open', 'link'))
+    await expect(refuseOpenFolder(join(dir, 'open', 'link'))).rejects.toThrow('everybody may write to')
+  })
+
+  test('that is not there yet is judged by those above it', async () => {
+    await refuseOpenFolder(join(dir, 'none', 'gdn'))
+    await chmod(dir, 0o777)
+    await expect(refuseOpenFolder(join(dir, 'none', 'gdn'))).rejects.toThrow('everybody may write to')
+  })
+
+  test('of another user is refused, whoever but root asks', async () => {
+    // What root owns is nobody's threat: as root, it is given to somebody first.
+    if (getuid?.() === 0) await chown(dir, 12_345, 12_345)
+    const { uid } = await stat(dir)
+    await refuseOpenFolder(dir, { uid })
+    await refuseOpenFolder(dir, { uid: 0 })
+    await expect(refuseOpenFolder(dir, { uid: uid + 1 })).rejects.toThrow('belongs to another user')
+  })
+})
