@@ -1,9 +1,14 @@
 import { writeSync } from 'node:fs'
+import { takeSecretVariables } from '../config/secret-variables.ts'
 import { EXIT } from '../core/exit-codes.ts'
+import { harden, tellUncaught } from './harden.ts'
 import { catchSignals } from './signals.ts'
 
 /** Ties the command line to this process: its streams, environment and signals. The one edge of the CLI. */
 export async function runFromProcess(argv: string[]): Promise<number> {
+  harden(argv)
+  tellUncaught(argv, sayAtOnce, EXIT.unexpected)
+  const env = takeSecretVariables(process.env)
   const streams = watchStreams(argv)
   const signals = catchSignals({
     say: (text) => process.stderr.isTTY && sayAtOnce(text),
@@ -13,7 +18,7 @@ export async function runFromProcess(argv: string[]): Promise<number> {
     const { run } = await import('./run.ts')
     const program = { node: process.execPath, script: process.argv[1] ?? '' }
     const code = await run(argv, {
-      env: process.env,
+      env,
       cwd: process.cwd(),
       // Opened when it is read: most commands never do.
       get stdin() {
@@ -26,7 +31,7 @@ export async function runFromProcess(argv: string[]): Promise<number> {
     })
     if (process.stderr.isTTY && (await isForPeople(argv))) {
       const { updateNotice } = await import('./update/notice.ts')
-      updateNotice({ env: process.env, cwd: process.cwd(), stderr: process.stderr, program, now: Date.now() })
+      updateNotice({ env, cwd: process.cwd(), stderr: process.stderr, program, now: Date.now() })
     }
     return streams.failed() ? EXIT.unexpected : code
   } finally {

@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process'
 import { readFileSync, readlinkSync } from 'node:fs'
 import { env, kill, pid as ownPid, platform } from 'node:process'
 import { promisify } from 'node:util'
+import { childEnvironment } from './child-environment.ts'
 import { systemCode } from './errors.ts'
 
 /** A process, told from a later one with the same pid by its start time and the boot. Null where there is no way to tell. */
@@ -26,7 +27,7 @@ async function processStart(pid: number): Promise<{ startedAt: string | null; zo
   if (platform === 'win32') return { startedAt: null, zombie: false }
   try {
     const { stdout } = await promisify(execFile)('ps', ['-o', 'lstart=', '-p', String(pid)], {
-      env: { ...env, LC_ALL: 'C' },
+      env: { ...childEnvironment(env), LC_ALL: 'C' },
     })
     return { startedAt: stdout.trim() || null, zombie: false }
   } catch {

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process'
 import { sep } from 'node:path'
+import { childEnvironment } from '../../core/child-environment.ts'
 import { isSet } from '../io.ts'
 import { readUpdateCache, type UpdateCache, writeUpdateCache } from './cache.ts'
 import { type Installed, installedPackage } from './installed.ts'
@@ -51,7 +52,10 @@ export function updateNotice({ env, cwd, stderr, program, now, installed = insta
     // Written first: what can't be remembered is neither told nor asked again with every command.
     writeUpdateCache(env, next)
     if (tells) stderr.write(noticeText(found, cache.latest ?? '', cwd))
-    if (asks) spawn(program.node, [program.script, CHECK_WORD], { detached: true, stdio: 'ignore', env }).unref()
+    if (asks) {
+      const childEnv = childEnvironment(env, { proxies: true })
+      spawn(program.node, [program.script, CHECK_WORD], { detached: true, stdio: 'ignore', env: childEnv }).unref()
+    }
   } catch {
     // It is a courtesy: nothing of it may disturb a command.
   }

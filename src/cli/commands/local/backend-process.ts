@@ -3,6 +3,7 @@ import { closeSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { LOG_FILE } from '../../../config/local-backend.ts'
+import { childEnvironment } from '../../../core/child-environment.ts'
 import { GdnError } from '../../../core/errors.ts'
 import { makePrivateFolder, openToAppend } from '../../../core/private-file.ts'
 import type { Deps } from '../../deps.ts'
@@ -25,7 +26,8 @@ export async function spawnBackend(deps: Deps, dataDir: string, flags: readonly 
   const log = openToAppend(logFile)
   const { node, script } = deps.program
   const args = [script, 'serve', '--json', '--data-dir', dataDir, '--log-file', logFile, ...flags]
-  const child = spawn(node, args, { detached: true, stdio: ['ignore', 'pipe', log], env: deps.env, windowsHide: true })
+  const env = childEnvironment(deps.env)
+  const child = spawn(node, args, { detached: true, stdio: ['ignore', 'pipe', log], env, windowsHide: true })
   closeSync(log)
   const { stdout } = child
   try {

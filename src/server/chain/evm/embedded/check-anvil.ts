@@ -1,4 +1,6 @@
 import { execFile } from 'node:child_process'
+import { env } from 'node:process'
+import { childEnvironment } from '../../../../core/child-environment.ts'
 import { messageOf } from '../../../../core/errors.ts'
 import { anvilCannotRun, findAnvil } from './anvil-binary.ts'
 
@@ -12,7 +14,7 @@ const TIMEOUT_MS = 10_000
 export async function checkAnvil(): Promise<void> {
   const binary = findAnvil()
   await new Promise<void>((resolve, reject) => {
-    execFile(binary, ['--version'], { timeout: TIMEOUT_MS }, (error, _stdout, stderr) => {
+    execFile(binary, ['--version'], { timeout: TIMEOUT_MS, env: childEnvironment(env) }, (error, _stdout, stderr) => {
       if (error === null) return resolve()
       reject(anvilCannotRun(binary, stderr.trim().split('\n')[0] || messageOf(error), error))
     })

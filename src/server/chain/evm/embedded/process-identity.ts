@@ -1,6 +1,8 @@
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { platform } from 'node:os'
+import { env as ownEnvironment } from 'node:process'
+import { childEnvironment } from '../../../../core/child-environment.ts'
 
 /** What tells one process from another that was later given the same pid. */
 export interface ProcessIdentity {
@@ -42,12 +44,12 @@ function fromPs(pid: number): ProcessIdentity | null {
 
 function fromPowershell(pid: number): ProcessIdentity | null {
   const query = `Get-CimInstance Win32_Process -Filter 'ProcessId=${pid}' | ForEach-Object { "$($_.CreationDate.Ticks) $($_.CommandLine)" }`
-  const line = run('powershell', ['-NoProfile', '-NonInteractive', '-Command', query])
+  const line = run('powershell', ['-NoProfile', '-NonInteractive', '-Command', query], childEnvironment(ownEnvironment))
   const space = line.indexOf(' ')
   return space < 0 ? null : { startedAt: line.slice(0, space), command: line.slice(space + 1) }
 }
 
-function run(command: string, args: readonly string[], env?: NodeJS.ProcessEnv): string {
+function run(command: string, args: readonly string[], env: NodeJS.ProcessEnv): string {
   return execFileSync(command, args, {
     encoding: 'utf8',
     stdio: ['ignore', 'pipe', 'ignore'],
