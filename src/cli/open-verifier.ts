@@ -1,14 +1,15 @@
 import { BLOCKCHAINS, type Blockchain, isEvm } from '../api/blockchains.ts'
 import { createTransport } from '../client/create-transport.ts'
+import { knowKeysIn } from '../config/secret-variables.ts'
 import type { Server } from '../config/server.ts'
 import { GdnError } from '../core/errors.ts'
 import { parseUrl } from '../core/parse-url.ts'
-import { Secret } from '../core/secret.ts'
 import { sleep } from '../core/time.ts'
 import { type ChainReader, createChainReader } from '../nft/chain-reader.ts'
 import { createStorageReader, type StorageReader } from '../nft/storage-reader.ts'
 import { type GdnCommand, switchFlag, valueFlag } from './command.ts'
 import { proxyOf } from './connect.ts'
+import { debugExchanges } from './debug-exchange.ts'
 import type { Deps } from './deps.ts'
 import { notEmpty } from './flags/parse.ts'
 import { VERSION } from './version.ts'
@@ -113,9 +114,9 @@ export async function gasPriceOf(
 
 const NAME_ONE = 'name one with --rpc-url or GDN_RPC_URL, and with --gateway where its files are'
 
-async function readers({ env, signals }: Deps, url: string, gateway: string, isLocal: boolean) {
+async function readers({ env, io, signals }: Deps, url: string, gateway: string, isLocal: boolean) {
   const proxy = isLocal ? undefined : proxyOf(env)
-  const transport = await createTransport('single', proxy === undefined ? {} : { proxy })
+  const transport = await createTransport('single', { proxy, onExchange: debugExchanges(io) })
   const common = {
     transport,
     clock: { now: () => performance.now(), sleep, random: Math.random },
@@ -136,13 +137,9 @@ function namedRpc({ env }: Deps, { rpcUrl }: ReaderFlags): { url: string; flag: 
   return inEnv === '' ? null : { url: httpUrl(inEnv, 'GDN_RPC_URL'), flag: 'GDN_RPC_URL' }
 }
 
-/** What providers put into the path or query of such a URL is a key: at least this long, and no word. */
-const KEY_IN_URL = /[A-Za-z0-9_-]{16,}/g
-
 function httpUrl(text: string, flag: string): string {
-  const url = parseUrl(text)
-  if (url !== null && /^https?:$/.test(url.protocol)) {
-    for (const [key] of `${url.pathname}${url.search}`.matchAll(KEY_IN_URL)) new Secret(key)
+  if (/^https?:$/.test(parseUrl(text)?.protocol ?? '')) {
+    knowKeysIn(text)
     return text
   }
   throw new GdnError('usage', 'is no URL that begins with https:// or http://', { place: { flag } })

@@ -72,7 +72,7 @@ function remember(value: string): void {
 
 /**
  * A text without any secret of this process: not as it is, nor as it stands in JSON, HTML or a URL, in hexadecimal, in
- * base64 wherever it begins, or backwards.
+ * base64 wherever it begins, or backwards. Whoever echoes it does so by such means; one who hides it can't be stopped.
  *
  * @param how `plain` looks for what can be read as it is only; for large output that was searched on its way in
  */
@@ -116,18 +116,28 @@ const HTML: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>':
 function spellingsOf(value: string): Spellings {
   const bytes = Buffer.from(value)
   const hex = bytes.toString('hex')
-  // A private key is as secret without its 0x.
-  const bare = /^0x[0-9a-f]{16,}$/i.test(value) ? [value.slice(2)] : []
   const plain = [
     value,
-    ...bare,
+    ...piecesOf(value),
     JSON.stringify(value).slice(1, -1),
     encodeURIComponent(value),
     new URLSearchParams([['', value]]).toString().slice(1),
     value.replace(/[&<>"']/g, (char) => HTML[char] ?? char),
   ]
-  const coded = [hex, hex.toUpperCase(), ...base64Spellings(bytes), [...value].reverse().join('')]
+  const byByte = ['%', '\\x', '\\u00']
+    .map((mark) => hex.replace(/../g, `${mark}$&`))
+    .concat(hex.replace(/../g, '&#x$&;'))
+  const backwards = [...value].reverse().join('')
+  const coded = [hex, hex.toUpperCase(), ...byByte, ...base64Spellings(bytes), backwards, ...piecesOf(backwards)]
   return { plain: longestFirst(plain), all: longestFirst([...plain, ...coded]) }
+}
+
+/**
+ * The long pieces of a secret that no encoding of text changes, such as a private key without its 0x: however often the
+ * rest is escaped, JSON in JSON in a log, they stand as they are, and are most of it.
+ */
+function piecesOf(value: string): string[] {
+  return value.match(/[A-Za-z0-9_-]{16,}/g) ?? []
 }
 
 /** What all base64 texts that hold these bytes have in common, for each of the three places where they may begin. */

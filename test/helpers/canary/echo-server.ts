@@ -1,0 +1,277 @@
+import { randomUUID } from 'node:crypto'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net'
+import { createServer as createTlsServer } from 'node:tls'
+import { SELF_SIGNED } from '../self-signed.ts'
+import { spellingsOf } from './spellings.ts'
+
+/** What befalls a request. Whatever can be said is said with all the secrets that came along. */
+export const SERVER_FAULTS = [
+  'reset',
+  'hang',
+  '401',
+  '403',
+  '429',
+  '500',
+  'form-b',
+  'html',
+  'malformed',
+  'redirect',
+  'wrong-contract',
+  'echo-in-success',
+  'echo-in-headers',
+] as const
+export type ServerFault = (typeof SERVER_FAULTS)[number]
+
+/** How one run of gdn is answered. It is known by its API key. */
+export interface Plan {
+  fault: ServerFault | null
+  /** Requests that are answered as they should be before it begins. */
+  after: number
+  /** A private key and a signature that are the server's to tell. */
+  privateKey: string
+  signature: string
+  asked: number
+}
+
+export interface EchoServer {
+  url: string
+  /** Speaks TLS that nobody trusts. */
+  tlsUrl: string
+  /** Takes a password and gives it back in its refusal. */
+  proxyUrl(user: string, password: string, kind: 'refuses' | 'hangs-up'): string
+  /** By API key. */
+  plans: Map<string, Plan>
+  close(): Promise<void>
+}
+
+const OWNER = '0xdbF03B407c01E7cD3CBea99509d93f8DDDC8C6FB'
+const CONTRACT = '0x5FbDB2315678afecb367f032d93F642f64180aa3'
+
+interface Body {
+  nft_gdn_ids?: string | string[]
+  transaction_gdn_ids?: string[]
+  metadata?: object | object[]
+  [field: string]: unknown
+}
+
+const nft = (id: string) => ({
+  nft_gdn_id: id,
+  token_id: '1',
+  contract_address: CONTRACT,
+  receiver_wallet_address: OWNER,
+  status: 'deployed',
+  request_metadata: { title: 'Dawn', description: '', file_fields: [] },
+  metadata_url: 'https://files.example.com/1.json',
+})
+
+const date = () => new Date().toISOString().slice(0, 19).replace('T', ' ')
+const listOf = (ids: string | string[] | undefined) => (typeof ids === 'string' ? [ids] : (ids ?? []))
+
+const ANSWERS: Record<string, (body: Body, plan: Plan) => unknown> = {
+  createcollection: (body) => ({
+    requests: body,
+    request: body,
+    response: { transaction_gdn_id: randomUUID(), accepted_date: date() },
+  }),
+  getcollections: (body) => ({
+    requests: body,
+    collections: listOf(body.transaction_gdn_ids).map((id) => ({
+      transaction_gdn_ids: id,
+      contract_address: CONTRACT,
+      name: 'Tide',
+      blockchain: 'polygon',
+      wallet_address: OWNER,
+      status: 'deployed',
+    })),
+  }),
+  createnft: (body) => ({
+    message: 'ok',
+    requests: body,
+    nfts: [body.metadata ?? []].flat().map(() => ({ nft_gdn_ids: randomUUID(), accepted_date: date() })),
+  }),
+  createnfttrans: (body) => ({
+    message: 'ok',
+    requests: body,
+    nfts: [body.metadata ?? []].flat().map(() => ({ nft_gdn_ids: randomUUID(), accepted_date: date() })),
+  }),
+  transfernft: (body) => ({
+    requests: body,
+    request: body,
+    response: { transaction_gdn_id: randomUUID(), accepted_date: date() },
+  }),
+  getnfts: (body) => ({ requests: body, nfts: listOf(body.nft_gdn_ids).map(nft) }),
+  getnftgdnids: ({ contract_addresses, ...body }) => ({
+    requests: { contract_address: contract_addresses, ...body },
+    nft_gdn_ids: ['a', 'b'],
+  }),
+  getisgdnnft: (body) => ({ requests: body, response: { isgdnnft: true, nft: nft('a') } }),
+  getpresignedurl: ({ email }, { signature }) => ({
+    request: { email, timeout: 60 },
+    response: { url: `https://wallet.example.com/v1/wallet/create?expiry=1&issuer=a&signature=${signature}` },
+  }),
+}
+
+/** A server that knows the API, and whose faults tell whoever asked everything that they sent, in every spelling. */
+export async function startEchoServer(): Promise<EchoServer> {
+  const plans = new Map<string, Plan>()
+  const sockets = new Set<Socket>()
+  const keep = (socket: Socket) => {
+    sockets.add(socket)
+    socket.on('error', () => {})
+    socket.on('close', () => sockets.delete(socket))
+  }
+
+  const server = createServer(async (request, response) => {
+    const chunks: Buffer[] = []
+    for await (const chunk of request) chunks.push(chunk as Buffer)
+    const sent = Buffer.concat(chunks).toString('utf8')
+    const plan = plans.get(String(request.headers['x-api-key'] ?? ''))
+    const name = /^\/api\/v1\/(\w+)\/?$/.exec(request.url ?? '')?.[1] ?? ''
+    if (plan === undefined) return storageAnswer(request, sent, response)
+    plan.asked += 1
+    const fault = plan.asked > plan.after ? plan.fault : null
+    const answer = ANSWERS[name]
+    const good = answer === undefined ? null : answer(parse(sent), plan)
+    if (fault === null) return say(response, good === null ? 404 : 200, good ?? formA('Not Found', 'not here'))
+    misbehave(fault, { request, response, sent, plan, good })
+  })
+  server.on('connection', keep)
+
+  const tls = createTlsServer(SELF_SIGNED, (socket) => void socket.end())
+  tls.on('connection', keep)
+  tls.on('tlsClientError', () => {})
+
+  const proxies = {
+    refuses: createTcpServer((socket) => {
+      keep(socket)
+      socket.once('data', (head) => {
+        const body = echo(head.toString('latin1'))
+        const length = Buffer.byteLength(body)
+        socket.end(
+          `HTTP/1.1 407 Proxy says ${/authorization: (.*)\r/i.exec(head.toString())?.[1]}\r\ncontent-length: ${length}\r\n\r\n${body}`,
+        )
+      })
+    }),
+    'hangs-up': createTcpServer((socket) => {
+      keep(socket)
+      socket.once('data', () => socket.destroy())
+    }),
+  }
+
+  const ports: number[] = []
+  const all = [server, tls, proxies.refuses, proxies['hangs-up']]
+  for (const each of all) {
+    await new Promise<void>((resolve) => each.listen(0, '127.0.0.1', resolve))
+    ports.push((each.address() as AddressInfo).port)
+  }
+  const [plain, secure, refusing, hangingUp] = ports
+  return {
+    url: `http://127.0.0.1:${plain}`,
+    tlsUrl: `https://127.0.0.1:${secure}`,
+    proxyUrl: (user, password, kind) =>
+      `http://${user}:${encodeURIComponent(password)}@127.0.0.1:${kind === 'refuses' ? refusing : hangingUp}`,
+    plans,
+    async close() {
+      for (const socket of sockets) socket.destroy()
+      await Promise.all(all.map((each) => new Promise((resolve) => each.close(resolve))))
+    },
+  }
+}
+
+interface Misbehaviour {
+  request: IncomingMessage
+  response: ServerResponse
+  sent: string
+  plan: Plan
+  good: unknown
+}
+
+function misbehave(fault: ServerFault, { request, response, sent, plan, good }: Misbehaviour): void {
+  const said = echo(`${JSON.stringify(request.rawHeaders)} ${sent}`, String(request.headers['x-api-key'] ?? ''))
+  // These are known by their names alone: the client has never seen them.
+  const named = {
+    wallet: { address: OWNER, private_key: plan.privateKey },
+    url: `https://wallet.example.com/v1/wallet/create?expiry=1&signature=${plan.signature}`,
+  }
+  const key = String(request.headers['x-api-key'] ?? '')
+  const acts: Record<ServerFault, () => unknown> = {
+    reset: () => request.socket.resetAndDestroy(),
+    hang: () => {},
+    401: () => say(response, 401, { ...formA('Unauthorized', said), ...named }),
+    403: () => say(response, 403, { ...formA(said, 'no'), ...named }),
+    429: () => say(response, 429, { ...formA('Too Many Requests', said), ...named }, { 'retry-after': '30' }),
+    500: () => say(response, 500, { echo: said, ...named }),
+    'form-b'() {
+      const detail = [{ loc: ['body', said], msg: said, type: 'x' }]
+      say(response, 422, { errorCode: said, message: said, detail })
+    },
+    html() {
+      response.writeHead(502, { 'content-type': 'text/html' })
+      // So that a message which is cut short cuts a secret.
+      response.end(`<html><body>${'.'.repeat(Math.floor(Math.random() * 90))}${said}</body></html>`)
+    },
+    malformed() {
+      response.writeHead(200, { 'content-type': 'application/json' })
+      response.end(JSON.stringify({ ...named, said }).slice(0, -2))
+    },
+    redirect() {
+      const query = `key=${encodeURIComponent(key)}&signature=${plan.signature}`
+      say(response, 302, {}, { location: `http://127.0.0.1:9/caught?${query}` })
+    },
+    'wrong-contract': () => say(response, 200, { said, nfts: [{ nft_gdn_ids: 7, said }], ...named }),
+    'echo-in-success': () => say(response, 200, withEcho(good, said)),
+    'echo-in-headers'() {
+      const headers = { 'x-request-id': key, 'www-authenticate': `Bearer ${key}`, server: key, 'retry-after': '30' }
+      say(response, 503, {}, headers)
+    },
+  }
+  acts[fault]()
+}
+
+/** A good answer in which every text that is the server's own is what it was sent. */
+function withEcho(good: unknown, said: string): unknown {
+  return JSON.parse(
+    JSON.stringify(good ?? {}, (name, value) =>
+      typeof value === 'string' &&
+      /^(?:nft_gdn_ids?|transaction_gdn_id|title|name|description|message|metadata_url|accepted_date|token_id)$/.test(
+        name,
+      )
+        ? said
+        : value,
+    ),
+  )
+}
+
+/** A text, and a secret in it in every spelling. */
+function echo(text: string, secret = ''): string {
+  return [text, ...(secret === '' ? [] : spellingsOf(secret).slice(0, -1).filter(isWhole(secret)))].join(' ')
+}
+
+/** Half a secret can't be told from other text: nobody but us would send it. */
+const isWhole = (secret: string) => (spelling: Buffer) => {
+  const text = spelling.toString()
+  return !(text.length < secret.length && secret.includes(text))
+}
+
+/** As the storages answer: who is asked without an API key. What they refuse by is what they were sent. */
+function storageAnswer({ rawHeaders, url }: IncomingMessage, sent: string, response: ServerResponse): void {
+  const said = echo(`${url} ${rawHeaders.join(' ')} ${sent.slice(0, 200)}`)
+  response.writeHead(403, { 'content-type': 'application/xml' })
+  response.end(`<?xml version="1.0"?><Error><Code>AccessDenied</Code><Message>${said}</Message></Error>`)
+}
+
+const formA = (title: string, message: string) => ({ error: { title, message } })
+
+function parse(text: string): Body {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return {}
+  }
+}
+
+function say(response: ServerResponse, status: number, json: unknown, headers: Record<string, string> = {}): void {
+  response.writeHead(status, { 'content-type': 'application/json', ...headers })
+  response.end(JSON.stringify(json))
+}

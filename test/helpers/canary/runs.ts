@@ -1,0 +1,381 @@
+import { randomBytes } from 'node:crypto'
+import { chmod, cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { execa } from 'execa'
+import type { SmallDisk } from '../small-disk.ts'
+import { type EchoServer, SERVER_FAULTS, type ServerFault } from './echo-server.ts'
+import { found } from './spellings.ts'
+
+const BIN = fileURLToPath(new URL('../../../bin/gdn.js', import.meta.url))
+const NODE = process.env.GDN_TEST_NODE || process.execPath
+const CONTRACT = '0x5FbDB2315678afecb367f032d93F642f64180aa3'
+const OWNER = '0xdbF03B407c01E7cD3CBea99509d93f8DDDC8C6FB'
+const SENDER = '0x627306090abaB3A6e1400e9345bC60c78a8BEf57'
+
+const AT = ['-c', CONTRACT, '-b', 'polygon']
+const NEW = ['--title', 'Dawn', ...AT, '--receiver', OWNER]
+const BATCH = [...AT, '--rate', '1000']
+
+/** Every command that has to do with a secret, a server, or what is kept of them. */
+export const COMMANDS: readonly (readonly string[])[] = [
+  ['nft', 'show', 'a', 'b'],
+  ['nft', 'list', '--details', ...AT],
+  ['nft', 'mint', ...NEW],
+  ['nft', 'mint', ...NEW, '--image', 'dawn.png'],
+  ['nft', 'grant', ...NEW, '--sender', SENDER],
+  ['nft', 'transfer', 'a', '-b', 'polygon', '--receiver', OWNER],
+  ['nft', 'wait', 'a'],
+  ['nft', 'verify', 'a', '-b', 'polygon', '--on-chain'],
+  ['collection', 'create', '--name', 'Tide', '-b', 'polygon', '--wallet', OWNER],
+  ['collection', 'show', 'tx'],
+  ['collection', 'list'],
+  ['batch', 'validate', 'drop.csv', ...AT],
+  ['batch', 'mint', 'drop.csv', ...BATCH],
+  ['batch', 'mint', 'drop.csv', ...BATCH, '--dry-run'],
+  ['batch', 'mint', 'files.csv', ...BATCH],
+  ['batch', 'resume', 'begun', '--rate', '1000'],
+  ['batch', 'status', 'begun'],
+  ['batch', 'results', 'begun'],
+  ['batch', 'reconcile', 'begun', '--rate', '1000'],
+  ['auth', 'login', '--key-file', 'key.txt'],
+  ['auth', 'status', '--check'],
+  ['auth', 'logout'],
+  ['config', 'list'],
+  ['init', '--hosted', '--key-file', 'key.txt', '--yes', '-b', 'polygon'],
+  ['doctor'],
+  ['api', 'getnfts', '-f', 'ids.json'],
+  ['api', 'getpresignedurl', '-f', 'email.json'],
+]
+
+const MODES = [[], ['--json'], ['-o', 'ndjson'], ['-o', 'csv'], ['-o', 'ids'], ['-q']] as const
+/** Commands whose output has one form. */
+const ONE_FORM = new Set(['api'])
+
+/** What goes wrong on the machine. */
+const MACHINE_FAULTS = [
+  'none',
+  'proxy refuses',
+  'proxy hangs up',
+  'untrusted TLS',
+  'journal damaged',
+  'disk full',
+  'output full',
+  'config damaged',
+  'credentials damaged',
+  'credentials loose',
+  'uncaught exception',
+  'SIGTERM',
+  'SIGABRT and reports',
+] as const
+type MachineFault = (typeof MACHINE_FAULTS)[number]
+
+export const FAULTS: readonly (ServerFault | MachineFault)[] = [...SERVER_FAULTS, ...MACHINE_FAULTS]
+
+export interface Combination {
+  command: readonly string[]
+  mode: readonly string[]
+  debug: 'no' | 'flag' | 'variable'
+  fault: ServerFault | MachineFault
+  /** Where the API key comes from. */
+  key: 'variable' | 'file'
+  /** Where local files go. */
+  storage: 's3' | 'ipfs'
+  after: number
+}
+
+/** So many combinations: every pair of command and fault before any of them comes again, the rest at random. */
+export function combinations(count: number, random: () => number): Combination[] {
+  const pick = <Value>(values: readonly Value[]): Value => values[Math.floor(random() * values.length)] as Value
+  const shuffled = <Value>(values: readonly Value[]) =>
+    values
+      .map((value) => ({ value, at: random() }))
+      .sort((a, b) => a.at - b.at)
+      .map(({ value }) => value)
+  const pairs = shuffled(COMMANDS.flatMap((command) => FAULTS.map((fault) => ({ command, fault }))))
+  return Array.from({ length: count }, (_, i) => {
+    const { command, fault } = pairs[i % pairs.length] as (typeof pairs)[number]
+    return {
+      command,
+      fault,
+      mode: ONE_FORM.has(command[0] ?? '') ? [] : pick(MODES),
+      debug: pick(['no', 'flag', 'flag', 'variable']),
+      key: pick(['variable', 'file']),
+      storage: pick(['s3', 'ipfs']),
+      after: Math.floor(random() * 3),
+    }
+  })
+}
+
+/** Secrets that exist once in the world, with characters that every encoding changes. */
+function mint(name: string): string {
+  return `${name}-${randomBytes(20).toString('hex')}/+="<&%Zz`
+}
+
+interface Canaries {
+  apiKey: string
+  s3Secret: string
+  s3Session: string
+  proxyPassword: string
+  rpcKey: string
+  privateKey: string
+  signature: string
+}
+
+const newCanaries = (): Canaries => ({
+  apiKey: mint('Key'),
+  s3Secret: mint('Sec'),
+  s3Session: mint('Ses'),
+  proxyPassword: mint('Prx'),
+  rpcKey: `Rpc${randomBytes(16).toString('hex')}`,
+  privateKey: `0x${randomBytes(32).toString('hex')}`,
+  signature: randomBytes(32).toString('hex'),
+})
+
+export interface World {
+  server: EchoServer
+  /** A home in which a batch was begun. */
+  template: string
+  smallDisk: SmallDisk | null
+}
+
+/** A home with a manifest, files, and a batch that was begun, whose server is `server`. */
+export async function makeTemplate(server: EchoServer): Promise<string> {
+  const home = await mkdtemp(join(tmpdir(), 'gdn-canary-'))
+  const files: Record<string, string> = {
+    'drop.csv': `title,description,receiver\nDawn,first,${OWNER}\nDusk,second,${OWNER}\n`,
+    'files.csv': `title,description,receiver,image\nDawn,first,${OWNER},dawn.png\n`,
+    'begun.csv': `title,description,receiver\nNoon,third,${OWNER}\nNight,fourth,${OWNER}\n`,
+    'dawn.png': '\u0089PNG\r\n\u001a\n',
+    'ids.json': '{"nft_gdn_ids":["a"]}',
+    'email.json': '{"email":"a@example.com"}',
+  }
+  for (const [name, text] of Object.entries(files)) await writeFile(join(home, name), text, 'latin1')
+  const key = `template-${randomBytes(8).toString('hex')}`
+  server.plans.set(key, { fault: null, after: 0, privateKey: '', signature: '', asked: 0 })
+  const env = { ...environment(home), GDN_BASE_URL: server.url, GDN_API_KEY: key }
+  const argv = ['batch', 'mint', 'begun.csv', ...BATCH, '--no-wait']
+  const { exitCode, stderr } = await execa(NODE, [BIN, ...argv], { cwd: home, env, extendEnv: false, reject: false })
+  if (exitCode !== 0 && exitCode !== 8) throw new Error(`the batch was not begun: ${stderr}`)
+  return home
+}
+
+function environment(home: string): Record<string, string> {
+  return {
+    PATH: process.env.PATH ?? '',
+    HOME: home,
+    TMPDIR: join(home, 'tmp'),
+    GDN_PACE_DIR: join(home, 'pace'),
+    GDN_KEYRING: 'off',
+  }
+}
+
+/** What came of one combination: where a canary was found that nobody asked for, and how the command ended. */
+export interface Outcome {
+  leaks: string[]
+  ended: string
+  /** Places that were searched. */
+  searched: number
+}
+
+/** After this a command that waits is told to end. */
+const PATIENCE_MS = 2_500
+
+/** Runs gdn once as the combination says, in a home of its own, and searches everything that it left. */
+export async function runCombination(world: World, combination: Combination): Promise<Outcome> {
+  const { server, template, smallDisk } = world
+  const { fault, command } = combination
+  const canaries = newCanaries()
+  const home = await mkdtemp(join(tmpdir(), 'gdn-canary-'))
+  try {
+    await cp(template, home, { recursive: true })
+    for (const name of ['tmp', 'reports', '.config/gdn', '.aws']) await mkdir(join(home, name), { recursive: true })
+    const serverFault = SERVER_FAULTS.find((each) => each === fault) ?? null
+    const hangs = fault === 'SIGTERM' || fault === 'SIGABRT and reports'
+    server.plans.set(canaries.apiKey, {
+      fault: hangs ? 'hang' : serverFault,
+      after: combination.after,
+      asked: 0,
+      privateKey: canaries.privateKey,
+      signature: canaries.signature,
+    })
+    const base = baseUrl(server, fault)
+    const { env, given } = await furnish(home, { base, canaries, server, combination })
+    if (fault === 'disk full' && smallDisk !== null) env.GDN_STATE_DIR = smallDisk.path
+    const argv = [...command, ...combination.mode, ...(combination.debug === 'flag' ? ['--debug'] : [])]
+    if (['nft', 'collection', 'batch', 'api', 'auth', 'init', 'doctor'].includes(command[0] ?? '')) {
+      if (combination.key === 'file' || command[0] === 'init') argv.push('--base-url', base)
+      else env.GDN_BASE_URL = base
+    }
+    if (command[0] === 'init') delete env.GDN_BASE_URL
+    const outcome = await start(home, env, argv, fault)
+    server.plans.delete(canaries.apiKey)
+
+    // The one who asks for a signed URL gets it; and what a server says, gdn api repeats.
+    const toldByServer = command[0] === 'api' ? [canaries.signature, canaries.privateKey] : []
+    const leaks: string[] = []
+    const search = (where: string, bytes: Buffer, except: readonly string[] = []) => {
+      for (const [name, secret] of Object.entries(canaries)) {
+        if (except.includes(secret)) continue
+        const spelling = found(bytes, secret)
+        if (spelling !== null) leaks.push(`${name} in ${where}: ${around(bytes, spelling)}`)
+      }
+    }
+    search('stdout', outcome.stdout, toldByServer)
+    search('stderr', outcome.stderr)
+    let searched = 2
+    for (const folder of [home, ...(env.GDN_STATE_DIR === undefined ? [] : [env.GDN_STATE_DIR])]) {
+      for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
+        const path = join(entry.parentPath, entry.name)
+        search(`a name: ${path}`, Buffer.from(entry.name))
+        if (!entry.isFile()) continue
+        searched += 1
+        search(path.slice(home.length + 1), await readFile(path), given.get(path) ?? [])
+      }
+    }
+    return { leaks, ended: outcome.ended, searched }
+  } finally {
+    await rm(home, { recursive: true, force: true, maxRetries: 3 })
+  }
+}
+
+function baseUrl(server: EchoServer, fault: Combination['fault']): string {
+  if (fault === 'untrusted TLS') return server.tlsUrl
+  return fault === 'proxy refuses' || fault === 'proxy hangs up' ? 'https://api.canary.example' : server.url
+}
+
+interface Furnishing {
+  base: string
+  canaries: Canaries
+  server: EchoServer
+  combination: Combination
+}
+
+/** Puts the secrets where they belong. Gives the environment, and which file may hold which of them. */
+async function furnish(home: string, { base, canaries, server, combination }: Furnishing) {
+  const { apiKey, s3Secret, s3Session, proxyPassword, rpcKey } = canaries
+  const { fault, key, storage, debug } = combination
+  const env: Record<string, string> = {
+    ...environment(home),
+    GDN_RPC_URL: `${server.url}/v3/${rpcKey}`,
+    HTTPS_PROXY: server.proxyUrl('someone', proxyPassword, fault === 'proxy hangs up' ? 'hangs-up' : 'refuses'),
+    NODE_OPTIONS: `--report-on-fatalerror --report-uncaught-exception --report-on-signal --report-signal=SIGUSR2 --report-directory=${home}/reports`,
+  }
+  const path = (name: string) => join(home, name)
+  const credentials = path('.config/gdn/credentials.json')
+  const config = path('.config/gdn/config.json')
+  const given = new Map<string, string[]>([
+    [path('key.txt'), [apiKey]],
+    [credentials, [apiKey]],
+    [path('.aws/credentials'), [s3Secret, s3Session]],
+  ])
+  const settings =
+    storage === 's3'
+      ? { storage: 's3://drops/a', storage_endpoint: server.url, storage_public_url: 'https://files.example.com' }
+      : { storage: 'ipfs', ipfs_api: server.url }
+  await writeFile(config, JSON.stringify({ profiles: { default: { base_url: base, ...settings } } }), { mode: 0o600 })
+  await writeFile(path('key.txt'), `${apiKey}\n`, { mode: 0o600 })
+  await writeFile(credentials, JSON.stringify({ [new URL(base).origin]: apiKey }), { mode: 0o600 })
+  if (key === 'variable') {
+    env.GDN_API_KEY = apiKey
+    Object.assign(env, { AWS_ACCESS_KEY_ID: 'AKIA', AWS_SECRET_ACCESS_KEY: s3Secret, AWS_SESSION_TOKEN: s3Session })
+  } else {
+    const text = `[default]\naws_access_key_id = AKIA\naws_secret_access_key = ${s3Secret}\naws_session_token = ${s3Session}\n`
+    await writeFile(path('.aws/credentials'), text, { mode: 0o600 })
+  }
+  if (debug === 'variable') env.GDN_DEBUG = '1'
+  switch (fault) {
+    case 'config damaged':
+      // Somebody put the key where it must not stand, and broke the file besides.
+      await writeFile(config, `{"profiles":{"default":{"api_key":${JSON.stringify(apiKey)},"base_url":`)
+      given.set(config, [apiKey])
+      break
+    case 'credentials damaged':
+      await writeFile(credentials, `{"${new URL(base).origin}": ${JSON.stringify(apiKey)} "x"`, { mode: 0o600 })
+      break
+    case 'credentials loose':
+      await chmod(credentials, 0o644)
+      await chmod(path('key.txt'), 0o644)
+      break
+    case 'journal damaged':
+      await damage(path('.local/state/gdn'))
+      break
+    case 'uncaught exception': {
+      const bomb = path('bomb.mjs')
+      const known = key === 'variable' ? [apiKey, s3Secret, s3Session, rpcKey, proxyPassword] : [rpcKey, proxyPassword]
+      await writeFile(bomb, bombText(`boom ${known.join(' ')}`))
+      env.NODE_OPTIONS += ` --import=file://${bomb}`
+      given.set(bomb, known)
+      break
+    }
+  }
+  return { env, given }
+}
+
+/** Code that throws where nobody catches: after a while with what the process was given, and at a request with its headers. */
+function bombText(message: string): string {
+  return `
+import http from 'node:http'
+import { syncBuiltinESMExports } from 'node:module'
+const blow = (text, more) => { throw Object.assign(new Error(text), more) }
+const { request } = http
+http.request = (url, options, ...rest) => {
+  setImmediate(() => blow('boom ' + url + JSON.stringify(options.headers), { options }))
+  return request(url, options, ...rest)
+}
+syncBuiltinESMExports()
+setTimeout(() => blow(${JSON.stringify(message)}, { env: { ...process.env } }), ${150 + Math.floor(Math.random() * 400)}).unref()
+`
+}
+
+/** Turns bytes over in everything that is kept there. */
+async function damage(folder: string): Promise<void> {
+  for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
+    if (!entry.isFile()) continue
+    const path = join(entry.parentPath, entry.name)
+    const bytes = await readFile(path)
+    for (let i = 0; i < bytes.length; i += 1 + Math.floor(Math.random() * 60)) bytes[i] = (bytes[i] ?? 0) ^ 0x15
+    await writeFile(path, bytes)
+  }
+}
+
+async function start(home: string, env: Record<string, string>, argv: readonly string[], fault: Combination['fault']) {
+  const words = [NODE, BIN, ...argv]
+  const script = `ulimit -c unlimited 2>/dev/null; exec "$@"${fault === 'output full' ? ' > /dev/full' : ''}`
+  const [file, ...args] = ['sh', '-c', script, 'sh', ...words]
+  const child = execa(file ?? 'sh', args, {
+    cwd: home,
+    env,
+    extendEnv: false,
+    reject: false,
+    stdin: 'ignore',
+    encoding: 'buffer',
+    maxBuffer: 16 * 1024 * 1024,
+  })
+  const ended = new AbortController()
+  const signals = async () => {
+    // The server hangs, so it is waiting by then.
+    if (fault === 'SIGABRT and reports') {
+      await setTimeout(900, undefined, { signal: ended.signal })
+      child.kill('SIGUSR2')
+      await setTimeout(300, undefined, { signal: ended.signal })
+      child.kill('SIGABRT')
+    }
+    await setTimeout(fault === 'SIGTERM' ? 500 : PATIENCE_MS, undefined, { signal: ended.signal })
+    child.kill('SIGTERM')
+    await setTimeout(PATIENCE_MS, undefined, { signal: ended.signal })
+    child.kill('SIGKILL')
+  }
+  const told = signals().catch(() => {})
+  const { stdout, stderr, exitCode, signal } = await child
+  ended.abort()
+  await told
+  return { stdout: Buffer.from(stdout), stderr: Buffer.from(stderr), ended: signal ?? String(exitCode) }
+}
+
+function around(bytes: Buffer, spelling: string): string {
+  const at = bytes.indexOf(Buffer.from(spelling, 'latin1'))
+  return JSON.stringify(bytes.subarray(Math.max(0, at - 60), at + spelling.length + 20).toString('latin1'))
+}
