@@ -7,8 +7,8 @@ import { catchSignals } from './signals.ts'
 /** Ties the command line to this process: its streams, environment and signals. The one edge of the CLI. */
 export async function runFromProcess(argv: string[]): Promise<number> {
   harden(argv)
-  tellUncaught(argv, sayAtOnce, EXIT.unexpected)
   const env = takeSecretVariables(process.env)
+  tellUncaught(argv, sayAtOnce, EXIT.unexpected)
   const streams = watchStreams(argv)
   const signals = catchSignals({
     say: (text) => process.stderr.isTTY && sayAtOnce(text),

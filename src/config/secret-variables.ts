@@ -52,10 +52,11 @@ export function knowSecretsOf(env: NodeJS.ProcessEnv): void {
 
 /**
  * Takes the secrets out of the environment of the process: a diagnostic report writes it down, and so does whoever
- * inherits it. Gives the environment as it was, for those who were meant.
+ * inherits it. Gives the environment as it was, for those who were meant; none of it is printed from now on.
  */
 export function takeSecretVariables(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const taken = { ...env }
+  knowSecretsOf(taken)
   for (const { name } of secretsIn(taken)) delete env[name]
   return taken
 }

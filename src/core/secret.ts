@@ -90,14 +90,18 @@ export function redactBytes(bytes: Uint8Array): Uint8Array {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   const found = everySpelling().some(({ all }) => all.some((spelling) => buffer.includes(spelling)))
   const clean = found ? Buffer.from(redactSecrets(buffer.toString('utf8'))) : buffer
-  return clean.includes('\\u') || clean.includes('\\/') ? withoutEscapedSecrets(clean) : found ? clean : bytes
+  return clean.includes('\\') ? withoutEscapedSecrets(clean) : found ? clean : bytes
 }
 
 function withoutEscapedSecrets(buffer: Buffer): Uint8Array {
   try {
-    const written = JSON.stringify(JSON.parse(buffer.toString('utf8')))
-    const clean = redactSecrets(written)
-    return clean === written ? buffer : Buffer.from(clean)
+    let found = false
+    const value: unknown = JSON.parse(buffer.toString('utf8'), (_name, each: unknown) => {
+      const clean = typeof each === 'string' ? redactSecrets(each) : each
+      found ||= clean !== each
+      return clean
+    })
+    return found ? Buffer.from(redactSecrets(JSON.stringify(value))) : buffer
   } catch {
     return buffer
   }

@@ -17,6 +17,7 @@ import { createSmallDisk, type SmallDisk } from '../helpers/small-disk.ts'
 /** The whole form: every pair of command and fault, and more. */
 const COUNT = process.env.GDN_SOAK === '1' ? Math.max(COMMANDS.length * FAULTS.length, 500) : 40
 const AT_ONCE = 4
+const TIME = { timeout: process.env.GDN_SOAK === '1' ? 3_600_000 : 180_000 }
 
 let server: EchoServer
 let disk: SmallDisk | string
@@ -34,38 +35,42 @@ afterAll(async () => {
   if (typeof disk !== 'string') await disk.remove()
 })
 
-test('no key, secret, password or signature is found where nobody asked for it, whatever goes wrong', async () => {
-  const { random } = seededRandom('canary')
-  const world: World = { server, template, smallDisk: typeof disk === 'string' ? null : disk }
-  const todo = combinations(COUNT, random)
-  const begun = performance.now()
-  const ends = new Map<string, number>()
-  const leaks: string[] = []
-  let searched = 0
-  const queue = todo.values()
-  const work = async () => {
-    for (const combination of queue) {
-      const outcome: Outcome = await runCombination(world, combination)
-      searched += outcome.searched
-      ends.set(outcome.ended, (ends.get(outcome.ended) ?? 0) + 1)
-      const { command, mode, debug, fault } = combination
-      for (const leak of outcome.leaks) {
-        leaks.push(`gdn ${[...command, ...mode].join(' ')} (debug: ${debug}; ${fault}): ${leak}`)
+test(
+  'no key, secret, password or signature is found where nobody asked for it, whatever goes wrong',
+  TIME,
+  async () => {
+    const { random } = seededRandom('canary')
+    const world: World = { server, template, smallDisk: typeof disk === 'string' ? null : disk }
+    const todo = combinations(COUNT, random)
+    const begun = performance.now()
+    const ends = new Map<string, number>()
+    const leaks: string[] = []
+    let searched = 0
+    const queue = todo.values()
+    const work = async () => {
+      for (const combination of queue) {
+        const outcome: Outcome = await runCombination(world, combination)
+        searched += outcome.searched
+        ends.set(outcome.ended, (ends.get(outcome.ended) ?? 0) + 1)
+        const { command, mode, debug, fault } = combination
+        for (const leak of outcome.leaks) {
+          leaks.push(`gdn ${[...command, ...mode].join(' ')} (debug: ${debug}; ${fault}): ${leak}`)
+        }
       }
     }
-  }
-  await Promise.all(Array.from({ length: AT_ONCE }, work))
-  const pairs = new Set(todo.map(({ command, fault }) => `${command.join(' ')} ${fault}`)).size
-  report({
-    combinations: todo.length,
-    pairs_of_command_and_fault: pairs,
-    searched,
-    leaks: leaks.length,
-    seconds: Math.round((performance.now() - begun) / 1000),
-    ended_with: Object.fromEntries([...ends].sort()),
-  })
-  expect(leaks).toEqual([])
-})
+    await Promise.all(Array.from({ length: AT_ONCE }, work))
+    const pairs = new Set(todo.map(({ command, fault }) => `${command.join(' ')} ${fault}`)).size
+    report({
+      combinations: todo.length,
+      pairs_of_command_and_fault: pairs,
+      searched,
+      leaks: leaks.length,
+      seconds: Math.round((performance.now() - begun) / 1000),
+      ended_with: Object.fromEntries([...ends].sort()),
+    })
+    expect(leaks).toEqual([])
+  },
+)
 
 test.each([
   ['as it is', (secret: string) => `key ${secret}!`],

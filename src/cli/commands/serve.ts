@@ -2,7 +2,7 @@ import { resolve } from 'node:path'
 import { setFlagsFromString } from 'node:v8'
 import { localApiKeyFile } from '../../config/local-backend.ts'
 import { localDataDirectory } from '../../config/paths.ts'
-import { GdnError } from '../../core/errors.ts'
+import { GdnError, messageOf, systemCode } from '../../core/errors.ts'
 import { openToAppend } from '../../core/private-file.ts'
 import { GdnCommand, switchFlag, valueFlag } from '../command.ts'
 import type { Deps } from '../deps.ts'
@@ -177,9 +177,22 @@ function exposure({ tlsCert, trustProxy = [], allowLocalKey }: ServeFlags): stri
 /** A log that can't be written must not end the backend: what can't be kept is dropped. */
 async function appendTo(path: string): Promise<{ write(line: string): void }> {
   const { createWriteStream } = await import('node:fs')
-  const stream = createWriteStream(path, { fd: openToAppend(path) })
+  const stream = createWriteStream(path, { fd: openLog(path) })
   stream.on('error', () => {})
   return { write: (line) => void stream.write(line) }
+}
+
+function openLog(path: string): number {
+  try {
+    return openToAppend(path)
+  } catch (cause) {
+    const isLink = systemCode(cause) === 'ELOOP'
+    throw new GdnError('usage', isLink ? `${path} is a symbolic link` : `can't be written: ${messageOf(cause)}`, {
+      place: { flag: '--log-file' },
+      hint: 'name a file of your own, in a folder that is there',
+      cause,
+    })
+  }
 }
 
 async function untilAborted(signal: AbortSignal): Promise<void> {

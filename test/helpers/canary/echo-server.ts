@@ -192,7 +192,7 @@ function misbehave(fault: ServerFault, { request, response, sent, plan, good }: 
   // These are known by their names alone: the client has never seen them.
   const named = {
     wallet: { address: OWNER, private_key: plan.privateKey },
-    url: `https://wallet.example.com/v1/wallet/create?expiry=1&signature=${plan.signature}`,
+    wallet_url: `https://wallet.example.com/v1/wallet/create?expiry=1&signature=${plan.signature}`,
   }
   const key = String(request.headers['x-api-key'] ?? '')
   const acts: Record<ServerFault, () => unknown> = {

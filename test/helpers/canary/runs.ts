@@ -326,7 +326,13 @@ http.request = (url, options, ...rest) => {
   return request(url, options, ...rest)
 }
 syncBuiltinESMExports()
-setTimeout(() => blow(${JSON.stringify(message)}, { env: { ...process.env } }), ${150 + Math.floor(Math.random() * 400)}).unref()
+const begun = setInterval(() => {
+  // From when gdn itself has begun: what is thrown before is not thrown in it.
+  if (process.listenerCount('uncaughtException') === 0) return
+  clearInterval(begun)
+  setTimeout(() => blow(${JSON.stringify(message)}, { env: { ...process.env } }), ${Math.floor(Math.random() * 300)}).unref()
+}, 1)
+begun.unref()
 `
 }
 

@@ -1,0 +1,138 @@
+import { chmod, mkdir, readFile, symlink, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { CSV, folder, service, TARGET } from './drop.ts'
+import { CONTRACT, fakeApi, nft, OWNER } from './fake-api.ts'
+import { cli, errorOf } from './harness.ts'
+
+describe('bad input 6: a file to write to', () => {
+  test('that is a link is refused, and what it leads to is left alone', async () => {
+    const { path, options } = await folder({ victim: 'theirs' })
+    await symlink(path('victim'), path('log'))
+    const result = await cli(['serve', '--port', '0', '--data-dir', path('data'), '--log-file', path('log')], options)
+    expect(result).toMatchObject({ code: 2, stderr: expect.stringMatching(/--log-file: .*is a symbolic link/) })
+    expect(await readFile(path('victim'), 'utf8')).toBe('theirs')
+  })
+
+  test('in a folder that is not there is refused by the name of its flag', async () => {
+    const { path, options } = await folder({})
+    const argv = ['serve', '--port', '0', '--data-dir', path('data'), '--log-file', '../none/serve.log']
+    expect(await cli(argv, options)).toMatchObject({ code: 2, stderr: expect.stringContaining('--log-file: ') })
+  })
+})
+
+describe('bad input 8: a key', () => {
+  test('in a file that others may read is refused with the command that mends it, and not told', async () => {
+    const { path, options } = await folder({ 'key.txt': 'sesame-open-1234\n' })
+    await chmod(path('key.txt'), 0o644)
+    const argv = ['auth', 'login', '--no-check', '--base-url', 'https://a.test', '--key-file', path('key.txt')]
+    const { code, stderr } = await cli(argv, options)
+    expect({ code, stderr }).toMatchObject({
+      code: 4,
+      stderr: expect.stringContaining(`chmod 600 '${path('key.txt')}'`),
+    })
+    expect(stderr).not.toContain('sesame')
+  })
+
+  test('with CR LF inside is refused from a file too, one with a line end behind it is taken', async () => {
+    const { path, options } = await folder({})
+    const login = async (key: string) => {
+      await writeFile(path('key.txt'), key, { mode: 0o600 })
+      return await cli(
+        ['auth', 'login', '--no-check', '--base-url', 'https://a.test', '--key-file', path('key.txt')],
+        options,
+      )
+    }
+    const { code, stderr } = await login('sesame\r\nx-evil: 1\r\n')
+    expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining('one line of printable') })
+    expect(stderr).not.toMatch(/sesame|evil/)
+    expect((await login('sesame-open-1234\r\n')).code).toBe(0)
+  })
+})
+
+test('bad input 16: rows that are the same in everything are an NFT each', async () => {
+  const [head = '', row = ''] = CSV.split('\n')
+  const { path, options } = await folder({ 'drop.csv': `${head}\n${row}\n${row}\n${row}\n` })
+  const listing = { requests: { contract_address: CONTRACT, blockchain: 'polygon' }, nft_gdn_ids: [] }
+  const api = await fakeApi({ ...service(), getnftgdnids: () => ({ body: listing }) } as never)
+  const argv = ['batch', 'mint', path('drop.csv'), ...TARGET, '--base-url', api.url, '--rate', '1000', '--json']
+  const { code, stdout } = await cli(argv, options)
+  expect(code).toBe(0)
+  expect(JSON.parse(stdout)).toMatchObject({ total: 3, deployed: 3 })
+})
+
+test('bad input 29: a megabyte of joined emoji, and right-to-left text, is one line of a table and takes no time', async () => {
+  const title = '👩‍👩‍👧‍👦'.repeat(42_000)
+  const told = [title, 'שלום عالم', '漢字'.repeat(1000)].map((each, i) =>
+    nft(`id-${i}`, { request_metadata: { title: each, description: '', file_fields: [] } }),
+  )
+  const api = await fakeApi({ getnfts: () => ({ body: { requests: { nft_gdn_ids: ['x'] }, nfts: told } }) })
+  const { options } = await folder({})
+  const begun = performance.now()
+  const { code, stdout } = await cli(['nft', 'show', 'id-0', 'id-1', 'id-2', '--base-url', api.url], {
+    ...options,
+    tty: true,
+    columns: 100,
+  })
+  expect(code).toBe(0)
+  expect(stdout.length).toBeLessThan(5000)
+  expect(performance.now() - begun).toBeLessThan(10_000)
+})
+
+test('bad input 53: no terminal at all: what would be asked is refused with the flag that answers it', async () => {
+  const { options } = await folder({})
+  const { GDN_API_KEY: _key, ...env } = options.env
+  for (const argv of [
+    ['init'],
+    ['nft', 'mint', '--base-url', 'http://127.0.0.1:9'],
+    ['collection', 'create', '--base-url', 'http://127.0.0.1:9'],
+  ]) {
+    const { code, stdout, stderr } = await cli(argv, { ...options, env })
+    expect({ argv, code, stdout }).toEqual({ argv, code: expect.toBeOneOf([2, 3, 4]), stdout: '' })
+    expect(stderr).toMatch(/--[a-z]|gdn [a-z]+/)
+  }
+})
+
+describe('bad input 53: a terminal of 20 columns', () => {
+  test.each([
+    ['help', ['nft', 'mint', '--help']],
+    ['a table', ['nft', 'show', 'a', 'b']],
+    ['one NFT', ['nft', 'show', 'a']],
+    ['an error', ['nft', 'list', '--limit', 'many']],
+  ])('shows %s in full', async (what, argv) => {
+    const api = await fakeApi({
+      '*': () => ({ body: { requests: { nft_gdn_ids: ['a', 'b'] }, nfts: argv.slice(2).map((id) => nft(id)) } }),
+    })
+    const { options } = await folder({})
+    const asks = what === 'help' ? [] : ['--base-url', api.url]
+    const { code, stdout, stderr } = await cli([...argv, ...asks], {
+      ...options,
+      tty: true,
+      stderrTty: true,
+      columns: 20,
+    })
+    expect(code, stderr).toBe(what === 'an error' ? 2 : 0)
+    expect(stdout + stderr).toMatch(what === 'an error' ? /--limit/ : what === 'help' ? /--receiver/ : /deployed/)
+  })
+})
+
+test('bad input 49: a home that is a link, with spaces, emoji and quotes, works as any other', async () => {
+  const { path, options } = await folder({})
+  const odd = path(`my "home" 🏠 it's`)
+  await mkdir(odd)
+  await symlink(odd, path('link'))
+  const env = { ...options.env, HOME: path('link') }
+  expect(await cli(['config', 'set', 'wallet', OWNER], { ...options, env })).toMatchObject({ code: 0 })
+  const { stdout } = await cli(['config', 'get', 'wallet', '--json'], { ...options, env })
+  expect(JSON.parse(stdout)).toMatchObject({ value: OWNER })
+  expect(await readFile(join(odd, '.config/gdn/config.json'), 'utf8')).toContain(OWNER)
+})
+
+test('bad input 7: duplicate keys in the user’s own configuration are told with their line', async () => {
+  const { path, options } = await folder({})
+  await mkdir(path('.config/gdn'), { recursive: true })
+  await writeFile(path('.config/gdn/config.json'), '{\n"profile": "a",\n"profile": "b"\n}')
+  const result = await cli(['config', 'list', '--json'], options)
+  expect(result.code).toBe(2)
+  expect(errorOf(result).message).toMatch(/config\.json:3:1: .*stands here twice/)
+})
