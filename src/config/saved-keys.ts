@@ -85,7 +85,7 @@ export async function forgetApiKey(
 
 async function readCredentials(env: NodeJS.ProcessEnv): Promise<Credentials> {
   const path = credentialsFile(env)
-  const bytes = await readPrivateFile(path, { maxBytes: MAX_BYTES, looseCode: 'unauthorized' })
+  const bytes = readPrivateFile(path, { maxBytes: MAX_BYTES, looseCode: 'unauthorized' })
   if (bytes === null) return {}
   await refuseOpenFolder(dirname(path))
   const text = decodeUtf8(bytes, path, 'invalid_config')

@@ -1,23 +1,11 @@
-import { Secret } from '../core/secret.ts'
+import { parseUrl } from '../core/parse-url.ts'
+import { keysIn, Secret } from '../core/secret.ts'
 
 /** Variables that are secrets whole. */
 const SECRET_VARIABLES = ['GDN_API_KEY', 'AWS_SECRET_ACCESS_KEY', 'AWS_SESSION_TOKEN'] as const
 
 /** Variables with the address of a proxy, which may hold a password. */
 const PROXY_VARIABLES = ['HTTPS_PROXY', 'HTTP_PROXY', 'ALL_PROXY'].flatMap((name) => [name, name.toLowerCase()])
-
-/** What providers put into the path or query of an address is a key: at least this long, and no word. */
-const KEY_IN_URL = /[A-Za-z0-9_-]{16,}/g
-
-/** Lets this process know the keys in an address that goes to a provider of JSON-RPC. */
-export function knowKeysIn(url: string): void {
-  for (const key of keysIn(url)) new Secret(key)
-}
-
-function keysIn(text: string): string[] {
-  const url = URL.canParse(text) ? new URL(text) : null
-  return url === null ? [] : [...`${url.pathname}${url.search}`.matchAll(KEY_IN_URL)].map(([key]) => key)
-}
 
 /** What of an environment is secret, with the variable that holds it. */
 function* secretsIn(env: NodeJS.ProcessEnv): Iterable<{ name: string; secret: string }> {
@@ -27,8 +15,7 @@ function* secretsIn(env: NodeJS.ProcessEnv): Iterable<{ name: string; secret: st
   }
   for (const secret of keysIn(env.GDN_RPC_URL ?? '')) yield { name: 'GDN_RPC_URL', secret }
   for (const name of PROXY_VARIABLES) {
-    const value = env[name] ?? ''
-    const url = URL.canParse(value) ? new URL(value) : null
+    const url = parseUrl(env[name] ?? '')
     if (url === null || url.password === '') continue
     yield { name, secret: url.password }
     yield { name, secret: decoded(url.password) }

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import { closeSync, constants, fchmodSync, fstatSync, openSync } from 'node:fs'
-import { type FileHandle, lstat, mkdir, open, realpath, rename, rm, stat } from 'node:fs/promises'
+import { closeSync, constants, fchmodSync, fstatSync, openSync, readFileSync } from 'node:fs'
+import { lstat, mkdir, open, realpath, rename, rm, stat } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import { getuid, platform } from 'node:process'
 import { syncFolder } from './durable-file.ts'
@@ -103,53 +103,56 @@ export interface ReadSecret extends Refusing {
   mayBeLink?: boolean
 }
 
+const REASONS: Readonly<Record<string, string>> = {
+  EACCES: "can't be read: permission denied",
+  EPERM: "can't be read: permission denied",
+  ENOTDIR: "can't be reached: a part of its path is no directory",
+  ELOOP: 'is a symbolic link, and what it points to may be changed by others; name the file itself',
+  EMLINK: 'is a symbolic link, and what it points to may be changed by others; name the file itself',
+}
+
 /**
- * The bytes of a file with a secret, or null where there is none. Refused are a link, what is no regular file, and a
- * file that others may read or write: its secret is told already.
+ * The bytes of a file with a secret, or null where there is none. Refused are a link, what is no regular file, what
+ * belongs to another user, and a file that others may read or write: its secret is told already. What is checked is
+ * what is read: the same open file. Synchronous, as these files are small and read once.
  *
  * @throws GdnError with the command that mends it
  */
-export async function readPrivateFile(
+export function readPrivateFile(
   path: string,
   { maxBytes = MAX_BYTES, mayBeLink = false, code = 'invalid_config', looseCode = code }: ReadSecret = {},
-): Promise<Buffer | null> {
-  const fail = (message: string, hint?: string, cause?: unknown) =>
-    new GdnError(code, message, { place: { file: path }, ...(hint === undefined ? {} : { hint }), cause })
-  const file = await openToRead(path, mayBeLink).catch((error: unknown) => {
-    const reason = systemCode(error)
-    if (reason === 'ENOENT') return null
-    if (reason === 'ELOOP' || reason === 'EMLINK') {
-      throw fail('is a symbolic link: no secret is read through one', 'put the file itself there', error)
-    }
-    if (reason === 'EACCES' || reason === 'EPERM') throw fail("can't be read: permission denied", undefined, error)
-    if (reason === 'ENOTDIR') throw fail("can't be reached: a part of its path is no directory", undefined, error)
-    throw fail(`can't be read (${reason ?? 'unknown reason'})`, undefined, error)
-  })
-  if (file === null) return null
+): Buffer | null {
+  const fail = (message: string, cause?: unknown) =>
+    new GdnError(code, message, { place: { file: path }, ...(cause === undefined ? {} : { cause }) })
+  let file: number
   try {
-    const found = await file.stat()
-    if (found.isDirectory()) throw fail('is a directory, not a file')
-    if (!found.isFile()) throw fail('is not a regular file')
-    if (HAS_MODES && (found.mode & OTHERS) !== 0) throw loose(path, looseCode)
+    // O_NONBLOCK: opening a pipe that nobody writes to would wait for ever.
+    file = openSync(path, O_RDONLY | O_NONBLOCK | (mayBeLink ? 0 : O_NOFOLLOW))
+  } catch (error) {
+    const reason = systemCode(error) ?? 'unknown reason'
+    if (reason === 'ENOENT') return null
+    throw fail(REASONS[reason] ?? `can't be read (${reason})`, error)
+  }
+  try {
+    const found = fstatSync(file)
+    if (!found.isFile()) throw fail(found.isDirectory() ? 'is a directory, not a file' : 'is not a regular file')
     if (found.size > maxBytes) throw fail(`is larger than ${maxBytes} bytes`)
-    return await file.readFile()
+    if (HAS_MODES && (found.mode & OTHERS) !== 0) throw loose(path, looseCode)
+    if (HAS_MODES && !mayBeLink && isForeign(found.uid, getuid?.() ?? 0)) throw fail('belongs to another user')
+    return readFileSync(file)
   } finally {
-    await file.close()
+    closeSync(file)
   }
 }
 
 /** As readPrivateFile, as text. What is no UTF-8 is no secret of ours either: it is replaced, and fits nothing. */
-export async function readPrivateText(path: string, options: ReadSecret = {}): Promise<string | null> {
-  return (await readPrivateFile(path, options))?.toString('utf8') ?? null
+export function readPrivateText(path: string, options: ReadSecret = {}): string | null {
+  return readPrivateFile(path, options)?.toString('utf8') ?? null
 }
-
-// O_NONBLOCK: opening a pipe that nobody writes to would wait for ever.
-const openToRead = (path: string, mayBeLink: boolean): Promise<FileHandle> =>
-  open(path, O_RDONLY | O_NONBLOCK | (mayBeLink ? 0 : O_NOFOLLOW))
 
 /** A file with a secret that others may read. */
 function loose(path: string, code: ErrorCode): GdnError {
-  return new GdnError(code, 'others may read this file, which holds a secret', {
+  return new GdnError(code, 'may be read or changed by others, and holds a secret', {
     hint: `chmod 600 ${quoted(path)}`,
     place: { file: path },
   })
@@ -183,5 +186,5 @@ export function ensurePrivateFile(path: string): void {
   closeSync(openToAppend(path))
 }
 
-/** As a shell takes it. */
-const quoted = (path: string) => `'${path.replaceAll("'", "'\\''")}'`
+/** A path between quotes, as a shell takes it. */
+export const quoted = (path: string) => `'${path.replaceAll("'", "'\\''")}'`

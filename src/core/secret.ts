@@ -1,4 +1,5 @@
 import { inspect } from 'node:util'
+import { parseUrl } from './parse-url.ts'
 
 export const REDACTED = '[redacted]'
 
@@ -155,3 +156,17 @@ function base64Spellings(bytes: Buffer): string[] {
 }
 
 const longestFirst = (spellings: readonly string[]) => [...new Set(spellings)].sort((a, b) => b.length - a.length)
+
+/** What providers put into the path or query of an address is a key: at least this long, and no word. */
+const KEY_IN_URL = /[A-Za-z0-9_-]{16,}/g
+
+/** The keys in the address of a provider, such as one of JSON-RPC. */
+export function keysIn(address: string): string[] {
+  const url = parseUrl(address)
+  return url === null ? [] : [...`${url.pathname}${url.search}`.matchAll(KEY_IN_URL)].map(([key]) => key)
+}
+
+/** Lets this process know the keys in such an address, which has to be handed on as text: none is printed. */
+export function knowKeysIn(address: string): void {
+  for (const key of keysIn(address)) remember(key)
+}

@@ -26,6 +26,14 @@ afterEach(async () => {
   await rm(dir, { recursive: true, force: true })
 })
 
+const caught = (act: () => unknown): unknown => {
+  try {
+    return act()
+  } catch (error) {
+    return error
+  }
+}
+
 const modeOf = async (...names: string[]) => ((await stat(join(dir, ...names))).mode & 0o7777).toString(8)
 
 describe.each([0o000, 0o077, 0o022])('with a umask of %o', (umask) => {
@@ -37,7 +45,7 @@ describe.each([0o000, 0o077, 0o022])('with a umask of %o', (umask) => {
     await writePrivateFile(join(dir, 'a', 'b', 'key'), 'one')
     await writePrivateFile(join(dir, 'a', 'b', 'key'), 'two')
     expect([await modeOf('a'), await modeOf('a', 'b'), await modeOf('a', 'b', 'key')]).toEqual(['700', '700', '600'])
-    expect(await readPrivateText(join(dir, 'a', 'b', 'key'))).toBe('two')
+    expect(readPrivateText(join(dir, 'a', 'b', 'key'))).toBe('two')
     expect(await readdir(join(dir, 'a', 'b'))).toEqual(['key'])
   })
 
@@ -54,7 +62,7 @@ describe('writing', () => {
     await symlink(join(dir, 'victim'), join(dir, 'key'))
     await writePrivateFile(join(dir, 'key'), 'ours')
     expect(await readFile(join(dir, 'victim'), 'utf8')).toBe('theirs')
-    expect(await readPrivateText(join(dir, 'key'))).toBe('ours')
+    expect(readPrivateText(join(dir, 'key'))).toBe('ours')
   })
 
   test('a loose file becomes a tight one', async () => {
@@ -91,7 +99,7 @@ describe('reading', () => {
       const path = join(dir, "it's a key")
       await writeFile(path, 'x')
       await chmod(path, mode)
-      await expect(readPrivateFile(path, { code: 'unauthorized' })).rejects.toMatchObject({
+      expect(caught(() => readPrivateFile(path, { code: 'unauthorized' }))).toMatchObject({
         code: 'unauthorized',
         hint: `chmod 600 '${dir}/it'\\''s a key'`,
         place: { file: path },
@@ -101,29 +109,29 @@ describe('reading', () => {
 
   test.each([0o600, 0o400])('one of mode %o is read', async (mode) => {
     await writeFile(join(dir, 'key'), 'x', { mode })
-    expect(await readPrivateText(join(dir, 'key'))).toBe('x')
+    expect(readPrivateText(join(dir, 'key'))).toBe('x')
   })
 
   test('a link is refused where the file is ours, and followed where the user names it', async () => {
     await writeFile(join(dir, 'mounted'), 'x', { mode: 0o600 })
     await symlink(join(dir, 'mounted'), join(dir, 'key'))
-    await expect(readPrivateFile(join(dir, 'key'))).rejects.toThrow('is a symbolic link')
-    expect(await readPrivateText(join(dir, 'key'), { mayBeLink: true })).toBe('x')
+    expect(() => readPrivateFile(join(dir, 'key'))).toThrow('is a symbolic link')
+    expect(readPrivateText(join(dir, 'key'), { mayBeLink: true })).toBe('x')
     await chmod(join(dir, 'mounted'), 0o644)
-    await expect(readPrivateFile(join(dir, 'key'), { mayBeLink: true })).rejects.toThrow('others may read')
+    expect(() => readPrivateFile(join(dir, 'key'), { mayBeLink: true })).toThrow('may be read or changed by others')
   })
 
   test('a directory, a pipe and a device are refused at once', async () => {
     await mkfifo(join(dir, 'pipe'))
-    await expect(readPrivateFile(dir)).rejects.toThrow('is a directory')
-    await expect(readPrivateFile(join(dir, 'pipe'))).rejects.toThrow('not a regular file')
-    await expect(readPrivateFile('/dev/zero')).rejects.toThrow('not a regular file')
+    expect(() => readPrivateFile(dir)).toThrow('is a directory')
+    expect(() => readPrivateFile(join(dir, 'pipe'))).toThrow('not a regular file')
+    expect(() => readPrivateFile('/dev/zero')).toThrow('not a regular file')
   })
 
   test('what is too large is refused, and what is missing is null', async () => {
     await writeFile(join(dir, 'key'), 'x'.repeat(11), { mode: 0o600 })
-    await expect(readPrivateFile(join(dir, 'key'), { maxBytes: 10 })).rejects.toThrow('larger than 10 bytes')
-    expect(await readPrivateFile(join(dir, 'nothing'))).toBeNull()
+    expect(() => readPrivateFile(join(dir, 'key'), { maxBytes: 10 })).toThrow('larger than 10 bytes')
+    expect(readPrivateFile(join(dir, 'nothing'))).toBeNull()
   })
 })
 

@@ -85,7 +85,7 @@ export interface EmbeddedSigners extends Signers {
  */
 export async function openEmbeddedSigners(dataDir: string): Promise<EmbeddedSigners> {
   const path = join(dataDir, FILE)
-  let text = await readPrivateText(path, { code: 'data_dir' })
+  let text = readPrivateText(path, { code: 'data_dir' })
   if (text === null) {
     text = `${JSON.stringify({ version: 1, admin: generatePrivateKey(), operator: generatePrivateKey() })}\n`
     await writePrivateFile(path, text)

@@ -9,7 +9,7 @@ const FILE = 'url-secret'
 /** The data dir's secret that signed URLs are signed with, made at random on first use and kept in a 0600 file. */
 export async function openUrlSecret(dataDir: string): Promise<Secret> {
   const path = join(dataDir, FILE)
-  let text = (await readPrivateText(path, { code: 'data_dir' }))?.trim()
+  let text = readPrivateText(path, { code: 'data_dir' })?.trim()
   if (text === undefined) {
     text = randomBytes(32).toString('hex')
     await writePrivateFile(path, `${text}\n`)

@@ -14,7 +14,7 @@ const FILE = 'api-key'
  */
 export async function openLocalAccount(store: Store, dataDir: string, now: number): Promise<Secret> {
   const path = join(dataDir, FILE)
-  const text = (await readPrivateText(path, { code: 'data_dir' }))?.trim() ?? ''
+  const text = readPrivateText(path, { code: 'data_dir' })?.trim() ?? ''
   let key = new Secret(text)
   if (text !== '' && (await findCaller(store.db, key, now)) !== null) return key
   if (text === '' || (await findApiKey(store.db, hashKey(key))) !== null) {

@@ -29,7 +29,7 @@ export function signerOfSeed(seed: Uint8Array): SolanaSigner {
  */
 export async function openEmbeddedSolanaSigner(dataDir: string): Promise<SolanaSigner> {
   const path = join(dataDir, FILE)
-  let text = await readPrivateText(path, { code: 'data_dir' })
+  let text = readPrivateText(path, { code: 'data_dir' })
   if (text === null) {
     text = `${JSON.stringify({ version: 1, seed: randomBytes(32).toString('hex') })}\n`
     await writePrivateFile(path, text)
