@@ -73,7 +73,9 @@ export function createDispatch(options: DispatchOptions): Dispatch {
       }
       const once = async (leave: Leave | null) => {
         await beforeSending?.()
-        const answer = await transport.request(leave === null ? request : { ...request, mayLeave: () => leave.isValid() })
+        const answer = await transport.request(
+          leave === null ? request : { ...request, mayLeave: () => leave.isValid() },
+        )
         // While the leave is held: giving it back tells the other processes what the server told this one.
         if (name !== null) observe(name, answer)
         return answer
@@ -82,7 +84,13 @@ export function createDispatch(options: DispatchOptions): Dispatch {
     },
     async get(url, signal) {
       const headers = { 'user-agent': userAgent, accept: 'application/json' }
-      return await transport.request({ method: 'GET', url, headers, timeoutMs, ...(signal === undefined ? {} : { signal }) })
+      return await transport.request({
+        method: 'GET',
+        url,
+        headers,
+        timeoutMs,
+        ...(signal === undefined ? {} : { signal }),
+      })
     },
     supportsIdempotency: () => idempotency,
     observedRateLimit: (name) => rateLimits.get(name) ?? null,

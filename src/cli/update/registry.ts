@@ -2,8 +2,8 @@ import { execFile } from 'node:child_process'
 import { homedir } from 'node:os'
 import { platform } from 'node:process'
 import { promisify } from 'node:util'
-import { parseUrl } from '../../core/parse-url.ts'
 import { childEnvironment } from '../../core/child-environment.ts'
+import { parseUrl } from '../../core/parse-url.ts'
 
 const TIMEOUT_MS = 30_000
 const run = promisify(execFile)
