@@ -46,7 +46,12 @@ export async function run(argv: readonly string[], given: Edge): Promise<number>
  */
 function changed(stream: OutStream, change: (text: string) => string): OutStream {
   return Object.create(stream, {
-    write: { value: (text: string) => stream.write(change(text)) },
+    // The spinner puts a function of its own in its place while it turns.
+    write: {
+      value: (text: string | Uint8Array, ...rest: unknown[]) =>
+        Reflect.apply(stream.write, stream, [typeof text === 'string' ? change(text) : text, ...rest]),
+      writable: true,
+    },
     getColorDepth: { value: stream.getColorDepth?.bind(stream) },
   }) as OutStream
 }
