@@ -1,5 +1,6 @@
 import { isLoopback } from '../client/base-url.ts'
 import { GdnError } from '../core/errors.ts'
+import { parseUrl } from '../core/parse-url.ts'
 
 /** Hosts that a signed URL may be on. */
 export interface WalletHosts {
@@ -17,7 +18,7 @@ export interface WalletHosts {
  */
 export function checkSignedUrl(signedUrl: string, { baseUrl, walletUrl }: WalletHosts): URL {
   const fail = (message: string, hint: string) => new GdnError('bad_answer', message, { hint })
-  const url = URL.canParse(signedUrl) ? new URL(signedUrl) : null
+  const url = parseUrl(signedUrl)
   if (url === null || !/^https?:$/.test(url.protocol)) {
     throw fail('the server gave something that is no URL to be called', 'check the base URL')
   }

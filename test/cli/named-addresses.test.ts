@@ -209,8 +209,15 @@ describe('a name that nobody knows', () => {
     if (hint !== undefined) expect(errorOf(result).hint).toContain(hint)
   })
 
-  test('in a profile is told where its wallet is used, and nowhere else', async () => {
+  test('is no setting', async () => {
+    const { code, stderr } = await gdn(['config', 'set', 'wallet', '@alcie'])
+    expect([code, stderr]).toEqual([2, expect.stringContaining('did you mean @alice?')])
+  })
+
+  test('any more, in a profile, is told where its wallet is used, and nowhere else', async () => {
+    await gdn(['wallet', 'add', 'nobody', OWNER])
     await gdn(['config', 'set', 'wallet', '@nobody'])
+    await gdn(['wallet', 'rm', 'nobody'])
     expect((await gdn(['config', 'list'])).code).toBe(0)
     expect(await request([...MINT, '--receiver', BOB])).toMatchObject({ receiver_wallet_address: BOB })
     const { code, stderr } = await gdn([...CREATE, ...AT, '--dry-run'])

@@ -7,6 +7,7 @@ import { Secret } from '../../src/core/secret.ts'
 import { openKeystore } from '../../src/keystore/open.ts'
 import { type GdnHome, makeHome } from '../helpers/gdn.ts'
 import { filesHolding } from '../helpers/leaks.ts'
+import { serve } from '../helpers/served-backend.ts'
 import { createSmallDisk } from '../helpers/small-disk.ts'
 import { atTerminal, CTRL_C, HAS_PTY } from '../helpers/terminal.ts'
 import { answerOf, type WalletServiceOptions, walletService } from '../helpers/wallet-service.ts'
@@ -99,6 +100,16 @@ describe('with a backend of our own', () => {
     ])
     expect(nft.receiver_wallet_address).toBe(made.address)
   })
+})
+
+test('several wallets are generated where each signed URL works once', async () => {
+  const backend = await serve(join(home.dir, 'serve'), ['--single-use-urls']).ready
+  onTestFinished(async () => void (await backend.end('SIGTERM')))
+  const env = { GDN_BASE_URL: backend.url, GDN_API_KEY: backend.apiKey }
+  const argv = ['wallet', 'generate', '--email', 'local@example.com', '--count', '2', '--name', 'buyer', ...withFile()]
+  const made = await home.json<{ address: string }[]>(argv, { env })
+  expect(new Set(made.map(({ address }) => address)).size).toBe(2)
+  expect(await found()).toEqual(['buyer-1.json', 'buyer-2.json'])
 })
 
 describe('at a terminal', () => {

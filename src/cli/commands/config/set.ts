@@ -67,6 +67,8 @@ export async function set(deps: Deps, name: string, value: string, flags: SetFla
       place: { field: 'base_url' },
     })
   }
+  // A name that was mistyped is told now, and not when the wallet is used.
+  if (setting === 'wallet' && value.startsWith('@')) (await deps.addresses()).resolve(value, { field: 'wallet' })
   const changed = { ...config.profiles?.[profile], ...parseSetting(setting, value) } satisfies ProfileSettings
   await writeUserConfig(env, { ...config, profiles: { ...config.profiles, [profile]: changed } })
   io.note(`Saved ${setting} in profile ${safe(profile)}.`)
