@@ -4,9 +4,9 @@ export const MAX_KEYSTORE_BYTES = 256 * 1024
 /** scrypt as geth's standard has it: 256 MiB, about half a second. */
 export const SCRYPT = { n: 262_144, r: 8, p: 1 } as const
 
-// What a keystore may demand of the machine that opens it. A file decides it, and the file may come from anywhere:
-// four times the work of the standard, and 1 GiB, which is what the strongest settings in use come to.
-const MAX_SCRYPT_BLOCKS = 2 ** 23
+// What a keystore may demand of the machine that opens it. A file decides it, and the file may come from anywhere: four
+// times the work of the standard, which is what the strongest settings in use come to, and with it at most 1 GiB (scrypt
+// takes 128 bytes for each step of n · r).
 const MAX_SCRYPT_WORK = 2 ** 23
 const MAX_PBKDF2_ROUNDS = 10_000_000
 const SALT_BYTES = { min: 1, max: 1024 }
@@ -43,12 +43,12 @@ function scryptProblem({ n, r, p }: Scrypt): { field: string; message: string } 
   }
   if (!isCount(r)) return { field: 'r', message: `must be a whole number from 1 to ${MAX_SCRYPT_WORK}` }
   if (!isCount(p)) return { field: 'p', message: `must be a whole number from 1 to ${MAX_SCRYPT_WORK}` }
-  if (n * r > MAX_SCRYPT_BLOCKS) {
-    return { field: 'n', message: `and r ask for ${inMiB(128 * n * r)} of memory; at most 1024 MiB are given` }
-  }
   if (n * r * p > MAX_SCRYPT_WORK) {
-    const times = Math.round((n * r * p) / (SCRYPT.n * SCRYPT.r * SCRYPT.p))
-    return { field: 'n', message: `, r and p ask for ${times} times the usual work; at most 4 times is done` }
+    const memory = `${Math.round((128 * n * r) / 1024 / 1024)} MiB of memory`
+    return {
+      field: 'n',
+      message: `with r and p asks for too much: ${memory}, ${n * r * p} steps; at most ${MAX_SCRYPT_WORK} are done`,
+    }
   }
   return null
 }
@@ -57,5 +57,3 @@ function pbkdf2Problem({ c }: Pbkdf2): { field: string; message: string } | null
   if (Number.isSafeInteger(c) && c >= 1 && c <= MAX_PBKDF2_ROUNDS) return null
   return { field: 'c', message: `must be a whole number from 1 to ${MAX_PBKDF2_ROUNDS}` }
 }
-
-const inMiB = (bytes: number) => `${Math.round(bytes / 1024 / 1024)} MiB`
