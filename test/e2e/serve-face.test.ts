@@ -1,0 +1,118 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { connect } from 'node:tls'
+import { fileURLToPath } from 'node:url'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { until } from '../helpers/backend.ts'
+import { SELF_SIGNED, SELF_SIGNED_TOO } from '../helpers/self-signed.ts'
+import { serve } from '../helpers/served-backend.ts'
+
+const GDN = fileURLToPath(new URL('../../bin/gdn.js', import.meta.url))
+
+let folder: string
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'gdn-face-'))
+})
+afterEach(() => rm(folder, { recursive: true, force: true, maxRetries: 3 }))
+
+const file = async (name: string, content: string, mode = 0o600) => {
+  await writeFile(join(folder, name), content, { mode })
+  return join(folder, name)
+}
+
+/** What `gdn serve` says to people until it is ready, or until it ends. */
+async function says(...flags: string[]): Promise<string> {
+  const argv = [GDN, 'serve', '--port', '0', '--data-dir', join(folder, 'data'), ...flags]
+  const child = spawn(process.execPath, argv, {
+    env: { ...process.env, HOME: folder },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  })
+  let text = ''
+  child.stderr.on('data', (chunk) => {
+    text += chunk
+  })
+  const gone = once(child, 'exit')
+  await until(
+    async () => text.includes('Ctrl-C stops it') || child.exitCode !== null,
+    (done) => done,
+  )
+  child.kill('SIGTERM')
+  await gone
+  return text
+}
+
+async function shownName(url: string): Promise<string> {
+  const socket = connect({ host: '127.0.0.1', port: Number(new URL(url).port), rejectUnauthorized: false })
+  await once(socket, 'secureConnect')
+  const { subject } = socket.getPeerCertificate()
+  socket.destroy()
+  return String(subject.CN)
+}
+
+describe('gdn serve says', () => {
+  it('nothing of other machines while it listens on this one only', async () => {
+    expect(await says()).not.toMatch(/other machines/)
+  })
+
+  it('that others can reach it, in clear, and that the key of the local account is refused to them', async () => {
+    const text = await says('--host', '0.0.0.0')
+    expect(text).toMatch(/other machines can reach it \(--host\)/)
+    expect(text).toMatch(/not encrypted: give --tls-cert and --tls-key/)
+    expect(text).toMatch(/the key of the local account is refused to them: gdn key create/)
+  })
+
+  it('that their key is taken where that was asked for', async () => {
+    const cert = await file('cert.pem', SELF_SIGNED.cert)
+    const key = await file('key.pem', SELF_SIGNED.key)
+    const text = await says('--host', '0.0.0.0', '--allow-local-key', '--tls-cert', cert, '--tls-key', key)
+    expect(text).toMatch(/taken from them too \(--allow-local-key\)/)
+    expect(text).not.toMatch(/not encrypted/)
+    expect(text).toMatch(/https:\/\/0\.0\.0\.0:\d+/)
+  })
+
+  it('what is wrong with its flags', async () => {
+    const cert = await file('cert.pem', SELF_SIGNED.cert)
+    const key = await file('key.pem', SELF_SIGNED.key, 0o644)
+    expect(await says('--tls-cert', cert)).toMatch(/--tls-key.*given together/)
+    expect(await says('--tls-cert', cert, '--tls-key', key)).toMatch(/others may read it[\s\S]*chmod 600/)
+    expect(await says('--trust-proxy', 'everybody')).toMatch(/--trust-proxy.*is not the address/)
+    expect(await says('--max-connections', '0')).toMatch(/--max-connections/)
+  })
+})
+
+describe('gdn serve --json', () => {
+  it('tells scripts that others can reach it', async () => {
+    const { ready, end, child } = serve(join(folder, 'data'), ['--host', '0.0.0.0'])
+    const line = once(child.stdout ?? child, 'data').then(([bytes]) => JSON.parse(String(bytes)))
+    await ready
+    expect(await line).toMatchObject({ event: 'ready', exposed: true })
+    expect(await end('SIGTERM')).toBe(0)
+  })
+
+  it('reads certificate and key anew at SIGHUP, and goes on', async () => {
+    const cert = await file('cert.pem', SELF_SIGNED.cert)
+    const key = await file('key.pem', SELF_SIGNED.key)
+    const { ready, end, child } = serve(join(folder, 'data'), ['--tls-cert', cert, '--tls-key', key])
+    const { url } = await ready
+    expect(url).toMatch(/^https:/)
+    expect(await shownName(url)).toBe('example.invalid')
+    await file('cert.pem', SELF_SIGNED_TOO.cert)
+    await file('key.pem', SELF_SIGNED_TOO.key)
+    child.kill('SIGHUP')
+    const name = await until(
+      () => shownName(url),
+      (shown) => shown === 'second.invalid',
+    )
+    expect(name).toBe('second.invalid')
+    expect(await end('SIGTERM')).toBe(0)
+  })
+
+  it('without a certificate SIGHUP ends it, as it ends everything', async () => {
+    const { ready, end } = serve(join(folder, 'data'))
+    await ready
+    expect(await end('SIGHUP')).toBe(0)
+  })
+})
