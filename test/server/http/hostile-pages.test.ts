@@ -255,6 +255,44 @@ describe.skipIf(CHROMIUM === undefined)('a page that was reached by a rebound DN
   })
 })
 
+describe.skipIf(CHROMIUM === undefined)('a stored file with a script in it', () => {
+  const SCRIPT = "fetch('/metrics?ran'); new Image().src = '/healthz?ran'"
+  const SVG = `<svg xmlns="http://www.w3.org/2000/svg" onload="${SCRIPT}"><script>${SCRIPT}</script><foreignObject><img xmlns="http://www.w3.org/1999/xhtml" src="/healthz?ran"/></foreignObject></svg>`
+  const HTML = `<!doctype html><body onload="${SCRIPT}"><script>${SCRIPT}</script><img src="/healthz?ran"><form action="/healthz"><input name="ran"></form>`
+
+  /** What it gets when it is opened. */
+  async function gets(open: (page: Page) => Promise<unknown>): Promise<string[]> {
+    const page = await browser.newPage()
+    const asked: string[] = []
+    page.on('response', (answer) => asked.push(answer.url()))
+    await open(page)
+    await page.waitForTimeout(300)
+    await page.close()
+    return asked.filter((url) => url.includes('ran'))
+  }
+
+  it.each([
+    ['an SVG', 'image/svg+xml', SVG],
+    ['a page', 'text/html', HTML],
+  ])('%s, runs nothing of it, though it shares an origin with the backend', async (_what, type, content) => {
+    const form = new FormData()
+    form.append('file', new Blob([content], { type }), 'art')
+    const headers = { 'x-api-key': backend.apiKey.reveal() }
+    const stored = await fetch(`${backend.url}/api/v1/files`, { method: 'POST', headers, body: form })
+    const cid = ((await stored.json()) as { url: string }).url.replace('ipfs://', '')
+    const served = await backend.get(`/ipfs/${cid}`)
+    expect(served.headers.get('content-type')).toContain(type)
+    expect(await gets((page) => page.goto(`${backend.url}/ipfs/${cid}`))).toEqual([])
+    // Without its policy it would.
+    const bare = await gets(async (page) => {
+      const url = `${backend.url}/bare`
+      await page.route(url, (route) => route.fulfill({ contentType: type, body: content }))
+      await page.goto(url)
+    })
+    expect(bare.length).toBeGreaterThan(0)
+  })
+})
+
 describe.skipIf(CHROMIUM === undefined)('what these tests rest on', () => {
   it('the node itself would do what it is told, for any Host: it must not be reached', async () => {
     const before = await balance()
