@@ -53,6 +53,7 @@ test(
         searched += outcome.searched
         ends.set(outcome.ended, (ends.get(outcome.ended) ?? 0) + 1)
         const { command, mode, debug, fault } = combination
+        if (outcome.ended === '0') succeeded.add(command.join(' '))
         for (const leak of outcome.leaks) {
           leaks.push(`gdn ${[...command, ...mode].join(' ')} (debug: ${debug}; ${fault}): ${leak}`)
         }
@@ -69,6 +70,8 @@ test(
       ended_with: Object.fromEntries([...ends].sort()),
     })
     expect(leaks).toEqual([])
+    // With every fault once, each command goes through with at least one: they are no mere refusals.
+    if (pairs === COMMANDS.length * FAULTS.length) expect(succeeded.size).toBe(COMMANDS.length)
   },
 )
 

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net'
 import { createServer as createTlsServer } from 'node:tls'
+import { WALLET_CREATE_PATH } from '../../../src/api/endpoints/getpresignedurl.ts'
 import { SELF_SIGNED } from '../self-signed.ts'
 import { spellingsOf } from './spellings.ts'
 
@@ -28,9 +29,12 @@ export interface Plan {
   fault: ServerFault | null
   /** Requests that are answered as they should be before it begins. */
   after: number
-  /** A private key and a signature that are the server's to tell. */
+  /** A private key, with its address, and a signature that are the server's to tell. */
   privateKey: string
+  address: string
   signature: string
+  /** Where the server is. */
+  url: string
   asked: number
 }
 
@@ -45,6 +49,7 @@ export interface EchoServer {
   close(): Promise<void>
 }
 
+const SIGNED = 'expiry=4000000000&issued_at=1&action=generate_wallet&issuer=a%40example.com'
 const OWNER = '0xdbF03B407c01E7cD3CBea99509d93f8DDDC8C6FB'
 const CONTRACT = '0x5FbDB2315678afecb367f032d93F642f64180aa3'
 
@@ -106,9 +111,13 @@ const ANSWERS: Record<string, (body: Body, plan: Plan) => unknown> = {
     nft_gdn_ids: ['a', 'b'],
   }),
   getisgdnnft: (body) => ({ requests: body, response: { isgdnnft: true, nft: nft('a') } }),
-  getpresignedurl: ({ email }, { signature }) => ({
+  getpresignedurl: ({ email }, { signature, url }) => ({
     request: { email, timeout: 60 },
-    response: { url: `https://wallet.example.com/v1/wallet/create?expiry=1&issuer=a&signature=${signature}` },
+    response: { url: `${url}${WALLET_CREATE_PATH}?${SIGNED}&signature=${signature}` },
+  }),
+  create: (_body, { privateKey, address }) => ({
+    request: { expiry: 4_000_000_000, issued_at: 1, action: 'generate_wallet', issuer: 'a@example.com' },
+    wallet: { address, private_key: privateKey },
   }),
 }
 
@@ -126,8 +135,11 @@ export async function startEchoServer(): Promise<EchoServer> {
     const chunks: Buffer[] = []
     for await (const chunk of request) chunks.push(chunk as Buffer)
     const sent = Buffer.concat(chunks).toString('utf8')
-    const plan = plans.get(String(request.headers['x-api-key'] ?? ''))
-    const name = /^\/api\/v1\/(\w+)\/?$/.exec(request.url ?? '')?.[1] ?? ''
+    const signature = new URL(request.url ?? '', 'http://server').searchParams.get('signature')
+    const plan =
+      plans.get(String(request.headers['x-api-key'] ?? '')) ??
+      [...plans.values()].find((each) => each.signature !== '' && each.signature === signature)
+    const name = /^\/(?:api\/v1|v1\/wallet)\/(\w+)\/?(?:\?|$)/.exec(request.url ?? '')?.[1] ?? ''
     if (plan === undefined) return storageAnswer(request, sent, response)
     plan.asked += 1
     const fault = plan.asked > plan.after ? plan.fault : null

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { execa } from 'execa'
+import { generatePrivateKey, privateKeyToAddress } from 'viem/accounts'
 import type { SmallDisk } from '../small-disk.ts'
 import { type EchoServer, SERVER_FAULTS, type ServerFault } from './echo-server.ts'
 import { found } from './spellings.ts'
@@ -18,6 +19,7 @@ const SENDER = '0x627306090abaB3A6e1400e9345bC60c78a8BEf57'
 const AT = ['-c', CONTRACT, '-b', 'polygon']
 const NEW = ['--title', 'Dawn', ...AT, '--receiver', OWNER]
 const BATCH = [...AT, '--rate', '1000']
+const WALLET = ['--email', 'a@example.com', '--password-file', 'password.txt']
 
 /** Every command that has to do with a secret, a server, or what is kept of them. */
 export const COMMANDS: readonly (readonly string[])[] = [
@@ -46,6 +48,10 @@ export const COMMANDS: readonly (readonly string[])[] = [
   ['config', 'list'],
   ['init', '--hosted', '--key-file', 'key.txt', '--yes', '-b', 'polygon'],
   ['doctor'],
+  ['wallet', 'generate', ...WALLET, '--name', 'alice'],
+  ['wallet', 'generate', ...WALLET, '--show-private-key'],
+  ['wallet', 'url', '--email', 'a@example.com'],
+  ['wallet', 'list'],
   ['api', 'getnfts', '-f', 'ids.json'],
   ['api', 'getpresignedurl', '-f', 'email.json'],
 ]
@@ -120,7 +126,8 @@ interface Canaries {
   s3Session: string
   proxyPassword: string
   rpcKey: string
-  privateKey: string
+  password: string
+  privateKey: `0x${string}`
   signature: string
 }
 
@@ -130,7 +137,8 @@ const newCanaries = (): Canaries => ({
   s3Session: mint('Ses'),
   proxyPassword: mint('Prx'),
   rpcKey: `Rpc${randomBytes(16).toString('hex')}`,
-  privateKey: `0x${randomBytes(32).toString('hex')}`,
+  password: mint('Pwd'),
+  privateKey: generatePrivateKey(),
   signature: randomBytes(32).toString('hex'),
 })
 
@@ -154,7 +162,15 @@ export async function makeTemplate(server: EchoServer): Promise<string> {
   }
   for (const [name, text] of Object.entries(files)) await writeFile(join(home, name), text, 'latin1')
   const key = `template-${randomBytes(8).toString('hex')}`
-  server.plans.set(key, { fault: null, after: 0, privateKey: '', signature: '', asked: 0 })
+  server.plans.set(key, {
+    fault: null,
+    after: 0,
+    privateKey: '',
+    address: '',
+    signature: '',
+    url: server.url,
+    asked: 0,
+  })
   const env = { ...environment(home), GDN_BASE_URL: server.url, GDN_API_KEY: key }
   const argv = ['batch', 'mint', 'begun.csv', ...BATCH, '--no-wait']
   const { exitCode, stderr } = await execa(NODE, [BIN, ...argv], { cwd: home, env, extendEnv: false, reject: false })
@@ -182,6 +198,10 @@ export interface Outcome {
 
 /** After this a command that waits is told to end. */
 const PATIENCE_MS = 2_500
+/** Deriving keys from passwords takes its time by design. */
+const PATIENCE_WITH_WALLETS_MS = 20_000
+
+const HANGING: ReadonlySet<string> = new Set(['hang', 'SIGTERM', 'SIGABRT and reports', '429', 'echo-in-headers'])
 
 /** Runs gdn once as the combination says, in a home of its own, and searches everything that it left. */
 export async function runCombination(world: World, combination: Combination): Promise<Outcome> {
@@ -199,14 +219,17 @@ export async function runCombination(world: World, combination: Combination): Pr
       after: combination.after,
       asked: 0,
       privateKey: canaries.privateKey,
+      address: privateKeyToAddress(canaries.privateKey),
+      url: server.url,
       signature: canaries.signature,
     })
     const base = baseUrl(server, fault)
     const { env, given } = await furnish(home, { base, canaries, server, combination })
     if (fault === 'disk full' && smallDisk !== null) env.GDN_STATE_DIR = smallDisk.path
     const argv = [...command, ...combination.mode, ...(combination.debug === 'flag' ? ['--debug'] : [])]
-    if (['nft', 'collection', 'batch', 'api', 'auth', 'init', 'doctor'].includes(command[0] ?? '')) {
-      if (combination.key === 'file' || command[0] === 'init') argv.push('--base-url', base)
+    if (['nft', 'collection', 'batch', 'api', 'auth', 'init', 'doctor', 'wallet'].includes(command[0] ?? '')) {
+      const takesUrl = command.join(' ') !== 'wallet list'
+      if (takesUrl && (combination.key === 'file' || command[0] === 'init')) argv.push('--base-url', base)
       else env.GDN_BASE_URL = base
     }
     if (command[0] === 'init') delete env.GDN_BASE_URL
@@ -215,6 +238,8 @@ export async function runCombination(world: World, combination: Combination): Pr
 
     // The one who asks for a signed URL gets it; and what a server says, gdn api repeats.
     const toldByServer = command[0] === 'api' ? [canaries.signature, canaries.privateKey] : []
+    if (command.includes('--show-private-key')) toldByServer.push(canaries.privateKey)
+    if (command[1] === 'url') toldByServer.push(canaries.signature)
     const leaks: string[] = []
     const search = (where: string, bytes: Buffer, except: readonly string[] = []) => {
       for (const [name, secret] of Object.entries(canaries)) {
@@ -255,7 +280,7 @@ interface Furnishing {
 
 /** Puts the secrets where they belong. Gives the environment, and which file may hold which of them. */
 async function furnish(home: string, { base, canaries, server, combination }: Furnishing) {
-  const { apiKey, s3Secret, s3Session, proxyPassword, rpcKey } = canaries
+  const { apiKey, s3Secret, s3Session, proxyPassword, rpcKey, password } = canaries
   const { fault, key, storage, debug } = combination
   const env: Record<string, string> = {
     ...environment(home),
@@ -268,6 +293,7 @@ async function furnish(home: string, { base, canaries, server, combination }: Fu
   const config = path('.config/gdn/config.json')
   const given = new Map<string, string[]>([
     [path('key.txt'), [apiKey]],
+    [path('password.txt'), [password]],
     [credentials, [apiKey]],
     [path('.aws/credentials'), [s3Secret, s3Session]],
   ])
@@ -277,6 +303,7 @@ async function furnish(home: string, { base, canaries, server, combination }: Fu
       : { storage: 'ipfs', ipfs_api: server.url }
   await writeFile(config, JSON.stringify({ profiles: { default: { base_url: base, ...settings } } }), { mode: 0o600 })
   await writeFile(path('key.txt'), `${apiKey}\n`, { mode: 0o600 })
+  await writeFile(path('password.txt'), `${password}\n`, { mode: 0o600 })
   await writeFile(credentials, JSON.stringify({ [new URL(base).origin]: apiKey }), { mode: 0o600 })
   if (key === 'variable') {
     env.GDN_API_KEY = apiKey
@@ -369,7 +396,8 @@ async function start(home: string, env: Record<string, string>, argv: readonly s
       await setTimeout(300, undefined, { signal: ended.signal })
       child.kill('SIGABRT')
     }
-    await setTimeout(fault === 'SIGTERM' ? 500 : PATIENCE_MS, undefined, { signal: ended.signal })
+    const patience = argv[0] === 'wallet' && !HANGING.has(fault) ? PATIENCE_WITH_WALLETS_MS : PATIENCE_MS
+    await setTimeout(fault === 'SIGTERM' ? 500 : patience, undefined, { signal: ended.signal })
     child.kill('SIGTERM')
     await setTimeout(PATIENCE_MS, undefined, { signal: ended.signal })
     child.kill('SIGKILL')

@@ -90,7 +90,9 @@ async function contentOf(deps: Deps, { text, keystore, file }: Found, flags: Exp
       return { content: `${bytes.toString('utf8')}\n`, address: null, format }
     }
     const { privateKey, address } = await openKeystore(text, password, file)
-    return { content: `${privateKey.reveal()}\n`, address: checksumAddress(address), format }
+    // On the screen it is shown because that was asked for.
+    const key = flags.to === '-' ? privateKey.disclose() : privateKey.reveal()
+    return { content: `${key}\n`, address: checksumAddress(address), format }
   } finally {
     progress.stop()
   }

@@ -103,7 +103,7 @@ const asRecord = ({ address, name, file, privateKey }: NewWallet, flags: Generat
   address,
   name,
   file,
-  ...(flags.showPrivateKey ? { private_key: privateKey.reveal() } : {}),
+  ...(flags.showPrivateKey ? { private_key: privateKey.disclose() } : {}),
 })
 
 /** All or none: that a name is taken is told before the service is asked for the first. */
