@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { GdnError } from '../../src/core/errors.ts'
 import { redactHeaders, redactText } from '../../src/core/redact.ts'
-import { redactBytes, redactSecrets, Secret } from '../../src/core/secret.ts'
+import { knowKeysIn, redactBytes, redactSecrets, Secret } from '../../src/core/secret.ts'
 
 const KEY = `sk/live+"canary"&${'7f'.repeat(8)}`
 const bytes = Buffer.from(KEY)
@@ -53,6 +53,13 @@ describe('a secret of this process is blotted out of a text', () => {
   test('a server forgets the keys that it is asked with', () => {
     new Secret('key-of-a-caller', { known: false })
     expect(redactSecrets('key-of-a-caller')).toBe('key-of-a-caller')
+  })
+
+  test('the key in the address of a provider, in its path or its query, is one', () => {
+    knowKeysIn('https://polygon.example/v3/0123456789abcdef0123?token=fedcba9876543210fedc')
+    expect(redactSecrets('POST /v3/0123456789abcdef0123?x=fedcba9876543210fedc: 403')).toBe(
+      'POST /v3/[redacted]?x=[redacted]: 403',
+    )
   })
 
   test('an error can hold it neither in its message nor in its hint', () => {

@@ -1,6 +1,7 @@
 import { dirname, resolve } from 'node:path'
 import { BLOCKCHAINS, type EvmBlockchain } from '../../api/blockchains.ts'
 import { GdnError } from '../../core/errors.ts'
+import { knowKeysIn } from '../../core/secret.ts'
 import { readPrivateFile } from '../../keystore/private-file.ts'
 import { parseYaml } from './parse-yaml.ts'
 import { type ChainEntry, settingsFile } from './schema.ts'
@@ -44,6 +45,7 @@ function toSettings(blockchain: EvmBlockchain, entry: ChainEntry, path: string):
     })
   }
   const at = (file: string) => resolve(dirname(path), file)
+  for (const url of entry.rpc_urls) knowKeysIn(url)
   return {
     blockchain,
     chainId: entry.chain_id ?? BLOCKCHAINS[blockchain].chainId,
