@@ -45,7 +45,7 @@ test(
     const begun = performance.now()
     const ends = new Map<string, number>()
     const leaks: string[] = []
-  const succeeded = new Set<string>()
+    const succeeded = new Set<string>()
     let searched = 0
     const queue = todo.values()
     const work = async () => {
