@@ -2,7 +2,6 @@ import { execFile } from 'node:child_process'
 import { homedir } from 'node:os'
 import { platform } from 'node:process'
 import { promisify } from 'node:util'
-import { childEnvironment } from '../../core/child-environment.ts'
 import { parseUrl } from '../../core/parse-url.ts'
 
 const TIMEOUT_MS = 30_000
@@ -25,10 +24,13 @@ export async function npmRegistry(env: NodeJS.ProcessEnv): Promise<URL | null> {
   return /^https?:\/\//.test(named) ? parseUrl(named.endsWith('/') ? named : `${named}/`) : null
 }
 
-/** npm is configured by variables of its own; those that hold a token are none of a registry's address. */
+/** Names of variables that hold a secret, and values that do: an address with a password. */
+const SECRET_NAME = /key|token|secret|passw|credential|auth|cookie|^gdn_/i
+const WITH_PASSWORD = /:\/\/[^/\s]+@/
+
+/** A user's .npmrc may name any variable, so npm gets all but those that seem to be secret: none makes an address. */
 function npmEnvironment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
-  const named = Object.entries(env).filter(([name]) =>
-    /^npm_config_(?:registry|userconfig|globalconfig|prefix)$/i.test(name),
-  )
-  return { ...childEnvironment(env), ...Object.fromEntries(named) }
+  const isHarmless = ([name, value = '']: [string, string | undefined]) =>
+    !SECRET_NAME.test(name) && !WITH_PASSWORD.test(value)
+  return Object.fromEntries(Object.entries(env).filter(isHarmless))
 }
