@@ -31,6 +31,22 @@ export interface Refusing {
 }
 
 /**
+ * Refuses a folder of another user. What is above it isn't asked: volumes of containers often stand below a folder that
+ * everybody in there may write to.
+ */
+export async function refuseForeignFolder(
+  path: string,
+  { code = 'invalid_config', uid = getuid?.() ?? 0 }: Refusing & { uid?: number } = {},
+): Promise<void> {
+  const found = await stat(path)
+  if (!HAS_MODES || !isForeign(found.uid, uid)) return
+  throw new GdnError(code, `${path} belongs to another user`, {
+    hint: 'choose a folder of your own',
+    place: { file: path },
+  })
+}
+
+/**
  * Refuses a folder for secrets that somebody else could put another in the place of: one that is another user's, or
  * below one that is another user's or that everybody may write to. What isn't there yet is passed over.
  *

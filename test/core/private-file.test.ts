@@ -9,6 +9,7 @@ import {
   openToAppend,
   readPrivateFile,
   readPrivateText,
+  refuseForeignFolder,
   refuseOpenFolder,
   writePrivateFile,
 } from '../../src/core/private-file.ts'
@@ -160,6 +161,14 @@ describe('a folder for secrets', () => {
     await refuseOpenFolder(join(dir, 'none', 'gdn'))
     await chmod(dir, 0o777)
     await expect(refuseOpenFolder(join(dir, 'none', 'gdn'))).rejects.toThrow('everybody may write to')
+  })
+
+  test('of a backend may stand below one that everybody may write to, as volumes do, and must be its own', async () => {
+    if (getuid?.() === 0) await chown(dir, 12_345, 12_345)
+    const { uid } = await stat(dir)
+    await chmod(dir, 0o777)
+    await refuseForeignFolder(dir, { uid })
+    await expect(refuseForeignFolder(dir, { uid: uid + 1 })).rejects.toThrow('belongs to another user')
   })
 
   test('of another user is refused, whoever but root asks', async () => {

@@ -1,7 +1,6 @@
 import { access, chmod, constants, stat } from 'node:fs/promises'
-import { dirname, resolve } from 'node:path'
 import { GdnError, messageOf, systemCode } from '../../core/errors.ts'
-import { makePrivateFolder, refuseOpenFolder } from '../../core/private-file.ts'
+import { makePrivateFolder, refuseForeignFolder } from '../../core/private-file.ts'
 import { type DataDirLock, lockDataDir } from './lock.ts'
 
 const HINTS: Readonly<Record<string, string>> = {
@@ -16,7 +15,7 @@ const HINTS: Readonly<Record<string, string>> = {
 export async function openDataDir(dataDir: string): Promise<DataDirLock> {
   try {
     await makePrivateFolder(dataDir)
-    await refuseOpenFolder(dirname(resolve(dataDir)), { code: 'data_dir' })
+    await refuseForeignFolder(dataDir, { code: 'data_dir' })
     await access(dataDir, constants.W_OK | constants.X_OK)
     if (process.platform !== 'win32' && ((await stat(dataDir)).mode & 0o077) !== 0) await chmod(dataDir, 0o700)
     return lockDataDir(dataDir)
