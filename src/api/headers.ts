@@ -4,6 +4,8 @@ export const HEADERS = {
   idempotencyKey: 'idempotency-key',
   idempotencySupported: 'idempotency-supported',
   idempotencyReplayed: 'idempotency-replayed',
+  /** `no` beside a 503 of ours: nothing was accepted, and the same request may be taken later. */
+  requestAccepted: 'request-accepted',
   requestId: 'x-request-id',
   rateLimitPolicy: 'ratelimit-policy',
   retryAfter: 'retry-after',

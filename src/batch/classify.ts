@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { errorFormA } from '../api/errors.ts'
+import { isNotNow } from '../client/answers.ts'
 import { retryAfterMs } from '../client/retry.ts'
 import type { SendResult } from './types.ts'
 
@@ -32,7 +33,7 @@ export function classify(result: SendResult, rows: number, wallClock: number): V
   const message = serverMessage(status, json)
   if (status === 401) return { outcome: 'no_effect', cause: 'unauthorized', status, message }
   if (status === 403) return { outcome: 'no_effect', cause: 'forbidden', status, message }
-  if (status === 429) {
+  if (status === 429 || isNotNow(result)) {
     return {
       outcome: 'no_effect',
       cause: 'rate_limited',

@@ -1,5 +1,6 @@
 import type { EndpointName } from '../api/endpoints.ts'
 import { errorFormA, errorFormB } from '../api/errors.ts'
+import { HEADERS } from '../api/headers.ts'
 import { GdnError } from '../core/errors.ts'
 import { redactText } from '../core/redact.ts'
 import type { TransportAnswer } from './transport.ts'
@@ -41,11 +42,22 @@ export function describeAnswer({ status, headers, body }: TransportAnswer): stri
   return `${status} ${type} "${text.length > 80 ? `${text.slice(0, 80)}…` : text}"`
 }
 
+/**
+ * Whether an answer says that nothing was accepted, and the same request may be taken later. A 503 alone leaves that
+ * open: a proxy may have given it. Only a backend of ours puts these headers with it.
+ */
+export function isNotNow({ status, headers }: Pick<TransportAnswer, 'status' | 'headers'>): boolean {
+  return status === 503 && headers[HEADERS.requestAccepted] === 'no' && headers[HEADERS.idempotencySupported] === 'yes'
+}
+
 /** The error that an answer other than 2xx stands for. */
 export function answerError(name: EndpointName | string, url: string, answer: TransportAnswer): GdnError {
   const said = readErrorForm(parseJson(answer.body))
   const details: AnswerDetails = { status: answer.status, ...said }
   const words = said === null ? describeAnswer(answer) : sentence(said)
+  if (isNotNow(answer)) {
+    return new GdnError('unreachable', `the server can't do this now: ${words}`, { hint: 'try again later', details })
+  }
   switch (answer.status) {
     case 401:
       return new GdnError('unauthorized', `the server wants a valid API key: ${words}`, {

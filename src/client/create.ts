@@ -1,5 +1,5 @@
 import { GdnError, messageOf } from '../core/errors.ts'
-import { answerError, describeAnswer, statusOf } from './answers.ts'
+import { answerError, describeAnswer, isNotNow, statusOf } from './answers.ts'
 import { unreachable } from './network-error.ts'
 import { backoffMs, type Clock, retryAfterMs } from './retry.ts'
 import { type TransportAnswer, TransportError } from './transport.ts'
@@ -67,7 +67,7 @@ export async function createOnce<Response>(creation: Creation<Response>): Promis
       break
     }
     await record?.noEffect()
-    // Only what was refused for a passing reason goes again here: a rate limit.
+    // Only what was refused for a passing reason goes again here: a rate limit, or a server that can't do it now.
     const wait = outcome.retryAfterMs
     if (!resend || wait === null || !mayWait(wait)) throw outcome.error
     await clock.sleep(wait, signal)
@@ -134,10 +134,11 @@ async function sendOnce<Response>(creation: Creation<Response>): Promise<Outcome
       return { kind: 'unknown', reason, cause, retryAfterMs: asked }
     }
   }
-  if (!NO_EFFECT.has(answer.status)) {
+  if (!NO_EFFECT.has(answer.status) && !isNotNow(answer)) {
     return { kind: 'unknown', reason: describeAnswer(answer), cause: undefined, retryAfterMs: asked }
   }
-  const wait = answer.status === 429 ? (asked ?? backoffMs(2, clock.random)) : null
+  const passes = answer.status === 429 || isNotNow(answer)
+  const wait = passes ? (asked ?? backoffMs(2, clock.random)) : null
   return { kind: 'no_effect', error: answerError(name, url, answer), retryAfterMs: wait }
 }
 

@@ -358,6 +358,21 @@ describe('creating', () => {
     expect(it.waits).toEqual([2000])
   })
 
+  test('503 of a backend that says that nothing was accepted had no effect either, and is waited for', async () => {
+    const later = formA(503, 'Service Unavailable', 'no funds', {
+      ...YES,
+      'request-accepted': 'no',
+      'retry-after': '30',
+    })
+    const server = await serve([later, CREATED])
+    const it = client(server.url)
+    await mint(it)
+    expect(it.waits).toEqual([30_000])
+    const poor = await serve([later])
+    const error = await rejection(mint(client(poor.url)))
+    expect(error).toMatchObject({ code: 'unreachable', message: expect.stringContaining('no funds') })
+  })
+
   test('of which not a byte left is unreachable, not unknown', async () => {
     const server = await startHttpServer([{}])
     await server.close()

@@ -1,4 +1,5 @@
 import { TITLES } from '../../api/errors.ts'
+import { HEADERS } from '../../api/headers.ts'
 import { type FieldIssue, formatIssue } from '../../api/validate.ts'
 
 type Title = (typeof TITLES)[keyof typeof TITLES]
@@ -55,6 +56,17 @@ export class InvalidRequest extends Refusal {
     this.issues = issues.slice(0, MAX_ISSUES)
   }
 }
+
+/**
+ * What can't be done at the moment: nothing was accepted, which the header says too, since a 5xx alone leaves that open.
+ *
+ * @param seconds after which to ask again
+ */
+export const notNow = (message: string, seconds: number) =>
+  new Refusal(503, TITLES.unavailable, message, {
+    [HEADERS.retryAfter]: String(seconds),
+    [HEADERS.requestAccepted]: 'no',
+  })
 
 export const badRequest = (message: string) => new Refusal(400, TITLES.badRequest, message)
 

@@ -1,11 +1,10 @@
 import { type Blockchain, isEvm } from '../../api/blockchains.ts'
-import { TITLES } from '../../api/errors.ts'
 import { messageOf } from '../../core/errors.ts'
-import { Refusal } from './refusal.ts'
+import { notNow } from './refusal.ts'
 import { requireSolana } from './require-solana.ts'
 import type { ServiceDeps } from './services.ts'
 
-const RETRY_SECONDS = '30'
+const RETRY_SECONDS = 30
 
 /**
  * Refuses what would be accepted and then lie: on a network that wasn't set up, or whose signers can't sign or pay. That
@@ -24,5 +23,5 @@ export async function requireChain(deps: Pick<ServiceDeps, 'chains' | 'store'>, 
       () => null,
       (error: unknown) => messageOf(error),
     ))
-  if (problem !== null) throw new Refusal(503, TITLES.unavailable, problem, { 'retry-after': RETRY_SECONDS })
+  if (problem !== null) throw notNow(problem, RETRY_SECONDS)
 }

@@ -13,7 +13,7 @@ import { findNft } from '../store/nfts.ts'
 import { hasPendingTransfer, insertTransfer } from '../store/transfers.ts'
 import { accept } from './accept.ts'
 import { findOwnCollection } from './find-collection.ts'
-import { badRequest, Refusal } from './refusal.ts'
+import { badRequest, notNow } from './refusal.ts'
 import { requireChain } from './require-chain.ts'
 import { refuseUnlessTransferable } from './rights.ts'
 import type { ServiceDeps, ServiceRequest } from './services.ts'
@@ -138,7 +138,7 @@ async function askChain(
   } catch (cause) {
     // Whatever kept the chain from answering: without its word no transfer is accepted.
     const message = `${blockchain} can't be asked who owns the NFT; nothing was accepted, try again`
-    const refusal = new Refusal(503, TITLES.unavailable, message, { 'retry-after': '1' })
+    const refusal = notNow(message, 1)
     refusal.cause = cause
     throw refusal
   }

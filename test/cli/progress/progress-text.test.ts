@@ -94,7 +94,10 @@ describe('what it is doing', () => {
       { type: 'looking_up', done: 200, total: 1000 },
       'Looking whether these rows are in the collection already: 200 of 1,000 NFTs read',
     ],
-    [{ type: 'holding', reason: 'rate_limited', ms: 30_000, message: '429' }, 'The server asks for a pause: 25 s left'],
+    [
+      { type: 'holding', reason: 'rate_limited', ms: 30_000, message: 'no funds' },
+      'The server asks for a pause, 25 s left: no funds',
+    ],
     [
       { type: 'holding', reason: 'unreachable', ms: 8_000, message: 'connect ECONNREFUSED' },
       'The server is out of reach, tried again every few seconds: connect ECONNREFUSED',

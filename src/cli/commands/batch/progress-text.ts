@@ -165,7 +165,7 @@ function heldText({ reason, until, message }: Extract<Phase, { kind: 'held' }>, 
   const left = secondsTo(until, now)
   switch (reason) {
     case 'rate_limited':
-      return `The server asks for a pause: ${left} left`
+      return `The server asks for a pause, ${left} left: ${safe(message)}`
     case 'unreachable':
       return `The server is out of reach, tried again every few seconds: ${safe(message)}`
     case 'unknown':
