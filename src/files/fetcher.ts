@@ -41,9 +41,8 @@ export interface Fetcher {
   fetchFile(url: string, signal?: AbortSignal): Promise<FetchedFile>
   /**
    * How long it had better be until this URL is fetched, in milliseconds: its origin isn't asked harder than is polite.
-   * `again` says that who asks was told a time before.
    */
-  wait(url: string, again?: boolean): number
+  wait(url: string): number
   /** Closes idle connections and ends running transfers. */
   close(): Promise<void>
 }
@@ -78,9 +77,9 @@ export function createFetcher(options: FetcherOptions): Fetcher {
       }
     },
 
-    wait(url, again) {
+    wait(url) {
       const origin = parseUrl(url)?.origin
-      return origin === undefined ? 0 : (options.pace?.wait(origin, again) ?? 0)
+      return origin === undefined ? 0 : (options.pace?.wait(origin) ?? 0)
     },
     close: () => asker.close(),
   }

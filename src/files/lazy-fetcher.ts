@@ -11,7 +11,7 @@ export function createLazyFetcher(options: FetcherOptions): Fetcher {
       loaded = await loading
       return loaded.fetchFile(url, signal)
     },
-    wait: (url, again) => loaded?.wait(url, again) ?? 0,
+    wait: (url) => loaded?.wait(url) ?? 0,
     async close() {
       await (await loading)?.close()
     },

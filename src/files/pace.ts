@@ -14,11 +14,11 @@ const LONGEST_PAUSE_MS = 5 * 60_000
 /** A wait so short is better spent in the queue of an origin than by coming again. */
 const SHORT_MS = 250
 
+/** How many may spend it there. */
+const IN_QUEUE = 2
+
 /** So many origins, and it is looked which of them have nothing more to be known of. */
 const MANY = 1000
-
-/** How much the last transfer counts for how long they take. */
-const SHARE_OF_LAST = 0.2
 
 export interface Pace {
   /**
@@ -29,10 +29,11 @@ export interface Pace {
    */
   enter(origin: string, signal: AbortSignal): Promise<() => void>
   /**
-   * When somebody who asks now had better come: 0 for at once, else milliseconds. Whoever is told to wait is reckoned
-   * with, so that thousands are told different times; `again` says that it was told before.
+   * When somebody who asks now had better come: 0 for at once, else milliseconds. Thousands are told different times,
+   * as far apart as if each found a place then. Of a slow origin many don't, and are told another: reckoning with how
+   * long transfers take was tried, and after a slow start left origins idle that had become quick.
    */
-  wait(origin: string, again?: boolean): number
+  wait(origin: string): number
   /** Nobody enters for so long. */
   pause(origin: string, ms: number): void
 }
@@ -42,8 +43,6 @@ interface Origin {
   /** When the next may start. */
   next: number
   queue: (() => void)[]
-  /** How long transfers take, about. */
-  usualMs: number
   /** Up to when newcomers were told to come. */
   booked: number
   timer: NodeJS.Timeout | undefined
@@ -57,7 +56,7 @@ export function createPace({ atOnce, apartMs }: PaceLimits = DEFAULT_PACE, now =
     let origin = origins.get(name)
     if (origin === undefined) {
       if (origins.size >= MANY) forget()
-      origin = { active: 0, next: 0, queue: [], usualMs: 0, booked: 0, timer: undefined }
+      origin = { active: 0, next: 0, queue: [], booked: 0, timer: undefined }
       origins.set(name, origin)
     }
     return origin
@@ -88,9 +87,8 @@ export function createPace({ atOnce, apartMs }: PaceLimits = DEFAULT_PACE, now =
   const isForgotten = ({ active, queue, next, booked }: Origin) =>
     active === 0 && queue.length === 0 && Math.max(next, booked) <= now()
 
-  const leave = (name: string, origin: Origin, since: number): void => {
+  const leave = (name: string, origin: Origin): void => {
     origin.active--
-    origin.usualMs += (now() - since - origin.usualMs) * SHARE_OF_LAST
     admit(name, origin)
   }
 
@@ -112,23 +110,19 @@ export function createPace({ atOnce, apartMs }: PaceLimits = DEFAULT_PACE, now =
         origin.queue.push(turn)
         admit(name, origin)
       })
-      const since = now()
       let left = false
       return () => {
-        if (!left) leave(name, origin, since)
+        if (!left) leave(name, origin)
         left = true
       }
     },
 
-    wait(name, again = false) {
+    wait(name) {
       const origin = origins.get(name)
       if (origin === undefined) return 0
-      const each = Math.max(apartMs, origin.usualMs / atOnce)
-      const ahead = origin.queue.length + Math.max(0, origin.active + 1 - atOnce)
-      const own = Math.max(0, origin.next - now()) + ahead * each
-      if (own <= SHORT_MS) return 0
-      if (again) return own + Math.random() * each
-      origin.booked = Math.max(origin.booked, now() + own) + each
+      const pause = Math.max(0, origin.next - now())
+      if (pause <= SHORT_MS && origin.active + origin.queue.length < atOnce + IN_QUEUE) return 0
+      origin.booked = Math.max(origin.booked, now() + pause) + apartMs
       return origin.booked - now()
     },
 

@@ -50,8 +50,6 @@ export function createFileStep(options: FileStepOptions): FileStep {
   const { store, storage, fetcher, now, log, maxAttempts = MAX_ATTEMPTS } = options
   const active = new Set<Promise<void>>()
   const shared = new Map<string, Promise<string>>()
-  /** NFTs whose files' origins were busy. */
-  const deferred = new Set<string>()
   const stopping = new AbortController()
 
   const fetchAndStore = async (url: string): Promise<string> => {
@@ -78,18 +76,15 @@ export function createFileStep(options: FileStepOptions): FileStep {
     return stored
   }
 
-  const waitFor = (url: string, again: boolean) =>
-    shared.has(url) || isIpfsUrl(url) ? 0 : Math.ceil(fetcher.wait(url, again))
+  const waitFor = (url: string) => (shared.has(url) || isIpfsUrl(url) ? 0 : Math.ceil(fetcher.wait(url)))
 
   const work = async (nft: NftRow): Promise<void> => {
     const fields = (JSON.parse(nft.metadata) as NftMetadata).file_fields
     // One busy origin must not hold the places of all the others: its NFTs come again when it is their turn.
-    const wait = Math.max(0, ...fields.map(({ url }) => waitFor(url, deferred.has(nft.id))))
+    const wait = Math.max(0, ...fields.map(({ url }) => waitFor(url)))
     if (wait > 0) {
-      deferred.add(nft.id)
       return void (await postponeNft(store.db, nft, { attempts: nft.attempts, nextAttemptAt: now() + wait }))
     }
-    deferred.delete(nft.id)
     try {
       const cids = await Promise.all(fields.map((field) => share(field.url)))
       const files = Object.fromEntries(fields.map((field, index) => [field.key, cids[index] ?? '']))

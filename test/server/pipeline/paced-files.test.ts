@@ -11,7 +11,7 @@ import {
 import { pngOf } from '../../helpers/file-server.ts'
 import { report } from '../../helpers/seed.ts'
 
-const ROWS = 150
+const ROWS = 80
 
 let dataDir: Awaited<ReturnType<typeof freshDataDir>>
 let backend: TestBackend
