@@ -139,7 +139,7 @@ describe('what it is doing', () => {
 
   test('a pause that the server asked for ends by itself; an unreachable server is back when it answers', () => {
     const paused = stateAfter(start, [1, { type: 'holding', reason: 'rate_limited', ms: 3000, message: '429' }])
-    expect(doing(paused, 3_999)).toContain('pause: 1 s')
+    expect(doing(paused, 3_999)).toContain('pause, 1 s left')
     expect(doing(paused, 4_000)).toBe('Sending')
     const away = stateAfter(start, [1, { type: 'holding', reason: 'unreachable', ms: 3000, message: 'gone' }])
     away.tell({ type: 'sending', request: 1, rows: 1, attempt: 2 }, 5000)
