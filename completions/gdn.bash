@@ -10,6 +10,7 @@ wallet Wallets: generate them, name them, take their keys along
 local A backend of your own on this machine, in the background
 serve Run the backend in the foreground
 chain Networks that a backend reaches by RPC URL
+tx Transactions that a backend has signed
 key API keys of a backend, and what each may do
 init Set up a server, its key and your defaults
 auth API keys that you use: save, look at, forget
@@ -53,6 +54,10 @@ exec Run a command against a fresh backend, then take it down' ;;
     'chain') REPLY='list List the networks of a backend
 setup Deploy the factory of a network and appoint its signers
 status Ask a network: nodes, fees, factory, signers and their funds' ;;
+    'tx') REPLY='list List the transactions that a backend has signed
+show Show a transaction with all its signings
+bump Have the fees of a transaction raised now
+cancel Give a transaction up that is not in a block yet' ;;
     'key') REPLY='create Make an API key of a backend
 list List the API keys of a backend
 revoke Revoke an API key of a backend' ;;
@@ -77,6 +82,7 @@ wallet Wallets: generate them, name them, take their keys along
 local A backend of your own on this machine, in the background
 serve Run the backend in the foreground
 chain Networks that a backend reaches by RPC URL
+tx Transactions that a backend has signed
 key API keys of a backend, and what each may do
 init Set up a server, its key and your defaults
 auth API keys that you use: save, look at, forget
@@ -109,6 +115,9 @@ __gdn_arguments() {
     'local exec') REPLY='command+' ;;
     'chain setup') REPLY='=blockchain-2' ;;
     'chain status') REPLY='=blockchain-2' ;;
+    'tx show') REPLY='text' ;;
+    'tx bump') REPLY='text' ;;
+    'tx cancel') REPLY='text' ;;
     'key revoke') REPLY='text' ;;
     'config get') REPLY='=name' ;;
     'config set') REPLY='=name-2 text' ;;
@@ -157,6 +166,10 @@ __gdn_bundles() {
     'chain list') REPLY='flags-7c752e output-62442f' ;;
     'chain setup') REPLY='flags-0fbfd8 output-62442f' ;;
     'chain status') REPLY='flags-7c752e output-62442f' ;;
+    'tx list') REPLY='flags-fb7927 output-62442f' ;;
+    'tx show') REPLY='flags-e6722b output-62442f' ;;
+    'tx bump') REPLY='flags-e6722b output-62442f' ;;
+    'tx cancel') REPLY='flags-cc7f3b output-62442f' ;;
     'key create') REPLY='flags-88be6b output-62442f' ;;
     'key list') REPLY='flags-e6722b output-62442f' ;;
     'key revoke') REPLY='flags-e6722b output-62442f' ;;
@@ -366,12 +379,18 @@ __gdn_flags() {
 --timeout - text How long to wait for the network (1h)
 --config - file Settings of the backend (backend.yaml of the data dir)
 --data-dir - dir The backend'\''s data dir (that of gdn local start)' ;;
+    'flags-fb7927') REPLY='--blockchain -b =blockchain Of this blockchain only
+--state - =state In this state only: signed, final, reverted, lost, cancelled
+--limit - text At most so many (50)
+--data-dir - dir The backend'\''s data dir (that of gdn local start)' ;;
+    'flags-e6722b') REPLY='--data-dir - dir The backend'\''s data dir (that of gdn local start)' ;;
+    'flags-cc7f3b') REPLY='--yes -y - Don'\''t ask
+--data-dir - dir The backend'\''s data dir (that of gdn local start)' ;;
     'flags-88be6b') REPLY='--name - text What the key is for
 --email - text Whose account it is for; made if it is new
 --permission - text+ What it may do; repeatable
 --expires - text 30d, 12h, or the last day (UTC): 2027-01-31 (never)
 --data-dir - dir The backend'\''s data dir (that of gdn local start)' ;;
-    'flags-e6722b') REPLY='--data-dir - dir The backend'\''s data dir (that of gdn local start)' ;;
     'flags-771d79') REPLY='--hosted - - A service, at a URL
 --local - - The backend that gdn local start runs
 --base-url - text Address of the service
@@ -479,6 +498,11 @@ fantom
 fantom-testnet
 bnb-mainnet
 bnb-testnet' ;;
+    'state') REPLY='signed
+final
+reverted
+lost
+cancelled' ;;
     'store') REPLY='keyring
 file' ;;
     'name') REPLY='profile

@@ -11,6 +11,7 @@ function __gdn_words
         'local A backend of your own on this machine, in the background' \
         'serve Run the backend in the foreground' \
         'chain Networks that a backend reaches by RPC URL' \
+        'tx Transactions that a backend has signed' \
         'key API keys of a backend, and what each may do' \
         'init Set up a server, its key and your defaults' \
         'auth API keys that you use: save, look at, forget' \
@@ -60,6 +61,11 @@ function __gdn_words
       printf '%s\n' 'list List the networks of a backend' \
         'setup Deploy the factory of a network and appoint its signers' \
         'status Ask a network: nodes, fees, factory, signers and their funds'
+    case 'tx'
+      printf '%s\n' 'list List the transactions that a backend has signed' \
+        'show Show a transaction with all its signings' \
+        'bump Have the fees of a transaction raised now' \
+        'cancel Give a transaction up that is not in a block yet'
     case 'key'
       printf '%s\n' 'create Make an API key of a backend' \
         'list List the API keys of a backend' \
@@ -88,6 +94,7 @@ function __gdn_words
         'local A backend of your own on this machine, in the background' \
         'serve Run the backend in the foreground' \
         'chain Networks that a backend reaches by RPC URL' \
+        'tx Transactions that a backend has signed' \
         'key API keys of a backend, and what each may do' \
         'init Set up a server, its key and your defaults' \
         'auth API keys that you use: save, look at, forget' \
@@ -138,6 +145,12 @@ function __gdn_arguments
       printf '%s\n' '=blockchain-2'
     case 'chain status'
       printf '%s\n' '=blockchain-2'
+    case 'tx show'
+      printf '%s\n' 'text'
+    case 'tx bump'
+      printf '%s\n' 'text'
+    case 'tx cancel'
+      printf '%s\n' 'text'
     case 'key revoke'
       printf '%s\n' 'text'
     case 'config get'
@@ -227,6 +240,14 @@ function __gdn_bundles
       printf '%s\n' 'flags-0fbfd8 output-62442f'
     case 'chain status'
       printf '%s\n' 'flags-7c752e output-62442f'
+    case 'tx list'
+      printf '%s\n' 'flags-fb7927 output-62442f'
+    case 'tx show'
+      printf '%s\n' 'flags-e6722b output-62442f'
+    case 'tx bump'
+      printf '%s\n' 'flags-e6722b output-62442f'
+    case 'tx cancel'
+      printf '%s\n' 'flags-cc7f3b output-62442f'
     case 'key create'
       printf '%s\n' 'flags-88be6b output-62442f'
     case 'key list'
@@ -488,14 +509,22 @@ function __gdn_flags
         '--timeout - text How long to wait for the network (1h)' \
         '--config - file Settings of the backend (backend.yaml of the data dir)' \
         '--data-dir - dir The backend\'s data dir (that of gdn local start)'
+    case 'flags-fb7927'
+      printf '%s\n' '--blockchain -b =blockchain Of this blockchain only' \
+        '--state - =state In this state only: signed, final, reverted, lost, cancelled' \
+        '--limit - text At most so many (50)' \
+        '--data-dir - dir The backend\'s data dir (that of gdn local start)'
+    case 'flags-e6722b'
+      printf '%s\n' '--data-dir - dir The backend\'s data dir (that of gdn local start)'
+    case 'flags-cc7f3b'
+      printf '%s\n' '--yes -y - Don\'t ask' \
+        '--data-dir - dir The backend\'s data dir (that of gdn local start)'
     case 'flags-88be6b'
       printf '%s\n' '--name - text What the key is for' \
         '--email - text Whose account it is for; made if it is new' \
         '--permission - text+ What it may do; repeatable' \
         '--expires - text 30d, 12h, or the last day (UTC): 2027-01-31 (never)' \
         '--data-dir - dir The backend\'s data dir (that of gdn local start)'
-    case 'flags-e6722b'
-      printf '%s\n' '--data-dir - dir The backend\'s data dir (that of gdn local start)'
     case 'flags-771d79'
       printf '%s\n' '--hosted - - A service, at a URL' \
         '--local - - The backend that gdn local start runs' \
@@ -622,6 +651,12 @@ function __gdn_values
         'fantom-testnet' \
         'bnb-mainnet' \
         'bnb-testnet'
+    case 'state'
+      printf '%s\n' 'signed' \
+        'final' \
+        'reverted' \
+        'lost' \
+        'cancelled'
     case 'store'
       printf '%s\n' 'keyring' \
         'file'

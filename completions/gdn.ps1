@@ -12,6 +12,7 @@ wallet Wallets: generate them, name them, take their keys along
 local A backend of your own on this machine, in the background
 serve Run the backend in the foreground
 chain Networks that a backend reaches by RPC URL
+tx Transactions that a backend has signed
 key API keys of a backend, and what each may do
 init Set up a server, its key and your defaults
 auth API keys that you use: save, look at, forget
@@ -55,6 +56,10 @@ exec Run a command against a fresh backend, then take it down'
     'chain' = 'list List the networks of a backend
 setup Deploy the factory of a network and appoint its signers
 status Ask a network: nodes, fees, factory, signers and their funds'
+    'tx' = 'list List the transactions that a backend has signed
+show Show a transaction with all its signings
+bump Have the fees of a transaction raised now
+cancel Give a transaction up that is not in a block yet'
     'key' = 'create Make an API key of a backend
 list List the API keys of a backend
 revoke Revoke an API key of a backend'
@@ -79,6 +84,7 @@ wallet Wallets: generate them, name them, take their keys along
 local A backend of your own on this machine, in the background
 serve Run the backend in the foreground
 chain Networks that a backend reaches by RPC URL
+tx Transactions that a backend has signed
 key API keys of a backend, and what each may do
 init Set up a server, its key and your defaults
 auth API keys that you use: save, look at, forget
@@ -108,6 +114,9 @@ api Ask any endpoint of the API, and print its answer as it came'
     'local exec' = 'command+'
     'chain setup' = '=blockchain-2'
     'chain status' = '=blockchain-2'
+    'tx show' = 'text'
+    'tx bump' = 'text'
+    'tx cancel' = 'text'
     'key revoke' = 'text'
     'config get' = '=name'
     'config set' = '=name-2 text'
@@ -153,6 +162,10 @@ api Ask any endpoint of the API, and print its answer as it came'
     'chain list' = 'flags-7c752e output-62442f'
     'chain setup' = 'flags-0fbfd8 output-62442f'
     'chain status' = 'flags-7c752e output-62442f'
+    'tx list' = 'flags-fb7927 output-62442f'
+    'tx show' = 'flags-e6722b output-62442f'
+    'tx bump' = 'flags-e6722b output-62442f'
+    'tx cancel' = 'flags-cc7f3b output-62442f'
     'key create' = 'flags-88be6b output-62442f'
     'key list' = 'flags-e6722b output-62442f'
     'key revoke' = 'flags-e6722b output-62442f'
@@ -359,12 +372,18 @@ api Ask any endpoint of the API, and print its answer as it came'
 --timeout - text How long to wait for the network (1h)
 --config - file Settings of the backend (backend.yaml of the data dir)
 --data-dir - dir The backend''s data dir (that of gdn local start)'
+    'flags-fb7927' = '--blockchain -b =blockchain Of this blockchain only
+--state - =state In this state only: signed, final, reverted, lost, cancelled
+--limit - text At most so many (50)
+--data-dir - dir The backend''s data dir (that of gdn local start)'
+    'flags-e6722b' = '--data-dir - dir The backend''s data dir (that of gdn local start)'
+    'flags-cc7f3b' = '--yes -y - Don''t ask
+--data-dir - dir The backend''s data dir (that of gdn local start)'
     'flags-88be6b' = '--name - text What the key is for
 --email - text Whose account it is for; made if it is new
 --permission - text+ What it may do; repeatable
 --expires - text 30d, 12h, or the last day (UTC): 2027-01-31 (never)
 --data-dir - dir The backend''s data dir (that of gdn local start)'
-    'flags-e6722b' = '--data-dir - dir The backend''s data dir (that of gdn local start)'
     'flags-771d79' = '--hosted - - A service, at a URL
 --local - - The backend that gdn local start runs
 --base-url - text Address of the service
@@ -469,6 +488,11 @@ fantom
 fantom-testnet
 bnb-mainnet
 bnb-testnet'
+    'state' = 'signed
+final
+reverted
+lost
+cancelled'
     'store' = 'keyring
 file'
     'name' = 'profile

@@ -164,6 +164,17 @@ const chain: Noun = {
   ],
 }
 
+const tx: Noun = {
+  name: 'tx',
+  summary: 'Transactions that a backend has signed',
+  verbs: [
+    verb('list', 'List the transactions that a backend has signed', () => import('./commands/tx/list.ts')),
+    verb('show', 'Show a transaction with all its signings', () => import('./commands/tx/show.ts')),
+    verb('bump', 'Have the fees of a transaction raised now', () => import('./commands/tx/bump.ts')),
+    verb('cancel', 'Give a transaction up that is not in a block yet', () => import('./commands/tx/cancel.ts')),
+  ],
+}
+
 const serve = verb('serve', 'Run the backend in the foreground', () => import('./commands/serve.ts'))
 
 const init = verb('init', 'Set up a server, its key and your defaults', () => import('./commands/init.ts'))
@@ -188,7 +199,7 @@ const completion = verb(
 
 export const CATALOGUE: readonly Group[] = [
   { title: 'Minting', entries: [collection, nft, batch, wallet] },
-  { title: 'Backend', entries: [local, serve, chain, key] },
+  { title: 'Backend', entries: [local, serve, chain, tx, key] },
   { title: 'Set-up', entries: [init, auth, config, doctor, completion] },
   { title: 'For programs', entries: [api] },
 ]

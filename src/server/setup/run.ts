@@ -53,12 +53,15 @@ export async function runSetup(options: SetupOptions): Promise<Hex> {
   return factory
 }
 
+/** It came to nothing. */
+const ENDED: ReadonlySet<string> = new Set(['reverted', 'lost', 'cancelled'])
+
 async function deploy(options: SetupOptions): Promise<Hex> {
   const { store, network, admin, operators, plan, now, say } = options
   const { blockchain, chainId } = network
   await store.transaction(async (db) => {
     const known = await findFactoryTransaction(db, blockchain)
-    if (known !== null && known.state !== 'lost' && known.state !== 'reverted') return
+    if (known !== null && !ENDED.has(known.state)) return
     // Nothing depends on it: collections are accepted only once the factory is there.
     if (known !== null) await forgetFactoryTransaction(db, known.id)
     const draft = {
@@ -87,7 +90,7 @@ async function untilFinal({ store, network, admin, now, log, signal }: SetupOpti
     const found = await findFactoryTransaction(store.db, blockchain)
     if (found === null) throw new Error('the transaction of the factory is gone from the database')
     if (found.state === 'final' && !(await hasWatched(store.db, blockchain))) return found
-    if (found.state === 'reverted' || found.state === 'lost') {
+    if (ENDED.has(found.state)) {
       throw new GdnError(
         'refused',
         found.state === 'lost'

@@ -106,8 +106,13 @@ export interface NftsTable extends Work {
 }
 
 export type TransactionKind = 'factory' | 'collection' | 'mint' | 'grant' | 'transfer'
-/** lost: a transaction that isn't ours used its nonce up; what it was to do is signed anew with another. */
-export type TransactionState = 'signed' | 'final' | 'reverted' | 'lost'
+/**
+ * lost: a transaction that isn't ours used its nonce up; what it was to do is signed anew with another.
+ * cancelled: an operator had its nonce used by an empty one; what it was to do has failed.
+ */
+export type TransactionState = 'signed' | 'final' | 'reverted' | 'lost' | 'cancelled'
+/** What an operator asks of one that is stuck: higher fees, or that it be given up. */
+export type TransactionWish = 'bump' | 'cancel'
 
 /** A signed transaction. Its bytes are here before any network sees them, and the same bytes are sent on any doubt. */
 export interface TransactionsTable extends Work {
@@ -134,6 +139,7 @@ export interface TransactionsTable extends Work {
   watched: Generated<number>
   /** 1 once a reorg has undone its block. */
   returned: Generated<number>
+  wish: Generated<TransactionWish | null>
 }
 
 /** Each signing of a transaction that was signed more than once: the same nonce, higher fees. Any of them may be mined. */
@@ -147,6 +153,8 @@ export interface TransactionAttemptsTable {
   max_fee_per_gas: string
   max_priority_fee_per_gas: string
   created_at: number
+  /** 1 where it does nothing but use the nonce. */
+  cancels: Generated<number>
 }
 
 /** expired: it can never be executed any more, and another was signed in its place. */

@@ -4,6 +4,7 @@ import { generatePrivateKey } from 'viem/accounts'
 import { ownIdentity } from '../../../src/core/process-identity.ts'
 import { rememberChain } from '../../../src/server/store/chains.ts'
 import { openStore } from '../../../src/server/store/open-store.ts'
+import { insertTransaction } from '../../../src/server/store/transactions.ts'
 import { writeKeystore, writePassword } from '../../helpers/keystore-file.ts'
 import { rpcStandIn } from '../../helpers/rpc-stand-in.ts'
 import { walletService } from '../../helpers/wallet-service.ts'
@@ -39,6 +40,8 @@ const SUMMARY =
 const RUN =
   'run run_id state running total pending accepted deployed failed unknown blockchain contract_address server manifest drop started_at problem'
 const KEY = 'id name email prefix permissions status created_at expires_at revoked_at'
+const TX = 'id blockchain kind state signer nonce hash nfts collection_id block_number gas_used wish created_at'
+const TRANSACTION = '0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d'
 const BACKEND = 'running url data_dir pid'
 
 /** A server that nobody need ask for everything. */
@@ -158,6 +161,22 @@ async function onNetwork(setUp: boolean, ...argv: string[]): Promise<Prepared> {
   const words = argv.map((word) => (word === 'ADMIN' ? path('admin.json') : word))
   const named = words.map((word) => (word === 'PASSWORD' ? join(dataDir, 'password') : word))
   return { argv: [...named, '--data-dir', dataDir], options }
+}
+
+/** A command about a transaction that waits for its network. */
+async function onTransaction(...argv: string[]): Promise<Prepared> {
+  const { path, options } = await folder({})
+  await mkdir(path('data'))
+  const store = await openStore(join(path('data'), 'gdn.db'))
+  const chain = { blockchain: 'polygon', network: 'remote', chain_id: 137, genesis_timestamp: 0 } as const
+  await rememberChain(store.db, { ...chain, factory_address: CONTRACT, created_at: 0 })
+  await insertTransaction(store.db, {
+    ...{ id: TRANSACTION, blockchain: 'polygon', signer: OWNER, nonce: 7, kind: 'transfer', collection_id: null },
+    ...{ start_id: null, token_count: 0, directory: null, raw: '0x', hash: `0x${'1'.repeat(64)}`, state: 'signed' },
+    ...{ block_number: null, block_hash: null, gas_used: null, created_at: 0, next_attempt_at: 0 },
+  })
+  await store.close()
+  return { argv: [...argv, '--data-dir', path('data')], options }
 }
 
 /** A home in which this process passes for the local backend. */
@@ -416,6 +435,10 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
     json: 'blockchain chain_id block max_fee_gwei factory signer balance appointed problem',
     prepare: () => onNetwork(true, 'chain', 'status', 'polygon'),
   },
+  'tx list': { shape: 'array', json: TX, prepare: () => onTransaction('tx', 'list') },
+  'tx show': { shape: 'object', json: `${TX} attempts`, prepare: () => onTransaction('tx', 'show', TRANSACTION) },
+  'tx bump': { shape: 'object', json: TX, prepare: () => onTransaction('tx', 'bump', TRANSACTION) },
+  'tx cancel': { shape: 'object', json: TX, prepare: () => onTransaction('tx', 'cancel', TRANSACTION, '--yes') },
   'auth login': {
     shape: 'object',
     json: 'server kept_in key works',

@@ -42,6 +42,7 @@ export function createBumper({ store, signing, now, log }: BumperOptions): Bumpe
     shared: SharedNetwork,
     transaction: TransactionRow,
     earlier: readonly AttemptRow[],
+    cancel: boolean,
   ): Promise<boolean> => {
     const { id, raw } = transaction
     const { chainId, signers } = await signing(transaction.blockchain as EvmBlockchain)
@@ -60,7 +61,8 @@ export function createBumper({ store, signing, now, log }: BumperOptions): Bumpe
       log.warn({ transaction: id, nonce: transaction.nonce }, 'a transaction is stuck and its fees are at the cap')
       return false
     }
-    const { data = '0x', gas = 0n, to = null } = call
+    const cancels = cancel || earlier.at(-1)?.cancels === 1
+    const { data = '0x', gas = 0n, to = null } = cancel ? emptyCall(signer.address) : call
     const signed = await signer.sign({ chainId, nonce: transaction.nonce, to, data, gas, fees })
     const attempt = (number: number, one: { raw: string; hash: string }, of: Fees, created_at: number) => ({
       transaction_id: id,
@@ -70,11 +72,12 @@ export function createBumper({ store, signing, now, log }: BumperOptions): Bumpe
       max_fee_per_gas: String(of.maxFeePerGas),
       max_priority_fee_per_gas: String(of.maxPriorityFeePerGas),
       created_at,
+      cancels: number > 0 && cancels ? 1 : 0,
     })
     // Stored before it is sent: whatever gets mined is watched.
     const stored = await store.transaction(async (db) => {
       const { raw, hash } = signed
-      if (!(await updateSigned(db, transaction, { raw, hash, next_attempt_at: now() }))) return false
+      if (!(await updateSigned(db, transaction, { raw, hash, next_attempt_at: now(), wish: null }))) return false
       await insertAttempts(db, [
         ...(earlier.length === 0 ? [attempt(0, transaction, original, transaction.created_at)] : []),
         attempt(Math.max(1, earlier.length), signed, fees, now()),
@@ -83,7 +86,8 @@ export function createBumper({ store, signing, now, log }: BumperOptions): Bumpe
     })
     if (stored) {
       const { maxFeePerGas } = fees
-      log.info({ transaction: id, nonce: transaction.nonce, maxFeePerGas: String(maxFeePerGas) }, 'fees were raised')
+      const facts = { transaction: id, nonce: transaction.nonce, maxFeePerGas: String(maxFeePerGas) }
+      log.info(facts, cancel ? 'an empty transaction is to take its nonce' : 'fees were raised')
     }
     return stored
   }
@@ -93,13 +97,21 @@ export function createBumper({ store, signing, now, log }: BumperOptions): Bumpe
       const bumped = new Set<string>()
       const firsts = new Map<string, TransactionRow>()
       for (const transaction of missing) {
+        const { id, wish } = transaction
+        // Nodes replace any transaction that waits, not only the next one.
+        if (wish !== null && (await signAgain(shared, transaction, attempts.get(id) ?? [], wish === 'cancel'))) {
+          bumped.add(id)
+        }
         if (!firsts.has(transaction.signer)) firsts.set(transaction.signer, transaction)
       }
       for (const transaction of firsts.values()) {
+        if (bumped.has(transaction.id)) continue
         const earlier = attempts.get(transaction.id) ?? []
         const signedAt = earlier.at(-1)?.created_at ?? transaction.created_at
         const stuckFor = Math.min(now() - signedAt, await isNextFor(shared, transaction))
-        if (stuckFor >= shared.stuckMs && (await signAgain(shared, transaction, earlier))) bumped.add(transaction.id)
+        if (stuckFor >= shared.stuckMs && (await signAgain(shared, transaction, earlier, false))) {
+          bumped.add(transaction.id)
+        }
       }
       return bumped
     },
@@ -118,6 +130,9 @@ export function raiseFees(before: Fees, suggested: Fees): Fees {
     ...(before.legacy ? { legacy: true } : {}),
   }
 }
+
+/** What takes a nonce and does nothing: nothing is sent to oneself. */
+const emptyCall = (signer: Hex) => ({ to: signer, data: '0x' as Hex, gas: 21_000n })
 
 /** The highest fees of all attempts: the last one is ahead in both. */
 function highest(original: Fees, attempts: readonly AttemptRow[]): Fees {

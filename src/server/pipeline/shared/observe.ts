@@ -1,13 +1,14 @@
 import { readCollectionState } from '../../chain/evm/collection-reads.ts'
 import type { EvmNetwork, EvmReceipt, Hex, SharedNetwork } from '../../chain/evm/network.ts'
 import type { AskSigning } from '../../chain/signers.ts'
-import { attemptsOf } from '../../store/attempts.ts'
+import { type AttemptRow, attemptsOf } from '../../store/attempts.ts'
 import { findCollectionById } from '../../store/collections.ts'
 import type { Store } from '../../store/open-store.ts'
 import { type TransactionRow, updateSigned } from '../../store/transactions.ts'
 import type { Log } from '../log.ts'
 import { settle } from '../settle.ts'
 import { createBumper } from './bump.ts'
+import { settleCancelled } from './cancelled.ts'
 import { settleLost } from './lost.ts'
 
 export interface ObserverOptions {
@@ -52,9 +53,13 @@ export function createObserver({ store, signing, now, log, onSettled }: Observer
     for (const transaction of claimed) {
       const receipt = mined.get(transaction.id)
       if (receipt === undefined || !deep.has(receipt)) continue
-      const effective = await withEffect(store, network, transaction, receipt, head)
+      const isCancelled = attempts.get(transaction.id)?.some(cancelledBy(receipt)) === true
+      const effective: EvmReceipt = isCancelled
+        ? { ...receipt, status: 'reverted' }
+        : await withEffect(store, network, transaction, receipt, head)
       if (!isDeep(head, network, shared)(effective)) continue
-      if (await settle({ store, network, transaction, receipt: effective, log })) onSettled(transaction, effective)
+      const settling = { store, network, transaction, receipt: effective, log }
+      if (await (isCancelled ? settleCancelled(settling) : settle(settling))) onSettled(transaction, effective)
       settled.add(transaction.id)
     }
     for (const [index, transaction] of missing.entries()) {
@@ -92,6 +97,12 @@ export function createObserver({ store, signing, now, log, onSettled }: Observer
     return waiting
   }
 }
+
+/** Whether a signing is the one in the block, and nothing but its nonce was used. */
+const cancelledBy =
+  ({ transactionHash }: EvmReceipt) =>
+  ({ hash, cancels }: AttemptRow) =>
+    cancels === 1 && hash === transactionHash
 
 /** Of each transaction that is in a block the receipt, whichever of its attempts it was. */
 export async function findMined(

@@ -1,0 +1,34 @@
+import { GdnCommand } from '../../command.ts'
+import type { Deps } from '../../deps.ts'
+import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
+import { createOutput } from '../../output.ts'
+import { addDataDirFlag, type DataDirFlags, dataDirOf } from '../key/key-data-dir.ts'
+import { txName } from './list.ts'
+import { TX_VIEW } from './tx-view.ts'
+
+export type BumpFlags = OutputFlags & DataDirFlags
+
+export function command(deps: Deps, run = bump): GdnCommand {
+  const bumpCommand = new GdnCommand({
+    name: 'tx bump',
+    summary: 'Have the fees of a transaction raised now',
+    about:
+      'A backend raises the fees of a transaction that is stuck by itself, after stuck_seconds of its settings; this does not wait. The running backend has the key: it signs the same call again with the same nonce and higher fees, never above max_fee_gwei, and watches all its signings.',
+    examples: [['Do not wait', 'gdn tx bump 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d']],
+  })
+  bumpCommand.argument('<transaction>')
+  addDataDirFlag(bumpCommand)
+  addOutputFlags(bumpCommand)
+  return bumpCommand.action(async (name: string, flags: BumpFlags) => await run(deps, name, flags)) as GdnCommand
+}
+
+export async function bump(deps: Deps, word: string, flags: BumpFlags): Promise<void> {
+  const output = createOutput(deps.io, flags, TX_VIEW)
+  const name = txName(word)
+  const { administrate } = await import('../../../server/administration.ts')
+  const { wish } = await import('../../../server/operations/transactions.ts')
+  await output.one({
+    ...(await administrate(dataDirOf(deps, flags), (store) => wish(store, name, 'bump', deps.now()))),
+  })
+  deps.io.note(`The backend raises its fees when it looks next; gdn tx show ${name} tells.`)
+}

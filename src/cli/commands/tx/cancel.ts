@@ -1,0 +1,44 @@
+import { GdnError } from '../../../core/errors.ts'
+import { GdnCommand, switchFlag } from '../../command.ts'
+import type { Deps } from '../../deps.ts'
+import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
+import { createOutput } from '../../output.ts'
+import { addDataDirFlag, type DataDirFlags, dataDirOf } from '../key/key-data-dir.ts'
+import { txName } from './list.ts'
+import { TX_VIEW } from './tx-view.ts'
+
+export interface CancelFlags extends OutputFlags, DataDirFlags {
+  yes?: boolean
+}
+
+export function command(deps: Deps, run = cancel): GdnCommand {
+  const cancelCommand = new GdnCommand({
+    name: 'tx cancel',
+    summary: 'Give a transaction up that is not in a block yet',
+    about:
+      'The running backend signs an empty transaction with the same nonce and higher fees. When that one is in a block for good, what the first was to do has failed: NFTs, a collection or a transfer get the status failed, with the reason. The first may still win; then nothing was cancelled.',
+    examples: [['Give it up', 'gdn tx cancel 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d']],
+  })
+  cancelCommand.argument('<transaction>')
+  switchFlag(cancelCommand, '-y, --yes', "Don't ask")
+  addDataDirFlag(cancelCommand)
+  addOutputFlags(cancelCommand)
+  return cancelCommand.action(async (name: string, flags: CancelFlags) => await run(deps, name, flags)) as GdnCommand
+}
+
+export async function cancel(deps: Deps, word: string, flags: CancelFlags): Promise<void> {
+  const { io } = deps
+  const output = createOutput(io, flags, TX_VIEW)
+  const name = txName(word)
+  const { administrate } = await import('../../../server/administration.ts')
+  const { showTransaction, wish } = await import('../../../server/operations/transactions.ts')
+  const dataDir = dataDirOf(deps, flags)
+  const { kind, nfts, blockchain, state } = await administrate(dataDir, (store) => showTransaction(store, name))
+  const what = nfts > 0 ? `${nfts} NFTs fail` : `a ${kind} fails`
+  const isAsked = state === 'signed' && !flags.yes
+  if (isAsked && !(await io.confirm(`Cancel it, so that ${what} on ${blockchain}?`, '--yes'))) {
+    throw new GdnError('not_confirmed', 'nothing was cancelled')
+  }
+  await output.one({ ...(await administrate(dataDir, (store) => wish(store, name, 'cancel', deps.now()))) })
+  io.note(`The backend replaces it when it looks next; gdn tx show ${name} tells.`)
+}

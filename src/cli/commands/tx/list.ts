@@ -1,0 +1,57 @@
+import { GdnError } from '../../../core/errors.ts'
+import { GdnCommand, valueFlag } from '../../command.ts'
+import type { Deps } from '../../deps.ts'
+import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
+import { blockchainName, integer, oneOf } from '../../flags/parse.ts'
+import { createOutput } from '../../output.ts'
+import { evmBlockchain } from '../chain/chain-place.ts'
+import { addDataDirFlag, type DataDirFlags, dataDirOf } from '../key/key-data-dir.ts'
+import { TX_VIEW } from './tx-view.ts'
+
+const STATES = ['signed', 'final', 'reverted', 'lost', 'cancelled'] as const
+const DEFAULT_LIMIT = 50
+
+export interface ListFlags extends OutputFlags, DataDirFlags {
+  blockchain?: string
+  state?: (typeof STATES)[number]
+  limit?: number
+}
+
+export function command(deps: Deps, run = list): GdnCommand {
+  const listCommand = new GdnCommand({
+    name: 'tx list',
+    summary: 'List the transactions that a backend has signed',
+    about:
+      'The newest first. signed: sent and not final yet; final; reverted: the chain refused it; lost: another used its nonce; cancelled. On Solana a backend keeps its own list, which is not shown here.',
+    examples: [
+      ['What still waits', 'gdn tx list --state signed'],
+      ['Gas of the last hundred, for a script', "gdn tx list --limit 100 --json | jq -r '.[].gas_used'"],
+    ],
+  })
+  valueFlag(listCommand, '-b, --blockchain <name>', 'Of this blockchain only', { parse: blockchainName })
+  valueFlag(listCommand, '--state <state>', `In this state only: ${STATES.join(', ')}`, { parse: oneOf(STATES) })
+  valueFlag(listCommand, '--limit <n>', `At most so many (${DEFAULT_LIMIT})`, { parse: integer(1, 100_000) })
+  addDataDirFlag(listCommand)
+  addOutputFlags(listCommand)
+  return listCommand.action(async (flags: ListFlags) => await run(deps, flags)) as GdnCommand
+}
+
+export async function list(deps: Deps, flags: ListFlags): Promise<void> {
+  const output = createOutput(deps.io, flags, TX_VIEW)
+  const { blockchain, state, limit = DEFAULT_LIMIT } = flags
+  const filter = { blockchain: blockchain === undefined ? undefined : evmBlockchain(blockchain), state, limit }
+  const { administrate } = await import('../../../server/administration.ts')
+  const { listTransactions } = await import('../../../server/operations/transactions.ts')
+  const found = await administrate(dataDirOf(deps, flags), (store) => listTransactions(store, filter))
+  if (found.length === 0) deps.io.note('There are no such transactions.')
+  await output.many(found.map((one) => ({ ...one })))
+}
+
+/** The name of a transaction: its id, or a hash. */
+export function txName(word: string): string {
+  if (/^(0x[0-9a-fA-F]{64}|[0-9a-f-]{36})$/.test(word)) return word.toLowerCase()
+  throw new GdnError('usage', 'is neither the id of a transaction nor a hash', {
+    place: { flag: '<transaction>' },
+    hint: 'gdn tx list shows both',
+  })
+}

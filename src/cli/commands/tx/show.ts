@@ -1,0 +1,33 @@
+import { GdnCommand } from '../../command.ts'
+import type { Deps } from '../../deps.ts'
+import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
+import { createOutput } from '../../output.ts'
+import { addDataDirFlag, type DataDirFlags, dataDirOf } from '../key/key-data-dir.ts'
+import { txName } from './list.ts'
+import { TX_VIEW } from './tx-view.ts'
+
+export type ShowFlags = OutputFlags & DataDirFlags
+
+export function command(deps: Deps, run = show): GdnCommand {
+  const showCommand = new GdnCommand({
+    name: 'tx show',
+    summary: 'Show a transaction with all its signings',
+    about: 'By its id or the hash of any of its signings. One that was signed once has none listed.',
+    examples: [
+      ['By its hash', `gdn tx show 0x${'1f'.repeat(32)}`],
+      ['The fees that were offered', "gdn tx show ID --json | jq -r '.attempts[].max_fee_gwei'"],
+    ],
+  })
+  showCommand.argument('<transaction>')
+  addDataDirFlag(showCommand)
+  addOutputFlags(showCommand)
+  return showCommand.action(async (name: string, flags: ShowFlags) => await run(deps, name, flags)) as GdnCommand
+}
+
+export async function show(deps: Deps, word: string, flags: ShowFlags): Promise<void> {
+  const output = createOutput(deps.io, flags, { ...TX_VIEW, fields: [...TX_VIEW.fields, 'attempts'] })
+  const name = txName(word)
+  const { administrate } = await import('../../../server/administration.ts')
+  const { showTransaction } = await import('../../../server/operations/transactions.ts')
+  await output.one({ ...(await administrate(dataDirOf(deps, flags), (store) => showTransaction(store, name))) })
+}

@@ -1,0 +1,133 @@
+import { sql } from 'kysely'
+import { formatGwei } from 'viem'
+import type { EvmBlockchain } from '../../api/blockchains.ts'
+import { GdnError } from '../../core/errors.ts'
+import { attemptsOf } from '../store/attempts.ts'
+import { findChain } from '../store/chains.ts'
+import type { Store } from '../store/open-store.ts'
+import type { TransactionState, TransactionWish } from '../store/schema.ts'
+import type { TransactionRow } from '../store/transactions.ts'
+
+export interface TransactionFilter {
+  blockchain?: EvmBlockchain | undefined
+  state?: TransactionState | undefined
+  limit: number
+}
+
+/** A signed transaction as an operator sees it. */
+export interface ShownTransaction {
+  id: string
+  blockchain: string
+  kind: string
+  state: TransactionState
+  signer: string
+  nonce: number
+  hash: string
+  /** NFTs that it mints. */
+  nfts: number
+  collection_id: string | null
+  block_number: number | null
+  gas_used: string | null
+  wish: TransactionWish | null
+  /** ISO 8601. */
+  created_at: string
+}
+
+export interface ShownAttempt {
+  hash: string
+  max_fee_gwei: string
+  /** It does nothing but use the nonce. */
+  cancels: boolean
+  created_at: string
+}
+
+/** The newest first. */
+export async function listTransactions(store: Store, filter: TransactionFilter): Promise<ShownTransaction[]> {
+  let query = store.db.selectFrom('transactions').selectAll()
+  if (filter.blockchain !== undefined) query = query.where('blockchain', '=', filter.blockchain)
+  if (filter.state !== undefined) query = query.where('state', '=', filter.state)
+  const rows = await query.orderBy('created_at', 'desc').orderBy('nonce', 'desc').limit(filter.limit).execute()
+  return rows.map(shown)
+}
+
+/** A transaction by its id or by the hash of any of its signings, and all of these. */
+export async function showTransaction(
+  store: Store,
+  name: string,
+): Promise<ShownTransaction & { attempts: ShownAttempt[] }> {
+  const row = await find(store, name)
+  const attempts = (await attemptsOf(store.db, [row.id])).get(row.id) ?? []
+  return {
+    ...shown(row),
+    attempts: attempts.map(({ hash, max_fee_per_gas, cancels, created_at }) => ({
+      hash,
+      max_fee_gwei: formatGwei(BigInt(max_fee_per_gas)),
+      cancels: cancels === 1,
+      created_at: iso(created_at),
+    })),
+  }
+}
+
+/**
+ * Writes down what an operator asks of a transaction that waits for its network; whoever has the signer's key does it.
+ *
+ * @throws GdnError `not_found_locally`; `usage` for one that no longer waits, or is on an embedded chain
+ */
+export async function wish(store: Store, name: string, what: TransactionWish, now: number): Promise<ShownTransaction> {
+  const row = await find(store, name)
+  if ((await findChain(store.db, row.blockchain as EvmBlockchain))?.network !== 'remote') {
+    throw new GdnError('usage', `${row.blockchain} is an embedded chain here, where no transaction can be stuck`)
+  }
+  const { numUpdatedRows } = await store.db
+    .updateTable('transactions')
+    .set({ wish: what, next_attempt_at: now })
+    .where('id', '=', row.id)
+    .where('state', '=', sql.lit('signed'))
+    .executeTakeFirst()
+  if (numUpdatedRows === 0n) {
+    throw new GdnError('usage', `the transaction ${row.id} is ${row.state}: there is nothing to wait for any more`)
+  }
+  return shown({ ...row, wish: what })
+}
+
+async function find({ db }: Store, name: string): Promise<TransactionRow> {
+  const byName = await db
+    .selectFrom('transactions')
+    .selectAll()
+    .where((is) => is.or([is('id', '=', name), is('hash', '=', name)]))
+    .executeTakeFirst()
+  if (byName !== undefined) return byName
+  const byAttempt = await db
+    .selectFrom('transactions')
+    .innerJoin('transaction_attempts', 'transaction_attempts.transaction_id', 'transactions.id')
+    .selectAll('transactions')
+    .where('transaction_attempts.hash', '=', name)
+    .executeTakeFirst()
+  if (byAttempt !== undefined) return byAttempt
+  throw new GdnError('not_found_locally', `this backend has signed no transaction ${name}`, {
+    hint: 'gdn tx list shows those there are',
+  })
+}
+
+function shown(row: TransactionRow): ShownTransaction {
+  const { id, blockchain, kind, state, signer, nonce, hash, collection_id, block_number, gas_used, wish: asked } = row
+  const created_at = iso(row.created_at)
+  const nfts = row.token_count
+  return {
+    id,
+    blockchain,
+    kind,
+    state,
+    signer,
+    nonce,
+    hash,
+    nfts,
+    collection_id,
+    block_number,
+    gas_used,
+    wish: asked,
+    created_at,
+  }
+}
+
+const iso = (ms: number) => new Date(ms).toISOString()

@@ -1,0 +1,71 @@
+import { readCollectionState } from '../../chain/evm/collection-reads.ts'
+import type { EvmNetwork, EvmReceipt, Hex } from '../../chain/evm/network.ts'
+import { findCollectionById, updateCollection } from '../../store/collections.ts'
+import { failBatch, failNftsOfCollection } from '../../store/nfts.ts'
+import type { Store } from '../../store/open-store.ts'
+import type { Db } from '../../store/schema.ts'
+import { type TransactionRow, updateSigned } from '../../store/transactions.ts'
+import { endTransfer, findTransferOf } from '../../store/transfers.ts'
+import type { Log } from '../log.ts'
+
+const CANCELLED = 'the operator of this backend cancelled its transaction'
+
+/**
+ * An operator had a transaction's nonce used by an empty one, for good: what it was to do has failed. False if another
+ * worker has done so.
+ */
+export async function settleCancelled(settlement: {
+  store: Store
+  network: EvmNetwork
+  transaction: TransactionRow
+  receipt: EvmReceipt
+  log: Log
+}): Promise<boolean> {
+  const { store, transaction, receipt, log } = settlement
+  const apply = await plan(settlement)
+  const settled = await store.transaction(async (db) => {
+    const ours = await updateSigned(db, transaction, {
+      state: 'cancelled',
+      hash: receipt.transactionHash,
+      block_number: Number(receipt.blockNumber),
+      block_hash: receipt.blockHash,
+      gas_used: String(receipt.gasUsed),
+    })
+    if (ours) await apply(db)
+    return ours
+  })
+  if (settled) log.info({ transaction: transaction.id, kind: transaction.kind }, 'a transaction is cancelled')
+  return settled
+}
+
+async function plan({
+  store,
+  network,
+  transaction,
+}: {
+  store: Store
+  network: EvmNetwork
+  transaction: TransactionRow
+}) {
+  const { id, kind, collection_id: collectionId } = transaction
+  if (kind === 'transfer') {
+    const transfer = await findTransferOf(store.db, id)
+    return async (db: Db) => {
+      if (transfer !== null) await endTransfer(db, transfer.id, { status: 'failed', error: CANCELLED })
+    }
+  }
+  if (collectionId === null) return async () => {}
+  if (kind === 'collection') {
+    return async (db: Db) => {
+      await updateCollection(db, collectionId, { status: 'failed', error: CANCELLED })
+      await failNftsOfCollection(db, collectionId, CANCELLED)
+    }
+  }
+  const collection = await findCollectionById(store.db, collectionId)
+  const state = collection && (await readCollectionState(network, collection.contract_address as Hex))
+  if (!state) throw new Error(`the node doesn't have the collection ${collectionId}`)
+  return async (db: Db) => {
+    await failBatch(db, id, CANCELLED)
+    await updateCollection(db, collectionId, { next_token_id: String(state.nextTokenId) })
+  }
+}

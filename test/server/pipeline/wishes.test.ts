@@ -1,0 +1,119 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { showTransaction, wish } from '../../../src/server/operations/transactions.ts'
+import {
+  createTestCollection,
+  mint,
+  plainMetadata,
+  showCollection,
+  showNfts,
+  type TestCollection,
+  until,
+  withStore,
+} from '../../helpers/backend.ts'
+import { type RealNetwork, startRealNetwork } from '../../helpers/real-network.ts'
+import { FINALITY, type RemoteBackend, startRemoteBackend } from '../../helpers/remote-backend.ts'
+
+let real: RealNetwork
+let remote: RemoteBackend
+
+beforeEach(async () => {
+  real = await startRealNetwork()
+  remote = await startRemoteBackend(real)
+})
+afterEach(async () => {
+  await remote?.close()
+  await real?.close()
+})
+
+const untilInPool = (right: (pool: readonly string[]) => boolean = (pool) => pool.length > 0) =>
+  until(() => real.pool(), right)
+
+async function mineUntil(done: () => Promise<boolean>): Promise<void> {
+  await until(async () => {
+    await real.mine()
+    return done()
+  }, Boolean)
+}
+
+/** What setting a network up writes down; this one comes to the backend by another way. */
+const isRemote = (network: 'remote' | 'embedded' = 'remote') =>
+  withStore(remote.dataDir, ({ db }) => db.updateTable('chains').set({ network, chain_id: 137 }).execute())
+const newest = () =>
+  withStore(remote.dataDir, ({ db }) =>
+    db.selectFrom('transactions').selectAll().orderBy('created_at', 'desc').executeTakeFirstOrThrow(),
+  )
+const asks = (id: string, what: 'bump' | 'cancel') =>
+  withStore(remote.dataDir, (store) => wish(store, id, what, Date.now()))
+const shown = (id: string) => withStore(remote.dataDir, (store) => showTransaction(store, id))
+const statuses = async (ids: readonly string[]) => (await showNfts(remote.backend, ids)).map((nft) => nft.status)
+
+async function deployedCollection(): Promise<TestCollection> {
+  const collection = await createTestCollection(remote.backend)
+  await mineUntil(async () => (await showCollection(remote.backend, collection.id)).status === 'deployed')
+  await isRemote()
+  return collection
+}
+
+describe('what an operator asks of a transaction that waits', () => {
+  it('its fees are raised at once, with the same nonce and call, and it is found by the hash of any signing', async () => {
+    const ids = await mint(remote.backend, await deployedCollection(), plainMetadata(1))
+    const [first = ''] = await untilInPool()
+    const { id, nonce } = await newest()
+    await asks(id, 'bump')
+    const [second = ''] = await untilInPool((pool) => pool.length === 1 && pool[0] !== first)
+    const seen = await shown(first)
+    expect(seen).toMatchObject({ id, nonce, state: 'signed', hash: second, wish: null })
+    expect(seen.attempts.map(({ hash, cancels }) => [hash, cancels])).toEqual([
+      [first, false],
+      [second, false],
+    ])
+    const [low, high] = seen.attempts.map(({ max_fee_gwei }) => Number(max_fee_gwei))
+    expect((high ?? 0) / (low ?? 1)).toBeGreaterThanOrEqual(1.125)
+    await mineUntil(async () => (await statuses(ids))[0] === 'deployed')
+    await expect(asks(id, 'bump')).rejects.toMatchObject({ code: 'usage' })
+  })
+
+  it('it is given up: its nonce is used by an empty one, its NFTs fail once that is final, and the next get their token ids', async () => {
+    const collection = await deployedCollection()
+    const ids = await mint(remote.backend, collection, plainMetadata(2))
+    const [first = ''] = await untilInPool()
+    const { id, signer } = await newest()
+    await asks(id, 'cancel')
+    const [empty = ''] = await untilInPool((pool) => pool.length === 1 && pool[0] !== first)
+    expect(await real.call('eth_getTransactionByHash', [empty])).toMatchObject({
+      to: signer.toLowerCase(),
+      input: '0x',
+    })
+    await real.mine(FINALITY - 1)
+    await new Promise((resolve) => setTimeout(resolve, 150))
+    expect(await statuses(ids)).toEqual(['initiated', 'initiated'])
+    await mineUntil(async () => (await statuses(ids))[0] === 'failed')
+    expect(await shown(id)).toMatchObject({ state: 'cancelled', hash: empty })
+    const next = await mint(remote.backend, collection, plainMetadata(1))
+    await mineUntil(async () => (await statuses(next))[0] === 'deployed')
+    expect((await showNfts(remote.backend, next)).map((nft) => nft.token_id)).toEqual(['1'])
+  })
+
+  it('the first signing may win all the same: then nothing was cancelled', async () => {
+    const ids = await mint(remote.backend, await deployedCollection(), plainMetadata(1))
+    const [first = ''] = await untilInPool()
+    const { id, raw } = await newest()
+    await asks(id, 'cancel')
+    const [empty = ''] = await untilInPool((pool) => pool.length === 1 && pool[0] !== first)
+    await remote.backend.close()
+    await real.call('anvil_dropTransaction', [empty])
+    await real.call('eth_sendRawTransaction', [raw])
+    await real.mine(FINALITY)
+    await isRemote('embedded')
+    await remote.restart()
+    await mineUntil(async () => (await statuses(ids))[0] === 'deployed')
+    expect(await shown(id)).toMatchObject({ state: 'final', hash: first })
+  })
+})
+
+it('nothing is stuck on an embedded chain, and what is unknown is said to be', async () => {
+  const collection = await createTestCollection(remote.backend)
+  await mineUntil(async () => (await showCollection(remote.backend, collection.id)).status === 'deployed')
+  await expect(asks((await newest()).id, 'bump')).rejects.toThrow('embedded')
+  await expect(asks('0xnone', 'cancel')).rejects.toMatchObject({ code: 'not_found_locally' })
+})
