@@ -1,0 +1,36 @@
+import { mkdir, symlink } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { type GdnHome, makeHome } from '../helpers/gdn.ts'
+
+const PATIENCE_MS = 15_000
+
+let home: GdnHome
+let repository: string
+beforeEach(async () => {
+  home = await makeHome()
+  repository = join(home.dir, 'cloned')
+  await mkdir(join(repository, '.git'), { recursive: true })
+})
+afterEach(() => home.remove())
+
+/** Runs gdn in the repository, and ends it when it takes too long. */
+async function inRepository(argv: readonly string[]) {
+  const child = home.start(argv, { cwd: repository })
+  const timer = setTimeout(() => child.kill('SIGKILL'), PATIENCE_MS)
+  const { exitCode, signal, stderr } = await child
+  clearTimeout(timer)
+  return { code: exitCode, signal: signal ?? null, stderr: String(stderr) }
+}
+
+test('a package.json that leads to an endless device is none, and is not read', async () => {
+  await symlink('/dev/zero', join(repository, 'package.json'))
+  expect(await inRepository(['config', 'list'])).toEqual({ code: 0, signal: null, stderr: '' })
+})
+
+test('a .gdnrc that leads to an endless device is refused by its name', async () => {
+  await symlink('/dev/zero', join(repository, '.gdnrc'))
+  const { code, stderr } = await inRepository(['config', 'list'])
+  expect(code).toBe(2)
+  expect(stderr).toContain('.gdnrc')
+})
