@@ -48,7 +48,7 @@ export interface Io {
   /** As note, but said with -q too. */
   warn(line: string): void
   debug(line: string): void
-  /** A line of a log, on stderr in every mode: for what was asked to log there. */
+  /** A line of a log, on stderr in every mode: for what was asked to log there. Inert on a terminal, and the same JSON. */
   log(line: string): void
   readonly stdoutTty: boolean
   readonly stderrTty: boolean
@@ -121,7 +121,7 @@ export async function createIo(edge: IoEdge, settings: IoSettings): Promise<Io> 
     read: (text) => writeAll(stdout, isInActions(env) ? withoutCommands(withoutSecrets(text)) : withoutSecrets(text)),
     note: (line) => void (silent || say(line)),
     warn: (line) => void (settings.machine || say(line)),
-    log: (line) => void stderr.write(line),
+    log: (line) => void stderr.write(stderrTty ? terminalLines(line) : line),
     debug: (line) => settings.debug && aside(() => void stderr.write(`debug: ${line}\n`)),
     stdoutTty: stdout.isTTY === true,
     stderrTty,
