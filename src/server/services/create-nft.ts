@@ -1,10 +1,8 @@
 import type * as z from 'zod'
 import { canonicalAddress } from '../../api/address.ts'
 import { createnft } from '../../api/endpoints/createnft.ts'
-import type { NftMetadata } from '../../api/metadata.ts'
 import { newId } from '../../core/ids.ts'
 import { formatAcceptedDate } from '../../core/time.ts'
-import { findStored, isIpfsUrl } from '../storage/ipfs-url.ts'
 import type { CollectionRow } from '../store/collections.ts'
 import { insertNfts } from '../store/nfts.ts'
 import { accept } from './accept.ts'
@@ -12,6 +10,7 @@ import { findOwnCollection } from './find-collection.ts'
 import { badRequest } from './refusal.ts'
 import { requireChain } from './require-chain.ts'
 import type { ServiceDeps, ServiceRequest } from './services.ts'
+import { storedFiles } from './stored-files.ts'
 
 type Parsed = z.output<typeof createnft.request>
 
@@ -58,7 +57,7 @@ export async function acceptNfts(
       if (collection.enable_api !== 1) throw badRequest('enable_api is off for this collection')
       if (collection.status === 'failed') throw badRequest(`the collection failed: ${collection.error}`)
       check?.(collection)
-      const files = await Promise.all(parsed.metadata.map((metadata) => storedFiles(deps, metadata)))
+      const files = await storedFiles(deps.storage, parsed.metadata)
       return { collectionId: collection.id, files }
     },
     async (db, requestId, { collectionId, files }) => {
@@ -96,18 +95,4 @@ export async function acceptNfts(
   )
   wake()
   return accepted
-}
-
-/** Key to path of an NFT's files when every one of them is stored here already, else null: they are to be fetched. */
-async function storedFiles(
-  { storage }: Pick<ServiceDeps, 'storage'>,
-  metadata: NftMetadata,
-): Promise<Record<string, string> | null> {
-  const files: Record<string, string> = {}
-  for (const { key, url } of metadata.file_fields) {
-    const stored = isIpfsUrl(url) ? await findStored(storage, url) : null
-    if (stored === null) return null
-    files[key] = stored
-  }
-  return files
 }
