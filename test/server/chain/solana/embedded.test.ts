@@ -301,7 +301,8 @@ describe('the journal', () => {
       const chain = await start(memorySlotJournal(journal.kept), { snapshotPath: dir.path, onEvent })
       expect(await accountsOf(chain, ids.slice(0, 3))).not.toContain(null)
       await chain.close()
-      expect(events).toEqual(['ready', 'no_snapshot'])
+      // A slow machine is told besides that replaying takes its time.
+      expect(events.filter((type) => type !== 'replaying')).toEqual(['ready', 'no_snapshot'])
     })
 
     it('of another journal is executed whole: a data dir may be restored from a backup', async () => {
