@@ -1,6 +1,7 @@
 import { GdnError } from '../../core/errors.ts'
 import { deployFactoryGasLimit } from '../chain/evm/gas-limits.ts'
 import type { Fees, Hex } from '../chain/evm/network.ts'
+import { readQuantity } from '../chain/evm/quantity.ts'
 import { isOperator, readAdmin } from '../chain/evm/registry.ts'
 import type { RemoteNetwork } from '../chain/evm/remote/remote-network.ts'
 import { findChain } from '../store/chains.ts'
@@ -93,4 +94,4 @@ async function refuseOthersFactory(network: RemoteNetwork, factory: Hex, admin: 
 }
 
 const balanceOf = async (network: RemoteNetwork, address: Hex) =>
-  BigInt(await network.request<Hex>('eth_getBalance', [address, 'latest']))
+  readQuantity(await network.request('eth_getBalance', [address, 'latest']))

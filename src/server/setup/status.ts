@@ -1,5 +1,6 @@
 import { formatEther, formatGwei } from 'viem'
 import type { Hex } from '../chain/evm/network.ts'
+import { readQuantity } from '../chain/evm/quantity.ts'
 import { isOperator } from '../chain/evm/registry.ts'
 import { reserve } from '../chain/evm/remote/operators.ts'
 import { findChain } from '../store/chains.ts'
@@ -32,7 +33,7 @@ export async function chainStatus({ store, network, operators }: OpenedChain): P
   const [block, fees] = [await shared.head(), await shared.suggestFees()]
   return await Promise.all(
     operators.map(async ({ address }) => {
-      const balance = BigInt(await network.request<Hex>('eth_getBalance', [address, 'latest']))
+      const balance = readQuantity(await network.request('eth_getBalance', [address, 'latest']))
       const appointed = factory !== null && (await isOperator(network, factory, address))
       return {
         blockchain,

@@ -1,4 +1,5 @@
 import type { EvmReceipt, Hex } from '../network.ts'
+import { readQuantity } from '../quantity.ts'
 
 /** A receipt as the node spells it, null where the transaction isn't in a block. */
 export function receiptOf(raw: unknown): EvmReceipt | null {
@@ -6,9 +7,9 @@ export function receiptOf(raw: unknown): EvmReceipt | null {
   const receipt = raw as Record<'transactionHash' | 'blockNumber' | 'blockHash' | 'gasUsed' | 'status', Hex>
   return {
     transactionHash: receipt.transactionHash,
-    blockNumber: BigInt(receipt.blockNumber),
+    blockNumber: readQuantity(receipt.blockNumber),
     blockHash: receipt.blockHash,
-    gasUsed: BigInt(receipt.gasUsed),
+    gasUsed: readQuantity(receipt.gasUsed),
     status: receipt.status === '0x1' ? 'success' : 'reverted',
   }
 }

@@ -1,5 +1,6 @@
 import { RpcError } from '../embedded/node-rpc.ts'
 import type { Fees, Hex } from '../network.ts'
+import { readQuantity } from '../quantity.ts'
 import type { RemoteRpc } from './json-rpc.ts'
 
 /** Offered to miners where a node doesn't say what is usual. */
@@ -15,17 +16,17 @@ const BASE_FEES = 2n
 export async function readFees(rpc: RemoteRpc, cap: bigint): Promise<Fees> {
   const block = await rpc.call<{ baseFeePerGas?: Hex } | null>('eth_getBlockByNumber', ['latest', false])
   if (block?.baseFeePerGas === undefined) {
-    const price = atMost(BigInt(await rpc.call<Hex>('eth_gasPrice', [])), cap)
+    const price = atMost(readQuantity(await rpc.call('eth_gasPrice', [])), cap)
     return { maxFeePerGas: price, maxPriorityFeePerGas: price, legacy: true }
   }
   const priority = atMost(await priorityFee(rpc), cap)
-  const maxFeePerGas = atMost(BASE_FEES * BigInt(block.baseFeePerGas) + priority, cap)
+  const maxFeePerGas = atMost(BASE_FEES * readQuantity(block.baseFeePerGas) + priority, cap)
   return { maxFeePerGas, maxPriorityFeePerGas: priority }
 }
 
 async function priorityFee(rpc: RemoteRpc): Promise<bigint> {
   try {
-    return BigInt(await rpc.call<Hex>('eth_maxPriorityFeePerGas', []))
+    return readQuantity(await rpc.call('eth_maxPriorityFeePerGas', []))
   } catch (error) {
     if (error instanceof RpcError) return USUAL_PRIORITY_FEE
     throw error

@@ -25,6 +25,8 @@ export interface RemoteRpc {
 }
 
 const MAX_BATCH = 100
+/** Of what a node says: it goes into the log, and into the reason why an NFT failed. */
+const MAX_MESSAGE = 500
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024
 /** Errors of a node that say "not now": the limit of a provider, an internal fault, a node that is behind. */
 const PASSING_CODES = new Set([429, -32005, -32603, -32016])
@@ -151,7 +153,9 @@ function unreachable(message: string, cause?: unknown): GdnError {
 function answerOf(reply: unknown): RpcAnswer {
   const { result, error } = (reply ?? {}) as { result?: unknown; error?: Partial<RpcError> }
   if (error !== undefined && error !== null) {
-    return { error: new RpcError(error.code ?? -32603, error.message ?? '', error.data) }
+    const code = typeof error.code === 'number' ? error.code : -32603
+    const message = typeof error.message === 'string' ? error.message.slice(0, MAX_MESSAGE).toWellFormed() : ''
+    return { error: new RpcError(code, message, error.data) }
   }
   if (result === undefined) throw unreachable('a node answered oddly')
   return { result }

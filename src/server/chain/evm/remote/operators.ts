@@ -1,6 +1,7 @@
 import { GdnError } from '../../../../core/errors.ts'
 import type { Signer } from '../../signers.ts'
 import type { Fees, Hex } from '../network.ts'
+import { readQuantity } from '../quantity.ts'
 import { isOperator } from '../registry.ts'
 import type { RemoteNetwork } from './remote-network.ts'
 
@@ -47,7 +48,7 @@ export function watchOperators(options: {
     seen = await Promise.all(
       signers.map(async ({ address }) => ({
         address,
-        balance: BigInt(await network.request<Hex>('eth_getBalance', [address, 'latest'])),
+        balance: readQuantity(await network.request('eth_getBalance', [address, 'latest'])),
         appointed: await isOperator(network, factory, address),
       })),
     )

@@ -172,3 +172,33 @@ describe('fees', () => {
     expect(capped.maxFeePerGas).toBe(60n * 10n ** 9n)
   })
 })
+
+describe('a node that lies', () => {
+  /** A node of the right chain that answers everything else with this. */
+  const lying = (answer: object) =>
+    pretend((body) => {
+      const { id, method } = JSON.parse(body) as { id: number; method: string }
+      return {
+        text: JSON.stringify({ jsonrpc: '2.0', id, ...(method === 'eth_chainId' ? { result: '0x89' } : answer) }),
+      }
+    })
+
+  it.each([['9'.repeat(2_000_000)], ['-1'], [true], [{}], [`0x${'f'.repeat(65)}`]])(
+    'about a number is not believed, and costs no time',
+    async (result) => {
+      const { url } = await lying({ result: { baseFeePerGas: result } })
+      const since = performance.now()
+      const { shared } = connect({ urls: [url], timeoutMs: 5000 })
+      await expect(shared.suggestFees()).rejects.toMatchObject({ message: expect.stringContaining('no number') })
+      expect(performance.now() - since).toBeLessThan(500)
+    },
+  )
+
+  it('with a refusal of megabytes is quoted by its beginning only', async () => {
+    const { url } = await lying({ error: { code: 'x', message: 'no '.repeat(1_000_000) } })
+    const refused = await connect({ urls: [url], timeoutMs: 5000, tries: 1 })
+      .request('eth_call', [])
+      .catch((error: Error) => error)
+    expect(String((refused as Error).message).length).toBeLessThan(1000)
+  })
+})
