@@ -29,7 +29,7 @@ export async function* csvBlocks(csv: CsvFile, open: OpenSource, context: ReadCo
   // Without what every NFT needs, each row would only say so again.
   if (!isWhole) return
   const builder = new RowBuilder(open.name, open.folder, options)
-  const check = createFileCheck()
+  const check = createFileCheck([open.folder, ...(options.fileFolders ?? [])])
   for await (const records of csv.blocks()) {
     const items: ManifestItem[] = []
     for (const record of records) {
@@ -74,7 +74,7 @@ export async function* jsonBlocks({ request, records }: JsonFile, open: OpenSour
     request === null ? { options: context.options, issues: [] } : applyRequest(request, open.name, context.options)
   if (applied.issues.length > 0) return yield applied.issues.map((issue) => ({ issue }))
   const builder = new RowBuilder(open.name, open.folder, applied.options)
-  const check = createFileCheck()
+  const check = createFileCheck([open.folder, ...(applied.options.fileFolders ?? [])])
   const readKeys = createKeyReader(open.name, applied.options.extraColumns)
   const buildItem = async (record: JsonRecord, items: ManifestItem[]) => {
     if ('issue' in record) return items.push(record)

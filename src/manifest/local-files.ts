@@ -1,4 +1,5 @@
-import { access, constants, stat } from 'node:fs/promises'
+import { access, constants, realpath, stat } from 'node:fs/promises'
+import { isAbsolute, relative, resolve } from 'node:path'
 import { MAX_FILE_BYTES } from '../api/endpoints/files.ts'
 import { messageOf, systemCode } from '../core/errors.ts'
 
@@ -7,17 +8,40 @@ const MAX_REMEMBERED = 10_000
 /** What is wrong with the file at a path, or null. */
 export type FileCheck = (path: string) => Promise<string | null>
 
-/** Looks at local files, each once as long as there are not too many. */
-export function createFileCheck(): FileCheck {
+/**
+ * Looks at local files, each once as long as there are not too many.
+ *
+ * @param folders what a manifest may name files of: its own folder, and those that the user named
+ */
+export function createFileCheck(folders: readonly string[]): FileCheck {
   const seen = new Map<string, string | null>()
+  let roots: Promise<string[]> | undefined
   return async (path) => {
     const known = seen.get(path)
     if (known !== undefined) return known
-    const problem = await fileProblem(path)
+    roots ??= Promise.all(folders.map((folder) => realpath(folder).catch(() => resolve(folder))))
+    const problem = (await fileProblem(path)) ?? (await placeProblem(path, await roots))
     if (seen.size >= MAX_REMEMBERED) seen.clear()
     seen.set(path, problem)
     return problem
   }
+}
+
+/**
+ * What a manifest names is published for ever, and the manifest may be somebody else's: a key of ours that it leads to,
+ * by `../` or by a link in a repository, must not be what is published.
+ */
+async function placeProblem(path: string, roots: readonly string[]): Promise<string | null> {
+  const real = await realpath(path).catch(() => null)
+  if (real === null) return `doesn't exist: ${path}`
+  const below = roots
+    .map((root) => relative(root, real))
+    .filter((way) => !isAbsolute(way) && !/^\.\.(?:[\\/]|$)/.test(way))
+  if (below.length === 0) {
+    return `lies outside of the manifest's folder, and would be published: ${real}; put it there, or run gdn from a folder that holds both`
+  }
+  const isHidden = below.every((way) => way.split(/[\\/]/).some((part) => part.startsWith('.')))
+  return isHidden ? `is a hidden file, or in a hidden folder, and would be published: ${real}` : null
 }
 
 async function fileProblem(path: string): Promise<string | null> {

@@ -16,6 +16,8 @@ export interface ManifestOptions {
   addressOf?: (name: string) => string
   /** Whether files of this machine can be uploaded. */
   localFiles: boolean
+  /** Whose files may be, beside those of the manifest's own folder. */
+  fileFolders?: readonly string[]
   /** Told of every URL of a file, right or wrong, with its place. */
   onFileUrl?: (url: string, place: Place) => void
   /** Told of every local file with its place. */

@@ -1,4 +1,4 @@
-import { mkdir, symlink } from 'node:fs/promises'
+import { mkdir, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type GdnHome, makeHome } from '../helpers/gdn.ts'
@@ -33,4 +33,17 @@ test('a .gdnrc that leads to an endless device is refused by its name', async ()
   const { code, stderr } = await inRepository(['config', 'list'])
   expect(code).toBe(2)
   expect(stderr).toContain('.gdnrc')
+})
+
+test('a manifest that leads to a key of ours, by its path or by a link, is refused before anything is sent', async () => {
+  await mkdir(join(home.dir, '.ssh'))
+  await writeFile(join(home.dir, '.ssh', 'id_key'), 'secret', { mode: 0o600 })
+  await symlink(join(home.dir, '.ssh', 'id_key'), join(repository, 'art.png'))
+  for (const image of ['../.ssh/id_key', join(home.dir, '.ssh', 'id_key'), 'art.png']) {
+    const row = `Dawn,d,0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359,${image}`
+    await writeFile(join(repository, 'drop.csv'), `title,description,receiver,image\n${row}\n`)
+    const { code, stderr } = await inRepository(['batch', 'validate', 'drop.csv', '-b', 'polygon'])
+    expect({ image, code }).toEqual({ image, code: 2 })
+    expect(stderr).toContain('would be published')
+  }
 })

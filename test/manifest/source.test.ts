@@ -4,7 +4,7 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { readManifest, validateManifest } from '../../src/manifest/read.ts'
+import { type ManifestOptions, readManifest, validateManifest } from '../../src/manifest/read.ts'
 import type { ManifestRow } from '../../src/manifest/row.ts'
 import { ALICE, BOB, OPTIONS, read, told } from './helpers.ts'
 
@@ -51,11 +51,15 @@ describe('what is no file is refused without being opened:', () => {
 })
 
 describe('local files', () => {
-  async function rowsOf(cell: string, name = 'drop.csv'): Promise<{ rows: ManifestRow[]; issues: string[] }> {
+  async function rowsOf(
+    cell: string,
+    name = 'drop.csv',
+    options: Partial<ManifestOptions> = {},
+  ): Promise<{ rows: ManifestRow[]; issues: string[] }> {
     await writeFile(join(folder, name), `${HEAD},image\nDawn,First,${ALICE},${cell}\n`)
     const rows: ManifestRow[] = []
     const issues: string[] = []
-    for await (const item of readManifest({ path: join(folder, name) }, OPTIONS)) {
+    for await (const item of readManifest({ path: join(folder, name) }, { ...OPTIONS, ...options })) {
       if ('row' in item) rows.push(item.row)
       else issues.push(told(item.issue))
     }
@@ -68,6 +72,28 @@ describe('local files', () => {
     const { rows } = await rowsOf('art work/1.png')
     expect(rows[0]?.localFiles).toEqual([{ key: 'image', path: join(folder, 'art work', '1.png') }])
     expect(rows[0]?.metadata.file_fields).toEqual([{ key: 'image', url: '' }])
+  })
+
+  test('outside of the folder of the manifest are refused, by path or by link, unless the user named their folder', async () => {
+    await mkdir(join(folder, 'drop'))
+    await writeFile(join(folder, 'id_key'), 'secret')
+    await symlink(join(folder, 'id_key'), join(folder, 'drop', 'art.png'))
+    const outside = expect.stringMatching(/lies outside of the manifest's folder, and would be published/)
+    for (const cell of ['../id_key', join(folder, 'id_key'), 'art.png']) {
+      expect((await rowsOf(cell, 'drop/drop.csv')).issues).toEqual([outside])
+      expect((await rowsOf(cell, 'drop/drop.csv', { fileFolders: [folder] })).issues).toEqual([])
+    }
+  })
+
+  test('that are hidden, or in a hidden folder, are refused, by path or by link', async () => {
+    await mkdir(join(folder, '.ssh'))
+    await writeFile(join(folder, '.ssh', 'id_key'), 'secret')
+    await writeFile(join(folder, '.env'), 'secret')
+    await symlink('.ssh', join(folder, 'art'))
+    for (const cell of ['.ssh/id_key', '.env', 'art/id_key']) {
+      const { issues } = await rowsOf(cell, 'drop.csv', { fileFolders: [folder] })
+      expect(issues).toEqual([expect.stringMatching(/is a hidden file, or in a hidden folder/)])
+    }
   })
 
   test('may be reached through a link, by an absolute path, or by one with a drive letter in its name', async () => {

@@ -5,7 +5,7 @@ import type { BatchMintFlags } from './flags.ts'
 type TargetFlags = Pick<BatchMintFlags, 'contract' | 'blockchain' | 'receiver' | 'sender' | 'extraColumns'>
 
 /** How the flags have a manifest read. */
-export async function manifestOptions({ addresses }: Deps, flags: TargetFlags): Promise<ManifestOptions> {
+export async function manifestOptions({ addresses, cwd }: Deps, flags: TargetFlags): Promise<ManifestOptions> {
   const book = await addresses()
   return {
     blockchain: flags.blockchain ?? null,
@@ -15,6 +15,7 @@ export async function manifestOptions({ addresses }: Deps, flags: TargetFlags): 
     addressOf: (name) => book.resolve(name, {}),
     extraColumns: flags.extraColumns ?? false,
     localFiles: true,
+    fileFolders: [cwd],
   }
 }
 

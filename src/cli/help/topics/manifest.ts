@@ -30,7 +30,7 @@ export const manifest: Topic = {
       title: 'Rules',
       text: `An NFT has at most ${MAX_FILE_FIELDS} files, and at most ${MAX_METADATA_ITEMS} items of metadata: title, description, files, extra keys, and all attributes as one.
 An empty cell is absent. Any other column is an error that names the nearest one: metadata is public for ever. --extra-columns takes unknown columns as extra keys.
-Local files are uploaded first, each content once. Paths begin at the folder of the manifest.
+Local files are uploaded first, each content once. Paths begin at the folder of the manifest. What is outside of it and of the folder that gdn runs in, or hidden, is refused, links followed: it would be published.
 Every row is checked before anything is sent; a fault is told with its line and column.`,
     },
     {
