@@ -134,20 +134,20 @@ __gdn_bundles() {
     'collection show') REPLY='server-abcaa3 output-62442f' ;;
     'collection list') REPLY='server-abcaa3 output-62442f' ;;
     'nft mint') REPLY='flags-febba6 metadata-849690 sending-and-waiting-0600f0 of-manifests-9c3b98 server-abcaa3 output-62442f' ;;
-    'nft grant') REPLY='flags-85c117 metadata-849690 sending-and-waiting-0600f0 server-abcaa3 output-62442f' ;;
-    'nft transfer') REPLY='flags-64f935 sending-and-waiting-0600f0 server-abcaa3 output-62442f' ;;
+    'nft grant') REPLY='flags-362a90 metadata-849690 sending-and-waiting-0600f0 server-abcaa3 output-62442f' ;;
+    'nft transfer') REPLY='flags-5107d6 sending-and-waiting-927743 server-abcaa3 output-62442f' ;;
     'nft list') REPLY='flags-241997 server-abcaa3 output-62442f' ;;
     'nft show') REPLY='server-abcaa3 output-62442f' ;;
-    'nft wait') REPLY='sending-and-waiting-bffa8a server-abcaa3 output-62442f' ;;
+    'nft wait') REPLY='sending-and-waiting-9d182f server-abcaa3 output-62442f' ;;
     'nft verify') REPLY='flags-bfed4b verifying-c48997 server-abcaa3 output-62442f' ;;
     'batch template') REPLY='flags-d37262 output-c57e0f' ;;
     'batch validate') REPLY='flags-e92c9f server-abcaa3 output-62442f' ;;
-    'batch mint') REPLY='flags-e92c9f the-run-4849af sending-and-waiting-7f4235 verifying-9423cd server-abcaa3 output-62442f' ;;
+    'batch mint') REPLY='flags-e92c9f the-run-4849af sending-and-waiting-7d5c84 verifying-9423cd server-abcaa3 output-62442f' ;;
     'batch list') REPLY='server-abcaa3 output-62442f' ;;
     'batch status') REPLY='server-abcaa3 output-62442f' ;;
-    'batch resume') REPLY='flags-fd9bb3 the-run-d61d6c sending-and-waiting-7f4235 verifying-9423cd server-abcaa3 output-62442f' ;;
-    'batch retry') REPLY='flags-54933a the-run-d61d6c sending-and-waiting-7f4235 verifying-9423cd server-abcaa3 output-62442f' ;;
-    'batch reconcile') REPLY='flags-b82660 the-run-1863bf sending-and-waiting-bffa8a verifying-9423cd server-abcaa3 output-62442f' ;;
+    'batch resume') REPLY='flags-fd9bb3 the-run-d61d6c sending-and-waiting-7d5c84 verifying-9423cd server-abcaa3 output-62442f' ;;
+    'batch retry') REPLY='flags-54933a the-run-d61d6c sending-and-waiting-7d5c84 verifying-9423cd server-abcaa3 output-62442f' ;;
+    'batch reconcile') REPLY='flags-b82660 the-run-1863bf sending-and-waiting-9d182f verifying-9423cd server-abcaa3 output-62442f' ;;
     'batch results') REPLY='flags-e5460a verifying-9423cd server-abcaa3 output-62442f' ;;
     'batch rm') REPLY='flags-64e668 server-abcaa3 output-62442f' ;;
     'wallet generate') REPLY='flags-19fd44 server-abcaa3 output-62442f' ;;
@@ -238,17 +238,17 @@ __gdn_flags() {
 --chunk-size - text NFTs to a request (50)
 --rate - text Requests a second
 --in-order - - Keep the manifest'\''s order of rows' ;;
-    'flags-85c117') REPLY='--contract -c @collections Collection to mint in
+    'flags-362a90') REPLY='--contract -c @collections Collection to mint in
 --contract-address ~ @collections Collection to mint in
 --contract-addresses ~ @collections Collection to mint in
 --blockchain -b =blockchain Its blockchain
---sender - @wallets First owner (your profile'\''s wallet)
---sender-wallet-address ~ @wallets First owner (your profile'\''s wallet)
---receiver - @wallets Wallet that gets the NFT
---receiver-wallet-address ~ @wallets Wallet that gets the NFT
+--sender - @wallets First owner: an address, or @name (your profile'\''s wallet)
+--sender-wallet-address ~ @wallets First owner: an address, or @name (your profile'\''s wallet)
+--receiver - @wallets Wallet that gets the NFT: an address, or @name
+--receiver-wallet-address ~ @wallets Wallet that gets the NFT: an address, or @name
 --file -f file JSON request; - is standard input. Flags win over it' ;;
-    'flags-64f935') REPLY='--receiver - @wallets New owner
---receiver-wallet-address ~ @wallets New owner
+    'flags-5107d6') REPLY='--receiver - @wallets New owner: an address, or @name
+--receiver-wallet-address ~ @wallets New owner: an address, or @name
 --sender - @wallets Present owner
 --sender-wallet-address ~ @wallets Present owner
 --token-id - text Its token id
@@ -258,13 +258,19 @@ __gdn_flags() {
 --contract-addresses ~ @collections Its collection
 --blockchain -b =blockchain Its blockchain
 --file -f file JSON request; - is standard input. Flags win over it' ;;
+    'sending-and-waiting-927743') REPLY='--wait - - Wait until its owner changed (the default)
+--no-wait - - Return when the request is accepted
+--timeout - text How long to wait after acceptance (5m)
+--dry-run - - Print the request, send nothing
+--yes -y - Don'\''t ask before spending on a real network
+--again - - Order another, whatever became of an earlier one' ;;
     'flags-241997') REPLY='--contract -c @collections The collection
 --contract-address ~ @collections The collection
 --contract-addresses ~ @collections The collection
 --blockchain -b =blockchain Its blockchain
 --details - - Token id, status, owner and metadata of each
 --limit - text At most so many, the first ones' ;;
-    'sending-and-waiting-bffa8a') REPLY='--timeout - text How long to wait after acceptance (5m)' ;;
+    'sending-and-waiting-9d182f') REPLY='--timeout - text How long to wait (5m)' ;;
     'flags-bfed4b') REPLY='--receiver - @wallets Its owner; --owner means the same
 --owner ~ @wallets Its owner; --owner means the same
 --receiver-wallet-address ~ @wallets Its owner; --owner means the same
@@ -299,7 +305,7 @@ __gdn_flags() {
 --rate - text Requests a second
 --listing-wait - text How long the collection'\''s list is given to catch up before its word is taken (30s, more where it lags)
 --in-order - - Keep the manifest'\''s order of rows' ;;
-    'sending-and-waiting-7f4235') REPLY='--wait - - Wait until it is deployed (the default)
+    'sending-and-waiting-7d5c84') REPLY='--wait - - Wait until all are deployed (the default)
 --no-wait - - Return when the request is accepted
 --timeout - text How long to wait after acceptance (5m)
 --dry-run - - Print the request, send nothing

@@ -177,15 +177,15 @@ function __gdn_bundles
     case 'nft mint'
       printf '%s\n' 'flags-febba6 metadata-849690 sending-and-waiting-0600f0 of-manifests-9c3b98 server-abcaa3 output-62442f'
     case 'nft grant'
-      printf '%s\n' 'flags-85c117 metadata-849690 sending-and-waiting-0600f0 server-abcaa3 output-62442f'
+      printf '%s\n' 'flags-362a90 metadata-849690 sending-and-waiting-0600f0 server-abcaa3 output-62442f'
     case 'nft transfer'
-      printf '%s\n' 'flags-64f935 sending-and-waiting-0600f0 server-abcaa3 output-62442f'
+      printf '%s\n' 'flags-5107d6 sending-and-waiting-927743 server-abcaa3 output-62442f'
     case 'nft list'
       printf '%s\n' 'flags-241997 server-abcaa3 output-62442f'
     case 'nft show'
       printf '%s\n' 'server-abcaa3 output-62442f'
     case 'nft wait'
-      printf '%s\n' 'sending-and-waiting-bffa8a server-abcaa3 output-62442f'
+      printf '%s\n' 'sending-and-waiting-9d182f server-abcaa3 output-62442f'
     case 'nft verify'
       printf '%s\n' 'flags-bfed4b verifying-c48997 server-abcaa3 output-62442f'
     case 'batch template'
@@ -193,17 +193,17 @@ function __gdn_bundles
     case 'batch validate'
       printf '%s\n' 'flags-e92c9f server-abcaa3 output-62442f'
     case 'batch mint'
-      printf '%s\n' 'flags-e92c9f the-run-4849af sending-and-waiting-7f4235 verifying-9423cd server-abcaa3 output-62442f'
+      printf '%s\n' 'flags-e92c9f the-run-4849af sending-and-waiting-7d5c84 verifying-9423cd server-abcaa3 output-62442f'
     case 'batch list'
       printf '%s\n' 'server-abcaa3 output-62442f'
     case 'batch status'
       printf '%s\n' 'server-abcaa3 output-62442f'
     case 'batch resume'
-      printf '%s\n' 'flags-fd9bb3 the-run-d61d6c sending-and-waiting-7f4235 verifying-9423cd server-abcaa3 output-62442f'
+      printf '%s\n' 'flags-fd9bb3 the-run-d61d6c sending-and-waiting-7d5c84 verifying-9423cd server-abcaa3 output-62442f'
     case 'batch retry'
-      printf '%s\n' 'flags-54933a the-run-d61d6c sending-and-waiting-7f4235 verifying-9423cd server-abcaa3 output-62442f'
+      printf '%s\n' 'flags-54933a the-run-d61d6c sending-and-waiting-7d5c84 verifying-9423cd server-abcaa3 output-62442f'
     case 'batch reconcile'
-      printf '%s\n' 'flags-b82660 the-run-1863bf sending-and-waiting-bffa8a verifying-9423cd server-abcaa3 output-62442f'
+      printf '%s\n' 'flags-b82660 the-run-1863bf sending-and-waiting-9d182f verifying-9423cd server-abcaa3 output-62442f'
     case 'batch results'
       printf '%s\n' 'flags-e5460a verifying-9423cd server-abcaa3 output-62442f'
     case 'batch rm'
@@ -337,19 +337,19 @@ function __gdn_flags
         '--chunk-size - text NFTs to a request (50)' \
         '--rate - text Requests a second' \
         '--in-order - - Keep the manifest\'s order of rows'
-    case 'flags-85c117'
+    case 'flags-362a90'
       printf '%s\n' '--contract -c @collections Collection to mint in' \
         '--contract-address ~ @collections Collection to mint in' \
         '--contract-addresses ~ @collections Collection to mint in' \
         '--blockchain -b =blockchain Its blockchain' \
-        '--sender - @wallets First owner (your profile\'s wallet)' \
-        '--sender-wallet-address ~ @wallets First owner (your profile\'s wallet)' \
-        '--receiver - @wallets Wallet that gets the NFT' \
-        '--receiver-wallet-address ~ @wallets Wallet that gets the NFT' \
+        '--sender - @wallets First owner: an address, or @name (your profile\'s wallet)' \
+        '--sender-wallet-address ~ @wallets First owner: an address, or @name (your profile\'s wallet)' \
+        '--receiver - @wallets Wallet that gets the NFT: an address, or @name' \
+        '--receiver-wallet-address ~ @wallets Wallet that gets the NFT: an address, or @name' \
         '--file -f file JSON request; - is standard input. Flags win over it'
-    case 'flags-64f935'
-      printf '%s\n' '--receiver - @wallets New owner' \
-        '--receiver-wallet-address ~ @wallets New owner' \
+    case 'flags-5107d6'
+      printf '%s\n' '--receiver - @wallets New owner: an address, or @name' \
+        '--receiver-wallet-address ~ @wallets New owner: an address, or @name' \
         '--sender - @wallets Present owner' \
         '--sender-wallet-address ~ @wallets Present owner' \
         '--token-id - text Its token id' \
@@ -359,6 +359,13 @@ function __gdn_flags
         '--contract-addresses ~ @collections Its collection' \
         '--blockchain -b =blockchain Its blockchain' \
         '--file -f file JSON request; - is standard input. Flags win over it'
+    case 'sending-and-waiting-927743'
+      printf '%s\n' '--wait - - Wait until its owner changed (the default)' \
+        '--no-wait - - Return when the request is accepted' \
+        '--timeout - text How long to wait after acceptance (5m)' \
+        '--dry-run - - Print the request, send nothing' \
+        '--yes -y - Don\'t ask before spending on a real network' \
+        '--again - - Order another, whatever became of an earlier one'
     case 'flags-241997'
       printf '%s\n' '--contract -c @collections The collection' \
         '--contract-address ~ @collections The collection' \
@@ -366,8 +373,8 @@ function __gdn_flags
         '--blockchain -b =blockchain Its blockchain' \
         '--details - - Token id, status, owner and metadata of each' \
         '--limit - text At most so many, the first ones'
-    case 'sending-and-waiting-bffa8a'
-      printf '%s\n' '--timeout - text How long to wait after acceptance (5m)'
+    case 'sending-and-waiting-9d182f'
+      printf '%s\n' '--timeout - text How long to wait (5m)'
     case 'flags-bfed4b'
       printf '%s\n' '--receiver - @wallets Its owner; --owner means the same' \
         '--owner ~ @wallets Its owner; --owner means the same' \
@@ -408,8 +415,8 @@ function __gdn_flags
         '--rate - text Requests a second' \
         '--listing-wait - text How long the collection\'s list is given to catch up before its word is taken (30s, more where it lags)' \
         '--in-order - - Keep the manifest\'s order of rows'
-    case 'sending-and-waiting-7f4235'
-      printf '%s\n' '--wait - - Wait until it is deployed (the default)' \
+    case 'sending-and-waiting-7d5c84'
+      printf '%s\n' '--wait - - Wait until all are deployed (the default)' \
         '--no-wait - - Return when the request is accepted' \
         '--timeout - text How long to wait after acceptance (5m)' \
         '--dry-run - - Print the request, send nothing' \

@@ -130,20 +130,20 @@ api Ask any endpoint of the API, and print its answer as it came'
     'collection show' = 'server-abcaa3 output-62442f'
     'collection list' = 'server-abcaa3 output-62442f'
     'nft mint' = 'flags-febba6 metadata-849690 sending-and-waiting-0600f0 of-manifests-9c3b98 server-abcaa3 output-62442f'
-    'nft grant' = 'flags-85c117 metadata-849690 sending-and-waiting-0600f0 server-abcaa3 output-62442f'
-    'nft transfer' = 'flags-64f935 sending-and-waiting-0600f0 server-abcaa3 output-62442f'
+    'nft grant' = 'flags-362a90 metadata-849690 sending-and-waiting-0600f0 server-abcaa3 output-62442f'
+    'nft transfer' = 'flags-5107d6 sending-and-waiting-927743 server-abcaa3 output-62442f'
     'nft list' = 'flags-241997 server-abcaa3 output-62442f'
     'nft show' = 'server-abcaa3 output-62442f'
-    'nft wait' = 'sending-and-waiting-bffa8a server-abcaa3 output-62442f'
+    'nft wait' = 'sending-and-waiting-9d182f server-abcaa3 output-62442f'
     'nft verify' = 'flags-bfed4b verifying-c48997 server-abcaa3 output-62442f'
     'batch template' = 'flags-d37262 output-c57e0f'
     'batch validate' = 'flags-e92c9f server-abcaa3 output-62442f'
-    'batch mint' = 'flags-e92c9f the-run-4849af sending-and-waiting-7f4235 verifying-9423cd server-abcaa3 output-62442f'
+    'batch mint' = 'flags-e92c9f the-run-4849af sending-and-waiting-7d5c84 verifying-9423cd server-abcaa3 output-62442f'
     'batch list' = 'server-abcaa3 output-62442f'
     'batch status' = 'server-abcaa3 output-62442f'
-    'batch resume' = 'flags-fd9bb3 the-run-d61d6c sending-and-waiting-7f4235 verifying-9423cd server-abcaa3 output-62442f'
-    'batch retry' = 'flags-54933a the-run-d61d6c sending-and-waiting-7f4235 verifying-9423cd server-abcaa3 output-62442f'
-    'batch reconcile' = 'flags-b82660 the-run-1863bf sending-and-waiting-bffa8a verifying-9423cd server-abcaa3 output-62442f'
+    'batch resume' = 'flags-fd9bb3 the-run-d61d6c sending-and-waiting-7d5c84 verifying-9423cd server-abcaa3 output-62442f'
+    'batch retry' = 'flags-54933a the-run-d61d6c sending-and-waiting-7d5c84 verifying-9423cd server-abcaa3 output-62442f'
+    'batch reconcile' = 'flags-b82660 the-run-1863bf sending-and-waiting-9d182f verifying-9423cd server-abcaa3 output-62442f'
     'batch results' = 'flags-e5460a verifying-9423cd server-abcaa3 output-62442f'
     'batch rm' = 'flags-64e668 server-abcaa3 output-62442f'
     'wallet generate' = 'flags-19fd44 server-abcaa3 output-62442f'
@@ -231,17 +231,17 @@ api Ask any endpoint of the API, and print its answer as it came'
 --chunk-size - text NFTs to a request (50)
 --rate - text Requests a second
 --in-order - - Keep the manifest''s order of rows'
-    'flags-85c117' = '--contract -c @collections Collection to mint in
+    'flags-362a90' = '--contract -c @collections Collection to mint in
 --contract-address ~ @collections Collection to mint in
 --contract-addresses ~ @collections Collection to mint in
 --blockchain -b =blockchain Its blockchain
---sender - @wallets First owner (your profile''s wallet)
---sender-wallet-address ~ @wallets First owner (your profile''s wallet)
---receiver - @wallets Wallet that gets the NFT
---receiver-wallet-address ~ @wallets Wallet that gets the NFT
+--sender - @wallets First owner: an address, or @name (your profile''s wallet)
+--sender-wallet-address ~ @wallets First owner: an address, or @name (your profile''s wallet)
+--receiver - @wallets Wallet that gets the NFT: an address, or @name
+--receiver-wallet-address ~ @wallets Wallet that gets the NFT: an address, or @name
 --file -f file JSON request; - is standard input. Flags win over it'
-    'flags-64f935' = '--receiver - @wallets New owner
---receiver-wallet-address ~ @wallets New owner
+    'flags-5107d6' = '--receiver - @wallets New owner: an address, or @name
+--receiver-wallet-address ~ @wallets New owner: an address, or @name
 --sender - @wallets Present owner
 --sender-wallet-address ~ @wallets Present owner
 --token-id - text Its token id
@@ -251,13 +251,19 @@ api Ask any endpoint of the API, and print its answer as it came'
 --contract-addresses ~ @collections Its collection
 --blockchain -b =blockchain Its blockchain
 --file -f file JSON request; - is standard input. Flags win over it'
+    'sending-and-waiting-927743' = '--wait - - Wait until its owner changed (the default)
+--no-wait - - Return when the request is accepted
+--timeout - text How long to wait after acceptance (5m)
+--dry-run - - Print the request, send nothing
+--yes -y - Don''t ask before spending on a real network
+--again - - Order another, whatever became of an earlier one'
     'flags-241997' = '--contract -c @collections The collection
 --contract-address ~ @collections The collection
 --contract-addresses ~ @collections The collection
 --blockchain -b =blockchain Its blockchain
 --details - - Token id, status, owner and metadata of each
 --limit - text At most so many, the first ones'
-    'sending-and-waiting-bffa8a' = '--timeout - text How long to wait after acceptance (5m)'
+    'sending-and-waiting-9d182f' = '--timeout - text How long to wait (5m)'
     'flags-bfed4b' = '--receiver - @wallets Its owner; --owner means the same
 --owner ~ @wallets Its owner; --owner means the same
 --receiver-wallet-address ~ @wallets Its owner; --owner means the same
@@ -292,7 +298,7 @@ api Ask any endpoint of the API, and print its answer as it came'
 --rate - text Requests a second
 --listing-wait - text How long the collection''s list is given to catch up before its word is taken (30s, more where it lags)
 --in-order - - Keep the manifest''s order of rows'
-    'sending-and-waiting-7f4235' = '--wait - - Wait until it is deployed (the default)
+    'sending-and-waiting-7d5c84' = '--wait - - Wait until all are deployed (the default)
 --no-wait - - Return when the request is accepted
 --timeout - text How long to wait after acceptance (5m)
 --dry-run - - Print the request, send nothing

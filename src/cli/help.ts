@@ -10,9 +10,10 @@ export const SUMMARY =
   'Create NFT collections, mint and look after NFTs: against the service, or against a backend of your own.'
 
 const ROOT_EXAMPLES = [
-  ['A backend of your own, and a collection on it', 'gdn local start'],
-  ['', 'gdn collection create --local --name "First light" -b polygon --wallet 0xfB69…d359'],
-  ['An NFT, and a drop', 'gdn nft mint --local --title Dawn --receiver 0xfB69…d359 --image dawn.png'],
+  ['A backend of your own, a wallet, and its collection', 'gdn local start'],
+  ['', 'gdn wallet generate --local --name alice'],
+  ['', 'gdn collection create --local --name "First light" -b polygon --wallet @alice'],
+  ['An NFT, and a drop', 'gdn nft mint --local --title Dawn --receiver @alice'],
   ['', 'gdn batch mint drop.csv --local'],
 ] as const
 

@@ -28,7 +28,11 @@ export function command(deps: Deps, run = api): GdnCommand {
       'An endpoint by its name, or a path that begins with /api/. The answer goes to stdout whatever its status; a refusal is also told on stderr, and exits by its kind. What may have an effect is sent exactly once, and is kept in no journal: gdn nft mint and the like are safer.',
     examples: [
       ['Details of an NFT', 'gdn api getnfts --field nft_gdn_ids[]=0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d'],
-      ['A request from a file, or from a pipe', 'gdn api createnft -f request.json', 'jq … | gdn api createnft -f -'],
+      [
+        'A request from a file, or from a pipe',
+        'gdn api createnft -f request.json',
+        'gdn api createnft -f - < request.json',
+      ],
       ['Values that are no text', 'gdn api createcollection -f c.json --field enable_transfer:=true'],
     ],
     aliases: { '--input': '--file' },

@@ -17,13 +17,22 @@ export function command(deps: Deps, run = completion): GdnCommand {
     name: 'completion',
     summary: 'Print what completes gdn at the press of Tab: for bash, zsh, fish, PowerShell',
     about:
-      'Commands, flags and their values are completed, and by name what this machine knows: profiles, runs, collections. Nothing is asked of a server. Install it with one of the lines below, then open a new shell; after an update of gdn, install it again where it was saved to a file.',
+      'Commands, flags and their values are completed, and by name what this machine knows: profiles, runs, collections, wallets. Nothing is asked of a server. Install it with one of the lines below, then open a new shell; after an update of gdn, install it again where it was saved to a file.',
     examples: [
       ['bash: in ~/.bashrc', 'source <(gdn completion bash)'],
-      ['bash, with the package bash-completion: loaded when needed', BASH_LAZY],
+      [
+        'bash, with the package bash-completion: loaded when needed',
+        'mkdir -p ~/.local/share/bash-completion/completions',
+        BASH_LAZY,
+      ],
       ['zsh: in ~/.zshrc, behind compinit', 'autoload -Uz compinit && compinit', 'source <(gdn completion zsh)'],
-      ['zsh, into a folder of its fpath', 'gdn completion zsh > ~/.zfunc/_gdn'],
-      ['fish', 'gdn completion fish > ~/.config/fish/completions/gdn.fish'],
+      [
+        'zsh, into a folder: ~/.zshrc has fpath+=~/.zfunc before compinit',
+
+        'mkdir -p ~/.zfunc',
+        'gdn completion zsh > ~/.zfunc/_gdn',
+      ],
+      ['fish', 'mkdir -p ~/.config/fish/completions', 'gdn completion fish > ~/.config/fish/completions/gdn.fish'],
       ['PowerShell: in $PROFILE', 'gdn completion powershell | Out-String | Invoke-Expression'],
     ],
   })

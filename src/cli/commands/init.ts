@@ -28,7 +28,7 @@ export function command(deps: Deps, run = init): GdnCommand {
       [
         'A hosted service, without questions',
         'pass gdn | gdn init --hosted --base-url https://api.example.com \\',
-        '  --key-file - -b polygon --wallet 0xfB69…d359',
+        '  --key-file - -b polygon --wallet 0x105BA2A3D820926739b9443a81fb7ab5C531e823',
       ],
     ],
   })

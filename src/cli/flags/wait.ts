@@ -11,16 +11,17 @@ export interface WaitFlags {
 
 const WAITING = 'Sending and waiting'
 
-export function addTimeoutFlag(command: GdnCommand): GdnCommand {
-  return valueFlag(command, '--timeout <time>', 'How long to wait after acceptance (5m)', {
+export function addTimeoutFlag(command: GdnCommand, what = 'How long to wait'): GdnCommand {
+  return valueFlag(command, '--timeout <time>', `${what} (5m)`, {
     group: WAITING,
     parse: duration,
   })
 }
 
-export function addWaitFlags(command: GdnCommand): GdnCommand {
-  eitherFlag(command, 'wait', 'Wait until it is deployed (the default)', 'Return when the request is accepted', WAITING)
-  addTimeoutFlag(command)
+/** @param until what is waited for, as the end of a sentence */
+export function addWaitFlags(command: GdnCommand, until = 'it is deployed'): GdnCommand {
+  eitherFlag(command, 'wait', `Wait until ${until} (the default)`, 'Return when the request is accepted', WAITING)
+  addTimeoutFlag(command, 'How long to wait after acceptance')
   switchFlag(command, '--dry-run', 'Print the request, send nothing', WAITING)
   return switchFlag(command, '-y, --yes', "Don't ask before spending on a real network", WAITING)
 }

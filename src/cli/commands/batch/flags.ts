@@ -90,7 +90,7 @@ export function addRateFlag(command: GdnCommand): GdnCommand {
 }
 
 export function addSendingFlags(command: GdnCommand): GdnCommand {
-  addWaitFlags(command)
+  addWaitFlags(command, 'all are deployed')
   addVerifyFlags(command)
   addServerFlags(command)
   return addOutputFlags(command)

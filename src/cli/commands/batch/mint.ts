@@ -16,7 +16,7 @@ export function command(deps: Deps, run = mint): GdnCommand {
     about:
       'All rows are checked before anything is sent. What is sent is written down first, so a run that was stopped goes on where it was, and no row is sent twice unless its first sending is known to have had no effect.',
     examples: [
-      ['A drop', 'gdn batch mint drop.csv -c 0x5aAe…eAed -b polygon'],
+      ['A drop', 'gdn batch mint drop.csv -c 0xaab8d63F581412d5a7Bc255261a9c0a5f32c0811 -b polygon'],
       ['What would be sent, and how long it takes', 'gdn batch mint drop.csv --dry-run'],
       ['From standard input', 'make-rows | gdn batch mint - --run spring --json'],
     ],

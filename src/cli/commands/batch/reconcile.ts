@@ -20,10 +20,10 @@ export function command(deps: Deps, run = reconcile): GdnCommand {
     name: 'batch reconcile',
     summary: 'Find out what became of rows of unknown outcome',
     about:
-      'Sends nothing: waits until the list of the collection has caught up, then looks in it for the rows. What is found is the row’s; a row that is in none of two complete lists is absent; where several rows or NFTs could be meant, it is undecided and you can say it with --row. It also asks for what is accepted and not deployed yet.',
+      'Sends nothing: waits until the list of the collection has caught up, then looks in it for the rows. What is found belongs to the row; a row that is in none of two complete lists is absent; where several rows or NFTs could be meant, it is undecided and you can say it with --row. It also asks for what is accepted and not deployed yet.',
     examples: [
       ['Look again', 'gdn batch reconcile drop.csv'],
-      ['This NFT is that row', 'gdn batch reconcile drop.csv --row hour-03=01a1f79d-83c1-74f7'],
+      ['This NFT is that row', 'gdn batch reconcile drop.csv --row hour-03=01a1f79d-83c1-74f7-a4f7-669e6b93e805'],
       ['This row was not minted', 'gdn batch reconcile drop.csv --row hour-04=absent'],
     ],
   })

@@ -22,7 +22,7 @@ export function command(deps: Deps, run = template): GdnCommand {
       'Two rows with every kind of column. title, description and receiver are needed; the others can be left out. image and file:<key> take a URL or a path beside the manifest; id names a row for good; attr:<tag> becomes an attribute, extra:<key> a key of the metadata. Put your own receivers and pictures in before you mint: those of the template are examples, and rows with its pictures fail.',
     examples: [
       ['As CSV, for a spreadsheet or an editor', 'gdn batch template > drop.csv'],
-      ['With your wallet as the receiver', 'gdn batch template --receiver 0xfB69…d359 > drop.csv'],
+      ['With your wallet as the receiver', 'gdn batch template --receiver @alice > drop.csv'],
       ['What is in it, checked', 'gdn batch template | gdn batch validate -'],
       ['As JSON lines, for Solana', 'gdn batch template --format jsonl -b solana > drop.jsonl'],
     ],

@@ -39,7 +39,8 @@ export function command(deps: Deps, run = setup): GdnCommand {
       ['Do it', 'gdn chain setup polygon --admin-keystore admin.json --password-file admin.password'],
       [
         'Go on with a factory that was deployed before',
-        'gdn chain setup polygon --admin-keystore admin.json --factory 0x…',
+        'gdn chain setup polygon --admin-keystore admin.json \\',
+        '  --factory 0x2609343Be9c86608d67049f38CD388C06913168A',
       ],
     ],
   })

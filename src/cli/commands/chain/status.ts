@@ -19,7 +19,7 @@ export function command(deps: Deps, run = status): GdnCommand {
     name: 'chain status',
     summary: 'Ask a network: nodes, fees, factory, signers and their funds',
     about:
-      'A line for each signer, with what keeps it from signing, if anything does. Exits with 6 where the network can’t be asked, and with 5 where no signer can sign.',
+      'A line for each signer, with what keeps it from signing, if anything does. Exits with 6 where the network cannot be asked, and with 5 where no signer can sign.',
     examples: [
       ['Can the backend work there?', 'gdn chain status polygon'],
       ['Funds, for a monitor', 'gdn chain status polygon --json | jq -r \'.[] | "\\(.signer) \\(.balance)"\''],

@@ -43,16 +43,12 @@ export function command(deps: Deps, run = create): GdnCommand {
       'A collection is a contract on a blockchain, owned by a wallet. Its address is printed; gdn remembers it for later commands.',
     examples: [
       [
-        'On the local backend',
-        'gdn collection create --local --name "First light" -b polygon \\',
-        '  --wallet 0xfB69…d359',
+        'On the local backend, with a wallet of your own',
+        'gdn wallet generate --local --name alice',
+        'gdn collection create --local --name "First light" -b polygon --wallet @alice',
       ],
       ['Just the address, for a script', 'gdn collection create -f collection.json -o ids'],
-      [
-        'See the request, send nothing',
-        'gdn collection create --name Dawn -b polygon --wallet 0xfB69…d359 \\',
-        '  --dry-run',
-      ],
+      ['See the request, send nothing', 'gdn collection create --name Dawn -b polygon --wallet @alice --dry-run'],
     ],
     aliases: { '--wallet-address': '--wallet', '--is-locked': '--locked' },
   })

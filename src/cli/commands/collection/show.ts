@@ -19,7 +19,7 @@ export function command(deps: Deps, run = show): GdnCommand {
     about:
       'The API finds collections by the id that their creation was accepted with. An address is enough for those that were made from this machine.',
     examples: [
-      ['By address', 'gdn collection show 0x5aAe…eAed --local'],
+      ['By address', 'gdn collection show 0xaab8d63F581412d5a7Bc255261a9c0a5f32c0811 --local'],
       ['By id, as JSON', 'gdn collection show 0197a1f2-7a10-7d55-8f2e-51c0d2e3f4a5 --json'],
     ],
   })

@@ -36,7 +36,11 @@ export function command(deps: Deps, run = create): GdnCommand {
         'gdn key create --name shop --email shop@example.com \\\n  --permission nft:create,nft:read',
       ],
       ['For a month', 'gdn key create --name test --email me@example.com --permission all \\\n  --expires 30d'],
-      ['Into a secret store', 'gdn key create … | pass insert -e gdn/shop'],
+      [
+        'Into a secret store',
+        'gdn key create --name shop --email shop@example.com \\',
+        '  --permission nft:create | pass insert -e gdn/shop',
+      ],
     ],
   })
   valueFlag(createCommand, '--name <name>', 'What the key is for')

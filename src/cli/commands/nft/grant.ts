@@ -22,19 +22,17 @@ export function command(deps: Deps, run = grant): GdnCommand {
     about:
       'The chain shows the sender as the first owner and the receiver as the present one. The collection must let the API transfer (--enable-transfer). Local files are uploaded first.',
     examples: [
-      [
-        'From an artist to a collector',
-        'gdn nft grant -c 0x5aAe…eAed -b polygon --sender 0xdbF0…C6FB \\',
-        '  --receiver 0xfB69…d359 --title Dawn --image dawn.png',
-      ],
-      ['A JSON request from standard input', 'jq … | gdn nft grant -f - --json'],
+      ['From an artist to a collector', 'gdn nft grant --sender @alice --receiver @bob --title Dawn --image dawn.png'],
+      ['A JSON request from standard input', 'gdn nft grant -f - --json < grant.json'],
     ],
     aliases: { ...NFT_ALIASES, '--sender-wallet-address': '--sender' },
   })
   valueFlag(grantCommand, '-c, --contract <address>', 'Collection to mint in', { parse: notEmpty })
   valueFlag(grantCommand, '-b, --blockchain <name>', 'Its blockchain', { parse: blockchainName })
-  valueFlag(grantCommand, '--sender <address>', "First owner (your profile's wallet)", { parse: address })
-  valueFlag(grantCommand, '--receiver <address>', 'Wallet that gets the NFT', { parse: address })
+  valueFlag(grantCommand, '--sender <address>', "First owner: an address, or @name (your profile's wallet)", {
+    parse: address,
+  })
+  valueFlag(grantCommand, '--receiver <address>', 'Wallet that gets the NFT: an address, or @name', { parse: address })
   valueFlag(grantCommand, '-f, --file <file>', 'JSON request; - is standard input. Flags win over it', {
     parse: notEmpty,
   })

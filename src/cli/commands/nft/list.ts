@@ -29,7 +29,7 @@ export function command(deps: Deps, run = list): GdnCommand {
       ['Of the only collection made from this machine', 'gdn nft list --local --details'],
       [
         'Owners, for a spreadsheet',
-        'gdn nft list -c 0x5aAe…eAed -b polygon -o csv \\',
+        'gdn nft list -c 0xaab8d63F581412d5a7Bc255261a9c0a5f32c0811 -b polygon -o csv \\',
         '  --fields token_id,receiver_wallet_address',
       ],
       ['How many are there?', 'gdn nft list -o ids | wc -l'],

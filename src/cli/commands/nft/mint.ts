@@ -19,17 +19,22 @@ export function command(deps: Deps, run = mint): GdnCommand {
     about:
       'One NFT from flags, or what a JSON request holds. A manifest (CSV, JSONL, or a JSON list of rows) goes the way of gdn batch mint. Local files are uploaded first.',
     examples: [
+      ['In the only collection made from this machine', 'gdn nft mint --title Dawn --receiver @alice'],
       [
-        'One NFT with a picture',
-        'gdn nft mint -c 0x5aAe…eAed -b polygon --receiver 0xfB69…d359 \\',
-        '  --title Dawn --description "The first of ten" --image dawn.png',
+        'With a picture, in another',
+        'gdn nft mint -c 0xaab8d63F581412d5a7Bc255261a9c0a5f32c0811 -b polygon \\',
+        '  --receiver @alice --title Dawn --description "The first of ten" --image dawn.png',
       ],
       [
         'More about it',
-        'gdn nft mint --title Dawn --receiver 0xfB69…d359 --attr Light=low \\',
+        'gdn nft mint --title Dawn --receiver @alice --attr Light=low \\',
         '  --extra edition=1 --media video=dawn.mp4',
       ],
-      ['A JSON request from standard input', 'jq … | gdn nft mint -f - --json'],
+      [
+        'As a JSON request, here from standard input',
+        'gdn nft mint --title Dawn --receiver @alice --dry-run | jq .body > nft.json',
+        'gdn nft mint -f - --json < nft.json',
+      ],
       ['A whole drop', 'gdn nft mint -f drop.csv'],
     ],
     aliases: NFT_ALIASES,

@@ -42,12 +42,12 @@ export function command(deps: Deps, run = transfer): GdnCommand {
     about:
       'Token id, contract, blockchain and present owner are looked up where no flag gives them. The collection must let the API transfer (--enable-transfer). Not on Solana.',
     examples: [
-      ['To a new owner', 'gdn nft transfer 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d \\', '  --receiver 0xfB69…d359'],
-      ['A JSON request from standard input', 'jq … | gdn nft transfer -f - --json'],
+      ['To a new owner', 'gdn nft transfer 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d \\', '  --receiver @bob'],
+      ['A JSON request from standard input', 'gdn nft transfer -f - --json < transfer.json'],
       [
         'See the request, send nothing',
         'gdn nft transfer 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d \\',
-        '  --receiver 0xfB69…d359 --dry-run',
+        '  --receiver @bob --dry-run',
       ],
     ],
     aliases: {
@@ -60,7 +60,7 @@ export function command(deps: Deps, run = transfer): GdnCommand {
     },
   })
   transferCommand.argument('[nft_gdn_id]')
-  valueFlag(transferCommand, '--receiver <address>', 'New owner', { parse: address })
+  valueFlag(transferCommand, '--receiver <address>', 'New owner: an address, or @name', { parse: address })
   valueFlag(transferCommand, '--sender <address>', 'Present owner', { parse: address })
   valueFlag(transferCommand, '--token-id <id>', 'Its token id', { parse: notEmpty })
   valueFlag(transferCommand, '-c, --contract <address>', 'Its collection', { parse: notEmpty })
@@ -69,7 +69,7 @@ export function command(deps: Deps, run = transfer): GdnCommand {
   valueFlag(transferCommand, '-f, --file <file>', 'JSON request; - is standard input. Flags win over it', {
     parse: notEmpty,
   })
-  addWaitFlags(transferCommand)
+  addWaitFlags(transferCommand, 'its owner changed')
   addAgainFlag(transferCommand)
   addServerFlags(transferCommand)
   addOutputFlags(transferCommand)

@@ -52,7 +52,7 @@ export function command(deps: Deps, run = verify): GdnCommand {
       [
         'For an owner that you have the word of',
         'gdn nft verify 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d \\',
-        '  --owner 0xfB69…d359 -b polygon',
+        '  --owner @alice -b polygon',
       ],
       ['By the chain itself', 'gdn nft verify 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d --on-chain'],
     ],

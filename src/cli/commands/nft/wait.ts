@@ -23,7 +23,7 @@ export function command(deps: Deps, run = wait): GdnCommand {
     examples: [
       [
         'After a mint that did not wait',
-        'gdn nft mint --title Dawn --receiver 0xfB69…d359 --no-wait -o ids \\',
+        'gdn nft mint --title Dawn --receiver @alice --no-wait -o ids \\',
         '  | xargs gdn nft wait',
       ],
       ['Not for ever', 'gdn nft wait 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d --timeout 30s'],

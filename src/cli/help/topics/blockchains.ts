@@ -10,11 +10,11 @@ function facts(name: Blockchain): string {
 export const blockchains: Topic = {
   about: 'A collection lives on one blockchain, and -b names it. What spends on one that is no testnet asks first.',
   examples: [
-    ['A collection on a testnet', 'gdn collection create --name Drop -b polygon-mumbai --wallet 0xfB69…d359'],
+    ['A collection on a testnet', 'gdn collection create --name Drop -b polygon-mumbai --wallet @alice'],
     ['The same one for every command', 'gdn config set blockchain polygon'],
     [
       'On a backend of your own every one of them is free',
-      'gdn nft mint --local -b polygon --title Dawn --receiver 0xfB69…d359',
+      'gdn nft mint --local -b polygon --title Dawn --receiver @alice',
     ],
   ],
   sections: [

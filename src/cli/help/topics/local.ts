@@ -11,7 +11,8 @@ export const local: Topic = {
     [
       'Start it and use it',
       'gdn local start',
-      'gdn collection create --local --name Drop -b polygon --wallet 0xfB69…d359',
+      'gdn wallet generate --local --name alice',
+      'gdn collection create --local --name Drop -b polygon --wallet @alice',
     ],
     ['A fresh one for one command, in CI', 'gdn local exec -- npm test'],
     ['Always use it, without --local', 'export GDN_PROFILE=local'],

@@ -22,7 +22,7 @@ export const manifest: Topic = {
   examples: [
     ['Begin with one that has every kind of column', 'gdn batch template > drop.csv'],
     ['Check it; nothing is sent', 'gdn batch validate drop.csv'],
-    ['Mint it', 'gdn batch mint drop.csv -c 0x5aAe…eAed -b polygon'],
+    ['Mint it', 'gdn batch mint drop.csv -c 0xaab8d63F581412d5a7Bc255261a9c0a5f32c0811 -b polygon'],
   ],
   sections: [
     { title: 'Columns', rows: COLUMN_NAMES.map((name) => COLUMNS[name]) },

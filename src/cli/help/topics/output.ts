@@ -13,13 +13,16 @@ export const output: Topic = {
   about:
     'Data goes to stdout and nothing else does; messages, progress and questions go to stderr. JSON has the field names of the API.',
   examples: [
-    ['The contract of a new collection', 'gdn collection create … --json | jq -r .contract_address'],
+    [
+      'The contract of a new collection',
+      'gdn collection create --name Dawn -b polygon --wallet @alice --json | jq -r .contract_address',
+    ],
     ['Two columns for a spreadsheet', 'gdn nft list -o csv --fields token_id,status'],
     ['Ids, to hand them on', 'gdn nft list -o ids | xargs gdn nft show'],
     ['Failed rows as they come', "gdn batch results drop.csv -o ndjson | jq 'select(.error)'"],
   ],
   sections: [
-    { title: 'Modes (-o)', rows: OUTPUT_MODES.map((mode) => [mode, MODES[mode]]) },
+    { title: 'Modes', text: '-o (--output) chooses one.', rows: OUTPUT_MODES.map((mode) => [mode, MODES[mode]]) },
     {
       title: 'Fields',
       text: '--fields a,b chooses and orders the fields of any mode. A field that does not exist is an error that names the nearest one. There is no filter language: jq is one.',

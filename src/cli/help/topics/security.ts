@@ -4,10 +4,10 @@ export const security: Topic = {
   about:
     'A key is worth what it may do: it is given by no flag, shown by no command, and sent to no server but its own.',
   examples: [
-    ['Save a key; it is asked for, or read from a pipe', 'gdn auth login --base-url https://api.example'],
+    ['Save a key; it is asked for, or read from a pipe', 'gdn auth login --base-url https://api.example.com'],
     [
       'A key for one job, from the store of your CI',
-      'GDN_BASE_URL=https://api.example GDN_API_KEY="$KEY" gdn nft list',
+      'GDN_BASE_URL=https://api.example.com GDN_API_KEY="$KEY" gdn nft list',
     ],
     [
       'A key of your own backend that may read only',

@@ -1,0 +1,42 @@
+import { describe, expect, test } from 'vitest'
+import { evmAddressProblem } from '../../src/api/address.ts'
+import { ENTRIES, isNoun } from '../../src/cli/catalogue.ts'
+import { TOPICS } from '../../src/cli/help/topics.ts'
+import { cli } from './harness.ts'
+
+const PAGES: string[] = [
+  'help',
+  ...ENTRIES.flatMap((entry) =>
+    isNoun(entry) ? entry.verbs.map(({ name }) => `${entry.name} ${name} --help`) : [`${entry.name} --help`],
+  ),
+  ...TOPICS.map(({ name }) => `help ${name}`),
+]
+
+/** What a person would type: the lines of the examples that aren't words about them. */
+async function typedLines(page: string): Promise<string[]> {
+  const { stdout } = await cli(page.split(' '), { columns: 120 })
+  const [, examples = ''] = /EXAMPLES\n([\s\S]*?)\n\n[A-Z]/.exec(stdout) ?? []
+  return examples.split('\n').filter((line) => /^( {2}\$| {3}) \S/.test(line))
+}
+
+describe.each(PAGES)('the examples of gdn %s', (page) => {
+  test('can be pasted: nothing in them is left out, and every address is a good one', async () => {
+    const lines = await typedLines(page)
+    expect(lines.length).toBeGreaterThan(0)
+    expect(lines.filter((line) => /…|\.\.\.|<[a-z]+>/.test(line))).toEqual([])
+    const addresses = lines.join('\n').match(/\b0x\w*/g) ?? []
+    expect(addresses.filter((address) => evmAddressProblem(address) !== null)).toEqual([])
+  })
+
+  test('give ids whole', async () => {
+    const ids = (await typedLines(page)).join('\n').match(/\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f-]*/g) ?? []
+    expect(ids.filter((id) => !/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(id))).toEqual([])
+  })
+})
+
+test('a shell finds the folder that its completions are to be written to', async () => {
+  const lines = await typedLines('completion --help')
+  const folders = lines.flatMap((line) => / > (\S+)\/[^/]+$/.exec(line)?.[1] ?? [])
+  expect(folders.length).toBe(3)
+  for (const folder of folders) expect(lines).toContain(`  $ mkdir -p ${folder}`)
+})
