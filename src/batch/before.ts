@@ -182,7 +182,7 @@ async function seemsMinted(lookup: RowLookup, run: RunRecord, isNew: boolean): P
   const many = count === 1 ? '1 row' : `${count} rows`
   return isNew
     ? new GdnError('seems_minted', `${many} of the manifest seem to be in the collection already`, {
-        hint: 'nothing was sent. --adopt takes them as minted by this run and sends the others; --again orders all rows nevertheless',
+        hint: 'nothing was sent, and no run was begun that could be resumed or reconciled\ntake them as minted, and send the others: the same command with --adopt\norder all rows nevertheless: the same command with --again',
         details: { rows, count },
       })
     : new GdnError('seems_minted', `${many} that had been absent turned up in the collection`, {

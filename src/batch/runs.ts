@@ -143,11 +143,18 @@ export async function openRun(stateDir: string, wanted: string, origin?: string)
   })
 }
 
+const MANIFEST = /\.(csv|tsv|json|jsonl|ndjson)$/i
+const LISTED = 'gdn batch list shows the runs there are'
+
 const noSuchRun = (wanted: string, origin: string | undefined) =>
   new GdnError(
     'not_found_locally',
     `there is no run ${wanted} on this machine${origin === undefined ? '' : ` that belongs to ${origin}`}`,
-    { hint: 'gdn batch list shows the runs there are' },
+    {
+      hint: MANIFEST.test(wanted)
+        ? `${LISTED}\na run of a manifest begins with gdn batch mint, which --adopt lets go on without its journal`
+        : LISTED,
+    },
   )
 
 /** A run by everything that tells it from others of like name. */

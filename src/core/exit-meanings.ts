@@ -19,7 +19,7 @@ export const EXIT_MEANINGS: Readonly<Record<keyof typeof EXIT, { short: string; 
   pending: { short: 'still pending', long: 'Accepted, but not finished when the time was up: --timeout gives more.' },
   unknownOutcome: {
     short: 'outcome unknown',
-    long: 'Something was sent and nobody knows what became of it. Nothing of it is sent again by itself: gdn batch reconcile finds out. Goes before 8, and 8 before 7.',
+    long: 'Something was sent and nobody knows what became of it. Nothing of it is sent again by itself: gdn batch reconcile finds out; where rows seem to be in the collection already, gdn batch mint --adopt takes them as minted. Goes before 8, and 8 before 7.',
   },
   sigint: { short: 'interrupted', long: 'Interrupted by Ctrl-C.' },
   sigterm: { short: 'terminated', long: 'Terminated by a signal.' },

@@ -40,7 +40,7 @@ describe('what a run that didn’t go well ends with', () => {
       commands,
     )
     expect(error?.exitCode).toBe(7)
-    expect(error?.message).toBe('5 rows failed:\n  line 3-5, 9: not liked\n  line 7: file is gone')
+    expect(error?.message).toBe('5 rows failed:\n  lines 3-5, 9: not liked\n  line 7: file is gone')
     expect(error?.hint).toBe(
       'send failed rows again, once the reason is gone: gdn batch retry drop-3f9a\nevery row: gdn batch results drop-3f9a',
     )
@@ -60,8 +60,8 @@ describe('what a run that didn’t go well ends with', () => {
     expect(error).toMatchObject({ code: 'unknown_outcome', exitCode: 9 })
     expect(error?.message.split('\n')).toEqual([
       'the outcome of 5 rows is unknown:',
-      '  line 4, 6',
-      '  line 2-3: absent: later rows are there',
+      '  lines 4, 6',
+      '  lines 2-3: absent: later rows are there',
       '  line 5: undecided: 2 NFTs fit 1 row',
     ])
     expect(error?.hint?.split('\n')).toEqual([
@@ -83,7 +83,7 @@ describe('what a run that didn’t go well ends with', () => {
     const unknownRows = rows(...Array.from({ length: 50 }, (_, i) => 2 + 2 * i))
     const error = complaintOf(summary({ counts: counts({ unknown: 120 }), unknownRows, exitCode: 9 }), commands)
     expect(error?.message).toBe(
-      'the outcome of 120 rows is unknown (the first 50 are named):\n  line 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, …',
+      'the outcome of 120 rows is unknown (the first 50 are named):\n  lines 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, …',
     )
   })
 

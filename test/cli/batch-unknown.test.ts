@@ -109,7 +109,7 @@ describe('rows that may be minted a second time stop a new run, and are named by
     expect(result.code).toBe(2)
     expect(errorOf(result)).toMatchObject({
       code: 'already_accepted',
-      message: expect.stringMatching(/accepted in another run.*: drop-[0-9a-f]{4}\nline 2-3$/),
+      message: expect.stringMatching(/accepted in another run.*: drop-[0-9a-f]{4}\nlines 2-3$/),
       hint: expect.stringMatching(/gdn batch status (drop-[0-9a-f]{4}); .*gdn batch resume \1\n.*--again/),
     })
     expect(JSON.parse((await cli(['batch', 'list', '--json'], options)).stdout)).toHaveLength(1)
@@ -125,7 +125,7 @@ describe('rows that may be minted a second time stop a new run, and are named by
     expect(errorOf(result)).toMatchObject({
       code: 'seems_minted',
       message: expect.stringMatching(/1 row of the manifest seem.*\nline 2$/),
-      hint: expect.stringContaining('--adopt'),
+      hint: expect.stringMatching(/no run was begun that could be .*reconciled\n.*--adopt\n.*--again$/),
     })
     expect(api.bodies('createnft')).toHaveLength(2)
     expect((await mint(...elsewhere, '--no-lookup')).code).toBe(0)

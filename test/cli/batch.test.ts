@@ -37,6 +37,19 @@ describe('batch validate', () => {
     expect(errorOf(result)).toMatchObject({ code: 'usage', message: expect.stringContaining('--contract') })
   })
 
+  test('says how to send them: with the flags it was given, and with what nothing names yet', async () => {
+    const { path, options } = await folder()
+    const hint = async (...argv: string[]) =>
+      (await cli(['batch', 'validate', path('drop.csv'), ...argv], options)).stderr
+    const mint = `Send them: gdn batch mint ${path('drop.csv')}`
+    const bare = await hint('-b', 'polygon')
+    expect(bare).toContain(`${mint} --blockchain polygon\n`)
+    expect(bare).toMatch(/server too: --local, .*\n.*collection too: -c/)
+    const whole = await hint(...TARGET, '--local')
+    expect(whole).toContain(`${mint} --contract ${CONTRACT} --blockchain polygon --local\n`)
+    expect(whole).not.toContain('too:')
+  })
+
   test('reads standard input', async () => {
     const { options } = await folder()
     const { stdout } = await cli(['batch', 'validate', '-', ...TARGET, '--json'], { ...options, stdin: CSV })
@@ -189,6 +202,13 @@ test('--for-spreadsheet neutralises cells that a spreadsheet would run', async (
     (await cli(['batch', 'results', run, '-o', 'csv', '--fields', 'key', ...more], options)).stdout
   expect(await csv()).toBe('key\r\n=HYPERLINK(1)\r\n')
   expect(await csv('--for-spreadsheet')).toBe("key\r\n'=HYPERLINK(1)\r\n")
+})
+
+test('a run of a manifest that is not here: where it began is named, and what goes on without its journal', async () => {
+  const { code, stderr } = await cli(['batch', 'reconcile', 'drop.csv', '--local'])
+  expect(code).toBe(2)
+  expect(stderr).toMatch(/gdn batch list.*\n.*gdn batch mint.*--adopt/)
+  expect((await cli(['batch', 'status', 'drop-1234'])).stderr).not.toContain('--adopt')
 })
 
 test('an unknown run is told apart from an error of the server', async () => {

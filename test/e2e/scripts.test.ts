@@ -65,7 +65,7 @@ describe('a reader that goes away early is no error', () => {
     await once(child.stdout, 'readable')
     child.stdout.destroy()
     const [code] = await once(child, 'close')
-    expect({ code, stderr: stderr.replace(/^(The collection|Check it|Put your own).*\n/gm, '') }).toEqual({
+    expect({ code, stderr: stderr.replace(/^(The collection|Check it|Mint it|Put your own).*\n/gm, '') }).toEqual({
       code: 0,
       stderr: '',
     })

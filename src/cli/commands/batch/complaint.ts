@@ -109,7 +109,7 @@ function unknownParts({ counts, unknownRows, absentRows, undecidedRows }: BatchS
   return parts
 }
 
-/** `  line 3, 4: the reason`, a reason once. */
+/** `  lines 3, 4: the reason`, a reason once. */
 function byReason(rows: readonly Named[]): string[] {
   const reasons = new Map<string, Named[]>()
   for (const row of rows) {
@@ -122,7 +122,7 @@ function byReason(rows: readonly Named[]): string[] {
   return left === 0 ? told : [...told, `  and ${count(left, 'row')} more, for other reasons`]
 }
 
-/** `line 2-6, 9, …`. */
+/** `lines 2-6, 9, …`. */
 export function linesOf(rows: readonly { line: number }[]): string {
   const ranges: [from: number, to: number][] = []
   for (const line of rows.map((row) => row.line).sort((a, b) => a - b)) {
@@ -131,7 +131,7 @@ export function linesOf(rows: readonly { line: number }[]): string {
     else ranges.push([line, line])
   }
   const shown = ranges.slice(0, MAX_LINES).map(([from, to]) => (from === to ? `${from}` : `${from}-${to}`))
-  return `line ${shown.join(', ')}${ranges.length > MAX_LINES ? ', …' : ''}`
+  return `${rows.length > 1 ? 'lines' : 'line'} ${shown.join(', ')}${ranges.length > MAX_LINES ? ', …' : ''}`
 }
 
 /** What can be done, a line each, in the order in which it makes sense. */

@@ -69,8 +69,11 @@ export async function template({ io }: Deps, { format = 'csv', blockchain = 'pol
     },
   ]
   await io.data(TEXT[format](rows))
+  const file = `drop.${format}`
   io.note(
-    'Put your own receivers and pictures in first: those of example.com do not exist, so its rows would fail.\nCheck it: gdn batch validate <file> --check-files. Mint it: gdn batch mint <file> -c <collection>',
+    `Put your own receivers and pictures in first: those of example.com do not exist, so its rows would fail.
+Check it: gdn batch validate ${file} --check-files
+Mint it: gdn batch mint ${file}`,
   )
 }
 

@@ -11,7 +11,7 @@ import { safe } from '../../io.ts'
 import { createOutput } from '../../output.ts'
 import type { View } from '../../view.ts'
 import { count } from '../../waiting.ts'
-import { whichCollection } from '../../which-collection.ts'
+import { type Collection, whichCollection } from '../../which-collection.ts'
 import { checkFiles, type FileCheck, FileUrls, tellWarnings } from './check-files.ts'
 import { addCheckFlag, addTargetFlags, type BatchMintFlags, TARGET_ALIASES } from './flags.ts'
 import { manifestOptions, manifestSource } from './manifest-options.ts'
@@ -64,7 +64,8 @@ export async function validate(deps: Deps, manifest: string, flags: BatchMintFla
   const urls = flags.checkFiles === true ? new FileUrls() : null
   const found = await validateManifest(source, {
     ...options,
-    blockchain: options.blockchain ?? settings.blockchain?.value ?? (await knownBlockchain(settings)),
+    blockchain:
+      options.blockchain ?? settings.blockchain?.value ?? (await knownCollection(settings))?.blockchain ?? null,
     ...(urls === null ? {} : { onFileUrl: urls.add }),
   })
   const check = urls === null ? null : await checkFiles(deps, urls, await serverIfNamed(settings))
@@ -83,8 +84,26 @@ export async function validate(deps: Deps, manifest: string, flags: BatchMintFla
     contract_address: contractAddress,
     ...(check === null ? {} : { checked_files: check.checked, warnings: check.warnings }),
   })
-  const next = manifest === '-' ? '' : ` Send them: gdn batch mint ${quote(safe(manifest))}${flagsAgain(flags)}`
-  deps.io.note(`${count(rows, 'row')} for ${count(receivers, 'receiver')}: no faults.${next}`)
+  const noFaults = `${count(rows, 'row')} for ${count(receivers, 'receiver')}: no faults.`
+  if (manifest === '-') return deps.io.note(noFaults)
+  const mint = `gdn batch mint ${quote(safe(manifest))}${flagsAgain(flags)}`
+  const missing = await missingFlags(settings, contractAddress, blockchain)
+  deps.io.note([`${noFaults} Send them: ${mint}`, ...missing].join('\n'))
+}
+
+/** What sending needs and nothing says yet: checking needs neither a server nor a collection. */
+async function missingFlags(
+  settings: Settings,
+  contract: string | null,
+  blockchain: Blockchain | null,
+): Promise<string[]> {
+  const hasServer = await isServerNamed(settings)
+  const known = { ...settings, blockchain: blockchain === null ? settings.blockchain : { value: blockchain, from: '' } }
+  const hasCollection = (contract ?? settings.contract) !== null || (await knownCollection(known)) !== null
+  return [
+    ...(!hasServer ? ['It needs a server too: --local, --base-url <url>, or a profile, by gdn init'] : []),
+    ...(hasCollection ? [] : ['It needs a collection too: -c <address>, or one made by gdn collection create']),
+  ]
 }
 
 /** The flag's address; that of a column is checked with its row. */
@@ -119,10 +138,10 @@ function flagsAgain(flags: BatchMintFlags): string {
   return given.map((flag) => ` ${flag}`).join('')
 }
 
-/** Of the only collection made from this machine, where that is clear; validating needs no server. */
-async function knownBlockchain(settings: Settings): Promise<Blockchain | null> {
+/** The collection that is named or the only one made from this machine, where that is clear; validating needs no server. */
+async function knownCollection(settings: Settings): Promise<Collection | null> {
   try {
-    return (await whichCollection(settings, await settings.server())).blockchain
+    return await whichCollection(settings, await settings.server())
   } catch {
     return null
   }
@@ -134,5 +153,15 @@ async function serverIfNamed(settings: Settings): Promise<Server | null> {
     return await settings.server()
   } catch {
     return null
+  }
+}
+
+/** A server that is named may be away. */
+async function isServerNamed(settings: Settings): Promise<boolean> {
+  try {
+    await settings.server()
+    return true
+  } catch (error) {
+    return !(error instanceof GdnError && error.code === 'usage')
   }
 }
