@@ -1,6 +1,23 @@
 import { defineConfig } from 'vitest/config'
+import { findPostgres } from './test/helpers/postgres-server.ts'
 
 const soak = { name: 'soak', include: ['test/soak/**/*.test.ts'], testTimeout: 600_000 }
+
+/** What touches the database in ways of its own; once on SQLite, as everything, and once on PostgreSQL. */
+const onPostgres = [
+  'test/server/store/{leases,transfers}.test.ts',
+  'test/server/pipeline/*.test.ts',
+  'test/server/http/*.test.ts',
+  'test/server/transfers/*.test.ts',
+  'test/server/postgres/**/*.test.ts',
+]
+
+const postgres = {
+  name: 'postgres',
+  include: findPostgres() === null ? ['test/postgres-missing.test.ts'] : onPostgres,
+  globalSetup: findPostgres() === null ? [] : ['test/helpers/postgres-setup.ts'],
+  setupFiles: findPostgres() === null ? [] : ['test/helpers/use-postgres.ts'],
+}
 
 export default defineConfig({
   test: {
@@ -12,8 +29,13 @@ export default defineConfig({
     projects: [
       {
         extends: true,
-        test: { name: 'unit', include: ['test/**/*.test.ts'], exclude: ['test/e2e/**', 'test/soak/**'] },
+        test: {
+          name: 'unit',
+          include: ['test/**/*.test.ts'],
+          exclude: ['test/e2e/**', 'test/soak/**', 'test/server/postgres/**', 'test/postgres-missing.test.ts'],
+        },
       },
+      { extends: true, test: postgres },
       { extends: true, test: { name: 'e2e', include: ['test/e2e/**/*.test.ts'], testTimeout: 180_000 } },
       // Hours, not minutes: only `npm run soak` asks for it.
       ...(process.env.GDN_SOAK === '1' ? [{ extends: true as const, test: soak }] : []),

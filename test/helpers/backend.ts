@@ -6,8 +6,10 @@ import type * as z from 'zod'
 import type { CollectionRecord } from '../../src/api/endpoints/getcollections.ts'
 import { ENDPOINTS, type EndpointName } from '../../src/api/endpoints.ts'
 import type { NftRecord } from '../../src/api/fields.ts'
+import { Secret } from '../../src/core/secret.ts'
 import { type Backend, type BackendOptions, startBackend } from '../../src/server/main.ts'
-import { openStore, type Store } from '../../src/server/store/open-store.ts'
+import type { Store } from '../../src/server/store/open-store.ts'
+import { databaseUrlOf, forgetDatabaseOf, openTestStore } from './test-database.ts'
 
 export interface Answer {
   status: number
@@ -26,16 +28,24 @@ export interface TestBackend extends Backend {
 
 export async function freshDataDir(): Promise<{ path: string; remove: () => Promise<void> }> {
   const path = await mkdtemp(join(tmpdir(), 'gdn-backend-'))
-  return { path, remove: () => rm(path, { recursive: true, force: true }) }
+  return {
+    path,
+    async remove() {
+      forgetDatabaseOf(path)
+      await rm(path, { recursive: true, force: true })
+    },
+  }
 }
 
 /** A backend in this process on a free port, rate limits off. */
 export async function startTestBackend(dataDir: string, options: Partial<BackendOptions> = {}): Promise<TestBackend> {
   const log: string[] = []
+  const url = await databaseUrlOf(dataDir)
   const backend = await startBackend({
     host: '127.0.0.1',
     port: 0,
     dataDir,
+    database: url === undefined ? undefined : { url: new Secret(url) },
     allowPrivateFiles: true,
     rateLimits: false,
     allowedHosts: [],
@@ -151,7 +161,7 @@ export async function settled(backend: TestBackend, ids: readonly string[]): Pro
 
 /** Reads or edits a data dir's database, beside a running backend or while it is stopped. */
 export async function withStore<Result>(dataDir: string, work: (store: Store) => Promise<Result>): Promise<Result> {
-  const store = await openStore(join(dataDir, 'gdn.db'))
+  const store = await openTestStore(dataDir)
   try {
     return await work(store)
   } finally {

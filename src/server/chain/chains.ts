@@ -1,5 +1,7 @@
 import { join } from 'node:path'
-import { BLOCKCHAINS, type Blockchain, type EvmBlockchain } from '../../api/blockchains.ts'
+import { BLOCKCHAINS, type Blockchain, type EvmBlockchain, isEvm } from '../../api/blockchains.ts'
+import { GdnError } from '../../core/errors.ts'
+import type { SecretPlace } from '../data-dir/kept-secret.ts'
 import { chainJournal } from '../store/chain-journal.ts'
 import { findChain, rememberChain } from '../store/chains.ts'
 import type { Db } from '../store/schema.ts'
@@ -27,6 +29,13 @@ export interface Chains {
   factory(db: Db, blockchain: EvmBlockchain): Promise<Hex>
   /** The network of a blockchain; an embedded one's node is started where it isn't running yet. */
   network(blockchain: EvmBlockchain): Promise<EvmNetwork>
+  /**
+   * Whether this process works on a blockchain: always where it has the data to itself; where several share it, each
+   * on networks by RPC URL, and one of them on the embedded ones.
+   */
+  serves(blockchain: Blockchain): boolean
+  /** This process runs the embedded chains from now on, or no longer: then they are ended. */
+  own(owned: boolean): Promise<void>
   /** Calls back whenever a chain has new blocks; `listener` must not throw. */
   onBlocks(listener: (blockchain: EvmBlockchain) => void): void
   close(): Promise<void>
@@ -34,6 +43,10 @@ export interface Chains {
 
 export interface ChainsOptions {
   db: Db
+  /** The database, where several processes share it; the embedded chains are then another's until `own`. */
+  shared?: SecretPlace['store']
+  /** Of all blockchains, those that this process works on; by default all. */
+  only?: ReadonlySet<Blockchain> | undefined
   dataDir: string
   signers: EmbeddedSigners
   remote: RemoteChains
@@ -48,6 +61,8 @@ const same = (network: EvmNetwork) => network
 /** Also ends the nodes that a killed backend of this data dir left behind. */
 export async function openChains({
   db,
+  shared = null,
+  only,
   dataDir,
   signers,
   remote,
@@ -59,8 +74,15 @@ export async function openChains({
   const started = new Map<EvmBlockchain, Promise<EmbeddedChain>>()
   const closing = new AbortController()
   const listeners: ((blockchain: EvmBlockchain) => void)[] = []
-  await endOrphans(stateDir)
-  const solana = createSolanaChains({ db, dataDir, now, onEvent })
+  let owned = shared === null
+  if (owned) await endOrphans(stateDir)
+  const refuseUnlessOurs = (blockchain: Blockchain) => {
+    if (owned) return
+    throw new GdnError('unreachable', `the embedded chain ${blockchain} is run by another process of this database`, {
+      hint: 'ask that one, or give the network by RPC URL: then every process reaches it',
+    })
+  }
+  const solana = createSolanaChains({ db, store: shared, dataDir, now, onEvent, refuseUnlessOurs })
 
   const remember = async (on: Db, blockchain: EvmBlockchain) => {
     const known = await findChain(on, blockchain)
@@ -95,6 +117,11 @@ export async function openChains({
   const network = (blockchain: EvmBlockchain) => {
     if (closing.signal.aborted) return Promise.reject(new Error('the backend is shutting down'))
     if (remote.has(blockchain)) return Promise.resolve(wrapNetwork(remote.network(blockchain)))
+    try {
+      refuseUnlessOurs(blockchain)
+    } catch (error) {
+      return Promise.reject(error)
+    }
     let network = started.get(blockchain)
     if (network === undefined) {
       network = start(blockchain)
@@ -121,6 +148,20 @@ export async function openChains({
       if (remote.has(blockchain)) return await remote.signing(blockchain)
       const { chainId, shared } = await network(blockchain)
       return { chainId, signers, fees: (await shared?.suggestFees()) ?? EMBEDDED_FEES }
+    },
+
+    serves(blockchain) {
+      if (only !== undefined && !only.has(blockchain)) return false
+      return owned || (isEvm(blockchain) && remote.has(blockchain))
+    },
+
+    async own(now) {
+      if (now) await endOrphans(stateDir)
+      owned = now
+      if (now) return
+      const running = [...started.values()]
+      started.clear()
+      await Promise.allSettled([...running.map(async (network) => (await network).close()), solana.pause()])
     },
 
     onBlocks(listener) {

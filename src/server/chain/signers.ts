@@ -1,10 +1,9 @@
-import { join } from 'node:path'
 import { keccak256 } from 'viem'
 import { generatePrivateKey, type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
 import * as z from 'zod'
 import type { EvmBlockchain } from '../../api/blockchains.ts'
 import { GdnError } from '../../core/errors.ts'
-import { readPrivateText, writePrivateFile } from '../../core/private-file.ts'
+import { keptSecret, type SecretPlace } from '../data-dir/kept-secret.ts'
 import type { Fees, Hex } from './evm/network.ts'
 
 const FILE = 'signers.json'
@@ -80,19 +79,21 @@ export interface EmbeddedSigners extends Signers {
 }
 
 /**
- * The signing keys of a data dir's embedded chains, made at random on first use and kept in a 0600 file.
+ * The signing keys of the embedded chains of a data dir, or of a database that processes share, made at random on first
+ * use.
  * They are worth nothing elsewhere, and are never used for a chain behind an RPC URL: the chain ids are real ones.
  */
-export async function openEmbeddedSigners(dataDir: string): Promise<EmbeddedSigners> {
-  const path = join(dataDir, FILE)
-  let text = readPrivateText(path, { code: 'data_dir' })
-  if (text === null) {
-    text = `${JSON.stringify({ version: 1, admin: generatePrivateKey(), operator: generatePrivateKey() })}\n`
-    await writePrivateFile(path, text)
-  }
+export async function openEmbeddedSigners(
+  dataDir: string,
+  store: SecretPlace['store'] = null,
+): Promise<EmbeddedSigners> {
+  const { text, place } = await keptSecret(
+    { dataDir, file: FILE, store },
+    () => `${JSON.stringify({ version: 1, admin: generatePrivateKey(), operator: generatePrivateKey() })}\n`,
+  )
   const parsed = signersFile.safeParse(parseJson(text))
   if (!parsed.success) {
-    throw new GdnError('data_dir', `${path} is damaged or of a newer gdn`, {
+    throw new GdnError('data_dir', `${place} is damaged or of a newer gdn`, {
       hint: 'restore it from a backup: without it the embedded chains can mint no more',
     })
   }

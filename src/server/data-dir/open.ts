@@ -12,13 +12,18 @@ const HINTS: Readonly<Record<string, string>> = {
 }
 
 /** Makes the folder where needed, private to its owner, checks that it can be written, and locks it. */
-export async function openDataDir(dataDir: string): Promise<DataDirLock> {
+export const openDataDir = (dataDir: string): Promise<DataDirLock> => open(dataDir, lockDataDir)
+
+/** The same for a folder that several processes may have in common, because what they must not share is in a database. */
+export const openSharedDataDir = (dataDir: string): Promise<void> => open(dataDir, () => {})
+
+async function open<Result>(dataDir: string, take: (dataDir: string) => Result): Promise<Result> {
   try {
     await makePrivateFolder(dataDir)
     await refuseForeignFolder(dataDir, { code: 'data_dir' })
     await access(dataDir, constants.W_OK | constants.X_OK)
     if (process.platform !== 'win32' && ((await stat(dataDir)).mode & 0o077) !== 0) await chmod(dataDir, 0o700)
-    return lockDataDir(dataDir)
+    return take(dataDir)
   } catch (cause) {
     if (cause instanceof GdnError) throw cause
     throw new GdnError('data_dir', `can't use the data dir ${dataDir}: ${messageOf(cause)}`, {

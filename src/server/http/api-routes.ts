@@ -17,6 +17,7 @@ import { getTransactions } from '../services/get-transactions.ts'
 import { Refusal, refusalOf } from '../services/refusal.ts'
 import type { ServiceDeps, ServiceRequest } from '../services/services.ts'
 import { transferNft } from '../services/transfer-nft.ts'
+import type { Store } from '../store/open-store.ts'
 import { callerOf } from './auth.ts'
 import { originOf } from './hosts.ts'
 import { createRateLimit } from './rate-limits.ts'
@@ -48,10 +49,10 @@ function asObject(body: unknown): Record<string, unknown> {
 function addEndpoint<Request extends z.ZodType>(
   app: FastifyInstance,
   endpoint: Endpoint<Request>,
-  rateLimits: boolean,
+  limits: { store: Store; enabled: boolean },
   serve: (request: ServiceRequest<z.output<Request>>, http: FastifyRequest) => Promise<Outcome>,
 ): void {
-  const limit = createRateLimit(endpoint, rateLimits)
+  const limit = createRateLimit(endpoint, limits.enabled, limits.store)
   const handler = async (request: FastifyRequest, reply: FastifyReply) => {
     const { keyId, accountId } = callerOf(request)
     reply.headers(await limit(keyId))
@@ -76,24 +77,25 @@ function addEndpoint<Request extends z.ZodType>(
 
 /** The endpoints of the API. */
 export function addApiRoutes(app: FastifyInstance, deps: ServiceDeps, rateLimits: boolean): void {
-  addEndpoint(app, ENDPOINTS.createcollection, rateLimits, (request) => createCollection(deps, request))
-  addEndpoint(app, ENDPOINTS.createnft, rateLimits, (request) => createNft(deps, request))
-  addEndpoint(app, ENDPOINTS.createnfttrans, rateLimits, (request) => createNftTrans(deps, request))
-  addEndpoint(app, ENDPOINTS.transfernft, rateLimits, (request) => transferNft(deps, request))
-  addEndpoint(app, ENDPOINTS.getcollections, rateLimits, async (request) => ({
+  const limits = { store: deps.store, enabled: rateLimits }
+  addEndpoint(app, ENDPOINTS.createcollection, limits, (request) => createCollection(deps, request))
+  addEndpoint(app, ENDPOINTS.createnft, limits, (request) => createNft(deps, request))
+  addEndpoint(app, ENDPOINTS.createnfttrans, limits, (request) => createNftTrans(deps, request))
+  addEndpoint(app, ENDPOINTS.transfernft, limits, (request) => transferNft(deps, request))
+  addEndpoint(app, ENDPOINTS.getcollections, limits, async (request) => ({
     response: await getCollections(deps, request),
   }))
-  addEndpoint(app, ENDPOINTS.getnftgdnids, rateLimits, async (request) => ({
+  addEndpoint(app, ENDPOINTS.getnftgdnids, limits, async (request) => ({
     response: await getNftIds(deps, request),
   }))
-  addEndpoint(app, ENDPOINTS.getisgdnnft, rateLimits, async (request) => ({
+  addEndpoint(app, ENDPOINTS.getisgdnnft, limits, async (request) => ({
     response: await getIsGdnNft(deps, request),
   }))
-  addEndpoint(app, ENDPOINTS.gettransactions, rateLimits, async (request) => ({
+  addEndpoint(app, ENDPOINTS.gettransactions, limits, async (request) => ({
     response: await getTransactions(deps, request),
   }))
-  addEndpoint(app, ENDPOINTS.getnfts, rateLimits, async (request) => ({ response: await getNfts(deps, request) }))
-  addEndpoint(app, ENDPOINTS.getpresignedurl, rateLimits, async (request, http) => ({
+  addEndpoint(app, ENDPOINTS.getnfts, limits, async (request) => ({ response: await getNfts(deps, request) }))
+  addEndpoint(app, ENDPOINTS.getpresignedurl, limits, async (request, http) => ({
     response: await getPresignedUrl(deps, request, originOf(http)),
   }))
 }

@@ -25,7 +25,10 @@ export function addAuthentication(
 ): void {
   let local: Promise<string | null> | undefined
   const isLocalAccount = async ({ accountId }: Caller) => {
-    local ??= localAccountId(store.db)
+    local ??= localAccountId(store.db).catch((error) => {
+      local = undefined
+      throw error
+    })
     return accountId === (await local)
   }
   const isHere = ({ ip, raw, headers }: FastifyRequest) => {

@@ -7,6 +7,7 @@ import { messageOf } from '../../core/errors.ts'
 import { isDiskFull } from '../data-dir/disk-full.ts'
 import type { Log } from '../pipeline/log.ts'
 import { Refusal } from '../services/refusal.ts'
+import { isDatabaseGone, isUnstorableText } from '../store/postgres/gone.ts'
 import { formB } from './form-b.ts'
 import { SECURITY_HEADERS } from './security-headers.ts'
 
@@ -39,11 +40,27 @@ function diskFull(error: FastifyError, log: Log): Refusal | null {
   return new Refusal(503, TITLES.unavailable, "the server's disk is full; nothing was accepted, try again later")
 }
 
+const RETRY_SECONDS = '1'
+
+/** What only PostgreSQL has to say. Whether a commit that was cut off went through, a repetition with its key tells. */
+function fromDatabase(error: FastifyError, validationStatus: number, log: Log): Refusal | null {
+  if (isUnstorableText(error)) {
+    return new Refusal(validationStatus, TITLES.validation, 'a text of the body holds a NUL character')
+  }
+  if (!isDatabaseGone(error)) return null
+  log.warn({ error: messageOf(error) }, "the database can't be reached at this moment")
+  const headers = { [HEADERS.retryAfter]: RETRY_SECONDS }
+  return new Refusal(503, TITLES.unavailable, "the database can't be reached at this moment; try again", headers)
+}
+
 /** The one place where an error becomes an answer. What isn't the client's fault gets an id that the log has too. */
 export function createErrorHandler(log: Log) {
   return (error: FastifyError | Refusal, request: FastifyRequest, reply: FastifyReply): void => {
     const { errorForm: form = 'A', validationStatus = 400 } = request.routeOptions.config
-    const refusal = error instanceof Refusal ? error : (toRefusal(error, validationStatus) ?? diskFull(error, log))
+    const refusal =
+      error instanceof Refusal
+        ? error
+        : (toRefusal(error, validationStatus) ?? diskFull(error, log) ?? fromDatabase(error, validationStatus, log))
     if (refusal !== null) {
       if (refusal.cause !== undefined) log.warn({ error: messageOf(refusal.cause) }, refusal.message)
       reply.code(refusal.status).headers(refusal.headers).send(bodyOf(form, refusal))

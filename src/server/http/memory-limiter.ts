@@ -1,11 +1,5 @@
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible'
-
-/** What a counted request comes to: whether it may go on, what is left, and the time until the window ends. */
-export interface Count {
-  allowed: boolean
-  remaining: number
-  msBeforeNext: number
-}
+import type { Count } from '../store/rate-windows.ts'
 
 /** Counts requests of a key in windows of a second, in this process. */
 export function createMemoryLimiter(ratePerSecond: number): (keyId: string) => Promise<Count> {

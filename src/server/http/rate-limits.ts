@@ -2,6 +2,8 @@ import type { Endpoint } from '../../api/endpoint.ts'
 import { TITLES } from '../../api/errors.ts'
 import { HEADERS } from '../../api/headers.ts'
 import { Refusal } from '../services/refusal.ts'
+import type { Store } from '../store/open-store.ts'
+import { countRequest } from '../store/rate-windows.ts'
 
 /** Counts a request of a key against an endpoint's limit; resolves with the headers that tell where it stands. */
 export type RateLimit = (keyId: string) => Promise<Record<string, string>>
@@ -9,13 +11,20 @@ export type RateLimit = (keyId: string) => Promise<Record<string, string>>
 const seconds = (ms: number) => Math.max(1, Math.ceil(ms / 1000))
 
 /** The limit of an endpoint, per key. Where limits are off, or there is none, `RateLimit-Policy` has no quota. */
-export function createRateLimit({ name, ratePerSecond }: Endpoint, enabled: boolean): RateLimit {
+export function createRateLimit(
+  { name, ratePerSecond }: Endpoint,
+  enabled: boolean,
+  store: Pick<Store, 'db' | 'shared'>,
+): RateLimit {
   if (!enabled || ratePerSecond === null) {
     const headers = { [HEADERS.rateLimitPolicy]: `"${name}"` }
     return async () => headers
   }
   // Loaded with the first request, not before the backend is ready.
-  const load = async () => (await import('./memory-limiter.ts')).createMemoryLimiter(ratePerSecond)
+  const load = async () =>
+    store.shared === null
+      ? (await import('./memory-limiter.ts')).createMemoryLimiter(ratePerSecond)
+      : (keyId: string) => countRequest(store.db, { name: `${name} ${keyId}`, ratePerSecond })
   let loading: ReturnType<typeof load> | undefined
   const policy = { [HEADERS.rateLimitPolicy]: `"${name}";q=${ratePerSecond};w=1` }
   return async (keyId) => {

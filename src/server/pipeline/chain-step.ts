@@ -6,6 +6,7 @@ import type { Store } from '../store/open-store.ts'
 import { claimSigned, type TransactionRow, updateSigned } from '../store/transactions.ts'
 import { hasWatched } from '../store/watched.ts'
 import { backoffMs } from './backoff.ts'
+import { claimMoment, leaseMs, withLeases } from './leases.ts'
 import type { Log } from './log.ts'
 import type { Turn } from './loop.ts'
 import { settle } from './settle.ts'
@@ -66,10 +67,14 @@ export function createChainStep(options: ChainStepOptions): Turn {
   }
 
   return async () => {
-    const claimed = await claimSigned(store.db, blockchain, { now: now(), leaseMs: LEASE_MS, limit: AT_ONCE })
+    const claimed = await claimSigned(store.db, blockchain, {
+      now: claimMoment(store, now),
+      leaseMs: leaseMs(store, LEASE_MS),
+      limit: AT_ONCE,
+    })
     if (claimed.length === 0 && !(await hasWatched(store.db, blockchain))) return null
     try {
-      return await observe(claimed)
+      return await withLeases(store, 'transactions', claimed, () => observe(claimed))
     } catch (error) {
       // Given back at once, those already settled excepted: nobody should wait for the lease to end.
       for (const transaction of claimed) {

@@ -15,6 +15,7 @@ import {
 } from '../store/nfts.ts'
 import type { Store } from '../store/open-store.ts'
 import { backoffMs } from './backoff.ts'
+import { claimMoment, leaseMs, withLeases } from './leases.ts'
 import type { Log } from './log.ts'
 import type { Turn } from './loop.ts'
 
@@ -33,6 +34,8 @@ export interface FileStepOptions {
   log: Log
   /** Attempts for passing reasons before an NFT fails; by default 8, which is about two minutes beside the time of fetching. */
   maxAttempts?: number | undefined
+  /** NFTs that are worked on at once; by default 16. */
+  concurrency?: number | undefined
   /** An NFT of this collection waits for a batch. */
   onMintable: (collectionId: string) => void
   /** A place for another NFT became free. */
@@ -47,7 +50,7 @@ export interface FileStep {
 
 /** Fetches the files of NFTs and stores them: several NFTs at once, so that a slow server delays only its own. */
 export function createFileStep(options: FileStepOptions): FileStep {
-  const { store, storage, fetcher, now, log, maxAttempts = MAX_ATTEMPTS } = options
+  const { store, storage, fetcher, now, log, maxAttempts = MAX_ATTEMPTS, concurrency = CONCURRENT } = options
   const active = new Set<Promise<void>>()
   const shared = new Map<string, Promise<string>>()
   const stopping = new AbortController()
@@ -111,7 +114,7 @@ export function createFileStep(options: FileStepOptions): FileStep {
   }
 
   const take = (nft: NftRow) => {
-    const task = work(nft)
+    const task = withLeases(store, 'nfts', [nft], () => work(nft))
       .catch((error) => log.error({ nft: nft.id, error: messageOf(error) }, 'an NFT could not be worked on'))
       .finally(() => {
         active.delete(task)
@@ -122,9 +125,13 @@ export function createFileStep(options: FileStepOptions): FileStep {
 
   return {
     async turn() {
-      const free = CONCURRENT - active.size
+      const free = concurrency - active.size
       if (free <= 0) return null
-      const claimed = await claimNftsForFiles(store.db, { now: now(), leaseMs: LEASE_MS, limit: free })
+      const claimed = await claimNftsForFiles(store.db, {
+        now: claimMoment(store, now),
+        leaseMs: leaseMs(store, LEASE_MS),
+        limit: free,
+      })
       for (const nft of claimed) take(nft)
       if (claimed.length === free) return null
       const due = await nextFilesDue(store.db)

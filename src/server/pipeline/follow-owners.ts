@@ -8,6 +8,7 @@ import {
   applyEvents,
   findCursor,
   listCursors,
+  lockOwners,
   moveCursor,
   type OwnerEventRow,
   undoEvents,
@@ -54,7 +55,11 @@ export async function followOwners({
   if (byAddress && cursor !== null && Number(head.number) < cursor.block_number) return false
   if (cursor !== null && !(await isAncestor(network, cursor, head))) {
     const kept = await lastOnChain({ store, network })
-    await store.transaction((db) => undoEvents(db, blockchain, kept))
+    await store.transaction(async (db) => {
+      await lockOwners(db, blockchain, 'alone')
+      // Another follower may have done so, and be ahead again.
+      if ((await findCursor(db, blockchain))?.block_hash === cursor.block_hash) await undoEvents(db, blockchain, kept)
+    })
     return true
   }
   const from = (cursor?.block_number ?? -1) + 1
@@ -66,6 +71,7 @@ export async function followOwners({
   // The events may be those of blocks that came meanwhile in place of others.
   if (last === null || (await readBlock(network, to))?.hash !== last.hash) return true
   await store.transaction(async (db) => {
+    await lockOwners(db, blockchain, 'alone')
     const now = await findCursor(db, blockchain)
     if (now?.block_hash !== cursor?.block_hash) return
     await applyEvents(db, await rowsOf(db, blockchain, events))

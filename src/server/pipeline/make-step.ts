@@ -1,4 +1,4 @@
-import type { EvmBlockchain } from '../../api/blockchains.ts'
+import { EVM_BLOCKCHAINS, type EvmBlockchain } from '../../api/blockchains.ts'
 import { collectionInit } from '../chain/evm/collection-init.ts'
 import { encodeDeployFactory, encodeMake } from '../chain/evm/factory.ts'
 import { deployFactoryGasLimit, makeGasLimit } from '../chain/evm/gas-limits.ts'
@@ -7,16 +7,18 @@ import type { AskSigning } from '../chain/signers.ts'
 import {
   type CollectionRow,
   claimUnmadeCollections,
-  findCollectionById,
+  lockCollection,
   nextCollectionDue,
   postponeCollection,
   updateCollection,
 } from '../store/collections.ts'
+import { lockUntilCommit } from '../store/dialect.ts'
 import { failNftsOfCollection } from '../store/nfts.ts'
 import type { Store } from '../store/open-store.ts'
 import type { Db } from '../store/schema.ts'
 import { findFactoryTransaction } from '../store/transactions.ts'
 import { backoffMs } from './backoff.ts'
+import { claimMoment, leaseMs, withLeases } from './leases.ts'
 import type { Turn } from './loop.ts'
 import { signAndStore } from './sign.ts'
 import { freeSigner } from './signed-ahead.ts'
@@ -30,10 +32,12 @@ export interface MakeStepOptions {
   signing: AskSigning
   now: () => number
   onSigned: (blockchain: EvmBlockchain) => void
+  /** Blockchains that this process works on; by default all. */
+  serves?: (blockchain: EvmBlockchain) => boolean
 }
 
 /** Signs the transactions that make collections, and before a chain's first one the transaction of its factory. */
-export function createMakeStep({ store, signing, now, onSigned }: MakeStepOptions): Turn {
+export function createMakeStep({ store, signing, now, onSigned, serves = () => true }: MakeStepOptions): Turn {
   /** True once the chain's factory is deployed. */
   const factoryReady = async (blockchain: EvmBlockchain): Promise<boolean> => {
     const known = await findFactoryTransaction(store.db, blockchain)
@@ -43,6 +47,7 @@ export function createMakeStep({ store, signing, now, onSigned }: MakeStepOption
     // Set up by whoever has the admin's key, before any collection was accepted.
     if (admin === null) return true
     await store.transaction(async (db) => {
+      await lockUntilCommit(db, `factory ${blockchain}`)
       if ((await findFactoryTransaction(db, blockchain)) !== null) return
       const operators = signers.operators.map(({ address }) => address)
       const draft = {
@@ -109,23 +114,25 @@ export function createMakeStep({ store, signing, now, onSigned }: MakeStepOption
   }
 
   return async () => {
-    const claimed = await claimUnmadeCollections(store.db, { now: now(), leaseMs: LEASE_MS, limit: 50 })
+    const blockchains = EVM_BLOCKCHAINS.filter(serves)
+    const options = { now: claimMoment(store, now), leaseMs: leaseMs(store, LEASE_MS), limit: 50 }
+    const claimed = await claimUnmadeCollections(store.db, options, blockchains)
     let failure: unknown
     for (const collection of claimed) {
-      await make(collection).catch(async (error) => {
+      await withLeases(store, 'collections', [collection], () => make(collection)).catch(async (error) => {
         const attempts = collection.attempts + 1
         await postponeCollection(store.db, collection, { attempts, nextAttemptAt: now() + backoffMs(attempts) })
         failure ??= error
       })
     }
     if (failure !== undefined) throw failure
-    const due = await nextCollectionDue(store.db)
+    const due = await nextCollectionDue(store.db, blockchains)
     return due === null ? null : Math.max(0, due - now())
   }
 }
 
 /** Whether the claim still holds: whoever has lost it writes nothing. */
 async function isStillOurs(db: Db, { id, generation }: CollectionRow): Promise<boolean> {
-  const current = await findCollectionById(db, id)
+  const current = await lockCollection(db, id)
   return current?.generation === generation && current.transaction_id === null
 }

@@ -6,7 +6,7 @@ import type { Hex } from '../chain/evm/network.ts'
 import type { AskSigning, Signer, Signing } from '../chain/signers.ts'
 import { buildDirectory } from '../storage/directory.ts'
 import { putBlocks } from '../store/block-table.ts'
-import { type CollectionRow, findCollectionById, updateCollection } from '../store/collections.ts'
+import { type CollectionRow, findCollectionById, lockCollection, updateCollection } from '../store/collections.ts'
 import { assignToTransaction, collectionsWithMintable, failNftsOfCollection, listMintable } from '../store/nfts.ts'
 import type { Store } from '../store/open-store.ts'
 import { hasUnfinished } from '../store/transactions.ts'
@@ -24,6 +24,8 @@ export interface MintStepOptions {
   signing: AskSigning
   now: () => number
   onSigned: (blockchain: EvmBlockchain) => void
+  /** Blockchains that this process works on; by default all. */
+  serves?: (blockchain: EvmBlockchain) => boolean
 }
 
 export interface MintStep {
@@ -42,7 +44,7 @@ class LostRace extends Error {}
  * sender changes, so that all of a collection are created in the order of acceptance.
  * An idle collection is signed for at once; requests gather only behind a transaction that is under way.
  */
-export function createMintStep({ store, signing, now, onSigned }: MintStepOptions): MintStep {
+export function createMintStep({ store, signing, now, onSigned, serves = () => true }: MintStepOptions): MintStep {
   const marked = new Set<string>()
   /** Found every lane full: looked at again when any transaction is finished. */
   const parked = new Set<string>()
@@ -65,7 +67,7 @@ export function createMintStep({ store, signing, now, onSigned }: MintStepOption
     const data = encodeBatch({ batch, sender: first.sender, startId, digest })
     return store.transaction(async (db) => {
       // Read again under the transaction: another worker may have signed for this collection meanwhile.
-      const current = await findCollectionById(db, collection.id)
+      const current = await lockCollection(db, collection.id)
       if (current?.status !== 'deployed' || current.next_token_id !== collection.next_token_id) return false
       if (await hasUnfinished(db, collection.id)) return false
       const { id } = await signAndStore(
@@ -113,7 +115,7 @@ export function createMintStep({ store, signing, now, onSigned }: MintStepOption
           await failNftsOfCollection(store.db, id, collection.error ?? 'the collection failed')
           continue
         }
-        if (collection.status !== 'deployed') continue
+        if (collection.status !== 'deployed' || !serves(collection.blockchain as EvmBlockchain)) continue
         if (await hasUnfinished(store.db, id)) continue
         const blockchain = collection.blockchain as EvmBlockchain
         const terms = await signing(blockchain)

@@ -37,6 +37,7 @@ export function startOwnerFollower({
   const loop = startLoop(
     `owners ${blockchain}`,
     async () => {
+      if (!chains.serves(blockchain)) return null
       const network = await chains.network(blockchain)
       const asked = waiting.length
       if (await followOwners({ store, network, byAddress: network.shared !== undefined })) return 0

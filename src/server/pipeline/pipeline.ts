@@ -30,6 +30,8 @@ export interface PipelineOptions {
   log: Log
   /** Attempts at fetching the files of an NFT. */
   maxFileAttempts?: number | undefined
+  /** NFTs whose files are fetched at once. */
+  concurrency?: number | undefined
   /** A transaction is final: what it was, and what it cost. */
   onFinal?: (transaction: TransactionRow, receipt: EvmReceipt) => void
 }
@@ -50,14 +52,17 @@ export interface Pipeline {
  */
 export async function startPipeline(options: PipelineOptions): Promise<Pipeline> {
   const { store, chains, storage, fetcher, now, log } = options
-  // The data dir's lock says that no other worker lives: whatever is leased was left by a dead one.
-  await releaseLeases(store)
+  // The data dir's lock says that no other worker lives: whatever is leased was left by a dead one. Where processes share
+  // a database, what a dead one held is free when its lease ends.
+  if (store.shared === null) await releaseLeases(store)
+  const { serves } = chains
 
   let stopped = false
   const chainLoops = new Map<EvmBlockchain, Loop>()
   const wakeChain = (blockchain: EvmBlockchain) => {
     const running = chainLoops.get(blockchain)
     if (running !== undefined) return running.wake()
+    if (stopped) return
     const turn = createChainStep({
       store,
       chains,
@@ -74,7 +79,8 @@ export async function startPipeline(options: PipelineOptions): Promise<Pipeline>
         if (collection_id !== null) wakeMint(collection_id)
       },
     })
-    chainLoops.set(blockchain, startLoop(`chain ${blockchain}`, turn, log))
+    const guarded = async () => (serves(blockchain) ? await turn() : null)
+    chainLoops.set(blockchain, startLoop(`chain ${blockchain}`, guarded, log))
   }
 
   // Loaded when a blockchain is first used: nobody else pays for it.
@@ -83,7 +89,7 @@ export async function startPipeline(options: PipelineOptions): Promise<Pipeline>
     let pipeline = solanaPipelines.get(blockchain)
     if (pipeline === undefined) {
       pipeline = import('./solana/solana-pipeline.ts').then(({ startSolanaPipeline }) =>
-        startSolanaPipeline({ store, solana: chains.solana, blockchain, now, log }),
+        startSolanaPipeline({ store, solana: chains.solana, blockchain, now, log, serves }),
       )
       solanaPipelines.set(blockchain, pipeline)
       // Nobody else would come back to what is accepted already.
@@ -96,7 +102,7 @@ export async function startPipeline(options: PipelineOptions): Promise<Pipeline>
     return pipeline
   }
 
-  const mintStep = createMintStep({ store, signing: chains.signing, now, onSigned: wakeChain })
+  const mintStep = createMintStep({ store, signing: chains.signing, now, onSigned: wakeChain, serves })
   const mintLoop = startLoop('mint', mintStep.turn, log)
   const wakeMint = (collectionId: string) => {
     mintStep.mark(collectionId)
@@ -105,9 +111,9 @@ export async function startPipeline(options: PipelineOptions): Promise<Pipeline>
       pipeline.then(({ mintable }) => mintable(collectionId)).catch(() => {})
     }
   }
-  const transferStep = createTransferStep({ store, signing: chains.signing, now, onSigned: wakeChain })
+  const transferStep = createTransferStep({ store, signing: chains.signing, now, onSigned: wakeChain, serves })
   const transferLoop = startLoop('transfer', transferStep, log)
-  const makeStep = createMakeStep({ store, signing: chains.signing, now, onSigned: wakeChain })
+  const makeStep = createMakeStep({ store, signing: chains.signing, now, onSigned: wakeChain, serves })
   const makeLoop = startLoop('make', makeStep, log)
   const fileStep = createFileStep({
     store,
@@ -116,6 +122,7 @@ export async function startPipeline(options: PipelineOptions): Promise<Pipeline>
     now,
     log,
     maxAttempts: options.maxFileAttempts,
+    concurrency: options.concurrency,
     onMintable: wakeMint,
     onFree: () => filesLoop.wake(),
   })
@@ -124,22 +131,32 @@ export async function startPipeline(options: PipelineOptions): Promise<Pipeline>
   const followers = new Map<EvmBlockchain, OwnerFollower>()
   const follow = (blockchain: EvmBlockchain): OwnerFollower | undefined => {
     const running = followers.get(blockchain)
-    if (running !== undefined || stopped) return running
+    if (running !== undefined || stopped || !serves(blockchain)) return running
     const started = startOwnerFollower({ store, chains, blockchain, log })
     followers.set(blockchain, started)
     return started
   }
   chains.onBlocks((blockchain) => follow(blockchain)?.wake())
 
-  for (const blockchain of await blockchainsWithSigned(store.db)) wakeChain(blockchain)
-  for (const blockchain of await usedBlockchains(store.db))
-    if (!isEvm(blockchain)) await openSolana(blockchain).catch(() => {})
-  for (const blockchain of await chainsToFollow(store.db)) follow(blockchain)
+  /** Takes up what is under way on the blockchains of this process. */
+  const takeUp = async () => {
+    for (const blockchain of await blockchainsWithSigned(store.db)) {
+      if (serves(blockchain) && !chainLoops.has(blockchain)) wakeChain(blockchain)
+    }
+    for (const blockchain of await usedBlockchains(store.db)) {
+      if (!isEvm(blockchain) && serves(blockchain)) await openSolana(blockchain).catch(() => {})
+    }
+    for (const blockchain of await chainsToFollow(store.db)) follow(blockchain)
+    return null
+  }
+  await takeUp()
+  // Others may sign, and die before what they have signed is final; and the embedded chains may become this process's.
+  const takingUp = store.shared === null ? null : startLoop('take up', takeUp, log)
 
   return {
     collectionAccepted(blockchain) {
       if (isEvm(blockchain)) makeLoop.wake()
-      else {
+      else if (serves(blockchain)) {
         openSolana(blockchain)
           .then((pipeline) => pipeline.collectionAccepted())
           .catch(() => {})
@@ -159,6 +176,7 @@ export async function startPipeline(options: PipelineOptions): Promise<Pipeline>
 
     async stop() {
       stopped = true
+      await takingUp?.stop()
       await Promise.all([makeLoop.stop(), mintLoop.stop(), transferLoop.stop(), filesLoop.stop()])
       // After its loop: a turn that is just ending still takes NFTs in hand.
       await fileStep.stop()

@@ -10,6 +10,7 @@ import {
   returnBatchToMint,
 } from '../store/nfts.ts'
 import type { Store } from '../store/open-store.ts'
+import { lockOwners } from '../store/owner-events.ts'
 import { requestsOfTransaction } from '../store/requests.ts'
 import type { Db } from '../store/schema.ts'
 import { type TransactionRow, updateSigned } from '../store/transactions.ts'
@@ -29,6 +30,7 @@ export async function settle({ store, network, transaction, receipt, log }: Sett
   const apply = await plan({ store, network, transaction, receipt, log })
   const requests = await requestsOfTransaction(store.db, transaction)
   const settled = await store.transaction(async (db) => {
+    await lockOwners(db, transaction.blockchain, 'shared')
     const ours = await updateSigned(db, transaction, {
       state: receipt.status === 'success' ? 'final' : 'reverted',
       block_number: Number(receipt.blockNumber),

@@ -4,7 +4,7 @@ import { TRANSFER_GAS_LIMIT } from '../chain/evm/gas-limits.ts'
 import type { Hex } from '../chain/evm/network.ts'
 import type { AskSigning, Signer } from '../chain/signers.ts'
 import type { Store } from '../store/open-store.ts'
-import { assignTransfer, blockchainsWithUnsigned, listUnsigned } from '../store/transfers.ts'
+import { assignTransfer, blockchainsWithUnsigned, isForSigning, listUnsigned } from '../store/transfers.ts'
 import type { Turn } from './loop.ts'
 import { type Draft, signAndStore } from './sign.ts'
 import { lanesOf } from './signed-ahead.ts'
@@ -17,12 +17,14 @@ export interface TransferStepOptions {
   signing: AskSigning
   now: () => number
   onSigned: (blockchain: EvmBlockchain) => void
+  /** Blockchains that this process works on; by default all. */
+  serves?: (blockchain: EvmBlockchain) => boolean
 }
 
 class LostRace extends Error {}
 
 /** Signs accepted transfers, each as a transaction of its own: tokens move independently of each other. */
-export function createTransferStep({ store, signing, now, onSigned }: TransferStepOptions): Turn {
+export function createTransferStep({ store, signing, now, onSigned, serves = () => true }: TransferStepOptions): Turn {
   const sign = async (
     terms: Pick<Draft, 'blockchain' | 'chainId' | 'fees'>,
     operator: Signer,
@@ -39,6 +41,8 @@ export function createTransferStep({ store, signing, now, onSigned }: TransferSt
     } as const
     try {
       await store.transaction(async (db) => {
+        // Before a nonce is taken: others wait for it until this transaction ends.
+        if (!(await isForSigning(db, id))) throw new LostRace()
         const transaction = await signAndStore(db, operator, draft, now())
         if (!(await assignTransfer(db, id, transaction.id))) throw new LostRace()
       })
@@ -50,6 +54,7 @@ export function createTransferStep({ store, signing, now, onSigned }: TransferSt
 
   return async () => {
     for (const blockchain of await blockchainsWithUnsigned(store.db)) {
+      if (!serves(blockchain)) continue
       const { chainId, signers, fees } = await signing(blockchain)
       const places = (await lanesOf(store.db, blockchain, signers.operators)).flatMap(({ signer, room }) =>
         new Array<Signer>(Math.max(0, room - LEFT_FREE)).fill(signer),

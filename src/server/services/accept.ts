@@ -54,8 +54,9 @@ export async function accept<Prepared, Response>(
     // Again: the same key may have been accepted while this request was prepared.
     const meanwhile = scope && (await findRepeated(db, scope))
     if (meanwhile) return replay<Response>(meanwhile, bodyHash)
-    // The rows refer to the request, so it goes first, and gets its answer once that is known.
-    await insertRequest(db, {
+    // The rows refer to the request, so it goes first, and gets its answer once that is known. Where several processes
+    // accept, one of them waits here until the other has committed.
+    const isFirst = await insertRequest(db, {
       id: requestId,
       account_id: accountId,
       endpoint,
@@ -64,6 +65,8 @@ export async function accept<Prepared, Response>(
       response: '',
       accepted_at: now,
     })
+    const first = isFirst || scope === null ? null : await findRepeated(db, scope)
+    if (first !== null) return replay<Response>(first, bodyHash)
     const response = await write(db, requestId, prepared)
     await store.onAccepted?.(db, requestId)
     await recordResponse(db, requestId, JSON.stringify(response))

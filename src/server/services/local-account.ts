@@ -3,7 +3,9 @@ import { newId } from '../../core/ids.ts'
 import { readPrivateText, writePrivateFile } from '../../core/private-file.ts'
 import { Secret } from '../../core/secret.ts'
 import { findApiKey, insertAccount, localAccountId } from '../store/accounts.ts'
+import { lockUntilCommit } from '../store/dialect.ts'
 import type { Store } from '../store/open-store.ts'
+import type { Db } from '../store/schema.ts'
 import { findCaller, hashKey, newApiKey, registerApiKey } from './authenticate.ts'
 
 const FILE = 'api-key'
@@ -13,19 +15,25 @@ const FILE = 'api-key'
  * a file that was removed gives a new key, and so does a key that was revoked.
  */
 export async function openLocalAccount(store: Store, dataDir: string, now: number): Promise<Secret> {
+  return await store.transaction(async (db) => {
+    // Processes that share a folder start at once, and so do those that share a database.
+    await lockUntilCommit(db, 'local account')
+    return await openIn(db, dataDir, now)
+  })
+}
+
+async function openIn(db: Db, dataDir: string, now: number): Promise<Secret> {
   const path = join(dataDir, FILE)
   const text = readPrivateText(path, { code: 'data_dir' })?.trim() ?? ''
   let key = new Secret(text)
-  if (text !== '' && (await findCaller(store.db, key, now)) !== null) return key
-  if (text === '' || (await findApiKey(store.db, hashKey(key))) !== null) {
+  if (text !== '' && (await findCaller(db, key, now)) !== null) return key
+  if (text === '' || (await findApiKey(db, hashKey(key))) !== null) {
     key = newApiKey()
     await writePrivateFile(path, `${key.reveal()}\n`)
   }
-  await store.transaction(async (db) => {
-    const known = await localAccountId(db)
-    const accountId = known ?? newId()
-    if (known === null) await insertAccount(db, { id: accountId, email: null, created_at: now })
-    await registerApiKey(db, { key, accountId, name: 'local', now })
-  })
+  const known = await localAccountId(db)
+  const accountId = known ?? newId()
+  if (known === null) await insertAccount(db, { id: accountId, email: null, created_at: now })
+  await registerApiKey(db, { key, accountId, name: 'local', now })
   return key
 }

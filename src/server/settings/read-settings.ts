@@ -4,7 +4,7 @@ import { GdnError } from '../../core/errors.ts'
 import { knowKeysIn } from '../../core/secret.ts'
 import { readPrivateFile } from '../../keystore/private-file.ts'
 import { parseYaml } from './parse-yaml.ts'
-import { type ChainEntry, settingsFile } from './schema.ts'
+import { type ChainEntry, type SettingsFile, settingsFile } from './schema.ts'
 import type { ChainSettings, Settings } from './settings.ts'
 
 const MAX_BYTES = 1024 * 1024
@@ -30,10 +30,14 @@ const RETIRED: Partial<Record<EvmBlockchain, Retired>> = {
  *   of providers hold keys
  */
 export function readSettings(path: string): Settings {
-  const { chains } = parseYaml(settingsFile, readPrivateFile(path, MAX_BYTES), path)
+  const { chains } = readSettingsFile(path)
   const entries = Object.entries(chains) as [EvmBlockchain, ChainEntry][]
   return new Map(entries.map(([blockchain, entry]) => [blockchain, toSettings(blockchain, entry, path)]))
 }
+
+/** All that stands in the file, as it stands there. @throws as `readSettings` */
+export const readSettingsFile = (path: string): SettingsFile =>
+  parseYaml(settingsFile, readPrivateFile(path, MAX_BYTES), path)
 
 function toSettings(blockchain: EvmBlockchain, entry: ChainEntry, path: string): ChainSettings {
   const retired = RETIRED[blockchain]

@@ -75,8 +75,18 @@ const chain = z
     context.issues.push({ code: 'custom', message, input: finality, path: ['finality'] })
   })
 
-/** What a backend is told by a file: the networks that it reaches by RPC URL. */
-export const settingsFile = z.strictObject({ chains: z.partialRecord(z.enum(EVM_BLOCKCHAINS), chain).default({}) })
+/** What a backend is told by a file: the networks that it reaches by RPC URL, and its database where that is PostgreSQL. */
+export const settingsFile = z.strictObject({
+  chains: z.partialRecord(z.enum(EVM_BLOCKCHAINS), chain).default({}),
+  database_url: z.string().min(1).optional(),
+  /** A private file that holds it. */
+  database_url_file: z.string().min(1).optional(),
+  /** Of the server itself, where the other is that of a pooler. */
+  database_direct_url: z.string().min(1).optional(),
+  database_direct_url_file: z.string().min(1).optional(),
+})
+
+export type SettingsFile = z.output<typeof settingsFile>
 
 export type ChainEntry = z.output<typeof chain>
 export type SignerEntry = z.output<typeof signer>

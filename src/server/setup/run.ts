@@ -13,6 +13,7 @@ import { createChainStep } from '../pipeline/chain-step.ts'
 import type { Log } from '../pipeline/log.ts'
 import { signAndStore } from '../pipeline/sign.ts'
 import { rememberChain } from '../store/chains.ts'
+import { lockUntilCommit } from '../store/dialect.ts'
 import type { Store } from '../store/open-store.ts'
 import { alignLane, findFactoryTransaction, forgetFactoryTransaction } from '../store/transactions.ts'
 import { hasWatched } from '../store/watched.ts'
@@ -60,6 +61,7 @@ async function deploy(options: SetupOptions): Promise<Hex> {
   const { store, network, admin, operators, plan, now, say } = options
   const { blockchain, chainId } = network
   await store.transaction(async (db) => {
+    await lockUntilCommit(db, `factory ${blockchain}`)
     const known = await findFactoryTransaction(db, blockchain)
     if (known !== null && !ENDED.has(known.state)) return
     // Nothing depends on it: collections are accepted only once the factory is there.

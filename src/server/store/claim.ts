@@ -1,6 +1,8 @@
+import type { Moment } from './dialect.ts'
+
 /** How a worker takes rows for itself: until when, and how many. All times are in milliseconds since the epoch. */
 export interface ClaimOptions {
-  now: number
+  now: Moment
   leaseMs: number
   limit: number
 }

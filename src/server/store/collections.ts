@@ -1,6 +1,7 @@
 import { type Insertable, type Selectable, sql } from 'kysely'
 import { type Blockchain, EVM_BLOCKCHAINS, type EvmBlockchain } from '../../api/blockchains.ts'
 import type { ClaimOptions } from './claim.ts'
+import { isPostgres, momentIn } from './dialect.ts'
 import type { CollectionsTable, Db } from './schema.ts'
 
 export type CollectionRow = Selectable<CollectionsTable>
@@ -11,6 +12,17 @@ export async function insertCollection(db: Db, collection: Insertable<Collection
 
 export async function findCollectionById(db: Db, id: string): Promise<CollectionRow | null> {
   return (await db.selectFrom('collections').selectAll().where('id', '=', id).executeTakeFirst()) ?? null
+}
+
+/** The same, and nobody else changes it until the transaction that asks has ended. */
+export async function lockCollection(db: Db, id: string): Promise<CollectionRow | null> {
+  const row = await db
+    .selectFrom('collections')
+    .selectAll()
+    .where('id', '=', id)
+    .$if(isPostgres(db), (query) => query.forNoKeyUpdate())
+    .executeTakeFirst()
+  return row ?? null
 }
 
 /** Every collection at an address: more than one only where two blockchains share it. */
@@ -66,14 +78,19 @@ export async function claimUnmadeCollections(
     .where('status', '=', sql.lit('initiated'))
     .where('transaction_id', 'is', null)
     .where('blockchain', 'in', blockchains)
-    .where('next_attempt_at', '<=', now)
-    .where('lease_until', '<=', now)
+    .where('next_attempt_at', '<=', momentIn(now))
+    .where('lease_until', '<=', momentIn(now))
     .orderBy('next_attempt_at')
     .limit(limit)
+    .$if(isPostgres(db), (query) => query.forNoKeyUpdate().skipLocked())
   return db
+    .with(
+      (name) => name('due').materialized(),
+      () => due,
+    )
     .updateTable('collections')
-    .set((c) => ({ lease_until: now + leaseMs, generation: c('generation', '+', 1) }))
-    .where('id', 'in', due)
+    .set((c) => ({ lease_until: momentIn(now, leaseMs), generation: c('generation', '+', 1) }))
+    .where('id', 'in', ({ selectFrom }) => selectFrom('due').select('due.id'))
     .returningAll()
     .execute()
 }

@@ -1,5 +1,6 @@
 import { type Insertable, type Selectable, sql } from 'kysely'
 import type { ClaimOptions } from './claim.ts'
+import { isPostgres, momentIn } from './dialect.ts'
 import type { Db, NftsTable } from './schema.ts'
 
 export type NftRow = Selectable<NftsTable>
@@ -72,15 +73,20 @@ export async function claimNftsForFiles(db: Db, { now, leaseMs, limit }: ClaimOp
     .selectFrom('nfts')
     .select('seq')
     .where('step', '=', sql.lit('files'))
-    .where('next_attempt_at', '<=', now)
-    .where('lease_until', '<=', now)
+    .where('next_attempt_at', '<=', momentIn(now))
+    .where('lease_until', '<=', momentIn(now))
     .orderBy('next_attempt_at')
     .orderBy('seq')
     .limit(limit)
+    .$if(isPostgres(db), (query) => query.forNoKeyUpdate().skipLocked())
   return db
+    .with(
+      (name) => name('due').materialized(),
+      () => due,
+    )
     .updateTable('nfts')
-    .set((nft) => ({ lease_until: now + leaseMs, generation: nft('generation', '+', 1) }))
-    .where('seq', 'in', due)
+    .set((nft) => ({ lease_until: momentIn(now, leaseMs), generation: nft('generation', '+', 1) }))
+    .where('seq', 'in', ({ selectFrom }) => selectFrom('due').select('due.seq'))
     .returningAll()
     .execute()
 }

@@ -1,8 +1,9 @@
-import { Kysely, Migrator, sql } from 'kysely'
+import { Kysely } from 'kysely'
+import type { ClientConfig } from 'pg'
 import { GdnError, messageOf } from '../../core/errors.ts'
 import { ensurePrivateFile } from '../../core/private-file.ts'
 import { createGroupCommit, type RunTransaction } from './group-commit.ts'
-import { MIGRATIONS } from './migrations/index.ts'
+import { migrate } from './migrate.ts'
 import type { Db, Schema } from './schema.ts'
 import { createSqliteDialect } from './sqlite-dialect.ts'
 import { openSqlite, type RawDatabase } from './sqlite-driver.ts'
@@ -12,35 +13,17 @@ export interface Store {
   readonly transaction: RunTransaction
   /** Called in the transaction that accepts a request, after its rows are written. */
   readonly onAccepted?: (db: Db, requestId: string) => Promise<void>
+  /** How processes that work on it together find each other; null where one has it to itself. */
+  readonly shared: Shared | null
   close(): Promise<void>
 }
 
-/** Names of the migrations that made this database; none where it is new. */
-async function appliedMigrations(db: Kysely<Schema>): Promise<string[]> {
-  const found = await sql`select 1 from sqlite_master where type = 'table' and name = 'kysely_migration'`.execute(db)
-  if (found.rows.length === 0) return []
-  const { rows } = await sql<{ name: string }>`select name from kysely_migration`.execute(db)
-  return rows.map((row) => row.name)
-}
-
-async function migrate(db: Kysely<Schema>, path: string, beside: boolean): Promise<void> {
-  const applied = await appliedMigrations(db)
-  const unknown = applied.filter((name) => !Object.hasOwn(MIGRATIONS, name))
-  if (unknown.length > 0) {
-    throw new GdnError('data_dir', `${path} was made by a newer gdn (it knows ${unknown.join(', ')})`, {
-      hint: 'use that version of gdn, or choose another folder with --data-dir',
-    })
-  }
-  // The migrator looks at every table first, which a database that is up to date needn't wait for.
-  if (applied.length === Object.keys(MIGRATIONS).length) return
-  if (beside) {
-    throw new GdnError('data_dir', `${path} was made by an older gdn and must be brought up to date first`, {
-      hint: 'start its backend once with this version of gdn',
-    })
-  }
-  const migrator = new Migrator({ db, provider: { getMigrations: async () => ({ ...MIGRATIONS }) } })
-  const { error } = await migrator.migrateToLatest()
-  if (error !== undefined) throw error
+/** What several processes need beside queries. */
+export interface Shared {
+  /** Connects to the server itself, past any pooler. */
+  readonly direct: ClientConfig
+  /** What the database may be called in messages. */
+  readonly name: string
 }
 
 function prepare(raw: RawDatabase): void {
@@ -68,7 +51,7 @@ export async function openStore(path: string, { beside = false }: OpenOptions = 
   const db = new Kysely<Schema>({ dialect: createSqliteDialect(raw) })
   try {
     prepare(raw)
-    await migrate(db, path, beside)
+    await migrate(db, { name: path, beside })
   } catch (cause) {
     await db.destroy()
     if (cause instanceof GdnError) throw cause
@@ -76,6 +59,7 @@ export async function openStore(path: string, { beside = false }: OpenOptions = 
   }
   return {
     db,
+    shared: null,
     transaction: createGroupCommit(db),
     close: () => db.destroy(),
   }

@@ -1,6 +1,7 @@
 import { type Selectable, sql } from 'kysely'
 import { type EvmBlockchain, isBlockchain, isEvm } from '../../api/blockchains.ts'
 import { updateCollection } from './collections.ts'
+import { lockUntilCommit } from './dialect.ts'
 import type { CollectionsTable, Db, OwnerCursorsTable, OwnerEventsTable } from './schema.ts'
 
 export type OwnerEventRow = Selectable<OwnerEventsTable>
@@ -10,6 +11,13 @@ type CursorRow = Selectable<OwnerCursorsTable>
 const ROWS_AT_ONCE = 1000
 /** Blocks that a reorg can fall back to. When none of them is left on the chain, everything is read again. */
 const CURSORS_KEPT = 64
+
+/**
+ * Keeps the follower of a chain and who writes owners by what the chain told him from seeing half of what the other
+ * writes. The follower has it alone.
+ */
+export const lockOwners = (db: Db, blockchain: string, how: 'alone' | 'shared'): Promise<void> =>
+  lockUntilCommit(db, `owners ${blockchain}`, how)
 
 /** How far the events of a chain were read; null before its first block. */
 export async function findCursor(db: Db, blockchain: EvmBlockchain): Promise<CursorRow | null> {
@@ -99,7 +107,7 @@ async function write(db: Db, changes: readonly Change[]): Promise<void> {
     const values = sql.join(
       rows
         .slice(at, at + ROWS_AT_ONCE)
-        .map((row) => sql`(${row.collection_id}, ${row.token_id}, ${row.value}, ${row.since})`),
+        .map((row) => sql`(${row.collection_id}, ${row.token_id}, ${row.value}, cast(${row.since} as bigint))`),
     )
     await sql`
       update nfts set owner = moved.column3, owner_block = moved.column4 from (values ${values}) as moved

@@ -4,8 +4,14 @@ import type { TransactionRow } from './transactions.ts'
 
 export type RequestRow = Selectable<RequestsTable>
 
-export async function insertRequest(db: Db, request: RequestRow): Promise<void> {
-  await db.insertInto('requests').values(request).execute()
+/** False, and nothing is written, where a request with this Idempotency-Key was accepted in the meantime. */
+export async function insertRequest(db: Db, request: RequestRow): Promise<boolean> {
+  const { numInsertedOrUpdatedRows } = await db
+    .insertInto('requests')
+    .values(request)
+    .onConflict((conflict) => conflict.columns(['account_id', 'endpoint', 'idempotency_key']).doNothing())
+    .executeTakeFirst()
+  return (numInsertedOrUpdatedRows ?? 0n) > 0n
 }
 
 /** Keeps the answer that the request gets. */

@@ -265,6 +265,19 @@ export interface UsedSignedUrlsTable {
   expires_at: number
 }
 
+/** What was a file of the data dir where one process has it to itself, and where there are several is theirs in common. */
+export interface SecretsTable {
+  name: string
+  value: string
+}
+
+/** Requests of a key to an endpoint in the present window of its rate limit. */
+export interface RateWindowsTable {
+  name: string
+  count: number
+  ends_at: number
+}
+
 export interface Schema {
   accounts: AccountsTable
   api_keys: ApiKeysTable
@@ -282,6 +295,8 @@ export interface Schema {
   chain_blocks: ChainBlocksTable
   blocks: BlocksTable
   used_signed_urls: UsedSignedUrlsTable
+  secrets: SecretsTable
+  rate_windows: RateWindowsTable
 }
 
 /** The database, or a transaction in it: every query function takes either. */

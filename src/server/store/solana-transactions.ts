@@ -1,6 +1,7 @@
 import { type Insertable, type Selectable, sql } from 'kysely'
 import type { SolanaBlockchain } from '../../api/blockchains.ts'
 import type { ClaimOptions } from './claim.ts'
+import { isPostgres, momentIn } from './dialect.ts'
 import type { Db, SolanaTransactionsTable } from './schema.ts'
 
 export type SolanaTransactionRow = Selectable<SolanaTransactionsTable>
@@ -37,15 +38,20 @@ export async function claimSolanaSigned(
     .select('id')
     .where('blockchain', '=', blockchain)
     .where('state', '=', sql.lit('signed'))
-    .where('next_attempt_at', '<=', now)
-    .where('lease_until', '<=', now)
+    .where('next_attempt_at', '<=', momentIn(now))
+    .where('lease_until', '<=', momentIn(now))
     .orderBy('next_attempt_at')
     .orderBy('id')
     .limit(limit)
+    .$if(isPostgres(db), (query) => query.forNoKeyUpdate().skipLocked())
   const rows = await db
+    .with(
+      (name) => name('due').materialized(),
+      () => due,
+    )
     .updateTable('solana_transactions')
-    .set((row) => ({ lease_until: now + leaseMs, generation: row('generation', '+', 1) }))
-    .where('id', 'in', due)
+    .set((row) => ({ lease_until: momentIn(now, leaseMs), generation: row('generation', '+', 1) }))
+    .where('id', 'in', ({ selectFrom }) => selectFrom('due').select('due.id'))
     .returningAll()
     .execute()
   return rows.filter((row): row is SignedRow => row.raw !== null).sort((a, b) => (a.id < b.id ? -1 : 1))

@@ -1,6 +1,7 @@
 import { type Insertable, type Selectable, sql } from 'kysely'
 import type { Blockchain, EvmBlockchain } from '../../api/blockchains.ts'
 import type { ClaimOptions } from './claim.ts'
+import { isPostgres, momentIn } from './dialect.ts'
 import type { Db, TransactionsTable } from './schema.ts'
 
 export type TransactionRow = Selectable<TransactionsTable>
@@ -91,14 +92,19 @@ export async function claimSigned(
     .select('id')
     .where('blockchain', '=', blockchain)
     .where('state', '=', sql.lit('signed'))
-    .where('next_attempt_at', '<=', now)
-    .where('lease_until', '<=', now)
+    .where('next_attempt_at', '<=', momentIn(now))
+    .where('lease_until', '<=', momentIn(now))
     .orderBy('nonce')
     .limit(limit)
+    .$if(isPostgres(db), (query) => query.forNoKeyUpdate().skipLocked())
   const rows = await db
+    .with(
+      (name) => name('due').materialized(),
+      () => due,
+    )
     .updateTable('transactions')
-    .set((transaction) => ({ lease_until: now + leaseMs, generation: transaction('generation', '+', 1) }))
-    .where('id', 'in', due)
+    .set((transaction) => ({ lease_until: momentIn(now, leaseMs), generation: transaction('generation', '+', 1) }))
+    .where('id', 'in', ({ selectFrom }) => selectFrom('due').select('due.id'))
     .returningAll()
     .execute()
   return rows.sort((a, b) => a.nonce - b.nonce)

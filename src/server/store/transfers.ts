@@ -1,5 +1,6 @@
 import { type Insertable, type Selectable, sql } from 'kysely'
 import type { EvmBlockchain } from '../../api/blockchains.ts'
+import { isPostgres } from './dialect.ts'
 import type { Db, TransfersTable } from './schema.ts'
 
 export type TransferRow = Selectable<TransfersTable>
@@ -49,6 +50,19 @@ export async function listUnsigned(db: Db, blockchain: EvmBlockchain, limit: num
     .orderBy('transfers.seq')
     .limit(limit)
     .execute()
+}
+
+/** Whether a transfer waits to be signed, and no other worker is signing it at this moment. */
+export async function isForSigning(db: Db, id: string): Promise<boolean> {
+  const row = await db
+    .selectFrom('transfers')
+    .select('id')
+    .where('id', '=', id)
+    .where('status', '=', sql.lit('initiated'))
+    .where('transaction_id', 'is', null)
+    .$if(isPostgres(db), (query) => query.forNoKeyUpdate().skipLocked())
+    .executeTakeFirst()
+  return row !== undefined
 }
 
 /** Ties a transfer to its transaction. False where it has one already. */

@@ -9,10 +9,11 @@ import type { Hex } from '../../../src/server/chain/evm/network.ts'
 import { type FollowOptions, followOwners } from '../../../src/server/pipeline/follow-owners.ts'
 import { findCollectionById, insertCollection } from '../../../src/server/store/collections.ts'
 import { insertNfts } from '../../../src/server/store/nfts.ts'
-import { openStore, type Store } from '../../../src/server/store/open-store.ts'
+import type { Store } from '../../../src/server/store/open-store.ts'
 import { findCursor, listCursors } from '../../../src/server/store/owner-events.ts'
 import { insertRequest } from '../../../src/server/store/requests.ts'
 import { freshDataDir } from '../../helpers/backend.ts'
+import { openTestStore } from '../../helpers/test-database.ts'
 import { type PlainAnvil, startPlainAnvil } from '../../helpers/plain-anvil.ts'
 import { COLLECTION_ABI, type OwnersCall } from '../../helpers/rpc-wallets.ts'
 
@@ -40,7 +41,7 @@ afterAll(() => anvil?.stop())
 
 beforeEach(async () => {
   dir = await freshDataDir()
-  store = await openStore(`${dir.path}/gdn.db`)
+  store = await openTestStore(dir.path)
   await store.db.insertInto('accounts').values({ id: 'a', email: null, created_at: NOW }).execute()
   const request = { id: 'r', account_id: 'a', endpoint: 'e', idempotency_key: null, body_hash: '', response: '' }
   await insertRequest(store.db, { ...request, accepted_at: NOW })

@@ -7,10 +7,11 @@ import { EMBEDDED_FEES, openEmbeddedSigners } from '../../../src/server/chain/si
 import { createObserver } from '../../../src/server/pipeline/shared/observe.ts'
 import { insertCollection } from '../../../src/server/store/collections.ts'
 import { insertNfts } from '../../../src/server/store/nfts.ts'
-import { openStore, type Store } from '../../../src/server/store/open-store.ts'
+import type { Store } from '../../../src/server/store/open-store.ts'
 import { insertRequest } from '../../../src/server/store/requests.ts'
 import { claimSigned, insertTransaction } from '../../../src/server/store/transactions.ts'
 import { freshDataDir, WALLETS } from '../../helpers/backend.ts'
+import { openTestStore } from '../../helpers/test-database.ts'
 
 // Behind one URL there are often several nodes: one tells of the receipt, and the next, a hundred blocks behind, says
 // that nothing is minted yet. Taken at its word, the NFT would count as failed, or be minted a second time.
@@ -28,7 +29,7 @@ let store: Store
 
 beforeEach(async () => {
   dir = await freshDataDir()
-  store = await openStore(join(dir.path, 'gdn.db'))
+  store = await openTestStore(dir.path)
   await store.db.insertInto('accounts').values({ id: 'a', email: null, created_at: NOW }).execute()
   const request = { id: 'r', account_id: 'a', endpoint: 'e', idempotency_key: null, body_hash: '', response: '' }
   await insertRequest(store.db, { ...request, accepted_at: NOW })

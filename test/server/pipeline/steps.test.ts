@@ -12,10 +12,11 @@ import { createMakeStep } from '../../../src/server/pipeline/make-step.ts'
 import { createMintStep } from '../../../src/server/pipeline/mint-step.ts'
 import { insertCollection } from '../../../src/server/store/collections.ts'
 import { insertNfts } from '../../../src/server/store/nfts.ts'
-import { openStore, type Store } from '../../../src/server/store/open-store.ts'
+import type { Store } from '../../../src/server/store/open-store.ts'
 import { insertRequest } from '../../../src/server/store/requests.ts'
 import { insertTransaction } from '../../../src/server/store/transactions.ts'
 import { freshDataDir, WALLETS } from '../../helpers/backend.ts'
+import { openTestStore } from '../../helpers/test-database.ts'
 
 const [ALICE] = WALLETS
 const NOW = 1_800_000_000_000
@@ -30,7 +31,7 @@ const signingBy =
 
 beforeEach(async () => {
   dir = await freshDataDir()
-  store = await openStore(join(dir.path, 'gdn.db'))
+  store = await openTestStore(dir.path)
   signers = await openEmbeddedSigners(dir.path)
   await store.db.insertInto('accounts').values({ id: 'a', email: null, created_at: NOW }).execute()
   const request = { id: 'r', account_id: 'a', endpoint: 'e', idempotency_key: null, body_hash: '', response: '' }

@@ -1,16 +1,16 @@
-import { join } from 'node:path'
 import { sql } from 'kysely'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { openStore, type Store } from '../../../src/server/store/open-store.ts'
+import type { Store } from '../../../src/server/store/open-store.ts'
 import type { Db } from '../../../src/server/store/schema.ts'
 import { freshDataDir } from '../../helpers/backend.ts'
+import { openTestStore } from '../../helpers/test-database.ts'
 
 let store: Store
 let folder: Awaited<ReturnType<typeof freshDataDir>>
 
 beforeEach(async () => {
   folder = await freshDataDir()
-  store = await openStore(join(folder.path, 'gdn.db'))
+  store = await openTestStore(folder.path)
 })
 afterEach(async () => {
   await store.close()
@@ -82,7 +82,7 @@ describe('transactions that arrive together', () => {
 
   it('are committed when they resolve: another connection finds what they wrote', async () => {
     await store.transaction(add('a'))
-    const other = await openStore(join(folder.path, 'gdn.db'))
+    const other = await openTestStore(folder.path)
     try {
       expect(await other.db.selectFrom('accounts').select('id').execute()).toEqual([{ id: 'a' }])
     } finally {

@@ -17,10 +17,11 @@ import {
   passOnToMint,
   postponeNft,
 } from '../../../src/server/store/nfts.ts'
-import { openStore, type Store } from '../../../src/server/store/open-store.ts'
+import type { Store } from '../../../src/server/store/open-store.ts'
 import { insertRequest } from '../../../src/server/store/requests.ts'
 import { claimSigned, insertTransaction, takeNonce, updateSigned } from '../../../src/server/store/transactions.ts'
 import { freshDataDir, WALLETS } from '../../helpers/backend.ts'
+import { openTestStore } from '../../helpers/test-database.ts'
 
 const NOW = 1_800_000_000_000
 const LEASE = 1000
@@ -30,7 +31,7 @@ let store: Store
 
 beforeEach(async () => {
   dir = await freshDataDir()
-  store = await openStore(`${dir.path}/gdn.db`)
+  store = await openTestStore(dir.path)
   await store.db.insertInto('accounts').values({ id: 'a', email: null, created_at: NOW }).execute()
   const request = {
     id: 'r',

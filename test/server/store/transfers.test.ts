@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { insertCollection } from '../../../src/server/store/collections.ts'
 import { findNft, insertNfts } from '../../../src/server/store/nfts.ts'
-import { openStore, type Store } from '../../../src/server/store/open-store.ts'
+import type { Store } from '../../../src/server/store/open-store.ts'
 import { insertRequest } from '../../../src/server/store/requests.ts'
 import {
   assignTransfer,
@@ -14,6 +14,7 @@ import {
   withdrawTransfer,
 } from '../../../src/server/store/transfers.ts'
 import { freshDataDir, WALLETS } from '../../helpers/backend.ts'
+import { openTestStore } from '../../helpers/test-database.ts'
 
 const [ALICE, BOB, CAROL] = WALLETS
 const NOW = 1_800_000_000_000
@@ -23,7 +24,7 @@ let store: Store
 
 beforeEach(async () => {
   dir = await freshDataDir()
-  store = await openStore(`${dir.path}/gdn.db`)
+  store = await openTestStore(dir.path)
   await store.db.insertInto('accounts').values({ id: 'a', email: null, created_at: NOW }).execute()
   const request = { id: 'r', account_id: 'a', endpoint: 'e', idempotency_key: null, body_hash: '', response: '' }
   await insertRequest(store.db, { ...request, accepted_at: NOW })

@@ -1,9 +1,8 @@
 import { createPrivateKey, createPublicKey, randomBytes, sign } from 'node:crypto'
-import { join } from 'node:path'
 import { base58btc } from 'multiformats/bases/base58'
 import * as z from 'zod'
 import { GdnError } from '../../../core/errors.ts'
-import { readPrivateText, writePrivateFile } from '../../../core/private-file.ts'
+import { keptSecret, type SecretPlace } from '../../data-dir/kept-secret.ts'
 
 const FILE = 'solana-signer.json'
 // RFC 8410: what stands before the 32 bytes of an Ed25519 key in PKCS #8.
@@ -24,19 +23,21 @@ export function signerOfSeed(seed: Uint8Array): SolanaSigner {
 }
 
 /**
- * The signing key of a data dir's embedded Solana chains, made at random on first use and kept in a 0600 file.
+ * The signing key of the embedded Solana chains of a data dir, or of a database that processes share, made at random on
+ * first use.
  * It is worth nothing elsewhere, and never used for a chain behind an RPC URL.
  */
-export async function openEmbeddedSolanaSigner(dataDir: string): Promise<SolanaSigner> {
-  const path = join(dataDir, FILE)
-  let text = readPrivateText(path, { code: 'data_dir' })
-  if (text === null) {
-    text = `${JSON.stringify({ version: 1, seed: randomBytes(32).toString('hex') })}\n`
-    await writePrivateFile(path, text)
-  }
+export async function openEmbeddedSolanaSigner(
+  dataDir: string,
+  store: SecretPlace['store'] = null,
+): Promise<SolanaSigner> {
+  const { text, place } = await keptSecret(
+    { dataDir, file: FILE, store },
+    () => `${JSON.stringify({ version: 1, seed: randomBytes(32).toString('hex') })}\n`,
+  )
   const parsed = signerFile.safeParse(parseJson(text))
   if (!parsed.success) {
-    throw new GdnError('data_dir', `${path} is damaged or of a newer gdn`, {
+    throw new GdnError('data_dir', `${place} is damaged or of a newer gdn`, {
       hint: 'restore it from a backup: without it the embedded Solana chains can mint no more',
     })
   }

@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import type { SolanaBlockchain } from '../../../api/blockchains.ts'
+import type { SecretPlace } from '../../data-dir/kept-secret.ts'
 import { findChain, rememberChain } from '../../store/chains.ts'
 import type { Db } from '../../store/schema.ts'
 import { slotJournal } from '../../store/slot-journal.ts'
@@ -10,6 +11,8 @@ import { openEmbeddedSolanaSigner, type SolanaSigner } from './signer.ts'
 
 /** The embedded Solana chains of a data dir. Nothing of them is loaded, made or replayed before it is needed. */
 export interface SolanaChains {
+  /** Ends those that run, to be started again by whoever asks. */
+  pause(): Promise<void>
   /** Rejects with `native_missing` where this machine can't run them. */
   check(): Promise<void>
   signer(): Promise<SolanaSigner>
@@ -19,19 +22,24 @@ export interface SolanaChains {
 
 export interface SolanaChainsOptions {
   db: Db
+  /** Where the signer's key is kept in common; null: in the data dir. */
+  store: SecretPlace['store']
   dataDir: string
+  /** @throws GdnError where another process runs the embedded chains */
+  refuseUnlessOurs(blockchain: SolanaBlockchain): void
   now: () => number
   onEvent: (blockchain: SolanaBlockchain, event: EmbeddedSolanaEvent) => void
 }
 
-export function createSolanaChains({ db, dataDir, now, onEvent }: SolanaChainsOptions): SolanaChains {
+export function createSolanaChains(options: SolanaChainsOptions): SolanaChains {
+  const { db, store, dataDir, now, onEvent, refuseUnlessOurs } = options
   const started = new Map<SolanaBlockchain, Promise<EmbeddedSolana>>()
   const closing = new AbortController()
   let opened: Promise<SolanaSigner> | undefined
 
   const signer = () => {
     if (opened === undefined) {
-      opened = openEmbeddedSolanaSigner(dataDir)
+      opened = openEmbeddedSolanaSigner(dataDir, store)
       opened.catch(() => {
         opened = undefined
       })
@@ -71,6 +79,11 @@ export function createSolanaChains({ db, dataDir, now, onEvent }: SolanaChainsOp
 
     network(blockchain) {
       if (closing.signal.aborted) return Promise.reject(new Error('the backend is shutting down'))
+      try {
+        refuseUnlessOurs(blockchain)
+      } catch (error) {
+        return Promise.reject(error)
+      }
       let network = started.get(blockchain)
       if (network === undefined) {
         network = start(blockchain)
@@ -79,6 +92,12 @@ export function createSolanaChains({ db, dataDir, now, onEvent }: SolanaChainsOp
         network.catch(() => started.delete(blockchain))
       }
       return network
+    },
+
+    async pause() {
+      const running = [...started.values()]
+      started.clear()
+      await Promise.allSettled(running.map(async (network) => (await network).close()))
     },
 
     async close() {

@@ -3,6 +3,7 @@ import type { EvmNetwork, EvmReceipt, Hex, SharedNetwork } from '../../chain/evm
 import { attemptsOf } from '../../store/attempts.ts'
 import { updateCollection } from '../../store/collections.ts'
 import type { Store } from '../../store/open-store.ts'
+import { lockOwners } from '../../store/owner-events.ts'
 import type { Db } from '../../store/schema.ts'
 import type { TransactionRow } from '../../store/transactions.ts'
 import { withdrawTransfer } from '../../store/transfers.ts'
@@ -63,6 +64,7 @@ export async function watchSettled({ store, network, shared, now, log }: WatchOp
     }
     log.warn(facts, 'a reorg undid the block of a transaction; it waits again')
     await store.transaction(async (db) => {
+      await lockOwners(db, row.blockchain, 'shared')
       if (await returnTransaction(db, row, now())) await withdraw(db, row)
     })
   }

@@ -5,6 +5,7 @@ import {
   updateSolanaSigned,
 } from '../../store/solana-transactions.ts'
 import { backoffMs } from '../backoff.ts'
+import { claimMoment, leaseMs, withLeases } from '../leases.ts'
 import type { Turn } from '../loop.ts'
 import { signAnew } from './sign-anew.ts'
 import { observe, settle } from './solana-settle.ts'
@@ -45,10 +46,14 @@ export function createSolanaChainStep(options: SolanaChainStepOptions): Turn {
   }
 
   return async () => {
-    const claimed = await claimSolanaSigned(store.db, blockchain, { now: now(), leaseMs: LEASE_MS, limit: AT_ONCE })
+    const claimed = await claimSolanaSigned(store.db, blockchain, {
+      now: claimMoment(store, now),
+      leaseMs: leaseMs(store, LEASE_MS),
+      limit: AT_ONCE,
+    })
     if (claimed.length > 0) {
       try {
-        await work(claimed)
+        await withLeases(store, 'solana_transactions', claimed, () => work(claimed))
       } catch (error) {
         // Given back at once, those already settled excepted: nobody should wait for the lease to end.
         for (const transaction of claimed) {

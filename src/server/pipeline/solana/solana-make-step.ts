@@ -3,13 +3,14 @@ import { putBlocks } from '../../store/block-table.ts'
 import {
   type CollectionRow,
   claimUnmadeCollections,
-  findCollectionById,
+  lockCollection,
   nextCollectionDue,
   postponeCollection,
   updateCollection,
 } from '../../store/collections.ts'
 import { insertSolanaTransactions } from '../../store/solana-transactions.ts'
 import { backoffMs } from '../backoff.ts'
+import { claimMoment, leaseMs, withLeases } from '../leases.ts'
 import type { Turn } from '../loop.ts'
 import { collectionFile, orderOfCollection } from './orders.ts'
 import { signRow } from './sign.ts'
@@ -26,7 +27,7 @@ export function createSolanaMakeStep({ store, solana, blockchain, now, onSigned 
     const facts = { collectionId: collection.id, directory, now: now() }
     const row = await signRow({ signer, network, lifetime }, orderOfCollection(collection, directory), facts)
     await store.transaction(async (db) => {
-      const current = await findCollectionById(db, collection.id)
+      const current = await lockCollection(db, collection.id)
       if (current?.generation !== collection.generation || current.transaction_id !== null) return
       await insertSolanaTransactions(db, [row])
       await updateCollection(db, collection.id, { transaction_id: row.id, lease_until: 0 })
@@ -36,10 +37,11 @@ export function createSolanaMakeStep({ store, solana, blockchain, now, onSigned 
   }
 
   return async () => {
-    const claimed = await claimUnmadeCollections(store.db, { now: now(), leaseMs: LEASE_MS, limit: 50 }, [blockchain])
+    const options = { now: claimMoment(store, now), leaseMs: leaseMs(store, LEASE_MS), limit: 50 }
+    const claimed = await claimUnmadeCollections(store.db, options, [blockchain])
     let failure: unknown
     for (const collection of claimed) {
-      await make(collection).catch(async (error) => {
+      await withLeases(store, 'collections', [collection], () => make(collection)).catch(async (error) => {
         const attempts = collection.attempts + 1
         await postponeCollection(store.db, collection, { attempts, nextAttemptAt: now() + backoffMs(attempts) })
         failure ??= error

@@ -1,4 +1,4 @@
-import { startLoop } from '../loop.ts'
+import { startLoop, type Turn } from '../loop.ts'
 import { createSolanaChainStep } from './solana-chain-step.ts'
 import { createSolanaMakeStep } from './solana-make-step.ts'
 import { createSolanaMintStep } from './solana-mint-step.ts'
@@ -13,7 +13,8 @@ export interface SolanaPipeline {
 
 /** The steps of one Solana blockchain: sign for collections, sign for NFTs, send and settle. */
 export function startSolanaPipeline(options: SolanaStepOptions): SolanaPipeline {
-  const { blockchain, log } = options
+  const { blockchain, log, serves = () => true } = options
+  const guard = (turn: Turn) => async () => (serves(blockchain) ? await turn() : null)
   const onSigned = () => chainLoop.wake()
   const mintStep = createSolanaMintStep({ ...options, onSigned })
   const mintable = (collectionId: string) => {
@@ -21,9 +22,9 @@ export function startSolanaPipeline(options: SolanaStepOptions): SolanaPipeline 
     mintLoop.wake()
   }
   const chainStep = createSolanaChainStep({ ...options, onSettled: mintable })
-  const chainLoop = startLoop(`chain ${blockchain}`, chainStep, log)
-  const mintLoop = startLoop(`mint ${blockchain}`, mintStep.turn, log)
-  const makeLoop = startLoop(`make ${blockchain}`, createSolanaMakeStep({ ...options, onSigned }), log)
+  const chainLoop = startLoop(`chain ${blockchain}`, guard(chainStep), log)
+  const mintLoop = startLoop(`mint ${blockchain}`, guard(mintStep.turn), log)
+  const makeLoop = startLoop(`make ${blockchain}`, guard(createSolanaMakeStep({ ...options, onSigned })), log)
   return {
     collectionAccepted: () => makeLoop.wake(),
     mintable,

@@ -10,6 +10,8 @@ export interface SolanaStepOptions {
   blockchain: SolanaBlockchain
   now: () => number
   log: Log
+  /** Blockchains that this process works on; by default all. */
+  serves?: (blockchain: SolanaBlockchain) => boolean
 }
 
 /** A step that signs tells that something is to be sent. */

@@ -1,4 +1,5 @@
 import { type Kysely, sql } from 'kysely'
+import { asSequence, bytesType, sequenceType } from './column-types.ts'
 
 /** Everything that the path from a request to a deployed NFT needs. */
 export async function up(db: Kysely<unknown>): Promise<void> {
@@ -66,7 +67,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     .execute()
   await db.schema
     .createTable('nfts')
-    .addColumn('seq', 'integer', (c) => c.primaryKey().autoIncrement())
+    .addColumn('seq', sequenceType(db), asSequence(db))
     .addColumn('id', 'text', (c) => c.notNull().unique())
     .addColumn('request_id', 'text', (c) => c.notNull().references('requests.id'))
     .addColumn('collection_id', 'text', (c) => c.notNull().references('collections.id'))
@@ -170,7 +171,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
   await db.schema
     .createTable('blocks')
     .addColumn('cid', 'text', (c) => c.primaryKey())
-    .addColumn('bytes', 'blob', (c) => c.notNull())
+    .addColumn('bytes', bytesType(db), (c) => c.notNull())
     .execute()
   // What a killed process held; few rows at any time.
   for (const table of ['nfts', 'collections', 'transactions']) {

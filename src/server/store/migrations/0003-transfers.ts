@@ -1,4 +1,5 @@
 import { type Kysely, sql } from 'kysely'
+import { asSequence, sequenceType } from './column-types.ts'
 
 /** Transfers, NFTs that are granted by a first owner, and what is needed to follow owners and flags on chain. */
 export async function up(db: Kysely<unknown>): Promise<void> {
@@ -18,7 +19,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
 
   await db.schema
     .createTable('transfers')
-    .addColumn('seq', 'integer', (c) => c.primaryKey().autoIncrement())
+    .addColumn('seq', sequenceType(db), asSequence(db))
     .addColumn('id', 'text', (c) => c.notNull().unique())
     .addColumn('request_id', 'text', (c) => c.notNull().references('requests.id'))
     .addColumn('collection_id', 'text', (c) => c.notNull().references('collections.id'))

@@ -7,6 +7,7 @@ import * as attempts from './0005-attempts.ts'
 import * as lookups from './0006-lookups.ts'
 import * as ownerBlock from './0007-owner-block.ts'
 import * as networks from './0008-networks.ts'
+import * as processes from './0009-processes.ts'
 import * as wishes from './0010-wishes.ts'
 
 /** Every migration by its name, in the order of the names. One that was released is never changed. */
@@ -19,5 +20,6 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0006-lookups': lookups,
   '0007-owner-block': ownerBlock,
   '0008-networks': networks,
+  '0009-processes': processes,
   '0010-wishes': wishes,
 }

@@ -1,0 +1,255 @@
+import { join, resolve } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Blockchain } from '../api/blockchains.ts'
+import { GdnError, messageOf } from '../core/errors.ts'
+import { forwardClock } from '../core/forward-clock.ts'
+import type { Secret } from '../core/secret.ts'
+import { createLazyFetcher } from '../files/lazy-fetcher.ts'
+import { createPace } from '../files/pace.ts'
+import { type ChainsOptions, openChains } from './chain/chains.ts'
+import { checkAnvil } from './chain/evm/embedded/check-anvil.ts'
+import type { EvmNetwork } from './chain/evm/network.ts'
+import { openRemote } from './chain/remote.ts'
+import { openEmbeddedSigners } from './chain/signers.ts'
+import { isDiskFull } from './data-dir/disk-full.ts'
+import { openDataDir, openSharedDataDir } from './data-dir/open.ts'
+import { openUrlSecret } from './data-dir/url-secret.ts'
+import type { Faults } from './faults/faults.ts'
+import { refuseOnRealNetworks } from './faults/real-networks.ts'
+import type { Readiness } from './http/health.ts'
+import { createLog, type LogLevel } from './log.ts'
+import { createMetrics } from './metrics/metrics.ts'
+import type { Metrics } from './metrics/types.ts'
+import type { Log } from './pipeline/log.ts'
+import { type Pipeline, startPipeline } from './pipeline/pipeline.ts'
+import { openLocalAccount } from './services/local-account.ts'
+import type { ServiceDeps } from './services/services.ts'
+import { type DatabaseSettings, databaseOf } from './settings/database.ts'
+import { loadSettings } from './settings/settings.ts'
+import { createFileStorage } from './storage/files.ts'
+import { blockTable } from './store/block-table.ts'
+import { openStore, type Store } from './store/open-store.ts'
+
+/** api: takes requests · worker: does the work · all: both, as one process that has its data dir to itself does */
+export type Role = 'api' | 'worker' | 'all'
+
+export interface CoreOptions {
+  dataDir: string
+  /** PostgreSQL, by flag or environment; by default what the settings file says, else SQLite in the data dir. */
+  database?: Partial<DatabaseSettings> | undefined
+  role?: Role
+  /** Blockchains to work on; by default all. */
+  only?: readonly Blockchain[] | undefined
+  /** NFTs whose files are fetched at once; by default 16. */
+  concurrency?: number | undefined
+  /** Fetch files from private addresses and any port too: for development. */
+  allowPrivateFiles: boolean
+  /** Store HTML pages too where a file URL leads to one. */
+  allowHtmlFiles?: boolean
+  /** Networks by RPC URL; by default backend.yaml of the data dir, should there be one. */
+  settingsFile?: string | undefined
+  /** Where systemd puts a service's credentials (CREDENTIALS_DIRECTORY). */
+  credentialsDirectory?: string | undefined
+  /** A signed URL makes one wallet and no more. */
+  singleUseUrls?: boolean
+  /** Faults on demand: the text of a file, and its name. */
+  faults?: { text: string; file: string } | undefined
+  version: string
+  logLevel: LogLevel
+  /** Where log lines (JSON) go. */
+  logStream: { write(line: string): void }
+  now?: () => number
+  /** Milliseconds on a clock that nobody sets. */
+  steadyNow?: () => number
+  /** How long a file may take, in milliseconds, and how often it is tried; by default 30 s, eight times. */
+  fileFetching?: { timeoutMs: number; maxAttempts: number }
+  /** Stands between the backend and its chains: for tests of what happens when they fail. */
+  wrapNetwork?: (network: EvmNetwork) => EvmNetwork
+}
+
+/** A backend without a face: what takes requests and what does the work have it in common. */
+export interface Core {
+  dataDir: string
+  /** The key of the data dir's own account. */
+  apiKey: Secret
+  deps: ServiceDeps
+  log: Log
+  metrics: Metrics
+  readiness: Readiness
+  faults: Faults | undefined
+}
+
+/** How long a shutdown waits for work that is under way. */
+const DRAIN_MS = 1500
+/** A database that takes longer to say that it is there isn't ready. */
+const READY_WITHIN_MS = 2000
+
+/**
+ * Opens all that a backend works with; what ends it again is put into `undo`, to be done from the end.
+ *
+ * @throws GdnError `data_dir`, `data_dir_busy`, `native_missing`, `invalid_config`, `unreachable`.
+ */
+export async function openCore(options: CoreOptions, undo: (() => unknown)[]): Promise<Core> {
+  const { version, role = 'all' } = options
+  const dataDir = resolve(options.dataDir)
+  const log = createLog(options.logLevel, options.logStream)
+  const works = role !== 'api'
+  const anvil = works ? checkAnvil() : Promise.resolve()
+  // Awaited below; it must not count as unhandled should an earlier step fail.
+  anvil.catch(() => {})
+  const settings = await loadSettings(dataDir, options.settingsFile)
+  const faults = await loadFaults(options)
+  const opened = await openData(options, dataDir, undo)
+  const store = faults === undefined ? opened : { ...opened, onAccepted: faults.onAccepted }
+  const now = options.now ?? (await clockOf(store, undo))
+  const apiKey = await openLocalAccount(store, dataDir, now())
+  const signers = await openEmbeddedSigners(dataDir, store)
+  const remote = await openRemote({
+    db: store.db,
+    settings,
+    openSigners: async ({ operators }) => {
+      const { openSigners } = await import('./settings/open-signer.ts')
+      return await openSigners(operators, options.credentialsDirectory)
+    },
+    now,
+  })
+  undo.push(() => remote.close())
+  const storage = await createFileStorage({ dataDir, blocks: blockTable(store.db, store.transaction) })
+  const metrics = createMetrics({ db: store.db, signers: remote.operators, now, version })
+  const onEvent: ChainsOptions['onEvent'] = (blockchain, event) => {
+    if (event.type === 'died') metrics.observe({ what: 'chain_died', blockchain })
+    log.info({ blockchain, ...event }, 'embedded chain')
+  }
+  const chains = await openChains({
+    db: store.db,
+    shared: store.shared === null ? null : store,
+    only: options.only === undefined ? undefined : new Set(options.only),
+    ...{ dataDir, signers, remote, now, onEvent },
+    wrapNetwork: options.wrapNetwork ?? ((network) => network),
+  })
+  if (faults !== undefined) refuseOnRealNetworks(chains)
+  await anvil
+  if (works && store.shared !== null) {
+    const { holdOnlyOne } = await import('./store/postgres/only-one.ts')
+    const owner = await holdOnlyOne(store, 'embedded chains', async (held) => {
+      log.info({ held }, held ? 'this process runs the embedded chains' : 'this process no longer runs embedded chains')
+      await chains.own(held)
+    })
+    // Nobody else may have them before they are closed here, which the pipeline's end below does.
+    undo.push(() => owner.close())
+  }
+  const pipeline = works
+    ? await work({ store, chains, storage, now, log, metrics }, options, undo)
+    : await onlyTell({ store, chains }, undo)
+  const signedUrls = {
+    secret: await openUrlSecret(dataDir, store),
+    singleUse: options.singleUseUrls ?? false,
+    clock: forwardClock(now, options.steadyNow),
+  }
+  const deps = { store, chains, storage, pipeline, signedUrls, now }
+  return { dataDir, apiKey, deps, log, metrics, readiness: () => problemsOf(store), faults }
+}
+
+/** The folder and its database: SQLite, which the process has to itself, or PostgreSQL, which it shares. */
+async function openData(options: CoreOptions, dataDir: string, undo: (() => unknown)[]): Promise<Store> {
+  const { settingsFile, database, role = 'all' } = options
+  const place = await databaseOf({ dataDir, settingsFile, database })
+  if (place === null && role !== 'all') {
+    throw new GdnError('usage', `a process that is only ${role === 'api' ? 'an API' : 'a worker'} needs PostgreSQL`, {
+      hint: 'name its database by GDN_DATABASE_URL, --database-url or database_url_file in backend.yaml',
+    })
+  }
+  if (place === null) {
+    const lock = await openDataDir(dataDir)
+    undo.push(() => lock.release())
+  } else await openSharedDataDir(dataDir)
+  const { openPostgres } = place === null ? {} : await import('./store/postgres/open-postgres.ts')
+  const opened =
+    place === null || openPostgres === undefined ? await openStore(join(dataDir, 'gdn.db')) : await openPostgres(place)
+  undo.push(() => opened.close())
+  return opened
+}
+
+/** What is due is due by the clock that all who share a database have in common. */
+async function clockOf(store: Store, undo: (() => unknown)[]): Promise<() => number> {
+  if (store.shared === null) return Date.now
+  const { startDatabaseClock } = await import('./store/postgres/clock.ts')
+  const clock = await startDatabaseClock(store.db)
+  undo.push(() => clock.close())
+  return clock.now
+}
+
+type Workshop = Pick<ServiceDeps, 'store' | 'chains' | 'storage' | 'now'> & { log: Log; metrics: Metrics }
+
+/** Does the work, and where there are other processes hears what they have for it and tells them what it has accepted. */
+async function work(workshop: Workshop, options: CoreOptions, undo: (() => unknown)[]): Promise<Pipeline> {
+  const { store, chains, metrics } = workshop
+  const { allowPrivateFiles: allowPrivate, allowHtmlFiles: allowHtml = false, fileFetching } = options
+  const fetcher = createLazyFetcher({
+    ...{ allowPrivate, allowHtml, pace: createPace(), userAgent: `gdn/${options.version}` },
+    ...(fileFetching === undefined ? {} : { timeoutMs: fileFetching.timeoutMs }),
+  })
+  undo.push(() => fetcher.close())
+  const pipeline = await startPipeline({
+    ...workshop,
+    fetcher,
+    maxFileAttempts: fileFetching?.maxAttempts,
+    concurrency: options.concurrency,
+    onFinal: ({ blockchain, kind }, { gasUsed }) =>
+      metrics.observe({ what: 'gas', blockchain, kind, gas: Number(gasUsed) }),
+  })
+  undo.push(async () => {
+    // What is under way may end; a chain that holds it up (a long replay, say) is closed over it.
+    const stopped = pipeline.stop()
+    await Promise.race([stopped, delay(DRAIN_MS, undefined, { ref: false })])
+    await chains.close()
+    await stopped
+  })
+  if (store.shared === null) return pipeline
+  const { openBus } = await import('./store/postgres/bus.ts')
+  const { hear, tellOthers } = await import('./pipeline/together.ts')
+  const bus = openBus({ store, ...hear(pipeline) })
+  undo.push(() => bus.close())
+  return tellOthers(bus, pipeline)
+}
+
+/** Leaves the work to others, and tells them. */
+async function onlyTell(
+  { store, chains }: Pick<Workshop, 'store' | 'chains'>,
+  undo: (() => unknown)[],
+): Promise<Pipeline> {
+  undo.push(() => chains.close())
+  const { openBus } = await import('./store/postgres/bus.ts')
+  const { tellOthers } = await import('./pipeline/together.ts')
+  const bus = openBus({ store })
+  undo.push(() => bus.close())
+  return tellOthers(bus)
+}
+
+async function problemsOf({ db }: Store): Promise<string[]> {
+  const silent = delay(READY_WITHIN_MS, undefined, { ref: false }).then(() => {
+    throw new Error('it gives no answer')
+  })
+  try {
+    await Promise.race([db.selectFrom('chains').select('blockchain').limit(1).execute(), silent])
+    return []
+  } catch (error) {
+    return [`the database can't be read: ${messageOf(error)}`]
+  }
+}
+
+/** Loaded only where faults are asked for: they bring a reader of YAML. */
+async function loadFaults({ faults }: CoreOptions): Promise<Faults | undefined> {
+  if (faults === undefined) return undefined
+  const { createFaults } = await import('./faults/faults.ts')
+  return createFaults(faults)
+}
+
+/** A disk that is full is told by the folder that is on it. */
+export function toldOfDisk(error: unknown, dataDir: string): unknown {
+  if (!isDiskFull(error)) return error
+  return new GdnError('data_dir', `the disk of the data dir ${dataDir} is full`, {
+    hint: 'make room, or choose another folder with --data-dir',
+    cause: error,
+  })
+}

@@ -1,0 +1,36 @@
+import { isBlockchain } from '../../api/blockchains.ts'
+import type { Bus, BusOptions } from '../store/postgres/bus.ts'
+import type { Pipeline } from './pipeline.ts'
+
+/** A pipeline that hears what other processes have accepted for it to work on. */
+export const hear = (pipeline: Pipeline): Pick<BusOptions, 'onWord'> => ({
+  onWord(word) {
+    if (word.what === 'transfer') pipeline.transferAccepted()
+    if (word.what === 'nfts') pipeline.nftsAccepted(word.collection, word)
+    if (word.what === 'collection' && isBlockchain(word.blockchain)) pipeline.collectionAccepted(word.blockchain)
+  },
+})
+
+/** What is accepted here is told to the others, and to the pipeline of this process where it has one. */
+export function tellOthers(bus: Pick<Bus, 'tell'>, own?: Pipeline): Pipeline {
+  return {
+    collectionAccepted(blockchain) {
+      own?.collectionAccepted(blockchain)
+      bus.tell({ what: 'collection', blockchain })
+    },
+    nftsAccepted(collection, { files, mint }) {
+      own?.nftsAccepted(collection, { files, mint })
+      bus.tell({ what: 'nfts', collection, files, mint })
+    },
+    transferAccepted() {
+      own?.transferAccepted()
+      bus.tell({ what: 'transfer' })
+    },
+    async ownersFollowed(blockchain) {
+      await own?.ownersFollowed(blockchain)
+    },
+    async stop() {
+      await own?.stop()
+    },
+  }
+}

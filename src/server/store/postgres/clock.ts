@@ -1,0 +1,31 @@
+import { sql } from 'kysely'
+import type { Db } from '../schema.ts'
+
+const ASK_EVERY_MS = 30_000
+
+export interface DatabaseClock {
+  now(): number
+  close(): void
+}
+
+/**
+ * The database's time in this process: what one writes as due, another finds due, whatever the clocks of their machines
+ * say. Asked for now and then, and counted in between by a clock that nobody sets. Leases are compared in the database
+ * itself.
+ */
+export async function startDatabaseClock(db: Db): Promise<DatabaseClock> {
+  let offset = 0
+  const ask = async () => {
+    const before = performance.now()
+    const { rows } = await sql<{ time: number }>`
+      select (extract(epoch from clock_timestamp()) * 1000)::float8 as time`.execute(db)
+    const after = performance.now()
+    offset = (rows[0]?.time ?? 0) - (before + after) / 2
+  }
+  await ask()
+  const asking = setInterval(() => void ask().catch(() => {}), ASK_EVERY_MS).unref()
+  return {
+    now: () => Math.round(performance.now() + offset),
+    close: () => clearInterval(asking),
+  }
+}

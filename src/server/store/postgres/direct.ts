@@ -1,0 +1,76 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import pg from 'pg'
+
+/** Something that lives as long as a connection to the server itself. */
+export interface Direct {
+  close(): Promise<void>
+}
+
+const LEAST_WAIT_MS = 200
+const MOST_WAIT_MS = 5000
+const LOOK_EVERY_MS = 3000
+const ANSWER_WITHIN_MS = 5000
+
+export interface DirectOptions {
+  config: pg.ClientConfig
+  /** Prepares a new connection. False: not now, try again with another. */
+  open(client: pg.Client): Promise<boolean>
+  /** A connection that was prepared is gone. */
+  onLost(): void | Promise<void>
+}
+
+/**
+ * Keeps a connection of its own to the server: opened again when it is lost, and asked every three seconds whether it is
+ * still there, because a server that vanished with its machine says nothing.
+ */
+export function keepDirect({ config, open, onLost }: DirectOptions): Direct {
+  const closing = new AbortController()
+  const { signal } = closing
+
+  const once = async (): Promise<boolean> => {
+    const client = new pg.Client({ ...config, query_timeout: ANSWER_WITHIN_MS })
+    const gone = new Promise<void>((resolve) => {
+      client.once('error', () => resolve())
+      client.once('end', () => resolve())
+    })
+    // After the first error there may be others.
+    client.on('error', () => {})
+    const leave = () => void client.end().catch(() => {})
+    let opened = false
+    try {
+      await client.connect()
+      signal.addEventListener('abort', leave, { once: true })
+      opened = !signal.aborted && (await open(client))
+      while (opened && !signal.aborted) {
+        const isGone = await Promise.race([gone.then(() => true), pause(LOOK_EVERY_MS, signal)])
+        if (isGone === true || signal.aborted) break
+        await client.query('select 1')
+      }
+    } catch {
+      // As if it had told that it is gone.
+    } finally {
+      signal.removeEventListener('abort', leave)
+      // A query that waits for an answer that never comes would hold up a polite goodbye.
+      await Promise.race([client.end().catch(() => {}), delay(LEAST_WAIT_MS, undefined, { ref: false })])
+      if (opened) await onLost()
+    }
+    return opened
+  }
+
+  const running = (async () => {
+    for (let wait = LEAST_WAIT_MS; !signal.aborted; wait = Math.min(wait * 2, MOST_WAIT_MS)) {
+      if (await once()) wait = LEAST_WAIT_MS
+      await pause(wait * (0.5 + Math.random() / 2), signal)
+    }
+  })()
+
+  return {
+    async close() {
+      closing.abort()
+      await running
+    },
+  }
+}
+
+const pause = (ms: number, signal: AbortSignal): Promise<void> =>
+  delay(ms, undefined, { ref: false, signal }).catch(() => {})

@@ -1,0 +1,112 @@
+import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { chmodSync, chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { delimiter, join } from 'node:path'
+import pg from 'pg'
+import { sleep } from '../../src/core/time.ts'
+
+const PORT = 5432
+const DEBIAN = '/usr/lib/postgresql'
+const READY_WITHIN_MS = 60_000
+
+/** Where PostgreSQL's programs are on this machine, the newest of several; null where there are none. */
+export function findPostgres(): string | null {
+  const versions = existsSync(DEBIAN) ? readdirSync(DEBIAN).sort((a, b) => Number(b) - Number(a)) : []
+  const folders = [
+    ...versions.map((version) => join(DEBIAN, version, 'bin')),
+    ...(process.env.PATH ?? '').split(delimiter),
+  ]
+  return folders.find((folder) => existsSync(join(folder, 'initdb')) && existsSync(join(folder, 'postgres'))) ?? null
+}
+
+export interface PostgresServer {
+  pid(): number
+  /** The URL of a database of this server. */
+  url(database: string): string
+  /** Runs a statement outside of any transaction, in the database that is always there. */
+  execute(sql: string): Promise<void>
+  /** Ends the server as a power cut would, and starts it again when told. */
+  kill(): Promise<void>
+  start(): Promise<void>
+  /** Ends the server at once, and removes what it kept. */
+  close(): Promise<void>
+}
+
+/** The server refuses to run as root: there it runs as the user that its package made. */
+function serverUser(): { uid?: number; gid?: number } {
+  if (process.getuid?.() !== 0) return {}
+  const id = (flag: string) => Number(execFileSync('id', [flag, 'postgres'], { encoding: 'utf8' }))
+  return { uid: id('-u'), gid: id('-g') }
+}
+
+/** A PostgreSQL server of its own in a temporary folder, reached by a Unix socket there; nothing of it is synced. */
+export async function startPostgres(): Promise<PostgresServer> {
+  const programs = findPostgres()
+  if (programs === null) throw new Error('PostgreSQL is not on this machine: apt-get install postgresql')
+  const user = serverUser()
+  const folder = mkdtempSync(join(tmpdir(), 'gdn-postgres-'))
+  if (user.uid !== undefined && user.gid !== undefined) chownSync(folder, user.uid, user.gid)
+  chmodSync(folder, 0o755)
+  const data = join(folder, 'data')
+  const made = spawnSync(
+    join(programs, 'initdb'),
+    ['-D', data, '-U', 'gdn', '-A', 'trust', '-E', 'UTF8', '--locale', 'C', '--no-sync', '--no-instructions'],
+    { ...user, cwd: folder, encoding: 'utf8', env: { PATH: process.env.PATH } },
+  )
+  if (made.status !== 0) throw new Error(`initdb failed: ${made.stderr}${made.error?.message ?? ''}`)
+  let child: ChildProcess | undefined
+  const end = () => void child?.kill('SIGQUIT')
+  const url = (database: string) => `postgres://gdn@/${database}?host=${encodeURIComponent(folder)}`
+
+  const connect = async () => {
+    const client = new pg.Client({ host: folder, port: PORT, user: 'gdn', database: 'postgres' })
+    client.on('error', () => {})
+    await client.connect()
+    return client
+  }
+  const server: PostgresServer = {
+    pid: () => child?.pid ?? 0,
+    url,
+    async execute(sql) {
+      const client = await connect()
+      try {
+        await client.query(sql)
+      } finally {
+        await client.end()
+      }
+    },
+    async kill() {
+      if (child === undefined) return
+      const exited = once(child, 'exit')
+      // At once and without a checkpoint; its children go with it, which SIGKILL would leave.
+      child.kill('SIGQUIT')
+      await exited
+      child = undefined
+    },
+    async start() {
+      const settings = ['listen_addresses=', `unix_socket_directories=${folder}`, 'fsync=off', 'max_connections=200']
+      child = spawn(
+        join(programs, 'postgres'),
+        ['-D', data, '-p', String(PORT), ...settings.flatMap((setting) => ['-c', setting])],
+        { ...user, cwd: folder, stdio: 'ignore', env: { PATH: process.env.PATH } },
+      )
+      for (const late = Date.now() + READY_WITHIN_MS; ; await sleep(30)) {
+        try {
+          await (await connect()).end()
+          return
+        } catch (error) {
+          if (Date.now() > late || child.exitCode !== null) throw error
+        }
+      }
+    },
+    async close() {
+      process.off('exit', end)
+      await server.kill()
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+  process.once('exit', end)
+  await server.start()
+  return server
+}
