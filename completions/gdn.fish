@@ -10,9 +10,11 @@ function __gdn_words
         'wallet Wallets: generate them, name them, take their keys along' \
         'local A backend of your own on this machine, in the background' \
         'serve Run the backend in the foreground' \
+        'worker Do the work of a backend on PostgreSQL: files, signing, sending' \
         'chain Networks that a backend reaches by RPC URL' \
         'tx Transactions that a backend has signed' \
         'key API keys of a backend, and what each may do' \
+        'db A backend\'s database: SQLite or PostgreSQL' \
         'init Set up a server, its key and your defaults' \
         'auth API keys that you use: save, look at, forget' \
         'config Profiles and their settings' \
@@ -70,6 +72,9 @@ function __gdn_words
       printf '%s\n' 'create Make an API key of a backend' \
         'list List the API keys of a backend' \
         'revoke Revoke an API key of a backend'
+    case 'db'
+      printf '%s\n' 'migrate Bring a backend\'s database to the schema of this version' \
+        'status Say which database a backend has, and whether it is this version\'s'
     case 'auth'
       printf '%s\n' 'login Save the API key of a server' \
         'status Say which API keys there are, and where each is kept' \
@@ -93,9 +98,11 @@ function __gdn_words
         'wallet Wallets: generate them, name them, take their keys along' \
         'local A backend of your own on this machine, in the background' \
         'serve Run the backend in the foreground' \
+        'worker Do the work of a backend on PostgreSQL: files, signing, sending' \
         'chain Networks that a backend reaches by RPC URL' \
         'tx Transactions that a backend has signed' \
         'key API keys of a backend, and what each may do' \
+        'db A backend\'s database: SQLite or PostgreSQL' \
         'init Set up a server, its key and your defaults' \
         'auth API keys that you use: save, look at, forget' \
         'config Profiles and their settings' \
@@ -233,27 +240,33 @@ function __gdn_bundles
     case 'local exec'
       printf '%s\n' 'flags-7d54af output-c57e0f'
     case 'serve'
-      printf '%s\n' 'flags-a8c783 output-f88f5f'
+      printf '%s\n' 'flags-ad13dd output-f88f5f'
+    case 'worker'
+      printf '%s\n' 'flags-9d4e57 output-341036'
     case 'chain list'
-      printf '%s\n' 'flags-7c752e output-62442f'
+      printf '%s\n' 'flags-537d2e output-62442f'
     case 'chain setup'
-      printf '%s\n' 'flags-0fbfd8 output-62442f'
+      printf '%s\n' 'flags-abf46b output-62442f'
     case 'chain status'
-      printf '%s\n' 'flags-7c752e output-62442f'
+      printf '%s\n' 'flags-537d2e output-62442f'
     case 'tx list'
-      printf '%s\n' 'flags-fb7927 output-62442f'
+      printf '%s\n' 'flags-e07f1f output-62442f'
     case 'tx show'
-      printf '%s\n' 'flags-e6722b output-62442f'
+      printf '%s\n' 'flags-8464f6 output-62442f'
     case 'tx bump'
-      printf '%s\n' 'flags-e6722b output-62442f'
+      printf '%s\n' 'flags-8464f6 output-62442f'
     case 'tx cancel'
-      printf '%s\n' 'flags-cc7f3b output-62442f'
+      printf '%s\n' 'flags-ec21f5 output-62442f'
     case 'key create'
-      printf '%s\n' 'flags-88be6b output-62442f'
+      printf '%s\n' 'flags-5e915e output-62442f'
     case 'key list'
-      printf '%s\n' 'flags-e6722b output-62442f'
+      printf '%s\n' 'flags-8464f6 output-62442f'
     case 'key revoke'
-      printf '%s\n' 'flags-e6722b output-62442f'
+      printf '%s\n' 'flags-8464f6 output-62442f'
+    case 'db migrate'
+      printf '%s\n' 'flags-537d2e output-62442f'
+    case 'db status'
+      printf '%s\n' 'flags-537d2e output-62442f'
     case 'init'
       printf '%s\n' 'flags-771d79 output-62442f'
     case 'auth login'
@@ -478,10 +491,12 @@ function __gdn_flags
       printf '%s\n' '--rate-limits - =rate-limits Rate limits of the API (on)' \
         '--allow-private-files - - Fetch files from private addresses too' \
         '--faults - file Let requests fail as the file says'
-    case 'flags-a8c783'
+    case 'flags-ad13dd'
       printf '%s\n' '--host - text Address to listen on (127.0.0.1)' \
         '--port - text Port to listen on (4680); 0 picks one' \
         '--data-dir - dir Where everything is kept' \
+        '--database-url - text Its PostgreSQL; with a password better GDN_DATABASE_URL' \
+        '--role - =role api takes requests, worker does the work, all does both (all)' \
         '--rate-limits - =rate-limits Rate limits of the API (on)' \
         '--allow-private-files - - Fetch files from private addresses too; for development' \
         '--allow-html-files - - Store HTML pages too where a file URL leads to one' \
@@ -504,10 +519,30 @@ function __gdn_flags
         '--no-input - - Ask nothing' \
         '--debug - - More on stderr: requests, timings, stack traces' \
         '--help -h - Help for this command'
-    case 'flags-7c752e'
+    case 'flags-9d4e57'
+      printf '%s\n' '--data-dir - dir Settings, and files where they are kept there' \
+        '--database-url - text Its PostgreSQL; with a password better GDN_DATABASE_URL' \
+        '--config - file Database and networks (backend.yaml of the data dir)' \
+        '--concurrency - text NFTs whose files are fetched at once (16)' \
+        '--chain - text+ Work on this blockchain and no other; repeatable' \
+        '--health-port - text Answer /healthz, /readyz and /metrics there; 0 picks one' \
+        '--host - text Address of that port (127.0.0.1)' \
+        '--allow-private-files - - Fetch files from private addresses too; for development' \
+        '--allow-html-files - - Store HTML pages too where a file URL leads to one' \
+        '--log-level - =log-level silent, info or debug' \
+        '--log-file - file Write the log there instead of to stderr'
+    case 'output-341036'
+      printf '%s\n' '--json - - Print one line of JSON when it works' \
+        '--quiet -q - Say nothing but data and errors' \
+        '--no-color - - No colours' \
+        '--no-input - - Ask nothing' \
+        '--debug - - More on stderr: requests, timings, stack traces' \
+        '--help -h - Help for this command'
+    case 'flags-537d2e'
       printf '%s\n' '--config - file Settings of the backend (backend.yaml of the data dir)' \
-        '--data-dir - dir The backend\'s data dir (that of gdn local start)'
-    case 'flags-0fbfd8'
+        '--data-dir - dir The backend\'s data dir (that of gdn local start)' \
+        '--database-url - text Its PostgreSQL; with a password better GDN_DATABASE_URL'
+    case 'flags-abf46b'
       printf '%s\n' '--admin-keystore - file Keystore of the factory\'s admin' \
         '--password-file - file Its password; asked for without' \
         '--factory - text A factory of this admin that is there already' \
@@ -515,23 +550,28 @@ function __gdn_flags
         '--yes -y - Don\'t ask before anything is spent' \
         '--timeout - text How long to wait for the network (1h)' \
         '--config - file Settings of the backend (backend.yaml of the data dir)' \
-        '--data-dir - dir The backend\'s data dir (that of gdn local start)'
-    case 'flags-fb7927'
+        '--data-dir - dir The backend\'s data dir (that of gdn local start)' \
+        '--database-url - text Its PostgreSQL; with a password better GDN_DATABASE_URL'
+    case 'flags-e07f1f'
       printf '%s\n' '--blockchain -b =blockchain Of this blockchain only' \
         '--state - =state In this state only: signed, final, reverted, lost, cancelled' \
         '--limit - text At most so many (50)' \
-        '--data-dir - dir The backend\'s data dir (that of gdn local start)'
-    case 'flags-e6722b'
-      printf '%s\n' '--data-dir - dir The backend\'s data dir (that of gdn local start)'
-    case 'flags-cc7f3b'
+        '--data-dir - dir The backend\'s data dir (that of gdn local start)' \
+        '--database-url - text Its PostgreSQL; with a password better GDN_DATABASE_URL'
+    case 'flags-8464f6'
+      printf '%s\n' '--data-dir - dir The backend\'s data dir (that of gdn local start)' \
+        '--database-url - text Its PostgreSQL; with a password better GDN_DATABASE_URL'
+    case 'flags-ec21f5'
       printf '%s\n' '--yes -y - Don\'t ask' \
-        '--data-dir - dir The backend\'s data dir (that of gdn local start)'
-    case 'flags-88be6b'
+        '--data-dir - dir The backend\'s data dir (that of gdn local start)' \
+        '--database-url - text Its PostgreSQL; with a password better GDN_DATABASE_URL'
+    case 'flags-5e915e'
       printf '%s\n' '--name - text What the key is for' \
         '--email - text Whose account it is for; made if it is new' \
         '--permission - text+ What it may do; repeatable' \
         '--expires - text 30d, 12h, or the last day (UTC): 2027-01-31 (never)' \
-        '--data-dir - dir The backend\'s data dir (that of gdn local start)'
+        '--data-dir - dir The backend\'s data dir (that of gdn local start)' \
+        '--database-url - text Its PostgreSQL; with a password better GDN_DATABASE_URL'
     case 'flags-771d79'
       printf '%s\n' '--hosted - - A service, at a URL' \
         '--local - - The backend that gdn local start runs' \
@@ -640,6 +680,10 @@ function __gdn_values
     case 'rate-limits'
       printf '%s\n' 'on' \
         'off'
+    case 'role'
+      printf '%s\n' 'all' \
+        'api' \
+        'worker'
     case 'log-level'
       printf '%s\n' 'silent' \
         'info' \

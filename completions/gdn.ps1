@@ -11,9 +11,11 @@ batch Drops from a manifest: CSV, JSON or JSONL
 wallet Wallets: generate them, name them, take their keys along
 local A backend of your own on this machine, in the background
 serve Run the backend in the foreground
+worker Do the work of a backend on PostgreSQL: files, signing, sending
 chain Networks that a backend reaches by RPC URL
 tx Transactions that a backend has signed
 key API keys of a backend, and what each may do
+db A backend''s database: SQLite or PostgreSQL
 init Set up a server, its key and your defaults
 auth API keys that you use: save, look at, forget
 config Profiles and their settings
@@ -63,6 +65,8 @@ cancel Give a transaction up that is not in a block yet'
     'key' = 'create Make an API key of a backend
 list List the API keys of a backend
 revoke Revoke an API key of a backend'
+    'db' = 'migrate Bring a backend''s database to the schema of this version
+status Say which database a backend has, and whether it is this version''s'
     'auth' = 'login Save the API key of a server
 status Say which API keys there are, and where each is kept
 logout Forget the saved API key of a server'
@@ -83,9 +87,11 @@ batch Drops from a manifest: CSV, JSON or JSONL
 wallet Wallets: generate them, name them, take their keys along
 local A backend of your own on this machine, in the background
 serve Run the backend in the foreground
+worker Do the work of a backend on PostgreSQL: files, signing, sending
 chain Networks that a backend reaches by RPC URL
 tx Transactions that a backend has signed
 key API keys of a backend, and what each may do
+db A backend''s database: SQLite or PostgreSQL
 init Set up a server, its key and your defaults
 auth API keys that you use: save, look at, forget
 config Profiles and their settings
@@ -158,17 +164,20 @@ api Ask any endpoint of the API, and print its answer as it came'
     'local logs' = 'flags-97132d output-c57e0f'
     'local reset' = 'flags-5c44b2 output-62442f'
     'local exec' = 'flags-7d54af output-c57e0f'
-    'serve' = 'flags-a8c783 output-f88f5f'
-    'chain list' = 'flags-7c752e output-62442f'
-    'chain setup' = 'flags-0fbfd8 output-62442f'
-    'chain status' = 'flags-7c752e output-62442f'
-    'tx list' = 'flags-fb7927 output-62442f'
-    'tx show' = 'flags-e6722b output-62442f'
-    'tx bump' = 'flags-e6722b output-62442f'
-    'tx cancel' = 'flags-cc7f3b output-62442f'
-    'key create' = 'flags-88be6b output-62442f'
-    'key list' = 'flags-e6722b output-62442f'
-    'key revoke' = 'flags-e6722b output-62442f'
+    'serve' = 'flags-ad13dd output-f88f5f'
+    'worker' = 'flags-9d4e57 output-341036'
+    'chain list' = 'flags-537d2e output-62442f'
+    'chain setup' = 'flags-abf46b output-62442f'
+    'chain status' = 'flags-537d2e output-62442f'
+    'tx list' = 'flags-e07f1f output-62442f'
+    'tx show' = 'flags-8464f6 output-62442f'
+    'tx bump' = 'flags-8464f6 output-62442f'
+    'tx cancel' = 'flags-ec21f5 output-62442f'
+    'key create' = 'flags-5e915e output-62442f'
+    'key list' = 'flags-8464f6 output-62442f'
+    'key revoke' = 'flags-8464f6 output-62442f'
+    'db migrate' = 'flags-537d2e output-62442f'
+    'db status' = 'flags-537d2e output-62442f'
     'init' = 'flags-771d79 output-62442f'
     'auth login' = 'flags-5fd97c server-abcaa3 output-62442f'
     'auth status' = 'flags-6578cb server-abcaa3 output-62442f'
@@ -344,9 +353,11 @@ api Ask any endpoint of the API, and print its answer as it came'
     'flags-7d54af' = '--rate-limits - =rate-limits Rate limits of the API (on)
 --allow-private-files - - Fetch files from private addresses too
 --faults - file Let requests fail as the file says'
-    'flags-a8c783' = '--host - text Address to listen on (127.0.0.1)
+    'flags-ad13dd' = '--host - text Address to listen on (127.0.0.1)
 --port - text Port to listen on (4680); 0 picks one
 --data-dir - dir Where everything is kept
+--database-url - text Its PostgreSQL; with a password better GDN_DATABASE_URL
+--role - =role api takes requests, worker does the work, all does both (all)
 --rate-limits - =rate-limits Rate limits of the API (on)
 --allow-private-files - - Fetch files from private addresses too; for development
 --allow-html-files - - Store HTML pages too where a file URL leads to one
@@ -368,28 +379,51 @@ api Ask any endpoint of the API, and print its answer as it came'
 --no-input - - Ask nothing
 --debug - - More on stderr: requests, timings, stack traces
 --help -h - Help for this command'
-    'flags-7c752e' = '--config - file Settings of the backend (backend.yaml of the data dir)
---data-dir - dir The backend''s data dir (that of gdn local start)'
-    'flags-0fbfd8' = '--admin-keystore - file Keystore of the factory''s admin
+    'flags-9d4e57' = '--data-dir - dir Settings, and files where they are kept there
+--database-url - text Its PostgreSQL; with a password better GDN_DATABASE_URL
+--config - file Database and networks (backend.yaml of the data dir)
+--concurrency - text NFTs whose files are fetched at once (16)
+--chain - text+ Work on this blockchain and no other; repeatable
+--health-port - text Answer /healthz, /readyz and /metrics there; 0 picks one
+--host - text Address of that port (127.0.0.1)
+--allow-private-files - - Fetch files from private addresses too; for development
+--allow-html-files - - Store HTML pages too where a file URL leads to one
+--log-level - =log-level silent, info or debug
+--log-file - file Write the log there instead of to stderr'
+    'output-341036' = '--json - - Print one line of JSON when it works
+--quiet -q - Say nothing but data and errors
+--no-color - - No colours
+--no-input - - Ask nothing
+--debug - - More on stderr: requests, timings, stack traces
+--help -h - Help for this command'
+    'flags-537d2e' = '--config - file Settings of the backend (backend.yaml of the data dir)
+--data-dir - dir The backend''s data dir (that of gdn local start)
+--database-url - text Its PostgreSQL; with a password better GDN_DATABASE_URL'
+    'flags-abf46b' = '--admin-keystore - file Keystore of the factory''s admin
 --password-file - file Its password; asked for without
 --factory - text A factory of this admin that is there already
 --dry-run - - Show what would be sent and what it costs at most; send nothing
 --yes -y - Don''t ask before anything is spent
 --timeout - text How long to wait for the network (1h)
 --config - file Settings of the backend (backend.yaml of the data dir)
---data-dir - dir The backend''s data dir (that of gdn local start)'
-    'flags-fb7927' = '--blockchain -b =blockchain Of this blockchain only
+--data-dir - dir The backend''s data dir (that of gdn local start)
+--database-url - text Its PostgreSQL; with a password better GDN_DATABASE_URL'
+    'flags-e07f1f' = '--blockchain -b =blockchain Of this blockchain only
 --state - =state In this state only: signed, final, reverted, lost, cancelled
 --limit - text At most so many (50)
---data-dir - dir The backend''s data dir (that of gdn local start)'
-    'flags-e6722b' = '--data-dir - dir The backend''s data dir (that of gdn local start)'
-    'flags-cc7f3b' = '--yes -y - Don''t ask
---data-dir - dir The backend''s data dir (that of gdn local start)'
-    'flags-88be6b' = '--name - text What the key is for
+--data-dir - dir The backend''s data dir (that of gdn local start)
+--database-url - text Its PostgreSQL; with a password better GDN_DATABASE_URL'
+    'flags-8464f6' = '--data-dir - dir The backend''s data dir (that of gdn local start)
+--database-url - text Its PostgreSQL; with a password better GDN_DATABASE_URL'
+    'flags-ec21f5' = '--yes -y - Don''t ask
+--data-dir - dir The backend''s data dir (that of gdn local start)
+--database-url - text Its PostgreSQL; with a password better GDN_DATABASE_URL'
+    'flags-5e915e' = '--name - text What the key is for
 --email - text Whose account it is for; made if it is new
 --permission - text+ What it may do; repeatable
 --expires - text 30d, 12h, or the last day (UTC): 2027-01-31 (never)
---data-dir - dir The backend''s data dir (that of gdn local start)'
+--data-dir - dir The backend''s data dir (that of gdn local start)
+--database-url - text Its PostgreSQL; with a password better GDN_DATABASE_URL'
     'flags-771d79' = '--hosted - - A service, at a URL
 --local - - The backend that gdn local start runs
 --base-url - text Address of the service
@@ -478,6 +512,9 @@ unknown'
 private-key'
     'rate-limits' = 'on
 off'
+    'role' = 'all
+api
+worker'
     'log-level' = 'silent
 info
 debug'

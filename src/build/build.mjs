@@ -17,9 +17,12 @@ export const NATIVE_PACKAGES = ['libsql', '@foundry-rs/*', 'litesvm-*', '@napi-r
 
 /**
  * Named by `require` in fastify for what we never do: schemas of its own, and requests without a socket. Left out, the
- * backend starts 10 ms sooner.
+ * backend starts 10 ms sooner. pg names a native driver that isn't installed, and sockets of another platform.
  */
-export const UNUSED_PACKAGES = ['@fastify/ajv-compiler', '@fastify/fast-json-stringify-compiler', 'light-my-request']
+export const UNUSED_PACKAGES = [
+  ...['@fastify/ajv-compiler', '@fastify/fast-json-stringify-compiler', 'light-my-request'],
+  ...['pg-native', 'pg-cloudflare'],
+]
 
 /**
  * Bundles the command line into `outDir`, a chunk per lazy import, while other processes may be running from it.

@@ -175,6 +175,29 @@ const tx: Noun = {
   ],
 }
 
+const db: Noun = {
+  name: 'db',
+  summary: "A backend's database: SQLite or PostgreSQL",
+  verbs: [
+    verb(
+      'migrate',
+      "Bring a backend's database to the schema of this version",
+      () => import('./commands/db/migrate.ts'),
+    ),
+    verb(
+      'status',
+      "Say which database a backend has, and whether it is this version's",
+      () => import('./commands/db/status.ts'),
+    ),
+  ],
+}
+
+const worker = verb(
+  'worker',
+  'Do the work of a backend on PostgreSQL: files, signing, sending',
+  () => import('./commands/worker.ts'),
+)
+
 const serve = verb('serve', 'Run the backend in the foreground', () => import('./commands/serve.ts'))
 
 const init = verb('init', 'Set up a server, its key and your defaults', () => import('./commands/init.ts'))
@@ -199,7 +222,7 @@ const completion = verb(
 
 export const CATALOGUE: readonly Group[] = [
   { title: 'Minting', entries: [collection, nft, batch, wallet] },
-  { title: 'Backend', entries: [local, serve, chain, tx, key] },
+  { title: 'Backend', entries: [local, serve, worker, chain, tx, key, db] },
   { title: 'Set-up', entries: [init, auth, config, doctor, completion] },
   { title: 'For programs', entries: [api] },
 ]

@@ -20,6 +20,15 @@ export const OWN_VARIABLES: readonly Variable[] = [
     what: 'Where processes agree on their pace: name one folder for all containers that share a key',
   },
   { name: 'GDN_RPC_URL', what: 'JSON-RPC of the chain that results are compared with', flag: '--rpc-url' },
+  {
+    name: 'GDN_DATABASE_URL',
+    what: "PostgreSQL of the backend's processes; the place for a URL with a password, which argv is not",
+    flag: '--database-url',
+  },
+  {
+    name: 'GDN_DATABASE_DIRECT_URL',
+    what: 'The same server past its pooler (pgbouncer), to be woken at once; without, work is looked for every 2 seconds',
+  },
   { name: 'GDN_KEYRING', what: 'off: keep keys in files, and ask no keyring of the system' },
   { name: 'GDN_NO_INPUT', what: 'Set: ask nothing', flag: '--no-input' },
   { name: 'GDN_NO_UPDATE_NOTICE', what: 'Set: say nothing of newer versions; NO_UPDATE_NOTIFIER does the same' },

@@ -14,6 +14,12 @@ function* secretsIn(env: NodeJS.ProcessEnv): Iterable<{ name: string; secret: st
     if (secret) yield { name, secret }
   }
   for (const secret of keysIn(env.GDN_RPC_URL ?? '')) yield { name: 'GDN_RPC_URL', secret }
+  for (const name of ['GDN_DATABASE_URL', 'GDN_DATABASE_DIRECT_URL']) {
+    const password = parseUrl(env[name] ?? '')?.password ?? ''
+    if (password === '') continue
+    yield { name, secret: password }
+    yield { name, secret: decoded(password) }
+  }
   for (const name of PROXY_VARIABLES) {
     const url = parseUrl(env[name] ?? '')
     if (url === null || url.password === '') continue

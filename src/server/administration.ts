@@ -1,28 +1,57 @@
 import { access } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { GdnError } from '../core/errors.ts'
+import { openDataDir } from './data-dir/open.ts'
+import { type DatabasePlace, databaseOf } from './settings/database.ts'
 import { openStore, type Store } from './store/open-store.ts'
 
 /**
- * Works on the database of a data dir, beside its running backend or while there is none: the data dir's lock is not
- * taken. The database must be there, and of this version.
+ * Works on a backend's database beside its running processes or while there are none: the data dir's lock is not taken.
+ * The database must be there, and of this version.
  *
- * @throws GdnError `data_dir`.
+ * @throws GdnError `data_dir`; for PostgreSQL `unreachable`, `invalid_config`.
  */
-export async function administrate<Result>(dataDir: string, work: (store: Store) => Promise<Result>): Promise<Result> {
-  const path = join(resolve(dataDir), 'gdn.db')
-  try {
-    await access(path)
-  } catch (cause) {
-    throw new GdnError('data_dir', `${dataDir} holds no backend's database`, {
-      hint: 'start the backend once (gdn serve, gdn local start), or name its folder with --data-dir',
-      cause,
-    })
-  }
-  const store = await openStore(path, { beside: true })
+export async function administrate<Result>(
+  place: DatabasePlace,
+  work: (store: Store) => Promise<Result>,
+): Promise<Result> {
+  const store = await openBeside(place)
   try {
     return await work(store)
   } finally {
     await store.close()
+  }
+}
+
+interface BesideOptions {
+  /** Make the database of a data dir that has none, as the first start of its backend would. */
+  make?: boolean
+}
+
+/** Opens a backend's database as administration does. */
+export async function openBeside(place: DatabasePlace, { make = false }: BesideOptions = {}): Promise<Store> {
+  const postgres = await databaseOf(place)
+  if (postgres !== null) {
+    const { openPostgres } = await import('./store/postgres/open-postgres.ts')
+    return await openPostgres({ ...postgres, connections: 2, beside: !make })
+  }
+  const { dataDir } = place
+  const path = join(resolve(dataDir), 'gdn.db')
+  const missing = await access(path).then(
+    () => null,
+    (cause: unknown) => ({ cause }),
+  )
+  if (missing === null) return await openStore(path, { beside: true })
+  if (!make) {
+    throw new GdnError('data_dir', `${dataDir} holds no backend's database`, {
+      hint: 'start the backend once (gdn serve, gdn local start), or name its folder with --data-dir',
+      cause: missing.cause,
+    })
+  }
+  const lock = await openDataDir(dataDir)
+  try {
+    return await openStore(path)
+  } finally {
+    await lock.release()
   }
 }

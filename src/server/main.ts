@@ -1,11 +1,11 @@
 import type { Server } from 'node:tls'
-import { GdnError, messageOf, systemCode } from '../core/errors.ts'
+import { messageOf } from '../core/errors.ts'
 import type { Secret } from '../core/secret.ts'
 import { type CoreOptions, openCore, type Role, toldOfDisk } from './core.ts'
 import { removeRunning, writeRunning } from './data-dir/running.ts'
 import { createApp } from './http/app.ts'
 import type { ConnectionLimits } from './http/connections.ts'
-import { isLoopbackAddress } from './http/hosts.ts'
+import { listen } from './http/listen.ts'
 import { readTlsPair, TLS_OPTIONS, type TlsFiles } from './http/tls.ts'
 import type { Log } from './pipeline/log.ts'
 
@@ -90,35 +90,4 @@ function tlsReloader(files: TlsFiles | undefined, server: object, log: Log): Bac
       log.error({ error: messageOf(error) }, 'the certificate could not be read anew: the old one stays')
     }
   }
-}
-
-interface Listening {
-  listen(options: { host: string; port: number }): Promise<string>
-  server: { address(): unknown }
-}
-
-async function listen(
-  app: Listening,
-  { host, port, scheme }: { host: string; port: number; scheme: 'http' | 'https' },
-): Promise<{ url: string; exposed: boolean }> {
-  try {
-    await app.listen({ host, port })
-  } catch (cause) {
-    const code = systemCode(cause)
-    if (code === 'EADDRINUSE') {
-      throw new GdnError('port_in_use', `port ${port} on ${host} is taken by another program`, {
-        hint: 'choose another with --port, or --port 0 for any free one',
-        place: { flag: '--port' },
-        cause,
-      })
-    }
-    const reason = code === 'EACCES' ? 'needs rights that this user lacks' : `failed: ${messageOf(cause)}`
-    throw new GdnError('usage', `listening on ${host}:${port} ${reason}`, {
-      hint: 'check --host and --port',
-      cause,
-    })
-  }
-  const bound = app.server.address() as { address: string; port: number }
-  const name = host.includes(':') ? `[${host}]` : host
-  return { url: `${scheme}://${name}:${bound.port}`, exposed: !isLoopbackAddress(bound.address) }
 }

@@ -1,6 +1,7 @@
 import { PERMISSIONS, type Permission } from '../../src/api/permissions.ts'
 import { administrate } from '../../src/server/administration.ts'
 import { type ApiKeyRecord, createApiKey, revokeNamedApiKey } from '../../src/server/services/api-keys.ts'
+import { placeOf } from './test-database.ts'
 
 export interface TestKey extends ApiKeyRecord {
   key: string
@@ -21,10 +22,10 @@ export async function makeKey(
   { email = 'shop@example.com', permissions = PERMISSIONS, expiresAt = null }: KeyOptions = {},
 ): Promise<TestKey> {
   const request = { name: 'test', email, permissions, expiresAt, now: Date.now() }
-  const { key, record } = await administrate(dataDir, (store) => createApiKey(store, request))
+  const { key, record } = await administrate(await placeOf(dataDir), (store) => createApiKey(store, request))
   return { ...record, key: key.reveal(), headers: { 'x-api-key': key.reveal() } }
 }
 
 export async function revokeKey(dataDir: string, { id }: Pick<TestKey, 'id'>): Promise<void> {
-  await administrate(dataDir, (store) => revokeNamedApiKey(store, id, Date.now()))
+  await administrate(await placeOf(dataDir), (store) => revokeNamedApiKey(store, id, Date.now()))
 }

@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import pg from 'pg'
 import { Secret } from '../../src/core/secret.ts'
+import type { DatabasePlace } from '../../src/server/settings/database.ts'
 import { openStore, type Store } from '../../src/server/store/open-store.ts'
 
 /** By data dir, the database that stands in the place of its SQLite file. */
@@ -66,4 +67,10 @@ export async function openTestStore(dataDir: string): Promise<Store> {
   if (url === undefined) return await openStore(join(dataDir, 'gdn.db'))
   const { openPostgres } = await import('../../src/server/store/postgres/open-postgres.ts')
   return await openPostgres({ url: new Secret(url) })
+}
+
+/** How administration is told of the database of a data dir. */
+export async function placeOf(dataDir: string): Promise<DatabasePlace> {
+  const url = await databaseUrlOf(dataDir)
+  return url === undefined ? { dataDir } : { dataDir, database: { url: new Secret(url) } }
 }

@@ -18,22 +18,6 @@ export interface DatabasePlace {
   database?: Partial<DatabaseSettings> | undefined
 }
 
-/** What was given by flag, else by environment. A URL with a password has no place in argv, but nobody is kept from it. */
-export function databaseGiven(
-  flag: string | undefined,
-  env: { GDN_DATABASE_URL?: string | undefined; GDN_DATABASE_DIRECT_URL?: string | undefined },
-): Partial<DatabaseSettings> {
-  const url = flag ?? (env.GDN_DATABASE_URL === '' ? undefined : env.GDN_DATABASE_URL)
-  const direct = env.GDN_DATABASE_DIRECT_URL === '' ? undefined : env.GDN_DATABASE_DIRECT_URL
-  return {
-    ...(url === undefined ? {} : { url: new Secret(url) }),
-    ...(direct === undefined ? {} : { directUrl: new Secret(direct) }),
-  }
-}
-
-/** Whether a URL holds a password, which others of the machine could read in argv. */
-export const holdsPassword = (url: string): boolean => /^[a-z]+:\/\/[^/?#@]*:[^/?#@]+@/i.test(url)
-
 /**
  * The PostgreSQL database of a backend: as given, else by its settings file; null where it has SQLite in its data dir.
  *

@@ -1,17 +1,14 @@
-import { access } from 'node:fs/promises'
-import { join } from 'node:path'
 import type { EvmBlockchain } from '../../api/blockchains.ts'
 import { GdnError } from '../../core/errors.ts'
+import { openBeside } from '../administration.ts'
 import { createRemoteNetwork, type RemoteNetwork } from '../chain/evm/remote/remote-network.ts'
 import type { Signer } from '../chain/signers.ts'
-import { openDataDir } from '../data-dir/open.ts'
+import type { DatabasePlace } from '../settings/database.ts'
 import { openSigners } from '../settings/open-signer.ts'
 import { type ChainSettings, loadSettings, settingsPath } from '../settings/settings.ts'
-import { openStore, type Store } from '../store/open-store.ts'
+import type { Store } from '../store/open-store.ts'
 
-export interface ChainPlace {
-  dataDir: string
-  settingsFile: string | undefined
+export interface ChainPlace extends DatabasePlace {
   credentialsDirectory: string | undefined
 }
 
@@ -42,28 +39,12 @@ export async function withChain<Result>(
     })
   }
   const operators = await openSigners(settings.operators, place.credentialsDirectory)
-  const store = await openBeside(dataDir)
+  const store = await openBeside(place, { make: true })
   const network = createRemoteNetwork({ ...settings, urls: settings.rpcUrls })
   try {
     return await work({ store, settings, network, operators })
   } finally {
     await network.close()
     await store.close()
-  }
-}
-
-/** Without a database, one is made, as the first start of the backend would. */
-async function openBeside(dataDir: string): Promise<Store> {
-  const path = join(dataDir, 'gdn.db')
-  const isThere = await access(path).then(
-    () => true,
-    () => false,
-  )
-  if (isThere) return await openStore(path, { beside: true })
-  const lock = await openDataDir(dataDir)
-  try {
-    return await openStore(path)
-  } finally {
-    await lock.release()
   }
 }

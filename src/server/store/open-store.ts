@@ -43,15 +43,17 @@ function prepare(raw: RawDatabase): void {
 interface OpenOptions {
   /** For administration beside a running backend: the schema is left as it is, and an older one refused. */
   beside?: boolean
+  /** To look at it only: whatever made it. */
+  unchecked?: boolean
 }
 
 /** Opens the embedded database and brings it to the newest schema. */
-export async function openStore(path: string, { beside = false }: OpenOptions = {}): Promise<Store> {
-  const raw = openDatabase(path, beside)
+export async function openStore(path: string, { beside = false, unchecked = false }: OpenOptions = {}): Promise<Store> {
+  const raw = openDatabase(path, beside || unchecked)
   const db = new Kysely<Schema>({ dialect: createSqliteDialect(raw) })
   try {
     prepare(raw)
-    await migrate(db, { name: path, beside })
+    if (!unchecked) await migrate(db, { name: path, beside })
   } catch (cause) {
     await db.destroy()
     if (cause instanceof GdnError) throw cause

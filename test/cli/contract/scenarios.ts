@@ -39,6 +39,7 @@ const SUMMARY =
   'run run_id blockchain contract_address total pending accepted deployed failed unknown requests attempts reconciled'
 const RUN =
   'run run_id state running total pending accepted deployed failed unknown blockchain contract_address server manifest drop started_at problem'
+const DATABASE = 'database kind applied pending accounts collections nfts processes'
 const KEY = 'id name email prefix permissions status created_at expires_at revoked_at'
 const TX = 'id blockchain kind state signer nonce hash nfts collection_id block_number gas_used wish created_at'
 const TRANSACTION = '0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d'
@@ -414,6 +415,12 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
     prepare: () => onKeys('key', 'create', '--name', 'b', '--email', 'b@example.com', '--permission', 'all'),
   },
   'key list': { shape: 'array', json: KEY, prepare: () => onKeys('key', 'list') },
+  'db migrate': {
+    shape: 'object',
+    json: DATABASE,
+    prepare: () => onKeys('db', 'migrate'),
+  },
+  'db status': { shape: 'object', json: DATABASE, prepare: () => onKeys('db', 'status') },
   'key revoke': { shape: 'object', json: KEY, prepare: () => onKeys('key', 'revoke', 'ID') },
   'chain list': {
     shape: 'array',

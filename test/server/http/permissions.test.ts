@@ -11,6 +11,7 @@ import { insertAccount } from '../../../src/server/store/accounts.ts'
 import { type Answer, freshDataDir, startTestBackend, type TestBackend, withStore } from '../../helpers/backend.ts'
 import { makeKey, revokeKey, type TestKey } from '../../helpers/keys.ts'
 import { filesHolding } from '../../helpers/leaks.ts'
+import { placeOf } from '../../helpers/test-database.ts'
 
 /** Every route of the API that the backend has, by the router itself. */
 async function registeredRoutes(): Promise<string[]> {
@@ -193,7 +194,7 @@ describe('a key', () => {
   it('that is the local account’s own and was revoked is followed by a new one at the next start', async () => {
     const other = await freshDataDir()
     const first = await startTestBackend(other.path)
-    const keys = await administrate(other.path, (store) => getApiKeys(store, Date.now()))
+    const keys = await administrate(await placeOf(other.path), (store) => getApiKeys(store, Date.now()))
     expect(keys.map(({ email, permissions }) => ({ email, permissions }))).toEqual([
       { email: null, permissions: [...PERMISSIONS] },
     ])

@@ -5,7 +5,7 @@ import type { ChainPlace } from '../../../server/setup/setup.ts'
 import { type GdnCommand, valueFlag, wordArgument } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { blockchainName, notEmpty } from '../../flags/parse.ts'
-import { addDataDirFlag, type DataDirFlags, dataDirOf } from '../key/key-data-dir.ts'
+import { addDataDirFlag, type DataDirFlags, databasePlace } from '../key/key-data-dir.ts'
 
 export interface ChainFlags extends DataDirFlags {
   config?: string
@@ -31,7 +31,7 @@ export function evmBlockchain(word: string): EvmBlockchain {
 
 export function chainPlace(deps: Pick<Deps, 'env' | 'cwd'>, flags: ChainFlags): ChainPlace {
   return {
-    dataDir: dataDirOf(deps, flags),
+    ...databasePlace(deps, flags),
     settingsFile: flags.config === undefined ? undefined : resolve(deps.cwd, flags.config),
     credentialsDirectory: deps.env.CREDENTIALS_DIRECTORY,
   }

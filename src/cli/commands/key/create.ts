@@ -11,7 +11,7 @@ import { wordList } from '../../flags/parse.ts'
 import { safe } from '../../io.ts'
 import { createOutput, isAskedFor } from '../../output.ts'
 import type { View } from '../../view.ts'
-import { addDataDirFlag, type DataDirFlags, dataDirOf } from './key-data-dir.ts'
+import { addDataDirFlag, type DataDirFlags, databasePlace } from './key-data-dir.ts'
 import { KEY_VIEW, keyRecord } from './key-view.ts'
 import { parseExpiry } from './parse-expiry.ts'
 
@@ -97,10 +97,9 @@ export async function create(deps: Deps, flags: CreateFlags): Promise<void> {
   const { io } = deps
   const output = createOutput(io, flags, CREATED_VIEW)
   const request = readFlags(flags, deps.now())
-  const dataDir = dataDirOf(deps, flags)
   const { administrate } = await import('../../../server/administration.ts')
   const { createApiKey } = await import('../../../server/services/api-keys.ts')
-  const { key, record } = await administrate(dataDir, (store) => createApiKey(store, request))
+  const { key, record } = await administrate(databasePlace(deps, flags), (store) => createApiKey(store, request))
   if (isAskedFor(flags)) await output.one({ ...keyRecord(record), api_key: key.disclose() })
   else await io.data(`${key.disclose()}\n`)
   const until = record.expiresAt === null ? '' : `, until ${new Date(record.expiresAt).toISOString().slice(0, 16)}Z`

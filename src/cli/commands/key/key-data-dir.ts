@@ -1,4 +1,5 @@
 import { resolve } from 'node:path'
+import { databaseGiven, type GivenDatabase } from '../../../config/database-url.ts'
 import { localDataDirectory } from '../../../config/paths.ts'
 import { type GdnCommand, valueFlag } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
@@ -6,13 +7,29 @@ import { notEmpty } from '../../flags/parse.ts'
 
 export interface DataDirFlags {
   dataDir?: string
+  databaseUrl?: string
 }
 
 export function addDataDirFlag(command: GdnCommand): GdnCommand {
-  return valueFlag(command, '--data-dir <dir>', "The backend's data dir (that of gdn local start)", { parse: notEmpty })
+  valueFlag(command, '--data-dir <dir>', "The backend's data dir (that of gdn local start)", { parse: notEmpty })
+  return addDatabaseFlag(command)
 }
+
+/** A URL with a password belongs into the environment: the flag is for those without. */
+export const addDatabaseFlag = (command: GdnCommand): GdnCommand =>
+  valueFlag(command, '--database-url <url>', 'Its PostgreSQL; with a password better GDN_DATABASE_URL', {
+    parse: notEmpty,
+  })
 
 /** The data dir that a key command works on: by default the one of `gdn serve` and `gdn local start`. */
 export function dataDirOf({ env, cwd }: Pick<Deps, 'env' | 'cwd'>, flags: DataDirFlags): string {
   return flags.dataDir === undefined ? localDataDirectory(env) : resolve(cwd, flags.dataDir)
+}
+
+/** The database that a command works on: PostgreSQL where one is named, else that of the data dir. */
+export function databasePlace(
+  deps: Pick<Deps, 'env' | 'cwd'>,
+  flags: DataDirFlags,
+): { dataDir: string; database: GivenDatabase } {
+  return { dataDir: dataDirOf(deps, flags), database: databaseGiven(flags.databaseUrl, deps.env) }
 }

@@ -2,7 +2,7 @@ import { GdnCommand } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
 import { createOutput } from '../../output.ts'
-import { addDataDirFlag, type DataDirFlags, dataDirOf } from './key-data-dir.ts'
+import { addDataDirFlag, type DataDirFlags, databasePlace } from './key-data-dir.ts'
 import { KEY_VIEW, keyRecord } from './key-view.ts'
 
 export interface ListFlags extends OutputFlags, DataDirFlags {}
@@ -26,6 +26,6 @@ export async function list(deps: Deps, flags: ListFlags): Promise<void> {
   const output = createOutput(deps.io, flags, KEY_VIEW)
   const { administrate } = await import('../../../server/administration.ts')
   const { getApiKeys } = await import('../../../server/services/api-keys.ts')
-  const keys = await administrate(dataDirOf(deps, flags), (store) => getApiKeys(store, deps.now()))
+  const keys = await administrate(databasePlace(deps, flags), (store) => getApiKeys(store, deps.now()))
   await output.many(keys.map(keyRecord))
 }

@@ -2,7 +2,7 @@ import { GdnCommand } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
 import { createOutput } from '../../output.ts'
-import { addDataDirFlag, type DataDirFlags, dataDirOf } from '../key/key-data-dir.ts'
+import { addDataDirFlag, type DataDirFlags, databasePlace } from '../key/key-data-dir.ts'
 import { txName } from './list.ts'
 import { TX_VIEW } from './tx-view.ts'
 
@@ -28,7 +28,7 @@ export async function bump(deps: Deps, word: string, flags: BumpFlags): Promise<
   const { administrate } = await import('../../../server/administration.ts')
   const { wish } = await import('../../../server/operations/transactions.ts')
   await output.one({
-    ...(await administrate(dataDirOf(deps, flags), (store) => wish(store, name, 'bump', deps.now()))),
+    ...(await administrate(databasePlace(deps, flags), (store) => wish(store, name, 'bump', deps.now()))),
   })
   deps.io.note(`The backend raises its fees when it looks next; gdn tx show ${name} tells.`)
 }

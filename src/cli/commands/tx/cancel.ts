@@ -3,7 +3,7 @@ import { GdnCommand, switchFlag } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
 import { createOutput } from '../../output.ts'
-import { addDataDirFlag, type DataDirFlags, dataDirOf } from '../key/key-data-dir.ts'
+import { addDataDirFlag, type DataDirFlags, databasePlace } from '../key/key-data-dir.ts'
 import { txName } from './list.ts'
 import { TX_VIEW } from './tx-view.ts'
 
@@ -32,13 +32,13 @@ export async function cancel(deps: Deps, word: string, flags: CancelFlags): Prom
   const name = txName(word)
   const { administrate } = await import('../../../server/administration.ts')
   const { showTransaction, wish } = await import('../../../server/operations/transactions.ts')
-  const dataDir = dataDirOf(deps, flags)
-  const { kind, nfts, blockchain, state } = await administrate(dataDir, (store) => showTransaction(store, name))
+  const place = databasePlace(deps, flags)
+  const { kind, nfts, blockchain, state } = await administrate(place, (store) => showTransaction(store, name))
   const what = nfts > 0 ? `${nfts} NFTs fail` : `a ${kind} fails`
   const isAsked = state === 'signed' && !flags.yes
   if (isAsked && !(await io.confirm(`Cancel it, so that ${what} on ${blockchain}?`, '--yes'))) {
     throw new GdnError('not_confirmed', 'nothing was cancelled')
   }
-  await output.one({ ...(await administrate(dataDir, (store) => wish(store, name, 'cancel', deps.now()))) })
+  await output.one({ ...(await administrate(place, (store) => wish(store, name, 'cancel', deps.now()))) })
   io.note(`The backend replaces it when it looks next; gdn tx show ${name} tells.`)
 }

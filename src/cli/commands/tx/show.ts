@@ -2,7 +2,7 @@ import { GdnCommand } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
 import { createOutput } from '../../output.ts'
-import { addDataDirFlag, type DataDirFlags, dataDirOf } from '../key/key-data-dir.ts'
+import { addDataDirFlag, type DataDirFlags, databasePlace } from '../key/key-data-dir.ts'
 import { txName } from './list.ts'
 import { TX_VIEW } from './tx-view.ts'
 
@@ -29,5 +29,5 @@ export async function show(deps: Deps, word: string, flags: ShowFlags): Promise<
   const name = txName(word)
   const { administrate } = await import('../../../server/administration.ts')
   const { showTransaction } = await import('../../../server/operations/transactions.ts')
-  await output.one({ ...(await administrate(dataDirOf(deps, flags), (store) => showTransaction(store, name))) })
+  await output.one({ ...(await administrate(databasePlace(deps, flags), (store) => showTransaction(store, name))) })
 }

@@ -19,6 +19,8 @@ export interface PostgresOptions {
   connections?: number
   /** For administration beside running processes: the schema is left as it is, and an older one refused. */
   beside?: boolean
+  /** To look at it only: whatever made it. */
+  unchecked?: boolean
 }
 
 const CONNECTIONS = 10
@@ -70,7 +72,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
   })
   try {
     await refuseOldServers(db, address)
-    await migrate(db, { name: address.shown, beside: options.beside ?? false })
+    if (!options.unchecked) await migrate(db, { name: address.shown, beside: options.beside ?? false })
   } catch (cause) {
     await db.destroy()
     throw cause instanceof GdnError ? cause : cannotOpen(address, cause)

@@ -1,0 +1,7 @@
+import type { View } from '../../view.ts'
+
+export const DB_VIEW: View = {
+  fields: ['database', 'kind', 'applied', 'pending', 'accounts', 'collections', 'nfts', 'processes'],
+  columns: ['database', 'kind', 'pending', 'collections', 'nfts', 'processes'],
+  id: 'database',
+}

@@ -1,0 +1,29 @@
+import { GdnCommand } from '../../command.ts'
+import type { Deps } from '../../deps.ts'
+import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
+import { createOutput } from '../../output.ts'
+import { addDatabasePlace, type DatabaseFlags, databaseSource } from './db-place.ts'
+import { DB_VIEW } from './db-view.ts'
+
+export type StatusFlags = OutputFlags & DatabaseFlags
+
+export function command(deps: Deps, run = status): GdnCommand {
+  const statusCommand = new GdnCommand({
+    name: 'db status',
+    summary: "Say which database a backend has, and whether it is this version's",
+    about: 'Changes nothing. Exits with 6 where the database can’t be reached.',
+    examples: [
+      ['The one of gdn serve', 'gdn db status'],
+      ['Is there anything to migrate?', "gdn db status --json | jq '.pending | length'"],
+    ],
+  })
+  addDatabasePlace(statusCommand)
+  addOutputFlags(statusCommand)
+  return statusCommand.action(async (flags: StatusFlags) => await run(deps, flags)) as GdnCommand
+}
+
+export async function status(deps: Deps, flags: StatusFlags): Promise<void> {
+  const output = createOutput(deps.io, flags, DB_VIEW)
+  const { databaseStatus } = await import('../../../server/database/databases.ts')
+  await output.one(await databaseStatus(databaseSource(deps, flags)))
+}

@@ -1,0 +1,107 @@
+import { resolve } from 'node:path'
+import { setFlagsFromString } from 'node:v8'
+import type { Blockchain } from '../../api/blockchains.ts'
+import { databaseGiven, holdsPassword } from '../../config/database-url.ts'
+import { localDataDirectory } from '../../config/paths.ts'
+import { GdnCommand, switchFlag, valueFlag } from '../command.ts'
+import type { Deps } from '../deps.ts'
+import { addJsonFlag, type CommonFlags } from '../flags/common.ts'
+import { blockchainName, integer, notEmpty, oneOf } from '../flags/parse.ts'
+import { safe } from '../io.ts'
+import { appendTo, untilAborted, within } from '../serving.ts'
+import { VERSION } from '../version.ts'
+import { addDatabaseFlag } from './key/key-data-dir.ts'
+
+const LOG_LEVELS = ['silent', 'info', 'debug'] as const
+const CLOSE_WITHIN_MS = 5000
+
+export const PASSWORD_IN_ARGV =
+  'the password in --database-url can be read by everybody on this machine: give it by GDN_DATABASE_URL'
+
+export interface WorkerFlags extends CommonFlags {
+  dataDir?: string
+  databaseUrl?: string
+  config?: string
+  concurrency?: number
+  chain?: Blockchain[]
+  host?: string
+  healthPort?: number
+  allowPrivateFiles?: boolean
+  allowHtmlFiles?: boolean
+  logLevel?: (typeof LOG_LEVELS)[number]
+  logFile?: string
+}
+
+export function command(deps: Deps, run = worker): GdnCommand {
+  const workerCommand = new GdnCommand({
+    name: 'worker',
+    summary: 'Do the work of a backend on PostgreSQL: files, signing, sending',
+    about:
+      'Any number of them share a database with any number of gdn serve --role api, and need no other coordination: a killed one is stood in for after seconds. One of them runs the embedded chains. Ctrl-C and SIGTERM end it in good order.',
+    examples: [
+      ['With the settings of a data dir', 'gdn worker --data-dir /var/lib/gdn'],
+      ['For one network, with more files at once', 'gdn worker --chain polygon --concurrency 64'],
+      ['Watched by a monitor', 'gdn worker --health-port 9464'],
+    ],
+  })
+  valueFlag(workerCommand, '--data-dir <dir>', 'Settings, and files where they are kept there', { parse: notEmpty })
+  addDatabaseFlag(workerCommand)
+  valueFlag(workerCommand, '--config <file>', 'Database and networks (backend.yaml of the data dir)', {
+    parse: notEmpty,
+  })
+  valueFlag(workerCommand, '--concurrency <n>', 'NFTs whose files are fetched at once (16)', {
+    parse: integer(1, 1000),
+  })
+  valueFlag(workerCommand, '--chain <blockchain>', 'Work on this blockchain and no other; repeatable', {
+    parse: (word: string) => blockchainName(word, '--chain'),
+    repeatable: true,
+  })
+  valueFlag(workerCommand, '--health-port <port>', 'Answer /healthz, /readyz and /metrics there; 0 picks one', {
+    parse: integer(0, 65_535),
+  })
+  valueFlag(workerCommand, '--host <host>', 'Address of that port (127.0.0.1)', { parse: notEmpty })
+  switchFlag(workerCommand, '--allow-private-files', 'Fetch files from private addresses too; for development')
+  switchFlag(workerCommand, '--allow-html-files', 'Store HTML pages too where a file URL leads to one')
+  valueFlag(workerCommand, '--log-level <level>', 'silent, info or debug', { parse: oneOf(LOG_LEVELS) })
+  valueFlag(workerCommand, '--log-file <file>', 'Write the log there instead of to stderr', { parse: notEmpty })
+  addJsonFlag(workerCommand, 'Print one line of JSON when it works')
+  return workerCommand.action(async (flags: WorkerFlags) => await run(deps, flags)) as GdnCommand
+}
+
+/** Works until a signal comes; a stop that was asked for is a success. */
+export async function worker({ io, env, signals, cwd }: Deps, flags: WorkerFlags): Promise<void> {
+  signals.own()
+  const dataDir = flags.dataDir === undefined ? localDataDirectory(env) : resolve(cwd, flags.dataDir)
+  setFlagsFromString('--optimize-for-size')
+  const { startWorker } = await import('../../server/worker.ts')
+  const running = await startWorker({
+    dataDir,
+    database: databaseGiven(flags.databaseUrl, env),
+    settingsFile: flags.config === undefined ? undefined : resolve(cwd, flags.config),
+    credentialsDirectory: env.CREDENTIALS_DIRECTORY,
+    only: flags.chain,
+    concurrency: flags.concurrency,
+    health: flags.healthPort === undefined ? undefined : { host: flags.host ?? '127.0.0.1', port: flags.healthPort },
+    allowPrivateFiles: flags.allowPrivateFiles ?? false,
+    allowHtmlFiles: flags.allowHtmlFiles ?? false,
+    version: VERSION,
+    logLevel: flags.logLevel ?? (flags.logFile === undefined ? 'silent' : 'info'),
+    logStream: flags.logFile === undefined ? { write: (line) => io.log(line) } : await appendTo(resolve(flags.logFile)),
+  })
+  try {
+    if (flags.json) {
+      const ready = { event: 'ready', url: running.url, data_dir: dataDir, pid: process.pid }
+      await io.data(`${JSON.stringify(ready)}\n`)
+    } else {
+      io.note(`gdn worker ${VERSION} works`)
+      io.note(`  database ${safe(running.database)}`)
+      if (running.url !== null) io.note(`  health   ${safe(running.url)}`)
+      if (flags.databaseUrl !== undefined && holdsPassword(flags.databaseUrl)) io.warn(`  ${PASSWORD_IN_ARGV}`)
+      io.note('Ctrl-C stops it.')
+    }
+    await untilAborted(signals.signal)
+    io.note('Stopping.')
+  } finally {
+    await within(CLOSE_WITHIN_MS, running.close())
+  }
+}

@@ -1,0 +1,58 @@
+import { createServer, type ServerResponse } from 'node:http'
+import { messageOf } from '../../core/errors.ts'
+import type { Metrics } from '../metrics/types.ts'
+import type { Readiness } from './health.ts'
+import { listen } from './listen.ts'
+
+export interface Health {
+  version: string
+  readiness: Readiness
+  metrics: Pick<Metrics, 'scrape'>
+}
+
+/** What monitors ask of a process that serves nothing else: /healthz, /readyz and /metrics. */
+export async function startHealthServer(
+  place: { host: string; port: number },
+  health: Health,
+): Promise<{ url: string; close(): Promise<void> }> {
+  const server = createServer({ requestTimeout: 10_000 }, (request, response) => {
+    answer(health, request.method === 'GET' ? (request.url ?? '') : '', response).catch((error) =>
+      send(response, 503, { error: messageOf(error) }),
+    )
+  })
+  const { url } = await listen(
+    {
+      server,
+      listen: (at) =>
+        new Promise((resolve, reject) => {
+          server.once('error', reject)
+          server.listen(at, () => resolve(''))
+        }),
+    },
+    { ...place, scheme: 'http' },
+  )
+  return {
+    url,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve())
+        server.closeAllConnections()
+      }),
+  }
+}
+
+async function answer({ version, readiness, metrics }: Health, path: string, response: ServerResponse): Promise<void> {
+  if (path === '/healthz') return send(response, 200, { status: 'ok', version })
+  if (path === '/readyz') {
+    const problems = await readiness()
+    return send(response, problems.length === 0 ? 200 : 503, { ready: problems.length === 0, problems })
+  }
+  if (path !== '/metrics') return send(response, 404, { error: 'there is no such path here' })
+  const { text, type } = await metrics.scrape()
+  response.writeHead(200, { 'content-type': type, 'cache-control': 'no-store' }).end(text)
+}
+
+function send(response: ServerResponse, status: number, body: object): void {
+  response.writeHead(status, { 'content-type': 'application/json', 'cache-control': 'no-store' })
+  response.end(JSON.stringify(body))
+}

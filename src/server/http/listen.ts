@@ -1,0 +1,34 @@
+import { GdnError, messageOf, systemCode } from '../../core/errors.ts'
+import { isLoopbackAddress } from './hosts.ts'
+
+interface Listening {
+  listen(options: { host: string; port: number }): Promise<string>
+  server: { address(): unknown }
+}
+
+/** @throws GdnError `port_in_use`, `usage` */
+export async function listen(
+  app: Listening,
+  { host, port, scheme }: { host: string; port: number; scheme: 'http' | 'https' },
+): Promise<{ url: string; exposed: boolean }> {
+  try {
+    await app.listen({ host, port })
+  } catch (cause) {
+    const code = systemCode(cause)
+    if (code === 'EADDRINUSE') {
+      throw new GdnError('port_in_use', `port ${port} on ${host} is taken by another program`, {
+        hint: 'choose another with --port, or --port 0 for any free one',
+        place: { flag: '--port' },
+        cause,
+      })
+    }
+    const reason = code === 'EACCES' ? 'needs rights that this user lacks' : `failed: ${messageOf(cause)}`
+    throw new GdnError('usage', `listening on ${host}:${port} ${reason}`, {
+      hint: 'check --host and --port',
+      cause,
+    })
+  }
+  const bound = app.server.address() as { address: string; port: number }
+  const name = host.includes(':') ? `[${host}]` : host
+  return { url: `${scheme}://${name}:${bound.port}`, exposed: !isLoopbackAddress(bound.address) }
+}

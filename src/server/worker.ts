@@ -1,0 +1,41 @@
+import { type CoreOptions, openCore, toldOfDisk } from './core.ts'
+import { startHealthServer } from './http/health-server.ts'
+
+export interface WorkerOptions extends Omit<CoreOptions, 'role'> {
+  /** Where to answer /healthz, /readyz and /metrics; by default nowhere. */
+  health?: { host: string; port: number } | undefined
+}
+
+export interface Worker {
+  /** Of its health; null where nothing is answered. */
+  url: string | null
+  /** What its database may be called in messages. */
+  database: string
+  close(): Promise<void>
+}
+
+/**
+ * Starts a process that takes no requests and does the work of others that share its PostgreSQL database.
+ *
+ * @throws GdnError `usage` without PostgreSQL; `data_dir`, `invalid_config`, `unreachable`, `port_in_use`
+ */
+export async function startWorker(options: WorkerOptions): Promise<Worker> {
+  const undo: (() => unknown)[] = []
+  const close = async () => {
+    for (const step of undo.splice(0).reverse()) await step()
+  }
+  try {
+    const { deps, log, metrics, readiness } = await openCore({ ...options, role: 'worker' }, undo)
+    let url: string | null = null
+    if (options.health !== undefined) {
+      const health = await startHealthServer(options.health, { version: options.version, readiness, metrics })
+      undo.push(() => health.close())
+      url = health.url
+    }
+    log.info({ url }, 'ready')
+    return { url, database: deps.store.shared?.name ?? '', close }
+  } catch (error) {
+    await close()
+    throw toldOfDisk(error, options.dataDir)
+  }
+}
