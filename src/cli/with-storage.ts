@@ -92,7 +92,7 @@ async function open(
   }
   const [{ createS3Storage }, { awsCredentials }] = await Promise.all([
     import('../client/storage/s3.ts'),
-    import('../client/storage/aws-credentials.ts'),
+    import('../object-store/aws-credentials.ts'),
   ])
   const { bucket, prefix, endpoint } = named
   const credentials = await awsCredentials(env)

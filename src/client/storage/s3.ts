@@ -1,10 +1,12 @@
 import { extname } from 'node:path'
-import { AwsV4Signer } from 'aws4fetch'
 import { GdnError } from '../../core/errors.ts'
+import type { AwsCredentials } from '../../object-store/aws-credentials.ts'
+import { bucketRoot, FOR_EVER, objectUrl } from '../../object-store/bucket.ts'
+import { refusalCode } from '../../object-store/refusal.ts'
+import { EMPTY_SHA256, signS3 } from '../../object-store/sign.ts'
 import type { CallOptions } from '../api-client.ts'
 import { persist } from '../persist.ts'
 import type { TransportAnswer, TransportRequest } from '../transport.ts'
-import type { AwsCredentials } from './aws-credentials.ts'
 import { type FileFacts, factsOf } from './file-facts.ts'
 import { type Storage, type StorageLine, uploadTimeoutMs } from './storage.ts'
 
@@ -20,16 +22,14 @@ export interface S3Options extends StorageLine {
   credentials: AwsCredentials
 }
 
-/** No object changes: its key is the hash of its content. */
-const FOR_EVER = 'public, max-age=31536000, immutable'
-
 /**
  * A bucket of S3 or of something that speaks like it. A file's key is the hash of its content, so equal content is
  * there once, whichever run or machine brought it; what is there is not sent again.
  */
 export function createS3Storage(options: S3Options): Storage {
   const { bucket, prefix, credentials, region, transport, userAgent, clock } = options
-  const root = rootOf(options)
+  // A bucket elsewhere than with AWS is a part of the path: few of those services have names for buckets.
+  const root = bucketRoot({ bucket, region, endpoint: options.endpoint, pathStyle: options.endpoint !== null })
 
   async function exchange(
     method: 'HEAD' | 'PUT',
@@ -38,25 +38,14 @@ export function createS3Storage(options: S3Options): Storage {
     file: FileFacts | null,
     { signal }: CallOptions,
   ): Promise<TransportAnswer> {
-    const { accessKeyId, secretAccessKey, sessionToken } = credentials
     // Signed for each attempt: a signature is good for minutes only.
     const once = async () => {
-      const signer = new AwsV4Signer({
-        method,
-        url,
-        headers: { ...headers, 'x-amz-content-sha256': file?.sha256 ?? EMPTY_SHA256 },
-        accessKeyId,
-        secretAccessKey: secretAccessKey.reveal(),
-        ...(sessionToken === null ? {} : { sessionToken: sessionToken.reveal() }),
-        service: 's3',
-        region,
-        allHeaders: true,
-      })
-      const signed = await signer.sign()
+      const sha256 = file?.sha256 ?? EMPTY_SHA256
+      const signed = await signS3({ method, url, headers, sha256, credentials, region })
       const request: TransportRequest = {
         method,
-        url: signed.url.href,
-        headers: { ...Object.fromEntries(signed.headers), 'user-agent': userAgent },
+        url: signed.url,
+        headers: { ...signed.headers, 'user-agent': userAgent },
         ...(file === null ? {} : { stream: file.body }),
         timeoutMs: uploadTimeoutMs(file?.body.size ?? 0),
         ...(signal === undefined ? {} : { signal }),
@@ -70,7 +59,7 @@ export function createS3Storage(options: S3Options): Storage {
     async upload(content, name, callOptions = {}) {
       const file = await factsOf(content, name)
       const key = prefix + file.sha256 + extensionOf(name)
-      const url = `${root}/${key.split('/').map(encodeURIComponent).join('/')}`
+      const url = objectUrl(root, key)
       const there = await exchange('HEAD', url, {}, null, callOptions)
       if (there.status !== 200 || Number(there.headers['content-length']) !== file.body.size) {
         // Whatever it is that keeps us from looking (who may not list is answered 403 for what isn't there), the answer
@@ -83,20 +72,10 @@ export function createS3Storage(options: S3Options): Storage {
         const answer = await exchange('PUT', url, headers, file, callOptions)
         if (answer.status !== 200) throw refusal(answer, bucket, region)
       }
-      return { url: `${options.publicUrl}/${key.split('/').map(encodeURIComponent).join('/')}` }
+      return { url: objectUrl(options.publicUrl, key) }
     },
     close: () => transport.close(),
   }
-}
-
-const EMPTY_SHA256 = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855'
-
-/** Where the keys of the bucket begin. A name with dots fits no certificate as a host. */
-function rootOf({ bucket, endpoint, region }: S3Options): string {
-  if (endpoint !== null) return `${endpoint}/${bucket}`
-  return bucket.includes('.')
-    ? `https://s3.${region}.amazonaws.com/${bucket}`
-    : `https://${bucket}.s3.${region}.amazonaws.com`
 }
 
 /** A telling extension is kept: some viewers go by it. */
@@ -106,7 +85,7 @@ function extensionOf(name: string): string {
 }
 
 function refusal({ status, headers, body }: TransportAnswer, bucket: string, region: string): GdnError {
-  const code = /<Code>([A-Za-z0-9.]{1,80})<\/Code>/.exec(Buffer.from(body).toString('utf8'))?.[1]
+  const code = refusalCode(body)
   const said = `the S3 storage refused: ${code ?? status}`
   const details = { status, ...(code === undefined ? {} : { code }) }
   if (status === 401 || status === 403) {

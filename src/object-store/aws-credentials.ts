@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
-import { GdnError, messageOf, systemCode } from '../../core/errors.ts'
-import { Secret } from '../../core/secret.ts'
+import { GdnError, messageOf, systemCode } from '../core/errors.ts'
+import { Secret } from '../core/secret.ts'
 
 export interface AwsCredentials {
   accessKeyId: string
@@ -22,14 +22,17 @@ export async function awsCredentials(env: NodeJS.ProcessEnv): Promise<AwsCredent
   if (id && secret) return credentials(id, secret, token)
   const profile = env.AWS_PROFILE || 'default'
   const path = env.AWS_SHARED_CREDENTIALS_FILE || join(env.HOME ?? homedir(), '.aws', 'credentials')
-  const found = parseProfile(await readIfThere(path), profile)
-  const { aws_access_key_id, aws_secret_access_key, aws_session_token } = found
-  if (aws_access_key_id && aws_secret_access_key) {
-    return credentials(aws_access_key_id, aws_secret_access_key, aws_session_token)
-  }
+  const found = credentialsIn(await readIfThere(path), profile)
+  if (found !== null) return found
   throw new GdnError('unauthorized', 'there are no credentials for the S3 storage', {
     hint: `set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or write profile ${profile} into ${path}`,
   })
+}
+
+/** The credentials of a profile in the text of such a file, or null. */
+export function credentialsIn(text: string, profile: string): AwsCredentials | null {
+  const { aws_access_key_id: id, aws_secret_access_key: secret, aws_session_token: token } = parseProfile(text, profile)
+  return id && secret ? credentials(id, secret, token) : null
 }
 
 function credentials(id: string, secret: string, token: string | undefined): AwsCredentials {

@@ -1,0 +1,34 @@
+import { AwsV4Signer } from 'aws4fetch'
+import type { AwsCredentials } from './aws-credentials.ts'
+
+/** SHA-256 of no bytes, in hexadecimal: of a request without a body. */
+export const EMPTY_SHA256 = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855'
+
+export interface S3Request {
+  method: string
+  url: string
+  headers: Readonly<Record<string, string>>
+  /** Of the body, in hexadecimal. */
+  sha256: string
+  region: string
+  credentials: AwsCredentials
+}
+
+/** Signs a request to S3 with all of its headers (Signature Version 4). A signature is good for minutes only. */
+export async function signS3(request: S3Request): Promise<{ url: string; headers: Record<string, string> }> {
+  const { method, url, headers, sha256, region, credentials } = request
+  const { accessKeyId, secretAccessKey, sessionToken } = credentials
+  const signer = new AwsV4Signer({
+    method,
+    url,
+    headers: { ...headers, 'x-amz-content-sha256': sha256 },
+    accessKeyId,
+    secretAccessKey: secretAccessKey.reveal(),
+    ...(sessionToken === null ? {} : { sessionToken: sessionToken.reveal() }),
+    service: 's3',
+    region,
+    allHeaders: true,
+  })
+  const signed = await signer.sign()
+  return { url: signed.url.href, headers: Object.fromEntries(signed.headers) }
+}
