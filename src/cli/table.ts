@@ -65,14 +65,15 @@ const asRow = (record: DataRecord) => (field: string) => [field, record[field]] 
 
 function renderCard(io: Io, card: Card): string {
   const rows = card.filter(([, value]) => !isEmpty(value))
-  const width = Math.max(0, ...rows.map(([name]) => heading(name).length))
+  const headings = distinctHeadings(rows.map(([name]) => name))
+  const width = Math.max(0, ...headings.map(({ length }) => length))
   const room = io.columns - width - 2
   return rows
-    .map(([name, value]) => {
-      const lines = linesOf(value, room).map((line) =>
+    .map(([name, value], i) => {
+      const lines = linesOf(timesPlain(name, value), room).map((line) =>
         name === 'status' ? paintStatus(line, line, io.outPaint) : line,
       )
-      return `${io.outPaint.dim(heading(name).padEnd(width))}  ${lines.join(`\n${' '.repeat(width + 2)}`)}\n`
+      return `${io.outPaint.dim((headings[i] ?? name).padEnd(width))}  ${lines.join(`\n${' '.repeat(width + 2)}`)}\n`
     })
     .join('')
 }
@@ -92,8 +93,7 @@ function linesOf(value: unknown, room: number): string[] {
       )
     })
   }
-  if (typeof value === 'boolean') return [value ? 'yes' : 'no']
-  const lines = plainCell(value).split(/\r?\n/).map(safe)
+  const lines = humanCell(value).split(/\r?\n/).map(safe)
   const folded = (line: string) => (displayWidth(line) <= room ? [line] : wrap(line, room))
   return room < MIN_VALUE_WIDTH ? lines : lines.flatMap(folded)
 }
@@ -106,17 +106,41 @@ function isPairs(value: unknown): value is [string, unknown][] {
 
 /** A value as a person reads it in a table: times to the minute. */
 function shown(column: string, value: unknown): string {
-  const text = safe(plainCell(value))
+  const text = safe(humanCell(value))
   return column.endsWith('_at') ? text.slice(0, 16).replace('T', ' ') : text
 }
+
+/** As a person says it: yes and no, and words with commas between. */
+function humanCell(value: unknown): string {
+  if (typeof value === 'boolean') return value ? 'yes' : 'no'
+  return isWords(value) ? value.join(', ') : plainCell(value)
+}
+
+const isWords = (value: unknown): value is string[] =>
+  Array.isArray(value) && value.every((one) => typeof one === 'string')
+
+const INSTANT = /^(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d)(?:\.\d+)?Z$/
+
+/** Times are UTC and without fractions, as the API has them in accepted_date. */
+const timesPlain = (field: string, value: unknown) =>
+  field.endsWith('_at') && typeof value === 'string' ? value.replace(INSTANT, '$1 $2') : value
 
 /** `receiver_wallet_address` as a person reads it. */
 function heading(field: string): string {
   return SHORT_HEADINGS[field] ?? field.replaceAll('_', ' ').toUpperCase()
 }
 
+/** Two ids of one record: the second is called by its whole name. */
+function distinctHeadings(fields: readonly string[]): string[] {
+  const short = fields.map(heading)
+  return short.map((text, i) =>
+    short.indexOf(text) < i ? (fields[i] ?? text).replaceAll('_', ' ').toUpperCase() : text,
+  )
+}
+
 const SHORT_HEADINGS: Readonly<Record<string, string>> = {
   nft_gdn_id: 'ID',
+  isgdnnft: 'IS GDN NFT',
   token_id: 'TOKEN',
   contract_address: 'CONTRACT',
   receiver_wallet_address: 'OWNER',

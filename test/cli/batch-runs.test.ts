@@ -83,6 +83,8 @@ describe('batch list', () => {
     const { stdout } = await cli(['batch', 'list', '--state-dir', stateDir], { ...options, tty: true })
     expect(stdout).toMatch(/^RUN +STATE +ROWS +AGE\ndrop-[0-9a-f]{4} +finished +2 rows: 2 deployed +now\n$/)
     expect((await gdn('batch', 'list', '--state-dir', stateDir)).stdout).toMatch(/\t\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d/)
+    const status = await cli(['batch', 'status', 'drop', '--state-dir', stateDir], { ...options, tty: true })
+    expect(status.stdout).toMatch(/^STARTED AT {2}\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/m)
   })
 
   test('of the drops of a run that a process works on, a finished one is not running', async () => {

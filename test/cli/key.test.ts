@@ -171,6 +171,14 @@ describe('gdn key list', () => {
     expect(stdout.split('\n')[2]).toMatch(/^gdn_[\w-]{8}\tc\tc@example.com\t.*wallet:create.*\tactive\t$/)
   })
 
+  test('a person reads permissions with commas between, a program gets a list', async () => {
+    const { gdn } = await withDataDir()
+    await gdn([...CREATE, '--permission', 'nft:read,nft:create'])
+    const list = ['key', 'list', '--fields', 'name,permissions']
+    expect((await gdn(list, { tty: true })).stdout).toMatch(/^shop +nft:\w+, nft:\w+$/m)
+    expect((await gdn(list)).stdout).toContain('shop\t["nft:')
+  })
+
   test('-o ids and --fields are those of every list', async () => {
     const { gdn, json } = await withDataDir()
     const { id } = await json<Key>(...CREATE, '--permission', 'all')

@@ -4,6 +4,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { encodeRecord, JOURNAL_VERSION } from '../../src/batch/journal/records.ts'
 import { knownValues } from '../../src/cli/completion/known-values.ts'
+import { walletsDirectory } from '../../src/config/paths.ts'
 import { tempHome } from './harness.ts'
 
 const ADDRESS = '0xaab8d63F581412d5a7Bc255261a9c0a5f32c0811'
@@ -147,4 +148,13 @@ describe('what completions know of this machine', () => {
     await mkdir(join(env.HOME ?? '', '.config', 'gdn', 'config.json'))
     for (const kind of ['runs', 'run-names', 'collections', '__proto__', '']) expect(await values(kind)).toEqual([])
   })
+})
+
+test('a wallet is offered with its address as every other command spells it', async () => {
+  const { env, values } = await home()
+  const folder = walletsDirectory(env)
+  await mkdir(folder, { recursive: true })
+  const address = ADDRESS.slice(2).toLowerCase()
+  await writeFile(join(folder, 'alice.json'), JSON.stringify({ address, version: 3 }))
+  expect(await values('wallets')).toEqual([['@alice', `Wallet ${ADDRESS}`]])
 })

@@ -34,6 +34,14 @@ const movesAfter = (n: number) => {
 }
 
 describe('nft transfer', () => {
+  test('shows the id of the NFT and that of the transaction under two names', async () => {
+    const api = await fakeApi({ getnfts: movesAfter(9), transfernft: accepts })
+    const argv = [...TRANSFER, '-b', 'polygon', '--base-url', api.url, '--no-wait']
+    const { stdout } = await cli(argv, { env, tty: true })
+    expect(stdout).toMatch(/^ID {2,}id-0$/m)
+    expect(stdout).toMatch(/^TRANSACTION GDN ID {2,}tx$/m)
+  })
+
   test('looks up token, contract and owner, and waits for the transaction and for the new owner', async () => {
     const api = await fakeApi({
       getnfts: movesAfter(2),

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { CONTRACT, fakeApi, knows, nft, OWNER } from './fake-api.ts'
-import { cli } from './harness.ts'
+import { cli, tempHome } from './harness.ts'
 
 const env = { GDN_API_KEY: 'key' }
 const A = nft('a')
@@ -197,4 +197,13 @@ test('colour follows the stream and the environment, and the words say the same'
     expect(text).not.toContain('\u001b')
     expect(text).toContain('deployed')
   }
+})
+
+test('a person reads yes and no, a program true and false', async () => {
+  const { env: home } = await tempHome()
+  const login = ['auth', 'login', '--base-url', 'https://api.example', '--no-check', '--store', 'file']
+  expect((await cli(login, { env: home, stdin: 'secret-key' })).code).toBe(0)
+  const status = ['auth', 'status', '--fields', 'server,in_use,profiles']
+  expect((await cli(status, { env: home, tty: true })).stdout).toMatch(/api\.example +no/)
+  expect((await cli(status, { env: home })).stdout).toContain('api.example\tfalse\t')
 })

@@ -93,7 +93,8 @@ async function wallets(_words: readonly string[], env: NodeJS.ProcessEnv): Promi
       .slice(0, AT_MOST)
       .map(async ({ name, path, isWallet }) => {
         const [address = ''] = /(?:0x)?[0-9a-fA-F]{40}|[1-9A-HJ-NP-Za-km-z]{32,44}/.exec(await glance(path)) ?? []
-        const spelt = isWallet && !address.startsWith('0x') ? `0x${address}` : address
+        const { checksumAddress } = await import('../../api/address.ts')
+        const spelt = checksumAddress(isWallet && !address.startsWith('0x') ? `0x${address}` : address)
         return { value: `@${name}`, what: `${isWallet ? 'Wallet' : 'Address'} ${spelt}` }
       }),
   )
