@@ -94,19 +94,29 @@ export function badAnswer(url: string, answer: TransportAnswer, fault = 'an answ
   })
 }
 
+/** An answer of megabytes must not become a message of megabytes. Ours has 50 faults at most. */
+const MAX_FAULTS = 100
+const MAX_TEXT = 10_000
+
+/** Redacted before it is cut, as above. */
+const cut = (text: string): string =>
+  text.length <= MAX_TEXT ? text : `${redactText(text).slice(0, MAX_TEXT).toWellFormed()}…`
+
 type Said = { title: string; message: string; faults?: { field: string; message: string }[] }
 
 function readErrorForm(json: unknown): Said | null {
   const formA = errorFormA.safeParse(json)
-  if (formA.success) return { title: formA.data.error.title, message: formA.data.error.message }
+  if (formA.success) return { title: cut(formA.data.error.title), message: cut(formA.data.error.message) }
   const formB = errorFormB.safeParse(json)
   if (!formB.success) return null
   const { errorCode, message, detail } = formB.data
-  const faults = detail.map(({ loc, msg }) => ({ field: loc.slice(1).join('.'), message: msg }))
-  return { title: errorCode, message, faults }
+  const faults = detail
+    .slice(0, MAX_FAULTS)
+    .map(({ loc, msg }) => ({ field: cut(loc.slice(1).join('.')), message: cut(msg) }))
+  return { title: cut(errorCode), message: cut(message), faults }
 }
 
 function sentence({ title, message, faults }: Said): string {
   const listed = (faults ?? []).map((fault) => (fault.field === '' ? fault.message : `${fault.field} ${fault.message}`))
-  return [message === '' ? title : `${title}: ${message}`, ...listed].join('; ')
+  return cut([message === '' ? title : `${title}: ${message}`, ...listed].join('; '))
 }

@@ -3,6 +3,9 @@ export interface ObservedRateLimit {
   perSecond: number | null
 }
 
+/** Of a header that says something. Reading a hostile one takes time that grows with the square of its length. */
+const MAX_LENGTH = 2000
+
 const ITEM = /^\s*(?:"((?:[^"\\]|\\.)*)"|([A-Za-z*][\w.:*/-]*))\s*((?:;[^,]*)?)$/
 
 /**
@@ -11,7 +14,7 @@ const ITEM = /^\s*(?:"((?:[^"\\]|\\.)*)"|([A-Za-z*][\w.:*/-]*))\s*((?:;[^,]*)?)$
  * a quota is no limit. Null where the header is missing or says nothing that can be used.
  */
 export function parseRateLimitPolicy(header: string | undefined, endpoint: string): ObservedRateLimit | null {
-  if (header === undefined) return null
+  if (header === undefined || header.length > MAX_LENGTH) return null
   const items = splitList(header).flatMap((text) => parseItem(text))
   const own = items.filter(({ name }) => name === endpoint)
   const rates = (own.length > 0 ? own : items).map(({ perSecond }) => perSecond)

@@ -156,6 +156,30 @@ describe('answers', () => {
     expect(server.seen).toHaveLength(1)
   })
 
+  test.each<[string, Reply]>([
+    ['form A', formA(400, 'T', 'm'.repeat(5_000_000))],
+    [
+      'form B',
+      {
+        status: 400,
+        json: {
+          errorCode: 'X',
+          message: 'm',
+          detail: Array.from({ length: 50_000 }, (_, i) => ({
+            loc: ['body', `f${i}`],
+            msg: 'm'.repeat(99),
+            type: 't',
+          })),
+        },
+      },
+    ],
+  ])('megabytes in error %s are no message of megabytes', async (_form, reply) => {
+    const server = await serve([reply])
+    const { message, details } = await rejection(client(server.url).call('getnfts', IDS))
+    expect(message.length).toBeLessThan(20_000)
+    expect(JSON.stringify(details).length).toBeLessThan(50_000)
+  })
+
   test('form B is told with every fault', async () => {
     const detail = [{ loc: ['body', 'timeout'], msg: 'too much', type: 'value_error' }]
     const server = await serve([{ status: 400, json: { errorCode: 'VALIDATION_ERROR', message: 'wrong', detail } }])

@@ -39,10 +39,13 @@ export function checkPatience(heldMs: number, patienceMs: number): void {
   })
 }
 
+/** Requests a second; one that wants fewer says so with 429, which people are told of: this is waited for in silence. */
+const SLOWEST_TOLD = 1 / 60
+
 /** A quota of nothing can't be meant: the answer that told it was within it. */
 function quotaOf({ perSecond }: ObservedRateLimit): number {
   if (perSecond === null) return Number.POSITIVE_INFINITY
-  return perSecond > 0 ? perSecond : DEFAULT_RATE
+  return perSecond > 0 ? Math.max(perSecond, SLOWEST_TOLD) : DEFAULT_RATE
 }
 
 function limitOf(perSecond: number): Limit {

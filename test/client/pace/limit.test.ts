@@ -1,0 +1,27 @@
+import { describe, expect, test } from 'vitest'
+import { ownLimit, sharedLimit } from '../../../src/client/pace/limit.ts'
+import { parseRateLimitPolicy } from '../../../src/client/rate-limit-policy.ts'
+
+describe('a server that lies about its rate limit', () => {
+  test.each(['"getnfts";q=1;w=999999999', '"getnfts";q=0;w=1', '"getnfts";q=0;w=999999999'])(
+    'so that nobody would ever be answered is waited for a minute at most: %s',
+    (header) => {
+      const told = parseRateLimitPolicy(header, 'getnfts')
+      for (const limit of [ownLimit(null, told), sharedLimit(null, told)]) {
+        expect(limit.windowMs).toBeLessThan(61_000)
+        expect(limit.places).toBeGreaterThanOrEqual(1)
+      }
+    },
+  )
+
+  test('in a header that is made to keep its reader busy is not read', () => {
+    const since = performance.now()
+    expect(parseRateLimitPolicy('"\\'.repeat(100_000), 'getnfts')).toBeNull()
+    expect(performance.now() - since).toBeLessThan(100)
+  })
+})
+
+test('a rate that the user wants lower is kept to, however low', () => {
+  expect(ownLimit(0.001, null).windowMs).toBeGreaterThan(900_000)
+  expect(ownLimit(0.001, { perSecond: 2 }).windowMs).toBeGreaterThan(900_000)
+})
