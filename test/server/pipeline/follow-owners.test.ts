@@ -13,9 +13,9 @@ import type { Store } from '../../../src/server/store/open-store.ts'
 import { findCursor, listCursors } from '../../../src/server/store/owner-events.ts'
 import { insertRequest } from '../../../src/server/store/requests.ts'
 import { freshDataDir } from '../../helpers/backend.ts'
-import { openTestStore } from '../../helpers/test-database.ts'
 import { type PlainAnvil, startPlainAnvil } from '../../helpers/plain-anvil.ts'
 import { COLLECTION_ABI, type OwnersCall } from '../../helpers/rpc-wallets.ts'
+import { openTestStore } from '../../helpers/test-database.ts'
 
 const TOKENS = 4
 const NOW = 1_800_000_000_000
