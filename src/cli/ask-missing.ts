@@ -2,9 +2,10 @@ import { addressProblem, evmAddressProblem } from '../api/address.ts'
 import { BLOCKCHAIN_NAMES, BLOCKCHAINS, type Blockchain } from '../api/blockchains.ts'
 import { GdnError } from '../core/errors.ts'
 import type { AddressBook } from '../wallet/address-book.ts'
-import { askText, type Choice, choose, type TextQuestion } from './ask-for.ts'
+import { askText, choose } from './ask-for.ts'
 import type { Io } from './io.ts'
 import type { KnownCollection } from './known-collections.ts'
+import type { Choice, TextQuestion } from './questions.ts'
 
 /**
  * Whether a person at the keyboard is asked for what a command misses. Not in JSON mode, where stderr carries nothing

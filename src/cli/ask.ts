@@ -1,8 +1,8 @@
 import inquirer from 'inquirer'
 import { GdnError } from '../core/errors.ts'
 import { terminalText } from '../core/terminal-text.ts'
-import type { Prompts } from './ask-for.ts'
-import type { OutStream } from './io.ts'
+import type { OutStream } from './out-stream.ts'
+import type { Prompts } from './questions.ts'
 
 type Prompt = (questions: readonly object[]) => Promise<{ answer: unknown }>
 

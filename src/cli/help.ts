@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import { CATALOGUE, type Noun } from './catalogue.ts'
 import type { ColourLevel } from './colour.ts'
 import { exampleLines } from './help/example-lines.ts'
+import type { Heading } from './help/topic.ts'
 import { TOPICS } from './help/topics.ts'
 import { packageRoot } from './package-root.ts'
 import { proseWidth, twoColumns, wrap } from './wrap.ts'
@@ -16,8 +17,6 @@ const ROOT_EXAMPLES = [
   ['An NFT, and a drop', 'gdn nft mint --local --title Dawn --receiver @alice'],
   ['', 'gdn batch mint drop.csv --local'],
 ] as const
-
-export type Heading = (text: string) => string
 
 /** Headings stand out by their capitals; colour only adds to it. */
 export async function headingStyle(level: ColourLevel): Promise<Heading> {

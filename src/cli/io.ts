@@ -5,23 +5,10 @@ import { terminalLines, terminalText } from '../core/terminal-text.ts'
 import { type ColourLevel, colourLevel } from './colour.ts'
 import { isInActions, withoutCommands } from './in-actions.ts'
 import type { LiveBlock } from './live-block.ts'
+import type { OutStream } from './out-stream.ts'
 import { type Paint, PLAIN } from './paint.ts'
 import type { Progress } from './progress.ts'
 import { wrapLine } from './wrap.ts'
-
-export interface OutStream extends Partial<Drainable> {
-  isTTY?: boolean
-  columns?: number
-  rows?: number
-  write(text: string): unknown
-  getColorDepth?: (env?: object) => number
-}
-
-/** A stream that tells when it has room again. */
-interface Drainable {
-  once(event: 'drain' | 'close' | 'error', listener: () => void): unknown
-  off(event: 'drain' | 'close' | 'error', listener: () => void): unknown
-}
 
 export interface IoSettings {
   /** stdout carries JSON: nothing for people goes to stderr. */

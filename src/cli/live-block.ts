@@ -1,5 +1,5 @@
 import { displayWidth } from './display-width.ts'
-import type { OutStream } from './io.ts'
+import type { OutStream } from './out-stream.ts'
 
 /** Some lines at the foot of a terminal that are written over in place. */
 export interface LiveBlock {

@@ -1,6 +1,6 @@
 import ora from 'ora'
 import { terminalText } from '../core/terminal-text.ts'
-import type { OutStream } from './io.ts'
+import type { OutStream } from './out-stream.ts'
 import type { Progress } from './progress.ts'
 
 const USUAL_COLUMNS = 80

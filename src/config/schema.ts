@@ -3,8 +3,7 @@ import { BLOCKCHAIN_NAMES } from '../api/blockchains.ts'
 import { validate } from '../api/validate.ts'
 import { GdnError } from '../core/errors.ts'
 import { nearest } from '../core/nearest.ts'
-import { parseUrl } from '../core/parse-url.ts'
-import { hasUserInfo } from './server.ts'
+import { hasUserInfo, parseUrl } from '../core/parse-url.ts'
 import { storageProblem, storageUrlProblem } from './storage.ts'
 
 const line = z.string().regex(/^[^\p{Cc}]+$/u, { error: 'must be one line of text' })

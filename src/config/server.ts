@@ -1,5 +1,5 @@
 import { GdnError } from '../core/errors.ts'
-import { parseUrl } from '../core/parse-url.ts'
+import { hasUserInfo, parseUrl } from '../core/parse-url.ts'
 import type { ProfileSettings, ProjectFile } from './schema.ts'
 
 /** Who named a server: an API key goes only where the user's own word points. */
@@ -101,11 +101,6 @@ export function originOf(url: string, from = 'the address'): string {
     place: from.startsWith('/') ? { file: from } : { flag: from },
     hint: 'give one that begins with https:// or http://',
   })
-}
-
-/** Credentials in an address: they would be kept, shown and sent where nobody expects them. */
-export function hasUserInfo({ username, password }: URL): boolean {
-  return username !== '' || password !== ''
 }
 
 function isLoopbackHost(hostname: string): boolean {

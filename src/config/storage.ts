@@ -1,6 +1,5 @@
 import { GdnError } from '../core/errors.ts'
 import { parseUrl } from '../core/parse-url.ts'
-import type { ProfileSettings } from './schema.ts'
 
 /** Where local files go when the server takes none. */
 export type StorageSettings =
@@ -19,10 +18,13 @@ export type StorageSettings =
 const DEFAULT_IPFS_API = 'http://127.0.0.1:5001'
 
 /** The settings of a profile that say so. */
-export type StorageProfile = Pick<
-  ProfileSettings,
-  'storage' | 'storage_endpoint' | 'storage_region' | 'storage_public_url' | 'ipfs_api'
->
+export interface StorageProfile {
+  storage?: string | undefined
+  storage_endpoint?: string | undefined
+  storage_region?: string | undefined
+  storage_public_url?: string | undefined
+  ipfs_api?: string | undefined
+}
 
 /**
  * The storage of a profile, or null. Credentials stand in no configuration of ours.

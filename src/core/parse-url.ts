@@ -9,3 +9,8 @@ export function parseUrl(text: string, base?: URL): URL | null {
     return null
   }
 }
+
+/** Credentials in an address: they would be kept, shown and sent where nobody expects them. */
+export function hasUserInfo({ username, password }: URL): boolean {
+  return username !== '' || password !== ''
+}

@@ -1,7 +1,9 @@
 import type { CommandText } from '../command.ts'
-import type { Heading } from '../help.ts'
 import { twoColumns, wrap } from '../wrap.ts'
 import { exampleLines } from './example-lines.ts'
+
+/** How a heading is written. */
+export type Heading = (text: string) => string
 
 /** A page of help that belongs to no single command. */
 export interface Topic {

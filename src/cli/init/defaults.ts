@@ -4,9 +4,10 @@ import type { ProfileSettings } from '../../config/schema.ts'
 import { readUserConfig } from '../../config/user-file.ts'
 import { writeUserConfig } from '../../config/write-user-file.ts'
 import { GdnError } from '../../core/errors.ts'
-import { type Choice, choose } from '../ask-for.ts'
+import { choose } from '../ask-for.ts'
 import { askAddress, blockchainChoices, mayAsk } from '../ask-missing.ts'
 import type { Deps } from '../deps.ts'
+import type { Choice } from '../questions.ts'
 import type { InitFlags } from './init-flags.ts'
 
 export interface Defaults {

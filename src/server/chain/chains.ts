@@ -9,7 +9,7 @@ import { type EmbeddedChain, type EmbeddedChainEvent, startEmbeddedChain } from 
 import { endOrphans } from './evm/embedded/orphans.ts'
 import { factoryAddress } from './evm/factory.ts'
 import type { EvmNetwork, Hex } from './evm/network.ts'
-import type { RemoteChains } from './remote.ts'
+import type { RemoteChains } from './remote-chains.ts'
 import { type AskSigning, EMBEDDED_FEES, type EmbeddedSigners } from './signers.ts'
 import type { EmbeddedSolanaEvent } from './solana/embedded/embedded-solana.ts'
 import { createSolanaChains, type SolanaChains } from './solana/solana-chains.ts'

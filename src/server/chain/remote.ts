@@ -1,34 +1,9 @@
 import type { EvmBlockchain } from '../../api/blockchains.ts'
 import { GdnError } from '../../core/errors.ts'
-import type { ChainSettings, Settings } from '../settings/settings.ts'
+import type { Settings } from '../settings/types.ts'
 import { listChains } from '../store/chains.ts'
 import type { Db } from '../store/schema.ts'
-import type { Hex } from './evm/network.ts'
-import type { OperatorState } from './evm/remote/operators.ts'
-import type { RemoteNetwork } from './evm/remote/remote-network.ts'
-import type { AskSigning, Signer } from './signers.ts'
-
-/** The networks that a backend reaches by RPC URL. */
-export interface RemoteChains {
-  has(blockchain: EvmBlockchain): boolean
-  network(blockchain: EvmBlockchain): RemoteNetwork
-  readonly signing: AskSigning
-  /** Where a blockchain's factory is; rejects where none was set up. */
-  factory(db: Db, blockchain: EvmBlockchain): Promise<Hex>
-  /** Why nothing can be signed for a blockchain now, as far as is known; null where nothing is in the way. */
-  problem(blockchain: EvmBlockchain): string | null
-  /** What was seen last of each network's signers. */
-  operators(): { blockchain: EvmBlockchain; states: readonly OperatorState[] }[]
-  readonly blockchains: readonly EvmBlockchain[]
-  close(): Promise<void>
-}
-
-export interface RemoteChainsOptions {
-  db: Db
-  settings: Settings
-  openSigners: (settings: ChainSettings) => Promise<readonly Signer[]>
-  now: () => number
-}
+import type { RemoteChains, RemoteChainsOptions } from './remote-chains.ts'
 
 const absent = (blockchain: EvmBlockchain): never => {
   throw new Error(`${blockchain} is not reached by RPC URL`)

@@ -5,7 +5,7 @@ import { knowKeysIn } from '../../core/secret.ts'
 import { readPrivateFile } from '../../keystore/private-file.ts'
 import { parseYaml } from './parse-yaml.ts'
 import { type ChainEntry, type SettingsFile, settingsFile } from './schema.ts'
-import type { ChainSettings, Settings } from './settings.ts'
+import type { ChainSettings, Settings } from './types.ts'
 
 const MAX_BYTES = 1024 * 1024
 const GWEI = 1_000_000_000

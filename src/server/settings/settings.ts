@@ -1,29 +1,9 @@
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import type { EvmBlockchain } from '../../api/blockchains.ts'
-import type { SignerEntry } from './schema.ts'
+import type { Settings } from './types.ts'
 
 /** Where a data dir's own settings are, should there be any. */
 const FILE = 'backend.yaml'
-
-/** A network that the backend reaches by RPC URL. */
-export interface ChainSettings {
-  blockchain: EvmBlockchain
-  chainId: number
-  /** May hold a provider's key: messages name the host and no more. */
-  rpcUrls: readonly string[]
-  confirmations: number
-  finality: number
-  pollMs: number
-  stuckMs: number
-  /** Wei for a unit of gas. */
-  feeCap: bigint
-  explorerUrl: string | null
-  /** Paths are absolute. */
-  operators: readonly SignerEntry[]
-}
-
-export type Settings = ReadonlyMap<EvmBlockchain, ChainSettings>
 
 /** The file that holds a backend's settings, should it be there. */
 export const settingsPath = (dataDir: string, named: string | undefined): string =>

@@ -5,7 +5,8 @@ import { createRemoteNetwork, type RemoteNetwork } from '../chain/evm/remote/rem
 import type { Signer } from '../chain/signers.ts'
 import type { DatabasePlace } from '../settings/database.ts'
 import { openSigners } from '../settings/open-signer.ts'
-import { type ChainSettings, loadSettings, settingsPath } from '../settings/settings.ts'
+import { loadSettings, settingsPath } from '../settings/settings.ts'
+import type { ChainSettings } from '../settings/types.ts'
 import type { Store } from '../store/open-store.ts'
 
 export interface ChainPlace extends DatabasePlace {

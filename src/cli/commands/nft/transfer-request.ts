@@ -1,5 +1,5 @@
 import { evmAddressProblem, sameAddress } from '../../../api/address.ts'
-import { BLOCKCHAINS, isBlockchain } from '../../../api/blockchains.ts'
+import { BLOCKCHAINS, type Blockchain, isBlockchain } from '../../../api/blockchains.ts'
 import type { NftRecord } from '../../../api/fields.ts'
 import type { ApiClient } from '../../../client/api-client.ts'
 import type { Server } from '../../../config/server.ts'
@@ -7,14 +7,28 @@ import type { Settings } from '../../../config/settings.ts'
 import { GdnError, type Place } from '../../../core/errors.ts'
 import { askAddress, askLine, orAsk } from '../../ask-missing.ts'
 import type { Deps } from '../../deps.ts'
+import type { OutputFlags, ServerFlags } from '../../flags/common.ts'
+import type { WaitFlags } from '../../flags/wait.ts'
 import { safe } from '../../io.ts'
 import { nameFields } from '../../named-addresses.ts'
+import type { AgainFlag } from '../../order.ts'
 import { nameOfInput, parseRequest, readInput } from '../../request-file.ts'
 import { serverFlag } from '../../server-flag.ts'
 import { hasFailed } from '../../waiting.ts'
 import { blockchainOf } from './blockchain-of.ts'
 import { refuseUnknown } from './show.ts'
-import type { TransferFlags } from './transfer.ts'
+
+export interface TransferFlags extends OutputFlags, ServerFlags, WaitFlags, AgainFlag {
+  receiver?: string
+  sender?: string
+  tokenId?: string
+  contract?: string
+  blockchain?: Blockchain
+  nftGdnId?: string
+  file?: string
+  dryRun?: boolean
+  yes?: boolean
+}
 
 /** A transfer as it was given: what is missing is looked up. */
 export interface TransferGiven {

@@ -1,5 +1,4 @@
 import type * as z from 'zod'
-import type { Blockchain } from '../../../api/blockchains.ts'
 import { transfernft } from '../../../api/endpoints/transfernft.ts'
 import { statusOf } from '../../../client/answers.ts'
 import { GdnError } from '../../../core/errors.ts'
@@ -8,30 +7,18 @@ import { checkRequest } from '../../check-request.ts'
 import { GdnCommand, valueFlag } from '../../command.ts'
 import type { Connection, Deps } from '../../deps.ts'
 import { printDryRun } from '../../dry-run.ts'
-import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
+import { addOutputFlags, addServerFlags } from '../../flags/common.ts'
 import { address, blockchainName, notEmpty } from '../../flags/parse.ts'
-import { addWaitFlags, type WaitFlags } from '../../flags/wait.ts'
+import { addWaitFlags } from '../../flags/wait.ts'
 import { safe } from '../../io.ts'
-import { type AgainFlag, addAgainFlag, order } from '../../order.ts'
+import { addAgainFlag, order } from '../../order.ts'
 import { createOutput, type Output } from '../../output.ts'
 import { confirmSpending } from '../../real-network.ts'
 import { serverFlag } from '../../server-flag.ts'
 import { TRANSFER_VIEW } from '../../views.ts'
 import { DEFAULT_TIMEOUT_MS } from '../../waiting.ts'
-import { completeTransfer, readTransfer } from './transfer-request.ts'
+import { completeTransfer, readTransfer, type TransferFlags } from './transfer-request.ts'
 import { waitForTransfer } from './wait-for-transfer.ts'
-
-export interface TransferFlags extends OutputFlags, ServerFlags, WaitFlags, AgainFlag {
-  receiver?: string
-  sender?: string
-  tokenId?: string
-  contract?: string
-  blockchain?: Blockchain
-  nftGdnId?: string
-  file?: string
-  dryRun?: boolean
-  yes?: boolean
-}
 
 type TransferRequest = z.output<typeof transfernft.request>
 

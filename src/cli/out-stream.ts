@@ -1,0 +1,14 @@
+/** What the process, or a test, gives to write to. */
+export interface OutStream extends Partial<Drainable> {
+  isTTY?: boolean
+  columns?: number
+  rows?: number
+  write(text: string): unknown
+  getColorDepth?: (env?: object) => number
+}
+
+/** A stream that tells when it has room again. */
+interface Drainable {
+  once(event: 'drain' | 'close' | 'error', listener: () => void): unknown
+  off(event: 'drain' | 'close' | 'error', listener: () => void): unknown
+}

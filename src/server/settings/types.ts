@@ -1,0 +1,21 @@
+import type { EvmBlockchain } from '../../api/blockchains.ts'
+import type { SignerEntry } from './schema.ts'
+
+/** A network that the backend reaches by RPC URL. */
+export interface ChainSettings {
+  blockchain: EvmBlockchain
+  chainId: number
+  /** May hold a provider's key: messages name the host and no more. */
+  rpcUrls: readonly string[]
+  confirmations: number
+  finality: number
+  pollMs: number
+  stuckMs: number
+  /** Wei for a unit of gas. */
+  feeCap: bigint
+  explorerUrl: string | null
+  /** Paths are absolute. */
+  operators: readonly SignerEntry[]
+}
+
+export type Settings = ReadonlyMap<EvmBlockchain, ChainSettings>
