@@ -74,7 +74,7 @@ const wordsOf = (argv: readonly string[]) => argv.filter((word) => !word.startsW
 function checkHelpFlag(flag: string): void {
   if (HELP_FLAGS.includes(flag)) return
   const near = nearest(flag, HELP_FLAGS)
-  throw new GdnError('usage', `unknown option '${flag}'`, {
+  throw new GdnError('usage', `unknown option "${flag}"`, {
     hint: near === undefined ? 'gdn help takes --json and words: gdn help nft mint' : `did you mean ${near}?`,
   })
 }
@@ -84,7 +84,7 @@ function checkRootFlag(flag: string): void {
   const name = flag.split('=', 1)[0] ?? flag
   if (!name.startsWith('-') || ROOT_FLAGS.includes(name)) return
   const near = name === '-v' ? '--version' : nearest(name, ROOT_FLAGS)
-  throw new GdnError('usage', `unknown option '${name}'`, {
+  throw new GdnError('usage', `unknown option "${name}"`, {
     hint: near === undefined ? 'gdn --help names commands and flags' : `did you mean ${near}?`,
   })
 }

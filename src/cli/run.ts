@@ -116,10 +116,22 @@ export async function parse(command: GdnCommand, argv: readonly string[]): Promi
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error
     const near = error.code === 'commander.unknownOption' ? nearestFlag(error.message, command) : undefined
-    throw new GdnError('usage', error.message.replace(/^error: /, ''), {
+    throw new GdnError('usage', inOurWords(error, command), {
       hint: near === undefined ? `see gdn ${command.name()} --help` : `did you mean ${near}?`,
     })
   }
+}
+
+/** What Commander says, in the words of every other error. What was typed too much isn't repeated: it may be a key. */
+function inOurWords({ code, message }: CommanderError, command: GdnCommand): string {
+  if (code === 'commander.excessArguments') {
+    const [most, got] = [command.registeredArguments.length, command.args.length]
+    const takes = most === 0 ? 'takes no arguments' : `takes at most ${most} argument${most === 1 ? '' : 's'}`
+    return `gdn ${command.text.name} ${takes}, and got ${got}; what has spaces needs quotes`
+  }
+  const value = /^error: option '(.*)' argument missing$/s.exec(message)
+  if (value !== null) return `the flag ${value[1]} needs a value`
+  return message.replace(/^error: /, '').replace(/^(unknown option|missing required argument) '(.*)'$/s, '$1 "$2"')
 }
 
 /** The flag that was probably meant: of this command, under any of its names. */

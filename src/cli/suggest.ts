@@ -39,6 +39,8 @@ export interface Suggestion {
 
 const NOUNS = ENTRIES.filter(isNoun)
 const FIRST_WORDS = ENTRIES.map(({ name }) => name)
+/** Words that are no command of the catalogue, and are understood all the same. */
+const OTHER_FIRST_WORDS = ['help', 'version']
 
 /** What was probably meant by words that name no command. */
 export function suggestCommands(words: readonly string[]): Suggestion {
@@ -60,7 +62,7 @@ function nearFirst(word: string, next: string | undefined): string[] {
     (command) => bare(command) === bare(word),
   )
   if (joined.length > 0) return joined.map((command) => `gdn ${command}`)
-  const first = nearest(word, FIRST_WORDS)
+  const first = nearest(word, [...FIRST_WORDS, ...OTHER_FIRST_WORDS])
   if (first !== undefined) return [withVerb(first, next)]
   const verbs = NOUNS.flatMap((noun) => noun.verbs.map((verb) => [noun.name, verb.name] as const))
   const verb = nearest(word, [...new Set(verbs.map(([, name]) => name))])

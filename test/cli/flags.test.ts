@@ -84,3 +84,15 @@ test('a wrong --fields is told before anything is sent', async () => {
   const { code, stderr } = await cli(['nft', 'mint', '--title', 'x', '--fields', 'nope', ...SERVER])
   expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining('--fields: unknown field "nope"') })
 })
+
+test('what is wrong with the form of a command is told in one way, and what was typed is not repeated', async () => {
+  const said = async (...argv: string[]) => (await cli(argv)).stderr.split('\n')[0]
+  expect(await said('nft', 'list', '--nosuch')).toBe('error: unknown option "--nosuch"')
+  expect(await said('--nosuch')).toBe('error: unknown option "--nosuch"')
+  expect(await said('batch', 'validate')).toBe('error: missing required argument "manifest"')
+  expect(await said('nft', 'mint', '--title')).toBe('error: the flag --title <text> needs a value')
+  expect(await said('auth', 'login', 'a-key')).toBe(
+    'error: gdn auth login takes no arguments, and got 1; what has spaces needs quotes',
+  )
+  expect(await said('batch', 'validate', 'drop.csv', 'more')).toContain('takes at most 1 argument, and got 2')
+})

@@ -138,4 +138,8 @@ test('--local puts the local backend in use, and says how to start it where it d
   const { code, stderr } = await gdn(['init', '--local', '-b', 'polygon'])
   expect({ code, stderr }).toMatchObject({ code: 0, stderr: expect.stringContaining('gdn local start') })
   expect(await config()).toEqual({ profile: 'local', profiles: { local: { blockchain: 'polygon' } } })
+  // Where no wallet was given, what comes next makes one: it can be pasted as it is.
+  expect(stderr).toMatch(
+    /: gdn wallet generate --name alice\nNext: gdn collection create --name "First light" --wallet @alice\n$/,
+  )
 })

@@ -25,6 +25,7 @@ describe('did you mean', () => {
     ['a word of other tools', ['collection', 'ls'], 'gdn collection list?'],
     ['another word for minting', ['nft', 'create'], 'gdn nft mint?'],
     ['a topic, misspelt', ['help', 'enviroment'], 'gdn help environment?'],
+    ['help itself', ['hlep'], 'gdn help?'],
     ['a command after help', ['help', 'nft', 'mnt'], 'gdn nft mint?'],
     ['a flag', ['nft', 'list', '--detials'], '--details?'],
     ['a flag with a value', ['nft', 'list', '--contrat=0x1'], '--contract?'],

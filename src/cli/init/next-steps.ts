@@ -1,4 +1,4 @@
-import type { Blockchain } from '../../api/blockchains.ts'
+import { type Blockchain, isEvm } from '../../api/blockchains.ts'
 import { safe } from '../io.ts'
 
 /** What `gdn init` has made. */
@@ -18,14 +18,17 @@ export interface SetUp {
 /** What a person types next. */
 export function nextSteps({ profile, baseUrl, keptIn, blockchain, wallet, isChecked, isRunning }: SetUp): string[] {
   const server = baseUrl ?? 'the local backend'
+  // What gdn generates are EVM wallets.
+  const generates = blockchain === undefined || isEvm(blockchain)
   const flags = [
     ...(blockchain === undefined ? ['-b polygon'] : []),
-    ...(wallet === undefined ? ['--wallet <address>'] : []),
+    ...(wallet === undefined ? [generates ? '--wallet @alice' : '--wallet <address>'] : []),
   ]
   return [
     `The profile ${safe(profile)} is in use: ${safe(server)}.${isChecked ? ' Server and key work.' : ''}`,
     ...(keptIn === 'environment' ? ['The key stays in GDN_API_KEY; nothing of it was saved.'] : []),
     ...(isRunning ? [] : ['Start the backend: gdn local start']),
+    ...(wallet === undefined && generates ? ['A wallet to begin with: gdn wallet generate --name alice'] : []),
     `Next: ${['gdn collection create --name "First light"', ...flags].join(' ')}`,
   ]
 }

@@ -20,7 +20,7 @@ export async function whichRun(deps: Deps, given: string | undefined, flags: Ser
   if (given !== undefined) return given
   const choices = mayAsk(deps.io) ? await runChoices(deps, flags) : []
   if (choices.length > 0) return await choose(deps.io, { message: 'Run', flag: '<run>', choices })
-  throw new GdnError('usage', "missing required argument 'run'", { hint: 'gdn batch list shows the runs there are' })
+  throw new GdnError('usage', 'missing required argument "run"', { hint: 'gdn batch list shows the runs there are' })
 }
 
 async function runChoices(deps: Deps, flags: ServerFlags): Promise<Choice<string>[]> {
