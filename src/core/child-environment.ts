@@ -49,7 +49,7 @@ const NEEDED = new Set([
 
 const NEEDED_KINDS = /^(?:LC_|XDG_|GDN_)/
 /** Of ours, these hold a secret, or may. */
-const SECRET = new Set(['GDN_API_KEY', 'GDN_RPC_URL', 'GDN_WALLET_URL'])
+const SECRET = new Set(['GDN_API_KEY', 'GDN_RPC_URL', 'GDN_WALLET_URL', 'GDN_DATABASE_URL', 'GDN_DATABASE_DIRECT_URL'])
 
 /** Addresses of proxies, which may hold a password: for a child that has to reach the network. */
 const PROXIES = new Set(['HTTP_PROXY', 'HTTPS_PROXY', 'NO_PROXY', 'ALL_PROXY'])

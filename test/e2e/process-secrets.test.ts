@@ -73,7 +73,9 @@ const mintOne = async (url: string, apiKey: string) => {
 
 describe('what gdn starts', () => {
   test('gets no secret of the environment, and none is in the list of processes', async () => {
-    const { code, stderr } = await home.run(['local', 'start', '--port', '0'], { env: SECRETS })
+    const database = `postgres://user:${CANARY}-database@127.0.0.1:9/gdn`
+    const env = { ...SECRETS, GDN_DATABASE_URL: database, GDN_DATABASE_DIRECT_URL: database }
+    const { code, stderr } = await home.run(['local', 'start', '--port', '0'], { env })
     expect({ code, stderr }).toMatchObject({ code: 0 })
     const { url, pid } = await home.json<{ url: string; pid: number }>(['local', 'status'])
     const key = (await readFile(join(home.dir, 'data/gdn/local/api-key'), 'utf8')).trim()
