@@ -20,9 +20,17 @@ export interface FaultyProxy {
  */
 export async function startFaultyProxy(
   target: string,
-  options: { random: () => number; share?: number },
+  options: {
+    random: () => number
+    share?: number
+    /** Silence ends after so many milliseconds, as a provider's load balancer ends it; by default it doesn't. */
+    silentMs?: number
+  },
 ): Promise<FaultyProxy> {
-  const { random } = options
+  const { random, silentMs } = options
+  const beSilent = (response: ServerResponse) => {
+    if (silentMs !== undefined) setTimeout(() => response.destroy(), silentMs).unref()
+  }
   let share = options.share ?? 0.3
   const counts = Object.fromEntries(['none', ...FAULTS].map((name) => [name, 0])) as FaultyProxy['counts']
 
@@ -49,10 +57,10 @@ export async function startFaultyProxy(
         await forward(body)
         return response.destroy()
       case 'silent':
-        return
+        return beSilent(response)
       case 'silent-after':
         await forward(body)
-        return
+        return beSilent(response)
       case 'late': {
         const text = await forward(body)
         await sleep(50 + random() * 400)
