@@ -56,6 +56,15 @@ export interface ChainsOptions {
   wrapNetwork?: (network: EvmNetwork) => EvmNetwork
 }
 
+/** One process runs the embedded chains of a database, and it isn't this one. */
+export class RunElsewhere extends GdnError {
+  constructor(blockchain: Blockchain) {
+    super('unreachable', `the embedded chain ${blockchain} is run by another process of this database`, {
+      hint: 'ask that one, or give the network by RPC URL: then every process reaches it',
+    })
+  }
+}
+
 const same = (network: EvmNetwork) => network
 
 /** Also ends the nodes that a killed backend of this data dir left behind. */
@@ -78,9 +87,7 @@ export async function openChains({
   if (owned) await endOrphans(stateDir)
   const refuseUnlessOurs = (blockchain: Blockchain) => {
     if (owned) return
-    throw new GdnError('unreachable', `the embedded chain ${blockchain} is run by another process of this database`, {
-      hint: 'ask that one, or give the network by RPC URL: then every process reaches it',
-    })
+    throw new RunElsewhere(blockchain)
   }
   const solana = createSolanaChains({ db, store: shared, dataDir, now, onEvent, refuseUnlessOurs })
 

@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify'
-import { isBlockchain, isEvm } from '../../api/blockchains.ts'
+import { type EvmBlockchain, isBlockchain, isEvm } from '../../api/blockchains.ts'
 import { TITLES } from '../../api/errors.ts'
+import { RunElsewhere } from '../chain/chains.ts'
 import { handleRpc } from '../chain/evm/embedded/rpc.ts'
 import { Refusal } from '../services/refusal.ts'
 import type { ServiceDeps } from '../services/services.ts'
@@ -27,11 +28,20 @@ export function addRpcRoutes(
     if (sends(request.body) && isForeignPage(request, allowedHosts)) {
       throw new Refusal(403, TITLES.forbidden, 'pages of other origins may read this chain, and send nothing')
     }
-    const answer = await handleRpc(await chains.network(blockchain), request.body)
+    const answer = await handleRpc(await networkOf(chains, blockchain), request.body)
     // Who has sent a transaction and asks the API next finds what it has changed.
     if (sends(request.body)) await pipeline.ownersFollowed(blockchain)
     return answer
   })
+}
+
+async function networkOf(chains: ServiceDeps['chains'], blockchain: EvmBlockchain) {
+  try {
+    return await chains.network(blockchain)
+  } catch (error) {
+    if (!(error instanceof RunElsewhere)) throw error
+    throw new Refusal(503, TITLES.unavailable, error.message)
+  }
 }
 
 /** Whether a transaction is among the calls. */

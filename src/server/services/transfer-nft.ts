@@ -5,6 +5,7 @@ import { type EvmBlockchain, isEvm } from '../../api/blockchains.ts'
 import { transfernft } from '../../api/endpoints/transfernft.ts'
 import { newId } from '../../core/ids.ts'
 import { formatAcceptedDate } from '../../core/time.ts'
+import { RunElsewhere } from '../chain/chains.ts'
 import { type CollectionState, readCollectionState, readOwnerOf } from '../chain/evm/collection-reads.ts'
 import type { Hex } from '../chain/evm/network.ts'
 import type { CollectionRow } from '../store/collections.ts'
@@ -136,7 +137,10 @@ async function askChain(
     return await Promise.race([ask(), tooLong()])
   } catch (cause) {
     // Whatever kept the chain from answering: without its word no transfer is accepted.
-    const message = `${blockchain} can't be asked who owns the NFT; nothing was accepted, try again`
+    const message =
+      cause instanceof RunElsewhere
+        ? `${cause.message}, so that nobody here can say who owns the NFT; nothing was accepted`
+        : `${blockchain} can't be asked who owns the NFT; nothing was accepted, try again`
     const refusal = notNow(message, 1)
     refusal.cause = cause
     throw refusal

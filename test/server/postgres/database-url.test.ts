@@ -1,0 +1,75 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { Secret } from '../../../src/core/secret.ts'
+import { parseDatabaseUrl } from '../../../src/server/store/postgres/database-url.ts'
+import { freshDataDir } from '../../helpers/backend.ts'
+
+const parse = (url: string) => parseDatabaseUrl(new Secret(url), 'me')
+const PASSWORD = 'p%40ss word'.replace(' ', '%20')
+
+describe('a database URL', () => {
+  it('names host, port, database and user', () => {
+    expect(parse(`postgres://gdn:${PASSWORD}@db.example.com:6543/shop`)).toMatchObject({
+      ...{ host: 'db.example.com', port: 6543, database: 'shop', user: 'gdn' },
+      shown: 'postgres://gdn@db.example.com:6543/shop',
+    })
+    expect(parse(`postgres://gdn:${PASSWORD}@h/shop`).password?.reveal()).toBe('p@ss word')
+  })
+
+  it.each([
+    ['postgres://db', { host: 'db', port: 5432, database: 'me', user: 'me' }],
+    ['postgresql://u@db/', { host: 'db', database: 'u', user: 'u' }],
+    ['postgres:///shop?host=/run/postgresql', { host: '/run/postgresql', database: 'shop', user: 'me' }],
+    ['postgres://u@/shop?host=%2Frun%2Fpg&port=5433', { host: '/run/pg', port: 5433, database: 'shop', user: 'u' }],
+    ['postgres:///', { host: 'localhost', database: 'me' }],
+    ['postgres://[::1]:5/x', { host: '::1', port: 5 }],
+  ])('%s is read as psql reads it', (url, expected) => {
+    expect(parse(url)).toMatchObject(expected)
+  })
+
+  it.each([
+    ['mysql://db/x', /is not the URL of a PostgreSQL database/],
+    ['db.example.com', /is not the URL/],
+    [`postgres://u:${PASSWORD}@db/x?sslmod=require`, /parameter sslmod/],
+    [`postgres://u:${PASSWORD}@db/x?sslmode=maybe`, /sslmode "maybe"/],
+    [`postgres://u:${PASSWORD}@db/x?port=0`, /a port that is none/],
+    [`postgres://u:${PASSWORD}@db/x?sslrootcert=/nowhere`, /\/nowhere, which isn't there/],
+    ['postgres://u:100%@db/x', /not properly encoded/],
+  ])('%s is refused, and the message holds no password', (url, message) => {
+    let told = ''
+    try {
+      parse(url)
+    } catch (error) {
+      told = String(error)
+    }
+    expect(told).toMatch(message)
+    expect(told).not.toMatch(/p%40ss|p@ss|100%/)
+  })
+})
+
+describe('what sslmode asks for', () => {
+  it.each([
+    ['postgres://db/x', { rejectUnauthorized: false }],
+    ['postgres://db/x?sslmode=require', { rejectUnauthorized: false }],
+    ['postgres://db/x?sslmode=verify-ca', { rejectUnauthorized: true, checkServerIdentity: expect.any(Function) }],
+    ['postgres://db/x?sslmode=verify-full', { rejectUnauthorized: true }],
+    ['postgres://db/x?sslmode=disable', false],
+    ['postgres://localhost/x', false],
+    ['postgres://127.0.0.1/x?sslmode=prefer', false],
+    ['postgres://127.0.0.1/x?sslmode=require', { rejectUnauthorized: false }],
+    ['postgres:///x?host=/run/pg', false],
+  ])('%s', (url, expected) => {
+    expect(parse(url).tls).toEqual(expected)
+  })
+
+  it('a root certificate that is named is checked, also with require', async () => {
+    const dir = await freshDataDir()
+    await writeFile(join(dir.path, 'ca.pem'), 'CA')
+    expect(parse(`postgres://db/x?sslmode=require&sslrootcert=${dir.path}/ca.pem`).tls).toMatchObject({
+      ca: 'CA',
+      rejectUnauthorized: true,
+    })
+    await dir.remove()
+  })
+})

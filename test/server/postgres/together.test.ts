@@ -1,0 +1,162 @@
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { Secret } from '../../../src/core/secret.ts'
+import { sleep } from '../../../src/core/time.ts'
+import { openUrlSecret } from '../../../src/server/data-dir/url-secret.ts'
+import { accept } from '../../../src/server/services/accept.ts'
+import { openLocalAccount } from '../../../src/server/services/local-account.ts'
+import { claimUnmadeCollections, insertCollection } from '../../../src/server/store/collections.ts'
+import { renewLeases } from '../../../src/server/store/leases.ts'
+import { claimNftsForFiles, insertNfts } from '../../../src/server/store/nfts.ts'
+import type { Store } from '../../../src/server/store/open-store.ts'
+import { openPostgres } from '../../../src/server/store/postgres/open-postgres.ts'
+import { countRequest } from '../../../src/server/store/rate-windows.ts'
+import { insertRequest } from '../../../src/server/store/requests.ts'
+import { useSignedUrl } from '../../../src/server/store/signed-urls.ts'
+import { insertTransaction, takeNonce } from '../../../src/server/store/transactions.ts'
+import { freshDataDir } from '../../helpers/backend.ts'
+import { databaseUrlOf } from '../../helpers/test-database.ts'
+
+// Two stores stand for two processes: they have nothing in common but the database.
+let folder: Awaited<ReturnType<typeof freshDataDir>>
+let stores: [Store, Store]
+
+beforeEach(async () => {
+  folder = await freshDataDir()
+  const url = new Secret((await databaseUrlOf(folder.path)) ?? '')
+  stores = [await openPostgres({ url }), await openPostgres({ url })]
+  const [{ db }] = stores
+  await db.insertInto('accounts').values({ id: 'a', email: null, created_at: 1 }).execute()
+  const request = { id: 'r', account_id: 'a', endpoint: 'e', idempotency_key: null, body_hash: '', response: '' }
+  await insertRequest(db, { ...request, accepted_at: 1 })
+})
+afterEach(async () => {
+  await Promise.all(stores.map((store) => store.close()))
+  await folder.remove()
+})
+
+const times = <Result>(count: number, work: (store: Store, index: number) => Promise<Result>): Promise<Result[]> =>
+  Promise.all(Array.from({ length: count }, (_, index) => work(stores[index % 2] as Store, index)))
+
+const addCollection = ({ db }: Store, id: string) =>
+  insertCollection(db, {
+    ...{ id, account_id: 'a', request_id: 'r', blockchain: 'polygon', name: id, symbol: 'C' },
+    ...{ wallet_address: 'w', contract_address: id, factory_address: 'f', enable_api: 1, enable_transfer: 0 },
+    ...{ is_locked: 0, description: null, image: null, status: 'initiated', next_token_id: '1', next_attempt_at: 0 },
+  })
+
+it('an Idempotency-Key that comes to several processes at the same moment is accepted once, and answered alike', async () => {
+  let written = 0
+  const answers = await times(12, async (store, index) => {
+    const request = { accountId: 'a', endpoint: 'e', body: { same: true }, idempotencyKey: 'k', requestId: `r${index}` }
+    return accept(
+      store,
+      request,
+      1,
+      async () => sleep(20),
+      async () => ({ answer: written++ }),
+    )
+  })
+  expect(new Set(answers.map(({ response }) => JSON.stringify(response)))).toEqual(new Set(['{"answer":0}']))
+  expect(answers.filter(({ replayed }) => !replayed)).toHaveLength(1)
+  expect(written).toBe(1)
+  const other = { accountId: 'a', endpoint: 'e', body: {}, idempotencyKey: 'k', requestId: 'x' }
+  const refused = accept(
+    stores[1],
+    other,
+    1,
+    async () => {},
+    async () => ({}),
+  )
+  await expect(refused).rejects.toMatchObject({ status: 422 })
+})
+
+it('nonces that several processes take at once have no gap and none twice, whichever of them fail', async () => {
+  const outcomes = await Promise.allSettled(
+    Array.from({ length: 60 }, (_, index) =>
+      (stores[index % 2] as Store).transaction(async (db) => {
+        const nonce = await takeNonce(db, 'polygon', 's')
+        const row = { id: `t${index}`, blockchain: 'polygon', signer: 's', nonce, kind: 'transfer' } as const
+        const signed = { collection_id: null, token_count: 0, raw: '0x', state: 'signed' } as const
+        await insertTransaction(db, { ...row, ...signed, hash: `h${index}`, created_at: 1, next_attempt_at: 1 })
+        if (index % 3 === 0) throw new Error('signing failed')
+        return nonce
+      }),
+    ),
+  )
+  const nonces = outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : []))
+  expect(nonces.sort((a, b) => a - b)).toEqual(Array.from({ length: 40 }, (_, index) => index))
+})
+
+it('what one process claims no other gets, and none waits for the other', async () => {
+  await addCollection(stores[0], 'c')
+  const nft = { request_id: 'r', collection_id: 'c', receiver: 'w', metadata: '{}', next_attempt_at: 0 }
+  await insertNfts(
+    stores[0].db,
+    Array.from({ length: 100 }, (_, index) => ({ ...nft, id: `n${index}`, status: 'initiated', step: 'files' })),
+  )
+  const claimed = await times(10, ({ db }) => claimNftsForFiles(db, { now: 'database', leaseMs: 60_000, limit: 10 }))
+  const ids = claimed.flat().map(({ id }) => id)
+  expect(new Set(ids).size).toBe(ids.length)
+  const rest = await claimNftsForFiles(stores[0].db, { now: 'database', leaseMs: 60_000, limit: 100 })
+  expect(ids.length + rest.length).toBe(100)
+  // One that is in the midst of claiming holds up nobody.
+  await addCollection(stores[0], 'd')
+  await stores[0].transaction(async (db) => {
+    const [mine] = await claimUnmadeCollections(db, { now: 'database', leaseMs: 60_000, limit: 1 })
+    const others = await claimUnmadeCollections(stores[1].db, { now: 'database', leaseMs: 60_000, limit: 5 })
+    expect(others.map(({ id }) => id)).not.toContain(mine?.id)
+    expect(others).toHaveLength(1)
+  })
+})
+
+it("leases last by the database's clock, and go on as long as they are renewed", async () => {
+  await addCollection(stores[0], 'c')
+  const [claimed] = await claimUnmadeCollections(stores[0].db, { now: 'database', leaseMs: 400, limit: 1 })
+  if (claimed === undefined) throw new Error('nothing was claimed')
+  const take = () => claimUnmadeCollections(stores[1].db, { now: 'database', leaseMs: 400, limit: 1 })
+  expect(await take()).toEqual([])
+  await renewLeases(stores[0], 'collections', [claimed], 2000)
+  await sleep(500)
+  expect(await take()).toEqual([])
+  await renewLeases(stores[0], 'collections', [{ ...claimed, generation: claimed.generation + 1 }], 60_000)
+  await renewLeases(stores[0], 'collections', [claimed], 1)
+  await sleep(20)
+  expect((await take()).map(({ id }) => id)).toEqual(['c'])
+  // Lost to the other, it is that one's to renew.
+  await renewLeases(stores[0], 'collections', [claimed], 60_000)
+  await sleep(450)
+  expect((await take()).map(({ id }) => id)).toEqual(['c'])
+})
+
+it('a rate limit counts the requests of a key to all processes together', async () => {
+  const counts = await times(20, ({ db }) => countRequest(db, { name: 'createnft k', ratePerSecond: 2 }))
+  expect(counts.filter(({ allowed }) => allowed)).toHaveLength(2)
+  expect(counts.filter(({ remaining }) => remaining > 0)).toHaveLength(1)
+  expect((await countRequest(stores[0].db, { name: 'createnft other', ratePerSecond: 2 })).allowed).toBe(true)
+  await sleep(Math.max(...counts.map(({ msBeforeNext }) => msBeforeNext)) + 20)
+  expect((await countRequest(stores[1].db, { name: 'createnft k', ratePerSecond: 2 })).allowed).toBe(true)
+})
+
+it('a signed URL that is used in several processes at once counts once, and all of them sign with one secret', async () => {
+  const uses = await times(10, ({ db }) => useSignedUrl(db, { signatureHash: 'h', expiresAt: 1 }))
+  expect(uses.filter((first) => first)).toHaveLength(1)
+  const secrets = await times(6, async (store, index) => {
+    const dir = await freshDataDir()
+    const secret = await openUrlSecret(index === 0 ? dir.path : folder.path, store)
+    await dir.remove()
+    return secret.reveal()
+  })
+  expect(new Set(secrets).size).toBe(1)
+})
+
+it('processes that start together have one local account, and one key where they share a folder', async () => {
+  await stores[0].db.deleteFrom('requests').execute()
+  await stores[0].db.deleteFrom('accounts').execute()
+  const keys = await times(8, (store) => openLocalAccount(store, folder.path, 1))
+  expect(new Set(keys.map((key) => key.reveal())).size).toBe(1)
+  const other = await freshDataDir()
+  const another = await openLocalAccount(stores[1], other.path, 1)
+  expect(another.reveal()).not.toBe(keys[0]?.reveal())
+  expect(await stores[0].db.selectFrom('accounts').selectAll().execute()).toHaveLength(1)
+  await other.remove()
+})
