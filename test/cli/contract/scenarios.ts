@@ -493,6 +493,7 @@ export const NO_RECORDS: Readonly<Record<string, string>> = {
   'local logs': 'the log as it was written',
   'local exec': 'what the command that it runs prints',
   serve: 'one line with --json when it can serve; runs until it is stopped',
+  worker: 'one line with --json when it works; runs until it is stopped',
   api: "the server's answer as it came, which is JSON already",
   completion: 'a script for the shell',
   open: 'an address, opened in the browser',
