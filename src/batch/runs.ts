@@ -152,7 +152,7 @@ const noSuchRun = (wanted: string, origin: string | undefined) =>
     `there is no run ${wanted} on this machine${origin === undefined ? '' : ` that belongs to ${origin}`}`,
     {
       hint: MANIFEST.test(wanted)
-        ? `${LISTED}\na run of a manifest begins with gdn batch mint, which --adopt lets go on without its journal`
+        ? `${LISTED}\ngdn batch mint begins one; with --adopt it takes what is minted already, where a journal was lost`
         : LISTED,
     },
   )

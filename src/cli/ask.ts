@@ -2,7 +2,8 @@ import inquirer from 'inquirer'
 import { GdnError } from '../core/errors.ts'
 import { terminalText } from '../core/terminal-text.ts'
 import type { OutStream } from './out-stream.ts'
-import type { Prompts } from './questions.ts'
+import type { Prompts, TextQuestion } from './questions.ts'
+import { wrap } from './wrap.ts'
 
 type Prompt = (questions: readonly object[]) => Promise<{ answer: unknown }>
 
@@ -35,7 +36,7 @@ export function prompts(output: OutStream): Prompts {
         type: 'input',
         message: terminalText(message),
         ...(usual === undefined ? {} : { default: terminalText(usual) }),
-        ...(check === undefined ? {} : { validate: check }),
+        ...(check === undefined ? {} : { validate: folded(check, stream.columns) }),
       }),
     secret: ({ message, check }) =>
       answer({
@@ -45,7 +46,7 @@ export function prompts(output: OutStream): Prompts {
         // A key on the screen is a key on the recording.
         toggleMask: false,
         theme: { style: { maskedText: '(nothing is shown)' } },
-        ...(check === undefined ? {} : { validate: check }),
+        ...(check === undefined ? {} : { validate: folded(check, stream.columns) }),
       }),
     choose: ({ message, choices, default: usual }) => {
       const shown = choices.map(({ name, value, description }) => ({
@@ -60,6 +61,14 @@ export function prompts(output: OutStream): Prompts {
         source: (typed: string | undefined) => narrowed(shown, typed ?? ''),
       })
     },
+  }
+}
+
+/** What is wrong with an answer stands behind `> `, and is broken between words: the terminal would break it anywhere. */
+export function folded(check: NonNullable<TextQuestion['check']>, columns: number | undefined): typeof check {
+  return async (answer) => {
+    const wrong = await check(answer)
+    return typeof wrong === 'string' ? wrap(wrong, Math.max(20, (columns || 80) - 2)).join('\n  ') : wrong
   }
 }
 

@@ -22,6 +22,8 @@ const FLAG_OF: Readonly<Record<string, string>> = {
   is_locked: '--locked',
 }
 
+const MAX_SHOWN = 60
+
 /** What the metadata of one NFT comes from, when flags gave it. */
 const METADATA_FLAG: Readonly<Record<string, string>> = {
   title: '--title',
@@ -56,10 +58,14 @@ function toFault(issue: FieldIssue, request: Record<string, unknown>, file: stri
   const near = name === 'blockchain' && typeof value === 'string' ? nearest(value, BLOCKCHAIN_NAMES) : undefined
   return {
     place: placeOf(issue, file),
-    message: issue.message,
+    message: file === null && isShown(name, value) ? `"${value}" ${issue.message}` : issue.message,
     ...(near === undefined ? {} : { hint: `did you mean ${near}?` }),
   }
 }
+
+/** A wrong address is repeated, as for the flags that are read elsewhere; not what is as long as a key. */
+const isShown = (name: string, value: unknown) =>
+  name.endsWith('_address') && typeof value === 'string' && value !== '' && value.length <= MAX_SHOWN
 
 function placeOf(issue: FieldIssue, file: string | null): Place {
   if (file !== null) return { file, field: issue.field }

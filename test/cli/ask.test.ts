@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { narrowed } from '../../src/cli/ask.ts'
+import { folded, narrowed } from '../../src/cli/ask.ts'
 
 const CHAINS = ['polygon', 'polygon-mumbai', 'astar', 'bnb-testnet', 'fantom-testnet'].map((name) => ({ name }))
 const names = (typed: string) => narrowed(CHAINS, typed).map(({ name }) => name)
@@ -13,4 +13,12 @@ test('typing narrows a list down to what holds every word, in any case; what beg
 
 test('a list is searched by its descriptions too', () => {
   expect(narrowed([{ name: 'Low tide', description: '0xAbC on polygon' }], '0xabc')).toHaveLength(1)
+})
+
+test('what is wrong with an answer is broken between words, behind the mark that goes before it', async () => {
+  const wrong = 'no wallet or address is named @alice here: gdn wallet list names those there are'
+  expect(await folded(() => wrong, 40)('x')).toBe(
+    'no wallet or address is named @alice\n  here: gdn wallet list names those\n  there are',
+  )
+  expect(await folded(() => true, 40)('x')).toBe(true)
 })

@@ -143,7 +143,7 @@ describe('nft grant', () => {
     [
       'a mistyped sender',
       ['nft', 'grant', ...TARGET, '--sender', '0x12', '--receiver', OWNER, '--title', 'x'],
-      '--sender: must have 40 hex digits',
+      '--sender: "0x12" must have 40 hex digits',
     ],
     [
       'Solana',

@@ -202,6 +202,16 @@ describe('nft transfer', () => {
     expect(errorOf(result).message).toBe('id-0 failed and was never minted: no gas')
   })
 
+  test('where the collection does not permit it, nothing but that is said', async () => {
+    const message = 'enable_transfer is off for this collection'
+    const api = await fakeApi({
+      getnfts: knows(nft('id-0')),
+      transfernft: () => ({ status: 400, body: { error: { title: 'Bad Request', message } } }),
+    })
+    const result = await cli([...TRANSFER, '-b', 'polygon', '--base-url', api.url, '--json'], { env })
+    expect(errorOf(result).hint).toMatch(/^the API transfers only in collections made with --enable-transfer/)
+  })
+
   test('a sender who does not own it: what the API says, and where to look', async () => {
     const message = 'sender_wallet_address does not own the NFT'
     const api = await fakeApi({
@@ -244,7 +254,11 @@ describe('nft transfer', () => {
     ['no NFT', ['nft', 'transfer', '--receiver', RECEIVER], 'no NFT is named'],
     ['two NFTs', [...TRANSFER, '--nft-gdn-id', 'id-1'], 'two NFTs are named'],
     ['no receiver', ['nft', 'transfer', 'id-0'], '--receiver: is required'],
-    ['a broken receiver', ['nft', 'transfer', 'id-0', '--receiver', '0x12'], '--receiver: must have 40 hex digits'],
+    [
+      'a broken receiver',
+      ['nft', 'transfer', 'id-0', '--receiver', '0x12'],
+      '--receiver: "0x12" must have 40 hex digits',
+    ],
     ['Solana', [...TRANSFER, '-b', 'solana'], '--blockchain: the API transfers nothing on solana'],
     [
       'Solana in a request',

@@ -193,7 +193,7 @@ describe('nft mint', () => {
     [
       'a broken checksum',
       [...MINT.slice(0, -1), OWNER.replace('fB', 'Fb'), '--title', 'x'],
-      '--receiver: has a wrong checksum',
+      `--receiver: "${OWNER.replace('fB', 'Fb')}" has a wrong checksum`,
     ],
     [
       'a broken contract',

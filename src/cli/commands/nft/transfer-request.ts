@@ -81,7 +81,9 @@ export async function readTransfer(deps: Deps, id: string | undefined, flags: Tr
         ? evmAddressProblem(receiver)
         : 'must be an address in a string'
   if (problem !== null || typeof receiver !== 'string') {
-    throw new GdnError('invalid_input', problem ?? '', { place: placeOf('--receiver', 'receiver_wallet_address') })
+    const place = placeOf('--receiver', 'receiver_wallet_address')
+    const value = file === null && typeof receiver === 'string' && receiver.length <= 60 ? `"${receiver}" ` : ''
+    throw new GdnError('invalid_input', `${value}${problem ?? ''}`, { place })
   }
   return { nftGdnId, receiver, fields, file }
 }

@@ -104,8 +104,9 @@ export async function transfer(deps: Deps, id: string | undefined, flags: Transf
   ).catch((error: unknown) => {
     if (!(error instanceof GdnError) || error.code !== 'refused' || statusOf(error) !== 400) throw error
     const { message, details } = error
+    const owner = `its present owner: gdn nft show ${safe(given.nftGdnId)}${serverFlag(server)}`
     throw new GdnError('refused', message, {
-      hint: `gdn nft show ${safe(given.nftGdnId)}${serverFlag(server)} tells its present owner\n${MUST_PERMIT}`,
+      hint: message.includes('enable_transfer') ? MUST_PERMIT : `${owner}\n${MUST_PERMIT}`,
       details,
       cause: error,
     })
