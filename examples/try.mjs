@@ -19,9 +19,7 @@ async function tryIt() {
 
   const collection = await gdnJson('collection', 'create', ...TARGET, '--name', NAME, '--wallet', CREATOR)
   const contract = collection.contract_address
-  say(
-    `✓ collection "${NAME}": ${contract}${running ? '\n  a new one on polygon: each run makes its own' : ' on polygon'}`,
-  )
+  say(`✓ collection "${NAME}"${running ? ', a new one: each run makes its own' : ''}\n  ${contract} on polygon`)
 
   say('· minting examples/drop.csv')
   await gdnShown(['batch', 'mint', 'examples/drop.csv', ...TARGET, '-c', contract], { result: false })
@@ -43,9 +41,11 @@ function whatNext(url, contract, nft) {
 The backend is still running: ${url}
 Three things to try:
   node bin/gdn.js nft show ${nft.nft_gdn_id} --local
-  node bin/gdn.js nft mint --local -b polygon -c ${contract} --receiver ${CREATOR} --title "One more" --description "Minted by hand"
-  node bin/gdn.js nft list --local -b polygon -c ${contract} --details -o csv
-To stop it:
+  node bin/gdn.js nft mint --local -b polygon -c ${contract} \\
+    --receiver ${CREATOR} --title "One more"
+  node bin/gdn.js nft list --local -b polygon -c ${contract} \\
+    --details -o csv
+npm link puts it on your PATH as gdn. To stop the backend:
   node bin/gdn.js local stop`
 }
 
