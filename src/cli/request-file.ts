@@ -23,11 +23,21 @@ export async function readInput(io: Io, path: string): Promise<string> {
 
 export const nameOfInput = (path: string) => (path === '-' ? 'stdin' : path)
 
+const isDryRun = (value: object) => ['method', 'url', 'body'].every((name) => Object.hasOwn(value, name))
+
 /** A JSON request from a file: an object. */
 export function parseRequest(text: string, file: string): Record<string, unknown> {
   if (text.trim() === '')
     throw new GdnError('invalid_input', 'is empty', { place: { file }, hint: 'a JSON request is expected' })
   const value = parseStrictJson(text.replace(/^\ufeff/, ''), file, 'invalid_input')
-  if (value !== null && typeof value === 'object' && !Array.isArray(value)) return { ...value }
+  if (value !== null && typeof value === 'object' && !Array.isArray(value)) {
+    if (isDryRun(value)) {
+      throw new GdnError('invalid_input', 'is what --dry-run prints: the request is its "body"', {
+        place: { file },
+        hint: 'take that alone: --dry-run | jq .body',
+      })
+    }
+    return { ...value }
+  }
   throw new GdnError('invalid_input', 'must be a JSON object: one request', { place: { file } })
 }

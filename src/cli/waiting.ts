@@ -104,11 +104,21 @@ export async function waitForNfts(
     }
   } catch (error) {
     if (!(error instanceof GdnError)) throw error
-    return { records: records(), ended: false, problem: error }
+    return { records: records(), ended: false, problem: withWayOn(error, underWay(), server) }
   } finally {
     progress.stop()
   }
 }
+
+/** Who interrupts a wait may want to go on with it later. */
+function withWayOn(error: GdnError, pending: readonly string[], server: Server): GdnError {
+  const { code, message, hint, details } = error
+  if ((code !== 'interrupted' && code !== 'terminated') || hint !== undefined || pending.length === 0) return error
+  return new GdnError(code, message, { hint: goOnWaiting(pending, server), details, cause: error })
+}
+
+const goOnWaiting = (pending: readonly string[], server: Server) =>
+  `go on waiting: gdn nft wait ${pending.map(safe).join(' ')}${serverFlag(server)}`
 
 function problemOf(
   pending: readonly string[],
@@ -119,7 +129,7 @@ function problemOf(
   const failed = records.filter(({ status }) => hasFailed(status))
   if (pending.length > 0) {
     return new GdnError('pending', `${count(pending.length, 'NFT')} still pending after ${timeoutMs / 1000} s`, {
-      hint: `go on waiting: gdn nft wait ${pending.map(safe).join(' ')}${serverFlag(server)}`,
+      hint: goOnWaiting(pending, server),
       details: { nft_gdn_ids: pending },
     })
   }

@@ -114,6 +114,7 @@ describe('nft mint', () => {
       signal: stop.signal,
     })
     expect(result).toMatchObject({ code: 130, stdout: 'id-0\n' })
+    expect(result.stderr).toContain(`go on waiting: gdn nft wait id-0 --base-url ${api.url}\n`)
   })
 
   test('a JSON request from a file or standard input is sent as it is; flags win', async () => {
@@ -227,6 +228,15 @@ describe('nft mint', () => {
     const { code, stderr, stdout } = await cli([...argv, '--base-url', 'http://127.0.0.1:9'], { env })
     expect(stderr).toContain(message)
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+  })
+
+  test('what --dry-run printed is told from a request, and its body is one', async () => {
+    const dry = await cli([...MINT, '--title', 'x', '--dry-run', '--base-url', 'http://127.0.0.1:9'], { env })
+    const fromStdin = ['nft', 'mint', '-f', '-', '--base-url', 'http://127.0.0.1:9', '--dry-run']
+    const { code, stderr } = await cli(fromStdin, { env, stdin: dry.stdout })
+    expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining('jq .body') })
+    const body = JSON.stringify(JSON.parse(dry.stdout).body)
+    expect((await cli(fromStdin, { env, stdin: body })).stdout).toBe(dry.stdout)
   })
 
   test('a pipe as a file is refused, not waited for', async () => {
