@@ -41,10 +41,11 @@ function whatNext(url, contract, nft) {
 The backend is still running: ${url}
 Three things to try:
   node bin/gdn.js nft show ${nft.nft_gdn_id} --local
-  node bin/gdn.js nft mint --local -b polygon -c ${contract} \\
+  node bin/gdn.js nft mint --local -b polygon \\
+    -c ${contract} \\
     --receiver ${CREATOR} --title "One more"
-  node bin/gdn.js nft list --local -b polygon -c ${contract} \\
-    --details -o csv
+  node bin/gdn.js nft list --local -b polygon \\
+    -c ${contract} --details -o csv
 npm link puts it on your PATH as gdn. To stop the backend:
   node bin/gdn.js local stop`
 }
