@@ -44,6 +44,8 @@ const EXECUTES = new Set(['eth_call', 'eth_createAccessList', 'eth_estimateGas']
  * waits behind a batch of them.
  */
 const READ_GAS = 100_000_000
+/** What all of a batch may burn together, in equal parts: a hundred such reads would take a core for a quarter of a minute. */
+const BATCH_GAS = 1_000_000_000
 
 const MAX_BATCH = 100
 
@@ -72,16 +74,17 @@ type Reply =
 export async function handleRpc(chain: EvmNetwork, body: unknown): Promise<unknown> {
   const parsed = parse(body)
   if (parsed === undefined) return failure(null, PARSE_ERROR, 'parse error: the body is not JSON')
-  if (!Array.isArray(parsed)) return answer(chain, parsed, Promise.resolve())
+  if (!Array.isArray(parsed)) return answer(chain, parsed, { sent: Promise.resolve(), gas: READ_GAS })
   if (parsed.length === 0) return failure(null, INVALID_REQUEST, 'the batch is empty')
   if (parsed.length > MAX_BATCH) {
     return failure(null, INVALID_REQUEST, `a batch holds at most ${MAX_BATCH} calls, this one ${parsed.length}`)
   }
   // Transactions are handed over together and in order; a read sees those that stand before it in the batch.
   let sent: Promise<unknown> = Promise.resolve()
+  const gas = Math.min(READ_GAS, Math.floor(BATCH_GAS / parsed.filter(executes).length))
   return Promise.all(
     parsed.map((call: unknown) => {
-      const reply = answer(chain, call, sent)
+      const reply = answer(chain, call, { sent, gas })
       if (isSend(call)) sent = Promise.all([sent, reply])
       return reply
     }),
@@ -97,7 +100,13 @@ function parse(body: unknown): unknown {
   }
 }
 
-async function answer(chain: EvmNetwork, call: unknown, sent: Promise<unknown>): Promise<Reply> {
+/** What a call has to wait for, and what it may burn. */
+interface Terms {
+  sent: Promise<unknown>
+  gas: number
+}
+
+async function answer(chain: EvmNetwork, call: unknown, terms: Terms): Promise<Reply> {
   if (!isRecord(call)) return failure(null, INVALID_REQUEST, 'a call is an object')
   const { method, params = [] } = call
   const id = isId(call.id) ? call.id : null
@@ -106,7 +115,7 @@ async function answer(chain: EvmNetwork, call: unknown, sent: Promise<unknown>):
   }
   if (!Array.isArray(params)) return failure(id, INVALID_PARAMS, 'params is a list')
   try {
-    return { jsonrpc: '2.0', id, result: await dispatch(chain, method, params, sent) }
+    return { jsonrpc: '2.0', id, result: await dispatch(chain, method, params, terms) }
   } catch (error) {
     return describe(id, error)
   }
@@ -116,7 +125,7 @@ async function dispatch(
   chain: EvmNetwork,
   method: string,
   params: readonly unknown[],
-  sent: Promise<unknown>,
+  { sent, gas }: Terms,
 ): Promise<unknown> {
   if (method === 'eth_sendRawTransaction') return sendRaw(chain, params)
   if (method === 'eth_sendRawTransactionSync') return sendAndWait(chain, params)
@@ -124,13 +133,13 @@ async function dispatch(
   if (method === 'eth_accounts') return []
   if (!READS.has(method)) throw new RpcError(METHOD_NOT_FOUND, `the method ${method.slice(0, 80)} is not available`)
   await sent
-  return chain.request(method, EXECUTES.has(method) ? capGas(params) : params)
+  return chain.request(method, EXECUTES.has(method) ? capGas(params, gas) : params)
 }
 
-function capGas([call, ...rest]: readonly unknown[]): readonly unknown[] {
+function capGas([call, ...rest]: readonly unknown[], most: number): readonly unknown[] {
   if (!isRecord(call)) return [call, ...rest]
-  const gas = Number(call.gas ?? READ_GAS)
-  return gas < READ_GAS ? [call, ...rest] : [{ ...call, gas: `0x${READ_GAS.toString(16)}` }, ...rest]
+  const gas = Number(call.gas ?? most)
+  return gas < most ? [call, ...rest] : [{ ...call, gas: `0x${most.toString(16)}` }, ...rest]
 }
 
 async function sendAndWait(chain: EvmNetwork, params: readonly unknown[]): Promise<unknown> {
@@ -152,6 +161,10 @@ function failure(id: Id, code: number, message: string, data?: unknown): Reply {
 
 function isSend(call: unknown): boolean {
   return isRecord(call) && typeof call.method === 'string' && call.method.startsWith('eth_sendRawTransaction')
+}
+
+function executes(call: unknown): boolean {
+  return isRecord(call) && typeof call.method === 'string' && EXECUTES.has(call.method)
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {

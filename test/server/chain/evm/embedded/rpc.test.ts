@@ -173,6 +173,23 @@ describe('the JSON-RPC door: malformed bodies', () => {
     expect(await handleRpc(chain, [...calls, call('eth_chainId')])).toEqual(error(-32600, null))
   })
 
+  test('what a batch of reads may burn is shared out among them', async () => {
+    // Answers the gas that is left: GAS, MSTORE, RETURN.
+    const left = { data: '0x5a60005260206000f3', gas: '0x3b9aca00' }
+    const of = async (count: number) => {
+      const batch = Array.from({ length: count }, (_, id) => call('eth_call', [left, 'latest'], id))
+      return ((await handleRpc(chain, batch)) as { result: string }[]).map(({ result }) => Number(result))
+    }
+    expect(Math.max(...(await of(100)))).toBeLessThanOrEqual(10_000_000)
+    expect(Math.min(...(await of(5)))).toBeGreaterThan(90_000_000)
+  })
+
+  test('gas by another name is no way round it', async () => {
+    const left = { data: '0x5a60005260206000f3', gasLimit: '0x3b9aca00' }
+    const { result = '0x0' } = (await ask('eth_call', left, 'latest')) as { result?: string }
+    expect(Number(result)).toBeLessThanOrEqual(100_000_000)
+  })
+
   test('text is read as JSON', async () => {
     expect(await handleRpc(chain, JSON.stringify(call('eth_chainId')))).toEqual(result('0x89'))
   })
