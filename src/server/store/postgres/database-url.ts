@@ -79,7 +79,8 @@ function readTls(parameters: ReadonlyMap<string, string>, local: boolean): Conne
     ...(key === undefined ? {} : { key: readCertificate(key) }),
   }
   // A root that is named is checked, whatever the mode: so libpq has it.
-  if (mode === 'verify-full') return { ...root, ...own, rejectUnauthorized: true }
+  // Public authorities have certified everybody: without its name a server of theirs is anybody. So libpq has it, too.
+  if (mode === 'verify-full' || rootFile === 'system') return { ...root, ...own, rejectUnauthorized: true }
   if (mode === 'verify-ca' || rootFile !== undefined) {
     return { ...root, ...own, rejectUnauthorized: true, checkServerIdentity: () => undefined }
   }
