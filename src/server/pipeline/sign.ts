@@ -18,32 +18,50 @@ export interface Draft {
 }
 
 /**
- * Takes the signer's next nonce, signs, and stores the bytes, all in the caller's database transaction. Nothing is
- * sent: once the caller has committed, these bytes and no others are what the network gets for this nonce.
+ * Takes the signer's next nonces, signs, and stores the bytes, all in the caller's database transaction. Nothing is sent:
+ * once the caller has committed, these bytes and no others are what the network gets for these nonces.
+ *
+ * @returns the ids of the transactions, in the order of the drafts
  */
+export async function signAndStoreAll(
+  db: Db,
+  signer: Signer,
+  drafts: readonly [Draft, ...Draft[]],
+  now: number,
+): Promise<[string, ...string[]]> {
+  const [{ blockchain }] = drafts
+  const first = await takeNonce(db, blockchain, signer.address, drafts.length)
+  const rows = []
+  for (const [index, draft] of drafts.entries()) {
+    const { chainId, fees, kind, to, data, gas, collectionId = null, batch } = draft
+    const nonce = first + index
+    const { raw, hash } = await signer.sign({ chainId, nonce, to, data, gas, fees })
+    rows.push({
+      id: newId(),
+      blockchain,
+      signer: signer.address,
+      nonce,
+      kind,
+      collection_id: collectionId,
+      start_id: batch === undefined ? null : String(batch.startId),
+      token_count: batch?.count ?? 0,
+      directory: batch?.directory ?? null,
+      raw,
+      hash,
+      state: 'signed' as const,
+      block_number: null,
+      block_hash: null,
+      gas_used: null,
+      created_at: now,
+      next_attempt_at: now,
+    })
+  }
+  await insertTransaction(db, rows)
+  return rows.map(({ id }) => id) as [string, ...string[]]
+}
+
+/** The same for one. */
 export async function signAndStore(db: Db, signer: Signer, draft: Draft, now: number): Promise<{ id: string }> {
-  const { blockchain, chainId, fees, kind, to, data, gas, collectionId = null, batch } = draft
-  const nonce = await takeNonce(db, blockchain, signer.address)
-  const { raw, hash } = await signer.sign({ chainId, nonce, to, data, gas, fees })
-  const id = newId()
-  await insertTransaction(db, {
-    id,
-    blockchain,
-    signer: signer.address,
-    nonce,
-    kind,
-    collection_id: collectionId,
-    start_id: batch === undefined ? null : String(batch.startId),
-    token_count: batch?.count ?? 0,
-    directory: batch?.directory ?? null,
-    raw,
-    hash,
-    state: 'signed',
-    block_number: null,
-    block_hash: null,
-    gas_used: null,
-    created_at: now,
-    next_attempt_at: now,
-  })
+  const [id] = await signAndStoreAll(db, signer, [draft], now)
   return { id }
 }

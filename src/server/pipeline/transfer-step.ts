@@ -4,9 +4,9 @@ import { TRANSFER_GAS_LIMIT } from '../chain/evm/gas-limits.ts'
 import type { Hex } from '../chain/evm/network.ts'
 import type { AskSigning, Signer } from '../chain/signers.ts'
 import type { Store } from '../store/open-store.ts'
-import { assignTransfer, blockchainsWithUnsigned, isForSigning, listUnsigned } from '../store/transfers.ts'
+import { assignTransfers, blockchainsWithUnsigned, listUnsigned, lockForSigning } from '../store/transfers.ts'
 import type { Turn } from './loop.ts'
-import { type Draft, signAndStore } from './sign.ts'
+import { type Draft, signAndStoreAll } from './sign.ts'
 import { lanesOf } from './signed-ahead.ts'
 
 /** Places in each lane that transfers leave to mints and collections, be they ever so many. */
@@ -21,54 +21,87 @@ export interface TransferStepOptions {
   serves?: (blockchain: EvmBlockchain) => boolean
 }
 
-class LostRace extends Error {}
+type Unsigned = Awaited<ReturnType<typeof listUnsigned>>[number]
+type Terms = Pick<Draft, 'blockchain' | 'chainId' | 'fees'>
 
 /** Signs accepted transfers, each as a transaction of its own: tokens move independently of each other. */
-export function createTransferStep({ store, signing, now, onSigned, serves = () => true }: TransferStepOptions): Turn {
-  const sign = async (
-    terms: Pick<Draft, 'blockchain' | 'chainId' | 'fees'>,
-    operator: Signer,
-    transfer: Awaited<ReturnType<typeof listUnsigned>>[number],
-  ): Promise<void> => {
-    const { id, sender, receiver, token_id, contract_address } = transfer
-    if (token_id === null) throw new Error(`the NFT of transfer ${id} has no token`)
-    const draft = {
-      ...terms,
-      kind: 'transfer',
-      to: contract_address as Hex,
-      data: encodeTransfer({ from: sender as Hex, to: receiver as Hex, tokenId: BigInt(token_id) }),
-      gas: TRANSFER_GAS_LIMIT,
-    } as const
+export function createTransferStep(options: TransferStepOptions): Turn {
+  const { store, signing, now, onSigned, serves = () => true } = options
+
+  /** Signs with one key, in one commit. @returns how many were signed */
+  const sign = (terms: Terms, operator: Signer, transfers: readonly Unsigned[]): Promise<number> =>
+    store.transaction(async (db) => {
+      // Before nonces are taken, for which others wait until this transaction ends. What they have signed is left out.
+      const ours = await lockForSigning(
+        db,
+        transfers.map(({ id }) => id),
+      )
+      const mine = transfers.filter(({ id }) => ours.has(id))
+      const [first, ...others] = mine.map((transfer) => draftOf(terms, transfer))
+      if (first === undefined) return 0
+      const transactions = await signAndStoreAll(db, operator, [first, ...others], now())
+      const assigned = mine.map(({ id }, index) => ({ id, transactionId: transactions[index] ?? '' }))
+      if ((await assignTransfers(db, assigned)) !== mine.length) throw new Error('a transfer was signed twice')
+      return mine.length
+    })
+
+  /** One that can't be signed keeps none of the others from being so. */
+  const signAsFarAsPossible = async (terms: Terms, operator: Signer, transfers: readonly Unsigned[]) => {
+    if (transfers.length === 0) return { signed: 0, failure: undefined }
     try {
-      await store.transaction(async (db) => {
-        // Before a nonce is taken: others wait for it until this transaction ends.
-        if (!(await isForSigning(db, id))) throw new LostRace()
-        const transaction = await signAndStore(db, operator, draft, now())
-        if (!(await assignTransfer(db, id, transaction.id))) throw new LostRace()
-      })
+      return { signed: await sign(terms, operator, transfers), failure: undefined }
     } catch (error) {
-      // Another worker has signed it: with what was rolled back here, its nonce is free again.
-      if (!(error instanceof LostRace)) throw error
+      if (transfers.length === 1) return { signed: 0, failure: error }
     }
+    let signed = 0
+    let failure: unknown
+    for (const transfer of transfers) {
+      await sign(terms, operator, [transfer]).then(
+        (count) => {
+          signed += count
+        },
+        (error) => {
+          failure ??= error
+        },
+      )
+    }
+    return { signed, failure }
   }
 
   return async () => {
     for (const blockchain of await blockchainsWithUnsigned(store.db)) {
       if (!serves(blockchain)) continue
       const { chainId, signers, fees } = await signing(blockchain)
-      const places = (await lanesOf(store.db, blockchain, signers.operators)).flatMap(({ signer, room }) =>
-        new Array<Signer>(Math.max(0, room - LEFT_FREE)).fill(signer),
-      )
-      if (places.length === 0) continue
-      const transfers = await listUnsigned(store.db, blockchain, places.length)
+      const lanes = (await lanesOf(store.db, blockchain, signers.operators)).map(({ signer, room }) => ({
+        signer,
+        room: Math.max(0, room - LEFT_FREE),
+      }))
+      const places = lanes.reduce((sum, { room }) => sum + room, 0)
+      if (places === 0) continue
+      const transfers = await listUnsigned(store.db, blockchain, places)
       const terms = { blockchain, chainId, fees }
-      // Handed in together, they share a commit.
-      const signed = transfers.map((transfer, index) => sign(terms, places[index] as Signer, transfer))
-      const outcomes = await Promise.allSettled(signed)
-      if (outcomes.some((outcome) => outcome.status === 'fulfilled')) onSigned(blockchain)
-      for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason
+      let at = 0
+      const outcomes = await Promise.all(
+        lanes.map(({ signer, room }) => {
+          at += room
+          return signAsFarAsPossible(terms, signer, transfers.slice(at - room, at))
+        }),
+      )
+      if (outcomes.some(({ signed }) => signed > 0)) onSigned(blockchain)
+      for (const { failure } of outcomes) if (failure !== undefined) throw failure
     }
     // What found no room is signed when something ahead is finished.
     return null
+  }
+}
+
+function draftOf(terms: Terms, { id, sender, receiver, token_id, contract_address }: Unsigned): Draft {
+  if (token_id === null) throw new Error(`the NFT of transfer ${id} has no token`)
+  return {
+    ...terms,
+    kind: 'transfer',
+    to: contract_address as Hex,
+    data: encodeTransfer({ from: sender as Hex, to: receiver as Hex, tokenId: BigInt(token_id) }),
+    gas: TRANSFER_GAS_LIMIT,
   }
 }

@@ -6,19 +6,22 @@ import type { Db, TransactionsTable } from './schema.ts'
 
 export type TransactionRow = Selectable<TransactionsTable>
 
-/** Takes the next nonce of a signer; call it in the transaction that stores what is signed with it. */
-export async function takeNonce(db: Db, blockchain: Blockchain, signer: string): Promise<number> {
+/**
+ * Takes the next nonce of a signer, or so many, and returns the first; call it in the transaction that stores what is signed with
+ * them. Until that ends, who else wants one of this signer waits.
+ */
+export async function takeNonce(db: Db, blockchain: Blockchain, signer: string, count = 1): Promise<number> {
   const row = await db
     .insertInto('lanes')
-    .values({ blockchain, signer, next_nonce: 1 })
+    .values({ blockchain, signer, next_nonce: count })
     .onConflict((conflict) =>
       conflict.columns(['blockchain', 'signer']).doUpdateSet((lane) => ({
-        next_nonce: lane('lanes.next_nonce', '+', 1),
+        next_nonce: lane('lanes.next_nonce', '+', count),
       })),
     )
     .returning('next_nonce')
     .executeTakeFirstOrThrow()
-  return row.next_nonce - 1
+  return row.next_nonce - count
 }
 
 /**
@@ -49,7 +52,10 @@ export async function alignLane(db: Db, blockchain: Blockchain, signer: string, 
     .execute()
 }
 
-export async function insertTransaction(db: Db, transaction: Insertable<TransactionsTable>): Promise<void> {
+export async function insertTransaction(
+  db: Db,
+  transaction: Insertable<TransactionsTable> | readonly Insertable<TransactionsTable>[],
+): Promise<void> {
   await db.insertInto('transactions').values(transaction).execute()
 }
 

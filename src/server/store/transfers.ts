@@ -52,29 +52,31 @@ export async function listUnsigned(db: Db, blockchain: EvmBlockchain, limit: num
     .execute()
 }
 
-/** Whether a transfer waits to be signed, and no other worker is signing it at this moment. */
-export async function isForSigning(db: Db, id: string): Promise<boolean> {
-  const row = await db
+/** Of these transfers those that wait to be signed, and that no other worker is signing at this moment. */
+export async function lockForSigning(db: Db, ids: readonly string[]): Promise<ReadonlySet<string>> {
+  const rows = await db
     .selectFrom('transfers')
     .select('id')
-    .where('id', '=', id)
+    .where('id', 'in', ids)
     .where('status', '=', sql.lit('initiated'))
     .where('transaction_id', 'is', null)
     .$if(isPostgres(db), (query) => query.forNoKeyUpdate().skipLocked())
-    .executeTakeFirst()
-  return row !== undefined
+    .execute()
+  return new Set(rows.map((row) => row.id))
 }
 
-/** Ties a transfer to its transaction. False where it has one already. */
-export async function assignTransfer(db: Db, id: string, transactionId: string): Promise<boolean> {
-  const { numUpdatedRows } = await db
-    .updateTable('transfers')
-    .set({ transaction_id: transactionId })
-    .where('id', '=', id)
-    .where('status', '=', sql.lit('initiated'))
-    .where('transaction_id', 'is', null)
-    .executeTakeFirst()
-  return numUpdatedRows > 0n
+/** Ties each transfer to its transaction. Returns how many had none yet. */
+export async function assignTransfers(
+  db: Db,
+  assigned: readonly { id: string; transactionId: string }[],
+): Promise<number> {
+  const pairs = sql.join(assigned.map(({ id, transactionId }) => sql`(${id}, ${transactionId})`))
+  const { numAffectedRows } = await sql`
+    update transfers set transaction_id = given.column2 from (values ${pairs}) as given
+    where transfers.id = given.column1 and transfers.status = 'initiated' and transfers.transaction_id is null`.execute(
+    db,
+  )
+  return Number(numAffectedRows ?? 0n)
 }
 
 /** The transfer that a transaction makes, with its token. */

@@ -4,7 +4,7 @@ import { findNft, insertNfts } from '../../../src/server/store/nfts.ts'
 import type { Store } from '../../../src/server/store/open-store.ts'
 import { insertRequest } from '../../../src/server/store/requests.ts'
 import {
-  assignTransfer,
+  assignTransfers,
   endTransfer,
   findTransferOf,
   hasPendingTransfer,
@@ -79,18 +79,18 @@ it('an NFT has one pending transfer; when that has ended there may be another', 
 it('a transfer is tied to one transaction', async () => {
   await add('1', ALICE, BOB)
   expect(await unsigned()).toEqual(['1'])
-  expect(await assignTransfer(store.db, '1', 't1')).toBe(true)
-  expect(await assignTransfer(store.db, '1', 't2')).toBe(false)
+  expect(await assignTransfers(store.db, [{ id: '1', transactionId: 't1' }])).toBe(1)
+  expect(await assignTransfers(store.db, [{ id: '1', transactionId: 't2' }])).toBe(0)
   expect(await unsigned()).toEqual([])
   expect(await findTransferOf(store.db, 't2')).toBeNull()
 })
 
 it('one whose transaction lost its nonce waits for another, one that has ended does not', async () => {
   await add('1', ALICE, BOB)
-  await assignTransfer(store.db, '1', 't1')
+  await assignTransfers(store.db, [{ id: '1', transactionId: 't1' }])
   await returnTransfer(store.db, 't1')
   expect(await unsigned()).toEqual(['1'])
-  await assignTransfer(store.db, '1', 't2')
+  await assignTransfers(store.db, [{ id: '1', transactionId: 't2' }])
   await endTransfer(store.db, '1', { status: 'deployed' })
   await returnTransfer(store.db, 't2')
   expect(await findTransferOf(store.db, 't2')).toMatchObject({ id: '1' })
@@ -98,7 +98,7 @@ it('one whose transaction lost its nonce waits for another, one that has ended d
 
 it('one that a reorg has undone is pending again, beside the next one of the NFT, which is still on its way', async () => {
   await add('1', ALICE, BOB)
-  await assignTransfer(store.db, '1', 't1')
+  await assignTransfers(store.db, [{ id: '1', transactionId: 't1' }])
   await endTransfer(store.db, '1', { status: 'deployed' })
   expect(await add('2', BOB, CAROL)).toBe(true)
   await withdrawTransfer(store.db, 't1')
@@ -113,7 +113,7 @@ it('one that a reorg has undone is pending again, beside the next one of the NFT
 
 it('undone, it leaves the owner that the last known event names', async () => {
   await add('1', CAROL, BOB)
-  await assignTransfer(store.db, '1', 't1')
+  await assignTransfers(store.db, [{ id: '1', transactionId: 't1' }])
   await endTransfer(store.db, '1', { status: 'deployed' })
   const event = { blockchain: 'polygon', block_number: 3, log_index: 0, transaction_hash: '0x1', collection_id: 'c' }
   await store.db

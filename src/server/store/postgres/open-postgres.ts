@@ -66,6 +66,8 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
   })
   // One that breaks while nobody uses it is taken out of the pool; whoever asks next gets another.
   pool.on('error', () => {})
+  // One that breaks in the midst of a transaction, between two queries, tells nobody else; its next query fails.
+  pool.on('connect', (client) => void client.on('error', () => {}))
   const db = new Kysely<Schema>({
     dialect: createPostgresDialect(pool),
     plugins: [new HandleEmptyInListsPlugin({ strategy: replaceWithNoncontingentExpression })],
