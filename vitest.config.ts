@@ -6,7 +6,7 @@ const soak = { name: 'soak', include: ['test/soak/**/*.test.ts'], testTimeout: 6
 /** What touches the database in ways of its own; once on SQLite, as everything, and once on PostgreSQL. */
 const onPostgres = [
   'test/server/store/{leases,transfers}.test.ts',
-  'test/server/http/{idempotency,rate-limits,tenancy,permissions}.test.ts',
+  'test/server/http/{idempotency,rate-limits,tenancy}.test.ts',
   'test/server/pipeline/{minting,follow-owners}.test.ts',
   'test/server/transfers/{transfernft,owner-block}.test.ts',
   'test/server/postgres/**/*.test.ts',

@@ -12,6 +12,7 @@ import type { Turn } from './loop.ts'
 import { settle } from './settle.ts'
 import { createObserver } from './shared/observe.ts'
 import { watchSettled } from './shared/reorgs.ts'
+import { someAtOnce } from './some-at-once.ts'
 
 const LEASE_MS = 60_000
 const POLL_MS = 500
@@ -44,11 +45,11 @@ export function createChainStep(options: ChainStepOptions): Turn {
     const outcomes = await network.broadcast(claimed.map((transaction) => transaction.raw as Hex))
     const receipts = await network.receipts(claimed.map((transaction) => transaction.hash as Hex))
     let waiting = 0
-    for (const [index, transaction] of claimed.entries()) {
+    await someAtOnce([...claimed.entries()], async ([index, transaction]) => {
       const receipt = receipts[index] ?? null
       if (receipt !== null) {
         if (await settle({ store, network, transaction, receipt, log })) onSettled(transaction, receipt)
-        continue
+        return
       }
       const outcome = outcomes[index]
       const attempts = transaction.attempts + 1
@@ -62,7 +63,7 @@ export function createChainStep(options: ChainStepOptions): Turn {
         attempts,
         next_attempt_at: now() + (rejected ? backoffMs(attempts) : POLL_MS),
       })
-    }
+    })
     return waiting > 0 ? POLL_MS : 0
   }
 

@@ -7,6 +7,7 @@ import type { Store } from '../../store/open-store.ts'
 import { type TransactionRow, updateSigned } from '../../store/transactions.ts'
 import type { Log } from '../log.ts'
 import { settle } from '../settle.ts'
+import { someAtOnce } from '../some-at-once.ts'
 import { createBumper } from './bump.ts'
 import { settleCancelled } from './cancelled.ts'
 import { settleLost } from './lost.ts'
@@ -50,18 +51,18 @@ export function createObserver({ store, signing, now, log, onSettled }: Observer
     const deep = await canonical(shared, [...mined.values()].filter(isDeep(head, network, shared)))
 
     const settled = new Set<string>()
-    for (const transaction of claimed) {
+    await someAtOnce(claimed, async (transaction) => {
       const receipt = mined.get(transaction.id)
-      if (receipt === undefined || !deep.has(receipt)) continue
+      if (receipt === undefined || !deep.has(receipt)) return
       const isCancelled = attempts.get(transaction.id)?.some(cancelledBy(receipt)) === true
       const effective: EvmReceipt = isCancelled
         ? { ...receipt, status: 'reverted' }
         : await withEffect(store, network, transaction, receipt, head)
-      if (!isDeep(head, network, shared)(effective)) continue
+      if (!isDeep(head, network, shared)(effective)) return
       const settling = { store, network, transaction, receipt: effective, log }
       if (await (isCancelled ? settleCancelled(settling) : settle(settling))) onSettled(transaction, effective)
       settled.add(transaction.id)
-    }
+    })
     for (const [index, transaction] of missing.entries()) {
       const outcome = outcomes[index]
       if (outcome?.outcome !== 'rejected') continue
@@ -84,16 +85,16 @@ export function createObserver({ store, signing, now, log, onSettled }: Observer
       attempts,
     )
     let waiting = 0
-    for (const transaction of claimed) {
+    await someAtOnce(claimed, async (transaction) => {
       const { id } = transaction
-      if (settled.has(id)) continue
+      if (settled.has(id)) return
       waiting += 1
-      if (bumped.has(id)) continue
+      if (bumped.has(id)) return
       await updateSigned(store.db, transaction, {
         attempts: transaction.attempts + 1,
         next_attempt_at: now() + shared.pollMs,
       })
-    }
+    })
     return waiting
   }
 }
