@@ -158,8 +158,11 @@ test('a manifest with any bytes changed gives rows that the contract takes, and 
           expect(message).not.toBe('')
         }
         expect(found.rows.length + found.issues.length).toBeGreaterThan(0)
-        // However it comes in, it says the same.
-        expect(await read(bytes, { format: how.format, size: bytes.length + 1 })).toEqual(found)
+        // However it comes in, it says the same. What no text can hold ends the reading of its piece, so that fewer rows
+        // may come before the fault; where there is one, none of them is used.
+        const whole = await read(bytes, { format: how.format, size: bytes.length + 1 })
+        expect(whole.issues).toEqual(found.issues)
+        expect(found.issues.length === 0 ? found.rows : []).toEqual(found.issues.length === 0 ? whole.rows : [])
       },
     ),
     { numRuns: runs(400) },
