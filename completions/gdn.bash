@@ -63,7 +63,9 @@ cancel Give a transaction up that is not in a block yet' ;;
     'key') REPLY='create Make an API key of a backend
 list List the API keys of a backend
 revoke Revoke an API key of a backend' ;;
-    'db') REPLY='migrate Bring a backend'\''s database to the schema of this version
+    'db') REPLY='export Write all that a backend'\''s database holds into a file
+import Write what an export holds into an empty database
+migrate Bring a backend'\''s database to the schema of this version
 status Say which database a backend has, and whether it is this version'\''s' ;;
     'auth') REPLY='login Save the API key of a server
 status Say which API keys there are, and where each is kept
@@ -125,6 +127,8 @@ __gdn_arguments() {
     'tx bump') REPLY='text' ;;
     'tx cancel') REPLY='text' ;;
     'key revoke') REPLY='text' ;;
+    'db export') REPLY='file' ;;
+    'db import') REPLY='file' ;;
     'config get') REPLY='=name' ;;
     'config set') REPLY='=name-2 text' ;;
     'config unset') REPLY='=name-2' ;;
@@ -180,6 +184,8 @@ __gdn_bundles() {
     'key create') REPLY='flags-5e915e output-62442f' ;;
     'key list') REPLY='flags-8464f6 output-62442f' ;;
     'key revoke') REPLY='flags-8464f6 output-62442f' ;;
+    'db export') REPLY='flags-537d2e output-62442f' ;;
+    'db import') REPLY='flags-537d2e output-62442f' ;;
     'db migrate') REPLY='flags-537d2e output-62442f' ;;
     'db status') REPLY='flags-537d2e output-62442f' ;;
     'init') REPLY='flags-771d79 output-62442f' ;;

@@ -73,7 +73,9 @@ function __gdn_words
         'list List the API keys of a backend' \
         'revoke Revoke an API key of a backend'
     case 'db'
-      printf '%s\n' 'migrate Bring a backend\'s database to the schema of this version' \
+      printf '%s\n' 'export Write all that a backend\'s database holds into a file' \
+        'import Write what an export holds into an empty database' \
+        'migrate Bring a backend\'s database to the schema of this version' \
         'status Say which database a backend has, and whether it is this version\'s'
     case 'auth'
       printf '%s\n' 'login Save the API key of a server' \
@@ -160,6 +162,10 @@ function __gdn_arguments
       printf '%s\n' 'text'
     case 'key revoke'
       printf '%s\n' 'text'
+    case 'db export'
+      printf '%s\n' 'file'
+    case 'db import'
+      printf '%s\n' 'file'
     case 'config get'
       printf '%s\n' '=name'
     case 'config set'
@@ -263,6 +269,10 @@ function __gdn_bundles
       printf '%s\n' 'flags-8464f6 output-62442f'
     case 'key revoke'
       printf '%s\n' 'flags-8464f6 output-62442f'
+    case 'db export'
+      printf '%s\n' 'flags-537d2e output-62442f'
+    case 'db import'
+      printf '%s\n' 'flags-537d2e output-62442f'
     case 'db migrate'
       printf '%s\n' 'flags-537d2e output-62442f'
     case 'db status'

@@ -65,7 +65,9 @@ cancel Give a transaction up that is not in a block yet'
     'key' = 'create Make an API key of a backend
 list List the API keys of a backend
 revoke Revoke an API key of a backend'
-    'db' = 'migrate Bring a backend''s database to the schema of this version
+    'db' = 'export Write all that a backend''s database holds into a file
+import Write what an export holds into an empty database
+migrate Bring a backend''s database to the schema of this version
 status Say which database a backend has, and whether it is this version''s'
     'auth' = 'login Save the API key of a server
 status Say which API keys there are, and where each is kept
@@ -124,6 +126,8 @@ api Ask any endpoint of the API, and print its answer as it came'
     'tx bump' = 'text'
     'tx cancel' = 'text'
     'key revoke' = 'text'
+    'db export' = 'file'
+    'db import' = 'file'
     'config get' = '=name'
     'config set' = '=name-2 text'
     'config unset' = '=name-2'
@@ -176,6 +180,8 @@ api Ask any endpoint of the API, and print its answer as it came'
     'key create' = 'flags-5e915e output-62442f'
     'key list' = 'flags-8464f6 output-62442f'
     'key revoke' = 'flags-8464f6 output-62442f'
+    'db export' = 'flags-537d2e output-62442f'
+    'db import' = 'flags-537d2e output-62442f'
     'db migrate' = 'flags-537d2e output-62442f'
     'db status' = 'flags-537d2e output-62442f'
     'init' = 'flags-771d79 output-62442f'

@@ -179,6 +179,8 @@ const db: Noun = {
   name: 'db',
   summary: "A backend's database: SQLite or PostgreSQL",
   verbs: [
+    verb('export', "Write all that a backend's database holds into a file", () => import('./commands/db/export.ts')),
+    verb('import', 'Write what an export holds into an empty database', () => import('./commands/db/import.ts')),
     verb(
       'migrate',
       "Bring a backend's database to the schema of this version",

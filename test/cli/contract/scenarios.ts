@@ -39,6 +39,7 @@ const SUMMARY =
   'run run_id blockchain contract_address total pending accepted deployed failed unknown requests attempts reconciled'
 const RUN =
   'run run_id state running total pending accepted deployed failed unknown blockchain contract_address server manifest drop started_at problem'
+const MOVED = 'file database tables rows nfts seconds'
 const DATABASE = 'database kind applied pending accounts collections nfts processes'
 const KEY = 'id name email prefix permissions status created_at expires_at revoked_at'
 const TX = 'id blockchain kind state signer nonce hash nfts collection_id block_number gas_used wish created_at'
@@ -132,6 +133,13 @@ async function onKeys(...argv: string[]): Promise<Prepared> {
     options,
   )
   return { argv: [...argv.map((word) => (word === 'ID' ? made.stdout.trim() : word)), ...at], options }
+}
+
+/** An export, to be imported into a new data dir. */
+async function onExport(): Promise<Prepared> {
+  const { argv, options } = await onKeys('db', 'export', 'all.jsonl')
+  await cli(argv, options)
+  return { argv: ['db', 'import', 'all.jsonl', '--data-dir', `${argv.at(-1)}-new`], options }
 }
 
 /** A command about a network that is reached by RPC URL. */
@@ -415,6 +423,8 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
     prepare: () => onKeys('key', 'create', '--name', 'b', '--email', 'b@example.com', '--permission', 'all'),
   },
   'key list': { shape: 'array', json: KEY, prepare: () => onKeys('key', 'list') },
+  'db export': { shape: 'object', json: MOVED, prepare: () => onKeys('db', 'export', 'all.jsonl') },
+  'db import': { shape: 'object', json: MOVED, prepare: onExport },
   'db migrate': {
     shape: 'object',
     json: DATABASE,

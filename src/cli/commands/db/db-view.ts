@@ -5,3 +5,9 @@ export const DB_VIEW: View = {
   columns: ['database', 'kind', 'pending', 'collections', 'nfts', 'processes'],
   id: 'database',
 }
+
+export const MOVED_VIEW: View = {
+  fields: ['file', 'database', 'tables', 'rows', 'nfts', 'seconds'],
+  columns: ['file', 'database', 'tables', 'rows', 'nfts', 'seconds'],
+  id: 'file',
+}

@@ -1,4 +1,11 @@
-import { CompiledQuery, type DatabaseConnection, type Driver, PostgresDialect, PostgresDriver } from 'kysely'
+import {
+  CompiledQuery,
+  type DatabaseConnection,
+  type Driver,
+  PostgresDialect,
+  PostgresDriver,
+  type TransactionSettings,
+} from 'kysely'
 import type { Pool } from 'pg'
 
 /** A process that was stopped in the midst of a transaction holds up the others no longer than this. */
@@ -9,9 +16,13 @@ class PatientDriver extends PostgresDriver {
    * Every transaction says for itself what it needs (SET LOCAL): behind pgbouncer the next one may have another
    * connection.
    */
-  override async beginTransaction(connection: DatabaseConnection): Promise<void> {
+  override async beginTransaction(
+    connection: DatabaseConnection,
+    { isolationLevel }: TransactionSettings,
+  ): Promise<void> {
+    const begin = isolationLevel === undefined ? 'begin' : `begin isolation level ${isolationLevel}`
     await connection.executeQuery(
-      CompiledQuery.raw(`begin; set local idle_in_transaction_session_timeout = ${IDLE_IN_TRANSACTION_MS}`),
+      CompiledQuery.raw(`${begin}; set local idle_in_transaction_session_timeout = ${IDLE_IN_TRANSACTION_MS}`),
     )
   }
 

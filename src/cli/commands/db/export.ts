@@ -1,0 +1,35 @@
+import { resolve } from 'node:path'
+import { GdnCommand } from '../../command.ts'
+import type { Deps } from '../../deps.ts'
+import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
+import { createOutput } from '../../output.ts'
+import { addDatabasePlace, type DatabaseFlags, databaseSource } from './db-place.ts'
+import { MOVED_VIEW } from './db-view.ts'
+
+export type ExportFlags = OutputFlags & DatabaseFlags
+
+export function command(deps: Deps, run = exportAll): GdnCommand {
+  const exportCommand = new GdnCommand({
+    name: 'db export',
+    summary: "Write all that a backend's database holds into a file",
+    about:
+      'A line of JSON for each row, as the database is at one moment, with counts and hashes. The file is private: secrets of the backend are in it. A backend that has its data dir to itself must be stopped; processes on PostgreSQL may go on. Files that are kept in the data dir stay there.',
+    examples: [
+      [
+        'From SQLite to PostgreSQL',
+        'gdn db export all.jsonl && GDN_DATABASE_URL=postgres://db/gdn gdn db import all.jsonl',
+      ],
+      ['Of another data dir', 'gdn db export all.jsonl --data-dir ./data'],
+    ],
+  })
+  exportCommand.argument('<file>')
+  addDatabasePlace(exportCommand)
+  addOutputFlags(exportCommand)
+  return exportCommand.action(async (file: string, flags: ExportFlags) => await run(deps, file, flags)) as GdnCommand
+}
+
+export async function exportAll(deps: Deps, file: string, flags: ExportFlags): Promise<void> {
+  const output = createOutput(deps.io, flags, MOVED_VIEW)
+  const { exportDatabase } = await import('../../../server/database/export.ts')
+  await output.one(await exportDatabase(databaseSource(deps, flags), resolve(deps.cwd, file)))
+}

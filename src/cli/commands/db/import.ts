@@ -1,0 +1,32 @@
+import { resolve } from 'node:path'
+import { GdnCommand } from '../../command.ts'
+import type { Deps } from '../../deps.ts'
+import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
+import { createOutput } from '../../output.ts'
+import { addDatabasePlace, type DatabaseFlags, databaseSource } from './db-place.ts'
+import { MOVED_VIEW } from './db-view.ts'
+
+export type ImportFlags = OutputFlags & DatabaseFlags
+
+export function command(deps: Deps, run = importAll): GdnCommand {
+  const importCommand = new GdnCommand({
+    name: 'db import',
+    summary: 'Write what an export holds into an empty database',
+    about:
+      'All of it or nothing, into a database that is empty. Each table is read back and compared with the export by count and hash. Export and import are done with one version of gdn.',
+    examples: [
+      ['Into PostgreSQL', 'GDN_DATABASE_URL=postgres://db/gdn gdn db import all.jsonl'],
+      ['Into a new data dir', 'gdn db import all.jsonl --data-dir ./data'],
+    ],
+  })
+  importCommand.argument('<file>')
+  addDatabasePlace(importCommand)
+  addOutputFlags(importCommand)
+  return importCommand.action(async (file: string, flags: ImportFlags) => await run(deps, file, flags)) as GdnCommand
+}
+
+export async function importAll(deps: Deps, file: string, flags: ImportFlags): Promise<void> {
+  const output = createOutput(deps.io, flags, MOVED_VIEW)
+  const { importDatabase } = await import('../../../server/database/import.ts')
+  await output.one(await importDatabase(databaseSource(deps, flags), resolve(deps.cwd, file)))
+}

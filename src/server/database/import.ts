@@ -1,0 +1,169 @@
+import { createReadStream } from 'node:fs'
+import { access } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { createInterface } from 'node:readline'
+import { sql } from 'kysely'
+import { GdnError, messageOf } from '../../core/errors.ts'
+import { writePrivateFile } from '../../core/private-file.ts'
+import { openDataDir } from '../data-dir/open.ts'
+import { type DatabasePlace, databaseOf } from '../settings/database.ts'
+import { isPostgres } from '../store/dialect.ts'
+import { appliedMigrations } from '../store/migrate.ts'
+import { openStore, type Store } from '../store/open-store.ts'
+import { isUnstorableText } from '../store/postgres/gone.ts'
+import type { Db } from '../store/schema.ts'
+import { FORMAT, type Moved, SECRET_FILES } from './export.ts'
+import { type Row, readRows, TableSum, writeRows } from './rows.ts'
+import { type TableShape, tablesOf } from './tables.ts'
+
+const ROWS_AT_ONCE = 1000
+
+/**
+ * Writes what an export holds into an empty database, all of it or nothing, and compares each table with the export by
+ * count and hash, as it is read back.
+ *
+ * @throws GdnError `invalid_input` for a file that is no export, is cut off, or is of another version; `data_dir` where
+ *   the database isn't empty
+ */
+export async function importDatabase(place: DatabasePlace, path: string): Promise<Moved> {
+  const since = performance.now()
+  const file = resolve(path)
+  await access(file).catch((cause) => {
+    throw new GdnError('invalid_input', `can't be read: ${messageOf(cause)}`, { place: { file }, cause })
+  })
+  const postgres = await databaseOf(place)
+  const lock = postgres === null ? await openDataDir(resolve(place.dataDir)) : null
+  try {
+    const store = await openTarget(place)
+    try {
+      const { secrets, ...counted } = await store.db.transaction().execute((db) => readAll(db, file))
+      if (postgres === null) await keepInFiles(store, resolve(place.dataDir), secrets)
+      const database = store.shared?.name ?? resolve(place.dataDir)
+      return { file, database, ...counted, seconds: Math.round((performance.now() - since) / 100) / 10 }
+    } finally {
+      await store.close()
+    }
+  } finally {
+    await lock?.release()
+  }
+}
+
+async function openTarget(place: DatabasePlace): Promise<Store> {
+  const postgres = await databaseOf(place)
+  if (postgres === null) return await openStore(join(resolve(place.dataDir), 'gdn.db'))
+  const { openPostgres } = await import('../store/postgres/open-postgres.ts')
+  return await openPostgres({ ...postgres, connections: 2 })
+}
+
+/** Where a process has its data dir to itself, its secrets are files of that. */
+async function keepInFiles({ db }: Store, dataDir: string, secrets: readonly Row[]): Promise<void> {
+  for (const [name, value] of secrets) {
+    if (SECRET_FILES.some((one) => one === name)) await writePrivateFile(join(dataDir, String(name)), String(value))
+  }
+  await db.deleteFrom('secrets').execute()
+}
+
+interface Open {
+  table: TableShape
+  sum: TableSum
+  rows: Row[]
+}
+
+async function readAll(db: Db, file: string) {
+  const tables = await tablesOf(db)
+  await refuseUnlessEmpty(db, tables)
+  const counted = { tables: 0, rows: 0, nfts: 0, secrets: [] as Row[] }
+  let number = 0
+  let open: Open | null = null
+  let isComplete = false
+  const refuse = (what: string) => new GdnError('invalid_input', what, { place: { file, line: number } })
+  const flush = async (to: Open) => {
+    try {
+      await writeRows(db, to.table, to.rows.splice(0))
+    } catch (cause) {
+      if (!isUnstorableText(cause)) throw cause
+      throw refuse(`a row of ${to.table.name} before this line holds a NUL character, which PostgreSQL can't store`)
+    }
+  }
+  for await (const text of createInterface({ input: createReadStream(file), crlfDelay: Number.POSITIVE_INFINITY })) {
+    number += 1
+    const line = parse(text, refuse)
+    if (number === 1) refuseOthers(line, await appliedMigrations(db), refuse)
+    else if (Array.isArray(line)) {
+      if (open === null || line.length !== open.table.columns.length) throw refuse('is a row of no table')
+      open.sum.add(line as Row)
+      open.rows.push(line as Row)
+      if (open.table.name === 'secrets') counted.secrets.push(line as Row)
+      if (open.rows.length === ROWS_AT_ONCE) await flush(open)
+    } else if ('table' in line) {
+      const table = tables.find(({ name }) => name === line.table)
+      if (table === undefined || JSON.stringify(table.columns) !== JSON.stringify(line.columns)) {
+        throw refuse(`is of a table ${String(line.table)} that this version doesn't have so`)
+      }
+      open = { table, sum: new TableSum(), rows: [] }
+    } else if ('end' in line && open !== null && line.end === open.table.name) {
+      await flush(open)
+      await compare(db, open, line, refuse)
+      counted.tables += 1
+      counted.rows += open.sum.rows
+      if (open.table.name === 'nfts') counted.nfts = open.sum.rows
+      open = null
+    } else if ('end' in line && line.end === 'all' && line.tables === counted.tables) isComplete = true
+    else throw refuse('is not what an export has there')
+  }
+  if (!isComplete) throw refuse('the file ends here, and the export goes on')
+  return counted
+}
+
+function parse(text: string, refuse: (what: string) => GdnError): Record<string, unknown> | unknown[] {
+  try {
+    const line: unknown = JSON.parse(text)
+    if (line !== null && typeof line === 'object') return line as Record<string, unknown>
+  } catch {
+    // As any other line that isn't one of ours.
+  }
+  throw refuse('is no line of an export')
+}
+
+function refuseOthers(
+  head: Record<string, unknown> | unknown[],
+  migrations: readonly string[],
+  refuse: (what: string) => GdnError,
+): void {
+  if (Array.isArray(head) || head.gdn !== FORMAT.gdn || head.version !== FORMAT.version) {
+    throw refuse('is not the begin of an export of gdn db export')
+  }
+  if (JSON.stringify(head.migrations) === JSON.stringify(migrations)) return
+  throw refuse('the export is of another version of gdn: export and import with one and the same')
+}
+
+/** What was read from the file, what its end says, and what the database now holds must be one. */
+async function compare(
+  db: Db,
+  { table, sum }: Open,
+  end: Record<string, unknown>,
+  refuse: (what: string) => GdnError,
+): Promise<void> {
+  if (end.rows !== sum.rows || end.sha256 !== sum.sha256) {
+    throw refuse(`the rows of ${table.name} are not those that were exported: the file was changed or damaged`)
+  }
+  const stored = new TableSum()
+  for await (const rows of readRows(db, table)) for (const row of rows) stored.add(row)
+  if (stored.rows !== sum.rows || stored.sha256 !== sum.sha256) {
+    throw refuse(`the database doesn't give back the rows of ${table.name} as they were exported`)
+  }
+  // What is written from now on counts on from there.
+  if (!isPostgres(db) || table.sequence === null || sum.rows === 0) return
+  await sql`select setval(pg_get_serial_sequence(${table.name}, ${table.sequence}),
+    (select max(${sql.ref(table.sequence)}) from ${sql.table(table.name)}))`.execute(db)
+}
+
+async function refuseUnlessEmpty(db: Db, tables: readonly TableShape[]): Promise<void> {
+  for (const { name } of tables) {
+    const { rows } = await sql`select 1 from ${sql.table(name)} limit 1`.execute(db)
+    if (rows.length === 0) continue
+    throw new GdnError('data_dir', `the database holds data already: ${name} has rows`, {
+      hint: 'import into a new database, before any process was started on it',
+    })
+  }
+}

@@ -1,0 +1,69 @@
+import { createHash } from 'node:crypto'
+import { type RawBuilder, type SqlBool, sql } from 'kysely'
+import type { Db } from '../store/schema.ts'
+import type { TableShape } from './tables.ts'
+
+/** A row as JSON has it: values in the order of the columns, bytes in base64. */
+export type Row = readonly (string | number | null | { base64: string })[]
+
+const PAGE = 1000
+
+/** All rows of a table, page by page in the order of its key. */
+export async function* readRows(db: Db, { name, columns, key }: TableShape): AsyncGenerator<Row[]> {
+  const keyRefs = sql.join(key.map((column) => sql.ref(column)))
+  const refs = sql.join(columns.map((column) => sql.ref(column)))
+  for (let last: readonly unknown[] | null = null; ; ) {
+    const after: RawBuilder<SqlBool> = last === null ? sql<SqlBool>`1 = 1` : sql<SqlBool>`(${keyRefs}) > (${sql.join(last)})`
+    const { rows } = await sql<Record<string, unknown>>`
+      select ${refs} from ${sql.table(name)} where ${after} order by ${keyRefs} limit ${sql.lit(PAGE)}`.execute(db)
+    if (rows.length > 0) yield rows.map((row) => columns.map((column) => toJson(row[column])))
+    const end = rows.at(-1)
+    if (end === undefined || rows.length < PAGE) return
+    last = key.map((column) => end[column])
+  }
+}
+
+function toJson(value: unknown): Row[number] {
+  if (value === null || typeof value === 'string' || typeof value === 'number') return value
+  if (value instanceof ArrayBuffer) return { base64: Buffer.from(value).toString('base64') }
+  if (ArrayBuffer.isView(value)) {
+    return { base64: Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString('base64') }
+  }
+  if (typeof value === 'bigint') return Number(value)
+  throw new Error(`a ${typeof value} in the database`)
+}
+
+const fromJson = (value: Row[number]): unknown =>
+  value !== null && typeof value === 'object' ? Buffer.from(value.base64, 'base64') : value
+
+/** Both databases take more; this is what the smaller of them takes with room to spare. */
+const MOST_PARAMETERS = 20_000
+
+/** Writes rows into a table. */
+export async function writeRows(db: Db, { name, columns }: TableShape, rows: readonly Row[]): Promise<void> {
+  const atOnce = Math.max(1, Math.floor(MOST_PARAMETERS / columns.length))
+  const refs = sql.join(columns.map((column) => sql.ref(column)))
+  for (let at = 0; at < rows.length; at += atOnce) {
+    const values = rows.slice(at, at + atOnce).map((row) => sql`(${sql.join(row.map(fromJson))})`)
+    await sql`insert into ${sql.table(name)} (${refs}) values ${sql.join(values)}`.execute(db)
+  }
+}
+
+const MODULUS = 2n ** 256n
+
+/** What a table holds in a number, whatever the order of its rows: two databases order text each in its own way. */
+export class TableSum {
+  rows = 0
+  #sum = 0n
+
+  add(row: Row): void {
+    this.rows += 1
+    const hash = createHash('sha256').update(JSON.stringify(row)).digest('hex')
+    this.#sum = (this.#sum + BigInt(`0x${hash}`)) % MODULUS
+  }
+
+  /** 64 hex digits. */
+  get sha256(): string {
+    return this.#sum.toString(16).padStart(64, '0')
+  }
+}

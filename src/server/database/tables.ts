@@ -1,0 +1,65 @@
+import { sql } from 'kysely'
+import { isPostgres } from '../store/dialect.ts'
+import type { Db } from '../store/schema.ts'
+
+/** A table as it is in a database: all that is needed to read it whole and to write it into another. */
+export interface TableShape {
+  name: string
+  /** In the order of their names. */
+  columns: readonly string[]
+  /** The columns of its primary key. */
+  key: readonly string[]
+  /** The column that counts up by itself, if one does. */
+  sequence: string | null
+  /** Tables whose rows its own refer to. */
+  refersTo: readonly string[]
+}
+
+/** Of no worth a second later. */
+const LEFT_OUT = new Set(['rate_windows'])
+
+/** Every table of a backend's database, those first that others refer to. */
+export async function tablesOf(db: Db): Promise<TableShape[]> {
+  const tables = (await db.introspection.getTables()).filter(({ isView, name }) => !isView && !LEFT_OUT.has(name))
+  const shapes: TableShape[] = []
+  for (const { name, columns } of tables) {
+    const { key, refersTo } = await (isPostgres(db) ? postgresShape(db, name) : sqliteShape(db, name))
+    const sequence = columns.find(({ isAutoIncrementing }) => isAutoIncrementing)?.name ?? null
+    shapes.push({ name, columns: columns.map((column) => column.name).sort(), key, sequence, refersTo })
+  }
+  return inOrder(shapes)
+}
+
+async function sqliteShape(db: Db, table: string) {
+  const columns = await sql<{
+    name: string
+  }>`select name from pragma_table_info(${table}) where pk > 0 order by pk`.execute(db)
+  const others = await sql<{
+    name: string
+  }>`select distinct "table" as name from pragma_foreign_key_list(${table})`.execute(db)
+  return { key: columns.rows.map(({ name }) => name), refersTo: others.rows.map(({ name }) => name) }
+}
+
+async function postgresShape(db: Db, table: string) {
+  const columns = await sql<{ name: string }>`
+    select a.attname as name from pg_index i
+      join unnest(i.indkey) with ordinality as k (number, place) on true
+      join pg_attribute a on a.attrelid = i.indrelid and a.attnum = k.number
+    where i.indrelid = ${table}::regclass and i.indisprimary order by k.place`.execute(db)
+  const others = await sql<{ name: string }>`
+    select distinct c.relname as name from pg_constraint r join pg_class c on c.oid = r.confrelid
+    where r.conrelid = ${table}::regclass and r.contype = 'f'`.execute(db)
+  return { key: columns.rows.map(({ name }) => name), refersTo: others.rows.map(({ name }) => name) }
+}
+
+function inOrder(shapes: readonly TableShape[]): TableShape[] {
+  const left = [...shapes].sort((a, b) => (a.name < b.name ? -1 : 1))
+  const done: TableShape[] = []
+  while (left.length > 0) {
+    const names = new Set(left.map(({ name }) => name))
+    const at = left.findIndex(({ name, refersTo }) => refersTo.every((other) => other === name || !names.has(other)))
+    if (at < 0) throw new Error(`tables refer to each other in a circle: ${[...names].join(', ')}`)
+    done.push(...left.splice(at, 1))
+  }
+  return done
+}

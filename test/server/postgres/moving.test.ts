@@ -1,0 +1,137 @@
+import { readFile, stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { sql } from 'kysely'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
+import { Secret } from '../../../src/core/secret.ts'
+import { exportDatabase } from '../../../src/server/database/export.ts'
+import { importDatabase } from '../../../src/server/database/import.ts'
+import { openPostgres } from '../../../src/server/store/postgres/open-postgres.ts'
+import {
+  createTestCollection,
+  freshDataDir,
+  mint,
+  plainMetadata,
+  settled,
+  showNfts,
+  startTestBackend,
+} from '../../helpers/backend.ts'
+import { databaseUrlOf } from '../../helpers/test-database.ts'
+
+let old: Awaited<ReturnType<typeof freshDataDir>>
+let other: Awaited<ReturnType<typeof freshDataDir>>
+let url: Secret
+let file: string
+let drop: Awaited<ReturnType<typeof minted>>
+
+beforeAll(async () => {
+  old = await freshDataDir()
+  drop = await minted()
+})
+afterAll(() => old.remove())
+beforeEach(async () => {
+  other = await freshDataDir()
+  url = new Secret((await databaseUrlOf(other.path)) ?? '')
+  file = join(other.path, 'all.jsonl')
+})
+afterEach(() => other.remove())
+
+const onSqlite = () => startTestBackend(old.path, { database: undefined })
+const here = () => ({ dataDir: old.path })
+const there = () => ({ dataDir: other.path, database: { url } })
+
+/** Ten NFTs of a data dir, whose backend was stopped. */
+async function minted() {
+  const backend = await onSqlite()
+  const collection = await createTestCollection(backend, { name: 'Tide “é” 🌊' })
+  const ids = await mint(backend, collection, plainMetadata(10))
+  await settled(backend, ids)
+  const shown = await showNfts(backend, ids)
+  const key = backend.apiKey.reveal()
+  await backend.close()
+  return { collection, ids, shown, key }
+}
+
+it('a data dir moves to PostgreSQL and goes on there: the same NFTs, keys, chain, and the next token id', async () => {
+  const { collection, ids, shown, key } = drop
+  const exported = await exportDatabase(here(), file)
+  expect(exported).toMatchObject({ nfts: 10, file })
+  expect((await stat(file)).mode & 0o777).toBe(0o600)
+  const imported = await importDatabase(there(), file)
+  expect({ ...imported, seconds: 0, database: '' }).toEqual({ ...exported, seconds: 0, database: '' })
+
+  const backend = await startTestBackend(other.path, { database: { url } })
+  try {
+    const headers = { 'x-api-key': key }
+    const asked = await backend.post('/api/v1/getnfts', { nft_gdn_ids: ids }, headers)
+    const byId = (nfts: readonly { nft_gdn_id: string }[]) =>
+      [...nfts].sort((a, b) => (a.nft_gdn_id < b.nft_gdn_id ? -1 : 1))
+    expect(byId(asked.json.nfts)).toEqual(byId(shown))
+    const [next] = await settled(backend, await mint(backend, collection, plainMetadata(1, 'next')))
+    expect(next).toMatchObject({ status: 'deployed', token_id: '11' })
+  } finally {
+    await backend.close()
+  }
+})
+
+it('and back again, with no difference', async () => {
+  await exportDatabase(here(), file)
+  await importDatabase(there(), file)
+  const [again, third] = [join(other.path, 'again.jsonl'), await freshDataDir()]
+  await exportDatabase(there(), again)
+  const lines = async (path: string) => (await readFile(path, 'utf8')).split('\n').sort()
+  expect(await lines(again)).toEqual(await lines(file))
+  const target = join(third.path, 'data')
+  await importDatabase({ dataDir: target }, again)
+  const last = join(other.path, 'last.jsonl')
+  await exportDatabase({ dataDir: target }, last)
+  expect(await lines(last)).toEqual(await lines(file))
+  for (const name of ['url-secret', 'signers.json']) {
+    expect(await readFile(join(target, name), 'utf8')).toBe(await readFile(join(old.path, name), 'utf8'))
+  }
+  await third.remove()
+})
+
+it('every table of the schema is moved', async () => {
+  await exportDatabase(here(), file)
+  const store = await openPostgres({ url })
+  const { rows } = await sql<{ name: string }>`select tablename as name from pg_tables
+    where schemaname = 'public' and tablename not like 'kysely%' and tablename <> 'rate_windows'`.execute(store.db)
+  await store.close()
+  const told = (await readFile(file, 'utf8')).split('\n').flatMap((line) => /^{"table":"(\w+)"/.exec(line)?.[1] ?? [])
+  expect(told.sort()).toEqual(rows.map(({ name }) => name).sort())
+})
+
+it.each([
+  ['is cut off', (text: string) => text.slice(0, text.length / 2), /no line of an export|ends here|not what an export/],
+  ['lacks its last line', (text: string) => text.replace(/\{"end":"all".*\n/, ''), /the file ends here/],
+  ['lacks a row', (text: string) => text.replace(/^\[.*\n/m, ''), /not those that were exported/],
+  ['was changed', (text: string) => text.replace('deployed', 'deplored'), /not those that were exported/],
+  ['is of another version', (text: string) => text.replace('0001-first', '0001-other'), /another version of gdn/],
+  ['is something else', () => '{"a":1}\n', /not the begin of an export/],
+])('a file that %s is refused with its line, and nothing of it stays', async (_, spoil, told) => {
+  await exportDatabase(here(), file)
+  await writeFile(file, spoil(await readFile(file, 'utf8')))
+  const error = await importDatabase(there(), file).catch((thrown) => thrown)
+  expect(error).toMatchObject({ code: 'invalid_input', message: expect.stringMatching(told), place: { file } })
+  const store = await openPostgres({ url })
+  expect(await store.db.selectFrom('accounts').selectAll().execute()).toEqual([])
+  expect(await store.db.selectFrom('nfts').selectAll().execute()).toEqual([])
+  await store.close()
+})
+
+it('a database that holds data is not imported into, and a data dir in use is not exported', async () => {
+  await exportDatabase(here(), file)
+  await importDatabase(there(), file)
+  await expect(importDatabase(there(), file)).rejects.toMatchObject({
+    code: 'data_dir',
+    message: expect.stringMatching(/holds data already/),
+  })
+  const backend = await onSqlite()
+  const used = exportDatabase(here(), join(other.path, 'x.jsonl'))
+  await expect(used).rejects.toMatchObject({ code: 'data_dir_busy' })
+  await backend.close()
+  await expect(exportDatabase(here(), file)).rejects.toMatchObject({
+    code: 'usage',
+    message: expect.stringMatching(/is there already/),
+  })
+})
