@@ -26,8 +26,7 @@ import { openLocalAccount } from './services/local-account.ts'
 import type { ServiceDeps } from './services/services.ts'
 import { type DatabaseSettings, databaseOf } from './settings/database.ts'
 import { loadSettings } from './settings/settings.ts'
-import { createFileStorage } from './storage/files.ts'
-import { blockTable } from './store/block-table.ts'
+import { openStorage } from './storage/open-storage.ts'
 import { openStore, type Store } from './store/open-store.ts'
 
 /** api: takes requests · worker: does the work · all: both, as one process that has its data dir to itself does */
@@ -50,6 +49,8 @@ export interface CoreOptions {
   settingsFile?: string | undefined
   /** Where systemd puts a service's credentials (CREDENTIALS_DIRECTORY). */
   credentialsDirectory?: string | undefined
+  /** The environment, for what is looked for there by custom: AWS_* variables. */
+  env?: NodeJS.ProcessEnv
   /** A signed URL makes one wallet and no more. */
   singleUseUrls?: boolean
   /** Faults on demand: the text of a file, and its name. */
@@ -77,6 +78,8 @@ export interface Core {
   metrics: Metrics
   readiness: Readiness
   faults: Faults | undefined
+  /** What is in the way at the start and may pass, a sentence each. */
+  warnings: readonly string[]
 }
 
 /** How long a shutdown waits for work that is under way. */
@@ -100,21 +103,25 @@ export async function openCore(options: CoreOptions, undo: (() => unknown)[]): P
   const settings = await loadSettings(dataDir, options.settingsFile)
   const faults = await loadFaults(options)
   const opened = await openData(options, dataDir, undo)
-  const store = faults === undefined ? opened : { ...opened, onAccepted: faults.onAccepted }
-  const now = options.now ?? (await clockOf(store, undo))
+  const now = options.now ?? (await clockOf(opened, undo))
+  const { credentialsDirectory, env = {} } = options
+  const surroundings = { credentialsDirectory, env, userAgent: `gdn/${version}`, now, log }
+  const place = await openStorage({ settings, dataDir, store: opened, ...surroundings })
+  undo.push(() => place.close())
+  const storage = place.files
+  const store = { ...opened, publishTo: place.publishTo, ...(faults && { onAccepted: faults.onAccepted }) }
   const apiKey = await openLocalAccount(store, dataDir, now())
   const signers = await openEmbeddedSigners(dataDir, store)
   const remote = await openRemote({
     db: store.db,
-    settings,
+    settings: settings.chains,
     openSigners: async ({ operators }) => {
       const { openSigners } = await import('./settings/open-signer.ts')
-      return await openSigners(operators, options.credentialsDirectory)
+      return await openSigners(operators, credentialsDirectory)
     },
     now,
   })
   undo.push(() => remote.close())
-  const storage = await createFileStorage({ dataDir, blocks: blockTable(store.db, store.transaction) })
   const metrics = createMetrics({ db: store.db, signers: remote.operators, now, version })
   const onEvent: ChainsOptions['onEvent'] = (blockchain, event) => {
     if (event.type === 'died') metrics.observe({ what: 'chain_died', blockchain })
@@ -141,13 +148,15 @@ export async function openCore(options: CoreOptions, undo: (() => unknown)[]): P
   const pipeline = works
     ? await work({ store, chains, storage, now, log, metrics }, options, undo)
     : await onlyTell({ store, chains }, undo)
+  if (works) place.startPublishing()
   const signedUrls = {
     secret: await openUrlSecret(dataDir, store),
     singleUse: options.singleUseUrls ?? false,
     clock: forwardClock(now, options.steadyNow),
   }
+  const readiness = async () => [...place.problems(), ...(await problemsOf(store))]
   const deps = { store, chains, storage, pipeline, signedUrls, now }
-  return { dataDir, apiKey, deps, log, metrics, readiness: () => problemsOf(store), faults }
+  return { dataDir, apiKey, deps, log, metrics, readiness, faults, warnings: place.problems() }
 }
 
 /** The folder and its database: SQLite, which the process has to itself, or PostgreSQL, which it shares. */

@@ -41,6 +41,8 @@ export interface Backend {
   reloadTls: (() => Promise<void>) | null
   /** The faults on demand that are in force, a sentence each. */
   faults: readonly string[]
+  /** What is in the way at the start and may pass, a sentence each. */
+  warnings: readonly string[]
   /** Stops taking requests, lets what is under way end, and leaves no process behind. */
   close(): Promise<void>
 }
@@ -58,7 +60,7 @@ export async function startBackend(options: BackendOptions): Promise<Backend> {
   }
   try {
     const tls = options.tls === undefined ? undefined : await readTlsPair(options.tls)
-    const { dataDir, apiKey, deps, log, metrics, readiness, faults } = await openCore(options, undo)
+    const { dataDir, apiKey, deps, log, metrics, readiness, faults, warnings } = await openCore(options, undo)
     const app = await createApp({ ...options, tls, deps, log, readiness, metrics, faults })
     undo.push(() => app.close())
     const { url, exposed } = await listen(app, { host, port, scheme: tls === undefined ? 'http' : 'https' })
@@ -71,7 +73,8 @@ export async function startBackend(options: BackendOptions): Promise<Backend> {
     if (told.length > 0) log.warn({ faults: told }, 'faults on demand are in force')
     if (exposed) log.warn({ url, encrypted: tls !== undefined }, 'other machines can reach this server')
     log.info({ url, dataDir }, 'ready')
-    return { url, apiKey, dataDir, exposed, reloadTls: tlsReloader(options.tls, app.server, log), faults: told, close }
+    const reloadTls = tlsReloader(options.tls, app.server, log)
+    return { url, apiKey, dataDir, exposed, reloadTls, faults: told, warnings, close }
   } catch (error) {
     await close()
     throw toldOfDisk(error, options.dataDir)

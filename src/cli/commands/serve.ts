@@ -135,10 +135,12 @@ export async function serve(deps: Deps, flags: ServeFlags): Promise<void> {
     faults: await readFaults(cwd, flags.faults),
     settingsFile: flags.config === undefined ? undefined : resolve(cwd, flags.config),
     credentialsDirectory: env.CREDENTIALS_DIRECTORY,
+    env,
     version: VERSION,
     logLevel: flags.logLevel ?? (flags.logFile === undefined ? 'silent' : 'info'),
     logStream: flags.logFile === undefined ? { write: (line) => io.log(line) } : await appendTo(resolve(flags.logFile)),
   })
+  for (const warning of backend.warnings) io.warn(`${safe(warning)}; what needs it waits until it is back`)
   const { reloadTls } = backend
   // Where a terminal is, its closing sends the same signal, and means the end.
   if (reloadTls !== null && !io.stdin.isTTY) signals.hangup(() => void reloadTls())

@@ -1,5 +1,5 @@
 import type { EvmBlockchain } from '../../api/blockchains.ts'
-import type { ChainSettings, Settings } from '../settings/types.ts'
+import type { ChainSettings, Networks } from '../settings/types.ts'
 import type { Db } from '../store/schema.ts'
 import type { Hex } from './evm/network.ts'
 import type { OperatorState } from './evm/remote/operators.ts'
@@ -23,7 +23,7 @@ export interface RemoteChains {
 
 export interface RemoteChainsOptions {
   db: Db
-  settings: Settings
+  settings: Networks
   openSigners: (settings: ChainSettings) => Promise<readonly Signer[]>
   now: () => number
 }

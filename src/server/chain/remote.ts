@@ -1,6 +1,6 @@
 import type { EvmBlockchain } from '../../api/blockchains.ts'
 import { GdnError } from '../../core/errors.ts'
-import type { Settings } from '../settings/types.ts'
+import type { Networks } from '../settings/types.ts'
 import { listChains } from '../store/chains.ts'
 import type { Db } from '../store/schema.ts'
 import type { RemoteChains, RemoteChainsOptions } from './remote-chains.ts'
@@ -33,7 +33,7 @@ export async function openRemote(options: RemoteChainsOptions): Promise<RemoteCh
 }
 
 /** What stands in the database belongs to the network that it was made for, and to no other. */
-async function refuseOtherNetworks(db: Db, settings: Settings): Promise<void> {
+async function refuseOtherNetworks(db: Db, settings: Networks): Promise<void> {
   for (const { blockchain, network, chain_id } of await listChains(db)) {
     const chain = settings.get(blockchain as EvmBlockchain)
     if (network === 'embedded' && chain === undefined) continue

@@ -7,6 +7,7 @@ import { messageOf } from '../../core/errors.ts'
 import { isDiskFull } from '../data-dir/disk-full.ts'
 import type { Log } from '../pipeline/log.ts'
 import { Refusal } from '../services/refusal.ts'
+import { StorageUnavailableError } from '../storage/adapter.ts'
 import { isDatabaseGone, isUnstorableText } from '../store/postgres/gone.ts'
 import { formB } from './form-b.ts'
 import { SECURITY_HEADERS } from './security-headers.ts'
@@ -53,6 +54,13 @@ function fromDatabase(error: FastifyError, validationStatus: number, log: Log): 
   return new Refusal(503, TITLES.unavailable, "the database can't be reached at this moment; try again", headers)
 }
 
+/** Nothing was stored or told, and it passes. */
+function storageAway(error: FastifyError, log: Log): Refusal | null {
+  if (!(error instanceof StorageUnavailableError)) return null
+  log.error({ error: error.message }, 'the storage of files is away')
+  return new Refusal(503, TITLES.unavailable, "the server's storage of files can't be used now; try again later")
+}
+
 /** The one place where an error becomes an answer. What isn't the client's fault gets an id that the log has too. */
 export function createErrorHandler(log: Log) {
   return (error: FastifyError | Refusal, request: FastifyRequest, reply: FastifyReply): void => {
@@ -60,7 +68,7 @@ export function createErrorHandler(log: Log) {
     const refusal =
       error instanceof Refusal
         ? error
-        : (toRefusal(error, validationStatus) ?? diskFull(error, log) ?? fromDatabase(error, validationStatus, log))
+        : (toRefusal(error, validationStatus) ?? diskFull(error, log) ?? fromDatabase(error, validationStatus, log) ?? storageAway(error, log))
     if (refusal !== null) {
       if (refusal.cause !== undefined) log.warn({ error: messageOf(refusal.cause) }, refusal.message)
       reply.code(refusal.status).headers(refusal.headers).send(bodyOf(form, refusal))

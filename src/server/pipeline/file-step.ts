@@ -58,7 +58,10 @@ export function createFileStep(options: FileStepOptions): FileStep {
   const fetchAndStore = async (url: string): Promise<string> => {
     if (isIpfsUrl(url)) {
       const stored = await findStored(storage, url)
-      if (stored !== null) return stored
+      if (stored !== null) {
+        await storage.keep(stored.split('/')[0] ?? '')
+        return stored
+      }
       throw new FetchFailure(`${url} isn't stored here`, {
         lasting: true,
         hint: 'upload the file to /api/v1/files first, or give an http(s) URL',

@@ -87,7 +87,7 @@ export function createMintStep({ store, signing, now, onSigned, serves = () => t
       const seqs = batch.map((nft) => nft.seq)
       if ((await assignToTransaction(db, seqs, id)) !== batch.length) throw new LostRace()
       await updateCollection(db, collection.id, { next_token_id: String(startId + BigInt(batch.length)) })
-      await putBlocks(db, blocks)
+      await putBlocks(db, blocks, store.publishTo)
       return true
     })
   }

@@ -1,5 +1,3 @@
-import { existsSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { GdnError } from '../../core/errors.ts'
 import type { Secret } from '../../core/secret.ts'
 import { MAX_KEYSTORE_BYTES } from '../../keystore/limits.ts'
@@ -8,10 +6,8 @@ import { passwordIn, passwordProblem, readPasswordFile } from '../../keystore/pa
 import { readPrivateFile } from '../../keystore/private-file.ts'
 import type { Hex } from '../chain/evm/network.ts'
 import { createSigner, type Signer } from '../chain/signers.ts'
+import { readCredential } from './credentials.ts'
 import type { SignerEntry } from './schema.ts'
-
-/** Where containers find what they were given as secrets. */
-const CONTAINER_SECRETS = '/run/secrets'
 
 /**
  * Opens the keystore of a signer.
@@ -39,17 +35,10 @@ export async function openSigners(entries: readonly SignerEntry[], credentialsDi
 }
 
 function readPassword(
-  { keystore, password_file, password_credential: name = '' }: SignerEntry,
+  { keystore, password_file, password_credential = '' }: SignerEntry,
   credentialsDirectory: string | undefined,
 ): Secret {
   if (password_file !== undefined) return readPasswordFile(password_file)
-  const places = [credentialsDirectory, CONTAINER_SECRETS].filter((place) => place !== undefined)
-  const path = places.map((place) => join(place, name)).find((candidate) => existsSync(candidate))
-  if (path === undefined) {
-    throw new GdnError('invalid_config', `there is no credential ${name}, which opens ${keystore}`, {
-      hint: `it is looked for in ${places.join(' and ')}`,
-    })
-  }
-  // Whoever puts it there also decides who may read it: the folder is the service's own.
-  return passwordIn(readFileSync(path, 'utf8'), path, passwordProblem)
+  const { text, path } = readCredential(password_credential, `opens ${keystore}`, credentialsDirectory)
+  return passwordIn(text, path, passwordProblem)
 }

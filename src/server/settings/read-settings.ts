@@ -30,9 +30,21 @@ const RETIRED: Partial<Record<EvmBlockchain, Retired>> = {
  *   of providers hold keys
  */
 export function readSettings(path: string): Settings {
-  const { chains } = readSettingsFile(path)
+  const { chains, storage, pinning } = readSettingsFile(path)
   const entries = Object.entries(chains) as [EvmBlockchain, ChainEntry][]
-  return new Map(entries.map(([blockchain, entry]) => [blockchain, toSettings(blockchain, entry, path)]))
+  return {
+    chains: new Map(entries.map(([blockchain, entry]) => [blockchain, toSettings(blockchain, entry, path)])),
+    storage: besides(storage, path),
+    pinning: pinning === undefined ? null : besides(pinning, path),
+  }
+}
+
+/** Files are named as seen from the settings. */
+function besides<Entry extends object>(entry: Entry, path: string): Entry {
+  const fields = Object.entries(entry).map(([key, value]) =>
+    key.endsWith('_file') && typeof value === 'string' ? [key, resolve(dirname(path), value)] : [key, value],
+  )
+  return Object.fromEntries(fields) as Entry
 }
 
 /** All that stands in the file, as it stands there. @throws as `readSettings` */

@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { EVM_BLOCKCHAINS } from '../../api/blockchains.ts'
 import { parseUrl } from '../../core/parse-url.ts'
+import { pinning, storage } from './storage-schema.ts'
 
 const MAX_CONFIRMATIONS = 10_000
 const MAX_OPERATORS = 16
@@ -75,9 +76,11 @@ const chain = z
     context.issues.push({ code: 'custom', message, input: finality, path: ['finality'] })
   })
 
-/** What a backend is told by a file: the networks that it reaches by RPC URL, and its database where that is PostgreSQL. */
+/** What a backend is told by a file: the networks that it reaches by RPC URL, its database where that is PostgreSQL, and where it keeps files. */
 export const settingsFile = z.strictObject({
   chains: z.partialRecord(z.enum(EVM_BLOCKCHAINS), chain).default({}),
+  storage: storage.default({ kind: 'files' }),
+  pinning: pinning.optional(),
   database_url: z.string().min(1).optional(),
   /** A private file that holds it. */
   database_url_file: z.string().min(1).optional(),

@@ -1,5 +1,6 @@
 import type { EvmBlockchain } from '../../api/blockchains.ts'
 import type { SignerEntry } from './schema.ts'
+import type { PinningEntry, StorageEntry } from './storage-schema.ts'
 
 /** A network that the backend reaches by RPC URL. */
 export interface ChainSettings {
@@ -18,4 +19,12 @@ export interface ChainSettings {
   operators: readonly SignerEntry[]
 }
 
-export type Settings = ReadonlyMap<EvmBlockchain, ChainSettings>
+export type Networks = ReadonlyMap<EvmBlockchain, ChainSettings>
+
+export interface Settings {
+  chains: Networks
+  /** Paths are absolute. */
+  storage: StorageEntry
+  /** Paths are absolute. */
+  pinning: PinningEntry | null
+}

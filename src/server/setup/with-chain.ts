@@ -32,7 +32,7 @@ export async function withChain<Result>(
   work: (chain: OpenedChain) => Promise<Result>,
 ): Promise<Result> {
   const { dataDir, settingsFile } = place
-  const settings = (await loadSettings(dataDir, settingsFile)).get(blockchain)
+  const settings = (await loadSettings(dataDir, settingsFile)).chains.get(blockchain)
   if (settings === undefined) {
     throw new GdnError('invalid_config', `${blockchain} has no RPC URL in the settings`, {
       place: { file: settingsPath(dataDir, settingsFile) },

@@ -1,4 +1,4 @@
-import { GdnError } from '../../core/errors.ts'
+import { GdnError, type GdnErrorOptions } from '../../core/errors.ts'
 import { formatBytes } from '../../core/format-bytes.ts'
 
 /** What storing a file tells: equal content gives an equal CID, the one that `ipfs add --cid-version=1` gives. */
@@ -39,6 +39,11 @@ export interface AddOptions {
   maxBytes?: number
 }
 
+export interface OpenOptions {
+  /** Only what this storage keeps itself: nobody else is asked. */
+  ours?: boolean
+}
+
 /**
  * Where content lives under its CID. Content never changes and is never removed, so what was found once stays found.
  * The seam behind which a data dir, a bucket or an IPFS node stands.
@@ -52,10 +57,14 @@ export interface FileStorage {
   /**
    * The content of a CID (v0 or v1, any usual base), or of a path below a directory. Null when it isn't stored here,
    * when the path leads nowhere, and for text that is no CID: who asks by URL can't tell these apart anyway.
+   *
+   * @throws StorageUnavailableError
    */
-  open(cid: string, path?: readonly string[]): Promise<StoredContent | null>
+  open(cid: string, path?: readonly string[], options?: OpenOptions): Promise<StoredContent | null>
   /** Whether `open(cid)` would find something. */
   has(cid: string): Promise<boolean>
+  /** Sees to it that content which `open` found stays, where somebody else might throw it away. */
+  keep(cid: string): Promise<void>
 }
 
 /** More content than was allowed. */
@@ -66,5 +75,13 @@ export class ContentTooLargeError extends GdnError {
     super('invalid_input', `the file is larger than ${formatBytes(maxBytes)}`, { hint: 'use a smaller file' })
     this.name = 'ContentTooLargeError'
     this.maxBytes = maxBytes
+  }
+}
+
+/** The storage can't be reached, or doesn't do what it should now: it passes, or somebody who runs it mends it. */
+export class StorageUnavailableError extends GdnError {
+  constructor(message: string, options: GdnErrorOptions = {}) {
+    super('unreachable', message, { hint: 'try again later', ...options })
+    this.name = 'StorageUnavailableError'
   }
 }

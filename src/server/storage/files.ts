@@ -11,6 +11,9 @@ import { parseCid, rawCid } from './cid.ts'
 import { type FlatFiles, openFlatFiles } from './flat-files.ts'
 import { importStream } from './import.ts'
 import { isComplete, readNode, streamNode } from './nodes.ts'
+import type { RemoteFiles } from './remote/remote-files.ts'
+import { remoteFlatFiles, type StoredFiles } from './remote/remote-flat-files.ts'
+import { withShared } from './remote/shared-blocks.ts'
 
 /** Up to this size a file is a row of the block table: a database reads and keeps those better than a file system. */
 export const SMALL_FILE_BYTES = 16 * 1024
@@ -18,17 +21,26 @@ export const SMALL_FILE_BYTES = 16 * 1024
 export interface FileStorageOptions {
   dataDir: string
   blocks: BlockTable
+  /** Where larger files go, in place of the data dir. What the data dir holds already is read from there. */
+  remote?: { files: RemoteFiles; stored: StoredFiles } | undefined
+  /** Told of everything that was added, before it counts as added: so that it is known elsewhere too. */
+  onAdded?: ((cid: string, where: 'blocks' | 'files') => Promise<void>) | undefined
 }
 
 /**
- * Storage in the data dir: small files and directories in the block table, larger files as flat files beside it.
+ * Storage of a backend: small files and directories in the block table, larger files as flat files in the data dir, or
+ * in a bucket or an IPFS node in its place.
  *
  * The parts of a large file can't be asked for by CIDs of their own: they are only stretches of the flat file.
  */
-export async function createFileStorage({ dataDir, blocks }: FileStorageOptions): Promise<FileStorage> {
-  const files = await openFlatFiles(dataDir)
+export async function createFileStorage(options: FileStorageOptions): Promise<FileStorage> {
+  const { dataDir, blocks: own, remote, onAdded = async () => {} } = options
+  const local = await openFlatFiles(dataDir)
+  const files =
+    remote === undefined ? local : remoteFlatFiles({ local, blocks: own, remote: remote.files, stored: remote.stored })
+  const shared = remote?.files.shared
 
-  const openCid = async (cid: CID): Promise<StoredContent | null> => {
+  const openCid = async (cid: CID, blocks: BlockTable): Promise<StoredContent | null> => {
     const key = cid.toString()
     const size = await files.size(key)
     if (size !== null) return { type: 'file', cid: key, size, stream: (range) => files.stream(key, size, range) }
@@ -50,25 +62,34 @@ export async function createFileStorage({ dataDir, blocks }: FileStorageOptions)
       const limited = limit(content, options)[Symbol.asyncIterator]()
       try {
         const { head, complete } = await readHead(limited)
-        return complete ? await addSmall(blocks, head) : await addLarge(files, blocks, head, limited)
+        const added = complete ? await addSmall(own, head) : await addLarge(files, own, head, limited)
+        await onAdded(added.cid, complete ? 'blocks' : 'files')
+        return added
       } finally {
         await limited.return()
       }
     },
 
-    async open(text, path = []) {
+    async open(text, path = [], { ours = false } = {}) {
+      const blocks = shared === undefined || ours ? own : withShared(own, shared)
       let cid = parseCid(text)
       for (const name of path) {
         const node = cid && (await readNode(blocks, cid))
         if (node?.type !== 'directory') return null
         cid = node.entries.find((entry) => entry.name === name)?.link ?? null
       }
-      return cid && openCid(cid)
+      return cid && openCid(cid, blocks)
     },
 
     async has(text) {
       const cid = parseCid(text)
-      return cid !== null && (await openCid(cid)) !== null
+      return cid !== null && (await openCid(cid, own)) !== null
+    },
+
+    async keep(text) {
+      const cid = parseCid(text)
+      if (shared === undefined || cid === null || (await openCid(cid, own)) !== null) return
+      await shared.keep(cid)
     },
   }
 }
@@ -122,8 +143,8 @@ async function addLarge(
   try {
     const { cid, nodes } = await importStream(written())
     const key = cid.toString()
-    if ((await files.size(key)) === size) await file.discard()
-    else await file.keepAs(key)
+    if (await files.keeps(key, size)) await file.discard()
+    else await file.keepAs(key, nodes)
     // After the file: a node in the table says that what it lists can be read.
     if (nodes.length > 0) await blocks.put(nodes)
     return { cid: key, size }

@@ -3,6 +3,7 @@ import { type FileHandle, mkdir, open, readdir, rename, rm, stat } from 'node:fs
 import { dirname, join } from 'node:path'
 import { GdnError, systemCode } from '../../core/errors.ts'
 import type { ByteRange } from './adapter.ts'
+import type { Block } from './blocks.ts'
 
 const READ_BYTES = 256 * 1024
 
@@ -10,6 +11,8 @@ const READ_BYTES = 256 * 1024
 export interface FlatFiles {
   /** A new file for content whose CID isn't known yet. */
   create(): Promise<UnfinishedFile>
+  /** Whether content needn't be kept again. */
+  keeps(cid: string, size: number): Promise<boolean>
   /** The size of a stored file, null when there is none. */
   size(cid: string): Promise<number | null>
   stream(cid: string, size: number, range?: ByteRange): AsyncIterable<Uint8Array>
@@ -17,8 +20,14 @@ export interface FlatFiles {
 
 export interface UnfinishedFile {
   write(bytes: Uint8Array): Promise<void>
-  /** Syncs the content, and only then gives it its name: under a CID there is never a part of a file. */
-  keepAs(cid: string): Promise<void>
+  /** What was written so far, from `start` up to `end`. */
+  read(start: number, end: number): AsyncIterable<Uint8Array>
+  /**
+   * Syncs the content, and only then gives it its name: under a CID there is never a part of a file.
+   *
+   * @param nodes what lists its pieces, where it is a large one
+   */
+  keepAs(cid: string, nodes: readonly Block[]): Promise<void>
   discard(): Promise<void>
 }
 
@@ -35,37 +44,43 @@ export async function openFlatFiles(dataDir: string): Promise<FlatFiles> {
   return {
     async create() {
       const path = join(unfinished, randomBytes(16).toString('hex'))
-      const file = await open(path, 'wx', 0o600)
+      const file = await open(path, 'wx+', 0o600)
       return unfinishedFile(path, file, pathOf)
     },
 
-    async size(cid) {
-      try {
-        const found = await stat(pathOf(cid))
-        return found.isFile() ? found.size : null
-      } catch (error) {
-        if (systemCode(error) === 'ENOENT') return null
-        throw error
-      }
-    },
+    keeps: async (cid, size) => (await sizeAt(pathOf(cid))) === size,
+
+    size: (cid) => sizeAt(pathOf(cid)),
 
     async *stream(cid, size, range = {}) {
       const [start, end] = bounds(size, range)
       if (start >= end) return
       const file = await open(pathOf(cid), 'r')
       try {
-        for (let at = start; at < end; ) {
-          const { bytesRead, buffer } = await file.read(Buffer.allocUnsafe(Math.min(READ_BYTES, end - at)), {
-            position: at,
-          })
-          if (bytesRead === 0) throw damaged(cid)
-          at += bytesRead
-          yield buffer.subarray(0, bytesRead)
-        }
+        yield* readBetween(file, start, end, cid)
       } finally {
         await file.close()
       }
     },
+  }
+}
+
+async function sizeAt(path: string): Promise<number | null> {
+  try {
+    const found = await stat(path)
+    return found.isFile() ? found.size : null
+  } catch (error) {
+    if (systemCode(error) === 'ENOENT') return null
+    throw error
+  }
+}
+
+async function* readBetween(file: FileHandle, start: number, end: number, cid: string): AsyncGenerator<Uint8Array> {
+  for (let at = start; at < end; ) {
+    const { bytesRead, buffer } = await file.read(Buffer.allocUnsafe(Math.min(READ_BYTES, end - at)), { position: at })
+    if (bytesRead === 0) throw damaged(cid)
+    at += bytesRead
+    yield buffer.subarray(0, bytesRead)
   }
 }
 
@@ -79,6 +94,8 @@ function unfinishedFile(path: string, file: FileHandle, pathOf: (cid: string) =>
       // FileHandle.write may write less than it was given.
       for (let at = 0; at < bytes.length; ) at += (await file.write(bytes, at)).bytesWritten
     },
+
+    read: (start, end) => readBetween(file, start, end, path),
 
     async keepAs(cid) {
       const target = pathOf(cid)

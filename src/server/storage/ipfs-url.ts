@@ -1,4 +1,4 @@
-import type { FileStorage } from './adapter.ts'
+import type { FileStorage, OpenOptions } from './adapter.ts'
 
 /** Whether a URL is one of IPFS: it is looked up in the store and never fetched. */
 export function isIpfsUrl(url: string): boolean {
@@ -6,11 +6,11 @@ export function isIpfsUrl(url: string): boolean {
 }
 
 /** `<cid>` or `<cid>/<path>` of the stored file that an ipfs URL names, or null where there is none. */
-export async function findStored(storage: FileStorage, url: string): Promise<string | null> {
+export async function findStored(storage: FileStorage, url: string, options?: OpenOptions): Promise<string | null> {
   const [cid = '', ...path] = url
     .replace(/^ipfs:\/\//i, '')
     .split('/')
     .filter((part) => part !== '')
-  const content = await storage.open(cid, path)
+  const content = await storage.open(cid, path, options)
   return content?.type === 'file' ? [cid, ...path].join('/') : null
 }

@@ -1,9 +1,13 @@
 import type { Block, BlockTable } from '../storage/blocks.ts'
-import type { Db } from './schema.ts'
+import { addPublications } from './publications.ts'
+import type { Db, PublishTarget } from './schema.ts'
 
 const BLOCKS_PER_INSERT = 500
 
-export async function putBlocks(db: Db, blocks: readonly Block[]): Promise<void> {
+/**
+ * @param target who else is to know what the last block leads to
+ */
+export async function putBlocks(db: Db, blocks: readonly Block[], target?: PublishTarget): Promise<void> {
   for (let at = 0; at < blocks.length; at += BLOCKS_PER_INSERT) {
     await db
       .insertInto('blocks')
@@ -11,6 +15,8 @@ export async function putBlocks(db: Db, blocks: readonly Block[]): Promise<void>
       .onConflict((conflict) => conflict.column('cid').doNothing())
       .execute()
   }
+  const root = blocks.at(-1)
+  if (target !== undefined && root !== undefined) await addPublications(db, target, [root.cid])
 }
 
 /** Small content-addressed blocks in the database. */

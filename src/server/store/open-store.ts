@@ -4,13 +4,15 @@ import { GdnError, messageOf } from '../../core/errors.ts'
 import { ensurePrivateFile } from '../../core/private-file.ts'
 import { createGroupCommit, type RunTransaction } from './group-commit.ts'
 import { migrate } from './migrate.ts'
-import type { Db, Schema } from './schema.ts'
+import type { Db, PublishTarget, Schema } from './schema.ts'
 import { createSqliteDialect } from './sqlite-dialect.ts'
 import { openSqlite, type RawDatabase } from './sqlite-driver.ts'
 
 export interface Store {
   readonly db: Kysely<Schema>
   readonly transaction: RunTransaction
+  /** Who else is to know the metadata that is stored. */
+  readonly publishTo?: PublishTarget | undefined
   /** Called in the transaction that accepts a request, after its rows are written. */
   readonly onAccepted?: (db: Db, requestId: string) => Promise<void>
   /** How processes that work on it together find each other; null where one has it to itself. */

@@ -258,6 +258,29 @@ export interface BlocksTable {
   bytes: Uint8Array
 }
 
+/** A file in another place than the data dir. */
+export interface StoredFilesTable {
+  /** `s3://bucket/prefix`, `ipfs`. */
+  place: string
+  cid: string
+  size: number
+}
+
+/** node: an IPFS node has it · pins: a pinning service has it */
+export type PublishTarget = 'node' | 'pins'
+
+/** asked: the pinning service is at it */
+export type PublicationState = 'waiting' | 'asked' | 'done'
+
+/** Content that others are to know; done when they do. */
+export interface PublicationsTable extends Work {
+  target: PublishTarget
+  cid: string
+  state: Generated<PublicationState>
+  /** What a pinning service calls the request. */
+  reference: Generated<string | null>
+}
+
 /** A signed URL that may be used once and was; kept until the URL is long expired. */
 export interface UsedSignedUrlsTable {
   /** SHA-256 of the URL's signature, hex. */
@@ -294,6 +317,8 @@ export interface Schema {
   chains: ChainsTable
   chain_blocks: ChainBlocksTable
   blocks: BlocksTable
+  stored_files: StoredFilesTable
+  publications: PublicationsTable
   used_signed_urls: UsedSignedUrlsTable
   secrets: SecretsTable
   rate_windows: RateWindowsTable

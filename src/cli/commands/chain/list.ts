@@ -33,7 +33,7 @@ export async function list(deps: Deps, flags: ListFlags): Promise<void> {
   const output = createOutput(deps.io, flags, VIEW)
   const { loadSettings, settingsPath } = await import('../../../server/settings/settings.ts')
   const { dataDir, settingsFile } = chainPlace(deps, flags)
-  const chains = [...(await loadSettings(dataDir, settingsFile)).values()]
+  const chains = [...(await loadSettings(dataDir, settingsFile)).chains.values()]
   if (chains.length === 0) {
     deps.io.note(`No network is reached by RPC URL; ${settingsPath(dataDir, settingsFile)} would name some.`)
   }

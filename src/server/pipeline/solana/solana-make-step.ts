@@ -31,7 +31,7 @@ export function createSolanaMakeStep({ store, solana, blockchain, now, onSigned 
       if (current?.generation !== collection.generation || current.transaction_id !== null) return
       await insertSolanaTransactions(db, [row])
       await updateCollection(db, collection.id, { transaction_id: row.id, lease_until: 0 })
-      await putBlocks(db, blocks)
+      await putBlocks(db, blocks, store.publishTo)
     })
     onSigned()
   }

@@ -76,7 +76,7 @@ export function createSolanaMintStep({
     await store.transaction(async (db) => {
       if ((await assignToTransactions(db, assignments)) !== group.length) throw new LostRace()
       await insertSolanaTransactions(db, rows)
-      await putBlocks(db, blocks)
+      await putBlocks(db, blocks, store.publishTo)
     })
     signedAt.set(collection.id, now())
     onSigned()

@@ -9,6 +9,7 @@ import * as ownerBlock from './0007-owner-block.ts'
 import * as networks from './0008-networks.ts'
 import * as processes from './0009-processes.ts'
 import * as wishes from './0010-wishes.ts'
+import * as places from './0011-places.ts'
 
 /** Every migration by its name, in the order of the names. One that was released is never changed. */
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -22,4 +23,5 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0008-networks': networks,
   '0009-processes': processes,
   '0010-wishes': wishes,
+  '0011-places': places,
 }

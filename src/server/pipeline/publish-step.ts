@@ -1,0 +1,131 @@
+import { messageOf } from '../../core/errors.ts'
+import type { BlockTable } from '../storage/blocks.ts'
+import { parseCid } from '../storage/cid.ts'
+import { blocksBelow } from '../storage/dag.ts'
+import type { PinningService, PinRequest } from '../storage/remote/pinning-service.ts'
+import type { SharedBlocks } from '../storage/remote/remote-files.ts'
+import type { Store } from '../store/open-store.ts'
+import {
+  addPublications,
+  claimPublications,
+  nextPublicationDue,
+  type Publication,
+  settlePublication,
+} from '../store/publications.ts'
+import { backoffMs } from './backoff.ts'
+import type { Log } from './log.ts'
+import type { Turn } from './loop.ts'
+
+const LEASE_MS = 120_000
+/** Roots that travel together: at most 16 directories of 200 metadata files. */
+const TOGETHER = 16
+const PINS_AT_ONCE = 8
+
+interface Surroundings {
+  store: Store
+  now: () => number
+  log: Log
+}
+
+/**
+ * Puts metadata and small files into an IPFS node, from the block table, which keeps them: whatever happens to the node,
+ * nothing is lost, and it is tried until it is done.
+ *
+ * @param next who is to keep it next
+ */
+export function createNodeStep(
+  { store, now, log }: Surroundings,
+  { node, blocks, next }: { node: SharedBlocks; blocks: BlockTable; next: 'pins' | null },
+): Turn {
+  const publish = async (group: readonly Publication[]): Promise<void> => {
+    try {
+      const roots = group.flatMap(({ cid }) => parseCid(cid) ?? [])
+      const found = await Promise.all(group.map(({ cid }) => blocksBelow(blocks, cid)))
+      const unique = new Map(found.flatMap((each) => each ?? []).map((block) => [block.cid.toString(), block]))
+      await node.publish(roots, [...unique.values()])
+      await store.transaction(async (db) => {
+        for (const each of group) {
+          await settlePublication(db, each, { state: 'done', attempts: each.attempts, nextAttemptAt: 0 })
+        }
+        if (next !== null)
+          await addPublications(
+            db,
+            next,
+            group.map(({ cid }) => cid),
+          )
+      })
+    } catch (error) {
+      log.error(
+        { cids: group.map(({ cid }) => cid), error: messageOf(error) },
+        'content could not be put into the IPFS node',
+      )
+      for (const each of group) await postpone(store, each, 'waiting', now())
+    }
+  }
+
+  return async () => {
+    const claimed = await claimPublications(store.db, 'node', { now: now(), leaseMs: LEASE_MS, limit: TOGETHER })
+    // What has failed goes alone: it must not hold its neighbours back.
+    const fresh = claimed.filter(({ attempts }) => attempts === 0)
+    if (fresh.length > 0) await publish(fresh)
+    for (const each of claimed.filter(({ attempts }) => attempts > 0)) await publish([each])
+    if (claimed.length === TOGETHER) return 0
+    return await waitFor(store, 'node', now())
+  }
+}
+
+/** Asks a pinning service to keep content, and asks again until it does. */
+export function createPinStep(
+  { store, now, log }: Surroundings,
+  { service, origins }: { service: PinningService; origins: () => Promise<readonly string[]> },
+): Turn {
+  const ask = async (publication: Publication): Promise<PinRequest> => {
+    // An attempt whose answer was lost may have been heard.
+    const there = publication.generation > 1 ? await service.find(publication.cid) : null
+    return there ?? (await service.pin(publication.cid, await origins()))
+  }
+
+  const advance = async (publication: Publication): Promise<void> => {
+    const { cid, reference, state } = publication
+    try {
+      const request = state === 'asked' && reference !== null ? await service.status(reference) : await ask(publication)
+      if (request?.status === 'failed') {
+        const why = request.details ?? 'no reason given'
+        log.warn({ cid, why }, 'the pinning service could not keep content and is asked again')
+      }
+      if (request === null || request.status === 'failed') {
+        return await postpone(store, publication, 'waiting', now(), null)
+      }
+      if (request.status !== 'pinned') return await postpone(store, publication, 'asked', now(), request.id)
+      const done = { state: 'done' as const, reference: request.id, attempts: publication.attempts, nextAttemptAt: 0 }
+      await settlePublication(store.db, publication, done)
+    } catch (error) {
+      log.error({ cid, error: messageOf(error) }, 'content could not be given to the pinning service')
+      await postpone(store, publication, state, now())
+    }
+  }
+
+  return async () => {
+    const claimed = await claimPublications(store.db, 'pins', { now: now(), leaseMs: LEASE_MS, limit: PINS_AT_ONCE })
+    await Promise.all(claimed.map(advance))
+    if (claimed.length === PINS_AT_ONCE) return 0
+    return await waitFor(store, 'pins', now())
+  }
+}
+
+async function postpone(
+  store: Store,
+  publication: Publication,
+  state: Publication['state'],
+  now: number,
+  reference?: string | null,
+): Promise<void> {
+  const attempts = publication.attempts + 1
+  const change = { state, attempts, nextAttemptAt: now + backoffMs(attempts) }
+  await settlePublication(store.db, publication, reference === undefined ? change : { ...change, reference })
+}
+
+async function waitFor(store: Store, target: Publication['target'], now: number): Promise<number | null> {
+  const due = await nextPublicationDue(store.db, target)
+  return due === null ? null : Math.max(50, due - now)
+}

@@ -1,0 +1,110 @@
+import * as z from 'zod'
+import { parseUrl } from '../../core/parse-url.ts'
+
+const MAX_ORIGINS = 20
+
+/** An http or https URL without what isn't a part of an API's address; given without a trailing slash. */
+const address = z
+  .string()
+  .check((context) => {
+    const url = parseUrl(context.value)
+    const problem =
+      url === null || !/^https?:$/.test(url.protocol)
+        ? 'must be an http or https URL'
+        : url.username !== '' || url.password !== ''
+          ? 'must not hold a name or a password: others may read it in messages'
+          : url.search !== '' || url.hash !== ''
+            ? 'must be without ? and #'
+            : null
+    if (problem !== null) context.issues.push({ code: 'custom', message: problem, input: context.value })
+  })
+  .transform((text) => text.replace(/\/+$/, ''))
+
+const credentialName = z.string().regex(/^[\w.-]+$/, { error: 'must be the name of a credential' })
+
+const files = z.strictObject({ kind: z.literal('files') })
+
+const s3 = z
+  .strictObject({
+    kind: z.literal('s3'),
+    bucket: z.string().regex(/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/, {
+      error: 'must be the name of a bucket: 3 to 63 lower-case letters, digits, dots and hyphens',
+    }),
+    /** What keys begin with. */
+    prefix: z
+      .string()
+      .max(512, { error: 'must have at most 512 characters' })
+      .regex(/^(?!\/)(?!.*\/\/)(?!.*(?:^|\/)\.{1,2}(?:\/|$))[^\p{Cc}]*$/u, { error: 'must be the beginning of a key' })
+      .transform((text) => (text === '' || text.endsWith('/') ? text : `${text}/`))
+      .default(''),
+    region: z
+      .string()
+      .regex(/^[a-z0-9-]{1,64}$/, { error: 'must be a region, such as eu-central-1' })
+      .default('us-east-1'),
+    /** Of another service than AWS. */
+    endpoint: address.optional(),
+    /** The bucket is a part of the path, not of the host; so by default with an endpoint. */
+    path_style: z.boolean({ error: 'must be true or false' }).optional(),
+    /** As ~/.aws/credentials is written; without it, the AWS_* variables and that file count. */
+    credentials_file: z.string().min(1).optional(),
+    credentials_credential: credentialName.optional(),
+    profile: z.string().min(1).default('default'),
+    /** The place that this bucket takes over from: all of its content was copied here. */
+    replaces: z.string().min(1).optional(),
+  })
+  .check((context) => {
+    const { credentials_file: file, credentials_credential: credential } = context.value
+    if (file === undefined || credential === undefined) return
+    const message = 'takes credentials_file or credentials_credential, not both'
+    context.issues.push({ code: 'custom', message, input: context.value })
+  })
+
+const ipfs = z
+  .strictObject({
+    kind: z.literal('ipfs'),
+    /** The RPC API of a Kubo node. */
+    api: address.default('http://127.0.0.1:5001'),
+    /** Holds what the Authorization header says, or a token alone. */
+    auth_file: z.string().min(1).optional(),
+    auth_credential: credentialName.optional(),
+    replaces: z.string().min(1).optional(),
+  })
+  .check((context) => {
+    const { auth_file: file, auth_credential: credential } = context.value
+    if (file === undefined || credential === undefined) return
+    const message = 'takes auth_file or auth_credential, not both'
+    context.issues.push({ code: 'custom', message, input: context.value })
+  })
+
+/** Where files are kept. */
+export const storage = z.discriminatedUnion('kind', [files, s3, ipfs], { error: 'must be files, s3 or ipfs' })
+
+/** A service that keeps content on the IPFS network, by the IPFS Pinning Service API. */
+export const pinning = z
+  .strictObject({
+    endpoint: address,
+    token_file: z.string().min(1).optional(),
+    token_credential: credentialName.optional(),
+    /** Where the service finds the content, as multiaddresses; with an IPFS node, its own are told without this. */
+    origins: z
+      .array(z.string().regex(/^\/\S+$/, { error: 'must be a multiaddress' }))
+      .max(MAX_ORIGINS)
+      .default([]),
+  })
+  .check((context) => {
+    const { endpoint, token_file: file, token_credential: credential } = context.value
+    if ((file === undefined) === (credential === undefined)) {
+      const message = 'needs either token_file or token_credential'
+      context.issues.push({ code: 'custom', message, input: context.value })
+    }
+    const url = parseUrl(endpoint)
+    if (url?.protocol === 'http:' && !/^(?:localhost|127\..*|\[::1\])$/.test(url.hostname)) {
+      const message = 'must be https: the token would travel for everybody to read'
+      context.issues.push({ code: 'custom', message, input: endpoint, path: ['endpoint'] })
+    }
+  })
+
+export type StorageEntry = z.output<typeof storage>
+export type S3Entry = z.output<typeof s3>
+export type IpfsEntry = z.output<typeof ipfs>
+export type PinningEntry = z.output<typeof pinning>

@@ -1,0 +1,22 @@
+import type { CID } from 'multiformats/cid'
+import type { BlockTable } from './blocks.ts'
+import { parseCid } from './cid.ts'
+import { readNode } from './nodes.ts'
+
+/** Every block of the table that a CID leads to, each once; null where its own block isn't there. */
+export async function blocksBelow(blocks: BlockTable, root: string): Promise<{ cid: CID; bytes: Uint8Array }[] | null> {
+  const first = parseCid(root)
+  if (first === null || !(await blocks.has(root))) return null
+  const found = new Map<string, { cid: CID; bytes: Uint8Array }>()
+  const waiting = [first]
+  for (let cid = waiting.pop(); cid !== undefined; cid = waiting.pop()) {
+    const key = cid.toString()
+    const bytes = found.has(key) ? null : await blocks.get(key)
+    if (bytes === null) continue
+    found.set(key, { cid, bytes })
+    const node = await readNode(blocks, cid)
+    if (node?.type === 'directory') waiting.push(...node.entries.map(({ link }) => link))
+    if (node?.type === 'file') waiting.push(...node.parts.map((part) => part.cid))
+  }
+  return [...found.values()]
+}

@@ -1,0 +1,162 @@
+import { GdnError, messageOf } from '../../core/errors.ts'
+import type { Log } from '../pipeline/log.ts'
+import { type Loop, startLoop } from '../pipeline/loop.ts'
+import type { Settings } from '../settings/settings.ts'
+import { blockTable } from '../store/block-table.ts'
+import type { Store } from '../store/open-store.ts'
+import { addPublications } from '../store/publications.ts'
+import type { PublishTarget } from '../store/schema.ts'
+import { movePlace, placesOfFiles, storedFiles } from '../store/stored-files.ts'
+import { type FileStorage, StorageUnavailableError } from './adapter.ts'
+import { createFileStorage } from './files.ts'
+import type { PinningService } from './remote/pinning-service.ts'
+import type { RemoteFiles } from './remote/remote-files.ts'
+
+export interface OpenStorageOptions {
+  settings: Pick<Settings, 'storage' | 'pinning'>
+  dataDir: string
+  store: Store
+  /** Where systemd puts a service's credentials (CREDENTIALS_DIRECTORY). */
+  credentialsDirectory: string | undefined
+  /** Holds AWS_* variables, perhaps. */
+  env: NodeJS.ProcessEnv
+  userAgent: string
+  now: () => number
+  log: Log
+}
+
+const ASK_AGAIN_MS = 2000
+
+export interface OpenedStorage {
+  files: FileStorage
+  /** Who else is to know the metadata that is stored. */
+  publishTo: PublishTarget | undefined
+  /** What is in the way of storing now, a sentence each. What passes is noticed by asking again. */
+  problems(): string[]
+  /** Begins to put what is stored where others find it. */
+  startPublishing(): void
+  close(): Promise<void>
+}
+
+/**
+ * Opens the storage of the settings. One that is away now is told and used when it is back; one that is configured
+ * wrong, or that lacks files which were stored elsewhere, keeps the backend from starting.
+ *
+ * @throws GdnError
+ */
+export async function openStorage(options: OpenStorageOptions): Promise<OpenedStorage> {
+  const { settings, dataDir, store, now, log, userAgent } = options
+  const blocks = blockTable(store.db, store.transaction)
+  await refuseLostFiles(store, settings.storage)
+  const { kind } = settings.storage
+  const { openPinning, openRemoteFiles } =
+    kind === 'files' && settings.pinning === null ? NOTHING : await import('./remote/open-remote.ts')
+  const remote = await openRemoteFiles(settings.storage, options)
+  let pinning: PinningService | null = null
+  const close = async () => {
+    await Promise.all([remote?.close(), pinning?.close()])
+  }
+  try {
+    pinning = openPinning(settings.pinning, { ...options, userAgent })
+    await remote?.check().catch((error) => {
+      if (!(error instanceof StorageUnavailableError)) throw error
+      log.error({ error: messageOf(error) }, 'the storage of files is away: what needs it waits')
+    })
+  } catch (error) {
+    await close()
+    throw error
+  }
+  const shared = remote?.shared
+  const pins = pinning === null ? undefined : ('pins' as const)
+  const publishTo = shared === undefined ? pins : ('node' as const)
+
+  const files = await createFileStorage({
+    dataDir,
+    blocks,
+    remote:
+      remote === null ? undefined : { files: remote, stored: storedFiles(store.db, store.transaction, remote.place) },
+    onAdded: async (cid, where) => {
+      // A larger file is in the node already.
+      const target = where === 'files' ? pins : publishTo
+      if (target !== undefined) await store.transaction((db) => addPublications(db, target, [cid]))
+    },
+  })
+
+  let askedAt = now()
+  let loops: Promise<Loop[]> = Promise.resolve([])
+  const startLoops = async (): Promise<Loop[]> => {
+    if (publishTo === undefined) return []
+    const { createNodeStep, createPinStep } = await import('../pipeline/publish-step.ts')
+    const surroundings = { store, now, log }
+    const started: Loop[] = []
+    if (shared !== undefined) {
+      const step = createNodeStep(surroundings, { node: shared, blocks, next: pins ?? null })
+      started.push(startLoop('publish', step, log))
+    }
+    if (pinning !== null) {
+      const told = settings.pinning?.origins ?? []
+      const origins = async () => (told.length > 0 || shared === undefined ? told : await shared.addresses())
+      started.push(startLoop('pin', createPinStep(surroundings, { service: pinning, origins }), log))
+    }
+    return started
+  }
+
+  return {
+    files,
+    publishTo,
+    problems() {
+      const problem = remote?.problem() ?? null
+      if (problem === null) return []
+      const age = now() - askedAt
+      if (age < 0 || age > ASK_AGAIN_MS) {
+        askedAt = now()
+        remote?.check().catch(() => {})
+      }
+      return [problem]
+    },
+
+    startPublishing() {
+      loops = startLoops()
+    },
+
+    async close() {
+      const stopped = (await loops).map((loop) => loop.stop())
+      // A turn that waits for an answer ends with its line.
+      await close()
+      await Promise.all(stopped)
+    },
+  }
+}
+
+const NOTHING = { openRemoteFiles: async (): Promise<RemoteFiles | null> => null, openPinning: () => null }
+
+/** Files in a place that nobody asks any more would be lost to everybody who looks for them. */
+async function refuseLostFiles({ db, transaction }: Store, storage: Settings['storage']): Promise<void> {
+  const here = placeOf(storage)
+  const replaces = storage.kind === 'files' ? undefined : storage.replaces
+  for (const { place, files } of await placesOfFiles(db)) {
+    if (place === here) continue
+    if (here !== null && place === replaces) {
+      await transaction((tx) => movePlace(tx, place, here))
+      continue
+    }
+    const now = here ?? 'the data dir'
+    throw new GdnError('invalid_config', `${files} files of this data are in ${place}, and the settings name ${now}`, {
+      hint:
+        here === null
+          ? `name ${place} as the storage again`
+          : `name ${place} again, or copy all of its content to ${here} and set storage.replaces to ${place}`,
+    })
+  }
+}
+
+function placeOf(storage: Settings['storage']): string | null {
+  switch (storage.kind) {
+    case 'files':
+      return null
+    case 's3':
+      return `s3://${storage.bucket}/${storage.prefix}`
+    case 'ipfs':
+      return 'ipfs'
+  }
+}

@@ -1,0 +1,214 @@
+import { randomBytes } from 'node:crypto'
+import { CarWriter } from '@ipld/car/writer'
+import type { CID } from 'multiformats/cid'
+import { GdnError } from '../../../core/errors.ts'
+import { redactText } from '../../../core/redact.ts'
+import type { Secret } from '../../../core/secret.ts'
+import { StorageUnavailableError } from '../adapter.ts'
+import { parseCid } from '../cid.ts'
+import { type LineAnswer, type LineText, openLine } from './line.ts'
+import type { RemoteFiles } from './remote-files.ts'
+
+export interface KuboNodeOptions {
+  /** Its RPC API, without a trailing slash: `http://127.0.0.1:5001`. */
+  api: string
+  /** What the Authorization header says, where the node wants one. Asked for each request. */
+  authorization: (() => Secret) | null
+  userAgent: string
+}
+
+/** As `ipfs add` made files when CIDs of version 1 came up, whatever the node is configured to do today. */
+const ADD = 'add?cid-version=1&raw-leaves=true&chunker=size-262144&hash=sha2-256&trickle=false&pin=true&progress=false'
+
+/** An IPFS node by the RPC API of Kubo. Whatever it holds can be read, not only what was put there by us. */
+export function openKuboNode({ api, authorization, userAgent }: KuboNodeOptions): RemoteFiles {
+  const name = `the IPFS node ${new URL(api).host}`
+  const line = openLine(name, userAgent)
+
+  /** Everything is a POST with this API. */
+  const call = (path: string, form?: Form) => ({
+    method: 'POST' as const,
+    url: `${api}/api/v0/${path}`,
+    headers: {
+      ...(authorization === null ? {} : { authorization: authorization().reveal() }),
+      ...(form === undefined ? {} : { 'content-type': form.contentType }),
+    },
+    ...(form === undefined ? {} : { body: form }),
+  })
+
+  const ask = (path: string, form?: Form) => line.ask(async () => call(path, form))
+
+  const refusal = ({ status, body }: Pick<LineText, 'status' | 'body'>): GdnError => {
+    const details = { status }
+    if (status === 401 || status === 403) {
+      return new GdnError('forbidden', `${name} refused: it lets only known callers in (${status})`, {
+        hint: 'check storage.auth_file, and API.Authorizations of the node',
+        details,
+      })
+    }
+    const said = messageIn(body)
+    if (said !== null) return new StorageUnavailableError(`${name} failed: ${said}`, { details })
+    return new GdnError('bad_answer', `${name} did not answer as the RPC API of an IPFS node does (${status})`, {
+      hint: 'check storage.api: it is the RPC API of a Kubo node, usually http://127.0.0.1:5001',
+      details,
+    })
+  }
+
+  const read = async (path: string): Promise<LineAnswer> => {
+    const answer = await line.open(call(path))
+    if (answer.status === 200) return answer
+    throw refusal({ status: answer.status, body: await textOf(answer.body) })
+  }
+
+  const expectOk = (answer: LineText): LineText => {
+    if (answer.status !== 200) throw refusal(answer)
+    return answer
+  }
+
+  return {
+    place: 'ipfs',
+    name,
+
+    async check() {
+      const [version] = linesOf(expectOk(await ask('version')).body)
+      if (typeof version?.Version !== 'string') throw refusal({ status: 200, body: Buffer.alloc(0) })
+    },
+
+    async put(cid, content) {
+      const form = fileForm({ size: content.size, open: () => content.read(0, content.size) })
+      const said = linesOf(expectOk(await ask(ADD, form)).body).at(-1)?.Hash
+      const theirs = typeof said === 'string' ? parseCid(said) : null
+      if (theirs?.equals(cid)) return
+      throw new GdnError('bad_answer', `${name} made another CID of a file: ${String(said)} instead of ${cid}`, {
+        hint: 'use a Kubo node; some others make other CIDs',
+      })
+    },
+
+    async *read(cid, start, end) {
+      yield* (await read(`cat?arg=${cid}&offset=${start}&length=${end - start}`)).body
+    },
+
+    shared: {
+      async block(cid) {
+        // Only what the node has: it would look for the rest in the whole network, for minutes.
+        const answer = await line.open(call(`block/get?arg=${cid}&offline=true`))
+        const body = await textOf(answer.body)
+        if (answer.status === 200) return body
+        if (/not found|blockstore/i.test(messageIn(body) ?? '')) return null
+        throw refusal({ status: answer.status, body })
+      },
+
+      async keep(cid) {
+        expectOk(await ask(`pin/add?arg=${cid}&recursive=true&progress=false`))
+      },
+
+      async publish(roots, blocks) {
+        const car = await carOf(roots, blocks)
+        const form = fileForm({ size: car.length, open: () => onePiece(car) })
+        const lines = linesOf(
+          expectOk(await ask('dag/import?pin-roots=true&allow-big-block=true&stats=false', form)).body,
+        )
+        const kept = new Map(lines.flatMap((each) => rootIn(each)))
+        for (const root of roots) {
+          const problem = kept.get(root.toString())
+          if (problem === '') continue
+          throw new StorageUnavailableError(`${name} did not take ${root}: ${problem ?? 'it said nothing about it'}`)
+        }
+      },
+
+      async addresses() {
+        const [id] = linesOf(expectOk(await ask('id')).body)
+        return Array.isArray(id?.Addresses) ? id.Addresses.filter((each) => typeof each === 'string') : []
+      },
+    },
+
+    problem: line.problem,
+    close: line.close,
+  }
+}
+
+interface Form {
+  contentType: string
+  size: number
+  open(): AsyncIterable<Uint8Array>
+}
+
+/** A form with one file. */
+function fileForm(file: { size: number; open(): AsyncIterable<Uint8Array> }): Form {
+  const boundary = `gdn-${randomBytes(18).toString('hex')}`
+  const head = Buffer.from(
+    `--${boundary}\r\ncontent-disposition: form-data; name="file"; filename="file"\r\n` +
+      'content-type: application/octet-stream\r\n\r\n',
+  )
+  const tail = Buffer.from(`\r\n--${boundary}--\r\n`)
+  return {
+    contentType: `multipart/form-data; boundary=${boundary}`,
+    size: head.length + file.size + tail.length,
+    async *open() {
+      yield head
+      yield* file.open()
+      yield tail
+    },
+  }
+}
+
+async function* onePiece(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  yield bytes
+}
+
+async function carOf(roots: readonly CID[], blocks: readonly { cid: CID; bytes: Uint8Array }[]): Promise<Buffer> {
+  const { writer, out } = CarWriter.create([...roots])
+  const parts: Uint8Array[] = []
+  const collecting = (async () => {
+    for await (const part of out) parts.push(part)
+  })()
+  for (const block of blocks) await writer.put(block)
+  await writer.close()
+  await collecting
+  return Buffer.concat(parts)
+}
+
+const MAX_BLOCK_BYTES = 4 * 2 ** 20
+
+async function textOf(body: AsyncIterable<Uint8Array>): Promise<Buffer> {
+  const parts: Uint8Array[] = []
+  let size = 0
+  for await (const part of body) {
+    size += part.length
+    if (size > MAX_BLOCK_BYTES)
+      throw new StorageUnavailableError('the answer of the IPFS node is longer than any block')
+    parts.push(part)
+  }
+  return Buffer.concat(parts)
+}
+
+type Json = Record<string, unknown>
+
+/** Objects of JSON, a line each; what is none is left out. */
+function linesOf(body: Buffer): Json[] {
+  return body
+    .toString('utf8')
+    .split('\n')
+    .flatMap((text) => {
+      try {
+        const value: unknown = JSON.parse(text)
+        return value !== null && typeof value === 'object' ? [value as Json] : []
+      } catch {
+        return []
+      }
+    })
+}
+
+function messageIn(body: Buffer): string | null {
+  const said = linesOf(body).at(-1)?.Message
+  return typeof said === 'string' ? redactText(said).slice(0, 200) : null
+}
+
+/** What a node says of a root: its CID, and what kept it from being pinned, or nothing. */
+function rootIn({ Root }: Json): [string, string][] {
+  if (Root === null || typeof Root !== 'object') return []
+  const { Cid, PinErrorMsg } = Root as { Cid?: { '/'?: unknown }; PinErrorMsg?: unknown }
+  const text = Cid?.['/']
+  const cid = typeof text === 'string' ? parseCid(text) : null
+  return cid === null ? [] : [[cid.toString(), typeof PinErrorMsg === 'string' ? PinErrorMsg : '']]
+}

@@ -1,0 +1,150 @@
+import { Readable } from 'node:stream'
+import { setTimeout as delay } from 'node:timers/promises'
+import { Agent, request } from 'undici'
+import { messageOf, systemCode } from '../../../core/errors.ts'
+import { StorageUnavailableError } from '../adapter.ts'
+
+const ATTEMPTS = 3
+const FIRST_PAUSE_MS = 100
+const CONNECT_MS = 5_000
+/** Between two pieces of an answer, and until it begins. */
+const SILENCE_MS = 30_000
+const MAX_TEXT_BYTES = 1024 * 1024
+/** The slowest line that an upload is still given time for: 32 bytes a millisecond. */
+const BYTES_PER_MS = 32
+
+export interface LineRequest {
+  method: 'GET' | 'HEAD' | 'PUT' | 'POST' | 'DELETE'
+  url: string
+  headers?: Record<string, string>
+  /** Opened anew for each attempt. */
+  body?: { size: number; open(): AsyncIterable<Uint8Array> }
+}
+
+export interface LineAnswer {
+  status: number
+  headers: Record<string, string | string[] | undefined>
+  body: AsyncIterable<Uint8Array>
+}
+
+export interface LineText {
+  status: number
+  headers: LineAnswer['headers']
+  body: Buffer
+}
+
+/** HTTP to a storage of somebody else's, and what was seen of it last. */
+export interface Line {
+  /** One attempt; the caller reads the body to its end, or leaves it. */
+  open(request: LineRequest): Promise<LineAnswer>
+  /** One attempt, with its whole answer. */
+  askOnce(request: LineRequest): Promise<LineText>
+  /** A request without effect beyond the first time, repeated over passing failures, with its whole answer. */
+  ask(prepare: () => Promise<LineRequest>): Promise<LineText>
+  /** Why it couldn't be reached when it was last tried; null where it could. */
+  problem(): string | null
+  close(): Promise<void>
+}
+
+const isPassing = (status: number) => status === 429 || status >= 500
+
+/** @param name what is spoken to, in messages: `the bucket art (s3.example)` */
+export function openLine(name: string, userAgent: string): Line {
+  const agent = new Agent({
+    connect: { timeout: CONNECT_MS },
+    headersTimeout: SILENCE_MS,
+    bodyTimeout: SILENCE_MS,
+    connections: 32,
+  })
+  const closing = new AbortController()
+  let problem: string | null = null
+
+  const failed = (cause: unknown) => {
+    if (cause instanceof StorageUnavailableError) return cause
+    problem = `${name} can't be reached: ${systemCode(cause) ?? messageOf(cause)}`
+    return new StorageUnavailableError(problem, { cause })
+  }
+
+  const open = async ({ method, url, headers = {}, body }: LineRequest): Promise<LineAnswer> => {
+    const size = body?.size ?? null
+    const within = AbortSignal.timeout(2 * SILENCE_MS + (size ?? 64 * 2 ** 20) / BYTES_PER_MS)
+    const { statusCode, ...answer } = await request(url, {
+      method,
+      headers: {
+        ...headers,
+        'user-agent': userAgent,
+        ...(size === null ? {} : { 'content-length': String(size) }),
+      },
+      body: body === undefined ? null : Readable.from(body.open(), { objectMode: false }),
+      dispatcher: agent,
+      signal: AbortSignal.any([closing.signal, within]),
+    })
+    problem = isPassing(statusCode) ? `${name} answers ${statusCode}` : null
+    return { status: statusCode, headers: answer.headers, body: cut(answer.body) }
+  }
+
+  /** The body, its failures in our words. */
+  async function* cut(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+    try {
+      yield* body
+    } catch (error) {
+      throw failed(error)
+    }
+  }
+
+  return {
+    async open(lineRequest) {
+      try {
+        return await open(lineRequest)
+      } catch (error) {
+        throw failed(error)
+      }
+    },
+
+    async askOnce(lineRequest) {
+      try {
+        const { status, headers, body } = await open(lineRequest)
+        return { status, headers, body: await collect(body) }
+      } catch (error) {
+        throw failed(error)
+      }
+    },
+
+    async ask(prepare) {
+      for (let attempt = 1; ; attempt++) {
+        const last = attempt >= ATTEMPTS || closing.signal.aborted
+        try {
+          const { status, headers, body } = await open(await prepare())
+          const answer = { status, headers, body: await collect(body) }
+          if (last || !isPassing(status)) return answer
+        } catch (error) {
+          // What the machine itself can't do, its disk say, doesn't pass by asking again.
+          if (last || isOwn(error)) throw isOwn(error) ? error : failed(error)
+        }
+        await delay(FIRST_PAUSE_MS * 2 ** (attempt - 1) * (0.75 + Math.random() / 2), undefined, {
+          signal: closing.signal,
+        }).catch(() => {})
+      }
+    },
+
+    problem: () => problem,
+
+    async close() {
+      closing.abort()
+      await agent.destroy()
+    },
+  }
+}
+
+const isOwn = (error: unknown) => ['ENOENT', 'ENOSPC', 'EIO', 'EACCES', 'EMFILE'].includes(systemCode(error) ?? '')
+
+async function collect(body: AsyncIterable<Uint8Array>): Promise<Buffer> {
+  const parts: Uint8Array[] = []
+  let size = 0
+  for await (const part of body) {
+    size += part.length
+    if (size > MAX_TEXT_BYTES) throw new Error('the answer is too long')
+    parts.push(part)
+  }
+  return Buffer.concat(parts)
+}

@@ -1,0 +1,103 @@
+import { GdnError } from '../../../core/errors.ts'
+import { Secret } from '../../../core/secret.ts'
+import { passwordIn, passwordProblem } from '../../../keystore/password.ts'
+import { readPrivateFile } from '../../../keystore/private-file.ts'
+import { type AwsCredentials, awsCredentials, credentialsIn } from '../../../object-store/aws-credentials.ts'
+import { readCredential } from '../../settings/credentials.ts'
+import type { PinningEntry, S3Entry, StorageEntry } from '../../settings/storage-schema.ts'
+import { openKuboNode } from './kubo-node.ts'
+import { openPinningService, type PinningService } from './pinning-service.ts'
+import type { RemoteFiles } from './remote-files.ts'
+import { openS3Bucket } from './s3-bucket.ts'
+
+const MAX_SECRET_BYTES = 64 * 1024
+/** Secrets are read again after this time: those that are lent are replaced while the backend runs. */
+const FRESH_MS = 60_000
+
+export interface Surroundings {
+  credentialsDirectory: string | undefined
+  env: NodeJS.ProcessEnv
+  userAgent: string
+  now: () => number
+}
+
+/**
+ * The place that the settings name, unchecked; null for the data dir.
+ *
+ * @throws GdnError where a secret is missing, or others may read it
+ */
+export async function openRemoteFiles(entry: StorageEntry, surroundings: Surroundings): Promise<RemoteFiles | null> {
+  const { userAgent } = surroundings
+  if (entry.kind === 'files') return null
+  if (entry.kind === 'ipfs') {
+    const { auth_file: file, auth_credential: credential } = entry
+    const open = file !== undefined || credential !== undefined
+    const header = () => headerIn(readSecret({ file, credential, what: 'opens the IPFS node' }, surroundings))
+    return openKuboNode({ api: entry.api, authorization: open ? kept(header, surroundings.now) : null, userAgent })
+  }
+  const { bucket, prefix, region, endpoint = null } = entry
+  const credentials = kept(() => readCredentials(entry, surroundings), surroundings.now)
+  await credentials()
+  return openS3Bucket({
+    ...{ bucket, prefix, region, endpoint, credentials, userAgent },
+    pathStyle: entry.path_style ?? endpoint !== null,
+  })
+}
+
+/** @throws GdnError where the token is missing, or others may read it */
+export function openPinning(entry: PinningEntry | null, surroundings: Surroundings): PinningService | null {
+  if (entry === null) return null
+  const { endpoint, token_file: file, token_credential: credential } = entry
+  const token = kept(
+    () => readSecret({ file, credential, what: 'opens the pinning service' }, surroundings),
+    surroundings.now,
+  )
+  return openPinningService({ endpoint, token, userAgent: surroundings.userAgent })
+}
+
+async function readCredentials(entry: S3Entry, surroundings: Surroundings): Promise<AwsCredentials> {
+  const { credentials_file: file, credentials_credential: credential, profile } = entry
+  if (file === undefined && credential === undefined) return await awsCredentials(surroundings.env)
+  const { text, path } = readText({ file, credential, what: `opens the bucket ${entry.bucket}` }, surroundings)
+  const found = credentialsIn(text, profile)
+  if (found !== null) return found
+  throw new GdnError('invalid_config', `has no credentials for profile ${profile}`, {
+    hint: `write [${profile}] with aws_access_key_id and aws_secret_access_key there`,
+    place: { file: path },
+  })
+}
+
+interface SecretPlace {
+  file: string | undefined
+  credential: string | undefined
+  what: string
+}
+
+function readText({ file, credential = '', what }: SecretPlace, { credentialsDirectory }: Surroundings) {
+  if (file !== undefined) return { text: readPrivateFile(file, MAX_SECRET_BYTES), path: file }
+  return readCredential(credential, what, credentialsDirectory)
+}
+
+function readSecret(place: SecretPlace, surroundings: Surroundings): Secret {
+  const { text, path } = readText(place, surroundings)
+  return passwordIn(text.trimEnd(), path, passwordProblem)
+}
+
+/** A token alone is sent as most services want it. */
+function headerIn(secret: Secret): Secret {
+  const text = secret.reveal()
+  return text.includes(' ') ? secret : new Secret(`Bearer ${text}`)
+}
+
+/** The value of `read`, read at once and again when it is no longer fresh. */
+function kept<Value>(read: () => Value, now: () => number): () => Value {
+  let value = read()
+  let readAt = now()
+  return () => {
+    const age = now() - readAt
+    if (age >= 0 && age < FRESH_MS) return value
+    value = read()
+    readAt = now()
+    return value
+  }
+}

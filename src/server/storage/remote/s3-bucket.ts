@@ -1,0 +1,227 @@
+import { createHash } from 'node:crypto'
+import { GdnError } from '../../../core/errors.ts'
+import { SNIFF_BYTES, sniffContentType } from '../../../files/content-type.ts'
+import type { AwsCredentials } from '../../../object-store/aws-credentials.ts'
+import { bucketRoot, FOR_EVER, objectUrl } from '../../../object-store/bucket.ts'
+import { refusalCode } from '../../../object-store/refusal.ts'
+import { EMPTY_SHA256, signS3 } from '../../../object-store/sign.ts'
+import { StorageUnavailableError } from '../adapter.ts'
+import { type Line, type LineRequest, type LineText, openLine } from './line.ts'
+import type { RemoteFiles, SpooledContent } from './remote-files.ts'
+
+/** Larger content goes in parts, each repeated by itself should it fail. S3 takes none below 5 MiB. */
+export const PART_BYTES = 8 * 2 ** 20
+
+export interface S3BucketOptions {
+  bucket: string
+  /** What keys begin with; empty, or ending with a slash. */
+  prefix: string
+  region: string
+  endpoint: string | null
+  pathStyle: boolean
+  /** Asked for each request: lent ones change. */
+  credentials: () => Promise<AwsCredentials>
+  userAgent: string
+}
+
+interface Part {
+  start: number
+  end: number
+  sha256: string
+}
+
+/** Its content lies there under its name: `gdn serve` puts it there to see whether it may. */
+const PROBE = Buffer.from('Files of a gdn backend, each under its CID.\n')
+
+/** A bucket of S3, or of something that speaks like it: an object for each file, its key the CID. */
+export function openS3Bucket(options: S3BucketOptions): RemoteFiles {
+  const { bucket, prefix, region } = options
+  const root = bucketRoot(options)
+  const place = `s3://${bucket}/${prefix}`
+  const name = `the bucket ${bucket} (${new URL(root).host})`
+  const line: Line = openLine(name, options.userAgent)
+  /** Of services that know nothing of conditions; then content that is there already is written over by its equal. */
+  let conditional = true
+
+  const urlOf = (key: string, query = '') => objectUrl(root, prefix + key) + query
+
+  const signed = async (request: LineRequest, sha256 = EMPTY_SHA256): Promise<LineRequest> => {
+    const credentials = await options.credentials()
+    const { method, url, headers = {} } = request
+    return { ...request, ...(await signS3({ method, url, headers, sha256, region, credentials })) }
+  }
+  const ask = (request: LineRequest, sha256?: string) => line.ask(() => signed(request, sha256))
+
+  const refusal = ({ status, headers, body }: Pick<LineText, 'status' | 'headers' | 'body'>): GdnError => {
+    const code = refusalCode(body)
+    const said = `${name} refused: ${code ?? status}`
+    const details = { status, ...(code === undefined ? {} : { code }) }
+    if (status >= 500 || status === 429) return new StorageUnavailableError(said, { details })
+    if (status === 301 || status === 307 || code === 'AuthorizationHeaderMalformed') {
+      const there = headers['x-amz-bucket-region']
+      const hint = there === undefined ? 'check storage.region and storage.endpoint' : `set storage.region to ${there}`
+      return new GdnError('invalid_config', `${said}: it isn't in the region ${region}`, { hint, details })
+    }
+    if (status === 401 || status === 403) {
+      const hint = `check the credentials of the storage: they must be allowed to get and put objects in ${place}`
+      return new GdnError('forbidden', said, { hint, details })
+    }
+    const hint = 'check storage.bucket and storage.endpoint'
+    return new GdnError(status === 404 ? 'invalid_config' : 'refused', said, { hint, details })
+  }
+
+  const sizeOf = async (key: string): Promise<number | null> => {
+    const { status, headers, body } = await ask({ method: 'HEAD', url: urlOf(key) })
+    if (status === 200) return Number(headers['content-length'])
+    // Who may not list is told 403 for what isn't there.
+    if (status === 404 || status === 403) return null
+    throw refusal({ status, headers, body })
+  }
+
+  /** Sends what is there only if nothing is; true where something is. */
+  const putWhole = async (key: string, content: SpooledContent, headers: Record<string, string>): Promise<boolean> => {
+    const { size, sha256 } = content
+    const sum = { 'x-amz-checksum-sha256': Buffer.from(sha256, 'hex').toString('base64') }
+    const condition = headers['if-none-match'] === undefined ? {} : { 'if-none-match': '*' }
+    const body = { size, open: () => content.read(0, size) }
+    const all = { ...headers, ...sum, ...condition }
+    return settle(await ask({ method: 'PUT', url: urlOf(key), headers: all, body }, sha256))
+  }
+
+  /** True for "it is there already". */
+  const settle = (answer: LineText): boolean => {
+    if (answer.status === 412) return true
+    // A part of these services answers 200 at once, and in the body what came of it.
+    if (answer.status === 200 && refusalCode(answer.body) === undefined) return false
+    throw refusal(answer.status === 200 ? { ...answer, status: 500 } : answer)
+  }
+
+  const putParts = async (key: string, content: SpooledContent, headers: Record<string, string>): Promise<boolean> => {
+    const { 'if-none-match': condition, ...meta } = headers
+    const begun = await ask({ method: 'POST', url: urlOf(key, '?uploads='), headers: meta })
+    const uploadId = /<UploadId>([^<]{1,2048})<\/UploadId>/.exec(begun.body.toString('utf8'))?.[1]
+    if (begun.status !== 200 || uploadId === undefined) throw refusal(begun)
+    const upload = `uploadId=${encodeURIComponent(unescapeXml(uploadId))}`
+    try {
+      const tags: string[] = []
+      for (const part of await partsOf(content)) {
+        const { start, end, sha256 } = part
+        const url = urlOf(key, `?partNumber=${tags.length + 1}&${upload}`)
+        const body = { size: end - start, open: () => content.read(start, end) }
+        const answer = await ask({ method: 'PUT', url, body }, sha256)
+        const tag = answer.headers.etag
+        if (answer.status !== 200 || typeof tag !== 'string') throw refusal(answer)
+        tags.push(tag)
+      }
+      const list = tags.map((tag, index) => `<Part><PartNumber>${index + 1}</PartNumber><ETag>${tag}</ETag></Part>`)
+      const xml = Buffer.from(`<CompleteMultipartUpload>${list.join('')}</CompleteMultipartUpload>`)
+      const body = { size: xml.length, open: () => bytesOf(xml) }
+      const url = urlOf(key, `?${upload}`)
+      const only = condition === undefined ? {} : { 'if-none-match': condition }
+      const answer = await ask({ method: 'POST', url, headers: only, body }, sha256Of(xml))
+      // Completed by an attempt whose answer was lost.
+      if (refusalCode(answer.body) === 'NoSuchUpload' && (await sizeOf(key)) === content.size) return true
+      return settle(answer)
+    } catch (error) {
+      // What is left of it costs money; nobody waits for that.
+      await ask({ method: 'DELETE', url: urlOf(key, `?${upload}`) }).catch(() => {})
+      throw error
+    }
+  }
+
+  const put = async (key: string, content: SpooledContent): Promise<void> => {
+    const headers: Record<string, string> = { 'content-type': await typeOf(content), 'cache-control': FOR_EVER }
+    const large = content.size > PART_BYTES
+    if (large && (await sizeOf(key)) === content.size) return
+    const send = large ? putParts : putWhole
+    if (conditional) {
+      try {
+        const there = await send(key, content, { ...headers, 'if-none-match': '*' })
+        // What was put under this CID is as long as this, or it is something else and written over.
+        if (!there || (await sizeOf(key)) === content.size) return
+      } catch (error) {
+        if (!(error instanceof GdnError) || statusIn(error) !== 501) throw error
+        conditional = false
+      }
+    }
+    await send(key, content, headers)
+  }
+
+  return {
+    place,
+    name,
+
+    async check() {
+      const key = 'gdn-storage'
+      const read = (start: number, end: number) => bytesOf(PROBE.subarray(start, end))
+      await put(key, { size: PROBE.length, sha256: sha256Of(PROBE), read })
+      const found = await ask({ method: 'GET', url: urlOf(key) })
+      if (found.status !== 200) throw refusal(found)
+      if (!found.body.equals(PROBE)) {
+        throw new GdnError('invalid_config', `${name} doesn't give back what was put there`, {
+          hint: `something else stands in ${place}${key}: choose another storage.prefix`,
+        })
+      }
+    },
+
+    put: (cid, content) => put(cid.toString(), content),
+
+    async *read(cid, start, end) {
+      const headers = { range: `bytes=${start}-${end - 1}` }
+      const answer = await line.open(await signed({ method: 'GET', url: urlOf(cid.toString()), headers }))
+      if (answer.status === 206) return void (yield* answer.body)
+      // Ranges are no duty.
+      if (answer.status === 200) return void (yield* within(answer.body, start, end))
+      const text: Uint8Array[] = []
+      for await (const part of answer.body) text.push(part)
+      if (answer.status === 404) {
+        throw new StorageUnavailableError(`${name} doesn't show ${prefix}${cid}, which was put there`, {
+          hint: 'was it deleted, or does the bucket show only later what is put there?',
+        })
+      }
+      throw refusal({ ...answer, body: Buffer.concat(text) })
+    },
+
+    problem: line.problem,
+    close: line.close,
+  }
+}
+
+const sha256Of = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex')
+
+async function* bytesOf(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  yield bytes
+}
+
+async function* within(bytes: AsyncIterable<Uint8Array>, start: number, end: number): AsyncGenerator<Uint8Array> {
+  let at = 0
+  for await (const part of bytes) {
+    if (at + part.length > start) yield part.subarray(Math.max(0, start - at), Math.max(0, end - at))
+    at += part.length
+    if (at >= end) return
+  }
+}
+
+async function partsOf(content: SpooledContent): Promise<Part[]> {
+  const parts: Part[] = []
+  for (let start = 0; start < content.size; start += PART_BYTES) {
+    const end = Math.min(start + PART_BYTES, content.size)
+    const hash = createHash('sha256')
+    for await (const bytes of content.read(start, end)) hash.update(bytes)
+    parts.push({ start, end, sha256: hash.digest('hex') })
+  }
+  return parts
+}
+
+async function typeOf(content: SpooledContent): Promise<string> {
+  const head: Uint8Array[] = []
+  for await (const bytes of content.read(0, Math.min(SNIFF_BYTES, content.size))) head.push(bytes)
+  return sniffContentType(Buffer.concat(head))
+}
+
+function statusIn({ details }: GdnError): unknown {
+  return details !== null && typeof details === 'object' && 'status' in details ? details.status : undefined
+}
+
+const XML: Readonly<Record<string, string>> = { '&amp;': '&', '&lt;': '<', '&gt;': '>', '&quot;': '"', '&apos;': "'" }
+const unescapeXml = (text: string) => text.replace(/&(?:amp|lt|gt|quot|apos);/g, (entity) => XML[entity] ?? entity)

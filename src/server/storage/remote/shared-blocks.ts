@@ -1,0 +1,17 @@
+import type { BlockTable } from '../blocks.ts'
+import { parseCid } from '../cid.ts'
+import type { SharedBlocks } from './remote-files.ts'
+
+/** The block table, and behind it the blocks of a place that others use too. What comes from there is checked by who reads it. */
+export function withShared(own: BlockTable, shared: SharedBlocks): BlockTable {
+  const ask = async (text: string) => {
+    const cid = parseCid(text)
+    return cid === null ? null : await shared.block(cid)
+  }
+  return {
+    get: async (cid) => (await own.get(cid)) ?? (await ask(cid)),
+    // Pieces of a large file are looked at when they are read.
+    has: async () => true,
+    put: (blocks) => own.put(blocks),
+  }
+}

@@ -1,0 +1,86 @@
+import { sql } from 'kysely'
+import type { ClaimOptions } from './claim.ts'
+import { isPostgres, momentIn } from './dialect.ts'
+import type { Db, PublicationState, PublishTarget } from './schema.ts'
+
+export interface Publication {
+  target: PublishTarget
+  cid: string
+  state: PublicationState
+  reference: string | null
+  attempts: number
+  generation: number
+}
+
+/** Content that is to be known to others. What is noted already stays as it is. */
+export async function addPublications(db: Db, target: PublishTarget, cids: readonly string[]): Promise<void> {
+  if (cids.length === 0) return
+  await db
+    .insertInto('publications')
+    .values(cids.map((cid) => ({ target, cid, next_attempt_at: 0 })))
+    .onConflict((conflict) => conflict.columns(['target', 'cid']).doNothing())
+    .execute()
+}
+
+/** Takes what is due for a while, in the order in which it is due. */
+export async function claimPublications(
+  db: Db,
+  target: PublishTarget,
+  { now, leaseMs, limit }: ClaimOptions,
+): Promise<Publication[]> {
+  const due = db
+    .selectFrom('publications')
+    .select('cid')
+    .where('target', '=', target)
+    .where('state', '<>', sql.lit('done'))
+    .where('next_attempt_at', '<=', momentIn(now))
+    .where('lease_until', '<=', momentIn(now))
+    .orderBy('next_attempt_at')
+    .limit(limit)
+    .$if(isPostgres(db), (query) => query.forNoKeyUpdate().skipLocked())
+  return await db
+    .with(
+      (name) => name('due').materialized(),
+      () => due,
+    )
+    .updateTable('publications')
+    .set((row) => ({ lease_until: momentIn(now, leaseMs), generation: row('generation', '+', 1) }))
+    .where('target', '=', target)
+    .where('cid', 'in', ({ selectFrom }) => selectFrom('due').select('due.cid'))
+    .returning(['target', 'cid', 'state', 'reference', 'attempts', 'generation'])
+    .execute()
+}
+
+/** What became of it; nothing where another worker has it now. */
+export async function settlePublication(
+  db: Db,
+  { target, cid, generation }: Publication,
+  change: { state: PublicationState; reference?: string | null; attempts: number; nextAttemptAt: number },
+): Promise<boolean> {
+  const { state, reference, attempts, nextAttemptAt } = change
+  const { numUpdatedRows } = await db
+    .updateTable('publications')
+    .set({
+      state,
+      attempts,
+      next_attempt_at: nextAttemptAt,
+      lease_until: 0,
+      ...(reference === undefined ? {} : { reference }),
+    })
+    .where('target', '=', target)
+    .where('cid', '=', cid)
+    .where('generation', '=', generation)
+    .executeTakeFirst()
+  return numUpdatedRows === 1n
+}
+
+/** When the next one is due; null where none waits. */
+export async function nextPublicationDue(db: Db, target: PublishTarget): Promise<number | null> {
+  const row = await db
+    .selectFrom('publications')
+    .select(({ fn }) => fn.min('next_attempt_at').as('at'))
+    .where('target', '=', target)
+    .where('state', '<>', sql.lit('done'))
+    .executeTakeFirst()
+  return row?.at === null || row?.at === undefined ? null : Number(row.at)
+}

@@ -1,0 +1,58 @@
+import type { StoredFiles } from '../storage/remote/remote-flat-files.ts'
+import { putBlocks } from './block-table.ts'
+import type { Db } from './schema.ts'
+
+/** What was put into a place. */
+export function storedFiles(
+  db: Db,
+  transaction: <R>(work: (db: Db) => Promise<R>) => Promise<R>,
+  place: string,
+): StoredFiles {
+  return {
+    async size(cid) {
+      const row = await db
+        .selectFrom('stored_files')
+        .select('size')
+        .where('place', '=', place)
+        .where('cid', '=', cid)
+        .executeTakeFirst()
+      return row === undefined ? null : Number(row.size)
+    },
+
+    async put(cid, size, nodes) {
+      await transaction(async (db) => {
+        await putBlocks(db, nodes)
+        await db
+          .insertInto('stored_files')
+          .values({ place, cid, size })
+          .onConflict((conflict) => conflict.columns(['place', 'cid']).doNothing())
+          .execute()
+      })
+    },
+  }
+}
+
+/** The places that files were put into, and how many. */
+export async function placesOfFiles(db: Db): Promise<{ place: string; files: number }[]> {
+  const rows = await db
+    .selectFrom('stored_files')
+    .select(({ fn }) => ['place', fn.countAll().as('files')])
+    .groupBy('place')
+    .execute()
+  return rows.map(({ place, files }) => ({ place, files: Number(files) }))
+}
+
+/** Somebody moved all that a place held to another. */
+export async function movePlace(db: Db, from: string, to: string): Promise<void> {
+  const moved = db
+    .selectFrom('stored_files')
+    .select((row) => [row.val(to).as('place'), 'cid', 'size'])
+    .where('place', '=', from)
+  await db
+    .insertInto('stored_files')
+    .columns(['place', 'cid', 'size'])
+    .expression(moved)
+    .onConflict((conflict) => conflict.columns(['place', 'cid']).doNothing())
+    .execute()
+  await db.deleteFrom('stored_files').where('place', '=', from).execute()
+}
