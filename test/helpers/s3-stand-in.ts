@@ -15,6 +15,13 @@ export interface S3Object {
   contentType: string
 }
 
+interface PartRequest {
+  key: string
+  body: Buffer
+  uploadId: string | null
+  number: string | null
+}
+
 interface Refusal {
   status: number
   code?: string
@@ -30,6 +37,10 @@ export interface S3StandIn {
   seen: string[]
   /** Answers the next ones instead; null lets them through. */
   answer: (request: IncomingMessage) => Refusal | null
+  /** What of an object is sent. */
+  content: (bytes: Buffer) => Buffer
+  /** Begun and neither put together nor given up. */
+  uploads: Map<string, { contentType: string; parts: Map<number, Buffer> }>
   close(): Promise<void>
 }
 
@@ -100,13 +111,21 @@ export async function startS3(buckets: string[], { region = 'us-east-1', token =
     }
     if (sha256(body) !== headers['x-amz-content-sha256']) return { status: 400, code: 'XAmzContentSHA256Mismatch' }
     const checksum = createHash('sha256').update(body).digest('base64')
-    if (method === 'PUT' && headers['x-amz-checksum-sha256'] !== checksum) return { status: 400, code: 'BadDigest' }
+    const whole = method === 'PUT' && !url.includes('partNumber=')
+    if (whole && headers['x-amz-checksum-sha256'] !== checksum) return { status: 400, code: 'BadDigest' }
     return buckets.includes(url.split('/')[1] ?? '') ? null : { status: 404, code: 'NoSuchBucket' }
   }
 
-  function handle(request: IncomingMessage, body: Buffer, response: ServerResponse): void {
-    const key = decodeURIComponent(request.url ?? '').slice(1)
+  function handle(request: IncomingMessage, body: Buffer, response: ServerResponse) {
+    const [path = '', query = ''] = (request.url ?? '').split('?')
+    const key = decodeURIComponent(path).slice(1)
+    const parameters = new URLSearchParams(query)
+    const uploadId = parameters.get('uploadId')
+    if (parameters.has('uploads') || uploadId !== null) {
+      return handleParts(request, { key, body, uploadId, number: parameters.get('partNumber') }, response)
+    }
     if (request.method === 'PUT') {
+      if (isThere(request, key)) return refuse(response, { status: 412, code: 'PreconditionFailed' })
       standIn.objects.set(key, { body, contentType: request.headers['content-type'] ?? '' })
       response.writeHead(200, { etag: '"x"' }).end()
       return
@@ -114,9 +133,48 @@ export async function startS3(buckets: string[], { region = 'us-east-1', token =
     const object = standIn.objects.get(key)
     if (object === undefined) refuse(response, { status: 404, code: 'NoSuchKey' })
     else {
-      response.writeHead(200, { 'content-type': object.contentType, 'content-length': object.body.length })
-      response.end(request.method === 'HEAD' ? undefined : object.body)
+      const range = /^bytes=(\d+)-(\d+)$/.exec(request.headers.range ?? '')
+      const content = range === null ? object.body : object.body.subarray(Number(range[1]), Number(range[2]) + 1)
+      response.writeHead(range === null ? 200 : 206, {
+        'content-type': object.contentType,
+        'content-length': content.length,
+      })
+      response.end(request.method === 'HEAD' ? undefined : standIn.content(content))
     }
+  }
+
+  const isThere = ({ headers }: IncomingMessage, key: string) =>
+    headers['if-none-match'] === '*' && standIn.objects.has(key)
+
+  /** An object that comes in parts: begun, brought, put together or given up. */
+  function handleParts(request: IncomingMessage, asked: PartRequest, response: ServerResponse) {
+    const { key, body, uploadId, number } = asked
+    if (uploadId === null) {
+      const id = `up/load ${standIn.uploads.size + 1}&`
+      standIn.uploads.set(id, { contentType: request.headers['content-type'] ?? '', parts: new Map() })
+      const xml = `<InitiateMultipartUploadResult><UploadId>${id.replace('&', '&amp;')}</UploadId></InitiateMultipartUploadResult>`
+      return void response.writeHead(200, { 'content-type': 'application/xml' }).end(xml)
+    }
+    const upload = standIn.uploads.get(uploadId)
+    if (upload === undefined) return refuse(response, { status: 404, code: 'NoSuchUpload' })
+    if (request.method === 'PUT') {
+      upload.parts.set(Number(number), body)
+      return void response.writeHead(200, { etag: `"${sha256(body)}"` }).end()
+    }
+    if (request.method === 'POST') {
+      const told = [...body.toString().matchAll(/<PartNumber>(\d+)<\/PartNumber><ETag>"([0-9a-f]+)"<\/ETag>/g)]
+      const parts = told.map(([, at]) => upload.parts.get(Number(at)) ?? Buffer.alloc(0))
+      if (told.some(([, , tag], index) => tag !== sha256(parts[index] ?? Buffer.alloc(0)))) {
+        return refuse(response, { status: 400, code: 'InvalidPart' })
+      }
+      if (parts.slice(0, -1).some((part) => part.length < 5 * 2 ** 20)) {
+        return refuse(response, { status: 400, code: 'EntityTooSmall' })
+      }
+      if (isThere(request, key)) return refuse(response, { status: 412, code: 'PreconditionFailed' })
+      standIn.objects.set(key, { body: Buffer.concat(parts), contentType: upload.contentType })
+    }
+    standIn.uploads.delete(uploadId)
+    response.writeHead(request.method === 'POST' ? 200 : 204).end()
   }
 
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -125,6 +183,8 @@ export async function startS3(buckets: string[], { region = 'us-east-1', token =
     objects: new Map(),
     seen: [],
     answer: () => null,
+    content: (bytes) => bytes,
+    uploads: new Map(),
     async close() {
       server.closeAllConnections()
       await new Promise((resolve) => server.close(resolve))

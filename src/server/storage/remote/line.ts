@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Agent, request } from 'undici'
-import { messageOf, systemCode } from '../../../core/errors.ts'
+import { GdnError, messageOf, systemCode } from '../../../core/errors.ts'
 import { StorageUnavailableError } from '../adapter.ts'
 
 const ATTEMPTS = 3
@@ -60,14 +60,14 @@ export function openLine(name: string, userAgent: string): Line {
   let problem: string | null = null
 
   const failed = (cause: unknown) => {
-    if (cause instanceof StorageUnavailableError) return cause
+    if (cause instanceof StorageUnavailableError || isOwn(cause)) return cause
     problem = `${name} can't be reached: ${systemCode(cause) ?? messageOf(cause)}`
     return new StorageUnavailableError(problem, { cause })
   }
 
   const open = async ({ method, url, headers = {}, body }: LineRequest): Promise<LineAnswer> => {
     const size = body?.size ?? null
-    const within = AbortSignal.timeout(2 * SILENCE_MS + (size ?? 64 * 2 ** 20) / BYTES_PER_MS)
+    const within = AbortSignal.timeout(2 * SILENCE_MS + Math.ceil((size ?? 64 * 2 ** 20) / BYTES_PER_MS))
     const { statusCode, ...answer } = await request(url, {
       method,
       headers: {
@@ -118,8 +118,7 @@ export function openLine(name: string, userAgent: string): Line {
           const answer = { status, headers, body: await collect(body) }
           if (last || !isPassing(status)) return answer
         } catch (error) {
-          // What the machine itself can't do, its disk say, doesn't pass by asking again.
-          if (last || isOwn(error)) throw isOwn(error) ? error : failed(error)
+          if (last || isOwn(error)) throw failed(error)
         }
         await delay(FIRST_PAUSE_MS * 2 ** (attempt - 1) * (0.75 + Math.random() / 2), undefined, {
           signal: closing.signal,
@@ -136,7 +135,12 @@ export function openLine(name: string, userAgent: string): Line {
   }
 }
 
-const isOwn = (error: unknown) => ['ENOENT', 'ENOSPC', 'EIO', 'EACCES', 'EMFILE'].includes(systemCode(error) ?? '')
+/** Not the network's: this machine's disk, a refusal to read a secret, or a mistake of ours. */
+const isOwn = (error: unknown) =>
+  (error instanceof GdnError && !(error instanceof StorageUnavailableError)) ||
+  error instanceof RangeError ||
+  error instanceof TypeError ||
+  ['ENOENT', 'ENOSPC', 'EIO', 'EACCES', 'EMFILE'].includes(systemCode(error) ?? '')
 
 async function collect(body: AsyncIterable<Uint8Array>): Promise<Buffer> {
   const parts: Uint8Array[] = []
