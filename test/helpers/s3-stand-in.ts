@@ -139,7 +139,9 @@ export async function startS3(buckets: string[], { region = 'us-east-1', token =
         'content-type': object.contentType,
         'content-length': content.length,
       })
-      response.end(request.method === 'HEAD' ? undefined : standIn.content(content))
+      const sent = request.method === 'HEAD' ? content : standIn.content(content)
+      if (sent.length < content.length) response.write(sent, () => response.destroy())
+      else response.end(request.method === 'HEAD' ? undefined : sent)
     }
   }
 

@@ -141,7 +141,7 @@ async function refuseLostFiles({ db, transaction }: Store, storage: Settings['st
       continue
     }
     const now = here ?? 'the data dir'
-    throw new GdnError('invalid_config', `${files} files of this data are in ${place}, and the settings name ${now}`, {
+    throw new GdnError('invalid_config', `files of this data (${files}) are in ${place}, and the settings name ${now}`, {
       hint:
         here === null
           ? `name ${place} as the storage again`

@@ -2,6 +2,7 @@ import { createCipheriv } from 'node:crypto'
 import { mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { CID } from 'multiformats/cid'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { Secret } from '../../../src/core/secret.ts'
 import { bucketRoot } from '../../../src/object-store/bucket.ts'
@@ -83,6 +84,12 @@ async function read(storage: FileStorage, cid: string, range?: { start?: number;
   return Buffer.concat(parts)
 }
 
+function parsed(cid: string): CID {
+  const found = parseCid(cid)
+  if (found === null) throw new Error(`${cid} is no CID`)
+  return found
+}
+
 const leftBehind = () => readdir(join(dir, 'data', 'files', 'tmp'))
 
 function bucket(url: string, more: Partial<S3BucketOptions> = {}, keys = S3_KEYS): RemoteFiles {
@@ -156,6 +163,20 @@ describe.each(Object.entries(PLACES))('files in %s', (_name, open) => {
     for (const size of [10, ...Object.values(SIZES)]) {
       expect(await storage.add(pieces(noise(size)))).toEqual(await here.add(pieces(noise(size))))
     }
+  })
+
+  test('where content goes by its CID, metadata is taken too, kept, and found by everybody', async () => {
+    const { shared } = (await storageOn(await open())).remote
+    if (shared === undefined) return
+    const names = Array.from({ length: 200 }, (_, index) => `${index}.json`)
+    const built = await buildDirectory(names.map((name) => ({ name, bytes: Buffer.from(`{"name":"${name}"}`) })))
+    const blocks = built.blocks.map(({ cid, bytes }) => ({ cid: parsed(cid), bytes }))
+    await shared.publish([parsed(built.cid)], blocks)
+    for (const { cid, bytes } of blocks.slice(-3)) {
+      expect(Buffer.compare((await shared.block(cid)) ?? Buffer.alloc(0), bytes)).toBe(0)
+    }
+    await shared.keep(parsed(built.cid))
+    await shared.publish([parsed(built.cid)], blocks)
   })
 
   test('killed after it was put and before that was noted, it is not stored, and stored when it is tried again', async () => {

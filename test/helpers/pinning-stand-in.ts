@@ -1,0 +1,71 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+
+interface Pin {
+  requestid: string
+  status: string
+  created: string
+  pin: { cid: string; origins?: string[] }
+  delegates: string[]
+  info?: { status_details: string }
+}
+
+export interface PinningStandIn {
+  /** To which /pins is added. */
+  url: string
+  pins: Pin[]
+  seen: string[]
+  /** What becomes of a pin when it is asked about. */
+  next: (pin: Pin) => string
+  /** Called after a pin was noted; true hangs up instead of answering. */
+  hangUp: () => boolean
+  close(): Promise<void>
+}
+
+/** A service with the IPFS Pinning Service API, as far as gdn asks for it. */
+export async function startPinningService(token: string): Promise<PinningStandIn> {
+  const server = createServer(async (request, response) => {
+    const { method, url = '' } = request
+    standIn.seen.push(`${method} ${url}`)
+    const chunks: Buffer[] = []
+    for await (const chunk of request) chunks.push(chunk as Buffer)
+    const answer = (status: number, json: object) =>
+      response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(json))
+    if (request.headers.authorization !== `Bearer ${token}`) {
+      return void answer(401, { error: { reason: 'UNAUTHORIZED', details: 'Access token is missing or invalid' } })
+    }
+    const { pathname, searchParams } = new URL(url, 'http://service')
+    const id = pathname.replace(/^\/psa\/pins\/?/, '')
+    if (method === 'POST') {
+      const pin = JSON.parse(Buffer.concat(chunks).toString())
+      const created = { status: 'queued', created: '2026-01-01T00:00:00Z', delegates: [] }
+      const made = { requestid: `request-${standIn.pins.length + 1}`, ...created, pin }
+      standIn.pins.push(made)
+      return standIn.hangUp() ? void response.destroy() : void answer(202, made)
+    }
+    if (id === '') {
+      const wanted = (searchParams.get('status') ?? 'pinned').split(',')
+      const results = standIn.pins.filter(
+        ({ pin, status }) => pin.cid === searchParams.get('cid') && wanted.includes(status),
+      )
+      return void answer(200, { count: results.length, results })
+    }
+    const pin = standIn.pins.find(({ requestid }) => requestid === id)
+    if (pin === undefined) return void answer(404, { error: { reason: 'NOT_FOUND' } })
+    pin.status = standIn.next(pin)
+    answer(200, pin)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const standIn: PinningStandIn = {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/psa`,
+    pins: [],
+    seen: [],
+    next: () => 'pinned',
+    hangUp: () => false,
+    async close() {
+      server.closeAllConnections()
+      await new Promise((resolve) => server.close(resolve))
+    },
+  }
+  return standIn
+}

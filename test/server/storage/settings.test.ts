@@ -1,0 +1,319 @@
+import { chmod, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { GdnError } from '../../../src/core/errors.ts'
+import type { BackendOptions } from '../../../src/server/main.ts'
+import {
+  createTestCollection,
+  freshDataDir,
+  mint,
+  settled,
+  startTestBackend,
+  type TestBackend,
+  until,
+} from '../../helpers/backend.ts'
+import { bytes, type FileServer, startFileServer } from '../../helpers/file-server.ts'
+import { type IpfsNodeStandIn, startIpfsNode } from '../../helpers/ipfs-node-stand-in.ts'
+import { startPinningService } from '../../helpers/pinning-stand-in.ts'
+import { S3_KEYS, type S3StandIn, startS3 } from '../../helpers/s3-stand-in.ts'
+
+const PICTURE = Buffer.concat([Buffer.from('89504e470d0a1a0a', 'hex'), Buffer.alloc(600 * 1024, 7)])
+
+let dataDir: Awaited<ReturnType<typeof freshDataDir>>
+let files: FileServer
+let s3: S3StandIn
+const undo: (() => unknown)[] = []
+
+beforeEach(async () => {
+  dataDir = await freshDataDir()
+  undo.push(() => dataDir.remove())
+  files = await startFileServer({ '/large.png': bytes(PICTURE) })
+  undo.push(() => files.close())
+  s3 = await startS3(['art', 'archive'])
+  undo.push(() => s3.close())
+  await secret(
+    'keys',
+    `[default]\naws_access_key_id = ${S3_KEYS.accessKeyId}\naws_secret_access_key = ${S3_KEYS.secret}\n`,
+  )
+})
+afterEach(async () => {
+  for (const step of undo.splice(0).reverse()) await step()
+})
+
+async function secret(name: string, text: string, mode = 0o600): Promise<void> {
+  await writeFile(join(dataDir.path, name), text)
+  await chmod(join(dataDir.path, name), mode)
+}
+
+const inBucket = (bucket = 'art', more = '') =>
+  `storage: { kind: s3, bucket: ${bucket}, endpoint: "${s3.url}", credentials_file: keys${more} }\n`
+
+/** Starts a backend whose settings are this text. */
+async function start(settings: string, options: Partial<BackendOptions> = {}): Promise<TestBackend> {
+  await secret('backend.yaml', settings)
+  const backend = await startTestBackend(dataDir.path, options)
+  let closed = false
+  const close = async () => {
+    if (!closed) await backend.close()
+    closed = true
+  }
+  undo.push(close)
+  return { ...backend, close }
+}
+
+const refusal = async (settings: string): Promise<GdnError> => {
+  const error = await start(settings).catch((thrown) => thrown)
+  if (error instanceof GdnError) return error
+  throw new Error(`it started with ${settings}`)
+}
+
+const withPicture = (path = '/large.png') => ({
+  title: 'with a picture',
+  description: '',
+  file_fields: [{ key: 'image', url: files.url + path }],
+})
+
+async function imageOf(backend: TestBackend, metadataUrl: unknown): Promise<string> {
+  const answer = await backend.get(`/ipfs/${String(metadataUrl).slice('ipfs://'.length)}`)
+  const { image } = (await answer.json()) as { image: string }
+  return image.slice('ipfs://'.length)
+}
+
+async function mintPicture(
+  backend: TestBackend,
+): Promise<{ nft: Awaited<ReturnType<typeof settled>>[number]; image: string }> {
+  const collection = await createTestCollection(backend)
+  const [nft] = await settled(backend, await mint(backend, collection, [withPicture()]))
+  if (nft?.status !== 'deployed') throw new Error(`it is ${nft?.status}`)
+  return { nft, image: await imageOf(backend, nft.metadata_url) }
+}
+
+describe('a bucket', () => {
+  test('has the files of NFTs, and /ipfs serves them from there, whole, in ranges, and their heads', async () => {
+    const backend = await start(inBucket())
+    const { image } = await mintPicture(backend)
+    expect(s3.objects.get(`art/${image}`)?.body.equals(PICTURE)).toBe(true)
+    const whole = await backend.get(`/ipfs/${image}`)
+    expect(whole.headers.get('content-type')).toBe('image/png')
+    expect(Buffer.from(await whole.arrayBuffer()).equals(PICTURE)).toBe(true)
+    const part = await backend.get(`/ipfs/${image}`, { range: 'bytes=300000-300099' })
+    expect([part.status, part.headers.get('content-range')]).toEqual([206, `bytes 300000-300099/${PICTURE.length}`])
+    expect(Buffer.from(await part.arrayBuffer()).equals(PICTURE.subarray(300_000, 300_100))).toBe(true)
+    const head = await fetch(`${backend.url}/ipfs/${image}`, { method: 'HEAD' })
+    expect(head.headers.get('content-length')).toBe(String(PICTURE.length))
+  })
+
+  test('that is away at the start is told; what needs it waits, and goes on when it is back', async () => {
+    s3.answer = () => ({ status: 503, code: 'ServiceUnavailable' })
+    const backend = await start(inBucket())
+    expect(backend.warnings).toEqual([expect.stringMatching(/^the bucket art \(127.*\) answers 503$/)])
+    const ready = await backend.get('/readyz')
+    expect([ready.status, await ready.text()]).toEqual([503, expect.stringContaining('the bucket art')])
+    const collection = await createTestCollection(backend)
+    const ids = await mint(backend, collection, [withPicture()])
+    await until(
+      async () => files.requests.length,
+      (count) => count > 0,
+    )
+    s3.answer = () => null
+    expect((await settled(backend, ids))[0]?.status).toBe('deployed')
+    const back = await until(
+      async () => (await backend.get('/readyz')).status,
+      (status) => status === 200,
+    )
+    expect(back).toBe(200)
+  })
+
+  test('that stays away fails the NFT with a sentence, and an upload at once, and its neighbours go on', async () => {
+    const backend = await start(inBucket(), { fileFetching: { timeoutMs: 5000, maxAttempts: 2 } })
+    const collection = await createTestCollection(backend)
+    s3.answer = () => ({ status: 503, code: 'ServiceUnavailable' })
+    const [large, small] = await settled(
+      backend,
+      await mint(backend, collection, [withPicture(), withPicture('/small.png')]),
+    )
+    expect(large).toMatchObject({
+      status: 'failed',
+      error: expect.stringMatching(/^the bucket art \(127.*\) refused: ServiceUnavailable \(tried 2 times\)$/),
+    })
+    expect(small?.status).toBe('deployed')
+    const form = new FormData()
+    form.set('file', new Blob([Uint8Array.from(PICTURE)]))
+    const headers = { 'x-api-key': backend.apiKey.reveal() }
+    const upload = await fetch(`${backend.url}/api/v1/files`, { method: 'POST', headers, body: form })
+    expect([upload.status, await upload.text()]).toEqual([503, expect.stringContaining('try again later')])
+  })
+
+  test('an upload is known at once: its NFT is accepted without the bucket being asked', async () => {
+    const backend = await start(inBucket())
+    const form = new FormData()
+    form.set('file', new Blob([Uint8Array.from(PICTURE)]))
+    const headers = { 'x-api-key': backend.apiKey.reveal() }
+    const upload = await fetch(`${backend.url}/api/v1/files`, { method: 'POST', headers, body: form })
+    const { url } = (await upload.json()) as { url: string }
+    s3.answer = () => ({ status: 503 })
+    const collection = await createTestCollection(backend)
+    const metadata = [{ title: 'a', description: '', file_fields: [{ key: 'image', url }] }]
+    expect((await settled(backend, await mint(backend, collection, metadata)))[0]?.status).toBe('deployed')
+  })
+})
+
+describe('settings', () => {
+  test.each([
+    ['storage: { kind: ftp }', /must be files, s3 or ipfs/],
+    ['storage: { kind: s3, bucket: UPPER }', /must be the name of a bucket/],
+    ['storage: { kind: s3, bucket: art, prefix: /a }', /must be the beginning of a key/],
+    [
+      'storage: { kind: s3, bucket: art, endpoint: "https://key:secret-of-mine@example" }',
+      /must not hold a name or a password/,
+    ],
+    ['storage: { kind: s3, bucket: art, secret_access_key: secret-of-mine }', /is not a known field/],
+    ['storage: { kind: ipfs, auth_file: a, auth_credential: b }', /not both/],
+    ['pinning: { endpoint: "https://pins.example" }', /needs either token_file or token_credential/],
+    ['pinning: { endpoint: "http://pins.example", token_file: a }', /must be https/],
+  ])('%s is refused', async (text, message) => {
+    const error = await refusal(text)
+    expect(error).toMatchObject({ code: 'invalid_config', message: expect.stringMatching(message) })
+    expect(error.message).not.toContain('secret-of-mine')
+  })
+
+  test('secrets that others may read, or that are missing, are refused before anything is asked', async () => {
+    await secret('keys', 'x', 0o644)
+    expect(await refusal(inBucket())).toMatchObject({
+      message: expect.stringContaining('may be read or changed by others'),
+    })
+    await secret('keys', '[other]\n')
+    expect(await refusal(inBucket())).toMatchObject({ message: 'has no credentials for profile default' })
+    const absent = 'storage: { kind: ipfs, auth_credential: token-of-the-node }'
+    expect(await refusal(absent)).toMatchObject({
+      message: expect.stringContaining('there is no credential token-of-the-node'),
+    })
+    expect(s3.seen).toEqual([])
+  })
+
+  test('credentials come from the service manager too, and from the environment', async () => {
+    const keys = { AWS_ACCESS_KEY_ID: S3_KEYS.accessKeyId, AWS_SECRET_ACCESS_KEY: S3_KEYS.secret }
+    const place = `storage: { kind: s3, bucket: art, endpoint: "${s3.url}"`
+    await (await start(`${place} }`, { env: keys })).close()
+    const named = await start(`${place}, credentials_credential: keys }`, { credentialsDirectory: dataDir.path })
+    expect(named.warnings).toEqual([])
+  })
+
+  test('a bucket that lets nobody in keeps the backend from starting, with what to do', async () => {
+    await secret('keys', '[default]\naws_access_key_id = AKIA\naws_secret_access_key = not-the-secret-of-it\n')
+    expect(await refusal(inBucket())).toMatchObject({ code: 'forbidden', hint: expect.stringContaining('credentials') })
+    await secret(
+      'keys',
+      `[default]\naws_access_key_id=${S3_KEYS.accessKeyId}\naws_secret_access_key=${S3_KEYS.secret}\n`,
+    )
+    expect(await refusal(inBucket('other'))).toMatchObject({ message: expect.stringContaining('NoSuchBucket') })
+  })
+})
+
+describe('another storage over data that is there', () => {
+  test('what the data dir holds is read from there, and what comes goes to the bucket', async () => {
+    const before = await start('storage: { kind: files }\n')
+    const { image } = await mintPicture(before)
+    await before.close()
+    const backend = await start(inBucket())
+    const served = await backend.get(`/ipfs/${image}`)
+    expect(Buffer.from(await served.arrayBuffer()).equals(PICTURE)).toBe(true)
+    expect(s3.objects.has(`art/${image}`)).toBe(false)
+    await mintPicture(backend)
+    expect(s3.objects.has(`art/${image}`)).toBe(true)
+  })
+
+  test('a bucket that holds files is not left behind: the data dir, or another bucket, is refused', async () => {
+    const before = await start(inBucket('art', ', prefix: one'))
+    const { image } = await mintPicture(before)
+    await before.close()
+    expect(await refusal('storage: { kind: files }\n')).toMatchObject({
+      code: 'invalid_config',
+      message: 'files of this data (1) are in s3://art/one/, and the settings name the data dir',
+    })
+    const there = inBucket('archive', ', prefix: two')
+    expect(await refusal(there)).toMatchObject({
+      hint: expect.stringContaining('set storage.replaces to s3://art/one/'),
+    })
+    for (const [key, object] of [...s3.objects]) s3.objects.set(key.replace('art/one/', 'archive/two/'), object)
+    const backend = await start(inBucket('archive', ', prefix: two, replaces: "s3://art/one/"'))
+    s3.seen.length = 0
+    const served = await backend.get(`/ipfs/${image}`)
+    expect(Buffer.from(await served.arrayBuffer()).equals(PICTURE)).toBe(true)
+    expect(s3.seen.every((line) => line.includes('/archive/two/'))).toBe(true)
+  })
+})
+
+describe('an IPFS node', () => {
+  let node: IpfsNodeStandIn
+  const inNode = () => `storage: { kind: ipfs, api: "${node.url}", auth_file: token }\n`
+  beforeEach(async () => {
+    node = await startIpfsNode(join(dataDir.path, 'node'), undefined, { authorization: 'Bearer token-of-the-node' })
+    undo.push(() => node.close())
+    await secret('token', 'token-of-the-node\n')
+    await secret('pin-token', 'token-of-the-service\n')
+  })
+
+  test('has files and metadata: all of an NFT is found there, and pinned', async () => {
+    const backend = await start(inNode())
+    const { nft, image } = await mintPicture(backend)
+    const directory = String(nft.metadata_url).slice('ipfs://'.length).split('/')[0] ?? ''
+    await until(
+      async () => node.pinned.has(directory),
+      (pinned) => pinned,
+    )
+    expect(node.pinned).toEqual(new Set([image, directory]))
+  })
+
+  test('that is away holds no mint up: metadata goes there when it is back', async () => {
+    const backend = await start(inNode())
+    const collection = await createTestCollection(backend)
+    node.refuse = () => 500
+    const metadata = [{ title: 'a', description: '', file_fields: [] }]
+    const [nft] = await settled(backend, await mint(backend, collection, metadata))
+    expect(nft?.status).toBe('deployed')
+    expect(node.pinned.size).toBe(0)
+    node.refuse = () => null
+    const pinned = await until(
+      async () => node.pinned.size,
+      (count) => count === 1,
+    )
+    expect(pinned).toBe(1)
+  })
+
+  test('content that others put there can be minted, and is pinned', async () => {
+    node.blocks.blocks.set('bafkreigh2akiscaildcqabsyg3dfr6chu3fgpregiymsck7e7aqa4s52zy', Buffer.from('not read'))
+    const foreign = Buffer.alloc(3000, 5)
+    const { rawCid } = await import('../../../src/server/storage/cid.ts')
+    const cid = rawCid(foreign).toString()
+    node.blocks.blocks.set(cid, foreign)
+    const backend = await start(inNode())
+    const collection = await createTestCollection(backend)
+    const metadata = [{ title: 'a', description: '', file_fields: [{ key: 'image', url: `ipfs://${cid}` }] }]
+    const [nft] = await settled(backend, await mint(backend, collection, metadata))
+    expect(nft?.status).toBe('deployed')
+    expect(node.pinned.has(cid)).toBe(true)
+  })
+
+  test('a pinning service beside it is asked to keep all of it, told where it is, and asked until it does', async () => {
+    const service = await startPinningService('token-of-the-service')
+    undo.push(() => service.close())
+    let asked = 0
+    // The first answer is lost, the first pin fails, and the rest takes its time.
+    service.hangUp = () => service.pins.length === 1
+    service.next = ({ status }) => (++asked === 1 ? 'failed' : status === 'queued' ? 'pinning' : 'pinned')
+    const backend = await start(`${inNode()}pinning: { endpoint: "${service.url}", token_file: pin-token }\n`)
+    const { nft, image } = await mintPicture(backend)
+    const directory = String(nft.metadata_url).slice('ipfs://'.length).split('/')[0] ?? ''
+    const kept = () => service.pins.filter(({ status }) => status === 'pinned').map(({ pin }) => pin.cid)
+    await until(
+      async () => kept(),
+      (cids) => cids.length >= 2,
+    )
+    expect(kept().sort()).toEqual([image, directory].sort())
+    // One more than the two: the pin that failed. That whose answer was lost was found again.
+    expect(service.pins).toHaveLength(3)
+    expect(service.pins[0]?.pin.origins).toEqual(['/ip4/10.0.0.1/tcp/4001/p2p/12D3KooW'])
+    expect(backend.log.join('')).not.toContain('token-of-the-')
+  })
+})
