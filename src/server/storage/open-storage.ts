@@ -1,7 +1,7 @@
 import { GdnError, messageOf } from '../../core/errors.ts'
 import type { Log } from '../pipeline/log.ts'
 import { type Loop, startLoop } from '../pipeline/loop.ts'
-import type { Settings } from '../settings/settings.ts'
+import type { Settings } from '../settings/types.ts'
 import { blockTable } from '../store/block-table.ts'
 import type { Store } from '../store/open-store.ts'
 import { addPublications } from '../store/publications.ts'
