@@ -13,6 +13,7 @@ worker Do the work of a backend on PostgreSQL: files, signing, sending
 chain Networks that a backend reaches by RPC URL
 tx Transactions that a backend has signed
 key API keys of a backend, and what each may do
+webhook Who a backend tells when something is deployed or has failed
 db A backend'\''s database: SQLite or PostgreSQL
 init Set up a server, its key and your defaults
 auth API keys that you use: save, look at, forget
@@ -63,6 +64,13 @@ cancel Give a transaction up that is not in a block yet' ;;
     'key') REPLY='create Make an API key of a backend
 list List the API keys of a backend
 revoke Revoke an API key of a backend' ;;
+    'webhook') REPLY='add Have a backend tell a URL when something is deployed or has failed
+list List the webhooks of a backend, and how they do
+show Show a webhook, and how it does
+rm Remove a webhook: it is told nothing any more
+test Have the running backend send a test event
+deliveries List what a webhook was told, and what it answered
+replay Have a webhook told events again' ;;
     'db') REPLY='export Write all that a backend'\''s database holds into a file
 import Write what an export holds into an empty database
 migrate Bring a backend'\''s database to the schema of this version
@@ -91,6 +99,7 @@ worker Do the work of a backend on PostgreSQL: files, signing, sending
 chain Networks that a backend reaches by RPC URL
 tx Transactions that a backend has signed
 key API keys of a backend, and what each may do
+webhook Who a backend tells when something is deployed or has failed
 db A backend'\''s database: SQLite or PostgreSQL
 init Set up a server, its key and your defaults
 auth API keys that you use: save, look at, forget
@@ -127,6 +136,12 @@ __gdn_arguments() {
     'tx bump') REPLY='text' ;;
     'tx cancel') REPLY='text' ;;
     'key revoke') REPLY='text' ;;
+    'webhook add') REPLY='text' ;;
+    'webhook show') REPLY='text' ;;
+    'webhook rm') REPLY='text' ;;
+    'webhook test') REPLY='text' ;;
+    'webhook deliveries') REPLY='text' ;;
+    'webhook replay') REPLY='text' ;;
     'db export') REPLY='file' ;;
     'db import') REPLY='file' ;;
     'config get') REPLY='=name' ;;
@@ -184,6 +199,13 @@ __gdn_bundles() {
     'key create') REPLY='flags-5e915e output-62442f' ;;
     'key list') REPLY='flags-8464f6 output-62442f' ;;
     'key revoke') REPLY='flags-8464f6 output-62442f' ;;
+    'webhook add') REPLY='flags-83ceaa output-62442f' ;;
+    'webhook list') REPLY='flags-8464f6 output-62442f' ;;
+    'webhook show') REPLY='flags-8464f6 output-62442f' ;;
+    'webhook rm') REPLY='flags-8464f6 output-62442f' ;;
+    'webhook test') REPLY='flags-8464f6 output-62442f' ;;
+    'webhook deliveries') REPLY='flags-ffd5af output-62442f' ;;
+    'webhook replay') REPLY='flags-ea88b1 output-62442f' ;;
     'db export') REPLY='flags-537d2e output-62442f' ;;
     'db import') REPLY='flags-537d2e output-62442f' ;;
     'db migrate') REPLY='flags-537d2e output-62442f' ;;
@@ -437,6 +459,18 @@ __gdn_flags() {
 --expires - text 30d, 12h, or the last day (UTC): 2027-01-31 (never)
 --data-dir - dir The backend'\''s data dir (that of gdn local start)
 --database-url - text Its PostgreSQL; with a password better GDN_DATABASE_URL' ;;
+    'flags-83ceaa') REPLY='--event - ,event+ What to tell; repeatable
+--email - text Whose account (the local one)
+--data-dir - dir The backend'\''s data dir (that of gdn local start)
+--database-url - text Its PostgreSQL; with a password better GDN_DATABASE_URL' ;;
+    'flags-ffd5af') REPLY='--state - =state-2 In this state only: waiting, delivered, failed
+--limit - text At most so many (50)
+--data-dir - dir The backend'\''s data dir (that of gdn local start)
+--database-url - text Its PostgreSQL; with a password better GDN_DATABASE_URL' ;;
+    'flags-ea88b1') REPLY='--id - text+ These events; repeatable
+--since - text All events of this time, delivered or not: 24h
+--data-dir - dir The backend'\''s data dir (that of gdn local start)
+--database-url - text Its PostgreSQL; with a password better GDN_DATABASE_URL' ;;
     'flags-771d79') REPLY='--hosted - - A service, at a URL
 --local - - The backend that gdn local start runs
 --base-url - text Address of the service
@@ -552,6 +586,16 @@ final
 reverted
 lost
 cancelled' ;;
+    'event') REPLY='nft.deployed
+nft.failed
+collection.deployed
+collection.failed
+transfer.deployed
+transfer.failed
+*' ;;
+    'state-2') REPLY='waiting
+delivered
+failed' ;;
     'store') REPLY='keyring
 file' ;;
     'name') REPLY='profile

@@ -14,6 +14,7 @@ function __gdn_words
         'chain Networks that a backend reaches by RPC URL' \
         'tx Transactions that a backend has signed' \
         'key API keys of a backend, and what each may do' \
+        'webhook Who a backend tells when something is deployed or has failed' \
         'db A backend\'s database: SQLite or PostgreSQL' \
         'init Set up a server, its key and your defaults' \
         'auth API keys that you use: save, look at, forget' \
@@ -72,6 +73,14 @@ function __gdn_words
       printf '%s\n' 'create Make an API key of a backend' \
         'list List the API keys of a backend' \
         'revoke Revoke an API key of a backend'
+    case 'webhook'
+      printf '%s\n' 'add Have a backend tell a URL when something is deployed or has failed' \
+        'list List the webhooks of a backend, and how they do' \
+        'show Show a webhook, and how it does' \
+        'rm Remove a webhook: it is told nothing any more' \
+        'test Have the running backend send a test event' \
+        'deliveries List what a webhook was told, and what it answered' \
+        'replay Have a webhook told events again'
     case 'db'
       printf '%s\n' 'export Write all that a backend\'s database holds into a file' \
         'import Write what an export holds into an empty database' \
@@ -104,6 +113,7 @@ function __gdn_words
         'chain Networks that a backend reaches by RPC URL' \
         'tx Transactions that a backend has signed' \
         'key API keys of a backend, and what each may do' \
+        'webhook Who a backend tells when something is deployed or has failed' \
         'db A backend\'s database: SQLite or PostgreSQL' \
         'init Set up a server, its key and your defaults' \
         'auth API keys that you use: save, look at, forget' \
@@ -161,6 +171,18 @@ function __gdn_arguments
     case 'tx cancel'
       printf '%s\n' 'text'
     case 'key revoke'
+      printf '%s\n' 'text'
+    case 'webhook add'
+      printf '%s\n' 'text'
+    case 'webhook show'
+      printf '%s\n' 'text'
+    case 'webhook rm'
+      printf '%s\n' 'text'
+    case 'webhook test'
+      printf '%s\n' 'text'
+    case 'webhook deliveries'
+      printf '%s\n' 'text'
+    case 'webhook replay'
       printf '%s\n' 'text'
     case 'db export'
       printf '%s\n' 'file'
@@ -269,6 +291,20 @@ function __gdn_bundles
       printf '%s\n' 'flags-8464f6 output-62442f'
     case 'key revoke'
       printf '%s\n' 'flags-8464f6 output-62442f'
+    case 'webhook add'
+      printf '%s\n' 'flags-83ceaa output-62442f'
+    case 'webhook list'
+      printf '%s\n' 'flags-8464f6 output-62442f'
+    case 'webhook show'
+      printf '%s\n' 'flags-8464f6 output-62442f'
+    case 'webhook rm'
+      printf '%s\n' 'flags-8464f6 output-62442f'
+    case 'webhook test'
+      printf '%s\n' 'flags-8464f6 output-62442f'
+    case 'webhook deliveries'
+      printf '%s\n' 'flags-ffd5af output-62442f'
+    case 'webhook replay'
+      printf '%s\n' 'flags-ea88b1 output-62442f'
     case 'db export'
       printf '%s\n' 'flags-537d2e output-62442f'
     case 'db import'
@@ -582,6 +618,21 @@ function __gdn_flags
         '--expires - text 30d, 12h, or the last day (UTC): 2027-01-31 (never)' \
         '--data-dir - dir The backend\'s data dir (that of gdn local start)' \
         '--database-url - text Its PostgreSQL; with a password better GDN_DATABASE_URL'
+    case 'flags-83ceaa'
+      printf '%s\n' '--event - ,event+ What to tell; repeatable' \
+        '--email - text Whose account (the local one)' \
+        '--data-dir - dir The backend\'s data dir (that of gdn local start)' \
+        '--database-url - text Its PostgreSQL; with a password better GDN_DATABASE_URL'
+    case 'flags-ffd5af'
+      printf '%s\n' '--state - =state-2 In this state only: waiting, delivered, failed' \
+        '--limit - text At most so many (50)' \
+        '--data-dir - dir The backend\'s data dir (that of gdn local start)' \
+        '--database-url - text Its PostgreSQL; with a password better GDN_DATABASE_URL'
+    case 'flags-ea88b1'
+      printf '%s\n' '--id - text+ These events; repeatable' \
+        '--since - text All events of this time, delivered or not: 24h' \
+        '--data-dir - dir The backend\'s data dir (that of gdn local start)' \
+        '--database-url - text Its PostgreSQL; with a password better GDN_DATABASE_URL'
     case 'flags-771d79'
       printf '%s\n' '--hosted - - A service, at a URL' \
         '--local - - The backend that gdn local start runs' \
@@ -718,6 +769,18 @@ function __gdn_values
         'reverted' \
         'lost' \
         'cancelled'
+    case 'event'
+      printf '%s\n' 'nft.deployed' \
+        'nft.failed' \
+        'collection.deployed' \
+        'collection.failed' \
+        'transfer.deployed' \
+        'transfer.failed' \
+        '*'
+    case 'state-2'
+      printf '%s\n' 'waiting' \
+        'delivered' \
+        'failed'
     case 'store'
       printf '%s\n' 'keyring' \
         'file'

@@ -15,6 +15,7 @@ worker Do the work of a backend on PostgreSQL: files, signing, sending
 chain Networks that a backend reaches by RPC URL
 tx Transactions that a backend has signed
 key API keys of a backend, and what each may do
+webhook Who a backend tells when something is deployed or has failed
 db A backend''s database: SQLite or PostgreSQL
 init Set up a server, its key and your defaults
 auth API keys that you use: save, look at, forget
@@ -65,6 +66,13 @@ cancel Give a transaction up that is not in a block yet'
     'key' = 'create Make an API key of a backend
 list List the API keys of a backend
 revoke Revoke an API key of a backend'
+    'webhook' = 'add Have a backend tell a URL when something is deployed or has failed
+list List the webhooks of a backend, and how they do
+show Show a webhook, and how it does
+rm Remove a webhook: it is told nothing any more
+test Have the running backend send a test event
+deliveries List what a webhook was told, and what it answered
+replay Have a webhook told events again'
     'db' = 'export Write all that a backend''s database holds into a file
 import Write what an export holds into an empty database
 migrate Bring a backend''s database to the schema of this version
@@ -93,6 +101,7 @@ worker Do the work of a backend on PostgreSQL: files, signing, sending
 chain Networks that a backend reaches by RPC URL
 tx Transactions that a backend has signed
 key API keys of a backend, and what each may do
+webhook Who a backend tells when something is deployed or has failed
 db A backend''s database: SQLite or PostgreSQL
 init Set up a server, its key and your defaults
 auth API keys that you use: save, look at, forget
@@ -126,6 +135,12 @@ api Ask any endpoint of the API, and print its answer as it came'
     'tx bump' = 'text'
     'tx cancel' = 'text'
     'key revoke' = 'text'
+    'webhook add' = 'text'
+    'webhook show' = 'text'
+    'webhook rm' = 'text'
+    'webhook test' = 'text'
+    'webhook deliveries' = 'text'
+    'webhook replay' = 'text'
     'db export' = 'file'
     'db import' = 'file'
     'config get' = '=name'
@@ -180,6 +195,13 @@ api Ask any endpoint of the API, and print its answer as it came'
     'key create' = 'flags-5e915e output-62442f'
     'key list' = 'flags-8464f6 output-62442f'
     'key revoke' = 'flags-8464f6 output-62442f'
+    'webhook add' = 'flags-83ceaa output-62442f'
+    'webhook list' = 'flags-8464f6 output-62442f'
+    'webhook show' = 'flags-8464f6 output-62442f'
+    'webhook rm' = 'flags-8464f6 output-62442f'
+    'webhook test' = 'flags-8464f6 output-62442f'
+    'webhook deliveries' = 'flags-ffd5af output-62442f'
+    'webhook replay' = 'flags-ea88b1 output-62442f'
     'db export' = 'flags-537d2e output-62442f'
     'db import' = 'flags-537d2e output-62442f'
     'db migrate' = 'flags-537d2e output-62442f'
@@ -430,6 +452,18 @@ api Ask any endpoint of the API, and print its answer as it came'
 --expires - text 30d, 12h, or the last day (UTC): 2027-01-31 (never)
 --data-dir - dir The backend''s data dir (that of gdn local start)
 --database-url - text Its PostgreSQL; with a password better GDN_DATABASE_URL'
+    'flags-83ceaa' = '--event - ,event+ What to tell; repeatable
+--email - text Whose account (the local one)
+--data-dir - dir The backend''s data dir (that of gdn local start)
+--database-url - text Its PostgreSQL; with a password better GDN_DATABASE_URL'
+    'flags-ffd5af' = '--state - =state-2 In this state only: waiting, delivered, failed
+--limit - text At most so many (50)
+--data-dir - dir The backend''s data dir (that of gdn local start)
+--database-url - text Its PostgreSQL; with a password better GDN_DATABASE_URL'
+    'flags-ea88b1' = '--id - text+ These events; repeatable
+--since - text All events of this time, delivered or not: 24h
+--data-dir - dir The backend''s data dir (that of gdn local start)
+--database-url - text Its PostgreSQL; with a password better GDN_DATABASE_URL'
     'flags-771d79' = '--hosted - - A service, at a URL
 --local - - The backend that gdn local start runs
 --base-url - text Address of the service
@@ -542,6 +576,16 @@ final
 reverted
 lost
 cancelled'
+    'event' = 'nft.deployed
+nft.failed
+collection.deployed
+collection.failed
+transfer.deployed
+transfer.failed
+*'
+    'state-2' = 'waiting
+delivered
+failed'
     'store' = 'keyring
 file'
     'name' = 'profile

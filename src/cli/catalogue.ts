@@ -200,6 +200,28 @@ const worker = verb(
   () => import('./commands/worker.ts'),
 )
 
+const webhook: Noun = {
+  name: 'webhook',
+  summary: 'Who a backend tells when something is deployed or has failed',
+  verbs: [
+    verb(
+      'add',
+      'Have a backend tell a URL when something is deployed or has failed',
+      () => import('./commands/webhook/add.ts'),
+    ),
+    verb('list', 'List the webhooks of a backend, and how they do', () => import('./commands/webhook/list.ts')),
+    verb('show', 'Show a webhook, and how it does', () => import('./commands/webhook/show.ts')),
+    verb('rm', 'Remove a webhook: it is told nothing any more', () => import('./commands/webhook/rm.ts')),
+    verb('test', 'Have the running backend send a test event', () => import('./commands/webhook/test.ts')),
+    verb(
+      'deliveries',
+      'List what a webhook was told, and what it answered',
+      () => import('./commands/webhook/deliveries.ts'),
+    ),
+    verb('replay', 'Have a webhook told events again', () => import('./commands/webhook/replay.ts')),
+  ],
+}
+
 const serve = verb('serve', 'Run the backend in the foreground', () => import('./commands/serve.ts'))
 
 const init = verb('init', 'Set up a server, its key and your defaults', () => import('./commands/init.ts'))
@@ -224,7 +246,7 @@ const completion = verb(
 
 export const CATALOGUE: readonly Group[] = [
   { title: 'Minting', entries: [collection, nft, batch, wallet] },
-  { title: 'Backend', entries: [local, serve, worker, chain, tx, key, db] },
+  { title: 'Backend', entries: [local, serve, worker, chain, tx, key, webhook, db] },
   { title: 'Set-up', entries: [init, auth, config, doctor, completion] },
   { title: 'For programs', entries: [api] },
 ]

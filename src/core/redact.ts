@@ -16,6 +16,8 @@ const SIGNATURE = /\b(signature=)[^&\s"'<>\\]*/gi
 const USER_INFO = /\b([a-z][a-z0-9+.-]{0,20}:\/\/)[^\s/?#@"'<>\\]{1,2048}@/gi
 /** API keys of our own backend have this form. */
 const OWN_KEY = /\bgdn_[A-Za-z0-9_-]{20,}/g
+/** So have signing secrets of webhooks. */
+const SIGNING_SECRET = /\bwhsec_[A-Za-z0-9_-]{20,}/g
 const SCHEME = /\b(Bearer|Basic)\s+[A-Za-z0-9+/_.~-]{16,}=*/g
 
 const HEADER = new RegExp(`^${NAME}$`, 'i')
@@ -30,6 +32,7 @@ export function redactText(text: string): string {
     .replace(USER_INFO, `$1${REDACTED}@`)
     .replace(SCHEME, `$1 ${REDACTED}`)
     .replace(OWN_KEY, REDACTED)
+    .replace(SIGNING_SECRET, REDACTED)
 }
 
 /** Headers as they may be shown. */

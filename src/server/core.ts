@@ -22,6 +22,8 @@ import { createMetrics } from './metrics/metrics.ts'
 import type { Metrics } from './metrics/types.ts'
 import type { Log } from './pipeline/log.ts'
 import { type Pipeline, startPipeline } from './pipeline/pipeline.ts'
+import { createLazyPoster } from './pipeline/webhooks/lazy-poster.ts'
+import type { Timings } from './pipeline/webhooks/webhook-step.ts'
 import { openLocalAccount } from './services/local-account.ts'
 import type { ServiceDeps } from './services/services.ts'
 import { type DatabaseSettings, databaseOf } from './settings/database.ts'
@@ -64,6 +66,8 @@ export interface CoreOptions {
   steadyNow?: () => number
   /** How long a file may take, in milliseconds, and how often it is tried; by default 30 s, eight times. */
   fileFetching?: { timeoutMs: number; maxAttempts: number }
+  /** When webhooks are told again, and how long one attempt may take; by default for three days, and 10 s. */
+  webhooks?: Partial<Timings> & { timeoutMs?: number }
   /** Stands between the backend and its chains: for tests of what happens when they fail. */
   wrapNetwork?: (network: EvmNetwork) => EvmNetwork
 }
@@ -192,7 +196,7 @@ type Workshop = Pick<ServiceDeps, 'store' | 'chains' | 'storage' | 'now'> & { lo
 
 /** Does the work, and where there are other processes hears what they have for it and tells them what it has accepted. */
 async function work(workshop: Workshop, options: CoreOptions, undo: (() => unknown)[]): Promise<Pipeline> {
-  const { store, chains, metrics } = workshop
+  const { store, chains, metrics, now } = workshop
   const { allowPrivateFiles: allowPrivate, allowHtmlFiles: allowHtml = false, fileFetching } = options
   const fetcher = createLazyFetcher({
     ...{ allowPrivate, allowHtml, pace: createPace(), userAgent: `gdn/${options.version}` },
@@ -204,6 +208,11 @@ async function work(workshop: Workshop, options: CoreOptions, undo: (() => unkno
     fetcher,
     maxFileAttempts: fileFetching?.maxAttempts,
     concurrency: options.concurrency,
+    poster: createLazyPoster({
+      ...{ allowPrivate, now, userAgent: `gdn/${options.version}`, timeoutMs: options.webhooks?.timeoutMs },
+    }),
+    webhookTimings: options.webhooks,
+    onWebhookAttempt: (outcome) => metrics.observe({ what: 'webhook', outcome }),
     onFinal: ({ blockchain, kind }, { gasUsed }) =>
       metrics.observe({ what: 'gas', blockchain, kind, gas: Number(gasUsed) }),
   })

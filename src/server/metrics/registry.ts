@@ -1,5 +1,8 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry as PromRegistry } from 'prom-client'
+import { WEBHOOK_STATUSES, webhookStatus } from '../pipeline/webhooks/schedule.ts'
 import { chainHeights, type Depth, pipelineDepths } from '../store/depths.ts'
+import { countWaiting } from '../store/webhook-deliveries.ts'
+import { listWebhooks } from '../store/webhooks.ts'
 import type { Metrics, MetricsOptions, Observation } from './types.ts'
 
 export type Registry = Metrics
@@ -37,6 +40,12 @@ export function createRegistry({ db, signers, now, version }: MetricsOptions): R
     labelNames: ['blockchain'],
     registers,
   })
+  const webhooks = new Counter({
+    name: 'gdn_webhook_attempts_total',
+    help: 'Events sent to webhooks by this process: delivered, to be tried again, given up',
+    labelNames: ['outcome'],
+    registers,
+  })
   const gauge = <Label extends string>(name: string, help: string, ...labelNames: Label[]) =>
     new Gauge({ name, help, labelNames, registers })
   const waiting = gauge(
@@ -57,6 +66,8 @@ export function createRegistry({ db, signers, now, version }: MetricsOptions): R
     'blockchain',
     'signer',
   )
+  const untold = gauge('gdn_webhook_deliveries_waiting', 'Events that webhooks are still to be told')
+  const hooks = gauge('gdn_webhooks', 'Webhooks: active, failing for minutes, disabled', 'status')
   gauge('gdn_build_info', 'Version of gdn', 'version').set({ version }, 1)
 
   let scraped = false
@@ -77,6 +88,9 @@ export function createRegistry({ db, signers, now, version }: MetricsOptions): R
       waiting.set({ step }, count)
       oldest.set({ step }, since === null ? 0 : Math.max(0, (now() - since) / 1000))
     }
+    untold.set(await countWaiting(db))
+    const statuses = (await listWebhooks(db)).map((row) => webhookStatus(row, now()))
+    for (const status of WEBHOOK_STATUSES) hooks.set({ status }, statuses.filter((one) => one === status).length)
     for (const { blockchain, states } of signers()) {
       for (const { address, balance } of states)
         funds.set({ blockchain, signer: address }, Number(balance) / WEI_IN_COIN)
@@ -98,6 +112,8 @@ export function createRegistry({ db, signers, now, version }: MetricsOptions): R
         }
         case 'gas':
           return gas.inc({ blockchain: observation.blockchain, kind: observation.kind }, observation.gas)
+        case 'webhook':
+          return webhooks.inc({ outcome: observation.outcome })
         case 'chain_died':
           return restarts.inc({ blockchain: observation.blockchain })
       }

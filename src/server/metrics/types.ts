@@ -5,6 +5,7 @@ export type Observation =
   | { what: 'request'; method: string; route: string; status: number; seconds: number }
   | { what: 'gas'; blockchain: string; kind: string; gas: number }
   | { what: 'chain_died'; blockchain: string }
+  | { what: 'webhook'; outcome: 'delivered' | 'retried' | 'failed' }
 
 export interface Metrics {
   observe(observation: Observation): void

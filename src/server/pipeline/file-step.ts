@@ -108,7 +108,7 @@ export function createFileStep(options: FileStepOptions): FileStep {
     if (!(error instanceof GdnError)) log.error({ nft: nft.id, error: messageOf(error) }, 'storing a file failed')
     if (lasting || attempts >= maxAttempts) {
       const told = lasting ? reason : `${reason} (tried ${attempts} times)`
-      if (await failClaimedNft(store.db, nft, told)) {
+      if (await store.transaction((db) => failClaimedNft(db, nft, told))) {
         log.info({ nft: nft.id, requests: [nft.request_id], reason: told }, 'an NFT failed')
       }
     } else {

@@ -112,7 +112,8 @@ export function createMintStep({ store, signing, now, onSigned, serves = () => t
         if (collection === null || !isEvm(collection.blockchain as Blockchain)) continue
         if (collection.status === 'failed') {
           // Accepted in the moment in which the collection failed: nothing else would ever end their waiting.
-          await failNftsOfCollection(store.db, id, collection.error ?? 'the collection failed')
+          const reason = collection.error ?? 'the collection failed'
+          await store.transaction((db) => failNftsOfCollection(db, id, reason))
           continue
         }
         if (collection.status !== 'deployed' || !serves(collection.blockchain as EvmBlockchain)) continue

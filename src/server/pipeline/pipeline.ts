@@ -18,6 +18,8 @@ import { createMintStep } from './mint-step.ts'
 import { type OwnerFollower, startOwnerFollower } from './owner-follower.ts'
 import type { SolanaPipeline } from './solana/solana-pipeline.ts'
 import { createTransferStep } from './transfer-step.ts'
+import type { Poster } from './webhooks/post.ts'
+import { createWebhookStep, type Timings } from './webhooks/webhook-step.ts'
 
 const SOLANA_RETRY_MS = 1000
 
@@ -26,6 +28,9 @@ export interface PipelineOptions {
   chains: Chains
   storage: FileStorage
   fetcher: Fetcher
+  /** Sends events to webhooks. Closed by the pipeline. */
+  poster: Poster
+  webhookTimings?: Partial<Timings> | undefined
   now: () => number
   log: Log
   /** Attempts at fetching the files of an NFT. */
@@ -34,6 +39,7 @@ export interface PipelineOptions {
   concurrency?: number | undefined
   /** A transaction is final: what it was, and what it cost. */
   onFinal?: (transaction: TransactionRow, receipt: EvmReceipt) => void
+  onWebhookAttempt?: (outcome: 'delivered' | 'retried' | 'failed') => void
 }
 
 /** What the services tell the pipeline after their commit. A word that is lost only costs time: steps look by themselves. */
@@ -128,6 +134,12 @@ export async function startPipeline(options: PipelineOptions): Promise<Pipeline>
   })
   const filesLoop = startLoop('files', fileStep.turn, log)
 
+  const webhookStep = createWebhookStep({
+    ...{ store, poster: options.poster, now, log, timings: options.webhookTimings },
+    onAttempt: (outcome) => options.onWebhookAttempt?.(outcome),
+  })
+  const webhookLoop = startLoop('webhooks', webhookStep.turn, log)
+
   const followers = new Map<EvmBlockchain, OwnerFollower>()
   const follow = (blockchain: EvmBlockchain): OwnerFollower | undefined => {
     const running = followers.get(blockchain)
@@ -153,6 +165,14 @@ export async function startPipeline(options: PipelineOptions): Promise<Pipeline>
   // Others may sign, and die before what they have signed is final; and the embedded chains may become this process's.
   const takingUp = store.shared === null ? null : startLoop('take up', takeUp, log)
 
+  /** Whoever is being told something may take ten seconds to answer, and is told again after the next start. */
+  const stopWebhooks = async () => {
+    await webhookLoop.stop()
+    const stopped = webhookStep.stop()
+    await options.poster.close()
+    await stopped
+  }
+
   return {
     collectionAccepted(blockchain) {
       if (isEvm(blockchain)) makeLoop.wake()
@@ -176,12 +196,14 @@ export async function startPipeline(options: PipelineOptions): Promise<Pipeline>
 
     async stop() {
       stopped = true
+      const webhooksStopped = stopWebhooks()
       await takingUp?.stop()
       await Promise.all([makeLoop.stop(), mintLoop.stop(), transferLoop.stop(), filesLoop.stop()])
       // After its loop: a turn that is just ending still takes NFTs in hand.
       await fileStep.stop()
       await Promise.all([...chainLoops.values(), ...followers.values()].map((loop) => loop.stop()))
       await Promise.allSettled([...solanaPipelines.values()].map(async (pipeline) => (await pipeline).stop()))
+      await webhooksStopped
     },
   }
 }

@@ -2,10 +2,12 @@ import { sql } from 'kysely'
 import { momentIn } from './dialect.ts'
 import type { Store } from './open-store.ts'
 
+const LEASED = ['nfts', 'collections', 'transactions', 'solana_transactions', 'publications', 'webhooks'] as const
+
 /** Ends every lease at once: for a process that knows it is the only one. */
 export async function releaseLeases(store: Store): Promise<void> {
   await store.transaction(async (db) => {
-    for (const table of ['nfts', 'collections', 'transactions', 'solana_transactions', 'publications'] as const) {
+    for (const table of LEASED) {
       await db
         .updateTable(table)
         .set((row) => ({ lease_until: 0, generation: row('generation', '+', 1) }))

@@ -1,6 +1,7 @@
 import { type Insertable, type Selectable, sql } from 'kysely'
 import type { ClaimOptions } from './claim.ts'
 import { isPostgres, momentIn } from './dialect.ts'
+import { failAndTell, isHeard, tellMinted, tellNfts } from './outbox.ts'
 import type { Db, NftsTable } from './schema.ts'
 
 export type NftRow = Selectable<NftsTable>
@@ -120,29 +121,31 @@ export function postponeNft(
 }
 
 /** The fetching failed for good. */
-export function failClaimedNft(db: Db, claimed: Claimed, error: string): Promise<boolean> {
-  return updateClaimed(db, claimed, { status: 'failed', step: 'done', error })
+export async function failClaimedNft(db: Db, claimed: Claimed & { id: string }, error: string): Promise<boolean> {
+  const failed = await updateClaimed(db, claimed, { status: 'failed', step: 'done', error })
+  if (failed && (await isHeard(db))) await tellNfts(db, 'nft.failed', [claimed])
+  return failed
 }
 
 /** Every unfinished NFT of a collection fails with one reason. */
 export async function failNftsOfCollection(db: Db, collectionId: string, error: string): Promise<void> {
-  await db
+  const change = db
     .updateTable('nfts')
     .set((nft) => ({ status: 'failed', step: 'done', error, lease_until: 0, generation: nft('generation', '+', 1) }))
     .where('collection_id', '=', collectionId)
     .where('step', 'in', ['files', 'mint', 'chain'])
-    .execute()
+  await failAndTell(db, change)
 }
 
 /** Every NFT of a collection that would be transferred in the step that creates it fails with one reason. */
 export async function failGrantsOfCollection(db: Db, collectionId: string, error: string): Promise<void> {
-  await db
+  const change = db
     .updateTable('nfts')
     .set((nft) => ({ status: 'failed', step: 'done', error, lease_until: 0, generation: nft('generation', '+', 1) }))
     .where('collection_id', '=', collectionId)
     .where('sender', 'is not', null)
     .where('step', 'in', ['files', 'mint', 'chain'])
-    .execute()
+  await failAndTell(db, change)
 }
 
 /** What the next batch of a collection would hold, oldest first. */
@@ -201,6 +204,7 @@ export async function deployBatch(
       token_id = cast(cast(${batch.startId} as bigint) + batch_index as text),
       metadata_url = 'ipfs://' || ${batch.directory} || '/' || cast(batch_index as text) || '.json'
     where transaction_id = ${batch.transactionId} and step = 'chain'`.execute(db)
+  await tellMinted(db, [batch.transactionId])
 }
 
 /** The batch reverted and had no effect: its NFTs wait for another. */
@@ -215,12 +219,12 @@ export async function returnBatchToMint(db: Db, transactionId: string): Promise<
 
 /** The batch can't be minted. */
 export async function failBatch(db: Db, transactionId: string, error: string): Promise<void> {
-  await db
+  const change = db
     .updateTable('nfts')
     .set({ status: 'failed', step: 'done', error })
     .where('transaction_id', '=', transactionId)
     .where('step', '=', 'chain')
-    .execute()
+  await failAndTell(db, change)
 }
 
 /** When the earliest fetching becomes due, or null. */

@@ -301,6 +301,60 @@ export interface RateWindowsTable {
   ends_at: number
 }
 
+export type WebhookStatus = 'active' | 'disabled'
+
+/** Whom an account's events are told. */
+export interface WebhooksTable {
+  id: string
+  account_id: string
+  /** url: events are posted to it by the backend · listener: somebody reads them from the database, for a while */
+  kind: 'url' | 'listener'
+  url: string
+  /** JSON list of types; `*` is all. */
+  events: string
+  /** In full: what is sent is signed with it. */
+  secret: string
+  status: WebhookStatus
+  created_at: number
+  /** Of a listener: nothing is written for it any more, unless it says before that it is still there. */
+  expires_at: number | null
+  /** Attempts since the last that succeeded. */
+  failures: Generated<number>
+  failing_since: number | null
+  /** Nothing is sent to it before. */
+  next_attempt_at: Generated<number>
+  /** Of the process that sends to it. */
+  lease_until: Generated<number>
+  generation: Generated<number>
+}
+
+export interface WebhookEventsTable {
+  /** `evt_…`, ascending with time. */
+  id: string
+  type: string
+  /** What is posted, to the byte. */
+  body: string
+  created_at: number
+}
+
+export type DeliveryState = 'waiting' | 'delivered' | 'failed'
+
+/** An event that one webhook is told. */
+export interface WebhookDeliveriesTable {
+  webhook_id: string
+  event_id: string
+  state: DeliveryState
+  attempts: Generated<number>
+  next_attempt_at: Generated<number>
+  /** Null before the first attempt. */
+  give_up_at: number | null
+  /** Of the last attempt: HTTP status and the beginning of the answer, or why there was none. */
+  response_status: number | null
+  response: string | null
+  error: string | null
+  attempted_at: number | null
+}
+
 export interface Schema {
   accounts: AccountsTable
   api_keys: ApiKeysTable
@@ -322,6 +376,9 @@ export interface Schema {
   used_signed_urls: UsedSignedUrlsTable
   secrets: SecretsTable
   rate_windows: RateWindowsTable
+  webhooks: WebhooksTable
+  webhook_events: WebhookEventsTable
+  webhook_deliveries: WebhookDeliveriesTable
 }
 
 /** The database, or a transaction in it: every query function takes either. */

@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import type { NftRow } from './nfts.ts'
+import { tellMinted } from './outbox.ts'
 import type { Db } from './schema.ts'
 
 export interface Assignment {
@@ -34,6 +35,7 @@ export async function deployMinted(db: Db, transactionIds: readonly string[]): P
     where minted.id in (${sql.join(transactionIds)}) and nfts.transaction_id = minted.id and nfts.step = 'chain'`.execute(
     db,
   )
+  await tellMinted(db, transactionIds)
 }
 
 /** The NFT that a transaction mints. */

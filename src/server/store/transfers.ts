@@ -1,6 +1,7 @@
 import { type Insertable, type Selectable, sql } from 'kysely'
 import type { EvmBlockchain } from '../../api/blockchains.ts'
 import { isPostgres } from './dialect.ts'
+import { tellTransfer } from './outbox.ts'
 import type { Db, TransfersTable } from './schema.ts'
 
 export type TransferRow = Selectable<TransfersTable>
@@ -132,5 +133,11 @@ export async function endTransfer(
   id: string,
   end: { status: 'deployed' } | { status: 'failed'; error: string },
 ): Promise<void> {
-  await db.updateTable('transfers').set(end).where('id', '=', id).where('status', '=', 'initiated').execute()
+  const { numUpdatedRows } = await db
+    .updateTable('transfers')
+    .set(end)
+    .where('id', '=', id)
+    .where('status', '=', 'initiated')
+    .executeTakeFirst()
+  if (numUpdatedRows > 0n) await tellTransfer(db, id, end.status)
 }

@@ -1,10 +1,13 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { generatePrivateKey } from 'viem/accounts'
+import { onTestFinished } from 'vitest'
 import { ownIdentity } from '../../../src/core/process-identity.ts'
+import { addWebhook, testWebhook } from '../../../src/server/operations/webhooks.ts'
 import { rememberChain } from '../../../src/server/store/chains.ts'
-import { openStore } from '../../../src/server/store/open-store.ts'
+import { openStore, type Store } from '../../../src/server/store/open-store.ts'
 import { insertTransaction } from '../../../src/server/store/transactions.ts'
+import { listDue, recordAttempt } from '../../../src/server/store/webhook-deliveries.ts'
 import { writeKeystore, writePassword } from '../../helpers/keystore-file.ts'
 import { rpcStandIn } from '../../helpers/rpc-stand-in.ts'
 import { walletService } from '../../helpers/wallet-service.ts'
@@ -43,6 +46,8 @@ const MOVED = 'file database tables rows nfts seconds'
 const DATABASE = 'database kind applied pending accounts collections nfts processes'
 const KEY = 'id name email prefix permissions status created_at expires_at revoked_at'
 const TX = 'id blockchain kind state signer nonce hash nfts collection_id block_number gas_used wish created_at'
+const WEBHOOK = 'id url events email status waiting delivered failed failing_since created_at'
+const DELIVERY = 'event_id type state attempts response_status error response attempted_at next_attempt_at created_at'
 const TRANSACTION = '0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d'
 const BACKEND = 'running url data_dir pid'
 
@@ -186,6 +191,33 @@ async function onTransaction(...argv: string[]): Promise<Prepared> {
   })
   await store.close()
   return { argv: [...argv, '--data-dir', path('data')], options }
+}
+
+/** A backend's database with a webhook that was told something; ID and EVENT stand for theirs. */
+async function onWebhook(...argv: string[]): Promise<Prepared> {
+  const { path, options } = await folder({})
+  await mkdir(path('data'))
+  const store = await openStore(join(path('data'), 'gdn.db'))
+  onTestFinished(() => store.close())
+  const request = { url: 'https://example.com/hook', events: ['*'], email: 'a@example.com', now: Date.now() }
+  const { id } = (await addWebhook(store, request)).webhook
+  const event = await testWebhook(store, id)
+  // In the place of a backend, which would send them.
+  const sending = setInterval(() => void deliverAll(store, id).catch(() => {}), 50)
+  onTestFinished(() => clearInterval(sending))
+  const words = argv.map((word) => ({ ID: id, EVENT: event })[word] ?? word)
+  return { argv: [...words, '--data-dir', path('data')], options }
+}
+
+async function deliverAll({ db }: Store, id: string): Promise<void> {
+  for (const delivery of await listDue(db, id, Date.now(), 10)) {
+    await recordAttempt(db, delivery, {
+      state: 'delivered',
+      attempts: 1,
+      response_status: 200,
+      attempted_at: Date.now(),
+    })
+  }
 }
 
 /** A home in which this process passes for the local backend. */
@@ -456,6 +488,21 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
   'tx show': { shape: 'object', json: `${TX} attempts`, prepare: () => onTransaction('tx', 'show', TRANSACTION) },
   'tx bump': { shape: 'object', json: TX, prepare: () => onTransaction('tx', 'bump', TRANSACTION) },
   'tx cancel': { shape: 'object', json: TX, prepare: () => onTransaction('tx', 'cancel', TRANSACTION, '--yes') },
+  'webhook add': {
+    shape: 'object',
+    json: `${WEBHOOK} signing_secret`,
+    prepare: () => onWebhook('webhook', 'add', 'https://example.com/b', '--event', '*', '--email', 'a@example.com'),
+  },
+  'webhook list': { shape: 'array', json: WEBHOOK, prepare: () => onWebhook('webhook', 'list') },
+  'webhook show': { shape: 'object', json: WEBHOOK, prepare: () => onWebhook('webhook', 'show', 'ID') },
+  'webhook rm': { shape: 'object', json: WEBHOOK, prepare: () => onWebhook('webhook', 'rm', 'ID') },
+  'webhook test': { shape: 'object', json: DELIVERY, prepare: () => onWebhook('webhook', 'test', 'ID') },
+  'webhook deliveries': { shape: 'array', json: DELIVERY, prepare: () => onWebhook('webhook', 'deliveries', 'ID') },
+  'webhook replay': {
+    shape: 'object',
+    json: `${WEBHOOK} replayed`,
+    prepare: () => onWebhook('webhook', 'replay', 'ID', '--id', 'EVENT'),
+  },
   'auth login': {
     shape: 'object',
     json: 'server kept_in key works',

@@ -86,7 +86,8 @@ export function createSolanaMintStep({
   const work = async (collection: CollectionRow): Promise<'done' | 'more' | 'gathering'> => {
     // Accepted in the moment in which the collection failed.
     if (collection.status === 'failed') {
-      await failNftsOfCollection(store.db, collection.id, collection.error ?? 'the collection failed')
+      const reason = collection.error ?? 'the collection failed'
+      await store.transaction((db) => failNftsOfCollection(db, collection.id, reason))
     }
     return collection.status === 'deployed' ? sign(collection) : 'done'
   }

@@ -1,0 +1,65 @@
+import { EVENT_TYPES } from '../../../api/webhook-events.ts'
+import { GdnError } from '../../../core/errors.ts'
+import { GdnCommand, valueFlag } from '../../command.ts'
+import type { Deps } from '../../deps.ts'
+import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
+import { safe } from '../../io.ts'
+import { createOutput, isAskedFor } from '../../output.ts'
+import type { View } from '../../view.ts'
+import { addDataDirFlag, type DataDirFlags, databasePlace } from '../key/key-data-dir.ts'
+import { email } from './email-flag.ts'
+import { eventTypes } from './event-flag.ts'
+import { WEBHOOK_VIEW } from './webhook-view.ts'
+
+export interface AddFlags extends OutputFlags, DataDirFlags {
+  event?: string[][]
+  email?: string
+}
+
+/** The secret stands in no other record. */
+const ADDED_VIEW: View = { ...WEBHOOK_VIEW, fields: [...WEBHOOK_VIEW.fields, 'signing_secret'] }
+
+export function command(deps: Deps, run = add): GdnCommand {
+  const addCommand = new GdnCommand({
+    name: 'webhook add',
+    summary: 'Have a backend tell a URL when something is deployed or has failed',
+    about: `The backend posts each event as JSON, signed: Gdn-Signature is t=<unix seconds>,v1=<hex HMAC-SHA-256 of "<t>.<body>">, its key the signing secret. The secret is printed once; the backend keeps it in its database, because it signs with it. Events are sent at least once and in no promised order: Gdn-Event-Id tells repeated ones. What isn't answered with 2xx within 10 seconds is sent again, for three days; 410 disables the webhook. Events are ${EVENT_TYPES.join(', ')}, or * for all. The backend may be running.`,
+    examples: [
+      ['When NFTs are done', 'gdn webhook add https://example.com/hooks/gdn \\\n  --event nft.deployed,nft.failed'],
+      [
+        "Everything of a customer's account",
+        "gdn webhook add https://example.com/hooks/gdn --event '*' \\\n  --email shop@example.com",
+      ],
+      ['Into a secret store', "gdn webhook add https://example.com/hooks/gdn --event '*' | pass insert -e gdn/hook"],
+    ],
+  })
+  addCommand.argument('<url>')
+  valueFlag(addCommand, '--event <a,b>', 'What to tell; repeatable', { parse: eventTypes, repeatable: true })
+  valueFlag(addCommand, '--email <address>', 'Whose account (the local one)', { parse: email })
+  addDataDirFlag(addCommand)
+  addOutputFlags(addCommand)
+  return addCommand.action(async (url: string, flags: AddFlags) => await run(deps, url, flags)) as GdnCommand
+}
+
+export async function add(deps: Deps, text: string, flags: AddFlags): Promise<void> {
+  const { io } = deps
+  const output = createOutput(io, flags, ADDED_VIEW)
+  if (flags.event === undefined) {
+    throw new GdnError('usage', 'is needed', {
+      place: { flag: '--event' },
+      hint: `say what to tell: --event nft.deployed,nft.failed, or '*' for all; there are ${EVENT_TYPES.join(', ')}`,
+    })
+  }
+  const { checkWebhookUrl } = await import('../../../server/operations/webhook-url.ts')
+  const { href: url, isPrivate } = checkWebhookUrl(text)
+  const request = { url, events: flags.event.flat(), email: flags.email, now: deps.now() }
+  const { administrate } = await import('../../../server/administration.ts')
+  const { addWebhook } = await import('../../../server/operations/webhooks.ts')
+  const { webhook, secret } = await administrate(databasePlace(deps, flags), (store) => addWebhook(store, request))
+  if (isAskedFor(flags)) await output.one({ ...webhook, signing_secret: secret.disclose() })
+  else await io.data(`${secret.disclose()}\n`)
+  const of = webhook.email === null ? 'the local account' : safe(webhook.email)
+  io.note(`This secret signs what the webhook ${webhook.id} of ${of} is told: ${webhook.events.join(', ')}.`)
+  io.note(`It is not shown again. gdn webhook test ${webhook.id} sends an event.`)
+  if (isPrivate) io.warn('Only a backend with --allow-private-files sends to such an address.')
+}

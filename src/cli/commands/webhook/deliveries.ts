@@ -1,0 +1,46 @@
+import { GdnCommand, valueFlag } from '../../command.ts'
+import type { Deps } from '../../deps.ts'
+import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
+import { integer, oneOf } from '../../flags/parse.ts'
+import { createOutput } from '../../output.ts'
+import { addDataDirFlag, type DataDirFlags, databasePlace } from '../key/key-data-dir.ts'
+import { DELIVERY_VIEW } from './webhook-view.ts'
+
+const STATES = ['waiting', 'delivered', 'failed'] as const
+const DEFAULT_LIMIT = 50
+
+export interface DeliveriesFlags extends OutputFlags, DataDirFlags {
+  state?: (typeof STATES)[number]
+  limit?: number
+}
+
+export function command(deps: Deps, run = deliveries): GdnCommand {
+  const deliveriesCommand = new GdnCommand({
+    name: 'webhook deliveries',
+    summary: 'List what a webhook was told, and what it answered',
+    about:
+      'The newest event first; events are kept for a week. waiting: to be sent, or to be sent again; failed: given up. The first 200 characters of an answer are kept.',
+    examples: [
+      ['What was given up', 'gdn webhook deliveries 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d --state failed'],
+      ['Answers, for a script', "gdn webhook deliveries ID --json | jq -r '.[].response'"],
+    ],
+  })
+  deliveriesCommand.argument('<webhook>')
+  valueFlag(deliveriesCommand, '--state <state>', `In this state only: ${STATES.join(', ')}`, { parse: oneOf(STATES) })
+  valueFlag(deliveriesCommand, '--limit <n>', `At most so many (${DEFAULT_LIMIT})`, { parse: integer(1, 100_000) })
+  addDataDirFlag(deliveriesCommand)
+  addOutputFlags(deliveriesCommand)
+  return deliveriesCommand.action(
+    async (id: string, flags: DeliveriesFlags) => await run(deps, id, flags),
+  ) as GdnCommand
+}
+
+export async function deliveries(deps: Deps, id: string, flags: DeliveriesFlags): Promise<void> {
+  const output = createOutput(deps.io, flags, DELIVERY_VIEW)
+  const { state, limit = DEFAULT_LIMIT } = flags
+  const { administrate } = await import('../../../server/administration.ts')
+  const { getDeliveries } = await import('../../../server/operations/webhooks.ts')
+  const found = await administrate(databasePlace(deps, flags), (store) => getDeliveries(store, id, { state, limit }))
+  if (found.length === 0) deps.io.note('There are no such deliveries.')
+  await output.many(found.map((delivery) => ({ ...delivery })))
+}

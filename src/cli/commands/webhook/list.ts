@@ -1,0 +1,33 @@
+import { GdnCommand } from '../../command.ts'
+import type { Deps } from '../../deps.ts'
+import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
+import { createOutput } from '../../output.ts'
+import { addDataDirFlag, type DataDirFlags, databasePlace } from '../key/key-data-dir.ts'
+import { WEBHOOK_VIEW } from './webhook-view.ts'
+
+export type ListFlags = OutputFlags & DataDirFlags
+
+export function command(deps: Deps, run = list): GdnCommand {
+  const listCommand = new GdnCommand({
+    name: 'webhook list',
+    summary: 'List the webhooks of a backend, and how they do',
+    about:
+      'Of all accounts. failing: nothing was taken for five minutes and more; disabled: the receiver answered 410. Counts are of events of the last week.',
+    examples: [
+      ['All of them', 'gdn webhook list'],
+      ['Those in trouble, for a script', `gdn webhook list --json | jq '.[] | select(.status != "active")'`],
+    ],
+  })
+  addDataDirFlag(listCommand)
+  addOutputFlags(listCommand)
+  return listCommand.action(async (flags: ListFlags) => await run(deps, flags)) as GdnCommand
+}
+
+export async function list(deps: Deps, flags: ListFlags): Promise<void> {
+  const output = createOutput(deps.io, flags, WEBHOOK_VIEW)
+  const { administrate } = await import('../../../server/administration.ts')
+  const { getWebhooks } = await import('../../../server/operations/webhooks.ts')
+  const webhooks = await administrate(databasePlace(deps, flags), (store) => getWebhooks(store, deps.now()))
+  if (webhooks.length === 0) deps.io.note('There are no webhooks: gdn webhook add makes one.')
+  await output.many(webhooks.map((webhook) => ({ ...webhook })))
+}

@@ -1,0 +1,58 @@
+import { GdnError } from '../../../core/errors.ts'
+import { GdnCommand, valueFlag } from '../../command.ts'
+import type { Deps } from '../../deps.ts'
+import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
+import { duration, wordList } from '../../flags/parse.ts'
+import { createOutput } from '../../output.ts'
+import type { View } from '../../view.ts'
+import { addDataDirFlag, type DataDirFlags, databasePlace } from '../key/key-data-dir.ts'
+import { WEBHOOK_VIEW } from './webhook-view.ts'
+
+export interface ReplayFlags extends OutputFlags, DataDirFlags {
+  id?: string[][]
+  since?: number
+}
+
+const REPLAYED_VIEW: View = { ...WEBHOOK_VIEW, fields: [...WEBHOOK_VIEW.fields, 'replayed'] }
+
+export function command(deps: Deps, run = replay): GdnCommand {
+  const replayCommand = new GdnCommand({
+    name: 'webhook replay',
+    summary: 'Have a webhook told events again',
+    about:
+      'Those that were given up, or those that the flags name. They keep their ids, by which a receiver tells what it had before. A webhook that was disabled is in use again.',
+    examples: [
+      ['What was given up', 'gdn webhook replay 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d'],
+      [
+        'All of the last day, for a receiver that lost them',
+        'gdn webhook replay 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d --since 24h',
+      ],
+      ['One event', 'gdn webhook replay ID --id evt_0197a1f2-7a10-7d55-8f2e-51c0d2e3f4a5'],
+    ],
+  })
+  replayCommand.argument('<webhook>')
+  valueFlag(replayCommand, '--id <a,b>', 'These events; repeatable', { parse: wordList, repeatable: true })
+  valueFlag(replayCommand, '--since <time>', 'All events of this time, delivered or not: 24h', { parse: duration })
+  addDataDirFlag(replayCommand)
+  addOutputFlags(replayCommand)
+  return replayCommand.action(async (id: string, flags: ReplayFlags) => await run(deps, id, flags)) as GdnCommand
+}
+
+export async function replay(deps: Deps, id: string, flags: ReplayFlags): Promise<void> {
+  const output = createOutput(deps.io, flags, REPLAYED_VIEW)
+  if (flags.id !== undefined && flags.since !== undefined) {
+    throw new GdnError('usage', 'can not be given together with --id', { place: { flag: '--since' } })
+  }
+  const now = deps.now()
+  const eventIds = flags.id === undefined ? undefined : [...new Set(flags.id.flat())]
+  const choice = { eventIds, since: flags.since === undefined ? undefined : now - flags.since }
+  const { administrate } = await import('../../../server/administration.ts')
+  const { replayDeliveries } = await import('../../../server/operations/webhooks.ts')
+  const { webhook, replayed } = await administrate(databasePlace(deps, flags), (store) =>
+    replayDeliveries(store, id, choice, now),
+  )
+  await output.one({ ...webhook, replayed })
+  deps.io.note(
+    replayed === 0 ? 'There was nothing to send again.' : `${replayed} are sent again by the running backend.`,
+  )
+}

@@ -1,0 +1,31 @@
+import { GdnCommand } from '../../command.ts'
+import type { Deps } from '../../deps.ts'
+import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
+import { safe } from '../../io.ts'
+import { createOutput, isAskedFor } from '../../output.ts'
+import { addDataDirFlag, type DataDirFlags, databasePlace } from '../key/key-data-dir.ts'
+import { WEBHOOK_VIEW } from './webhook-view.ts'
+
+export type RmFlags = OutputFlags & DataDirFlags
+
+export function command(deps: Deps, run = rm): GdnCommand {
+  const rmCommand = new GdnCommand({
+    name: 'webhook rm',
+    summary: 'Remove a webhook: it is told nothing any more',
+    about: 'What it was still to be told is forgotten. The backend may be running.',
+    examples: [['By its id', 'gdn webhook rm 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d']],
+  })
+  rmCommand.argument('<webhook>')
+  addDataDirFlag(rmCommand)
+  addOutputFlags(rmCommand)
+  return rmCommand.action(async (id: string, flags: RmFlags) => await run(deps, id, flags)) as GdnCommand
+}
+
+export async function rm(deps: Deps, id: string, flags: RmFlags): Promise<void> {
+  const output = createOutput(deps.io, flags, WEBHOOK_VIEW)
+  const { administrate } = await import('../../../server/administration.ts')
+  const { dropWebhook } = await import('../../../server/operations/webhooks.ts')
+  const webhook = await administrate(databasePlace(deps, flags), (store) => dropWebhook(store, id, deps.now()))
+  if (isAskedFor(flags)) await output.one({ ...webhook })
+  deps.io.note(`Removed the webhook to ${safe(webhook.url)}.`)
+}

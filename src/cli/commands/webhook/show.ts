@@ -1,0 +1,30 @@
+import { GdnCommand } from '../../command.ts'
+import type { Deps } from '../../deps.ts'
+import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
+import { createOutput } from '../../output.ts'
+import { addDataDirFlag, type DataDirFlags, databasePlace } from '../key/key-data-dir.ts'
+import { WEBHOOK_VIEW } from './webhook-view.ts'
+
+export type ShowFlags = OutputFlags & DataDirFlags
+
+export function command(deps: Deps, run = show): GdnCommand {
+  const showCommand = new GdnCommand({
+    name: 'webhook show',
+    summary: 'Show a webhook, and how it does',
+    about: 'Its secret was shown when it was made, and is not shown again.',
+    examples: [['By its id', 'gdn webhook show 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d']],
+  })
+  showCommand.argument('<webhook>')
+  addDataDirFlag(showCommand)
+  addOutputFlags(showCommand)
+  return showCommand.action(async (id: string, flags: ShowFlags) => await run(deps, id, flags)) as GdnCommand
+}
+
+export async function show(deps: Deps, id: string, flags: ShowFlags): Promise<void> {
+  const output = createOutput(deps.io, flags, WEBHOOK_VIEW)
+  const { administrate } = await import('../../../server/administration.ts')
+  const { showWebhook } = await import('../../../server/operations/webhooks.ts')
+  await output.one({
+    ...(await administrate(databasePlace(deps, flags), (store) => showWebhook(store, id, deps.now()))),
+  })
+}

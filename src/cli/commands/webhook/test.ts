@@ -1,0 +1,54 @@
+import { GdnError } from '../../../core/errors.ts'
+import { GdnCommand } from '../../command.ts'
+import type { Deps } from '../../deps.ts'
+import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
+import { createOutput } from '../../output.ts'
+import { addDataDirFlag, type DataDirFlags, databasePlace } from '../key/key-data-dir.ts'
+import { DELIVERY_VIEW } from './webhook-view.ts'
+
+/** An attempt takes 10 s at most, and the backend looks twice a second. */
+const WAIT_MS = 15_000
+const LOOK_EVERY_MS = 150
+
+export type TestFlags = OutputFlags & DataDirFlags
+
+export function command(deps: Deps, run = test): GdnCommand {
+  const testCommand = new GdnCommand({
+    name: 'webhook test',
+    summary: 'Have the running backend send a test event',
+    about:
+      'The event webhook.test is sent once, whatever the webhook listens to, by the way that all events go. Exit code 5 says that the receiver did not take it, 8 that no backend sent it.',
+    examples: [['Does the receiver answer?', 'gdn webhook test 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d']],
+  })
+  testCommand.argument('<webhook>')
+  addDataDirFlag(testCommand)
+  addOutputFlags(testCommand)
+  return testCommand.action(async (id: string, flags: TestFlags) => await run(deps, id, flags)) as GdnCommand
+}
+
+export async function test(deps: Deps, id: string, flags: TestFlags): Promise<void> {
+  const output = createOutput(deps.io, flags, DELIVERY_VIEW)
+  const { administrate } = await import('../../../server/administration.ts')
+  const { showDelivery, testWebhook } = await import('../../../server/operations/webhooks.ts')
+  const delivery = await administrate(databasePlace(deps, flags), async (store) => {
+    const eventId = await testWebhook(store, id)
+    let found = await showDelivery(store, id, eventId)
+    for (let waited = 0; found.state === 'waiting' && waited < WAIT_MS; waited += LOOK_EVERY_MS) {
+      await deps.sleep(LOOK_EVERY_MS, deps.signals.signal)
+      found = await showDelivery(store, id, eventId)
+    }
+    return found
+  })
+  if (delivery.state === 'waiting') {
+    throw new GdnError('pending', 'no backend has sent the test event yet', {
+      hint: 'it sends it when it runs: gdn serve, gdn local start',
+      details: { event_id: delivery.event_id },
+    })
+  }
+  await output.one({ ...delivery })
+  if (delivery.state === 'failed') {
+    throw new GdnError('refused', `the receiver did not take the test event: ${delivery.error}`, {
+      hint: `gdn webhook deliveries ${id} shows what it answered`,
+    })
+  }
+}

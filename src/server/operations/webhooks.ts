@@ -1,0 +1,219 @@
+import { EVENT_TYPES } from '../../api/webhook-events.ts'
+import { GdnError } from '../../core/errors.ts'
+import { newId } from '../../core/ids.ts'
+import type { Secret } from '../../core/secret.ts'
+import { type ShownStatus, webhookStatus } from '../pipeline/webhooks/schedule.ts'
+import { newSigningSecret } from '../pipeline/webhooks/signature.ts'
+import { accountOfEmail, localAccountId } from '../store/accounts.ts'
+import type { Store } from '../store/open-store.ts'
+import { tellWebhook } from '../store/outbox.ts'
+import type { Db, DeliveryState } from '../store/schema.ts'
+import {
+  countDeliveries,
+  type Delivery,
+  findDelivery,
+  listDeliveries,
+  type ReplayChoice,
+  replay,
+} from '../store/webhook-deliveries.ts'
+import {
+  findWebhook,
+  insertWebhook,
+  type ListedWebhook,
+  listWebhooks,
+  removeWebhook,
+  reviveWebhook,
+} from '../store/webhooks.ts'
+
+/** Every event is written once for each. */
+const MOST_OF_AN_ACCOUNT = 16
+
+/** A webhook as it may be shown: without its secret. */
+export interface ShownWebhook {
+  id: string
+  url: string
+  events: string[]
+  /** Null for the local account. */
+  email: string | null
+  status: ShownStatus
+  waiting: number
+  delivered: number
+  failed: number
+  /** Times are ISO 8601. */
+  failing_since: string | null
+  created_at: string
+}
+
+/** What became of an event that a webhook was to be told. */
+export interface ShownDelivery {
+  event_id: string
+  type: string
+  state: DeliveryState
+  attempts: number
+  response_status: number | null
+  error: string | null
+  response: string | null
+  attempted_at: string | null
+  next_attempt_at: string | null
+  created_at: string
+}
+
+const iso = (ms: number | null) => (ms === null ? null : new Date(ms).toISOString())
+
+const NONE = { waiting: 0, delivered: 0, failed: 0 }
+
+function shown(row: ListedWebhook, counts: Record<DeliveryState, number> | undefined, now: number): ShownWebhook {
+  const { waiting, delivered, failed } = counts ?? NONE
+  return {
+    id: row.id,
+    url: row.url,
+    events: JSON.parse(row.events) as string[],
+    email: row.email,
+    status: webhookStatus(row, now),
+    waiting,
+    delivered,
+    failed,
+    failing_since: iso(row.failing_since),
+    created_at: new Date(row.created_at).toISOString(),
+  }
+}
+
+function shownDelivery(row: Delivery): ShownDelivery {
+  return {
+    event_id: row.event_id,
+    type: row.type,
+    state: row.state,
+    attempts: row.attempts,
+    response_status: row.response_status,
+    error: row.error,
+    response: row.response,
+    attempted_at: iso(row.attempted_at),
+    next_attempt_at: row.state === 'waiting' && row.next_attempt_at > 0 ? iso(row.next_attempt_at) : null,
+    created_at: new Date(row.created_at).toISOString(),
+  }
+}
+
+/**
+ * The account of an e-mail address, made if it is new; without one, the local account.
+ *
+ * @throws GdnError `data_dir` where there is no local account yet
+ */
+export async function accountNamed(db: Db, email: string | undefined, now: number): Promise<string> {
+  if (email !== undefined) return accountOfEmail(db, { id: newId(), email: email.toLowerCase(), created_at: now })
+  const local = await localAccountId(db)
+  if (local !== null) return local
+  throw new GdnError('data_dir', 'this backend has no local account yet', {
+    hint: 'start it once (gdn serve, gdn local start), or name an account with --email',
+  })
+}
+
+export interface WebhookRequest {
+  /** As checkWebhookUrl gave it. */
+  url: string
+  /** Types, or `*`. */
+  events: readonly string[]
+  email?: string | undefined
+  now: number
+}
+
+/** Makes a webhook. Its secret is told here and never again. */
+export async function addWebhook(
+  store: Store,
+  { url, events, email, now }: WebhookRequest,
+): Promise<{ webhook: ShownWebhook; secret: Secret }> {
+  const secret = newSigningSecret()
+  const id = newId()
+  const inOrder = events.includes('*') ? ['*'] : EVENT_TYPES.filter((type) => events.includes(type))
+  await store.transaction(async (db) => {
+    const account_id = await accountNamed(db, email, now)
+    if ((await listWebhooks(db, account_id)).length >= MOST_OF_AN_ACCOUNT) {
+      throw new GdnError('usage', `the account has ${MOST_OF_AN_ACCOUNT} webhooks, and can have no more`, {
+        hint: 'gdn webhook rm removes one',
+      })
+    }
+    await insertWebhook(db, {
+      ...{ id, account_id, kind: 'url', url, events: JSON.stringify(inOrder), secret: secret.reveal() },
+      ...{ status: 'active', created_at: now, expires_at: null, failing_since: null },
+    })
+  })
+  return { webhook: await showWebhook(store, id, now), secret }
+}
+
+/** Every webhook of every account, oldest first. */
+export async function getWebhooks({ db }: Store, now: number): Promise<ShownWebhook[]> {
+  const counts = await countDeliveries(db)
+  return (await listWebhooks(db)).map((row) => shown(row, counts.get(row.id), now))
+}
+
+/** @throws GdnError `not_found_locally` */
+export async function showWebhook({ db }: Store, id: string, now: number): Promise<ShownWebhook> {
+  const row = await found(db, id)
+  return shown(row, (await countDeliveries(db)).get(id), now)
+}
+
+/** Nothing is told it any more, what waits for it included. */
+export async function dropWebhook(store: Store, id: string, now: number): Promise<ShownWebhook> {
+  const webhook = await showWebhook(store, id, now)
+  await store.transaction((db) => removeWebhook(db, id))
+  return webhook
+}
+
+/** Has a webhook told an event that means nothing, once, whatever it listens to. The id of the event. */
+export async function testWebhook(store: Store, id: string): Promise<string> {
+  const webhook = await found(store.db, id)
+  if (webhook.status === 'disabled') {
+    throw new GdnError('usage', `the webhook ${id} is disabled: its receiver answered 410`, {
+      hint: `gdn webhook replay ${id} takes it into use again`,
+    })
+  }
+  return store.transaction(async (db) => {
+    // Whoever tests doesn't want to wait until a receiver that failed before is asked again.
+    await reviveWebhook(db, id)
+    return tellWebhook(db, id, 'webhook.test', { webhook_id: id, message: 'This is a test.' })
+  })
+}
+
+export async function showDelivery({ db }: Store, id: string, eventId: string): Promise<ShownDelivery> {
+  const row = await findDelivery(db, id, eventId)
+  if (row !== null) return shownDelivery(row)
+  throw new GdnError('not_found_locally', `the webhook ${id} was to be told no event ${eventId}`)
+}
+
+/** The newest event first. */
+export async function getDeliveries(
+  { db }: Store,
+  id: string,
+  filter: { state?: DeliveryState | undefined; limit: number },
+): Promise<ShownDelivery[]> {
+  await found(db, id)
+  return (await listDeliveries(db, id, filter)).map(shownDelivery)
+}
+
+/** Has a webhook told events again; one that was disabled is in use again. How many events. */
+export async function replayDeliveries(
+  store: Store,
+  id: string,
+  choice: ReplayChoice,
+  now: number,
+): Promise<{ webhook: ShownWebhook; replayed: number }> {
+  await found(store.db, id)
+  const replayed = await store.transaction(async (db) => {
+    const count = await replay(db, id, choice)
+    if (choice.eventIds !== undefined && count < choice.eventIds.length) {
+      throw new GdnError('not_found_locally', `the webhook ${id} was to be told not all of these events`, {
+        hint: `gdn webhook deliveries ${id} shows which; they are kept for a week`,
+      })
+    }
+    await reviveWebhook(db, id)
+    return count
+  })
+  return { webhook: await showWebhook(store, id, now), replayed }
+}
+
+async function found(db: Db, id: string): Promise<ListedWebhook> {
+  const row = await findWebhook(db, id)
+  if (row !== null) return row
+  throw new GdnError('not_found_locally', `there is no webhook ${JSON.stringify(id.slice(0, 60))} here`, {
+    hint: 'gdn webhook list shows those there are; see --data-dir',
+  })
+}

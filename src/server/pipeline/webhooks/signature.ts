@@ -1,0 +1,19 @@
+import { createHmac, randomBytes } from 'node:crypto'
+import { Secret } from '../../../core/secret.ts'
+
+/** A new signing secret: 256 bits behind `whsec_`. The whole text is the key of the HMAC. */
+export function newSigningSecret(): Secret {
+  return new Secret(`whsec_${randomBytes(32).toString('base64url')}`)
+}
+
+/**
+ * The value of Gdn-Signature for a body: `t=<unix seconds>,v1=<hex HMAC-SHA-256 of "<t>.<body>">`. The time is signed
+ * too, so that who caught a delivery can't send it again later.
+ *
+ * @example
+ * sign(secret, '{"id":"evt_1"}', 1700000000000) // 't=1700000000,v1=…'
+ */
+export function sign(secret: string, body: string, now: number): string {
+  const t = Math.floor(now / 1000)
+  return `t=${t},v1=${createHmac('sha256', secret).update(`${t}.${body}`, 'utf8').digest('hex')}`
+}

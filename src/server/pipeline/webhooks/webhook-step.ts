@@ -1,0 +1,200 @@
+import { messageOf } from '../../../core/errors.ts'
+import { createPace } from '../../../files/pace.ts'
+import type { Store } from '../../store/open-store.ts'
+import { type Delivery, forgetOld, giveUp, listDue, recordAttempt } from '../../store/webhook-deliveries.ts'
+import { claimWebhooks, updateClaimedWebhook, type WebhookRow } from '../../store/webhooks.ts'
+import { claimMoment, leaseMs } from '../leases.ts'
+import type { Log } from '../log.ts'
+import type { Turn } from '../loop.ts'
+import type { Poster, PostOutcome } from './post.ts'
+import { GIVE_UP_AFTER_MS, PROBE_AFTER, pauseMs, retryMs } from './schedule.ts'
+
+/** Requests to one webhook at the same time, and milliseconds between the starts of two: 200 a second at most. */
+const TO_ONE_WEBHOOK = { atOnce: 4, apartMs: 5 }
+const WEBHOOKS_AT_ONCE = 32
+const EVENTS_AT_ONCE = 64
+const LEASE_MS = 30_000
+const RENEW_EVERY_MS = 3000
+/** Events have no way to wake this: it looks so often while there are webhooks. */
+const LOOK_EVERY_MS = 500
+const KEEP_MS = 7 * 24 * 3_600_000
+const FORGET_EVERY_MS = 600_000
+const FORGET_AT_ONCE = 500
+/** The longest that a server may ask to be left alone. */
+const LONGEST_RETRY_AFTER_MS = 3_600_000
+const TEST = 'webhook.test'
+
+export interface WebhookStepOptions {
+  store: Store
+  poster: Poster
+  now: () => number
+  log: Log
+  /** An attempt was made. */
+  onAttempt: (outcome: 'delivered' | 'retried' | 'failed') => void
+  /** Stand in for the schedule: for tests, which haven't three days. */
+  timings?: Partial<Timings> | undefined
+}
+
+export interface Timings {
+  retryMs: (attempts: number) => number
+  pauseMs: (failures: number) => number
+  giveUpAfterMs: number
+}
+
+export interface WebhookStep {
+  turn: Turn
+  /** Resolves when nothing is under way any more. Close the poster before: it ends what is. */
+  stop(): Promise<void>
+}
+
+/** What a process knows of a webhook that it sends to. */
+interface Session {
+  webhook: WebhookRow
+  failures: number
+  /** No more of this claim: it was lost, or the webhook is to be left alone. */
+  over: boolean
+}
+
+/**
+ * Tells webhooks what they are to be told. Each is one process's at a time, by a lease that is renewed while it sends;
+ * an event that was sent and not written down as delivered, because the process died in between, is sent again.
+ */
+export function createWebhookStep(options: WebhookStepOptions): WebhookStep {
+  const { store, poster, now, log, onAttempt } = options
+  const timings: Timings = { retryMs, pauseMs, giveUpAfterMs: GIVE_UP_AFTER_MS, ...options.timings }
+  const pace = createPace(TO_ONE_WEBHOOK)
+  const stopping = new AbortController()
+  const active = new Map<string, Promise<void>>()
+  let forgetAt = 0
+
+  const deliver = async (session: Session, delivery: Delivery): Promise<void> => {
+    const { webhook } = session
+    const leave = await pace.enter(webhook.id, stopping.signal)
+    let outcome: PostOutcome
+    try {
+      if (session.over) return
+      const { event_id: eventId, body } = delivery
+      outcome = await poster.post({ url: webhook.url, secret: webhook.secret, eventId, body })
+    } finally {
+      leave()
+    }
+    // It may have failed because of that.
+    if (stopping.signal.aborted && outcome.error !== null) return
+    await settle(session, delivery, outcome)
+  }
+
+  const settle = async (session: Session, delivery: Delivery, outcome: PostOutcome): Promise<void> => {
+    const { webhook } = session
+    const { status: response_status, answer: response, error } = outcome
+    const at = now()
+    const attempts = delivery.attempts + 1
+    const attempt = { attempts, response_status, response, error, attempted_at: at }
+    if (error === null) {
+      const recovers = session.failures > 0
+      session.failures = 0
+      webhook.failing_since = null
+      await store.transaction(async (db) => {
+        await recordAttempt(db, delivery, { ...attempt, state: 'delivered' })
+        if (recovers) await updateClaimedWebhook(db, webhook, { failures: 0, failing_since: null, next_attempt_at: 0 })
+      })
+      return onAttempt('delivered')
+    }
+    const give_up_at = delivery.give_up_at ?? at + timings.giveUpAfterMs
+    const gone = response_status === 410
+    const last = gone || delivery.type === TEST || at >= give_up_at
+    session.failures += 1
+    const pause = Math.max(timings.pauseMs(session.failures), retryAfter(outcome))
+    if (gone || pause > 0) session.over = true
+    webhook.failing_since ??= at
+    await store.transaction(async (db) => {
+      const next_attempt_at = at + Math.max(timings.retryMs(attempts), retryAfter(outcome))
+      await recordAttempt(db, delivery, {
+        ...attempt,
+        give_up_at,
+        ...(last ? { state: 'failed' } : { next_attempt_at }),
+      })
+      const ours = await updateClaimedWebhook(db, webhook, {
+        failures: session.failures,
+        failing_since: webhook.failing_since,
+        next_attempt_at: at + pause,
+        ...(gone ? { status: 'disabled' } : {}),
+      })
+      if (!ours) session.over = true
+      else if (gone) await giveUp(db, webhook.id, 'the receiver answered 410: it wants no more')
+      // Nothing at all was delivered for so long: what waits behind this one has had its time too.
+      else if (at - (webhook.failing_since ?? at) >= timings.giveUpAfterMs) {
+        await giveUp(db, webhook.id, 'nothing could be delivered for days', at - timings.giveUpAfterMs)
+      }
+    })
+    onAttempt(last ? 'failed' : 'retried')
+    const facts = { webhook: webhook.id, event: delivery.event_id, status: response_status, attempts }
+    if (gone) log.warn(facts, 'a webhook answered 410 and is disabled')
+    else log.info(facts, last ? 'an event could not be delivered' : 'an event will be delivered again')
+  }
+
+  /** Tells a claimed webhook everything that is due. */
+  const work = async (webhook: WebhookRow): Promise<void> => {
+    const session: Session = { webhook, failures: webhook.failures, over: false }
+    const renew = async () => {
+      const renewed = await updateClaimedWebhook(store.db, webhook, { lease_until: now() + leaseMs(store, LEASE_MS) })
+      if (!renewed) session.over = true
+    }
+    // A renewal that fails is made up for by the next.
+    const renewing = setInterval(() => void renew().catch(() => {}), RENEW_EVERY_MS)
+    try {
+      while (!session.over && !stopping.signal.aborted) {
+        // One that keeps failing is asked with a single event, until it takes it.
+        const limit = session.failures >= PROBE_AFTER ? 1 : EVENTS_AT_ONCE
+        const due = await listDue(store.db, webhook.id, now(), limit)
+        if (due.length === 0) break
+        const results = await Promise.allSettled(due.map((delivery) => deliver(session, delivery)))
+        const broken = results.find((result) => result.status === 'rejected')
+        if (broken !== undefined) throw broken.reason
+      }
+    } finally {
+      clearInterval(renewing)
+      await updateClaimedWebhook(store.db, webhook, { lease_until: 0 })
+    }
+  }
+
+  const take = (webhook: WebhookRow) => {
+    const task = work(webhook)
+      .catch((error) => {
+        if (stopping.signal.aborted) return
+        log.error({ webhook: webhook.id, error: messageOf(error) }, 'a webhook could not be worked on')
+      })
+      .finally(() => active.delete(webhook.id))
+    active.set(webhook.id, task)
+  }
+
+  const forget = async () => {
+    if (now() < forgetAt) return
+    forgetAt = now() + FORGET_EVERY_MS
+    const more = await store.transaction((db) => forgetOld(db, now() - KEEP_MS, now(), FORGET_AT_ONCE))
+    if (more) forgetAt = 0
+  }
+
+  return {
+    async turn() {
+      const any = await store.db.selectFrom('webhooks').select('id').limit(1).executeTakeFirst()
+      if (any === undefined) return null
+      await forget()
+      const limit = WEBHOOKS_AT_ONCE - active.size
+      if (limit > 0) {
+        const claim = { now: claimMoment(store, now), leaseMs: leaseMs(store, LEASE_MS), limit }
+        for (const webhook of await claimWebhooks(store.db, claim)) take(webhook)
+      }
+      return LOOK_EVERY_MS
+    },
+
+    async stop() {
+      stopping.abort()
+      await Promise.allSettled(active.values())
+    },
+  }
+}
+
+function retryAfter({ status, retryAfterMs }: PostOutcome): number {
+  if (status !== 429 && status !== 503) return 0
+  return Math.min(retryAfterMs ?? 0, LONGEST_RETRY_AFTER_MS)
+}

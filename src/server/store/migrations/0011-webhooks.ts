@@ -1,0 +1,55 @@
+import { type Kysely, sql } from 'kysely'
+
+/** Webhooks, and the outbox: events written with the change they tell of, and whom each is to be told. */
+export async function up(db: Kysely<unknown>): Promise<void> {
+  await db.schema
+    .createTable('webhooks')
+    .addColumn('id', 'text', (c) => c.primaryKey())
+    .addColumn('account_id', 'text', (c) => c.notNull().references('accounts.id'))
+    .addColumn('kind', 'text', (c) => c.notNull())
+    .addColumn('url', 'text', (c) => c.notNull())
+    .addColumn('events', 'text', (c) => c.notNull())
+    .addColumn('secret', 'text', (c) => c.notNull())
+    .addColumn('status', 'text', (c) => c.notNull())
+    .addColumn('created_at', 'bigint', (c) => c.notNull())
+    .addColumn('expires_at', 'bigint')
+    .addColumn('failures', 'integer', (c) => c.notNull().defaultTo(0))
+    .addColumn('failing_since', 'bigint')
+    .addColumn('next_attempt_at', 'bigint', (c) => c.notNull().defaultTo(0))
+    .addColumn('lease_until', 'bigint', (c) => c.notNull().defaultTo(0))
+    .addColumn('generation', 'integer', (c) => c.notNull().defaultTo(0))
+    .execute()
+  await db.schema.createIndex('webhooks_account').on('webhooks').columns(['account_id']).execute()
+
+  await db.schema
+    .createTable('webhook_events')
+    .addColumn('id', 'text', (c) => c.primaryKey())
+    .addColumn('type', 'text', (c) => c.notNull())
+    .addColumn('body', 'text', (c) => c.notNull())
+    .addColumn('created_at', 'bigint', (c) => c.notNull())
+    .execute()
+  await db.schema.createIndex('webhook_events_age').on('webhook_events').columns(['created_at']).execute()
+
+  // No foreign keys: a webhook that is removed at this moment must not make the change fail that an event tells of.
+  await db.schema
+    .createTable('webhook_deliveries')
+    .addColumn('webhook_id', 'text', (c) => c.notNull())
+    .addColumn('event_id', 'text', (c) => c.notNull())
+    .addColumn('state', 'text', (c) => c.notNull())
+    .addColumn('attempts', 'integer', (c) => c.notNull().defaultTo(0))
+    .addColumn('next_attempt_at', 'bigint', (c) => c.notNull().defaultTo(0))
+    .addColumn('give_up_at', 'bigint')
+    .addColumn('response_status', 'integer')
+    .addColumn('response', 'text')
+    .addColumn('error', 'text')
+    .addColumn('attempted_at', 'bigint')
+    .addPrimaryKeyConstraint('webhook_deliveries_key', ['webhook_id', 'event_id'])
+    .execute()
+  await db.schema
+    .createIndex('webhook_deliveries_waiting')
+    .on('webhook_deliveries')
+    .columns(['webhook_id', 'next_attempt_at', 'event_id'])
+    .where(sql.ref('state'), '=', sql.lit('waiting'))
+    .execute()
+  await db.schema.createIndex('webhook_deliveries_event').on('webhook_deliveries').columns(['event_id']).execute()
+}

@@ -1,0 +1,116 @@
+import type { UpdateQueryBuilder, UpdateResult } from 'kysely'
+import type { EventType } from '../../api/webhook-events.ts'
+import { newId } from '../../core/ids.ts'
+import { collectionSubject, nftSubjects, type Subject, transferSubject } from './event-data.ts'
+import type { Db, Schema } from './schema.ts'
+
+// SQLite binds at most 32,766 parameters in a statement; a row here has at most 4, the ids of a query one each.
+const ROWS_AT_ONCE = 500
+
+/** Whether anybody at all is told of anything: without webhooks this is what events cost. */
+export async function isHeard(db: Db): Promise<boolean> {
+  return (await db.selectFrom('webhooks').select('id').limit(1).executeTakeFirst()) !== undefined
+}
+
+/** Call it in the transaction that gives these NFTs their status. */
+export async function tellNfts(
+  db: Db,
+  type: 'nft.deployed' | 'nft.failed',
+  nfts: readonly { id: string }[],
+): Promise<void> {
+  for (let at = 0; at < nfts.length; at += ROWS_AT_ONCE) {
+    const ids = nfts.slice(at, at + ROWS_AT_ONCE).map(({ id }) => id)
+    await tell(db, type, await nftSubjects(db, ids))
+  }
+}
+
+/** As tellNfts, of all NFTs that these transactions have minted. */
+export async function tellMinted(db: Db, transactionIds: readonly string[]): Promise<void> {
+  if (!(await isHeard(db))) return
+  const nfts = await db
+    .selectFrom('nfts')
+    .select('id')
+    .where('transaction_id', 'in', transactionIds)
+    .where('status', '=', 'deployed')
+    .orderBy('seq')
+    .execute()
+  await tellNfts(db, 'nft.deployed', nfts)
+}
+
+/** Makes a change by which NFTs fail, and tells of each. */
+export async function failAndTell(
+  db: Db,
+  change: UpdateQueryBuilder<Schema, 'nfts', 'nfts', UpdateResult>,
+): Promise<void> {
+  if (await isHeard(db)) await tellNfts(db, 'nft.failed', await change.returning('id').execute())
+  else await change.execute()
+}
+
+/** Call it in the transaction that gives the collection its status. */
+export async function tellCollection(db: Db, id: string, status: 'deployed' | 'failed'): Promise<void> {
+  if (await isHeard(db)) await tell(db, `collection.${status}`, [await collectionSubject(db, id)])
+}
+
+/** Call it in the transaction that gives the transfer its status. */
+export async function tellTransfer(db: Db, id: string, status: 'deployed' | 'failed'): Promise<void> {
+  if (await isHeard(db)) await tell(db, `transfer.${status}`, [await transferSubject(db, id)])
+}
+
+/** An event that one webhook is told before all others, whatever it listens to. The event's id. */
+export async function tellWebhook(db: Db, webhookId: string, type: EventType, data: object): Promise<string> {
+  const event = newEvent(type, data)
+  await db.insertInto('webhook_events').values(event).execute()
+  await db
+    .insertInto('webhook_deliveries')
+    .values({ webhook_id: webhookId, event_id: event.id, state: 'waiting', next_attempt_at: -1 })
+    .execute()
+  return event.id
+}
+
+/** Who hears of an account's events, by account. Listeners that went away without a word hear nothing. */
+async function hearersOf(db: Db, type: EventType, accountIds: readonly string[]): Promise<Map<string, string[]>> {
+  const rows = await db
+    .selectFrom('webhooks')
+    .select(['id', 'account_id', 'events'])
+    .where('account_id', 'in', accountIds)
+    .where('status', '=', 'active')
+    .where((is) => is.or([is('expires_at', 'is', null), is('expires_at', '>', Date.now())]))
+    .execute()
+  const hearers = new Map<string, string[]>()
+  for (const { id, account_id, events } of rows) {
+    const wanted = JSON.parse(events) as string[]
+    if (wanted.includes('*') || wanted.includes(type)) hearers.set(account_id, [...(hearers.get(account_id) ?? []), id])
+  }
+  return hearers
+}
+
+async function tell(db: Db, type: EventType, subjects: readonly Subject[]): Promise<void> {
+  if (subjects.length === 0) return
+  const hearers = await hearersOf(db, type, [...new Set(subjects.map(({ accountId }) => accountId))])
+  const told = subjects.flatMap(({ accountId, data }) => {
+    const webhooks = hearers.get(accountId) ?? []
+    return webhooks.length === 0 ? [] : [{ event: newEvent(type, data), webhooks }]
+  })
+  if (told.length === 0) return
+  await db
+    .insertInto('webhook_events')
+    .values(told.map(({ event }) => event))
+    .execute()
+  const deliveries = told.flatMap(({ event, webhooks }) =>
+    webhooks.map((id) => ({ webhook_id: id, event_id: event.id, state: 'waiting' as const })),
+  )
+  for (let at = 0; at < deliveries.length; at += ROWS_AT_ONCE) {
+    await db
+      .insertInto('webhook_deliveries')
+      .values(deliveries.slice(at, at + ROWS_AT_ONCE))
+      .execute()
+  }
+}
+
+/** The time is the system's own, as that in every id is. */
+function newEvent(type: EventType, data: object) {
+  const id = `evt_${newId()}`
+  const now = Date.now()
+  const body = JSON.stringify({ id, type, created_at: new Date(now).toISOString(), data })
+  return { id, type, body, created_at: now }
+}

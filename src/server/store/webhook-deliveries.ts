@@ -1,0 +1,173 @@
+import { type Selectable, sql } from 'kysely'
+import type { Db, DeliveryState, WebhookDeliveriesTable } from './schema.ts'
+
+export type DeliveryRow = Selectable<WebhookDeliveriesTable>
+
+const withEvent = (db: Db, webhookId: string) =>
+  db
+    .selectFrom('webhook_deliveries')
+    .innerJoin('webhook_events', 'webhook_events.id', 'webhook_deliveries.event_id')
+    .selectAll('webhook_deliveries')
+    .select(['webhook_events.type', 'webhook_events.body', 'webhook_events.created_at'])
+    .where('webhook_deliveries.webhook_id', '=', webhookId)
+
+export type Delivery = DeliveryRow & { type: string; body: string; created_at: number }
+
+/** What a webhook is to be told by now, the longest due first. */
+export async function listDue(db: Db, webhookId: string, now: number, limit: number): Promise<Delivery[]> {
+  return withEvent(db, webhookId)
+    .where('webhook_deliveries.state', '=', sql.lit('waiting'))
+    .where('webhook_deliveries.next_attempt_at', '<=', now)
+    .orderBy('webhook_deliveries.next_attempt_at')
+    .orderBy('webhook_deliveries.event_id')
+    .limit(limit)
+    .execute()
+}
+
+/** What became of deliveries, the newest event first. */
+export async function listDeliveries(
+  db: Db,
+  webhookId: string,
+  { state, limit }: { state?: DeliveryState | undefined; limit: number },
+): Promise<Delivery[]> {
+  return withEvent(db, webhookId)
+    .$if(state !== undefined, (query) => query.where('webhook_deliveries.state', '=', state ?? 'waiting'))
+    .orderBy('webhook_deliveries.event_id', 'desc')
+    .limit(limit)
+    .execute()
+}
+
+export async function findDelivery(db: Db, webhookId: string, eventId: string): Promise<Delivery | null> {
+  const row = await withEvent(db, webhookId).where('webhook_deliveries.event_id', '=', eventId).executeTakeFirst()
+  return row ?? null
+}
+
+/** Writes down an attempt. Nothing happens to what was delivered meanwhile, by a process that had the webhook before. */
+export async function recordAttempt(
+  db: Db,
+  { webhook_id, event_id }: Pick<DeliveryRow, 'webhook_id' | 'event_id'>,
+  changes: Partial<DeliveryRow>,
+): Promise<void> {
+  await db
+    .updateTable('webhook_deliveries')
+    .set(changes)
+    .where('webhook_id', '=', webhook_id)
+    .where('event_id', '=', event_id)
+    .where('state', '=', 'waiting')
+    .execute()
+}
+
+/** Gives up what a webhook still was to be told; with a time, only of events up to then. */
+export async function giveUp(db: Db, webhookId: string, error: string, before?: number): Promise<void> {
+  await db
+    .updateTable('webhook_deliveries')
+    .set({ state: 'failed', error })
+    .where('webhook_id', '=', webhookId)
+    .where('state', '=', 'waiting')
+    .$if(before !== undefined, (query) =>
+      query.where('event_id', 'in', ({ selectFrom }) =>
+        selectFrom('webhook_events')
+          .select('webhook_events.id')
+          .where('created_at', '<=', before ?? 0),
+      ),
+    )
+    .execute()
+}
+
+export interface ReplayChoice {
+  /** These events; else all that fit. */
+  eventIds?: readonly string[] | undefined
+  /** Of events from then on, in any state; else those that failed. */
+  since?: number | undefined
+}
+
+/** Has a webhook told again, the same events with the same ids. How many. */
+export async function replay(db: Db, webhookId: string, { eventIds, since }: ReplayChoice): Promise<number> {
+  const { numUpdatedRows } = await db
+    .updateTable('webhook_deliveries')
+    .set({ state: 'waiting', attempts: 0, next_attempt_at: 0, give_up_at: null })
+    .where('webhook_id', '=', webhookId)
+    .$if(eventIds !== undefined, (query) => query.where('event_id', 'in', eventIds ?? []))
+    .$if(eventIds === undefined && since === undefined, (query) => query.where('state', '=', 'failed'))
+    .$if(since !== undefined, (query) =>
+      query.where('event_id', 'in', ({ selectFrom }) =>
+        selectFrom('webhook_events')
+          .select('webhook_events.id')
+          .where('created_at', '>=', since ?? 0),
+      ),
+    )
+    .executeTakeFirst()
+  return Number(numUpdatedRows)
+}
+
+/** Deliveries of each webhook by their state. */
+export async function countDeliveries(db: Db): Promise<Map<string, Record<DeliveryState, number>>> {
+  const rows = await db
+    .selectFrom('webhook_deliveries')
+    .select(({ fn }) => ['webhook_id', 'state', fn.countAll().as('count')])
+    .groupBy(['webhook_id', 'state'])
+    .execute()
+  const counts = new Map<string, Record<DeliveryState, number>>()
+  for (const { webhook_id, state, count } of rows) {
+    const of = counts.get(webhook_id) ?? { waiting: 0, delivered: 0, failed: 0 }
+    counts.set(webhook_id, { ...of, [state]: Number(count) })
+  }
+  return counts
+}
+
+/** What webhooks are still to be told, listeners included. */
+export async function countWaiting(db: Db): Promise<number> {
+  const { count } = await db
+    .selectFrom('webhook_deliveries')
+    .select(({ fn }) => fn.countAll().as('count'))
+    .where('state', '=', sql.lit('waiting'))
+    .executeTakeFirstOrThrow()
+  return Number(count)
+}
+
+/** Writes down that events were read; of a listener nothing is kept. */
+export async function removeDeliveries(db: Db, webhookId: string, eventIds: readonly string[]): Promise<void> {
+  await db
+    .deleteFrom('webhook_deliveries')
+    .where('webhook_id', '=', webhookId)
+    .where('event_id', 'in', eventIds)
+    .execute()
+}
+
+/**
+ * Forgets events from before a time that wait for nobody, a piece at a time, and listeners that are gone. False when
+ * there is nothing more to forget.
+ */
+export async function forgetOld(db: Db, before: number, now: number, limit: number): Promise<boolean> {
+  await db
+    .deleteFrom('webhook_deliveries')
+    .where('webhook_id', 'not in', ({ selectFrom }) =>
+      selectFrom('webhooks')
+        .select('webhooks.id')
+        .where((is) => is.or([is('expires_at', 'is', null), is('expires_at', '>', now)])),
+    )
+    .execute()
+  await db.deleteFrom('webhooks').where('expires_at', '<=', now).execute()
+  const old = await db
+    .selectFrom('webhook_events')
+    .select('id')
+    .where('created_at', '<', before)
+    .where(({ not, exists, selectFrom }) =>
+      not(
+        exists(
+          selectFrom('webhook_deliveries')
+            .select('webhook_id')
+            .whereRef('webhook_deliveries.event_id', '=', 'webhook_events.id')
+            .where('state', '=', 'waiting'),
+        ),
+      ),
+    )
+    .orderBy('created_at')
+    .limit(limit)
+    .execute()
+  if (old.length === 0) return false
+  const ids = old.map(({ id }) => id)
+  await db.deleteFrom('webhook_deliveries').where('event_id', 'in', ids).execute()
+  await db.deleteFrom('webhook_events').where('id', 'in', ids).execute()
+  return old.length === limit
+}

@@ -1,0 +1,103 @@
+import type { Insertable, Selectable } from 'kysely'
+import type { ClaimOptions } from './claim.ts'
+import { momentIn } from './dialect.ts'
+import type { Db, WebhooksTable } from './schema.ts'
+
+export type WebhookRow = Selectable<WebhooksTable>
+
+export async function insertWebhook(db: Db, webhook: Insertable<WebhooksTable>): Promise<void> {
+  await db.insertInto('webhooks').values(webhook).execute()
+}
+
+const withEmail = (db: Db) =>
+  db
+    .selectFrom('webhooks')
+    .innerJoin('accounts', 'accounts.id', 'webhooks.account_id')
+    .selectAll('webhooks')
+    .select('accounts.email')
+    .where('webhooks.kind', '=', 'url')
+
+export type ListedWebhook = WebhookRow & { email: string | null }
+
+/** Webhooks with the e-mail addresses of their accounts, oldest first; listeners aren't among them. */
+export async function listWebhooks(db: Db, accountId?: string): Promise<ListedWebhook[]> {
+  return withEmail(db)
+    .$if(accountId !== undefined, (query) => query.where('webhooks.account_id', '=', accountId ?? ''))
+    .orderBy('webhooks.created_at')
+    .orderBy('webhooks.id')
+    .execute()
+}
+
+export async function findWebhook(db: Db, id: string): Promise<ListedWebhook | null> {
+  return (await withEmail(db).where('webhooks.id', '=', id).executeTakeFirst()) ?? null
+}
+
+/** With everything it was still to be told. */
+export async function removeWebhook(db: Db, id: string): Promise<void> {
+  await db.deleteFrom('webhook_deliveries').where('webhook_id', '=', id).execute()
+  await db.deleteFrom('webhooks').where('id', '=', id).execute()
+}
+
+/**
+ * Takes webhooks that have something to be told: in nobody's hands (or in those of a process that died). One process at
+ * a time sends to a webhook, so that it knows how many requests are under way.
+ */
+export async function claimWebhooks(db: Db, { now, leaseMs, limit }: ClaimOptions): Promise<WebhookRow[]> {
+  const due = await db
+    .selectFrom('webhooks')
+    .select('id')
+    .where('kind', '=', 'url')
+    .where('status', '=', 'active')
+    .where('lease_until', '<=', momentIn(now))
+    .where('next_attempt_at', '<=', momentIn(now))
+    .where(({ exists, selectFrom }) =>
+      exists(
+        selectFrom('webhook_deliveries')
+          .select('event_id')
+          .whereRef('webhook_deliveries.webhook_id', '=', 'webhooks.id')
+          .where('state', '=', 'waiting')
+          .where('webhook_deliveries.next_attempt_at', '<=', momentIn(now)),
+      ),
+    )
+    .orderBy('next_attempt_at')
+    .limit(limit)
+    .execute()
+  if (due.length === 0) return []
+  const ids = due.map(({ id }) => id)
+  return (
+    db
+      .updateTable('webhooks')
+      .set((webhook) => ({ lease_until: momentIn(now, leaseMs), generation: webhook('generation', '+', 1) }))
+      .where('id', 'in', ids)
+      // Again: another process may have been faster.
+      .where('lease_until', '<=', momentIn(now))
+      .returningAll()
+      .execute()
+  )
+}
+
+type Claimed = Pick<WebhookRow, 'id' | 'generation'>
+
+/** Changes a claimed webhook. False, and nothing is written, if the claim was lost or the webhook is gone. */
+export async function updateClaimedWebhook(
+  db: Db,
+  { id, generation }: Claimed,
+  changes: Partial<WebhookRow>,
+): Promise<boolean> {
+  const { numUpdatedRows } = await db
+    .updateTable('webhooks')
+    .set(changes)
+    .where('id', '=', id)
+    .where('generation', '=', generation)
+    .executeTakeFirst()
+  return numUpdatedRows > 0n
+}
+
+/** Takes a webhook into use again, as if it had never failed. */
+export async function reviveWebhook(db: Db, id: string): Promise<void> {
+  await db
+    .updateTable('webhooks')
+    .set({ status: 'active', failures: 0, failing_since: null, next_attempt_at: 0 })
+    .where('id', '=', id)
+    .execute()
+}

@@ -1,0 +1,212 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { administrate } from '../../../src/server/administration.ts'
+import { addWebhook, dropWebhook, type ShownWebhook } from '../../../src/server/operations/webhooks.ts'
+import { createApiKey } from '../../../src/server/services/api-keys.ts'
+import {
+  call,
+  createTestCollection,
+  freshDataDir,
+  mint,
+  plainMetadata,
+  settled,
+  showCollection,
+  startTestBackend,
+  type TestBackend,
+  until,
+  WALLETS,
+} from '../../helpers/backend.ts'
+import { SOLANA_COLLECTION, solanaWallet } from '../../helpers/solana.ts'
+import { placeOf } from '../../helpers/test-database.ts'
+import { isSigned, type Receiver, startReceiver } from '../../helpers/webhook-receiver.ts'
+
+let dataDir: Awaited<ReturnType<typeof freshDataDir>>
+let backend: TestBackend
+let receiver: Receiver
+
+beforeAll(async () => {
+  dataDir = await freshDataDir()
+  backend = await startTestBackend(dataDir.path)
+  receiver = await startReceiver()
+})
+afterAll(async () => {
+  await backend?.close()
+  await receiver?.close()
+  await dataDir?.remove()
+})
+
+const inStore = async <Result>(work: Parameters<typeof administrate<Result>>[1]) =>
+  administrate(await placeOf(dataDir.path), work)
+
+/** A webhook with a path of its own at the receiver, and what arrived there. */
+async function webhook(path: string, events: string[], email?: string) {
+  const request = { url: `${receiver.url}/${path}`, events, email, now: Date.now() }
+  const { webhook: made, secret } = await inStore((store) => addWebhook(store, request))
+  const arrived = () => receiver.received.filter((one) => one.path === `/hook/${path}`)
+  const events_ = () => arrived().map(({ event }) => event)
+  return { made, secret: secret.reveal(), arrived, events: events_, remove: () => remove(made) }
+}
+
+const remove = ({ id }: ShownWebhook) => inStore((store) => dropWebhook(store, id, Date.now()))
+
+/** Long enough for something that shouldn't come to have come. */
+const aWhile = () => new Promise((resolve) => setTimeout(resolve, 1500))
+
+describe('an event tells what the API tells, in its words', () => {
+  it('of a collection, its NFTs and their transfers', async () => {
+    const hook = await webhook('all', ['*'])
+    const collection = await createTestCollection(backend, { enable_transfer: true })
+    const ids = await mint(backend, collection, plainMetadata(3))
+    const records = await settled(backend, ids)
+    await until(
+      async () => hook.events(),
+      (events) => events.length >= 4,
+    )
+    const [first, second] = records
+    const transfer = (
+      await call(backend, 'transfernft', {
+        contract_address: collection.address,
+        token_id: first?.token_id,
+        blockchain: 'polygon',
+        nft_gdn_id: first?.nft_gdn_id,
+        sender_wallet_address: WALLETS[1],
+        receiver_wallet_address: WALLETS[2],
+      })
+    ).response.transaction_gdn_id
+    const events = await until(
+      async () => hook.events(),
+      (all) => all.length >= 5,
+    )
+
+    expect(events.map(({ type }) => type).sort()).toEqual([
+      'collection.deployed',
+      ...['nft.deployed', 'nft.deployed', 'nft.deployed'],
+      'transfer.deployed',
+    ])
+    expect(new Set(events.map(({ id }) => id)).size).toBe(5)
+    for (const { id, created_at } of events) {
+      expect(id).toMatch(/^evt_[0-9a-f-]{36}$/)
+      expect(Math.abs(Date.parse(created_at) - Date.now())).toBeLessThan(60_000)
+    }
+    const made = events.find(({ type }) => type === 'collection.deployed')?.data
+    const { transaction_gdn_ids: transaction_gdn_id, ...collectionRecord } = await showCollection(
+      backend,
+      collection.id,
+    )
+    expect(made).toEqual({ transaction_gdn_id, ...collectionRecord })
+    const minted = events.filter(({ type }) => type === 'nft.deployed').map(({ data }) => data)
+    expect(minted.find(({ nft_gdn_id }) => nft_gdn_id === second?.nft_gdn_id)).toEqual({
+      ...second,
+      blockchain: 'polygon',
+    })
+    expect(minted.map(({ nft_gdn_id }) => nft_gdn_id).sort()).toEqual([...ids].sort())
+    const [outcome] = (await call(backend, 'gettransactions', { transaction_gdn_ids: [transfer] })).transactions
+    expect(events.find(({ type }) => type === 'transfer.deployed')?.data).toEqual({
+      transaction_gdn_id: transfer,
+      nft_gdn_id: first?.nft_gdn_id,
+      token_id: first?.token_id,
+      contract_address: collection.address,
+      blockchain: 'polygon',
+      sender_wallet_address: WALLETS[1],
+      receiver_wallet_address: WALLETS[2],
+      status: 'deployed',
+      transaction_hash: outcome?.transaction_hash,
+    })
+    await hook.remove()
+  })
+
+  it('is JSON whose id is in a header too, and is signed with the secret that was shown', async () => {
+    const hook = await webhook('signed', ['collection.deployed'])
+    await createTestCollection(backend)
+    const [one] = await until(
+      async () => hook.arrived(),
+      (all) => all.length > 0,
+    )
+    if (one === undefined) throw new Error('nothing arrived')
+    expect(one.headers).toMatchObject({ 'content-type': 'application/json', 'gdn-event-id': one.event.id })
+    expect(one.headers['user-agent']).toBe('gdn/0.0.0-test')
+    expect(isSigned(hook.secret, one)).toBe(true)
+    expect(isSigned('whsec_other', one)).toBe(false)
+    expect(isSigned(hook.secret, { ...one, body: `${one.body} ` })).toBe(false)
+    expect(isSigned(hook.secret, one, Date.now() + 400_000)).toBe(false)
+    expect(Object.keys(one.event)).toEqual(['id', 'type', 'created_at', 'data'])
+    await hook.remove()
+  })
+})
+
+describe('a webhook is told what it asked for, and nothing else', () => {
+  it('no other types, nothing of other accounts, and nothing from before it was made', async () => {
+    const stranger = 'stranger@example.com'
+    const { key } = await inStore((store) =>
+      createApiKey(store, {
+        ...{ name: 'x', email: stranger, expiresAt: null, now: Date.now() },
+        permissions: ['collection:create', 'nft:create', 'nft:read', 'nft:transfer'],
+      }),
+    )
+    await createTestCollection(backend)
+    await aWhile()
+    const nftsOnly = await webhook('nfts', ['nft.deployed'])
+    const failures = await webhook('failures', ['nft.failed', 'collection.failed', 'transfer.failed'])
+    const theirs = await webhook('theirs', ['*'], 'Stranger@example.com')
+    const collection = await createTestCollection(backend)
+    await settled(backend, await mint(backend, collection, plainMetadata(2)))
+    const headers = { 'x-api-key': key.reveal() }
+    await backend.post(
+      '/api/v1/createcollection',
+      { wallet_address: WALLETS[0], name: 'T', blockchain: 'polygon' },
+      headers,
+    )
+    await until(
+      async () => [...nftsOnly.events(), ...theirs.events()],
+      (all) => all.length >= 3,
+    )
+    await aWhile()
+    expect(nftsOnly.events().map(({ type }) => type)).toEqual(['nft.deployed', 'nft.deployed'])
+    expect(theirs.events().map(({ type }) => type)).toEqual(['collection.deployed'])
+    expect(theirs.made.email).toBe(stranger)
+    expect(failures.events()).toEqual([])
+    for (const one of [nftsOnly, failures, theirs]) await one.remove()
+  })
+
+  it('nothing any more once it is removed', async () => {
+    const hook = await webhook('removed', ['*'])
+    await hook.remove()
+    await createTestCollection(backend)
+    await aWhile()
+    expect(hook.events()).toEqual([])
+  })
+
+  it('a failed NFT with its reason', async () => {
+    const hook = await webhook('failed', ['nft.failed'])
+    const collection = await createTestCollection(backend)
+    const metadata = {
+      title: 'x',
+      description: '',
+      file_fields: [{ key: 'image', url: 'ipfs://QmYwAPJzv5CZsnA625s3Xf2nemtYgPpHdWEz79ojWKPbdG' }],
+    }
+    const [record] = await settled(backend, await mint(backend, collection, metadata))
+    const [event] = await until(
+      async () => hook.events(),
+      (all) => all.length > 0,
+    )
+    expect(event?.data).toEqual({ ...record, blockchain: 'polygon' })
+    expect(event?.data.error).toContain("isn't stored here")
+    await hook.remove()
+  })
+})
+
+describe('on Solana', () => {
+  it('collections and NFTs are told of too', async () => {
+    const hook = await webhook('solana', ['*'])
+    const collection = await createTestCollection(backend, SOLANA_COLLECTION)
+    const ids = await mint(backend, collection, plainMetadata(2), { receiver: solanaWallet('owner') })
+    const records = await settled(backend, ids)
+    const events = await until(
+      async () => hook.events(),
+      (all) => all.length >= 3,
+    )
+    expect(events.map(({ type }) => type)).toEqual(expect.arrayContaining(['collection.deployed', 'nft.deployed']))
+    const told = events.filter(({ type }) => type === 'nft.deployed').map(({ data }) => data)
+    expect(told).toEqual(expect.arrayContaining(records.map((record) => ({ ...record, blockchain: 'solana' }))))
+    await hook.remove()
+  })
+})
