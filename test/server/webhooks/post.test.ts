@@ -1,0 +1,168 @@
+import { afterEach, describe, expect, it } from 'vitest'
+import { createPoster, type Poster, type PosterOptions } from '../../../src/server/pipeline/webhooks/post.ts'
+import { startHttpServer, startTcpServer } from '../../helpers/http-server.ts'
+
+const open: { close(): Promise<void> }[] = []
+afterEach(async () => {
+  for (const one of open.splice(0).reverse()) await one.close()
+})
+const closing = <One extends { close(): Promise<void> }>(one: One): One => {
+  open.push(one)
+  return one
+}
+
+const poster = (options: Partial<PosterOptions> = {}): Poster =>
+  closing(createPoster({ allowPrivate: true, userAgent: 'gdn/test', now: Date.now, timeoutMs: 1000, ...options }))
+
+const message = (url: string) => ({ url, secret: 'whsec_x', eventId: 'evt_1', body: '{"id":"evt_1"}' })
+
+describe('what a receiver answers', () => {
+  it.each([
+    [200, null],
+    [202, null],
+    [204, null],
+    [301, 'answered 301: redirects are not followed'],
+    [302, 'answered 302: redirects are not followed'],
+    [307, 'answered 307: redirects are not followed'],
+    [308, 'answered 308: redirects are not followed'],
+    [304, 'answered 304: redirects are not followed'],
+    [400, 'answered 400'],
+    [404, 'answered 404'],
+    [410, 'answered 410'],
+    [500, 'answered 500'],
+  ])('%i: %s', async (status, error) => {
+    const elsewhere = closing(await startHttpServer([{}]))
+    const server = closing(await startHttpServer([{ status, headers: { location: elsewhere.url }, text: '' }]))
+    expect(await poster().post(message(server.url))).toMatchObject({ status, error })
+    expect(server.seen.map(({ method, body }) => [method, String(body)])).toEqual([['POST', '{"id":"evt_1"}']])
+    expect(elsewhere.seen).toEqual([])
+  })
+
+  it('is kept to its first 200 characters', async () => {
+    const server = closing(await startHttpServer([{ text: `\0${'ä🎨'.repeat(300)}` }]))
+    const { answer, error } = await poster().post(message(server.url))
+    expect([error, [...(answer ?? '')].length]).toEqual([null, 200])
+    expect(answer?.startsWith('ä🎨ä🎨')).toBe(true)
+  })
+
+  it('says when to come again, in seconds', async () => {
+    const server = closing(await startHttpServer([{ status: 429, headers: { 'retry-after': '7' } }]))
+    expect(await poster().post(message(server.url))).toMatchObject({ status: 429, retryAfterMs: 7000 })
+  })
+})
+
+describe('a hostile receiver', () => {
+  const head = 'HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\n'
+
+  it('that answers without end is hung up on', async () => {
+    let closed = false
+    const server = closing(
+      await startTcpServer((socket) => {
+        socket.on('close', () => {
+          closed = true
+        })
+        socket.once('data', () => {
+          socket.write(`${head}\r\n`)
+          const chunk = Buffer.alloc(64 * 1024, 'x')
+          const more = () => {
+            while (!socket.destroyed && socket.write(chunk));
+          }
+          socket.on('drain', more)
+          more()
+        })
+      }),
+    )
+    const outcome = await poster().post(message(server.url))
+    expect(outcome).toMatchObject({ status: 200, error: null, answer: 'x'.repeat(200) })
+    await expect.poll(() => closed).toBe(true)
+  })
+
+  it.each([
+    ['never answers', ''],
+    ['sends its head a letter at a time', head],
+    ['sends headers without end', `${head}${'a: b\r\n'.repeat(5000)}`],
+    ['speaks something else', 'SSH-2.0-OpenSSH_9.6\r\n'],
+    ['hangs up', null],
+  ])('that %s costs the time that an attempt may take, and no more', async (_, bytes) => {
+    const timers: NodeJS.Timeout[] = []
+    const server = closing(
+      await startTcpServer((socket) => {
+        if (bytes === null) return void socket.destroy()
+        if (bytes !== head) return void socket.write(bytes)
+        let at = 0
+        timers.push(setInterval(() => void socket.write(head.charAt(at++ % head.length)), 50))
+      }),
+    )
+    const since = performance.now()
+    const { status, error } = await poster().post(message(server.url))
+    for (const timer of timers) clearInterval(timer)
+    expect(status).toBeNull()
+    expect(error).toMatch(/^(no answer within 1 s|the receiver )/)
+    expect(performance.now() - since).toBeLessThan(4000)
+  })
+
+  it('that sends its answer a letter at a time has said that it took the event', async () => {
+    const timers: NodeJS.Timeout[] = []
+    const server = closing(
+      await startTcpServer((socket) => {
+        socket.write(`${head}content-length: 100000\r\n\r\n`)
+        timers.push(setInterval(() => void socket.write('z'), 100))
+      }),
+    )
+    expect(await poster().post(message(server.url))).toMatchObject({ status: 200, error: null })
+    for (const timer of timers) clearInterval(timer)
+  })
+})
+
+describe('without --allow-private-files nothing private is reached', () => {
+  it.each([
+    ['http://127.0.0.1/x', /private address/],
+    ['https://127.0.0.1/x', /private address \(127\.0\.0\.1\)/],
+    ['https://[::1]/x', /private address/],
+    ['https://[::ffff:127.0.0.1]/x', /private address/],
+    ['https://169.254.169.254/latest/meta-data', /private address/],
+    ['https://10.0.0.5/x', /private address/],
+    ['https://100.64.0.1/x', /private address/],
+    ['https://0.0.0.0/x', /private address/],
+    ['https://2130706433/x', /private address/],
+    ['https://localhost/x', /private address/],
+    ['https://a.localhost/x', /private address/],
+    ['https://example.com:8443/x', /uses port 8443/],
+    ['https://user:pass@example.com/x', /user name or password/],
+    ['ftp://example.com/x', /neither http nor https/],
+    ['http://example.com/x', /https only/],
+  ])('%s', async (url, error) => {
+    const asked: string[] = []
+    const lookup = async (host: string) => {
+      asked.push(host)
+      return [{ address: '93.184.215.14', family: 4 }]
+    }
+    const outcome = await poster({ allowPrivate: false, lookup }).post(message(url))
+    expect(outcome).toMatchObject({ status: null, error: expect.stringMatching(error) })
+    expect(asked).toEqual([])
+  })
+
+  it('by a name that leads there either, not even among public addresses', async () => {
+    let asked = 0
+    const lookup = async () => {
+      asked += 1
+      return [
+        { address: '93.184.215.14', family: 4 },
+        { address: '10.1.2.3', family: 4 },
+      ]
+    }
+    const outcome = await poster({ allowPrivate: false, lookup }).post(message('https://hooks.example.com/x'))
+    expect(outcome).toMatchObject({ status: null, error: expect.stringContaining('private address (10.1.2.3)') })
+    expect(asked).toBe(1)
+  })
+
+  it('a name is resolved once, and the socket goes where that pointed', async () => {
+    const server = closing(await startHttpServer([{}]))
+    const { port } = new URL(server.url)
+    const answers = ['127.0.0.1', '10.0.0.1', '10.0.0.1']
+    const lookup = async () => [{ address: answers.shift() ?? '', family: 4 }]
+    const outcome = await poster({ lookup }).post(message(`http://hooks.example.com:${port}/x`))
+    expect(outcome).toMatchObject({ status: 200, error: null })
+    expect(answers).toHaveLength(2)
+  })
+})

@@ -1,0 +1,30 @@
+import { expect, it } from 'vitest'
+import { checkWebhookUrl } from '../../../src/server/operations/webhook-url.ts'
+
+it.each([
+  ['https://example.com/hooks/gdn', false],
+  ['https://example.com:443/hooks?x=1', false],
+  ['http://localhost:3000/hook', true],
+  ['http://127.0.0.1:3000/hook', true],
+  ['http://[::1]:3000/hook', true],
+  ['http://192.168.1.20/hook', true],
+  ['http://app:3000/hook', true],
+  ['https://hooks.internal:8443/', true],
+])('%s is taken; private: %s', (url, isPrivate) => {
+  expect(checkWebhookUrl(url)).toEqual({ href: new URL(url).href, isPrivate })
+})
+
+it.each([
+  ['example.com/hook', /not an https URL/],
+  ['ftp://example.com/', /not an https URL/],
+  ['http://example.com/hook', /not encrypted/],
+  ['http://93.184.215.14/hook', /not encrypted/],
+  ['https://example.com:8443/', /port 8443/],
+  ['https://a:b@example.com/', /user name or password/],
+  ['https://example.com/#x', /behind #/],
+  [`https://example.com/${'x'.repeat(2000)}`, /longer than 2000/],
+])('%s is refused', (url, message) => {
+  expect(() => checkWebhookUrl(url)).toThrow(
+    expect.objectContaining({ code: 'usage', message: expect.stringMatching(message) }),
+  )
+})
