@@ -67,7 +67,7 @@ export interface CoreOptions {
   /** How long a file may take, in milliseconds, and how often it is tried; by default 30 s, eight times. */
   fileFetching?: { timeoutMs: number; maxAttempts: number }
   /** When webhooks are told again, and how long one attempt may take; by default for three days, and 10 s. */
-  webhooks?: Partial<Timings> & { timeoutMs?: number }
+  webhooks?: { timings?: Timings; timeoutMs?: number }
   /** Stands between the backend and its chains: for tests of what happens when they fail. */
   wrapNetwork?: (network: EvmNetwork) => EvmNetwork
 }
@@ -211,7 +211,7 @@ async function work(workshop: Workshop, options: CoreOptions, undo: (() => unkno
     poster: createLazyPoster({
       ...{ allowPrivate, now, userAgent: `gdn/${options.version}`, timeoutMs: options.webhooks?.timeoutMs },
     }),
-    webhookTimings: options.webhooks,
+    webhookTimings: options.webhooks?.timings,
     onWebhookAttempt: (outcome) => metrics.observe({ what: 'webhook', outcome }),
     onFinal: ({ blockchain, kind }, { gasUsed }) =>
       metrics.observe({ what: 'gas', blockchain, kind, gas: Number(gasUsed) }),

@@ -30,7 +30,7 @@ export interface PipelineOptions {
   fetcher: Fetcher
   /** Sends events to webhooks. Closed by the pipeline. */
   poster: Poster
-  webhookTimings?: Partial<Timings> | undefined
+  webhookTimings?: Timings | undefined
   now: () => number
   log: Log
   /** Attempts at fetching the files of an NFT. */

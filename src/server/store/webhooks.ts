@@ -93,11 +93,14 @@ export async function updateClaimedWebhook(
   return numUpdatedRows > 0n
 }
 
-/** Takes a webhook into use again, as if it had never failed. */
+/** Takes a webhook into use again, as if it had never failed: whoever has it in hand loses it, and what he'd say of it. */
 export async function reviveWebhook(db: Db, id: string): Promise<void> {
   await db
     .updateTable('webhooks')
-    .set({ status: 'active', failures: 0, failing_since: null, next_attempt_at: 0 })
+    .set((webhook) => ({
+      ...{ status: 'active' as const, failures: 0, failing_since: null, next_attempt_at: 0, lease_until: 0 },
+      generation: webhook('generation', '+', 1),
+    }))
     .where('id', '=', id)
     .execute()
 }

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events'
 import { messageOf } from '../../../core/errors.ts'
 import { createPace } from '../../../files/pace.ts'
 import type { Store } from '../../store/open-store.ts'
@@ -32,7 +33,7 @@ export interface WebhookStepOptions {
   /** An attempt was made. */
   onAttempt: (outcome: 'delivered' | 'retried' | 'failed') => void
   /** Stand in for the schedule: for tests, which haven't three days. */
-  timings?: Partial<Timings> | undefined
+  timings?: Timings | undefined
 }
 
 export interface Timings {
@@ -47,6 +48,8 @@ export interface WebhookStep {
   stop(): Promise<void>
 }
 
+const SCHEDULE: Timings = { retryMs, pauseMs, giveUpAfterMs: GIVE_UP_AFTER_MS }
+
 /** What a process knows of a webhook that it sends to. */
 interface Session {
   webhook: WebhookRow
@@ -60,11 +63,12 @@ interface Session {
  * an event that was sent and not written down as delivered, because the process died in between, is sent again.
  */
 export function createWebhookStep(options: WebhookStepOptions): WebhookStep {
-  const { store, poster, now, log, onAttempt } = options
-  const timings: Timings = { retryMs, pauseMs, giveUpAfterMs: GIVE_UP_AFTER_MS, ...options.timings }
+  const { store, poster, now, log, onAttempt, timings = SCHEDULE } = options
   const pace = createPace(TO_ONE_WEBHOOK)
   const stopping = new AbortController()
-  const active = new Map<string, Promise<void>>()
+  // As many as there are events to send listen to it.
+  setMaxListeners(0, stopping.signal)
+  const active = new Set<Promise<void>>()
   let forgetAt = 0
 
   const deliver = async (session: Session, delivery: Delivery): Promise<void> => {
@@ -163,8 +167,8 @@ export function createWebhookStep(options: WebhookStepOptions): WebhookStep {
         if (stopping.signal.aborted) return
         log.error({ webhook: webhook.id, error: messageOf(error) }, 'a webhook could not be worked on')
       })
-      .finally(() => active.delete(webhook.id))
-    active.set(webhook.id, task)
+      .finally(() => active.delete(task))
+    active.add(task)
   }
 
   const forget = async () => {
@@ -189,7 +193,7 @@ export function createWebhookStep(options: WebhookStepOptions): WebhookStep {
 
     async stop() {
       stopping.abort()
-      await Promise.allSettled(active.values())
+      await Promise.allSettled(active)
     },
   }
 }

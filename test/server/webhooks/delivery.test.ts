@@ -1,0 +1,280 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { administrate } from '../../../src/server/administration.ts'
+import { dropWebhook, getWebhooks, replayDeliveries, testWebhook } from '../../../src/server/operations/webhooks.ts'
+import type { Timings } from '../../../src/server/pipeline/webhooks/webhook-step.ts'
+import {
+  createTestCollection,
+  freshDataDir,
+  mint,
+  plainMetadata,
+  settled,
+  startTestBackend,
+  type TestBackend,
+  type TestCollection,
+  until,
+} from '../../helpers/backend.ts'
+import { placeOf } from '../../helpers/test-database.ts'
+import { type Receiver, startReceiver } from '../../helpers/webhook-receiver.ts'
+import { deliveriesOf, makeWebhook, shownWebhook } from '../../helpers/webhooks.ts'
+
+/** Three days in no time; a test may have it otherwise. */
+const HASTY: Timings = { retryMs: () => 50, pauseMs: () => 0, giveUpAfterMs: 600_000 }
+const timings = { ...HASTY }
+
+let dataDir: Awaited<ReturnType<typeof freshDataDir>>
+let backend: TestBackend
+let collection: TestCollection
+const receivers: Receiver[] = []
+
+beforeAll(async () => {
+  dataDir = await freshDataDir()
+  backend = await startTestBackend(dataDir.path, { webhooks: { timings } })
+  collection = await createTestCollection(backend)
+  await settled(backend, await mint(backend, collection, plainMetadata(1)))
+})
+afterAll(async () => {
+  await backend?.close()
+  await dataDir?.remove()
+})
+afterEach(async () => {
+  Object.assign(timings, HASTY)
+  await inStore(async (store) => {
+    for (const { id } of await getWebhooks(store, Date.now())) await dropWebhook(store, id, Date.now())
+  })
+  for (const receiver of receivers.splice(0)) await receiver.close()
+})
+
+async function receiverThat(...answer: Parameters<typeof startReceiver>): Promise<Receiver> {
+  const receiver = await startReceiver(...answer)
+  receivers.push(receiver)
+  return receiver
+}
+
+const inStore = async <Result>(work: Parameters<typeof administrate<Result>>[1]) =>
+  administrate(await placeOf(dataDir.path), work)
+
+const mintSome = async (count: number) => settled(backend, await mint(backend, collection, plainMetadata(count)))
+
+const aWhile = (ms = 1500) => new Promise((resolve) => setTimeout(resolve, ms))
+
+describe('an event that was not taken', () => {
+  it('is sent again, the same with the same id and a new signature, until it is', async () => {
+    const receiver = await receiverThat(
+      (response, _, index) => void response.writeHead(index < 3 ? 500 : 200).end('hm'),
+    )
+    const { id } = await makeWebhook(dataDir.path, receiver.url, ['collection.deployed'])
+    await createTestCollection(backend)
+    const [delivery] = await until(
+      () => deliveriesOf(dataDir.path, id),
+      ([one]) => one?.state === 'delivered',
+    )
+    expect(delivery).toMatchObject({ attempts: 4, response_status: 200, response: 'hm', error: null })
+    expect(new Set(receiver.received.map(({ body }) => body)).size).toBe(1)
+    expect(receiver.received).toHaveLength(4)
+    expect(await shownWebhook(dataDir.path, id)).toMatchObject({ status: 'active', failing_since: null, delivered: 1 })
+  })
+
+  it('is given up when its time is over, told why, and sent again when somebody asks for it', async () => {
+    let broken = true
+    const receiver = await receiverThat((response) => void response.writeHead(broken ? 503 : 200).end('closed'))
+    timings.giveUpAfterMs = 1000
+    const { id } = await makeWebhook(dataDir.path, receiver.url, ['collection.deployed'])
+    await createTestCollection(backend)
+    const [failed] = await until(
+      () => deliveriesOf(dataDir.path, id),
+      ([one]) => one?.state === 'failed',
+    )
+    expect(failed).toMatchObject({ response_status: 503, response: 'closed', next_attempt_at: null })
+    const tried = receiver.received.length
+    expect(tried).toBeGreaterThan(1)
+    await aWhile(800)
+    expect(receiver.received).toHaveLength(tried)
+    broken = false
+    expect(await inStore((store) => replayDeliveries(store, id, {}, Date.now()))).toMatchObject({ replayed: 1 })
+    const [delivered] = await until(
+      () => deliveriesOf(dataDir.path, id),
+      ([one]) => one?.state === 'delivered',
+    )
+    expect(delivered).toMatchObject({ event_id: failed?.event_id, attempts: 1 })
+  })
+
+  it('does not keep others from being sent', async () => {
+    const receiver = await receiverThat((response, { event }) => {
+      response.writeHead(event.data.request_metadata?.title === 'NFT 1' ? 500 : 200).end()
+    })
+    const { id } = await makeWebhook(dataDir.path, receiver.url, ['nft.deployed'])
+    await mintSome(20)
+    const deliveries = await until(
+      () => deliveriesOf(dataDir.path, id),
+      (all) => all.filter(({ state }) => state === 'delivered').length === 19,
+    )
+    expect(deliveries.map(({ state }) => state).sort()).toEqual([...Array(19).fill('delivered'), 'waiting'])
+  })
+})
+
+describe('a receiver', () => {
+  it('that answers 410 wants no more: it is disabled, and in use again when events are replayed', async () => {
+    let gone = true
+    const receiver = await receiverThat((response) => void response.writeHead(gone ? 410 : 200).end())
+    const { id } = await makeWebhook(dataDir.path, receiver.url)
+    await mintSome(10)
+    await until(
+      () => shownWebhook(dataDir.path, id),
+      ({ status, waiting }) => status === 'disabled' && waiting === 0,
+    )
+    await aWhile(300)
+    const asked = receiver.received.length
+    await createTestCollection(backend)
+    await aWhile()
+    expect(receiver.received).toHaveLength(asked)
+    await expect(inStore((store) => testWebhook(store, id))).rejects.toThrow(/disabled/)
+    gone = false
+    const { replayed } = await inStore((store) => replayDeliveries(store, id, {}, Date.now()))
+    expect(replayed).toBe(10)
+    const shown = await until(
+      () => shownWebhook(dataDir.path, id),
+      ({ delivered }) => delivered === 10,
+    )
+    expect(shown).toMatchObject({ status: 'active', delivered: 10, failed: 0 })
+  })
+
+  it('is asked by at most four requests at a time', async () => {
+    const receiver = await receiverThat((response) => void setTimeout(() => response.end(), 30))
+    await makeWebhook(dataDir.path, receiver.url, ['nft.deployed'])
+    await mintSome(60)
+    await until(
+      async () => receiver.events(),
+      (events) => events.length === 60,
+    )
+    expect(receiver.received).toHaveLength(60)
+    expect(receiver.most).toBe(4)
+  })
+
+  it('that is down is probed with one event now and then, not with all of thousands, and then gets every one', async () => {
+    let down = true
+    const receiver = await receiverThat((response) => void response.writeHead(down ? 500 : 200).end())
+    Object.assign(timings, { retryMs: () => 50, pauseMs: (failures: number) => (failures < 5 ? 0 : 300) })
+    const { id } = await makeWebhook(dataDir.path, receiver.url, ['nft.deployed'])
+    await mintSome(200)
+    await aWhile(2000)
+    // Those that were under way when it was seen, and a probe or two a second; by themselves 200 events would be tried
+    // thousands of times.
+    expect(receiver.received.length).toBeLessThan(40)
+    expect((await shownWebhook(dataDir.path, id)).failing_since).not.toBeNull()
+    down = false
+    await until(
+      () => shownWebhook(dataDir.path, id),
+      ({ delivered }) => delivered === 200,
+    )
+    expect(receiver.events()).toHaveLength(200)
+    expect(await shownWebhook(dataDir.path, id)).toMatchObject({ delivered: 200, waiting: 0, failing_since: null })
+  })
+
+  it('that asks to be left alone is', async () => {
+    const receiver = await receiverThat((response, _, index) => {
+      response.writeHead(index === 0 ? 429 : 200, { 'retry-after': '2' }).end()
+    })
+    const { id } = await makeWebhook(dataDir.path, receiver.url, ['collection.deployed'])
+    const at: number[] = []
+    await createTestCollection(backend)
+    await until(
+      async () => receiver.received.length,
+      (count) => {
+        while (at.length < count) at.push(Date.now())
+        return count === 2
+      },
+    )
+    expect((at[1] ?? 0) - (at[0] ?? 0)).toBeGreaterThan(1900)
+    await until(
+      () => shownWebhook(dataDir.path, id),
+      ({ delivered }) => delivered === 1,
+    )
+  })
+
+  it('that never answers does not hold up another, nor the end of the backend', async () => {
+    const silent = await receiverThat(() => {})
+    const quick = await receiverThat()
+    await makeWebhook(dataDir.path, silent.url)
+    await makeWebhook(dataDir.path, quick.url)
+    await mintSome(10)
+    await until(
+      async () => quick.events(),
+      (events) => events.length === 10,
+    )
+    expect(quick.events()).toHaveLength(10)
+    expect(silent.received).toHaveLength(4)
+    const since = performance.now()
+    await backend.close()
+    expect(performance.now() - since).toBeLessThan(5000)
+    backend = await startTestBackend(dataDir.path, { webhooks: { timings } })
+  })
+})
+
+it('a test event is sent once, before all that waits, whatever the webhook listens to', async () => {
+  let down = true
+  const receiver = await receiverThat((response) => void response.writeHead(down ? 500 : 200).end())
+  Object.assign(timings, { retryMs: () => 60_000, pauseMs: (failures: number) => (failures < 5 ? 0 : 60_000) })
+  const { id } = await makeWebhook(dataDir.path, receiver.url, ['nft.deployed'])
+  await mintSome(30)
+  await until(
+    async () => receiver.received.length,
+    (count) => count >= 5,
+  )
+  await aWhile(300)
+  const tests = () => receiver.received.filter(({ event }) => event.type === 'webhook.test')
+  const first = await inStore((store) => testWebhook(store, id))
+  await until(
+    async () => tests(),
+    (all) => all.length > 0,
+  )
+  const find = async (eventId: string) => (await deliveriesOf(dataDir.path, id)).find((one) => one.event_id === eventId)
+  expect(
+    await until(
+      () => find(first),
+      (one) => one?.state === 'failed',
+    ),
+  ).toMatchObject({ state: 'failed', attempts: 1 })
+  down = false
+  const second = await inStore((store) => testWebhook(store, id))
+  expect(
+    await until(
+      () => find(second),
+      (one) => one?.state === 'delivered',
+    ),
+  ).toMatchObject({ attempts: 1 })
+  expect(tests().map(({ event }) => event.id)).toEqual([first, second])
+  expect(tests()[0]?.event.data).toEqual({ webhook_id: id, message: 'This is a test.' })
+})
+
+it('without a webhook nothing is written, and /metrics counts what is sent with one', async () => {
+  const receiver = await receiverThat()
+  const written = async () => (await inStore(({ db }) => db.selectFrom('webhook_events').select('id').execute())).length
+  const sent = async () => {
+    const text = await (await backend.get('/metrics')).text()
+    return { text, count: Number(/^gdn_webhook_attempts_total\{outcome="delivered"\} (\d+)$/m.exec(text)?.[1] ?? 0) }
+  }
+  const before = { written: await written(), sent: (await sent()).count }
+  await mintSome(5)
+  expect(await written()).toBe(before.written)
+  await makeWebhook(dataDir.path, receiver.url)
+  await mintSome(5)
+  const { text, count } = await until(sent, ({ count }) => count === before.sent + 5)
+  expect(count).toBe(before.sent + 5)
+  expect(await written()).toBe(before.written + 5)
+  expect(text).toContain('gdn_webhook_deliveries_waiting 0')
+  expect(text).toContain('gdn_webhooks{status="active"} 1')
+})
+
+it('neither log nor metrics hold the secret, and the URL is in neither', async () => {
+  const receiver = await receiverThat((response) => void response.writeHead(500).end())
+  const { secret } = await makeWebhook(dataDir.path, `${receiver.url}?token=sesame-open`)
+  await createTestCollection(backend)
+  await until(
+    async () => receiver.received.length,
+    (count) => count >= 2,
+  )
+  const told = backend.log.join('') + (await (await backend.get('/metrics')).text())
+  expect(told).toContain('will be delivered again')
+  expect(told).not.toContain(secret)
+  expect(told).not.toContain('sesame-open')
+})
