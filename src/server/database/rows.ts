@@ -13,7 +13,8 @@ export async function* readRows(db: Db, { name, columns, key }: TableShape): Asy
   const keyRefs = sql.join(key.map((column) => sql.ref(column)))
   const refs = sql.join(columns.map((column) => sql.ref(column)))
   for (let last: readonly unknown[] | null = null; ; ) {
-    const after: RawBuilder<SqlBool> = last === null ? sql<SqlBool>`1 = 1` : sql<SqlBool>`(${keyRefs}) > (${sql.join(last)})`
+    const after: RawBuilder<SqlBool> =
+      last === null ? sql<SqlBool>`1 = 1` : sql<SqlBool>`(${keyRefs}) > (${sql.join(last)})`
     const { rows } = await sql<Record<string, unknown>>`
       select ${refs} from ${sql.table(name)} where ${after} order by ${keyRefs} limit ${sql.lit(PAGE)}`.execute(db)
     if (rows.length > 0) yield rows.map((row) => columns.map((column) => toJson(row[column])))

@@ -68,7 +68,10 @@ export function createErrorHandler(log: Log) {
     const refusal =
       error instanceof Refusal
         ? error
-        : (toRefusal(error, validationStatus) ?? diskFull(error, log) ?? fromDatabase(error, validationStatus, log) ?? storageAway(error, log))
+        : (toRefusal(error, validationStatus) ??
+          diskFull(error, log) ??
+          fromDatabase(error, validationStatus, log) ??
+          storageAway(error, log))
     if (refusal !== null) {
       if (refusal.cause !== undefined) log.warn({ error: messageOf(refusal.cause) }, refusal.message)
       reply.code(refusal.status).headers(refusal.headers).send(bodyOf(form, refusal))

@@ -141,12 +141,16 @@ async function refuseLostFiles({ db, transaction }: Store, storage: Settings['st
       continue
     }
     const now = here ?? 'the data dir'
-    throw new GdnError('invalid_config', `files of this data (${files}) are in ${place}, and the settings name ${now}`, {
-      hint:
-        here === null
-          ? `name ${place} as the storage again`
-          : `name ${place} again, or copy all of its content to ${here} and set storage.replaces to ${place}`,
-    })
+    throw new GdnError(
+      'invalid_config',
+      `files of this data (${files}) are in ${place}, and the settings name ${now}`,
+      {
+        hint:
+          here === null
+            ? `name ${place} as the storage again`
+            : `name ${place} again, or copy all of its content to ${here} and set storage.replaces to ${place}`,
+      },
+    )
   }
 }
 

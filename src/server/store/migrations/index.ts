@@ -10,7 +10,7 @@ import * as networks from './0008-networks.ts'
 import * as processes from './0009-processes.ts'
 import * as wishes from './0010-wishes.ts'
 import * as places from './0011-places.ts'
-import * as webhooks from './0011-webhooks.ts'
+import * as webhooks from './0012-webhooks.ts'
 
 /** Every migration by its name, in the order of the names. One that was released is never changed. */
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -25,5 +25,5 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0009-processes': processes,
   '0010-wishes': wishes,
   '0011-places': places,
-  '0011-webhooks': webhooks,
+  '0012-webhooks': webhooks,
 }
