@@ -1,4 +1,3 @@
-import { join } from 'node:path'
 import { encodeFunctionResult } from 'viem'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { gdnCollection } from '../../../src/server/chain/evm/contracts/generated/artifacts.ts'
