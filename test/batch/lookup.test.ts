@@ -43,7 +43,7 @@ describe('a new run whose rows are in the collection already, its journal lost',
       code: 'seems_minted',
       exitCode: 9,
       message: expect.stringContaining('4 rows'),
-      hint: expect.stringMatching(/--adopt.*--again/),
+      hint: expect.stringMatching(/--adopt.*--again/s),
       details: { count: 4, rows: expect.arrayContaining([{ key: expect.any(String), line: 2, nft_gdn_id: 'nft-1' }]) },
     })
     expect(server.attempts).toBe(attempts)
