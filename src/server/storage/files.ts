@@ -21,6 +21,8 @@ export const SMALL_FILE_BYTES = 16 * 1024
 export interface FileStorageOptions {
   dataDir: string
   blocks: BlockTable
+  /** No other process works in the data dir: whatever is unfinished there was left by a crash. So by default. */
+  alone?: boolean
   /** Where larger files go, in place of the data dir. What the data dir holds already is read from there. */
   remote?: { files: RemoteFiles; stored: StoredFiles } | undefined
   /** Told of everything that was added, before it counts as added: so that it is known elsewhere too. */
@@ -34,8 +36,8 @@ export interface FileStorageOptions {
  * The parts of a large file can't be asked for by CIDs of their own: they are only stretches of the flat file.
  */
 export async function createFileStorage(options: FileStorageOptions): Promise<FileStorage> {
-  const { dataDir, blocks: own, remote, onAdded = async () => {} } = options
-  const local = await openFlatFiles(dataDir)
+  const { dataDir, blocks: own, alone = true, remote, onAdded = async () => {} } = options
+  const local = await openFlatFiles(dataDir, { alone })
   const files =
     remote === undefined ? local : remoteFlatFiles({ local, blocks: own, remote: remote.files, stored: remote.stored })
   const shared = remote?.files.shared

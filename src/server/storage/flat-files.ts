@@ -31,12 +31,23 @@ export interface UnfinishedFile {
   discard(): Promise<void>
 }
 
-/** Opens the folder and removes what a crash left unfinished. One process at a time owns a data dir. */
-export async function openFlatFiles(dataDir: string): Promise<FlatFiles> {
+/** What others write to it is younger; an upload takes minutes at most. */
+const LEFT_AFTER_MS = 24 * 3600_000
+
+/**
+ * Opens the folder and removes what a crash left unfinished.
+ *
+ * @param alone no other process works in this folder; else only what is a day old counts as left
+ */
+export async function openFlatFiles(dataDir: string, { alone = true } = {}): Promise<FlatFiles> {
   const root = join(dataDir, 'files')
   const unfinished = join(root, 'tmp')
   await mkdir(unfinished, { recursive: true, mode: 0o700 })
-  for (const name of await readdir(unfinished)) await rm(join(unfinished, name), { recursive: true, force: true })
+  for (const name of await readdir(unfinished)) {
+    const path = join(unfinished, name)
+    const isLeft = alone || Date.now() - ((await stat(path).catch(() => null))?.mtimeMs ?? 0) > LEFT_AFTER_MS
+    if (isLeft) await rm(path, { recursive: true, force: true })
+  }
 
   // All CIDs begin and end alike, so folders are named by two characters before the last.
   const pathOf = (cid: string) => join(root, cid.slice(-3, -1), cid)

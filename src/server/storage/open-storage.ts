@@ -73,6 +73,7 @@ export async function openStorage(options: OpenStorageOptions): Promise<OpenedSt
   const files = await createFileStorage({
     dataDir,
     blocks,
+    alone: store.shared === null,
     remote:
       remote === null ? undefined : { files: remote, stored: storedFiles(store.db, store.transaction, remote.place) },
     onAdded: async (cid, where) => {
