@@ -91,7 +91,10 @@ export async function pack(chunks, plan) {
     const isWanted = members.length === 1 || WANTED.includes(name)
     texts.set(name, HELPERS + (await Promise.all(members.map((chunk) => definition(chunk, load, isWanted)))).join(''))
   }
-  const fileNames = new Map([...texts].map(([name, text]) => [name, fileName(name, text)]))
+  // A file also holds the names of others, which change with theirs: compiled code that was kept under the name of a file
+  // whose own text is the same would ask for files of another version.
+  const all = [...texts.values()].join('\0')
+  const fileNames = new Map([...texts.keys()].map((name) => [name, fileName(name, texts.get(name) + all)]))
   const loader = await readFile(join(root, 'src/build/loader.cjs'), 'utf8')
   return [...texts].map(([name, text]) => ({
     name: fileNames.get(name),
@@ -120,8 +123,8 @@ async function definition({ path, text }, load, isWanted) {
 
 const idOf = (path) => basename(path, '.js').replace(/^chunk-/, '')
 
-function fileName(name, text) {
+function fileName(name, hashed) {
   if (name === MAIN_PACK) return 'main.cjs'
-  const hash = createHash('sha256').update(text).digest('hex').slice(0, 10)
+  const hash = createHash('sha256').update(hashed).digest('hex').slice(0, 10)
   return `chunks/${name.replace(/-[A-Z0-9]{8}$/, '')}-${hash}.cjs`
 }
