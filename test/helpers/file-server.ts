@@ -54,7 +54,10 @@ export const failing =
     (count <= failures ? first : then)(request, response, count)
 
 /** Serves what people would name in file_fields. A path without a handler is a picture of that name. */
-export async function startFileServer(handlers: Readonly<Record<string, FileHandler>> = {}): Promise<FileServer> {
+export async function startFileServer(
+  handlers: Readonly<Record<string, FileHandler>> = {},
+  contentOf: (path: string) => Buffer = pngOf,
+): Promise<FileServer> {
   const requests: string[] = []
   const counts = new Map<string, number>()
   const server = createServer((request, response) => {
@@ -63,7 +66,7 @@ export async function startFileServer(handlers: Readonly<Record<string, FileHand
     const count = (counts.get(path) ?? 0) + 1
     counts.set(path, count)
     const handler = Object.hasOwn(handlers, path) ? handlers[path] : undefined
-    ;(handler ?? bytes(pngOf(path)))(request, response, count)
+    ;(handler ?? bytes(contentOf(path)))(request, response, count)
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   return {

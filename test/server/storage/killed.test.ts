@@ -1,0 +1,80 @@
+import { chmod, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { freshDataDir, until, WALLETS } from '../../helpers/backend.ts'
+import { type ChildBackend, startedChild } from '../../helpers/backend-child.ts'
+import { bytes, type FileServer, startFileServer } from '../../helpers/file-server.ts'
+import { S3_KEYS, type S3StandIn, startS3 } from '../../helpers/s3-stand-in.ts'
+
+const PICTURE = Buffer.concat([Buffer.from('89504e470d0a1a0a', 'hex'), Buffer.alloc(600 * 1024, 7)])
+
+let dataDir: Awaited<ReturnType<typeof freshDataDir>>
+let files: FileServer
+let s3: S3StandIn
+let backend: ChildBackend | null = null
+
+beforeEach(async () => {
+  dataDir = await freshDataDir()
+  files = await startFileServer({ '/large.png': bytes(PICTURE) })
+  s3 = await startS3(['art'])
+  const keys = { accessKeyId: S3_KEYS.accessKeyId, secret: S3_KEYS.secret }
+  const texts = {
+    keys: `[default]\naws_access_key_id = ${keys.accessKeyId}\naws_secret_access_key = ${keys.secret}\n`,
+    'backend.yaml': `storage: { kind: s3, bucket: art, endpoint: "${s3.url}", credentials_file: keys }\n`,
+  }
+  for (const [name, text] of Object.entries(texts)) {
+    await writeFile(join(dataDir.path, name), text)
+    await chmod(join(dataDir.path, name), 0o600)
+  }
+})
+afterEach(async () => {
+  await backend?.kill('SIGKILL')
+  await Promise.all([files.close(), s3.close()])
+  await dataDir.remove()
+})
+
+async function post(path: string, body: object) {
+  const headers = { 'content-type': 'application/json', 'x-api-key': backend?.apiKey ?? '' }
+  const answer = await fetch(`${backend?.url}/api/v1/${path}`, { method: 'POST', headers, body: JSON.stringify(body) })
+  // What a test reads from it is the test's own claim about the answer.
+  // biome-ignore lint/suspicious/noExplicitAny: an answer's shape is what the tests are about
+  return (await answer.json()) as any
+}
+
+const puts = () => s3.seen.filter((line) => /^PUT \/art\/baf/.test(line))
+
+test('killed when the bucket has the file and nobody has noted it, the NFT is minted by the next process, once', async () => {
+  backend = await startedChild(dataDir.path)
+  const made = await post('createcollection', { wallet_address: WALLETS[0], name: 'A', blockchain: 'polygon' })
+  const id = made.response.transaction_gdn_id
+  const { collections } = await post('getcollections', { transaction_gdn_ids: [id] })
+  const killed = new Promise<void>((resolve) => {
+    s3.answer = ({ method, url }) => {
+      if (method !== 'PUT' || !url?.startsWith('/art/baf')) return null
+      s3.answer = () => null
+      void backend?.kill('SIGKILL').then(resolve)
+      return null
+    }
+  })
+  const order = await post('createnft', {
+    contract_address: collections[0].contract_address,
+    blockchain: 'polygon',
+    receiver_wallet_address: WALLETS[1],
+    metadata: [{ title: 'a', description: '', file_fields: [{ key: 'image', url: `${files.url}/large.png` }] }],
+  }).catch(() => null)
+  await killed
+  expect(puts()).toHaveLength(1)
+  expect([...s3.objects.keys()].filter((key) => key.startsWith('art/baf'))).toHaveLength(1)
+  const before = s3.objects.get(puts()[0]?.slice('PUT /'.length) ?? '')
+
+  backend = await startedChild(dataDir.path)
+  const ids = order.nfts.map((nft: { nft_gdn_ids: string }) => nft.nft_gdn_ids)
+  const { nfts } = await until(
+    () => post('getnfts', { nft_gdn_ids: ids }),
+    (answer) => answer.nfts[0].status !== 'initiated',
+  )
+  expect(nfts).toMatchObject([{ status: 'deployed', token_id: '1' }])
+  // Put again under a condition: what was there is left alone.
+  expect(puts()).toHaveLength(2)
+  expect(s3.objects.get(puts()[1]?.slice('PUT /'.length) ?? '')).toBe(before)
+})
