@@ -58,6 +58,7 @@ function __gdn_words
         'stop Stop the local backend' \
         'status Say whether the local backend runs, and where' \
         'logs Show the log of the local backend' \
+        'listen Show events of the local backend as they come, and forward them' \
         'reset Delete everything the local backend holds' \
         'exec Run a command against a fresh backend, then take it down'
     case 'chain'
@@ -263,6 +264,8 @@ function __gdn_bundles
       printf '%s\n' 'output-62442f'
     case 'local logs'
       printf '%s\n' 'flags-97132d output-c57e0f'
+    case 'local listen'
+      printf '%s\n' 'flags-b0fb9d output-d539bd'
     case 'local reset'
       printf '%s\n' 'flags-5c44b2 output-62442f'
     case 'local exec'
@@ -531,6 +534,19 @@ function __gdn_flags
     case 'flags-97132d'
       printf '%s\n' '--follow -f - Go on showing new lines until Ctrl-C' \
         '--lines - text How many of the last lines (100)'
+    case 'flags-b0fb9d'
+      printf '%s\n' '--forward-to - text Post each event there' \
+        '--event - ,event+ What to hear; repeatable (\'*\')' \
+        '--email - text Whose account (the local one)' \
+        '--data-dir - dir The backend\'s data dir (that of gdn local start)' \
+        '--database-url - text Its PostgreSQL; with a password better GDN_DATABASE_URL'
+    case 'output-d539bd'
+      printf '%s\n' '--json - - Print a line of JSON for each event, and for each answer' \
+        '--quiet -q - Say nothing but data and errors' \
+        '--no-color - - No colours' \
+        '--no-input - - Ask nothing' \
+        '--debug - - More on stderr: requests, timings, stack traces' \
+        '--help -h - Help for this command'
     case 'flags-5c44b2'
       printf '%s\n' '--yes -y - Don\'t ask'
     case 'flags-7d54af'
@@ -741,6 +757,14 @@ function __gdn_values
     case 'rate-limits'
       printf '%s\n' 'on' \
         'off'
+    case 'event'
+      printf '%s\n' 'nft.deployed' \
+        'nft.failed' \
+        'collection.deployed' \
+        'collection.failed' \
+        'transfer.deployed' \
+        'transfer.failed' \
+        '*'
     case 'role'
       printf '%s\n' 'all' \
         'api' \
@@ -769,14 +793,6 @@ function __gdn_values
         'reverted' \
         'lost' \
         'cancelled'
-    case 'event'
-      printf '%s\n' 'nft.deployed' \
-        'nft.failed' \
-        'collection.deployed' \
-        'collection.failed' \
-        'transfer.deployed' \
-        'transfer.failed' \
-        '*'
     case 'state-2'
       printf '%s\n' 'waiting' \
         'delivered' \

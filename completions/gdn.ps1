@@ -54,6 +54,7 @@ export Copy a keystore, or its private key, to a file or the screen'
 stop Stop the local backend
 status Say whether the local backend runs, and where
 logs Show the log of the local backend
+listen Show events of the local backend as they come, and forward them
 reset Delete everything the local backend holds
 exec Run a command against a fresh backend, then take it down'
     'chain' = 'list List the networks of a backend
@@ -181,6 +182,7 @@ api Ask any endpoint of the API, and print its answer as it came'
     'local stop' = 'output-62442f'
     'local status' = 'output-62442f'
     'local logs' = 'flags-97132d output-c57e0f'
+    'local listen' = 'flags-b0fb9d output-d539bd'
     'local reset' = 'flags-5c44b2 output-62442f'
     'local exec' = 'flags-7d54af output-c57e0f'
     'serve' = 'flags-ad13dd output-f88f5f'
@@ -377,6 +379,17 @@ api Ask any endpoint of the API, and print its answer as it came'
 --allow-private-files - - Fetch files from private addresses too; for development'
     'flags-97132d' = '--follow -f - Go on showing new lines until Ctrl-C
 --lines - text How many of the last lines (100)'
+    'flags-b0fb9d' = '--forward-to - text Post each event there
+--event - ,event+ What to hear; repeatable (''*'')
+--email - text Whose account (the local one)
+--data-dir - dir The backend''s data dir (that of gdn local start)
+--database-url - text Its PostgreSQL; with a password better GDN_DATABASE_URL'
+    'output-d539bd' = '--json - - Print a line of JSON for each event, and for each answer
+--quiet -q - Say nothing but data and errors
+--no-color - - No colours
+--no-input - - Ask nothing
+--debug - - More on stderr: requests, timings, stack traces
+--help -h - Help for this command'
     'flags-5c44b2' = '--yes -y - Don''t ask'
     'flags-7d54af' = '--rate-limits - =rate-limits Rate limits of the API (on)
 --allow-private-files - - Fetch files from private addresses too
@@ -552,6 +565,13 @@ unknown'
 private-key'
     'rate-limits' = 'on
 off'
+    'event' = 'nft.deployed
+nft.failed
+collection.deployed
+collection.failed
+transfer.deployed
+transfer.failed
+*'
     'role' = 'all
 api
 worker'
@@ -576,13 +596,6 @@ final
 reverted
 lost
 cancelled'
-    'event' = 'nft.deployed
-nft.failed
-collection.deployed
-collection.failed
-transfer.deployed
-transfer.failed
-*'
     'state-2' = 'waiting
 delivered
 failed'

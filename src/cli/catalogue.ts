@@ -113,6 +113,11 @@ const local: Noun = {
     verb('stop', 'Stop the local backend', () => import('./commands/local/stop.ts')),
     verb('status', 'Say whether the local backend runs, and where', () => import('./commands/local/status.ts')),
     verb('logs', 'Show the log of the local backend', () => import('./commands/local/logs.ts')),
+    verb(
+      'listen',
+      'Show events of the local backend as they come, and forward them',
+      () => import('./commands/local/listen.ts'),
+    ),
     verb('reset', 'Delete everything the local backend holds', () => import('./commands/local/reset.ts')),
     verb('exec', 'Run a command against a fresh backend, then take it down', () => import('./commands/local/exec.ts')),
   ],

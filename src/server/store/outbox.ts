@@ -9,7 +9,8 @@ const ROWS_AT_ONCE = 500
 
 /** Whether anybody at all is told of anything: without webhooks this is what events cost. */
 export async function isHeard(db: Db): Promise<boolean> {
-  return (await db.selectFrom('webhooks').select('id').limit(1).executeTakeFirst()) !== undefined
+  const active = db.selectFrom('webhooks').select('id').where('status', '=', 'active').limit(1)
+  return (await active.executeTakeFirst()) !== undefined
 }
 
 /** Call it in the transaction that gives these NFTs their status. */

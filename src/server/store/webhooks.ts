@@ -104,3 +104,20 @@ export async function reviveWebhook(db: Db, id: string): Promise<void> {
     .where('id', '=', id)
     .execute()
 }
+
+/** The secret of an account's listeners; null before the first. */
+export async function findListenerSecret(db: Db, accountId: string): Promise<string | null> {
+  const row = await db
+    .selectFrom('webhooks')
+    .select('secret')
+    .where('account_id', '=', accountId)
+    .where('kind', '=', 'listener')
+    .where('expires_at', 'is', null)
+    .executeTakeFirst()
+  return row?.secret ?? null
+}
+
+/** A listener is still there. */
+export async function prolongListener(db: Db, id: string, until: number): Promise<void> {
+  await db.updateTable('webhooks').set({ expires_at: until }).where('id', '=', id).execute()
+}

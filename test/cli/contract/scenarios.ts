@@ -548,6 +548,7 @@ export const NO_RECORDS: Readonly<Record<string, string>> = {
   'batch template': 'a manifest, in the format that --format names',
   'wallet export': 'a keystore or a private key, as it is',
   'local logs': 'the log as it was written',
+  'local listen': 'events as they come; a line of JSON for each with --json; runs until it is stopped',
   'local exec': 'what the command that it runs prints',
   serve: 'one line with --json when it can serve; runs until it is stopped',
   worker: 'one line with --json when it works; runs until it is stopped',

@@ -1,0 +1,126 @@
+import { runningBackend } from '../../../config/local-backend.ts'
+import { GdnError } from '../../../core/errors.ts'
+import { parseUrl } from '../../../core/parse-url.ts'
+import type { HeardEvent, Listener } from '../../../server/operations/listen.ts'
+import { GdnCommand, type Parse, valueFlag } from '../../command.ts'
+import type { Deps } from '../../deps.ts'
+import { addJsonFlag, type CommonFlags } from '../../flags/common.ts'
+import { safe } from '../../io.ts'
+import { VERSION } from '../../version.ts'
+import { addDataDirFlag, type DataDirFlags, databasePlace } from '../key/key-data-dir.ts'
+import { email } from '../webhook/email-flag.ts'
+import { eventTypes } from '../webhook/event-flag.ts'
+
+const LOOK_EVERY_MS = 250
+const FORWARD_AT_ONCE = 4
+
+export interface ListenFlags extends CommonFlags, DataDirFlags {
+  forwardTo?: string
+  event?: string[][]
+  email?: string
+  json?: boolean
+}
+
+export function command(deps: Deps, run = listen): GdnCommand {
+  const listenCommand = new GdnCommand({
+    name: 'local listen',
+    summary: 'Show events of the local backend as they come, and forward them',
+    about:
+      'Events are those of webhooks, read from the data dir beside the backend: nobody has to reach this machine for them. With --forward-to each is posted as a webhook would be, signed with the secret that is printed at the start, which stays the same. What is not taken is not sent again. Runs until Ctrl-C, which is a success.',
+    examples: [
+      ['Show what happens', 'gdn local listen'],
+      ['Into the application that you work on', 'gdn local listen --forward-to http://localhost:3000/hook'],
+      ['NFTs only, for a script', "gdn local listen --event nft.deployed --json | jq -r '.data.nft_gdn_id // empty'"],
+    ],
+  })
+  valueFlag(listenCommand, '--forward-to <url>', 'Post each event there', { parse: address })
+  valueFlag(listenCommand, '--event <a,b>', "What to hear; repeatable ('*')", { parse: eventTypes, repeatable: true })
+  valueFlag(listenCommand, '--email <address>', 'Whose account (the local one)', { parse: email })
+  addDataDirFlag(listenCommand)
+  addJsonFlag(listenCommand, 'Print a line of JSON for each event, and for each answer')
+  return listenCommand.action(async (flags: ListenFlags) => await run(deps, flags)) as GdnCommand
+}
+
+/** `localhost:3000/hook` is what people type. */
+const address: Parse<string> = (raw, flag) => {
+  const url = parseUrl(/^https?:\/\//i.test(raw) ? raw : `http://${raw}`)
+  if (url !== null && url.hostname !== '' && url.username === '' && url.password === '') return url.href
+  throw new GdnError('usage', 'is not a URL that events can be posted to', {
+    place: { flag },
+    hint: 'give one such as http://localhost:3000/hook',
+  })
+}
+
+export async function listen(deps: Deps, flags: ListenFlags): Promise<void> {
+  deps.signals.own()
+  const place = databasePlace(deps, flags)
+  const { administrate } = await import('../../../server/administration.ts')
+  const { openListener } = await import('../../../server/operations/listen.ts')
+  await administrate(place, async (store) => {
+    const events = flags.event?.flat() ?? ['*']
+    const listener = await openListener(store, {
+      ...{ events, email: flags.email, userAgent: `gdn/${VERSION}`, now: deps.now },
+    })
+    try {
+      await begin(deps, flags, listener)
+      if (store.shared === null && (await runningBackend(place.dataDir)) === null) {
+        deps.io.warn('No backend runs on this data dir yet: gdn local start starts one.')
+      }
+      await hearUntilStopped(deps, flags, listener)
+    } finally {
+      await listener.close()
+    }
+  })
+}
+
+/** The secret is what is asked for here: notes would blot it out. */
+async function begin({ io }: Deps, { json, forwardTo }: ListenFlags, { secret }: Listener): Promise<void> {
+  const signing_secret = secret.disclose()
+  if (json) {
+    await io.data(`${JSON.stringify({ event: 'ready', signing_secret, forward_to: forwardTo ?? null })}\n`)
+  } else {
+    await io.data(`Listening. Events are signed with ${signing_secret}\n`)
+    if (forwardTo !== undefined) io.note(`They are forwarded to ${safe(forwardTo)}`)
+    io.note('Ctrl-C stops it.')
+  }
+}
+
+async function hearUntilStopped(deps: Deps, flags: ListenFlags, listener: Listener): Promise<void> {
+  const { signal } = deps.signals
+  const waiting: HeardEvent[] = []
+  const forwardAll = async () => {
+    for (let next = waiting.shift(); next !== undefined && !signal.aborted; next = waiting.shift()) {
+      await forward(deps, flags, listener, next)
+    }
+  }
+  while (!signal.aborted) {
+    const heard = await listener.hear()
+    for (const event of heard) await show(deps, flags, event)
+    if (flags.forwardTo !== undefined) {
+      waiting.push(...heard)
+      await Promise.all(Array.from({ length: FORWARD_AT_ONCE }, forwardAll))
+    }
+    if (heard.length === 0) await deps.sleep(LOOK_EVERY_MS, signal).catch(() => {})
+  }
+}
+
+async function show({ io, now }: Deps, { json }: ListenFlags, { id, type, body }: HeardEvent): Promise<void> {
+  if (json) return await io.data(`${body}\n`)
+  const { data } = JSON.parse(body) as { data: Record<string, unknown> }
+  const subject = data.nft_gdn_id ?? data.transaction_gdn_id ?? ''
+  const error = data.error === undefined ? '' : `  ${safe(String(data.error))}`
+  await io.read(`${time(now())}  --> ${type}  ${safe(String(subject))}  [${id}]${error}\n`)
+}
+
+async function forward(deps: Deps, { json, forwardTo = '' }: ListenFlags, listener: Listener, event: HeardEvent) {
+  const { status, error } = await listener.forward(event, forwardTo)
+  if (deps.signals.signal.aborted) return
+  if (json) {
+    const line = { event: 'forwarded', id: event.id, url: forwardTo, response_status: status, error }
+    return await deps.io.data(`${JSON.stringify(line)}\n`)
+  }
+  const told = error === null || status !== null ? `[${status}]` : `[failed: ${safe(error)}]`
+  await deps.io.read(`${time(deps.now())}  <-- ${told} POST ${safe(forwardTo)}  [${event.id}]\n`)
+}
+
+const time = (ms: number) => new Date(ms).toISOString().slice(0, 19).replace('T', ' ')

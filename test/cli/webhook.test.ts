@@ -1,0 +1,157 @@
+import { mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { openStore } from '../../src/server/store/open-store.ts'
+import { tellWebhook } from '../../src/server/store/outbox.ts'
+import { recordAttempt } from '../../src/server/store/webhook-deliveries.ts'
+import { withStore } from '../helpers/backend.ts'
+import { cli, errorOf, tempHome } from './harness.ts'
+
+const URL = 'https://example.com/hooks/gdn'
+const OWNER = ['--email', 'shop@example.com']
+
+/** A home with a data dir as a backend leaves it. */
+async function withDataDir() {
+  const { dir, env } = await tempHome()
+  const dataDir = join(dir, 'data')
+  await mkdir(dataDir)
+  await (await openStore(join(dataDir, 'gdn.db'))).close()
+  const gdn = (argv: string[], signal?: AbortSignal) =>
+    cli([...argv, '--data-dir', dataDir], { env, ...(signal === undefined ? {} : { signal }) })
+  const json = async <Value>(...argv: string[]): Promise<Value> => {
+    const result = await gdn([...argv, '--json'])
+    if (result.code !== 0) throw new Error(result.stderr)
+    return JSON.parse(result.stdout)
+  }
+  return { dataDir, gdn, json, add: () => json<Webhook>('webhook', 'add', URL, '--event', '*', ...OWNER) }
+}
+
+interface Webhook {
+  id: string
+  signing_secret?: string
+}
+
+describe('gdn webhook add', () => {
+  test('prints the secret and nothing else on stdout, and shows it never again', async () => {
+    const { gdn } = await withDataDir()
+    const { code, stdout, stderr } = await gdn(['webhook', 'add', URL, '--event', 'nft.failed,nft.deployed', ...OWNER])
+    expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringMatching(/^whsec_[\w-]{43}\n$/) })
+    expect(stderr).toContain('of shop@example.com is told: nft.deployed, nft.failed.')
+    expect(stderr).toMatch(/gdn webhook test [0-9a-f-]{36} sends an event/)
+    expect(stderr).not.toContain(stdout.trim())
+    for (const verb of ['list', 'show']) {
+      const [{ id = '' } = {}] = JSON.parse((await gdn(['webhook', 'list', '--json'])).stdout)
+      const shown = await gdn(['webhook', verb, ...(verb === 'show' ? [id] : []), '--json'])
+      expect(shown.stdout).toContain(URL)
+      expect(shown.stdout).not.toContain('whsec_')
+    }
+  })
+
+  test('says that a private address is reached with --allow-private-files only', async () => {
+    const { gdn } = await withDataDir()
+    const { code, stderr } = await gdn(['webhook', 'add', 'http://localhost:3000/hook', '--event', '*', ...OWNER])
+    expect(code).toBe(0)
+    expect(stderr).toContain('Only a backend with --allow-private-files sends to such an address.')
+  })
+
+  test.each([
+    [[URL, ...OWNER], '--event: is needed', 'nft.deployed,nft.failed'],
+    [[URL, '--event', 'nft.deploy', ...OWNER], 'unknown event "nft.deploy"', 'did you mean nft.deployed?'],
+    [[URL, '--event', 'webhook.test', ...OWNER], 'unknown event', 'events are nft.deployed'],
+    [['http://example.com/', '--event', '*', ...OWNER], 'is not encrypted', 'give an https URL'],
+    [['nowhere', '--event', '*', ...OWNER], 'is not an https URL', 'https://example.com'],
+    [[URL, '--event', '*', '--email', 'nobody'], '--email', ''],
+    [[URL, '--event', '*'], 'no local account yet', '--email'],
+  ])('%j is refused, and nothing is made', async (argv, message, hint) => {
+    const { gdn } = await withDataDir()
+    const { code, stderr } = await gdn(['webhook', 'add', ...argv])
+    expect(code).toBe(2)
+    expect(stderr).toContain(message)
+    expect(stderr).toContain(hint)
+    expect(JSON.parse((await gdn(['webhook', 'list', '--json'])).stdout)).toEqual([])
+  })
+
+  test('an account has 16 at most', async () => {
+    const { gdn, add } = await withDataDir()
+    for (let n = 0; n < 16; n++) await add()
+    const result = await gdn(['webhook', 'add', URL, '--event', '*', '--json', ...OWNER])
+    expect(errorOf(result)).toMatchObject({ code: 'usage', message: expect.stringContaining('16 webhooks') })
+    expect((await gdn(['webhook', 'add', URL, '--event', '*', '--email', 'b@example.com'])).code).toBe(0)
+  })
+})
+
+describe('gdn webhook deliveries and replay', () => {
+  /** A webhook that was told one event, and gave up another. */
+  async function withDeliveries() {
+    const home = await withDataDir()
+    const { id } = await home.add()
+    const [taken, refused] = await withStore(home.dataDir, async ({ db }) => {
+      const ids = [await tellWebhook(db, id, 'nft.deployed', {}), await tellWebhook(db, id, 'nft.failed', {})]
+      for (const [index, event_id] of ids.entries()) {
+        await recordAttempt(
+          db,
+          { webhook_id: id, event_id },
+          index === 0
+            ? { state: 'delivered', attempts: 1, response_status: 200, response: 'ok', attempted_at: Date.now() }
+            : { state: 'failed', attempts: 9, response_status: 500, response: '\u001b[31mno', error: 'answered 500' },
+        )
+      }
+      return ids
+    })
+    return { ...home, id, taken: taken ?? '', refused: refused ?? '' }
+  }
+  const states = (all: { event_id: string; state: string }[]) =>
+    Object.fromEntries(all.map(({ event_id, state }) => [event_id, state]))
+
+  test('tell what a webhook answered; what it answered does nothing to a terminal', async () => {
+    const { gdn, json, id, refused } = await withDeliveries()
+    const [one, ...more] = await json<object[]>('webhook', 'deliveries', id, '--state', 'failed')
+    expect(more).toEqual([])
+    expect(one).toMatchObject({
+      event_id: refused,
+      type: 'nft.failed',
+      attempts: 9,
+      response_status: 500,
+      error: 'answered 500',
+    })
+    const table = await gdn(['webhook', 'deliveries', id, '--fields', 'event_id,response'])
+    expect(table.stdout).not.toContain('\u001b')
+  })
+
+  test('sends again what was given up, or what is named, or all of a time', async () => {
+    const { json, gdn, id, taken, refused } = await withDeliveries()
+    const all = async () => states(await json('webhook', 'deliveries', id))
+    expect(await json('webhook', 'replay', id)).toMatchObject({ replayed: 1 })
+    expect(await all()).toEqual({ [taken]: 'delivered', [refused]: 'waiting' })
+    expect(await json('webhook', 'replay', id, '--id', taken)).toMatchObject({ replayed: 1, waiting: 2 })
+    expect(await json('webhook', 'replay', id, '--since', '1h')).toMatchObject({ replayed: 2 })
+    const unknown = await gdn(['webhook', 'replay', id, '--id', 'evt_no', '--json'])
+    expect(errorOf(unknown)).toMatchObject({ code: 'not_found_locally' })
+    const both = await gdn(['webhook', 'replay', id, '--id', taken, '--since', '1h', '--json'])
+    expect(errorOf(both)).toMatchObject({ code: 'usage' })
+  })
+})
+
+describe('a webhook', () => {
+  test('that is not there is not found, by any command', async () => {
+    const { gdn } = await withDataDir()
+    for (const verb of ['show', 'rm', 'test', 'deliveries', 'replay']) {
+      const result = await gdn(['webhook', verb, 'nope', '--json'])
+      expect([verb, result.code, errorOf(result)]).toEqual([
+        verb,
+        2,
+        expect.objectContaining({ code: 'not_found_locally', hint: expect.stringContaining('gdn webhook list') }),
+      ])
+    }
+  })
+
+  test('that is removed is gone, with all it was to be told', async () => {
+    const { gdn, json, add, dataDir } = await withDataDir()
+    const { id } = await add()
+    await withStore(dataDir, ({ db }) => tellWebhook(db, id, 'nft.deployed', {}))
+    expect((await gdn(['webhook', 'rm', id])).stderr).toContain(`Removed the webhook to ${URL}.`)
+    expect(await json('webhook', 'list')).toEqual([])
+    const left = await withStore(dataDir, ({ db }) => db.selectFrom('webhook_deliveries').selectAll().execute())
+    expect(left).toEqual([])
+  })
+})

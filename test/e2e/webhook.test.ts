@@ -1,0 +1,173 @@
+import { readFile, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { until } from '../helpers/backend.ts'
+import { type GdnHome, makeHome } from '../helpers/gdn.ts'
+import { gdnAt } from '../helpers/gdn-at.ts'
+import { filesHolding } from '../helpers/leaks.ts'
+import { type ServedBackend, serve } from '../helpers/served-backend.ts'
+import { isSigned, type Receiver, startReceiver } from '../helpers/webhook-receiver.ts'
+
+const OWNER = '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359'
+
+let home: GdnHome
+let dataDir: string
+let backend: ServedBackend
+let receiver: Receiver
+
+beforeAll(async () => {
+  home = await makeHome()
+  dataDir = join(home.dir, 'backend')
+  const log = ['--log-level', 'debug', '--log-file', join(home.dir, 'debug.log')]
+  backend = await serve(dataDir, ['--rate-limits', 'off', '--allow-private-files', ...log]).ready
+  receiver = await startReceiver()
+})
+afterAll(async () => {
+  await backend?.end('SIGTERM')
+  await receiver?.close()
+  await home?.remove()
+})
+
+interface Webhook {
+  id: string
+  signing_secret: string
+  delivered: number
+}
+
+const beside = (...argv: string[]) => [...argv, '--data-dir', dataDir]
+const gdn = () => gdnAt(backend, home.dir)
+
+async function mintThree(): Promise<string[]> {
+  const made = await gdn().json<{ contract_address: string }>(
+    'collection',
+    'create',
+    '--name',
+    'Dawn',
+    '--wallet',
+    OWNER,
+  )
+  const at = ['-c', made.contract_address, '--receiver', OWNER]
+  const minted = []
+  for (const title of ['a', 'b', 'c']) {
+    minted.push(await gdn().json<{ nft_gdn_id: string }>('nft', 'mint', ...at, '--title', title))
+  }
+  return minted.map(({ nft_gdn_id }) => nft_gdn_id)
+}
+
+test('a webhook that is made beside the running backend is told, signed, what nft show tells; then it is removed', async () => {
+  const added = await home.json<Webhook>(beside('webhook', 'add', receiver.url, '--event', 'nft.deployed'))
+  const tested = await home.json(beside('webhook', 'test', added.id))
+  expect(tested).toMatchObject({ type: 'webhook.test', state: 'delivered', attempts: 1, response_status: 200 })
+  const ids = await mintThree()
+  const told = () => receiver.events().filter(({ type }) => type === 'nft.deployed')
+  await until(
+    async () => told(),
+    (events) => events.length === 3,
+  )
+  expect(
+    told()
+      .map(({ data }) => data.nft_gdn_id)
+      .sort(),
+  ).toEqual([...ids].sort())
+  expect(receiver.received.every((one) => isSigned(added.signing_secret, one))).toBe(true)
+  const shown = await gdn().json<Record<string, unknown>>('nft', 'show', ids[0] ?? '')
+  expect(told().find(({ data }) => data.nft_gdn_id === ids[0])?.data).toMatchObject({
+    token_id: shown.token_id,
+    metadata_url: shown.metadata_url,
+    status: 'deployed',
+  })
+  const listed = await until(
+    () => home.json<Webhook[]>(beside('webhook', 'list')),
+    ([one]) => one?.delivered === 4,
+  )
+  expect(listed).toEqual([expect.objectContaining({ id: added.id, status: 'active', delivered: 4, failed: 0 })])
+
+  // The backend signs with it, so it is in its database, for nobody else to read; and nowhere else.
+  const holding = await filesHolding(home.dir, added.signing_secret)
+  for (const file of holding) {
+    expect(file).toMatch(/gdn\.db(-wal)?$/)
+    expect((await stat(join(home.dir, file)).catch(() => stat(file))).mode & 0o77).toBe(0)
+  }
+  expect(await readFile(join(home.dir, 'debug.log'), 'utf8')).not.toContain('whsec_')
+  expect((await home.run(beside('webhook', 'rm', added.id))).code).toBe(0)
+  expect(await home.json(beside('webhook', 'list'))).toEqual([])
+})
+
+test('a test event that the receiver does not take is exit code 5, and says what it answered', async () => {
+  const refusing = await startReceiver((response) => void response.writeHead(418).end('teapot'))
+  const { id } = await home.json<Webhook>(beside('webhook', 'add', refusing.url, '--event', '*'))
+  const { code, stdout, stderr } = await home.run(beside('webhook', 'test', id, '--json'))
+  expect([code, JSON.parse(stdout).response]).toEqual([5, 'teapot'])
+  expect(JSON.parse(stderr).error).toMatchObject({ code: 'refused', message: expect.stringContaining('answered 418') })
+  await home.run(beside('webhook', 'rm', id))
+  await refusing.close()
+})
+
+test('local listen shows events as they come and forwards them signed; Ctrl-C ends it with 0, and nothing is left', async () => {
+  const app = await startReceiver()
+  const argv = beside(
+    'local',
+    'listen',
+    '--forward-to',
+    app.url.replace('http://', ''),
+    '--event',
+    'nft.deployed',
+    '--json',
+  )
+  const child = home.start(argv)
+  let text = ''
+  child.stdout?.on('data', (chunk) => {
+    text += chunk
+  })
+  const lines = () =>
+    text
+      .split('\n')
+      .slice(0, -1)
+      .map((line) => JSON.parse(line))
+  await until(
+    async () => lines().length,
+    (count) => count > 0,
+  )
+  const [ready] = lines()
+  expect(ready).toEqual({ event: 'ready', signing_secret: expect.stringMatching(/^whsec_/), forward_to: app.url })
+  const ids = await mintThree()
+  await until(
+    async () => lines(),
+    (all) => all.filter(({ event }) => event === 'forwarded').length === 3,
+  )
+  const shown = lines().filter(({ type }) => type === 'nft.deployed')
+  expect(shown.map(({ data }) => data.nft_gdn_id).sort()).toEqual([...ids].sort())
+  expect(lines().filter(({ event }) => event === 'forwarded')).toEqual(
+    shown.map(({ id }) => ({ event: 'forwarded', id, url: app.url, response_status: 200, error: null })),
+  )
+  expect(app.received.map(({ body }) => body).sort()).toEqual(shown.map((event) => JSON.stringify(event)).sort())
+  expect(app.received.every((one) => isSigned(ready.signing_secret, one))).toBe(true)
+  child.kill('SIGINT')
+  expect((await child).exitCode).toBe(0)
+  expect(await home.json(beside('webhook', 'list'))).toEqual([])
+
+  const again = home.start(beside('local', 'listen'))
+  let said = ''
+  again.stderr?.on('data', (chunk) => {
+    said += chunk
+  })
+  let seen = ''
+  again.stdout?.on('data', (chunk) => {
+    seen += chunk
+  })
+  await until(
+    async () => said,
+    (all) => all.includes('Ctrl-C'),
+  )
+  expect(seen).toContain(`Events are signed with ${ready.signing_secret}`)
+  const [first = ''] = await mintThree()
+  await until(
+    async () => seen,
+    (all) => all.includes(first),
+  )
+  expect(seen).toMatch(new RegExp(`--> nft\\.deployed {2}${first} {2}\\[evt_`))
+  expect(seen).toContain('--> collection.deployed')
+  again.kill('SIGINT')
+  expect((await again).exitCode).toBe(0)
+  await app.close()
+})

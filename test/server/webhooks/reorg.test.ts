@@ -1,0 +1,73 @@
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { sleep } from '../../../src/core/time.ts'
+import { call, createTestCollection, mint, plainMetadata, showNfts, until, WALLETS } from '../../helpers/backend.ts'
+import { type RealNetwork, startRealNetwork } from '../../helpers/real-network.ts'
+import { CONFIRMATIONS, type RemoteBackend, startRemoteBackend } from '../../helpers/remote-backend.ts'
+import { type Receiver, startReceiver } from '../../helpers/webhook-receiver.ts'
+import { makeWebhook } from '../../helpers/webhooks.ts'
+
+let real: RealNetwork
+let remote: RemoteBackend
+let receiver: Receiver
+
+beforeAll(async () => {
+  real = await startRealNetwork()
+  remote = await startRemoteBackend(real, { stuckMs: 1500 })
+  receiver = await startReceiver()
+  await makeWebhook(remote.dataDir, receiver.url)
+})
+afterAll(async () => {
+  await remote?.close()
+  await receiver?.close()
+  await real?.close()
+})
+
+/** Mines until it is so, and so slowly that what is seen then isn't final yet. */
+async function minedUntil<T>(ask: () => Promise<T>, right: (answer: T) => boolean): Promise<T> {
+  return until(async () => {
+    await real.mine()
+    await sleep(150)
+    return ask()
+  }, right)
+}
+
+const told = (type: string) => receiver.events().filter((event) => event.type === type)
+
+it('what a reorg undoes is told of once more when it is deployed again: the same NFT, another event', async () => {
+  const { backend } = remote
+  const collection = await createTestCollection(backend, { enable_transfer: true })
+  await minedUntil(
+    async () => told('collection.deployed'),
+    (all) => all.length === 1,
+  )
+  const [id = ''] = await mint(backend, collection, plainMetadata(1))
+  const [nft] = await minedUntil(
+    () => showNfts(backend, [id]),
+    ([now]) => now?.status === 'deployed',
+  )
+
+  await real.reorg(CONFIRMATIONS + 1)
+  const [undone] = await minedUntil(
+    () => showNfts(backend, [id]),
+    ([now]) => now?.status === 'initiated',
+  )
+  expect(undone?.status).toBe('initiated')
+  const events = await minedUntil(
+    async () => told('nft.deployed'),
+    (all) => all.length === 2,
+  )
+  expect(events.map(({ data }) => data.nft_gdn_id)).toEqual([id, id])
+  expect(new Set(events.map((event) => event.id)).size).toBe(2)
+  // It waited in between, and nobody was told of that.
+  expect(receiver.events().map(({ data }) => data.status)).toEqual(receiver.events().map(() => 'deployed'))
+  const transfer = {
+    ...{ contract_address: collection.address, token_id: nft?.token_id, blockchain: 'polygon', nft_gdn_id: id },
+    ...{ sender_wallet_address: WALLETS[1], receiver_wallet_address: WALLETS[2] },
+  }
+  await call(backend, 'transfernft', transfer)
+  await minedUntil(
+    async () => told('transfer.deployed'),
+    (all) => all.length === 1,
+  )
+  expect(told('transfer.deployed')).toHaveLength(1)
+})
