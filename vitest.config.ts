@@ -9,7 +9,7 @@ const onPostgres = [
   'test/server/http/{idempotency,rate-limits,tenancy}.test.ts',
   'test/server/pipeline/{minting,follow-owners}.test.ts',
   'test/server/transfers/{transfernft,owner-block}.test.ts',
-  'test/server/webhooks/{events,delivery}.test.ts',
+  'test/server/webhooks/{events,delivery,outbox}.test.ts',
   'test/server/postgres/**/*.test.ts',
 ]
 

@@ -1,0 +1,207 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { insertCollection, updateCollection } from '../../../src/server/store/collections.ts'
+import { failFreshNfts } from '../../../src/server/store/nft-faults.ts'
+import {
+  deployBatch,
+  failBatch,
+  failClaimedNft,
+  failGrantsOfCollection,
+  failNftsOfCollection,
+  insertNfts,
+  returnBatchToMint,
+} from '../../../src/server/store/nfts.ts'
+import type { Store } from '../../../src/server/store/open-store.ts'
+import { insertRequest } from '../../../src/server/store/requests.ts'
+import type { Db, NftStep } from '../../../src/server/store/schema.ts'
+import { endTransfer, insertTransfer, withdrawTransfer } from '../../../src/server/store/transfers.ts'
+import { forgetOld, listDue, recordAttempt } from '../../../src/server/store/webhook-deliveries.ts'
+import { claimWebhooks, insertWebhook, updateClaimedWebhook } from '../../../src/server/store/webhooks.ts'
+import { freshDataDir, WALLETS } from '../../helpers/backend.ts'
+import { openTestStore } from '../../helpers/test-database.ts'
+
+const [ALICE, BOB, CAROL] = WALLETS
+const NOW = Date.now()
+
+let dir: Awaited<ReturnType<typeof freshDataDir>>
+let store: Store
+
+const webhook = (id: string, account_id: string, more: object = {}) =>
+  insertWebhook(store.db, {
+    ...{ id, account_id, kind: 'url', url: 'https://example.com', events: '["*"]', secret: 's', status: 'active' },
+    ...{ created_at: NOW, expires_at: null, failing_since: null, ...more },
+  })
+
+const nft = (id: string, step: NftStep, more: object = {}) => ({
+  ...{ id, request_id: 'r', collection_id: 'c', receiver: ALICE, metadata: '{"title":"x"}', next_attempt_at: NOW },
+  ...{ status: 'initiated' as const, step, transaction_id: step === 'chain' ? 't' : null, batch_index: 0, ...more },
+})
+
+beforeEach(async () => {
+  dir = await freshDataDir()
+  store = await openTestStore(dir.path)
+  for (const id of ['a', 'b']) {
+    await store.db
+      .insertInto('accounts')
+      .values({ id, email: `${id}@example.com`, created_at: NOW })
+      .execute()
+  }
+  const request = { id: 'r', account_id: 'a', endpoint: 'e', idempotency_key: null, body_hash: '', response: '' }
+  await insertRequest(store.db, { ...request, accepted_at: NOW })
+  await insertCollection(store.db, {
+    ...{ id: 'c', account_id: 'a', request_id: 'r', blockchain: 'polygon', name: 'c', symbol: 'C' },
+    ...{ wallet_address: ALICE, contract_address: CAROL, factory_address: CAROL, description: null, image: null },
+    ...{ enable_api: 1, enable_transfer: 1, is_locked: 0, status: 'initiated', next_token_id: '2' },
+    next_attempt_at: NOW,
+  })
+  await insertNfts(store.db, [
+    nft('files', 'files'),
+    nft('mint', 'mint', { sender: BOB }),
+    nft('chain', 'chain'),
+    nft('done', 'done', { status: 'deployed', owner: BOB, token_id: '1' }),
+    nft('failed', 'done', { status: 'failed', error: 'long ago' }),
+  ])
+  await insertTransfer(store.db, {
+    ...{ id: 'x', request_id: 'r', collection_id: 'c', nft_id: 'done', blockchain: 'polygon', sender: BOB },
+    ...{ receiver: ALICE, status: 'initiated', error: null, transaction_id: 'tx' },
+  })
+  await webhook('mine', 'a')
+  await webhook('theirs', 'b')
+})
+afterEach(async () => {
+  await store.close()
+  await dir.remove()
+})
+
+interface Told {
+  type: string
+  data: { nft_gdn_id?: string; transaction_gdn_id?: string; error?: string }
+}
+
+async function told(id = 'mine'): Promise<Told[]> {
+  return (await listDue(store.db, id, Date.now(), 100)).map(({ body }) => JSON.parse(body) as Told)
+}
+const subjects = async () =>
+  (await told()).map(({ type, data }) => `${type} ${data.transaction_gdn_id ?? data.nft_gdn_id}`).sort()
+
+const claimed = async (db: Db, id: string) =>
+  db.selectFrom('nfts').select(['id', 'seq', 'generation']).where('id', '=', id).executeTakeFirstOrThrow()
+
+describe('a status that changes for good is told of, by the account’s own webhooks only', () => {
+  const CHANGES: Record<string, [(db: Db) => Promise<unknown>, string[]]> = {
+    'a batch is deployed': [
+      (db) => deployBatch(db, { transactionId: 't', startId: '5', directory: 'cid' }),
+      ['nft.deployed chain'],
+    ],
+    'a batch fails': [(db) => failBatch(db, 't', 'why'), ['nft.failed chain']],
+    'a batch is to be signed anew': [(db) => returnBatchToMint(db, 't'), []],
+    'a file can not be had': [
+      async (db) => failClaimedNft(db, await claimed(db, 'files'), 'why'),
+      ['nft.failed files'],
+    ],
+    'a file can not be had, says who lost the NFT': [
+      async (db) => failClaimedNft(db, { ...(await claimed(db, 'files')), generation: 9 }, 'why'),
+      [],
+    ],
+    'everything unfinished of a collection fails': [
+      (db) => failNftsOfCollection(db, 'c', 'why'),
+      ['nft.failed chain', 'nft.failed files', 'nft.failed mint'],
+    ],
+    'what would be transferred in the same step fails': [
+      (db) => failGrantsOfCollection(db, 'c', 'why'),
+      ['nft.failed mint'],
+    ],
+    'a collection is deployed': [(db) => updateCollection(db, 'c', { status: 'deployed' }), ['collection.deployed c']],
+    'a collection fails': [
+      (db) => updateCollection(db, 'c', { status: 'failed', error: 'why' }),
+      ['collection.failed c'],
+    ],
+    'a collection changes in another way': [(db) => updateCollection(db, 'c', { next_token_id: '9' }), []],
+    'a collection is put back': [(db) => updateCollection(db, 'c', { status: 'initiated' }), []],
+    'a transfer is done': [(db) => endTransfer(db, 'x', { status: 'deployed' }), ['transfer.deployed x']],
+    'a transfer fails': [(db) => endTransfer(db, 'x', { status: 'failed', error: 'why' }), ['transfer.failed x']],
+  }
+
+  it.each(Object.entries(CHANGES))('%s', async (_, [change, expected]) => {
+    await store.transaction(change)
+    expect(await subjects()).toEqual(expected)
+    expect(await told('theirs')).toEqual([])
+    for (const { type, data } of await told()) expect(data.error).toBe(type.endsWith('.failed') ? 'why' : undefined)
+  })
+
+  it.each(Object.entries(CHANGES))('%s, but the transaction is rolled back: nobody is told', async (_, [change]) => {
+    const rolledBack = store.transaction(async (db) => {
+      await change(db)
+      throw new Error('on purpose')
+    })
+    await expect(rolledBack).rejects.toThrow('on purpose')
+    expect(await told()).toEqual([])
+  })
+
+  it('faults on demand fail NFTs that nobody has seen yet, and are told of', async () => {
+    await store.db.deleteFrom('nfts').where('id', '=', 'failed').execute()
+    await store.transaction((db) => failFreshNfts(db, 'r', 'why'))
+    expect(await subjects()).toEqual(['nft.failed files', 'nft.failed mint'])
+  })
+
+  it('a transfer that is undone and done again is told of twice', async () => {
+    await store.transaction((db) => endTransfer(db, 'x', { status: 'deployed' }))
+    await store.transaction((db) => withdrawTransfer(db, 'tx'))
+    expect(await subjects()).toEqual(['transfer.deployed x'])
+    await store.transaction((db) => endTransfer(db, 'x', { status: 'deployed' }))
+    expect(await subjects()).toEqual(['transfer.deployed x', 'transfer.deployed x'])
+  })
+
+  it('a collection that is deployed already is not told of again', async () => {
+    await store.transaction((db) => updateCollection(db, 'c', { status: 'deployed' }))
+    await store.transaction((db) => updateCollection(db, 'c', { status: 'deployed' }))
+    expect(await subjects()).toEqual(['collection.deployed c'])
+  })
+
+  it('neither a disabled webhook nor a listener that went away hears of it', async () => {
+    await webhook('disabled', 'a', { status: 'disabled' })
+    await webhook('gone', 'a', { kind: 'listener', expires_at: NOW - 1 })
+    await webhook('there', 'a', { kind: 'listener', expires_at: NOW + 60_000 })
+    await store.transaction((db) => failBatch(db, 't', 'why'))
+    const heard = []
+    for (const id of ['disabled', 'gone', 'there', 'mine']) heard.push((await told(id)).length)
+    expect(heard).toEqual([0, 0, 1, 1])
+  })
+})
+
+describe('a webhook is in one process’s hands', () => {
+  const claim = (now: number) => claimWebhooks(store.db, { now, leaseMs: 10_000, limit: 10 })
+
+  it('while it has something to be told, until the lease ends; who lost it can not write any more', async () => {
+    expect(await claim(NOW + 1)).toEqual([])
+    await store.transaction((db) => failBatch(db, 't', 'why'))
+    const [first] = await claim(NOW + 1)
+    expect(first?.id).toBe('mine')
+    expect(await claim(NOW + 9000)).toEqual([])
+    const [second] = await claim(NOW + 10_001)
+    expect(second).toMatchObject({ id: 'mine', generation: (first?.generation ?? 0) + 1 })
+    if (first === undefined || second === undefined) throw new Error('nothing was claimed')
+    expect(await updateClaimedWebhook(store.db, first, { failures: 7 })).toBe(false)
+    expect(await updateClaimedWebhook(store.db, second, { lease_until: 0, next_attempt_at: NOW + 60_000 })).toBe(true)
+    expect(await claim(NOW + 20_000)).toEqual([])
+    expect(await claim(NOW + 60_000)).toHaveLength(1)
+  })
+
+  it('however many ask at once', async () => {
+    await store.transaction((db) => failBatch(db, 't', 'why'))
+    const all = await Promise.all(Array.from({ length: 8 }, () => claim(NOW + 1)))
+    expect(all.flat().map(({ id }) => id)).toEqual(['mine'])
+  })
+})
+
+it('events are forgotten after their time, but those that wait', async () => {
+  await store.transaction((db) => failNftsOfCollection(db, 'c', 'why'))
+  const [first] = await listDue(store.db, 'mine', Date.now(), 1)
+  if (first === undefined) throw new Error('nothing was told')
+  await recordAttempt(store.db, first, { state: 'delivered' })
+  expect(await forgetOld(store.db, NOW - 1000, NOW, 10)).toBe(false)
+  const events = async () => (await store.db.selectFrom('webhook_events').select('id').execute()).length
+  expect(await events()).toBe(3)
+  expect(await forgetOld(store.db, Date.now() + 1000, NOW, 1)).toBe(true)
+  expect(await forgetOld(store.db, Date.now() + 1000, NOW, 1)).toBe(false)
+  expect([await events(), (await told()).length]).toEqual([2, 2])
+})
