@@ -120,7 +120,8 @@ export async function openCore(options: CoreOptions, undo: (() => unknown)[]): P
     db: store.db,
     settings: settings.chains,
     openSigners: async ({ operators }) => {
-      const { openSigners } = await import('./settings/open-signer.ts')
+      const { openAddresses, openSigners } = await import('./settings/open-signer.ts')
+      if (!works) return openAddresses(operators)
       return await openSigners(operators, credentialsDirectory)
     },
     now,

@@ -57,7 +57,7 @@ export async function startTogether(
   for (const [index, key] of keys.entries()) await writeKeystore(join(folder, `op${index}.json`), key)
   await writeKeystore(join(folder, 'admin.json'), admin)
   await writePassword(join(folder, 'password'))
-  const settings = async (name: string, url: string) => {
+  const settings = async (name: string, url: string, password = 'password') => {
     const text = `chains:
   polygon:
     rpc_urls: ['${url}']
@@ -66,12 +66,15 @@ export async function startTogether(
     poll_seconds: 0.2
     stuck_seconds: 5
     operators:
-${keys.map((_, index) => `      - { keystore: op${index}.json, password_file: password }`).join('\n')}
+${keys.map((_, index) => `      - { keystore: op${index}.json, password_file: ${password} }`).join('\n')}
 `
     await writeFile(join(folder, name), text, { mode: 0o600 })
   }
   await settings('setup.yaml', network.url)
-  await settings('backend.yaml', (await options.rpcUrl?.(network)) ?? network.url)
+  const rpcUrl = (await options.rpcUrl?.(network)) ?? network.url
+  await settings('backend.yaml', rpcUrl)
+  // Who takes requests signs nothing, and needs no password.
+  await settings('api.yaml', rpcUrl, 'nowhere')
   const setup = ['chain', 'setup', 'polygon', '--yes', '--config', join(folder, 'setup.yaml')]
   const place = ['--data-dir', join(folder, 'setup'), '--database-url', databaseUrl]
   const secrets = ['--admin-keystore', join(folder, 'admin.json'), '--password-file', join(folder, 'password')]
@@ -85,7 +88,16 @@ ${keys.map((_, index) => `      - { keystore: op${index}.json, password_file: pa
       kind === 'api'
         ? ['serve', '--role', 'api', '--port', '0', '--rate-limits', 'off']
         : ['worker', '--health-port', '0']
-    const argv = [GDN, ...role, '--json', '--data-dir', dataDir, '--config', join(folder, 'backend.yaml'), ...flags]
+    const argv = [
+      GDN,
+      ...role,
+      '--json',
+      '--data-dir',
+      dataDir,
+      '--config',
+      join(folder, kind === 'api' ? 'api.yaml' : 'backend.yaml'),
+      ...flags,
+    ]
     let child: ChildProcess | undefined
     let url: string | null = null
     let log = ''

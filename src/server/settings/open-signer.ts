@@ -2,6 +2,7 @@ import { GdnError } from '../../core/errors.ts'
 import type { Secret } from '../../core/secret.ts'
 import { MAX_KEYSTORE_BYTES } from '../../keystore/limits.ts'
 import { openKeystore } from '../../keystore/open.ts'
+import { parseKeystore } from '../../keystore/parse.ts'
 import { passwordIn, passwordProblem, readPasswordFile } from '../../keystore/password.ts'
 import { readPrivateFile } from '../../keystore/private-file.ts'
 import type { Hex } from '../chain/evm/network.ts'
@@ -32,6 +33,31 @@ export async function openSigners(entries: readonly SignerEntry[], credentialsDi
   const twice = signers.find(({ address }, index) => signers.findIndex((one) => one.address === address) !== index)
   if (twice === undefined) return signers
   throw new GdnError('invalid_config', `the key of ${twice.address} is named twice among the operators of a chain`)
+}
+
+/**
+ * Signers as far as their keystores tell without a password: who they are. For a process that takes requests from the
+ * world, watches the funds, and never signs: it needs no password, and so no key is ever in it.
+ *
+ * @throws GdnError `invalid_config` for a keystore that doesn't tell its address
+ */
+export function openAddresses(entries: readonly SignerEntry[]): Signer[] {
+  return entries.map(({ keystore }) => {
+    const { address } = parseKeystore(readPrivateFile(keystore, MAX_KEYSTORE_BYTES), keystore)
+    if (address === null) {
+      throw new GdnError(
+        'invalid_config',
+        `${keystore} doesn't tell its address, and an API process opens no keystore`,
+        {
+          hint: 'let gdn wallet generate make one, or add the field address to it',
+        },
+      )
+    }
+    return {
+      address: address as Hex,
+      sign: () => Promise.reject(new Error(`this process doesn't sign: it has no key of ${address}`)),
+    }
+  })
 }
 
 function readPassword(
