@@ -8,6 +8,7 @@ import { privateKeyToAccount } from 'viem/accounts'
 import { findAnvil } from '../../src/server/chain/evm/embedded/anvil-binary.ts'
 import { connectNode } from '../../src/server/chain/evm/embedded/node-rpc.ts'
 import type { Hex } from '../../src/server/chain/evm/network.ts'
+import { isOnPostgres, openTestStore } from './test-database.ts'
 
 /** A plain anvil in the part of a network that isn't ours: it mines when told, reorganises itself and forgets. */
 export interface RealNetwork {
@@ -72,10 +73,23 @@ export async function startRealNetwork(options: readonly string[] = []): Promise
 
 /** Gives the signers of a data dir's backend what they need to pay for gas; resolves with their keys. */
 export async function fundSigners(network: RealNetwork, dataDir: string): Promise<{ admin: Hex; operator: Hex }> {
-  const { admin, operator } = JSON.parse(await readFile(join(dataDir, 'signers.json'), 'utf8')) as Record<string, Hex>
+  const text = isOnPostgres() ? await secretOf(dataDir) : await readFile(join(dataDir, 'signers.json'), 'utf8')
+  const { admin, operator } = JSON.parse(text) as Record<string, Hex>
   if (admin === undefined || operator === undefined) throw new Error('the data dir has no signers')
   for (const key of [admin, operator]) {
     await network.call('anvil_setBalance', [privateKeyToAccount(key).address, RICH])
   }
   return { admin, operator }
+}
+
+/** Processes that share a database have their signers there. */
+async function secretOf(dataDir: string): Promise<string> {
+  const store = await openTestStore(dataDir)
+  const { value } = await store.db
+    .selectFrom('secrets')
+    .select('value')
+    .where('name', '=', 'signers.json')
+    .executeTakeFirstOrThrow()
+  await store.close()
+  return value
 }

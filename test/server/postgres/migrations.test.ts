@@ -12,12 +12,20 @@ let folder: Awaited<ReturnType<typeof freshDataDir>>
 beforeEach(async () => {
   folder = await freshDataDir()
   url = new Secret((await databaseUrlOf(folder.path)) ?? '')
+  await clear()
+})
+// Whoever has this database next finds it new.
+afterEach(async () => {
+  await clear()
+  await folder.remove()
+})
+
+async function clear(): Promise<void> {
   const store = await openPostgres({ url, unchecked: true })
   await sql`drop schema public cascade`.execute(store.db)
   await sql`create schema public`.execute(store.db)
   await store.close()
-})
-afterEach(() => folder.remove())
+}
 
 const applied = async () => {
   const store = await openPostgres({ url, unchecked: true })
