@@ -11,6 +11,8 @@ export interface Worker {
   url: string | null
   /** What its database may be called in messages. */
   database: string
+  /** What is in the way at the start and may pass, a sentence each. */
+  warnings: readonly string[]
   close(): Promise<void>
 }
 
@@ -25,7 +27,7 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
     for (const step of undo.splice(0).reverse()) await step()
   }
   try {
-    const { deps, log, metrics, readiness } = await openCore({ ...options, role: 'worker' }, undo)
+    const { deps, log, metrics, readiness, warnings } = await openCore({ ...options, role: 'worker' }, undo)
     let url: string | null = null
     if (options.health !== undefined) {
       const health = await startHealthServer(options.health, { version: options.version, readiness, metrics })
@@ -33,7 +35,7 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
       url = health.url
     }
     log.info({ url }, 'ready')
-    return { url, database: deps.store.shared?.name ?? '', close }
+    return { url, database: deps.store.shared?.name ?? '', warnings, close }
   } catch (error) {
     await close()
     throw toldOfDisk(error, options.dataDir)

@@ -79,6 +79,7 @@ export async function worker({ io, env, signals, cwd }: Deps, flags: WorkerFlags
     database: databaseGiven(flags.databaseUrl, env),
     settingsFile: flags.config === undefined ? undefined : resolve(cwd, flags.config),
     credentialsDirectory: env.CREDENTIALS_DIRECTORY,
+    env,
     only: flags.chain,
     concurrency: flags.concurrency,
     health: flags.healthPort === undefined ? undefined : { host: flags.host ?? '127.0.0.1', port: flags.healthPort },
@@ -88,6 +89,7 @@ export async function worker({ io, env, signals, cwd }: Deps, flags: WorkerFlags
     logLevel: flags.logLevel ?? (flags.logFile === undefined ? 'silent' : 'info'),
     logStream: flags.logFile === undefined ? { write: (line) => io.log(line) } : await appendTo(resolve(flags.logFile)),
   })
+  for (const warning of running.warnings) io.warn(`${safe(warning)}; what needs it waits until it is back`)
   try {
     if (flags.json) {
       const ready = { event: 'ready', url: running.url, data_dir: dataDir, pid: process.pid }
