@@ -14,7 +14,7 @@ chain Networks that a backend reaches by RPC URL
 tx Transactions that a backend has signed
 key API keys of a backend, and what each may do
 webhook Who a backend tells when something is deployed or has failed
-db A backend'\''s database: SQLite or PostgreSQL
+db The database of a backend: SQLite or PostgreSQL
 init Set up a server, its key and your defaults
 auth API keys that you use: save, look at, forget
 config Profiles and their settings
@@ -101,7 +101,7 @@ chain Networks that a backend reaches by RPC URL
 tx Transactions that a backend has signed
 key API keys of a backend, and what each may do
 webhook Who a backend tells when something is deployed or has failed
-db A backend'\''s database: SQLite or PostgreSQL
+db The database of a backend: SQLite or PostgreSQL
 init Set up a server, its key and your defaults
 auth API keys that you use: save, look at, forget
 config Profiles and their settings

@@ -15,7 +15,7 @@ function __gdn_words
         'tx Transactions that a backend has signed' \
         'key API keys of a backend, and what each may do' \
         'webhook Who a backend tells when something is deployed or has failed' \
-        'db A backend\'s database: SQLite or PostgreSQL' \
+        'db The database of a backend: SQLite or PostgreSQL' \
         'init Set up a server, its key and your defaults' \
         'auth API keys that you use: save, look at, forget' \
         'config Profiles and their settings' \
@@ -115,7 +115,7 @@ function __gdn_words
         'tx Transactions that a backend has signed' \
         'key API keys of a backend, and what each may do' \
         'webhook Who a backend tells when something is deployed or has failed' \
-        'db A backend\'s database: SQLite or PostgreSQL' \
+        'db The database of a backend: SQLite or PostgreSQL' \
         'init Set up a server, its key and your defaults' \
         'auth API keys that you use: save, look at, forget' \
         'config Profiles and their settings' \

@@ -182,7 +182,7 @@ const tx: Noun = {
 
 const db: Noun = {
   name: 'db',
-  summary: "A backend's database: SQLite or PostgreSQL",
+  summary: 'The database of a backend: SQLite or PostgreSQL',
   verbs: [
     verb('export', "Write all that a backend's database holds into a file", () => import('./commands/db/export.ts')),
     verb('import', 'Write what an export holds into an empty database', () => import('./commands/db/import.ts')),
