@@ -41,7 +41,13 @@ it('what a reorg undoes is told of once more when it is deployed again: the same
     (all) => all.length === 1,
   )
   const [id = ''] = await mint(backend, collection, plainMetadata(1))
-  const [nft] = await minedUntil(
+  await until(
+    () => real.pool(),
+    (pool) => pool.length === 1,
+  )
+  // Just deep enough, so that the reorg reaches it.
+  await real.mine(CONFIRMATIONS)
+  const [nft] = await until(
     () => showNfts(backend, [id]),
     ([now]) => now?.status === 'deployed',
   )
