@@ -7,6 +7,7 @@ import type { CollectionRecord } from '../../src/api/endpoints/getcollections.ts
 import { ENDPOINTS, type EndpointName } from '../../src/api/endpoints.ts'
 import type { NftRecord } from '../../src/api/fields.ts'
 import { Secret } from '../../src/core/secret.ts'
+import { endOrphans } from '../../src/server/chain/evm/embedded/orphans.ts'
 import { type Backend, type BackendOptions, startBackend } from '../../src/server/main.ts'
 import type { Store } from '../../src/server/store/open-store.ts'
 import { databaseUrlOf, forgetDatabaseOf, openTestStore } from './test-database.ts'
@@ -31,6 +32,8 @@ export async function freshDataDir(): Promise<{ path: string; remove: () => Prom
   return {
     path,
     async remove() {
+      // Of a backend that was killed and not started again.
+      await endOrphans(join(path, 'chains'))
       forgetDatabaseOf(path)
       await rm(path, { recursive: true, force: true })
     },
