@@ -1,6 +1,7 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry as PromRegistry } from 'prom-client'
 import { WEBHOOK_STATUSES, webhookStatus } from '../pipeline/webhooks/schedule.ts'
 import { chainHeights, type Depth, pipelineDepths } from '../store/depths.ts'
+import { listFollowed } from '../store/owner-events.ts'
 import { countWaiting } from '../store/webhook-deliveries.ts'
 import { listWebhooks } from '../store/webhooks.ts'
 import type { Metrics, MetricsOptions, Observation } from './types.ts'
@@ -60,6 +61,11 @@ export function createRegistry({ db, signers, now, version }: MetricsOptions): R
   )
   const unsettled = gauge('gdn_transactions_unsettled', 'Transactions signed and not yet final', 'blockchain')
   const height = gauge('gdn_chain_height', 'Last block of an embedded chain', 'blockchain')
+  const followed = gauge(
+    'gdn_owners_followed_block',
+    'Last block whose transfers and changes of flags are known, by any process',
+    'blockchain',
+  )
   const funds = gauge(
     'gdn_signer_balance_coins',
     'What a signer has to pay gas with, in whole coins',
@@ -95,6 +101,7 @@ export function createRegistry({ db, signers, now, version }: MetricsOptions): R
       for (const { address, balance } of states)
         funds.set({ blockchain, signer: address }, Number(balance) / WEI_IN_COIN)
     }
+    for (const { blockchain, block } of await listFollowed(db)) followed.set({ blockchain }, block)
     for (const [blockchain, block] of await chainHeights(db)) {
       height.set({ blockchain }, block)
       unsettled.set({ blockchain }, transactions.get(blockchain)?.count ?? 0)

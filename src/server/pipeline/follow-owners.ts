@@ -2,7 +2,7 @@ import { checksumAddress } from '../../api/address.ts'
 import type { EvmBlockchain } from '../../api/blockchains.ts'
 import { type CollectionChange, type CollectionEvent, readCollectionEvents } from '../chain/evm/collection-events.ts'
 import type { EvmNetwork, Hex } from '../chain/evm/network.ts'
-import { collectionAddresses, findCollectionIds } from '../store/collections.ts'
+import { findCollectionIds } from '../store/collections.ts'
 import type { Store } from '../store/open-store.ts'
 import {
   applyEvents,
@@ -10,6 +10,7 @@ import {
   listCursors,
   lockOwners,
   moveCursor,
+  type OwnerCursor,
   type OwnerEventRow,
   undoEvents,
 } from '../store/owner-events.ts'
@@ -18,7 +19,7 @@ import type { Db } from '../store/schema.ts'
 /** Blocks whose events are read at once: of full ones, some 12 MB of JSON. */
 const BLOCKS_AT_ONCE = 100
 
-interface Block {
+export interface Block {
   number: Hex
   hash: Hex
   parentHash: Hex
@@ -27,11 +28,6 @@ interface Block {
 export interface FollowOptions {
   store: Store
   network: Pick<EvmNetwork, 'blockchain' | 'request'>
-  /**
-   * Where a chain is shared with the whole world: the events of our collections are asked for by their addresses, and
-   * its nodes need not all be at the same block.
-   */
-  byAddress?: boolean
   blocksAtOnce?: number
 }
 
@@ -41,43 +37,53 @@ export interface FollowOptions {
  *
  * @returns whether there is more to do
  */
-export async function followOwners({
-  store,
-  network,
-  byAddress = false,
-  blocksAtOnce = BLOCKS_AT_ONCE,
-}: FollowOptions): Promise<boolean> {
+export async function followOwners({ store, network, blocksAtOnce = BLOCKS_AT_ONCE }: FollowOptions): Promise<boolean> {
   const { blockchain } = network
   const head = await readBlock(network, 'latest')
   if (head === null) throw new Error(`${blockchain} has no blocks`)
   const cursor = await findCursor(store.db, blockchain)
-  // One of the nodes behind a URL may be late: what others have told stands. A reorg is seen once its chain is as long.
-  if (byAddress && cursor !== null && Number(head.number) < cursor.block_number) return false
   if (cursor !== null && !(await isAncestor(network, cursor, head))) {
-    const kept = await lastOnChain({ store, network })
-    await store.transaction(async (db) => {
-      await lockOwners(db, blockchain, 'alone')
-      // Another follower may have done so, and be ahead again.
-      if ((await findCursor(db, blockchain))?.block_hash === cursor.block_hash) await undoEvents(db, blockchain, kept)
-    })
+    await takeBack(store, cursor, await lastOnChain({ store, network }))
     return true
   }
   const from = (cursor?.block_number ?? -1) + 1
   if (from > Number(head.number)) return false
   const to = Math.min(Number(head.number), from + blocksAtOnce - 1)
   const last = to === Number(head.number) ? head : await readBlock(network, to)
-  const addresses = byAddress ? { addresses: await collectionAddresses(store.db, blockchain) } : {}
-  const events = await readCollectionEvents(network, { from, to, ...addresses })
+  const events = await readCollectionEvents(network, { from, to })
   // The events may be those of blocks that came meanwhile in place of others.
   if (last === null || (await readBlock(network, to))?.hash !== last.hash) return true
+  const reached = { blockchain, block_number: to, block_hash: last.hash }
+  await writeEvents(store, { events, cursor, reached, move: moveCursor })
+  return to < Number(head.number)
+}
+
+/** Undoes what was read of blocks above `kept`, unless another follower did so: it may be ahead again. */
+export async function takeBack(store: Store, { blockchain, block_hash }: OwnerCursor, kept: number): Promise<void> {
   await store.transaction(async (db) => {
     await lockOwners(db, blockchain, 'alone')
-    const now = await findCursor(db, blockchain)
-    if (now?.block_hash !== cursor?.block_hash) return
-    await applyEvents(db, await rowsOf(db, blockchain, events))
-    await moveCursor(db, { blockchain, block_number: to, block_hash: last.hash })
+    if ((await findCursor(db, blockchain))?.block_hash === block_hash) await undoEvents(db, blockchain, kept)
   })
-  return to < Number(head.number)
+}
+
+/** Writes what the blocks after `cursor` say, and how far they were read; nothing where another follower was faster. */
+export async function writeEvents(
+  store: Store,
+  what: {
+    events: readonly CollectionEvent[]
+    cursor: OwnerCursor | null
+    reached: OwnerCursor
+    move: (db: Db, reached: OwnerCursor) => Promise<void>
+  },
+): Promise<void> {
+  const { events, cursor, reached, move } = what
+  await store.transaction(async (db) => {
+    await lockOwners(db, reached.blockchain, 'alone')
+    const now = await findCursor(db, reached.blockchain)
+    if (now?.block_hash !== cursor?.block_hash) return
+    await applyEvents(db, await rowsOf(db, reached.blockchain, events))
+    await move(db, reached)
+  })
 }
 
 async function rowsOf(db: Db, blockchain: EvmBlockchain, events: readonly CollectionEvent[]): Promise<OwnerEventRow[]> {
@@ -118,7 +124,7 @@ async function isAncestor(
   return (await readBlock(network, block_number))?.hash === block_hash
 }
 
-function readBlock(network: Pick<EvmNetwork, 'request'>, block: number | 'latest'): Promise<Block | null> {
+export function readBlock(network: Pick<EvmNetwork, 'request'>, block: number | 'latest'): Promise<Block | null> {
   const name = block === 'latest' ? block : `0x${block.toString(16)}`
   return network.request<Block | null>('eth_getBlockByNumber', [name, false])
 }

@@ -40,7 +40,7 @@ export function startOwnerFollower({
       if (!chains.serves(blockchain)) return null
       const network = await chains.network(blockchain)
       const asked = waiting.length
-      if (await followOwners({ store, network, byAddress: network.shared !== undefined })) return 0
+      if (await followOwners({ store, network })) return 0
       for (const tell of waiting.splice(0, asked)) tell()
       return null
     },

@@ -16,6 +16,7 @@ import { type Loop, startLoop } from './loop.ts'
 import { createMakeStep } from './make-step.ts'
 import { createMintStep } from './mint-step.ts'
 import { type OwnerFollower, startOwnerFollower } from './owner-follower.ts'
+import { startSharedOwnerFollower } from './shared/shared-owner-follower.ts'
 import type { SolanaPipeline } from './solana/solana-pipeline.ts'
 import { createTransferStep } from './transfer-step.ts'
 import type { Poster } from './webhooks/post.ts'
@@ -143,12 +144,15 @@ export async function startPipeline(options: PipelineOptions): Promise<Pipeline>
   const followers = new Map<EvmBlockchain, OwnerFollower>()
   const follow = (blockchain: EvmBlockchain): OwnerFollower | undefined => {
     const running = followers.get(blockchain)
-    if (running !== undefined || stopped || !serves(blockchain)) return running
+    if (running !== undefined || stopped || !serves(blockchain) || chains.remote.has(blockchain)) return running
     const started = startOwnerFollower({ store, chains, blockchain, log })
     followers.set(blockchain, started)
     return started
   }
   chains.onBlocks((blockchain) => follow(blockchain)?.wake())
+  const sharedFollowers = chains.remote.blockchains
+    .filter((blockchain) => serves(blockchain))
+    .map((blockchain) => startSharedOwnerFollower({ store, chains, blockchain, log }))
 
   /** Takes up what is under way on the blockchains of this process. */
   const takeUp = async () => {
@@ -201,7 +205,7 @@ export async function startPipeline(options: PipelineOptions): Promise<Pipeline>
       await Promise.all([makeLoop.stop(), mintLoop.stop(), transferLoop.stop(), filesLoop.stop()])
       // After its loop: a turn that is just ending still takes NFTs in hand.
       await fileStep.stop()
-      await Promise.all([...chainLoops.values(), ...followers.values()].map((loop) => loop.stop()))
+      await Promise.all([...chainLoops.values(), ...followers.values(), ...sharedFollowers].map((loop) => loop.stop()))
       await Promise.allSettled([...solanaPipelines.values()].map(async (pipeline) => (await pipeline).stop()))
       await webhooksStopped
     },

@@ -67,6 +67,12 @@ export async function listCollections(db: Db, accountId: string, ids: readonly s
     .execute()
 }
 
+/** Whether a blockchain holds a collection of ours, deployed or not. */
+export async function hasCollections(db: Db, blockchain: Blockchain): Promise<boolean> {
+  const query = db.selectFrom('collections').select('id').where('blockchain', '=', blockchain).limit(1)
+  return (await query.executeTakeFirst()) !== undefined
+}
+
 /** Takes collections that wait to be made: due, unsigned, and in nobody's hands (or in those of a worker that died). */
 export async function claimUnmadeCollections(
   db: Db,

@@ -5,7 +5,7 @@ import { lockUntilCommit } from './dialect.ts'
 import type { CollectionsTable, Db, OwnerCursorsTable, OwnerEventsTable } from './schema.ts'
 
 export type OwnerEventRow = Selectable<OwnerEventsTable>
-type CursorRow = Selectable<OwnerCursorsTable>
+export type OwnerCursor = Selectable<OwnerCursorsTable>
 
 // SQLite binds at most 32,766 parameters in a statement; an event has 9.
 const ROWS_AT_ONCE = 1000
@@ -20,27 +20,50 @@ export const lockOwners = (db: Db, blockchain: string, how: 'alone' | 'shared'):
   lockUntilCommit(db, `owners ${blockchain}`, how)
 
 /** How far the events of a chain were read; null before its first block. */
-export async function findCursor(db: Db, blockchain: EvmBlockchain): Promise<CursorRow | null> {
+export async function findCursor(db: Db, blockchain: EvmBlockchain): Promise<OwnerCursor | null> {
   return (await listCursors(db, blockchain, 1))[0] ?? null
 }
 
-/** Blocks up to which events were read, the newest first. */
-export function listCursors(db: Db, blockchain: EvmBlockchain, limit = CURSORS_KEPT): Promise<CursorRow[]> {
+/** Blocks up to which events were read, the newest first; all of them unless fewer are asked for. */
+export function listCursors(db: Db, blockchain: EvmBlockchain, limit?: number): Promise<OwnerCursor[]> {
   return db
     .selectFrom('owner_cursors')
     .selectAll()
     .where('blockchain', '=', blockchain)
     .orderBy('block_number', 'desc')
-    .limit(limit)
+    .$if(limit !== undefined, (query) => query.limit(limit ?? 0))
     .execute()
 }
 
-export async function moveCursor(db: Db, cursor: CursorRow): Promise<void> {
-  await db.insertInto('owner_cursors').values(cursor).execute()
+export async function moveCursor(db: Db, cursor: OwnerCursor): Promise<void> {
+  await insertCursor(db, cursor)
   await sql`
     delete from owner_cursors where blockchain = ${cursor.blockchain} and block_number <= (
       select block_number from owner_cursors where blockchain = ${cursor.blockchain}
       order by block_number desc limit 1 offset ${sql.lit(CURSORS_KEPT)})`.execute(db)
+}
+
+/** The same of a network whose blocks may be undone up to `finality` deep: there is always one to fall back to. */
+export async function moveSharedCursor(db: Db, cursor: OwnerCursor, finality: number): Promise<void> {
+  await insertCursor(db, cursor)
+  await sql`
+    delete from owner_cursors where blockchain = ${cursor.blockchain} and block_number < (
+      select max(block_number) from owner_cursors
+      where blockchain = ${cursor.blockchain} and block_number <= ${cursor.block_number - finality})`.execute(db)
+}
+
+async function insertCursor(db: Db, cursor: OwnerCursor): Promise<void> {
+  await db.insertInto('owner_cursors').values(cursor).execute()
+}
+
+/** How far each chain's events were read. */
+export async function listFollowed(db: Db): Promise<{ blockchain: string; block: number }[]> {
+  const rows = await db
+    .selectFrom('owner_cursors')
+    .select(({ fn }) => ['blockchain', fn.max('block_number').as('block')])
+    .groupBy('blockchain')
+    .execute()
+  return rows.map(({ blockchain, block }) => ({ blockchain, block: Number(block) }))
 }
 
 /** Embedded EVM chains with blocks whose events weren't read. */

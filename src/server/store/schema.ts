@@ -1,4 +1,5 @@
 import type { Generated, Kysely, Transaction } from 'kysely'
+import type { EvmBlockchain } from '../../api/blockchains.ts'
 
 /** Times are milliseconds since the epoch; flags are 0 or 1; addresses have their checksum. */
 
@@ -218,7 +219,7 @@ export interface OwnerEventsTable {
 
 /** How far a chain's events were read: the newest row. Older ones are where a reorg falls back to. */
 export interface OwnerCursorsTable {
-  blockchain: string
+  blockchain: EvmBlockchain
   block_number: number
   block_hash: string
 }
@@ -240,6 +241,11 @@ export interface ChainsTable {
   genesis_timestamp: number
   factory_address: string
   created_at: number
+  /** Of a remote one: nothing of ours was on it before this block; null until something was. */
+  start_block: Generated<number | null>
+  /** The process that follows the owners of a remote one, and until when no other does. */
+  follower: Generated<string | null>
+  follower_until: Generated<number>
 }
 
 /** A block of an embedded chain; `transactions` are the raw ones, a line each. On Solana `number` is the slot. */

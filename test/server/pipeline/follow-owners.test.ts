@@ -4,9 +4,12 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { encodeMint, encodeTransfer } from '../../../src/server/chain/evm/collection.ts'
 import { collectionAddress, collectionInit } from '../../../src/server/chain/evm/collection-init.ts'
 import { readCollectionState, readOwnerOf } from '../../../src/server/chain/evm/collection-reads.ts'
+import { RpcError } from '../../../src/server/chain/evm/embedded/node-rpc.ts'
 import { encodeDeployFactory, encodeMake, factoryAddress } from '../../../src/server/chain/evm/factory.ts'
-import type { Hex } from '../../../src/server/chain/evm/network.ts'
+import type { EvmNetwork, Hex, RawLog, SharedNetwork } from '../../../src/server/chain/evm/network.ts'
 import { type FollowOptions, followOwners } from '../../../src/server/pipeline/follow-owners.ts'
+import { createSharedFollower } from '../../../src/server/pipeline/shared/follow-shared-owners.ts'
+import { rememberChain } from '../../../src/server/store/chains.ts'
 import { findCollectionById, insertCollection } from '../../../src/server/store/collections.ts'
 import { insertNfts } from '../../../src/server/store/nfts.ts'
 import type { Store } from '../../../src/server/store/open-store.ts'
@@ -45,6 +48,8 @@ beforeEach(async () => {
   await store.db.insertInto('accounts').values({ id: 'a', email: null, created_at: NOW }).execute()
   const request = { id: 'r', account_id: 'a', endpoint: 'e', idempotency_key: null, body_hash: '', response: '' }
   await insertRequest(store.db, { ...request, accepted_at: NOW })
+  const chain = { blockchain: 'polygon', genesis_timestamp: 0, factory_address: factoryAddress(admin), created_at: NOW }
+  await rememberChain(store.db, { ...chain, start_block: 0 })
   collection = await deployCollection()
   await follow()
 })
@@ -100,6 +105,40 @@ const network = () => ({ blockchain: 'polygon' as const, request: anvil.request 
 async function follow(options: Partial<FollowOptions> = {}): Promise<number> {
   for (let turns = 1; ; turns++) if (!(await followOwners({ store, network: network(), ...options }))) return turns
 }
+
+/** As a network that others mine, of which reorgs are expected up to two blocks deep. */
+const sharedNetwork = (blocksAtOnce: number): EvmNetwork & { shared: SharedNetwork } => {
+  const hashesOf = (blocks: readonly number[]) =>
+    Promise.all(
+      blocks.map(async (block) => {
+        const found = await anvil.request<{ hash: Hex } | null>('eth_getBlockByNumber', [hex(block), false])
+        return found?.hash ?? null
+      }),
+    )
+  const shared: Pick<SharedNetwork, 'finality' | 'blockHashes' | 'logs'> = {
+    finality: 2,
+    blockHashes: hashesOf,
+    async logs(filters, blocks) {
+      const logs = await Promise.all(
+        filters.map(({ from, to, addresses: address, topics }) => {
+          if (to - from + 1 > blocksAtOnce) throw new RpcError(-32000, 'too many blocks')
+          const range = { fromBlock: hex(from), toBlock: hex(to), address, topics: [topics] }
+          return anvil.request<RawLog[]>('eth_getLogs', [range])
+        }),
+      )
+      return { logs: logs.flat(), hashes: await hashesOf(blocks) }
+    },
+  }
+  return { ...network(), shared } as EvmNetwork & { shared: SharedNetwork }
+}
+
+async function followShared({ blocksAtOnce = 100 }: Partial<FollowOptions> = {}): Promise<void> {
+  const turn = createSharedFollower({ store, network: sharedNetwork(blocksAtOnce), log: SILENT })
+  while (await turn());
+}
+
+const SILENT = { debug() {}, info() {}, warn() {}, error() {} }
+const hex = (value: number): Hex => `0x${value.toString(16)}`
 
 const move = async (token: number, to: Hex) => {
   const from = await readOwnerOf(network(), collection.address, BigInt(token))
@@ -182,17 +221,14 @@ describe('the follower', () => {
     expect(asked).toEqual(['eth_getBlockByNumber'])
   })
 
-  it.each([
-    ['a block at a time', { blocksAtOnce: 1 }],
-    ['by the addresses of our collections', { byAddress: true }],
-  ])('comes to the same %s', async (_, options) => {
+  it('comes to the same a block at a time', async () => {
     await move(1, person(1))
     await setEnableApi(false)
     await move(1, person(2))
     await move(3, person(5))
-    const turns = await follow(options)
+    const turns = await follow({ blocksAtOnce: 1 })
     expect(await known()).toEqual(await onChain())
-    if ('blocksAtOnce' in options) expect(turns).toBe(4)
+    expect(turns).toBe(4)
   })
 
   it('leaves a collection alone that it does not know', async () => {
@@ -259,27 +295,6 @@ describe('when the chain takes blocks back', () => {
     expect(await known()).toEqual(await onChain())
   })
 
-  it('a node of a shared network that is behind has taken nothing back: what was read stays', async () => {
-    const options = { byAddress: true }
-    await move(1, person(1))
-    await follow(options)
-    const behind = await height()
-    await move(1, person(2))
-    await follow(options)
-    const request: PlainAnvil['request'] = async <Result>(method: string, params: readonly unknown[]) => {
-      if (method !== 'eth_getBlockByNumber') return anvil.request<Result>(method, params)
-      const [block] = params
-      const number = block === 'latest' ? behind : Number(block)
-      if (number > behind) return null as Result
-      return anvil.request<Result>(method, [`0x${number.toString(16)}`, false])
-    }
-    await follow({ ...options, network: { blockchain: 'polygon', request } })
-    expect((await known()).owners[0]).toBe(person(2))
-    await move(1, person(3))
-    await follow(options)
-    expect((await known()).owners[0]).toBe(person(3))
-  })
-
   it('deeper than anything remembered: everything is read again', async () => {
     const before = await known()
     await move(1, person(1))
@@ -322,32 +337,38 @@ describe('when the chain takes blocks back', () => {
     expect((await listCursors(store.db, 'polygon'))[0]?.block_number).toBe(await height())
   })
 
-  it('any moves, switches, readings and reorgs: in the end all is as on chain', async () => {
-    const action = fc.oneof(
-      { weight: 4, arbitrary: fc.record({ do: fc.constant('move' as const), a: fc.nat(TOKENS - 1), b: fc.nat(6) }) },
-      { weight: 1, arbitrary: fc.record({ do: fc.constant('api' as const), a: fc.nat(1), b: fc.constant(0) }) },
-      { weight: 1, arbitrary: fc.record({ do: fc.constant('transfer' as const), a: fc.nat(1), b: fc.constant(0) }) },
-      { weight: 3, arbitrary: fc.record({ do: fc.constant('follow' as const), a: fc.nat(3), b: fc.constant(0) }) },
-      { weight: 2, arbitrary: fc.record({ do: fc.constant('reorg' as const), a: fc.nat(5), b: fc.constant(0) }) },
-    )
-    await fc.assert(
-      fc.asyncProperty(fc.array(action, { minLength: 5, maxLength: 25 }), async (actions) => {
-        collection = await deployCollection()
-        const since = await height()
-        for (const step of actions) {
-          if (step.do === 'move') await move(step.a + 1, person(step.b))
-          if (step.do === 'api') await setEnableApi(step.a === 1)
-          if (step.do === 'transfer') await setEnableTransfer(step.a === 1)
-          if (step.do === 'follow') await follow({ blocksAtOnce: step.a + 1 })
-          const depth = Math.min(step.a + 1, (await height()) - since)
-          if (step.do === 'reorg' && depth > 0) await anvil.reorg(depth)
-        }
-        await follow()
-        expect(await known()).toEqual(await onChain())
-      }),
-      { numRuns: 15 },
-    )
-  }, 60_000)
+  it.each(['ours', 'shared'])(
+    'any moves, switches, readings and reorgs of a chain that is %s: in the end all is as on chain',
+    async (kind) => {
+      const read = kind === 'ours' ? follow : followShared
+
+      const action = fc.oneof(
+        { weight: 4, arbitrary: fc.record({ do: fc.constant('move' as const), a: fc.nat(TOKENS - 1), b: fc.nat(6) }) },
+        { weight: 1, arbitrary: fc.record({ do: fc.constant('api' as const), a: fc.nat(1), b: fc.constant(0) }) },
+        { weight: 1, arbitrary: fc.record({ do: fc.constant('transfer' as const), a: fc.nat(1), b: fc.constant(0) }) },
+        { weight: 3, arbitrary: fc.record({ do: fc.constant('follow' as const), a: fc.nat(3), b: fc.constant(0) }) },
+        { weight: 2, arbitrary: fc.record({ do: fc.constant('reorg' as const), a: fc.nat(5), b: fc.constant(0) }) },
+      )
+      await fc.assert(
+        fc.asyncProperty(fc.array(action, { minLength: 5, maxLength: 25 }), async (actions) => {
+          collection = await deployCollection()
+          const since = await height()
+          for (const step of actions) {
+            if (step.do === 'move') await move(step.a + 1, person(step.b))
+            if (step.do === 'api') await setEnableApi(step.a === 1)
+            if (step.do === 'transfer') await setEnableTransfer(step.a === 1)
+            if (step.do === 'follow') await read({ blocksAtOnce: step.a + 1 })
+            const depth = Math.min(step.a + 1, (await height()) - since)
+            if (step.do === 'reorg' && depth > 0) await anvil.reorg(depth)
+          }
+          await read()
+          expect(await known()).toEqual(await onChain())
+        }),
+        { numRuns: 15 },
+      )
+    },
+    60_000,
+  )
 })
 
 const height = async () => Number(await anvil.request<Hex>('eth_blockNumber', []))

@@ -113,6 +113,7 @@ async function look(nodeAt: number, minted: boolean): Promise<void> {
     feeCap: 1n,
     head: async () => HEAD,
     blockHashes: async (numbers: readonly number[]) => numbers.map(() => BLOCK_HASH),
+    logs: async () => ({ logs: [], hashes: [] }),
     nextNonce: async () => 1,
     isNonceForeign: async () => false,
     suggestFees: async () => ({ maxFeePerGas: 1n, maxPriorityFeePerGas: 1n }),

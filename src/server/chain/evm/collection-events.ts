@@ -1,6 +1,6 @@
 import { decodeEventLog, encodeEventTopics, zeroAddress } from 'viem'
 import { gdnCollection } from './contracts/generated/artifacts.ts'
-import type { EvmNetwork, Hex } from './network.ts'
+import type { EvmNetwork, Hex, RawLog } from './network.ts'
 
 const { abi } = gdnCollection
 const topicOf = (eventName: (typeof EVENTS)[number]) => encodeEventTopics({ abi, eventName })[0]
@@ -12,11 +12,10 @@ const EVENTS = [
   'EnableTransferChanged',
   'ServiceRevoked',
 ] as const
-const TOPICS = EVENTS.map(topicOf)
+/** Of the events that tell of owners and flags. */
+export const TOPICS = EVENTS.map(topicOf)
 const [TRANSFER] = TOPICS
 const FROM_NOBODY = zeroAddress.slice(2).padStart(64, '0')
-/** What one eth_getLogs names at most; providers bound it. */
-const ADDRESSES_AT_ONCE = 200
 
 /** What changed; addresses are checksummed. */
 export type CollectionChange =
@@ -34,33 +33,23 @@ export interface CollectionEvent {
   change: CollectionChange
 }
 
-interface RawLog {
-  address: Hex
-  topics: [Hex, ...Hex[]]
-  data: Hex
-  blockNumber: Hex
-  logIndex: Hex
-  transactionHash: Hex
-}
-
 /**
- * What the blocks `from` to `to` say about owners and flags of collections, in the order of the chain. Mints aren't
- * among it, nor what a collection is made with: both were ordered here.
- *
- * @param addresses Collections to ask about; left out, every contract on the chain is asked for, strangers' too:
- *   cheaper where there are many of ours and hardly any others.
+ * What the blocks `from` to `to` say about owners and flags of collections. Every contract on the chain is asked for,
+ * strangers' too: cheaper than naming ours where there are many of them and hardly any others.
  */
 export async function readCollectionEvents(
   network: Pick<EvmNetwork, 'request'>,
-  { from, to, addresses }: { from: number; to: number; addresses?: readonly string[] },
+  { from, to }: { from: number; to: number },
 ): Promise<CollectionEvent[]> {
   const range = { fromBlock: hex(from), toBlock: hex(to), topics: [TOPICS] }
-  const logs: RawLog[] = []
-  if (addresses === undefined) logs.push(...(await network.request<RawLog[]>('eth_getLogs', [range])))
-  for (let at = 0; addresses !== undefined && at < addresses.length; at += ADDRESSES_AT_ONCE) {
-    const address = addresses.slice(at, at + ADDRESSES_AT_ONCE)
-    for (const log of await network.request<RawLog[]>('eth_getLogs', [{ ...range, address }])) logs.push(log)
-  }
+  return collectionEvents(await network.request<RawLog[]>('eth_getLogs', [range]))
+}
+
+/**
+ * What logs say about owners and flags of collections, in the order of the chain. Mints aren't among it, nor what a
+ * collection is made with: both were ordered here.
+ */
+export function collectionEvents(logs: readonly RawLog[]): CollectionEvent[] {
   const events = logs.flatMap((log) => {
     const change = changeOf(log)
     if (change === null) return []

@@ -23,6 +23,24 @@ export interface Fees {
   legacy?: boolean
 }
 
+/** An event as a node tells it. */
+export interface RawLog {
+  address: Hex
+  topics: [Hex, ...Hex[]]
+  data: Hex
+  blockNumber: Hex
+  logIndex: Hex
+  transactionHash: Hex
+}
+
+export interface LogFilter {
+  from: number
+  to: number
+  addresses: readonly string[]
+  /** Any of these as the first topic. */
+  topics: readonly Hex[]
+}
+
 /** What there is to know of a network whose blocks others make: they come late, cost, and may be undone. */
 export interface SharedNetwork {
   /** Milliseconds between two looks at what waits. */
@@ -40,6 +58,13 @@ export interface SharedNetwork {
   head(): Promise<number>
   /** The hashes of blocks by their numbers, null for one that the network doesn't have (yet). */
   blockHashes(numbers: readonly number[]): Promise<(Hex | null)[]>
+  /**
+   * Events, and the hashes of blocks as the node has them that told those: one that is behind, or on another branch,
+   * tells nothing wrong unnoticed.
+   *
+   * @throws RpcError where the node refuses the question: mostly because too much was asked for
+   */
+  logs(filters: readonly LogFilter[], blocks: readonly number[]): Promise<{ logs: RawLog[]; hashes: (Hex | null)[] }>
   /** How many transactions of an account are in blocks: its next nonce. */
   nextNonce(account: Hex): Promise<number>
   /** Whether a transaction that is none of these used up the nonce, in a block that can't be undone any more. */

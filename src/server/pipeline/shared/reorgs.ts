@@ -82,7 +82,7 @@ async function withdraw(db: Db, { id, kind, collection_id: collectionId }: Trans
   if (kind === 'mint' || kind === 'grant') {
     await db
       .updateTable('nfts')
-      .set({ status: 'initiated', step: 'chain', token_id: null, metadata_url: null, owner: null })
+      .set({ status: 'initiated', step: 'chain', token_id: null, metadata_url: null, owner: null, owner_block: null })
       .where('collection_id', '=', collectionId)
       .where('transaction_id', '=', id)
       .where('status', '=', sql.lit('deployed'))

@@ -120,6 +120,8 @@ export function connectRemote(options: RemoteRpcOptions): RemoteRpc {
     exchange(
       calls.map(({ method, params }, id) => ({ jsonrpc: '2.0', id, method, params })),
       (reply) => {
+        // Some refuse a batch as a whole for one of its calls.
+        if (isRefusal(reply)) return calls.map(() => passing(answerOf(reply)))
         if (!Array.isArray(reply) || reply.length !== calls.length) throw unreachable('a batch was answered oddly')
         const byId = new Map(reply.map((one: { id?: unknown } | null) => [one?.id, one]))
         return calls.map((_, id) => passing(answerOf(byId.get(id))))
@@ -161,9 +163,15 @@ function answerOf(reply: unknown): RpcAnswer {
   return { result }
 }
 
+/** Some name their limit of requests and that of blocks or events in one answer by the same code. */
+const isTooMuch = ({ message }: RpcError): boolean => /\b(results?|ranges?|blocks?|logs?|size)\b/i.test(message)
+
+const isRefusal = (reply: unknown): boolean =>
+  typeof reply === 'object' && reply !== null && !Array.isArray(reply) && 'error' in reply && reply.error !== null
+
 /** An error that says nothing about the call itself is no answer. */
 function passing(answer: RpcAnswer): RpcAnswer {
-  if ('error' in answer && PASSING_CODES.has(answer.error.code)) {
+  if ('error' in answer && PASSING_CODES.has(answer.error.code) && !isTooMuch(answer.error)) {
     throw unreachable(`a node failed: ${answer.error.message}`, answer.error)
   }
   return answer

@@ -1,7 +1,7 @@
 import { BLOCKCHAINS, type EvmBlockchain } from '../../../../api/blockchains.ts'
 import type { RpcAnswer } from '../embedded/node-rpc.ts'
 import { receiptOf } from '../embedded/receipt.ts'
-import type { EvmNetwork, Hex, SharedNetwork } from '../network.ts'
+import type { EvmNetwork, Hex, RawLog, SharedNetwork } from '../network.ts'
 import { readFees } from './fees.ts'
 import { handIn } from './hand-in.ts'
 import { connectRemote } from './json-rpc.ts'
@@ -64,9 +64,19 @@ export function createRemoteNetwork(options: RemoteNetworkOptions): RemoteNetwor
     head,
 
     async blockHashes(numbers) {
-      const calls = numbers.map((number) => ({ method: 'eth_getBlockByNumber', params: [quantity(number), false] }))
-      const blocks = (await rpc.batch(calls)).map((answer) => resultOf(answer) as { hash: Hex } | null)
-      return blocks.map((block) => block?.hash ?? null)
+      return (await rpc.batch(numbers.map(blockCall))).map(hashOf)
+    },
+
+    async logs(filters, blocks) {
+      const asked = filters.map(({ from, to, addresses: address, topics }) => ({
+        method: 'eth_getLogs',
+        params: [{ fromBlock: quantity(from), toBlock: quantity(to), address, topics: [topics] }],
+      }))
+      const answers = await rpc.batch([...asked, ...blocks.map(blockCall)])
+      return {
+        logs: answers.slice(0, asked.length).flatMap((answer) => (resultOf(answer) ?? []) as RawLog[]),
+        hashes: answers.slice(asked.length).map(hashOf),
+      }
     },
 
     async nextNonce(account) {
@@ -100,6 +110,9 @@ export function createRemoteNetwork(options: RemoteNetworkOptions): RemoteNetwor
     close: () => rpc.close(),
   }
 }
+
+const blockCall = (number: number) => ({ method: 'eth_getBlockByNumber', params: [quantity(number), false] })
+const hashOf = (answer: RpcAnswer): Hex | null => (resultOf(answer) as { hash: Hex } | null)?.hash ?? null
 
 const quantity = (value: number): Hex => `0x${value.toString(16)}`
 

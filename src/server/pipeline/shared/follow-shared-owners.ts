@@ -1,0 +1,113 @@
+import { GdnError } from '../../../core/errors.ts'
+import { type CollectionEvent, collectionEvents, TOPICS } from '../../chain/evm/collection-events.ts'
+import { RpcError } from '../../chain/evm/embedded/node-rpc.ts'
+import type { EvmNetwork, LogFilter, SharedNetwork } from '../../chain/evm/network.ts'
+import { collectionAddresses, hasCollections } from '../../store/collections.ts'
+import { startBlock } from '../../store/followers.ts'
+import type { Store } from '../../store/open-store.ts'
+import { findCursor, listCursors, moveSharedCursor, type OwnerCursor } from '../../store/owner-events.ts'
+import { readBlock, takeBack, writeEvents } from '../follow-owners.ts'
+import type { Log } from '../log.ts'
+import { type Appetite, createAppetite } from './appetite.ts'
+
+export interface FollowSharedOptions {
+  store: Store
+  network: EvmNetwork & { readonly shared: SharedNetwork }
+  log: Log
+}
+
+/**
+ * Follows owners and flags on a network whose blocks others make: as `followOwners` does, but for our collections alone,
+ * from their first block on, and never for more than a provider takes at once. A turn resolves with whether there is
+ * more to do at once.
+ *
+ * What was read counts only if the node that told it has the block up to which it was read, and the one from which on:
+ * the nodes behind a URL need not all be at the same block, nor on the same branch.
+ */
+export function createSharedFollower({ store, network, log }: FollowSharedOptions): () => Promise<boolean> {
+  const { blockchain, shared } = network
+  const appetite = createAppetite()
+
+  const next = async (cursor: OwnerCursor | null): Promise<boolean> => {
+    const start = await startBlock(store.db, blockchain, shared.finality)
+    if (start === null) return false
+    const head = await readBlock(network, 'latest')
+    if (head === null) throw new Error(`${blockchain} has no blocks`)
+    const top = Number(head.number)
+    if (cursor !== null && top === cursor.block_number && head.hash !== cursor.block_hash) {
+      return await fallBack(cursor, start)
+    }
+    const from = (cursor?.block_number ?? start - 1) + 1
+    // One of the nodes may be late: what others have told stands. A reorg is seen once its chain is as long.
+    if (top < from) return false
+    const to = Math.min(top, from + appetite.blocks - 1)
+    // After the head: whatever is in its blocks was accepted before.
+    const addresses = await collectionAddresses(store.db, blockchain)
+    const asked = [to, ...(cursor === null ? [] : [cursor.block_number])]
+    const told = await shared.logs(filtersFor({ from, to, addresses }, appetite), asked).catch((error: unknown) => {
+      if (error instanceof RpcError && appetite.refused(to - from + 1)) return null
+      throw error
+    })
+    if (told === null) return true
+    const { logs, hashes } = told
+    const [last, before] = hashes
+    // The node is behind the one that told the head.
+    if (last === null || last === undefined || before === null) return false
+    if (cursor !== null && before !== cursor.block_hash) return await fallBack(cursor, start)
+    if (to === top && last !== head.hash) return false
+    const events = eventsWithin(collectionEvents(logs), from, to)
+    await writeEvents(store, {
+      ...{ events, cursor },
+      reached: { blockchain, block_number: to, block_hash: last },
+      move: (db, reached) => moveSharedCursor(db, reached, shared.finality),
+    })
+    appetite.grow(to - from + 1)
+    return to < top
+  }
+
+  /** To the newest block read that is still on the chain. */
+  const fallBack = async (cursor: OwnerCursor, start: number): Promise<boolean> => {
+    const known = await listCursors(store.db, blockchain)
+    const hashes = await shared.blockHashes(known.map(({ block_number }) => block_number))
+    // A node without the block is behind, or the new chain isn't as long yet. It will tell.
+    if (hashes.includes(null)) return false
+    const kept = known.find(({ block_hash }, index) => hashes[index] === block_hash)?.block_number ?? start - 1
+    const facts = { blockchain, block: cursor.block_number, kept }
+    log.warn(facts, 'a reorg undid blocks whose owners were read; they are read again')
+    await takeBack(store, cursor, kept)
+    return true
+  }
+
+  return async () => {
+    if (!(await hasCollections(store.db, blockchain))) return false
+    const cursor = await findCursor(store.db, blockchain)
+    try {
+      return await next(cursor)
+    } catch (error) {
+      if (error instanceof GdnError && error.code === 'unreachable') appetite.shrink()
+      throw error
+    }
+  }
+}
+
+function filtersFor(
+  { from, to, addresses }: { from: number; to: number; addresses: readonly string[] },
+  { addresses: atOnce }: Pick<Appetite, 'addresses'>,
+): LogFilter[] {
+  const filters: LogFilter[] = []
+  for (let at = 0; at < addresses.length; at += atOnce) {
+    filters.push({ from, to, addresses: addresses.slice(at, at + atOnce), topics: TOPICS })
+  }
+  return filters
+}
+
+/** Each once, and none that wasn't asked for. */
+function eventsWithin(events: readonly CollectionEvent[], from: number, to: number): CollectionEvent[] {
+  const seen = new Set<string>()
+  return events.filter(({ blockNumber, logIndex }) => {
+    const place = `${blockNumber} ${logIndex}`
+    if (!(blockNumber >= from && blockNumber <= to) || seen.has(place)) return false
+    seen.add(place)
+    return true
+  })
+}

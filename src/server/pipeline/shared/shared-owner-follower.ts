@@ -1,0 +1,61 @@
+import { randomUUID } from 'node:crypto'
+import type { EvmBlockchain } from '../../../api/blockchains.ts'
+import type { Chains } from '../../chain/chains.ts'
+import { claimFollower, releaseFollower } from '../../store/followers.ts'
+import type { Store } from '../../store/open-store.ts'
+import type { Log } from '../log.ts'
+import { type Loop, startLoop } from '../loop.ts'
+import { createSharedFollower } from './follow-shared-owners.ts'
+
+/** For how long one process follows a network before it has to say so again; a killed one is followed by another. */
+const LEASE_MS = 10_000
+
+/**
+ * Follows the owners of a network behind RPC URLs, looking as often as its settings say; of several processes that share
+ * a database one at a time.
+ */
+export function startSharedOwnerFollower(options: {
+  store: Store
+  chains: Pick<Chains, 'network' | 'serves'>
+  blockchain: EvmBlockchain
+  log: Log
+}): Loop {
+  const { store, chains, blockchain, log } = options
+  const name = randomUUID()
+  let follow: (() => Promise<boolean>) | undefined
+  let leasedUntil = Number.NEGATIVE_INFINITY
+  let nextAt = Number.NEGATIVE_INFINITY
+
+  const isOurs = async (): Promise<boolean> => {
+    if (store.shared === null) return true
+    if (leasedUntil - performance.now() > LEASE_MS / 2) return true
+    const since = performance.now()
+    if (!(await claimFollower(store.db, blockchain, name, LEASE_MS))) return false
+    leasedUntil = since + LEASE_MS
+    return true
+  }
+
+  const loop = startLoop(
+    `owners ${blockchain}`,
+    async () => {
+      const wait = nextAt - performance.now()
+      if (wait > 0) return wait
+      if (!chains.serves(blockchain) || !(await isOurs())) return null
+      const network = await chains.network(blockchain)
+      const { shared } = network
+      if (shared === undefined) return null
+      follow ??= createSharedFollower({ store, network: { ...network, shared }, log })
+      if (await follow()) return 0
+      nextAt = performance.now() + shared.pollMs
+      return shared.pollMs
+    },
+    log,
+  )
+  return {
+    wake: () => loop.wake(),
+    async stop() {
+      await loop.stop()
+      if (store.shared !== null) await releaseFollower(store.db, blockchain, name).catch(() => {})
+    },
+  }
+}

@@ -1,0 +1,102 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type EncodeFunctionDataParameters, encodeFunctionData, type PrivateKeyAccount } from 'viem'
+import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
+import type { Hex } from '../../src/server/chain/evm/network.ts'
+import { createSigner } from '../../src/server/chain/signers.ts'
+import type { BackendOptions } from '../../src/server/main.ts'
+import { planSetup } from '../../src/server/setup/plan.ts'
+import { runSetup } from '../../src/server/setup/run.ts'
+import { withChain } from '../../src/server/setup/with-chain.ts'
+import { startTestBackend, type TestBackend } from './backend.ts'
+import { writeKeystore, writePassword } from './keystore-file.ts'
+import type { RealNetwork } from './real-network.ts'
+import { COLLECTION_ABI, type OwnersCall } from './rpc-wallets.ts'
+import { forgetDatabaseOf, placeOf } from './test-database.ts'
+
+/** A data dir whose polygon is a network by RPC URL, set up, with one signer that has funds. */
+export interface NetworkPlace {
+  dataDir: string
+  operator: Hex
+  /** What backend.yaml says of polygon besides the defaults of these tests. */
+  write(chain: { urls: readonly string[]; more?: Readonly<Record<string, unknown>> }): Promise<void>
+  start(options?: Partial<BackendOptions>): Promise<TestBackend>
+  remove(): Promise<void>
+}
+
+const SILENT = { debug() {}, info() {}, warn() {}, error() {} }
+const RICH = `0x${(10n ** 21n).toString(16)}`
+
+export const fund = (real: RealNetwork, address: string) => real.call('anvil_setBalance', [address, RICH])
+
+/** Sets polygon up on a network; its depths are 2 blocks until something counts and 6 until nothing is undone. */
+export async function setUpNetwork(real: RealNetwork): Promise<NetworkPlace> {
+  const folder = await mkdtemp(join(tmpdir(), 'gdn-set-up-'))
+  const dataDir = join(folder, 'data')
+  await mkdir(dataDir, { mode: 0o700 })
+  const [adminKey, key] = [generatePrivateKey(), generatePrivateKey()]
+  const [admin, operator] = [createSigner(adminKey), privateKeyToAccount(key).address]
+  for (const address of [admin.address, operator]) await fund(real, address)
+  await writeKeystore(join(dataDir, 'operator.json'), key)
+  await writePassword(join(dataDir, 'password'))
+
+  const write: NetworkPlace['write'] = async ({ urls, more = {} }) => {
+    const chain = {
+      rpc_urls: urls,
+      confirmations: 2,
+      finality: 6,
+      poll_seconds: 0.1,
+      operators: [{ keystore: 'operator.json', password_file: 'password' }],
+      ...more,
+    }
+    // JSON is YAML too.
+    await writeFile(join(dataDir, 'backend.yaml'), JSON.stringify({ chains: { polygon: chain } }), { mode: 0o600 })
+  }
+  await write({ urls: [real.url] })
+  const mining = setInterval(() => void real.mine().catch(() => {}), 30)
+  try {
+    const place = { ...(await placeOf(dataDir)), credentialsDirectory: undefined }
+    await withChain(place, 'polygon', async ({ store, network, operators: signers }) => {
+      const operators = signers.map(({ address }) => address)
+      const plan = await planSetup({ store, network, admin: admin.address, operators })
+      const { signal } = new AbortController()
+      const waiting = { now: Date.now, log: SILENT, signal, say() {} }
+      await runSetup({ store, network, admin, operators, plan, ...waiting })
+    })
+  } finally {
+    clearInterval(mining)
+  }
+  return {
+    dataDir,
+    operator,
+    write,
+    start: (options = {}) => startTestBackend(dataDir, options),
+    async remove() {
+      forgetDatabaseOf(dataDir)
+      await rm(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+/** A wallet's own transaction on a network: in its pool when it resolves. */
+export async function sendByWallet(
+  real: RealNetwork,
+  account: PrivateKeyAccount,
+  address: string,
+  call: OwnersCall,
+): Promise<Hex> {
+  await fund(real, account.address)
+  const nonce = Number(await real.call<Hex>('eth_getTransactionCount', [account.address, 'pending']))
+  const raw = await account.signTransaction({
+    type: 'eip1559',
+    chainId: 137,
+    nonce,
+    to: address as Hex,
+    data: encodeFunctionData({ abi: COLLECTION_ABI, ...call } as EncodeFunctionDataParameters),
+    gas: 300_000n,
+    maxFeePerGas: 100_000_000_000n,
+    maxPriorityFeePerGas: 1_000_000_000n,
+  })
+  return await real.call<Hex>('eth_sendRawTransaction', [raw])
+}

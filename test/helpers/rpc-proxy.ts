@@ -1,0 +1,76 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+
+export interface ProxiedCall {
+  id: number
+  method: string
+  // biome-ignore lint/suspicious/noExplicitAny: what a method takes is the test's own claim
+  params: any[]
+}
+
+export interface RpcProxy {
+  url: string
+  /** Calls that came, in their order; those of a batch one by one. */
+  calls: ProxiedCall[]
+  /** HTTP requests that came, by the time of their arrival. */
+  requests: number[]
+  count(method: string): number
+  close(): Promise<void>
+}
+
+export interface RpcProxyOptions {
+  /** What a call is answered in place of the node's answer; undefined hands it on. */
+  answer?: (call: ProxiedCall) => { result: unknown } | { error: { code: number; message: string } } | undefined
+  /** What a request is answered before anything is looked at. */
+  refuse?: () => { status: number; headers?: Record<string, string>; body?: string } | undefined
+}
+
+/** Stands before a JSON-RPC node and hands on what a test doesn't answer itself. */
+export async function startRpcProxy(target: string, options: RpcProxyOptions = {}): Promise<RpcProxy> {
+  const calls: ProxiedCall[] = []
+  const requests: number[] = []
+
+  const serve = async (request: IncomingMessage, response: ServerResponse) => {
+    requests.push(performance.now())
+    const chunks: Buffer[] = []
+    for await (const chunk of request) chunks.push(chunk)
+    const refused = options.refuse?.()
+    if (refused !== undefined) {
+      response.writeHead(refused.status, refused.headers ?? {}).end(refused.body ?? 'no')
+      return
+    }
+    const body = JSON.parse(Buffer.concat(chunks).toString()) as ProxiedCall | ProxiedCall[]
+    const asked = Array.isArray(body) ? body : [body]
+    calls.push(...asked)
+    const own = new Map(asked.map((call) => [call.id, options.answer?.(call)]))
+    const others = asked.filter(({ id }) => own.get(id) === undefined)
+    const told = new Map<number, object>()
+    if (others.length > 0) {
+      const forwarded = await fetch(target, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify(others),
+      })
+      for (const answer of (await forwarded.json()) as { id: number }[]) told.set(answer.id, answer)
+    }
+    const answers = asked.map(({ id }) => told.get(id) ?? { jsonrpc: '2.0', id, ...own.get(id) })
+    response.setHeader('content-type', 'application/json')
+    response.end(JSON.stringify(Array.isArray(body) ? answers : answers[0]))
+  }
+
+  const server = createServer((request, response) => {
+    serve(request, response).catch(() => response.destroy())
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    calls,
+    requests,
+    count: (method) => calls.filter((call) => call.method === method).length,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve())
+        server.closeAllConnections()
+      }),
+  }
+}

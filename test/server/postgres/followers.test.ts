@@ -1,0 +1,122 @@
+import { join } from 'node:path'
+import { getAddress } from 'viem'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { sleep } from '../../../src/core/time.ts'
+import { claimFollower, releaseFollower } from '../../../src/server/store/followers.ts'
+import { startWorker, type Worker } from '../../../src/server/worker.ts'
+import {
+  createTestCollection,
+  freshDataDir,
+  mint,
+  plainMetadata,
+  showNfts,
+  type TestBackend,
+  until,
+  WALLETS,
+  withStore,
+} from '../../helpers/backend.ts'
+import { type NetworkPlace, sendByWallet, setUpNetwork } from '../../helpers/network-backend.ts'
+import { type RealNetwork, startRealNetwork } from '../../helpers/real-network.ts'
+import { type RpcProxy, startRpcProxy } from '../../helpers/rpc-proxy.ts'
+import { newWallet } from '../../helpers/rpc-wallets.ts'
+import { placeOf } from '../../helpers/test-database.ts'
+
+let real: RealNetwork
+let place: NetworkPlace
+const undo: (() => Promise<void>)[] = []
+
+beforeEach(async () => {
+  real = await startRealNetwork()
+  undo.push(() => real.close())
+  place = await setUpNetwork(real)
+  undo.push(() => place.remove())
+})
+afterEach(async () => {
+  for (const step of undo.splice(0).reverse()) await step()
+})
+
+interface Watched extends Worker {
+  proxy: RpcProxy
+}
+
+/** A worker whose own way to the network is watched. */
+async function worker(): Promise<Watched> {
+  const dir = await freshDataDir()
+  const proxy = await startRpcProxy(real.url)
+  undo.push(dir.remove, () => proxy.close())
+  await place.write({ urls: [proxy.url] })
+  const settingsFile = join(place.dataDir, 'backend.yaml')
+  const started = await startWorker({
+    ...(await placeOf(place.dataDir)),
+    dataDir: dir.path,
+    settingsFile,
+    allowPrivateFiles: true,
+    version: '0.0.0-test',
+    logLevel: 'info',
+    logStream: { write() {} },
+  })
+  undo.push(() => started.close())
+  return { ...started, proxy }
+}
+
+it('of several workers one at a time follows a network; when it ends, another goes on', async () => {
+  const backend: TestBackend = await place.start({ role: 'api' })
+  undo.push(() => backend.close())
+  const workers = [await worker(), await worker()]
+  const holder = newWallet()
+  const collection = await createTestCollection(backend)
+  const mining = setInterval(() => void real.mine().catch(() => {}), 50)
+  undo.push(async () => clearInterval(mining))
+  const [id = ''] = await mint(backend, collection, plainMetadata(1), { receiver: holder.address })
+  await until(
+    () => showNfts(backend, [id]),
+    ([nft]) => nft?.status === 'deployed',
+  )
+  const move = async (to: string) => {
+    await sendByWallet(real, holder, collection.address, {
+      functionName: 'transferFrom',
+      args: [holder.address, getAddress(to), 1n],
+    })
+    const [nft] = await until(
+      () => showNfts(backend, [id]),
+      ([one]) => one?.receiver_wallet_address === to,
+    )
+    expect(nft?.receiver_wallet_address).toBe(to)
+  }
+  const other = newWallet()
+  await move(other.address)
+  const asking = () => workers.filter(({ proxy }) => proxy.count('eth_getLogs') > 0)
+  const [first] = asking()
+  await sleep(1000)
+  expect(asking()).toEqual([first])
+  await first?.close()
+  await sendByWallet(real, other, collection.address, {
+    functionName: 'transferFrom',
+    args: [other.address, getAddress(WALLETS[2]), 1n],
+  })
+  await until(
+    () => showNfts(backend, [id]),
+    ([nft]) => nft?.receiver_wallet_address === WALLETS[2],
+  )
+  expect(asking()).toHaveLength(2)
+})
+
+it('what a killed one had is free when its lease ends by the clock of the database, and not before', async () => {
+  await withStore(place.dataDir, async ({ db }) => {
+    const claims = await Promise.all(
+      Array.from({ length: 10 }, (_, n) => claimFollower(db, 'polygon', `w${n}`, 60_000)),
+    )
+    expect(claims.filter(Boolean)).toHaveLength(1)
+    const holder = `w${claims.indexOf(true)}`
+    expect(await claimFollower(db, 'polygon', holder, 300)).toBe(true)
+    expect(await claimFollower(db, 'polygon', 'x', 300)).toBe(false)
+    await sleep(350)
+    expect(await claimFollower(db, 'polygon', 'x', 60_000)).toBe(true)
+    expect(await claimFollower(db, 'polygon', holder, 300)).toBe(false)
+    // Nobody gives back what is another's.
+    await releaseFollower(db, 'polygon', holder)
+    expect(await claimFollower(db, 'polygon', 'y', 300)).toBe(false)
+    await releaseFollower(db, 'polygon', 'x')
+    expect(await claimFollower(db, 'polygon', 'y', 300)).toBe(true)
+  })
+})
