@@ -21,6 +21,11 @@ export const OWN_VARIABLES: readonly Variable[] = [
   },
   { name: 'GDN_RPC_URL', what: 'JSON-RPC of the chain that results are compared with', flag: '--rpc-url' },
   {
+    name: 'GDN_BACKEND_CONFIG',
+    what: 'Settings of a backend, in place of backend.yaml of the data dir; for its administration too',
+    flag: '--config',
+  },
+  {
     name: 'GDN_DATABASE_URL',
     what: "PostgreSQL of the backend's processes; the place for a URL with a password, which argv is not",
     flag: '--database-url',

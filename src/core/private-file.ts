@@ -10,6 +10,7 @@ import { type ErrorCode, GdnError, systemCode } from './errors.ts'
 const FILE_MODE = 0o600
 const FOLDER_MODE = 0o700
 const OTHERS = 0o077
+const GROUP_READS = 0o040
 const WORLD_WRITABLE = 0o002
 const STICKY = 0o1000
 const MAX_BYTES = 64 * 1024
@@ -153,12 +154,21 @@ export function readPrivateFile(
     const found = fstatSync(file)
     if (!found.isFile()) throw fail(found.isDirectory() ? 'is a directory, not a file' : 'is not a regular file')
     if (found.size > maxBytes) throw fail(`is larger than ${maxBytes} bytes`)
-    if (HAS_MODES && (found.mode & OTHERS) !== 0) throw loose(path, looseCode)
+    if (HAS_MODES && isLoose(found)) throw loose(path, looseCode)
     if (HAS_MODES && !mayBeLink && isForeign(found.uid, getuid?.() ?? 0)) throw fail('belongs to another user')
     return readFileSync(file)
   } finally {
     closeSync(file)
   }
+}
+
+/**
+ * Whether others may read or change a file. What root lets a group read and nobody change is handed over: so the
+ * configuration of a service lies in /etc, and so systemd and Kubernetes give one its secrets.
+ */
+export function isLoose({ mode, uid }: { mode: number; uid: number }, ours: number = getuid?.() ?? 0): boolean {
+  if ((mode & OTHERS) === 0) return false
+  return ours === 0 || uid !== 0 || (mode & OTHERS & ~GROUP_READS) !== 0
 }
 
 /** As readPrivateFile, as text. What is no UTF-8 is no secret of ours either: it is replaced, and fits nothing. */

@@ -6,6 +6,7 @@ import { getuid } from 'node:process'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import {
   ensurePrivateFile,
+  isLoose,
   openToAppend,
   readPrivateFile,
   readPrivateText,
@@ -178,5 +179,24 @@ describe('a folder for secrets', () => {
     await refuseOpenFolder(dir, { uid })
     await refuseOpenFolder(dir, { uid: 0 })
     await expect(refuseOpenFolder(dir, { uid: uid + 1 })).rejects.toThrow('belongs to another user')
+  })
+})
+
+describe('a file is loose', () => {
+  const ours = 1000
+  test.each([
+    ['ours, and ours alone', 0o600, ours, false],
+    ['ours, and our group may read it', 0o640, ours, true],
+    ["root's, who lets our group read it: so a service is handed what it may use and not change", 0o440, 0, false],
+    ["root's, who may change it, and our group may read it", 0o640, 0, false],
+    ["root's, and our group may change it", 0o660, 0, true],
+    ["root's, and everybody may read it", 0o444, 0, true],
+    ["another user's, and our group may read it", 0o440, 1001, true],
+  ])('%s', (_, mode, uid, loose) => {
+    expect(isLoose({ mode: 0o100000 | mode, uid }, ours)).toBe(loose)
+  })
+
+  test('to root what a group may read is loose: nobody hands anything to root', () => {
+    expect(isLoose({ mode: 0o100440, uid: 0 }, 0)).toBe(true)
   })
 })

@@ -10,7 +10,7 @@ import { blockchainName, integer, notEmpty, oneOf } from '../flags/parse.ts'
 import { safe } from '../io.ts'
 import { appendTo, untilAborted, within } from '../serving.ts'
 import { VERSION } from '../version.ts'
-import { addDatabaseFlag } from './key/key-data-dir.ts'
+import { addDatabaseFlag, settingsGiven } from './key/key-data-dir.ts'
 
 const LOG_LEVELS = ['silent', 'info', 'debug'] as const
 const CLOSE_WITHIN_MS = 5000
@@ -77,7 +77,7 @@ export async function worker({ io, env, signals, cwd }: Deps, flags: WorkerFlags
   const running = await startWorker({
     dataDir,
     database: databaseGiven(flags.databaseUrl, env),
-    settingsFile: flags.config === undefined ? undefined : resolve(cwd, flags.config),
+    settingsFile: settingsGiven({ env, cwd }, flags),
     credentialsDirectory: env.CREDENTIALS_DIRECTORY,
     env,
     only: flags.chain,

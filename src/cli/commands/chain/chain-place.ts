@@ -1,4 +1,3 @@
-import { resolve } from 'node:path'
 import { BLOCKCHAINS, type Blockchain, type EvmBlockchain, isEvm } from '../../../api/blockchains.ts'
 import { GdnError } from '../../../core/errors.ts'
 import type { ChainPlace } from '../../../server/setup/setup.ts'
@@ -32,7 +31,6 @@ export function evmBlockchain(word: string): EvmBlockchain {
 export function chainPlace(deps: Pick<Deps, 'env' | 'cwd'>, flags: ChainFlags): ChainPlace {
   return {
     ...databasePlace(deps, flags),
-    settingsFile: flags.config === undefined ? undefined : resolve(deps.cwd, flags.config),
     credentialsDirectory: deps.env.CREDENTIALS_DIRECTORY,
   }
 }

@@ -1,4 +1,3 @@
-import { resolve } from 'node:path'
 import type { DatabasePlace } from '../../../server/settings/database.ts'
 import { type GdnCommand, valueFlag } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
@@ -14,7 +13,5 @@ export function addDatabasePlace(command: GdnCommand): GdnCommand {
   return addDataDirFlag(command)
 }
 
-export const databaseSource = (deps: Pick<Deps, 'env' | 'cwd'>, flags: DatabaseFlags): DatabasePlace => ({
-  ...databasePlace(deps, flags),
-  settingsFile: flags.config === undefined ? undefined : resolve(deps.cwd, flags.config),
-})
+export const databaseSource = (deps: Pick<Deps, 'env' | 'cwd'>, flags: DatabaseFlags): DatabasePlace =>
+  databasePlace(deps, flags)

@@ -29,7 +29,20 @@ export function dataDirOf({ env, cwd }: Pick<Deps, 'env' | 'cwd'>, flags: DataDi
 /** The database that a command works on: PostgreSQL where one is named, else that of the data dir. */
 export function databasePlace(
   deps: Pick<Deps, 'env' | 'cwd'>,
-  flags: DataDirFlags,
-): { dataDir: string; database: GivenDatabase } {
-  return { dataDir: dataDirOf(deps, flags), database: databaseGiven(flags.databaseUrl, deps.env) }
+  flags: DataDirFlags & { config?: string },
+): { dataDir: string; database: GivenDatabase; settingsFile: string | undefined } {
+  return {
+    dataDir: dataDirOf(deps, flags),
+    database: databaseGiven(flags.databaseUrl, deps.env),
+    settingsFile: settingsGiven(deps, flags),
+  }
+}
+
+/** The backend's settings where a flag or the environment names them; elsewhere the data dir's own count. */
+export function settingsGiven(
+  { env, cwd }: Pick<Deps, 'env' | 'cwd'>,
+  { config }: { config?: string },
+): string | undefined {
+  const file = config ?? env.GDN_BACKEND_CONFIG
+  return file === undefined || file === '' ? undefined : resolve(cwd, file)
 }
