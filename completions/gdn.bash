@@ -189,7 +189,7 @@ __gdn_bundles() {
     'local listen') REPLY='flags-b0fb9d output-d539bd' ;;
     'local reset') REPLY='flags-5c44b2 output-62442f' ;;
     'local exec') REPLY='flags-7d54af output-c57e0f' ;;
-    'serve') REPLY='flags-ad13dd output-f88f5f' ;;
+    'serve') REPLY='flags-b67e79 output-f88f5f' ;;
     'worker') REPLY='flags-9d4e57 output-341036' ;;
     'chain list') REPLY='flags-537d2e output-62442f' ;;
     'chain setup') REPLY='flags-abf46b output-62442f' ;;
@@ -401,7 +401,7 @@ __gdn_flags() {
     'flags-7d54af') REPLY='--rate-limits - =rate-limits Rate limits of the API (on)
 --allow-private-files - - Fetch files from private addresses too
 --faults - file Let requests fail as the file says' ;;
-    'flags-ad13dd') REPLY='--host - text Address to listen on (127.0.0.1)
+    'flags-b67e79') REPLY='--host - text Address to listen on (127.0.0.1)
 --port - text Port to listen on (4680); 0 picks one
 --data-dir - dir Where everything is kept
 --database-url - text Its PostgreSQL; with a password better GDN_DATABASE_URL
@@ -417,6 +417,7 @@ __gdn_flags() {
 --max-connections - text Connections held open at once (2000)
 --max-connections-per-address - text Of them by one address of another machine (200)
 --single-use-urls - - A signed URL makes one wallet and no more
+--drain - text Go on answering so long after SIGTERM, while /readyz says no (0s)
 --log-level - =log-level silent, info or debug
 --log-file - file Write the log there instead of to stderr
 --config - file Networks by RPC URL (backend.yaml of the data dir)

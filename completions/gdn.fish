@@ -271,7 +271,7 @@ function __gdn_bundles
     case 'local exec'
       printf '%s\n' 'flags-7d54af output-c57e0f'
     case 'serve'
-      printf '%s\n' 'flags-ad13dd output-f88f5f'
+      printf '%s\n' 'flags-b67e79 output-f88f5f'
     case 'worker'
       printf '%s\n' 'flags-9d4e57 output-341036'
     case 'chain list'
@@ -553,7 +553,7 @@ function __gdn_flags
       printf '%s\n' '--rate-limits - =rate-limits Rate limits of the API (on)' \
         '--allow-private-files - - Fetch files from private addresses too' \
         '--faults - file Let requests fail as the file says'
-    case 'flags-ad13dd'
+    case 'flags-b67e79'
       printf '%s\n' '--host - text Address to listen on (127.0.0.1)' \
         '--port - text Port to listen on (4680); 0 picks one' \
         '--data-dir - dir Where everything is kept' \
@@ -570,6 +570,7 @@ function __gdn_flags
         '--max-connections - text Connections held open at once (2000)' \
         '--max-connections-per-address - text Of them by one address of another machine (200)' \
         '--single-use-urls - - A signed URL makes one wallet and no more' \
+        '--drain - text Go on answering so long after SIGTERM, while /readyz says no (0s)' \
         '--log-level - =log-level silent, info or debug' \
         '--log-file - file Write the log there instead of to stderr' \
         '--config - file Networks by RPC URL (backend.yaml of the data dir)' \

@@ -185,7 +185,7 @@ api Ask any endpoint of the API, and print its answer as it came'
     'local listen' = 'flags-b0fb9d output-d539bd'
     'local reset' = 'flags-5c44b2 output-62442f'
     'local exec' = 'flags-7d54af output-c57e0f'
-    'serve' = 'flags-ad13dd output-f88f5f'
+    'serve' = 'flags-b67e79 output-f88f5f'
     'worker' = 'flags-9d4e57 output-341036'
     'chain list' = 'flags-537d2e output-62442f'
     'chain setup' = 'flags-abf46b output-62442f'
@@ -394,7 +394,7 @@ api Ask any endpoint of the API, and print its answer as it came'
     'flags-7d54af' = '--rate-limits - =rate-limits Rate limits of the API (on)
 --allow-private-files - - Fetch files from private addresses too
 --faults - file Let requests fail as the file says'
-    'flags-ad13dd' = '--host - text Address to listen on (127.0.0.1)
+    'flags-b67e79' = '--host - text Address to listen on (127.0.0.1)
 --port - text Port to listen on (4680); 0 picks one
 --data-dir - dir Where everything is kept
 --database-url - text Its PostgreSQL; with a password better GDN_DATABASE_URL
@@ -410,6 +410,7 @@ api Ask any endpoint of the API, and print its answer as it came'
 --max-connections - text Connections held open at once (2000)
 --max-connections-per-address - text Of them by one address of another machine (200)
 --single-use-urls - - A signed URL makes one wallet and no more
+--drain - text Go on answering so long after SIGTERM, while /readyz says no (0s)
 --log-level - =log-level silent, info or debug
 --log-file - file Write the log there instead of to stderr
 --config - file Networks by RPC URL (backend.yaml of the data dir)

@@ -1,7 +1,7 @@
 import { join, resolve } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Blockchain } from '../api/blockchains.ts'
-import { GdnError, messageOf } from '../core/errors.ts'
+import { GdnError } from '../core/errors.ts'
 import { forwardClock } from '../core/forward-clock.ts'
 import type { Secret } from '../core/secret.ts'
 import { createLazyFetcher } from '../files/lazy-fetcher.ts'
@@ -24,10 +24,12 @@ import type { Log } from './pipeline/log.ts'
 import { type Pipeline, startPipeline } from './pipeline/pipeline.ts'
 import { createLazyPoster } from './pipeline/webhooks/lazy-poster.ts'
 import type { Timings } from './pipeline/webhooks/webhook-step.ts'
+import { watchReadiness } from './readiness.ts'
 import { openLocalAccount } from './services/local-account.ts'
 import type { ServiceDeps } from './services/services.ts'
 import { type DatabaseSettings, databaseOf } from './settings/database.ts'
 import { loadSettings } from './settings/settings.ts'
+import { measured } from './storage/measured.ts'
 import { openStorage } from './storage/open-storage.ts'
 import { openStore, type Store } from './store/open-store.ts'
 
@@ -81,6 +83,8 @@ export interface Core {
   log: Log
   metrics: Metrics
   readiness: Readiness
+  /** From now on it counts as not ready: it is about to end. */
+  stopping: () => void
   faults: Faults | undefined
   /** What is in the way at the start and may pass, a sentence each. */
   warnings: readonly string[]
@@ -88,8 +92,6 @@ export interface Core {
 
 /** How long a shutdown waits for work that is under way. */
 const DRAIN_MS = 1500
-/** A database that takes longer to say that it is there isn't ready. */
-const READY_WITHIN_MS = 2000
 
 /**
  * Opens all that a backend works with; what ends it again is put into `undo`, to be done from the end.
@@ -112,7 +114,7 @@ export async function openCore(options: CoreOptions, undo: (() => unknown)[]): P
   const surroundings = { credentialsDirectory, env, userAgent: `gdn/${version}`, now, log }
   const place = await openStorage({ settings, dataDir, store: opened, ...surroundings })
   undo.push(() => place.close())
-  const storage = place.files
+  const storage = measured(place.files, (observation) => metrics.observe({ what: 'storage', ...observation }))
   const store = { ...opened, publishTo: place.publishTo, ...(faults && { onAccepted: faults.onAccepted }) }
   const apiKey = await openLocalAccount(store, dataDir, now())
   const signers = await openEmbeddedSigners(dataDir, store)
@@ -127,7 +129,8 @@ export async function openCore(options: CoreOptions, undo: (() => unknown)[]): P
     now,
   })
   undo.push(() => remote.close())
-  const metrics = createMetrics({ db: store.db, signers: remote.operators, now, version })
+  const { ask: readiness, stopping } = watchReadiness({ store, storage: place, remote, dataDir })
+  const metrics = createMetrics({ db: store.db, signers: remote.operators, now, version, ready: readiness, dataDir })
   const onEvent: ChainsOptions['onEvent'] = (blockchain, event) => {
     if (event.type === 'died') metrics.observe({ what: 'chain_died', blockchain })
     log.info({ blockchain, ...event }, 'embedded chain')
@@ -159,9 +162,8 @@ export async function openCore(options: CoreOptions, undo: (() => unknown)[]): P
     singleUse: options.singleUseUrls ?? false,
     clock: forwardClock(now, options.steadyNow),
   }
-  const readiness = async () => [...place.problems(), ...(await problemsOf(store))]
   const deps = { store, chains, storage, pipeline, signedUrls, now }
-  return { dataDir, apiKey, deps, log, metrics, readiness, faults, warnings: place.problems() }
+  return { dataDir, apiKey, deps, log, metrics, readiness, stopping, faults, warnings: place.problems() }
 }
 
 /** The folder and its database: SQLite, which the process has to itself, or PostgreSQL, which it shares. */
@@ -214,8 +216,11 @@ async function work(workshop: Workshop, options: CoreOptions, undo: (() => unkno
     }),
     webhookTimings: options.webhooks?.timings,
     onWebhookAttempt: (outcome) => metrics.observe({ what: 'webhook', outcome }),
-    onFinal: ({ blockchain, kind }, { gasUsed }) =>
-      metrics.observe({ what: 'gas', blockchain, kind, gas: Number(gasUsed) }),
+    onFinal: ({ blockchain, kind, token_count }, { gasUsed, status }) =>
+      metrics.observe({
+        ...{ what: 'transaction', blockchain, kind, gas: Number(gasUsed) },
+        nfts: status === 'success' ? token_count : 0,
+      }),
   })
   undo.push(async () => {
     // What is under way may end; a chain that holds it up (a long replay, say) is closed over it.
@@ -243,18 +248,6 @@ async function onlyTell(
   const bus = openBus({ store })
   undo.push(() => bus.close())
   return tellOthers(bus)
-}
-
-async function problemsOf({ db }: Store): Promise<string[]> {
-  const silent = delay(READY_WITHIN_MS, undefined, { ref: false }).then(() => {
-    throw new Error('it gives no answer')
-  })
-  try {
-    await Promise.race([db.selectFrom('chains').select('blockchain').limit(1).execute(), silent])
-    return []
-  } catch (error) {
-    return [`the database can't be read: ${messageOf(error)}`]
-  }
 }
 
 /** Loaded only where faults are asked for: they bring a reader of YAML. */

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import type { Server } from 'node:tls'
 import { messageOf } from '../core/errors.ts'
 import type { Secret } from '../core/secret.ts'
@@ -27,6 +28,8 @@ export interface BackendOptions extends CoreOptions {
   connections?: Partial<ConnectionLimits>
   /** Milliseconds for a request to arrive in full; by default a minute. */
   requestTimeoutMs?: number
+  /** Milliseconds between being told to stop and taking no more requests, in which others notice; by default none. */
+  drainMs?: number
 }
 
 export interface Backend {
@@ -43,9 +46,19 @@ export interface Backend {
   faults: readonly string[]
   /** What is in the way at the start and may pass, a sentence each. */
   warnings: readonly string[]
+  /**
+   * Says that it is about to stop, and goes on answering for as long as it was told to, so that nobody is sent here any
+   * more when it stops.
+   *
+   * @param enough cuts it short
+   */
+  drain(enough?: AbortSignal): Promise<void>
   /** Stops taking requests, lets what is under way end, and leaves no process behind. */
   close(): Promise<void>
 }
+
+/** What is under way when a backend stops has as long as it drained, and not less than this. */
+export const UNDER_WAY_MS = 3000
 
 /**
  * Starts the backend; resolves when a mint would work.
@@ -60,9 +73,25 @@ export async function startBackend(options: BackendOptions): Promise<Backend> {
   }
   try {
     const tls = options.tls === undefined ? undefined : await readTlsPair(options.tls)
-    const { dataDir, apiKey, deps, log, metrics, readiness, faults, warnings } = await openCore(options, undo)
+    const core = await openCore(options, undo)
+    const { dataDir, apiKey, deps, log, metrics, readiness, faults, warnings } = core
     const app = await createApp({ ...options, tls, deps, log, readiness, metrics, faults })
-    undo.push(() => app.close())
+    const { drainMs = 0 } = options
+    const stopping = () => {
+      core.stopping()
+      app.draining.begin()
+    }
+    undo.push(async () => {
+      stopping()
+      await app.draining.finish(Math.max(drainMs, UNDER_WAY_MS))
+      await app.close()
+    })
+    const drain = async (enough?: AbortSignal) => {
+      if (drainMs === 0) return
+      stopping()
+      log.info({ ms: drainMs }, 'about to stop')
+      await delay(drainMs, undefined, enough === undefined ? {} : { signal: enough }).catch(() => {})
+    }
     const { url, exposed } = await listen(app, { host, port, scheme: tls === undefined ? 'http' : 'https' })
     // A folder that several processes have in common can't say where the one serves.
     if (deps.store.shared === null) {
@@ -74,7 +103,7 @@ export async function startBackend(options: BackendOptions): Promise<Backend> {
     if (exposed) log.warn({ url, encrypted: tls !== undefined }, 'other machines can reach this server')
     log.info({ url, dataDir }, 'ready')
     const reloadTls = tlsReloader(options.tls, app.server, log)
-    return { url, apiKey, dataDir, exposed, reloadTls, faults: told, warnings, close }
+    return { url, apiKey, dataDir, exposed, reloadTls, faults: told, warnings, drain, close }
   } catch (error) {
     await close()
     throw toldOfDisk(error, options.dataDir)

@@ -27,13 +27,16 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
     for (const step of undo.splice(0).reverse()) await step()
   }
   try {
-    const { deps, log, metrics, readiness, warnings } = await openCore({ ...options, role: 'worker' }, undo)
+    const core = await openCore({ ...options, role: 'worker' }, undo)
+    const { deps, log, metrics, readiness, warnings } = core
     let url: string | null = null
     if (options.health !== undefined) {
       const health = await startHealthServer(options.health, { version: options.version, readiness, metrics })
-      undo.push(() => health.close())
+      // The last to go: while the work ends, it says so.
+      undo.unshift(() => health.close())
       url = health.url
     }
+    undo.push(core.stopping)
     log.info({ url }, 'ready')
     return { url, database: deps.store.shared?.name ?? '', warnings, close }
   } catch (error) {

@@ -26,7 +26,7 @@ const inPath = (name: string, description: string, schema: Json): Json => ({
 })
 const inQuery = (name: string, schema: Json): Json => ({ name, in: 'query', required: true, schema })
 
-const readiness = z.object({ ready: z.boolean(), problems: z.array(z.string()) })
+const readiness = z.object({ ready: z.boolean(), problems: z.array(z.string()), warnings: z.array(z.string()) })
 const health = z.object({ status: z.literal('ok'), version: z.string() })
 
 const CID = 'bafkreifjjcie6lypi6ny7amxnfftagclbuxndqonfipmb64f2km2devei4'
@@ -132,10 +132,14 @@ export const SURROUNDINGS: readonly Surrounding[] = [
       tags: ['Operation'],
       summary: 'Whether the server can do its work',
       responses: {
-        200: answer('It can.', json(jsonSchema(readiness, 'output'), { ready: true, problems: [] })),
+        200: answer('It can.', json(jsonSchema(readiness, 'output'), { ready: true, problems: [], warnings: [] })),
         503: answer(
           'It can not, and why.',
-          json(jsonSchema(readiness, 'output'), { ready: false, problems: ["the database can't be read"] }),
+          json(jsonSchema(readiness, 'output'), {
+            ready: false,
+            problems: ["the database can't be read"],
+            warnings: [],
+          }),
         ),
         ...errorAnswers([421], 'A'),
       },

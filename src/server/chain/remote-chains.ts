@@ -15,6 +15,11 @@ export interface RemoteChains {
   factory(db: Db, blockchain: EvmBlockchain): Promise<Hex>
   /** Why nothing can be signed for a blockchain now, as far as is known; null where nothing is in the way. */
   problem(blockchain: EvmBlockchain): string | null
+  /**
+   * Networks that can't be worked on, and why: no node answers, one is of another chain, nobody can sign. As it was seen
+   * a few seconds ago; the first time it is found out.
+   */
+  away(): Promise<readonly { blockchain: EvmBlockchain; reason: string }[]>
   /** What was seen last of each network's signers. */
   operators(): { blockchain: EvmBlockchain; states: readonly OperatorState[] }[]
   readonly blockchains: readonly EvmBlockchain[]

@@ -16,6 +16,7 @@ const NONE: RemoteChains = {
   signing: async (blockchain) => absent(blockchain),
   factory: async (_db, blockchain) => absent(blockchain),
   problem: () => null,
+  away: async () => [],
   operators: () => [],
   close: async () => {},
 }

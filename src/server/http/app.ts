@@ -12,6 +12,7 @@ import { addAuthentication } from './auth.ts'
 import './context.ts'
 import { type ConnectionLimits, DEFAULT_CONNECTIONS, limitConnections } from './connections.ts'
 import { addDocs } from './docs.ts'
+import { addDraining } from './draining.ts'
 import { createErrorHandler, rawAnswer } from './errors.ts'
 import { addFaults } from './faults.ts'
 import { addFileRoutes } from './files.ts'
@@ -122,6 +123,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
     throw new Refusal(404, TITLES.notFound, 'there is no such path here')
   })
 
+  app.decorate('draining', addDraining(app))
   addRequestIds(app)
   addRequestLog(app, log)
   const checkHost = createHostCheck(host, allowedHosts)

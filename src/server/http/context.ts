@@ -1,6 +1,7 @@
 import type { ErrorForm } from '../../api/errors.ts'
 import type { Permission } from '../../api/permissions.ts'
 import type { Caller } from '../services/authenticate.ts'
+import type { Draining } from './draining.ts'
 
 /** What every route declares; one without an `access` can't be registered. */
 export interface RouteConfig {
@@ -13,6 +14,9 @@ export interface RouteConfig {
 
 declare module 'fastify' {
   interface FastifyContextConfig extends Partial<RouteConfig> {}
+  interface FastifyInstance {
+    draining: Draining
+  }
   interface FastifyRequest {
     caller: Caller | null
     /** New and this request's alone: its rows refer to it. */

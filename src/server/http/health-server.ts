@@ -1,7 +1,7 @@
 import { createServer, type ServerResponse } from 'node:http'
 import { messageOf } from '../../core/errors.ts'
 import type { Metrics } from '../metrics/types.ts'
-import type { Readiness } from './health.ts'
+import { answerReadiness, type Readiness } from './health.ts'
 import { listen } from './listen.ts'
 
 export interface Health {
@@ -44,8 +44,8 @@ export async function startHealthServer(
 async function answer({ version, readiness, metrics }: Health, path: string, response: ServerResponse): Promise<void> {
   if (path === '/healthz') return send(response, 200, { status: 'ok', version })
   if (path === '/readyz') {
-    const problems = await readiness()
-    return send(response, problems.length === 0 ? 200 : 503, { ready: problems.length === 0, problems })
+    const { status, body } = await answerReadiness(readiness)
+    return send(response, status, body)
   }
   if (path !== '/metrics') return send(response, 404, { error: 'there is no such path here' })
   const { text, type } = await metrics.scrape()

@@ -1,13 +1,27 @@
 import type { FastifyInstance } from 'fastify'
 
-/** Why the backend can't do its work at this moment; empty when it can. */
-export type Readiness = () => Promise<readonly string[]>
+/** How a process stands at this moment, a sentence for each thing that is in the way. */
+export interface Condition {
+  /** Nothing can be done; empty where it can. */
+  problems: readonly string[]
+  /** Some of the work waits, the rest goes on. */
+  warnings: readonly string[]
+}
+
+export type Readiness = () => Promise<Condition>
+
+/** What /readyz answers. */
+export async function answerReadiness(readiness: Readiness): Promise<{ status: 200 | 503; body: object }> {
+  const { problems, warnings } = await readiness()
+  const ready = problems.length === 0
+  return { status: ready ? 200 : 503, body: { ready, problems, warnings } }
+}
 
 export function addHealthRoutes(app: FastifyInstance, version: string, readiness: Readiness): void {
   const config = { access: 'public', errorForm: 'A' } as const
   app.get('/healthz', { config }, () => ({ status: 'ok', version }))
   app.get('/readyz', { config }, async (_request, reply) => {
-    const problems = await readiness()
-    return reply.code(problems.length === 0 ? 200 : 503).send({ ready: problems.length === 0, problems })
+    const { status, body } = await answerReadiness(readiness)
+    return reply.code(status).header('cache-control', 'no-store').send(body)
   })
 }

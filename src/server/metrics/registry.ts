@@ -1,3 +1,5 @@
+import { statfs } from 'node:fs/promises'
+import { setTimeout as delay } from 'node:timers/promises'
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry as PromRegistry } from 'prom-client'
 import { WEBHOOK_STATUSES, webhookStatus } from '../pipeline/webhooks/schedule.ts'
 import { chainHeights, type Depth, pipelineDepths } from '../store/depths.ts'
@@ -9,10 +11,12 @@ import type { Metrics, MetricsOptions, Observation } from './types.ts'
 export type Registry = Metrics
 
 const WEI_IN_COIN = 1e18
+/** A database that takes longer is as good as away: who asks for metrics waits 10 s by default. */
+const DATABASE_WITHIN_MS = 5000
 const BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
 /** The metrics of this process in prom-client, and those that are read from the database when they are asked for. */
-export function createRegistry({ db, signers, now, version }: MetricsOptions): Registry {
+export function createRegistry({ db, signers, now, version, ready, dataDir }: MetricsOptions): Registry {
   const registry = new PromRegistry()
   const registers = [registry]
 
@@ -33,6 +37,25 @@ export function createRegistry({ db, signers, now, version }: MetricsOptions): R
     name: 'gdn_gas_used_total',
     help: 'Gas used by transactions of this process that became final',
     labelNames: ['blockchain', 'kind'],
+    registers,
+  })
+  const deployed = new Counter({
+    name: 'gdn_nfts_deployed_total',
+    help: 'NFTs created by transactions of this process that became final',
+    labelNames: ['blockchain'],
+    registers,
+  })
+  const files = new Histogram({
+    name: 'gdn_storage_operation_duration_seconds',
+    help: 'Storing, looking up, reading and keeping files, with the time that their source or reader took',
+    labelNames: ['operation', 'outcome'],
+    buckets: BUCKETS,
+    registers,
+  })
+  const bytes = new Counter({
+    name: 'gdn_storage_bytes_total',
+    help: 'Bytes of files stored (add) and read by this process',
+    labelNames: ['operation'],
     registers,
   })
   const restarts = new Counter({
@@ -74,6 +97,9 @@ export function createRegistry({ db, signers, now, version }: MetricsOptions): R
   )
   const untold = gauge('gdn_webhook_deliveries_waiting', 'Events that webhooks are still to be told')
   const hooks = gauge('gdn_webhooks', 'Webhooks: active, failing for minutes, disabled', 'status')
+  const isReady = gauge('gdn_ready', 'Whether this process can do its work: 1 as long as /readyz says so')
+  const database = gauge('gdn_database_up', 'Whether the database answered this scrape')
+  const disk = gauge('gdn_data_dir_free_bytes', 'Room on the disk of the data dir')
   gauge('gdn_build_info', 'Version of gdn', 'version').set({ version }, 1)
 
   let scraped = false
@@ -108,6 +134,14 @@ export function createRegistry({ db, signers, now, version }: MetricsOptions): R
     }
   }
 
+  /** What was seen last of a database that is away says nothing of now. */
+  const answersInTime = async (): Promise<boolean> => {
+    const late = delay(DATABASE_WITHIN_MS, false, { ref: false })
+    const there = await Promise.race([late, readDatabase().then(always, never)])
+    if (!there) for (const seen of [waiting, oldest, unsettled, height, untold, hooks]) seen.reset()
+    return there
+  }
+
   return {
     observe(observation: Observation) {
       switch (observation.what) {
@@ -117,8 +151,18 @@ export function createRegistry({ db, signers, now, version }: MetricsOptions): R
           durations.observe({ method, route }, seconds)
           return
         }
-        case 'gas':
-          return gas.inc({ blockchain: observation.blockchain, kind: observation.kind }, observation.gas)
+        case 'transaction': {
+          const { blockchain, kind, nfts } = observation
+          gas.inc({ blockchain, kind }, observation.gas)
+          if (nfts > 0) deployed.inc({ blockchain }, nfts)
+          return
+        }
+        case 'storage': {
+          const { operation, outcome, seconds } = observation
+          files.observe({ operation, outcome }, seconds)
+          if (observation.bytes > 0) bytes.inc({ operation }, observation.bytes)
+          return
+        }
         case 'webhook':
           return webhooks.inc({ outcome: observation.outcome })
         case 'chain_died':
@@ -130,8 +174,14 @@ export function createRegistry({ db, signers, now, version }: MetricsOptions): R
       // They watch the event loop, which only a backend that is scraped needs.
       if (!scraped) collectDefaultMetrics({ register: registry })
       scraped = true
-      await readDatabase()
+      const [there, condition, room] = await Promise.all([answersInTime(), ready(), statfs(dataDir).catch(() => null)])
+      database.set(there ? 1 : 0)
+      isReady.set(condition.problems.length === 0 ? 1 : 0)
+      if (room !== null) disk.set(room.bavail * room.bsize)
       return { text: await registry.metrics(), type: registry.contentType }
     },
   }
 }
+
+const always = () => true
+const never = () => false

@@ -1,9 +1,13 @@
+import type { Condition } from '../http/health.ts'
+import type { StorageObservation } from '../storage/measured.ts'
 import type { Db } from '../store/schema.ts'
 
 /** Something that happened and is counted. */
 export type Observation =
   | { what: 'request'; method: string; route: string; status: number; seconds: number }
-  | { what: 'gas'; blockchain: string; kind: string; gas: number }
+  /** A transaction that is final, and how many NFTs it has created. */
+  | { what: 'transaction'; blockchain: string; kind: string; gas: number; nfts: number }
+  | ({ what: 'storage' } & StorageObservation)
   | { what: 'chain_died'; blockchain: string }
   | { what: 'webhook'; outcome: 'delivered' | 'retried' | 'failed' }
 
@@ -18,5 +22,8 @@ export interface MetricsOptions {
   /** What was seen last of the signers of networks by RPC URL. */
   signers: () => { blockchain: string; states: readonly { address: string; balance: bigint }[] }[]
   now: () => number
+  /** Whether work can be done, for /readyz as well. */
+  ready: () => Promise<Condition>
+  dataDir: string
   version: string
 }

@@ -96,8 +96,9 @@ export function createFileStep(options: FileStepOptions): FileStep {
       const files = Object.fromEntries(fields.map((field, index) => [field.key, cids[index] ?? '']))
       if (await store.transaction((db) => passOnToMint(db, nft, files))) options.onMintable(nft.collection_id)
     } catch (error) {
-      if (stopping.signal.aborted) return
-      await settleFailure(nft, error)
+      if (!stopping.signal.aborted) return await settleFailure(nft, error)
+      // Given back as it was: another process need not wait for the lease to end.
+      await postponeNft(store.db, nft, { attempts: nft.attempts, nextAttemptAt: nft.next_attempt_at })
     }
   }
 
@@ -128,6 +129,7 @@ export function createFileStep(options: FileStepOptions): FileStep {
 
   return {
     async turn() {
+      if (stopping.signal.aborted) return null
       const free = concurrency - active.size
       if (free <= 0) return null
       const claimed = await claimNftsForFiles(store.db, {

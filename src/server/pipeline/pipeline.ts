@@ -62,9 +62,10 @@ export async function startPipeline(options: PipelineOptions): Promise<Pipeline>
   // The data dir's lock says that no other worker lives: whatever is leased was left by a dead one. Where processes share
   // a database, what a dead one held is free when its lease ends.
   if (store.shared === null) await releaseLeases(store)
-  const { serves } = chains
-
   let stopped = false
+  // A turn that is under way when all is to stop takes nothing more in hand.
+  const serves = (blockchain: Blockchain) => !stopped && chains.serves(blockchain)
+
   const chainLoops = new Map<EvmBlockchain, Loop>()
   const wakeChain = (blockchain: EvmBlockchain) => {
     const running = chainLoops.get(blockchain)
@@ -201,11 +202,13 @@ export async function startPipeline(options: PipelineOptions): Promise<Pipeline>
     async stop() {
       stopped = true
       const webhooksStopped = stopWebhooks()
-      await takingUp?.stop()
-      await Promise.all([makeLoop.stop(), mintLoop.stop(), transferLoop.stop(), filesLoop.stop()])
-      // After its loop: a turn that is just ending still takes NFTs in hand.
+      // Cut first, so that none waits for another: what they hold is given back at once.
+      const filesStopped = fileStep.stop()
+      const steps = [makeLoop, mintLoop, transferLoop, filesLoop, ...(takingUp === null ? [] : [takingUp])]
+      const chainSteps = [...chainLoops.values(), ...followers.values(), ...sharedFollowers]
+      await Promise.all([filesStopped, ...[...steps, ...chainSteps].map((loop) => loop.stop())])
+      // A turn of it that was just ending has still taken NFTs in hand.
       await fileStep.stop()
-      await Promise.all([...chainLoops.values(), ...followers.values(), ...sharedFollowers].map((loop) => loop.stop()))
       await Promise.allSettled([...solanaPipelines.values()].map(async (pipeline) => (await pipeline).stop()))
       await webhooksStopped
     },

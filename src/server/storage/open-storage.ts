@@ -25,7 +25,9 @@ export interface OpenStorageOptions {
   log: Log
 }
 
+/** Whether it can be reached is found out anew after so long: while it can't, and while it can. */
 const ASK_AGAIN_MS = 2000
+const ASK_NOW_AND_THEN_MS = 10_000
 
 export interface OpenedStorage {
   files: FileStorage
@@ -84,6 +86,15 @@ export async function openStorage(options: OpenStorageOptions): Promise<OpenedSt
   })
 
   let askedAt = now()
+  /** What was said the last time that it was asked whether it can be used. */
+  let refusal: string | null = null
+  const askWhetherThere = async () => {
+    askedAt = now()
+    refusal = await (remote?.check() ?? Promise.resolve()).then(
+      () => null,
+      (error: unknown) => messageOf(error),
+    )
+  }
   let loops: Promise<Loop[]> = Promise.resolve([])
   const startLoops = async (): Promise<Loop[]> => {
     if (publishTo === undefined) return []
@@ -106,14 +117,11 @@ export async function openStorage(options: OpenStorageOptions): Promise<OpenedSt
     files,
     publishTo,
     problems() {
-      const problem = remote?.problem() ?? null
-      if (problem === null) return []
+      if (remote === null) return []
+      const problem = remote.problem() ?? refusal
       const age = now() - askedAt
-      if (age < 0 || age > ASK_AGAIN_MS) {
-        askedAt = now()
-        remote?.check().catch(() => {})
-      }
-      return [problem]
+      if (age < 0 || age > (problem === null ? ASK_NOW_AND_THEN_MS : ASK_AGAIN_MS)) void askWhetherThere()
+      return problem === null ? [] : [problem]
     },
 
     startPublishing() {

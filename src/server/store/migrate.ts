@@ -25,6 +25,10 @@ export async function appliedMigrations(db: Db): Promise<string[]> {
 export const pendingMigrations = (applied: readonly string[]): string[] =>
   Object.keys(MIGRATIONS).filter((name) => !applied.includes(name))
 
+/** Names of the migrations that a database has had and this version doesn't know. */
+export const unknownMigrations = (applied: readonly string[]): string[] =>
+  applied.filter((name) => !Object.hasOwn(MIGRATIONS, name))
+
 /**
  * Brings a database to the newest schema.
  *
@@ -32,7 +36,7 @@ export const pendingMigrations = (applied: readonly string[]): string[] =>
  */
 export async function migrate(db: Kysely<Schema>, { name, beside }: MigrateOptions): Promise<void> {
   const applied = await appliedMigrations(db)
-  const unknown = applied.filter((migration) => !Object.hasOwn(MIGRATIONS, migration))
+  const unknown = unknownMigrations(applied)
   if (unknown.length > 0) {
     throw new GdnError('data_dir', `${name} was made by a newer gdn (it knows ${unknown.join(', ')})`, {
       hint: isPostgres(db)

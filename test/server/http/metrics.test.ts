@@ -61,6 +61,23 @@ describe('/metrics', () => {
     expect(found.get('gdn_build_info{version="0.0.0-test"}')).toBe(1)
   })
 
+  it('tells NFTs deployed, what is done with files, the room on the disk, and whether work can be done', async () => {
+    const before = (await scrape()).get('gdn_nfts_deployed_total{blockchain="polygon"}') ?? 0
+    const collection = await createTestCollection(backend)
+    const [nft] = await settled(backend, await mint(backend, collection, plainMetadata(3)))
+    const bytes = await (await backend.get(String(nft?.metadata_url).replace('ipfs://', '/ipfs/'))).text()
+    await backend.get('/ipfs/bafkreihdwdcefgh4dqkjv67uzcmw7ojee6xedzdetojuzjevtenxquvyku')
+    const found = await scrape()
+    expect(found.get('gdn_nfts_deployed_total{blockchain="polygon"}')).toBe(before + 3)
+    const times = 'gdn_storage_operation_duration_seconds_count'
+    expect(found.get(`${times}{operation="open",outcome="done"}`)).toBeGreaterThanOrEqual(1)
+    expect(found.get(`${times}{operation="open",outcome="absent"}`)).toBeGreaterThanOrEqual(1)
+    expect(found.get(`${times}{operation="read",outcome="done"}`)).toBeGreaterThanOrEqual(1)
+    expect(found.get('gdn_storage_bytes_total{operation="read"}')).toBeGreaterThanOrEqual(Buffer.byteLength(bytes))
+    expect(found.get('gdn_data_dir_free_bytes')).toBeGreaterThan(1e6)
+    expect([found.get('gdn_ready'), found.get('gdn_database_up')]).toEqual([1, 1])
+  })
+
   it('tells what waits at each step, and how long the oldest has', async () => {
     const before = await scrape()
     expect(before.get('gdn_pipeline_waiting{step="files"}')).toBe(0)

@@ -23,7 +23,7 @@ async function registeredRoutes(): Promise<string[]> {
     rateLimits: false,
     version: '0',
     log: { debug() {}, info() {}, warn() {}, error() {} },
-    readiness: async () => [],
+    readiness: async () => ({ problems: [], warnings: [] }),
     metrics: { observe() {}, scrape: async () => ({ text: '', type: 'text/plain' }) },
   })
   await app.ready()

@@ -71,7 +71,7 @@ describe('routes', () => {
       rateLimits: false,
       version: '0',
       log: { debug() {}, info() {}, warn() {}, error() {} },
-      readiness: async () => [],
+      readiness: async () => ({ problems: [], warnings: [] }),
       metrics: { observe() {}, scrape: async () => ({ text: '', type: 'text/plain' }) },
     })
   }
@@ -159,7 +159,7 @@ describe('health', () => {
 
   it('/readyz says whether it can work', async () => {
     const response = await backend.get('/readyz')
-    expect([response.status, await response.json()]).toEqual([200, { ready: true, problems: [] }])
+    expect([response.status, await response.json()]).toEqual([200, { ready: true, problems: [], warnings: [] }])
   })
 })
 

@@ -1,0 +1,103 @@
+import { access, constants, statfs } from 'node:fs/promises'
+import { setTimeout as delay } from 'node:timers/promises'
+import { sql } from 'kysely'
+import { messageOf } from '../core/errors.ts'
+import { formatBytes } from '../core/format-bytes.ts'
+import type { RemoteChains } from './chain/remote-chains.ts'
+import type { Condition, Readiness } from './http/health.ts'
+import type { OpenedStorage } from './storage/open-storage.ts'
+import { isPostgres } from './store/dialect.ts'
+import { appliedMigrations, pendingMigrations, unknownMigrations } from './store/migrate.ts'
+import type { Store } from './store/open-store.ts'
+
+/** What takes longer to say that it is there isn't ready. */
+const ANSWER_WITHIN_MS = 2000
+/** Less than what a database and a file under way need for themselves. */
+const LEAST_FREE_BYTES = 32 * 1024 * 1024
+
+export interface Watched {
+  store: Store
+  storage: Pick<OpenedStorage, 'problems'>
+  remote: Pick<RemoteChains, 'away' | 'blockchains'>
+  dataDir: string
+}
+
+export interface ReadinessOfProcess {
+  ask: Readiness
+  /** From now on the process isn't ready: it ends, and what balances load should turn away. */
+  stopping(): void
+}
+
+/**
+ * Whether work can be done: by what is seen of database, disk, storage and networks when it is asked. Of several networks
+ * one that is away is told and no more: the others' work goes on, and a process taken out for it would stop that too.
+ */
+export function watchReadiness({ store, storage, remote, dataDir }: Watched): ReadinessOfProcess {
+  let isStopping = false
+  return {
+    stopping() {
+      isStopping = true
+    },
+
+    async ask(): Promise<Condition> {
+      if (isStopping) return { problems: ['this process is stopping'], warnings: [] }
+      const [database, disk, away] = await Promise.all([
+        conditionOf(store),
+        diskProblems(dataDir),
+        soon(remote.away(), 'the networks'),
+      ])
+      const reasons =
+        'late' in away ? [away.late] : away.done.map(({ blockchain, reason }) => `${blockchain}: ${reason}`)
+      const noneLeft = reasons.length > 0 && ('late' in away || reasons.length === remote.blockchains.length)
+      return {
+        problems: [...database.problems, ...disk, ...storage.problems(), ...(noneLeft ? reasons : [])],
+        warnings: [...database.warnings, ...(noneLeft ? [] : reasons)],
+      }
+    },
+  }
+}
+
+async function conditionOf({ db }: Store): Promise<Condition> {
+  const look = async (): Promise<Condition> => {
+    const applied = await appliedMigrations(db)
+    const pending = pendingMigrations(applied)
+    const newer = unknownMigrations(applied)
+    return {
+      problems: [
+        ...(pending.length === 0 ? [] : [`the database lacks migrations (${pending.join(', ')}): gdn db migrate`]),
+        ...((await takesWrites(db)) ? [] : ['the database takes no writes: it is a standby, or set to read only']),
+      ],
+      // While processes are replaced one by one, the first of the new ones migrates.
+      warnings: newer.length === 0 ? [] : [`the database is of a newer gdn (${newer.join(', ')})`],
+    }
+  }
+  try {
+    const looked = await soon(look(), 'it')
+    if ('done' in looked) return looked.done
+    throw new Error(looked.late)
+  } catch (error) {
+    return { problems: [`the database can't be read: ${messageOf(error)}`], warnings: [] }
+  }
+}
+
+async function takesWrites(db: Store['db']): Promise<boolean> {
+  if (!isPostgres(db)) return true
+  const { rows } = await sql<{ only: string }>`select current_setting('transaction_read_only') as only`.execute(db)
+  return rows[0]?.only !== 'on'
+}
+
+async function diskProblems(dataDir: string): Promise<string[]> {
+  try {
+    await access(dataDir, constants.W_OK)
+    const { bavail, bsize } = await statfs(dataDir)
+    const free = bavail * bsize
+    return free >= LEAST_FREE_BYTES ? [] : [`the disk of the data dir is full: ${formatBytes(free)} are left`]
+  } catch (error) {
+    return [`the data dir can't be written: ${messageOf(error)}`]
+  }
+}
+
+async function soon<Result>(work: Promise<Result>, what: string): Promise<{ done: Result } | { late: string }> {
+  const late = delay(ANSWER_WITHIN_MS, { late: `${what} gives no answer` }, { ref: false })
+  return await Promise.race([work.then((done) => ({ done })), late])
+}

@@ -1,0 +1,73 @@
+import type { ByteRange, FileStorage, StoredContent } from './adapter.ts'
+
+/** Something that was done with stored files, how it went, and how long it took. */
+export interface StorageObservation {
+  operation: 'add' | 'open' | 'read' | 'keep'
+  /** `absent`: it isn't stored here, which is an answer. */
+  outcome: 'done' | 'absent' | 'failed'
+  seconds: number
+  /** Of content written or read. */
+  bytes: number
+}
+
+/** A storage that tells what is done with it. Storing takes as long as its source, reading as long as its reader. */
+export function measured(storage: FileStorage, tell: (observation: StorageObservation) => void): FileStorage {
+  const time = async <Result>(
+    operation: StorageObservation['operation'],
+    work: () => Promise<Result>,
+    facts: (result: Result) => Partial<StorageObservation> = () => ({}),
+  ): Promise<Result> => {
+    const since = performance.now()
+    const seconds = () => (performance.now() - since) / 1000
+    try {
+      const result = await work()
+      tell({ operation, outcome: 'done', seconds: seconds(), bytes: 0, ...facts(result) })
+      return result
+    } catch (error) {
+      tell({ operation, outcome: 'failed', seconds: seconds(), bytes: 0 })
+      throw error
+    }
+  }
+
+  const watched = (content: StoredContent): StoredContent => {
+    if (content.type === 'directory') return content
+    return { ...content, stream: (range) => read(content, range) }
+  }
+
+  async function* read(content: Extract<StoredContent, { type: 'file' }>, range: ByteRange | undefined) {
+    const since = performance.now()
+    let bytes = 0
+    // Whoever has enough before the end has had what was asked for.
+    let outcome: StorageObservation['outcome'] = 'done'
+    try {
+      for await (const part of content.stream(range)) {
+        bytes += part.length
+        yield part
+      }
+    } catch (error) {
+      outcome = 'failed'
+      throw error
+    } finally {
+      tell({ operation: 'read', outcome, seconds: (performance.now() - since) / 1000, bytes })
+    }
+  }
+
+  return {
+    add: (content, options) =>
+      time(
+        'add',
+        () => storage.add(content, options),
+        ({ size }) => ({ bytes: size }),
+      ),
+    async open(cid, path, options) {
+      const found = await time(
+        'open',
+        () => storage.open(cid, path, options),
+        (content) => ({ outcome: content === null ? 'absent' : 'done' }),
+      )
+      return found === null ? null : watched(found)
+    },
+    has: (cid) => storage.has(cid),
+    keep: (cid) => time('keep', () => storage.keep(cid)),
+  }
+}

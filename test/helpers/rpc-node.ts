@@ -1,0 +1,38 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+
+/** A node that answers JSON-RPC by a table that may change, and may refuse everything. */
+export interface StandInNode {
+  url: string
+  readonly answers: Record<string, unknown>
+  refuse(yes: boolean): void
+  close(): Promise<void>
+}
+
+export async function startNode(answers: Readonly<Record<string, unknown>>): Promise<StandInNode> {
+  const table: Record<string, unknown> = { ...answers }
+  let refuses = false
+  const server = createServer(async (request, response) => {
+    const chunks: Buffer[] = []
+    for await (const chunk of request) chunks.push(chunk)
+    if (refuses) return void response.writeHead(500).end()
+    const { id, method } = JSON.parse(Buffer.concat(chunks).toString()) as { id: number; method: string }
+    const error = { code: -32601, message: `no ${method} here` }
+    const answer = method in table ? { result: table[method] } : { error }
+    response.writeHead(200, { 'content-type': 'application/json' })
+    response.end(JSON.stringify({ jsonrpc: '2.0', id, ...answer }))
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    answers: table,
+    refuse(yes) {
+      refuses = yes
+    },
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve())
+        server.closeAllConnections()
+      }),
+  }
+}

@@ -1,0 +1,139 @@
+import { once } from 'node:events'
+import { Agent, request } from 'node:http'
+import { connect, type Socket } from 'node:net'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { createApp } from '../../../src/server/http/app.ts'
+import { listen } from '../../../src/server/http/listen.ts'
+import { freshDataDir, startTestBackend, type TestBackend } from '../../helpers/backend.ts'
+
+let dataDir: Awaited<ReturnType<typeof freshDataDir>>
+let backend: TestBackend
+const sockets: Socket[] = []
+
+beforeEach(async () => {
+  dataDir = await freshDataDir()
+})
+afterEach(async () => {
+  for (const socket of sockets.splice(0)) socket.destroy()
+  await backend?.close()
+  await dataDir.remove()
+})
+
+const start = async (drainMs: number) => {
+  backend = await startTestBackend(dataDir.path, { drainMs })
+}
+
+/** A connection that is held open, and what has come over it. */
+async function hold(
+  url = backend.url,
+): Promise<{ send(text: string): Promise<void>; heard(): string; closed: Promise<unknown> }> {
+  const { hostname, port } = new URL(url)
+  const socket = connect(Number(port), hostname)
+  sockets.push(socket)
+  let heard = ''
+  socket.setEncoding('latin1').on('data', (text) => {
+    heard += text
+  })
+  socket.on('error', () => {})
+  const closed = once(socket, 'close')
+  await once(socket, 'connect')
+  return { send: async (text) => void socket.write(text), heard: () => heard, closed }
+}
+
+const get = (path: string) => `GET ${path} HTTP/1.1\r\nhost: localhost\r\n\r\n`
+const body = JSON.stringify({ nft_gdn_ids: ['x'] })
+const half = () =>
+  `POST /api/v1/getnfts HTTP/1.1\r\nhost: localhost\r\nx-api-key: ${backend.apiKey.reveal()}\r\n` +
+  `content-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body.slice(0, 5)}`
+
+it('while it drains, /readyz says no, requests are answered as ever, and each answer closes its connection', async () => {
+  await start(1500)
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+  const ask = (path: string) =>
+    new Promise<[number | undefined, string | undefined, string]>((resolve, reject) => {
+      request(backend.url + path, { agent }, async (answer) => {
+        const { statusCode, headers } = answer
+        let text = ''
+        for await (const part of answer) text += part
+        resolve([statusCode, headers.connection, text])
+      })
+        .on('error', reject)
+        .end()
+    })
+  expect((await ask('/readyz')).slice(0, 2)).toEqual([200, 'keep-alive'])
+  const draining = backend.drain()
+  const [status, connection, text] = await ask('/readyz')
+  expect([status, connection, JSON.parse(text)]).toEqual([
+    503,
+    'close',
+    { ready: false, problems: ['this process is stopping'], warnings: [] },
+  ])
+  expect((await ask('/healthz')).slice(0, 2)).toEqual([200, 'close'])
+  expect((await ask('/nowhere')).slice(0, 2)).toEqual([404, 'close'])
+  await draining
+  agent.destroy()
+})
+
+it('a request that came before the end is answered after it, though nobody else is let in', async () => {
+  await start(0)
+  const client = await hold()
+  await client.send(half())
+  const idle = await hold()
+  await idle.send(get('/healthz'))
+  await expect.poll(() => idle.heard()).toContain('200 OK')
+  const closed = backend.close()
+  await idle.closed
+  await expect(fetch(`${backend.url}/healthz`)).rejects.toThrow()
+  await client.send(body.slice(5))
+  await closed
+  expect(client.heard()).toMatch(/^HTTP\/1\.1 200 OK\r\n[\s\S]*connection: close\r\n[\s\S]*"nfts":\[\]/i)
+})
+
+it('one that never ends holds it up for 3 seconds and no longer', async () => {
+  await start(0)
+  const client = await hold()
+  await client.send(half())
+  const since = performance.now()
+  await backend.close()
+  const took = performance.now() - since
+  expect(took).toBeGreaterThan(2900)
+  expect(took).toBeLessThan(8000)
+})
+
+it('a stream of events is ended at once when it stops, and its connection with it', async () => {
+  const unused = {} as never
+  const app = await createApp({
+    ...{ host: '127.0.0.1', allowedHosts: [], rateLimits: false, version: '0' },
+    deps: { store: unused, chains: unused, storage: unused, pipeline: unused, signedUrls: unused, now: Date.now },
+    log: { debug() {}, info() {}, warn() {}, error() {} },
+    readiness: async () => ({ problems: [], warnings: [] }),
+    metrics: { observe() {}, scrape: async () => ({ text: '', type: 'text/plain' }) },
+  })
+  app.get('/events', { config: { access: 'public' } }, (_request, reply) => {
+    reply.hijack()
+    reply.raw.writeHead(200, { 'content-type': 'text/event-stream' })
+    reply.raw.write('data: first\n\n')
+  })
+  const { url } = await listen(app, { host: '127.0.0.1', port: 0, scheme: 'http' })
+  const client = await hold(url)
+  await client.send('GET /events HTTP/1.1\r\nhost: localhost\r\naccept: text/event-stream\r\n\r\n')
+  await expect.poll(() => client.heard()).toContain('data: first')
+  const since = performance.now()
+  await app.draining.finish(60_000)
+  expect(performance.now() - since).toBeLessThan(5000)
+  // Whole: the last chunk came.
+  expect(client.heard()).toMatch(/\r\n0\r\n\r\n$/)
+  await client.closed
+  await app.close()
+})
+
+it('a second word ends the draining at once', async () => {
+  await start(60_000)
+  const enough = new AbortController()
+  const draining = backend.drain(enough.signal)
+  enough.abort()
+  await draining
+  const since = performance.now()
+  await backend.close()
+  expect(performance.now() - since).toBeLessThan(5000)
+})

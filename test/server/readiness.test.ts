@@ -1,0 +1,185 @@
+import { rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { sql } from 'kysely'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import type { EvmBlockchain } from '../../src/api/blockchains.ts'
+import { openRemote } from '../../src/server/chain/remote.ts'
+import { watchReadiness } from '../../src/server/readiness.ts'
+import type { ChainSettings } from '../../src/server/settings/types.ts'
+import { rememberChain } from '../../src/server/store/chains.ts'
+import { openStore, type Store } from '../../src/server/store/open-store.ts'
+import { freshDataDir, until } from '../helpers/backend.ts'
+import { type StandInNode, startNode } from '../helpers/rpc-node.ts'
+import { createSmallDisk } from '../helpers/small-disk.ts'
+
+const SIGNER = '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359'
+const GWEI = '0x3b9aca00'
+const YES = `0x${'1'.padStart(64, '0')}`
+const RICH = '0xde0b6b3a7640000'
+
+let dir: Awaited<ReturnType<typeof freshDataDir>>
+let store: Store
+const undo: (() => unknown)[] = []
+
+beforeEach(async () => {
+  dir = await freshDataDir()
+  store = await openStore(join(dir.path, 'gdn.db'))
+})
+afterEach(async () => {
+  for (const step of undo.splice(0).reverse()) await step()
+  await store.close()
+  await dir.remove()
+})
+
+/** What a node says of a network on which one signer can work. */
+const answers = (chainId: number) => ({
+  eth_chainId: `0x${chainId.toString(16)}`,
+  eth_getBlockByNumber: { baseFeePerGas: GWEI },
+  eth_maxPriorityFeePerGas: GWEI,
+  eth_getBalance: RICH as string,
+  eth_call: YES as string,
+})
+
+async function node(chainId: number): Promise<StandInNode> {
+  const started = await startNode(answers(chainId))
+  undo.push(() => started.close())
+  return started
+}
+
+async function ready(
+  nodes: Partial<Record<EvmBlockchain, { chainId: number; urls: readonly string[] }>> = {},
+  { storage = [] as string[], dataDir = dir.path } = {},
+) {
+  const settings = new Map<EvmBlockchain, ChainSettings>()
+  for (const [blockchain, { chainId, urls }] of Object.entries(nodes) as [
+    EvmBlockchain,
+    NonNullable<(typeof nodes)['polygon']>,
+  ][]) {
+    await rememberChain(store.db, {
+      ...{ blockchain, network: 'remote', chain_id: chainId, genesis_timestamp: 0 },
+      ...{ factory_address: SIGNER, created_at: 1 },
+    })
+    settings.set(blockchain, {
+      ...{ blockchain, chainId, rpcUrls: urls, confirmations: 1, finality: 2, pollMs: 100, stuckMs: 1000 },
+      ...{ feeCap: 10n ** 12n, explorerUrl: null, operators: [] },
+    })
+  }
+  const remote = await openRemote({
+    ...{ db: store.db, settings, now: Date.now },
+    openSigners: async () => [{ address: SIGNER, sign: () => Promise.reject(new Error('nothing is signed here')) }],
+  })
+  undo.push(() => remote.close())
+  return watchReadiness({ store, storage: { problems: () => storage }, remote, dataDir })
+}
+
+const nothing = { problems: [], warnings: [] }
+
+describe('a process is ready', () => {
+  it('with a database, a data dir and a storage, and the networks that it is to work on', async () => {
+    expect(await (await ready()).ask()).toEqual(nothing)
+    const { url } = await node(137)
+    expect(await (await ready({ polygon: { chainId: 137, urls: [url] } })).ask()).toEqual(nothing)
+  })
+
+  it('as long as one node of a network answers', async () => {
+    const gone = await node(137)
+    const there = await node(137)
+    const { ask } = await ready({ polygon: { chainId: 137, urls: [gone.url, there.url] } })
+    await gone.close()
+    expect(await ask()).toEqual(nothing)
+  })
+})
+
+describe('it is not, and says why,', () => {
+  it('when it is about to stop', async () => {
+    const { ask, stopping } = await ready()
+    stopping()
+    expect(await ask()).toEqual({ problems: ['this process is stopping'], warnings: [] })
+  })
+
+  it('when no node of its network answers; and it is again when one does', async () => {
+    const only = await node(137)
+    const { ask } = await ready({ polygon: { chainId: 137, urls: [only.url] } })
+    expect(await ask()).toEqual(nothing)
+    only.refuse(true)
+    const away = await until(ask, ({ problems }) => problems.length > 0)
+    expect(away.problems).toEqual([expect.stringMatching(/^polygon: the node at 127\.0\.0\.1:\d+ answered 500$/)])
+    only.refuse(false)
+    expect(await until(ask, ({ problems }) => problems.length === 0)).toEqual(nothing)
+  })
+
+  it('when its node is one of another chain', async () => {
+    const { url } = await node(1)
+    const { ask } = await ready({ polygon: { chainId: 137, urls: [url] } })
+    expect((await ask()).problems).toEqual([
+      expect.stringMatching(/^polygon: the node at .* is of chain 1, not of 137$/),
+    ])
+  })
+
+  it.each([
+    ['has no funds', { eth_getBalance: '0x0' }, 'no signer of polygon has enough funds'],
+    ['is not appointed', { eth_call: `0x${'0'.repeat(64)}` }, 'no signer of polygon is appointed'],
+  ])('when its only signer %s', async (_, changed, reason) => {
+    const only = await node(137)
+    Object.assign(only.answers, changed)
+    const { ask } = await ready({ polygon: { chainId: 137, urls: [only.url] } })
+    expect((await ask()).problems).toEqual([expect.stringContaining(reason)])
+  })
+
+  it('when all of its networks are away; of several, one that is stops nobody else and is a warning', async () => {
+    const [first, second] = [await node(137), await node(10)]
+    const { ask } = await ready({
+      polygon: { chainId: 137, urls: [first.url] },
+      optimism: { chainId: 10, urls: [second.url] },
+    })
+    expect(await ask()).toEqual(nothing)
+    first.refuse(true)
+    const one = await until(ask, ({ warnings }) => warnings.length > 0)
+    expect(one).toEqual({ problems: [], warnings: [expect.stringMatching(/^polygon: /)] })
+    second.refuse(true)
+    const both = await until(ask, ({ problems }) => problems.length > 0)
+    expect(both).toEqual({
+      problems: [expect.stringMatching(/^polygon: /), expect.stringMatching(/^optimism: /)],
+      warnings: [],
+    })
+  })
+
+  it('when the storage is away', async () => {
+    const { ask } = await ready({}, { storage: ['the bucket art can not be reached'] })
+    expect((await ask()).problems).toEqual(['the bucket art can not be reached'])
+  })
+
+  it('when the database is gone', async () => {
+    const { ask } = await ready()
+    await store.close()
+    expect((await ask()).problems).toEqual([expect.stringMatching(/^the database can't be read: /)])
+    store = await openStore(join(dir.path, 'gdn.db'))
+  })
+
+  it('when the database lacks migrations; one of a newer gdn is a warning: the first of a new version migrates', async () => {
+    const { ask } = await ready()
+    const last = '0002'
+    await sql`delete from kysely_migration where name like ${`${last}%`}`.execute(store.db)
+    expect((await ask()).problems).toEqual([
+      expect.stringMatching(/^the database lacks migrations \(0002\S*\): gdn db migrate$/),
+    ])
+    await sql`insert into kysely_migration values ('9999-later', '')`.execute(store.db)
+    expect((await ask()).warnings).toEqual(['the database is of a newer gdn (9999-later)'])
+  })
+
+  it('when the data dir is gone', async () => {
+    const other = await freshDataDir()
+    const { ask } = await ready({}, { dataDir: other.path })
+    await rm(other.path, { recursive: true })
+    expect((await ask()).problems).toEqual([expect.stringMatching(/^the data dir can't be written: .*ENOENT/)])
+  })
+
+  it('when the disk of the data dir is full', async () => {
+    const disk = await createSmallDisk(1024)
+    // Not every machine and user may have one.
+    if (typeof disk === 'string') return expect(disk).toContain("can't be mounted here")
+    undo.push(() => disk.remove())
+    const { ask } = await ready({}, { dataDir: disk.path })
+    expect((await ask()).problems).toEqual([expect.stringMatching(/^the disk of the data dir is full: .* are left$/)])
+  })
+})
