@@ -1,0 +1,252 @@
+import { execFileSync, spawnSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { cp, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { duration } from '../../src/cli/flags/parse.ts'
+import { UNDER_WAY_MS } from '../../src/server/main.ts'
+import { readSettings, readSettingsFile } from '../../src/server/settings/read-settings.ts'
+import { composeFile, FOLDER, filesInFolder, flagsIn, flagsOfCommands, textOf } from './folder.ts'
+
+/** Asked where it is on this machine. */
+const systemd = spawnSync('systemd-analyze', ['--version']).status === 0 ? ['systemd'] : []
+
+let copy: string
+
+beforeAll(async () => {
+  copy = await mkdtemp(join(tmpdir(), 'gdn-deploy-'))
+  await cp(FOLDER, copy, { recursive: true })
+  execFileSync('sh', ['make-secrets.sh'], { cwd: copy })
+})
+afterAll(() => rm(copy, { recursive: true, force: true }))
+
+const secret = (name: string) => readFile(join(copy, 'secrets', name), 'utf8')
+
+/** Lines of the example that say how a real network is named, taken in. */
+const withNetwork = (text: string) => text.replace(/^# ?(chains:| {2}.*)$/gm, '$1')
+
+/** As long as a process may take from SIGTERM to its end. */
+const endsWithinMs = (drain: string | undefined) => {
+  const drainMs = drain === undefined ? 0 : duration(drain, '--drain')
+  return drainMs + Math.max(drainMs, UNDER_WAY_MS) + 5000
+}
+
+describe('the secrets', () => {
+  it('are made at random, once, for who makes them alone; what is there stays', async () => {
+    const names = await readdir(join(copy, 'secrets'))
+    const wanted = Object.values(composeFile().secrets).map(({ file }) => file.replace('./secrets/', ''))
+    expect(wanted.filter((name) => !names.includes(name))).toEqual([])
+    for (const name of names) expect((await stat(join(copy, 'secrets', name))).mode & 0o777).toBe(0o600)
+    expect((await stat(join(copy, 'secrets'))).mode & 0o777).toBe(0o700)
+    const password = await secret('postgres-password')
+    expect(password).toMatch(/^[0-9a-f]{48}$/)
+    expect(await secret('database-url')).toContain(`:${password}@`)
+    expect(await secret('grafana-password')).not.toBe(password)
+    execFileSync('sh', ['make-secrets.sh'], { cwd: copy })
+    expect(await secret('postgres-password')).toBe(password)
+  })
+
+  it('of the bucket are the same for who asks and who answers, in the form that each reads', async () => {
+    const { identities } = JSON.parse(await secret('s3.json'))
+    const [{ accessKey, secretKey }] = identities[0].credentials
+    expect(await secret('aws-credentials')).toBe(
+      `[default]\naws_access_key_id = ${accessKey}\naws_secret_access_key = ${secretKey}\n`,
+    )
+    expect(secretKey).toMatch(/^[0-9a-f]{48}$/)
+  })
+
+  it('are in no file that is published', async () => {
+    const ignored = textOf('.gitignore').trim().split('\n')
+    expect(ignored).toEqual(['*.tgz', 'secrets/', '.env'])
+    for (const file of await filesInFolder()) {
+      expect([file, textOf(file).match(/[0-9a-f]{32,}|BEGIN .*KEY|password\s*[:=]\s*['"]?\w{8,}/i)?.[0]]).toEqual([
+        file,
+        undefined,
+      ])
+    }
+  })
+})
+
+describe('backend.yaml', () => {
+  it('is taken as it is made, with everything it names beside it', async () => {
+    const path = join(copy, 'secrets/backend.yaml')
+    const { storage, chains } = readSettings(path)
+    const { database_url_file = '' } = readSettingsFile(path)
+    expect(storage).toMatchObject({ kind: 's3', credentials_file: join(copy, 'secrets/aws-credentials') })
+    expect(chains.size).toBe(0)
+    for (const file of ['aws-credentials', database_url_file])
+      expect(existsSync(join(copy, 'secrets', file))).toBe(true)
+  })
+
+  it('is taken with the network that it shows', async () => {
+    const path = join(copy, 'with-network.yaml')
+    await writeFile(path, withNetwork(textOf('backend.yaml')), { mode: 0o600 })
+    expect(readSettings(path).chains.get('polygon')).toMatchObject({ chainId: 137, confirmations: 12, finality: 64 })
+  })
+})
+
+describe('compose.yaml', () => {
+  const { services, secrets, volumes, networks } = composeFile()
+
+  it('is two API processes and three workers behind a balancer, with all that they need', () => {
+    expect(Object.keys(services).sort()).toEqual(
+      ['api', 'balancer', 'bucket', 'grafana', 'make-bucket', 'postgres', 'prometheus', 'worker'].sort(),
+    )
+    expect([services.api?.deploy?.replicas, services.worker?.deploy?.replicas]).toEqual([2, 3])
+  })
+
+  it('names nothing that is not there: files, volumes, secrets, services', () => {
+    const built = ['./secrets/']
+    for (const [name, { volumes: mounts = [], secrets: given = [], depends_on = [] }] of Object.entries(services)) {
+      for (const source of mounts.map((mount) => mount.split(':')[0] ?? '')) {
+        const there = source.startsWith('./') ? existsSync(join(FOLDER, source)) : source in volumes
+        expect([name, source, there]).toEqual([name, source, true])
+      }
+      expect([name, given.filter((one) => !(one in secrets))]).toEqual([name, []])
+      const needed = Array.isArray(depends_on) ? depends_on : Object.keys(depends_on)
+      expect([name, needed.filter((one) => !(one in services))]).toEqual([name, []])
+    }
+    for (const { file } of Object.values(secrets)) expect(built.some((place) => file.startsWith(place))).toBe(true)
+  })
+
+  it('has images of a version that was chosen, and none that is the newest at the time', () => {
+    for (const [name, { image, build }] of Object.entries(services)) {
+      if (build === undefined) expect([name, image]).toEqual([name, expect.stringMatching(/:v?\d+(\.\d+)*/)])
+    }
+    expect(Number(/^postgres:(\d+)/.exec(services.postgres?.image ?? '')?.[1])).toBeGreaterThanOrEqual(16)
+  })
+
+  it.each(['api', 'worker'])('gives %s flags that gdn has, and time enough to end', async (name) => {
+    const { command = [], stop_grace_period = '' } = services[name] ?? {}
+    const flags = flagsIn(command)
+    const known = (await flagsOfCommands()).get(command[0] ?? '')
+    expect(flags.map(([flag]) => flag).filter((flag) => !known?.has(flag))).toEqual([])
+    expect(duration(stop_grace_period, '')).toBeGreaterThan(endsWithinMs(Object.fromEntries(flags)['--drain']))
+  })
+
+  it.each(['api', 'worker'])('runs %s as nobody special, on a disk that it can not change', (name) => {
+    expect(services[name]).toMatchObject({
+      user: expect.stringContaining('GDN_UID'),
+      read_only: true,
+      cap_drop: ['ALL'],
+      security_opt: ['no-new-privileges:true'],
+    })
+  })
+
+  it('believes the balancer and nobody beyond its network of what is said of clients', () => {
+    const trusted = Object.fromEntries(flagsIn(services.api?.command ?? []))['--trust-proxy']
+    expect(trusted).toBe(networks.default.ipam.config[0]?.subnet)
+    expect(textOf('haproxy.cfg')).toMatch(/del-header x-forwarded-for\n[\s\S]*set-header x-forwarded-for %\[src\]/)
+  })
+
+  it('opens ports to its own machine only', () => {
+    const ports = Object.values(services).flatMap(({ ports: open = [] }) => open)
+    expect(ports.length).toBeGreaterThan(0)
+    expect(ports.filter((port) => !port.startsWith('127.0.0.1:'))).toEqual([])
+  })
+
+  it('has everybody ask and be asked on the same ports', () => {
+    const api = Object.fromEntries(flagsIn(services.api?.command ?? []))['--port']
+    const worker = Object.fromEntries(flagsIn(services.worker?.command ?? []))['--health-port']
+    expect(textOf('haproxy.cfg').match(/server-template api \d+ api:(\d+)/g)).toHaveLength(2)
+    expect(textOf('haproxy.cfg')).toContain(`api:${api} `)
+    expect(textOf('prometheus.yml')).toContain(`names: [api], type: A, port: ${api}`)
+    expect(textOf('prometheus.yml')).toContain(`names: [worker], type: A, port: ${worker}`)
+    expect(services.worker?.environment?.HEALTH_PORT).toBe(worker)
+    expect(textOf('Dockerfile')).toContain(`HEALTH_PORT=${api}\n`)
+  })
+})
+
+describe('the balancer', () => {
+  it('asks /readyz, and turns away sooner than a process stops', () => {
+    const text = textOf('haproxy.cfg')
+    const backends = text.split(/^backend /m).slice(1)
+    expect(backends.map((part) => /^\w+/.exec(part)?.[0])).toEqual(['api', 'events'])
+    const drain = Object.fromEntries(flagsIn(composeFile().services.api?.command ?? []))['--drain'] ?? ''
+    for (const part of backends) {
+      expect(part).toMatch(/http-check send meth GET uri \/readyz\n\s+http-check expect status 200/)
+      const [, inter = '', fall = ''] = /check inter (\d+)s fall (\d+)/.exec(part) ?? []
+      expect(Number(inter) * Number(fall) * 1000).toBeLessThan(duration(drain, '') / 2)
+    }
+  })
+
+  it('sends again only what no process has had, and lets streams of events be silent for an hour', () => {
+    const text = textOf('haproxy.cfg')
+    expect(text.match(/retry-on .*/g)).toEqual(['retry-on conn-failure', 'retry-on conn-failure'])
+    expect(text).toMatch(/use_backend events if \{ req\.hdr\(accept\) -m sub text\/event-stream \}/)
+    expect(text).toMatch(/backend events[\s\S]*timeout server 1h/)
+  })
+})
+
+describe('Dockerfile', () => {
+  it('installs what npm pack makes of this version, on a Node that gdn runs on', async () => {
+    const { version, engines } = JSON.parse(await readFile(new URL('../../package.json', import.meta.url), 'utf8'))
+    expect(textOf('Dockerfile')).toContain(`ARG PACKAGE=gdn-${version}.tgz`)
+    const [, node = ''] = /^FROM node:(\d+)-slim$/m.exec(textOf('Dockerfile')) ?? []
+    expect(Number(node)).toBeGreaterThanOrEqual(Number(/\d+/.exec(engines.node)?.[0]))
+    expect(textOf('.dockerignore')).toBe('*\n!*.tgz\n')
+  })
+
+  it('runs as nobody special, and is healthy when it is ready', () => {
+    expect(textOf('Dockerfile')).toMatch(/^USER node$/m)
+    const [, json = ''] = /HEALTHCHECK[^\n]*\\\n\s+CMD (\[.*\])$/m.exec(textOf('Dockerfile')) ?? []
+    const [program, flag, script = ''] = JSON.parse(json) as string[]
+    expect([program, flag]).toEqual(['node', '-e'])
+    expect(script).toContain('/readyz')
+    const { status } = spawnSync(process.execPath, ['-e', script], { env: { HEALTH_PORT: '1' } })
+    expect(status).toBe(1)
+  })
+})
+
+describe.each(['gdn-api@.service', 'gdn-worker@.service'])('%s', (unit) => {
+  const text = textOf(`systemd/${unit}`)
+  const commandLine = (/^ExecStart=(.*)$/m.exec(text)?.[1] ?? '').split(' ')
+  const settings = new Map(
+    [...text.matchAll(/^(\w+)=(.*)$/gm)].map(([, name = '', value = '']) => [name, value] as const),
+  )
+
+  it('gives flags that gdn has, and time enough to end', async () => {
+    const known = (await flagsOfCommands()).get(commandLine[1] ?? '')
+    const flags = flagsIn(commandLine)
+    expect(flags.length).toBeGreaterThan(3)
+    expect(flags.map(([flag]) => flag).filter((flag) => !known?.has(flag))).toEqual([])
+    const ends = endsWithinMs(Object.fromEntries(flags)['--drain'])
+    expect(Number(settings.get('TimeoutStopSec')) * 1000).toBeGreaterThan(ends)
+  })
+
+  it('hands over every file that backend.yaml names as a credential, and an API process no password', () => {
+    const handed = [...text.matchAll(/^#?LoadCredential=([\w.-]+):\/etc\/gdn\/([\w.-]+)$/gm)].map(([, name, file]) => {
+      expect(name).toBe(file)
+      return name
+    })
+    const named = [...withNetwork(textOf('backend.yaml')).matchAll(/(?:_file|keystore): ([\w.-]+)/g)].map(
+      ([, one]) => one,
+    )
+    const first = named.filter((name) => !name?.startsWith('operator-2'))
+    const wanted = ['backend.yaml', ...first].filter((name) => !unit.includes('api') || !name?.includes('-password'))
+    expect(new Set(handed)).toEqual(new Set(wanted))
+  })
+
+  it('can change nothing but its own folder, become nobody else, and is started again', () => {
+    expect(Object.fromEntries(settings)).toMatchObject({
+      DynamicUser: 'yes',
+      NoNewPrivileges: 'yes',
+      ProtectSystem: 'strict',
+      ProtectHome: 'yes',
+      CapabilityBoundingSet: '',
+      Restart: 'always',
+    })
+  })
+
+  it.each(systemd)('is understood by %s', async () => {
+    const path = join(copy, unit)
+    await writeFile(path, text.replace(/^ExecStart=gdn/m, `ExecStart=${process.execPath}`))
+    const { status, stderr } = spawnSync('systemd-analyze', ['verify', path], { encoding: 'utf8' })
+    expect({ status, stderr: linesAbout(unit, stderr) }).toEqual({ status: 0, stderr: [] })
+  })
+})
+
+/** What it says of the machine's own units is not ours. */
+const linesAbout = (unit: string, said: string) =>
+  said.split('\n').filter((line) => line.includes(unit.replace('.service', '')))

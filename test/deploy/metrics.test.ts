@@ -1,0 +1,143 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { parse } from 'yaml'
+import * as z from 'zod'
+import {
+  createTestCollection,
+  freshDataDir,
+  mint,
+  plainMetadata,
+  settled,
+  startTestBackend,
+  type TestBackend,
+} from '../helpers/backend.ts'
+import { textOf } from './folder.ts'
+
+const panel = z.looseObject({
+  title: z.string(),
+  type: z.string(),
+  gridPos: z.object({ x: z.int(), y: z.int(), w: z.int(), h: z.int() }),
+  targets: z.array(z.looseObject({ expr: z.string(), datasource: z.object({ uid: z.string() }) })).optional(),
+})
+const dashboard = z.looseObject({ uid: z.string(), panels: z.array(panel) })
+const alerts = z.object({
+  groups: z.array(
+    z.object({
+      rules: z.array(
+        z.object({
+          alert: z.string(),
+          expr: z.string(),
+          for: z.string().regex(/^\d+m$/),
+          labels: z.object({ severity: z.enum(['warning', 'critical']) }),
+          annotations: z.object({ summary: z.string(), action: z.string() }),
+        }),
+      ),
+    }),
+  ),
+})
+
+const { panels } = dashboard.parse(JSON.parse(textOf('grafana/dashboards/gdn.json')))
+const rules = alerts.parse(parse(textOf('alerts.yml'))).groups.flatMap((group) => group.rules)
+
+/** What Prometheus makes itself: whether it could scrape, and whom. */
+const OF_PROMETHEUS = { metrics: ['up'], labels: ['job', 'instance', 'le'] }
+const WORDS = new Set(['by', 'without', 'on', 'ignoring', 'or', 'and', 'unless', 'bool', 'offset'])
+
+/** Names of metrics in an expression: what is no function, no word of the language, and no label. */
+function metricsIn(expr: string): string[] {
+  const bare = expr
+    .replace(/"(?:[^"\\]|\\.)*"/g, '')
+    .replace(/\{[^}]*\}/g, '')
+    .replace(/\b(?:by|without|on|ignoring)\s*\([^)]*\)/g, '')
+    .replace(/\[[^\]]*\]/g, '')
+  const names = [...bare.matchAll(/(?<![\w.:])[a-zA-Z_:][\w:]*(?!\s*\()(?![\w:])/g)].map(([name]) => name)
+  return names.filter((name) => !WORDS.has(name))
+}
+
+/** Labels that an expression asks for or groups by. */
+function labelsIn(expr: string): string[] {
+  const matched = [...expr.matchAll(/[{,]\s*(\w+)\s*(?:=~|!~|!=|=)/g)].map(([, label]) => label ?? '')
+  const grouped = [...expr.matchAll(/\b(?:by|without|on|ignoring)\s*\(([^)]*)\)/g)].flatMap(([, list = '']) =>
+    list.split(','),
+  )
+  return [...matched, ...grouped.map((label) => label.trim())]
+}
+
+let dataDir: Awaited<ReturnType<typeof freshDataDir>>
+let backend: TestBackend
+/** Every name that a scrape has a series for or can have one for, those of histograms included. */
+const scraped = new Set<string>()
+const labels = new Set<string>()
+
+beforeAll(async () => {
+  dataDir = await freshDataDir()
+  backend = await startTestBackend(dataDir.path)
+  const collection = await createTestCollection(backend)
+  const [nft] = await settled(backend, await mint(backend, collection, plainMetadata(2)))
+  await (await backend.get(String(nft?.metadata_url).replace('ipfs://', '/ipfs/'))).text()
+  const text = await (await backend.get('/metrics')).text()
+  for (const [, name = '', type] of text.matchAll(/^# TYPE (\w+) (\w+)$/gm)) {
+    scraped.add(name)
+    if (type === 'histogram') for (const part of ['bucket', 'sum', 'count']) scraped.add(`${name}_${part}`)
+  }
+  for (const [, list = ''] of text.matchAll(/^\w+\{(.*)\} /gm)) {
+    for (const [, label = ''] of list.matchAll(/(\w+)="/g)) labels.add(label)
+  }
+})
+afterAll(async () => {
+  await backend?.close()
+  await dataDir?.remove()
+})
+
+const expressions = [
+  ...panels.flatMap(({ title, targets = [] }) => targets.map(({ expr }) => [`the panel ${title}`, expr] as const)),
+  ...rules.map(({ alert, expr }) => [`the alert ${alert}`, expr] as const),
+]
+
+describe('what Prometheus is asked for', () => {
+  it('names of metrics are told from functions, words and labels', () => {
+    expect(metricsIn('sum by (le) (rate(a_bucket{x=~"y|z"}[5m])) / (b or vector(0)) > 1e9')).toEqual(['a_bucket', 'b'])
+    expect(labelsIn('sum by (le, u) (rate(a{x=~"y", w="v"}[5m]))')).toEqual(['x', 'w', 'le', 'u'])
+  })
+
+  it.each(expressions)('%s is about metrics that a scrape has: %s', (_, expr) => {
+    const names = metricsIn(expr)
+    expect(names.length).toBeGreaterThan(0)
+    expect(names.filter((name) => !scraped.has(name) && !OF_PROMETHEUS.metrics.includes(name))).toEqual([])
+  })
+
+  it('asks for labels that there are', () => {
+    // Those whose series come with a network by RPC URL, and with webhooks that are told something.
+    const others = ['provider', 'signer', 'outcome']
+    const known = new Set([...labels, ...OF_PROMETHEUS.labels, ...others])
+    for (const [what, expr] of expressions) {
+      expect([what, labelsIn(expr).filter((label) => !known.has(label))]).toEqual([what, []])
+    }
+  })
+})
+
+describe('the dashboard', () => {
+  it('has panels that lie beside each other and on no other', () => {
+    const taken = new Set<string>()
+    for (const { title, gridPos } of panels) {
+      for (let x = gridPos.x; x < gridPos.x + gridPos.w; x++) {
+        for (let y = gridPos.y; y < gridPos.y + gridPos.h; y++) {
+          expect([title, x < 24, taken.has(`${x} ${y}`)]).toEqual([title, true, false])
+          taken.add(`${x} ${y}`)
+        }
+      }
+    }
+  })
+
+  it('asks the source that is provisioned', () => {
+    const [source] = parse(textOf('grafana/provisioning/datasources/prometheus.yaml')).datasources
+    const asked = panels.flatMap(({ targets = [] }) => targets.map(({ datasource }) => datasource.uid))
+    expect(new Set(asked)).toEqual(new Set([source.uid]))
+  })
+
+  it('shows every metric of gdn that is no detail of another', () => {
+    const shown = new Set(panels.flatMap(({ targets = [] }) => targets.flatMap(({ expr }) => metricsIn(expr))))
+    const ours = [...scraped].filter((name) => name.startsWith('gdn_') && !/_(bucket|sum|count)$/.test(name))
+    const covers = (name: string) => [name, `${name}_bucket`, `${name}_count`].some((one) => shown.has(one))
+    expect(ours.filter((name) => !covers(name))).toEqual([])
+  })
+})
