@@ -12,6 +12,7 @@ const onPostgres = [
   'test/server/webhooks/{events,delivery,outbox}.test.ts',
   'test/server/postgres/**/*.test.ts',
   'test/server/storage/settings.test.ts',
+  'test/server/explorer/*.test.ts',
   // The long form takes in what takes long.
   ...(process.env.GDN_SOAK === '1'
     ? ['test/server/pipeline/{reorgs,shared-network}.test.ts', 'test/server/transfers/transfernft.test.ts']

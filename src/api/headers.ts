@@ -7,6 +7,8 @@ export const HEADERS = {
   /** `no` beside a 503 of ours: nothing was accepted, and the same request may be taken later. */
   requestAccepted: 'request-accepted',
   requestId: 'x-request-id',
+  /** The run of a batch that a request belongs to: a hash, which tells nothing of the manifest. */
+  run: 'gdn-run',
   rateLimitPolicy: 'ratelimit-policy',
   retryAfter: 'retry-after',
 } as const

@@ -29,7 +29,7 @@ export class Attempts {
   }
 
   async make(job: Job, slot: { done(): void }, attempt: number): Promise<Verdict> {
-    const { client, halt, emit } = this.#context
+    const { client, halt, emit, run } = this.#context
     const cut = new AbortController()
     const answered = new AbortController()
     const onHalt = () => this.#context.later(GRACE_MS, answered.signal, () => cut.abort())
@@ -38,7 +38,7 @@ export class Attempts {
     this.count++
     emit({ type: 'sending', request: job.n, rows: job.rows, attempt })
     try {
-      const result = await client.send(job.endpoint, job.body, { idempotencyKey: job.key, signal: cut.signal })
+      const result = await client.send(job.endpoint, job.body, { idempotencyKey: job.key, run, signal: cut.signal })
       const verdict = this.#distrust(classify(result, job.rows, Date.now()))
       const { now } = this.#context
       if (verdict.outcome === 'unknown') this.#context.unknownAt = now()

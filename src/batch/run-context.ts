@@ -16,6 +16,8 @@ export type Stop = NonNullable<BatchSummary['stopped']>
 /** What sending, uploading and waiting share of one run: the journal with its ledger, the clock, and when to stop. */
 export class RunContext {
   readonly options: BatchOptions
+  /** Its id. */
+  readonly run: string
   readonly client: BatchClient
   readonly pacer: BatchPacer
   readonly ledger: Ledger
@@ -39,9 +41,10 @@ export class RunContext {
   constructor(
     options: BatchOptions,
     deps: BatchDeps,
-    parts: { ledger: Ledger; writer: JournalWriter; records: RecordFile },
+    parts: { run: string; ledger: Ledger; writer: JournalWriter; records: RecordFile },
   ) {
     this.options = options
+    this.run = parts.run
     this.client = deps.client
     this.pacer = deps.pacer
     this.ledger = parts.ledger

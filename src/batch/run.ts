@@ -80,7 +80,7 @@ async function runLocked(options: BatchOptions, deps: BatchDeps, lock: Lock): Pr
   )
   // A million ids needn't stay in memory while rows are sent.
   before.listed = null
-  const context = new RunContext(options, deps, { ledger, writer, records })
+  const context = new RunContext(options, deps, { run: run.id, ledger, writer, records })
   const sweeper = new Sweeper(context, run.marker)
   try {
     const at = new Date().toISOString()

@@ -23,7 +23,7 @@ export interface BatchClient {
   send(
     endpoint: MintEndpoint,
     body: Uint8Array,
-    options: { idempotencyKey: string; signal?: AbortSignal | undefined },
+    options: { idempotencyKey: string; run: string; signal?: AbortSignal | undefined },
   ): Promise<SendResult>
   /** Details of NFTs, or the ids of a collection's, at a pace that the server allows; throws GdnError. */
   call<Name extends ReadEndpoint>(

@@ -34,6 +34,8 @@ export interface CallOptions {
 
 export interface SendOptions extends CallOptions {
   idempotencyKey: string
+  /** The run of a batch that it belongs to, which the server is told. */
+  run?: string | undefined
 }
 
 export interface CreateOptions<Response = unknown> extends SendOptions {

@@ -59,9 +59,13 @@ export function createClient(options: ClientOptions): ApiClient {
     to: Pick<Post, 'name' | 'url'>,
     body: Uint8Array,
     key: string | null,
-    more: Pick<Post, 'signal' | 'beforeSending'>,
+    { run, ...more }: Pick<Post, 'signal' | 'beforeSending'> & { run?: string | undefined },
   ) => {
-    const headers = { 'content-type': 'application/json', ...(key === null ? {} : { [HEADERS.idempotencyKey]: key }) }
+    const headers = {
+      'content-type': 'application/json',
+      ...(key === null ? {} : { [HEADERS.idempotencyKey]: key }),
+      ...(run === undefined ? {} : { [HEADERS.run]: run }),
+    }
     return dispatch.post({ ...to, content: { body }, headers, ...more })
   }
 
@@ -120,9 +124,9 @@ export function createClient(options: ClientOptions): ApiClient {
         await persist(url, clock, signal, () => postJson({ name, url }, body, null, { signal })),
       )
     },
-    async send(name, body, { idempotencyKey, signal }) {
+    async send(name, body, { idempotencyKey, run, signal }) {
       try {
-        const answer = await postJson({ name, url: await urlOf(name) }, body, idempotencyKey, { signal })
+        const answer = await postJson({ name, url: await urlOf(name) }, body, idempotencyKey, { run, signal })
         const { status, headers } = answer
         return { kind: 'answered', status, headers, json: parseJson(answer.body), seen: describeAnswer(answer) }
       } catch (error) {

@@ -23,6 +23,8 @@ export interface RemoteChains {
   /** What was seen last of each network's signers. */
   operators(): { blockchain: EvmBlockchain; states: readonly OperatorState[] }[]
   readonly blockchains: readonly EvmBlockchain[]
+  /** Where people look at a blockchain's transactions, without a slash at the end; null where the settings name nothing. */
+  explorerUrl(blockchain: EvmBlockchain): string | null
   close(): Promise<void>
 }
 

@@ -18,6 +18,7 @@ const NONE: RemoteChains = {
   problem: () => null,
   away: async () => [],
   operators: () => [],
+  explorerUrl: () => null,
   close: async () => {},
 }
 

@@ -41,6 +41,14 @@ function idempotencyKey(request: FastifyRequest): string | null {
   return key
 }
 
+/** What names a run; a header that is anything else counts for nothing. */
+const RUN = /^[A-Za-z0-9_-]{1,64}$/
+
+function runOf(request: FastifyRequest): string | null {
+  const header = request.headers[HEADERS.run]
+  return typeof header === 'string' && RUN.test(header) ? header : null
+}
+
 function asObject(body: unknown): Record<string, unknown> {
   return body !== null && typeof body === 'object' && !Array.isArray(body) ? { ...body } : {}
 }
@@ -64,6 +72,7 @@ function addEndpoint<Request extends z.ZodType>(
       body: asObject(request.body),
       idempotencyKey: endpoint.idempotent ? idempotencyKey(request) : null,
       requestId: request.ownId,
+      run: runOf(request),
     }
     const outcome = await serve(accepted, request)
     request.accepted = outcome.requestId ?? null

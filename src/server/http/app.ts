@@ -14,6 +14,7 @@ import { type ConnectionLimits, DEFAULT_CONNECTIONS, limitConnections } from './
 import { addDocs } from './docs.ts'
 import { addDraining } from './draining.ts'
 import { createErrorHandler, rawAnswer } from './errors.ts'
+import { addExplorer } from './explorer.ts'
 import { addFaults } from './faults.ts'
 import { addFileRoutes } from './files.ts'
 import { addHealthRoutes, type Readiness } from './health.ts'
@@ -137,7 +138,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
       decide(null, { ...CORS, origin: OPEN_TO_PAGES.test(request.url ?? '') ? '*' : false }),
   })
   refuseRepeatedHeaders(app)
-  addAuthentication(app, deps, { allowLocalKey, isTrusted })
+  const refuseElsewhere = addAuthentication(app, deps, { allowLocalKey, isTrusted })
   addUnreadBodies(app)
   refuseEncodedBodies(app)
   if (faults !== undefined) addFaults(app, faults, log)
@@ -149,6 +150,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   addIpfsRoutes(app, deps.storage)
   addHealthRoutes(app, version, readiness)
   addDocs(app)
+  addExplorer(app, deps, { host, allowedHosts, isTrusted, refuseElsewhere, version, log })
   addMetrics(app, metrics)
   return app
 }

@@ -14,6 +14,20 @@ export interface AuthenticationOptions {
   isTrusted: (address: string) => boolean
 }
 
+/** Whether a request comes from this machine itself, and not through a proxy from who knows where. */
+export function isHere(
+  { ip, raw, headers }: Pick<FastifyRequest, 'ip' | 'raw' | 'headers'>,
+  isTrusted: AuthenticationOptions['isTrusted'],
+): boolean {
+  const peer = raw.socket.remoteAddress ?? ''
+  // A proxy that doesn't say who asks may speak for anybody.
+  if (isTrusted(peer) && headers['x-forwarded-for'] === undefined) return false
+  return isLoopbackAddress(ip)
+}
+
+/** Refuses the key of the local account where it comes from another machine. */
+export type RefuseElsewhere = (request: FastifyRequest, caller: Caller) => Promise<void>
+
 /**
  * Every route says who may use it before it can be registered; keys are checked before a body is read. The key of the
  * local account is that of whoever sits at this machine: it may do everything, and lies in a file that tools read.
@@ -22,7 +36,7 @@ export function addAuthentication(
   app: FastifyInstance,
   { store, now }: Pick<ServiceDeps, 'store' | 'now'>,
   { allowLocalKey, isTrusted }: AuthenticationOptions,
-): void {
+): RefuseElsewhere {
   let local: Promise<string | null> | undefined
   const isLocalAccount = async ({ accountId }: Caller) => {
     local ??= localAccountId(store.db).catch((error) => {
@@ -31,11 +45,9 @@ export function addAuthentication(
     })
     return accountId === (await local)
   }
-  const isHere = ({ ip, raw, headers }: FastifyRequest) => {
-    const peer = raw.socket.remoteAddress ?? ''
-    // A proxy that doesn't say who asks may speak for anybody.
-    if (isTrusted(peer) && headers['x-forwarded-for'] === undefined) return false
-    return isLoopbackAddress(ip)
+  const refuseElsewhere: RefuseElsewhere = async (request, caller) => {
+    if (allowLocalKey || isHere(request, isTrusted) || !(await isLocalAccount(caller))) return
+    throw new Refusal(403, TITLES.forbidden, LOCAL_KEY_ELSEWHERE)
   }
   app.decorateRequest('caller', null)
   app.addHook('onRoute', (route) => {
@@ -44,14 +56,13 @@ export function addAuthentication(
   app.addHook('onRequest', async (request) => {
     // Undefined only where no route was found: that is answered with 404.
     const { access } = request.routeOptions.config
-    if (access === undefined || access === 'public' || request.method === 'OPTIONS') return
+    if (access === undefined || access === 'public' || access === 'explorer' || request.method === 'OPTIONS') return
     const header = request.headers[HEADERS.apiKey]
     const caller = await authenticate(store.db, header === undefined ? undefined : String(header), access, now())
-    if (!allowLocalKey && !isHere(request) && (await isLocalAccount(caller))) {
-      throw new Refusal(403, TITLES.forbidden, LOCAL_KEY_ELSEWHERE)
-    }
+    await refuseElsewhere(request, caller)
     request.caller = caller
   })
+  return refuseElsewhere
 }
 
 const LOCAL_KEY_ELSEWHERE =

@@ -15,6 +15,8 @@ export interface Acceptance {
   idempotencyKey: string | null
   /** The request's own id: its rows refer to it, and the log has it. */
   requestId: string
+  /** The run of a batch that it came with. */
+  run?: string | null
 }
 
 export interface Accepted<Response> {
@@ -40,7 +42,7 @@ function replay<Response>(earlier: RequestRow, bodyHash: string): Accepted<Respo
  */
 export async function accept<Prepared, Response>(
   store: Store,
-  { accountId, endpoint, body, idempotencyKey, requestId }: Acceptance,
+  { accountId, endpoint, body, idempotencyKey, requestId, run = null }: Acceptance,
   now: number,
   prepare: () => Promise<Prepared>,
   write: (db: Db, requestId: string, prepared: Prepared) => Promise<Response>,
@@ -64,6 +66,7 @@ export async function accept<Prepared, Response>(
       body_hash: bodyHash,
       response: '',
       accepted_at: now,
+      run,
     })
     const first = isFirst || scope === null ? null : await findRepeated(db, scope)
     if (first !== null) return replay<Response>(first, bodyHash)

@@ -3,7 +3,7 @@ import { TITLES } from '../../api/errors.ts'
 import { PERMISSIONS, type Permission } from '../../api/permissions.ts'
 import { newId } from '../../core/ids.ts'
 import { Secret } from '../../core/secret.ts'
-import { type ApiKeyRow, findApiKey, insertApiKey } from '../store/accounts.ts'
+import { type ApiKeyRow, findApiKey, findApiKeyById, insertApiKey } from '../store/accounts.ts'
 import type { Db } from '../store/schema.ts'
 import { Refusal } from './refusal.ts'
 
@@ -59,7 +59,15 @@ export async function registerApiKey(
 
 /** Whose key it is, or null for one that is unknown, revoked or expired. */
 export async function findCaller(db: Db, key: Secret, now: number): Promise<Caller | null> {
-  const row = await findApiKey(db, hashKey(key))
+  return toCaller(await findApiKey(db, hashKey(key)), now)
+}
+
+/** Whose key of this id it is, or null for one that is unknown, revoked or expired. */
+export async function callerOfKey(db: Db, keyId: string, now: number): Promise<Caller | null> {
+  return toCaller(await findApiKeyById(db, keyId), now)
+}
+
+function toCaller(row: ApiKeyRow | null, now: number): Caller | null {
   if (row === null || row.revoked_at !== null || (row.expires_at !== null && row.expires_at <= now)) return null
   return {
     keyId: row.id,

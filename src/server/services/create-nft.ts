@@ -5,6 +5,7 @@ import { newId } from '../../core/ids.ts'
 import { formatAcceptedDate } from '../../core/time.ts'
 import type { CollectionRow } from '../store/collections.ts'
 import { insertNfts } from '../store/nfts.ts'
+import { startRun } from '../store/runs.ts'
 import { accept } from './accept.ts'
 import { findOwnCollection } from './find-collection.ts'
 import { badRequest } from './refusal.ts'
@@ -41,12 +42,12 @@ export async function acceptNfts(
   { endpoint, message, sender, echo, check }: Creation,
 ) {
   const { store, pipeline, now } = deps
-  const { accountId, parsed, body, idempotencyKey, requestId } = request
+  const { accountId, parsed, body, idempotencyKey, requestId, run } = request
   const acceptedAt = now()
   let wake = () => {}
   const accepted = await accept(
     store,
-    { accountId, endpoint, body, idempotencyKey, requestId },
+    { accountId, endpoint, body, idempotencyKey, requestId, run },
     acceptedAt,
     async () => {
       const collection = await findOwnCollection(store.db, accountId, {
@@ -74,6 +75,8 @@ export async function acceptNfts(
         step: files[index] ? ('mint' as const) : ('files' as const),
         next_attempt_at: acceptedAt,
       }))
+      if (run !== null)
+        await startRun(db, { account_id: accountId, run, collection_id: collectionId, started_at: acceptedAt })
       await insertNfts(db, rows)
       wake = () =>
         pipeline.nftsAccepted(collectionId, {

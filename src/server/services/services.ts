@@ -31,4 +31,6 @@ export interface ServiceRequest<Parsed> {
   idempotencyKey: string | null
   /** New and its own, whatever the client calls it. */
   requestId: string
+  /** The run of a batch that it came with, as the client calls it. */
+  run: string | null
 }

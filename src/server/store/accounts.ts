@@ -44,6 +44,10 @@ export async function findApiKey(db: Db, hash: string): Promise<ApiKeyRow | null
   return (await db.selectFrom('api_keys').selectAll().where('hash', '=', hash).executeTakeFirst()) ?? null
 }
 
+export async function findApiKeyById(db: Db, id: string): Promise<ApiKeyRow | null> {
+  return (await db.selectFrom('api_keys').selectAll().where('id', '=', id).executeTakeFirst()) ?? null
+}
+
 const withEmail = (db: Db) =>
   db
     .selectFrom('api_keys')

@@ -3,19 +3,38 @@ import type { ClaimOptions } from './claim.ts'
 import { isPostgres, momentIn } from './dialect.ts'
 import { failAndTell, isHeard, tellMinted, tellNfts } from './outbox.ts'
 import type { Db, NftsTable } from './schema.ts'
+import { indexFiles, indexNfts } from './title-index.ts'
 
 export type NftRow = Selectable<NftsTable>
 
 // SQLite binds at most 32,766 parameters in a statement; a row here has 10.
 const ROWS_PER_INSERT = 1000
 
+/** Stores NFTs, and makes them found by their titles and files. */
 export async function insertNfts(db: Db, nfts: readonly Insertable<NftsTable>[]): Promise<void> {
+  const accounts = await accountsOf(db, [...new Set(nfts.map((nft) => nft.collection_id))])
   for (let at = 0; at < nfts.length; at += ROWS_PER_INSERT) {
-    await db
-      .insertInto('nfts')
-      .values(nfts.slice(at, at + ROWS_PER_INSERT))
-      .execute()
+    const some = nfts.slice(at, at + ROWS_PER_INSERT)
+    const stored = await db.insertInto('nfts').values(some).returning(['seq', 'id']).execute()
+    const seqs = new Map(stored.map(({ id, seq }) => [id, seq]))
+    await indexNfts(
+      db,
+      some.flatMap(({ id, collection_id, metadata, files = null }) => {
+        const [seq, account_id] = [seqs.get(id), accounts.get(collection_id)]
+        return seq === undefined || account_id === undefined ? [] : [{ seq, account_id, metadata, files }]
+      }),
+    )
   }
+}
+
+async function accountsOf(db: Db, collectionIds: readonly string[]): Promise<Map<string, string>> {
+  if (collectionIds.length === 0) return new Map()
+  const rows = await db
+    .selectFrom('collections')
+    .select(['id', 'account_id'])
+    .where('id', 'in', collectionIds)
+    .execute()
+  return new Map(rows.map((row) => [row.id, row.account_id]))
 }
 
 /** Ids of a collection's NFTs in the order of their acceptance. */
@@ -106,9 +125,16 @@ async function updateClaimed(db: Db, claimed: Claimed, changes: Partial<NftRow>)
   return numUpdatedRows > 0n
 }
 
-/** The files are stored: the NFT waits for a batch. */
-export function passOnToMint(db: Db, claimed: Claimed, files: Readonly<Record<string, string>>): Promise<boolean> {
-  return updateClaimed(db, claimed, { step: 'mint', files: JSON.stringify(files), attempts: 0 })
+/** The files are stored: the NFT waits for a batch, and is found by them. */
+export async function passOnToMint(
+  db: Db,
+  claimed: Claimed & Pick<NftRow, 'collection_id'>,
+  given: Readonly<Record<string, string>>,
+): Promise<boolean> {
+  const files = JSON.stringify(given)
+  const passed = await updateClaimed(db, claimed, { step: 'mint', files, attempts: 0 })
+  if (passed) await indexFiles(db, { ...claimed, files })
+  return passed
 }
 
 /** The fetching failed for a passing reason: another attempt later. */

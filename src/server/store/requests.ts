@@ -1,11 +1,11 @@
-import { type Selectable, sql } from 'kysely'
+import { type Insertable, type Selectable, sql } from 'kysely'
 import type { Db, RequestsTable } from './schema.ts'
 import type { TransactionRow } from './transactions.ts'
 
 export type RequestRow = Selectable<RequestsTable>
 
 /** False, and nothing is written, where a request with this Idempotency-Key was accepted in the meantime. */
-export async function insertRequest(db: Db, request: RequestRow): Promise<boolean> {
+export async function insertRequest(db: Db, request: Insertable<RequestsTable>): Promise<boolean> {
   const { numInsertedOrUpdatedRows } = await db
     .insertInto('requests')
     .values(request)
@@ -57,4 +57,15 @@ export async function findRepeated(
     .where('idempotency_key', '=', scope.idempotencyKey)
     .executeTakeFirst()
   return row ?? null
+}
+
+/** The answer to a request of an account's, or where it is null of anybody's. */
+export async function requestSeen(db: Db, accountId: string | null, id: string): Promise<string | null> {
+  const row = await db
+    .selectFrom('requests')
+    .select('response')
+    .where('id', '=', id)
+    .$if(accountId !== null, (query) => query.where('account_id', '=', accountId))
+    .executeTakeFirst()
+  return row?.response ?? null
 }

@@ -36,6 +36,38 @@ export interface RequestsTable {
   /** The answer's body, JSON. */
   response: string
   accepted_at: number
+  /** The run of a batch that it came with, as the client calls it. */
+  run: Generated<string | null>
+}
+
+/** Written with the first request of a run. */
+export interface RunsTable {
+  account_id: string
+  run: string
+  /** That of its first request. */
+  collection_id: string
+  started_at: number
+}
+
+/** How many NFTs of 4,096 that follow each other are in which state. Triggers write it; on PostgreSQL add rows up. */
+export interface NftCountsTable {
+  id: Generated<number>
+  collection_id: string
+  /** Empty where they came without one. */
+  run: string
+  /** `seq >> 12` */
+  bucket: number
+  files: number
+  mint: number
+  chain: number
+  deployed: number
+  failed: number
+}
+
+/** What NFTs are found by: see title-index.ts. */
+export interface NftTermsTable {
+  term: string
+  seq: number
 }
 
 /** Where a row stands in the pipeline, and when and by whom it may be worked on. */
@@ -365,8 +397,11 @@ export interface Schema {
   accounts: AccountsTable
   api_keys: ApiKeysTable
   requests: RequestsTable
+  runs: RunsTable
   collections: CollectionsTable
   nfts: NftsTable
+  nft_counts: NftCountsTable
+  nft_terms: NftTermsTable
   transactions: TransactionsTable
   solana_transactions: SolanaTransactionsTable
   transaction_attempts: TransactionAttemptsTable

@@ -79,7 +79,8 @@ it('stays so when the tables are full', async () => {
 
 it('collections with NFTs that wait for a batch are found in one step each, however many wait', async () => {
   await sql`insert into accounts values ('a', null, 1)`.execute(store.db)
-  await sql`insert into requests values ('r', 'a', 'e', null, 'h', '', 1)`.execute(store.db)
+  await sql`insert into requests (id, account_id, endpoint, body_hash, response, accepted_at)
+    values ('r', 'a', 'e', 'h', '', 1)`.execute(store.db)
   for (const [id, step, count] of [
     ['c1', 'mint', 20_000],
     ['c2', 'done', 10],

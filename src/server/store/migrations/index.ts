@@ -11,6 +11,7 @@ import * as processes from './0009-processes.ts'
 import * as wishes from './0010-wishes.ts'
 import * as places from './0011-places.ts'
 import * as webhooks from './0012-webhooks.ts'
+import * as explorer from './0013-explorer.ts'
 import * as followers from './0014-followers.ts'
 
 /** Every migration by its name, in the order of the names. One that was released is never changed. */
@@ -27,5 +28,6 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0010-wishes': wishes,
   '0011-places': places,
   '0012-webhooks': webhooks,
+  '0013-explorer': explorer,
   '0014-followers': followers,
 }

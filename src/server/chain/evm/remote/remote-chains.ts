@@ -64,6 +64,7 @@ export async function openRemoteChains({ db, settings, openSigners, now }: Remot
     has: (blockchain) => opened.has(blockchain),
     network: (blockchain) => get(blockchain).network,
     factory,
+    explorerUrl: (blockchain) => opened.get(blockchain)?.settings.explorerUrl?.replace(/\/+$/, '') ?? null,
     problem: (blockchain) => opened.get(blockchain)?.operators.problem ?? null,
     async away() {
       const seen = await Promise.all(watches.map((watch) => watch.seen()))

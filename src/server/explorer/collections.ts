@@ -1,0 +1,166 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { canonicalAddress } from '../../api/address.ts'
+import { type Blockchain, isBlockchain, isEvm } from '../../api/blockchains.ts'
+import {
+  collectionIds,
+  collectionNames,
+  collectionsNamed,
+  countCollections,
+  ownersAfter,
+  type SeenCollection,
+  seenCollections,
+} from '../store/explorer-collections.ts'
+import { countsOfCollections, NO_NFTS } from '../store/explorer-counts.ts'
+import { firstNfts, type SummaryRow } from '../store/explorer-nfts.ts'
+import { findTransactions, gasOfCollection } from '../store/explorer-transactions.ts'
+import { fold } from '../store/title-index.ts'
+import type { Explorer, Part, Viewer } from './explorer.ts'
+import { mediaOf } from './media.ts'
+import { cut, timeOf } from './metadata.ts'
+import { summariesOf } from './nft-summary.ts'
+import { toCounts } from './places.ts'
+import { showTransaction } from './transactions.ts'
+import type { Collection, CollectionSummary, Media, Nft, Page } from './types.ts'
+
+const MOST_COVERS = 4
+/** Of the first NFTs some may have no picture. */
+const LOOKED_AT = 6
+/** Names that are compared with what is looked for. */
+const MOST_NAMES = 20_000
+
+export const refOf = (row: SeenCollection): Nft['collection'] => ({
+  transaction_gdn_id: row.id,
+  contract_address: row.contract_address,
+  blockchain: row.blockchain,
+  name: row.name,
+})
+
+/** An address as it is kept, whatever case it is written in; other text as it is. */
+export const addressOf = (text: string, blockchain: Blockchain = 'polygon'): string =>
+  canonicalAddress(text.replace(/^0X/, '0x'), blockchain)
+
+/** The collection that an id or an address names, as far as the viewer may see it. */
+export async function findCollection(
+  { db }: Explorer,
+  { accountId }: Viewer,
+  name: string,
+  blockchain: string | null,
+): Promise<SeenCollection | null> {
+  const found = await collectionsNamed(db, accountId, { id: name, address: addressOf(name) })
+  return (blockchain === null ? found[0] : found.find((row) => row.blockchain === blockchain)) ?? null
+}
+
+/** Collections as lists show them, in the order given. */
+export async function collectionSummaries(
+  explorer: Explorer,
+  rows: readonly SeenCollection[],
+): Promise<CollectionSummary[]> {
+  const ids = rows.map((row) => row.id)
+  const counts = await countsOfCollections(explorer.db, ids)
+  const first = await firstNfts(explorer.db, ids, LOOKED_AT)
+  return await Promise.all(
+    rows.map(async (row) => ({
+      ...refOf(row),
+      name: cut(row.name),
+      status: row.status,
+      error: row.error === null ? null : cut(row.error),
+      created_at: timeOf(row.accepted_at),
+      counts: toCounts(counts.get(row.id) ?? NO_NFTS),
+      covers: await coversOf(
+        explorer,
+        row,
+        first.filter((nft) => nft.collection_id === row.id),
+      ),
+    })),
+  )
+}
+
+async function coversOf(explorer: Explorer, { image }: SeenCollection, first: readonly SummaryRow[]): Promise<Media[]> {
+  const own = await ownPicture(explorer, image)
+  if (own !== null) return [own]
+  const covers = new Map<string, Media>()
+  for (const { image: cover } of await summariesOf(explorer, first)) {
+    if (cover?.url && (cover.kind === 'image' || cover.kind === 'svg')) covers.set(cover.url, cover)
+  }
+  return [...covers.values()].slice(0, MOST_COVERS)
+}
+
+/** A collection's picture isn't fetched: it can be shown only where it is stored here anyway. */
+async function ownPicture({ media }: Explorer, image: string | null): Promise<Media | null> {
+  const place = /^ipfs:\/\/([^?#]+)$/i.exec(image ?? '')?.[1]
+  if (image === null || place === undefined) return null
+  const shown = await mediaOf(media, { field: 'image', source: cut(image), place })
+  return shown.kind === 'image' || shown.kind === 'svg' ? shown : null
+}
+
+export async function listCollections(
+  explorer: Explorer,
+  { accountId }: Viewer,
+  { offset, limit, q }: Part & { q: string | null },
+): Promise<Page<CollectionSummary>> {
+  const { db } = explorer
+  if (q !== null) {
+    const named = await collectionsLike(explorer, { accountId }, q)
+    const rows = await seenCollections(db, accountId, named.slice(offset, offset + limit))
+    return { total: named.length, offset, items: await collectionSummaries(explorer, rows) }
+  }
+  const ids = await collectionIds(db, accountId, { offset, limit })
+  const rows = await seenCollections(db, accountId, ids)
+  return { total: await countCollections(db, accountId), offset, items: await collectionSummaries(explorer, rows) }
+}
+
+/** Ids of collections whose name or address holds a text, the newest first. */
+export async function collectionsLike({ db }: Explorer, { accountId }: Viewer, text: string): Promise<string[]> {
+  const wanted = fold(text.trim())
+  if (wanted === '') return []
+  const names = await collectionNames(db, accountId, MOST_NAMES)
+  return names
+    .filter(({ name, contract_address }) => fold(name).includes(wanted) || fold(contract_address).includes(wanted))
+    .map(({ id }) => id)
+}
+
+/** All that is shown of a collection. */
+export async function showCollection(explorer: Explorer, row: SeenCollection): Promise<Collection> {
+  const { db, slow } = explorer
+  const [summary] = await collectionSummaries(explorer, [row])
+  if (summary === undefined) throw new Error(`no summary of ${row.id}`)
+  const [transaction] =
+    row.transaction_id === null ? [] : await findTransactions(db, { by: 'id', ids: [row.transaction_id] })
+  const { deployed } = summary.counts
+  const ofEvm = isBlockchain(row.blockchain) && isEvm(row.blockchain)
+  const state = JSON.stringify(summary.counts)
+  return {
+    ...summary,
+    name: row.name,
+    description: row.description,
+    wallet_address: row.wallet_address,
+    enable_api: row.enable_api === 1,
+    enable_transfer: row.enable_transfer === 1,
+    is_locked: row.is_locked === 1,
+    owners:
+      deployed === 0
+        ? 0
+        : await slow.get(`owners ${row.id}`, `${state} ${lately(explorer)}`, () => countOwners(explorer, row.id)),
+    gas_used: ofEvm
+      ? await slow.get(`gas ${row.id}`, `${state} ${lately(explorer)}`, () => gasOfCollection(db, row.id))
+      : null,
+    transaction: transaction === undefined ? null : showTransaction(explorer, transaction),
+  }
+}
+
+/** Tokens change hands without a change of counts: what follows from that is looked at again now and then. */
+const lately = ({ now }: Explorer): number => Math.floor(now() / 5000)
+
+const OWNERS_AT_ONCE = 2000
+
+async function countOwners({ db }: Explorer, collectionId: string): Promise<number> {
+  let count = 0
+  for (let last = ''; ; ) {
+    const owners = await ownersAfter(db, collectionId, last, OWNERS_AT_ONCE)
+    count += owners.length
+    const end = owners.at(-1)
+    if (end === undefined || owners.length < OWNERS_AT_ONCE) return count
+    last = end
+    await nextTurn()
+  }
+}

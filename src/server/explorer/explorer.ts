@@ -1,0 +1,45 @@
+import { type Blockchain, isBlockchain, isEvm } from '../../api/blockchains.ts'
+import type { ServiceDeps } from '../services/services.ts'
+import type { Db } from '../store/schema.ts'
+import { createMediaReader, type MediaReader } from './media.ts'
+import { createSlowFacts, type SlowFacts } from './slow-facts.ts'
+
+/** Who looks: an account at what is its own, null at everything. */
+export interface Viewer {
+  accountId: string | null
+}
+
+/** A part of a list that is asked for. */
+export interface Part {
+  offset: number
+  limit: number
+}
+
+/** What all that the explorer shows is read with. */
+export interface Explorer {
+  db: Db
+  media: MediaReader
+  slow: SlowFacts
+  /** Where people look at a transaction; null where the settings name nothing. */
+  linkOf(blockchain: string, hash: string): string | null
+  now: () => number
+}
+
+export function createExplorer({
+  store,
+  storage,
+  chains,
+  now,
+}: Pick<ServiceDeps, 'store' | 'storage' | 'chains' | 'now'>): Explorer {
+  return {
+    db: store.db,
+    media: createMediaReader(storage),
+    slow: createSlowFacts(),
+    linkOf(blockchain: Blockchain | string, hash) {
+      if (!isBlockchain(blockchain) || !isEvm(blockchain)) return null
+      const base = chains.remote.explorerUrl(blockchain)
+      return base === null ? null : `${base}/tx/${hash}`
+    },
+    now,
+  }
+}

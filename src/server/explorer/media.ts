@@ -1,0 +1,127 @@
+import { SNIFF_BYTES, sniffContentType } from '../../files/content-type.ts'
+import type { FileStorage, StoredFileContent } from '../storage/adapter.ts'
+import { BoundedMap } from './bounded-map.ts'
+import type { Media, MediaKind } from './types.ts'
+
+/** What stored content is, by its bytes. */
+export type Look = Pick<Media, 'kind' | 'content_type' | 'size' | 'width' | 'height'>
+
+const UNKNOWN: Look = { kind: 'other', content_type: null, size: null, width: null, height: null }
+
+/** Looks that are remembered: content never changes under its CID. */
+const REMEMBERED = 20_000
+/** Files that are looked at together. */
+const AT_ONCE = 16
+/** A storage that is slow, or away, doesn't keep a page waiting for longer; the look goes on and is remembered. */
+const PATIENCE_MS = 1000
+
+export interface MediaReader {
+  /** What a stored file is; nothing is known of one that is not stored, or can't be read now. */
+  look(place: string): Promise<Look>
+}
+
+/** Reads no more of a file than its first bytes, and each only once. */
+export function createMediaReader(storage: FileStorage, patienceMs = PATIENCE_MS): MediaReader {
+  const known = new BoundedMap<Promise<Look | null>>(REMEMBERED)
+  const waiting: (() => void)[] = []
+  let running = 0
+
+  const inTurn = async (work: () => Promise<Look | null>): Promise<Look | null> => {
+    if (running >= AT_ONCE) await new Promise<void>((resolve) => waiting.push(resolve))
+    running++
+    try {
+      return await work()
+    } finally {
+      running--
+      waiting.shift()?.()
+    }
+  }
+
+  const read = async (place: string): Promise<Look | null> => {
+    const [cid = '', ...path] = place.split('/')
+    const content = await storage.open(cid, path, { ours: true })
+    return content?.type === 'file' ? await lookAt(content) : null
+  }
+
+  return {
+    async look(place) {
+      let looking = known.get(place)
+      if (looking === undefined) {
+        const begun = inTurn(() => read(place)).catch(() => null)
+        // What isn't there, or can't be read, may be there later.
+        begun.then((found) => {
+          if (found === null && known.get(place) === begun) known.delete(place)
+        })
+        known.set(place, begun)
+        looking = begun
+      }
+      return (await within(looking, patienceMs)) ?? UNKNOWN
+    },
+  }
+}
+
+async function within<Value>(promise: Promise<Value>, ms: number): Promise<Value | null> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<null>((resolve) => {
+    timer = setTimeout(resolve, ms, null)
+  })
+  try {
+    return await Promise.race([promise, late])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+async function firstBytes(file: StoredFileContent, end: number): Promise<Uint8Array> {
+  const parts: Uint8Array[] = []
+  for await (const bytes of file.stream({ start: 0, end })) parts.push(bytes)
+  return Buffer.concat(parts)
+}
+
+async function lookAt(file: StoredFileContent): Promise<Look> {
+  const { PICTURE_BYTES, isReadable, pictureSize } = await import('./picture-size.ts')
+  const first = await firstBytes(file, SNIFF_BYTES)
+  const content_type = sniffContentType(first)
+  const { size } = file
+  const look = { kind: kindOf(content_type), content_type, size, width: null, height: null }
+  if (!isReadable(content_type)) return look
+  const more = size > SNIFF_BYTES && content_type !== 'image/png' ? await firstBytes(file, PICTURE_BYTES) : first
+  return { ...look, ...pictureSize(more, content_type) }
+}
+
+function kindOf(contentType: string): MediaKind {
+  if (contentType === 'image/svg+xml') return 'svg'
+  const kind = contentType.split('/')[0]
+  return kind === 'image' || kind === 'video' || kind === 'audio' || kind === 'model' ? kind : 'other'
+}
+
+/** What a request calls a file, and where it is stored as far as it is. */
+export interface FileField {
+  field: string
+  source: string
+  /** `<cid>` or `<cid>/<path>` */
+  place: string | null
+}
+
+/** One file of an NFT or of a collection. */
+export async function mediaOf(reader: MediaReader, { field, source, place }: FileField): Promise<Media> {
+  if (place === null) return { field, source, cid: null, url: null, ...UNKNOWN }
+  const path = place.split('/').map(encodeURIComponent).join('/')
+  return { field, source, cid: place.split('/')[0] ?? place, url: `/ipfs/${path}`, ...(await reader.look(place)) }
+}
+
+/** What a gallery shows of an NFT's files: `image`, else the first picture, else whatever `image` is. */
+export async function coverOf(reader: MediaReader, fields: readonly FileField[]): Promise<Media | null> {
+  const named = fields.find(({ field }) => field === 'image')
+  const rest = fields.filter((field) => field !== named)
+  const image = named === undefined ? null : await mediaOf(reader, named)
+  if (image !== null && (image.url === null || isPicture(image))) return image
+  for (const field of rest) {
+    if (field.place === null) continue
+    const media = await mediaOf(reader, field)
+    if (isPicture(media)) return media
+  }
+  return image
+}
+
+const isPicture = ({ kind }: Media) => kind === 'image' || kind === 'svg'

@@ -1,0 +1,59 @@
+import type { FileField } from './media.ts'
+import type { Nft } from './types.ts'
+
+/** Of what a list tells of a title or a URL: an answer must stay small, whatever people mint. */
+const MOST_IN_LIST = 500
+
+export const cut = (text: string): string =>
+  text.length <= MOST_IN_LIST ? text : `${text.slice(0, MOST_IN_LIST).toWellFormed()}…`
+
+/** The metadata of a request, read without trust in what stands there. */
+export interface ReadMetadata {
+  title: string
+  description: string | null
+  attributes: Nft['attributes']
+  fields: { key: string; url: string }[]
+  /** As it was sent. */
+  whole: unknown
+}
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  value !== null && typeof value === 'object' && !Array.isArray(value)
+
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : '')
+
+export function readJson(json: string | null): unknown {
+  if (json === null) return null
+  try {
+    return JSON.parse(json)
+  } catch {
+    return null
+  }
+}
+
+export function readMetadata(json: string): ReadMetadata {
+  const whole = readJson(json)
+  const { title, description, attribute, file_fields } = isObject(whole) ? whole : {}
+  return {
+    title: textOf(title),
+    description: typeof description === 'string' ? description : null,
+    attributes: (Array.isArray(attribute) ? attribute : [])
+      .filter(isObject)
+      .map(({ tag, value }) => ({ trait_type: textOf(tag), value: textOf(value) })),
+    fields: (Array.isArray(file_fields) ? file_fields : [])
+      .filter(isObject)
+      .map(({ key, url }) => ({ key: textOf(key), url: textOf(url) })),
+    whole,
+  }
+}
+
+/** The files of an NFT, and where they are as far as they are stored. */
+export function fileFields({ fields }: Pick<ReadMetadata, 'fields'>, files: string | null): FileField[] {
+  const stored = readJson(files)
+  return fields.map(({ key, url }) => {
+    const place = isObject(stored) && Object.hasOwn(stored, key) ? textOf(stored[key]) : ''
+    return { field: key, source: url, place: place === '' ? null : place }
+  })
+}
+
+export const timeOf = (ms: number): string => new Date(ms).toISOString()

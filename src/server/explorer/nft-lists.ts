@@ -1,0 +1,110 @@
+import { isBlockchain } from '../../api/blockchains.ts'
+import { type SeenCollection, seenCollections } from '../store/explorer-collections.ts'
+import { bucketsOf } from '../store/explorer-counts.ts'
+import { countOwned, countOwnedIn, nftsOfBucket, nftsOwned, type SummaryRow } from '../store/explorer-nfts.ts'
+import { addressOf, refOf } from './collections.ts'
+import type { Explorer, Part, Viewer } from './explorer.ts'
+import { cut } from './metadata.ts'
+import { summariesOf } from './nft-summary.ts'
+import { placesOf } from './places.ts'
+import { inParts } from './slow-facts.ts'
+import { findTitled } from './titled.ts'
+import type { Nft, NftSummary, Page, Status } from './types.ts'
+
+export interface NftFilter {
+  status: Status | null
+  owner: string | null
+  q: string | null
+}
+
+/** NFTs of a collection in the order of acceptance. */
+export async function listNfts(
+  explorer: Explorer,
+  collection: SeenCollection,
+  { status, owner, q, ...part }: Part & NftFilter,
+): Promise<Page<NftSummary>> {
+  if (q !== null) return await titledPage(explorer, collection, { status, owner, q, ...part })
+  if (owner !== null) return await ownedPage(explorer, collection, { status, owner, ...part })
+  return await listInBuckets(explorer, { collectionId: collection.id, run: null }, { status, ...part })
+}
+
+/** NFTs of a collection, or of a run into it, in the order of acceptance. */
+export async function listInBuckets(
+  explorer: Explorer,
+  what: { collectionId: string; run: string | null },
+  { status, offset, limit }: Part & { status: Status | null },
+): Promise<Page<NftSummary>> {
+  const { db } = explorer
+  const { total, places } = placesOf(await bucketsOf(db, what), { status, offset, limit })
+  const rows: SummaryRow[] = []
+  await inParts(places, async (place) => {
+    if (rows.length >= limit) return
+    const left = { offset: place.offset, limit: limit - rows.length }
+    rows.push(...(await nftsOfBucket(db, { ...what, bucket: place.bucket, status }, left)))
+  })
+  return { total, offset, items: await summariesOf(explorer, rows) }
+}
+
+async function ownedPage(
+  explorer: Explorer,
+  { id, blockchain }: SeenCollection,
+  { status, owner, offset, limit }: Part & { status: Status | null; owner: string },
+): Promise<Page<NftSummary>> {
+  const { db } = explorer
+  const address = isBlockchain(blockchain) ? addressOf(owner, blockchain) : owner
+  // Only what is deployed has an owner.
+  if (status !== null && status !== 'deployed') return { total: 0, offset, items: [] }
+  const rows = await nftsOwned(db, { collectionId: id, owner: address, status }, { offset, limit })
+  return { total: await countOwnedIn(db, id, address), offset, items: await summariesOf(explorer, rows) }
+}
+
+async function titledPage(
+  explorer: Explorer,
+  { id, account_id, blockchain }: SeenCollection,
+  { status, owner, q, offset, limit }: Part & NftFilter & { q: string },
+): Promise<Page<NftSummary>> {
+  const address = owner === null ? null : isBlockchain(blockchain) ? addressOf(owner, blockchain) : owner
+  const found = (await findTitled(explorer, { accountIds: [account_id], text: q, collectionId: id })).filter(
+    (row) => (status === null || row.status === status) && (address === null || row.owner === address),
+  )
+  found.sort((a, b) => a.seq - b.seq)
+  return { total: found.length, offset, items: await summariesOf(explorer, found.slice(offset, offset + limit)) }
+}
+
+/** What an address owns, in the collections that the viewer may see. */
+export async function listOwned(
+  explorer: Explorer,
+  { accountId }: Viewer,
+  address: string,
+  { offset, limit }: Part,
+): Promise<Page<NftSummary & { collection: Nft['collection'] }>> {
+  const { db } = explorer
+  const owner = addressOf(address)
+  const counts = await countOwned(db, accountId, owner)
+  const rows: SummaryRow[] = []
+  let before = 0
+  for (const { id, count } of counts) {
+    if (before + count > offset && rows.length < limit) {
+      const left = { offset: Math.max(0, offset - before), limit: limit - rows.length }
+      rows.push(...(await nftsOwned(db, { collectionId: id, owner, status: null }, left)))
+    }
+    before += count
+  }
+  return { total: before, offset, items: await withCollections(explorer, { accountId }, rows) }
+}
+
+/** NFTs as lists of several collections show them. Those of collections that the viewer may not see are left out. */
+export async function withCollections(
+  explorer: Explorer,
+  { accountId }: Viewer,
+  rows: readonly SummaryRow[],
+): Promise<(NftSummary & { collection: Nft['collection'] })[]> {
+  const ids = [...new Set(rows.map((row) => row.collection_id))]
+  const collections = new Map((await seenCollections(explorer.db, accountId, ids)).map((row) => [row.id, refOf(row)]))
+  const seen = rows.filter((row) => collections.has(row.collection_id))
+  const summaries = await summariesOf(explorer, seen)
+  return summaries.flatMap((summary, index) => {
+    const collection = collections.get(seen[index]?.collection_id ?? '')
+    return collection === undefined ? [] : [{ ...summary, collection: { ...collection, name: cut(collection.name) } }]
+  })
+}

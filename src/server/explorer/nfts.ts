@@ -1,0 +1,45 @@
+import { seenCollections } from '../store/explorer-collections.ts'
+import { neighbours, seenNft } from '../store/explorer-nfts.ts'
+import { refOf } from './collections.ts'
+import type { Explorer, Viewer } from './explorer.ts'
+import { coverOf, mediaOf } from './media.ts'
+import { fileFields, readMetadata, timeOf } from './metadata.ts'
+import { ownersOf, showTransaction, transactionsOf } from './transactions.ts'
+import type { Nft } from './types.ts'
+
+/** All that is shown of an NFT, or null where the viewer may see none of this id. */
+export async function showNft(explorer: Explorer, { accountId }: Viewer, id: string): Promise<Nft | null> {
+  const { db, media } = explorer
+  const row = await seenNft(db, accountId, id)
+  if (row === undefined) return null
+  const [collection] = await seenCollections(db, accountId, [row.collection_id])
+  if (collection === undefined) return null
+  const metadata = readMetadata(row.metadata)
+  const fields = fileFields(metadata, row.files)
+  const transactions = await transactionsOf(explorer, row)
+  const mint = transactions.find((transaction) => transaction.id === row.transaction_id)
+  return {
+    nft_gdn_id: row.id,
+    token_id: row.token_id,
+    title: metadata.title,
+    status: row.status,
+    error: row.error,
+    owner: row.owner ?? row.receiver,
+    image: await coverOf(media, fields),
+    collection: refOf(collection),
+    step: row.step,
+    next_attempt_at: row.step === 'files' && row.attempts > 0 ? timeOf(row.next_attempt_at) : null,
+    receiver_wallet_address: row.receiver,
+    description: metadata.description,
+    attributes: metadata.attributes,
+    media: await Promise.all(fields.map((field) => mediaOf(media, field))),
+    request_metadata: metadata.whole,
+    metadata_url: row.metadata_url,
+    metadata_path: row.metadata_url?.replace(/^ipfs:\/\//, '/ipfs/') ?? null,
+    accepted_at: timeOf(row.accepted_at),
+    run: row.run,
+    transactions: transactions.map((transaction) => showTransaction(explorer, transaction)),
+    owners: await ownersOf(explorer, row, collection.blockchain, mint),
+    ...(await neighbours(db, row)),
+  }
+}

@@ -1,0 +1,51 @@
+import type { BucketCounts, StateCounts } from '../store/explorer-counts.ts'
+import type { Counts, Status } from './types.ts'
+
+export const toCounts = ({ files, mint, chain, deployed, failed }: StateCounts): Counts => ({
+  initiated: files + mint + chain,
+  deployed,
+  failed,
+})
+
+const countOf = (counts: StateCounts, status: Status | null): number => {
+  const { initiated, deployed, failed } = toCounts(counts)
+  return status === null ? initiated + deployed + failed : { initiated, deployed, failed }[status]
+}
+
+export interface Place {
+  bucket: number
+  /** Before the first that is wanted of it. */
+  offset: number
+}
+
+/**
+ * Where a page of a list begins, and which buckets have something for it from there on. So no page, however far down,
+ * counts its way through all that stands before it.
+ */
+export function placesOf(
+  buckets: readonly BucketCounts[],
+  { status, offset, limit }: { status: Status | null; offset: number; limit: number },
+): { total: number; places: Place[] } {
+  const places: Place[] = []
+  let total = 0
+  for (const counts of buckets) {
+    const count = countOf(counts, status)
+    if (count > 0 && total + count > offset && total < offset + limit) {
+      places.push({ bucket: counts.bucket, offset: Math.max(0, offset - total) })
+    }
+    total += count
+  }
+  return { total, places }
+}
+
+export const sumOf = (buckets: readonly StateCounts[]): StateCounts =>
+  buckets.reduce(
+    (sum, counts) => ({
+      files: sum.files + counts.files,
+      mint: sum.mint + counts.mint,
+      chain: sum.chain + counts.chain,
+      deployed: sum.deployed + counts.deployed,
+      failed: sum.failed + counts.failed,
+    }),
+    { files: 0, mint: 0, chain: 0, deployed: 0, failed: 0 },
+  )

@@ -1,0 +1,120 @@
+import { seenCollections } from '../store/explorer-collections.ts'
+import { bucketsOf, countsOfRuns, NO_NFTS } from '../store/explorer-counts.ts'
+import { failuresOfBucket } from '../store/explorer-nfts.ts'
+import { findTransactions, transactionsOfBucket } from '../store/explorer-transactions.ts'
+import { countRuns, findRun, listRuns, type SeenRun } from '../store/runs.ts'
+import { refOf } from './collections.ts'
+import type { Explorer, Part, Viewer } from './explorer.ts'
+import { cut, timeOf } from './metadata.ts'
+import { listInBuckets } from './nft-lists.ts'
+import { toCounts } from './places.ts'
+import { inParts } from './slow-facts.ts'
+import type { NftSummary, Page, Run, RunSummary, Status } from './types.ts'
+
+export async function runSummaries(
+  { db }: Explorer,
+  { accountId }: Viewer,
+  runs: readonly SeenRun[],
+): Promise<RunSummary[]> {
+  const ids = [...new Set(runs.map((run) => run.collection_id))]
+  const collections = new Map((await seenCollections(db, accountId, ids)).map((row) => [row.id, refOf(row)]))
+  const counts = await countsOfRuns(db, runs)
+  return runs.flatMap((row, index) => {
+    const collection = collections.get(row.collection_id)
+    if (collection === undefined) return []
+    return [
+      {
+        run: row.run,
+        collection: { ...collection, name: cut(collection.name) },
+        counts: toCounts(counts[index] ?? NO_NFTS),
+        first_accepted_at: timeOf(row.started_at),
+        last_accepted_at: timeOf(row.last_at ?? row.started_at),
+      },
+    ]
+  })
+}
+
+export async function showRuns(explorer: Explorer, viewer: Viewer, part: Part): Promise<Page<RunSummary>> {
+  const runs = await listRuns(explorer.db, viewer.accountId, part)
+  const total = await countRuns(explorer.db, viewer.accountId)
+  return { total, offset: part.offset, items: await runSummaries(explorer, viewer, runs) }
+}
+
+const MOST_REASONS = 100
+/** Of each reason, ids that are told. */
+const MOST_IDS = 20
+/** Reasons that are told apart; of those beyond, none is among the most frequent. */
+const MOST_TOLD_APART = 10_000
+
+/** All that is shown of a run, or null where the viewer may see none of this name. */
+export async function showRun(explorer: Explorer, viewer: Viewer, name: string): Promise<Run | null> {
+  const row = await findRun(explorer.db, viewer.accountId, name)
+  if (row === null) return null
+  const [summary] = await runSummaries(explorer, viewer, [row])
+  if (summary === undefined) return null
+  const { deployed, failed } = summary.counts
+  const key = `${row.account_id} ${row.run}`
+  const isSolana = summary.collection.blockchain.startsWith('solana')
+  return {
+    ...summary,
+    failures:
+      failed === 0 ? [] : await explorer.slow.get(`failures ${key}`, `${failed}`, () => failuresOf(explorer, row)),
+    gas_used: isSolana
+      ? null
+      : deployed === 0
+        ? '0'
+        : await explorer.slow.get(`gas of run ${key}`, `${deployed} ${failed}`, () => gasOf(explorer, row)),
+  }
+}
+
+async function failuresOf({ db }: Explorer, { collection_id, run }: SeenRun): Promise<Run['failures']> {
+  const reasons = new Map<string, { count: number; ids: string[] }>()
+  const buckets = await bucketsOf(db, { collectionId: collection_id, run })
+  await inParts(
+    buckets.filter(({ failed }) => failed > 0),
+    async ({ bucket }) => {
+      for (const { id, error } of await failuresOfBucket(db, { collectionId: collection_id, run, bucket })) {
+        const reason = reasons.get(error ?? '')
+        if (reason !== undefined) {
+          reason.count += 1
+          if (reason.ids.length < MOST_IDS) reason.ids.push(id)
+        } else if (reasons.size < MOST_TOLD_APART) reasons.set(error ?? '', { count: 1, ids: [id] })
+      }
+    },
+  )
+  return [...reasons]
+    .sort(([, a], [, b]) => b.count - a.count)
+    .slice(0, MOST_REASONS)
+    .map(([error, { count, ids }]) => ({ error: cut(error), count, nft_gdn_ids: ids }))
+}
+
+/** Of a transaction that minted others too, the part that the run's NFTs have in it. */
+async function gasOf({ db }: Explorer, { collection_id, run }: SeenRun): Promise<string> {
+  const shares = new Map<string, number>()
+  await inParts(await bucketsOf(db, { collectionId: collection_id, run }), async ({ bucket }) => {
+    for (const { id, count } of await transactionsOfBucket(db, { collectionId: collection_id, run, bucket })) {
+      shares.set(id, (shares.get(id) ?? 0) + count)
+    }
+  })
+  const ids = [...shares.keys()]
+  let gas = 0n
+  const parts = Array.from({ length: Math.ceil(ids.length / 500) }, (_, at) => ids.slice(at * 500, at * 500 + 500))
+  await inParts(parts, async (part) => {
+    for (const row of await findTransactions(db, { by: 'id', ids: part }, part.length)) {
+      const share = BigInt(shares.get(row.id) ?? 0)
+      gas += (BigInt(row.gas_used ?? 0) * share) / BigInt(Math.max(1, row.token_count))
+    }
+  })
+  return String(gas)
+}
+
+/** NFTs of a run in the order of acceptance, or null where the viewer may see none of this name. */
+export async function listNftsOfRun(
+  explorer: Explorer,
+  { accountId }: Viewer,
+  name: string,
+  part: Part & { status: Status | null },
+): Promise<Page<NftSummary> | null> {
+  const row = await findRun(explorer.db, accountId, name)
+  return row === null ? null : await listInBuckets(explorer, { collectionId: row.collection_id, run: row.run }, part)
+}

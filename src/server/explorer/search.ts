@@ -1,0 +1,162 @@
+import { accountsWithCollections, seenCollections } from '../store/explorer-collections.ts'
+import { nftsAt, nftsById, nftsOfTokens, nftsOnChain, type SummaryRow } from '../store/explorer-nfts.ts'
+import { seqsOfTerms } from '../store/explorer-terms.ts'
+import {
+  findTransactions,
+  nftsTransferred,
+  nftTransferred,
+  type SeenTransaction,
+  transactionOfAttempt,
+} from '../store/explorer-transactions.ts'
+import { requestSeen } from '../store/requests.ts'
+import { findRun } from '../store/runs.ts'
+import { cidTerm } from '../store/title-index.ts'
+import { addressOf, collectionSummaries, collectionsLike, findCollection } from './collections.ts'
+import type { Explorer, Viewer } from './explorer.ts'
+import { readJson } from './metadata.ts'
+import { listOwned, withCollections } from './nft-lists.ts'
+import { runSummaries } from './runs.ts'
+import { findTitled } from './titled.ts'
+import type { SearchHit, SearchResult } from './types.ts'
+
+const MOST_HITS = 50
+/** Where all may be seen, so many accounts are looked through. */
+const MOST_ACCOUNTS = 50
+
+/** What a text is exactly: one thing, or the NFTs of one. Nothing where it is none of the kind. */
+type Exactly = (explorer: Explorer, viewer: Viewer, text: string) => Promise<SearchHit[]>
+
+const collectionHits = async (explorer: Explorer, viewer: Viewer, ids: readonly string[]): Promise<SearchHit[]> => {
+  const rows = await seenCollections(explorer.db, viewer.accountId, ids)
+  return (await collectionSummaries(explorer, rows)).map((collection) => ({ kind: 'collection', collection }))
+}
+
+const nftHits = async (explorer: Explorer, viewer: Viewer, rows: readonly SummaryRow[]): Promise<SearchHit[]> =>
+  (await withCollections(explorer, viewer, rows)).map(({ collection, ...nft }) => ({ kind: 'nft', nft, collection }))
+
+const isCollection: Exactly = async (explorer, viewer, text) => {
+  const found = await findCollection(explorer, viewer, text, null)
+  return found === null ? [] : await collectionHits(explorer, viewer, [found.id])
+}
+
+const isNft: Exactly = async (explorer, viewer, text) =>
+  await nftHits(explorer, viewer, await nftsById(explorer.db, [text.toLowerCase()]))
+
+/** An address of any blockchain that owns something. */
+const isOwner: Exactly = async (explorer, viewer, text) => {
+  if (!/^(0x[0-9a-f]{40}|[1-9a-z]{32,44})$/i.test(text)) return []
+  const { total } = await listOwned(explorer, viewer, text, { offset: 0, limit: 0 })
+  return total === 0 ? [] : [{ kind: 'owner', address: addressOf(text), nfts: total }]
+}
+
+const isRun: Exactly = async (explorer, viewer, text) => {
+  const found = await findRun(explorer.db, viewer.accountId, text)
+  if (found === null) return []
+  return (await runSummaries(explorer, viewer, [found])).map((run) => ({ kind: 'run', run }))
+}
+
+/** What a request made, by its answer. */
+const isRequest: Exactly = async (explorer, viewer, text) => {
+  const answer = readJson(await requestSeen(explorer.db, viewer.accountId, text))
+  const ids = JSON.stringify(answer ?? null).match(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g) ?? []
+  const some = [...new Set(ids)].slice(0, MOST_HITS)
+  const nfts = await nftHits(explorer, viewer, await nftsById(explorer.db, some))
+  return nfts.length > 0 ? nfts : await collectionHits(explorer, viewer, some)
+}
+
+const isTransfer: Exactly = async (explorer, viewer, text) => {
+  const id = await nftTransferred(explorer.db, text.toLowerCase())
+  return id === null ? [] : await nftHits(explorer, viewer, await nftsById(explorer.db, [id]))
+}
+
+const isTransaction: Exactly = async (explorer, viewer, text) => {
+  const { db } = explorer
+  const hash = /^0x/i.test(text) ? text.toLowerCase() : text
+  const [found] = await findTransactions(db, { by: 'hash', text: hash }, 1)
+  if (found !== undefined) return await hitsOfTransaction(explorer, viewer, found)
+  const attempt = await transactionOfAttempt(db, hash)
+  const [signed] = attempt === null ? [] : await findTransactions(db, { by: 'id', ids: [attempt] }, 1)
+  return signed === undefined ? [] : await hitsOfTransaction(explorer, viewer, signed)
+}
+
+/** The NFTs that a transaction minted or moved, or the collection that it made. */
+async function hitsOfTransaction(
+  explorer: Explorer,
+  viewer: Viewer,
+  transaction: SeenTransaction,
+): Promise<SearchHit[]> {
+  const { db } = explorer
+  const { id, kind, collection_id, start_id, mint, token_count } = transaction
+  if (kind === 'transfer') {
+    return await nftHits(explorer, viewer, await nftsById(db, await nftsTransferred(db, id)))
+  }
+  if (collection_id === null) return []
+  if (kind === 'collection') return await collectionHits(explorer, viewer, [collection_id])
+  const tokens =
+    mint !== null ? [mint] : start_id === null ? [] : tokensFrom(start_id, Math.min(token_count, MOST_HITS))
+  const minted = await nftsOfTokens(db, collection_id, tokens)
+  return await nftHits(explorer, viewer, minted.length > 0 ? minted : await nftsOnChain(db, id, MOST_HITS))
+}
+
+const tokensFrom = (start: string, count: number): string[] =>
+  /^\d+$/.test(start) ? Array.from({ length: count }, (_, index) => String(BigInt(start) + BigInt(index))) : []
+
+/** NFTs that have a file of this CID, or whose metadata is in a directory of it. */
+const isCid: Exactly = async (explorer, viewer, text) => {
+  const cid = text.replace(/^(ipfs:\/\/|\/ipfs\/)/i, '').split('/')[0] ?? ''
+  if (!/^[A-Za-z0-9]{32,128}$/.test(cid)) return []
+  const { db } = explorer
+  const terms = (await accountsOf(explorer, viewer)).map((accountId) => cidTerm(accountId, cid))
+  const rows = await nftsAt(db, await seqsOfTerms(db, terms, MOST_HITS))
+  const having = rows.filter((row) => row.files?.includes(cid))
+  if (having.length > 0) return await nftHits(explorer, viewer, having.reverse())
+  const made = await findTransactions(db, { by: 'directory', text: cid }, MOST_HITS)
+  const hits: SearchHit[] = []
+  for (const transaction of made) {
+    if (hits.length < MOST_HITS) hits.push(...(await hitsOfTransaction(explorer, viewer, transaction)))
+  }
+  return hits
+}
+
+const accountsOf = async ({ db }: Explorer, { accountId }: Viewer): Promise<string[]> =>
+  accountId === null ? await accountsWithCollections(db, MOST_ACCOUNTS) : [accountId]
+
+const EXACTLY = [isNft, isCollection, isTransfer, isRun, isOwner, isTransaction, isRequest, isCid]
+
+/** What a text finds: first the one thing that is exactly that, then what has its words in title or name. */
+export async function search(explorer: Explorer, viewer: Viewer, q: string): Promise<SearchResult> {
+  const text = q.trim()
+  if (text === '') return { exact: null, hits: [] }
+  const hits: SearchHit[] = []
+  if (!/\s/.test(text)) {
+    for (const find of EXACTLY) hits.push(...(await find(explorer, viewer, text)))
+  }
+  const exact = hits.length === 1 ? (hits[0] ?? null) : null
+  const rest = MOST_HITS - hits.length
+  if (rest > 0 && exact === null) {
+    const named = (await collectionsLike(explorer, viewer, text)).slice(0, rest)
+    hits.push(...(await collectionHits(explorer, viewer, named)))
+  }
+  if (hits.length < MOST_HITS && exact === null) {
+    const accountIds = await accountsOf(explorer, viewer)
+    const titled = await findTitled(explorer, { accountIds, text, limit: MOST_HITS })
+    hits.push(...(await nftHits(explorer, viewer, titled)))
+  }
+  return { exact, hits: withoutRepeats(hits).slice(0, MOST_HITS) }
+}
+
+function withoutRepeats(hits: readonly SearchHit[]): SearchHit[] {
+  const seen = new Set<string>()
+  return hits.filter((hit) => {
+    const key = JSON.stringify([hit.kind, keyOf(hit)])
+    const isNew = !seen.has(key)
+    seen.add(key)
+    return isNew
+  })
+}
+
+function keyOf(hit: SearchHit): string {
+  if (hit.kind === 'nft') return hit.nft.nft_gdn_id
+  if (hit.kind === 'collection') return hit.collection.transaction_gdn_id
+  return hit.kind === 'owner' ? hit.address : hit.run.run
+}

@@ -1,0 +1,59 @@
+import { nftsAt, type SummaryRow } from '../store/explorer-nfts.ts'
+import { countTerms, seqsOfTerms, termsBeginning, withTerms } from '../store/explorer-terms.ts'
+import { wordsOf, wordTerm } from '../store/title-index.ts'
+import type { Explorer } from './explorer.ts'
+
+/** Words that one of the text may be the beginning of. */
+const MOST_ENDINGS = 32
+/** So many NFTs at most are compared with the other words, and so many are found. */
+const MOST_LOOKED_AT = 20_000
+const AT_ONCE = 500
+const MOST_FOUND = 1000
+/** Beyond this a word is as common as any. */
+const COMMON = 2000
+
+/** Words that each of a title's must begin with, as they stand in the index. */
+type Wanted = { terms: string[]; count: number }
+
+/**
+ * NFTs whose titles have a word for each word of a text, or one that begins so: found by the rarest of them, and bounded
+ * whatever there is. Those accepted last come first.
+ */
+export async function findTitled(
+  { db }: Explorer,
+  {
+    accountIds,
+    text,
+    collectionId = null,
+    limit = MOST_FOUND,
+  }: {
+    accountIds: readonly string[]
+    text: string
+    collectionId?: string | null
+    limit?: number
+  },
+): Promise<SummaryRow[]> {
+  const words = wordsOf(text)
+  const found: SummaryRow[] = []
+  for (const accountId of words.length === 0 ? [] : accountIds) {
+    const wanted: Wanted[] = []
+    for (const word of words) {
+      const terms = await termsBeginning(db, wordTerm(accountId, word), MOST_ENDINGS)
+      wanted.push({ terms, count: await countTerms(db, terms, COMMON) })
+    }
+    wanted.sort((a, b) => a.count - b.count)
+    const [rarest, ...others] = wanted
+    if (rarest === undefined || rarest.count === 0) continue
+    const candidates = await seqsOfTerms(db, rarest.terms, MOST_LOOKED_AT)
+    for (let at = 0; at < candidates.length && found.length < limit; at += AT_ONCE) {
+      let seqs = candidates.slice(at, at + AT_ONCE)
+      for (const { terms } of others) {
+        const having = await withTerms(db, seqs, terms)
+        seqs = seqs.filter((seq) => having.has(seq))
+      }
+      const rows = await nftsAt(db, seqs)
+      found.push(...rows.filter((row) => collectionId === null || row.collection_id === collectionId).reverse())
+    }
+  }
+  return found.slice(0, limit)
+}

@@ -1,0 +1,59 @@
+import { findTransactions, ownerChanges, type SeenTransaction, transfersOf } from '../store/explorer-transactions.ts'
+import type { Explorer } from './explorer.ts'
+import { timeOf } from './metadata.ts'
+import type { OwnerChange, Transaction } from './types.ts'
+
+/** Changes that are shown of an NFT, the newest. */
+const MOST_CHANGES = 200
+
+export const showTransaction = ({ linkOf }: Explorer, row: SeenTransaction): Transaction => ({
+  transaction_hash: row.hash,
+  kind: row.kind,
+  state: row.state,
+  block_number: row.block_number,
+  gas_used: row.gas_used,
+  created_at: timeOf(row.created_at),
+  token_count: row.token_count,
+  explorer_url: linkOf(row.blockchain, row.hash),
+})
+
+interface Minted {
+  id: string
+  collection_id: string
+  token_id: string | null
+  transaction_id: string | null
+  sender: string | null
+  receiver: string
+  owner: string | null
+}
+
+/** The transactions of an NFT, as far as they were signed here, the oldest first. */
+export async function transactionsOf({ db }: Explorer, nft: Minted): Promise<SeenTransaction[]> {
+  const ids = [...(nft.transaction_id === null ? [] : [nft.transaction_id]), ...(await transfersOf(db, nft.id))]
+  return await findTransactions(db, { by: 'id', ids: [...new Set(ids)] })
+}
+
+/** Who owned an NFT, the newest first: what the chain tells of, and before that what it was minted with. */
+export async function ownersOf(
+  { db, linkOf }: Explorer,
+  nft: Minted,
+  blockchain: string,
+  mint: SeenTransaction | undefined,
+): Promise<OwnerChange[]> {
+  if (nft.token_id === null || nft.owner === null) return []
+  const change = (from: string | null, to: string, hash: string | null, block: number | null): OwnerChange => ({
+    from,
+    to,
+    transaction_hash: hash,
+    block_number: block,
+    explorer_url: hash === null ? null : linkOf(blockchain, hash),
+  })
+  const told = await ownerChanges(db, nft.collection_id, nft.token_id, MOST_CHANGES)
+  const changes = told.map((row) => change(row.previous, row.next, row.transaction_hash, row.block_number))
+  if (told.length === MOST_CHANGES) return changes
+  const [hash, block] = [mint?.hash ?? null, mint?.block_number ?? null]
+  const first = told.at(-1)?.previous ?? nft.sender ?? nft.receiver
+  // Granted in the transaction that minted it, and the chain's events weren't read yet.
+  if (told.length === 0 && nft.sender !== null) changes.push(change(nft.sender, nft.receiver, hash, block))
+  return [...changes, change(null, first, hash, block)]
+}

@@ -1,0 +1,134 @@
+import { changeMarker } from '../store/change-marker.ts'
+import { findCollection, showCollection } from './collections.ts'
+import type { Explorer, Viewer } from './explorer.ts'
+import { showNft } from './nfts.ts'
+import { showOverview } from './overview.ts'
+import { showRun } from './runs.ts'
+
+/** What may be watched beside the overview, by the name of its event. */
+const SUBJECTS = {
+  run: showRun,
+  nft: showNft,
+  async collection(explorer: Explorer, viewer: Viewer, id: string) {
+    const found = await findCollection(explorer, viewer, id, null)
+    return found === null ? null : await showCollection(explorer, found)
+  },
+} as const
+
+export type Subject = keyof typeof SUBJECTS
+export const SUBJECT_NAMES = Object.keys(SUBJECTS) as Subject[]
+
+export interface Listener {
+  viewer: Viewer
+  subjects: Partial<Record<Subject, string>>
+  /** Told of each thing at once, and whenever it has changed. */
+  tell(event: string, json: string): void
+  /** Nothing more is told. */
+  end(): void
+}
+
+export interface Watch {
+  /** False where there are too many listeners already; else the listener is told until it leaves. */
+  listen(listener: Listener): boolean
+  leave(listener: Listener): void
+  /** Ends all listening, for good. */
+  close(): void
+}
+
+export interface WatchOptions {
+  onError: (error: unknown) => void
+  everyMs?: number
+  /** By one account, and in all. */
+  most?: { perAccount: number; total: number }
+}
+
+/** Looks take at most this part of the time, however long they take. */
+const SHARE = 50
+
+/**
+ * Tells listeners what has changed, by one look at the database a second for all of them: first whether anything was
+ * written at all, then once for each account, and for each thing that one or more of its listeners watch.
+ */
+export function createWatch(
+  explorer: Explorer,
+  { onError, everyMs = 1000, most = { perAccount: 100, total: 500 } }: WatchOptions,
+): Watch {
+  const listeners = new Set<Listener>()
+  /** What each was told last, by event. */
+  const told = new WeakMap<Listener, Map<string, string>>()
+  let marker: string | null = null
+  let looking = false
+  let again = false
+  let timer: NodeJS.Timeout | undefined
+  let closed = false
+
+  const find = async (key: string, { viewer, subjects }: Listener): Promise<string | null> => {
+    if (key === 'overview') return JSON.stringify(await showOverview(explorer, viewer))
+    const id = subjects[key as Subject] ?? ''
+    const found = await SUBJECTS[key as Subject](explorer, viewer, id)
+    return found === null ? null : JSON.stringify(found)
+  }
+
+  const tellAll = async (to: readonly Listener[]) => {
+    const found = new Map<string, Promise<string | null>>()
+    for (const listener of to) {
+      for (const event of ['overview', ...SUBJECT_NAMES.filter((name) => listener.subjects[name] !== undefined)]) {
+        const id = event === 'overview' ? '' : listener.subjects[event as Subject]
+        const key = JSON.stringify([listener.viewer.accountId, event, id])
+        const begun = found.get(key) ?? find(event, listener)
+        found.set(key, begun)
+        const json = await begun
+        const before = told.get(listener)
+        if (json === null || before === undefined || before.get(event) === json) continue
+        before.set(event, json)
+        listener.tell(event, json)
+      }
+    }
+  }
+
+  const look = async () => {
+    if (looking) {
+      again = true
+      return
+    }
+    looking = true
+    const since = performance.now()
+    try {
+      const present = await changeMarker(explorer.db)
+      const fresh = [...listeners].filter((listener) => told.get(listener)?.size === 0)
+      const to = present === marker ? fresh : [...listeners]
+      marker = present
+      await tellAll(to)
+    } catch (error) {
+      marker = null
+      onError(error)
+    } finally {
+      looking = false
+      const took = performance.now() - since
+      clearTimeout(timer)
+      if (!closed && listeners.size > 0) timer = setTimeout(look, again ? 0 : Math.max(everyMs, took * SHARE))
+      again = false
+    }
+  }
+
+  return {
+    listen(listener) {
+      const own = [...listeners].filter((other) => other.viewer.accountId === listener.viewer.accountId)
+      if (closed || listeners.size >= most.total || own.length >= most.perAccount) return false
+      listeners.add(listener)
+      told.set(listener, new Map())
+      void look()
+      return true
+    },
+    leave(listener) {
+      listeners.delete(listener)
+      if (listeners.size === 0) clearTimeout(timer)
+    },
+    close() {
+      closed = true
+      clearTimeout(timer)
+      for (const listener of [...listeners]) listener.end()
+      listeners.clear()
+    },
+  }
+}

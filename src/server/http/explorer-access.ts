@@ -1,0 +1,141 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { TITLES } from '../../api/errors.ts'
+import { HEADERS } from '../../api/headers.ts'
+import type { Viewer } from '../explorer/explorer.ts'
+import { admit, resume, SESSION_MS, signSession } from '../explorer/session.ts'
+import type { Session } from '../explorer/types.ts'
+import { Refusal } from '../services/refusal.ts'
+import type { ServiceDeps } from '../services/services.ts'
+import { accountEmail } from '../store/accounts.ts'
+import { isHere, type RefuseElsewhere } from './auth.ts'
+import { networkOf } from './connections.ts'
+import { isForeignPage, isLoopbackHost } from './hosts.ts'
+
+export interface AccessOptions {
+  /** The address that the server listens on. */
+  host: string
+  allowedHosts: readonly string[]
+  isTrusted: (address: string) => boolean
+  refuseElsewhere: RefuseElsewhere
+  version: string
+}
+
+/** Keys can't be guessed; who tries nevertheless doesn't keep the database busy with it. */
+const LOGINS_PER_SECOND = 5
+
+export interface ExplorerAccess {
+  /** Who looks now: also later in an answer that goes on, since a session may end meanwhile. Null: nobody may. */
+  viewerOf(request: FastifyRequest): Promise<Viewer | null>
+}
+
+/**
+ * Who may look: on loopback, who is on this machine; elsewhere who has opened a session with an API key. It is a cookie
+ * that no script reads and no other site's page sends.
+ */
+export function addExplorerAccess(
+  app: FastifyInstance,
+  { store: { db }, now, signedUrls }: Pick<ServiceDeps, 'store' | 'now' | 'signedUrls'>,
+  { host, allowedHosts, isTrusted, refuseElsewhere, version }: AccessOptions,
+): ExplorerAccess {
+  const bound = isLoopbackHost(host.toLowerCase())
+  const isOpen = (request: FastifyRequest) => bound && isHere(request, isTrusted)
+  const countLogin = createLoginLimit()
+
+  const callerOf = async (request: FastifyRequest) => {
+    const session = cookieOf(request)
+    const caller = session === null ? null : await resume(db, signedUrls.secret, session, now())
+    if (caller === null) return null
+    // What was refused at login is refused with a cookie that was carried elsewhere too.
+    return await refuseElsewhere(request, caller).then(
+      () => caller,
+      () => null,
+    )
+  }
+
+  const viewerOf = async (request: FastifyRequest): Promise<Viewer | null> => {
+    if (isOpen(request)) return { accountId: null }
+    const caller = await callerOf(request)
+    return caller === null ? null : { accountId: caller.accountId }
+  }
+
+  const sessionOf = async (accountId: string | null, open: boolean): Promise<Session> => ({
+    version,
+    open,
+    account: accountId === null ? null : { email: await accountEmail(db, accountId) },
+  })
+
+  app.decorateRequest('viewer', null)
+  app.addHook('onRequest', async (request) => {
+    if (request.routeOptions.config.access !== 'explorer') return
+    refuseForeign(request)
+    request.viewer = await viewerOf(request)
+    if (request.viewer === null) {
+      throw new Refusal(401, TITLES.unauthorized, 'log in with an API key that may read: POST /explorer/login')
+    }
+  })
+
+  const refuseForeign = (request: FastifyRequest) => {
+    if (isForeignPage(request, allowedHosts)) {
+      throw new Refusal(403, TITLES.forbidden, 'pages of other origins may not use the explorer')
+    }
+  }
+
+  const config = { access: 'public', errorForm: 'A' } as const
+  app.get('/explorer/session', { config }, async (request) => {
+    const open = isOpen(request)
+    const caller = open ? null : await callerOf(request)
+    return await sessionOf(caller?.accountId ?? null, open)
+  })
+  app.post('/explorer/login', { config }, async (request, reply) => {
+    refuseForeign(request)
+    await countLogin(networkOf(request.ip))
+    const { api_key: key } = (request.body ?? {}) as { api_key?: unknown }
+    if (typeof key !== 'string') throw new Refusal(400, TITLES.validation, 'api_key must be text')
+    const caller = await admit(db, key.trim(), now())
+    await refuseElsewhere(request, caller)
+    setCookie(request, reply, signSession(signedUrls.secret, { keyId: caller.keyId, now: now() }), SESSION_MS / 1000)
+    return await sessionOf(caller.accountId, isOpen(request))
+  })
+  app.post('/explorer/logout', { config }, async (request, reply) => {
+    refuseForeign(request)
+    setCookie(request, reply, '', 0)
+    return await sessionOf(null, isOpen(request))
+  })
+  return { viewerOf }
+}
+
+/** Who looks, on a route whose access is `explorer`. */
+export function viewerOf(request: FastifyRequest): Viewer {
+  if (request.viewer === null) throw new Error(`the route ${request.routeOptions.url} is not the explorer's`)
+  return request.viewer
+}
+
+const COOKIE = 'gdn_session'
+
+function cookieOf({ headers: { cookie = '' } }: FastifyRequest): string | null {
+  for (const part of cookie.split(';')) {
+    const at = part.indexOf('=')
+    if (at > 0 && part.slice(0, at).trim() === COOKIE) return part.slice(at + 1).trim()
+  }
+  return null
+}
+
+function setCookie({ protocol }: FastifyRequest, reply: FastifyReply, value: string, seconds: number): void {
+  const secure = protocol === 'https' ? '; Secure' : ''
+  reply.header('set-cookie', `${COOKIE}=${value}; HttpOnly; SameSite=Strict; Path=/; Max-Age=${seconds}${secure}`)
+}
+
+/** In this process only: another one lets as many in, and that is as far from enough. */
+function createLoginLimit(): (client: string) => Promise<void> {
+  const load = async () => (await import('./memory-limiter.ts')).createMemoryLimiter(LOGINS_PER_SECOND)
+  let limiter: ReturnType<typeof load> | undefined
+  return async (client) => {
+    limiter ??= load()
+    const { allowed, msBeforeNext } = await (await limiter)(client)
+    if (allowed) return
+    const wait = Math.max(1, Math.ceil(msBeforeNext / 1000))
+    throw new Refusal(429, TITLES.tooManyRequests, `too many logins; wait ${wait} s`, {
+      [HEADERS.retryAfter]: String(wait),
+    })
+  }
+}

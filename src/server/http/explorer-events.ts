@@ -1,0 +1,71 @@
+import { Readable } from 'node:stream'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { TITLES } from '../../api/errors.ts'
+import { HEADERS } from '../../api/headers.ts'
+import { messageOf } from '../../core/errors.ts'
+import type { Explorer } from '../explorer/explorer.ts'
+import { createWatch, type Listener, SUBJECT_NAMES, type Subject } from '../explorer/watch.ts'
+import type { Log } from '../pipeline/log.ts'
+import { Refusal } from '../services/refusal.ts'
+import { type ExplorerAccess, viewerOf } from './explorer-access.ts'
+import { textParam } from './explorer-params.ts'
+
+/** A line that says nothing keeps proxies from closing what is silent; so often the session is looked at again. */
+const HEARTBEAT_MS = 15_000
+/** Who reads slower than there is news is let go, and comes again. */
+const MOST_UNREAD = 4 * 1024 * 1024
+const RETRY_MS = 2000
+
+/** `GET /explorer/events`: what goes on, as it goes on. */
+export function addExplorerEvents(
+  app: FastifyInstance,
+  explorer: Explorer,
+  { access, log }: { access: ExplorerAccess; log: Log },
+): void {
+  const watch = createWatch(explorer, {
+    onError: (error) => log.warn({ error: messageOf(error) }, "listeners of the explorer couldn't be told of changes"),
+  })
+  app.addHook('preClose', async () => watch.close())
+  app.get('/explorer/events', { config: { access: 'explorer', errorForm: 'A' } }, (request, reply) => {
+    const viewer = viewerOf(request)
+    const stream = new Readable({ read() {} })
+    let ended = false
+    const push = (text: string) => {
+      if (!ended) stream.push(text)
+      if (stream.readableLength > MOST_UNREAD) stream.destroy()
+    }
+    const listener: Listener = {
+      viewer,
+      subjects: subjectsOf(request),
+      tell: (event, json) => push(`event: ${event}\ndata: ${json}\n\n`),
+      end() {
+        ended = true
+        stream.push(null)
+      },
+    }
+    if (!watch.listen(listener)) {
+      throw new Refusal(503, TITLES.unavailable, 'too many listen already; try again later', {
+        [HEADERS.retryAfter]: '30',
+      })
+    }
+    const heartbeat = setInterval(async () => {
+      push(': still here\n\n')
+      const present = await access.viewerOf(request).catch(() => viewer)
+      if (present?.accountId !== viewer.accountId) listener.end()
+    }, HEARTBEAT_MS)
+    stream.once('close', () => {
+      clearInterval(heartbeat)
+      watch.leave(listener)
+    })
+    push(`retry: ${RETRY_MS}\n\n`)
+    return reply
+      .headers({ 'cache-control': 'no-store, no-transform', 'x-accel-buffering': 'no' })
+      .type('text/event-stream; charset=utf-8')
+      .send(stream)
+  })
+}
+
+function subjectsOf(request: FastifyRequest): Partial<Record<Subject, string>> {
+  const given = SUBJECT_NAMES.map((name) => [name, textParam(request, name, 200)] as const)
+  return Object.fromEntries(given.filter(([, id]) => id !== null))
+}

@@ -1,0 +1,56 @@
+import type { FastifyRequest } from 'fastify'
+import { TITLES } from '../../api/errors.ts'
+import type { Part } from '../explorer/explorer.ts'
+import type { Status } from '../explorer/types.ts'
+import { Refusal } from '../services/refusal.ts'
+
+const MOST_AT_ONCE = 200
+const AT_ONCE = 60
+const FURTHEST = 1_000_000_000
+const LONGEST_TEXT = 500
+
+const invalid = (name: string, what: string) => new Refusal(400, TITLES.validation, `${name} ${what}`)
+
+/** A parameter of the query as it was given; null where it is missing or empty. */
+export function textParam(request: FastifyRequest, name: string, longest = LONGEST_TEXT): string | null {
+  const value = (request.query as Record<string, unknown>)[name]
+  if (value === undefined || value === '') return null
+  if (typeof value !== 'string') throw invalid(name, 'is given more than once')
+  if (value.length > longest) throw invalid(name, `must have at most ${longest} characters`)
+  if (value.includes('\0') || !value.isWellFormed()) throw invalid(name, 'holds what is no character')
+  return value
+}
+
+function numberParam(request: FastifyRequest, name: string, { least, most }: { least: number; most: number }) {
+  const text = textParam(request, name)
+  if (text === null) return null
+  const value = /^\d{1,10}$/.test(text) ? Number(text) : Number.NaN
+  if (!(value >= least && value <= most)) throw invalid(name, `must be a whole number from ${least} to ${most}`)
+  return value
+}
+
+/** Which part of a list is asked for. */
+export function partParams(request: FastifyRequest): Part {
+  return {
+    offset: numberParam(request, 'offset', { least: 0, most: FURTHEST }) ?? 0,
+    limit: numberParam(request, 'limit', { least: 1, most: MOST_AT_ONCE }) ?? AT_ONCE,
+  }
+}
+
+const isStatus = (text: string): text is Status => text === 'initiated' || text === 'deployed' || text === 'failed'
+
+export function statusParam(request: FastifyRequest): Status | null {
+  const text = textParam(request, 'status')
+  if (text === null || isStatus(text)) return text
+  throw invalid('status', 'must be initiated, deployed or failed')
+}
+
+/** The part of the path that names a thing; what can't be a name names nothing. */
+export function nameParam(request: FastifyRequest, name: string): string {
+  const value = (request.params as Record<string, string>)[name] ?? ''
+  if (value === '' || value.length > 200 || !/^[\x21-\x7e]+$/.test(value)) throw nothingThere(value)
+  return value
+}
+
+export const nothingThere = (name: string): Refusal =>
+  new Refusal(404, TITLES.notFound, `there is no ${JSON.stringify(name.slice(0, 100).toWellFormed())} here`)

@@ -1,0 +1,101 @@
+import { type Expression, type SqlBool, sql } from 'kysely'
+import type { Db } from './schema.ts'
+
+/** How many NFTs are in which state; `files`, `mint` and `chain` are what those wait for that are initiated. */
+export interface StateCounts {
+  files: number
+  mint: number
+  chain: number
+  deployed: number
+  failed: number
+}
+
+/** Counts of NFTs that follow each other in the order of acceptance. */
+export interface BucketCounts extends StateCounts {
+  bucket: number
+}
+
+export const NO_NFTS: StateCounts = { files: 0, mint: 0, chain: 0, deployed: 0, failed: 0 }
+
+/** The first place of a bucket: it holds those up to the first of the next. */
+export const firstSeqOf = (bucket: number): number => bucket * 4096
+
+const SUMS = sql<StateCounts>`sum(files) as files, sum(mint) as mint, sum(chain) as chain,
+  sum(deployed) as deployed, sum(failed) as failed`
+
+/** Sums are text on PostgreSQL. */
+const toCounts = (row: StateCounts): StateCounts => ({
+  files: Number(row.files),
+  mint: Number(row.mint),
+  chain: Number(row.chain),
+  deployed: Number(row.deployed),
+  failed: Number(row.failed),
+})
+
+/** Of each of these collections that has NFTs. */
+export async function countsOfCollections(db: Db, ids: readonly string[]): Promise<Map<string, StateCounts>> {
+  if (ids.length === 0) return new Map()
+  const { rows } = await sql<StateCounts & { id: string }>`
+    select collection_id as id, ${SUMS} from nft_counts where collection_id in (${sql.join(ids)})
+    group by collection_id`.execute(db)
+  return new Map(rows.map((row) => [row.id, toCounts(row)]))
+}
+
+/** Of a collection, or of one run into it, bucket by bucket; those without NFTs are left out. */
+export async function bucketsOf(
+  db: Db,
+  { collectionId, run }: { collectionId: string; run: string | null },
+): Promise<BucketCounts[]> {
+  const ofRun = run === null ? sql`` : sql` and run = ${run}`
+  const { rows } = await sql<StateCounts & { bucket: number }>`
+    select bucket, ${SUMS} from nft_counts where collection_id = ${collectionId}${ofRun}
+    group by bucket order by bucket`.execute(db)
+  return rows.map((row) => ({ bucket: Number(row.bucket), ...toCounts(row) }))
+}
+
+/** Of runs into collections; in the order given. */
+export async function countsOfRuns(
+  db: Db,
+  runs: readonly { collection_id: string; run: string }[],
+): Promise<StateCounts[]> {
+  if (runs.length === 0) return []
+  const one = ({ collection_id, run }: { collection_id: string; run: string }) =>
+    sql`(collection_id = ${collection_id} and run = ${run})`
+  const { rows } = await sql<StateCounts & { collection_id: string; run: string }>`
+    select collection_id, run, ${SUMS} from nft_counts where ${sql.join(runs.map(one), sql` or `)}
+    group by collection_id, run`.execute(db)
+  const found = new Map(rows.map((row) => [`${row.collection_id} ${row.run}`, toCounts(row)]))
+  return runs.map(({ collection_id, run }) => found.get(`${collection_id} ${run}`) ?? NO_NFTS)
+}
+
+/** Rows of collections that an account may see; null sees all. */
+export const seenBy = (accountId: string | null): Expression<SqlBool> =>
+  accountId === null ? sql<SqlBool>`1 = 1` : sql<SqlBool>`collections.account_id = ${accountId}`
+
+/** Collections by blockchain and status, and NFTs by blockchain. */
+export async function countAll(db: Db, accountId: string | null) {
+  const collections = await db
+    .selectFrom('collections')
+    .select(({ fn }) => ['blockchain', 'status', fn.countAll<number>().as('count')])
+    .where(seenBy(accountId))
+    .groupBy(['blockchain', 'status'])
+    .execute()
+  const { rows } = await sql<StateCounts & { blockchain: string }>`
+    select collections.blockchain, ${SUMS} from nft_counts
+      join collections on collections.id = nft_counts.collection_id
+    where ${seenBy(accountId)} group by collections.blockchain`.execute(db)
+  return {
+    collections: collections.map((row) => ({ ...row, count: Number(row.count) })),
+    nfts: rows.map((row) => ({ blockchain: row.blockchain, ...toCounts(row) })),
+  }
+}
+
+/** Collections in which something was accepted last, with where. */
+export async function latestCollections(db: Db, accountId: string, limit: number): Promise<string[]> {
+  const { rows } = await sql<{ id: string }>`
+    select nft_counts.collection_id as id from nft_counts
+      join collections on collections.id = nft_counts.collection_id
+    where ${seenBy(accountId)} group by nft_counts.collection_id
+    order by max(nft_counts.bucket) desc limit ${sql.lit(limit)}`.execute(db)
+  return rows.map((row) => row.id)
+}

@@ -1,0 +1,183 @@
+import { type RawBuilder, type SqlBool, sql } from 'kysely'
+import { firstSeqOf, seenBy } from './explorer-counts.ts'
+import type { Db, NftStatus } from './schema.ts'
+
+/** Of a list, metadata of more bytes is read for each NFT by itself. */
+const SHORT = 16_384
+
+const SUMMARY = sql.raw(
+  [
+    ...['seq', 'id', 'collection_id', 'token_id', 'status', 'error', 'owner', 'receiver', 'files'].map(
+      (column) => `nfts.${column}`,
+    ),
+    `case when octet_length(nfts.metadata) <= ${SHORT} then nfts.metadata end as metadata`,
+  ].join(', '),
+)
+
+export interface SummaryRow {
+  seq: number
+  id: string
+  collection_id: string
+  token_id: string | null
+  status: NftStatus
+  error: string | null
+  owner: string | null
+  receiver: string
+  files: string | null
+  /** Null where it is long. */
+  metadata: string | null
+}
+
+const select = (where: RawBuilder<unknown>) => sql<SummaryRow>`select ${SUMMARY} from nfts ${where}`
+
+const statusIs = (status: NftStatus | null) => (status === null ? sql`` : sql` and nfts.status = ${sql.lit(status)}`)
+
+/** NFTs of one bucket of a collection, or of a run into it, in the order of acceptance. */
+export async function nftsOfBucket(
+  db: Db,
+  what: { collectionId: string; run: string | null; bucket: number; status: NftStatus | null },
+  { offset, limit }: { offset: number; limit: number },
+): Promise<SummaryRow[]> {
+  const { collectionId, run, bucket, status } = what
+  const ofRun =
+    run === null
+      ? sql``
+      : sql` and exists (select 1 from requests where requests.id = nfts.request_id and requests.run = ${run})`
+  const { rows } = await select(sql`
+    where nfts.collection_id = ${collectionId}
+      and nfts.seq >= ${firstSeqOf(bucket)} and nfts.seq < ${firstSeqOf(bucket + 1)}${statusIs(status)}${ofRun}
+    order by nfts.seq limit ${limit} offset ${offset}`).execute(db)
+  return rows
+}
+
+/** The first NFTs of each of these collections. */
+export async function firstNfts(db: Db, collectionIds: readonly string[], count: number): Promise<SummaryRow[]> {
+  if (collectionIds.length === 0) return []
+  const one = (id: string) =>
+    sql`select * from (${select(sql`where nfts.collection_id = ${id} order by nfts.seq limit ${sql.lit(count)}`)}) as part`
+  const { rows } = await sql<SummaryRow>`${sql.join(collectionIds.map(one), sql` union all `)}`.execute(db)
+  return rows
+}
+
+/** NFTs accepted last: of these collections, or of all. */
+export async function lastNfts(db: Db, collectionIds: readonly string[] | null, count: number): Promise<SummaryRow[]> {
+  if (collectionIds === null) {
+    return (await select(sql`order by nfts.seq desc limit ${sql.lit(count)}`).execute(db)).rows
+  }
+  if (collectionIds.length === 0) return []
+  const one = (id: string) =>
+    sql`select * from (${select(
+      sql`where nfts.collection_id = ${id} order by nfts.seq desc limit ${sql.lit(count)}`,
+    )}) as part`
+  const { rows } = await sql<SummaryRow>`
+    select * from (${sql.join(collectionIds.map(one), sql` union all `)}) as parts
+    order by seq desc limit ${sql.lit(count)}`.execute(db)
+  return rows
+}
+
+/** NFTs at these places, whoever's they are. */
+export async function nftsAt(db: Db, seqs: readonly number[]): Promise<SummaryRow[]> {
+  if (seqs.length === 0) return []
+  return (await select(sql`where nfts.seq in (${sql.join(seqs)}) order by nfts.seq`).execute(db)).rows
+}
+
+/** NFTs of these ids, whoever's they are. */
+export async function nftsById(db: Db, ids: readonly string[]): Promise<SummaryRow[]> {
+  if (ids.length === 0) return []
+  return (await select(sql`where nfts.id in (${sql.join(ids)}) order by nfts.seq`).execute(db)).rows
+}
+
+/** NFTs that an address owns in a collection, in the order of acceptance. */
+export async function nftsOwned(
+  db: Db,
+  { collectionId, owner, status }: { collectionId: string; owner: string; status: NftStatus | null },
+  { offset, limit }: { offset: number; limit: number },
+): Promise<SummaryRow[]> {
+  const { rows } = await select(sql`
+    where nfts.collection_id = ${collectionId} and nfts.owner = ${owner}${statusIs(status)}
+    order by nfts.seq limit ${limit} offset ${offset}`).execute(db)
+  return rows
+}
+
+/** How many NFTs an address owns in each collection that an account may see and that has some, the newest first. */
+export async function countOwned(db: Db, accountId: string | null, owner: string) {
+  const { rows } = await sql<{ id: string; count: number }>`
+    select id, count from (
+      select collections.id,
+        (select count(*) from nfts where nfts.collection_id = collections.id and nfts.owner = ${owner}) as count
+      from collections where ${seenBy(accountId)}
+    ) as owned where count > 0 order by id desc`.execute(db)
+  return rows.map((row) => ({ id: row.id, count: Number(row.count) }))
+}
+
+export async function countOwnedIn(db: Db, collectionId: string, owner: string): Promise<number> {
+  const { rows } = await sql<{ count: number }>`
+    select count(*) as count from nfts where collection_id = ${collectionId} and owner = ${owner}`.execute(db)
+  return Number(rows[0]?.count ?? 0)
+}
+
+/** The metadata of an NFT, however long it is. */
+export async function metadataAt(db: Db, seq: number): Promise<string> {
+  return (await db.selectFrom('nfts').select('metadata').where('seq', '=', seq).executeTakeFirstOrThrow()).metadata
+}
+
+/** An NFT that an account may see, with its request. */
+export async function seenNft(db: Db, accountId: string | null, id: string) {
+  return await db
+    .selectFrom('nfts')
+    .innerJoin('collections', 'collections.id', 'nfts.collection_id')
+    .innerJoin('requests', 'requests.id', 'nfts.request_id')
+    .selectAll('nfts')
+    .select(['requests.accepted_at', 'requests.run'])
+    .where('nfts.id', '=', id)
+    .where(seenBy(accountId))
+    .executeTakeFirst()
+}
+
+/** Ids of those before and after an NFT in its collection. */
+export async function neighbours(db: Db, { collection_id, seq }: { collection_id: string; seq: number }) {
+  const one = (is: '<' | '>', order: 'asc' | 'desc') =>
+    db
+      .selectFrom('nfts')
+      .select('id')
+      .where('collection_id', '=', collection_id)
+      .where('seq', is, seq)
+      .orderBy('seq', order)
+      .limit(1)
+      .executeTakeFirst()
+  return { previous: (await one('<', 'desc'))?.id ?? null, next: (await one('>', 'asc'))?.id ?? null }
+}
+
+/** NFTs of these tokens of a collection. */
+export async function nftsOfTokens(db: Db, collectionId: string, tokenIds: readonly string[]): Promise<SummaryRow[]> {
+  if (tokenIds.length === 0) return []
+  const { rows } = await select(sql`
+    where nfts.collection_id = ${collectionId} and nfts.token_id in (${sql.join(tokenIds)})
+    order by nfts.seq`).execute(db)
+  return rows
+}
+
+/** NFTs that a transaction on its way is to mint. */
+export async function nftsOnChain(db: Db, transactionId: string, limit: number): Promise<SummaryRow[]> {
+  const { rows } = await select(sql`
+    where nfts.transaction_id = ${transactionId} and nfts.step = 'chain' order by nfts.seq limit ${limit}`).execute(db)
+  return rows
+}
+
+/** NFTs that failed in a bucket of a collection, or of a run into it: why, and which. */
+export async function failuresOfBucket(
+  db: Db,
+  { collectionId, run, bucket }: { collectionId: string; run: string; bucket: number },
+) {
+  return await db
+    .selectFrom('nfts')
+    .innerJoin('requests', 'requests.id', 'nfts.request_id')
+    .select(['nfts.id', 'nfts.error'])
+    .where('nfts.collection_id', '=', collectionId)
+    .where('nfts.seq', '>=', firstSeqOf(bucket))
+    .where('nfts.seq', '<', firstSeqOf(bucket + 1))
+    .where(sql<SqlBool>`nfts.status = 'failed'`)
+    .where('requests.run', '=', run)
+    .orderBy('nfts.seq')
+    .execute()
+}

@@ -1,0 +1,48 @@
+import { sql } from 'kysely'
+import type { Db } from './schema.ts'
+
+/** After all that begins with a text, byte by byte. */
+const END = '\u{10ffff}'
+
+/** Terms that begin with a text, in their order; a step of the index for each, however many NFTs have it. */
+export async function termsBeginning(db: Db, start: string, limit: number): Promise<string[]> {
+  const { rows } = await sql<{ term: string }>`
+    with recursive terms (term, number) as (
+      select (select min(term) from nft_terms where term >= ${start} and term < ${start + END}), 1
+      union all
+      select (select min(term) from nft_terms where nft_terms.term > terms.term and nft_terms.term < ${start + END}), number + 1
+      from terms where terms.term is not null and number < ${sql.lit(limit)}
+    ) select term from terms where term is not null`.execute(db)
+  return rows.map((row) => row.term)
+}
+
+/** How many NFTs have one of these terms, counted up to a limit. */
+export async function countTerms(db: Db, terms: readonly string[], limit: number): Promise<number> {
+  if (terms.length === 0) return 0
+  const { rows } = await sql<{ count: number }>`
+    select count(*) as count from (
+      select seq from nft_terms where term in (${sql.join(terms)}) limit ${sql.lit(limit)}
+    ) as part`.execute(db)
+  return Number(rows[0]?.count ?? 0)
+}
+
+/** Places of NFTs that have one of these terms, those accepted last first, no more than a limit. */
+export async function seqsOfTerms(db: Db, terms: readonly string[], limit: number): Promise<number[]> {
+  if (terms.length === 0) return []
+  const one = (term: string) =>
+    sql`select * from (select seq from nft_terms where term = ${term} order by seq desc limit ${sql.lit(limit)}) as part`
+  const { rows } = await sql<{ seq: number }>`
+    select distinct seq from (${sql.join(terms.map(one), sql` union all `)}) as parts
+    order by seq desc limit ${sql.lit(limit)}`.execute(db)
+  return rows.map((row) => Number(row.seq))
+}
+
+/** Which of these NFTs have one of these terms. */
+export async function withTerms(db: Db, seqs: readonly number[], terms: readonly string[]): Promise<Set<number>> {
+  if (seqs.length === 0 || terms.length === 0) return new Set()
+  const { rows } = await sql<{ seq: number }>`
+    select distinct seq from nft_terms where term in (${sql.join(terms)}) and seq in (${sql.join(seqs.map((seq) => sql.lit(seq)))})`.execute(
+    db,
+  )
+  return new Set(rows.map((row) => Number(row.seq)))
+}

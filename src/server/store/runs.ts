@@ -1,0 +1,59 @@
+import type { Insertable } from 'kysely'
+import type { Db, RunsTable } from './schema.ts'
+
+/** Notes a run with its first request; call it in the transaction that accepts that. Nobody waits for anybody here. */
+export async function startRun(db: Db, run: Insertable<RunsTable>): Promise<void> {
+  await db
+    .insertInto('runs')
+    .values(run)
+    .onConflict((conflict) => conflict.columns(['account_id', 'run']).doNothing())
+    .execute()
+}
+
+export type SeenRun = Awaited<ReturnType<typeof listRuns>>[number]
+
+const seen = (db: Db, accountId: string | null) =>
+  db
+    .selectFrom('runs')
+    .select((row) => [
+      'runs.account_id',
+      'runs.run',
+      'runs.collection_id',
+      'runs.started_at',
+      row
+        .selectFrom('requests')
+        .select(({ fn }) => fn.max('requests.accepted_at').as('at'))
+        .whereRef('requests.run', '=', 'runs.run')
+        .whereRef('requests.account_id', '=', 'runs.account_id')
+        .as('last_at'),
+    ])
+    .$if(accountId !== null, (query) => query.where('runs.account_id', '=', accountId))
+
+/** Runs that an account may see, those that began last first. */
+export async function listRuns(db: Db, accountId: string | null, { offset, limit }: { offset: number; limit: number }) {
+  return await seen(db, accountId)
+    .orderBy('runs.started_at', 'desc')
+    .orderBy('runs.run', 'desc')
+    .limit(limit)
+    .offset(offset)
+    .execute()
+}
+
+export async function countRuns(db: Db, accountId: string | null): Promise<number> {
+  const { count } = await db
+    .selectFrom('runs')
+    .select(({ fn }) => fn.countAll<number>().as('count'))
+    .$if(accountId !== null, (query) => query.where('account_id', '=', accountId))
+    .executeTakeFirstOrThrow()
+  return Number(count)
+}
+
+/** The run of this name, of several accounts' the one that began last. */
+export async function findRun(db: Db, accountId: string | null, run: string): Promise<SeenRun | null> {
+  const found = await seen(db, accountId)
+    .where('runs.run', '=', run)
+    .orderBy('runs.started_at', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+  return found ?? null
+}

@@ -1,0 +1,47 @@
+import type { TestBackend } from './backend.ts'
+
+/** What the explorer answers. */
+export interface Seen {
+  status: number
+  headers: Headers
+  // biome-ignore lint/suspicious/noExplicitAny: an answer's shape is what the tests are about
+  json: any
+}
+
+/** Asks the explorer for something under `/explorer/`. */
+export async function look(backend: Pick<TestBackend, 'get'>, path: string, headers = {}): Promise<Seen> {
+  const response = await backend.get(`/explorer/${path}`, headers)
+  const text = await response.text()
+  return { status: response.status, headers: response.headers, json: text === '' ? null : JSON.parse(text) }
+}
+
+/** What it shows; anything but 200 is an error. */
+// biome-ignore lint/suspicious/noExplicitAny: as above
+export async function show(backend: Pick<TestBackend, 'get'>, path: string, headers = {}): Promise<any> {
+  const { status, json } = await look(backend, path, headers)
+  if (status !== 200) throw new Error(`/explorer/${path} answered ${status}: ${JSON.stringify(json)}`)
+  return json
+}
+
+/** Stores a file and gives its ipfs URL. */
+export async function store(
+  backend: Pick<TestBackend, 'url' | 'apiKey'>,
+  content: Uint8Array | string,
+  headers: Record<string, string> = { 'x-api-key': backend.apiKey.reveal() },
+): Promise<string> {
+  const body = new FormData()
+  body.set('file', new Blob([typeof content === 'string' ? content : Buffer.from(content)]), 'anything.exe')
+  const response = await fetch(`${backend.url}/api/v1/files`, { method: 'POST', headers, body })
+  const json = (await response.json()) as { url?: string }
+  if (json.url === undefined) throw new Error(`the upload answered ${response.status}: ${JSON.stringify(json)}`)
+  return json.url
+}
+
+/** The beginning of a PNG of so many pixels: enough to be recognised. */
+export function png(width: number, height: number, salt = ''): Uint8Array {
+  const head = Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex')
+  const size = Buffer.alloc(8)
+  size.writeUInt32BE(width, 0)
+  size.writeUInt32BE(height, 4)
+  return Buffer.concat([head, size, Buffer.from('0806000000', 'hex'), Buffer.from(salt)])
+}
