@@ -118,6 +118,9 @@ export async function openCore(options: CoreOptions, undo: (() => unknown)[]): P
   const store = { ...opened, publishTo: place.publishTo, ...(faults && { onAccepted: faults.onAccepted }) }
   const apiKey = await openLocalAccount(store, dataDir, now())
   const signers = await openEmbeddedSigners(dataDir, store)
+  const metrics = createMetrics({
+    ...{ db: store.db, signers: () => remote.operators(), now, version, ready: () => readiness(), dataDir },
+  })
   const remote = await openRemote({
     db: store.db,
     settings: settings.chains,
@@ -127,10 +130,10 @@ export async function openCore(options: CoreOptions, undo: (() => unknown)[]): P
       return await openSigners(operators, credentialsDirectory)
     },
     now,
+    onRequest: (blockchain, provider, outcome) => metrics.observe({ what: 'rpc', blockchain, provider, outcome }),
   })
   undo.push(() => remote.close())
   const { ask: readiness, stopping } = watchReadiness({ store, storage: place, remote, dataDir })
-  const metrics = createMetrics({ db: store.db, signers: remote.operators, now, version, ready: readiness, dataDir })
   const onEvent: ChainsOptions['onEvent'] = (blockchain, event) => {
     if (event.type === 'died') metrics.observe({ what: 'chain_died', blockchain })
     log.info({ blockchain, ...event }, 'embedded chain')

@@ -1,9 +1,10 @@
-import type { EvmBlockchain } from '../../api/blockchains.ts'
+import type { Blockchain, EvmBlockchain } from '../../api/blockchains.ts'
 import type { ChainSettings, Networks } from '../settings/types.ts'
 import type { Db } from '../store/schema.ts'
 import type { Hex } from './evm/network.ts'
 import type { OperatorState } from './evm/remote/operators.ts'
 import type { RemoteNetwork } from './evm/remote/remote-network.ts'
+import type { RpcOutcome } from './rpc/providers.ts'
 import type { AskSigning, Signer } from './signers.ts'
 
 /** The networks that a backend reaches by RPC URL. */
@@ -33,4 +34,6 @@ export interface RemoteChainsOptions {
   settings: Networks
   openSigners: (settings: ChainSettings) => Promise<readonly Signer[]>
   now: () => number
+  /** Told of each request to a provider. */
+  onRequest?: (blockchain: Blockchain, host: string, outcome: RpcOutcome) => void
 }

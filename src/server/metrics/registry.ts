@@ -70,6 +70,12 @@ export function createRegistry({ db, signers, now, version, ready, dataDir }: Me
     labelNames: ['outcome'],
     registers,
   })
+  const rpc = new Counter({
+    name: 'gdn_rpc_requests_total',
+    help: 'Requests of this process to RPC providers: answered, refused, limited (asked too often), failed',
+    labelNames: ['blockchain', 'provider', 'outcome'],
+    registers,
+  })
   const gauge = <Label extends string>(name: string, help: string, ...labelNames: Label[]) =>
     new Gauge({ name, help, labelNames, registers })
   const waiting = gauge(
@@ -162,6 +168,10 @@ export function createRegistry({ db, signers, now, version, ready, dataDir }: Me
           files.observe({ operation, outcome }, seconds)
           if (observation.bytes > 0) bytes.inc({ operation }, observation.bytes)
           return
+        }
+        case 'rpc': {
+          const { blockchain, provider, outcome } = observation
+          return rpc.inc({ blockchain, provider, outcome })
         }
         case 'webhook':
           return webhooks.inc({ outcome: observation.outcome })

@@ -1,3 +1,4 @@
+import type { RpcOutcome } from '../chain/rpc/providers.ts'
 import type { Condition } from '../http/health.ts'
 import type { StorageObservation } from '../storage/measured.ts'
 import type { Db } from '../store/schema.ts'
@@ -9,6 +10,7 @@ export type Observation =
   | { what: 'transaction'; blockchain: string; kind: string; gas: number; nfts: number }
   | ({ what: 'storage' } & StorageObservation)
   | { what: 'chain_died'; blockchain: string }
+  | { what: 'rpc'; blockchain: string; provider: string; outcome: RpcOutcome }
   | { what: 'webhook'; outcome: 'delivered' | 'retried' | 'failed' }
 
 export interface Metrics {

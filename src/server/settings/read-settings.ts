@@ -51,6 +51,16 @@ function besides<Entry extends object>(entry: Entry, path: string): Entry {
 export const readSettingsFile = (path: string): SettingsFile =>
   parseYaml(settingsFile, readPrivateFile(path, MAX_BYTES), path)
 
+function limitsOf({ rpc_urls: urls, requests_per_second: limit }: ChainEntry): Map<string, number> {
+  const limitOf = (url: string) => (typeof limit === 'object' ? limit[new URL(url).host] : limit)
+  return new Map(
+    urls.flatMap((url) => {
+      const found = limitOf(url)
+      return found === undefined ? [] : [[url, found] as const]
+    }),
+  )
+}
+
 function toSettings(blockchain: EvmBlockchain, entry: ChainEntry, path: string): ChainSettings {
   const retired = RETIRED[blockchain]
   if (retired !== undefined && entry.chain_id === undefined) {
@@ -66,6 +76,7 @@ function toSettings(blockchain: EvmBlockchain, entry: ChainEntry, path: string):
     blockchain,
     chainId: entry.chain_id ?? BLOCKCHAINS[blockchain].chainId,
     rpcUrls: entry.rpc_urls,
+    requestLimits: limitsOf(entry),
     confirmations: entry.confirmations,
     finality: entry.finality,
     pollMs: entry.poll_seconds * 1000,

@@ -24,6 +24,16 @@ const seconds = z
   .min(0.1, { error: 'must be at least 0.1 seconds' })
   .max(3600, { error: 'must be at most an hour' })
 
+const perSecond = z
+  .number({ error: 'must be a number of requests' })
+  .gt(0, { error: 'must be above 0' })
+  .max(10_000, { error: 'must be at most 10000' })
+
+/** How often each provider may be asked: all of them alike, or each by its host. */
+const requestsPerSecond = z.union([perSecond, z.record(z.string(), perSecond)], {
+  error: 'must be a number of requests between 0 and 10000, or such a number for each host of rpc_urls',
+})
+
 /** A key in a keystore, and where its password is: a file, or a credential that the service manager hands over. */
 const signer = z
   .strictObject({
@@ -48,6 +58,8 @@ const chain = z
       .array(rpcUrl)
       .min(1, { error: 'needs one URL at least' })
       .max(MAX_URLS, { error: `may hold ${MAX_URLS} URLs` }),
+    /** By default as often as there is work. */
+    requests_per_second: requestsPerSecond.optional(),
     /** Where the blockchain stands for another network than that of the reference: its successor, mostly. */
     chain_id: z.int({ error: 'must be a whole number' }).min(1, { error: 'must be at least 1' }).optional(),
     /** Blocks, a transaction's own included, until it counts. */
@@ -68,6 +80,15 @@ const chain = z
       .array(signer)
       .min(1, { error: 'needs one signer at least' })
       .max(MAX_OPERATORS, { error: `may name ${MAX_OPERATORS} signers` }),
+  })
+  .check((context) => {
+    const { requests_per_second: limit, rpc_urls: urls } = context.value
+    const hosts = urls.map((url) => parseUrl(url)?.host ?? '')
+    for (const host of typeof limit === 'object' ? Object.keys(limit) : []) {
+      if (hosts.includes(host)) continue
+      const message = `is no host of rpc_urls: those are ${hosts.join(', ')}`
+      context.issues.push({ code: 'custom', message, input: limit, path: ['requests_per_second', host] })
+    }
   })
   .check((context) => {
     const { confirmations, finality } = context.value

@@ -8,6 +8,8 @@ export interface ChainSettings {
   chainId: number
   /** May hold a provider's key: messages name the host and no more. */
   rpcUrls: readonly string[]
+  /** Requests per second, of those URLs that have a limit. */
+  requestLimits: ReadonlyMap<string, number>
   confirmations: number
   finality: number
   pollMs: number

@@ -2,6 +2,7 @@ import type { EvmBlockchain } from '../../api/blockchains.ts'
 import { GdnError } from '../../core/errors.ts'
 import { openBeside } from '../administration.ts'
 import { createRemoteNetwork, type RemoteNetwork } from '../chain/evm/remote/remote-network.ts'
+import { createProviders } from '../chain/rpc/providers.ts'
 import type { Signer } from '../chain/signers.ts'
 import type { DatabasePlace } from '../settings/database.ts'
 import { openSigners } from '../settings/open-signer.ts'
@@ -41,7 +42,11 @@ export async function withChain<Result>(
   }
   const operators = await openSigners(settings.operators, place.credentialsDirectory)
   const store = await openBeside(place, { make: true })
-  const network = createRemoteNetwork({ ...settings, urls: settings.rpcUrls })
+  const network = createRemoteNetwork({
+    ...settings,
+    urls: settings.rpcUrls,
+    providers: createProviders(settings.requestLimits),
+  })
   try {
     return await work({ store, settings, network, operators })
   } finally {

@@ -1,6 +1,7 @@
 import { Agent, request } from 'undici'
 import { GdnError, messageOf } from '../../../../core/errors.ts'
-import { sleep } from '../../../../core/time.ts'
+import { parseRetryAfter, sleep } from '../../../../core/time.ts'
+import type { Providers, RpcOutcome } from '../../rpc/providers.ts'
 import { type RpcAnswer, type RpcCall, RpcError } from '../embedded/node-rpc.ts'
 
 export interface RemoteRpcOptions {
@@ -13,6 +14,9 @@ export interface RemoteRpcOptions {
   tries: number
   /** Milliseconds before the second try; twice as long before each later one. */
   retryMs: number
+  /** How often each may be asked, and which wants to be left alone. */
+  providers: Providers
+  onRequest: (host: string, outcome: RpcOutcome) => void
 }
 
 /** JSON-RPC with a network behind URLs. What no node answered rejects with GdnError `unreachable`. */
@@ -29,7 +33,30 @@ const MAX_BATCH = 100
 const MAX_MESSAGE = 500
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024
 /** Errors of a node that say "not now": the limit of a provider, an internal fault, a node that is behind. */
-const PASSING_CODES = new Set([429, -32005, -32603, -32016])
+const PASSING_CODES = new Set([429, -32005, -32007, -32603, -32016])
+/** Those of them that say that we have asked too often. */
+const LIMIT_CODES = new Set([429, -32005, -32007])
+/** A request waits for so long where every provider wants to be left alone; what takes longer is tried again later. */
+const PATIENCE_MS = 3_000
+const TOO_MANY_REQUESTS = 429
+
+/** A node failed; by `restMs` it said for how long it wants to be left alone, if it did. */
+class NodeFailed extends GdnError {
+  readonly restMs: number | null
+  readonly limited: boolean
+
+  constructor(message: string, { cause, limited = false, restMs = null }: FailureFacts = {}) {
+    super('unreachable', message, { hint: 'try again, or give another RPC URL', cause })
+    this.limited = limited
+    this.restMs = restMs
+  }
+}
+
+interface FailureFacts {
+  cause?: unknown
+  limited?: boolean
+  restMs?: number | null
+}
 
 /**
  * Everything that goes through here may be sent twice: reads, and signed transactions, of which a network takes one of
@@ -38,14 +65,32 @@ const PASSING_CODES = new Set([429, -32005, -32603, -32016])
  * Before anything else each node has to say that it is of the right chain.
  */
 export function connectRemote(options: RemoteRpcOptions): RemoteRpc {
-  const { urls, chainId, timeoutMs, tries, retryMs } = options
+  const { urls, chainId, timeoutMs, tries, retryMs, providers, onRequest } = options
   const agent = new Agent({ connections: 16, maxResponseSize: MAX_ANSWER_BYTES, connectTimeout: timeoutMs })
-  const checked = new Set<string>()
+  const checked = new Map<string, Promise<void>>()
   const closing = new AbortController()
   const underWay = new Set<AbortController>()
   let first = 0
 
   const post = async (url: string, body: unknown): Promise<unknown> => {
+    const provider = providers.of(url)
+    await provider.enter(Array.isArray(body) ? body.length : 1, closing.signal)
+    try {
+      const reply = await send(url, body)
+      const outcome = outcomeOf(reply)
+      onRequest(provider.host, outcome)
+      if (outcome === 'limited') provider.limited(null)
+      else provider.answered()
+      return reply
+    } catch (error) {
+      const limited = error instanceof NodeFailed && error.limited
+      if (limited) provider.limited(error.restMs)
+      onRequest(provider.host, limited ? 'limited' : 'failed')
+      throw error
+    }
+  }
+
+  const send = async (url: string, body: unknown): Promise<unknown> => {
     // A URL can hold a provider's key, so no message quotes more of it than the host.
     const { host } = new URL(url)
     // By hand: on Node 20 a garbage collection ends AbortSignal.any of an AbortSignal.timeout, which then never fires.
@@ -66,8 +111,11 @@ export function connectRemote(options: RemoteRpcOptions): RemoteRpc {
         signal: cut.signal,
       })
       text = await response.body.text()
-      if (response.statusCode === 429 || response.statusCode >= 500) {
-        throw unreachable(`the node at ${host} answered ${response.statusCode}`)
+      const { statusCode, headers } = response
+      if (statusCode === TOO_MANY_REQUESTS || statusCode >= 500) {
+        const restMs = parseRetryAfter([headers['retry-after']].flat()[0], Date.now())
+        const limited = statusCode === TOO_MANY_REQUESTS || restMs !== null
+        throw new NodeFailed(`the node at ${host} answered ${statusCode}`, { limited, restMs })
       }
     } catch (cause) {
       if (cause instanceof GdnError) throw cause
@@ -86,8 +134,18 @@ export function connectRemote(options: RemoteRpcOptions): RemoteRpc {
     }
   }
 
-  const check = async (url: string): Promise<void> => {
-    if (checked.has(url)) return
+  /** Once for each node, whoever asks. */
+  const check = (url: string): Promise<void> => {
+    let checking = checked.get(url)
+    if (checking === undefined) {
+      checking = askChain(url)
+      checked.set(url, checking)
+      checking.catch(() => checked.delete(url))
+    }
+    return checking
+  }
+
+  const askChain = async (url: string): Promise<void> => {
     const reply = await post(url, { jsonrpc: '2.0', id: 0, method: 'eth_chainId', params: [] })
     const answer = answerOf(reply)
     if ('error' in answer) throw unreachable(`the node at ${new URL(url).host} doesn't tell its chain`, answer.error)
@@ -98,18 +156,31 @@ export function connectRemote(options: RemoteRpcOptions): RemoteRpc {
         { hint: 'give an RPC URL of the right network' },
       )
     }
-    checked.add(url)
+  }
+
+  /** The first that doesn't want to be left alone, from the one on that answered last; else the first that will answer. */
+  const choose = (): string => {
+    const inOrder = urls.map((_, index) => urls[(first + index) % urls.length] ?? '')
+    const rest = (url: string) => providers.of(url).restMs()
+    return inOrder.reduce((best, url) => (rest(url) < rest(best) ? url : best))
   }
 
   const exchange = async <Result>(body: unknown, read: (reply: unknown) => Result): Promise<Result> => {
     for (let attempt = 1; ; attempt++) {
-      const url = urls[first % urls.length] ?? ''
+      const url = choose()
+      const restMs = providers.of(url).restMs()
+      if (restMs > PATIENCE_MS) {
+        const { host } = new URL(url)
+        throw unreachable(`the provider at ${host} asks to be left alone for ${Math.ceil(restMs / 1000)} s`)
+      }
+      if (restMs > 0) await sleep(restMs, closing.signal)
       try {
         await check(url)
         return read(await post(url, body))
       } catch (error) {
         if (!(error instanceof GdnError) || error.code !== 'unreachable' || closing.signal.aborted) throw error
-        first += 1
+        // Requests that fail at the same time pass over one node together, not one each: they would come round to it.
+        if (urls[first % urls.length] === url) first += 1
         if (attempt === tries) throw error
         await sleep(retryMs * 2 ** (attempt - 1), closing.signal)
       }
@@ -148,9 +219,21 @@ export function connectRemote(options: RemoteRpcOptions): RemoteRpc {
   }
 }
 
-function unreachable(message: string, cause?: unknown): GdnError {
-  return new GdnError('unreachable', message, { hint: 'try again, or give another RPC URL', cause })
+const unreachable = (message: string, cause?: unknown): GdnError => new NodeFailed(message, { cause })
+
+/** A reply that says, of any of the calls in it, that we have asked too often. */
+function outcomeOf(reply: unknown): RpcOutcome {
+  const replies: { error?: Partial<RpcError> | null }[] = [reply].flat().map((one) => (one ?? {}) as object)
+  const errors = replies.flatMap(({ error }) => error ?? [])
+  if (errors.some(isLimit)) return 'limited'
+  return Array.isArray(reply) || errors.length === 0 ? 'answered' : 'refused'
 }
+
+/** Some name their limit of requests and that of blocks or events in one answer by the same code. */
+const isTooMuch = ({ message }: Partial<RpcError>): boolean =>
+  /\b(results?|ranges?|blocks?|logs?|size)\b/i.test(String(message))
+
+const isLimit = (error: Partial<RpcError>): boolean => LIMIT_CODES.has(error.code ?? 0) && !isTooMuch(error)
 
 function answerOf(reply: unknown): RpcAnswer {
   const { result, error } = (reply ?? {}) as { result?: unknown; error?: Partial<RpcError> }
@@ -162,9 +245,6 @@ function answerOf(reply: unknown): RpcAnswer {
   if (result === undefined) throw unreachable('a node answered oddly')
   return { result }
 }
-
-/** Some name their limit of requests and that of blocks or events in one answer by the same code. */
-const isTooMuch = ({ message }: RpcError): boolean => /\b(results?|ranges?|blocks?|logs?|size)\b/i.test(message)
 
 const isRefusal = (reply: unknown): boolean =>
   typeof reply === 'object' && reply !== null && !Array.isArray(reply) && 'error' in reply && reply.error !== null

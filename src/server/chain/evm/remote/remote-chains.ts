@@ -5,6 +5,7 @@ import { findChain } from '../../../store/chains.ts'
 import type { Db } from '../../../store/schema.ts'
 import { alignLane } from '../../../store/transactions.ts'
 import type { RemoteChains, RemoteChainsOptions } from '../../remote-chains.ts'
+import { createProviders } from '../../rpc/providers.ts'
 import type { Signer } from '../../signers.ts'
 import type { Fees, Hex } from '../network.ts'
 import { type Operators, watchOperators } from './operators.ts'
@@ -28,7 +29,14 @@ interface Opened {
 }
 
 /** Opens the signers' keystores and the connections. */
-export async function openRemoteChains({ db, settings, openSigners, now }: RemoteChainsOptions): Promise<RemoteChains> {
+export async function openRemoteChains({
+  db,
+  settings,
+  openSigners,
+  now,
+  onRequest,
+}: RemoteChainsOptions): Promise<RemoteChains> {
+  const providers = createProviders([...settings.values()].flatMap(({ requestLimits }) => [...requestLimits]))
   const factory = async (on: Db, blockchain: EvmBlockchain): Promise<Hex> => {
     const chain = await findChain(on, blockchain)
     if (chain === null) throw notSetUp(blockchain)
@@ -37,7 +45,10 @@ export async function openRemoteChains({ db, settings, openSigners, now }: Remot
   const opened = new Map<EvmBlockchain, Opened>()
   for (const [blockchain, chain] of settings) {
     const signers = await openSigners(chain)
-    const network = createRemoteNetwork({ ...chain, urls: chain.rpcUrls })
+    const network = createRemoteNetwork({
+      ...{ ...chain, urls: chain.rpcUrls, providers },
+      onRequest: (host, outcome) => onRequest?.(blockchain, host, outcome),
+    })
     const operators = watchOperators({ network, factory: () => factory(db, blockchain), signers, now })
     opened.set(blockchain, { settings: chain, network, operators, signers, fees: cachedFees(network, now) })
   }

@@ -1,4 +1,5 @@
 import { BLOCKCHAINS, type EvmBlockchain } from '../../../../api/blockchains.ts'
+import { createProviders, type Providers, type RpcOutcome } from '../../rpc/providers.ts'
 import type { RpcAnswer } from '../embedded/node-rpc.ts'
 import { receiptOf } from '../embedded/receipt.ts'
 import type { EvmNetwork, Hex, RawLog, SharedNetwork } from '../network.ts'
@@ -23,6 +24,10 @@ export interface RemoteNetworkOptions {
   timeoutMs?: number
   tries?: number
   retryMs?: number
+  /** What is known of those who answer at the URLs, where others ask them as well. */
+  providers?: Providers
+  /** Told of each request by the host that it went to. */
+  onRequest?: (host: string, outcome: RpcOutcome) => void
 }
 
 export interface RemoteNetwork extends EvmNetwork {
@@ -50,7 +55,8 @@ export function createRemoteNetwork(options: RemoteNetworkOptions): RemoteNetwor
   if (confirmations < 1 || finality < confirmations) throw new RangeError('finality is confirmations or more')
   const { chainId = BLOCKCHAINS[blockchain].chainId } = options
   const { timeoutMs = TIMEOUT_MS, tries = TRIES, retryMs = RETRY_MS } = options
-  const rpc = connectRemote({ urls, chainId, timeoutMs, tries, retryMs })
+  const { providers = createProviders(), onRequest = () => {} } = options
+  const rpc = connectRemote({ urls, chainId, timeoutMs, tries, retryMs, providers, onRequest })
 
   const head = async () => Number(await rpc.call<Hex>('eth_blockNumber', []))
   const receiptCalls = (hashes: readonly Hex[]) =>

@@ -1,0 +1,201 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, describe, expect, it } from 'vitest'
+import { createRemoteNetwork, type RemoteNetworkOptions } from '../../../src/server/chain/evm/remote/remote-network.ts'
+import { createProviders, type RpcOutcome } from '../../../src/server/chain/rpc/providers.ts'
+import { readSettings } from '../../../src/server/settings/read-settings.ts'
+import { until } from '../../helpers/backend.ts'
+import { setUpNetwork } from '../../helpers/network-backend.ts'
+import { startRealNetwork } from '../../helpers/real-network.ts'
+import { type RpcProxy, type RpcProxyOptions, startRpcProxy } from '../../helpers/rpc-proxy.ts'
+
+const undo: (() => Promise<unknown>)[] = []
+afterEach(async () => {
+  for (const step of undo.splice(0).reverse()) await step()
+})
+
+/** A node of chain 137 that answers everything with 0x1. */
+async function node(options: RpcProxyOptions = {}): Promise<RpcProxy> {
+  const proxy = await startRpcProxy('http://127.0.0.1:1', {
+    ...options,
+    answer: (call) =>
+      options.answer?.(call) ?? (call.method === 'eth_chainId' ? { result: '0x89' } : { result: '0x1' }),
+  })
+  undo.push(() => proxy.close())
+  return proxy
+}
+
+function connect(urls: readonly string[], options: Partial<RemoteNetworkOptions> = {}) {
+  const network = createRemoteNetwork({
+    ...{ blockchain: 'polygon', urls, confirmations: 1, finality: 1, timeoutMs: 2000, tries: 2, retryMs: 1 },
+    ...options,
+  })
+  undo.push(() => network.close())
+  return network
+}
+
+const gaps = ({ requests }: RpcProxy) => requests.slice(1).map((at, index) => at - (requests[index] ?? 0))
+
+describe('requests_per_second', () => {
+  it('spaces what is sent to a provider, whoever of the process asks it', async () => {
+    const proxy = await node()
+    const providers = createProviders([[proxy.url, 25]])
+    const networks = [connect([proxy.url], { providers }), connect([`${proxy.url}/another-key`], { providers })]
+    const since = performance.now()
+    await Promise.all(Array.from({ length: 10 }, (_, n) => networks[n % 2]?.request('eth_gasPrice', [])))
+    // Each of the two networks asks for the chain id before.
+    expect(proxy.requests).toHaveLength(12)
+    expect(performance.now() - since).toBeGreaterThan((proxy.requests.length - 1) * 40 - 20)
+    // Timers fire late, never early: two may come closer to each other, but never more than the limit in its second.
+    const inASecond = proxy.requests.map((at) => proxy.requests.filter((one) => one >= at && one < at + 980).length)
+    expect(Math.max(...inASecond)).toBeLessThanOrEqual(25)
+    expect(gaps(proxy).filter((gap) => gap < 15)).toEqual([])
+  })
+
+  it('counts the calls of a batch one by one', async () => {
+    const proxy = await node({ answer: ({ method }) => (method === 'eth_chainId' ? undefined : { result: null }) })
+    const network = connect([proxy.url], { providers: createProviders([[proxy.url, 50]]) })
+    await network.receipts(Array.from({ length: 20 }, () => '0x00'))
+    const since = performance.now()
+    await network.request('eth_gasPrice', [])
+    expect(performance.now() - since).toBeGreaterThan(350)
+  })
+
+  it('without it nothing waits', async () => {
+    const proxy = await node()
+    const network = connect([proxy.url])
+    const since = performance.now()
+    await Promise.all(Array.from({ length: 100 }, () => network.request('eth_gasPrice', [])))
+    expect(performance.now() - since).toBeLessThan(2000)
+  })
+})
+
+describe('a provider that is asked too often', () => {
+  it.each([
+    ['429 with Retry-After', { refuse: () => ({ status: 429, headers: { 'retry-after': '1' } }) }],
+    ['503 with Retry-After', { refuse: () => ({ status: 503, headers: { 'retry-after': '1' } }) }],
+    ['429', { refuse: () => ({ status: 429 }) }],
+    ['-32005', { answer: limited(-32005) }],
+    ['-32007', { answer: limited(-32007) }],
+    ['429 as a code', { answer: limited(429) }],
+  ])('and says so by %s is left alone, and the next takes over', async (_, options) => {
+    const [first, second] = [await node(options), await node()]
+    const network = connect([first.url, second.url])
+    for (let call = 0; call < 5; call++) expect(await network.request('eth_gasPrice', [])).toBe('0x1')
+    expect(first.requests).toHaveLength(1)
+    expect(second.requests).toHaveLength(6)
+  })
+
+  it('is asked again when the time is over, and not before', async () => {
+    let busy = true
+    const proxy = await node({ refuse: () => (busy ? { status: 429, headers: { 'retry-after': '1' } } : undefined) })
+    const network = connect([proxy.url], { tries: 1 })
+    await expect(network.request('eth_gasPrice', [])).rejects.toMatchObject({ code: 'unreachable' })
+    busy = false
+    expect(await network.request('eth_gasPrice', [])).toBe('0x1')
+    expect(gaps(proxy)[0]).toBeGreaterThan(950)
+  })
+
+  it('for long is not waited for: who asks is told at once, and nothing is sent', async () => {
+    const proxy = await node({ refuse: () => ({ status: 429, headers: { 'retry-after': '60' } }) })
+    const network = connect([proxy.url], { tries: 1 })
+    await expect(network.request('eth_gasPrice', [])).rejects.toMatchObject({ code: 'unreachable' })
+    const since = performance.now()
+    await expect(network.request('eth_gasPrice', [])).rejects.toMatchObject({
+      code: 'unreachable',
+      message: expect.stringMatching(/asks to be left alone for (59|60) s/),
+    })
+    expect(performance.now() - since).toBeLessThan(500)
+    expect(proxy.requests).toHaveLength(1)
+  })
+
+  it('again and again is left alone for twice as long each time, up to a minute', () => {
+    let now = 0
+    const provider = createProviders([], { now: () => now }).of('https://node.example/key')
+    const rests: number[] = []
+    for (let turn = 0; turn < 8; turn++) {
+      provider.limited(null)
+      // Those that were under way with it are refused as well.
+      provider.limited(null)
+      rests.push(provider.restMs())
+      now += provider.restMs()
+    }
+    expect(rests).toEqual([1000, 2000, 4000, 8000, 16_000, 32_000, 60_000, 60_000])
+    provider.answered()
+    provider.limited(null)
+    expect(provider.restMs()).toBe(1000)
+    provider.limited(86_400_000)
+    expect(provider.restMs()).toBe(300_000)
+  })
+
+  it('each request is counted by what came of it, under the host alone', async () => {
+    let turn = 0
+    const proxy = await node({
+      refuse: () => (turn++ === 2 ? { status: 500 } : undefined),
+      answer: ({ method }) =>
+        method === 'eth_call' ? { error: { code: 3, message: 'execution reverted' } } : undefined,
+    })
+    const seen: [string, RpcOutcome][] = []
+    const network = connect([`${proxy.url}/secret-key`], { onRequest: (host, outcome) => seen.push([host, outcome]) })
+    await network.request('eth_gasPrice', [])
+    await network.request('eth_gasPrice', [])
+    await expect(network.request('eth_call', [])).rejects.toThrow('execution reverted')
+    const { host } = new URL(proxy.url)
+    expect(seen).toEqual(['answered', 'answered', 'failed', 'answered', 'refused'].map((outcome) => [host, outcome]))
+  })
+})
+
+function limited(code: number): NonNullable<RpcProxyOptions['answer']> {
+  return () => ({ error: { code, message: 'limit exceeded' } })
+}
+
+it('/metrics tells of the requests of a running backend, and never of a key', async () => {
+  const real = await startRealNetwork()
+  undo.push(() => real.close())
+  const place = await setUpNetwork(real)
+  undo.push(() => place.remove())
+  const proxy = await startRpcProxy(real.url)
+  undo.push(() => proxy.close())
+  await place.write({ urls: [`${proxy.url}/v2/secret-key`], more: { requests_per_second: 100 } })
+  const backend = await place.start()
+  undo.push(() => backend.close())
+  const { host } = new URL(proxy.url)
+  const line = new RegExp(`gdn_rpc_requests_total\\{blockchain="polygon",provider="${host}",outcome="answered"\\} \\d+`)
+  const scrape = async () => (await backend.get('/metrics')).text()
+  const text = await until(scrape, (found) => line.test(found))
+  expect(text).toMatch(line)
+  expect(text).not.toContain('secret-key')
+})
+
+describe('in the settings', () => {
+  async function settings(limit: unknown) {
+    const folder = await mkdtemp(join(tmpdir(), 'gdn-limits-'))
+    undo.push(() => rm(folder, { recursive: true, force: true }))
+    const path = join(folder, 'backend.yaml')
+    const rpc_urls = ['https://one.example/KEY', 'https://two.example:8545/KEY']
+    const polygon = { rpc_urls, requests_per_second: limit, operators: [{ keystore: 'k', password_file: 'p' }] }
+    await writeFile(path, JSON.stringify({ chains: { polygon } }), { mode: 0o600 })
+    return () => Object.fromEntries(readSettings(path).chains.get('polygon')?.requestLimits ?? [])
+  }
+
+  it.each([
+    [undefined, {}],
+    [12.5, { 'https://one.example/KEY': 12.5, 'https://two.example:8545/KEY': 12.5 }],
+    [{ 'two.example:8545': 3 }, { 'https://two.example:8545/KEY': 3 }],
+  ])('%j is a limit of each provider, or of one', async (limit, read) => {
+    expect((await settings(limit))()).toEqual(read)
+  })
+
+  it.each([[0], [-1], ['5'], [1e9], [{ 'one.example': 0 }], [{ 'three.example': 5 }]])(
+    '%j is refused with its place',
+    async (limit) => {
+      expect(await settings(limit)).toThrow(
+        expect.objectContaining({
+          code: 'invalid_config',
+          place: expect.objectContaining({ field: expect.stringContaining('chains.polygon.requests_per_second') }),
+        }),
+      )
+    },
+  )
+})
