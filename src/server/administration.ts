@@ -1,9 +1,15 @@
+import { existsSync, statSync } from 'node:fs'
 import { access } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { GdnError } from '../core/errors.ts'
+import { sleep } from '../core/time.ts'
 import { openDataDir } from './data-dir/open.ts'
 import { type DatabasePlace, databaseOf } from './settings/database.ts'
 import { openStore, type Store } from './store/open-store.ts'
+
+/** Making a database takes a fraction of a second. */
+const MADE_WITHIN_MS = 5_000
+const MADE_LOOK_MS = 50
 
 /**
  * Works on a backend's database beside its running processes or while there are none: the data dir's lock is not taken.
@@ -41,17 +47,37 @@ export async function openBeside(place: DatabasePlace, { make = false }: BesideO
     () => null,
     (cause: unknown) => ({ cause }),
   )
-  if (missing === null) return await openStore(path, { beside: true })
-  if (!make) {
+  if (missing === null && !make) return await openStore(path, { beside: true })
+  if (missing !== null && !make) {
     throw new GdnError('data_dir', `${dataDir} holds no backend's database`, {
       hint: 'start the backend once (gdn serve, gdn local start), or name its folder with --data-dir',
       cause: missing.cause,
     })
   }
-  const lock = await openDataDir(dataDir)
-  try {
-    return await openStore(path)
-  } finally {
-    await lock.release()
+  return await openOrMake(dataDir, path)
+}
+
+/** Of several that make the database at once one does, and the others wait for it. */
+async function openOrMake(dataDir: string, path: string): Promise<Store> {
+  for (const late = Date.now() + MADE_WITHIN_MS; ; await sleep(MADE_LOOK_MS)) {
+    try {
+      if (existsSync(path)) return await openStore(path, { beside: true })
+      const lock = await openDataDir(dataDir)
+      try {
+        return await openStore(path)
+      } finally {
+        lock.release()
+      }
+    } catch (error) {
+      if (!isBeingMade(error, path) || Date.now() > late) throw error
+    }
   }
+}
+
+/** Whoever makes it holds the lock, and the file is there before its tables are. */
+function isBeingMade(error: unknown, path: string): boolean {
+  if (!(error instanceof GdnError)) return false
+  if (error.code === 'data_dir_busy') return true
+  const age = Date.now() - (statSync(path, { throwIfNoEntry: false })?.birthtimeMs ?? 0)
+  return error.code === 'data_dir' && age < MADE_WITHIN_MS
 }
