@@ -5,10 +5,12 @@ import type { RemoteRpc } from './json-rpc.ts'
 
 /**
  * Hands signed transactions to a network. Nodes refuse in many words what they have already ("already known", "nonce
- * too low", "replacement transaction underpriced"); none is believed: the hash is looked up.
+ * too low", "replacement transaction underpriced", and on Frontier all of it as an internal error); none is believed: the
+ * hash is looked up.
  */
 export async function handIn(rpc: RemoteRpc, raws: readonly Hex[]): Promise<BroadcastOutcome[]> {
-  const answers = await rpc.batch(raws.map((raw) => ({ method: 'eth_sendRawTransaction', params: [raw] })))
+  const calls = raws.map((raw) => ({ method: 'eth_sendRawTransaction', params: [raw] }))
+  const answers = await rpc.batch(calls, { refusals: true })
   const hashes = raws.map((raw) => keccak256(raw))
   const refused = hashes.filter((_, index) => 'error' in (answers[index] ?? {}))
   const found = await rpc.batch(refused.map((hash) => ({ method: 'eth_getTransactionByHash', params: [hash] })))

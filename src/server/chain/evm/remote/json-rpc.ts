@@ -23,8 +23,13 @@ export interface RemoteRpcOptions {
 export interface RemoteRpc {
   /** @throws RpcError when the node refuses */
   call<Result>(method: string, params: readonly unknown[]): Promise<Result>
-  /** The answers in the order of the calls; up to 100 calls are answered by one node and so belong together. */
-  batch(calls: readonly RpcCall[]): Promise<RpcAnswer[]>
+  /**
+   * The answers in the order of the calls. Up to 100 calls are answered by one node and so belong together, in as many
+   * requests as it wants.
+   *
+   * @param options.refusals what a node calls an internal error is its answer: some call every refusal so
+   */
+  batch(calls: readonly RpcCall[], options?: { refusals?: boolean }): Promise<RpcAnswer[]>
   close(): Promise<void>
 }
 
@@ -32,13 +37,15 @@ const MAX_BATCH = 100
 /** Of what a node says: it goes into the log, and into the reason why an NFT failed. */
 const MAX_MESSAGE = 500
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024
+const INTERNAL = -32603
 /** Errors of a node that say "not now": the limit of a provider, an internal fault, a node that is behind. */
-const PASSING_CODES = new Set([429, -32005, -32007, -32603, -32016])
+const PASSING_CODES = new Set([429, -32005, -32007, INTERNAL, -32016])
 /** Those of them that say that we have asked too often. */
 const LIMIT_CODES = new Set([429, -32005, -32007])
 /** A request waits for so long where every provider wants to be left alone; what takes longer is tried again later. */
 const PATIENCE_MS = 3_000
 const TOO_MANY_REQUESTS = 429
+const TOO_LARGE = 413
 
 /** A node failed; by `restMs` it said for how long it wants to be left alone, if it did. */
 class NodeFailed extends GdnError {
@@ -70,6 +77,8 @@ export function connectRemote(options: RemoteRpcOptions): RemoteRpc {
   const checked = new Map<string, Promise<void>>()
   const closing = new AbortController()
   const underWay = new Set<AbortController>()
+  /** Of nodes that take fewer calls in a request than we would send: how many. */
+  const batchLimits = new Map<string, number>()
   let first = 0
 
   const post = async (url: string, body: unknown): Promise<unknown> => {
@@ -112,6 +121,7 @@ export function connectRemote(options: RemoteRpcOptions): RemoteRpc {
       })
       text = await response.body.text()
       const { statusCode, headers } = response
+      if (statusCode === TOO_LARGE) return null
       if (statusCode === TOO_MANY_REQUESTS || statusCode >= 500) {
         const restMs = parseRetryAfter([headers['retry-after']].flat()[0], Date.now())
         const limited = statusCode === TOO_MANY_REQUESTS || restMs !== null
@@ -158,16 +168,18 @@ export function connectRemote(options: RemoteRpcOptions): RemoteRpc {
     }
   }
 
-  /** The first that doesn't want to be left alone, from the one on that answered last; else the first that will answer. */
-  const choose = (): string => {
+  /** The first that doesn't want to be left alone and hasn't failed this request, from the one on that answered last. */
+  const choose = (failed: ReadonlySet<string>): string => {
     const inOrder = urls.map((_, index) => urls[(first + index) % urls.length] ?? '')
     const rest = (url: string) => providers.of(url).restMs()
-    return inOrder.reduce((best, url) => (rest(url) < rest(best) ? url : best))
+    const again = (url: string) => (failed.has(url) ? 1 : 0)
+    return inOrder.reduce((best, url) => ((rest(url) - rest(best) || again(url) - again(best)) < 0 ? url : best))
   }
 
-  const exchange = async <Result>(body: unknown, read: (reply: unknown) => Result): Promise<Result> => {
+  const exchange = async <Result>(ask: (url: string) => Promise<Result>): Promise<Result> => {
+    const failed = new Set<string>()
     for (let attempt = 1; ; attempt++) {
-      const url = choose()
+      const url = choose(failed)
       const restMs = providers.of(url).restMs()
       if (restMs > PATIENCE_MS) {
         const { host } = new URL(url)
@@ -176,39 +188,66 @@ export function connectRemote(options: RemoteRpcOptions): RemoteRpc {
       if (restMs > 0) await sleep(restMs, closing.signal)
       try {
         await check(url)
-        return read(await post(url, body))
+        return await ask(url)
       } catch (error) {
         if (!(error instanceof GdnError) || error.code !== 'unreachable' || closing.signal.aborted) throw error
+        failed.add(url)
         // Requests that fail at the same time pass over one node together, not one each: they would come round to it.
         if (urls[first % urls.length] === url) first += 1
         if (attempt === tries) throw error
-        await sleep(retryMs * 2 ** (attempt - 1), closing.signal)
+        // Another node is asked at once: only where all have failed they want a pause.
+        if (urls.every((one) => failed.has(one))) await sleep(retryMs * 2 ** (attempt - 1), closing.signal)
       }
     }
   }
 
-  const some = (calls: readonly RpcCall[]): Promise<RpcAnswer[]> =>
-    exchange(
-      calls.map(({ method, params }, id) => ({ jsonrpc: '2.0', id, method, params })),
-      (reply) => {
-        // Some refuse a batch as a whole for one of its calls.
-        if (isRefusal(reply)) return calls.map(() => passing(answerOf(reply)))
-        if (!Array.isArray(reply) || reply.length !== calls.length) throw unreachable('a batch was answered oddly')
-        const byId = new Map(reply.map((one: { id?: unknown } | null) => [one?.id, one]))
-        return calls.map((_, id) => passing(answerOf(byId.get(id))))
-      },
-    )
+  /** All by one node, in as many requests as it wants. */
+  const some = async (url: string, calls: readonly RpcCall[]): Promise<unknown[]> => {
+    const limit = batchLimits.get(url) ?? MAX_BATCH
+    if (calls.length > limit) {
+      const parts: unknown[] = []
+      while (parts.length < calls.length) {
+        const most = batchLimits.get(url) ?? limit
+        parts.push(...(await some(url, calls.slice(parts.length, parts.length + most))))
+      }
+      return parts
+    }
+    const bodies = calls.map(({ method, params }, id) => ({ jsonrpc: '2.0', id, method, params }))
+    const [only] = bodies
+    if (only !== undefined && limit === 1) return [await post(url, only)]
+    const reply = await post(url, bodies)
+    if (Array.isArray(reply)) {
+      if (reply.length !== calls.length) throw unreachable('a batch was answered oddly')
+      const byId = new Map(reply.map((one: { id?: unknown } | null) => [one?.id, one]))
+      return bodies.map(({ id }) => byId.get(id))
+    }
+    // One answer for all of them: what one asks for is too much, a provider's limit is reached, or the batch is too long.
+    if (reply !== null) {
+      const answer = passing(answerOf(reply))
+      if ('error' in answer && isTooMuch(answer.error) && !/batch/i.test(answer.error.message)) {
+        return calls.map(() => reply)
+      }
+    }
+    batchLimits.set(url, Math.max(1, Math.floor(calls.length / 2)))
+    return await some(url, calls)
+  }
 
   return {
     async call<Result>(method: string, params: readonly unknown[]) {
-      const answer = await exchange({ jsonrpc: '2.0', id: 0, method, params }, (reply) => passing(answerOf(reply)))
+      const body = { jsonrpc: '2.0', id: 0, method, params }
+      const answer = await exchange(async (url) => passing(answerOf(await post(url, body))))
       if ('error' in answer) throw answer.error
       return answer.result as Result
     },
-    async batch(calls) {
+    async batch(calls, { refusals = false } = {}) {
       const answers: RpcAnswer[] = []
-      for (let at = 0; at < calls.length; at += MAX_BATCH)
-        answers.push(...(await some(calls.slice(at, at + MAX_BATCH))))
+      for (let at = 0; at < calls.length; at += MAX_BATCH) {
+        const replies = await exchange(async (url) => {
+          const found = (await some(url, calls.slice(at, at + MAX_BATCH))).map(answerOf)
+          return found.map((answer) => (refusals && isInternal(answer) ? answer : passing(answer)))
+        })
+        answers.push(...replies)
+      }
       return answers
     },
     async close() {
@@ -246,9 +285,6 @@ function answerOf(reply: unknown): RpcAnswer {
   return { result }
 }
 
-const isRefusal = (reply: unknown): boolean =>
-  typeof reply === 'object' && reply !== null && !Array.isArray(reply) && 'error' in reply && reply.error !== null
-
 /** An error that says nothing about the call itself is no answer. */
 function passing(answer: RpcAnswer): RpcAnswer {
   if ('error' in answer && PASSING_CODES.has(answer.error.code) && !isTooMuch(answer.error)) {
@@ -256,3 +292,5 @@ function passing(answer: RpcAnswer): RpcAnswer {
   }
   return answer
 }
+
+const isInternal = (answer: RpcAnswer) => 'error' in answer && answer.error.code === INTERNAL

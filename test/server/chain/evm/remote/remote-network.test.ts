@@ -9,6 +9,7 @@ import {
   type RemoteNetwork,
   type RemoteNetworkOptions,
 } from '../../../../../src/server/chain/evm/remote/remote-network.ts'
+import { startPublicEndpoint } from '../../../../helpers/public-endpoint.ts'
 import { type RealNetwork, startRealNetwork } from '../../../../helpers/real-network.ts'
 
 const FINALITY = 4
@@ -47,7 +48,9 @@ function connect(options: Partial<RemoteNetworkOptions> = {}): RemoteNetwork {
 }
 
 /** A server that answers every request alike; `bodies` is what it was asked. */
-async function pretend(answer: (body: string) => { status?: number; text: string } | null) {
+async function pretend(
+  answer: (body: string) => { status?: number; text: string; headers?: Record<string, string> } | null,
+) {
   const bodies: string[] = []
   const server = createServer(async (request, response) => {
     const chunks: Buffer[] = []
@@ -55,7 +58,7 @@ async function pretend(answer: (body: string) => { status?: number; text: string
     const body = Buffer.concat(chunks).toString()
     bodies.push(body)
     const given = answer(body)
-    if (given !== null) response.writeHead(given.status ?? 200).end(given.text)
+    if (given !== null) response.writeHead(given.status ?? 200, given.headers).end(given.text)
   })
   servers.push(server)
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -118,6 +121,31 @@ describe('handing transactions in', () => {
   })
 })
 
+describe('nodes of other makes', () => {
+  it('Frontier calls all that is wrong with a transaction an internal error: it is judged by its hash all the same', async () => {
+    const frontier = await startPublicEndpoint(real.url, { internalErrors: true })
+    const network = connect({ urls: [frontier.url] })
+    const [raw, tooCheap] = [await sign(0), await sign(0, 9n)]
+    expect(await network.broadcast([raw])).toMatchObject([{ outcome: 'accepted' }])
+    expect(await network.broadcast([raw, tooCheap])).toMatchObject([{ outcome: 'known' }, { outcome: 'rejected' }])
+    await frontier.close()
+  })
+
+  it.each([1, 2, 7])('a provider that takes %i calls in a request gets no more, once it has said so', async (limit) => {
+    const provider = await startPublicEndpoint(real.url, { batchLimit: limit })
+    const network = connect({ urls: [provider.url] })
+    await real.mine(20)
+    const numbers = Array.from({ length: 20 }, (_, index) => index)
+    const hashes = await network.shared.blockHashes(numbers)
+    expect(new Set(hashes).size).toBe(20)
+    expect(hashes).toEqual(await connect().shared.blockHashes(numbers))
+    const refused = provider.tooLong
+    expect(await network.shared.blockHashes(numbers)).toEqual(hashes)
+    expect(provider.tooLong).toBe(refused)
+    await provider.close()
+  })
+})
+
 describe('a nonce is foreign', () => {
   it("when another's transaction used it as many blocks ago as nothing is undone any more, and not before", async () => {
     const { shared } = connect()
@@ -155,6 +183,22 @@ describe('nodes that fail', () => {
     expect(String(error)).not.toContain('secret-key')
     expect(Date.now() - since).toBeLessThan(3000)
     expect(silent.bodies.length).toBe(2)
+  })
+
+  it('requests that fail at the same time all go on to the node that works', async () => {
+    const broken = await pretend(() => ({ status: 503, text: 'no' }))
+    const network = connect({ urls: [broken.url, real.url] })
+    expect(await Promise.all(Array.from({ length: 6 }, () => network.shared.head()))).toEqual(new Array(6).fill(0))
+  })
+
+  it('a node that says how long it wants to be left alone is left alone, also where it is the only one', async () => {
+    const full = await pretend(() => ({ status: 429, text: 'slow down', headers: { 'retry-after': '30' } }))
+    const network = connect({ urls: [full.url] })
+    for (let asked = 0; asked < 5; asked++) await expect(network.shared.head()).rejects.toThrow(/left alone for 30 s/)
+    expect(full.bodies).toHaveLength(1)
+    const both = connect({ urls: [full.url, real.url] })
+    for (let asked = 0; asked < 5; asked++) expect(await both.shared.head()).toBe(0)
+    expect(full.bodies).toHaveLength(2)
   })
 
   it('what a node refuses is told at once, in its words', async () => {

@@ -1,0 +1,120 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { parseTransaction } from 'viem'
+import type { Hex } from '../../src/server/chain/evm/network.ts'
+
+/** A provider's endpoint of a network: standard methods only, and rules of its own for what it takes. */
+export interface PublicEndpoint {
+  url: string
+  /** Wei that a transaction has to offer the miners for a unit of gas; raised, it refuses those that offer less. */
+  floor: bigint
+  /** Transactions that it refused because they offered too little. */
+  readonly underpriced: number
+  /** Batches that it refused because they were too long. */
+  readonly tooLong: number
+  close(): Promise<void>
+}
+
+interface Rules {
+  /** Calls in a batch at most. */
+  batchLimit?: number
+  /** As nodes built on Frontier do: whatever is wrong with a transaction, they call it an internal error. */
+  internalErrors?: boolean
+}
+
+interface Call {
+  id: number
+  method: string
+  params: readonly unknown[]
+}
+
+interface Reply {
+  id: number
+  jsonrpc: '2.0'
+  result?: unknown
+  error?: { code: number; message: string }
+}
+
+const UNDERPRICED = -32000
+const NO_SUCH_METHOD = -32601
+const INTERNAL = -32603
+const INVALID = -32600
+
+export async function startPublicEndpoint(target: string, rules: Rules = {}): Promise<PublicEndpoint> {
+  const { batchLimit = Number.POSITIVE_INFINITY, internalErrors = false } = rules
+  const counts = { underpriced: 0, tooLong: 0 }
+  let floor = 0n
+
+  const ask = async ({ id, method, params }: Call): Promise<Reply> => {
+    const body = JSON.stringify({ jsonrpc: '2.0', id, method, params })
+    const response = await fetch(target, { method: 'POST', headers: { 'content-type': 'application/json' }, body })
+    return (await response.json()) as Reply
+  }
+
+  const answer = async (call: Call): Promise<Reply> => {
+    const { id, method, params } = call
+    const refuse = (code: number, message: string): Reply => ({ jsonrpc: '2.0', id, error: { code, message } })
+    if (!/^(eth|net|web3)_/.test(method)) return refuse(NO_SUCH_METHOD, `the method ${method} does not exist`)
+    if (method === 'eth_sendRawTransaction') {
+      const { maxPriorityFeePerGas, gasPrice } = parseTransaction(params[0] as Hex)
+      const offered = maxPriorityFeePerGas ?? gasPrice ?? 0n
+      if (offered < floor) {
+        counts.underpriced += 1
+        const code = internalErrors ? INTERNAL : UNDERPRICED
+        return refuse(code, `transaction underpriced: gas tip cap ${offered}, minimum needed ${floor}`)
+      }
+    }
+    const reply = await ask(call)
+    if (method === 'eth_maxPriorityFeePerGas' || method === 'eth_gasPrice') return atLeast(reply, floor)
+    if (method !== 'eth_sendRawTransaction' || reply.error === undefined || !internalErrors) return reply
+    return refuse(INTERNAL, reply.error.message)
+  }
+
+  const handle = async (request: IncomingMessage, response: ServerResponse) => {
+    const chunks: Buffer[] = []
+    for await (const chunk of request) chunks.push(chunk)
+    const asked = JSON.parse(Buffer.concat(chunks).toString()) as Call | Call[]
+    response.setHeader('content-type', 'application/json')
+    if (!Array.isArray(asked)) return response.end(JSON.stringify(await answer(asked)))
+    if (asked.length > batchLimit) {
+      counts.tooLong += 1
+      const error = { code: INVALID, message: `batch of ${asked.length} calls exceeds the limit of ${batchLimit}` }
+      return response.end(JSON.stringify({ jsonrpc: '2.0', id: null, error }))
+    }
+    const replies: Reply[] = []
+    // One after the other: transactions arrive in their order.
+    for (const call of asked) replies.push(await answer(call))
+    return response.end(JSON.stringify(replies))
+  }
+
+  const server = createServer((request, response) => {
+    handle(request, response).catch(() => response.destroy())
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  return {
+    url: `http://127.0.0.1:${port}`,
+    get floor() {
+      return floor
+    },
+    set floor(wei) {
+      floor = wei
+    },
+    get underpriced() {
+      return counts.underpriced
+    },
+    get tooLong() {
+      return counts.tooLong
+    },
+    close: () =>
+      new Promise<void>((resolve) => {
+        server.close(() => resolve())
+        server.closeAllConnections()
+      }),
+  }
+}
+
+function atLeast(reply: Reply, floor: bigint): Reply {
+  if (typeof reply.result !== 'string' || BigInt(reply.result) >= floor) return reply
+  return { ...reply, result: `0x${floor.toString(16)}` }
+}
