@@ -24,9 +24,14 @@ export interface RealNetwork {
 
 const RICH = `0x${(10n ** 24n).toString(16)}`
 
-export async function startRealNetwork(options: readonly string[] = []): Promise<RealNetwork> {
+export async function startRealNetwork(
+  options: readonly string[] = [],
+  { chainId = 137, blockSeconds }: { chainId?: number /** It mines by itself so often. */; blockSeconds?: number } = {},
+): Promise<RealNetwork> {
   const home = await mkdtemp(join(tmpdir(), 'gdn-real-'))
-  const args = ['--port', '0', '--host', '127.0.0.1', '--chain-id', '137', '--accounts', '0', '--no-mining', ...options]
+  const mining = blockSeconds === undefined ? ['--no-mining'] : ['--block-time', String(blockSeconds)]
+  const own = ['--port', '0', '--host', '127.0.0.1', '--accounts', '0', '--chain-id', String(chainId)]
+  const args = [...own, ...mining, ...options]
   const child: ChildProcess = spawn(findAnvil(), args, {
     stdio: ['ignore', 'pipe', 'inherit'],
     env: { HOME: home },
