@@ -5,6 +5,7 @@ import { join, relative, sep } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { context, build as esbuild } from 'esbuild'
 import { docsFiles } from './docs.mjs'
+import { explorerFiles } from './explorer.mjs'
 import { thirdPartyLicenses } from './licenses.mjs'
 import { withLock } from './lock.mjs'
 import { pack, planPacks } from './pack.mjs'
@@ -69,9 +70,10 @@ async function publishResult(result, outDir, clean) {
     path: join(outDir, name),
     contents: Buffer.from(text),
   }))
-  const licenses = Buffer.from(await thirdPartyLicenses(result.metafile))
+  const explorer = await explorerFiles(join(outDir, 'explorer'))
+  const licenses = Buffer.from(await thirdPartyLicenses([result.metafile, explorer.metafile]))
   files.push({ path: join(outDir, 'THIRD_PARTY_LICENSES.txt'), contents: licenses })
-  files.push(...(await docsFiles(join(outDir, 'docs'))), ...(await referenceFiles(outDir)))
+  files.push(...explorer.files, ...(await docsFiles(join(outDir, 'docs'))), ...(await referenceFiles(outDir)))
   await publish(files, { outDir, last: join(outDir, 'main.cjs'), clean })
   const bytes = files.reduce((sum, { contents }) => sum + contents.length, 0)
   return { files: files.length, bytes, metafile: result.metafile, plan }

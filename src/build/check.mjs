@@ -10,6 +10,7 @@ const tool = (name, ...args) => run(join(root, 'node_modules', '.bin', name), ar
 
 const CHECKS = [
   { name: 'types (tsc)', run: () => tool('tsc', '-p', '.') },
+  { name: 'types of the explorer (tsc)', run: () => tool('tsc', '-p', 'src/explorer') },
   {
     name: 'lint, format, import directions (biome)',
     run: () => tool('biome', 'ci', '--colors=off', '--error-on-warnings', '.'),

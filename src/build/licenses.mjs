@@ -7,10 +7,10 @@ const UNSEEN = ['@openzeppelin/contracts', 'erc721a-upgradeable', 'swagger-ui-di
 
 const RULE = `${'-'.repeat(80)}\n`
 
-/** Name, version and licence text of every package that a bundle contains, from esbuild's metafile. */
-export async function thirdPartyLicenses(metafile) {
+/** Name, version and licence text of every package that bundles contain, from esbuild's metafiles. */
+export async function thirdPartyLicenses(metafiles) {
   const folders = new Set(UNSEEN.map((name) => `node_modules/${name}`))
-  for (const { inputs } of Object.values(metafile.outputs)) {
+  for (const { inputs } of metafiles.flatMap(({ outputs }) => Object.values(outputs))) {
     for (const [file, { bytesInOutput }] of Object.entries(inputs)) {
       const folder = bytesInOutput > 0 ? packageFolder(file) : undefined
       if (folder !== undefined) folders.add(folder)

@@ -15,6 +15,7 @@ import { addDocs } from './docs.ts'
 import { addDraining } from './draining.ts'
 import { createErrorHandler, rawAnswer } from './errors.ts'
 import { addExplorer } from './explorer.ts'
+import { addExplorerPage } from './explorer-page.ts'
 import { addFaults } from './faults.ts'
 import { addFileRoutes } from './files.ts'
 import { addHealthRoutes, type Readiness } from './health.ts'
@@ -151,6 +152,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   addHealthRoutes(app, version, readiness)
   addDocs(app)
   addExplorer(app, deps, { host, allowedHosts, isTrusted, refuseElsewhere, version, log })
+  addExplorerPage(app)
   addMetrics(app, metrics)
   return app
 }

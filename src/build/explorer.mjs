@@ -1,0 +1,58 @@
+// The files of the backend's page `/`: bundled for browsers, named by what they hold, compressed as they are served.
+import { createHash } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import { basename, extname, join } from 'node:path'
+import { promisify } from 'node:util'
+import { gzip } from 'node:zlib'
+import { build } from 'esbuild'
+import { root } from './paths.mjs'
+
+const from = join(root, 'src/explorer')
+const ENTRIES = ['main.tsx', 'theme.ts', 'styles/main.css']
+const ICON = 'icon.svg'
+/** Browsers of the last two years and more: what the style asks of them came in 2023 and 2024. */
+const BROWSERS = ['chrome123', 'firefox121', 'safari17.5']
+
+/**
+ * Bundles the page.
+ *
+ * @returns the names of its files by what they are, the files, and esbuild's metafile
+ */
+export async function bundleExplorer() {
+  const { outputFiles, metafile } = await build({
+    absWorkingDir: root,
+    entryPoints: ENTRIES.map((name) => join(from, name)),
+    outdir: 'out',
+    entryNames: '[name]',
+    bundle: true,
+    minify: true,
+    format: 'esm',
+    target: BROWSERS,
+    legalComments: 'none',
+    tsconfig: join(from, 'tsconfig.json'),
+    write: false,
+    metafile: true,
+    logLevel: 'error',
+  })
+  const found = outputFiles.map(({ path, contents }) => [basename(path), contents])
+  // In the head, before anything is drawn: no module, which would wait.
+  found.push([ICON, await readFile(join(from, ICON))])
+  const entries = {}
+  const files = []
+  for (const [name, contents] of found) {
+    const hash = createHash('sha256').update(contents).digest('hex').slice(0, 12)
+    const hashed = `${basename(name, extname(name))}-${hash}${extname(name)}`
+    entries[name] = hashed
+    files.push({ name: hashed, contents: await promisify(gzip)(contents, { level: 9 }) })
+  }
+  return { entries, files, metafile }
+}
+
+/** @returns what goes into the folder, and esbuild's metafile */
+export async function explorerFiles(folder) {
+  const { entries, files, metafile } = await bundleExplorer()
+  const assets = files.map(({ name, contents }) => ({ path: join(folder, `${name}.gz`), contents }))
+  // The last of them: it names the others.
+  const index = { path: join(folder, 'assets.json'), contents: Buffer.from(JSON.stringify(entries)) }
+  return { files: [...assets, index], metafile }
+}

@@ -1,0 +1,72 @@
+/** What the server said when it refused, or that it said nothing. */
+export class ApiError extends Error {
+  /** HTTP status; 0 where no answer came. */
+  readonly status: number
+
+  constructor(status: number, message: string) {
+    super(message)
+    this.name = 'ApiError'
+    this.status = status
+  }
+}
+
+type Listener = (error: ApiError) => void
+const listeners = new Set<Listener>()
+
+/** Hears of requests that ended without an answer, and of those that lacked a key. */
+export function onFailure(listener: Listener): () => void {
+  listeners.add(listener)
+  return () => listeners.delete(listener)
+}
+
+function failed(error: ApiError): ApiError {
+  for (const listener of listeners) listener(error)
+  return error
+}
+
+/** A GET of JSON below `/explorer/`. @throws ApiError, or what aborted it */
+export const get = <Answer>(path: string, signal?: AbortSignal): Promise<Answer> =>
+  ask<Answer>(path, signal === undefined ? {} : { signal })
+
+export const post = <Answer>(path: string, body: unknown): Promise<Answer> =>
+  ask<Answer>(path, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  })
+
+async function ask<Answer>(path: string, init: RequestInit): Promise<Answer> {
+  let response: Response
+  let text: string
+  try {
+    response = await fetch(`/explorer/${path}`, { ...init, credentials: 'same-origin', cache: 'no-store' })
+    text = await response.text()
+  } catch (error) {
+    if (init.signal?.aborted) throw error
+    throw failed(new ApiError(0, 'The server gives no answer.'))
+  }
+  if (response.ok) return JSON.parse(text) as Answer
+  throw failed(new ApiError(response.status, sentenceOf(text) ?? `The server answered ${response.status}.`))
+}
+
+/** The sentence of an error in the API's form, with a capital and a full stop. */
+function sentenceOf(text: string): string | null {
+  try {
+    const { error } = JSON.parse(text) as { error?: { message?: unknown } }
+    if (typeof error?.message !== 'string' || error.message === '') return null
+    const { message } = error
+    return `${message.charAt(0).toUpperCase()}${message.slice(1)}${/[.!?]$/.test(message) ? '' : '.'}`
+  } catch {
+    return null
+  }
+}
+
+/** Parameters without those that say nothing. */
+export function query(parameters: Readonly<Record<string, string | number | null | undefined>>): string {
+  const given = new URLSearchParams()
+  for (const [name, value] of Object.entries(parameters)) {
+    if (value !== undefined && value !== null && value !== '') given.set(name, String(value))
+  }
+  const text = given.toString()
+  return text === '' ? '' : `?${text}`
+}

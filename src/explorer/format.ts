@@ -1,0 +1,114 @@
+const NUMBERS = new Intl.NumberFormat('en-US')
+const AGO = new Intl.RelativeTimeFormat('en', { numeric: 'auto', style: 'short' })
+const MOMENT = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'medium' })
+
+export const count = (value: number) => NUMBERS.format(value)
+
+/** `1 NFT`, `2,000 NFTs` */
+export const counted = (value: number, one: string, many = `${one}s`) => `${count(value)} ${value === 1 ? one : many}`
+
+/** Decimal digits of any length, in groups; what is none stays as it is. */
+export const digits = (text: string) => (/^\d+$/.test(text) ? NUMBERS.format(BigInt(text)) : text)
+
+/** `12.4 MB`; units of a thousand, as file managers have them. */
+export function bytes(size: number): string {
+  if (size < 1000) return counted(size, 'byte')
+  const units = ['kB', 'MB', 'GB', 'TB']
+  let value = size / 1000
+  let unit = 0
+  // By what would be shown: 999.6 kB is 1.0 MB.
+  while (unit < units.length - 1 && Math.round(value) >= 1000) {
+    value /= 1000
+    unit++
+  }
+  return `${value.toFixed(value < 9.95 ? 1 : 0)} ${units[unit]}`
+}
+
+const STEPS: readonly (readonly [seconds: number, unit: Intl.RelativeTimeFormatUnit])[] = [
+  [60, 'second'],
+  [60, 'minute'],
+  [24, 'hour'],
+  [30, 'day'],
+  [12, 'month'],
+  [Number.POSITIVE_INFINITY, 'year'],
+]
+
+/** `3 min. ago`, `in 2 hr.`, or the text itself where it is no time. */
+export function ago(iso: string, now: number): string {
+  const then = Date.parse(iso)
+  if (Number.isNaN(then)) return iso
+  let value = (then - now) / 1000
+  if (Math.abs(value) < 5) return 'just now'
+  for (const [size, unit] of STEPS) {
+    if (Math.abs(Math.round(value)) < size) return AGO.format(Math.round(value), unit)
+    value /= size
+  }
+  return iso
+}
+
+/** In the reader's own time zone. */
+export function moment(iso: string): string {
+  const then = Date.parse(iso)
+  return Number.isNaN(then) ? iso : MOMENT.format(then)
+}
+
+/** The two ends of a long id or address. */
+export function shortened(text: string, head = 6, tail = 4): string {
+  const letters = [...text]
+  if (letters.length <= head + tail + 3) return text
+  return `${letters.slice(0, head).join('')}…${letters.slice(-tail).join('')}`
+}
+
+/** A title that shows something, else null: there are ones of blanks, marks of direction and nothing else. */
+export function visible(title: string): string | null {
+  return /[^\p{C}\p{Z}\p{M}\u115f\u1160\u2800\u3164\uffa0]/u.test(title) ? title : null
+}
+
+/** `polygon-mumbai` as a name: `Polygon Mumbai`. */
+export const blockchainName = (name: string) =>
+  name
+    .split('-')
+    .map((part) => (part === 'bnb' ? 'BNB' : part.charAt(0).toUpperCase() + part.slice(1)))
+    .join(' ')
+
+const EXTENSIONS: Readonly<Record<string, string>> = {
+  'image/png': 'png',
+  'image/jpeg': 'jpg',
+  'image/gif': 'gif',
+  'image/webp': 'webp',
+  'image/avif': 'avif',
+  // A page as well, but what people want of it is the drawing: it is opened by what draws.
+  'image/svg+xml': 'svg',
+  'video/mp4': 'mp4',
+  'video/webm': 'webm',
+  'video/quicktime': 'mov',
+  'audio/mpeg': 'mp3',
+  'audio/wav': 'wav',
+  'audio/ogg': 'ogg',
+  'audio/mp4': 'm4a',
+  'model/gltf-binary': 'glb',
+  'model/gltf+json': 'gltf',
+  'application/pdf': 'pdf',
+  'application/json': 'json',
+}
+
+/**
+ * The name under which a stored file is saved. Only types that are harmless to open get their extension: a page that
+ * is saved as .html would run from the disk, where no policy binds it.
+ */
+export function fileName(cid: string, contentType: string | null): string {
+  const type = (contentType ?? '').split(';', 1)[0] ?? ''
+  const extension = Object.hasOwn(EXTENSIONS, type) ? EXTENSIONS[type] : 'bin'
+  return `${cid}.${extension}`
+}
+
+/** An http(s) address, or null: nothing else may become a link. */
+export function webAddress(text: string | null): string | null {
+  if (text === null) return null
+  try {
+    const { protocol, href } = new URL(text)
+    return protocol === 'https:' || protocol === 'http:' ? href : null
+  } catch {
+    return null
+  }
+}

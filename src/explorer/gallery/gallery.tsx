@@ -1,0 +1,247 @@
+import { useCallback, useEffect, useLayoutEffect, useMemo, useReducer, useRef, useState } from 'preact/hooks'
+import type { NftSummary } from '../../server/explorer/types.ts'
+import { type Grid, gridOf, heightOf, itemsBetween, type Scale, scaleOf } from './geometry.ts'
+import { type Move, moved } from './keys.ts'
+import type { Source } from './source.ts'
+import { Tile, TileBone, type View } from './tile.tsx'
+
+/** As the style has it. */
+const CAPTION = 62
+const LIST_ROW = 64
+const HEADER = 72
+
+const MORE_ROWS = 2
+/** Drawn as long as nobody knows how many there are. */
+const ROWS_TO_COME = 3
+/** Pixels a millisecond: faster, nobody can see what passes. */
+const FAST = 5
+const SETTLED_MS = 90
+const IDLE_MS = 160
+
+interface Place {
+  /** Of the top of the window, in what is laid out, and in the whole. */
+  shown: number
+  full: number
+  time: number
+}
+
+export interface GalleryProps<Item extends NftSummary> {
+  source: Source<Item>
+  view: View
+  /** What it is a list of. */
+  label: string
+  noteOf?: (item: Item) => string | undefined
+}
+
+function layoutOf(view: View, width: number): Grid {
+  if (view === 'list') return gridOf({ width, minTile: Number.POSITIVE_INFINITY, gap: 0, heightOf: () => LIST_ROW })
+  const isNarrow = width < 560
+  return gridOf({
+    width,
+    minTile: isNarrow ? 140 : 190,
+    gap: isNarrow ? 12 : 20,
+    heightOf: (tileWidth) => tileWidth + CAPTION,
+  })
+}
+
+/**
+ * Any number of NFTs to scroll through. Only those in sight and a few around them are in the document; the window is
+ * what scrolls. A list that is longer than what a browser lays out is scrolled on a shorter way: by small steps pixel
+ * by pixel, by the scroll bar in proportion.
+ */
+export function Gallery<Item extends NftSummary>({ source, view, label, noteOf }: GalleryProps<Item>) {
+  const list = useRef<HTMLUListElement>(null)
+  const [width, setWidth] = useState(0)
+  const [, draw] = useReducer((n: number) => n + 1, 0)
+  const place = useRef<Place>({ shown: 0, full: 0, time: 0 })
+  const span = useRef({ start: 0, end: 0, shift: 0, isFast: false })
+  /** Where the keyboard is to go on from, and the one that has the focus: the next may still have to come. */
+  const active = useRef(0)
+  const focused = useRef(0)
+  const focusNext = useRef(false)
+  const timers = useRef<{ settled?: ReturnType<typeof setTimeout>; idle?: ReturnType<typeof setTimeout> }>({})
+
+  const grid = useMemo(() => layoutOf(view, width), [view, width])
+  const total = source.total ?? grid.columns * ROWS_TO_COME
+  const scale = useMemo(() => scaleOf(heightOf(grid, total)), [grid, total])
+  const current = useRef({ grid, scale, total, source })
+  current.current = { grid, scale, total, source }
+
+  /** Finds out what is in sight; `jumped` where the place in the whole follows from the place of the scroll bar. */
+  const look = useCallback((jumped = false) => {
+    const { grid, scale, total, source } = current.current
+    const { current: element } = list
+    if (element === null || grid.tileWidth === 0) return
+    const shown = -element.getBoundingClientRect().top
+    const now = performance.now()
+    const next = follow(place.current, shown, scale, jumped)
+    const speed = Math.abs(next - place.current.full) / Math.max(8, now - place.current.time)
+    place.current = { shown, full: next, time: now }
+    const { start, end } = itemsBetween(grid, total, next, next + innerHeight, MORE_ROWS)
+    const before = span.current
+    const isFast = speed > FAST
+    span.current = { start, end, shift: next - shown, isFast }
+    clearTimeout(timers.current.settled)
+    if (isFast) timers.current.settled = setTimeout(() => look(), SETTLED_MS)
+    else if (end > start) source.want(start, end)
+    const { shift } = span.current
+    if (before.start !== start || before.end !== end || before.shift !== shift || before.isFast !== isFast) draw(0)
+  }, [])
+
+  /** Puts the scroll bar where it belongs, which small steps don't, and the tiles with it. */
+  const settle = useCallback(() => {
+    const { shown, full } = place.current
+    const right = current.current.scale.toShown(full)
+    if (Math.abs(right - shown) < 1) return
+    place.current = { shown: right, full, time: performance.now() }
+    span.current = { ...span.current, shift: full - right }
+    scrollBy({ top: right - shown, behavior: 'instant' })
+    draw(0)
+  }, [])
+
+  useEffect(() => source.listen(() => draw(0)), [source])
+  useLayoutEffect(() => {
+    const { current: element } = list
+    if (element === null) return
+    const observer = new ResizeObserver(() => setWidth(element.clientWidth))
+    observer.observe(element)
+    setWidth(element.clientWidth)
+    return () => observer.disconnect()
+  }, [])
+  // What is in sight stays in sight when the columns change.
+  const topItem = useRef(0)
+  useLayoutEffect(() => {
+    const { current: element } = list
+    if (element === null) return
+    const isAbove = element.getBoundingClientRect().top >= 0
+    if (!isAbove && topItem.current > 0) {
+      const full = Math.floor(topItem.current / grid.columns) * grid.rowHeight
+      place.current = { shown: scale.toShown(full), full, time: 0 }
+      scrollBy({ top: element.getBoundingClientRect().top + scale.toShown(full), behavior: 'instant' })
+    }
+    look(true)
+  }, [grid])
+  useLayoutEffect(() => look(true), [scale, source, look])
+  useEffect(() => {
+    const onScroll = () => {
+      look()
+      const { grid } = current.current
+      topItem.current = Math.max(0, Math.round(place.current.full / grid.rowHeight)) * grid.columns
+      clearTimeout(timers.current.idle)
+      timers.current.idle = setTimeout(settle, IDLE_MS)
+    }
+    const onResize = () => look()
+    addEventListener('scroll', onScroll, { passive: true })
+    addEventListener('resize', onResize, { passive: true })
+    return () => {
+      removeEventListener('scroll', onScroll)
+      removeEventListener('resize', onResize)
+      clearTimeout(timers.current.settled)
+      clearTimeout(timers.current.idle)
+    }
+  }, [look, settle])
+
+  const focusOn = (index: number) => {
+    active.current = index
+    focusNext.current = true
+    reveal(index, current.current, place.current)
+    look()
+    draw(0)
+  }
+  useLayoutEffect(() => {
+    if (!focusNext.current) return
+    const tile = list.current?.querySelector<HTMLElement>(`[data-index="${active.current}"] a`)
+    if (tile == null) return
+    focusNext.current = false
+    tile.focus({ preventScroll: true })
+  })
+
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.metaKey || event.altKey || event.shiftKey) return
+    const move: Move = { columns: grid.columns, rows: Math.max(1, Math.floor((innerHeight - HEADER) / grid.rowHeight)) }
+    const index = moved(event.key, active.current, total, move)
+    if (index === null) return
+    event.preventDefault()
+    focusOn(index)
+  }
+  const onFocus = ({ target }: FocusEvent) => {
+    const item = target instanceof Element ? target.closest<HTMLElement>('[data-index]') : null
+    if (item === null) return
+    focused.current = Number(item.dataset.index)
+    active.current = focused.current
+  }
+
+  const { start, end, shift, isFast } = span.current
+  const indexes = Array.from({ length: Math.max(0, Math.min(end, total) - start) }, (_, n) => start + n)
+  const hasFocus = list.current?.contains(document.activeElement) ?? false
+  // What has the focus stays, or the keyboard would be nowhere.
+  if (hasFocus && focused.current < total && !indexes.includes(focused.current)) indexes.push(focused.current)
+  const inSight = itemsBetween(grid, total, place.current.full + HEADER, place.current.full + innerHeight, 0)
+  const reachable = indexes.includes(active.current) ? active.current : inSight.start
+  return (
+    <ul
+      ref={list}
+      class={`gallery ${view}`}
+      // biome-ignore lint/a11y/noRedundantRoles: without its bullets, Safari takes it for no list
+      role="list"
+      aria-label={label}
+      aria-description="The arrow keys go from one to the next; Home and End to the first and the last"
+      style={{ height: `${scale.shown}px` }}
+      onKeyDown={onKeyDown}
+      onFocusCapture={onFocus}
+    >
+      {indexes.map((index) => {
+        const item = source.at(index)
+        const style = {
+          top: `${Math.floor(index / grid.columns) * grid.rowHeight - shift}px`,
+          left: `${(index % grid.columns) * (grid.tileWidth + grid.gap)}px`,
+          width: `${grid.tileWidth}px`,
+          height: `${grid.rowHeight - grid.gap}px`,
+        }
+        return (
+          <li key={index} style={style} data-index={index} aria-posinset={index + 1} aria-setsize={source.total ?? -1}>
+            {item === undefined ? (
+              <TileBone view={view} />
+            ) : (
+              <Tile
+                nft={item}
+                view={view}
+                draws={!isFast}
+                tabIndex={index === reachable ? 0 : -1}
+                note={noteOf?.(item)}
+              />
+            )}
+          </li>
+        )
+      })}
+    </ul>
+  )
+}
+
+/** Where in the whole the window is, after it was scrolled to `shown`. */
+function follow(before: Place, shown: number, scale: Scale, jumped: boolean): number {
+  if (scale.shown === scale.full) return shown
+  const step = shown - before.shown
+  const isSmall = !jumped && Math.abs(step) < 2 * innerHeight
+  const next = isSmall ? before.full + step : scale.toFull(shown)
+  // Small steps that have led away from the scroll bar must not come to its end before the end of the list.
+  const [first, last] = [scale.toShown(0), scale.shown - innerHeight]
+  if (shown <= first || shown >= last) return scale.toFull(shown)
+  return next
+}
+
+interface Shown {
+  grid: Grid
+  scale: Scale
+}
+
+/** Scrolls until the row of an item is in sight: no farther than it takes. */
+function reveal(index: number, { grid, scale }: Shown, { shown, full }: Place): void {
+  const top = Math.floor(index / grid.columns) * grid.rowHeight
+  const above = top - HEADER - grid.gap
+  const below = top + grid.rowHeight - innerHeight
+  const wanted = full > above ? above : full < below ? below : full
+  if (wanted === full) return
+  const isNear = Math.abs(wanted - full) < innerHeight
+  scrollBy({ top: isNear ? wanted - full : scale.toShown(wanted) - shown, behavior: 'instant' })
+}

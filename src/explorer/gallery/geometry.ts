@@ -1,0 +1,79 @@
+/** Browsers lay out no more than some 17 million pixels; well below it they are still exact. */
+const MAX_HEIGHT = 6_000_000
+/** At both ends a pixel scrolled is a pixel moved, whatever lies between. */
+const EDGE = 60_000
+
+export interface Grid {
+  columns: number
+  /** Pixels of one row, its gap included. */
+  rowHeight: number
+  tileWidth: number
+  gap: number
+}
+
+export interface GridOptions {
+  /** Pixels there are. */
+  width: number
+  /** The least width of a tile; Infinity makes it a list. */
+  minTile: number
+  gap: number
+  /** Height of a tile of this width. */
+  heightOf: (tileWidth: number) => number
+}
+
+export function gridOf({ width, minTile, gap, heightOf }: GridOptions): Grid {
+  const columns = Number.isFinite(minTile) ? Math.max(1, Math.floor((width + gap) / (minTile + gap))) : 1
+  const tileWidth = Math.max(0, (width - gap * (columns - 1)) / columns)
+  return { columns, tileWidth, gap, rowHeight: Math.ceil(heightOf(tileWidth)) + gap }
+}
+
+/**
+ * A long way to scroll on a short one: how far down the whole (`full` pixels, which no browser could lay out) one is
+ * at a place of the part that is laid out (`shown` pixels), and back.
+ */
+export interface Scale {
+  full: number
+  shown: number
+  toFull(place: number): number
+  toShown(place: number): number
+}
+
+export function scaleOf(full: number, max = MAX_HEIGHT): Scale {
+  if (full <= max) return { full, shown: full, toFull: (place) => place, toShown: (place) => place }
+  const edge = Math.min(EDGE, max / 4)
+  const ratio = (full - 2 * edge) / (max - 2 * edge)
+  return {
+    full,
+    shown: max,
+    toFull(place) {
+      if (place <= edge) return place
+      if (place >= max - edge) return full - (max - place)
+      return edge + (place - edge) * ratio
+    },
+    toShown(place) {
+      if (place <= edge) return place
+      if (place >= full - edge) return max - (full - place)
+      return edge + (place - edge) / ratio
+    },
+  }
+}
+
+export interface Span {
+  /** Index of the first item. */
+  start: number
+  /** Index after the last. */
+  end: number
+}
+
+/** The items whose rows lie between two places of the whole, and some rows more on both sides. */
+export function itemsBetween(grid: Grid, total: number, from: number, to: number, moreRows: number): Span {
+  const rows = Math.ceil(total / grid.columns)
+  const first = Math.max(0, Math.floor(from / grid.rowHeight) - moreRows)
+  const last = Math.min(rows, Math.ceil(to / grid.rowHeight) + moreRows)
+  return { start: Math.min(first * grid.columns, total), end: Math.max(0, Math.min(last * grid.columns, total)) }
+}
+
+/** Pixels of all rows; below the last there is no gap. */
+export function heightOf(grid: Grid, total: number): number {
+  return total === 0 ? 0 : Math.ceil(total / grid.columns) * grid.rowHeight - grid.gap
+}

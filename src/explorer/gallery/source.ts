@@ -1,0 +1,127 @@
+import type { Page } from '../../server/explorer/types.ts'
+
+const PAGE_SIZE = 100
+/** Some thousand items are kept: what was scrolled past before that is asked for again. */
+const MAX_PAGES = 16
+const MAX_REQUESTS = 2
+const RETRY_MS = 3000
+
+export type LoadPage<Item> = (offset: number, limit: number, signal: AbortSignal) => Promise<Page<Item>>
+
+/**
+ * A long list of which a part is looked at. Only the pages of that part are asked for, two at once; what is no longer
+ * looked at is given up, and the pages that were looked at least recently are forgotten.
+ */
+export class Source<Item> {
+  /** Null until the first page is there. */
+  total: number | null = null
+  error: Error | null = null
+  readonly #load: LoadPage<Item>
+  readonly #pages = new Map<number, readonly Item[]>()
+  readonly #stale = new Set<number>()
+  readonly #requests = new Map<number, AbortController>()
+  readonly #listeners = new Set<() => void>()
+  #wanted: readonly number[] = [0]
+  #retry: ReturnType<typeof setTimeout> | undefined
+
+  constructor(load: LoadPage<Item>) {
+    this.#load = load
+  }
+
+  at(index: number): Item | undefined {
+    return this.#pages.get(Math.floor(index / PAGE_SIZE))?.[index % PAGE_SIZE]
+  }
+
+  /** Says what is looked at now: items from `start` up to, not including, `end`. */
+  want(start: number, end: number): void {
+    const first = Math.floor(start / PAGE_SIZE)
+    const last = Math.max(first, Math.floor((end - 1) / PAGE_SIZE))
+    this.#wanted = Array.from({ length: last - first + 1 }, (_, index) => first + index)
+    for (const [page, request] of this.#requests) {
+      if (this.#wanted.includes(page)) continue
+      request.abort()
+      this.#requests.delete(page)
+    }
+    // Looked at now, forgotten last.
+    for (const page of this.#wanted) {
+      const items = this.#pages.get(page)
+      if (items === undefined) continue
+      this.#pages.delete(page)
+      this.#pages.set(page, items)
+    }
+    this.#next()
+  }
+
+  /** What is there may have changed: it is shown until it has come again. */
+  refresh(): void {
+    for (const page of this.#pages.keys()) this.#stale.add(page)
+    this.error = null
+    this.#next()
+  }
+
+  /** @returns what ends it again; nobody listening, nothing is asked for */
+  listen(listener: () => void): () => void {
+    this.#listeners.add(listener)
+    this.#next()
+    return () => {
+      this.#listeners.delete(listener)
+      if (this.#listeners.size === 0) this.#stop()
+    }
+  }
+
+  #next(): void {
+    if (this.#listeners.size === 0) return
+    for (const page of this.#wanted) {
+      if (this.#requests.size >= MAX_REQUESTS) return
+      if (this.#requests.has(page)) continue
+      if (this.#pages.has(page) && !this.#stale.has(page)) continue
+      if (this.total !== null && page > 0 && page * PAGE_SIZE >= this.total) continue
+      void this.#fetch(page)
+    }
+  }
+
+  async #fetch(page: number): Promise<void> {
+    const request = new AbortController()
+    this.#requests.set(page, request)
+    try {
+      const { total, items } = await this.#load(page * PAGE_SIZE, PAGE_SIZE, request.signal)
+      if (request.signal.aborted) return
+      this.#requests.delete(page)
+      this.#keep(page, items)
+      this.total = total
+      this.error = null
+    } catch (error) {
+      if (request.signal.aborted) return
+      this.#requests.delete(page)
+      this.error = error instanceof Error ? error : new Error(String(error))
+      clearTimeout(this.#retry)
+      this.#retry = setTimeout(() => this.#next(), RETRY_MS)
+      this.#tell()
+      return
+    }
+    this.#tell()
+    this.#next()
+  }
+
+  #keep(page: number, items: readonly Item[]): void {
+    this.#pages.delete(page)
+    this.#pages.set(page, items)
+    this.#stale.delete(page)
+    for (const oldest of this.#pages.keys()) {
+      if (this.#pages.size <= MAX_PAGES) break
+      if (this.#wanted.includes(oldest)) continue
+      this.#pages.delete(oldest)
+      this.#stale.delete(oldest)
+    }
+  }
+
+  #stop(): void {
+    for (const request of this.#requests.values()) request.abort()
+    this.#requests.clear()
+    clearTimeout(this.#retry)
+  }
+
+  #tell(): void {
+    for (const listener of this.#listeners) listener()
+  }
+}

@@ -1,0 +1,154 @@
+import { useEffect, useState } from 'preact/hooks'
+import type { Collection, Nft, Overview, Run } from '../server/explorer/types.ts'
+
+/** What the server tells of as it changes. */
+export interface Events {
+  overview: Overview
+  run: Run
+  collection: Collection
+  nft: Nft
+}
+
+export type LiveState = 'connecting' | 'live' | 'lost'
+
+const NAMES = ['overview', 'run', 'collection', 'nft'] as const
+const FIRST_WAIT_MS = 500
+const LONGEST_WAIT_MS = 8000
+/** A connection that is back within this time was never gone, as far as anybody looks. */
+const PATIENCE_MS = 1500
+
+let source: EventSource | undefined
+let about = ''
+let wait = FIRST_WAIT_MS
+let again: ReturnType<typeof setTimeout> | undefined
+let patience: ReturnType<typeof setTimeout> | undefined
+let state: LiveState = 'connecting'
+let hasBeenLost = false
+let running = false
+let last: Overview | undefined
+
+const onState = new Set<(state: LiveState) => void>()
+const onBack = new Set<() => void>()
+const onLoss = new Set<() => void>()
+const onEvent = new Map<string, Set<(data: never) => void>>()
+
+function become(next: LiveState): void {
+  if (next === state) return
+  state = next
+  for (const listener of onState) listener(next)
+}
+
+function open(): void {
+  clearTimeout(again)
+  source?.close()
+  const opened = new EventSource(`/explorer/events${about}`)
+  source = opened
+  opened.addEventListener('open', () => {
+    wait = FIRST_WAIT_MS
+    clearTimeout(patience)
+    patience = undefined
+    become('live')
+    if (!hasBeenLost) return
+    hasBeenLost = false
+    for (const listener of onBack) listener()
+  })
+  opened.addEventListener('error', () => {
+    opened.close()
+    if (source === opened) lost()
+  })
+  for (const name of NAMES) {
+    opened.addEventListener(name, ({ data }: MessageEvent<string>) => {
+      const told = JSON.parse(data)
+      if (name === 'overview') last = told
+      for (const listener of onEvent.get(name) ?? []) listener(told as never)
+    })
+  }
+}
+
+function lost(): void {
+  hasBeenLost = true
+  patience ??= setTimeout(() => become('lost'), PATIENCE_MS)
+  // Whoever hears it finds out why: a key that is no longer good closes the events too.
+  for (const listener of onLoss) listener()
+  clearTimeout(again)
+  again = setTimeout(open, wait)
+  wait = Math.min(LONGEST_WAIT_MS, wait * 2)
+}
+
+function close(): void {
+  clearTimeout(again)
+  clearTimeout(patience)
+  patience = undefined
+  source?.close()
+  source = undefined
+}
+
+// A browser has six connections for one server: pages that nobody looks at hold none of them.
+function follow(): void {
+  if (!running) return
+  if (document.visibilityState === 'hidden') {
+    hasBeenLost = source !== undefined
+    close()
+  } else if (source === undefined) open()
+}
+document.addEventListener('visibilitychange', follow)
+addEventListener('online', () => {
+  if (running && state !== 'live') open()
+})
+addEventListener('pagehide', close)
+addEventListener('pageshow', ({ persisted }) => {
+  if (persisted) follow()
+})
+
+/** Starts to listen; about one thing more than the overview where a query says so. */
+export function listenTo(query: string): void {
+  if (running && query === about && source !== undefined) return
+  about = query
+  running = true
+  if (document.visibilityState !== 'hidden') open()
+}
+
+export function stopListening(): void {
+  running = false
+  last = undefined
+  hasBeenLost = false
+  close()
+  become('connecting')
+}
+
+function added<Value>(set: Set<Value>, value: Value): () => void {
+  set.add(value)
+  return () => set.delete(value)
+}
+
+export const onConnectionLoss = (listener: () => void) => added(onLoss, listener)
+
+/** Runs when the connection is there again after it was lost: what is shown may be old. */
+export function useBack(listener: () => void): void {
+  useEffect(() => added(onBack, listener))
+}
+
+/** Runs with each event of a name. */
+export function useEvent<Name extends keyof Events>(name: Name, listener: (data: Events[Name]) => void): void {
+  useEffect(() => {
+    const listeners = onEvent.get(name) ?? new Set()
+    onEvent.set(name, listeners)
+    return added(listeners, listener)
+  })
+}
+
+export function useLiveState(): LiveState {
+  const [shown, setShown] = useState(state)
+  useEffect(() => {
+    setShown(state)
+    return added(onState, setShown)
+  }, [])
+  return shown
+}
+
+/** The overview as it is now; undefined until it is known. */
+export function useOverview(): Overview | undefined {
+  const [shown, setShown] = useState(last)
+  useEvent('overview', setShown)
+  return shown ?? last
+}

@@ -1,0 +1,88 @@
+import { useEffect, useState } from 'preact/hooks'
+import { routeOf } from './routes.ts'
+
+interface Kept {
+  /** How far the page was scrolled. */
+  y?: number
+}
+
+const listeners = new Set<() => void>()
+let returning = false
+
+/** Whether the page was come back to: then it is to look as it was left. */
+export const isReturning = () => returning
+
+/** How far the page had been scrolled that is come back to. */
+export const keptScroll = (): number => (returning ? ((history.state as Kept | null)?.y ?? 0) : 0)
+
+function changed(isReturn: boolean): void {
+  returning = isReturn
+  for (const listener of listeners) listener()
+}
+
+/** Shows another page of the explorer, as if its link had been followed. */
+export function go(path: string, { replace = false } = {}): void {
+  if (replace) history.replaceState(null, '', path)
+  else {
+    keepScroll()
+    history.pushState(null, '', path)
+  }
+  changed(false)
+}
+
+function keepScroll(): void {
+  history.replaceState({ ...(history.state as Kept | null), y: scrollY }, '')
+}
+
+/** The link of ours that a click means to follow here; others are left to the browser. */
+function followed(event: MouseEvent): URL | null {
+  if (event.defaultPrevented || event.button !== 0) return null
+  if (event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return null
+  const link = event.target instanceof Element ? event.target.closest('a') : null
+  if (link === null || link.hasAttribute('download') || (link.target !== '' && link.target !== '_self')) return null
+  const url = new URL(link.href, location.href)
+  if (url.origin !== location.origin || routeOf(url).page === 'unknown') return null
+  return url
+}
+
+let scrollTimer: ReturnType<typeof setTimeout> | undefined
+
+/** Takes over the links and the history of the page. */
+export function startNavigation(): void {
+  history.scrollRestoration = 'manual'
+  document.addEventListener('click', (event) => {
+    const url = followed(event)
+    if (url === null) return
+    event.preventDefault()
+    if (url.href !== location.href) go(url.pathname + url.search)
+    else scrollTo({ top: 0 })
+  })
+  addEventListener('popstate', () => changed(true))
+  addEventListener(
+    'scroll',
+    () => {
+      clearTimeout(scrollTimer)
+      scrollTimer = setTimeout(keepScroll, 200)
+    },
+    { passive: true },
+  )
+  addEventListener('pagehide', keepScroll)
+  // Read again by the browser: as it was left.
+  const [entry] = performance.getEntriesByType('navigation')
+  returning = entry instanceof PerformanceNavigationTiming && entry.type !== 'navigate'
+}
+
+/** Path and query of the page, followed as they change. */
+export function useAddress(): string {
+  const read = () => location.pathname + location.search
+  const [address, setAddress] = useState(read)
+  useEffect(() => {
+    const listener = () => {
+      clearTimeout(scrollTimer)
+      setAddress(read())
+    }
+    listeners.add(listener)
+    return () => listeners.delete(listener)
+  }, [])
+  return address
+}

@@ -1,0 +1,110 @@
+import type { Collection as CollectionFacts } from '../../server/explorer/types.ts'
+import { count } from '../format.ts'
+import { NftList } from '../gallery/nft-list.tsx'
+import { useEvent } from '../live.ts'
+import { Covers } from '../parts/covers.tsx'
+import { Heading } from '../parts/heading.tsx'
+import { Icon } from '../parts/icon.tsx'
+import { LongText } from '../parts/long-text.tsx'
+import { Bone, Fact, Facts, Failure } from '../parts/notice.tsx'
+import { Progress, StatusBadge } from '../parts/status.tsx'
+import { Ago, Chain, Gas, Id, Outside, Owner } from '../parts/text.tsx'
+import { useResource } from '../resource.ts'
+import { useTitle } from '../use-title.ts'
+
+export function Collection({ id }: { id: string }) {
+  const path = `collections/${encodeURIComponent(id)}`
+  const { data, error, reload, set } = useResource<CollectionFacts>(path)
+  useTitle(data?.name)
+  useEvent('collection', set)
+  if (error !== undefined && data === undefined) return <Failure error={error} what="collection" retry={reload} />
+  return (
+    <>
+      <Head collection={data} />
+      <NftList
+        path={`${path}/nfts`}
+        counts={data?.counts}
+        label={data === undefined ? 'NFTs' : `NFTs of ${data.name}`}
+      />
+    </>
+  )
+}
+
+function Head({ collection }: { collection: CollectionFacts | undefined }) {
+  if (collection === undefined) return <HeadBone />
+  const { name, description, status, error, counts, blockchain, transaction } = collection
+  return (
+    <div class="collection-head">
+      <div class="collection-cover">
+        <Covers covers={collection.covers} />
+      </div>
+      <div class="collection-words">
+        <Heading text={name} />
+        <div class="chips">
+          <Chain name={blockchain} />
+          {status !== 'deployed' && <StatusBadge status={status} />}
+          {collection.is_locked && (
+            <span class="chip" title="Its NFTs can’t be transferred">
+              <Icon name="lock" size={13} /> Locked
+            </span>
+          )}
+          {!collection.enable_api && <span class="chip">Minting off</span>}
+          {!collection.enable_transfer && !collection.is_locked && <span class="chip">Transfers off</span>}
+        </div>
+        {error !== null && <p class="reason">{error}</p>}
+        {description !== null && description !== '' && <LongText text={description} class="faint" />}
+        <Progress counts={counts} />
+        <Facts>
+          <Fact name="Contract">
+            <Id text={collection.contract_address} what="contract address" />
+          </Fact>
+          <Fact name="Owner">
+            <Owner address={collection.wallet_address} />
+          </Fact>
+          <Fact name="Holders">
+            <span class="number">{count(collection.owners)}</span>
+          </Fact>
+          {collection.gas_used !== null && (
+            <Fact name="Gas">
+              <Gas amount={collection.gas_used} />
+            </Fact>
+          )}
+          <Fact name="Created">
+            <Ago time={collection.created_at} />
+          </Fact>
+          {transaction !== null && (
+            <Fact name="Transaction">
+              <Id text={transaction.transaction_hash} what="transaction hash" />
+              <Outside href={transaction.explorer_url} icon>
+                View on chain explorer
+              </Outside>
+            </Fact>
+          )}
+          <Fact name="Id">
+            <Id text={collection.transaction_gdn_id} what="collection id" />
+          </Fact>
+        </Facts>
+      </div>
+    </div>
+  )
+}
+
+const HeadBone = () => (
+  <div class="collection-head" aria-busy="true">
+    <div class="collection-cover">
+      <div class="covers">
+        <span class="bone fill" />
+      </div>
+    </div>
+    <div class="collection-words">
+      <h1>
+        <Bone width="min(14em, 70%)" />
+      </h1>
+      <div class="chips">
+        <Bone width="7em" height="1.5em" />
+      </div>
+      <Bone width="100%" height="0.5rem" />
+      <Bone width="70%" height="2.5rem" />
+    </div>
+  </div>
+)

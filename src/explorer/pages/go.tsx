@@ -1,0 +1,21 @@
+import { useEffect } from 'preact/hooks'
+import type { SearchResult } from '../../server/explorer/types.ts'
+import { query } from '../api.ts'
+import { go } from '../navigate.ts'
+import { pathOf } from '../parts/hits.tsx'
+import { Bone, Failure } from '../parts/notice.tsx'
+import { useResource } from '../resource.ts'
+import { pathTo } from '../routes.ts'
+
+/** Goes to the one thing that a text names, else to the search for it. */
+export function Go({ q }: { q: string }) {
+  const { data, error, reload } = useResource<SearchResult>(`search${query({ q: q.trim() })}`)
+  useEffect(() => {
+    if (q.trim() === '') go('/', { replace: true })
+    else if (data !== undefined) {
+      go(data.exact === null ? pathTo.search(q.trim()) : pathOf(data.exact), { replace: true })
+    }
+  }, [data, q])
+  if (error !== undefined && data === undefined) return <Failure error={error} what="thing" retry={reload} />
+  return <Bone width="100%" height="12rem" />
+}

@@ -1,0 +1,182 @@
+import { useEffect, useState } from 'preact/hooks'
+import type { CollectionSummary, Overview, Page } from '../../server/explorer/types.ts'
+import { query } from '../api.ts'
+import { count, counted } from '../format.ts'
+import { useEvent, useOverview } from '../live.ts'
+import { CollectionCard, CollectionCardBone } from '../parts/collection-card.tsx'
+import { Icon } from '../parts/icon.tsx'
+import { Latest } from '../parts/latest.tsx'
+import { Bone, Empty, Failure } from '../parts/notice.tsx'
+import { totalOf } from '../parts/status.tsx'
+import { useResource } from '../resource.ts'
+import { useTitle } from '../use-title.ts'
+
+const FIRST = 24
+const MORE = 48
+const WAIT_MS = 200
+
+export function Home() {
+  useTitle('')
+  const overview = useResource<Overview>('overview')
+  const live = useOverview()
+  const now = live ?? overview.data
+  return (
+    <>
+      <h1 class="visually-hidden">Overview</h1>
+      <Stats overview={now} />
+      {now !== undefined && now.latest.length > 0 && (
+        <section aria-labelledby="latest">
+          <div class="section-head">
+            <h2 id="latest">Latest</h2>
+            <a class="more" href="/activity">
+              Activity <Icon name="right" size={14} />
+            </a>
+          </div>
+          <Latest latest={now.latest} />
+        </section>
+      )}
+      <Collections />
+    </>
+  )
+}
+
+function Stats({ overview }: { overview: Overview | undefined }) {
+  const waiting =
+    overview === undefined ? 0 : overview.pipeline.files + overview.pipeline.mint + overview.pipeline.chain
+  const told = overview && [
+    { name: 'Collections', value: totalOf(overview.collections), more: chainsOf(overview) },
+    { name: 'NFTs', value: totalOf(overview.nfts), more: `${count(overview.nfts.deployed)} deployed` },
+    {
+      name: 'On their way',
+      value: waiting,
+      more: waiting === 0 ? 'Nothing waits' : stepsOf(overview),
+      href: '/activity',
+    },
+    {
+      name: 'Failed',
+      value: overview.nfts.failed,
+      more: overview.nfts.failed === 0 ? 'None' : 'See the runs',
+      href: '/runs',
+    },
+  ]
+  return (
+    <dl class="stats">
+      {(told ?? [null, null, null, null]).map((stat, index) => (
+        <div class="stat" key={stat?.name ?? index}>
+          <dt>{stat?.name ?? <Bone width="6em" />}</dt>
+          <dd class="stat-value number">{stat === null ? <Bone width="3em" /> : count(stat.value)}</dd>
+          <dd class="stat-more">
+            {stat === null ? (
+              <Bone width="7em" />
+            ) : stat.href !== undefined && stat.value > 0 ? (
+              <a href={stat.href}>{stat.more}</a>
+            ) : (
+              stat.more
+            )}
+          </dd>
+        </div>
+      ))}
+    </dl>
+  )
+}
+
+const chainsOf = ({ blockchains }: Overview) =>
+  blockchains.length === 0 ? 'None yet' : `on ${counted(blockchains.length, 'blockchain')}`
+
+const stepsOf = ({ pipeline: { files, mint, chain } }: Overview) =>
+  [
+    [files, 'files'],
+    [mint, 'minting'],
+    [chain, 'confirming'],
+  ]
+    .filter(([number]) => number !== 0)
+    .map(([number, word]) => `${count(Number(number))} ${word}`)
+    .join(' · ')
+
+function Collections() {
+  const [text, setText] = useState('')
+  const [q, setQ] = useState('')
+  const [limit, setLimit] = useState(FIRST)
+  useEffect(() => {
+    const timer = setTimeout(() => setQ(text.trim()), WAIT_MS)
+    return () => clearTimeout(timer)
+  }, [text])
+  const { data, error, reload } = useResource<Page<CollectionSummary>>(`collections${query({ offset: 0, limit, q })}`)
+  const [before, setBefore] = useState<Page<CollectionSummary>>()
+  useEffect(() => {
+    if (data !== undefined) setBefore(data)
+  }, [data])
+  const total = useCollectionTotal()
+  useEffect(() => {
+    if (total !== undefined && data !== undefined && q === '' && total !== data.total) reload()
+  }, [total])
+  const shown = data ?? before
+  if (error !== undefined && shown === undefined) return <Failure error={error} what="collection" retry={reload} />
+  const isEmpty = shown?.total === 0 && q === '' && text === ''
+  return (
+    <section aria-labelledby="collections" aria-busy={data === undefined}>
+      <div class="section-head">
+        <h2 id="collections">
+          Collections {shown !== undefined && !isEmpty && <span class="count">{count(shown.total)}</span>}
+        </h2>
+        {!isEmpty && (
+          <label class="filter">
+            <span class="visually-hidden">Filter collections by name or address</span>
+            <Icon name="search" size={15} />
+            <input
+              type="search"
+              placeholder="Filter"
+              value={text}
+              dir="auto"
+              maxLength={300}
+              spellcheck={false}
+              autocomplete="off"
+              onInput={({ currentTarget }) => setText(currentTarget.value)}
+            />
+          </label>
+        )}
+      </div>
+      {isEmpty ? (
+        <Empty icon="sparkle" title="Nothing minted yet">
+          <p>Create a collection, and it stands here at once:</p>
+          <pre class="command">
+            <code>gdn collection create --local --name "My first" --blockchain polygon</code>
+          </pre>
+        </Empty>
+      ) : shown?.total === 0 ? (
+        <Empty icon="search" title="No collection of that name" />
+      ) : (
+        <ul class="cards">
+          {shown === undefined
+            ? Array.from({ length: 6 }, (_, index) => (
+                <li key={index} aria-hidden="true">
+                  <CollectionCardBone />
+                </li>
+              ))
+            : shown.items.map((collection) => (
+                <li key={collection.transaction_gdn_id}>
+                  <CollectionCard collection={collection} />
+                </li>
+              ))}
+        </ul>
+      )}
+      {shown !== undefined && shown.items.length < shown.total && (
+        <div class="show-more">
+          <button type="button" class="button" onClick={() => setLimit(limit + MORE)} disabled={data === undefined}>
+            Show more
+          </button>
+          <span class="faint">
+            {count(shown.items.length)} of {count(shown.total)}
+          </span>
+        </div>
+      )}
+    </section>
+  )
+}
+
+/** How many collections there are, as it is told live. */
+function useCollectionTotal(): number | undefined {
+  const [total, setTotal] = useState<number>()
+  useEvent('overview', ({ collections }) => setTotal(totalOf(collections)))
+  return total
+}

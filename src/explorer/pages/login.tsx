@@ -1,0 +1,71 @@
+import { useState } from 'preact/hooks'
+import type { Session } from '../../server/explorer/types.ts'
+import { ApiError, post } from '../api.ts'
+import { Icon } from '../parts/icon.tsx'
+import { useTitle } from '../use-title.ts'
+
+export function Login({ onLogin }: { onLogin: (session: Session) => void }) {
+  useTitle('Log in')
+  const [key, setKey] = useState('')
+  const [error, setError] = useState<string | null>(null)
+  const [isBusy, setBusy] = useState(false)
+  const submit = async (event: Event) => {
+    event.preventDefault()
+    const given = key.trim()
+    if (given === '') return setError('Type the API key first.')
+    setBusy(true)
+    try {
+      const session = await post<Session>('login', { api_key: given })
+      setKey('')
+      onLogin(session)
+    } catch (cause) {
+      setError(cause instanceof ApiError ? wordsOf(cause) : String(cause))
+      setBusy(false)
+    }
+  }
+  return (
+    <div class="login">
+      <form class="panel" onSubmit={submit} noValidate>
+        <span class="empty-icon">
+          <Icon name="lock" size={24} />
+        </span>
+        <h1>Log in</h1>
+        <p class="faint">With an API key that may read NFTs. You see what its account has minted.</p>
+        <label>
+          API key
+          <input
+            type="password"
+            name="api_key"
+            autocomplete="off"
+            autocapitalize="off"
+            spellcheck={false}
+            maxLength={500}
+            value={key}
+            aria-invalid={error !== null}
+            aria-describedby={error === null ? undefined : 'login-error'}
+            onInput={({ currentTarget }) => {
+              setKey(currentTarget.value)
+              setError(null)
+            }}
+          />
+        </label>
+        <p id="login-error" class="field-error" role="alert">
+          {error}
+        </p>
+        <button type="submit" class="button primary" disabled={isBusy}>
+          {isBusy ? 'Logging in…' : 'Log in'}
+        </button>
+      </form>
+      <p class="faint">
+        A key is made where the backend runs: <code>gdn key create</code>
+      </p>
+    </div>
+  )
+}
+
+function wordsOf({ status, message }: ApiError): string {
+  if (status === 401) return 'That key is not valid here.'
+  if (status === 403) return 'That key may not read NFTs: it needs the permission nft:read.'
+  if (status === 429) return 'Too many attempts. Wait a little, then try again.'
+  return message
+}

@@ -1,0 +1,284 @@
+import { useEffect, useState } from 'preact/hooks'
+import type { Nft as NftFacts } from '../../server/explorer/types.ts'
+import { bytes, count } from '../format.ts'
+import { useEvent } from '../live.ts'
+import { go } from '../navigate.ts'
+import { OwnerHistory, Transactions } from '../parts/chain-history.tsx'
+import { Heading } from '../parts/heading.tsx'
+import { Icon } from '../parts/icon.tsx'
+import { Json } from '../parts/json.tsx'
+import { LongText } from '../parts/long-text.tsx'
+import { Bone, Fact, Facts, Failure } from '../parts/notice.tsx'
+import { typeName } from '../parts/picture.tsx'
+import { StatusBadge } from '../parts/status.tsx'
+import { Ago, Chain, Id, Owner, Title } from '../parts/text.tsx'
+import { Download, Viewer } from '../parts/viewer.tsx'
+import { useResource } from '../resource.ts'
+import { pathTo } from '../routes.ts'
+import { useTitle } from '../use-title.ts'
+
+export function Nft({ id }: { id: string }) {
+  const { data, error, reload, set } = useResource<NftFacts>(`nfts/${encodeURIComponent(id)}`)
+  useTitle(data?.title)
+  useEvent('nft', set)
+  useArrows(data)
+  if (error !== undefined && data === undefined) return <Failure error={error} what="NFT" retry={reload} />
+  if (data === undefined) return <NftBone />
+  return (
+    <article class="nft">
+      <div class="crumbs">
+        <a href={pathTo.collection(data.collection.transaction_gdn_id)} class="crumb">
+          <Icon name="left" size={15} />
+          <span class="crumb-words">
+            <Title text={data.collection.name} />
+          </span>
+        </a>
+        <div class="neighbours">
+          <Neighbour id={data.previous} name="left" words="Previous NFT" />
+          <Neighbour id={data.next} name="right" words="Next NFT" />
+        </div>
+      </div>
+      <div class="nft-columns">
+        <div class="nft-media">
+          <Viewer key={data.nft_gdn_id} media={data.media} title={data.title} />
+        </div>
+        <div class="nft-words">
+          <Words nft={data} />
+        </div>
+      </div>
+      <div class="nft-columns below">
+        <div>
+          <Files nft={data} />
+          <Metadata nft={data} />
+        </div>
+        <div>
+          <section aria-labelledby="owners">
+            <h2 id="owners">Owners</h2>
+            <OwnerHistory owners={data.owners} />
+          </section>
+          <section aria-labelledby="transactions">
+            <h2 id="transactions">Transactions</h2>
+            <Transactions transactions={data.transactions} />
+          </section>
+        </div>
+      </div>
+    </article>
+  )
+}
+
+function Words({ nft }: { nft: NftFacts }) {
+  const { title, status, error, description, attributes, token_id: tokenId } = nft
+  return (
+    <>
+      <Heading text={title} />
+      <div class="chips">
+        <StatusBadge status={status} />
+        <Chain name={nft.collection.blockchain} />
+        {status === 'initiated' && <span class="chip">{STEPS[nft.step] ?? nft.step}</span>}
+      </div>
+      {error !== null && <p class={status === 'failed' ? 'reason' : 'reason waiting'}>{error}</p>}
+      {nft.next_attempt_at !== null && status === 'initiated' && (
+        <p class="faint">
+          Tried again <Ago time={nft.next_attempt_at} />
+        </p>
+      )}
+      {description !== null && description !== '' && <LongText text={description} />}
+      {attributes.length > 0 && (
+        <section aria-labelledby="attributes">
+          <h2 id="attributes">Attributes</h2>
+          <dl class="attributes">
+            {attributes.map(({ trait_type: trait, value }, index) => (
+              <div class="attribute" key={`${index} ${trait}`}>
+                <dt dir="auto">{trait}</dt>
+                <dd dir="auto">{String(value)}</dd>
+              </div>
+            ))}
+          </dl>
+        </section>
+      )}
+      <section aria-labelledby="details">
+        <h2 id="details">Details</h2>
+        <Facts>
+          <Fact name="Owner">
+            <Owner address={nft.owner} />
+          </Fact>
+          {nft.receiver_wallet_address !== nft.owner && (
+            <Fact name="Minted to">
+              <Owner address={nft.receiver_wallet_address} />
+            </Fact>
+          )}
+          <Fact name="Token id">
+            {tokenId === null ? <span class="faint">Not minted yet</span> : <Id text={tokenId} what="token id" />}
+          </Fact>
+          <Fact name="Contract">
+            <Id text={nft.collection.contract_address} what="contract address" />
+          </Fact>
+          <Fact name="NFT id">
+            <Id text={nft.nft_gdn_id} what="NFT id" />
+          </Fact>
+          {nft.run !== null && (
+            <Fact name="Run">
+              <Id text={nft.run} what="run" href={pathTo.run(nft.run)} />
+            </Fact>
+          )}
+          <Fact name="Accepted">
+            <Ago time={nft.accepted_at} />
+          </Fact>
+        </Facts>
+      </section>
+    </>
+  )
+}
+
+const STEPS: Readonly<Record<string, string>> = {
+  files: 'Fetching files',
+  mint: 'Waiting to be minted',
+  chain: 'Waiting for the chain',
+  done: 'Done',
+}
+
+function Neighbour({ id, name, words }: { id: string | null; name: 'left' | 'right'; words: string }) {
+  if (id === null) {
+    return (
+      <span class="icon-button off" aria-hidden="true">
+        <Icon name={name} />
+      </span>
+    )
+  }
+  const key = name === 'left' ? 'ArrowLeft' : 'ArrowRight'
+  return (
+    <a class="icon-button" href={pathTo.nft(id)} aria-label={words} aria-keyshortcuts={key} title={words}>
+      <Icon name={name} />
+    </a>
+  )
+}
+
+/** The arrow keys turn the pages, where nothing else has a use for them. */
+function useArrows(nft: NftFacts | undefined): void {
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent) => {
+      if (event.ctrlKey || event.metaKey || event.altKey || event.shiftKey) return
+      const { target } = event
+      if (target !== document.body && !(target instanceof HTMLElement && target.id === 'main')) return
+      const id = event.key === 'ArrowLeft' ? nft?.previous : event.key === 'ArrowRight' ? nft?.next : null
+      if (id != null) go(pathTo.nft(id))
+    }
+    addEventListener('keydown', onKey)
+    return () => removeEventListener('keydown', onKey)
+  }, [nft])
+}
+
+function Files({ nft }: { nft: NftFacts }) {
+  if (nft.media.length === 0) return null
+  return (
+    <section aria-labelledby="files">
+      <h2 id="files">Files</h2>
+      <ul class="rows">
+        {nft.media.map((media) => (
+          <li key={media.field} class="row">
+            <div class="row-main">
+              <b>
+                <bdi>{media.field}</bdi>
+              </b>
+              <span class="faint">
+                {media.content_type === null ? 'Not stored yet' : typeName(media)}
+                {media.width !== null && media.height !== null && ` · ${count(media.width)} × ${count(media.height)}`}
+                {media.size !== null && ` · ${bytes(media.size)}`}
+              </span>
+              <Download media={media} small />
+            </div>
+            <div class="row-id">
+              {media.cid !== null && <Id text={media.cid} what="CID" head={10} tail={8} />}
+              {media.source !== `ipfs://${media.cid}` && (
+                <span class="source faint" title={media.source}>
+                  from <bdi>{media.source}</bdi>
+                </span>
+              )}
+            </div>
+          </li>
+        ))}
+      </ul>
+    </section>
+  )
+}
+
+type Shown = 'minted' | 'sent'
+
+/** The metadata file as it is stored, and the metadata as it was sent. */
+function Metadata({ nft }: { nft: NftFacts }) {
+  const [shown, setShown] = useState<Shown | null>(null)
+  const { metadata_url: url, metadata_path: path } = nft
+  const toggle = (one: Shown) => setShown(shown === one ? null : one)
+  return (
+    <section aria-labelledby="metadata">
+      <h2 id="metadata">Metadata</h2>
+      {url !== null && (
+        <div class="row-id">
+          <Id text={url} what="metadata URL" head={18} tail={12} />
+        </div>
+      )}
+      <div class="buttons">
+        {path !== null && (
+          <button type="button" class="button" aria-expanded={shown === 'minted'} onClick={() => toggle('minted')}>
+            <Icon name={shown === 'minted' ? 'down' : 'right'} size={14} /> As minted
+          </button>
+        )}
+        <button type="button" class="button" aria-expanded={shown === 'sent'} onClick={() => toggle('sent')}>
+          <Icon name={shown === 'sent' ? 'down' : 'right'} size={14} /> As sent
+        </button>
+        {path !== null && (
+          <a class="button" href={path} download="metadata.json">
+            <Icon name="download" size={16} /> JSON
+          </a>
+        )}
+      </div>
+      {shown === 'sent' && <Json value={nft.request_metadata} what="metadata" />}
+      {shown === 'minted' && path !== null && <Minted path={path} />}
+    </section>
+  )
+}
+
+function Minted({ path }: { path: string }) {
+  const [state, setState] = useState<{ value: unknown } | { error: string } | null>(null)
+  useEffect(() => {
+    const request = new AbortController()
+    const read = async () => {
+      try {
+        const response = await fetch(path, { signal: request.signal })
+        if (!response.ok) throw new Error(`The server answered ${response.status}.`)
+        setState({ value: await response.json() })
+      } catch (error) {
+        if (!request.signal.aborted) setState({ error: error instanceof Error ? error.message : String(error) })
+      }
+    }
+    void read()
+    return () => request.abort()
+  }, [path])
+  if (state === null) return <Bone width="100%" height="8rem" />
+  if ('error' in state) return <p class="reason">{state.error}</p>
+  return <Json value={state.value} what="metadata" />
+}
+
+const NftBone = () => (
+  <div class="nft" aria-busy="true">
+    <div class="crumbs">
+      <Bone width="8rem" />
+    </div>
+    <div class="nft-columns">
+      <div class="nft-media">
+        <div class="stage">
+          <span class="bone fill" />
+        </div>
+      </div>
+      <div class="nft-words">
+        <h1>
+          <Bone width="70%" />
+        </h1>
+        <div class="chips">
+          <Bone width="6rem" height="1.5rem" />
+        </div>
+        <Bone width="100%" height="5rem" />
+      </div>
+    </div>
+  </div>
+)

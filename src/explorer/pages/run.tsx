@@ -1,0 +1,130 @@
+import { useState } from 'preact/hooks'
+import type { Run as RunFacts } from '../../server/explorer/types.ts'
+import { count, counted, shortened } from '../format.ts'
+import { NftList } from '../gallery/nft-list.tsx'
+import { useEvent } from '../live.ts'
+import { Icon } from '../parts/icon.tsx'
+import { Bone, Fact, Facts, Failure } from '../parts/notice.tsx'
+import { Progress, totalOf } from '../parts/status.tsx'
+import { Ago, Chain, Gas, Id, Title } from '../parts/text.tsx'
+import { useResource } from '../resource.ts'
+import { pathTo } from '../routes.ts'
+import { useTitle } from '../use-title.ts'
+
+export function Run({ id }: { id: string }) {
+  const path = `runs/${encodeURIComponent(id)}`
+  const { data, error, reload, set } = useResource<RunFacts>(path)
+  useTitle(`Run ${id}`)
+  useEvent('run', set)
+  if (error !== undefined && data === undefined) return <Failure error={error} what="run" retry={reload} />
+  return (
+    <>
+      <div class="page-head">
+        <p class="over">Run</p>
+        <h1 class="mono address">
+          <bdi>{id}</bdi>
+        </h1>
+        {data === undefined ? (
+          <Bone width="12rem" />
+        ) : (
+          <p class="chips">
+            <a href={pathTo.collection(data.collection.transaction_gdn_id)} class="run-collection">
+              <Title text={data.collection.name} />
+            </a>
+            <Chain name={data.collection.blockchain} />
+          </p>
+        )}
+      </div>
+      {data === undefined ? <Bone width="100%" height="9rem" /> : <State run={data} />}
+      {data !== undefined && data.failures.length > 0 && <Failures failures={data.failures} />}
+      <NftList path={`${path}/nfts`} counts={data?.counts} label={`NFTs of the run ${id}`} searchable={false} />
+    </>
+  )
+}
+
+function State({ run }: { run: RunFacts }) {
+  const { counts } = run
+  const total = totalOf(counts)
+  const done = counts.deployed + counts.failed
+  const part = total === 0 ? 0 : Math.floor((done / total) * 100)
+  return (
+    <section class="panel pad run-state" aria-label="Progress">
+      <div class="run-figure">
+        <b class="number">{part} %</b>
+        <span class="faint">
+          {done === total
+            ? counts.failed === 0
+              ? 'all deployed'
+              : `done, ${count(counts.failed)} failed`
+            : `${count(total - done)} on their way`}
+        </span>
+      </div>
+      <Progress counts={counts} />
+      <Facts>
+        <Fact name="NFTs">
+          <span class="number">{count(total)}</span>
+        </Fact>
+        <Fact name="Began">
+          <Ago time={run.first_accepted_at} />
+        </Fact>
+        <Fact name="Last accepted">
+          <Ago time={run.last_accepted_at} />
+        </Fact>
+        {run.gas_used !== null && (
+          <Fact name="Gas">
+            <Gas amount={run.gas_used} />
+          </Fact>
+        )}
+        <Fact name="Contract">
+          <Id text={run.collection.contract_address} what="contract address" />
+        </Fact>
+      </Facts>
+    </section>
+  )
+}
+
+function Failures({ failures }: Pick<RunFacts, 'failures'>) {
+  return (
+    <section aria-labelledby="failures">
+      <h2 id="failures">What failed</h2>
+      <ul class="panel failures">
+        {failures.map((failure) => (
+          <FailureRow key={failure.error} failure={failure} />
+        ))}
+      </ul>
+    </section>
+  )
+}
+
+const SHOWN = 5
+
+function FailureRow({
+  failure: { error, count: number, nft_gdn_ids: ids },
+}: {
+  failure: RunFacts['failures'][number]
+}) {
+  const [all, setAll] = useState(false)
+  const shown = all ? ids : ids.slice(0, SHOWN)
+  return (
+    <li class="failure">
+      <Icon name="alert" size={18} />
+      <div>
+        <p dir="auto">{error}</p>
+        <p class="failure-ids faint">
+          {counted(number, 'NFT')}:{' '}
+          {shown.map((id) => (
+            <a key={id} class="mono" href={pathTo.nft(id)} title={id}>
+              {shortened(id, 4, 6)}
+            </a>
+          ))}
+          {!all && ids.length > SHOWN && (
+            <button type="button" class="link" onClick={() => setAll(true)}>
+              {count(ids.length - SHOWN)} more
+            </button>
+          )}
+          {all && number > ids.length && <span>and {count(number - ids.length)} others</span>}
+        </p>
+      </div>
+    </li>
+  )
+}

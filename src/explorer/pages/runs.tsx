@@ -1,0 +1,68 @@
+import { useEffect, useState } from 'preact/hooks'
+import type { Page, RunSummary } from '../../server/explorer/types.ts'
+import { query } from '../api.ts'
+import { count } from '../format.ts'
+import { useEvent } from '../live.ts'
+import { Bone, Empty, Failure } from '../parts/notice.tsx'
+import { RunRow } from '../parts/run-row.tsx'
+import { useResource } from '../resource.ts'
+import { useTitle } from '../use-title.ts'
+
+const FIRST = 30
+const MORE = 60
+
+export function Runs() {
+  useTitle('Runs')
+  const [limit, setLimit] = useState(FIRST)
+  const { data, error, reload, set } = useResource<Page<RunSummary>>(`runs${query({ offset: 0, limit })}`)
+  const [before, setBefore] = useState<Page<RunSummary>>()
+  useEffect(() => {
+    if (data !== undefined) setBefore(data)
+  }, [data])
+  // The overview brings the latest runs as they are now: those that are shown change with it, new ones are read.
+  useEvent('overview', ({ runs }) => {
+    if (data === undefined) return
+    const now = new Map(runs.map((run) => [run.run, run]))
+    if (runs.some(({ run }) => !data.items.some((item) => item.run === run))) reload()
+    else set({ ...data, items: data.items.map((item) => now.get(item.run) ?? item) })
+  })
+  const shown = data ?? before
+  if (error !== undefined && shown === undefined) return <Failure error={error} what="run" retry={reload} />
+  return (
+    <>
+      <div class="page-head">
+        <h1>Runs {shown !== undefined && shown.total > 0 && <span class="count">{count(shown.total)}</span>}</h1>
+        <p class="faint">What batches have sent here, the latest first.</p>
+      </div>
+      {shown?.total === 0 ? (
+        <Empty icon="list" title="No run yet">
+          <p>A batch that is minted here stands in this list:</p>
+          <pre class="command">
+            <code>gdn batch mint drop.csv --local</code>
+          </pre>
+        </Empty>
+      ) : (
+        <ul class="panel runs">
+          {shown === undefined
+            ? Array.from({ length: 5 }, (_, index) => (
+                <li key={index} class="run waiting" aria-hidden="true">
+                  <Bone width="40%" />
+                  <Bone width="100%" height="0.5rem" />
+                </li>
+              ))
+            : shown.items.map((run) => <RunRow key={run.run} run={run} />)}
+        </ul>
+      )}
+      {shown !== undefined && shown.items.length < shown.total && (
+        <div class="show-more">
+          <button type="button" class="button" onClick={() => setLimit(limit + MORE)} disabled={data === undefined}>
+            Show more
+          </button>
+          <span class="faint">
+            {count(shown.items.length)} of {count(shown.total)}
+          </span>
+        </div>
+      )}
+    </>
+  )
+}

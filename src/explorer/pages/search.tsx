@@ -1,0 +1,55 @@
+import type { SearchResult } from '../../server/explorer/types.ts'
+import { query } from '../api.ts'
+import { counted } from '../format.ts'
+import { Hit, hitsOf, pathOf } from '../parts/hits.tsx'
+import { Bone, Empty, Failure } from '../parts/notice.tsx'
+import { useResource } from '../resource.ts'
+import { useTitle } from '../use-title.ts'
+
+export function Search({ q }: { q: string }) {
+  useTitle(q === '' ? 'Search' : `“${q}”`)
+  if (q.trim() === '') {
+    return (
+      <Empty icon="search" title="What are you looking for?">
+        <p>A title, an id, an address, an owner, a transaction hash or a run.</p>
+      </Empty>
+    )
+  }
+  return <Found key={q} q={q.trim()} />
+}
+
+function Found({ q }: { q: string }) {
+  const { data, error, reload } = useResource<SearchResult>(`search${query({ q })}`)
+  if (error !== undefined && data === undefined) return <Failure error={error} what="thing" retry={reload} />
+  const hits = data === undefined ? [] : hitsOf(data)
+  return (
+    <>
+      <div class="page-head">
+        <p class="over">Search</p>
+        <h1 class={q.length > 60 ? 'long' : ''}>
+          <bdi>{q}</bdi>
+        </h1>
+        <p class="faint" role="status">
+          {data === undefined ? 'Searching…' : counted(hits.length, 'hit')}
+        </p>
+      </div>
+      {data === undefined ? (
+        <Bone width="100%" height="12rem" />
+      ) : hits.length === 0 ? (
+        <Empty icon="search" title="Nothing found">
+          <p>Ids, addresses, hashes and runs are found when they are whole; titles and names by a part of them.</p>
+        </Empty>
+      ) : (
+        <ul class="panel hits">
+          {hits.map((hit) => (
+            <li key={pathOf(hit)}>
+              <a class="hit" href={pathOf(hit)}>
+                <Hit hit={hit} />
+              </a>
+            </li>
+          ))}
+        </ul>
+      )}
+    </>
+  )
+}

@@ -1,0 +1,44 @@
+import type { CollectionSummary } from '../../server/explorer/types.ts'
+import { counted } from '../format.ts'
+import { pathTo } from '../routes.ts'
+import { Covers } from './covers.tsx'
+import { Bone } from './notice.tsx'
+import { Progress, StatusBadge, totalOf } from './status.tsx'
+import { Chain, Title } from './text.tsx'
+
+export function CollectionCard({ collection }: { collection: CollectionSummary }) {
+  const { transaction_gdn_id: id, name, blockchain, status, error, counts, covers } = collection
+  const total = totalOf(counts)
+  return (
+    <a class="card" href={pathTo.collection(id)} title={error ?? undefined}>
+      <Covers covers={covers} />
+      <span class="card-words">
+        <span class="card-title">
+          <Title text={name} />
+        </span>
+        <span class="card-more">
+          <Chain name={blockchain} />
+          <span class="faint">{counted(total, 'NFT')}</span>
+          {status !== 'deployed' && <StatusBadge status={status} />}
+        </span>
+        {total > 0 && counts.deployed < total && <Progress counts={counts} words={false} />}
+      </span>
+    </a>
+  )
+}
+
+export const CollectionCardBone = () => (
+  <span class="card waiting">
+    <span class="covers">
+      <span class="bone fill" />
+    </span>
+    <span class="card-words">
+      <span class="card-title">
+        <Bone width="60%" />
+      </span>
+      <span class="card-more">
+        <Bone width="35%" />
+      </span>
+    </span>
+  </span>
+)

@@ -1,0 +1,20 @@
+import type { Media } from '../../server/explorer/types.ts'
+import { Picture } from './picture.tsx'
+
+/** One picture, or four in a square. Two or three would leave a hole: then the first stands alone. */
+export function Covers({ covers }: { covers: readonly Media[] }) {
+  const shown = covers.length >= 4 ? covers.slice(0, 4) : covers.slice(0, 1)
+  return (
+    <div class={shown.length === 4 ? 'covers four' : 'covers'}>
+      {shown.length === 0 ? (
+        <Picture media={null} alt="" />
+      ) : (
+        shown.map((media, index) => (
+          <div class="cover" key={`${index} ${media.url}`}>
+            <Picture media={media} alt="" />
+          </div>
+        ))
+      )}
+    </div>
+  )
+}

@@ -1,0 +1,85 @@
+import type { SearchHit, SearchResult } from '../../server/explorer/types.ts'
+import { blockchainName, counted, shortened } from '../format.ts'
+import { pathTo } from '../routes.ts'
+import { Icon, type IconName } from './icon.tsx'
+import { Picture } from './picture.tsx'
+import { totalOf } from './status.tsx'
+import { Title } from './text.tsx'
+
+/** Where a hit leads. */
+export function pathOf(hit: SearchHit): string {
+  switch (hit.kind) {
+    case 'collection':
+      return pathTo.collection(hit.collection.transaction_gdn_id)
+    case 'nft':
+      return pathTo.nft(hit.nft.nft_gdn_id)
+    case 'owner':
+      return pathTo.owner(hit.address)
+    case 'run':
+      return pathTo.run(hit.run.run)
+  }
+}
+
+/** All of them, the exact one first and not twice. */
+export function hitsOf({ exact, hits }: SearchResult): readonly SearchHit[] {
+  if (exact === null) return hits
+  const first = pathOf(exact)
+  return [exact, ...hits.filter((hit) => pathOf(hit) !== first)]
+}
+
+const WORDS: Record<SearchHit['kind'], string> = { collection: 'Collection', nft: 'NFT', owner: 'Owner', run: 'Run' }
+const ICONS: Record<SearchHit['kind'], IconName> = { collection: 'grid', nft: 'picture', owner: 'owner', run: 'list' }
+
+/** One thing that was found, on a line. */
+export function Hit({ hit }: { hit: SearchHit }) {
+  const { main, more } = wordsOf(hit)
+  const media =
+    hit.kind === 'nft' ? hit.nft.image : hit.kind === 'collection' ? (hit.collection.covers[0] ?? null) : null
+  return (
+    <>
+      <span class="hit-picture">
+        {media === null ? <Icon name={ICONS[hit.kind]} size={20} /> : <Picture media={media} alt="" />}
+      </span>
+      <span class="hit-words">
+        <span class="hit-main">{main}</span>
+        <span class="hit-more">{more}</span>
+      </span>
+      <span class="chip">{WORDS[hit.kind]}</span>
+    </>
+  )
+}
+
+function wordsOf(hit: SearchHit) {
+  switch (hit.kind) {
+    case 'collection': {
+      const { name, blockchain, counts } = hit.collection
+      return { main: <Title text={name} />, more: `${blockchainName(blockchain)} · ${counted(totalOf(counts), 'NFT')}` }
+    }
+    case 'nft': {
+      const token = hit.nft.token_id === null ? '' : `#${shortened(hit.nft.token_id, 8, 6)} · `
+      return {
+        main: <Title text={hit.nft.title} />,
+        more: (
+          <>
+            {token}
+            <Title text={hit.collection.name} />
+          </>
+        ),
+      }
+    }
+    case 'owner':
+      return {
+        main: <span class="mono">{shortened(hit.address, 10, 8)}</span>,
+        more: `Owns ${counted(hit.nfts, 'NFT')}`,
+      }
+    case 'run':
+      return {
+        main: <span class="mono">{shortened(hit.run.run, 24, 6)}</span>,
+        more: (
+          <>
+            {counted(totalOf(hit.run.counts), 'NFT')} · <Title text={hit.run.collection.name} />
+          </>
+        ),
+      }
+  }
+}

@@ -1,0 +1,89 @@
+import { useState } from 'preact/hooks'
+import { count, counted } from '../format.ts'
+import { Copy } from './copy.tsx'
+import { Icon } from './icon.tsx'
+
+/** So much of a text, and so many members, are drawn at once: a megabyte in one piece would hold the page up. */
+const TEXT = 400
+const MORE_TEXT = 20_000
+const MEMBERS = 50
+const OPEN_DEPTH = 2
+
+/** JSON to look through: what is closed isn't drawn. */
+export function Json({ value, what }: { value: unknown; what: string }) {
+  return (
+    <div class="json">
+      <div class="json-tools">
+        <Copy text={() => JSON.stringify(value, null, 2)} what={what} />
+      </div>
+      <div class="json-body">
+        <Node value={value} depth={0} />
+      </div>
+    </div>
+  )
+}
+
+function Node({ value, depth }: { value: unknown; depth: number }) {
+  if (typeof value === 'string') return <Text text={value} />
+  if (value === null || typeof value !== 'object') {
+    return <span class={`json-${value === null ? 'null' : typeof value}`}>{String(value)}</span>
+  }
+  const isList = Array.isArray(value)
+  const members = isList ? value.map((item, index) => [index, item] as const) : Object.entries(value)
+  if (members.length === 0) return <span class="json-null">{isList ? '[ ]' : '{ }'}</span>
+  return <Branch members={members} isList={isList} depth={depth} />
+}
+
+function Branch({
+  members,
+  isList,
+  depth,
+}: {
+  members: readonly (readonly [name: string | number, value: unknown])[]
+  isList: boolean
+  depth: number
+}) {
+  const [open, setOpen] = useState(depth < OPEN_DEPTH && members.length <= MEMBERS)
+  const [shown, setShown] = useState(MEMBERS)
+  const told = counted(members.length, isList ? 'item' : 'field')
+  return (
+    <>
+      <button type="button" class="json-toggle" aria-expanded={open} onClick={() => setOpen(!open)}>
+        <Icon name={open ? 'down' : 'right'} size={12} />
+        {told}
+      </button>
+      {open && (
+        <ul class="json-members">
+          {members.slice(0, shown).map(([name, value]) => (
+            <li key={name}>
+              <bdi class={isList ? 'json-index' : 'json-name'}>{name}</bdi>
+              <Node value={value} depth={depth + 1} />
+            </li>
+          ))}
+          {shown < members.length && (
+            <li>
+              <button type="button" class="link" onClick={() => setShown(shown + MEMBERS * 4)}>
+                {count(members.length - shown)} more
+              </button>
+            </li>
+          )}
+        </ul>
+      )}
+    </>
+  )
+}
+
+function Text({ text }: { text: string }) {
+  const [shown, setShown] = useState(TEXT)
+  const isCut = text.length > shown
+  return (
+    <span class="json-string">
+      <bdi>{isCut ? `${text.slice(0, shown)}…` : text}</bdi>
+      {isCut && (
+        <button type="button" class="link" onClick={() => setShown(shown + MORE_TEXT)}>
+          {counted(text.length - shown, 'character')} more
+        </button>
+      )}
+    </span>
+  )
+}

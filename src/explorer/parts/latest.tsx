@@ -1,0 +1,13 @@
+import type { Overview } from '../../server/explorer/types.ts'
+import { Tile } from '../gallery/tile.tsx'
+
+/** What was accepted, deployed or failed lately, on a shelf that scrolls sideways. */
+export const Latest = ({ latest }: Pick<Overview, 'latest'>) => (
+  <ul class="shelf">
+    {latest.map((nft) => (
+      <li key={nft.nft_gdn_id}>
+        <Tile nft={nft} view="grid" draws note={nft.collection.name} />
+      </li>
+    ))}
+  </ul>
+)

@@ -1,0 +1,152 @@
+import { useEffect, useRef, useState } from 'preact/hooks'
+import type { SearchResult } from '../../server/explorer/types.ts'
+import { get, query } from '../api.ts'
+import { go, useAddress } from '../navigate.ts'
+import { pathTo, routeOf } from '../routes.ts'
+import { Hit, hitsOf, pathOf } from './hits.tsx'
+import { Icon } from './icon.tsx'
+
+const WAIT_MS = 160
+const SHOWN = 8
+
+const isTyping = (target: EventTarget | null) =>
+  target instanceof HTMLElement &&
+  (target.isContentEditable || ['INPUT', 'TEXTAREA', 'SELECT'].includes(target.tagName))
+
+/** The search of the head: finds as one types. The arrow keys choose, Enter opens. */
+export function SearchBox() {
+  const input = useRef<HTMLInputElement>(null)
+  const box = useRef<HTMLFormElement>(null)
+  const [text, setText] = useState('')
+  const [found, setFound] = useState<{ q: string; result: SearchResult } | null>(null)
+  const [isOpen, setOpen] = useState(false)
+  const [chosen, setChosen] = useState(-1)
+  const address = useAddress()
+
+  useEffect(() => {
+    const route = routeOf(new URL(address, location.origin))
+    setText(route.page === 'search' ? route.q : '')
+    setOpen(false)
+  }, [address])
+
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent) => {
+      if (event.key !== '/' || event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return
+      event.preventDefault()
+      input.current?.focus()
+      input.current?.select()
+    }
+    const onDown = ({ target }: PointerEvent) => {
+      if (target instanceof Node && box.current?.contains(target) === false) setOpen(false)
+    }
+    addEventListener('keydown', onKey)
+    addEventListener('pointerdown', onDown)
+    return () => {
+      removeEventListener('keydown', onKey)
+      removeEventListener('pointerdown', onDown)
+    }
+  }, [])
+
+  const q = text.trim()
+  useEffect(() => {
+    if (!isOpen || q === '') return
+    const request = new AbortController()
+    const timer = setTimeout(async () => {
+      try {
+        const result = await get<SearchResult>(`search${query({ q })}`, request.signal)
+        setFound({ q, result })
+        setChosen(-1)
+      } catch {
+        // The page says what is wrong with the server; there is nothing to choose from.
+      }
+    }, WAIT_MS)
+    return () => {
+      clearTimeout(timer)
+      request.abort()
+    }
+  }, [q, isOpen])
+
+  const hits = found !== null && q !== '' ? hitsOf(found.result).slice(0, SHOWN) : []
+  const showsList = isOpen && q !== '' && found !== null
+  const leave = (path: string) => {
+    setOpen(false)
+    input.current?.blur()
+    go(path)
+  }
+  const submit = (event: Event) => {
+    event.preventDefault()
+    const hit = hits[chosen]
+    if (hit !== undefined && isOpen) leave(pathOf(hit))
+    else if (q !== '') leave(pathTo.go(q))
+  }
+  const onKeyDown = (event: KeyboardEvent) => {
+    const step = event.key === 'ArrowDown' ? 1 : event.key === 'ArrowUp' ? -1 : 0
+    if (event.key === 'Escape') {
+      if (!isOpen) input.current?.blur()
+      setOpen(false)
+    }
+    if (step === 0 || hits.length === 0) return
+    event.preventDefault()
+    setOpen(true)
+    const next = chosen + step
+    setChosen(next < -1 ? hits.length - 1 : next >= hits.length ? -1 : next)
+  }
+  return (
+    <search class="search">
+      <form ref={box} onSubmit={submit}>
+        <Icon name="search" size={17} />
+        <input
+          ref={input}
+          type="text"
+          role="combobox"
+          enterkeyhint="search"
+          aria-label="Search by title, id, address or owner"
+          aria-expanded={showsList}
+          aria-controls="search-hits"
+          aria-autocomplete="list"
+          aria-activedescendant={chosen < 0 || !showsList ? undefined : `search-hit-${chosen}`}
+          aria-keyshortcuts="/"
+          placeholder="Search title, id, address, owner"
+          autocomplete="off"
+          autocapitalize="off"
+          spellcheck={false}
+          maxLength={300}
+          dir="auto"
+          value={text}
+          onInput={({ currentTarget }) => {
+            setText(currentTarget.value)
+            setOpen(true)
+          }}
+          onFocus={() => setOpen(true)}
+          onKeyDown={onKeyDown}
+        />
+        <span class="key" aria-hidden="true">
+          /
+        </span>
+        <div class="search-hits" hidden={!showsList}>
+          <div id="search-hits" role="listbox" aria-label="Found">
+            {hits.map((hit, index) => (
+              // biome-ignore lint/a11y/useFocusableInteractive: as above
+              // biome-ignore lint/a11y/useKeyWithClickEvents: the keys are the field's
+              <div
+                key={pathOf(hit)}
+                id={`search-hit-${index}`}
+                role="option"
+                aria-selected={index === chosen}
+                class="hit"
+                onPointerMove={() => setChosen(index)}
+                onClick={() => leave(pathOf(hit))}
+              >
+                <Hit hit={hit} />
+              </div>
+            ))}
+          </div>
+          {showsList && hits.length === 0 && <p class="search-none">Nothing found</p>}
+        </div>
+        <span class="visually-hidden" role="status">
+          {showsList ? `${hits.length} found` : ''}
+        </span>
+      </form>
+    </search>
+  )
+}

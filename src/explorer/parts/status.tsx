@@ -1,0 +1,42 @@
+import type { Counts, Status } from '../../server/explorer/types.ts'
+import { count, counted } from '../format.ts'
+
+const WORDS: Record<Status, string> = { deployed: 'Deployed', initiated: 'In progress', failed: 'Failed' }
+export const STATUSES = ['deployed', 'initiated', 'failed'] as const
+
+export const statusWord = (status: Status) => WORDS[status]
+
+export const StatusBadge = ({ status }: { status: Status }) => (
+  <span class={`badge ${status}`}>
+    <span class="dot" aria-hidden="true" />
+    {WORDS[status]}
+  </span>
+)
+
+export const totalOf = ({ initiated, deployed, failed }: Counts) => initiated + deployed + failed
+
+/** How many are where, as a bar and as words. */
+export function Progress({ counts, words = true }: { counts: Counts; words?: boolean }) {
+  const total = totalOf(counts)
+  const shown = STATUSES.filter((status) => counts[status] > 0)
+  const told = shown.map((status) => `${count(counts[status])} ${WORDS[status].toLowerCase()}`).join(', ')
+  return (
+    <div class="progress">
+      <div class="bar" role="img" aria-label={`${counted(total, 'NFT')}${told === '' ? '' : `: ${told}`}`}>
+        {shown.map((status) => (
+          <span key={status} class={status} style={{ flexGrow: String(counts[status]) }} />
+        ))}
+      </div>
+      {words && (
+        <ul class="legend" aria-hidden="true">
+          {STATUSES.filter((status) => counts[status] > 0 || status === 'deployed').map((status) => (
+            <li key={status} class={status}>
+              <span class="dot" />
+              <b class="number">{count(counts[status])}</b> {WORDS[status].toLowerCase()}
+            </li>
+          ))}
+        </ul>
+      )}
+    </div>
+  )
+}

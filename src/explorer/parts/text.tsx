@@ -1,0 +1,81 @@
+import { useEffect, useState } from 'preact/hooks'
+import { ago, blockchainName, digits, moment, shortened, visible, webAddress } from '../format.ts'
+import { pathTo } from '../routes.ts'
+import { Copy } from './copy.tsx'
+import { Icon } from './icon.tsx'
+
+/** A title as it is, kept apart from what stands around it, whatever way it runs. */
+export function Title({ text }: { text: string }) {
+  return visible(text) === null ? <span class="faint">Untitled</span> : <bdi>{text}</bdi>
+}
+
+/** An id, hash, CID or address: its two ends, all of it for who asks, and a button to copy it. */
+export function Id({
+  text,
+  what,
+  href,
+  head = 6,
+  tail = 4,
+}: {
+  text: string
+  what: string
+  href?: string | undefined
+  head?: number
+  tail?: number
+}) {
+  const shown = shortened(text, head, tail)
+  return (
+    <span class="id">
+      {href === undefined ? (
+        <span class="mono" title={text}>
+          {shown}
+        </span>
+      ) : (
+        <a class="mono" href={href} title={text}>
+          {shown}
+        </a>
+      )}
+      <Copy text={text} what={what} />
+    </span>
+  )
+}
+
+export const Owner = ({ address }: { address: string }) => (
+  <Id text={address} what="address" href={pathTo.owner(address)} />
+)
+
+/** A link that leaves this machine: only to http(s), telling nobody where it was clicked. */
+export function Outside({ href, children, icon = false }: { href: string | null; children: string; icon?: boolean }) {
+  const address = webAddress(href)
+  if (address === null) return null
+  return (
+    <a class="outside" href={address} target="_blank" rel="noopener noreferrer external" title={children}>
+      <span class={icon ? 'visually-hidden' : ''}>{children}</span>
+      <Icon name="external" size={14} />
+    </a>
+  )
+}
+
+const ticks = new Set<() => void>()
+setInterval(() => {
+  for (const tick of ticks) tick()
+}, 15_000)
+
+/** A moment, told by how long ago it was. */
+export function Ago({ time }: { time: string }) {
+  const [, draw] = useState(0)
+  useEffect(() => {
+    const tick = () => draw((n) => n + 1)
+    ticks.add(tick)
+    return () => ticks.delete(tick)
+  }, [])
+  return (
+    <time dateTime={time} title={moment(time)}>
+      {ago(time, Date.now())}
+    </time>
+  )
+}
+
+export const Gas = ({ amount }: { amount: string }) => <span class="number">{digits(amount)}</span>
+
+export const Chain = ({ name }: { name: string }) => <span class="chip">{blockchainName(name)}</span>

@@ -1,0 +1,117 @@
+import { useState } from 'preact/hooks'
+import type { Media } from '../../server/explorer/types.ts'
+import { bytes, count, fileName } from '../format.ts'
+import { Icon } from './icon.tsx'
+import { iconOf, isHuge, isPicture, Picture, Sign, typeName } from './picture.tsx'
+
+/** The media of an NFT: one in full, and the others to choose. */
+export function Viewer({ media, title }: { media: readonly Media[]; title: string }) {
+  const stored = media.filter(({ url }) => url !== null)
+  const [chosen, setChosen] = useState('')
+  const shown =
+    media.find(({ field }) => field === chosen) ?? stored.find(({ field }) => field === 'image') ?? stored[0]
+  return (
+    <div class="viewer">
+      <div class="stage">
+        {shown === undefined ? (
+          <Sign icon={media.length === 0 ? 'picture' : 'clock'}>
+            {media.length === 0 ? 'No files' : 'Not stored yet'}
+          </Sign>
+        ) : (
+          <Shown key={`${shown.field} ${shown.url}`} media={shown} title={title} />
+        )}
+      </div>
+      {media.length > 1 && (
+        <ul class="thumbs" aria-label="Files">
+          {media.map((one) => (
+            <li key={one.field}>
+              <button
+                type="button"
+                class="thumb"
+                aria-pressed={one === shown}
+                aria-label={`${one.field} (${typeName(one)})`}
+                title={one.field}
+                onClick={() => setChosen(one.field)}
+              >
+                {isPicture(one) ? <Picture media={one} alt="" /> : <Sign icon={iconOf(one)} />}
+              </button>
+            </li>
+          ))}
+        </ul>
+      )}
+    </div>
+  )
+}
+
+function Shown({ media, title }: { media: Media; title: string }) {
+  const [asked, setAsked] = useState(false)
+  const [failed, setFailed] = useState(false)
+  const { kind, url } = media
+  if (url === null) return <Sign icon="clock">Not stored yet</Sign>
+  if (failed) return <Offered media={media}>{`${typeName(media)}: this browser can’t play it`}</Offered>
+  if (kind === 'video') {
+    return (
+      // biome-ignore lint/a11y/useMediaCaption: what was minted brings no captions
+      <video src={url} controls playsInline preload="metadata" aria-label={title} onError={() => setFailed(true)} />
+    )
+  }
+  if (kind === 'audio') {
+    return (
+      <div class="audio">
+        <Icon name="audio" size={56} />
+        {/* biome-ignore lint/a11y/useMediaCaption: what was minted brings no captions */}
+        <audio src={url} controls preload="metadata" aria-label={title} onError={() => setFailed(true)} />
+      </div>
+    )
+  }
+  if (!isPicture(media)) return <Offered media={media}>{typeName(media)}</Offered>
+  if (isHuge(media) && !asked) return <Huge media={media} show={() => setAsked(true)} />
+  return <Picture media={media} alt={title} eager />
+}
+
+function Huge({ media, show }: { media: Media; show: () => void }) {
+  const { width, height, size } = media
+  const inPixels = width === null || height === null ? null : `${count(width)} × ${count(height)} pixels`
+  return (
+    <div class="offered">
+      <Icon name="picture" size={44} />
+      <p>A very large picture: {[inPixels, size === null ? null : bytes(size)].filter(Boolean).join(', ')}</p>
+      <div class="buttons">
+        <button type="button" class="button primary" onClick={show}>
+          Show it
+        </button>
+        <Download media={media} />
+      </div>
+    </div>
+  )
+}
+
+function Offered({ media, children }: { media: Media; children: string }) {
+  return (
+    <div class="offered">
+      <Icon name={iconOf(media)} size={44} />
+      <p>{children}</p>
+      <Download media={media} />
+    </div>
+  )
+}
+
+/** Saves a stored file; it is never opened as a page. */
+export function Download({ media, small = false }: { media: Media; small?: boolean }) {
+  const { url, cid, content_type: type, size, field } = media
+  if (url === null || cid === null) return null
+  if (small) {
+    const label = `Download ${field}`
+    return (
+      <a class="icon-button" href={url} download={fileName(cid, type)} aria-label={label} title={label}>
+        <Icon name="download" size={17} />
+      </a>
+    )
+  }
+  return (
+    <a class="button" href={url} download={fileName(cid, type)} aria-label={`Download ${field}`}>
+      <Icon name="download" size={16} />
+      Download{size === null ? '' : ` ${bytes(size)}`}
+    </a>
+  )
+}

@@ -1,0 +1,71 @@
+import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
+import { ApiError, get } from './api.ts'
+import { useBack } from './live.ts'
+
+const MAX_KEPT = 60
+const kept = new Map<string, unknown>()
+
+function keep(path: string, answer: unknown): void {
+  kept.delete(path)
+  kept.set(path, answer)
+  const [oldest] = kept.keys()
+  if (kept.size > MAX_KEPT && oldest !== undefined) kept.delete(oldest)
+}
+
+/** Nothing of what one account saw is left for the next. */
+export const forgetAll = () => kept.clear()
+
+export interface Resource<Answer> {
+  /** What is known: at once, where it was asked for before. */
+  data: Answer | undefined
+  error: ApiError | undefined
+  reload: () => void
+  /** Takes what was told by other means for the answer. */
+  set: (answer: Answer) => void
+}
+
+/** What the server answers at a path below `/explorer/`, asked for again when it was away. */
+export function useResource<Answer>(path: string): Resource<Answer> {
+  const [, draw] = useState(0)
+  const state = useRef<{ path: string; error: ApiError | undefined; request: AbortController | undefined }>({
+    path,
+    error: undefined,
+    request: undefined,
+  })
+  const reload = useCallback(() => {
+    const { current } = state
+    current.request?.abort()
+    const request = new AbortController()
+    Object.assign(current, { path, request })
+    get<Answer>(path, request.signal).then(
+      (answer) => {
+        if (request.signal.aborted) return
+        keep(path, answer)
+        current.error = undefined
+        draw((n) => n + 1)
+      },
+      (error: unknown) => {
+        if (request.signal.aborted) return
+        current.error = error instanceof ApiError ? error : new ApiError(0, String(error))
+        draw((n) => n + 1)
+      },
+    )
+  }, [path])
+  useEffect(() => {
+    state.current.error = undefined
+    reload()
+    return () => state.current.request?.abort()
+  }, [reload])
+  useBack(reload)
+  const set = useCallback(
+    (answer: Answer) => {
+      state.current.request?.abort()
+      state.current.error = undefined
+      keep(path, answer)
+      draw((n) => n + 1)
+    },
+    [path],
+  )
+  const error = state.current.path === path ? state.current.error : undefined
+  return { data: kept.get(path) as Answer | undefined, error, reload, set }
+}

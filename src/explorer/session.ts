@@ -1,0 +1,57 @@
+import { useCallback, useEffect, useState } from 'preact/hooks'
+import type { Session } from '../server/explorer/types.ts'
+import { ApiError, get, onFailure } from './api.ts'
+import { forgetSources } from './gallery/kept-sources.ts'
+import { onConnectionLoss } from './live.ts'
+import { forgetAll } from './resource.ts'
+
+const RETRY_MS = 2000
+
+export interface SessionState {
+  session: Session | undefined
+  /** Why it isn't known, should it not be. */
+  error: ApiError | undefined
+  set: (session: Session) => void
+}
+
+/** Who looks. Asked for again when the server was away and when it no longer takes the key. */
+export function useSession(): SessionState {
+  const [session, setSession] = useState<Session>()
+  const [error, setError] = useState<ApiError>()
+  const set = useCallback((next: Session) => {
+    forgetAll()
+    forgetSources()
+    setSession(next)
+  }, [])
+  useEffect(() => {
+    let isAsking = false
+    let timer: ReturnType<typeof setTimeout> | undefined
+    const ask = async () => {
+      if (isAsking) return
+      isAsking = true
+      try {
+        const next = await get<Session>('session')
+        setError(undefined)
+        setSession((before) => {
+          const isSame = before?.open === next.open && before?.account?.email === next.account?.email
+          return isSame && before?.version === next.version ? before : next
+        })
+      } catch (cause) {
+        setError(cause instanceof ApiError ? cause : new ApiError(0, String(cause)))
+        timer = setTimeout(ask, RETRY_MS)
+      } finally {
+        isAsking = false
+      }
+    }
+    void ask()
+    const ends = [onFailure((failure) => failure.status === 401 && void ask()), onConnectionLoss(() => void ask())]
+    return () => {
+      clearTimeout(timer)
+      for (const end of ends) end()
+    }
+  }, [])
+  return { session, error, set }
+}
+
+/** Whether anything may be seen. */
+export const maySee = ({ open, account }: Session) => open || account !== null

@@ -1,0 +1,63 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { TITLES } from '../../api/errors.ts'
+import { Refusal } from '../services/refusal.ts'
+
+/** All of them show the same page, which reads from its address what it is to show. */
+const PAGES = [
+  '/',
+  '/collections/:id',
+  '/nfts/:id',
+  '/owners/:address',
+  '/runs',
+  '/runs/:run',
+  '/activity',
+  '/search',
+  '/go',
+]
+
+const SECURITY = {
+  // Nothing but this server: no code in the page itself, none that is made of text, no text that becomes markup.
+  'content-security-policy': [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    "img-src 'self' data:",
+    "media-src 'self'",
+    "connect-src 'self'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+    "require-trusted-types-for 'script'",
+    "trusted-types 'none'",
+  ].join('; '),
+  'permissions-policy': 'camera=(), geolocation=(), microphone=(), payment=(), usb=()',
+}
+
+const takesGzip = ({ headers }: FastifyRequest) => /\bgzip\b/.test(String(headers['accept-encoding'] ?? ''))
+
+/** `GET /` and the other pages of the explorer. Who may see what is up to the data that the page asks for. */
+export function addExplorerPage(app: FastifyInstance): void {
+  const config = { access: 'public', errorForm: 'A' } as const
+  for (const url of PAGES) {
+    app.get(url, { config }, async (_request, reply) => {
+      const { loadExplorer } = await import('./explorer-assets.ts')
+      const { page } = await loadExplorer()
+      return reply
+        .headers({ ...SECURITY, 'cache-control': 'no-cache' })
+        .type('text/html; charset=utf-8')
+        .send(page)
+    })
+  }
+  app.get('/explorer/assets/:file', { config }, async (request, reply) => {
+    const { file } = request.params as { file: string }
+    const { loadExplorer } = await import('./explorer-assets.ts')
+    const asset = (await loadExplorer()).assets.get(file)
+    if (asset === undefined) throw new Refusal(404, TITLES.notFound, `/explorer/assets/${file} is not here`)
+    reply
+      .headers({ 'cache-control': 'public, max-age=31536000, immutable', vary: 'accept-encoding' })
+      .type(asset.contentType)
+    const compressed = takesGzip(request)
+    if (compressed) reply.header('content-encoding', 'gzip')
+    return reply.send(compressed ? asset.gzipped : await asset.plain())
+  })
+}
