@@ -52,7 +52,7 @@ async function insertAll(store: Store, collectionId: string, total: number): Pro
   return ids
 }
 
-function deployedNft({ id: collection_id, request_id }: { id: string; request_id: string }, index: number) {
+export function deployedNft({ id: collection_id, request_id }: { id: string; request_id: string }, index: number) {
   return {
     id: newId(),
     request_id,

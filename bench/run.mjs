@@ -5,7 +5,20 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { root } from '../src/build/paths.mjs'
 
-const PARTS = ['gas', 'start', 'throughput', 'memory', 'cli', 'reads', 'api', 'manifest', 'batch', 'solana', 'storage']
+const PARTS = [
+  'gas',
+  'start',
+  'throughput',
+  'memory',
+  'cli',
+  'reads',
+  'api',
+  'manifest',
+  'batch',
+  'solana',
+  'storage',
+  'explorer',
+]
 
 /** Bundled beside the packages, so that they and their native parts are found from there. */
 async function bundle(folder) {

@@ -142,18 +142,17 @@ export async function gasOfCollection(db: Db, collectionId: string): Promise<str
 
 /** How many are signed and not final. */
 export async function countUnderWay(db: Db, accountId: string | null): Promise<number> {
-  const mine = (column: string) =>
+  const own = sql`select id from collections where account_id = ${accountId}`
+  const ownTransfers = sql`select transfers.transaction_id from transfers
+    join collections on collections.id = transfers.collection_id
+    where collections.account_id = ${accountId} and transfers.transaction_id is not null`
+  const [mine, onSolana] =
     accountId === null
-      ? sql``
-      : sql` and ${sql.ref(column)} in (select id from collections where account_id = ${accountId})`
-  const transfers =
-    accountId === null
-      ? sql``
-      : sql` or id in (select transaction_id from transfers join collections on collections.id = transfers.collection_id
-          where collections.account_id = ${accountId} and transfers.status = 'initiated')`
+      ? [sql``, sql``]
+      : [sql` and (collection_id in (${own}) or id in (${ownTransfers}))`, sql` and collection_id in (${own})`]
   const { rows } = await sql<{ count: number }>`
-    select (select count(*) from transactions where state = 'signed' and (1 = 1${mine('collection_id')}${transfers}))
-      + (select count(*) from solana_transactions where state = 'signed'${mine('collection_id')}) as count`.execute(db)
+    select (select count(*) from transactions where state = 'signed'${mine})
+      + (select count(*) from solana_transactions where state = 'signed'${onSolana}) as count`.execute(db)
   return Number(rows[0]?.count ?? 0)
 }
 

@@ -1,0 +1,134 @@
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { request } from 'undici'
+import { findCollectionById } from '../src/server/store/collections.ts'
+import { insertNfts } from '../src/server/store/nfts.ts'
+import { openStore } from '../src/server/store/open-store.ts'
+import { startRun } from '../src/server/store/runs.ts'
+import { type Backend, createCollection, serve, withFolder } from './backend.ts'
+import type { Figure } from './figures.ts'
+import { deployedNft } from './filled.ts'
+
+const [SMALL, LARGE] = [10_000, 1_000_000]
+const RUNS = 100
+const ROWS = 10_000
+const RUN = '0123456789abcdef'
+/** NFTs of one owner, and those of one that failed. */
+const [PER_OWNER, PER_FAILURE] = [100, 1000]
+
+const numbered = (count: number) => count.toLocaleString('en-US')
+
+interface Filled {
+  backend: Backend
+  collection: string
+  /** Of an NFT in the midst of all, and its owner. */
+  nft: string
+  owner: string
+}
+
+/** What the explorer's page asks for, of one collection that is full, against the same of a small one. */
+export function measure(): Promise<Figure[]> {
+  return withFolder((large) =>
+    withFolder(async (small) => {
+      const [full, few] = [await fill(large, LARGE), await fill(small, SMALL)]
+      try {
+        const figures: Figure[] = []
+        const add = async (what: string, path: (filled: Filled, total: number) => string) =>
+          figures.push(await compare(what, full, few, path))
+        await add('overview', () => 'overview')
+        await add('a collection', ({ collection }) => `collections/${collection}`)
+        await add('the first 60 of its NFTs', ({ collection }) => `collections/${collection}/nfts`)
+        await add(
+          '60 at nine tenths of it',
+          ({ collection }, total) => `collections/${collection}/nfts?offset=${total * 0.9}`,
+        )
+        await add(
+          '60 that failed, from the midst',
+          ({ collection }, total) =>
+            `collections/${collection}/nfts?status=failed&offset=${Math.floor(total / PER_FAILURE / 2)}`,
+        )
+        await add("an owner's", ({ owner }) => `owners/${owner}/nfts`)
+        await add('an NFT', ({ nft }) => `nfts/${nft}`)
+        await add('a run', () => `runs/${RUN}`)
+        await add('search by id', ({ nft }) => `search?q=${nft}`)
+        await add('search by two words, one of them rare', (_, total) => `search?q=number%20${total / 2}`)
+        await add('search by a word that all titles have', () => 'search?q=number')
+        await add('search by a word that none has', () => 'search?q=nowhere')
+        return figures
+      } finally {
+        await full.backend.end()
+        await few.backend.end()
+      }
+    }),
+  )
+}
+
+/** A data dir whose one collection has so many NFTs, of many owners, from one run; one in a thousand failed. */
+async function fill(folder: string, total: number): Promise<Filled> {
+  const first = await serve(folder)
+  const { transaction_gdn_ids: id } = await createCollection(first)
+  await first.end()
+  const store = await openStore(join(folder, 'gdn.db'))
+  try {
+    const collection = await findCollectionById(store.db, id)
+    if (collection === null) throw new Error('the collection is not there')
+    const { account_id, request_id } = collection
+    await store.db.updateTable('requests').set({ run: RUN }).where('id', '=', request_id).execute()
+    await startRun(store.db, { account_id, run: RUN, collection_id: id, started_at: Date.now() })
+    let nft = ''
+    for (let at = 0; at < total; at += ROWS) {
+      const rows = Array.from({ length: Math.min(ROWS, total - at) }, (_, index) => rowOf(collection, at + index))
+      await store.transaction((db) => insertNfts(db, rows))
+      if (at <= total / 2) nft = rows.at(-1)?.id ?? ''
+    }
+    return { backend: await serve(folder), collection: id, nft, owner: ownerOf(total / 2) }
+  } finally {
+    await store.close()
+  }
+}
+
+/** Lower case would be a spelling that no chain gives; digits have none. */
+const ownerOf = (index: number) => `0x${String(Math.floor(index / PER_OWNER)).padStart(40, '1')}`
+
+function rowOf(collection: { id: string; request_id: string }, index: number) {
+  const row = deployedNft(collection, index)
+  if (index % PER_FAILURE !== PER_FAILURE - 1) return { ...row, owner: ownerOf(index), receiver: ownerOf(index) }
+  return {
+    ...row,
+    status: 'failed' as const,
+    owner: null,
+    token_id: null,
+    error: `the file answered ${400 + (index % 7)}`,
+  }
+}
+
+async function compare(
+  what: string,
+  full: Filled,
+  few: Filled,
+  path: (filled: Filled, total: number) => string,
+): Promise<Figure> {
+  const ask = async (filled: Filled, total: number) => {
+    const since = performance.now()
+    const answer = await request(`${filled.backend.url}/explorer/${path(filled, total)}`)
+    await answer.body.text()
+    if (answer.statusCode !== 200) throw new Error(`${what} answered ${answer.statusCode}`)
+    return performance.now() - since
+  }
+  for (let run = 0; run < RUNS / 4; run++) await Promise.all([ask(full, LARGE), ask(few, SMALL)])
+  const samples: number[] = []
+  const against: number[] = []
+  for (let run = 0; run < RUNS; run++) {
+    samples.push(await ask(full, LARGE))
+    against.push(await ask(few, SMALL))
+    await sleep(1)
+  }
+  const pair = { what: `of ${numbered(SMALL)}`, samples: against }
+  return {
+    what: `${what}, of ${numbered(LARGE)} in one collection`,
+    unit: 'ms',
+    samples,
+    against: pair,
+    budget: { atMost: 5 },
+  }
+}

@@ -1,0 +1,305 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createApp } from '../../../src/server/http/app.ts'
+import {
+  createTestCollection,
+  freshDataDir,
+  mint,
+  plainMetadata,
+  settled,
+  startTestBackend,
+  type TestBackend,
+  type TestCollection,
+} from '../../helpers/backend.ts'
+import { type Seen, show } from '../../helpers/explorer.ts'
+import { makeKey, revokeKey, type TestKey } from '../../helpers/keys.ts'
+import { report } from '../../helpers/seed.ts'
+import { NO_NETWORK, OUTER_ADDRESS } from '../../helpers/this-machine.ts'
+
+if (OUTER_ADDRESS === undefined) report(NO_NETWORK)
+
+/** Every route under /explorer/ that is asked by GET, by the router itself. */
+async function explorerRoutes(): Promise<string[]> {
+  const unused = {} as never
+  const app = await createApp({
+    deps: { store: unused, chains: unused, storage: unused, pipeline: unused, signedUrls: unused, now: Date.now },
+    host: '127.0.0.1',
+    allowedHosts: [],
+    rateLimits: false,
+    version: '0',
+    log: { debug() {}, info() {}, warn() {}, error() {} },
+    readiness: async () => ({ problems: [], warnings: [] }),
+    metrics: { observe() {}, scrape: async () => ({ text: '', type: 'text/plain' }) },
+  })
+  await app.ready()
+  const lines = app.printRoutes({ commonPrefix: false }).split('\n')
+  await app.close()
+  // A tree: each line goes on from the one above it that stands further left.
+  const above: string[] = []
+  const found = lines.flatMap((line) => {
+    const [, indent = '', path = '', methods = ''] = /^([^/*]*)(\S+) \((.*)\)/.exec(line) ?? []
+    const depth = indent.length / 4
+    above.length = Math.max(0, depth - 1)
+    above.push(path)
+    return methods.includes('GET') ? [above.join('')] : []
+  })
+  return [...new Set(found.filter((path) => path.startsWith('/explorer/')))].sort()
+}
+
+const routes = await explorerRoutes()
+
+let dataDir: Awaited<ReturnType<typeof freshDataDir>>
+let backend: TestBackend
+let mine: Things
+let theirs: Things
+let shift = 0
+const now = () => Date.now() + shift
+
+interface Things {
+  key: TestKey
+  collection: TestCollection
+  nft: string
+  run: string
+  title: string
+}
+
+async function things(email: string, run: string, title: string): Promise<Things> {
+  const key = await makeKey(dataDir.path, { email })
+  const own = {
+    ...backend,
+    post: (path: string, body: unknown, headers = {}) => backend.post(path, body, { ...key.headers, ...headers }),
+  }
+  const collection = await createTestCollection(own, { name: `Drop of ${title}` })
+  const [nft = ''] = await mint(own, collection, plainMetadata(1, title), { headers: { 'gdn-run': run } })
+  await settled(own, [nft])
+  return { key, collection, nft, run, title }
+}
+
+beforeAll(async () => {
+  dataDir = await freshDataDir()
+  backend = await startTestBackend(dataDir.path, { host: '0.0.0.0', now })
+  mine = await things('me@example.com', 'run-of-mine', 'Zebra')
+  theirs = await things('them@example.com', 'run-of-theirs', 'Quagga')
+})
+afterAll(async () => {
+  await backend?.close()
+  await dataDir?.remove()
+})
+
+/** From another machine, as far as the backend can tell. */
+const outside = () => ({ get: (path: string, headers = {}) => fetch(elsewhere() + path, { headers }) })
+const elsewhere = () => `http://${OUTER_ADDRESS}:${new URL(backend.url).port}`
+
+async function send(path: string, body: unknown, headers: Record<string, string> = {}): Promise<Seen> {
+  const response = await fetch(`${elsewhere()}/explorer/${path}`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...headers },
+    body: typeof body === 'string' ? body : JSON.stringify(body),
+  })
+  return { status: response.status, headers: response.headers, json: await response.json() }
+}
+
+const cookieOf = ({ headers }: Seen) => /^gdn_session=[^;]*/.exec(headers.get('set-cookie') ?? '')?.[0] ?? ''
+
+async function login(key: string): Promise<string> {
+  const answer = await send('login', { api_key: key })
+  if (answer.status !== 200) throw new Error(`the login answered ${answer.status}: ${JSON.stringify(answer.json)}`)
+  return cookieOf(answer)
+}
+
+async function statusWith(cookie: string, path = 'overview'): Promise<number> {
+  const { status, body } = await outside().get(`/explorer/${path}`, { cookie })
+  await body?.cancel()
+  return status
+}
+
+/** A route with the names of things in the place of its parameters. */
+const pathTo = (route: string, { collection, nft, run }: Things) =>
+  route
+    .replace('/explorer/', '')
+    .replace('collections/:id', `collections/${collection.id}`)
+    .replace('nfts/:id', `nfts/${nft}`)
+    .replace(':run', run)
+    .replace(':address', '0xdbF03B407c01E7cD3CBea99509d93f8DDDC8C6FB')
+
+it('the explorer has these routes', () => {
+  expect(routes).toEqual([
+    '/explorer/collections',
+    '/explorer/collections/:id',
+    '/explorer/collections/:id/nfts',
+    '/explorer/events',
+    '/explorer/nfts/:id',
+    '/explorer/overview',
+    '/explorer/owners/:address/nfts',
+    '/explorer/runs',
+    '/explorer/runs/:run',
+    '/explorer/runs/:run/nfts',
+    '/explorer/search',
+    '/explorer/session',
+  ])
+})
+
+const closed = routes.filter((route) => route !== '/explorer/session')
+
+describe.skipIf(OUTER_ADDRESS === undefined)('from another machine', () => {
+  it.each(closed)('%s is refused without a session', async (route) => {
+    for (const cookie of ['', 'gdn_session=', `gdn_session=${mine.key.id}.99999999999999.${'A'.repeat(43)}`]) {
+      expect(await statusWith(cookie, pathTo(route, mine))).toBe(401)
+    }
+    // A key opens a session; by itself it opens nothing here.
+    const { status } = await outside().get(`/explorer/${pathTo(route, mine)}`, mine.key.headers)
+    expect(status).toBe(401)
+  })
+
+  it('the session says who one is, and that one is nobody yet', async () => {
+    expect(await show(outside(), 'session')).toEqual({ version: '0.0.0-test', open: false, account: null })
+    const cookie = await login(mine.key.key)
+    expect(await show(outside(), 'session', { cookie })).toMatchObject({
+      open: false,
+      account: { email: 'me@example.com' },
+    })
+  })
+
+  it.each(closed)('%s shows an account nothing of another', async (route) => {
+    if (route.endsWith('/events')) return
+    const cookie = await login(mine.key.key)
+    const asked = async (things: Things) =>
+      await (await outside().get(`/explorer/${pathTo(route, things)}?q=quagga`, { cookie })).text()
+    const answer = await asked(theirs)
+    for (const secret of [theirs.title, theirs.nft, theirs.collection.address, theirs.collection.id]) {
+      // What was asked for is repeated where it isn't there.
+      if (!pathTo(route, theirs).includes(secret)) expect(answer).not.toContain(secret)
+    }
+    expect(backend.log.filter((line) => line.includes('unexpectedly'))).toEqual([])
+    if (/:(id|run)/.test(route)) {
+      expect(await statusWith(cookie, pathTo(route, theirs))).toBe(404)
+      expect(await statusWith(cookie, pathTo(route, mine))).toBe(200)
+    }
+    await sleep(210)
+  })
+
+  it.each(['nft', 'collection', 'run', 'address', 'title'])(
+    'a search by the %s of another finds nothing',
+    async (what) => {
+      const cookie = await login(mine.key.key)
+      const q = (of: Things) =>
+        ({ nft: of.nft, collection: of.collection.id, run: of.run, address: of.collection.address, title: of.title })[
+          what
+        ] ?? ''
+      expect(await show(outside(), `search?q=${q(theirs)}`, { cookie })).toEqual({ exact: null, hits: [] })
+      expect((await show(outside(), `search?q=${q(mine)}`, { cookie })).hits.length).toBeGreaterThan(0)
+      await sleep(210)
+    },
+  )
+
+  it('the cookie is for this server alone, and no script reads it', async () => {
+    const answer = await send('login', { api_key: mine.key.key })
+    expect(answer.headers.get('set-cookie')).toMatch(
+      /^gdn_session=[\w.-]+; HttpOnly; SameSite=Strict; Path=\/; Max-Age=43200$/,
+    )
+    expect(answer.headers.get('cache-control')).toBe('no-store')
+    await sleep(1000)
+  })
+
+  it('a wrong key is refused, and one that may not read', async () => {
+    const mintOnly = await makeKey(dataDir.path, { permissions: ['nft:create'] })
+    const expired = await makeKey(dataDir.path, { expiresAt: now() - 1 })
+    expect((await send('login', { api_key: 'gdn_nothing' })).status).toBe(401)
+    expect((await send('login', { api_key: expired.key })).status).toBe(401)
+    const refused = await send('login', { api_key: mintOnly.key })
+    expect([refused.status, refused.json.error.message]).toEqual([403, 'this API key lacks the permission nft:read'])
+    expect(refused.headers.get('set-cookie')).toBe(null)
+    await sleep(1000)
+  })
+
+  it('the key of the local account is refused', async () => {
+    const { status, json } = await send('login', { api_key: backend.apiKey.reveal() })
+    expect([status, json.error.message]).toEqual([403, expect.stringMatching(/its own machine only/)])
+    const here = await fetch(`http://127.0.0.1:${new URL(backend.url).port}/explorer/login`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ api_key: backend.apiKey.reveal() }),
+    })
+    expect(here.status).toBe(200)
+    const cookie = cookieOf({ status: 200, headers: here.headers, json: null })
+    expect(await statusWith(cookie)).toBe(401)
+  })
+
+  it.each([
+    ['no JSON', 'api_key=x', { 'content-type': 'application/x-www-form-urlencoded' }, 415],
+    ['text', '{"api_key":"x"}', { 'content-type': 'text/plain' }, 415],
+    ['no key', {}, {}, 400],
+    ['null', 'null', {}, 400],
+    ['a list', { api_key: ['x'] }, {}, 400],
+    ['a page of a stranger', { api_key: 'x' }, { origin: 'https://evil.example' }, 403],
+  ] as const)('a login that is %s is refused', async (_, body, headers, status) => {
+    expect((await send('login', body, headers)).status).toBe(status)
+    await sleep(250)
+  })
+
+  it('a page of a stranger is refused whatever it asks for, and can not log anybody out', async () => {
+    const cookie = await login(mine.key.key)
+    const headers = { cookie, origin: 'https://evil.example' }
+    expect((await outside().get('/explorer/overview', headers)).status).toBe(403)
+    expect((await send('logout', {}, headers)).status).toBe(403)
+    expect((await send('logout', {}, { cookie })).headers.get('set-cookie')).toMatch(/^gdn_session=; .*Max-Age=0/)
+  })
+
+  it('many logins in a row are refused for a while', async () => {
+    const statuses = await Promise.all(
+      Array.from({ length: 20 }, async () => (await send('login', { api_key: 'gdn_guess' })).status),
+    )
+    expect(statuses.filter((status) => status === 401).length).toBeLessThanOrEqual(10)
+    expect(statuses).toContain(429)
+    await sleep(1000)
+  })
+
+  it('a session ends with its key', async () => {
+    const key = await makeKey(dataDir.path, { email: 'me@example.com' })
+    const cookie = await login(key.key)
+    expect(await statusWith(cookie)).toBe(200)
+    await revokeKey(dataDir.path, key)
+    expect(await statusWith(cookie)).toBe(401)
+  })
+
+  it('a session ends after twelve hours', async () => {
+    const cookie = await login(mine.key.key)
+    shift = 12 * 3_600_000 - 60_000
+    expect(await statusWith(cookie)).toBe(200)
+    shift = 12 * 3_600_000
+    expect(await statusWith(cookie)).toBe(401)
+    shift = 0
+  })
+
+  it('a session that was changed is none', async () => {
+    const cookie = await login(mine.key.key)
+    const [id = '', end = '', signature = ''] = cookie.replace('gdn_session=', '').split('.')
+    expect(await statusWith(`gdn_session=${id}.${end}.${signature}`)).toBe(200)
+    expect(await statusWith(`gdn_session=${theirs.key.id}.${end}.${signature}`)).toBe(401)
+    expect(await statusWith(`gdn_session=${id}.${Number(end) + 1}.${signature}`)).toBe(401)
+    expect(await statusWith(`gdn_session=${id}.${end}.${signature.slice(0, -2)}AA`)).toBe(401)
+  })
+})
+
+describe('on loopback', () => {
+  it('a server that others can reach asks for a session too', async () => {
+    const response = await fetch(`http://127.0.0.1:${new URL(backend.url).port}/explorer/overview`)
+    expect(response.status).toBe(401)
+  })
+
+  it('a server for this machine alone shows everything without one, but not through a proxy', async () => {
+    const other = await freshDataDir()
+    const local = await startTestBackend(other.path, { trustProxy: ['127.0.0.1'] })
+    const status = async (headers = {}) => (await local.get('/explorer/overview', headers)).status
+    // It is a proxy's, and doesn't say for whom.
+    expect(await status()).toBe(401)
+    expect(await status({ 'x-forwarded-for': '203.0.113.9' })).toBe(401)
+    expect(await status({ 'x-forwarded-for': '127.0.0.1' })).toBe(200)
+    await local.close()
+    const open = await startTestBackend(other.path)
+    expect((await open.get('/explorer/overview')).status).toBe(200)
+    expect((await open.get('/explorer/overview', { origin: 'https://evil.example' })).status).toBe(403)
+    await open.close()
+    await other.remove()
+  })
+})
