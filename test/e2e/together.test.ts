@@ -1,34 +1,54 @@
-import { expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { findPostgres } from '../helpers/postgres-server.ts'
 import { report, seededRandom } from '../helpers/seed.ts'
-import { storm } from '../helpers/storm.ts'
+import { openStorm, type Storm } from '../helpers/storm.ts'
 
 const isLong = process.env.GDN_SOAK === '1'
-const NFTS = isLong ? 5000 : 300
+const NFTS = isLong ? 5000 : 200
 const PER_REQUEST = 10
 
 // Where there is no PostgreSQL, test/postgres-missing.test.ts says so.
-const onPostgres = findPostgres() === null ? [] : [NFTS]
+const onPostgres = findPostgres() === null ? [] : ['PostgreSQL']
 
-test.each(onPostgres)(
-  '%i NFTs by two API processes and three workers, all of them and PostgreSQL killed at random, 30 % of the RPC failing: each is minted once, no nonce is missing, nothing is left',
-  async (nfts) => {
-    const { random } = seededRandom('storm')
-    const figures = await storm({
-      requests: nfts / PER_REQUEST,
-      nftsPerRequest: PER_REQUEST,
+describe.each(onPostgres)('two API processes and three workers on %s, behind a load balancer', () => {
+  let storm: Storm
+
+  beforeAll(async () => {
+    storm = await openStorm({
+      ...{ random: seededRandom('storm').random, nftsPerRequest: PER_REQUEST, clients: 6 },
       // Each has a lane of its own: the more, the more transactions there are.
       collections: isLong ? 60 : 6,
-      clients: 6,
+      patienceMs: isLong ? 1_800_000 : 120_000,
+    })
+  }, 180_000)
+  afterAll(() => storm?.close())
+
+  test('one after the other is replaced while clients ask: no request is lost or refused, and each is done', async () => {
+    const which = isLong ? { apis: 2, workers: 3 } : { apis: 1, workers: 1 }
+    const { requestIds, ...figures } = await storm.replace(which)
+    report(figures)
+    expect(figures.replaced).toBe(which.apis + which.workers)
+    const { 200: answered = 0, ...others } = figures.answers
+    expect(answered).toBeGreaterThan(20)
+    expect(others).toEqual({})
+    // A request id leads through the logs of who took it, of who signed for it, and of who saw it final.
+    const lines = storm.linesOf(requestIds.at(-1) ?? '')
+    const by = (msg: string) => lines.filter(({ line }) => line.msg === msg).map((found) => found.by)
+    expect(by('request')).toEqual([expect.stringMatching(/^api/)])
+    expect(by('a transaction is signed')).toEqual([expect.stringMatching(/^worker/)])
+    expect(by('a transaction is final')).toEqual([expect.stringMatching(/^worker/)])
+  })
+
+  test(`${NFTS} NFTs, all of them and PostgreSQL killed at random, 30 % of the RPC failing: each is minted once, no nonce is missing, nothing is left`, async () => {
+    const figures = await storm.rage({
+      requests: NFTS / PER_REQUEST,
       killEvery: isLong ? 4000 : 2500,
       databaseKills: isLong ? 12 : 1,
-      patienceMs: isLong ? 1_800_000 : 120_000,
-      random,
     })
     report(figures)
-    expect(figures.nfts).toBe(nfts)
-    expect(figures.kills.worker).toBeGreaterThan(0)
+    expect(figures.nfts).toBeGreaterThan(NFTS)
+    expect(figures.kills.worker + figures.kills.api).toBeGreaterThan(0)
     expect(figures.kills.database).toBeGreaterThan(0)
     expect(figures.answers[500]).toBe(undefined)
-  },
-)
+  })
+})

@@ -5,6 +5,7 @@ import { sleep } from '../../src/core/time.ts'
 import { openPostgres } from '../../src/server/store/postgres/open-postgres.ts'
 import type { Db } from '../../src/server/store/schema.ts'
 import { WALLETS } from './backend.ts'
+import { type Balancer, startBalancer } from './balancer.ts'
 import { startFaultyProxy } from './faulty-proxy.ts'
 import { type Member, startTogether, type Together } from './together.ts'
 
@@ -14,180 +15,345 @@ const ABI = parseAbi([
 ])
 const FAULTY_SHARE = 0.3
 const SILENT_MS = 1500
+const DRAIN = '1s'
 
 export interface StormOptions {
-  requests: number
-  nftsPerRequest: number
   collections: number
+  nftsPerRequest: number
   clients: number
-  /** Milliseconds from one kill of a process to the next, at most. */
-  killEvery: number
-  /** How often PostgreSQL is killed. */
-  databaseKills: number
   /** How long what was accepted may take to be done. */
   patienceMs: number
   random: () => number
 }
 
-export interface StormFigures {
+export interface RageOptions {
+  requests: number
+  /** Milliseconds from one kill of a process to the next, at most. */
+  killEvery: number
+  /** How often PostgreSQL is killed. */
+  databaseKills: number
+}
+
+export interface ReplaceFigures {
+  /** Answers by status, and 0 for those that never came. */
+  answers: Record<number, number>
+  /** Of them those that ask to come again, and say when. */
+  later: number
+  replaced: number
+  /** The longest that a process took to end. */
+  slowestEndSeconds: number
+  slowestAnswerSeconds: number
+  seconds: number
+  /** The request ids of what was accepted. */
+  requestIds: string[]
+}
+
+export interface RageFigures {
   nfts: number
   transactions: number
-  kills: { api: number; worker: number; database: number }
+  kills: { api: number; worker: number; drained: number; database: number }
   /** Answers by status, and 0 for those that never came. */
   answers: Record<number, number>
   rpcFaults: number
+  balancer: Balancer['counts']
   acceptSeconds: number
   drainSeconds: number
 }
 
 /**
- * Two API processes and three workers share a PostgreSQL database and a network by RPC URL. Clients ask for NFTs, each
- * request until it is answered, with one key, of whichever API process there is; meanwhile processes are killed, the
- * database too, and 30 % of the calls to the network fail. At the end each NFT that was accepted is on chain once.
+ * Two API processes and three workers share a PostgreSQL database and a network by RPC URL of which 30 % of the calls
+ * fail; clients know a load balancer before them and nobody else.
  */
-export async function storm(options: StormOptions): Promise<StormFigures> {
-  const { random } = options
-  let proxy: Awaited<ReturnType<typeof startFaultyProxy>> | undefined
+export interface Storm {
+  /**
+   * Replaces processes by others, one after the other, in good order, while clients ask each request once. Resolves when
+   * all that was accepted is done.
+   */
+  replace(which: { apis: number; workers: number }): Promise<ReplaceFigures>
+  /**
+   * Clients ask each request until it is answered, with one key; meanwhile processes are killed or ended at random, and
+   * the database killed. Resolves when each NFT that was ever accepted was found on chain once.
+   */
+  rage(options: RageOptions): Promise<RageFigures>
+  /** The log lines of a request id, by who wrote them. */
+  linesOf(requestId: string): { by: string; line: Record<string, unknown> }[]
+  close(): Promise<void>
+}
+
+export async function openStorm(options: StormOptions): Promise<Storm> {
+  const { random, patienceMs, nftsPerRequest, clients } = options
+  const undo: (() => Promise<unknown>)[] = []
+  const close = async () => {
+    for (const step of undo.splice(0).reverse()) await step()
+  }
+  let faults = () => 0
   const together = await startTogether({
     async rpcUrl({ url }) {
-      proxy = await startFaultyProxy(url, { random, share: FAULTY_SHARE, silentMs: SILENT_MS })
+      const proxy = await startFaultyProxy(url, { random, share: FAULTY_SHARE, silentMs: SILENT_MS })
+      undo.push(() => proxy.close())
+      faults = () => {
+        const { none: _, ...each } = proxy.counts
+        return Object.values(each).reduce((sum, count) => sum + count, 0)
+      }
       return proxy.url
     },
   })
+  undo.push(() => together.close())
+  const logged = ['--log-level', 'info']
+  const apis = [0, 1].map((number) => together.member('api', number, ['--drain', DRAIN, ...logged]))
+  const workers = [0, 1, 2].map((number) => together.member('worker', number, logged))
+  const members: readonly [string, Member][] = [
+    ...apis.map((api, index): [string, Member] => [`api ${index}`, api]),
+    ...workers.map((worker, index): [string, Member] => [`worker ${index}`, worker]),
+  ]
+  const balancer = await startBalancer(() => apis.flatMap(({ url }) => url ?? []))
+  undo.push(() => balancer.close())
+
   try {
-    return await runStorm(together, options, () => {
-      const { none: _, ...faults } = proxy?.counts ?? { none: 0 }
-      return Object.values(faults).reduce((sum, count) => sum + count, 0)
+    await Promise.all(members.map(([, member]) => member.start()))
+    const ask = repeatedly({
+      url: balancer.url,
+      apiKey: together.apiKey,
+      patienceMs,
+      logs: () => apis.map((api) => api.log()),
     })
-  } finally {
-    await together.close()
-    await proxy?.close()
-  }
-}
-
-async function runStorm(together: Together, options: StormOptions, faults: () => number): Promise<StormFigures> {
-  const { requests, nftsPerRequest, collections: wanted, clients, killEvery, databaseKills, random } = options
-  const { postgres, network, databaseUrl } = together
-  const apis = [together.member('api', 0), together.member('api', 1)]
-  const workers = [0, 1, 2].map((number) => together.member('worker', number))
-  await Promise.all([...apis, ...workers].map((member) => member.start()))
-
-  const answers: Record<number, number> = {}
-  /** Of whichever API process there is, until there is an answer, with the same bytes under the same key. */
-  const ask = async <Answer>(path: string, body: object, key?: string): Promise<Answer> => {
-    for (const late = Date.now() + options.patienceMs; ; ) {
-      const url = apis[Math.floor(random() * apis.length)]?.url ?? null
-      const answer = url === null ? null : await post(url, together.apiKey(), path, body, key)
-      answers[answer?.status ?? 0] = (answers[answer?.status ?? 0] ?? 0) + 1
-      if (answer?.status === 200) return answer.json as Answer
-      if (answer !== null && answer.status < 500) throw new Error(`${path}: ${JSON.stringify(answer)}`)
-      // A failure that nobody has foreseen is none that a client is told to repeat.
-      if (answer?.status === 500) throw new Error(`${path}: ${JSON.stringify(answer)}: ${apis.map((api) => api.log())}`)
-      if (Date.now() > late) throw new Error(`${path} was never answered: ${JSON.stringify(answer)}`)
-      await sleep(50)
-    }
-  }
-
-  const kills = { api: 0, worker: 0, database: 0 }
-  let busy = true
-  const killMembers = async () => {
-    while (busy) {
-      await sleep(killEvery * (0.4 + 0.6 * random()))
-      const isApi = random() < 0.3
-      const among: readonly Member[] = isApi ? apis : workers
-      const victim = among[Math.floor(random() * among.length)]
-      if (!busy || victim === undefined) return
-      kills[isApi ? 'api' : 'worker'] += 1
-      await victim.kill()
-      await victim.start()
-    }
-  }
-  const killDatabase = async () => {
-    while (busy && kills.database < databaseKills) {
-      await sleep(killEvery * (0.5 + random()))
-      kills.database += 1
-      await postgres.kill()
-      await sleep(random() * 800)
-      await postgres.start()
-    }
-  }
-
-  const since = performance.now()
-  const killing = Promise.all([killMembers(), killDatabase()])
-  const collections: string[] = []
-  for (let number = 0; number < wanted; number++) {
-    type Made = { response: { transaction_gdn_id: string } }
-    const body = { name: `Storm ${number}`, blockchain: 'polygon', wallet_address: WALLETS[0] }
-    const { response } = await ask<Made>('/api/v1/createcollection', body, `collection ${number}`)
-    type Shown = { collections: { contract_address: string }[] }
-    const ids = { transaction_gdn_ids: [response.transaction_gdn_id] }
-    collections.push((await ask<Shown>('/api/v1/getcollections', ids)).collections[0]?.contract_address ?? '')
-  }
-  const accepted = new Map<string, { collection: string; receiver: string; title: string }>()
-  let next = 0
-  const client = async () => {
-    for (let turn = next++; turn < requests; turn = next++) {
+    const collections = await makeCollections(ask, options.collections)
+    const accepted = new Map<string, Wish>()
+    let turns = 0
+    const nextRequest = (count = nftsPerRequest) => {
+      const turn = turns++
       const collection = collections[turn % collections.length] ?? ''
       const receiver = WALLETS[turn % WALLETS.length] ?? ''
-      const titles = Array.from({ length: nftsPerRequest }, (_, index) => `${turn} ${index}`)
+      const titles = Array.from({ length: count }, (_, index) => `${turn} ${index}`)
       const body = {
         contract_address: collection,
         blockchain: 'polygon',
         receiver_wallet_address: receiver,
         metadata: titles.map((title) => ({ title, description: 'in a storm', file_fields: [] })),
       }
-      const { nfts } = await ask<{ nfts: { nft_gdn_ids: string }[] }>('/api/v1/createnft', body, `nfts ${turn}`)
-      for (const [index, { nft_gdn_ids: id }] of nfts.entries()) {
-        accepted.set(id, { collection, receiver, title: titles[index] ?? '' })
+      const keep = ({ nfts }: Created) => {
+        for (const [index, { nft_gdn_ids: id }] of nfts.entries()) {
+          accepted.set(id, { collection, receiver, title: titles[index] ?? '' })
+        }
       }
+      return { turn, body, keep }
+    }
+
+    return {
+      async replace(which) {
+        const figures: ReplaceFigures = {
+          ...{ answers: {}, later: 0, replaced: 0, slowestEndSeconds: 0, slowestAnswerSeconds: 0, seconds: 0 },
+          requestIds: [],
+        }
+        const since = performance.now()
+        let busy = true
+        const client = async () => {
+          while (busy) {
+            const { turn, body, keep } = nextRequest(1)
+            const began = performance.now()
+            const answer = await post(balancer.url, together.apiKey(), '/api/v1/createnft', body, `nfts ${turn}`)
+            figures.slowestAnswerSeconds = Math.max(figures.slowestAnswerSeconds, seconds(began))
+            const status = answer?.status ?? 0
+            figures.answers[status] = (figures.answers[status] ?? 0) + 1
+            if (status === 200) {
+              keep(answer?.json as Created)
+              figures.requestIds.push(answer?.requestId ?? '')
+            } else if (answer?.retryAfter != null) figures.later += 1
+            await sleep(20)
+          }
+        }
+        const asking = Array.from({ length: clients }, client)
+        for (const member of [...apis.slice(0, which.apis), ...workers.slice(0, which.workers)]) {
+          const began = performance.now()
+          await member.stop()
+          figures.slowestEndSeconds = Math.max(figures.slowestEndSeconds, seconds(began))
+          await member.start()
+          figures.replaced += 1
+        }
+        busy = false
+        await Promise.all(asking)
+        figures.seconds = seconds(since)
+        await (await openDrained(together.databaseUrl, patienceMs)).close()
+        return figures
+      },
+
+      linesOf: (requestId) =>
+        members.flatMap(([by, member]) =>
+          member
+            .log()
+            .split('\n')
+            .filter((line) => line.startsWith('{') && line.includes(requestId))
+            .map((line) => ({ by, line: JSON.parse(line) })),
+        ),
+
+      async rage({ requests, killEvery, databaseKills }) {
+        const since = performance.now()
+        const wild = unleash({ apis, workers, together, random, killEvery, databaseKills })
+        let left = requests
+        const client = async () => {
+          while (left-- > 0) {
+            const { turn, body, keep } = nextRequest()
+            keep(await ask<Created>('/api/v1/createnft', body, `nfts ${turn}`))
+          }
+        }
+        await Promise.all(Array.from({ length: clients }, client))
+        const acceptSeconds = seconds(since)
+        // While what waits is done, nothing of this stops.
+        const store = await openDrained(together.databaseUrl, patienceMs)
+        const drainSeconds = seconds(since)
+        try {
+          await wild.calm()
+          const transactions = await expectNoGaps(store.db, together)
+          await expectEachOnce({ ask, together, accepted, collections })
+          const { answers } = ask
+          const found = { answers, transactions, kills: wild.kills, rpcFaults: faults(), balancer: balancer.counts }
+          return { nfts: accepted.size, ...found, acceptSeconds, drainSeconds }
+        } finally {
+          await store.close()
+        }
+      },
+
+      async close() {
+        await Promise.all(members.map(([, member]) => member.stop()))
+        await close()
+      },
+    }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}
+
+interface Wish {
+  collection: string
+  receiver: string
+  title: string
+}
+
+interface Created {
+  nfts: { nft_gdn_ids: string }[]
+}
+
+interface Ask {
+  <Answer>(path: string, body: object, key?: string): Promise<Answer>
+  answers: Record<number, number>
+}
+
+/** Asks until there is an answer, with the same bytes under the same key. */
+function repeatedly(options: { url: string; apiKey: () => string; patienceMs: number; logs: () => string[] }): Ask {
+  const { url, apiKey, patienceMs, logs } = options
+  const answers: Record<number, number> = {}
+  const ask = async <Answer>(path: string, body: object, key?: string): Promise<Answer> => {
+    for (const late = Date.now() + patienceMs; ; ) {
+      const answer = await post(url, apiKey(), path, body, key)
+      answers[answer?.status ?? 0] = (answers[answer?.status ?? 0] ?? 0) + 1
+      if (answer?.status === 200) return answer.json as Answer
+      if (answer !== null && answer.status < 500) throw new Error(`${path}: ${JSON.stringify(answer)}`)
+      // A failure that nobody has foreseen is none that a client is told to repeat.
+      if (answer?.status === 500) throw new Error(`${path}: ${JSON.stringify(answer)}: ${logs()}`)
+      if (Date.now() > late) throw new Error(`${path} was never answered: ${JSON.stringify(answer)}`)
+      await sleep(50)
     }
   }
-  await Promise.all(Array.from({ length: clients }, client))
-  const acceptSeconds = seconds(since)
-  // While what waits is done, nothing of this stops.
-  const store = await openDrained(databaseUrl, options.patienceMs)
-  const drainSeconds = seconds(since)
-  busy = false
-  await killing
-  try {
-    const transactions = await expectNoGaps(store.db, together)
-    const reader = createPublicClient({ transport: http(network.url) })
-    for (const collection of collections) {
-      const mine = [...accepted].filter(([, nft]) => nft.collection === collection)
-      const body = { contract_addresses: collection, blockchain: 'polygon' }
-      const { nft_gdn_ids: ids } = await ask<{ nft_gdn_ids: string[] }>('/api/v1/getnftgdnids', body)
-      // What was accepted is there, and nothing else.
-      expect([...ids].sort()).toEqual(mine.map(([id]) => id).sort())
-      const contract = { address: getAddress(collection), abi: ABI }
-      expect(await reader.readContract({ ...contract, functionName: 'totalSupply' })).toBe(BigInt(mine.length))
-      const tokens = new Set<string>()
-      for (let at = 0; at < ids.length; at += 100) {
-        type Shown = { nfts: NftRecord[] }
-        const { nfts } = await ask<Shown>('/api/v1/getnfts', { nft_gdn_ids: ids.slice(at, at + 100) })
-        for (const nft of nfts) {
-          const wish = accepted.get(nft.nft_gdn_id)
-          expect(nft).toMatchObject({ status: 'deployed', request_metadata: { title: wish?.title } })
-          tokens.add(String(nft.token_id))
-        }
-        const [one] = nfts
-        const args = [BigInt(String(one?.token_id))] as const
-        const owner = await reader.readContract({ ...contract, functionName: 'ownerOf', args })
-        expect(owner).toBe(accepted.get(one?.nft_gdn_id ?? '')?.receiver)
+  return Object.assign(ask, { answers })
+}
+
+async function makeCollections(ask: Ask, count: number): Promise<string[]> {
+  const addresses: string[] = []
+  for (let number = 0; number < count; number++) {
+    type Made = { response: { transaction_gdn_id: string } }
+    const body = { name: `Storm ${number}`, blockchain: 'polygon', wallet_address: WALLETS[0] }
+    const { response } = await ask<Made>('/api/v1/createcollection', body, `collection ${number}`)
+    type Shown = { collections: { contract_address: string }[] }
+    const ids = { transaction_gdn_ids: [response.transaction_gdn_id] }
+    addresses.push((await ask<Shown>('/api/v1/getcollections', ids)).collections[0]?.contract_address ?? '')
+  }
+  return addresses
+}
+
+/** Kills processes and the database at random, and now and then ends one in good order, until it is told to be calm. */
+function unleash({
+  apis,
+  workers,
+  together,
+  random,
+  killEvery,
+  databaseKills,
+}: Pick<RageOptions, 'killEvery' | 'databaseKills'> & {
+  apis: readonly Member[]
+  workers: readonly Member[]
+  together: Together
+  random: () => number
+}) {
+  const kills = { api: 0, worker: 0, drained: 0, database: 0 }
+  let busy = true
+  const members = async () => {
+    while (busy) {
+      await sleep(killEvery * (0.4 + 0.6 * random()))
+      const isApi = random() < 0.3
+      const among = isApi ? apis : workers
+      const victim = among[Math.floor(random() * among.length)]
+      if (!busy || victim === undefined) return
+      const inGoodOrder = random() < 0.25
+      kills[inGoodOrder ? 'drained' : isApi ? 'api' : 'worker'] += 1
+      await (inGoodOrder ? victim.stop() : victim.kill())
+      await victim.start()
+    }
+  }
+  const database = async () => {
+    while (busy && kills.database < databaseKills) {
+      await sleep(killEvery * (0.5 + random()))
+      kills.database += 1
+      await together.postgres.kill()
+      await sleep(random() * 800)
+      await together.postgres.start()
+    }
+  }
+  const killing = Promise.all([members(), database()])
+  return {
+    kills,
+    async calm() {
+      busy = false
+      await killing
+    },
+  }
+}
+
+/** By the API's word and the chain's: what was accepted is there once, with its owner, and nothing else is. */
+async function expectEachOnce({
+  ask,
+  together,
+  accepted,
+  collections,
+}: {
+  ask: Ask
+  together: Together
+  accepted: ReadonlyMap<string, Wish>
+  collections: readonly string[]
+}): Promise<void> {
+  const reader = createPublicClient({ transport: http(together.network.url) })
+  for (const collection of collections) {
+    const mine = [...accepted].filter(([, nft]) => nft.collection === collection)
+    const body = { contract_addresses: collection, blockchain: 'polygon' }
+    const { nft_gdn_ids: ids } = await ask<{ nft_gdn_ids: string[] }>('/api/v1/getnftgdnids', body)
+    expect([...ids].sort()).toEqual(mine.map(([id]) => id).sort())
+    const contract = { address: getAddress(collection), abi: ABI }
+    expect(await reader.readContract({ ...contract, functionName: 'totalSupply' })).toBe(BigInt(mine.length))
+    const tokens = new Set<string>()
+    for (let at = 0; at < ids.length; at += 100) {
+      type Shown = { nfts: NftRecord[] }
+      const { nfts } = await ask<Shown>('/api/v1/getnfts', { nft_gdn_ids: ids.slice(at, at + 100) })
+      for (const nft of nfts) {
+        const wish = accepted.get(nft.nft_gdn_id)
+        expect(nft).toMatchObject({ status: 'deployed', request_metadata: { title: wish?.title } })
+        tokens.add(String(nft.token_id))
       }
-      expect(tokens.size).toBe(mine.length)
+      const [one] = nfts
+      const args = [BigInt(String(one?.token_id))] as const
+      const owner = await reader.readContract({ ...contract, functionName: 'ownerOf', args })
+      expect(owner).toBe(accepted.get(one?.nft_gdn_id ?? '')?.receiver)
     }
-    return {
-      nfts: accepted.size,
-      transactions,
-      kills,
-      answers,
-      rpcFaults: faults(),
-      acceptSeconds,
-      drainSeconds,
-    }
-  } finally {
-    await store.close()
-    await Promise.all([...apis, ...workers].map((member) => member.stop()))
+    expect(tokens.size).toBe(mine.length)
   }
 }
 
@@ -241,10 +407,12 @@ async function post(url: string, apiKey: string, path: string, body: object, key
   const headers: Record<string, string> = { 'content-type': 'application/json', 'x-api-key': apiKey }
   if (key !== undefined) headers['idempotency-key'] = key
   try {
-    const signal = AbortSignal.timeout(10_000)
+    const signal = AbortSignal.timeout(20_000)
     const response = await fetch(url + path, { method: 'POST', headers, body: JSON.stringify(body), signal })
     const retryAfter = response.headers.get('retry-after')
-    return { status: response.status, retryAfter, json: (await response.json()) as unknown }
+    const requestId = response.headers.get('x-request-id')
+    const text = await response.text()
+    return { status: response.status, retryAfter, requestId, json: text === '' ? null : (JSON.parse(text) as unknown) }
   } catch {
     return null
   }

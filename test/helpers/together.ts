@@ -18,7 +18,7 @@ const START_WITHIN_MS = 60_000
 
 /** One of the processes that share a database; started again when it was killed. */
 export interface Member {
-  /** Null while it is down. */
+  /** Null before it has started, and once it has ended. */
   readonly url: string | null
   readonly pid: number
   kill(): Promise<void>
@@ -128,13 +128,14 @@ ${keys.map((_, index) => `      - { keystore: op${index}.json, password_file: ${
       return true
     }
     const end = async (signal: NodeJS.Signals) => {
-      url = null
       const victim = child
       child = undefined
-      if (victim === undefined || !running.has(victim)) return
-      const exited = once(victim, 'exit')
-      victim.kill(signal)
-      await exited
+      if (victim !== undefined && running.has(victim)) {
+        const exited = once(victim, 'exit')
+        victim.kill(signal)
+        await exited
+      }
+      url = null
     }
     return {
       get url() {

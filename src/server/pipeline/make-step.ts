@@ -20,7 +20,7 @@ import { findFactoryTransaction } from '../store/transactions.ts'
 import { backoffMs } from './backoff.ts'
 import { claimMoment, leaseMs, withLeases } from './leases.ts'
 import type { Turn } from './loop.ts'
-import { signAndStore } from './sign.ts'
+import { type OnSigned, signAndStore } from './sign.ts'
 import { freeSigner } from './signed-ahead.ts'
 
 const LEASE_MS = 30_000
@@ -31,7 +31,7 @@ export interface MakeStepOptions {
   store: Store
   signing: AskSigning
   now: () => number
-  onSigned: (blockchain: EvmBlockchain) => void
+  onSigned: OnSigned
   /** Blockchains that this process works on; by default all. */
   serves?: (blockchain: EvmBlockchain) => boolean
 }
@@ -46,9 +46,9 @@ export function createMakeStep({ store, signing, now, onSigned, serves = () => t
     const { admin } = signers
     // Set up by whoever has the admin's key, before any collection was accepted.
     if (admin === null) return true
-    await store.transaction(async (db) => {
+    const signed = await store.transaction(async (db) => {
       await lockUntilCommit(db, `factory ${blockchain}`)
-      if ((await findFactoryTransaction(db, blockchain)) !== null) return
+      if ((await findFactoryTransaction(db, blockchain)) !== null) return null
       const operators = signers.operators.map(({ address }) => address)
       const draft = {
         ...{ blockchain, chainId, fees },
@@ -57,9 +57,9 @@ export function createMakeStep({ store, signing, now, onSigned, serves = () => t
         data: encodeDeployFactory(operators),
         gas: deployFactoryGasLimit(operators),
       } as const
-      await signAndStore(db, admin, draft, now())
+      return await signAndStore(db, admin, draft, now())
     })
-    onSigned(blockchain)
+    if (signed !== null) onSigned(blockchain, signed, [])
     return false
   }
 
@@ -93,9 +93,9 @@ export function createMakeStep({ store, signing, now, onSigned, serves = () => t
       return postponeCollection(store.db, collection, { attempts, nextAttemptAt: now() + LANE_WAIT_MS })
     }
     const init = collectionInit(collection)
-    await store.transaction(async (db) => {
-      if (!(await isStillOurs(db, collection))) return
-      const { id } = await signAndStore(
+    const signed = await store.transaction(async (db) => {
+      if (!(await isStillOurs(db, collection))) return null
+      const transaction = await signAndStore(
         db,
         operator,
         {
@@ -108,9 +108,10 @@ export function createMakeStep({ store, signing, now, onSigned, serves = () => t
         },
         now(),
       )
-      await updateCollection(db, collection.id, { transaction_id: id, lease_until: 0 })
+      await updateCollection(db, collection.id, { transaction_id: transaction.id, lease_until: 0 })
+      return transaction
     })
-    onSigned(blockchain)
+    if (signed !== null) onSigned(blockchain, signed, [collection.request_id])
   }
 
   return async () => {
@@ -119,6 +120,12 @@ export function createMakeStep({ store, signing, now, onSigned, serves = () => t
     const claimed = await claimUnmadeCollections(store.db, options, blockchains)
     let failure: unknown
     for (const collection of claimed) {
+      const { attempts } = collection
+      if (!serves(collection.blockchain as EvmBlockchain)) {
+        // It is no longer this process's, which may be about to end: others have it at once.
+        await postponeCollection(store.db, collection, { attempts, nextAttemptAt: now() })
+        continue
+      }
       await withLeases(store, 'collections', [collection], () => make(collection)).catch(async (error) => {
         const attempts = collection.attempts + 1
         await postponeCollection(store.db, collection, { attempts, nextAttemptAt: now() + backoffMs(attempts) })

@@ -12,7 +12,7 @@ import type { Store } from '../store/open-store.ts'
 import { hasUnfinished } from '../store/transactions.ts'
 import type { Turn } from './loop.ts'
 import { metadataFile } from './metadata-file.ts'
-import { signAndStore } from './sign.ts'
+import { type OnSigned, type SignedTransaction, signAndStore } from './sign.ts'
 import { freeSigner } from './signed-ahead.ts'
 
 /** Gas of one batch at most. Networks cap a transaction at 16.78 million (EIP-7825). */
@@ -23,7 +23,7 @@ export interface MintStepOptions {
   store: Store
   signing: AskSigning
   now: () => number
-  onSigned: (blockchain: EvmBlockchain) => void
+  onSigned: OnSigned
   /** Blockchains that this process works on; by default all. */
   serves?: (blockchain: EvmBlockchain) => boolean
 }
@@ -35,6 +35,12 @@ export interface MintStep {
 }
 
 type Mintable = Awaited<ReturnType<typeof listMintable>>[number]
+
+interface Minting {
+  transaction: SignedTransaction
+  /** Whose NFTs it creates. */
+  requests: readonly string[]
+}
 
 class LostRace extends Error {}
 
@@ -50,12 +56,12 @@ export function createMintStep({ store, signing, now, onSigned, serves = () => t
   const parked = new Set<string>()
   let sweptAt = 0
 
-  /** True when a transaction was signed. */
-  const sign = async (collection: CollectionRow, operator: Signer, terms: Signing): Promise<boolean> => {
+  /** Null where nothing was to be signed. */
+  const sign = async (collection: CollectionRow, operator: Signer, terms: Signing): Promise<Minting | null> => {
     const rows = await listMintable(store.db, collection.id, collection.batch_limit ?? MAX_BATCH)
     const batch = fitIntoGas(ofOneKind(rows), collection.is_locked === 1)
     const [first] = batch
-    if (first === undefined) return false
+    if (first === undefined) return null
     const { cid, digest, blocks } = await buildDirectory(
       batch.map((nft, index) => ({
         name: `${index}.json`,
@@ -68,9 +74,9 @@ export function createMintStep({ store, signing, now, onSigned, serves = () => t
     return store.transaction(async (db) => {
       // Read again under the transaction: another worker may have signed for this collection meanwhile.
       const current = await lockCollection(db, collection.id)
-      if (current?.status !== 'deployed' || current.next_token_id !== collection.next_token_id) return false
-      if (await hasUnfinished(db, collection.id)) return false
-      const { id } = await signAndStore(
+      if (current?.status !== 'deployed' || current.next_token_id !== collection.next_token_id) return null
+      if (await hasUnfinished(db, collection.id)) return null
+      const transaction = await signAndStore(
         db,
         operator,
         {
@@ -85,10 +91,10 @@ export function createMintStep({ store, signing, now, onSigned, serves = () => t
         now(),
       )
       const seqs = batch.map((nft) => nft.seq)
-      if ((await assignToTransaction(db, seqs, id)) !== batch.length) throw new LostRace()
+      if ((await assignToTransaction(db, seqs, transaction.id)) !== batch.length) throw new LostRace()
       await updateCollection(db, collection.id, { next_token_id: String(startId + BigInt(batch.length)) })
       await putBlocks(db, blocks, store.publishTo)
-      return true
+      return { transaction, requests: [...new Set(batch.map((nft) => nft.request_id))] }
     })
   }
 
@@ -126,7 +132,8 @@ export function createMintStep({ store, signing, now, onSigned, serves = () => t
           continue
         }
         try {
-          if (await sign(collection, operator, terms)) onSigned(blockchain)
+          const signed = await sign(collection, operator, terms)
+          if (signed !== null) onSigned(blockchain, signed.transaction, signed.requests)
         } catch (error) {
           marked.add(id)
           if (!(error instanceof LostRace)) throw error

@@ -8,6 +8,7 @@ import { usedBlockchains } from '../store/collections.ts'
 import { releaseLeases } from '../store/leases.ts'
 import type { Store } from '../store/open-store.ts'
 import { chainsToFollow } from '../store/owner-events.ts'
+import { MAX_TOLD } from '../store/requests.ts'
 import { blockchainsWithSigned, type TransactionRow } from '../store/transactions.ts'
 import { createChainStep } from './chain-step.ts'
 import { createFileStep } from './file-step.ts'
@@ -17,6 +18,7 @@ import { createMakeStep } from './make-step.ts'
 import { createMintStep } from './mint-step.ts'
 import { type OwnerFollower, startOwnerFollower } from './owner-follower.ts'
 import { startSharedOwnerFollower } from './shared/shared-owner-follower.ts'
+import type { OnSigned } from './sign.ts'
 import type { SolanaPipeline } from './solana/solana-pipeline.ts'
 import { createTransferStep } from './transfer-step.ts'
 import type { Poster } from './webhooks/post.ts'
@@ -110,7 +112,12 @@ export async function startPipeline(options: PipelineOptions): Promise<Pipeline>
     return pipeline
   }
 
-  const mintStep = createMintStep({ store, signing: chains.signing, now, onSigned: wakeChain, serves })
+  const onSigned: OnSigned = (blockchain, { id, hash, signer, nonce, kind }, requests) => {
+    const facts = { blockchain, transaction: id, hash, kind, signer, nonce }
+    log.info({ ...facts, requests: requests.slice(0, MAX_TOLD) }, 'a transaction is signed')
+    wakeChain(blockchain)
+  }
+  const mintStep = createMintStep({ store, signing: chains.signing, now, onSigned, serves })
   const mintLoop = startLoop('mint', mintStep.turn, log)
   const wakeMint = (collectionId: string) => {
     mintStep.mark(collectionId)
@@ -119,9 +126,9 @@ export async function startPipeline(options: PipelineOptions): Promise<Pipeline>
       pipeline.then(({ mintable }) => mintable(collectionId)).catch(() => {})
     }
   }
-  const transferStep = createTransferStep({ store, signing: chains.signing, now, onSigned: wakeChain, serves })
+  const transferStep = createTransferStep({ store, signing: chains.signing, now, onSigned, serves })
   const transferLoop = startLoop('transfer', transferStep, log)
-  const makeStep = createMakeStep({ store, signing: chains.signing, now, onSigned: wakeChain, serves })
+  const makeStep = createMakeStep({ store, signing: chains.signing, now, onSigned, serves })
   const makeLoop = startLoop('make', makeStep, log)
   const fileStep = createFileStep({
     store,

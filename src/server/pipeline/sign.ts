@@ -17,18 +17,27 @@ export interface Draft {
   batch?: { startId: bigint; count: number; directory: string }
 }
 
+/** A transaction that was signed, as far as those want to know it who follow a request through the logs. */
+export interface SignedTransaction {
+  id: string
+  hash: Hex
+  signer: string
+  nonce: number
+  kind: TransactionKind
+}
+
 /**
  * Takes the signer's next nonces, signs, and stores the bytes, all in the caller's database transaction. Nothing is sent:
  * once the caller has committed, these bytes and no others are what the network gets for these nonces.
  *
- * @returns the ids of the transactions, in the order of the drafts
+ * @returns the transactions, in the order of the drafts
  */
 export async function signAndStoreAll(
   db: Db,
   signer: Signer,
   drafts: readonly [Draft, ...Draft[]],
   now: number,
-): Promise<[string, ...string[]]> {
+): Promise<[SignedTransaction, ...SignedTransaction[]]> {
   const [{ blockchain }] = drafts
   const first = await takeNonce(db, blockchain, signer.address, drafts.length)
   const rows = []
@@ -57,11 +66,17 @@ export async function signAndStoreAll(
     })
   }
   await insertTransaction(db, rows)
-  return rows.map(({ id }) => id) as [string, ...string[]]
+  return rows.map(({ id, hash, signer, nonce, kind }) => ({ id, hash, signer, nonce, kind })) as [
+    SignedTransaction,
+    ...SignedTransaction[],
+  ]
 }
 
+/** Tells a blockchain's chain step that there is something to send, and the log what it is for. */
+export type OnSigned = (blockchain: EvmBlockchain, signed: SignedTransaction, requests: readonly string[]) => void
+
 /** The same for one. */
-export async function signAndStore(db: Db, signer: Signer, draft: Draft, now: number): Promise<{ id: string }> {
-  const [id] = await signAndStoreAll(db, signer, [draft], now)
-  return { id }
+export async function signAndStore(db: Db, signer: Signer, draft: Draft, now: number): Promise<SignedTransaction> {
+  const [signed] = await signAndStoreAll(db, signer, [draft], now)
+  return signed
 }

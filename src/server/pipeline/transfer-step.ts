@@ -6,7 +6,7 @@ import type { AskSigning, Signer } from '../chain/signers.ts'
 import type { Store } from '../store/open-store.ts'
 import { assignTransfers, blockchainsWithUnsigned, listUnsigned, lockForSigning } from '../store/transfers.ts'
 import type { Turn } from './loop.ts'
-import { type Draft, signAndStoreAll } from './sign.ts'
+import { type Draft, type OnSigned, type SignedTransaction, signAndStoreAll } from './sign.ts'
 import { lanesOf } from './signed-ahead.ts'
 
 /** Places in each lane that transfers leave to mints and collections, be they ever so many. */
@@ -16,7 +16,7 @@ export interface TransferStepOptions {
   store: Store
   signing: AskSigning
   now: () => number
-  onSigned: (blockchain: EvmBlockchain) => void
+  onSigned: OnSigned
   /** Blockchains that this process works on; by default all. */
   serves?: (blockchain: EvmBlockchain) => boolean
 }
@@ -29,8 +29,8 @@ export function createTransferStep(options: TransferStepOptions): Turn {
   const { store, signing, now, onSigned, serves = () => true } = options
 
   /** Signs with one key, in one commit. @returns how many were signed */
-  const sign = (terms: Terms, operator: Signer, transfers: readonly Unsigned[]): Promise<number> =>
-    store.transaction(async (db) => {
+  const sign = async (terms: Terms, operator: Signer, transfers: readonly Unsigned[]): Promise<number> => {
+    const signed = await store.transaction(async (db): Promise<[SignedTransaction, string][]> => {
       // Before nonces are taken, for which others wait until this transaction ends. What they have signed is left out.
       const ours = await lockForSigning(
         db,
@@ -38,12 +38,15 @@ export function createTransferStep(options: TransferStepOptions): Turn {
       )
       const mine = transfers.filter(({ id }) => ours.has(id))
       const [first, ...others] = mine.map((transfer) => draftOf(terms, transfer))
-      if (first === undefined) return 0
+      if (first === undefined) return []
       const transactions = await signAndStoreAll(db, operator, [first, ...others], now())
-      const assigned = mine.map(({ id }, index) => ({ id, transactionId: transactions[index] ?? '' }))
+      const assigned = mine.map(({ id }, index) => ({ id, transactionId: transactions[index]?.id ?? '' }))
       if ((await assignTransfers(db, assigned)) !== mine.length) throw new Error('a transfer was signed twice')
-      return mine.length
+      return transactions.map((transaction, index) => [transaction, mine[index]?.request_id ?? ''])
     })
+    for (const [transaction, request] of signed) onSigned(terms.blockchain, transaction, [request])
+    return signed.length
+  }
 
   /** One that can't be signed keeps none of the others from being so. */
   const signAsFarAsPossible = async (terms: Terms, operator: Signer, transfers: readonly Unsigned[]) => {
@@ -87,7 +90,6 @@ export function createTransferStep(options: TransferStepOptions): Turn {
           return signAsFarAsPossible(terms, signer, transfers.slice(at - room, at))
         }),
       )
-      if (outcomes.some(({ signed }) => signed > 0)) onSigned(blockchain)
       for (const { failure } of outcomes) if (failure !== undefined) throw failure
     }
     // What found no room is signed when something ahead is finished.

@@ -178,7 +178,7 @@ export async function failGrantsOfCollection(db: Db, collectionId: string, error
 export async function listMintable(db: Db, collectionId: string, limit: number) {
   return db
     .selectFrom('nfts')
-    .select(['seq', 'id', 'sender', 'receiver', 'metadata', 'files'])
+    .select(['seq', 'id', 'request_id', 'sender', 'receiver', 'metadata', 'files'])
     .where('collection_id', '=', collectionId)
     .where('step', '=', sql.lit('mint'))
     .orderBy('seq')

@@ -19,7 +19,8 @@ export async function recordResponse(db: Db, id: string, response: string): Prom
   await db.updateTable('requests').set({ response }).where('id', '=', id).execute()
 }
 
-const MAX_TOLD = 50
+/** Requests that a line of the log names at most. */
+export const MAX_TOLD = 50
 
 /** Requests whose rows a transaction on its way carries: the first 50. Ask before it is settled. */
 export async function requestsOfTransaction(

@@ -113,10 +113,39 @@ it('one id leads from the request through its rows to the transaction on chain',
     db.selectFrom('nfts').select('request_id').where('id', 'in', ids).execute(),
   )
   expect(rows).toEqual([{ request_id: id }, { request_id: id }])
-  const final = lines().filter(({ requests }) => requests?.includes(id))
-  expect(final).toMatchObject([
-    { kind: 'mint', blockchain: 'polygon', hash: expect.stringMatching(/^0x/), status: 'success' },
+  const told = lines().filter(({ requests }) => requests?.includes(id))
+  expect(told).toMatchObject([
+    { msg: 'a transaction is signed', kind: 'mint', signer: expect.stringMatching(/^0x/), nonce: expect.any(Number) },
+    { msg: 'a transaction is final', kind: 'mint', blockchain: 'polygon', status: 'success' },
   ])
+  // And so do the lines in between, which know the transaction alone.
+  const [signed, final] = told
+  expect(signed.hash).toMatch(/^0x[0-9a-f]{64}$/)
+  expect([final.hash, final.transaction]).toEqual([signed.hash, signed.transaction])
+})
+
+it.each(['createcollection', 'createnft', 'transfernft'])('so does that of %s', async (endpoint) => {
+  const collection = await createTestCollection(backend, { enable_transfer: true })
+  const place = { contract_address: collection.address, blockchain: 'polygon' }
+  const minted = await backend.post('/api/v1/createnft', {
+    ...{ ...place, receiver_wallet_address: WALLETS[1], metadata: plainMetadata(1) },
+  })
+  const [nft] = await settled(backend, [minted.json.nfts[0].nft_gdn_ids])
+  const bodies: Record<string, object> = {
+    createcollection: { wallet_address: WALLETS[0], name: 'Logged', blockchain: 'polygon' },
+    createnft: { ...place, receiver_wallet_address: WALLETS[1], metadata: plainMetadata(1) },
+    transfernft: {
+      ...{ ...place, token_id: nft?.token_id, nft_gdn_id: nft?.nft_gdn_id },
+      ...{ sender_wallet_address: WALLETS[1], receiver_wallet_address: WALLETS[2] },
+    },
+  }
+  const answer = await backend.post(`/api/v1/${endpoint}`, bodies[endpoint])
+  expect(answer.status).toBe(200)
+  const told = await until(
+    async () => lines().filter(({ requests }) => requests?.includes(answer.headers.get('x-request-id'))),
+    (found) => found.length === 2,
+  )
+  expect(told.map(({ msg }) => msg)).toEqual(['a transaction is signed', 'a transaction is final'])
 })
 
 it("a client's id may come twice: the log tells which accepted request each is about", async () => {

@@ -19,20 +19,24 @@ import type { SolanaSigningOptions } from './step-options.ts'
 const LEASE_MS = 30_000
 
 /** Signs the transactions that make collections: the group mint, and its one token for the collection's wallet. */
-export function createSolanaMakeStep({ store, solana, blockchain, now, onSigned }: SolanaSigningOptions): Turn {
+export function createSolanaMakeStep({ store, solana, blockchain, now, log, onSigned }: SolanaSigningOptions): Turn {
   const make = async (collection: CollectionRow): Promise<void> => {
     const [signer, network] = await Promise.all([solana.signer(), solana.network(blockchain)])
     const { cid: directory, blocks } = await buildDirectory([collectionFile(collection)])
     const lifetime = await network.latestBlockhash()
     const facts = { collectionId: collection.id, directory, now: now() }
     const row = await signRow({ signer, network, lifetime }, orderOfCollection(collection, directory), facts)
-    await store.transaction(async (db) => {
+    const signed = await store.transaction(async (db) => {
       const current = await lockCollection(db, collection.id)
-      if (current?.generation !== collection.generation || current.transaction_id !== null) return
+      if (current?.generation !== collection.generation || current.transaction_id !== null) return false
       await insertSolanaTransactions(db, [row])
       await updateCollection(db, collection.id, { transaction_id: row.id, lease_until: 0 })
       await putBlocks(db, blocks, store.publishTo)
+      return true
     })
+    if (!signed) return
+    const { id: transaction, signature, kind } = row
+    log.info({ blockchain, transaction, signature, kind, requests: [collection.request_id] }, 'a transaction is signed')
     onSigned()
   }
 

@@ -3,6 +3,7 @@ import { buildDirectory } from '../../storage/directory.ts'
 import { putBlocks } from '../../store/block-table.ts'
 import { type CollectionRow, findCollectionById } from '../../store/collections.ts'
 import { collectionsWithMintable, failNftsOfCollection, listMintable } from '../../store/nfts.ts'
+import { MAX_TOLD } from '../../store/requests.ts'
 import { assignToTransactions } from '../../store/solana-nfts.ts'
 import { countUnfinished, insertSolanaTransactions } from '../../store/solana-transactions.ts'
 import type { Turn } from '../loop.ts'
@@ -40,6 +41,7 @@ export function createSolanaMintStep({
   solana,
   blockchain,
   now,
+  log,
   onSigned,
 }: SolanaSigningOptions): SolanaMintStep {
   const marked = new Set<string>()
@@ -78,6 +80,11 @@ export function createSolanaMintStep({
       await insertSolanaTransactions(db, rows)
       await putBlocks(db, blocks, store.publishTo)
     })
+    const requests = [...new Set(group.map((nft) => nft.request_id))].slice(0, MAX_TOLD)
+    log.info(
+      { blockchain, collection: collection.id, transactions: group.length, directory, requests },
+      'transactions are signed',
+    )
     signedAt.set(collection.id, now())
     onSigned()
     return group.length === GROUP ? 'more' : 'done'

@@ -1,0 +1,136 @@
+import { Agent, createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { pipeline } from 'node:stream/promises'
+import { sleep } from '../../src/core/time.ts'
+
+const LOOK_EVERY_MS = 100
+const LOOK_WITHIN_MS = 2000
+/** So many looks in a row that failed take a process out; one that succeeds puts it in. */
+const FALL = 2
+/** How long a request waits for somebody to give it to. */
+const QUEUE_MS = 10_000
+
+export interface Balancer {
+  url: string
+  /** Requests that nobody was there for; that were given to another because the first couldn't be reached; that broke. */
+  readonly counts: { unserved: number; redispatched: number; broken: number }
+  close(): Promise<void>
+}
+
+interface Target {
+  failures: number
+  up: boolean
+  underWay: number
+}
+
+/**
+ * Balances load as the one in front of a real set-up does: asks /readyz, gives a request to who has the least to do, and
+ * to another only when not a byte of it has left. What breaks after that is the client's to repeat.
+ *
+ * @param places where processes listen now, as a service manager would tell
+ */
+export async function startBalancer(places: () => readonly string[]): Promise<Balancer> {
+  const agent = new Agent({ keepAlive: true, maxSockets: 64 })
+  const counts = { unserved: 0, redispatched: 0, broken: 0 }
+  const targets = new Map<string, Target>()
+  let closed = false
+
+  const look = async (url: string, target: Target) => {
+    const ready = await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(LOOK_WITHIN_MS) }).then(
+      async (answer) => {
+        await answer.arrayBuffer()
+        return answer.ok
+      },
+      () => false,
+    )
+    target.failures = ready ? 0 : target.failures + 1
+    if (ready) target.up = true
+    else if (target.failures >= FALL) target.up = false
+  }
+  const looking = (async () => {
+    while (!closed) {
+      const there = new Set(places())
+      for (const url of there) if (!targets.has(url)) targets.set(url, { failures: 0, up: false, underWay: 0 })
+      for (const url of targets.keys()) if (!there.has(url)) targets.delete(url)
+      await Promise.all([...targets].map(([url, target]) => look(url, target)))
+      await sleep(LOOK_EVERY_MS)
+    }
+  })()
+
+  const choose = async (tried: ReadonlySet<string>): Promise<[string, Target] | null> => {
+    for (const late = Date.now() + QUEUE_MS; Date.now() < late; await sleep(20)) {
+      const up = [...targets].filter(([url, target]) => target.up && !tried.has(url))
+      up.sort(([, one], [, other]) => one.underWay - other.underWay)
+      if (up[0] !== undefined) return up[0]
+    }
+    return null
+  }
+
+  const give = (url: string, asked: IncomingMessage, body: Buffer, response: ServerResponse) =>
+    new Promise<'given' | 'unreached'>((resolve) => {
+      let reached = false
+      const { connection: _, ...headers } = asked.headers
+      const sent = request(url + (asked.url ?? ''), { method: asked.method, headers, agent }, (answer) => {
+        const { connection: _, 'keep-alive': __, ...kept } = answer.headers
+        response.writeHead(answer.statusCode ?? 502, kept)
+        pipeline(answer, response)
+          .catch(() => {
+            counts.broken += 1
+            response.destroy()
+          })
+          .finally(() => resolve('given'))
+      })
+      sent.on('socket', (socket) => {
+        const connected = () => {
+          reached = true
+        }
+        if (socket.connecting) socket.once('connect', connected)
+        else connected()
+      })
+      sent.on('error', () => {
+        if (!reached) return resolve('unreached')
+        if (!response.headersSent) {
+          counts.broken += 1
+          response.writeHead(502).end()
+        }
+        resolve('given')
+      })
+      sent.end(body)
+    })
+
+  const serve = async (asked: IncomingMessage, response: ServerResponse) => {
+    const chunks: Buffer[] = []
+    for await (const chunk of asked) chunks.push(chunk)
+    const tried = new Set<string>()
+    for (;;) {
+      const chosen = await choose(tried)
+      if (chosen === null) {
+        counts.unserved += 1
+        return void response.writeHead(503, { 'retry-after': '1' }).end()
+      }
+      const [url, target] = chosen
+      target.underWay += 1
+      const outcome = await give(url, asked, Buffer.concat(chunks), response)
+      target.underWay -= 1
+      if (outcome === 'given') return
+      counts.redispatched += 1
+      tried.add(url)
+    }
+  }
+
+  const server = createServer((asked, response) => {
+    serve(asked, response).catch(() => response.destroy())
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    counts,
+    async close() {
+      closed = true
+      agent.destroy()
+      server.closeAllConnections()
+      await new Promise((resolve) => server.close(resolve))
+      await looking
+    },
+  }
+}
