@@ -1,0 +1,153 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { setTimeout as delay } from 'node:timers/promises'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { Secret } from '../../../src/core/secret.ts'
+import type { EvmNetwork } from '../../../src/server/chain/evm/network.ts'
+import { startWorker } from '../../../src/server/worker.ts'
+import {
+  createTestCollection,
+  freshDataDir,
+  mint,
+  startTestBackend,
+  type TestBackend,
+  until,
+  withStore,
+} from '../../helpers/backend.ts'
+import { databaseUrlOf } from '../../helpers/test-database.ts'
+
+/** As long as the lease of a dead worker lasts: what was handed back is taken up sooner. */
+const LEASE_MS = 10_000
+
+let folder: Awaited<ReturnType<typeof freshDataDir>>
+let api: TestBackend
+const undo: (() => unknown)[] = []
+
+beforeEach(async () => {
+  folder = await freshDataDir()
+  undo.push(folder.remove)
+  api = await startTestBackend(folder.path, { role: 'api' })
+  undo.push(() => api.close())
+})
+afterEach(async () => {
+  for (const step of undo.splice(0).reverse()) await step()
+})
+
+async function work(wrapNetwork: (network: EvmNetwork) => EvmNetwork = (network) => network) {
+  const own = await freshDataDir()
+  undo.push(own.remove)
+  const started = await startWorker({
+    dataDir: own.path,
+    database: { url: new Secret((await databaseUrlOf(folder.path)) ?? '') },
+    health: { host: '127.0.0.1', port: 0 },
+    allowPrivateFiles: true,
+    version: '0.0.0-test',
+    logLevel: 'silent',
+    logStream: { write() {} },
+    wrapNetwork,
+  })
+  let closed: Promise<void> | undefined
+  const close = () => {
+    closed ??= started.close()
+    return closed
+  }
+  undo.push(close)
+  return { ...started, close }
+}
+
+/** A server of files that answers nothing, and counts who asks. */
+async function silentServer() {
+  let asked = 0
+  const server = createServer(() => {
+    asked += 1
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  undo.push(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked: () => asked }
+}
+
+const nfts = () =>
+  withStore(folder.path, ({ db }) =>
+    db.selectFrom('nfts').select(['step', 'lease_until', 'attempts', 'generation']).execute(),
+  )
+
+it('a worker that is told to stop takes nothing more in hand, and gives back at once what it holds', async () => {
+  const collection = await createTestCollection(api)
+  const files = await silentServer()
+  const first = await work()
+  const metadata = [0, 1, 2].map((index) => ({
+    ...{ title: `NFT ${index}`, description: '' },
+    file_fields: [{ key: 'image', url: `${files.url}/${index}.png` }],
+  }))
+  await mint(api, collection, metadata)
+  await until(
+    async () => files.asked(),
+    (asked) => asked >= 1,
+  )
+  await until(nfts, (rows) => rows.some(({ lease_until }) => lease_until > Date.now()))
+  const since = performance.now()
+  await first.close()
+  expect(performance.now() - since).toBeLessThan(LEASE_MS / 2)
+  const left = await nfts()
+  expect(left).toHaveLength(3)
+  // Nothing was tried in vain: an attempt that was cut counts for none.
+  for (const row of left) expect(row).toMatchObject({ step: 'files', attempts: 0, lease_until: 0 })
+
+  const before = files.asked()
+  await work()
+  await until(
+    async () => files.asked(),
+    (asked) => asked > before,
+    LEASE_MS,
+  )
+  expect(performance.now() - since).toBeLessThan(LEASE_MS)
+  expect(files.asked()).toBeGreaterThan(before)
+})
+
+it('while it ends, its /readyz says so', async () => {
+  const collection = await createTestCollection(api)
+  const files = await silentServer()
+  const worker = await work()
+  await mint(api, collection, {
+    ...{ title: 'slow', description: '' },
+    file_fields: [{ key: 'image', url: `${files.url}/x.png` }],
+  })
+  await until(
+    async () => files.asked(),
+    (asked) => asked > 0,
+  )
+  const ready = async () => (await fetch(`${worker.url}/readyz`)).json()
+  expect(await ready()).toEqual({ ready: true, problems: [], warnings: [] })
+  const closing = worker.close()
+  expect(await ready()).toEqual({ ready: false, problems: ['this process is stopping'], warnings: [] })
+  await closing
+  await expect(fetch(`${worker.url}/readyz`)).rejects.toThrow()
+})
+
+it('a transaction that it was asking a network about is given back too', async () => {
+  await createTestCollection(api)
+  let asked = 0
+  // As a network that is cut off when its connections are closed, at the end of what a stop waits for.
+  const worker = await work((network) => ({
+    ...network,
+    async receipts() {
+      asked += 1
+      await delay(2500)
+      throw new Error('cut off')
+    },
+  }))
+  await until(
+    async () => asked,
+    (count) => count > 0,
+  )
+  const held = () =>
+    withStore(folder.path, ({ db }) =>
+      db.selectFrom('transactions').select('lease_until').where('lease_until', '>', 0).execute(),
+    )
+  expect(await held()).toHaveLength(1)
+  await worker.close()
+  expect(await held()).toEqual([])
+})
