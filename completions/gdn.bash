@@ -10,6 +10,7 @@ wallet Wallets: generate them, name them, take their keys along
 local A backend of your own on this machine, in the background
 serve Run the backend in the foreground
 worker Do the work of a backend on PostgreSQL: files, signing, sending
+open See collections, NFTs and runs in the browser: the backend'\''s explorer
 chain Networks that a backend reaches by RPC URL
 tx Transactions that a backend has signed
 key API keys of a backend, and what each may do
@@ -97,6 +98,7 @@ wallet Wallets: generate them, name them, take their keys along
 local A backend of your own on this machine, in the background
 serve Run the backend in the foreground
 worker Do the work of a backend on PostgreSQL: files, signing, sending
+open See collections, NFTs and runs in the browser: the backend'\''s explorer
 chain Networks that a backend reaches by RPC URL
 tx Transactions that a backend has signed
 key API keys of a backend, and what each may do
@@ -131,6 +133,7 @@ __gdn_arguments() {
     'wallet rm') REPLY='@wallets' ;;
     'wallet export') REPLY='@wallets' ;;
     'local exec') REPLY='command+' ;;
+    'open') REPLY='@runs' ;;
     'chain setup') REPLY='=blockchain-2' ;;
     'chain status') REPLY='=blockchain-2' ;;
     'tx show') REPLY='text' ;;
@@ -191,6 +194,7 @@ __gdn_bundles() {
     'local exec') REPLY='flags-7d54af output-c57e0f' ;;
     'serve') REPLY='flags-b67e79 output-f88f5f' ;;
     'worker') REPLY='flags-9d4e57 output-341036' ;;
+    'open') REPLY='flags-a2aae6 server-abcaa3 output-3a8bdd' ;;
     'chain list') REPLY='flags-537d2e output-62442f' ;;
     'chain setup') REPLY='flags-abf46b output-62442f' ;;
     'chain status') REPLY='flags-537d2e output-62442f' ;;
@@ -440,6 +444,13 @@ __gdn_flags() {
 --log-level - =log-level silent, info or debug
 --log-file - file Write the log there instead of to stderr' ;;
     'output-341036') REPLY='--json - - Print one line of JSON when it works
+--quiet -q - Say nothing but data and errors
+--no-color - - No colours
+--no-input - - Ask nothing
+--debug - - More on stderr: requests, timings, stack traces
+--help -h - Help for this command' ;;
+    'flags-a2aae6') REPLY='--print - - Print the URL, and open nothing' ;;
+    'output-3a8bdd') REPLY='--json - - Print JSON: the URL; open nothing
 --quiet -q - Say nothing but data and errors
 --no-color - - No colours
 --no-input - - Ask nothing

@@ -11,6 +11,7 @@ function __gdn_words
         'local A backend of your own on this machine, in the background' \
         'serve Run the backend in the foreground' \
         'worker Do the work of a backend on PostgreSQL: files, signing, sending' \
+        'open See collections, NFTs and runs in the browser: the backend\'s explorer' \
         'chain Networks that a backend reaches by RPC URL' \
         'tx Transactions that a backend has signed' \
         'key API keys of a backend, and what each may do' \
@@ -111,6 +112,7 @@ function __gdn_words
         'local A backend of your own on this machine, in the background' \
         'serve Run the backend in the foreground' \
         'worker Do the work of a backend on PostgreSQL: files, signing, sending' \
+        'open See collections, NFTs and runs in the browser: the backend\'s explorer' \
         'chain Networks that a backend reaches by RPC URL' \
         'tx Transactions that a backend has signed' \
         'key API keys of a backend, and what each may do' \
@@ -161,6 +163,8 @@ function __gdn_arguments
       printf '%s\n' '@wallets'
     case 'local exec'
       printf '%s\n' 'command+'
+    case 'open'
+      printf '%s\n' '@runs'
     case 'chain setup'
       printf '%s\n' '=blockchain-2'
     case 'chain status'
@@ -274,6 +278,8 @@ function __gdn_bundles
       printf '%s\n' 'flags-b67e79 output-f88f5f'
     case 'worker'
       printf '%s\n' 'flags-9d4e57 output-341036'
+    case 'open'
+      printf '%s\n' 'flags-a2aae6 server-abcaa3 output-3a8bdd'
     case 'chain list'
       printf '%s\n' 'flags-537d2e output-62442f'
     case 'chain setup'
@@ -596,6 +602,15 @@ function __gdn_flags
         '--log-file - file Write the log there instead of to stderr'
     case 'output-341036'
       printf '%s\n' '--json - - Print one line of JSON when it works' \
+        '--quiet -q - Say nothing but data and errors' \
+        '--no-color - - No colours' \
+        '--no-input - - Ask nothing' \
+        '--debug - - More on stderr: requests, timings, stack traces' \
+        '--help -h - Help for this command'
+    case 'flags-a2aae6'
+      printf '%s\n' '--print - - Print the URL, and open nothing'
+    case 'output-3a8bdd'
+      printf '%s\n' '--json - - Print JSON: the URL; open nothing' \
         '--quiet -q - Say nothing but data and errors' \
         '--no-color - - No colours' \
         '--no-input - - Ask nothing' \

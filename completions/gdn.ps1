@@ -12,6 +12,7 @@ wallet Wallets: generate them, name them, take their keys along
 local A backend of your own on this machine, in the background
 serve Run the backend in the foreground
 worker Do the work of a backend on PostgreSQL: files, signing, sending
+open See collections, NFTs and runs in the browser: the backend''s explorer
 chain Networks that a backend reaches by RPC URL
 tx Transactions that a backend has signed
 key API keys of a backend, and what each may do
@@ -99,6 +100,7 @@ wallet Wallets: generate them, name them, take their keys along
 local A backend of your own on this machine, in the background
 serve Run the backend in the foreground
 worker Do the work of a backend on PostgreSQL: files, signing, sending
+open See collections, NFTs and runs in the browser: the backend''s explorer
 chain Networks that a backend reaches by RPC URL
 tx Transactions that a backend has signed
 key API keys of a backend, and what each may do
@@ -130,6 +132,7 @@ api Ask any endpoint of the API, and print its answer as it came'
     'wallet rm' = '@wallets'
     'wallet export' = '@wallets'
     'local exec' = 'command+'
+    'open' = '@runs'
     'chain setup' = '=blockchain-2'
     'chain status' = '=blockchain-2'
     'tx show' = 'text'
@@ -187,6 +190,7 @@ api Ask any endpoint of the API, and print its answer as it came'
     'local exec' = 'flags-7d54af output-c57e0f'
     'serve' = 'flags-b67e79 output-f88f5f'
     'worker' = 'flags-9d4e57 output-341036'
+    'open' = 'flags-a2aae6 server-abcaa3 output-3a8bdd'
     'chain list' = 'flags-537d2e output-62442f'
     'chain setup' = 'flags-abf46b output-62442f'
     'chain status' = 'flags-537d2e output-62442f'
@@ -433,6 +437,13 @@ api Ask any endpoint of the API, and print its answer as it came'
 --log-level - =log-level silent, info or debug
 --log-file - file Write the log there instead of to stderr'
     'output-341036' = '--json - - Print one line of JSON when it works
+--quiet -q - Say nothing but data and errors
+--no-color - - No colours
+--no-input - - Ask nothing
+--debug - - More on stderr: requests, timings, stack traces
+--help -h - Help for this command'
+    'flags-a2aae6' = '--print - - Print the URL, and open nothing'
+    'output-3a8bdd' = '--json - - Print JSON: the URL; open nothing
 --quiet -q - Say nothing but data and errors
 --no-color - - No colours
 --no-input - - Ask nothing

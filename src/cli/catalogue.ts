@@ -243,6 +243,12 @@ const api = verb(
   () => import('./commands/api.ts'),
 )
 
+const open = verb(
+  'open',
+  "See collections, NFTs and runs in the browser: the backend's explorer",
+  () => import('./commands/open.ts'),
+)
+
 const completion = verb(
   'completion',
   'Print what completes gdn at the press of Tab: for bash, zsh, fish, PowerShell',
@@ -251,7 +257,7 @@ const completion = verb(
 
 export const CATALOGUE: readonly Group[] = [
   { title: 'Minting', entries: [collection, nft, batch, wallet] },
-  { title: 'Backend', entries: [local, serve, worker, chain, tx, key, webhook, db] },
+  { title: 'Backend', entries: [local, serve, worker, open, chain, tx, key, webhook, db] },
   { title: 'Set-up', entries: [init, auth, config, doctor, completion] },
   { title: 'For programs', entries: [api] },
 ]

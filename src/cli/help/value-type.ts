@@ -22,6 +22,7 @@ export function takesOfFlag(long: string, placeholder: string, parsed: Takes | u
 
 const BY_ARGUMENT: Readonly<Record<string, ValueType>> = {
   run: 'run',
+  'id|address|run': 'run',
   manifest: 'file',
   file: 'file',
   'id-or-address': 'collection',
