@@ -166,11 +166,11 @@ __gdn_bundles() {
     'nft grant') REPLY='flags-362a90 metadata-849690 sending-and-waiting-0600f0 server-abcaa3 output-62442f' ;;
     'nft transfer') REPLY='flags-5107d6 sending-and-waiting-927743 server-abcaa3 output-62442f' ;;
     'nft list') REPLY='flags-241997 server-abcaa3 output-62442f' ;;
-    'nft show') REPLY='server-abcaa3 output-62442f' ;;
+    'nft show') REPLY='flags-11e5bb server-abcaa3 output-62442f' ;;
     'nft wait') REPLY='sending-and-waiting-9d182f server-abcaa3 output-62442f' ;;
     'nft verify') REPLY='flags-bfed4b verifying-c48997 server-abcaa3 output-62442f' ;;
     'batch template') REPLY='flags-d37262 output-c57e0f' ;;
-    'batch validate') REPLY='flags-e92c9f server-abcaa3 output-62442f' ;;
+    'batch validate') REPLY='flags-f11864 server-abcaa3 output-62442f' ;;
     'batch mint') REPLY='flags-e92c9f the-run-4849af sending-and-waiting-7d5c84 verifying-9423cd server-abcaa3 output-62442f' ;;
     'batch list') REPLY='server-abcaa3 output-62442f' ;;
     'batch status') REPLY='server-abcaa3 output-62442f' ;;
@@ -313,6 +313,8 @@ __gdn_flags() {
 --blockchain -b =blockchain Its blockchain
 --details - - Token id, status, owner and metadata of each
 --limit - text At most so many, the first ones' ;;
+    'flags-11e5bb') REPLY='--no-image - - Draw no picture
+--gateway - text IPFS gateway to take the picture from; without it, a gdn backend'\''s own' ;;
     'sending-and-waiting-9d182f') REPLY='--timeout - text How long to wait (5m)' ;;
     'flags-bfed4b') REPLY='--receiver - @wallets Its owner; --owner means the same
 --owner ~ @wallets Its owner; --owner means the same
@@ -329,6 +331,17 @@ __gdn_flags() {
 --no-input - - Ask nothing
 --debug - - More on stderr: requests, timings, stack traces
 --help -h - Help for this command' ;;
+    'flags-f11864') REPLY='--contract -c @collections Collection to mint in
+--contract-address ~ @collections Collection to mint in
+--contract-addresses ~ @collections Collection to mint in
+--blockchain -b =blockchain Its blockchain
+--receiver - @wallets Wallet of rows that name none
+--receiver-wallet-address ~ @wallets Wallet of rows that name none
+--sender - @wallets First owner of rows that name none
+--sender-wallet-address ~ @wallets First owner of rows that name none
+--extra-columns - - Take unknown columns as extra keys; they become public
+--check-files - - Ask for every file URL first, a few at a time
+--preview - - Draw the pictures of the first rows; on a terminal only' ;;
     'flags-e92c9f') REPLY='--contract -c @collections Collection to mint in
 --contract-address ~ @collections Collection to mint in
 --contract-addresses ~ @collections Collection to mint in

@@ -223,7 +223,7 @@ function __gdn_bundles
     case 'nft list'
       printf '%s\n' 'flags-241997 server-abcaa3 output-62442f'
     case 'nft show'
-      printf '%s\n' 'server-abcaa3 output-62442f'
+      printf '%s\n' 'flags-11e5bb server-abcaa3 output-62442f'
     case 'nft wait'
       printf '%s\n' 'sending-and-waiting-9d182f server-abcaa3 output-62442f'
     case 'nft verify'
@@ -231,7 +231,7 @@ function __gdn_bundles
     case 'batch template'
       printf '%s\n' 'flags-d37262 output-c57e0f'
     case 'batch validate'
-      printf '%s\n' 'flags-e92c9f server-abcaa3 output-62442f'
+      printf '%s\n' 'flags-f11864 server-abcaa3 output-62442f'
     case 'batch mint'
       printf '%s\n' 'flags-e92c9f the-run-4849af sending-and-waiting-7d5c84 verifying-9423cd server-abcaa3 output-62442f'
     case 'batch list'
@@ -441,6 +441,9 @@ function __gdn_flags
         '--blockchain -b =blockchain Its blockchain' \
         '--details - - Token id, status, owner and metadata of each' \
         '--limit - text At most so many, the first ones'
+    case 'flags-11e5bb'
+      printf '%s\n' '--no-image - - Draw no picture' \
+        '--gateway - text IPFS gateway to take the picture from; without it, a gdn backend\'s own'
     case 'sending-and-waiting-9d182f'
       printf '%s\n' '--timeout - text How long to wait (5m)'
     case 'flags-bfed4b'
@@ -462,6 +465,18 @@ function __gdn_flags
         '--no-input - - Ask nothing' \
         '--debug - - More on stderr: requests, timings, stack traces' \
         '--help -h - Help for this command'
+    case 'flags-f11864'
+      printf '%s\n' '--contract -c @collections Collection to mint in' \
+        '--contract-address ~ @collections Collection to mint in' \
+        '--contract-addresses ~ @collections Collection to mint in' \
+        '--blockchain -b =blockchain Its blockchain' \
+        '--receiver - @wallets Wallet of rows that name none' \
+        '--receiver-wallet-address ~ @wallets Wallet of rows that name none' \
+        '--sender - @wallets First owner of rows that name none' \
+        '--sender-wallet-address ~ @wallets First owner of rows that name none' \
+        '--extra-columns - - Take unknown columns as extra keys; they become public' \
+        '--check-files - - Ask for every file URL first, a few at a time' \
+        '--preview - - Draw the pictures of the first rows; on a terminal only'
     case 'flags-e92c9f'
       printf '%s\n' '--contract -c @collections Collection to mint in' \
         '--contract-address ~ @collections Collection to mint in' \

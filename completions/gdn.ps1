@@ -162,11 +162,11 @@ api Ask any endpoint of the API, and print its answer as it came'
     'nft grant' = 'flags-362a90 metadata-849690 sending-and-waiting-0600f0 server-abcaa3 output-62442f'
     'nft transfer' = 'flags-5107d6 sending-and-waiting-927743 server-abcaa3 output-62442f'
     'nft list' = 'flags-241997 server-abcaa3 output-62442f'
-    'nft show' = 'server-abcaa3 output-62442f'
+    'nft show' = 'flags-11e5bb server-abcaa3 output-62442f'
     'nft wait' = 'sending-and-waiting-9d182f server-abcaa3 output-62442f'
     'nft verify' = 'flags-bfed4b verifying-c48997 server-abcaa3 output-62442f'
     'batch template' = 'flags-d37262 output-c57e0f'
-    'batch validate' = 'flags-e92c9f server-abcaa3 output-62442f'
+    'batch validate' = 'flags-f11864 server-abcaa3 output-62442f'
     'batch mint' = 'flags-e92c9f the-run-4849af sending-and-waiting-7d5c84 verifying-9423cd server-abcaa3 output-62442f'
     'batch list' = 'server-abcaa3 output-62442f'
     'batch status' = 'server-abcaa3 output-62442f'
@@ -306,6 +306,8 @@ api Ask any endpoint of the API, and print its answer as it came'
 --blockchain -b =blockchain Its blockchain
 --details - - Token id, status, owner and metadata of each
 --limit - text At most so many, the first ones'
+    'flags-11e5bb' = '--no-image - - Draw no picture
+--gateway - text IPFS gateway to take the picture from; without it, a gdn backend''s own'
     'sending-and-waiting-9d182f' = '--timeout - text How long to wait (5m)'
     'flags-bfed4b' = '--receiver - @wallets Its owner; --owner means the same
 --owner ~ @wallets Its owner; --owner means the same
@@ -322,6 +324,17 @@ api Ask any endpoint of the API, and print its answer as it came'
 --no-input - - Ask nothing
 --debug - - More on stderr: requests, timings, stack traces
 --help -h - Help for this command'
+    'flags-f11864' = '--contract -c @collections Collection to mint in
+--contract-address ~ @collections Collection to mint in
+--contract-addresses ~ @collections Collection to mint in
+--blockchain -b =blockchain Its blockchain
+--receiver - @wallets Wallet of rows that name none
+--receiver-wallet-address ~ @wallets Wallet of rows that name none
+--sender - @wallets First owner of rows that name none
+--sender-wallet-address ~ @wallets First owner of rows that name none
+--extra-columns - - Take unknown columns as extra keys; they become public
+--check-files - - Ask for every file URL first, a few at a time
+--preview - - Draw the pictures of the first rows; on a terminal only'
     'flags-e92c9f' = '--contract -c @collections Collection to mint in
 --contract-address ~ @collections Collection to mint in
 --contract-addresses ~ @collections Collection to mint in

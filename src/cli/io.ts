@@ -40,8 +40,12 @@ export interface Io {
   readonly stdoutTty: boolean
   readonly stderrTty: boolean
   readonly columns: number
+  /** Lines of the terminal that stdout is. */
+  readonly rows: number
   /** Breaks lines for people to the width of stderr; off a terminal they stay as they are. */
   toWidth(text: string): string
+  /** How much colour stdout gets. */
+  readonly outColours: ColourLevel
   readonly outPaint: Paint
   readonly errPaint: Paint
   /** Whether a question would be answered by a person. */
@@ -98,6 +102,7 @@ export async function createIo(edge: IoEdge, settings: IoSettings): Promise<Io> 
   const mayAsk = settings.input && stderrTty && !isSet(env.CI) && !isSet(env.GDN_NO_INPUT)
   const interactive = mayAsk && edge.stdin.isTTY === true
   const silent = settings.quiet || settings.machine
+  const outLevel = colourLevel(stdout, env, settings.noColour)
   const errLevel = colourLevel(stderr, env, settings.noColour)
   const errPaint = await paintFor(errLevel)
 
@@ -113,8 +118,10 @@ export async function createIo(edge: IoEdge, settings: IoSettings): Promise<Io> 
     stdoutTty: stdout.isTTY === true,
     stderrTty,
     columns: stdout.columns || 80,
+    rows: stdout.rows || 24,
     toWidth,
-    outPaint: await paintFor(colourLevel(stdout, env, settings.noColour)),
+    outColours: outLevel,
+    outPaint: await paintFor(outLevel),
     errPaint,
     interactive,
     get stdin() {
@@ -170,7 +177,7 @@ function calmProgress(first: string, say: (line: string) => void): Progress {
 }
 
 /** The console of Linux has a font of 512 characters; an old one of Windows has no Unicode. */
-function hasBlockCharacters({ TERM, OS, WT_SESSION, TERM_PROGRAM }: NodeJS.ProcessEnv): boolean {
+export function hasBlockCharacters({ TERM, OS, WT_SESSION, TERM_PROGRAM }: NodeJS.ProcessEnv): boolean {
   if (OS === 'Windows_NT') return isSet(WT_SESSION) || isSet(TERM_PROGRAM)
   return TERM !== 'linux'
 }

@@ -44,8 +44,9 @@ export class Attempt {
   /** Takes a piece of the answer; false when it grew too long, and the attempt has failed. */
   take(chunk: Uint8Array): boolean {
     this.#size += chunk.length
-    if (this.#size > MAX_ANSWER_BYTES) {
-      this.fail(`the answer is longer than ${MAX_ANSWER_BYTES / 1024 / 1024} MiB`)
+    const { maxBytes = MAX_ANSWER_BYTES } = this.#request
+    if (this.#size > maxBytes) {
+      this.fail(`the answer is longer than ${maxBytes / 1024 / 1024} MiB`)
       return false
     }
     this.#chunks.push(chunk)

@@ -17,6 +17,8 @@ export interface TransportRequest {
   stream?: StreamedBody
   /** From the start of the connection to the last byte of the answer. */
   timeoutMs: number
+  /** The longest answer that is taken; MAX_ANSWER_BYTES where it isn't said. */
+  maxBytes?: number
   signal?: AbortSignal
   /** Asked just before the first byte leaves; false keeps it from leaving, and the request fails as not sent. */
   mayLeave?: () => boolean

@@ -34,6 +34,11 @@ export const OWN_VARIABLES: readonly Variable[] = [
     name: 'GDN_DATABASE_DIRECT_URL',
     what: 'The same server past its pooler (pgbouncer), to be woken at once; without, work is looked for every 2 seconds',
   },
+  {
+    name: 'GDN_IMAGES',
+    what: 'How the terminal draws pictures, where that is not found out: kitty, iterm, sixel, blocks or off',
+    flag: '--no-image',
+  },
   { name: 'GDN_KEYRING', what: 'off: keep keys in files, and ask no keyring of the system' },
   { name: 'GDN_NO_INPUT', what: 'Set: ask nothing', flag: '--no-input' },
   { name: 'GDN_NO_UPDATE_NOTICE', what: 'Set: say nothing of newer versions; NO_UPDATE_NOTIFIER does the same' },
@@ -46,6 +51,7 @@ export const OTHER_VARIABLES: readonly Variable[] = [
   { name: 'FORCE_COLOR', what: 'Colours off a terminal as well: 1, 2 or 3 for their depth, 0 for none' },
   { name: 'TERM', what: 'dumb: no colours, no animation' },
   { name: 'CI', what: 'Set: ask nothing, animate nothing, say nothing of newer versions' },
+  { name: 'BROWSER', what: 'The browser that gdn open starts; none for the URL alone' },
   {
     name: 'HTTPS_PROXY',
     what: 'Proxy of requests that leave this machine, HTTP_PROXY for http: addresses; NO_PROXY lists hosts without one',

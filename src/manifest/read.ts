@@ -7,7 +7,7 @@ import { Fingerprint } from './fingerprint.ts'
 import { HashTable } from './hash-table.ts'
 import { jsonLines, openJson } from './json.ts'
 import type { ManifestOptions } from './options.ts'
-import type { ManifestIssue, ManifestItem } from './row.ts'
+import type { ManifestIssue, ManifestItem, ManifestRow } from './row.ts'
 import { type ManifestFormat, type ManifestSource, openSource } from './source.ts'
 import type { ManifestTarget } from './target.ts'
 
@@ -68,8 +68,12 @@ export function readManifest(source: ManifestSource, options: ManifestOptions): 
   }
 }
 
-/** Reads a whole manifest and collects its faults. */
-export async function validateManifest(source: ManifestSource, options: ManifestOptions): Promise<ManifestSummary> {
+/** Reads a whole manifest and collects its faults. `onRow` is told of every row without one. */
+export async function validateManifest(
+  source: ManifestSource,
+  options: ManifestOptions,
+  onRow?: (row: ManifestRow) => void,
+): Promise<ManifestSummary> {
   const reading = readManifest(source, options)
   const evmReceivers = new HashTable({ foldHex: true })
   const otherReceivers = new HashTable()
@@ -85,6 +89,7 @@ export async function validateManifest(source: ManifestSource, options: Manifest
         continue
       }
       rows++
+      onRow?.(item.row)
       const { receiver, localFiles } = item.row
       ;(receiver.startsWith('0x') ? evmReceivers : otherReceivers).getOrAdd(receiver, 0)
       for (const { path } of localFiles) files.getOrAdd(path, 0)

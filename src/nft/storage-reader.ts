@@ -27,16 +27,22 @@ interface StorageReaderOptions {
 const TIMEOUT_MS = 30_000
 const IPFS = /^ipfs:\/\/((?:Qm[1-9A-HJ-NP-Za-km-z]{44}|[bzfBF][A-Za-z0-9]{40,120})(?:\/[^?#]*)?)$/
 
+/** Where a gateway serves what an ipfs URL names; null for any other URL. */
+export function atGateway(gateway: string, ipfsUrl: string): string | null {
+  const path = IPFS.exec(ipfsUrl)?.[1]
+  if (path === undefined) return null
+  const base = gateway.replace(/\/+$/, '').replace(/\/ipfs$/, '')
+  return `${base}/ipfs/${path.split('/').map(encodeURIComponent).join('/')}`
+}
+
 /** Makes the reader of what a gateway serves. Only ipfs URLs are followed: what else a token names could be anywhere. */
 export function createStorageReader(options: StorageReaderOptions): StorageReader {
   const { transport, clock, userAgent, signal } = options
-  const base = options.gateway.replace(/\/+$/, '').replace(/\/ipfs$/, '')
-  const { origin } = new URL(base)
+  const { origin } = new URL(options.gateway)
   return {
     async readJson(ipfsUrl) {
-      const path = IPFS.exec(ipfsUrl)?.[1]
-      if (path === undefined) return { kind: 'failed', message: 'its token URI is no ipfs URL' }
-      const url = `${base}/ipfs/${path.split('/').map(encodeURIComponent).join('/')}`
+      const url = atGateway(options.gateway, ipfsUrl)
+      if (url === null) return { kind: 'failed', message: 'its token URI is no ipfs URL' }
       try {
         const answer = await persist(origin, clock, signal, () =>
           transport.request({

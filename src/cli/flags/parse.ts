@@ -1,6 +1,8 @@
 import { BLOCKCHAIN_NAMES, type Blockchain, isBlockchain } from '../../api/blockchains.ts'
 import { GdnError } from '../../core/errors.ts'
 import { nearest } from '../../core/nearest.ts'
+import { parseUrl } from '../../core/parse-url.ts'
+import { knowKeysIn } from '../../core/secret.ts'
 import type { Parse, Takes } from '../command.ts'
 
 const bad = (flag: string, message: string, hint?: string) =>
@@ -19,6 +21,15 @@ export function integer(min: number, max: number): Parse<number> {
     throw bad(flag, `must be a whole number from ${min} to ${max}, not ${shown(raw)}`)
   })
 }
+
+/** An address of the web. A provider's may hold a key, which is never printed. */
+export const httpAddress: Parse<string> = taking({ type: 'url' }, (raw, flag) => {
+  if (/^https?:$/.test(parseUrl(raw)?.protocol ?? '')) {
+    knowKeysIn(raw)
+    return raw
+  }
+  throw bad(flag, 'is no URL that begins with https:// or http://')
+})
 
 /** A positive decimal number: `2`, `0.5`. */
 export const positiveNumber: Parse<number> = taking({ type: 'number' }, (raw, flag) => {

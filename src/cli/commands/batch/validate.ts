@@ -4,11 +4,12 @@ import type { Server } from '../../../config/server.ts'
 import type { Settings } from '../../../config/settings.ts'
 import { GdnError } from '../../../core/errors.ts'
 import { type ManifestSummary, validateManifest } from '../../../manifest/read.ts'
-import { GdnCommand } from '../../command.ts'
+import { GdnCommand, switchFlag } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, addServerFlags } from '../../flags/common.ts'
 import { safe } from '../../io.ts'
 import { createOutput } from '../../output.ts'
+import { previewOf } from '../../picture/preview.ts'
 import type { View } from '../../view.ts'
 import { count } from '../../waiting.ts'
 import { type Collection, whichCollection } from '../../which-collection.ts'
@@ -33,15 +34,20 @@ const VIEW: View = {
   id: 'valid',
 }
 
+export interface ValidateFlags extends BatchMintFlags {
+  preview?: boolean
+}
+
 export function command(deps: Deps, run = validate): GdnCommand {
   const validateCommand = new GdnCommand({
     name: 'batch validate',
     summary: 'Check a manifest; nothing is sent',
     about:
-      'Every row, every field, every local file: all faults at once, each with its line and column. Exit code 2 if there is one. With --check-files every file URL is asked for as well, by the rules by which a gdn backend fetches it; what may pass, such as a server that is down, is a warning.',
+      'Every row, every field, every local file: all faults at once, each with its line and column. Exit code 2 if there is one. With --check-files every file URL is asked for as well, by the rules by which a gdn backend fetches it; what may pass, such as a server that is down, is a warning. With --preview a terminal draws the local pictures of the first rows (GDN_IMAGES says how, where that is not found out); gdn batch preview shows all of them in a browser.',
     examples: [
       ['A manifest', 'gdn batch validate drop.csv -b polygon'],
       ['Its files too', 'gdn batch validate drop.csv -b polygon --check-files'],
+      ['With the first pictures', 'gdn batch validate drop.csv -b polygon --preview'],
       ['From standard input', 'make-rows | gdn batch validate - -b polygon --json'],
     ],
     aliases: TARGET_ALIASES,
@@ -49,45 +55,49 @@ export function command(deps: Deps, run = validate): GdnCommand {
   validateCommand.argument('<manifest>')
   addTargetFlags(validateCommand)
   addCheckFlag(validateCommand)
+  switchFlag(validateCommand, '--preview', 'Draw the pictures of the first rows; on a terminal only')
   addServerFlags(validateCommand)
   addOutputFlags(validateCommand)
-  return validateCommand.action(async (manifest: string, flags: BatchMintFlags) => {
+  return validateCommand.action(async (manifest: string, flags: ValidateFlags) => {
     await run(deps, manifest, flags)
   }) as GdnCommand
 }
 
-export async function validate(deps: Deps, manifest: string, flags: BatchMintFlags): Promise<void> {
+export async function validate(deps: Deps, manifest: string, flags: ValidateFlags): Promise<void> {
   const output = createOutput(deps.io, flags, VIEW)
   const settings = await deps.settings(flags)
   const options = await manifestOptions(deps, flags)
   const source = manifestSource(deps, manifest)
   const urls = flags.checkFiles === true ? new FileUrls() : null
-  const found = await validateManifest(source, {
-    ...options,
-    blockchain:
-      options.blockchain ?? settings.blockchain?.value ?? (await knownCollection(settings))?.blockchain ?? null,
-    ...(urls === null ? {} : { onFileUrl: urls.add }),
-  })
+  const preview = flags.preview && output.mode === 'table' ? previewOf(deps) : null
+  const blockchain =
+    options.blockchain ?? settings.blockchain?.value ?? (await knownCollection(settings))?.blockchain ?? null
+  const found = await validateManifest(
+    source,
+    { ...options, blockchain, ...(urls === null ? {} : { onFileUrl: urls.add }) },
+    preview?.add,
+  )
+  await preview?.draw()
   const check = urls === null ? null : await checkFiles(deps, urls, await serverIfNamed(settings))
   if (check !== null) tellWarnings(deps.io, check)
   const { rows, receivers, files, target } = found
   refuseFaults(found, check)
-  const { blockchain, contractAddress } = target
-  refuseContract(flags.contract, blockchain)
+  const { contractAddress } = target
+  refuseContract(flags.contract, target.blockchain)
   await output.one({
     valid: true,
     rows,
     issue_count: 0,
     receivers,
     files,
-    blockchain,
+    blockchain: target.blockchain,
     contract_address: contractAddress,
     ...(check === null ? {} : { checked_files: check.checked, warnings: check.warnings }),
   })
   const noFaults = `${count(rows, 'row')} for ${count(receivers, 'receiver')}: no faults.`
   if (manifest === '-') return deps.io.note(noFaults)
   const mint = `gdn batch mint ${quote(safe(manifest))}${flagsAgain(flags)}`
-  const missing = await missingFlags(settings, contractAddress, blockchain)
+  const missing = await missingFlags(settings, contractAddress, target.blockchain)
   deps.io.note([`${noFaults} Send them: ${mint}`, ...missing].join('\n'))
 }
 

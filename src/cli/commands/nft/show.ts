@@ -1,15 +1,20 @@
+import type { NftRecord } from '../../../api/fields.ts'
 import { GdnError } from '../../../core/errors.ts'
-import { GdnCommand, valueFlag } from '../../command.ts'
-import type { Deps } from '../../deps.ts'
+import { GdnCommand, switchFlag, valueFlag } from '../../command.ts'
+import type { Connection, Deps } from '../../deps.ts'
 import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
-import { notEmpty } from '../../flags/parse.ts'
+import { httpAddress, notEmpty } from '../../flags/parse.ts'
 import { createOutput } from '../../output.ts'
+import { roomOf, wayOf } from '../../picture/terminal.ts'
 import { NFT_VIEW } from '../../views.ts'
 import { fetchNfts } from '../../waiting.ts'
 import { withBlockchain } from './blockchain-of.ts'
 
 export interface ShowFlags extends OutputFlags, ServerFlags {
   nftGdnId?: string[]
+  /** False with --no-image. */
+  image?: boolean
+  gateway?: string
 }
 
 export function command(deps: Deps, run = show): GdnCommand {
@@ -17,9 +22,10 @@ export function command(deps: Deps, run = show): GdnCommand {
     name: 'nft show',
     summary: 'Show NFTs by their ids',
     about:
-      'One id prints one thing, several print a list. Ids that the server does not know are named, and the exit code is 5.',
+      'One id prints one thing, several print a list. Ids that the server does not know are named, and the exit code is 5.\nOn a terminal one NFT comes with its picture, drawn by the terminal itself (kitty, iTerm2, sixel) or in blocks of colour: a PNG, a JPEG or the first frame of a GIF, of at most 16 MiB. It is fetched from the /ipfs of a gdn backend or from --gateway, never from a web address that somebody put into an NFT. GDN_IMAGES says how to draw where that is not found out.',
     examples: [
       ['One NFT', 'gdn nft show 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d'],
+      ['Without its picture', 'gdn nft show 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d --no-image'],
       [
         'Where its metadata is',
         'gdn nft show 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d --json \\',
@@ -33,6 +39,10 @@ export function command(deps: Deps, run = show): GdnCommand {
     parse: notEmpty,
     repeatable: true,
     hidden: true,
+  })
+  switchFlag(showCommand, '--no-image', 'Draw no picture')
+  valueFlag(showCommand, '--gateway <url>', "IPFS gateway to take the picture from; without it, a gdn backend's own", {
+    parse: httpAddress,
   })
   addServerFlags(showCommand)
   addOutputFlags(showCommand)
@@ -50,9 +60,24 @@ export async function show(deps: Deps, ids: readonly string[], flags: ShowFlags)
   const shown = await withBlockchain(records, connection)
   const [first] = shown
   if (ids.length > 1) await output.many(shown)
-  else if (first !== undefined) await output.one(first)
+  else if (first !== undefined) {
+    const [nft] = records
+    if (nft !== undefined && output.mode === 'table' && flags.fields === undefined) {
+      await draw(deps, connection, nft, flags)
+    }
+    await output.one(first)
+  }
   const known = new Set(records.map(({ nft_gdn_id }) => nft_gdn_id))
   refuseUnknown(asked.filter((id) => !known.has(id)))
+}
+
+/** Nothing of what draws is loaded where nothing is drawn. */
+async function draw(deps: Deps, connection: Connection, nft: NftRecord, { image, gateway }: ShowFlags): Promise<void> {
+  const way = image === false ? null : wayOf(deps)
+  const room = roomOf(deps.io)
+  if (way === null || room === null) return
+  const { showPicture } = await import('../../picture/show-nft.ts')
+  await showPicture(deps, connection, nft, { way, room, gateway })
 }
 
 /** getnfts leaves out what it doesn't know; a person who asked wants to be told. */

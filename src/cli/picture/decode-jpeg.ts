@@ -1,0 +1,22 @@
+import jpeg from 'jpeg-js'
+import { broken, type Pixels } from './pixels.ts'
+
+/** A photograph has one, a progressive one about ten; each goes over the whole picture again. */
+const MAX_SCANS = 64
+
+/** Decodes a JPEG, and turns it as its camera says. */
+export function decodeJpeg(bytes: Uint8Array): Pixels {
+  if (scansOf(bytes) > MAX_SCANS) throw broken()
+  const limits = { maxResolutionInMP: 20, maxMemoryUsageInMB: 512 }
+  const { width, height, data } = jpeg.decode(bytes, { useTArray: true, tolerantDecoding: true, ...limits })
+  return { width, height, data }
+}
+
+/** Scans, at most: within one, no FF is followed by this byte. */
+function scansOf(bytes: Uint8Array): number {
+  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  let scans = 0
+  for (let at = buffer.indexOf('\xff\xda', 0, 'latin1'); at >= 0; at = buffer.indexOf('\xff\xda', at + 2, 'latin1'))
+    scans++
+  return scans
+}

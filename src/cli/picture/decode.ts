@@ -1,0 +1,52 @@
+import { imageDimensionsFromData } from 'image-dimensions'
+import { SNIFF_BYTES, sniffContentType } from '../../files/content-type.ts'
+import { broken, checkSize, MAX_PICTURE_BYTES, PictureFault, type Pixels, tooManyBytes } from './pixels.ts'
+
+const DECODERS: Readonly<Record<string, () => Promise<(bytes: Uint8Array) => Pixels>>> = {
+  'image/png': async () => (await import('./decode-png.ts')).decodePng,
+  'image/jpeg': async () => (await import('./decode-jpeg.ts')).decodeJpeg,
+  'image/gif': async () => (await import('./decode-gif.ts')).decodeGif,
+}
+
+const NAMES: Readonly<Record<string, string>> = {
+  'image/svg+xml': 'an SVG',
+  'image/webp': 'a WebP',
+  'image/avif': 'an AVIF',
+}
+
+/**
+ * Decodes a PNG, a JPEG or the first frame of a GIF, whatever it is called. Its size is known, and refused, before any
+ * pixel is decoded.
+ *
+ * @throws PictureFault for what can't be drawn, and for what is broken
+ */
+export async function decodePicture(bytes: Uint8Array): Promise<Pixels> {
+  if (bytes.length > MAX_PICTURE_BYTES) throw tooManyBytes()
+  const type = sniffContentType(bytes.subarray(0, SNIFF_BYTES))
+  const decoder = Object.hasOwn(DECODERS, type) ? DECODERS[type] : undefined
+  if (decoder === undefined) throw cantBeDrawn(type)
+  const size = attempt(() => imageDimensionsFromData(bytes))
+  if (size === undefined) throw broken()
+  checkSize(size.width, size.height)
+  const decode = await decoder()
+  const pixels = attempt(() => decode(bytes))
+  if (pixels.data.length !== pixels.width * pixels.height * 4) throw broken()
+  return pixels
+}
+
+/** What libraries say of broken pictures holds names of theirs, and quotes from the picture. */
+function attempt<Value>(act: () => Value): Value {
+  try {
+    return act()
+  } catch (error) {
+    throw error instanceof PictureFault ? error : broken()
+  }
+}
+
+function cantBeDrawn(type: string): PictureFault {
+  const name = Object.hasOwn(NAMES, type) ? NAMES[type] : undefined
+  if (name !== undefined) return new PictureFault(`is ${name}, which can't be drawn here`, name.replace(/^an? /, ''))
+  const [kind] = type.split('/')
+  if (kind === 'video') return new PictureFault("is a video, which can't be drawn here", 'video')
+  return new PictureFault('is no picture', 'no picture')
+}

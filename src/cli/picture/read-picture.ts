@@ -1,0 +1,23 @@
+import { open } from 'node:fs/promises'
+import { MAX_PICTURE_BYTES, PictureFault, tooManyBytes } from './pixels.ts'
+
+/**
+ * Reads a picture of this machine.
+ *
+ * @throws PictureFault where it isn't there any more, or is too large
+ */
+export async function readPicture(path: string): Promise<Uint8Array> {
+  try {
+    const file = await open(path, 'r')
+    try {
+      const { size } = await file.stat()
+      if (size > MAX_PICTURE_BYTES) throw tooManyBytes()
+      const { buffer, bytesRead } = await file.read(Buffer.alloc(size), 0, size, 0)
+      return buffer.subarray(0, bytesRead)
+    } finally {
+      await file.close()
+    }
+  } catch (error) {
+    throw error instanceof PictureFault ? error : new PictureFault("can't be read", "can't be read")
+  }
+}

@@ -1,0 +1,46 @@
+import type { NftRecord } from '../../api/fields.ts'
+import type { Connection, Deps } from '../deps.ts'
+import { safe } from '../io.ts'
+import { decodePicture } from './decode.ts'
+import { drawn, inRoom, type Room } from './draw.ts'
+import { createPictureReader, type PicturedNft } from './nft-picture.ts'
+import { PictureFault } from './pixels.ts'
+import type { Way } from './way.ts'
+
+/**
+ * Draws the picture of an NFT, from the server's own gateway or the one that is named. What can't be drawn is told in a
+ * line; it is no failure of the command.
+ */
+export async function showPicture(
+  deps: Deps,
+  { client, server }: Pick<Connection, 'client' | 'server'>,
+  nft: NftRecord,
+  { way, room, gateway }: { way: Way; room: Room; gateway: string | undefined },
+): Promise<void> {
+  const { io } = deps
+  const from = gateway ?? (client.supportsIdempotency() === true ? server.baseUrl : undefined)
+  if (from === undefined) return
+  const reader = await createPictureReader(deps, from, gateway === undefined ? server : null)
+  try {
+    const bytes = await reader.read(picturedNft(nft))
+    if (bytes !== null) await io.read(`${await drawn(inRoom(await decodePicture(bytes), room, way), way)}\n`)
+  } catch (error) {
+    if (!(error instanceof PictureFault)) throw error
+    io.note(`The picture ${safe(error.message)}.`)
+  } finally {
+    await reader.close()
+  }
+}
+
+/** Where a record says that its picture is; the metadata given are anything that JSON is. */
+export function picturedNft({ metadata_url, request_metadata }: NftRecord): PicturedNft {
+  const fields: unknown = isObject(request_metadata) ? request_metadata.file_fields : null
+  const image = Array.isArray(fields) ? fields.find((field: unknown) => isObject(field) && field.key === 'image') : null
+  return {
+    metadata_url: metadata_url ?? null,
+    ordered: isObject(image) && typeof image.url === 'string' ? image.url : null,
+  }
+}
+
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  value !== null && typeof value === 'object'

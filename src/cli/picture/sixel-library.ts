@@ -1,0 +1,1 @@
+export { FINALIZER, image2sixel, introducer, sixelEncode } from 'sixel/lib/SixelEncoder.js'

@@ -1,0 +1,79 @@
+import type { ManifestRow } from '../../manifest/row.ts'
+import type { Deps } from '../deps.ts'
+import { cutToWidth, displayWidth } from '../display-width.ts'
+import { safe } from '../io.ts'
+import { count } from '../waiting.ts'
+import { wrap } from '../wrap.ts'
+import { decodePicture } from './decode.ts'
+import { boxOf, drawn, inRoom, type Room } from './draw.ts'
+import { frame, sideBySide } from './frame.ts'
+import { PictureFault, type Pixels } from './pixels.ts'
+import { readPicture } from './read-picture.ts'
+import type { Way } from './way.ts'
+
+interface Tiles {
+  way: Way
+  tile: Room
+  /** Columns between tiles. */
+  gap: number
+  perLine: number
+  /** Rows that are left out. */
+  more: number
+}
+
+interface Tile {
+  picture: Pixels
+  title: string[]
+  /** Why there is only a frame; empty where there is a picture. */
+  why: string
+}
+
+const TITLE_LINES = 2
+
+/** Draws the pictures of rows side by side, each with its title. A line of them is one picture to the terminal. */
+export async function drawTiles({ io }: Pick<Deps, 'io'>, rows: readonly ManifestRow[], how: Tiles): Promise<void> {
+  const { way, tile, gap, perLine, more } = how
+  const space = boxOf({ columns: gap, rows: 0 }, way).width
+  for (let at = 0; at < rows.length; at += perLine) {
+    const tiles = await Promise.all(rows.slice(at, at + perLine).map((row) => tileOf(row, tile, way)))
+    const pictures = tiles.map(({ picture }) => picture)
+    const picture = await drawn(sideBySide(pictures, boxOf(tile, way), space), way)
+    const captions = Array.from({ length: Math.max(...tiles.map(({ title }) => title.length)) }, (_, line) =>
+      inColumns(tiles, tile, gap, ({ title }) => title[line] ?? ''),
+    )
+    const why = inColumns(tiles, tile, gap, (one) => one.why)
+    if (why !== '') captions.push(io.outPaint.dim(why))
+    await io.read(`${picture}${captions.join('\n')}\n\n`)
+  }
+  if (more > 0) io.note(`${count(more, 'more row')}: gdn batch preview shows all of them in a browser.`)
+}
+
+async function tileOf(row: ManifestRow, room: Room, way: Way): Promise<Tile> {
+  const title = titleLines(row.metadata.title, room.columns)
+  try {
+    return { picture: inRoom(await pictureOf(row), room, way), title, why: '' }
+  } catch (error) {
+    if (!(error instanceof PictureFault)) throw error
+    return { picture: frame(boxOf(room, way)), title, why: error.inShort }
+  }
+}
+
+async function pictureOf({ metadata, localFiles }: ManifestRow): Promise<Pixels> {
+  const isImage = ({ key }: { key: string }) => key === 'image'
+  const path = localFiles.find(isImage)?.path
+  if (path !== undefined) return await decodePicture(await readPicture(path))
+  const isElsewhere = metadata.file_fields.some(isImage)
+  throw isElsewhere ? new PictureFault('is elsewhere', 'elsewhere') : new PictureFault('is none', 'no picture')
+}
+
+function titleLines(title: string, columns: number): string[] {
+  // A title may have a megabyte.
+  const [first = '', ...rest] = wrap(safe(title.slice(0, 8 * columns)), columns)
+  const lines = rest.length < TITLE_LINES ? [first, ...rest] : [first, rest.join(' ')]
+  return lines.map((line) => cutToWidth(line, columns))
+}
+
+function inColumns(tiles: readonly Tile[], { columns }: Room, gap: number, textOf: (tile: Tile) => string): string {
+  const padded = tiles.map((tile) => textOf(tile) + ' '.repeat(Math.max(0, columns - displayWidth(textOf(tile)))))
+  return padded.join(' '.repeat(gap)).trimEnd()
+}

@@ -1,0 +1,72 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import xterm from '@xterm/headless'
+import { beforeEach, expect, onTestFinished, test } from 'vitest'
+import { makeHome } from '../helpers/gdn.ts'
+import { picturedService } from '../helpers/pictured-service.ts'
+import { type Painting, png, QUARTERS } from '../helpers/pictures.ts'
+import { atTerminal, HAS_PTY } from '../helpers/terminal.ts'
+
+beforeEach(({ skip }) => skip(!HAS_PTY, 'needs a pseudo-terminal: script of util-linux is not installed'))
+
+const KITTY = '\u001b_G'
+const ITERM = '\u001b]1337;File='
+const SIXEL = '\u001bP0;1;q'
+const BLOCK = '▀'
+
+/** A small one, of which each pixel becomes several. */
+const TILE: Painting = { ...QUARTERS, width: 8, height: 8, at: (x, y) => QUARTERS.at(x * 2, y * 2) }
+
+async function shown(env: NodeJS.ProcessEnv, { flags = '', stdout = '/dev/tty', painting = QUARTERS } = {}) {
+  const home = await makeHome()
+  onTestFinished(() => home.remove())
+  const { url } = await picturedService({ image: png(painting) })
+  const file = stdout === '/dev/tty' ? stdout : join(home.dir, stdout)
+  const terminal = atTerminal(`nft show a --base-url ${url} ${flags}`, { ...home.env, GDN_API_KEY: 'k', ...env }, file)
+  const { code, screen } = await terminal.end()
+  expect(code, screen).toBe(0)
+  return { screen, file: file === '/dev/tty' ? '' : await readFile(file, 'utf8') }
+}
+
+test.each([
+  ['kitty', { KITTY_WINDOW_ID: '1' }, KITTY],
+  ['iTerm2', { TERM_PROGRAM: 'iTerm.app' }, ITERM],
+  ['sixel', { GDN_IMAGES: 'sixel' }, SIXEL],
+  ['16 million colours', { COLORTERM: 'truecolor' }, '\u001b[38;2;255;0;0m'],
+  ['256 colours', {}, '\u001b[38;5;196m'],
+])('a terminal of %s gets its picture, and no other sequences', async (_, env, beginning) => {
+  const { screen } = await shown(env)
+  expect(screen.startsWith(beginning), JSON.stringify(screen.slice(0, 80))).toBe(true)
+  expect(screen).toContain('deployed')
+  for (const other of [KITTY, ITERM, SIXEL, BLOCK]) {
+    const isOwn = beginning === other || (other === BLOCK && beginning.startsWith('\u001b[38'))
+    expect(screen.includes(other)).toBe(isOwn)
+  }
+})
+
+test('blocks show on the screen what the picture shows', async () => {
+  const { screen } = await shown({ COLORTERM: 'truecolor' }, { painting: TILE })
+  const terminal = new xterm.Terminal({ cols: 80, rows: 24, allowProposedApi: true })
+  await new Promise<void>((resolve) => terminal.write(screen, resolve))
+  const { active } = terminal.buffer
+  const colourAt = (column: number, row: number) => active.getLine(row)?.getCell(column)?.getFgColor()
+  // Of 24 rows 18 are the picture's; 8 pixels grow to 32.
+  const [last, lowest] = [31, 15]
+  expect([colourAt(0, 0), colourAt(last, 0), colourAt(0, lowest), colourAt(last, lowest)]).toEqual([
+    0xff0000, 0x00ff00, 0x0000ff, 0xffffff,
+  ])
+  expect(active.getLine(0)?.translateToString(true)).toBe(BLOCK.repeat(32))
+  expect(active.getLine(lowest + 2)?.translateToString(true)).toMatch(/^ID +a$/)
+})
+
+test.each([
+  ['a file', {}, { stdout: 'out' }],
+  ['JSON', {}, { flags: '--json' }],
+  ['--no-image', {}, { flags: '--no-image' }],
+  ['CI', { CI: '1' }, {}],
+  ['GDN_IMAGES=off', { GDN_IMAGES: 'off' }, {}],
+])('%s gets no picture', async (_, env, options) => {
+  const { screen, file } = await shown({ KITTY_WINDOW_ID: '1', COLORTERM: 'truecolor', ...env }, options)
+  for (const any of [KITTY, ITERM, SIXEL, BLOCK]) expect(screen + file).not.toContain(any)
+  expect(screen + file).toContain('deployed')
+})
