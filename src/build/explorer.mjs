@@ -1,4 +1,5 @@
-// The files of the backend's page `/`: bundled for browsers, named by what they hold, compressed as they are served.
+// The files of the backend's pages `/` and `/docs`: bundled for browsers, named by what they hold, compressed as they
+// are served.
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { basename, extname, join } from 'node:path'
@@ -8,7 +9,7 @@ import { build } from 'esbuild'
 import { root } from './paths.mjs'
 
 const from = join(root, 'src/explorer')
-const ENTRIES = ['main.tsx', 'theme.ts', 'styles/main.css']
+const ENTRIES = ['main.tsx', 'theme.ts', 'docs.ts', 'styles/main.css']
 const ICON = 'icon.svg'
 /** Browsers of the last two years and more: what the style asks of them came in 2023 and 2024. */
 const BROWSERS = ['chrome123', 'firefox121', 'safari17.5']
@@ -35,7 +36,6 @@ export async function bundleExplorer() {
     logLevel: 'error',
   })
   const found = outputFiles.map(({ path, contents }) => [basename(path), contents])
-  // In the head, before anything is drawn: no module, which would wait.
   found.push([ICON, await readFile(join(from, ICON))])
   const entries = {}
   const files = []

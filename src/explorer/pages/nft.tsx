@@ -185,8 +185,8 @@ function Files({ nft }: { nft: NftFacts }) {
                 {media.width !== null && media.height !== null && ` · ${count(media.width)} × ${count(media.height)}`}
                 {media.size !== null && ` · ${bytes(media.size)}`}
               </span>
-              <Download media={media} small />
             </div>
+            <Download media={media} small />
             <div class="row-id">
               {media.cid !== null && <Id text={media.cid} what="CID" head={10} tail={8} />}
               {media.source !== `ipfs://${media.cid}` && (

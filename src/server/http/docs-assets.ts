@@ -3,11 +3,13 @@ import { createRequire } from 'node:module'
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import { systemCode } from '../../core/errors.ts'
-import { SCRIPT, STYLE } from './docs-page.ts'
+import { STYLE } from './docs-page.ts'
+import { loadExplorer } from './explorer-assets.ts'
 
 export const SWAGGER_UI = ['swagger-ui.css', 'swagger-ui-bundle.js'] as const
 
-const OURS: Readonly<Record<string, string>> = { 'page.js': SCRIPT, 'page.css': STYLE }
+/** Files that are built with the explorer, by their names here. */
+const BUILT: Readonly<Record<string, string>> = { 'page.js': 'docs.js', 'theme.js': 'theme.js' }
 
 const compress = promisify(gzip)
 
@@ -23,7 +25,8 @@ async function readSwaggerUi(name: string): Promise<Buffer> {
 
 /** A file that the page of `/docs` loads, gzipped, or null for any other name. */
 export async function readAsset(name: string): Promise<Buffer | null> {
-  const ours = Object.hasOwn(OURS, name) ? OURS[name] : undefined
-  if (ours !== undefined) return compress(ours)
+  if (name === 'page.css') return compress(STYLE)
+  const built = Object.hasOwn(BUILT, name) ? BUILT[name] : undefined
+  if (built !== undefined) return (await loadExplorer()).built(built)
   return SWAGGER_UI.some((known) => known === name) ? readSwaggerUi(name) : null
 }

@@ -1,4 +1,4 @@
-/** The page of `/docs`: its markup, its few lines of script, and what it adds to the look of Swagger UI. */
+/** The page of `/docs`: its markup, and what it adds to the look of Swagger UI. Its script is src/explorer/docs.ts. */
 export const PAGE = `<!doctype html>
 <html lang="en">
 <head>
@@ -7,35 +7,17 @@ export const PAGE = `<!doctype html>
 <meta name="color-scheme" content="light dark">
 <title>gdn API reference</title>
 <link rel="icon" href="data:,">
+<script src="/docs/theme.js"></script>
 <link rel="stylesheet" href="/docs/swagger-ui.css">
 <link rel="stylesheet" href="/docs/page.css">
 </head>
 <body>
+<nav class="top" aria-label="gdn"><a href="/">Explorer</a><span aria-current="page">API</span></nav>
 <main id="reference"><p class="wait">Reading the reference. It needs JavaScript; the same is in <a href="/openapi.json">/openapi.json</a>.</p></main>
 <script src="/docs/swagger-ui-bundle.js"></script>
 <script src="/docs/page.js"></script>
 </body>
 </html>
-`
-
-export const SCRIPT = `'use strict'
-const dark = matchMedia('(prefers-color-scheme: dark)')
-const follow = () => document.documentElement.classList.toggle('dark-mode', dark.matches)
-dark.addEventListener('change', follow)
-follow()
-SwaggerUIBundle({
-  url: '/openapi.json',
-  dom_id: '#reference',
-  deepLinking: true,
-  docExpansion: 'list',
-  defaultModelsExpandDepth: -1,
-  defaultModelExpandDepth: 3,
-  displayRequestDuration: true,
-  showExtensions: false,
-  validatorUrl: null,
-  // A key that was typed in is forgotten with the page.
-  persistAuthorization: false,
-})
 `
 
 export const STYLE = `body { margin: 0; background: #fff; }
@@ -50,6 +32,15 @@ html.dark-mode body { background: #1c2022; }
 .swagger-ui .scheme-container .servers-title, .swagger-ui .scheme-container .servers, .swagger-ui .response-col_links { display: none; }
 html.dark-mode .swagger-ui .headers-wrapper td, html.dark-mode .swagger-ui .headers-wrapper td * { color: #b7bcbf; }
 .swagger-ui .headers-wrapper .header-col { font-size: 0.8rem; }
+.top { display: flex; gap: 1.25rem; max-width: 1460px; margin: 0 auto; padding: 1rem 20px 0; box-sizing: border-box; font: 15px/1.5 system-ui, sans-serif; }
+.top a { color: #4338ca; }
+.top span { color: #5b606b; }
+html.dark-mode .top a { color: #b4b7ff; }
+html.dark-mode .top span { color: #b7bcbf; }
+.swagger-ui .secret { -webkit-text-security: disc; }
+.swagger-ui .warning { max-width: 46rem; margin: 0 0 1rem; padding: 0.75rem 1rem; border-left: 4px solid #d6453b; background: #fdebe9; color: #3b3f46; font: 15px/1.5 system-ui, sans-serif; }
+html.dark-mode .swagger-ui .warning { background: #3a1714; color: #ffd9d5; }
+.swagger-ui .next-step { margin: 0.5rem 0 1rem; }
 :focus-visible { outline: 2px solid #2f7de1; outline-offset: 2px; }
 @media (max-width: 640px) {
   .swagger-ui .wrapper { padding: 0 12px; }

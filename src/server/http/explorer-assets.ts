@@ -20,6 +20,8 @@ export interface Asset {
 export interface Explorer {
   page: string
   assets: ReadonlyMap<string, Asset>
+  /** A file by what it is, gzipped. */
+  built: (name: string) => Buffer | null
 }
 
 interface Bundle {
@@ -42,7 +44,7 @@ export function loadExplorer(): Promise<Explorer> {
 async function load(): Promise<Explorer> {
   const { entries, files } = (await readBuilt()) ?? (await buildNow())
   const assets = new Map(files.map(({ name, contents }) => [name, assetOf(name, contents)]))
-  return { page: pageOf(entries), assets }
+  return { page: pageOf(entries), assets, built: (name) => assets.get(entries[name] ?? '')?.gzipped ?? null }
 }
 
 function assetOf(name: string, gzipped: Buffer): Asset {

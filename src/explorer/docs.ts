@@ -1,0 +1,148 @@
+// The script of /docs: Swagger UI as it is published, with what a playground for this API needs beside it.
+
+const WALLET_PATH = '/v1/wallet/create'
+const SIGNED_URL_PATH = '/api/v1/getpresignedurl'
+const OPENS_WITHIN_MS = 3000
+const KEY_HEADER = ['headers', 'x-api-key']
+
+/** Of React, which Swagger UI brings, what is used here. */
+interface React {
+  createElement(type: unknown, props: object | null, ...children: unknown[]): unknown
+  useState<Value>(first: Value): [Value, (next: Value) => void]
+}
+
+/** Of Swagger UI's parts, what is used here. */
+interface System {
+  React: React
+  specActions: { changeParam(place: readonly [string, string], name: string, where: string, value: string): void }
+  layoutActions: { show(place: readonly string[], isShown: boolean): void }
+}
+
+type Wrap<Props> = (original: unknown, system: System) => (props: Props) => unknown
+
+interface Request {
+  hasIn(path: readonly string[]): boolean
+  setIn(path: readonly string[], value: string): Request
+}
+
+declare const SwaggerUIBundle: (options: object) => unknown
+
+/** The command to copy names the key by a word: what stands on a screen is read by others too. */
+const withoutKey: Wrap<{ request: Request }> =
+  (original, { React }) =>
+  (props) => {
+    const request = props.request.hasIn(KEY_HEADER) ? props.request.setIn(KEY_HEADER, 'YOUR_API_KEY') : props.request
+    return React.createElement(original, { ...props, request })
+  }
+
+/** A field for a key is nothing to remember, to correct or to look up. */
+const secretInput: Wrap<{ id?: string }> =
+  (original, { React }) =>
+  (props) =>
+    React.createElement(
+      original,
+      props.id === 'api_key_value' ? { ...props, autoComplete: 'off', spellCheck: false, className: 'secret' } : props,
+    )
+
+interface Body {
+  content: unknown
+  url?: string
+}
+
+const pathOf = (url: string | undefined) => new URL(url ?? '', location.href).pathname
+
+/** The signed URL of an answer, or null. */
+function signedUrlOf(content: unknown): URL | null {
+  try {
+    const { response } = JSON.parse(String(content)) as { response: { url: string } }
+    return new URL(response.url)
+  } catch {
+    return null
+  }
+}
+
+/** The body of an answer; a private key in it only when it is asked for. */
+const guardedBody: Wrap<Body> = (original, system) => {
+  const { React } = system
+  const { createElement } = React
+  return (props) => {
+    const [isShown, setShown] = React.useState(false)
+    const path = pathOf(props.url)
+    const body = createElement(original, { ...props, key: 'body' })
+    if (path === WALLET_PATH && String(props.content).includes('private_key')) {
+      const words =
+        'A wallet was made. Its private key is in this answer and nowhere else: who sees it on this screen can take what the wallet will hold. For a wallet that matters use gdn wallet generate, which keeps the key encrypted in a file.'
+      const show = createElement(
+        'button',
+        { key: 'show', type: 'button', className: 'btn', onClick: () => setShown(true) },
+        'Show the private key',
+      )
+      const warning = createElement('p', { key: 'words', className: 'warning', role: 'alert' }, words)
+      return createElement('div', null, warning, isShown ? body : show)
+    }
+    const signed = path === SIGNED_URL_PATH ? signedUrlOf(props.content) : null
+    if (signed === null) return body
+    const next = createElement(
+      'button',
+      { key: 'next', type: 'button', className: 'btn next-step', onClick: () => fillIn(signed, system) },
+      'Go on to the second step',
+    )
+    return createElement('div', null, body, next)
+  }
+}
+
+/** Opens the POST to a signed URL with the parameters of this one filled in. */
+function fillIn(signed: URL, { specActions, layoutActions }: System): void {
+  for (const [name, value] of signed.searchParams) {
+    specActions.changeParam([WALLET_PATH, 'post'], name, 'query', value)
+  }
+  layoutActions.show(['operations', 'Wallets', 'generateWallet'], true)
+  showStep(performance.now() + OPENS_WITHIN_MS)
+}
+
+/** Makes it ready to be sent, as soon as it is drawn. */
+function showStep(end: number): void {
+  const operation = document.getElementById('operations-Wallets-generateWallet')
+  const tryOut = operation?.querySelector<HTMLElement>('.try-out__btn')
+  if (operation == null || tryOut == null) {
+    if (performance.now() < end) requestAnimationFrame(() => showStep(end))
+    return
+  }
+  if (!tryOut.classList.contains('cancel')) tryOut.click()
+  operation.scrollIntoView({ block: 'start' })
+  operation.querySelector<HTMLElement>('.opblock-summary-control')?.focus({ preventScroll: true })
+}
+
+const dark = matchMedia('(prefers-color-scheme: dark)')
+function follow(): void {
+  const { theme } = document.documentElement.dataset
+  document.documentElement.classList.toggle('dark-mode', theme === undefined ? dark.matches : theme === 'dark')
+}
+dark.addEventListener('change', follow)
+follow()
+
+SwaggerUIBundle({
+  url: '/openapi.json',
+  dom_id: '#reference',
+  deepLinking: true,
+  docExpansion: 'list',
+  defaultModelsExpandDepth: -1,
+  defaultModelExpandDepth: 3,
+  displayRequestDuration: true,
+  showExtensions: false,
+  validatorUrl: null,
+  // A key that was typed in is forgotten with the page.
+  persistAuthorization: false,
+  plugins: [
+    {
+      wrapComponents: {
+        RequestSnippets: withoutKey,
+        curl: withoutKey,
+        Input: secretInput,
+        responseBody: guardedBody,
+      },
+    },
+  ],
+})
+
+export {}
