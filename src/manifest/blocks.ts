@@ -6,7 +6,7 @@ import type { JsonFile, JsonRecord } from './json.ts'
 import { createFileCheck, type FileCheck } from './local-files.ts'
 import type { ManifestOptions } from './options.ts'
 import { applyRequest } from './request.ts'
-import type { ManifestIssue, ManifestItem } from './row.ts'
+import type { FaultyRow, ManifestIssue, ManifestItem } from './row.ts'
 import type { OpenSource } from './source.ts'
 import type { ManifestTarget } from './target.ts'
 
@@ -146,11 +146,16 @@ async function settle(
   items: ManifestItem[],
 ): Promise<void> {
   const { line, localFiles } = 'row' in built ? built.row : built
+  const title = 'row' in built ? built.row.metadata.title : built.title
+  const faulty: FaultyRow = { line, title, localFiles: [] }
   let isGood = 'row' in built
-  if ('issues' in built) for (const issue of built.issues) items.push({ issue })
+  if ('issues' in built) for (const issue of built.issues) items.push({ issue, faulty })
   for (const { key, path } of localFiles) {
     const problem = await check(path)
-    if (problem === null) continue
+    if (problem === null) {
+      faulty.localFiles.push({ key, path })
+      continue
+    }
     isGood = false
     const column = columns?.find((one) => one?.role.kind === 'file' && one.role.key === key)
     const field = column?.name ?? key
@@ -161,7 +166,7 @@ async function settle(
       ...(column?.position === undefined ? {} : { column: column.position }),
     }
     const hint = 'paths begin at the folder of the manifest; a URL begins with https://'
-    items.push({ issue: { place, message: `${field} ${problem}`, hint } })
+    items.push({ issue: { place, message: `${field} ${problem}`, hint }, faulty })
   }
   if (isGood && 'row' in built) items.push(built)
 }

@@ -12,7 +12,7 @@ import { type Cell, type ManifestTarget, TargetCheck } from './target.ts'
 /** A row, or its faults; the local files of both are still to be looked at. */
 export type Built =
   | { row: ManifestRow }
-  | { issues: ManifestIssue[]; line: number; localFiles: ManifestRow['localFiles'] }
+  | { issues: ManifestIssue[]; line: number; title: string | null; localFiles: ManifestRow['localFiles'] }
 
 type Metadata = ManifestRow['metadata']
 type LocalFiles = ManifestRow['localFiles']
@@ -131,7 +131,15 @@ export class RowBuilder {
     this.#target.check(chain, contract, report)
     const name = id === undefined ? null : this.#ids.check(id, line, trusted, report)
     return this.#finish(
-      { line, id: name, receiver, sender, metadata: checked.ok ? checked.value : null, localFiles },
+      {
+        line,
+        id: name,
+        receiver,
+        sender,
+        title: hasTitle ? metadata.title : null,
+        metadata: checked.ok ? checked.value : null,
+        localFiles,
+      },
       report,
     )
   }
@@ -172,7 +180,8 @@ export class RowBuilder {
     }
     this.#target.check(undefined, undefined, report)
     const metadata = checked.ok ? checked.value : null
-    return this.#finish({ line, id: null, receiver: undefined, sender: undefined, metadata, localFiles }, report)
+    const title = typeof value.title === 'string' ? value.title : null
+    return this.#finish({ line, id: null, receiver: undefined, sender: undefined, title, metadata, localFiles }, report)
   }
 
   #finish(
@@ -181,18 +190,19 @@ export class RowBuilder {
       id: string | null
       receiver: Cell | undefined
       sender: Cell | undefined
+      title: string | null
       metadata: Metadata | null
       localFiles: LocalFiles
     },
     report: RowReport,
   ): Built {
-    const { line, id, metadata, localFiles } = found
+    const { line, id, title, metadata, localFiles } = found
     const receiver = this.#party('receiver', found.receiver, report)
     const sender = this.#party('sender', found.sender, report)
     if (receiver === null && !report.has('receiver'))
       report.add('receiver', 'receiver is required', 'fill it in, or give --receiver')
     if (report.issues.length > 0 || receiver === null || metadata === null)
-      return { issues: report.issues, line, localFiles: this.#options.localFiles ? localFiles : NO_FILES }
+      return { issues: report.issues, line, title, localFiles: this.#options.localFiles ? localFiles : NO_FILES }
     return { row: { line, id, receiver, sender, metadata: withoutSamples(metadata, localFiles), localFiles } }
   }
 

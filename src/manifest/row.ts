@@ -28,5 +28,13 @@ export interface ManifestIssue {
   hint?: string
 }
 
-/** What reading a manifest gives, in the order of the file. */
-export type ManifestItem = { row: ManifestRow } | { issue: ManifestIssue }
+/** What can be told of a row with a fault, to show it beside what is wrong. */
+export interface FaultyRow {
+  line: number
+  title: string | null
+  /** Local files that are there, as those of a row. */
+  localFiles: ManifestRow['localFiles']
+}
+
+/** What reading a manifest gives, in the order of the file. The faults of one row stand beside each other. */
+export type ManifestItem = { row: ManifestRow } | { issue: ManifestIssue; faulty?: FaultyRow }
