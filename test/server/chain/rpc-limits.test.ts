@@ -47,9 +47,6 @@ describe('requests_per_second', () => {
     // Each of the two networks asks for the chain id before.
     expect(proxy.requests).toHaveLength(12)
     expect(performance.now() - since).toBeGreaterThan((proxy.requests.length - 1) * 40 - 20)
-    // Timers fire late, never early: two may come closer to each other, but never more than the limit in its second.
-    const inASecond = proxy.requests.map((at) => proxy.requests.filter((one) => one >= at && one < at + 980).length)
-    expect(Math.max(...inASecond)).toBeLessThanOrEqual(25)
   })
 
   it('counts the calls of a batch one by one', async () => {
