@@ -225,7 +225,7 @@ __gdn_bundles() {
     'config unset') REPLY='flags-ac17d9 output-62442f' ;;
     'config list') REPLY='flags-f738c3 server-abcaa3 output-62442f' ;;
     'config path') REPLY='server-a5a50b output-62442f' ;;
-    'doctor') REPLY='server-abcaa3 output-62442f' ;;
+    'doctor') REPLY='server-abcaa3 flags-2cc465 output-62442f' ;;
     'completion') REPLY='output-c57e0f' ;;
     'api') REPLY='flags-fc4896 output-8cfe0e server-abcaa3' ;;
     *) REPLY='' ;;
@@ -532,6 +532,9 @@ __gdn_flags() {
 --base-url - text With api_key: the server whose key is forgotten' ;;
     'flags-f738c3') REPLY='--profiles - - List the profiles instead; gdn config set profile <name> chooses one' ;;
     'server-a5a50b') REPLY='--state-dir - dir Where journals are kept' ;;
+    'flags-2cc465') REPLY='--config - file Settings of a backend to look at
+--data-dir - dir The backend'\''s data dir (that of gdn local start)
+--database-url - text Its PostgreSQL; with a password better GDN_DATABASE_URL' ;;
     'flags-fc4896') REPLY='--file -f file JSON of the request; - is standard input
 --input ~ file JSON of the request; - is standard input
 --field - text+ A member of the request; key[]= adds to a list, key:= takes JSON

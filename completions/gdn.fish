@@ -341,7 +341,7 @@ function __gdn_bundles
     case 'config path'
       printf '%s\n' 'server-a5a50b output-62442f'
     case 'doctor'
-      printf '%s\n' 'server-abcaa3 output-62442f'
+      printf '%s\n' 'server-abcaa3 flags-2cc465 output-62442f'
     case 'completion'
       printf '%s\n' 'output-c57e0f'
     case 'api'
@@ -711,6 +711,10 @@ function __gdn_flags
       printf '%s\n' '--profiles - - List the profiles instead; gdn config set profile <name> chooses one'
     case 'server-a5a50b'
       printf '%s\n' '--state-dir - dir Where journals are kept'
+    case 'flags-2cc465'
+      printf '%s\n' '--config - file Settings of a backend to look at' \
+        '--data-dir - dir The backend\'s data dir (that of gdn local start)' \
+        '--database-url - text Its PostgreSQL; with a password better GDN_DATABASE_URL'
     case 'flags-fc4896'
       printf '%s\n' '--file -f file JSON of the request; - is standard input' \
         '--input ~ file JSON of the request; - is standard input' \

@@ -221,7 +221,7 @@ api Ask any endpoint of the API, and print its answer as it came'
     'config unset' = 'flags-ac17d9 output-62442f'
     'config list' = 'flags-f738c3 server-abcaa3 output-62442f'
     'config path' = 'server-a5a50b output-62442f'
-    'doctor' = 'server-abcaa3 output-62442f'
+    'doctor' = 'server-abcaa3 flags-2cc465 output-62442f'
     'completion' = 'output-c57e0f'
     'api' = 'flags-fc4896 output-8cfe0e server-abcaa3'
   }
@@ -525,6 +525,9 @@ api Ask any endpoint of the API, and print its answer as it came'
 --base-url - text With api_key: the server whose key is forgotten'
     'flags-f738c3' = '--profiles - - List the profiles instead; gdn config set profile <name> chooses one'
     'server-a5a50b' = '--state-dir - dir Where journals are kept'
+    'flags-2cc465' = '--config - file Settings of a backend to look at
+--data-dir - dir The backend''s data dir (that of gdn local start)
+--database-url - text Its PostgreSQL; with a password better GDN_DATABASE_URL'
     'flags-fc4896' = '--file -f file JSON of the request; - is standard input
 --input ~ file JSON of the request; - is standard input
 --field - text+ A member of the request; key[]= adds to a list, key:= takes JSON

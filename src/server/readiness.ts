@@ -91,7 +91,9 @@ async function diskProblems(dataDir: string): Promise<string[]> {
     await access(dataDir, constants.W_OK)
     const { bavail, bsize } = await statfs(dataDir)
     const free = bavail * bsize
-    return free >= LEAST_FREE_BYTES ? [] : [`the disk of the data dir is full: ${formatBytes(free)} are left`]
+    return free >= LEAST_FREE_BYTES
+      ? []
+      : [`the disk of the data dir is full: ${formatBytes(Math.floor(free / 2 ** 20) * 2 ** 20)} are left`]
   } catch (error) {
     return [`the data dir can't be written: ${messageOf(error)}`]
   }

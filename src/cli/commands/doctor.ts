@@ -1,15 +1,18 @@
-import { GdnCommand } from '../command.ts'
+import { GdnCommand, valueFlag } from '../command.ts'
 import type { Deps } from '../deps.ts'
+import type { BackendFlags } from '../doctor/backend.ts'
 import { checkFiles, checkSettings } from '../doctor/configuration.ts'
 import type { Finding } from '../doctor/finding.ts'
 import { checkEnvironment, checkNetworkSettings, checkNode } from '../doctor/surroundings.ts'
 import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } from '../flags/common.ts'
+import { notEmpty } from '../flags/parse.ts'
 import { type Io, safe } from '../io.ts'
 import { createOutput } from '../output.ts'
 import type { View } from '../view.ts'
 import { proseWidth, wrap, wrapLine } from '../wrap.ts'
+import { addDataDirFlag } from './key/key-data-dir.ts'
 
-export type DoctorFlags = OutputFlags & ServerFlags
+export type DoctorFlags = OutputFlags & ServerFlags & BackendFlags
 
 const VIEW: View = {
   fields: ['check', 'status', 'message', 'fix'],
@@ -22,14 +25,17 @@ export function command(deps: Deps, run = doctor): GdnCommand {
     name: 'doctor',
     summary: 'Say what is wrong with the set-up, and how to mend it',
     about:
-      'Looks at configuration, server, key, clock, journals, and what the local backend needs. Nothing is changed. To see what the key permits, requests are sent that are empty, so that every server refuses them. Exits with the code that the first failure would give another command: 2, 4 or 6.',
+      'Looks at configuration, server, key, clock, journals, and what the local backend needs. Nothing is changed. To see what the key permits, requests are sent that are empty, so that every server refuses them. Where a backend is named, by --config, --data-dir, --database-url or their variables, its database, storage and networks are looked at too: one small file is written to the storage and read back. Exits with the code that the first failure would give another command: 2, 4 or 6.',
     examples: [
       ['Is everything well?', 'gdn doctor'],
       ['Of one server', 'gdn doctor --base-url https://api.example.com'],
+      ['Of a backend: database, storage, networks', 'gdn doctor --config /etc/gdn/backend.yaml'],
       ['What failed, for a script', `gdn doctor --json | jq -r '.[] | select(.status == "fail") | .message'`],
     ],
   })
   addServerFlags(doctorCommand)
+  valueFlag(doctorCommand, '--config <file>', 'Settings of a backend to look at', { parse: notEmpty })
+  addDataDirFlag(doctorCommand)
   addOutputFlags(doctorCommand)
   return doctorCommand.action(async (flags: DoctorFlags) => await run(deps, flags)) as GdnCommand
 }
@@ -56,6 +62,7 @@ async function examine(deps: Deps, flags: DoctorFlags): Promise<Finding[]> {
   const { checkServer } = await import('../doctor/server.ts')
   const { checkJournals, checkStateDirectory } = await import('../doctor/state.ts')
   const { checkLocalBackend } = await import('../doctor/local.ts')
+  const { checkBackend } = await import('../doctor/backend.ts')
   const { checkNativeParts } = await import('../doctor/native.ts')
   const { stateDirectory } = await import('../../config/paths.ts')
   const stateDir = stateDirectory(env, flags.stateDir)
@@ -71,6 +78,7 @@ async function examine(deps: Deps, flags: DoctorFlags): Promise<Finding[]> {
     ...(state.status === 'fail' ? [] : await checkJournals(stateDir)),
     await checkLocalBackend(deps),
     ...(await checkNativeParts(deps)),
+    ...(await checkBackend(deps, flags)),
   ]
 }
 

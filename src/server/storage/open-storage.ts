@@ -27,7 +27,7 @@ export interface OpenStorageOptions {
 
 /** Whether it can be reached is found out anew after so long: while it can't, and while it can. */
 const ASK_AGAIN_MS = 2000
-const ASK_NOW_AND_THEN_MS = 10_000
+const ASK_NOW_AND_THEN_MS = 30_000
 
 export interface OpenedStorage {
   files: FileStorage

@@ -1,0 +1,38 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Examined } from '../../server/checkup/examined.ts'
+import { databasePlace } from '../commands/key/key-data-dir.ts'
+import type { Deps } from '../deps.ts'
+import { VERSION } from '../version.ts'
+import { type Finding, fail, ok, warn } from './finding.ts'
+
+export interface BackendFlags {
+  dataDir?: string
+  config?: string
+  databaseUrl?: string
+}
+
+/**
+ * What a backend works with, where one is named: by flag or environment, or by the settings in the data dir. The local
+ * backend without any has nothing that could be away.
+ */
+export async function checkBackend(deps: Deps, flags: BackendFlags): Promise<Finding[]> {
+  const place = databasePlace(deps, flags)
+  const isNamed = flags.dataDir !== undefined || place.settingsFile !== undefined || place.database.url !== undefined
+  if (!isNamed && !existsSync(join(place.dataDir, 'backend.yaml'))) return []
+  const { checkUp } = await import('../../server/checkup/checkup.ts')
+  const found = await checkUp({
+    ...place,
+    credentialsDirectory: deps.env.CREDENTIALS_DIRECTORY,
+    env: deps.env,
+    userAgent: `gdn/${VERSION}`,
+    now: deps.now,
+  })
+  return found.map(findingOf)
+}
+
+function findingOf(examined: Examined): Finding {
+  if (examined.status === 'fail') return fail(examined.check, examined.error)
+  const { check, message } = examined
+  return examined.status === 'ok' ? ok(check, message) : warn(check, message, examined.fix)
+}

@@ -1,0 +1,49 @@
+import { resolve } from 'node:path'
+import type { DatabasePlace } from '../settings/database.ts'
+import { loadSettings, settingsPath } from '../settings/settings.ts'
+import type { Settings } from '../settings/types.ts'
+import { examineDatabase } from './database.ts'
+import type { Examined } from './examined.ts'
+import { examineStorage } from './storage.ts'
+
+export interface CheckupOptions extends DatabasePlace {
+  credentialsDirectory: string | undefined
+  env: NodeJS.ProcessEnv
+  userAgent: string
+  now: () => number
+}
+
+/**
+ * Looks at all that a backend works with as its settings name it: database, data dir, storage, networks. Beside running
+ * processes; but for one small file that is written to its storage nothing is changed.
+ */
+export async function checkUp(options: CheckupOptions): Promise<Examined[]> {
+  const dataDir = resolve(options.dataDir)
+  let settings: Settings
+  try {
+    settings = await loadSettings(dataDir, options.settingsFile)
+  } catch (error) {
+    return [{ check: 'backend', status: 'fail', error }]
+  }
+  const { found, store } = await examineDatabase(options)
+  try {
+    const { examineChain } = settings.chains.size === 0 ? NOTHING : await import('./chains.ts')
+    const chains = await Promise.all([...settings.chains.values()].map((chain) => examineChain(chain, store)))
+    return [
+      { check: 'backend', status: 'ok', message: told(settings, settingsPath(dataDir, options.settingsFile)) },
+      found,
+      ...(await examineStorage(settings.storage, dataDir, options)),
+      ...chains.flat(),
+    ]
+  } finally {
+    await store?.close()
+  }
+}
+
+const NOTHING = { examineChain: async (): Promise<Examined[]> => [] }
+
+function told({ chains, storage }: Settings, path: string): string {
+  const networks = chains.size === 0 ? 'embedded chains' : [...chains.keys()].join(', ')
+  const files = { files: 'files in the data dir', s3: 'files in a bucket', ipfs: 'files in an IPFS node' }[storage.kind]
+  return `${path}: ${networks}; ${files}`
+}

@@ -1,0 +1,89 @@
+import { access } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { sql } from 'kysely'
+import { GdnError } from '../../core/errors.ts'
+import { type DatabasePlace, databaseOf } from '../settings/database.ts'
+import { isPostgres } from '../store/dialect.ts'
+import { appliedMigrations, pendingMigrations, unknownMigrations } from '../store/migrate.ts'
+import { openStore, type Store } from '../store/open-store.ts'
+import { type Examined, examine } from './examined.ts'
+
+const ROUND_TRIPS = 5
+/** Beyond this the round trips of a mint are what it takes most of its time for. */
+const SLOW_MS = 20
+
+/** The database: whether it can be opened and written, is of this version, and how far away it is. Hands over what was opened. */
+export async function examineDatabase(place: DatabasePlace): Promise<{ found: Examined; store: Store | null }> {
+  let store: Store | null = null
+  const found = await examine('database', async () => {
+    const opened = await open(place)
+    if (opened === null) return { message: `${place.dataDir} has none yet: the first start of its backend makes it` }
+    store = opened
+    return await look(opened)
+  })
+  return { found, store }
+}
+
+async function open(place: DatabasePlace): Promise<Store | null> {
+  const postgres = await databaseOf(place)
+  if (postgres !== null) {
+    const { openPostgres } = await import('../store/postgres/open-postgres.ts')
+    return await openPostgres({ ...postgres, connections: 2, unchecked: true })
+  }
+  const path = join(resolve(place.dataDir), 'gdn.db')
+  const isThere = await access(path).then(
+    () => true,
+    () => false,
+  )
+  return isThere ? await openStore(path, { unchecked: true }) : null
+}
+
+async function look({ db, shared }: Store): Promise<{ message: string; fix?: string }> {
+  const version = await versionOf(db)
+  const ms = await roundTrip(db)
+  const name = shared?.name ?? 'SQLite in the data dir'
+  const shown = `${name}${version === null ? '' : ` (PostgreSQL ${version})`} answers in ${ms.toFixed(1)} ms`
+  const applied = await appliedMigrations(db)
+  const pending = pendingMigrations(applied)
+  const newer = unknownMigrations(applied)
+  if (newer.length > 0) {
+    throw new GdnError('data_dir', `${name} is of a newer gdn (${newer.join(', ')})`, {
+      hint: 'use that version of gdn, or another database',
+    })
+  }
+  if (await isReadOnly(db)) {
+    throw new GdnError('unreachable', `${name} takes no writes: it is a standby, or set to read only`, {
+      hint: 'name the primary in the database URL',
+    })
+  }
+  if (pending.length > 0) {
+    return {
+      message: `${shown} and lacks migrations: ${pending.join(', ')}`,
+      fix: 'gdn db migrate, or start a process',
+    }
+  }
+  if (ms > SLOW_MS) return { message: shown, fix: 'run gdn nearer to it: a mint takes dozens of round trips' }
+  return { message: `${shown}, of this version` }
+}
+
+async function versionOf(db: Store['db']): Promise<string | null> {
+  if (!isPostgres(db)) return null
+  const { rows } = await sql<{ version: string }>`select current_setting('server_version') as version`.execute(db)
+  return rows[0]?.version.split(' ')[0] ?? null
+}
+
+async function isReadOnly(db: Store['db']): Promise<boolean> {
+  if (!isPostgres(db)) return false
+  const { rows } = await sql<{ only: string }>`select current_setting('transaction_read_only') as only`.execute(db)
+  return rows[0]?.only === 'on'
+}
+
+async function roundTrip(db: Store['db']): Promise<number> {
+  const times: number[] = []
+  for (let trip = 0; trip < ROUND_TRIPS; trip++) {
+    const since = performance.now()
+    await sql`select 1`.execute(db)
+    times.push(performance.now() - since)
+  }
+  return times.sort((a, b) => a - b)[ROUND_TRIPS >> 1] ?? 0
+}

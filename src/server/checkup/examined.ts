@@ -1,0 +1,21 @@
+/** What was found out about a part of a backend. A warning is something that may hurt later. */
+export type Examined =
+  | { check: string; status: 'ok'; message: string }
+  | { check: string; status: 'warn'; message: string; fix: string }
+  | { check: string; status: 'fail'; error: unknown }
+
+/** Finds out; what goes wrong is what was found. */
+export async function examine(
+  check: string,
+  look: () => Promise<{ message: string; fix?: string }>,
+): Promise<Examined> {
+  try {
+    const { message, fix } = await look()
+    return fix === undefined ? { check, status: 'ok', message } : { check, status: 'warn', message, fix }
+  } catch (error) {
+    return { check, status: 'fail', error }
+  }
+}
+
+/** Whole milliseconds since a moment of `performance.now()`. */
+export const msSince = (since: number): number => Math.max(1, Math.round(performance.now() - since))

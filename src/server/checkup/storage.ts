@@ -1,0 +1,84 @@
+import { createHash, randomBytes } from 'node:crypto'
+import { mkdir, open, readFile, rm, statfs } from 'node:fs/promises'
+import { join } from 'node:path'
+import { GdnError, messageOf } from '../../core/errors.ts'
+import type { StorageEntry } from '../settings/storage-schema.ts'
+import { rawCid } from '../storage/cid.ts'
+import type { Surroundings } from '../storage/remote/open-remote.ts'
+import type { RemoteFiles } from '../storage/remote/remote-files.ts'
+import { type Examined, examine, msSince } from './examined.ts'
+
+/** Always the same, so that however often it is written, it is one small file. */
+const CONTENT = Buffer.from('gdn doctor writes this file, and reads it back.\n')
+const LITTLE_BYTES = 1024 ** 3
+
+/** Whether a file can be written and read back: in the data dir, and where files are kept elsewhere. */
+export async function examineStorage(
+  entry: StorageEntry,
+  dataDir: string,
+  surroundings: Surroundings,
+): Promise<Examined[]> {
+  const found = [await examine('data dir', () => inDataDir(dataDir))]
+  if (entry.kind === 'files') return found
+  const { openRemoteFiles } = await import('../storage/remote/open-remote.ts')
+  return [
+    ...found,
+    await examine('storage', async () => {
+      const remote = await openRemoteFiles(entry, surroundings)
+      if (remote === null) return { message: 'the data dir' }
+      try {
+        return { message: await there(remote) }
+      } finally {
+        await remote.close()
+      }
+    }),
+  ]
+}
+
+async function there(remote: RemoteFiles): Promise<string> {
+  await remote.check()
+  const cid = rawCid(CONTENT)
+  const since = performance.now()
+  await remote.put(cid, {
+    size: CONTENT.length,
+    sha256: createHash('sha256').update(CONTENT).digest('hex'),
+    async *read(start, end) {
+      yield CONTENT.subarray(start, end)
+    },
+  })
+  const written = msSince(since)
+  const parts: Uint8Array[] = []
+  for await (const part of remote.read(cid, 0, CONTENT.length)) parts.push(part)
+  if (Buffer.concat(parts).equals(CONTENT)) {
+    return `${remote.name} takes a file in ${written} ms and gives it back in ${msSince(since) - written} ms`
+  }
+  throw new GdnError('bad_answer', `${remote.name} gives back other bytes than it was given`, {
+    hint: 'something between this machine and it changes what is sent',
+  })
+}
+
+async function inDataDir(dataDir: string): Promise<{ message: string; fix?: string }> {
+  const path = join(dataDir, `.doctor-${randomBytes(6).toString('hex')}`)
+  try {
+    await mkdir(dataDir, { recursive: true, mode: 0o700 })
+    const file = await open(path, 'wx', 0o600)
+    try {
+      await file.writeFile(CONTENT)
+      await file.sync()
+    } finally {
+      await file.close()
+    }
+    if (!(await readFile(path)).equals(CONTENT)) throw new Error('it gives back other bytes than it was given')
+  } catch (cause) {
+    throw new GdnError('data_dir', `${dataDir} can't be used: ${messageOf(cause)}`, {
+      hint: 'make room and give yourself the right to write there, or choose another folder with --data-dir',
+      cause,
+    })
+  } finally {
+    await rm(path, { force: true }).catch(() => {})
+  }
+  const { bavail, bsize } = await statfs(dataDir)
+  const free = bavail * bsize
+  const message = `${dataDir} can be written, ${(free / 1024 ** 3).toFixed(1)} GiB are free`
+  return free < LITTLE_BYTES ? { message, fix: 'make room: a full disk stops the backend' } : { message }
+}

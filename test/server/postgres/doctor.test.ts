@@ -1,0 +1,54 @@
+import { sql } from 'kysely'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { Secret } from '../../../src/core/secret.ts'
+import { checkUp } from '../../../src/server/checkup/checkup.ts'
+import { openPostgres } from '../../../src/server/store/postgres/open-postgres.ts'
+import { freshDataDir } from '../../helpers/backend.ts'
+import { databaseUrlOf } from '../../helpers/test-database.ts'
+
+let dir: Awaited<ReturnType<typeof freshDataDir>>
+let url: Secret
+
+beforeEach(async () => {
+  dir = await freshDataDir()
+  url = new Secret((await databaseUrlOf(dir.path)) ?? '')
+})
+afterEach(() => dir.remove())
+
+const database = async (at = url) => {
+  const place = { dataDir: dir.path, database: { url: at }, credentialsDirectory: undefined, env: {} }
+  const found = await checkUp({ ...place, userAgent: 'test', now: Date.now })
+  return found.find(({ check }) => check === 'database')
+}
+
+it('an empty database lacks migrations; looked at, it is as it was', async () => {
+  for (const _ of [1, 2]) {
+    expect(await database()).toMatchObject({ status: 'warn', fix: expect.stringContaining('gdn db migrate') })
+  }
+})
+
+it('one of this version tells its server and how far away it is', async () => {
+  await (await openPostgres({ url })).close()
+  expect(await database()).toMatchObject({
+    status: 'ok',
+    message: expect.stringMatching(/^.* \(PostgreSQL \d+\.\d+\) answers in [\d.]+ ms, of this version$/),
+  })
+})
+
+it('one that takes no writes fails', async () => {
+  const store = await openPostgres({ url })
+  const { rows } = await sql<{ name: string }>`select current_database() as name`.execute(store.db)
+  const name = sql.id(rows[0]?.name ?? '')
+  await sql`alter database ${name} set default_transaction_read_only = on`.execute(store.db)
+  const found = await database()
+  // A session that was there before goes on as it began.
+  await sql`alter database ${name} reset default_transaction_read_only`.execute(store.db)
+  await store.close()
+  const message = expect.stringContaining('takes no writes')
+  expect(found).toMatchObject({ status: 'fail', error: expect.objectContaining({ message }) })
+})
+
+it('one that is not there fails', async () => {
+  const found = await database(new Secret('postgres://gdn@127.0.0.1:1/gdn'))
+  expect(found).toMatchObject({ status: 'fail', error: expect.objectContaining({ code: 'unreachable' }) })
+})
