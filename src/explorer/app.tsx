@@ -190,12 +190,15 @@ const Links = ({ page }: { page: Route['page'] }) => (
   </>
 )
 
-const STATES = { live: 'Live', connecting: 'Connecting', lost: 'Offline' } as const
+const STATES = { live: 'Live', connecting: 'Live', lost: 'Offline' } as const
 
 function Live() {
   const state = useLiveState()
   return (
-    <span class={`live ${state}`} title={STATES[state]}>
+    <span
+      class={`live ${state}`}
+      title={state === 'live' ? 'What is shown changes as it happens' : 'Waiting for the server'}
+    >
       <span class="dot" aria-hidden="true" />
       <span class="live-word">{STATES[state]}</span>
     </span>

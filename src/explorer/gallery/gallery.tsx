@@ -6,7 +6,7 @@ import type { Source } from './source.ts'
 import { Tile, TileBone, type View } from './tile.tsx'
 
 /** As the style has it. */
-const CAPTION = 62
+const CAPTION = 80
 const LIST_ROW = 64
 const HEADER = 72
 

@@ -40,7 +40,7 @@ export function Nft({ id }: { id: string }) {
       </div>
       <div class="nft-columns">
         <div class="nft-media">
-          <Viewer key={data.nft_gdn_id} media={data.media} title={data.title} />
+          <Viewer key={data.nft_gdn_id} media={data.media} title={data.title} hasFailed={data.status === 'failed'} />
         </div>
         <div class="nft-words">
           <Words nft={data} />
@@ -54,7 +54,11 @@ export function Nft({ id }: { id: string }) {
         <div>
           <section aria-labelledby="owners">
             <h2 id="owners">Owners</h2>
-            <OwnerHistory owners={data.owners} />
+            {data.owners.length === 0 ? (
+              <p class="faint">{data.status === 'failed' ? 'It was not minted.' : 'Nobody owns it yet.'}</p>
+            ) : (
+              <OwnerHistory owners={data.owners} />
+            )}
           </section>
           <section aria-labelledby="transactions">
             <h2 id="transactions">Transactions</h2>
@@ -99,16 +103,20 @@ function Words({ nft }: { nft: NftFacts }) {
       <section aria-labelledby="details">
         <h2 id="details">Details</h2>
         <Facts>
-          <Fact name="Owner">
+          <Fact name={status === 'deployed' ? 'Owner' : 'To be minted to'}>
             <Owner address={nft.owner} />
           </Fact>
-          {nft.receiver_wallet_address !== nft.owner && (
+          {status === 'deployed' && nft.receiver_wallet_address !== nft.owner && (
             <Fact name="Minted to">
               <Owner address={nft.receiver_wallet_address} />
             </Fact>
           )}
           <Fact name="Token id">
-            {tokenId === null ? <span class="faint">Not minted yet</span> : <Id text={tokenId} what="token id" />}
+            {tokenId === null ? (
+              <span class="faint">{status === 'failed' ? 'Not minted' : 'Not minted yet'}</span>
+            ) : (
+              <Id text={tokenId} what="token id" />
+            )}
           </Fact>
           <Fact name="Contract">
             <Id text={nft.collection.contract_address} what="contract address" />
@@ -168,6 +176,8 @@ function useArrows(nft: NftFacts | undefined): void {
   }, [nft])
 }
 
+const notStored = ({ status }: NftFacts) => (status === 'failed' ? 'Not stored' : 'Not stored yet')
+
 function Files({ nft }: { nft: NftFacts }) {
   if (nft.media.length === 0) return null
   return (
@@ -181,7 +191,7 @@ function Files({ nft }: { nft: NftFacts }) {
                 <bdi>{media.field}</bdi>
               </b>
               <span class="faint">
-                {media.content_type === null ? 'Not stored yet' : typeName(media)}
+                {media.content_type === null ? notStored(nft) : typeName(media)}
                 {media.width !== null && media.height !== null && ` · ${count(media.width)} × ${count(media.height)}`}
                 {media.size !== null && ` · ${bytes(media.size)}`}
               </span>

@@ -11,7 +11,7 @@ const KINDS: Readonly<Record<string, string>> = {
 const named = (kind: string) => (Object.hasOwn(KINDS, kind) ? KINDS[kind] : kind)
 
 export function Transactions({ transactions }: { transactions: readonly Transaction[] }) {
-  if (transactions.length === 0) return <p class="faint">None yet.</p>
+  if (transactions.length === 0) return <p class="faint">None.</p>
   return (
     <ul class="rows">
       {transactions.map((transaction) => (
@@ -43,7 +43,6 @@ export function Transactions({ transactions }: { transactions: readonly Transact
 }
 
 export function OwnerHistory({ owners }: { owners: readonly OwnerChange[] }) {
-  if (owners.length === 0) return <p class="faint">Nobody owns it yet.</p>
   return (
     <ol class="timeline">
       {owners.map((change) => (

@@ -75,7 +75,7 @@ export function Picture({
     }
   }, [])
   if (media === null) return <Sign icon="picture">No picture</Sign>
-  if (media.url === null) return <Sign icon="clock">Not stored yet</Sign>
+  if (media.url === null) return <Sign icon="clock">Not stored</Sign>
   if (!isPicture(media)) return <Sign icon={iconOf(media)}>{typeName(media)}</Sign>
   if (isHuge(media) && !eager) {
     const { width, height, size } = media

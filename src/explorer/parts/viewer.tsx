@@ -5,7 +5,16 @@ import { Icon } from './icon.tsx'
 import { iconOf, isHuge, isPicture, Picture, Sign, typeName } from './picture.tsx'
 
 /** The media of an NFT: one in full, and the others to choose. */
-export function Viewer({ media, title }: { media: readonly Media[]; title: string }) {
+export function Viewer({
+  media,
+  title,
+  hasFailed,
+}: {
+  media: readonly Media[]
+  title: string
+  /** Then what isn't stored won't be. */
+  hasFailed: boolean
+}) {
   const stored = media.filter(({ url }) => url !== null)
   const [chosen, setChosen] = useState('')
   const shown =
@@ -14,9 +23,7 @@ export function Viewer({ media, title }: { media: readonly Media[]; title: strin
     <div class="viewer">
       <div class="stage">
         {shown === undefined ? (
-          <Sign icon={media.length === 0 ? 'picture' : 'clock'}>
-            {media.length === 0 ? 'No files' : 'Not stored yet'}
-          </Sign>
+          <Missing hasNone={media.length === 0} hasFailed={hasFailed} />
         ) : (
           <Shown key={`${shown.field} ${shown.url}`} media={shown} title={title} />
         )}
@@ -43,11 +50,16 @@ export function Viewer({ media, title }: { media: readonly Media[]; title: strin
   )
 }
 
+const Missing = ({ hasNone, hasFailed }: { hasNone: boolean; hasFailed: boolean }) => {
+  if (hasNone) return <Sign icon="picture">No files</Sign>
+  return hasFailed ? <Sign icon="broken">Not stored</Sign> : <Sign icon="clock">Not stored yet</Sign>
+}
+
 function Shown({ media, title }: { media: Media; title: string }) {
   const [asked, setAsked] = useState(false)
   const [failed, setFailed] = useState(false)
   const { kind, url } = media
-  if (url === null) return <Sign icon="clock">Not stored yet</Sign>
+  if (url === null) return <Sign icon="broken">Not stored</Sign>
   if (failed) return <Offered media={media}>{`${typeName(media)}: this browser can’t play it`}</Offered>
   if (kind === 'video') {
     return (
