@@ -35,6 +35,7 @@ wait Wait until NFTs are deployed
 verify Check that the service made an NFT, and what chain and storage say of it' ;;
     'batch') REPLY='template Print a manifest to begin with
 validate Check a manifest; nothing is sent
+preview Write a page with every picture of a manifest, to look at before it is sent
 mint Mint every row of a manifest; the same command again resumes
 list List the runs of this machine
 status Rows of a run by state
@@ -122,6 +123,7 @@ __gdn_arguments() {
     'nft wait') REPLY='text+' ;;
     'nft verify') REPLY='text' ;;
     'batch validate') REPLY='file' ;;
+    'batch preview') REPLY='file' ;;
     'batch mint') REPLY='file' ;;
     'batch status') REPLY='@runs' ;;
     'batch resume') REPLY='@runs' ;;
@@ -171,6 +173,7 @@ __gdn_bundles() {
     'nft verify') REPLY='flags-bfed4b verifying-c48997 server-abcaa3 output-62442f' ;;
     'batch template') REPLY='flags-d37262 output-c57e0f' ;;
     'batch validate') REPLY='flags-f11864 server-abcaa3 output-62442f' ;;
+    'batch preview') REPLY='flags-2b31d1 server-abcaa3 output-62442f' ;;
     'batch mint') REPLY='flags-e92c9f the-run-4849af sending-and-waiting-7d5c84 verifying-9423cd server-abcaa3 output-62442f' ;;
     'batch list') REPLY='server-abcaa3 output-62442f' ;;
     'batch status') REPLY='server-abcaa3 output-62442f' ;;
@@ -342,6 +345,19 @@ __gdn_flags() {
 --extra-columns - - Take unknown columns as extra keys; they become public
 --check-files - - Ask for every file URL first, a few at a time
 --preview - - Draw the pictures of the first rows; on a terminal only' ;;
+    'flags-2b31d1') REPLY='--to - file The file to write (<manifest>-preview.html)
+--force - - Write it in place of a file of that name
+--open - - Open it in the browser
+--remote-images - - Have the page load pictures from the web
+--contract -c @collections Collection to mint in
+--contract-address ~ @collections Collection to mint in
+--contract-addresses ~ @collections Collection to mint in
+--blockchain -b =blockchain Its blockchain
+--receiver - @wallets Wallet of rows that name none
+--receiver-wallet-address ~ @wallets Wallet of rows that name none
+--sender - @wallets First owner of rows that name none
+--sender-wallet-address ~ @wallets First owner of rows that name none
+--extra-columns - - Take unknown columns as extra keys; they become public' ;;
     'flags-e92c9f') REPLY='--contract -c @collections Collection to mint in
 --contract-address ~ @collections Collection to mint in
 --contract-addresses ~ @collections Collection to mint in

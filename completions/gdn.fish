@@ -39,6 +39,7 @@ function __gdn_words
     case 'batch'
       printf '%s\n' 'template Print a manifest to begin with' \
         'validate Check a manifest; nothing is sent' \
+        'preview Write a page with every picture of a manifest, to look at before it is sent' \
         'mint Mint every row of a manifest; the same command again resumes' \
         'list List the runs of this machine' \
         'status Rows of a run by state' \
@@ -141,6 +142,8 @@ function __gdn_arguments
       printf '%s\n' 'text'
     case 'batch validate'
       printf '%s\n' 'file'
+    case 'batch preview'
+      printf '%s\n' 'file'
     case 'batch mint'
       printf '%s\n' 'file'
     case 'batch status'
@@ -232,6 +235,8 @@ function __gdn_bundles
       printf '%s\n' 'flags-d37262 output-c57e0f'
     case 'batch validate'
       printf '%s\n' 'flags-f11864 server-abcaa3 output-62442f'
+    case 'batch preview'
+      printf '%s\n' 'flags-2b31d1 server-abcaa3 output-62442f'
     case 'batch mint'
       printf '%s\n' 'flags-e92c9f the-run-4849af sending-and-waiting-7d5c84 verifying-9423cd server-abcaa3 output-62442f'
     case 'batch list'
@@ -477,6 +482,20 @@ function __gdn_flags
         '--extra-columns - - Take unknown columns as extra keys; they become public' \
         '--check-files - - Ask for every file URL first, a few at a time' \
         '--preview - - Draw the pictures of the first rows; on a terminal only'
+    case 'flags-2b31d1'
+      printf '%s\n' '--to - file The file to write (<manifest>-preview.html)' \
+        '--force - - Write it in place of a file of that name' \
+        '--open - - Open it in the browser' \
+        '--remote-images - - Have the page load pictures from the web' \
+        '--contract -c @collections Collection to mint in' \
+        '--contract-address ~ @collections Collection to mint in' \
+        '--contract-addresses ~ @collections Collection to mint in' \
+        '--blockchain -b =blockchain Its blockchain' \
+        '--receiver - @wallets Wallet of rows that name none' \
+        '--receiver-wallet-address ~ @wallets Wallet of rows that name none' \
+        '--sender - @wallets First owner of rows that name none' \
+        '--sender-wallet-address ~ @wallets First owner of rows that name none' \
+        '--extra-columns - - Take unknown columns as extra keys; they become public'
     case 'flags-e92c9f'
       printf '%s\n' '--contract -c @collections Collection to mint in' \
         '--contract-address ~ @collections Collection to mint in' \

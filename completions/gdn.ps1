@@ -37,6 +37,7 @@ wait Wait until NFTs are deployed
 verify Check that the service made an NFT, and what chain and storage say of it'
     'batch' = 'template Print a manifest to begin with
 validate Check a manifest; nothing is sent
+preview Write a page with every picture of a manifest, to look at before it is sent
 mint Mint every row of a manifest; the same command again resumes
 list List the runs of this machine
 status Rows of a run by state
@@ -121,6 +122,7 @@ api Ask any endpoint of the API, and print its answer as it came'
     'nft wait' = 'text+'
     'nft verify' = 'text'
     'batch validate' = 'file'
+    'batch preview' = 'file'
     'batch mint' = 'file'
     'batch status' = '@runs'
     'batch resume' = '@runs'
@@ -167,6 +169,7 @@ api Ask any endpoint of the API, and print its answer as it came'
     'nft verify' = 'flags-bfed4b verifying-c48997 server-abcaa3 output-62442f'
     'batch template' = 'flags-d37262 output-c57e0f'
     'batch validate' = 'flags-f11864 server-abcaa3 output-62442f'
+    'batch preview' = 'flags-2b31d1 server-abcaa3 output-62442f'
     'batch mint' = 'flags-e92c9f the-run-4849af sending-and-waiting-7d5c84 verifying-9423cd server-abcaa3 output-62442f'
     'batch list' = 'server-abcaa3 output-62442f'
     'batch status' = 'server-abcaa3 output-62442f'
@@ -335,6 +338,19 @@ api Ask any endpoint of the API, and print its answer as it came'
 --extra-columns - - Take unknown columns as extra keys; they become public
 --check-files - - Ask for every file URL first, a few at a time
 --preview - - Draw the pictures of the first rows; on a terminal only'
+    'flags-2b31d1' = '--to - file The file to write (<manifest>-preview.html)
+--force - - Write it in place of a file of that name
+--open - - Open it in the browser
+--remote-images - - Have the page load pictures from the web
+--contract -c @collections Collection to mint in
+--contract-address ~ @collections Collection to mint in
+--contract-addresses ~ @collections Collection to mint in
+--blockchain -b =blockchain Its blockchain
+--receiver - @wallets Wallet of rows that name none
+--receiver-wallet-address ~ @wallets Wallet of rows that name none
+--sender - @wallets First owner of rows that name none
+--sender-wallet-address ~ @wallets First owner of rows that name none
+--extra-columns - - Take unknown columns as extra keys; they become public'
     'flags-e92c9f' = '--contract -c @collections Collection to mint in
 --contract-address ~ @collections Collection to mint in
 --contract-addresses ~ @collections Collection to mint in

@@ -66,6 +66,11 @@ const batch: Noun = {
     verb('template', 'Print a manifest to begin with', () => import('./commands/batch/template.ts')),
     verb('validate', 'Check a manifest; nothing is sent', () => import('./commands/batch/validate.ts')),
     verb(
+      'preview',
+      'Write a page with every picture of a manifest, to look at before it is sent',
+      () => import('./commands/batch/preview.ts'),
+    ),
+    verb(
       'mint',
       'Mint every row of a manifest; the same command again resumes',
       () => import('./commands/batch/mint.ts'),

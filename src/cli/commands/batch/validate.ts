@@ -124,7 +124,7 @@ function refuseContract(contract: string | undefined, blockchain: Blockchain | n
 }
 
 /** Faults of rows and of files, all at once. */
-function refuseFaults(found: ManifestSummary, check: FileCheck | null): void {
+export function refuseFaults(found: Pick<ManifestSummary, 'issues' | 'issueCount'>, check: FileCheck | null): void {
   const issues = [...found.issues, ...(check?.errors ?? [])]
   const issueCount = found.issueCount + (check?.errors.length ?? 0)
   const [fault] = issues
@@ -149,7 +149,7 @@ function flagsAgain(flags: BatchMintFlags): string {
 }
 
 /** The collection that is named or the only one made from this machine, where that is clear; validating needs no server. */
-async function knownCollection(settings: Settings): Promise<Collection | null> {
+export async function knownCollection(settings: Settings): Promise<Collection | null> {
   try {
     return await whichCollection(settings, await settings.server())
   } catch {

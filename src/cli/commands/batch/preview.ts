@@ -1,0 +1,131 @@
+import { basename, extname } from 'node:path'
+import { HashTable } from '../../../manifest/hash-table.ts'
+import { readManifest } from '../../../manifest/read.ts'
+import type { FaultyRow, ManifestIssue, ManifestRow } from '../../../manifest/row.ts'
+import { GdnCommand, switchFlag } from '../../command.ts'
+import type { Deps } from '../../deps.ts'
+import { addOutputFlags, addServerFlags } from '../../flags/common.ts'
+import { safe } from '../../io.ts'
+import { createOutput } from '../../output.ts'
+import { addSheetFlags, openSheet, type SheetFlags, whereTo } from '../../sheet/where-to.ts'
+import type { View } from '../../view.ts'
+import { count } from '../../waiting.ts'
+import { addTargetFlags, type BatchMintFlags, TARGET_ALIASES } from './flags.ts'
+import { manifestOptions, manifestSource } from './manifest-options.ts'
+import { knownCollection, refuseFaults } from './validate.ts'
+
+export interface PreviewFlags extends BatchMintFlags, SheetFlags {
+  remoteImages?: boolean
+}
+
+const FIELDS = ['file', 'rows', 'errors', 'receivers', 'blockchain', 'contract_address']
+const VIEW: View = { fields: FIELDS, columns: FIELDS, id: 'file' }
+
+export function command(deps: Deps, run = preview): GdnCommand {
+  const previewCommand = new GdnCommand({
+    name: 'batch preview',
+    summary: 'Write a page with every picture of a manifest, to look at before it is sent',
+    about:
+      'One HTML file: each row with its picture, its metadata, and whatever gdn batch validate finds wrong with it. It opens from the disk, needs no server, runs no script, and sends nothing. Local pictures stay where they are and are named from the page, so that it is small for ten thousand of them; move them together. Pictures on the web are links, unless --remote-images has the browser load them. With a fault the page is written all the same, and the exit code is 2.',
+    examples: [
+      ['Look at a drop', 'gdn batch preview drop.csv -b polygon --open'],
+      ['Again, once something was put right', 'gdn batch preview drop.csv -b polygon --force'],
+      ['Elsewhere', 'gdn batch preview drop.csv -b polygon --to ~/Desktop/drop.html'],
+    ],
+    aliases: TARGET_ALIASES,
+  })
+  previewCommand.argument('<manifest>')
+  addSheetFlags(previewCommand, '<manifest>-preview.html')
+  switchFlag(previewCommand, '--remote-images', 'Have the page load pictures from the web')
+  addTargetFlags(previewCommand)
+  addServerFlags(previewCommand)
+  addOutputFlags(previewCommand)
+  return previewCommand.action(async (manifest: string, flags: PreviewFlags) => {
+    await run(deps, manifest, flags)
+  }) as GdnCommand
+}
+
+const MAX_ISSUES = 1000
+
+const hasPictureOnTheWeb = ({ metadata }: ManifestRow) =>
+  metadata.file_fields.some(({ key, url }) => key === 'image' && /^https?:/i.test(url))
+
+export async function preview(deps: Deps, manifest: string, flags: PreviewFlags): Promise<void> {
+  const { io } = deps
+  const output = createOutput(io, flags, VIEW)
+  const name = manifest === '-' ? 'stdin' : basename(manifest)
+  const { path, replace } = await whereTo(deps, `${basename(name, extname(name))}-preview.html`, flags)
+  const settings = await deps.settings(flags)
+  const options = await manifestOptions(deps, flags)
+  const blockchain = options.blockchain ?? settings.blockchain?.value ?? (await knownCollection(settings))?.blockchain
+  const reading = readManifest(manifestSource(deps, manifest), { ...options, blockchain: blockchain ?? null })
+  const [{ SheetFile }, { faultyCard, rowCard }, { previewTop }, { PAGE_END }] = await Promise.all([
+    import('../../sheet/sheet-file.ts'),
+    import('../../sheet/manifest-card.ts'),
+    import('../../sheet/preview-top.ts'),
+    import('../../sheet/page.ts'),
+  ])
+  const how = { page: path, remoteImages: flags.remoteImages ?? false }
+  const sheet = await SheetFile.open(path)
+  const progress = await io.progress('Reading the manifest')
+  const receivers = new HashTable()
+  const issues: ManifestIssue[] = []
+  let rows = 0
+  let onTheWeb = 0
+  let issueCount = 0
+  let faultyRows = 0
+  /** Faults of the row that is just read: they come one by one. */
+  let held: { issues: ManifestIssue[]; faulty: FaultyRow | undefined } | null = null
+  const settle = async () => {
+    if (held === null) return
+    if (held.faulty !== undefined) faultyRows++
+    await sheet.write(faultyCard(held.issues, held.faulty, how))
+    held = null
+  }
+  try {
+    for await (const block of reading.blocks()) {
+      for (const item of block) {
+        if ('row' in item) {
+          await settle()
+          rows++
+          if (hasPictureOnTheWeb(item.row)) onTheWeb++
+          receivers.getOrAdd(item.row.receiver.toLowerCase(), 0)
+          await sheet.write(rowCard(item.row, how))
+          continue
+        }
+        issueCount++
+        if (issues.length < MAX_ISSUES) issues.push(item.issue)
+        const isSame: boolean =
+          held !== null && held.faulty === item.faulty && held.issues[0]?.place.line === item.issue.place.line
+        if (!isSame) await settle()
+        held ??= { issues: [], faulty: item.faulty }
+        held.issues.push(item.issue)
+      }
+      progress.update(`Reading the manifest: ${count(rows, 'row')}`)
+      deps.signals.signal.throwIfAborted()
+    }
+    await settle()
+    const { target } = reading
+    const figures = { rows, faultyRows, issues, issueCount, receivers: receivers.size, onTheWeb }
+    await sheet.finish(
+      previewTop({ name, target, ...figures, remoteImages: how.remoteImages, now: deps.now() }),
+      PAGE_END,
+      replace,
+    )
+  } finally {
+    progress.stop()
+    await sheet.close()
+  }
+  const { blockchain: chain, contractAddress } = reading.target
+  await output.one({
+    file: path,
+    rows,
+    errors: issueCount,
+    receivers: receivers.size,
+    blockchain: chain,
+    contract_address: contractAddress,
+  })
+  io.note(`Wrote ${safe(path)}`)
+  if (flags.open) await openSheet(deps, path)
+  refuseFaults({ issues, issueCount }, null)
+}

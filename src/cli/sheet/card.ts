@@ -1,0 +1,74 @@
+import { beginningOf, definitions, escapeHtml, ownDirection } from './html.ts'
+import type { Tone } from './page.ts'
+
+const MAX_TITLE = 1000
+const MAX_DESCRIPTION = 2000
+const MAX_VALUE = 300
+const MAX_TAGS = 24
+/** More than three lines of a card, about: then all of it can be unfolded. */
+const LONG_TITLE = 70
+const LONG_DESCRIPTION = 110
+
+type Metadata = Readonly<Record<string, unknown>>
+
+export interface Card {
+  /** By which links find it; letters, digits and dashes. */
+  id: string
+  classes: string
+  /** HTML. */
+  picture: string
+  /** HTML: where it stands, in what state it is. */
+  where: string
+  title: string
+  description: string
+  tags: readonly (readonly [string, string])[]
+  /** HTML: what is wrong with it. */
+  problems: string
+  /** Terms and HTML. */
+  more: readonly (readonly [string, string])[]
+}
+
+/** One NFT on a sheet. */
+export function card({ id, classes, picture, where, title, description, tags, problems, more }: Card): string {
+  const whole: [string, string][] = []
+  if (title.length > LONG_TITLE) whole.push(['Title', ownDirection(beginningOf(title, MAX_TITLE))])
+  if (description.length > LONG_DESCRIPTION) {
+    whole.push(['Description', ownDirection(beginningOf(description, MAX_DESCRIPTION))])
+  }
+  const rest = definitions([...whole, ...more])
+  const told = beginningOf(description, MAX_DESCRIPTION)
+  return `<article class="card ${classes}" id="${id}">
+<div class="picture">${picture}</div>
+<div class="text">
+<p class="where">${where}</p>
+<h2 class="clamp" dir="auto">${escapeHtml(beginningOf(title, MAX_TITLE))}</h2>
+${description === '' ? '' : `<p class="description clamp" dir="auto">${escapeHtml(told)}</p>\n`}${problems}${tagList(tags)}${rest === '' ? '' : `<details><summary>More</summary>${rest}</details>\n`}</div>
+</article>
+`
+}
+
+function tagList(tags: Card['tags']): string {
+  if (tags.length === 0) return ''
+  const items = tags.slice(0, MAX_TAGS).map(([tag, value]) => {
+    const [shownTag, shownValue] = [beginningOf(tag, MAX_VALUE), beginningOf(value, MAX_VALUE)]
+    return `<li><span>${ownDirection(shownTag)}</span> ${ownDirection(shownValue)}</li>`
+  })
+  if (tags.length > MAX_TAGS) items.push(`<li><span>and ${tags.length - MAX_TAGS} more</span></li>`)
+  return `<ul class="tags">${items.join('')}</ul>\n`
+}
+
+const NAMED = new Set(['title', 'description', 'file_fields', 'attribute'])
+const MAX_EXTRAS = 30
+
+/** The keys of metadata that are its owner's own. */
+export function extrasOf(metadata: Metadata): [string, string][] {
+  const extras = Object.entries(metadata).filter(([key]) => !NAMED.has(key))
+  return extras
+    .slice(0, MAX_EXTRAS)
+    .map(([key, value]) => [
+      beginningOf(key, MAX_VALUE),
+      ownDirection(beginningOf(typeof value === 'string' ? value : JSON.stringify(value), MAX_VALUE)),
+    ])
+}
+
+export const badge = (word: string, tone: Tone) => `<span class="badge ${tone}">${escapeHtml(word)}</span>`

@@ -1,0 +1,91 @@
+import { basename } from 'node:path'
+import { formatPlace } from '../../core/errors.ts'
+import type { FaultyRow, ManifestIssue, ManifestRow } from '../../manifest/row.ts'
+import { card, extrasOf } from './card.ts'
+import { beginningOf, escapeHtml, ownDirection, webLink } from './html.ts'
+import { inItsPlace, localPicture, remotePicture } from './picture-of.ts'
+
+/** How cards of a manifest are made. */
+export interface ManifestCards {
+  /** The page's own path, from which local files are named. */
+  page: string
+  /** Whether pictures on the web are loaded. */
+  remoteImages: boolean
+}
+
+const MAX_MESSAGE = 500
+
+/** A row as it would be minted. */
+export function rowCard(row: ManifestRow, { page, remoteImages }: ManifestCards): string {
+  const { line, id, receiver, sender, metadata, localFiles } = row
+  const { title, description, file_fields, attribute = [] } = metadata
+  const paths = new Map(localFiles.map(({ key, path }) => [key, path]))
+  const files = file_fields.map(({ key, url }) => ({ key, url, path: paths.get(key) }))
+  const shown = files.find(({ key }) => key === 'image')
+  const others = files.filter((file) => file !== shown)
+  return card({
+    id: `line-${line}`,
+    classes: 'is-good',
+    picture:
+      shown === undefined
+        ? inItsPlace('No picture')
+        : shown.path === undefined
+          ? remotePicture(shown.url, title, remoteImages)
+          : localPicture(page, shown.path, title),
+    where: whereOf(line, id),
+    title,
+    description,
+    tags: attribute.map(({ tag, value }) => [tag, value]),
+    problems: '',
+    more: [
+      ['Receiver', `<code>${escapeHtml(receiver)}</code>`],
+      ['First owner', sender === null ? '' : `<code>${escapeHtml(sender)}</code>`],
+      ['Picture', shown === undefined ? '' : fileText(shown)],
+      ...others.map((file) => [beginningOf(file.key, 100), fileText(file)] as const),
+      ...extrasOf(metadata),
+    ],
+  })
+}
+
+function fileText({ url, path }: { url: string; path: string | undefined }): string {
+  return path === undefined ? webLink(url, beginningOf(url, 200)) : escapeHtml(basename(path))
+}
+
+/** A row, or a place of a manifest, with all that is wrong with it. */
+export function faultyCard(
+  issues: readonly ManifestIssue[],
+  faulty: FaultyRow | undefined,
+  { page }: ManifestCards,
+): string {
+  const [first] = issues
+  const line = faulty?.line ?? first?.place.line ?? 1
+  const title = faulty?.title ?? null
+  const path = faulty?.localFiles.find(({ key }) => key === 'image')?.path
+  return card({
+    id: `line-${line}`,
+    classes: 'faulty is-bad',
+    picture:
+      path === undefined
+        ? inItsPlace(faulty === undefined ? 'Not a row' : 'No picture to show')
+        : localPicture(page, path, title ?? ''),
+    where: whereOf(line, null),
+    title: title ?? (faulty !== undefined ? 'No title' : line > 1 ? "What can't be read" : 'The manifest itself'),
+    description: '',
+    tags: [],
+    problems: `<ul class="problems">${issues.map(problem).join('')}</ul>\n`,
+    more: [],
+  })
+}
+
+function problem({ place, message, hint }: ManifestIssue): string {
+  const { line, column, field } = place
+  const at = [line, column].filter((part) => part !== undefined).join(':')
+  const where = at === '' ? formatPlace(place) : `${at}${field === undefined ? '' : ` ${beginningOf(field, 60)}`}`
+  const told = hint === undefined ? '' : `<span class="hint">${escapeHtml(beginningOf(hint, MAX_MESSAGE))}</span>`
+  return `<li><code>${escapeHtml(where)}</code> ${ownDirection(beginningOf(message, MAX_MESSAGE))}${told}</li>`
+}
+
+function whereOf(line: number, id: string | null): string {
+  const name = id === null ? '' : `<span title="${escapeHtml(id)}">id ${ownDirection(beginningOf(id, 60))}</span>`
+  return `<a href="#line-${line}">line ${line}</a>${name}`
+}

@@ -1,0 +1,74 @@
+import { createHash } from 'node:crypto'
+import { VERSION } from '../version.ts'
+import { escapeHtml } from './html.ts'
+import { STYLE } from './style.ts'
+
+export interface PageHead {
+  title: string
+  /** What images may come from, as a content security policy has it. */
+  images: string
+}
+
+const STYLE_HASH = createHash('sha256').update(STYLE).digest('base64')
+
+/**
+ * What stands before the header of a page. Whatever gets into such a page runs nothing, sends nothing, and loads
+ * nothing but pictures from where they may come from: that is the browser's to see to.
+ */
+export function pageHead({ title, images }: PageHead): string {
+  const policy = `default-src 'none'; img-src ${images}; style-src 'sha256-${STYLE_HASH}'; base-uri 'none'; form-action 'none'`
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="${policy}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="referrer" content="no-referrer">
+<meta name="robots" content="noindex">
+<meta name="generator" content="gdn ${VERSION}">
+<title>${escapeHtml(title)}</title>
+<style>${STYLE}</style>
+</head>
+<body>
+`
+}
+
+export const PAGE_END = '</main>\n</body>\n</html>\n'
+
+export type Tone = 'good' | 'busy' | 'bad' | ''
+
+/** Figures on top. */
+export function stats(rows: readonly (readonly [figure: string, what: string, tone?: Tone])[]): string {
+  const items = rows.map(
+    ([figure, what, tone = '']) =>
+      `<li class="${tone}"><b>${escapeHtml(figure)}</b><span>${escapeHtml(what)}</span></li>`,
+  )
+  return `<ul class="stats">${items.join('')}</ul>\n`
+}
+
+/** A line of what share each part has. */
+export function shareBar(parts: readonly { share: number; tone: Tone; what: string }[]): string {
+  let at = 0
+  const rects = parts
+    .filter(({ share }) => share > 0)
+    .map(({ share, tone }) => {
+      const rect = `<rect class="${tone}" x="${(at * 100).toFixed(3)}" width="${(share * 100).toFixed(3)}" height="1"/>`
+      at += share
+      return rect
+    })
+  const label = parts
+    .filter(({ share }) => share > 0)
+    .map(({ what }) => what)
+    .join(', ')
+  return `<div class="bar" role="img" aria-label="${escapeHtml(label)}"><svg viewBox="0 0 100 1" preserveAspectRatio="none">${rects.join('')}</svg></div>\n`
+}
+
+/** Which cards are shown: the first is chosen. Only what there is some of is offered. */
+export function filter(choices: readonly (readonly [id: string, label: string])[]): string {
+  if (choices.length < 2) return ''
+  const labels = choices.map(
+    ([id, label], i) =>
+      `<label><input type="radio" name="show" id="${id}"${i === 0 ? ' checked' : ''}>${escapeHtml(label)}</label>`,
+  )
+  return `<fieldset class="filter" aria-label="Which rows are shown">${labels.join('')}</fieldset>\n`
+}

@@ -1,0 +1,72 @@
+import { formatPlace } from '../../core/errors.ts'
+import type { ManifestIssue } from '../../manifest/row.ts'
+import type { ManifestTarget } from '../../manifest/target.ts'
+import { VERSION } from '../version.ts'
+import { beginningOf, definitions, escapeHtml, ownDirection } from './html.ts'
+import { filter, pageHead, stats } from './page.ts'
+
+interface PreviewTop {
+  /** The manifest's file name. */
+  name: string
+  target: ManifestTarget
+  rows: number
+  faultyRows: number
+  issues: readonly ManifestIssue[]
+  issueCount: number
+  receivers: number
+  remoteImages: boolean
+  /** Rows whose picture is there. */
+  onTheWeb: number
+  now: number
+}
+
+const MAX_SHOWN = 12
+const MAX_MESSAGE = 240
+
+/** Everything above the rows of a manifest. */
+export function previewTop(top: PreviewTop): string {
+  const { name, target, rows, faultyRows, issueCount, receivers, remoteImages, onTheWeb, now } = top
+  const images = remoteImages ? 'file: https: http:' : 'file:'
+  const faulty = faultyRows + rows
+  return `${pageHead({ title: `${name}: preview`, images })}<header>
+<p class="kicker">Preview of a drop: nothing of this is minted yet</p>
+<h1 dir="auto">${escapeHtml(beginningOf(name, 300))}</h1>
+${stats([
+  [number(rows), issueCount === 0 ? 'rows, all of them good' : 'good rows', issueCount === 0 ? 'good' : ''],
+  ...(issueCount > 0 ? ([[number(issueCount), issueCount === 1 ? 'fault' : 'faults', 'bad']] as const) : []),
+  [number(receivers), receivers === 1 ? 'receiver' : 'receivers'],
+])}${definitions([
+  ['Blockchain', target.blockchain === null ? '' : escapeHtml(target.blockchain)],
+  ['Collection', target.contractAddress === null ? '' : `<code>${escapeHtml(target.contractAddress)}</code>`],
+  ['Checked', `${escapeHtml(`${new Date(now).toISOString().slice(0, 16).replace('T', ' ')} UTC, by gdn ${VERSION}`)}`],
+])}
+${faults(top)}${remoteImages || onTheWeb === 0 ? '' : '<p class="note">Pictures on the web are links here: opening this page calls nobody.</p>\n'}</header>
+${
+  faultyRows > 0 && rows > 0
+    ? filter([
+        ['all', `All ${number(faulty)}`],
+        ['only-faulty', `With faults ${number(faultyRows)}`],
+      ])
+    : ''
+}<main>
+`
+}
+
+function faults({ issues, issueCount }: PreviewTop): string {
+  if (issueCount === 0) return ''
+  const items = issues.slice(0, MAX_SHOWN).map(({ place, message, hint }) => {
+    const { file: _, field, ...at } = place
+    const where =
+      place.line === undefined
+        ? formatPlace(place)
+        : [at.line, at.column].filter((part) => part !== undefined).join(':')
+    const link = place.line === undefined ? '' : `<a href="#line-${place.line}"><code>${escapeHtml(where)}</code></a> `
+    const told = hint === undefined ? '' : ` <span class="hint">${escapeHtml(beginningOf(hint, MAX_MESSAGE))}</span>`
+    return `<li>${link}${ownDirection(beginningOf(message, MAX_MESSAGE))}${told}</li>`
+  })
+  const left = issueCount - items.length
+  if (left > 0) items.push(`<li class="hint">and ${number(left)} more, each beside its row</li>`)
+  return `<section class="faults"><h2>To put right before it is sent</h2><ul>${items.join('')}</ul></section>\n`
+}
+
+export const number = (value: number) => value.toLocaleString('en')
