@@ -43,6 +43,7 @@ resume Go on with a run that was stopped
 retry Send rows of a run again that failed
 reconcile Find out what became of rows of unknown outcome
 results Every row of a run with what became of it
+report Write a page of what a run minted, to hand to whoever ordered it
 rm Forget a run: its journal and its rows' ;;
     'wallet') REPLY='generate Generate a wallet and keep its key in an encrypted file
 url Print a signed URL by which somebody else generates a wallet
@@ -130,6 +131,7 @@ __gdn_arguments() {
     'batch retry') REPLY='@runs' ;;
     'batch reconcile') REPLY='@runs' ;;
     'batch results') REPLY='@runs' ;;
+    'batch report') REPLY='@runs' ;;
     'batch rm') REPLY='@runs' ;;
     'wallet add') REPLY='text text' ;;
     'wallet rm') REPLY='@wallets' ;;
@@ -181,6 +183,7 @@ __gdn_bundles() {
     'batch retry') REPLY='flags-54933a the-run-d61d6c sending-and-waiting-7d5c84 verifying-9423cd server-abcaa3 output-62442f' ;;
     'batch reconcile') REPLY='flags-b82660 the-run-1863bf sending-and-waiting-9d182f verifying-9423cd server-abcaa3 output-62442f' ;;
     'batch results') REPLY='flags-e5460a verifying-9423cd server-abcaa3 output-62442f' ;;
+    'batch report') REPLY='flags-fb8276 server-abcaa3 output-62442f' ;;
     'batch rm') REPLY='flags-64e668 server-abcaa3 output-62442f' ;;
     'wallet generate') REPLY='flags-19fd44 server-abcaa3 output-62442f' ;;
     'wallet url') REPLY='flags-ff2a9d server-abcaa3 output-62442f' ;;
@@ -395,6 +398,10 @@ __gdn_flags() {
 --listing-wait - text How long the collection'\''s list is given to catch up before its word is taken (30s, more where it lags)' ;;
     'flags-e5460a') REPLY='--status - ,status Only rows in these states: pending, accepted, deployed, failed, unknown
 --for-spreadsheet - - Put a '\'' before what a spreadsheet would run: cells that begin with = + - @ or a tab, also after spaces and quotes' ;;
+    'flags-fb8276') REPLY='--to - file The file to write (<run>-report.html)
+--force - - Write it in place of a file of that name
+--open - - Open it in the browser
+--gateway - text IPFS gateway that pictures come from and links lead to; without it, the server'\''s own' ;;
     'flags-64e668') REPLY='--finished - - All finished runs; of a server named by a flag, only its own
 --yes -y - Don'\''t ask, whatever state its rows are in' ;;
     'flags-19fd44') REPLY='--name - text Its name here; without it wallet-1, wallet-2, …

@@ -47,6 +47,7 @@ function __gdn_words
         'retry Send rows of a run again that failed' \
         'reconcile Find out what became of rows of unknown outcome' \
         'results Every row of a run with what became of it' \
+        'report Write a page of what a run minted, to hand to whoever ordered it' \
         'rm Forget a run: its journal and its rows'
     case 'wallet'
       printf '%s\n' 'generate Generate a wallet and keep its key in an encrypted file' \
@@ -156,6 +157,8 @@ function __gdn_arguments
       printf '%s\n' '@runs'
     case 'batch results'
       printf '%s\n' '@runs'
+    case 'batch report'
+      printf '%s\n' '@runs'
     case 'batch rm'
       printf '%s\n' '@runs'
     case 'wallet add'
@@ -251,6 +254,8 @@ function __gdn_bundles
       printf '%s\n' 'flags-b82660 the-run-1863bf sending-and-waiting-9d182f verifying-9423cd server-abcaa3 output-62442f'
     case 'batch results'
       printf '%s\n' 'flags-e5460a verifying-9423cd server-abcaa3 output-62442f'
+    case 'batch report'
+      printf '%s\n' 'flags-fb8276 server-abcaa3 output-62442f'
     case 'batch rm'
       printf '%s\n' 'flags-64e668 server-abcaa3 output-62442f'
     case 'wallet generate'
@@ -543,6 +548,11 @@ function __gdn_flags
     case 'flags-e5460a'
       printf '%s\n' '--status - ,status Only rows in these states: pending, accepted, deployed, failed, unknown' \
         '--for-spreadsheet - - Put a \' before what a spreadsheet would run: cells that begin with = + - @ or a tab, also after spaces and quotes'
+    case 'flags-fb8276'
+      printf '%s\n' '--to - file The file to write (<run>-report.html)' \
+        '--force - - Write it in place of a file of that name' \
+        '--open - - Open it in the browser' \
+        '--gateway - text IPFS gateway that pictures come from and links lead to; without it, the server\'s own'
     case 'flags-64e668'
       printf '%s\n' '--finished - - All finished runs; of a server named by a flag, only its own' \
         '--yes -y - Don\'t ask, whatever state its rows are in'

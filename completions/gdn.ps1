@@ -45,6 +45,7 @@ resume Go on with a run that was stopped
 retry Send rows of a run again that failed
 reconcile Find out what became of rows of unknown outcome
 results Every row of a run with what became of it
+report Write a page of what a run minted, to hand to whoever ordered it
 rm Forget a run: its journal and its rows'
     'wallet' = 'generate Generate a wallet and keep its key in an encrypted file
 url Print a signed URL by which somebody else generates a wallet
@@ -129,6 +130,7 @@ api Ask any endpoint of the API, and print its answer as it came'
     'batch retry' = '@runs'
     'batch reconcile' = '@runs'
     'batch results' = '@runs'
+    'batch report' = '@runs'
     'batch rm' = '@runs'
     'wallet add' = 'text text'
     'wallet rm' = '@wallets'
@@ -177,6 +179,7 @@ api Ask any endpoint of the API, and print its answer as it came'
     'batch retry' = 'flags-54933a the-run-d61d6c sending-and-waiting-7d5c84 verifying-9423cd server-abcaa3 output-62442f'
     'batch reconcile' = 'flags-b82660 the-run-1863bf sending-and-waiting-9d182f verifying-9423cd server-abcaa3 output-62442f'
     'batch results' = 'flags-e5460a verifying-9423cd server-abcaa3 output-62442f'
+    'batch report' = 'flags-fb8276 server-abcaa3 output-62442f'
     'batch rm' = 'flags-64e668 server-abcaa3 output-62442f'
     'wallet generate' = 'flags-19fd44 server-abcaa3 output-62442f'
     'wallet url' = 'flags-ff2a9d server-abcaa3 output-62442f'
@@ -388,6 +391,10 @@ api Ask any endpoint of the API, and print its answer as it came'
 --listing-wait - text How long the collection''s list is given to catch up before its word is taken (30s, more where it lags)'
     'flags-e5460a' = '--status - ,status Only rows in these states: pending, accepted, deployed, failed, unknown
 --for-spreadsheet - - Put a '' before what a spreadsheet would run: cells that begin with = + - @ or a tab, also after spaces and quotes'
+    'flags-fb8276' = '--to - file The file to write (<run>-report.html)
+--force - - Write it in place of a file of that name
+--open - - Open it in the browser
+--gateway - text IPFS gateway that pictures come from and links lead to; without it, the server''s own'
     'flags-64e668' = '--finished - - All finished runs; of a server named by a flag, only its own
 --yes -y - Don''t ask, whatever state its rows are in'
     'flags-19fd44' = '--name - text Its name here; without it wallet-1, wallet-2, …

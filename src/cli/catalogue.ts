@@ -81,6 +81,11 @@ const batch: Noun = {
     verb('retry', 'Send rows of a run again that failed', () => import('./commands/batch/retry.ts')),
     verb('reconcile', 'Find out what became of rows of unknown outcome', () => import('./commands/batch/reconcile.ts')),
     verb('results', 'Every row of a run with what became of it', () => import('./commands/batch/results.ts')),
+    verb(
+      'report',
+      'Write a page of what a run minted, to hand to whoever ordered it',
+      () => import('./commands/batch/report.ts'),
+    ),
     verb('rm', 'Forget a run: its journal and its rows', () => import('./commands/batch/rm.ts')),
   ],
 }

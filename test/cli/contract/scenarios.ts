@@ -386,6 +386,14 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
       return { argv: ['batch', 'validate', path('drop.csv'), ...TARGET], options }
     },
   },
+  'batch preview': {
+    shape: 'object',
+    json: 'file rows errors receivers blockchain contract_address',
+    async prepare() {
+      const { path, options } = await folder({ 'drop.csv': CSV })
+      return { argv: ['batch', 'preview', path('drop.csv'), ...TARGET, '--force'], options }
+    },
+  },
   'batch mint': {
     shape: 'object',
     json: SUMMARY,
@@ -417,6 +425,11 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
     shape: 'array',
     json: 'key line status nft_gdn_id token_id contract_address receiver_wallet_address metadata_url error',
     prepare: () => onRun(service(), [], 'batch', 'results', 'drop'),
+  },
+  'batch report': {
+    shape: 'object',
+    json: 'file run run_id rows errors deployed accepted pending failed unknown pictures gas_used',
+    prepare: () => onRun(service(), [], 'batch', 'report', 'drop', '--force'),
   },
   'batch rm': {
     shape: 'array',

@@ -1,0 +1,212 @@
+import { basename } from 'node:path'
+import * as z from 'zod'
+import { runRows } from '../../../batch/run-rows.ts'
+import { runTimes } from '../../../batch/run-times.ts'
+import { openRun, type Run, runStatus } from '../../../batch/runs.ts'
+import type { ResultRow, RowStatus } from '../../../batch/types.ts'
+import type { Server } from '../../../config/server.ts'
+import { GdnError } from '../../../core/errors.ts'
+import { HashTable } from '../../../manifest/hash-table.ts'
+import { GdnCommand, valueFlag } from '../../command.ts'
+import type { Deps } from '../../deps.ts'
+import { connectExplorer, explorerBase } from '../../explorer.ts'
+import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
+import { httpAddress } from '../../flags/parse.ts'
+import { safe } from '../../io.ts'
+import { createOutput } from '../../output.ts'
+import { addSheetFlags, openSheet, type SheetFlags, whereTo } from '../../sheet/where-to.ts'
+import type { View } from '../../view.ts'
+import { count } from '../../waiting.ts'
+import { addRunArgument, whichRun } from './which-run.ts'
+import { serverOfRun, whichServer } from './which-server.ts'
+
+export interface ReportFlags extends OutputFlags, ServerFlags, SheetFlags {
+  gateway?: string
+}
+
+const FIELDS = [
+  'file',
+  'run',
+  'run_id',
+  'rows',
+  'errors',
+  'deployed',
+  'accepted',
+  'pending',
+  'failed',
+  'unknown',
+  'pictures',
+  'gas_used',
+]
+const VIEW: View = { fields: FIELDS, columns: ['file', 'run', 'rows', 'errors'], id: 'file' }
+
+export function command(deps: Deps, run = report): GdnCommand {
+  const reportCommand = new GdnCommand({
+    name: 'batch report',
+    summary: 'Write a page of what a run minted, to hand to whoever ordered it',
+    about:
+      'One HTML file with all that it shows: pictures, titles, owners, token ids, rows by state, reasons of failures, time and gas. It opens from the disk, runs no script, calls nobody, and prints. Pictures come from the storage of the server or from this machine, are made as large as the page shows them, and are linked instead beyond 32 MB. Gas is told where the server is a backend of gdn that shows its explorer here.',
+    examples: [
+      ['A report of a drop', 'gdn batch report drop.csv'],
+      ['Look at it at once', 'gdn batch report drop.csv --open'],
+      ['With links for people elsewhere', 'gdn batch report drop.csv --gateway https://ipfs.io --to drop.html'],
+    ],
+  })
+  addRunArgument(reportCommand)
+  addSheetFlags(reportCommand, '<run>-report.html')
+  valueFlag(
+    reportCommand,
+    '--gateway <url>',
+    "IPFS gateway that pictures come from and links lead to; without it, the server's own",
+    {
+      parse: httpAddress,
+    },
+  )
+  addServerFlags(reportCommand)
+  addOutputFlags(reportCommand)
+  return reportCommand.action(
+    async (name: string | undefined, flags: ReportFlags) => await run(deps, name, flags),
+  ) as GdnCommand
+}
+
+export async function report(deps: Deps, given: string | undefined, flags: ReportFlags): Promise<void> {
+  const { io } = deps
+  const output = createOutput(io, flags, VIEW)
+  const name = await whichRun(deps, given, flags)
+  const { stateDir } = await deps.settings(flags)
+  const run = await openRun(stateDir, name, await whichServer(deps, flags))
+  const status = await runStatus(run)
+  if (status.problem !== null) throw new GdnError('data_dir', status.problem)
+  const { path, replace } = await whereTo(deps, `${run.name}-report.html`, flags)
+  const server = await serverOfRun(deps, run, flags)
+  const [{ SheetFile }, { PAGE_END }, { reportTop }, { resultCard }, { ReportPictures }, { createPictureReader }] =
+    await Promise.all([
+      import('../../sheet/sheet-file.ts'),
+      import('../../sheet/page.ts'),
+      import('../../sheet/report-top.ts'),
+      import('../../sheet/result-card.ts'),
+      import('../../sheet/report-pictures.ts'),
+      import('../../picture/nft-picture.ts'),
+    ])
+  const told = await whatServerTells(deps, run, server)
+  const publicGateway =
+    flags.gateway ?? (server === null || server.loopback || !told.isOurs ? null : explorerBase(server))
+  const gateway = flags.gateway ?? (server !== null && told.isOurs ? explorerBase(server) : null)
+  const reader =
+    gateway === null ? null : await createPictureReader(deps, gateway, flags.gateway === undefined ? server : null)
+  const pictures = new ReportPictures({ reader, publicGateway })
+  const links = { chainExplorer: told.chainExplorer, publicGateway }
+  const tally = new Tally()
+  const sheet = await SheetFile.open(path)
+  const progress = await io.progress('Writing the report')
+  try {
+    for await (const row of runRows(run)) {
+      deps.signals.signal.throwIfAborted()
+      tally.add(row.result)
+      const picture = await pictures.of(row, row.row?.metadata.title ?? '')
+      await sheet.write(resultCard(row, picture, links))
+      progress.update(`Writing the report: ${count(tally.rows, 'row')}`)
+    }
+    const { counts, failures } = tally
+    const manifest = run.manifestPath === null ? null : basename(run.manifestPath)
+    const top = { status, counts, failures, name: run.runName ?? manifest ?? run.name, ...links }
+    const times = await runTimes(run)
+    await sheet.finish(
+      reportTop({ ...top, ...told, times, owners: tally.owners, left: pictures.left, now: deps.now() }),
+      PAGE_END,
+      replace,
+    )
+  } finally {
+    progress.stop()
+    await Promise.all([sheet.close(), reader?.close()])
+  }
+  await output.one({
+    file: path,
+    run: run.name,
+    run_id: run.id,
+    rows: tally.rows,
+    errors: tally.counts.failed + tally.counts.unknown,
+    ...tally.counts,
+    pictures: pictures.embedded,
+    gas_used: told.gasUsed,
+  })
+  io.note(`Wrote ${safe(path)}`)
+  if (flags.open) await openSheet(deps, path)
+}
+
+const MAX_REASONS = 1000
+const MAX_LINES = 12
+
+/** What is counted while rows go by. */
+class Tally {
+  readonly counts: Record<RowStatus, number> = { deployed: 0, accepted: 0, pending: 0, failed: 0, unknown: 0 }
+  readonly failures = new Map<string, { count: number; lines: number[] }>()
+  readonly #owners = new HashTable({ foldHex: true })
+  rows = 0
+
+  get owners(): number {
+    return this.#owners.size
+  }
+
+  add({ status, error, line, receiver_wallet_address }: ResultRow): void {
+    this.rows++
+    this.counts[status]++
+    if (status === 'deployed') this.#owners.getOrAdd(receiver_wallet_address, 0)
+    if (error === null) return
+    const known = this.failures.get(error)
+    if (known !== undefined) {
+      known.count++
+      if (known.lines.length < MAX_LINES) known.lines.push(line)
+    } else if (this.failures.size < MAX_REASONS) this.failures.set(error, { count: 1, lines: [line] })
+  }
+}
+
+interface Told {
+  /** Whether the server is a backend of ours. */
+  isOurs: boolean
+  gasUsed: string | null
+  collection: string | null
+  chainExplorer: string | null
+}
+
+const runAnswer = z.object({
+  gas_used: z
+    .string()
+    .regex(/^\d{1,30}$/)
+    .nullable(),
+})
+const collectionAnswer = z.object({
+  name: z.string(),
+  transaction: z.object({ explorer_url: z.string().nullable() }).nullable(),
+})
+
+/** What only a backend of ours tells, and only where it shows it to us. A report can do without. */
+async function whatServerTells(deps: Deps, run: Run, server: Server | null): Promise<Told> {
+  const nothing: Told = { isOurs: server?.loopback === true, gasUsed: null, collection: null, chainExplorer: null }
+  if (server === null) return nothing
+  try {
+    const explorer = await connectExplorer(deps, server)
+    try {
+      if (!explorer.open) return { ...nothing, isOurs: true }
+      const gas = runAnswer.safeParse(await explorer.get(`/explorer/runs/${run.id}`))
+      const path =
+        `/explorer/collections/${encodeURIComponent(run.contractAddress)}?blockchain=${run.blockchain}` as const
+      const collection = collectionAnswer.safeParse(await explorer.get(path))
+      return {
+        isOurs: true,
+        gasUsed: gas.success ? gas.data.gas_used : null,
+        collection: collection.success ? collection.data.name : null,
+        chainExplorer: collection.success ? chainExplorerOf(collection.data.transaction?.explorer_url ?? '') : null,
+      }
+    } finally {
+      await explorer.close()
+    }
+  } catch (error) {
+    if (error instanceof GdnError && !deps.signals.signal.aborted) return nothing
+    throw error
+  }
+}
+
+/** `https://polygonscan.com` of the page of a transaction there. */
+const chainExplorerOf = (transaction: string): string | null =>
+  /^(https?:\/\/.+)\/tx\/[^/]+$/.exec(transaction)?.[1] ?? null

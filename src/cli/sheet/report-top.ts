@@ -1,0 +1,119 @@
+import type { RunTimes } from '../../batch/run-times.ts'
+import type { RowStatus, RunStatus } from '../../batch/types.ts'
+import { VERSION } from '../version.ts'
+import { beginningOf, definitions, escapeHtml, ownDirection, webLink } from './html.ts'
+import { filter, pageHead, shareBar, stats, type Tone } from './page.ts'
+import { number } from './preview-top.ts'
+import { type ReportLinks, TONES } from './result-card.ts'
+
+export interface ReportTop extends ReportLinks {
+  status: RunStatus
+  counts: Readonly<Record<RowStatus, number>>
+  /** How the drop is called. */
+  name: string
+  collection: string | null
+  owners: number
+  times: RunTimes
+  /** Decimal digits; null where nothing tells. */
+  gasUsed: string | null
+  failures: ReadonlyMap<string, { count: number; lines: readonly number[] }>
+  /** Pictures that are only linked or named. */
+  left: number
+  now: number
+}
+
+const STATES: readonly RowStatus[] = ['deployed', 'accepted', 'pending', 'failed', 'unknown']
+const WORDS: Readonly<Record<RowStatus, string>> = {
+  deployed: 'deployed',
+  accepted: 'accepted, not deployed yet',
+  pending: 'not sent yet',
+  failed: 'failed',
+  unknown: 'of unknown outcome',
+}
+const MAX_SHOWN = 8
+const MAX_REASON = 300
+
+/** Everything above the rows of a run. */
+export function reportTop(top: ReportTop): string {
+  const { status, counts, name, collection, owners, times, gasUsed, left, now, chainExplorer } = top
+  const total = STATES.reduce((sum, state) => sum + counts[state], 0)
+  const contract = `<code>${escapeHtml(status.contractAddress)}</code>`
+  return `${pageHead({ title: `${name}: report`, images: 'data:' })}<header>
+<p class="kicker">Report of a drop</p>
+<h1 dir="auto">${escapeHtml(beginningOf(name, 300))}</h1>
+${stats([
+  ...STATES.filter((state) => counts[state] > 0 || state === 'deployed').map(
+    (state) => [number(counts[state]), WORDS[state], counts[state] > 0 ? TONES[state] : ''] as const,
+  ),
+  [number(owners), owners === 1 ? 'owner' : 'owners'],
+  ...(gasUsed === null ? [] : ([[number(Number(gasUsed)), 'gas']] as const)),
+])}${total === 0 ? '' : shareBar(STATES.map((state) => ({ share: counts[state] / total, tone: TONES[state], what: `${counts[state]} ${WORDS[state]}` })))}${definitions(
+  [
+    ['Collection', collection === null ? '' : ownDirection(beginningOf(collection, 300))],
+    [
+      'Contract',
+      chainExplorer === null
+        ? contract
+        : `${contract} ${webLink(`${chainExplorer}/address/${encodeURIComponent(status.contractAddress)}`, 'in the explorer of the chain')}`,
+    ],
+    ['Blockchain', escapeHtml(status.blockchain)],
+    ['Begun', time(times.startedAt)],
+    [
+      counts.pending + counts.unknown > 0 ? 'Last answer' : 'All accepted',
+      times.answeredAt === null ? '' : `${time(times.answeredAt)}, ${span(times.startedAt, times.answeredAt)} later`,
+    ],
+    [
+      'All done',
+      times.endedAt === null ? '' : `${time(times.endedAt)}, ${span(times.startedAt, times.endedAt)} in all`,
+    ],
+    ['Gas', gasUsed === null ? 'unknown: the server does not tell' : ''],
+    ['Run', `<code>${escapeHtml(status.name)}</code>${status.generation > 1 ? `, drop ${status.generation}` : ''}`],
+    ['Written', `${time(new Date(now).toISOString())}, by gdn ${VERSION}`],
+  ],
+)}
+${failures(top)}${left === 0 ? '' : `<p class="note">${number(left)} ${left === 1 ? 'picture is' : 'pictures are'} not in this file, and named or linked instead.</p>\n`}</header>
+${filter(choices(counts, total))}<main>
+`
+}
+
+function choices(counts: ReportTop['counts'], total: number): [string, string][] {
+  const sum = (tone: Tone) => STATES.reduce((all, state) => (TONES[state] === tone ? all + counts[state] : all), 0)
+  const parts: [string, string, number][] = [
+    ['only-good', 'Deployed', sum('good')],
+    ['only-busy', 'Under way', sum('busy')],
+    ['only-bad', 'Failed', sum('bad')],
+  ]
+  const some = parts.filter(([, , count]) => count > 0)
+  if (some.length < 2) return []
+  return [
+    ['all', `All ${number(total)}`],
+    ...some.map(([id, label, count]): [string, string] => [id, `${label} ${number(count)}`]),
+  ]
+}
+
+function failures({ failures: found }: ReportTop): string {
+  if (found.size === 0) return ''
+  const sorted = [...found].sort(([, a], [, b]) => b.count - a.count)
+  const items = sorted.slice(0, MAX_SHOWN).map(([reason, { count, lines }]) => {
+    const links = lines.map((line) => `<a href="#line-${line}">${line}</a>`).join(', ')
+    const more = count > lines.length ? `, and ${number(count - lines.length)} more` : ''
+    const rows = `<span class="hint">(${lines.length === 1 && count === 1 ? 'line' : 'lines'} ${links}${more})</span>`
+    return `<li>${ownDirection(beginningOf(reason, MAX_REASON))} ${rows}</li>`
+  })
+  if (sorted.length > MAX_SHOWN)
+    items.push(`<li class="hint">and ${number(sorted.length - MAX_SHOWN)} other reasons, each beside its row</li>`)
+  return `<section class="faults"><h2>What went wrong</h2><ul>${items.join('')}</ul></section>\n`
+}
+
+const time = (iso: string) =>
+  `<time datetime="${escapeHtml(iso)}">${escapeHtml(iso.slice(0, 19).replace('T', ' '))} UTC</time>`
+
+/** How long from one time to another, in words. */
+export function span(from: string, to: string): string {
+  const seconds = Math.max(0, Math.round((Date.parse(to) - Date.parse(from)) / 1000))
+  if (seconds < 1) return 'less than a second'
+  if (seconds < 90) return seconds === 1 ? 'a second' : `${seconds} seconds`
+  if (seconds < 90 * 60) return `${Math.round(seconds / 60)} minutes`
+  if (seconds < 48 * 3600) return `${Math.round(seconds / 3600)} hours`
+  return `${Math.round(seconds / 86_400)} days`
+}
