@@ -4,7 +4,7 @@ export const HEADERS = {
   idempotencyKey: 'idempotency-key',
   idempotencySupported: 'idempotency-supported',
   idempotencyReplayed: 'idempotency-replayed',
-  /** `no` beside a 503 of ours: nothing was accepted, and the same request may be taken later. */
+  /** `no` beside a 503 of ours: nothing was accepted or stored, and the same request may be taken later. */
   requestAccepted: 'request-accepted',
   requestId: 'x-request-id',
   /** The run of a batch that a request belongs to: a hash, which tells nothing of the manifest. */

@@ -6,7 +6,7 @@ import { HEADERS } from '../../api/headers.ts'
 import { messageOf } from '../../core/errors.ts'
 import { isDiskFull } from '../data-dir/disk-full.ts'
 import type { Log } from '../pipeline/log.ts'
-import { Refusal } from '../services/refusal.ts'
+import { nothingAccepted, Refusal } from '../services/refusal.ts'
 import { StorageUnavailableError } from '../storage/adapter.ts'
 import { isDatabaseGone, isUnstorableText } from '../store/postgres/gone.ts'
 import { formB } from './form-b.ts'
@@ -38,7 +38,7 @@ function toRefusal(error: FastifyError, validationStatus: number): Refusal | nul
 function diskFull(error: FastifyError, log: Log): Refusal | null {
   if (!isDiskFull(error)) return null
   log.error({ error: messageOf(error) }, 'the disk of the data dir is full: make room')
-  return new Refusal(503, TITLES.unavailable, "the server's disk is full; nothing was accepted, try again later")
+  return nothingAccepted("the server's disk is full; nothing was accepted, try again later")
 }
 
 const RETRY_SECONDS = '1'
@@ -58,7 +58,7 @@ function fromDatabase(error: FastifyError, validationStatus: number, log: Log): 
 function storageAway(error: FastifyError, log: Log): Refusal | null {
   if (!(error instanceof StorageUnavailableError)) return null
   log.error({ error: error.message }, 'the storage of files is away')
-  return new Refusal(503, TITLES.unavailable, "the server's storage of files can't be used now; try again later")
+  return nothingAccepted("the server's storage of files can't be used now; try again later")
 }
 
 /** The one place where an error becomes an answer. What isn't the client's fault gets an id that the log has too. */

@@ -57,6 +57,10 @@ export class InvalidRequest extends Refusal {
   }
 }
 
+/** What this backend can't do as it is: nothing was accepted, which the header says too. */
+export const nothingAccepted = (message: string) =>
+  new Refusal(503, TITLES.unavailable, message, { [HEADERS.requestAccepted]: 'no' })
+
 /**
  * What can't be done at the moment: nothing was accepted, which the header says too, since a 5xx alone leaves that open.
  *
