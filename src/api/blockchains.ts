@@ -38,6 +38,9 @@ export const BLOCKCHAIN_NAMES = Object.keys(BLOCKCHAINS) as [Blockchain, ...Bloc
 export const EVM_BLOCKCHAINS = BLOCKCHAIN_NAMES.filter(
   (name): name is EvmBlockchain => BLOCKCHAINS[name].kind === 'evm',
 )
+export const SOLANA_BLOCKCHAINS = BLOCKCHAIN_NAMES.filter(
+  (name): name is SolanaBlockchain => BLOCKCHAINS[name].kind === 'solana',
+)
 
 export function isBlockchain(name: string): name is Blockchain {
   return Object.hasOwn(BLOCKCHAINS, name)

@@ -9,8 +9,10 @@ import { createPace } from '../files/pace.ts'
 import { type ChainsOptions, openChains } from './chain/chains.ts'
 import { checkAnvil } from './chain/evm/embedded/check-anvil.ts'
 import type { EvmNetwork } from './chain/evm/network.ts'
-import { openRemote } from './chain/remote.ts'
+import { openRemote, refuseOtherNetworks } from './chain/remote.ts'
+import type { RemoteChainsOptions } from './chain/remote-chains.ts'
 import { openEmbeddedSigners } from './chain/signers.ts'
+import { openClusters } from './chain/solana/clusters.ts'
 import { isDiskFull } from './data-dir/disk-full.ts'
 import { openDataDir, openSharedDataDir } from './data-dir/open.ts'
 import { openUrlSecret } from './data-dir/url-secret.ts'
@@ -118,9 +120,15 @@ export async function openCore(options: CoreOptions, undo: (() => unknown)[]): P
   const store = { ...opened, publishTo: place.publishTo, ...(faults && { onAccepted: faults.onAccepted }) }
   const apiKey = await openLocalAccount(store, dataDir, now())
   const signers = await openEmbeddedSigners(dataDir, store)
+  // Those that it tells of are opened below, and tell it of their requests.
   const metrics = createMetrics({
-    ...{ db: store.db, signers: () => remote.operators(), now, version, ready: () => readiness(), dataDir },
+    ...{ db: store.db, now, version, dataDir },
+    signers: () => [...remote.signers(), ...clusters.signers()],
+    ready: () => readiness(),
   })
+  await refuseOtherNetworks(store.db, settings)
+  const onRequest: RemoteChainsOptions['onRequest'] = (blockchain, provider, outcome) =>
+    metrics.observe({ what: 'rpc', blockchain, provider, outcome })
   const remote = await openRemote({
     db: store.db,
     settings: settings.chains,
@@ -130,10 +138,21 @@ export async function openCore(options: CoreOptions, undo: (() => unknown)[]): P
       return await openSigners(operators, credentialsDirectory)
     },
     now,
-    onRequest: (blockchain, provider, outcome) => metrics.observe({ what: 'rpc', blockchain, provider, outcome }),
+    onRequest,
   })
   undo.push(() => remote.close())
-  const { ask: readiness, stopping } = watchReadiness({ store, storage: place, remote, dataDir })
+  const clusters = await openClusters({
+    db: store.db,
+    settings: settings.clusters,
+    openSigner: async ({ signer }) => {
+      if (!works) return null
+      const { openKeypair } = await import('./settings/keypair.ts')
+      return openKeypair(signer, credentialsDirectory)
+    },
+    onRequest,
+  })
+  undo.push(() => clusters.close())
+  const { ask: readiness, stopping } = watchReadiness({ store, storage: place, networks: [remote, clusters], dataDir })
   const onEvent: ChainsOptions['onEvent'] = (blockchain, event) => {
     if (event.type === 'died') metrics.observe({ what: 'chain_died', blockchain })
     log.info({ blockchain, ...event }, 'embedded chain')
@@ -142,7 +161,7 @@ export async function openCore(options: CoreOptions, undo: (() => unknown)[]): P
     db: store.db,
     shared: store.shared === null ? null : store,
     only: options.only === undefined ? undefined : new Set(options.only),
-    ...{ dataDir, signers, remote, now, onEvent },
+    ...{ dataDir, signers, remote, clusters, now, onEvent },
     wrapNetwork: options.wrapNetwork ?? ((network) => network),
   })
   if (faults !== undefined) refuseOnRealNetworks(chains)

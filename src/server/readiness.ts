@@ -3,7 +3,6 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { messageOf } from '../core/errors.ts'
 import { formatBytes } from '../core/format-bytes.ts'
-import type { RemoteChains } from './chain/remote-chains.ts'
 import type { Condition, Readiness } from './http/health.ts'
 import type { OpenedStorage } from './storage/open-storage.ts'
 import { isPostgres } from './store/dialect.ts'
@@ -15,10 +14,16 @@ const ANSWER_WITHIN_MS = 2000
 /** Less than what a database and a file under way need for themselves. */
 const LEAST_FREE_BYTES = 32 * 1024 * 1024
 
+interface Networks {
+  readonly blockchains: readonly string[]
+  away(): Promise<readonly { blockchain: string; reason: string }[]>
+}
+
 export interface Watched {
   store: Store
   storage: Pick<OpenedStorage, 'problems'>
-  remote: Pick<RemoteChains, 'away' | 'blockchains'>
+  /** Those by RPC URL. */
+  networks: readonly Networks[]
   dataDir: string
 }
 
@@ -32,8 +37,10 @@ export interface ReadinessOfProcess {
  * Whether work can be done: by what is seen of database, disk, storage and networks when it is asked. Of several networks
  * one that is away is told and no more: the others' work goes on, and a process taken out for it would stop that too.
  */
-export function watchReadiness({ store, storage, remote, dataDir }: Watched): ReadinessOfProcess {
+export function watchReadiness({ store, storage, networks, dataDir }: Watched): ReadinessOfProcess {
   let isStopping = false
+  const allAway = async () => (await Promise.all(networks.map((some) => some.away()))).flat()
+  const all = networks.flatMap(({ blockchains }) => blockchains)
   return {
     stopping() {
       isStopping = true
@@ -44,11 +51,11 @@ export function watchReadiness({ store, storage, remote, dataDir }: Watched): Re
       const [database, disk, away] = await Promise.all([
         conditionOf(store),
         diskProblems(dataDir),
-        soon(remote.away(), 'the networks'),
+        soon(allAway(), 'the networks'),
       ])
       const reasons =
         'late' in away ? [away.late] : away.done.map(({ blockchain, reason }) => `${blockchain}: ${reason}`)
-      const noneLeft = reasons.length > 0 && ('late' in away || reasons.length === remote.blockchains.length)
+      const noneLeft = reasons.length > 0 && ('late' in away || reasons.length === all.length)
       return {
         problems: [...database.problems, ...disk, ...storage.problems(), ...(noneLeft ? reasons : [])],
         warnings: [...database.warnings, ...(noneLeft ? [] : reasons)],

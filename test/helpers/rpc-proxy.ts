@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { sleep } from '../../src/core/time.ts'
 
 export interface ProxiedCall {
   id: number
@@ -21,6 +22,10 @@ export interface RpcProxy {
 export interface RpcProxyOptions {
   /** What a call is answered in place of the node's answer; undefined hands it on. */
   answer?: (call: ProxiedCall) => { result: unknown } | { error: { code: number; message: string } } | undefined
+  /** Milliseconds that an answer takes more. */
+  delayMs?: () => number
+  /** False for a node that takes no batches: it gets its calls one by one. */
+  batches?: boolean
   /** What a request is answered before anything is looked at. */
   refuse?: () => { status: number; headers?: Record<string, string>; body?: string } | undefined
 }
@@ -42,6 +47,8 @@ export async function startRpcProxy(target: string, options: RpcProxyOptions = {
     const body = JSON.parse(Buffer.concat(chunks).toString()) as ProxiedCall | ProxiedCall[]
     const asked = Array.isArray(body) ? body : [body]
     calls.push(...asked)
+    const delay = options.delayMs?.() ?? 0
+    if (delay > 0) await sleep(delay)
     const own = new Map(asked.map((call) => [call.id, options.answer?.(call)]))
     const others = asked.filter(({ id }) => own.get(id) === undefined)
     const told = new Map<number, object>()
@@ -49,9 +56,9 @@ export async function startRpcProxy(target: string, options: RpcProxyOptions = {
       const forwarded = await fetch(target, {
         method: 'POST',
         headers: { 'content-type': 'application/json' },
-        body: JSON.stringify(others),
+        body: JSON.stringify(options.batches === false ? others[0] : others),
       })
-      for (const answer of (await forwarded.json()) as { id: number }[]) told.set(answer.id, answer)
+      for (const answer of [await forwarded.json()].flat() as { id: number }[]) told.set(answer.id, answer)
     }
     const answers = asked.map(({ id }) => told.get(id) ?? { jsonrpc: '2.0', id, ...own.get(id) })
     response.setHeader('content-type', 'application/json')

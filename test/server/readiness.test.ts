@@ -69,7 +69,7 @@ async function ready(
     openSigners: async () => [{ address: SIGNER, sign: () => Promise.reject(new Error('nothing is signed here')) }],
   })
   undo.push(() => remote.close())
-  return watchReadiness({ store, storage: { problems: () => storage }, remote, dataDir })
+  return watchReadiness({ store, storage: { problems: () => storage }, networks: [remote], dataDir })
 }
 
 const nothing = { problems: [], warnings: [] }

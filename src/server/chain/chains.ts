@@ -11,6 +11,7 @@ import { factoryAddress } from './evm/factory.ts'
 import type { EvmNetwork, Hex } from './evm/network.ts'
 import type { RemoteChains } from './remote-chains.ts'
 import { type AskSigning, EMBEDDED_FEES, type EmbeddedSigners } from './signers.ts'
+import { NO_CLUSTERS, type RemoteClusters } from './solana/clusters.ts'
 import type { EmbeddedSolanaEvent } from './solana/embedded/embedded-solana.ts'
 import { createSolanaChains, type SolanaChains } from './solana/solana-chains.ts'
 
@@ -50,6 +51,7 @@ export interface ChainsOptions {
   dataDir: string
   signers: EmbeddedSigners
   remote: RemoteChains
+  clusters?: RemoteClusters | undefined
   now: () => number
   onEvent: (blockchain: Blockchain, event: EmbeddedChainEvent | EmbeddedSolanaEvent) => void
   /** Stands between the backend and each network that it uses. */
@@ -75,6 +77,7 @@ export async function openChains({
   dataDir,
   signers,
   remote,
+  clusters = NO_CLUSTERS,
   now,
   onEvent,
   wrapNetwork = same,
@@ -89,7 +92,7 @@ export async function openChains({
     if (owned) return
     throw new RunElsewhere(blockchain)
   }
-  const solana = createSolanaChains({ db, store: shared, dataDir, now, onEvent, refuseUnlessOurs })
+  const solana = createSolanaChains({ db, store: shared, dataDir, now, onEvent, refuseUnlessOurs, clusters })
 
   const remember = async (on: Db, blockchain: EvmBlockchain) => {
     const known = await findChain(on, blockchain)
@@ -140,7 +143,7 @@ export async function openChains({
   }
 
   return {
-    embedded: remote.blockchains.length === 0,
+    embedded: remote.blockchains.length === 0 && clusters.blockchains.length === 0,
     solana,
     remote,
 
@@ -159,7 +162,7 @@ export async function openChains({
 
     serves(blockchain) {
       if (only !== undefined && !only.has(blockchain)) return false
-      return owned || (isEvm(blockchain) && remote.has(blockchain))
+      return owned || (isEvm(blockchain) ? remote.has(blockchain) : clusters.has(blockchain))
     },
 
     async own(now) {

@@ -2,7 +2,6 @@ import type { Blockchain, EvmBlockchain } from '../../api/blockchains.ts'
 import type { ChainSettings, Networks } from '../settings/types.ts'
 import type { Db } from '../store/schema.ts'
 import type { Hex } from './evm/network.ts'
-import type { OperatorState } from './evm/remote/operators.ts'
 import type { RemoteNetwork } from './evm/remote/remote-network.ts'
 import type { RpcOutcome } from './rpc/providers.ts'
 import type { AskSigning, Signer } from './signers.ts'
@@ -21,8 +20,8 @@ export interface RemoteChains {
    * a few seconds ago; the first time it is found out.
    */
   away(): Promise<readonly { blockchain: EvmBlockchain; reason: string }[]>
-  /** What was seen last of each network's signers. */
-  operators(): { blockchain: EvmBlockchain; states: readonly OperatorState[] }[]
+  /** What was seen last of the signers' funds. */
+  signers(): { blockchain: EvmBlockchain; address: string; coins: number }[]
   readonly blockchains: readonly EvmBlockchain[]
   /** Where people look at a blockchain's transactions, without a slash at the end; null where the settings name nothing. */
   explorerUrl(blockchain: EvmBlockchain): string | null

@@ -1,6 +1,6 @@
-import type { EvmBlockchain } from '../../api/blockchains.ts'
+import { type EvmBlockchain, isBlockchain, isEvm } from '../../api/blockchains.ts'
 import { GdnError } from '../../core/errors.ts'
-import type { Networks } from '../settings/types.ts'
+import type { Settings } from '../settings/types.ts'
 import { listChains } from '../store/chains.ts'
 import type { Db } from '../store/schema.ts'
 import type { RemoteChains, RemoteChainsOptions } from './remote-chains.ts'
@@ -17,33 +17,45 @@ const NONE: RemoteChains = {
   factory: async (_db, blockchain) => absent(blockchain),
   problem: () => null,
   away: async () => [],
-  operators: () => [],
+  signers: () => [],
   explorerUrl: () => null,
   close: async () => {},
 }
 
-/**
- * The networks of the settings. What reaches them is loaded only where there are some.
- *
- * @throws GdnError `invalid_config` where a blockchain of this database is another network than the settings say
- */
+/** The networks of the settings. What reaches them is loaded only where there are some. */
 export async function openRemote(options: RemoteChainsOptions): Promise<RemoteChains> {
-  await refuseOtherNetworks(options.db, options.settings)
   if (options.settings.size === 0) return NONE
   const { openRemoteChains } = await import('./evm/remote/remote-chains.ts')
   return await openRemoteChains(options)
 }
 
-/** What stands in the database belongs to the network that it was made for, and to no other. */
-async function refuseOtherNetworks(db: Db, settings: Networks): Promise<void> {
-  for (const { blockchain, network, chain_id } of await listChains(db)) {
-    const chain = settings.get(blockchain as EvmBlockchain)
-    if (network === 'embedded' && chain === undefined) continue
-    if (network === 'remote' && chain?.chainId === Number(chain_id)) continue
-    const here = network === 'embedded' ? 'an embedded chain' : `the network of chain id ${chain_id}`
-    const there = chain === undefined ? 'none is configured' : `chain id ${chain.chainId} is configured`
-    throw new GdnError('invalid_config', `${blockchain} of this data is ${here}, and ${there}`, {
-      hint: 'use another data dir, or the settings that belong to this one',
-    })
+/**
+ * What stands in the database belongs to the network that it was made for, and to no other.
+ *
+ * @throws GdnError `invalid_config` where a blockchain of this database is another network than the settings say
+ */
+export async function refuseOtherNetworks(
+  db: Db,
+  { chains, clusters }: Pick<Settings, 'chains' | 'clusters'>,
+): Promise<void> {
+  for (const row of await listChains(db)) {
+    const { blockchain } = row
+    if (!isBlockchain(blockchain)) continue
+    const there = isEvm(blockchain)
+      ? nameOf('chain id', chains.get(blockchain)?.chainId)
+      : nameOf('genesis', clusters.get(blockchain)?.genesisHash)
+    const known = isEvm(blockchain) ? nameOf('chain id', row.chain_id) : nameOf('genesis', row.genesis_hash)
+    if (row.network === 'embedded' ? there === null : there === known) continue
+    const here = row.network === 'embedded' ? 'an embedded chain' : `the network of ${known}`
+    throw new GdnError(
+      'invalid_config',
+      `${blockchain} of this data is ${here}, and ${there === null ? 'none' : there} is configured`,
+      {
+        hint: 'use another data dir, or the settings that belong to this one',
+      },
+    )
   }
 }
+
+const nameOf = (what: string, value: string | number | null | undefined): string | null =>
+  value === null || value === undefined ? null : `${what} ${value}`

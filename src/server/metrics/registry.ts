@@ -10,7 +10,6 @@ import type { Metrics, MetricsOptions, Observation } from './types.ts'
 
 export type Registry = Metrics
 
-const WEI_IN_COIN = 1e18
 /** A database that takes longer is as good as away: who asks for metrics waits 10 s by default. */
 const DATABASE_WITHIN_MS = 5000
 const BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
@@ -129,10 +128,7 @@ export function createRegistry({ db, signers, now, version, ready, dataDir }: Me
     untold.set(await countWaiting(db))
     const statuses = (await listWebhooks(db)).map((row) => webhookStatus(row, now()))
     for (const status of WEBHOOK_STATUSES) hooks.set({ status }, statuses.filter((one) => one === status).length)
-    for (const { blockchain, states } of signers()) {
-      for (const { address, balance } of states)
-        funds.set({ blockchain, signer: address }, Number(balance) / WEI_IN_COIN)
-    }
+    for (const { blockchain, address, coins } of signers()) funds.set({ blockchain, signer: address }, coins)
     for (const { blockchain, block } of await listFollowed(db)) followed.set({ blockchain }, block)
     for (const [blockchain, block] of await chainHeights(db)) {
       height.set({ blockchain }, block)

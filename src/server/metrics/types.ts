@@ -22,7 +22,7 @@ export interface Metrics {
 export interface MetricsOptions {
   db: Db
   /** What was seen last of the signers of networks by RPC URL. */
-  signers: () => { blockchain: string; states: readonly { address: string; balance: bigint }[] }[]
+  signers: () => readonly { blockchain: string; address: string; coins: number }[]
   now: () => number
   /** Whether work can be done, for /readyz as well. */
   ready: () => Promise<Condition>

@@ -30,11 +30,12 @@ export async function createCollection(deps: ServiceDeps, request: ServiceReques
     { accountId, endpoint: createcollection.name, body, idempotencyKey, requestId },
     acceptedAt,
     async () => {
+      if (!isEvm(blockchain)) return { signer: await requireSolana(deps, blockchain) }
       await requireChain(deps, blockchain)
-      return isEvm(blockchain) ? { evm: blockchain } : { signer: await requireSolana(deps) }
+      return { evm: blockchain }
     },
     async (db, requestId, made) => {
-      const maker = 'evm' in made ? await chains.factory(db, made.evm) : made.signer.address
+      const maker = 'evm' in made ? await chains.factory(db, made.evm) : made.signer
       const collection = {
         id: newId(),
         account_id: accountId,

@@ -13,7 +13,7 @@ const RETRY_SECONDS = 30
 export async function requireChain(deps: Pick<ServiceDeps, 'chains' | 'store'>, blockchain: Blockchain): Promise<void> {
   const { chains, store } = deps
   if (!isEvm(blockchain)) {
-    await requireSolana(deps)
+    await requireSolana(deps, blockchain)
     return
   }
   if (!chains.remote.has(blockchain)) return

@@ -1,16 +1,30 @@
-import { TITLES } from '../../api/errors.ts'
-import { GdnError } from '../../core/errors.ts'
-import type { SolanaSigner } from '../chain/solana/signer.ts'
-import { Refusal } from './refusal.ts'
+import type { SolanaBlockchain } from '../../api/blockchains.ts'
+import { GdnError, messageOf } from '../../core/errors.ts'
+import { nothingAccepted, notNow } from './refusal.ts'
 import type { ServiceDeps } from './services.ts'
 
-/** The signer of this backend's Solana chains, or a refusal where the machine can't run them. */
-export async function requireSolana({ chains }: Pick<ServiceDeps, 'chains'>): Promise<SolanaSigner> {
+const RETRY_SECONDS = 30
+
+/**
+ * The address of who signs on a Solana blockchain, from which those of tokens follow; or a refusal where the machine
+ * can't run it as an embedded chain, or its cluster wasn't set up, or nothing can be paid for there.
+ */
+export async function requireSolana(
+  { chains: { solana } }: Pick<ServiceDeps, 'chains'>,
+  blockchain: SolanaBlockchain,
+): Promise<string> {
   try {
-    await chains.solana.check()
+    await solana.check(blockchain)
   } catch (error) {
     if (!(error instanceof GdnError) || error.code !== 'native_missing') throw error
-    throw new Refusal(503, TITLES.unavailable, `${error.message}; ${error.hint}`)
+    throw nothingAccepted(`${error.message}; ${error.hint}`)
   }
-  return chains.solana.signer()
+  if (!solana.clusters.has(blockchain)) return await solana.address(blockchain)
+  const problem = solana.clusters.problem(blockchain)
+  if (problem !== null) throw notNow(problem, RETRY_SECONDS)
+  try {
+    return await solana.address(blockchain)
+  } catch (error) {
+    throw notNow(messageOf(error), RETRY_SECONDS)
+  }
 }

@@ -1,11 +1,19 @@
 import { dirname, resolve } from 'node:path'
-import { BLOCKCHAINS, type EvmBlockchain } from '../../api/blockchains.ts'
+import {
+  BLOCKCHAINS,
+  EVM_BLOCKCHAINS,
+  type EvmBlockchain,
+  SOLANA_BLOCKCHAINS,
+  type SolanaBlockchain,
+} from '../../api/blockchains.ts'
 import { GdnError } from '../../core/errors.ts'
 import { knowKeysIn } from '../../core/secret.ts'
 import { readPrivateFile } from '../../keystore/private-file.ts'
+import { CLUSTER_OF, GENESIS_HASHES } from '../chain/solana/remote/genesis.ts'
 import { parseYaml } from './parse-yaml.ts'
 import { type ChainEntry, type SettingsFile, settingsFile } from './schema.ts'
-import type { ChainSettings, Settings } from './types.ts'
+import type { SolanaChainEntry } from './solana-schema.ts'
+import type { ChainSettings, ClusterSettings, Settings } from './types.ts'
 
 const MAX_BYTES = 1024 * 1024
 const GWEI = 1_000_000_000
@@ -31,9 +39,19 @@ const RETIRED: Partial<Record<EvmBlockchain, Retired>> = {
  */
 export function readSettings(path: string): Settings {
   const { chains, storage, pinning } = readSettingsFile(path)
-  const entries = Object.entries(chains) as [EvmBlockchain, ChainEntry][]
   return {
-    chains: new Map(entries.map(([blockchain, entry]) => [blockchain, toSettings(blockchain, entry, path)])),
+    chains: new Map(
+      EVM_BLOCKCHAINS.flatMap((blockchain) => {
+        const entry = chains[blockchain]
+        return entry === undefined ? [] : [[blockchain, toSettings(blockchain, entry, path)] as const]
+      }),
+    ),
+    clusters: new Map(
+      SOLANA_BLOCKCHAINS.flatMap((blockchain) => {
+        const entry = chains[blockchain]
+        return entry === undefined ? [] : [[blockchain, toCluster(blockchain, entry, path)] as const]
+      }),
+    ),
     storage: besides(storage, path),
     pinning: pinning === undefined ? null : besides(pinning, path),
   }
@@ -51,7 +69,28 @@ function besides<Entry extends object>(entry: Entry, path: string): Entry {
 export const readSettingsFile = (path: string): SettingsFile =>
   parseYaml(settingsFile, readPrivateFile(path, MAX_BYTES), path)
 
-function limitsOf({ rpc_urls: urls, requests_per_second: limit }: ChainEntry): Map<string, number> {
+function toCluster(blockchain: SolanaBlockchain, entry: SolanaChainEntry, path: string): ClusterSettings {
+  for (const url of entry.rpc_urls) knowKeysIn(url)
+  const { keypair_file: file, keypair_credential: credential } = entry.signer
+  return {
+    blockchain,
+    genesisHash: entry.genesis_hash ?? GENESIS_HASHES[entry.cluster ?? CLUSTER_OF[blockchain]],
+    rpcUrls: entry.rpc_urls,
+    requestLimits: limitsOf(entry),
+    commitment: entry.commitment,
+    pollMs: entry.poll_seconds * 1000,
+    priceCap: BigInt(entry.max_compute_unit_price),
+    explorerUrl: entry.explorer_url ?? null,
+    signer: {
+      ...(file === undefined ? {} : { keypair_file: resolve(dirname(path), file) }),
+      ...(credential === undefined ? {} : { keypair_credential: credential }),
+    },
+  }
+}
+
+type LimitedEntry = Pick<ChainEntry | SolanaChainEntry, 'rpc_urls' | 'requests_per_second'>
+
+function limitsOf({ rpc_urls: urls, requests_per_second: limit }: LimitedEntry): Map<string, number> {
   const limitOf = (url: string) => (typeof limit === 'object' ? limit[new URL(url).host] : limit)
   return new Map(
     urls.flatMap((url) => {

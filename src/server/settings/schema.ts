@@ -1,38 +1,16 @@
 import * as z from 'zod'
-import { EVM_BLOCKCHAINS } from '../../api/blockchains.ts'
-import { parseUrl } from '../../core/parse-url.ts'
+import { EVM_BLOCKCHAINS, SOLANA_BLOCKCHAINS } from '../../api/blockchains.ts'
+import { refuseStrangeHosts, requestsPerSecond, rpcUrls, seconds, webUrl } from './rpc-schema.ts'
+import { solanaChain } from './solana-schema.ts'
 import { pinning, storage } from './storage-schema.ts'
 
 const MAX_CONFIRMATIONS = 10_000
 const MAX_OPERATORS = 16
-const MAX_URLS = 8
-
-const rpcUrl = z.string().check((context) => {
-  const problem = urlProblem(context.value)
-  if (problem !== null) context.issues.push({ code: 'custom', message: problem, input: context.value })
-})
-
-const webUrl = z.url({ protocol: /^https?$/, error: 'must be an http or https URL' })
 
 const depth = z
   .int({ error: 'must be a whole number of blocks' })
   .min(1, { error: 'must be at least 1 block' })
   .max(MAX_CONFIRMATIONS, { error: `must be at most ${MAX_CONFIRMATIONS} blocks` })
-
-const seconds = z
-  .number({ error: 'must be a number of seconds' })
-  .min(0.1, { error: 'must be at least 0.1 seconds' })
-  .max(3600, { error: 'must be at most an hour' })
-
-const perSecond = z
-  .number({ error: 'must be a number of requests' })
-  .gt(0, { error: 'must be above 0' })
-  .max(10_000, { error: 'must be at most 10000' })
-
-/** How often each provider may be asked: all of them alike, or each by its host. */
-const requestsPerSecond = z.union([perSecond, z.record(z.string(), perSecond)], {
-  error: 'must be a number of requests between 0 and 10000, or such a number for each host of rpc_urls',
-})
 
 /** A key in a keystore, and where its password is: a file, or a credential that the service manager hands over. */
 const signer = z
@@ -54,10 +32,7 @@ const signer = z
 const chain = z
   .strictObject({
     /** Nodes of the network, the one to prefer first. */
-    rpc_urls: z
-      .array(rpcUrl)
-      .min(1, { error: 'needs one URL at least' })
-      .max(MAX_URLS, { error: `may hold ${MAX_URLS} URLs` }),
+    rpc_urls: rpcUrls,
     /** By default as often as there is work. */
     requests_per_second: requestsPerSecond.optional(),
     /** Where the blockchain stands for another network than that of the reference: its successor, mostly. */
@@ -81,15 +56,7 @@ const chain = z
       .min(1, { error: 'needs one signer at least' })
       .max(MAX_OPERATORS, { error: `may name ${MAX_OPERATORS} signers` }),
   })
-  .check((context) => {
-    const { requests_per_second: limit, rpc_urls: urls } = context.value
-    const hosts = urls.map((url) => parseUrl(url)?.host ?? '')
-    for (const host of typeof limit === 'object' ? Object.keys(limit) : []) {
-      if (hosts.includes(host)) continue
-      const message = `is no host of rpc_urls: those are ${hosts.join(', ')}`
-      context.issues.push({ code: 'custom', message, input: limit, path: ['requests_per_second', host] })
-    }
-  })
+  .check(refuseStrangeHosts)
   .check((context) => {
     const { confirmations, finality } = context.value
     if (finality >= confirmations) return
@@ -97,9 +64,17 @@ const chain = z
     context.issues.push({ code: 'custom', message, input: finality, path: ['finality'] })
   })
 
+const recordOf = <Name extends string, Schema>(names: readonly Name[], schema: Schema) =>
+  Object.fromEntries(names.map((name) => [name, schema])) as Record<Name, Schema>
+
 /** What a backend is told by a file: the networks that it reaches by RPC URL, its database where that is PostgreSQL, and where it keeps files. */
 export const settingsFile = z.strictObject({
-  chains: z.partialRecord(z.enum(EVM_BLOCKCHAINS), chain).default({}),
+  chains: z
+    .strictObject({
+      ...recordOf(EVM_BLOCKCHAINS, chain.optional()),
+      ...recordOf(SOLANA_BLOCKCHAINS, solanaChain.optional()),
+    })
+    .default({}),
   storage: storage.default({ kind: 'files' }),
   pinning: pinning.optional(),
   database_url: z.string().min(1).optional(),
@@ -114,12 +89,3 @@ export type SettingsFile = z.output<typeof settingsFile>
 
 export type ChainEntry = z.output<typeof chain>
 export type SignerEntry = z.output<typeof signer>
-
-function urlProblem(text: string): string | null {
-  const url = parseUrl(text)
-  if (url === null) return 'is no URL'
-  const { protocol, username, password } = url
-  if (protocol !== 'http:' && protocol !== 'https:') return 'must be an http or https URL'
-  if (username !== '' || password !== '') return "holds a user's name or password, which isn't sent"
-  return null
-}

@@ -1,5 +1,6 @@
-import type { EvmBlockchain } from '../../api/blockchains.ts'
+import type { EvmBlockchain, SolanaBlockchain } from '../../api/blockchains.ts'
 import type { SignerEntry } from './schema.ts'
+import type { KeypairEntry } from './solana-schema.ts'
 import type { PinningEntry, StorageEntry } from './storage-schema.ts'
 
 /** A network that the backend reaches by RPC URL. */
@@ -21,10 +22,30 @@ export interface ChainSettings {
   operators: readonly SignerEntry[]
 }
 
+/** A Solana cluster that the backend reaches by RPC URL. */
+export interface ClusterSettings {
+  blockchain: SolanaBlockchain
+  /** base58; of whatever node, this has to be its genesis. */
+  genesisHash: string
+  /** May hold a provider's key: messages name the host and no more. */
+  rpcUrls: readonly string[]
+  requestLimits: ReadonlyMap<string, number>
+  commitment: 'finalized' | 'confirmed'
+  pollMs: number
+  /** Micro-lamports for a compute unit at most. */
+  priceCap: bigint
+  explorerUrl: string | null
+  /** Its path is absolute. */
+  signer: KeypairEntry
+}
+
+export type Clusters = ReadonlyMap<SolanaBlockchain, ClusterSettings>
+
 export type Networks = ReadonlyMap<EvmBlockchain, ChainSettings>
 
 export interface Settings {
   chains: Networks
+  clusters: Clusters
   /** Paths are absolute. */
   storage: StorageEntry
   /** Paths are absolute. */

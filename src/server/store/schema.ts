@@ -267,10 +267,13 @@ export interface ChainsTable {
   blockchain: string
   /** embedded: ours · remote: behind RPC URLs */
   network: Generated<'embedded' | 'remote'>
-  /** Of a remote one; null where it is embedded. */
+  /** Of a remote one; null where it is embedded, and on Solana. */
   chain_id: Generated<number | null>
+  /** Of a remote Solana cluster, base58; else null. */
+  genesis_hash: Generated<string | null>
   /** Unix seconds; 0 of a remote one. */
   genesis_timestamp: number
+  /** On Solana the service's own address. */
   factory_address: string
   created_at: number
   /** Of a remote one: nothing of ours was on it before this block; null until something was. */

@@ -27,6 +27,17 @@ export async function countUnfinished(db: Db, collectionId: string): Promise<num
   return Number(row.count)
 }
 
+/** The same of a whole blockchain. */
+export async function countUnfinishedOn(db: Db, blockchain: SolanaBlockchain): Promise<number> {
+  const row = await db
+    .selectFrom('solana_transactions')
+    .select(({ fn }) => fn.countAll<number>().as('count'))
+    .where('blockchain', '=', blockchain)
+    .where('state', '=', sql.lit('signed'))
+    .executeTakeFirstOrThrow()
+  return Number(row.count)
+}
+
 /** Takes signed transactions of a blockchain, oldest first, to send them and to see what became of them. */
 export async function claimSolanaSigned(
   db: Db,

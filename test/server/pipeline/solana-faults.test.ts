@@ -50,7 +50,8 @@ afterEach(async () => {
 /** The pipeline on the chain, seen through a network that has faults. */
 function run(faults: Partial<SolanaNetwork> = {}) {
   const network: SolanaNetwork = { ...chain, ...faults }
-  const solana = { signer: async () => signer, network: async () => network }
+  const affordable = async () => Number.POSITIVE_INFINITY
+  const solana = { signer: async () => signer, network: async () => network, affordable }
   pipeline = startSolanaPipeline({ store, solana, blockchain: 'solana', now, log })
   return pipeline
 }

@@ -8,6 +8,8 @@ export interface SignatureStatus {
   slot: number
   /** Null when it succeeded; a failed one has changed nothing but its fee. */
   error: string | null
+  /** It failed because who pays for it hadn't enough: later it may succeed. */
+  unpaid?: boolean
 }
 
 export interface SolanaAccount {
@@ -23,15 +25,23 @@ export interface Lifetime {
   lastValidBlockHeight: number
 }
 
-/** One Solana network as the pipeline sees it: the embedded chain or, later, one behind RPC URLs. */
+/** One Solana network as the pipeline sees it: an embedded chain, or a cluster behind RPC URLs. */
 export interface SolanaNetwork {
   readonly blockchain: SolanaBlockchain
+  /** Milliseconds between two looks at what waits; absent on an embedded chain, which is never late. */
+  readonly pollMs?: number
   latestBlockhash(): Promise<Lifetime>
   /**
    * The height of the newest final block. Ask for it before `statuses` and `account`: only then does a transaction
    * that neither of them knows never come once its last valid height is passed.
    */
   blockHeight(): Promise<number>
+  /**
+   * Micro-lamports to offer for a compute unit; where it is absent, or 0, nothing is offered beyond the base fee.
+   *
+   * @param options.urgent an earlier transaction for the same came to nothing
+   */
+  computeUnitPrice?(options: { urgent: boolean }): Promise<bigint>
   /** Lamports that keep an account of so many bytes alive. */
   minimumBalance(bytes: number): Promise<bigint>
   /**

@@ -10,6 +10,7 @@ import {
   setTransactionMessageLifetimeUsingBlockhash,
 } from '@solana/kit'
 import { base58btc } from 'multiformats/bases/base58'
+import { feeInstructions } from './fee-instructions.ts'
 import { fitText } from './fit-text.ts'
 import { type MintOrder, mintInstructions } from './mint-instructions.ts'
 import type { Lifetime, SolanaNetwork } from './network.ts'
@@ -32,17 +33,20 @@ export interface SignedMint {
  */
 export async function signMint(
   signer: SolanaSigner,
-  network: Pick<SolanaNetwork, 'minimumBalance'>,
+  network: Pick<SolanaNetwork, 'minimumBalance' | 'computeUnitPrice'>,
   order: MintOrder,
   lifetime: Lifetime,
+  { urgent = false } = {},
 ): Promise<SignedMint> {
+  const price = (await network.computeUnitPrice?.({ urgent })) ?? 0n
+  const tools = { signer, network, price, lifetime }
   // Looked at in full, a name of a megabyte would be encoded only to be cut.
   const named = { ...order, name: fitText(order.name, MAX_TRANSACTION_BYTES) }
-  let message = await encode(signer, network, named, lifetime)
+  let message = await encode(tools, named)
   const excess = 1 + SIGNATURE_BYTES + message.length - MAX_TRANSACTION_BYTES
   if (excess > 0) {
     const name = fitText(named.name, Buffer.byteLength(named.name) - excess)
-    message = await encode(signer, network, { ...named, name }, lifetime)
+    message = await encode(tools, { ...named, name })
   }
   const signature = signer.sign(message)
   return {
@@ -53,13 +57,20 @@ export async function signMint(
   }
 }
 
-async function encode(
-  signer: SolanaSigner,
-  network: Pick<SolanaNetwork, 'minimumBalance'>,
-  order: MintOrder,
-  { blockhash, lastValidBlockHeight }: Lifetime,
-): Promise<Uint8Array> {
-  const instructions = await mintInstructions(signer.address, order, (bytes) => network.minimumBalance(bytes))
+interface Tools {
+  signer: SolanaSigner
+  network: Pick<SolanaNetwork, 'minimumBalance'>
+  /** Micro-lamports for a compute unit. */
+  price: bigint
+  lifetime: Lifetime
+}
+
+async function encode({ signer, network, price, lifetime: until }: Tools, order: MintOrder): Promise<Uint8Array> {
+  const { blockhash, lastValidBlockHeight } = until
+  const instructions = [
+    ...feeInstructions(price),
+    ...(await mintInstructions(signer.address, order, (bytes) => network.minimumBalance(bytes))),
+  ]
   const lifetime = { blockhash: blockhash as Blockhash, lastValidBlockHeight: BigInt(lastValidBlockHeight) }
   const message = pipe(
     createTransactionMessage({ version: 'legacy' }),

@@ -4,18 +4,27 @@ import type { SecretPlace } from '../../data-dir/kept-secret.ts'
 import { findChain, rememberChain } from '../../store/chains.ts'
 import type { Db } from '../../store/schema.ts'
 import { slotJournal } from '../../store/slot-journal.ts'
+import { NO_CLUSTERS, type RemoteClusters } from './clusters.ts'
 import type { EmbeddedSolana, EmbeddedSolanaEvent } from './embedded/embedded-solana.ts'
 import { loadLiteSvm } from './embedded/load-litesvm.ts'
 import type { SolanaNetwork } from './network.ts'
 import { openEmbeddedSolanaSigner, type SolanaSigner } from './signer.ts'
 
-/** The embedded Solana chains of a data dir. Nothing of them is loaded, made or replayed before it is needed. */
+/**
+ * The Solana chains of a backend: embedded ones, of which nothing is loaded, made or replayed before it is needed, and
+ * clusters behind RPC URLs.
+ */
 export interface SolanaChains {
-  /** Ends those that run, to be started again by whoever asks. */
+  readonly clusters: RemoteClusters
+  /** Ends the embedded ones that run, to be started again by whoever asks. */
   pause(): Promise<void>
-  /** Rejects with `native_missing` where this machine can't run them. */
-  check(): Promise<void>
-  signer(): Promise<SolanaSigner>
+  /** Rejects with `native_missing` where this machine can't run an embedded one. */
+  check(blockchain: SolanaBlockchain): Promise<void>
+  /** Of who signs: the addresses of tokens follow from it. Rejects for a cluster that wasn't set up. */
+  address(blockchain: SolanaBlockchain): Promise<string>
+  signer(blockchain: SolanaBlockchain): Promise<SolanaSigner>
+  /** Tokens that could be paid for now, were nothing under way. */
+  affordable(blockchain: SolanaBlockchain): Promise<number>
   network(blockchain: SolanaBlockchain): Promise<SolanaNetwork>
   close(): Promise<void>
 }
@@ -29,15 +38,16 @@ export interface SolanaChainsOptions {
   refuseUnlessOurs(blockchain: SolanaBlockchain): void
   now: () => number
   onEvent: (blockchain: SolanaBlockchain, event: EmbeddedSolanaEvent) => void
+  clusters?: RemoteClusters
 }
 
 export function createSolanaChains(options: SolanaChainsOptions): SolanaChains {
-  const { db, store, dataDir, now, onEvent, refuseUnlessOurs } = options
+  const { db, store, dataDir, now, onEvent, refuseUnlessOurs, clusters = NO_CLUSTERS } = options
   const started = new Map<SolanaBlockchain, Promise<EmbeddedSolana>>()
   const closing = new AbortController()
   let opened: Promise<SolanaSigner> | undefined
 
-  const signer = () => {
+  const embeddedSigner = () => {
     if (opened === undefined) {
       opened = openEmbeddedSolanaSigner(dataDir, store)
       opened.catch(() => {
@@ -48,7 +58,7 @@ export function createSolanaChains(options: SolanaChainsOptions): SolanaChains {
   }
 
   const start = async (blockchain: SolanaBlockchain) => {
-    const { address } = await signer()
+    const { address } = await embeddedSigner()
     const at = now()
     await rememberChain(db, {
       blockchain,
@@ -71,14 +81,25 @@ export function createSolanaChains(options: SolanaChainsOptions): SolanaChains {
   }
 
   return {
-    async check() {
-      loadLiteSvm()
+    clusters,
+
+    async check(blockchain) {
+      if (!clusters.has(blockchain)) loadLiteSvm()
     },
 
-    signer,
+    async address(blockchain) {
+      return clusters.has(blockchain) ? await clusters.address(blockchain) : (await embeddedSigner()).address
+    },
+
+    signer: (blockchain) => (clusters.has(blockchain) ? clusters.signer(blockchain) : embeddedSigner()),
+
+    async affordable(blockchain) {
+      return clusters.has(blockchain) ? await clusters.affordable(blockchain) : Number.POSITIVE_INFINITY
+    },
 
     network(blockchain) {
       if (closing.signal.aborted) return Promise.reject(new Error('the backend is shutting down'))
+      if (clusters.has(blockchain)) return Promise.resolve(clusters.network(blockchain))
       try {
         refuseUnlessOurs(blockchain)
       } catch (error) {
@@ -102,7 +123,8 @@ export function createSolanaChains(options: SolanaChainsOptions): SolanaChains {
 
     async close() {
       closing.abort()
-      await Promise.allSettled([...started.values()].map(async (network) => (await network).close()))
+      const closed = [...started.values()].map(async (network) => (await network).close())
+      await Promise.allSettled([...closed, clusters.close()])
     },
   }
 }

@@ -16,8 +16,8 @@ interface Tools {
 }
 
 /**
- * Signs for the same token again, because the first transaction has expired unexecuted. Address and metadata stay what
- * they were: whichever of the two a network were to execute, there is one token, and it is this one.
+ * Signs for the same token again, because the first transaction has expired unexecuted, or couldn't be paid for. Address
+ * and metadata stay what they were: whichever of the two a network were to execute, there is one token, and it is this one.
  */
 export async function signAnew(tools: Tools, network: SolanaNetwork, expired: SignedRow): Promise<void> {
   const { store, solana, log, now } = tools
@@ -26,9 +26,9 @@ export async function signAnew(tools: Tools, network: SolanaNetwork, expired: Si
     await updateSolanaSigned(store.db, expired, { state: 'expired', raw: null })
     return
   }
-  const signer = await solana.signer()
+  const signer = await solana.signer(network.blockchain)
   const lifetime = await network.latestBlockhash()
-  const facts = { collectionId: expired.collection_id, directory: expired.directory, now: now() }
+  const facts = { collectionId: expired.collection_id, directory: expired.directory, now: now(), urgent: true }
   const row = await signRow({ signer, network, lifetime }, order, facts)
   const signed = await store.transaction(async (db) => {
     if (!(await updateSolanaSigned(db, expired, { state: 'expired', raw: null }))) return false
@@ -39,7 +39,7 @@ export async function signAnew(tools: Tools, network: SolanaNetwork, expired: Si
   })
   if (!signed) return
   const event = { blockchain: expired.blockchain, transaction: expired.id, replaced_by: row.id }
-  log.info(event, 'a transaction expired before the network executed it; another was signed')
+  log.info(event, 'a transaction came to nothing, and can no longer come; another was signed')
 }
 
 /** What the expired transaction was to make; null when nobody waits for it any more. */

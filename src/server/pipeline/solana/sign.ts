@@ -12,6 +12,8 @@ interface Facts {
   collectionId: string
   directory: string
   now: number
+  /** An earlier transaction for the same came to nothing. */
+  urgent?: boolean
 }
 
 /**
@@ -21,9 +23,9 @@ interface Facts {
 export async function signRow(
   { signer, network, lifetime }: { signer: SolanaSigner; network: SolanaNetwork; lifetime: Lifetime },
   order: MintOrder,
-  { collectionId, directory, now }: Facts,
+  { collectionId, directory, now, urgent = false }: Facts,
 ): Promise<Insertable<SolanaTransactionsTable> & { id: string }> {
-  const { raw, signature, lastValidBlockHeight } = await signMint(signer, network, order, lifetime)
+  const { raw, signature, lastValidBlockHeight } = await signMint(signer, network, order, lifetime, { urgent })
   return {
     id: newId(),
     blockchain: network.blockchain satisfies SolanaBlockchain,

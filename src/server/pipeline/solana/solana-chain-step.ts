@@ -29,18 +29,21 @@ export function createSolanaChainStep(options: SolanaChainStepOptions): Turn {
     const outcomes = await network.send(claimed.map(({ raw }) => raw))
     const observed = await observe(network, claimed)
     for (const collectionId of await settle({ store, log }, observed)) onSettled(collectionId)
+    // Signed anew for an empty purse, they would only cost their fees.
+    const isPayable = !observed.some(({ fate }) => fate === 'expired') || (await solana.affordable(blockchain)) >= 1
+    if (!isPayable) log.warn({ blockchain }, 'transactions wait to be signed anew until the signer has funds')
     for (const [index, transaction] of claimed.entries()) {
-      const fate = observed[index]
-      if (fate?.fate === 'expired') await signAnew({ store, solana, log, now }, network, transaction)
-      if (fate?.fate !== 'pending') continue
+      const fate = observed[index]?.fate
+      if (fate === 'expired' && isPayable) await signAnew({ store, solana, log, now }, network, transaction)
+      if (fate === undefined || fate === 'deployed' || fate === 'failed' || (fate === 'expired' && isPayable)) continue
       const outcome = outcomes[index]
       const attempts = transaction.attempts + 1
-      const rejected = outcome?.outcome === 'rejected'
-      if (rejected) {
+      const rejected = outcome?.outcome === 'rejected' || fate === 'expired'
+      if (outcome?.outcome === 'rejected') {
         const facts = { blockchain, transaction: transaction.id, reason: outcome.reason }
         log.warn(facts, 'the network refused a transaction; the same bytes will be sent again')
       }
-      const next_attempt_at = now() + (rejected ? backoffMs(attempts) : POLL_MS)
+      const next_attempt_at = now() + (rejected ? backoffMs(attempts) : (network.pollMs ?? POLL_MS))
       await updateSolanaSigned(store.db, transaction, { attempts, next_attempt_at })
     }
   }

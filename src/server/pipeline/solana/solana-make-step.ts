@@ -13,6 +13,7 @@ import { backoffMs } from '../backoff.ts'
 import { claimMoment, leaseMs, withLeases } from '../leases.ts'
 import type { Turn } from '../loop.ts'
 import { collectionFile, orderOfCollection } from './orders.ts'
+import { requireFunds } from './payable.ts'
 import { signRow } from './sign.ts'
 import type { SolanaSigningOptions } from './step-options.ts'
 
@@ -21,7 +22,8 @@ const LEASE_MS = 30_000
 /** Signs the transactions that make collections: the group mint, and its one token for the collection's wallet. */
 export function createSolanaMakeStep({ store, solana, blockchain, now, log, onSigned }: SolanaSigningOptions): Turn {
   const make = async (collection: CollectionRow): Promise<void> => {
-    const [signer, network] = await Promise.all([solana.signer(), solana.network(blockchain)])
+    await requireFunds({ store, solana, blockchain })
+    const [signer, network] = await Promise.all([solana.signer(blockchain), solana.network(blockchain)])
     const { cid: directory, blocks } = await buildDirectory([collectionFile(collection)])
     const lifetime = await network.latestBlockhash()
     const facts = { collectionId: collection.id, directory, now: now() }

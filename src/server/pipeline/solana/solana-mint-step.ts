@@ -9,6 +9,7 @@ import { countUnfinished, insertSolanaTransactions } from '../../store/solana-tr
 import type { Turn } from '../loop.ts'
 import { metadataFile } from '../metadata-file.ts'
 import { orderOfNft } from './orders.ts'
+import { payableTokens } from './payable.ts'
 import { signRow } from './sign.ts'
 import type { SolanaSigningOptions } from './step-options.ts'
 
@@ -56,11 +57,12 @@ export function createSolanaMintStep({
   /** What is left to do for the collection: nothing, more at once, or more after a moment of gathering. */
   const sign = async (collection: CollectionRow): Promise<'done' | 'more' | 'gathering'> => {
     const unfinished = await countUnfinished(store.db, collection.id)
-    const room = MAX_AHEAD - unfinished
+    const payable = await payableTokens({ store, solana, blockchain })
+    const room = Math.min(MAX_AHEAD - unfinished, payable)
     const group = room <= 0 ? [] : await listMintable(store.db, collection.id, Math.min(GROUP, room))
     if (group.length === 0) return 'done'
     if (unfinished > 0 && group.length < GROUP && isGathering(collection)) return 'gathering'
-    const [signer, network] = await Promise.all([solana.signer(), solana.network(blockchain)])
+    const [signer, network] = await Promise.all([solana.signer(blockchain), solana.network(blockchain)])
     const { cid: directory, blocks } = await buildDirectory(
       group.map((nft, index) => ({
         name: `${index}.json`,

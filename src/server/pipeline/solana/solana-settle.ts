@@ -7,7 +7,7 @@ import { deployMinted } from '../../store/solana-nfts.ts'
 import { type SignedRow, updateSolanaSigned } from '../../store/solana-transactions.ts'
 import type { Log } from '../log.ts'
 
-/** What is known for good about a transaction; `expired`: it was not executed, and never will be. */
+/** What is known for good about a transaction; `expired`: it had no effect, and never will. */
 export type Fate =
   | { transaction: SignedRow; fate: 'deployed'; slot: number | null }
   | { transaction: SignedRow; fate: 'failed'; slot: number; error: string }
@@ -36,7 +36,7 @@ async function fateOf(
   if ((await network.account(transaction.mint)) !== null) {
     return { transaction, fate: 'deployed', slot: status?.slot ?? null }
   }
-  return status === null
+  return status === null || status.unpaid
     ? { transaction, fate: 'expired' }
     : { transaction, fate: 'failed', slot: status.slot, error: status.error ?? '' }
 }

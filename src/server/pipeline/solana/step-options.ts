@@ -6,7 +6,7 @@ import type { Log } from '../log.ts'
 /** What every step of a Solana blockchain works with. */
 export interface SolanaStepOptions {
   store: Store
-  solana: Pick<SolanaChains, 'signer' | 'network'>
+  solana: Pick<SolanaChains, 'signer' | 'network' | 'affordable'>
   blockchain: SolanaBlockchain
   now: () => number
   log: Log

@@ -4,10 +4,18 @@ import { parseRetryAfter, sleep } from '../../../../core/time.ts'
 import type { Providers, RpcOutcome } from '../../rpc/providers.ts'
 import { type RpcAnswer, type RpcCall, RpcError } from '../embedded/node-rpc.ts'
 
+/** What tells one network from another. */
+export interface Identity {
+  /** The method by which a node says it; it takes no parameters. */
+  method: string
+  /** Null where the answer is that of the right network, else what is wrong with it: `is of chain 1, not of 137`. */
+  problem(result: unknown): string | null
+}
+
 export interface RemoteRpcOptions {
   /** One or more nodes of the same network; when one fails, the next is asked. */
   urls: readonly string[]
-  chainId: number
+  identity: Identity
   /** Milliseconds that one answer may take. */
   timeoutMs: number
   /** How often a request is sent before it counts as failed. */
@@ -69,10 +77,10 @@ interface FailureFacts {
  * Everything that goes through here may be sent twice: reads, and signed transactions, of which a network takes one of
  * the same bytes. So a request without an answer is sent again, to the next node where there are several.
  *
- * Before anything else each node has to say that it is of the right chain.
+ * Before anything else each node has to say that it is of the right network.
  */
 export function connectRemote(options: RemoteRpcOptions): RemoteRpc {
-  const { urls, chainId, timeoutMs, tries, retryMs, providers, onRequest } = options
+  const { urls, identity, timeoutMs, tries, retryMs, providers, onRequest } = options
   const agent = new Agent({ connections: 16, maxResponseSize: MAX_ANSWER_BYTES, connectTimeout: timeoutMs })
   const checked = new Map<string, Promise<void>>()
   const closing = new AbortController()
@@ -156,15 +164,14 @@ export function connectRemote(options: RemoteRpcOptions): RemoteRpc {
   }
 
   const askChain = async (url: string): Promise<void> => {
-    const reply = await post(url, { jsonrpc: '2.0', id: 0, method: 'eth_chainId', params: [] })
+    const reply = await post(url, { jsonrpc: '2.0', id: 0, method: identity.method, params: [] })
     const answer = answerOf(reply)
     if ('error' in answer) throw unreachable(`the node at ${new URL(url).host} doesn't tell its chain`, answer.error)
-    if (Number(answer.result) !== chainId) {
-      throw new GdnError(
-        'invalid_config',
-        `the node at ${new URL(url).host} is of chain ${Number(answer.result)}, not of ${chainId}`,
-        { hint: 'give an RPC URL of the right network' },
-      )
+    const problem = identity.problem(answer.result)
+    if (problem !== null) {
+      throw new GdnError('invalid_config', `the node at ${new URL(url).host} ${problem}`, {
+        hint: 'give an RPC URL of the right network',
+      })
     }
   }
 

@@ -1,11 +1,12 @@
 import type { EvmBlockchain } from '../../../../api/blockchains.ts'
-import { GdnError, messageOf } from '../../../../core/errors.ts'
+import { GdnError } from '../../../../core/errors.ts'
 import type { ChainSettings } from '../../../settings/types.ts'
 import { findChain } from '../../../store/chains.ts'
 import type { Db } from '../../../store/schema.ts'
 import { alignLane } from '../../../store/transactions.ts'
 import type { RemoteChains, RemoteChainsOptions } from '../../remote-chains.ts'
 import { createProviders } from '../../rpc/providers.ts'
+import { watchNetwork } from '../../rpc/watch-network.ts'
 import type { Signer } from '../../signers.ts'
 import type { Fees, Hex } from '../network.ts'
 import { type Operators, watchOperators } from './operators.ts'
@@ -15,10 +16,7 @@ import { createRemoteNetwork, type RemoteNetwork } from './remote-network.ts'
 const FEES_FRESH_MS = 2_000
 /** Signers are looked at so often, also while nothing is signed. */
 const LOOK_EVERY_MS = 15_000
-/** Whoever asks whether a network is there gets an answer that isn't older, but for what the network takes. */
-const AWAY_FRESH_MS = 3_000
-/** A network that is asked for so long counts as away before it has failed. */
-const SILENT_MS = 10_000
+const WEI_IN_COIN = 1e18
 
 interface Opened {
   settings: ChainSettings
@@ -60,13 +58,16 @@ export async function openRemoteChains({
     return found
   }
 
-  const watches = [...opened].map(([blockchain, { operators, fees }]) =>
-    watchNetwork(async () => {
+  const watches = [...opened].map(([blockchain, { operators, fees }]) => ({
+    blockchain,
+    watch: watchNetwork(async () => {
       await operators.look(await fees())
-      return { blockchain, reason: operators.problem }
-    }, blockchain),
-  )
-  const lookAll = () => watches.map((watch) => watch.look())
+      return operators.problem
+    }),
+  }))
+  const lookAll = () => {
+    for (const { watch } of watches) watch.look()
+  }
   const looking = setInterval(lookAll, LOOK_EVERY_MS).unref()
   lookAll()
 
@@ -78,10 +79,15 @@ export async function openRemoteChains({
     explorerUrl: (blockchain) => opened.get(blockchain)?.settings.explorerUrl?.replace(/\/+$/, '') ?? null,
     problem: (blockchain) => opened.get(blockchain)?.operators.problem ?? null,
     async away() {
-      const seen = await Promise.all(watches.map((watch) => watch.seen()))
+      const seen = await Promise.all(
+        watches.map(async ({ blockchain, watch }) => ({ blockchain, reason: await watch.seen() })),
+      )
       return seen.flatMap(({ blockchain, reason }) => (reason === null ? [] : [{ blockchain, reason }]))
     },
-    operators: () => [...opened].map(([blockchain, { operators }]) => ({ blockchain, states: operators.seen })),
+    signers: () =>
+      [...opened].flatMap(([blockchain, { operators }]) =>
+        operators.seen.map(({ address, balance }) => ({ blockchain, address, coins: Number(balance) / WEI_IN_COIN })),
+      ),
 
     async signing(blockchain) {
       const { settings: chain, network, operators, fees } = get(blockchain)
@@ -99,44 +105,6 @@ export async function openRemoteChains({
     async close() {
       clearInterval(looking)
       await Promise.all([...opened.values()].map(({ network }) => network.close()))
-    },
-  }
-}
-
-interface Seen {
-  blockchain: EvmBlockchain
-  /** Why nothing can be done there; null where it can. */
-  reason: string | null
-}
-
-/** What was seen last of a network, looked at by one at a time. */
-function watchNetwork(ask: () => Promise<Seen>, blockchain: EvmBlockchain) {
-  let last: Seen | null = null
-  let lastAt = 0
-  let asking: { since: number; seen: Promise<Seen> } | null = null
-  const begin = () => {
-    const seen = ask()
-      .catch((error: unknown): Seen => ({ blockchain, reason: messageOf(error) }))
-      .then((result) => {
-        last = result
-        lastAt = performance.now()
-        asking = null
-        return result
-      })
-    asking = { since: performance.now(), seen }
-    return asking
-  }
-  return {
-    /** Finds out how things are; what keeps it from knowing is what is seen. */
-    look(): void {
-      asking ??= begin()
-    },
-    async seen(): Promise<Seen> {
-      const now = performance.now()
-      if (last === null) return await (asking ?? begin()).seen
-      if (asking !== null && now - asking.since > SILENT_MS) return { blockchain, reason: 'no node answers' }
-      if (now - lastAt > AWAY_FRESH_MS) asking ??= begin()
-      return last
     },
   }
 }

@@ -5,7 +5,7 @@ import { receiptOf } from '../embedded/receipt.ts'
 import type { EvmNetwork, Hex, RawLog, SharedNetwork } from '../network.ts'
 import { readFees } from './fees.ts'
 import { handIn } from './hand-in.ts'
-import { connectRemote } from './json-rpc.ts'
+import { connectRemote, type Identity } from './json-rpc.ts'
 
 export interface RemoteNetworkOptions {
   blockchain: EvmBlockchain
@@ -56,7 +56,7 @@ export function createRemoteNetwork(options: RemoteNetworkOptions): RemoteNetwor
   const { chainId = BLOCKCHAINS[blockchain].chainId } = options
   const { timeoutMs = TIMEOUT_MS, tries = TRIES, retryMs = RETRY_MS } = options
   const { providers = createProviders(), onRequest = () => {} } = options
-  const rpc = connectRemote({ urls, chainId, timeoutMs, tries, retryMs, providers, onRequest })
+  const rpc = connectRemote({ urls, identity: chainIdentity(chainId), timeoutMs, tries, retryMs, providers, onRequest })
 
   const head = async () => Number(await rpc.call<Hex>('eth_blockNumber', []))
   const receiptCalls = (hashes: readonly Hex[]) =>
@@ -116,6 +116,11 @@ export function createRemoteNetwork(options: RemoteNetworkOptions): RemoteNetwor
     close: () => rpc.close(),
   }
 }
+
+const chainIdentity = (chainId: number): Identity => ({
+  method: 'eth_chainId',
+  problem: (told) => (Number(told) === chainId ? null : `is of chain ${Number(told)}, not of ${chainId}`),
+})
 
 const blockCall = (number: number) => ({ method: 'eth_getBlockByNumber', params: [quantity(number), false] })
 const hashOf = (answer: RpcAnswer): Hex | null => (resultOf(answer) as { hash: Hex } | null)?.hash ?? null

@@ -1,0 +1,152 @@
+import type { SolanaBlockchain } from '../../../../api/blockchains.ts'
+import { GdnError } from '../../../../core/errors.ts'
+import type { ClusterSettings } from '../../../settings/types.ts'
+import { findChain } from '../../../store/chains.ts'
+import { createProviders } from '../../rpc/providers.ts'
+import { type NetworkWatch, watchNetwork } from '../../rpc/watch-network.ts'
+import type { RemoteClusters, RemoteClustersOptions } from '../clusters.ts'
+import { tokenCosts } from '../costs.ts'
+import type { SolanaSigner } from '../signer.ts'
+import { createRemoteSolana, type RemoteSolana } from './remote-solana.ts'
+
+/** The signer is looked at so often, also while nothing is signed; and more often while it can't pay. */
+const LOOK_EVERY_MS = 15_000
+const LOOK_AGAIN_MS = 3_000
+/** Tokens that the signer must be able to pay for before anything is accepted: those of a large request. */
+const RESERVE_TOKENS = 10n
+const LAMPORTS = 1_000_000_000
+
+interface Opened {
+  settings: ClusterSettings
+  network: RemoteSolana
+  /** Null in a process that never signs. */
+  signer: SolanaSigner | null
+  watch: NetworkWatch
+  problem: string | null
+  /** Lamports, as seen last. */
+  balance: bigint | null
+}
+
+/** Opens the signers' keys and the connections. */
+export async function openRemoteClusters(options: RemoteClustersOptions): Promise<RemoteClusters> {
+  const { db, settings, openSigner, onRequest } = options
+  const providers = createProviders([...settings.values()].flatMap(({ requestLimits }) => [...requestLimits]))
+
+  /** Each read once: it never changes. */
+  const addresses = new Map<SolanaBlockchain, string>()
+  const addressOn = async (blockchain: SolanaBlockchain): Promise<string> => {
+    const known = addresses.get(blockchain) ?? (await findChain(db, blockchain))?.factory_address
+    if (known === undefined) throw notSetUp(blockchain)
+    addresses.set(blockchain, known)
+    return known
+  }
+
+  /** What the signer has now, and what tokens cost; whether it can pay for any is noted on the way. */
+  const purseOf = async (blockchain: SolanaBlockchain, one: Opened) => {
+    const address = await addressOn(blockchain)
+    const costs = await tokenCosts(one.network, await one.network.computeUnitPrice())
+    const balance = await one.network.balance(address)
+    one.balance = balance
+    one.problem = balance < RESERVE_TOKENS * costs.nft ? noFunds(blockchain, address) : null
+    return { balance, costs }
+  }
+
+  const open = async (blockchain: SolanaBlockchain, cluster: ClusterSettings): Promise<Opened> => {
+    const network = createRemoteSolana({
+      ...{ ...cluster, urls: cluster.rpcUrls, providers },
+      onRequest: (host, outcome) => onRequest?.(blockchain, host, outcome),
+    })
+    const signer = await openSigner(cluster)
+    const watch = watchNetwork(async () => {
+      await purseOf(blockchain, one)
+      return one.problem
+    })
+    const one: Opened = { settings: cluster, network, signer, watch, problem: null, balance: null }
+    return one
+  }
+
+  const opened = new Map<SolanaBlockchain, Opened>()
+  for (const [blockchain, cluster] of settings) opened.set(blockchain, await open(blockchain, cluster))
+  await refuseOtherSigners(options, opened)
+  const get = (blockchain: SolanaBlockchain): Opened => {
+    const found = opened.get(blockchain)
+    if (found === undefined) throw new Error(`${blockchain} is not reached by RPC URL`)
+    return found
+  }
+  let turns = 0
+  const look = () => {
+    const all = turns++ % (LOOK_EVERY_MS / LOOK_AGAIN_MS) === 0
+    for (const { watch, problem } of opened.values()) if (all || problem !== null) watch.look()
+  }
+  const looking = setInterval(look, LOOK_AGAIN_MS).unref()
+  look()
+
+  return {
+    blockchains: [...opened.keys()],
+    has: (blockchain) => opened.has(blockchain),
+    network: (blockchain) => get(blockchain).network,
+
+    address: addressOn,
+
+    async signer(blockchain) {
+      const { signer } = get(blockchain)
+      if (signer === null) throw new Error(`this process doesn't sign: it has no key for ${blockchain}`)
+      await addressOn(blockchain)
+      return signer
+    },
+
+    async affordable(blockchain) {
+      const { balance, costs } = await purseOf(blockchain, get(blockchain))
+      return Number(balance / costs.collection)
+    },
+
+    problem: (blockchain) => opened.get(blockchain)?.problem ?? null,
+    explorerUrl: (blockchain) => opened.get(blockchain)?.settings.explorerUrl?.replace(/\/+$/, '') ?? null,
+
+    async away() {
+      const seen = await Promise.all(
+        [...opened].map(async ([blockchain, { watch }]) => ({ blockchain, reason: await watch.seen() })),
+      )
+      return seen.flatMap(({ blockchain, reason }) => (reason === null ? [] : [{ blockchain, reason }]))
+    },
+
+    signers: () =>
+      [...opened].flatMap(([blockchain, { balance }]) => {
+        const address = addresses.get(blockchain)
+        return balance === null || address === undefined
+          ? []
+          : [{ blockchain, address, coins: Number(balance) / LAMPORTS }]
+      }),
+
+    async close() {
+      clearInterval(looking)
+      await Promise.all([...opened.values()].map(({ network }) => network.close()))
+    },
+  }
+}
+
+/** Addresses of tokens follow from who signs: what one key has begun no other can go on with. */
+async function refuseOtherSigners(
+  { db }: Pick<RemoteClustersOptions, 'db'>,
+  opened: ReadonlyMap<SolanaBlockchain, Opened>,
+): Promise<void> {
+  for (const [blockchain, { signer }] of opened) {
+    const known = (await findChain(db, blockchain))?.factory_address
+    if (signer === null || known === undefined || known === signer.address) continue
+    throw new GdnError(
+      'invalid_config',
+      `${blockchain} was set up for the signer ${known}, not for ${signer.address}`,
+      {
+        hint: 'give the keypair that it was set up with: collections can be continued by no other',
+      },
+    )
+  }
+}
+
+export const noFunds = (blockchain: SolanaBlockchain, address: string) =>
+  `the signer ${address} of ${blockchain} has not enough funds to pay for tokens`
+
+export const notSetUp = (blockchain: SolanaBlockchain): GdnError =>
+  new GdnError('invalid_config', `${blockchain} is not set up: no signer was accepted for it`, {
+    hint: `gdn chain setup ${blockchain} --dry-run shows what tokens cost there`,
+  })

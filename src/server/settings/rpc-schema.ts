@@ -1,0 +1,57 @@
+import * as z from 'zod'
+import { parseUrl } from '../../core/parse-url.ts'
+
+const MAX_URLS = 8
+
+const rpcUrl = z.string().check((context) => {
+  const problem = urlProblem(context.value)
+  if (problem !== null) context.issues.push({ code: 'custom', message: problem, input: context.value })
+})
+
+/** Nodes of a network, the one to prefer first. */
+export const rpcUrls = z
+  .array(rpcUrl)
+  .min(1, { error: 'needs one URL at least' })
+  .max(MAX_URLS, { error: `may hold ${MAX_URLS} URLs` })
+
+export const webUrl = z.url({ protocol: /^https?$/, error: 'must be an http or https URL' })
+
+export const seconds = z
+  .number({ error: 'must be a number of seconds' })
+  .min(0.1, { error: 'must be at least 0.1 seconds' })
+  .max(3600, { error: 'must be at most an hour' })
+
+const perSecond = z
+  .number({ error: 'must be a number of requests' })
+  .gt(0, { error: 'must be above 0' })
+  .max(10_000, { error: 'must be at most 10000' })
+
+/** How often each provider may be asked: all of them alike, or each by its host. */
+export const requestsPerSecond = z.union([perSecond, z.record(z.string(), perSecond)], {
+  error: 'must be a number of requests between 0 and 10000, or such a number for each host of rpc_urls',
+})
+
+interface Limited {
+  rpc_urls: string[]
+  requests_per_second?: z.output<typeof requestsPerSecond> | undefined
+}
+
+/** A limit for a host that nobody asks is one that was misspelt. */
+export function refuseStrangeHosts(context: z.core.ParsePayload<Limited>): void {
+  const { requests_per_second: limit, rpc_urls: urls } = context.value
+  const hosts = urls.map((url) => parseUrl(url)?.host ?? '')
+  for (const host of typeof limit === 'object' ? Object.keys(limit) : []) {
+    if (hosts.includes(host)) continue
+    const message = `is no host of rpc_urls: those are ${hosts.join(', ')}`
+    context.issues.push({ code: 'custom', message, input: limit, path: ['requests_per_second', host] })
+  }
+}
+
+function urlProblem(text: string): string | null {
+  const url = parseUrl(text)
+  if (url === null) return 'is no URL'
+  const { protocol, username, password } = url
+  if (protocol !== 'http:' && protocol !== 'https:') return 'must be an http or https URL'
+  if (username !== '' || password !== '') return "holds a user's name or password, which isn't sent"
+  return null
+}

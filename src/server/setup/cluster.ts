@@ -1,0 +1,142 @@
+import { formatUnits } from 'viem'
+import type { SolanaBlockchain } from '../../api/blockchains.ts'
+import { GdnError } from '../../core/errors.ts'
+import { openBeside } from '../administration.ts'
+import { createProviders } from '../chain/rpc/providers.ts'
+import { tokenCosts } from '../chain/solana/costs.ts'
+import { clusterName } from '../chain/solana/remote/genesis.ts'
+import { createRemoteSolana, type RemoteSolana } from '../chain/solana/remote/remote-solana.ts'
+import type { SolanaSigner } from '../chain/solana/signer.ts'
+import { openKeypair } from '../settings/keypair.ts'
+import { loadSettings, settingsPath } from '../settings/settings.ts'
+import type { ClusterSettings } from '../settings/types.ts'
+import { findChain, rememberChain } from '../store/chains.ts'
+import type { Store } from '../store/open-store.ts'
+import type { ChainPlace } from './with-chain.ts'
+
+const DECIMALS = 9
+
+export interface OpenedCluster {
+  store: Store
+  settings: ClusterSettings
+  network: RemoteSolana
+  signer: SolanaSigner
+}
+
+/** A cluster of the settings as it is now, with who signs there. Amounts are SOL, decimal. */
+export interface ClusterStatus {
+  blockchain: string
+  /** Its name, or the hash of its genesis where it has none. */
+  cluster: string
+  genesis_hash: string
+  /** Height of the newest final block. */
+  block: number
+  signer: string
+  balance: string
+  /** What one costs at most with a name of 64 letters: rent, which is bound for as long as the token is there, and fees. */
+  cost_per_nft: string
+  cost_per_collection: string
+  /** NFTs that the balance pays for. */
+  nfts_left: number
+  /** Micro-lamports that are offered for a compute unit now. */
+  compute_unit_price: string
+  /** The signer was accepted for it, and collections can be made. */
+  set_up: boolean
+  /** What keeps it from signing; null where nothing does. */
+  problem: string | null
+  [field: string]: unknown
+}
+
+/**
+ * Works on a cluster of the settings and the database of a data dir, beside its running backend or before its first start.
+ *
+ * @throws GdnError `invalid_config` where the settings don't name the blockchain; what opening the keypair throws
+ */
+export async function withCluster<Result>(
+  place: ChainPlace,
+  blockchain: SolanaBlockchain,
+  work: (cluster: OpenedCluster) => Promise<Result>,
+): Promise<Result> {
+  const { dataDir, settingsFile, credentialsDirectory } = place
+  const settings = (await loadSettings(dataDir, settingsFile)).clusters.get(blockchain)
+  if (settings === undefined) {
+    throw new GdnError('invalid_config', `${blockchain} has no RPC URL in the settings`, {
+      place: { file: settingsPath(dataDir, settingsFile) },
+      hint: `write chains: ${blockchain}: with rpc_urls and signer there, or name another file with --config`,
+    })
+  }
+  const signer = openKeypair(settings.signer, credentialsDirectory)
+  const store = await openBeside(place, { make: true })
+  const network = createRemoteSolana({
+    ...settings,
+    urls: settings.rpcUrls,
+    providers: createProviders(settings.requestLimits),
+  })
+  try {
+    return await work({ store, settings, network, signer })
+  } finally {
+    await network.close()
+    await store.close()
+  }
+}
+
+/** Asks a cluster for all that making tokens on it takes, and costs. */
+export async function clusterStatus({ store, settings, network, signer }: OpenedCluster): Promise<ClusterStatus> {
+  const { blockchain, genesisHash } = settings
+  const known = await findChain(store.db, blockchain)
+  // The first answer is that of the right cluster, or there is none.
+  const block = await network.blockHeight()
+  const price = await network.computeUnitPrice()
+  const [costs, balance] = await Promise.all([tokenCosts(network, price), network.balance(signer.address)])
+  return {
+    blockchain,
+    cluster: clusterName(genesisHash),
+    genesis_hash: genesisHash,
+    block,
+    signer: signer.address,
+    balance: sol(balance),
+    cost_per_nft: sol(costs.nft),
+    cost_per_collection: sol(costs.collection),
+    nfts_left: Number(balance / costs.nft),
+    compute_unit_price: String(price),
+    set_up: known !== null,
+    problem: problemOf(known?.factory_address ?? null, signer, balance >= costs.collection),
+  }
+}
+
+function problemOf(accepted: string | null, { address }: SolanaSigner, canPay: boolean): string | null {
+  if (accepted === null) return 'it is not set up'
+  if (accepted !== address) return `it was set up for another signer: ${accepted}`
+  return canPay ? null : 'the signer has not enough funds for a collection'
+}
+
+/**
+ * Accepts the signer for the cluster: nothing is sent, since a token makes all that it needs. From then on the database
+ * belongs to that cluster, and its tokens to that signer.
+ *
+ * @throws GdnError `invalid_config` where it was set up for another
+ */
+export async function setUpCluster({ store, settings, signer }: OpenedCluster, now: number): Promise<void> {
+  const { blockchain, genesisHash } = settings
+  await rememberChain(store.db, {
+    blockchain,
+    network: 'remote',
+    genesis_hash: genesisHash,
+    genesis_timestamp: 0,
+    factory_address: signer.address,
+    created_at: now,
+  })
+  const known = await findChain(store.db, blockchain)
+  if (known?.network === 'remote' && known.genesis_hash === genesisHash && known.factory_address === signer.address) {
+    return
+  }
+  const what =
+    known?.network === 'embedded'
+      ? 'an embedded chain'
+      : `the cluster ${clusterName(known?.genesis_hash ?? '')} with the signer ${known?.factory_address}`
+  throw new GdnError('invalid_config', `${blockchain} of this data is ${what}`, {
+    hint: 'use another data dir, or the settings that belong to this one',
+  })
+}
+
+const sol = (lamports: bigint): string => formatUnits(lamports, DECIMALS)

@@ -1,0 +1,189 @@
+import { createHash } from 'node:crypto'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { createRequire } from 'node:module'
+import type { AddressInfo } from 'node:net'
+import { address, getTransactionDecoder, lamports } from '@solana/kit'
+import { FailedTransactionMetadata, LiteSVM } from 'litesvm'
+import { base58btc } from 'multiformats/bases/base58'
+import { readTransaction } from '../../src/server/chain/solana/embedded/wire.ts'
+
+/** A Solana cluster that speaks JSON-RPC over HTTP, and executes what it gets. */
+export interface TestCluster {
+  url: string
+  genesisHash: string
+  /** Sets what an account has. */
+  fund(address: string, lamports: bigint): Promise<void>
+  /** base64 of an account's data, null where there is none. */
+  account(address: string): Promise<string | null>
+  close(): Promise<void>
+}
+
+/** Forty times as fast as a real one. */
+const SLOT_MS = 10
+const VALID_SLOTS = 150
+const FINAL_AFTER = 31
+const CONFIRMED_AFTER = 1
+
+/** surfpool, where `npm run test:solana` has put it; else one of our own on litesvm. */
+export const startCluster = (): Promise<TestCluster> =>
+  process.env.GDN_TEST_SURFPOOL === undefined ? startStandIn() : startSurfpool(process.env.GDN_TEST_SURFPOOL)
+
+interface Surfnet {
+  rpcUrl: string
+  fundSol(address: string, lamports: number): void
+  stop(): void
+}
+
+async function startSurfpool(path: string): Promise<TestCluster> {
+  const { Surfnet } = createRequire(import.meta.url)(path) as {
+    Surfnet: { startWithConfig(config: object): Surfnet }
+  }
+  const net = Surfnet.startWithConfig({ offline: true, slotTimeMs: SLOT_MS, blockProductionMode: 'clock' })
+  const call = async (method: string, params: unknown[] = []) => {
+    const response = await fetch(net.rpcUrl, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
+    })
+    return ((await response.json()) as { result: unknown }).result
+  }
+  return {
+    url: net.rpcUrl,
+    genesisHash: String(await call('getGenesisHash')),
+    async fund(to, amount) {
+      net.fundSol(to, Number(amount))
+    },
+    async account(at) {
+      const { value } = (await call('getAccountInfo', [at, { encoding: 'base64' }])) as {
+        value: { data: string[] } | null
+      }
+      return value?.data[0] ?? null
+    },
+    async close() {
+      net.stop()
+    },
+  }
+}
+
+interface Executed {
+  slot: number
+  error: unknown
+}
+
+/**
+ * litesvm behind the part of Solana's JSON-RPC that gdn uses: transactions are executed at once, and final as many slots
+ * later as on a real cluster; what has an unknown or expired blockhash, or can't pay its fee, is dropped without a word.
+ */
+async function startStandIn(): Promise<TestCluster> {
+  const machine = new LiteSVM().withBlockhashCheck(false).withTransactionHistory(0n).withSigverify(true)
+  const since = performance.now()
+  const slot = () => FINAL_AFTER + 1 + Math.floor((performance.now() - since) / SLOT_MS)
+  const seed = String(since)
+  const hashAt = (at: number) => base58btc.baseEncode(createHash('sha256').update(`${seed} ${at}`).digest())
+  const genesisHash = hashAt(0)
+  const executed = new Map<string, Executed>()
+
+  const knownBlockhash = (blockhash: string) => {
+    const now = slot()
+    for (let at = now; at >= 0 && at >= now - VALID_SLOTS; at--) if (hashAt(at) === blockhash) return true
+    return false
+  }
+
+  const send = (raw: string): string => {
+    const read = readTransaction(raw)
+    if (typeof read === 'string') throw new Error(read)
+    const { signature, blockhash, bytes } = read
+    if (executed.has(signature) || !knownBlockhash(blockhash)) return signature
+    const result = machine.sendTransaction(getTransactionDecoder().decode(bytes))
+    const failed = result instanceof FailedTransactionMetadata ? errorOf(result) : null
+    if (failed !== 'dropped') executed.set(signature, { slot: slot(), error: failed })
+    return signature
+  }
+
+  const statusOf = (signature: string) => {
+    const found = executed.get(signature)
+    if (found === undefined) return null
+    const age = slot() - found.slot
+    const confirmationStatus =
+      age >= FINAL_AFTER ? 'finalized' : age >= CONFIRMED_AFTER ? 'confirmed' : ('processed' as const)
+    return { slot: found.slot, err: found.error, confirmationStatus, confirmations: null, status: {} }
+  }
+
+  const accountAt = (at: string) => {
+    const found = machine.getAccount(address(at))
+    if (!found.exists) return null
+    const data = Buffer.from(found.data).toString('base64')
+    const { programAddress: owner, lamports: balance, executable } = found
+    return { owner, lamports: Number(balance), data: [data, 'base64'], executable, rentEpoch: 0, space: data.length }
+  }
+
+  const withContext = (value: unknown) => ({ context: { apiVersion: '0', slot: slot() }, value })
+  // biome-ignore lint/suspicious/noExplicitAny: each method takes what it takes
+  const methods: Record<string, (...params: any[]) => unknown> = {
+    getGenesisHash: () => genesisHash,
+    getLatestBlockhash: () => withContext({ blockhash: hashAt(slot()), lastValidBlockHeight: slot() + VALID_SLOTS }),
+    getEpochInfo: () => ({ absoluteSlot: slot() - FINAL_AFTER, blockHeight: slot() - FINAL_AFTER, epoch: 0 }),
+    getMinimumBalanceForRentExemption: (bytes: number) => Number(machine.minimumBalanceForRentExemption(BigInt(bytes))),
+    getRecentPrioritizationFees: () => [],
+    getBalance: (at: string) => withContext(Number(machine.getBalance(address(at)) ?? 0n)),
+    getAccountInfo: (at: string) => withContext(accountAt(at)),
+    getSignatureStatuses: (signatures: string[]) => withContext(signatures.map(statusOf)),
+    sendTransaction: send,
+  }
+
+  const serve = async (request: IncomingMessage, response: ServerResponse) => {
+    const chunks: Buffer[] = []
+    for await (const chunk of request) chunks.push(chunk)
+    const { id, method, params } = JSON.parse(Buffer.concat(chunks).toString()) as {
+      id: number
+      method: string
+      params: unknown[]
+    }
+    const answer = (() => {
+      try {
+        const run = methods[method]
+        if (run === undefined) return { error: { code: -32601, message: 'Method not found' } }
+        return { result: run(...params) }
+      } catch (error) {
+        return { error: { code: -32602, message: String(error) } }
+      }
+    })()
+    response.setHeader('content-type', 'application/json')
+    response.end(JSON.stringify({ jsonrpc: '2.0', id, ...answer }))
+  }
+
+  const server = createServer((request, response) => {
+    serve(request, response).catch(() => response.destroy())
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    genesisHash,
+    async fund(to, amount) {
+      machine.setAccount({
+        address: address(to),
+        data: new Uint8Array(),
+        executable: false,
+        lamports: lamports(amount),
+        programAddress: address('11111111111111111111111111111111'),
+        space: 0n,
+      })
+    },
+    account: async (at) => accountAt(at)?.data[0] ?? null,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve())
+        server.closeAllConnections()
+      }),
+  }
+}
+
+/** As the network spells it; `dropped` for what never comes into a block. */
+function errorOf(failed: FailedTransactionMetadata): unknown {
+  const error = failed.err()
+  if (typeof error === 'number') return 'dropped'
+  const text = failed.toString()
+  const custom = /InstructionError\((\d+), Custom\((\d+)\)\)/.exec(text)
+  if (custom === null) return { InstructionError: [0, text.slice(0, 200)] }
+  return { InstructionError: [Number(custom[1]), { Custom: Number(custom[2]) }] }
+}

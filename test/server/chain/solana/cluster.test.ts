@@ -1,0 +1,413 @@
+import { chmod, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { sleep } from '../../../../src/core/time.ts'
+import { mintAddress } from '../../../../src/server/chain/solana/mint-address.ts'
+import { createFeeMarket } from '../../../../src/server/chain/solana/remote/fee-market.ts'
+import { GENESIS_HASHES } from '../../../../src/server/chain/solana/remote/genesis.ts'
+import {
+  createRemoteSolana,
+  type RemoteSolana,
+  type RemoteSolanaOptions,
+} from '../../../../src/server/chain/solana/remote/remote-solana.ts'
+import { clusterStatus, withCluster } from '../../../../src/server/setup/cluster.ts'
+import {
+  createTestCollection,
+  mint,
+  plainMetadata,
+  settled,
+  showCollection,
+  showNfts,
+  type TestBackend,
+  until,
+  withStore,
+} from '../../../helpers/backend.ts'
+import { type ClusterPlace, clusterPlace, newKeypair } from '../../../helpers/cluster-backend.ts'
+import { type RpcProxyOptions, startRpcProxy } from '../../../helpers/rpc-proxy.ts'
+import { seededRandom } from '../../../helpers/seed.ts'
+import { SOLANA_COLLECTION, solanaWallet } from '../../../helpers/solana.ts'
+import { startCluster, type TestCluster } from '../../../helpers/solana-cluster.ts'
+import { placeOf } from '../../../helpers/test-database.ts'
+
+const SOL = 1_000_000_000n
+
+let cluster: TestCluster
+let place: ClusterPlace
+const undo: (() => Promise<unknown>)[] = []
+
+beforeEach(async () => {
+  cluster = await startCluster()
+  undo.push(() => cluster.close())
+  place = await clusterPlace(cluster)
+  undo.push(() => place.remove())
+  await cluster.fund(place.signer, 10n * SOL)
+})
+afterEach(async () => {
+  for (const step of undo.splice(0).reverse()) await step()
+})
+
+async function start(): Promise<TestBackend> {
+  const backend = await place.start()
+  undo.push(() => backend.close())
+  return backend
+}
+
+/** As providers: batches are refused, and what the options say befalls single requests. */
+async function proxied(options: RpcProxyOptions = {}) {
+  const proxy = await startRpcProxy(cluster.url, { ...options, batches: false })
+  undo.push(() => proxy.close())
+  return proxy
+}
+
+const transactions = () =>
+  withStore(place.dataDir, ({ db }) => db.selectFrom('solana_transactions').selectAll().orderBy('id').execute())
+
+/** Each NFT has a mint of its own at the address that follows from its id. */
+async function expectEachOnce(backend: TestBackend, ids: readonly string[]) {
+  const nfts = await until(
+    () => showNfts(backend, ids),
+    (all) => all.every(({ status }) => status !== 'initiated'),
+    50_000,
+  )
+  expect(nfts.map(({ status, token_id, error }) => [status, token_id, error])).toEqual(
+    ids.map((id) => ['deployed', mintAddress(place.signer, id), undefined]),
+  )
+  for (const id of ids) expect(await cluster.account(mintAddress(place.signer, id))).not.toBeNull()
+  const final = (await transactions()).filter(({ state, kind }) => state === 'final' && kind === 'mint')
+  expect(new Set(final.map(({ mint: at }) => at)).size).toBe(final.length)
+  expect(final).toHaveLength(ids.length)
+}
+
+const receive = { receiver: solanaWallet('holder') }
+
+describe('a cluster by RPC URL', () => {
+  it('has collections and NFTs made on it, told once they are final', async () => {
+    await place.setUp()
+    const backend = await start()
+    const collection = await createTestCollection(backend, SOLANA_COLLECTION)
+    expect(collection.address).toBe(mintAddress(place.signer, collection.id))
+    const ids = await mint(backend, collection, plainMetadata(5), receive)
+    await expectEachOnce(backend, ids)
+    expect((await showCollection(backend, collection.id)).status).toBe('deployed')
+    const metrics = await (await backend.get('/metrics')).text()
+    expect(metrics).toContain(`gdn_signer_balance_coins{blockchain="solana",signer="${place.signer}"}`)
+    expect(metrics).toMatch(
+      /gdn_rpc_requests_total\{blockchain="solana",provider="127\.0\.0\.1:\d+",outcome="answered"\}/,
+    )
+  })
+
+  it('that was not set up is refused with the command that does it', async () => {
+    const backend = await start()
+    const answer = await backend.post('/api/v1/createcollection', { name: 'Test', ...SOLANA_COLLECTION })
+    expect([answer.status, answer.headers.get('request-accepted')]).toEqual([503, 'no'])
+    expect(answer.json.error.message).toMatch(/solana is not set up/)
+  })
+
+  it('is worked on after a restart where it was left', async () => {
+    await place.setUp()
+    const backend = await place.start()
+    const collection = await createTestCollection(backend, SOLANA_COLLECTION)
+    const ids = await mint(backend, collection, plainMetadata(8), receive)
+    await until(transactions, (rows) => rows.length > 1)
+    await backend.close()
+    await expectEachOnce(await start(), ids)
+  })
+
+  it('of another genesis gets nothing but the question for it: nothing is signed, and nothing is ready', async () => {
+    await place.setUp()
+    const proxy = await proxied({
+      answer: ({ method }) => (method === 'getGenesisHash' ? { result: GENESIS_HASHES.devnet } : undefined),
+    })
+    await place.write({ urls: [proxy.url] })
+    const backend = await start()
+    const collection = await createTestCollection(backend, SOLANA_COLLECTION)
+    await mint(backend, collection, plainMetadata(1), receive)
+    await sleep(800)
+    expect(new Set(proxy.calls.map(({ method }) => method))).toEqual(new Set(['getGenesisHash']))
+    expect(await transactions()).toEqual([])
+    const ready = await backend.get('/readyz')
+    expect([ready.status, await ready.text()]).toEqual([503, expect.stringMatching(/is of the cluster devnet/)])
+  })
+})
+
+describe('whatever a provider does, each NFT is minted once', () => {
+  it('when transactions are lost until their blockhash has expired, and answers fail or are late', async () => {
+    const { random } = seededRandom('cluster faults')
+    await place.setUp()
+    let healed = false
+    const spoil = () => !healed && random() < 0.2
+    const proxy = await proxied({
+      delayMs: () => (spoil() ? 200 : 0),
+      refuse: () => (spoil() ? { status: 500 } : undefined),
+      answer: ({ method, params }) => {
+        if (method === 'sendTransaction' && !healed && random() < 0.6) return { result: String(params[0]).slice(0, 80) }
+        return undefined
+      },
+    })
+    await place.write({ urls: [proxy.url] })
+    const backend = await start()
+    const collection = await createTestCollection(backend, SOLANA_COLLECTION)
+    const ids = await mint(backend, collection, plainMetadata(12), receive)
+    setTimeout(() => {
+      healed = true
+    }, 3000)
+    await expectEachOnce(backend, ids)
+  })
+
+  it('when a first transaction never arrives: another is signed when it is final that it can no longer', async () => {
+    await place.setUp()
+    const lost = new Set<string>()
+    const proxy = await proxied({
+      answer: ({ method, params }) => {
+        if (method !== 'sendTransaction') return undefined
+        if (lost.size === 0) lost.add(params[0])
+        return lost.has(params[0]) ? { result: 'lost' } : undefined
+      },
+    })
+    await place.write({ urls: [proxy.url] })
+    const backend = await start()
+    const collection = await createTestCollection(backend, SOLANA_COLLECTION)
+    await until(
+      () => showCollection(backend, collection.id),
+      ({ status }) => status === 'deployed',
+      40_000,
+    )
+    const [first, second] = await transactions()
+    expect([first?.state, second?.state]).toEqual(['expired', 'final'])
+    expect(second?.mint).toBe(first?.mint)
+    expect(second?.last_valid_height).toBeGreaterThan((first?.last_valid_height ?? 0) + 1)
+  })
+
+  it('when a provider is asked too often: it is left alone, and the next takes over', async () => {
+    await place.setUp()
+    const busy = await proxied({ refuse: () => ({ status: 429, headers: { 'retry-after': '30' } }) })
+    await place.write({ urls: [busy.url, cluster.url] })
+    const backend = await start()
+    const collection = await createTestCollection(backend, SOLANA_COLLECTION)
+    await expectEachOnce(backend, await mint(backend, collection, plainMetadata(3), receive))
+    expect(busy.requests).toHaveLength(1)
+  })
+})
+
+it('when the funds end requests are refused with the reason, what is accepted waits, and all goes on when they return', async () => {
+  await place.setUp()
+  let held = false
+  const proxy = await proxied({
+    answer: ({ method }) => (held && method === 'sendTransaction' ? { result: 'not now' } : undefined),
+  })
+  await place.write({ urls: [proxy.url] })
+  const backend = await start()
+  const collection = await createTestCollection(backend, SOLANA_COLLECTION)
+  await until(
+    () => showCollection(backend, collection.id),
+    ({ status }) => status === 'deployed',
+  )
+  // Signed while there was enough for all of them; when they come, it is enough for two or three.
+  held = true
+  const ids = await mint(backend, collection, plainMetadata(12), receive)
+  await until(transactions, (rows) => rows.length === 13)
+  await cluster.fund(place.signer, SOL / 50n)
+  held = false
+  const statuses = async () => (await showNfts(backend, ids)).map(({ status }) => status)
+  await until(statuses, (all) => all.includes('deployed'))
+  const ask = () => backend.post('/api/v1/createcollection', { name: 'Poor', ...SOLANA_COLLECTION })
+  const refused = await until(ask, ({ status }) => status === 503, 40_000)
+  expect(refused.json.error.message).toMatch(/has not enough funds to pay for tokens/)
+  expect([refused.headers.get('request-accepted'), refused.headers.get('retry-after')]).toEqual(['no', '30'])
+  const waiting = await statuses()
+  expect(new Set(waiting)).toEqual(new Set(['deployed', 'initiated']))
+  await cluster.fund(place.signer, 10n * SOL)
+  await expectEachOnce(backend, ids)
+  expect((await until(ask, ({ status }) => status === 200, 40_000)).status).toBe(200)
+})
+
+describe('setting a cluster up', () => {
+  const status = async () =>
+    withCluster({ ...(await placeOf(place.dataDir)), credentialsDirectory: undefined }, 'solana', clusterStatus)
+
+  it('shows before what a collection and an NFT cost, which is what they then cost at most', async () => {
+    const before = await status()
+    expect(before).toMatchObject({ set_up: false, problem: 'it is not set up', signer: place.signer, balance: '10' })
+    expect(before.nfts_left).toBe(Math.floor(10 / Number(before.cost_per_nft)))
+    await place.setUp()
+    const backend = await start()
+    const collection = await createTestCollection(backend, { ...SOLANA_COLLECTION, name: 'n'.repeat(64) })
+    const named = [{ title: 't'.repeat(64), description: '', file_fields: [] }]
+    await settled(backend, await mint(backend, collection, named, receive))
+    const after = await status()
+    expect(after).toMatchObject({ set_up: true, problem: null })
+    const spent = Number(before.balance) - Number(after.balance)
+    const told = Number(before.cost_per_nft) + Number(before.cost_per_collection)
+    expect(spent).toBeLessThanOrEqual(told)
+    expect(spent).toBeGreaterThan(0.95 * told)
+  })
+
+  it('ties the data to the cluster and the signer: another of either is refused', async () => {
+    await place.setUp()
+    await place.setUp()
+    const other = newKeypair()
+    const path = join(place.dataDir, 'signer.json')
+    await writeFile(path, JSON.stringify(other.bytes), { mode: 0o600 })
+    await expect(place.setUp()).rejects.toMatchObject({ code: 'invalid_config' })
+    await expect(place.start()).rejects.toMatchObject({
+      code: 'invalid_config',
+      message: expect.stringContaining(`was set up for the signer ${place.signer}`),
+    })
+    await place.write({ more: { genesis_hash: GENESIS_HASHES.testnet } })
+    await expect(place.start()).rejects.toMatchObject({
+      code: 'invalid_config',
+      message: expect.stringMatching(
+        /^solana of this data is the network of genesis \w+, and genesis \w+ is configured$/,
+      ),
+    })
+  })
+
+  it.each([
+    ['that others may read', async (path: string) => chmod(path, 0o644), /chmod 600/],
+    ['that is no list', (path: string) => writeFile(path, '{"a":1}'), /is no keypair/],
+    [
+      'that is too short',
+      (path: string) => writeFile(path, JSON.stringify(newKeypair().bytes.slice(1))),
+      /is no keypair/,
+    ],
+    [
+      'with a number that is no byte',
+      (path: string) => writeFile(path, JSON.stringify([...newKeypair().bytes.slice(1), 256])),
+      /is no keypair/,
+    ],
+    [
+      'whose halves do not belong together',
+      (path: string) =>
+        writeFile(path, JSON.stringify([...newKeypair().bytes.slice(0, 32), ...newKeypair().bytes.slice(32)])),
+      /is damaged/,
+    ],
+  ])('a keypair %s keeps the backend from starting, and none of it is quoted', async (_, spoil, told) => {
+    await place.setUp()
+    const path = join(place.dataDir, 'signer.json')
+    await spoil(path)
+    const error = await place.start().catch((cause: unknown) => cause)
+    expect(error).toMatchObject({ code: 'invalid_input', place: { file: path } })
+    expect(`${error} ${(error as { hint?: string }).hint}`).toMatch(told)
+    expect(JSON.stringify(error)).not.toMatch(/\d+,\d+,\d+/)
+  })
+
+  it.each([
+    [{ genesis_hash: 'nothing' }, 'genesis_hash'],
+    [{ genesis_hash: GENESIS_HASHES.devnet, cluster: 'devnet' }, 'genesis_hash'],
+    [{ cluster: 'mainnet' }, 'cluster'],
+    [{ commitment: 'processed' }, 'commitment'],
+    [{ max_compute_unit_price: -1 }, 'max_compute_unit_price'],
+    [{ signer: {} }, 'signer'],
+    [{ signer: { keypair_file: 'a', keypair_credential: 'b' } }, 'signer'],
+    [{ chain_id: 1 }, 'chain_id'],
+  ])('%j in the settings is refused with its place', async (more, field) => {
+    await place.write({ more })
+    await expect(place.start()).rejects.toMatchObject({
+      code: 'invalid_config',
+      place: { field: `chains.solana.${field}` },
+    })
+  })
+})
+
+describe('what nodes tell', () => {
+  function connect(options: Partial<RemoteSolanaOptions> = {}): RemoteSolana {
+    const network = createRemoteSolana({
+      ...{ blockchain: 'solana', genesisHash: cluster.genesisHash, urls: [cluster.url], commitment: 'finalized' },
+      ...{ pollMs: 50, priceCap: 0n, tries: 1 },
+      ...options,
+    })
+    undo.push(() => network.close())
+    return network
+  }
+
+  it('counts only if it is not older than what another told of the newest final block', async () => {
+    let late = false
+    const proxy = await proxied({
+      answer: ({ method }) => {
+        if (!late) return undefined
+        if (method === 'getSignatureStatuses') return { result: { context: { slot: 1 }, value: [null] } }
+        if (method === 'getEpochInfo') return { result: { absoluteSlot: 1, blockHeight: 1 } }
+        return undefined
+      },
+    })
+    const network = connect({ urls: [proxy.url] })
+    await until(
+      () => network.blockHeight(),
+      (height) => height > 3,
+    )
+    late = true
+    const signature = '5h6xBEauJ3PK6SWCZ1PGjBvj8vDdWG3KpwATGy1ARAXFSDwt8GFXM7W5Ncn16wmqokgpiKRLuS83KUxyZyv2sUYv'
+    await expect(network.statuses([signature])).rejects.toMatchObject({ code: 'unreachable' })
+    await expect(network.blockHeight()).rejects.toMatchObject({ code: 'unreachable' })
+    await network.account(place.signer)
+    const asked = proxy.calls.find(({ method }) => method === 'getAccountInfo')
+    expect(asked?.params[1]).toMatchObject({ commitment: 'finalized', minContextSlot: expect.any(Number) })
+  })
+
+  it.each([
+    [
+      'getLatestBlockhash',
+      { value: { blockhash: 7, lastValidBlockHeight: 'x' } },
+      (of: RemoteSolana) => of.latestBlockhash(),
+    ],
+    ['getEpochInfo', { absoluteSlot: -1, blockHeight: 1.5 }, (of: RemoteSolana) => of.blockHeight()],
+    ['getBalance', { value: '9'.repeat(100) }, (of: RemoteSolana) => of.balance(place.signer)],
+    ['getAccountInfo', { value: { data: 'x' } }, (of: RemoteSolana) => of.account(place.signer)],
+    ['getSignatureStatuses', { context: { slot: 9e9 }, value: [] }, (of: RemoteSolana) => of.statuses(['x'])],
+  ])('%s that makes no sense is no answer', async (name, result, ask) => {
+    const proxy = await proxied({ answer: ({ method }) => (method === name ? { result } : undefined) })
+    await expect(ask(connect({ urls: [proxy.url] }))).rejects.toMatchObject({ code: 'unreachable' })
+  })
+
+  it('the same bytes are handed in again only after some looks, however often they are given', async () => {
+    const proxy = await proxied({
+      answer: ({ method }) => (method === 'sendTransaction' ? { result: 'accepted' } : undefined),
+    })
+    const network = connect({ urls: [proxy.url], pollMs: 100 })
+    for (let look = 0; look < 5; look++) expect(await network.send(['AQID'])).toEqual([{ outcome: 'accepted' }])
+    expect(proxy.count('sendTransaction')).toBe(1)
+    await sleep(320)
+    await network.send(['AQID'])
+    expect(proxy.count('sendTransaction')).toBe(2)
+  })
+})
+
+describe('fees', () => {
+  const market = (recent: readonly number[], cap: bigint) =>
+    createFeeMarket({ cap, recent: async () => recent.map(BigInt) })
+
+  it.each([
+    ['nothing where nobody offers anything', [0, 0, 0], 1000n, false, 0n],
+    ['what three of four recent blocks took transactions for', [1, 2, 3, 4, 5, 6, 7, 8, 9], 1000n, false, 7n],
+    ['no more than the settings allow', [5000, 5000], 1000n, false, 1000n],
+    ['twice as much where one came to nothing', [3000, 3000, 3000], 10_000n, true, 6000n],
+    ['something even then where nobody offers anything', [], 10_000n, true, 1000n],
+    ['nothing where the settings allow nothing', [5000], 0n, true, 0n],
+  ])('offer %s', async (_, recent, cap, urgent, price) => {
+    expect(await market(recent, cap).price({ urgent })).toBe(price)
+  })
+
+  it('that are offered stand in the transaction, which fits into its packet all the same', async () => {
+    await place.setUp()
+    const proxy = await proxied({
+      answer: ({ method }) =>
+        method === 'getRecentPrioritizationFees' ? { result: [{ slot: 1, prioritizationFee: 4321 }] } : undefined,
+    })
+    await place.write({ urls: [proxy.url] })
+    const backend = await start()
+    const collection = await createTestCollection(backend, SOLANA_COLLECTION)
+    const long = [{ title: 'ü'.repeat(600), description: '', file_fields: [] }]
+    await expectEachOnce(backend, await mint(backend, collection, long, receive))
+    const sent = proxy.calls.flatMap(({ method, params }) =>
+      method === 'sendTransaction' ? [Buffer.from(params[0], 'base64')] : [],
+    )
+    const price = Buffer.alloc(9)
+    price.writeUInt8(3, 0)
+    price.writeBigUInt64LE(4321n, 1)
+    for (const bytes of sent) {
+      expect(bytes.length).toBeLessThanOrEqual(1232)
+      expect(bytes.includes(price)).toBe(true)
+    }
+    expect(sent.length).toBeGreaterThan(1)
+  })
+})
