@@ -1,5 +1,5 @@
-import { imageDimensionsFromData } from 'image-dimensions'
 import { SNIFF_BYTES, sniffContentType } from '../../files/content-type.ts'
+import { pictureSize } from '../../files/picture-size.ts'
 import { broken, checkSize, MAX_PICTURE_BYTES, PictureFault, type Pixels, tooManyBytes } from './pixels.ts'
 
 const DECODERS: Readonly<Record<string, () => Promise<(bytes: Uint8Array) => Pixels>>> = {
@@ -25,8 +25,9 @@ export async function decodePicture(bytes: Uint8Array): Promise<Pixels> {
   const type = sniffContentType(bytes.subarray(0, SNIFF_BYTES))
   const decoder = Object.hasOwn(DECODERS, type) ? DECODERS[type] : undefined
   if (decoder === undefined) throw cantBeDrawn(type)
-  const size = attempt(() => imageDimensionsFromData(bytes))
-  if (size === undefined) throw broken()
+  // Of what a camera made, the size may stand behind more than a prefix holds.
+  const size = pictureSize(bytes, type, bytes.length)
+  if (size === null) throw broken()
   checkSize(size.width, size.height)
   const decode = await decoder()
   const pixels = attempt(() => decode(bytes))

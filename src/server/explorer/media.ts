@@ -79,7 +79,7 @@ async function firstBytes(file: StoredFileContent, end: number): Promise<Uint8Ar
 }
 
 async function lookAt(file: StoredFileContent): Promise<Look> {
-  const { PICTURE_BYTES, isReadable, pictureSize } = await import('./picture-size.ts')
+  const { PICTURE_BYTES, isReadable, pictureSize } = await import('../../files/picture-size.ts')
   const first = await firstBytes(file, SNIFF_BYTES)
   const content_type = sniffContentType(first)
   const { size } = file

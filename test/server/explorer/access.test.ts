@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createApp } from '../../../src/server/http/app.ts'
 import {
   createTestCollection,
   freshDataDir,
@@ -13,40 +12,16 @@ import {
 } from '../../helpers/backend.ts'
 import { type Seen, show } from '../../helpers/explorer.ts'
 import { makeKey, revokeKey, type TestKey } from '../../helpers/keys.ts'
+import { routesOf } from '../../helpers/routes.ts'
 import { report } from '../../helpers/seed.ts'
 import { NO_NETWORK, OUTER_ADDRESS } from '../../helpers/this-machine.ts'
 
 if (OUTER_ADDRESS === undefined) report(NO_NETWORK)
 
-/** Every route under /explorer/ that is asked by GET, by the router itself. */
-async function explorerRoutes(): Promise<string[]> {
-  const unused = {} as never
-  const app = await createApp({
-    deps: { store: unused, chains: unused, storage: unused, pipeline: unused, signedUrls: unused, now: Date.now },
-    host: '127.0.0.1',
-    allowedHosts: [],
-    rateLimits: false,
-    version: '0',
-    log: { debug() {}, info() {}, warn() {}, error() {} },
-    readiness: async () => ({ problems: [], warnings: [] }),
-    metrics: { observe() {}, scrape: async () => ({ text: '', type: 'text/plain' }) },
-  })
-  await app.ready()
-  const lines = app.printRoutes({ commonPrefix: false }).split('\n')
-  await app.close()
-  // A tree: each line goes on from the one above it that stands further left.
-  const above: string[] = []
-  const found = lines.flatMap((line) => {
-    const [, indent = '', path = '', methods = ''] = /^([^/*]*)(\S+) \((.*)\)/.exec(line) ?? []
-    const depth = indent.length / 4
-    above.length = Math.max(0, depth - 1)
-    above.push(path)
-    return methods.includes('GET') ? [above.join('')] : []
-  })
-  return [...new Set(found.filter((path) => path.startsWith('/explorer/')))].sort()
-}
-
-const routes = await explorerRoutes()
+// What the page itself is made of is nobody's.
+const routes = (await routesOf('GET')).filter(
+  (path) => path.startsWith('/explorer/') && !path.startsWith('/explorer/assets/'),
+)
 
 let dataDir: Awaited<ReturnType<typeof freshDataDir>>
 let backend: TestBackend

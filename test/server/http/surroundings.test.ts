@@ -1,8 +1,8 @@
 import { createPublicClient, http } from 'viem'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { EVM_BLOCKCHAINS } from '../../../src/api/blockchains.ts'
-import { createApp } from '../../../src/server/http/app.ts'
 import { exchangeBytes, freshDataDir, startTestBackend, type TestBackend } from '../../helpers/backend.ts'
+import { appWithRoutes, routesOf } from '../../helpers/routes.ts'
 
 let dataDir: Awaited<ReturnType<typeof freshDataDir>>
 let backend: TestBackend
@@ -62,36 +62,15 @@ describe('the Host header on loopback', () => {
 })
 
 describe('routes', () => {
-  const build = () => {
-    const unused = {} as never
-    return createApp({
-      deps: { store: unused, chains: unused, storage: unused, pipeline: unused, signedUrls: unused, now: Date.now },
-      host: '127.0.0.1',
-      allowedHosts: [],
-      rateLimits: false,
-      version: '0',
-      log: { debug() {}, info() {}, warn() {}, error() {} },
-      readiness: async () => ({ problems: [], warnings: [] }),
-      metrics: { observe() {}, scrape: async () => ({ text: '', type: 'text/plain' }) },
-    })
-  }
-
   it('one that does not say who may use it can not be registered', async () => {
-    const app = await build()
+    const app = await appWithRoutes()
     expect(() => app.get('/open', () => 'x')).toThrow('the route /open declares no access')
     expect(() => app.get('/said', { config: { access: 'public' } }, () => 'x')).not.toThrow()
     await app.close()
   })
 
   it('everything under /api/v1 needs a key', async () => {
-    const app = await build()
-    const paths = app
-      .printRoutes({ commonPrefix: false })
-      .split('\n')
-      // Below `/`, which is a route too, the tree has them without their first slash.
-      .flatMap((line) => /(api\/v1\/\S*) \(POST/.exec(line)?.[1] ?? [])
-      .map((path) => `/${path}`)
-    await app.close()
+    const paths = (await routesOf('POST')).filter((path) => path.startsWith('/api/v1/'))
     expect(paths.length).toBeGreaterThanOrEqual(6)
     for (const path of paths.flatMap((found) => [found, `${found}/`])) {
       expect([path, (await backend.post(path, {}, { 'x-api-key': '' })).status]).toEqual([path, 401])

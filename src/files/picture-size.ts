@@ -19,9 +19,16 @@ const MOST = 1_000_000
 /** Whether {@link pictureSize} knows this type. */
 export const isReadable = (contentType: string): boolean => Object.hasOwn(READABLE, contentType)
 
-/** Width and height in pixels by the first bytes, or null where they don't tell. Bytes are anybody's: it never throws. */
-export function pictureSize(firstBytes: Uint8Array, contentType: string): { width: number; height: number } | null {
-  const most = READABLE[contentType]
+/**
+ * Width and height in pixels by the first bytes, or null where they don't tell. Bytes are anybody's: it never throws.
+ *
+ * @param most how many bytes are looked at
+ */
+export function pictureSize(
+  firstBytes: Uint8Array,
+  contentType: string,
+  most = READABLE[contentType],
+): { width: number; height: number } | null {
   if (most === undefined) return null
   try {
     const { width, height } = imageSize(firstBytes.subarray(0, most))
