@@ -12,7 +12,6 @@ import { appliedMigrations } from '../store/migrate.ts'
 import { openStore, type Store } from '../store/open-store.ts'
 import { isUnstorableText } from '../store/postgres/gone.ts'
 import type { Db } from '../store/schema.ts'
-import { indexTitles } from '../store/title-index.ts'
 import { FORMAT, type Moved, SECRET_FILES } from './export.ts'
 import { type Row, readRows, TableSum, writeRows } from './rows.ts'
 import { type TableShape, tablesOf } from './tables.ts'
@@ -113,7 +112,6 @@ async function readAll(db: Db, file: string) {
     else throw refuse('is not what an export has there')
   }
   if (!isComplete) throw refuse('the file ends here, and the export goes on')
-  await indexTitles(db)
   return counted
 }
 

@@ -1,6 +1,7 @@
 import { type Blockchain, isBlockchain, isEvm } from '../../api/blockchains.ts'
 import type { ServiceDeps } from '../services/services.ts'
 import type { Db } from '../store/schema.ts'
+import { type Indexer, startIndexer } from './indexer.ts'
 import { createMediaReader, type MediaReader } from './media.ts'
 import { createSlowFacts, type SlowFacts } from './slow-facts.ts'
 
@@ -19,6 +20,7 @@ export interface Part {
 export interface Explorer {
   db: Db
   media: MediaReader
+  indexer: Indexer
   slow: SlowFacts
   /** Where people look at a transaction; null where the settings name nothing. */
   linkOf(blockchain: string, hash: string): string | null
@@ -30,10 +32,12 @@ export function createExplorer({
   storage,
   chains,
   now,
-}: Pick<ServiceDeps, 'store' | 'storage' | 'chains' | 'now'>): Explorer {
+  onError,
+}: Pick<ServiceDeps, 'store' | 'storage' | 'chains' | 'now'> & { onError: (error: unknown) => void }): Explorer {
   return {
     db: store.db,
     media: createMediaReader(storage),
+    indexer: startIndexer({ store, now, onError }),
     slow: createSlowFacts(),
     linkOf(blockchain: Blockchain | string, hash) {
       if (!isBlockchain(blockchain) || !isEvm(blockchain)) return null

@@ -1,4 +1,4 @@
-import { countAll, latestCollections } from '../store/explorer-counts.ts'
+import { countAll, countOnChain, latestCollections } from '../store/explorer-counts.ts'
 import { lastNfts } from '../store/explorer-nfts.ts'
 import { countUnderWay } from '../store/explorer-transactions.ts'
 import { listRuns } from '../store/runs.ts'
@@ -16,6 +16,7 @@ export async function showOverview(explorer: Explorer, viewer: Viewer): Promise<
   const { accountId } = viewer
   const counted = await countAll(db, accountId)
   const nfts = sumOf(counted.nfts)
+  const chain = await countOnChain(db, accountId)
   const collections: Counts = { initiated: 0, deployed: 0, failed: 0 }
   for (const { status, count } of counted.collections) collections[status] += count
   const blockchains = [...new Set(counted.collections.map((row) => row.blockchain))].sort()
@@ -23,11 +24,11 @@ export async function showOverview(explorer: Explorer, viewer: Viewer): Promise<
   return {
     collections,
     nfts: toCounts(nfts),
-    pipeline: { files: nfts.files, mint: nfts.mint, chain: nfts.chain },
+    pipeline: { files: nfts.files, mint: Math.max(0, nfts.waiting - chain), chain },
     transactions_under_way: await countUnderWay(db, accountId),
     blockchains: blockchains.map((blockchain) => {
       const of = counted.nfts.find((row) => row.blockchain === blockchain)
-      const all = of === undefined ? 0 : of.files + of.mint + of.chain + of.deployed + of.failed
+      const all = of === undefined ? 0 : of.files + of.waiting + of.deployed + of.failed
       const those = counted.collections.filter((row) => row.blockchain === blockchain)
       return { blockchain, collections: those.reduce((sum, { count }) => sum + count, 0), nfts: all }
     }),

@@ -1,8 +1,8 @@
 import type { BucketCounts, StateCounts } from '../store/explorer-counts.ts'
 import type { Counts, Status } from './types.ts'
 
-export const toCounts = ({ files, mint, chain, deployed, failed }: StateCounts): Counts => ({
-  initiated: files + mint + chain,
+export const toCounts = ({ files, waiting, deployed, failed }: StateCounts): Counts => ({
+  initiated: files + waiting,
   deployed,
   failed,
 })
@@ -42,10 +42,9 @@ export const sumOf = (buckets: readonly StateCounts[]): StateCounts =>
   buckets.reduce(
     (sum, counts) => ({
       files: sum.files + counts.files,
-      mint: sum.mint + counts.mint,
-      chain: sum.chain + counts.chain,
+      waiting: sum.waiting + counts.waiting,
       deployed: sum.deployed + counts.deployed,
       failed: sum.failed + counts.failed,
     }),
-    { files: 0, mint: 0, chain: 0, deployed: 0, failed: 0 },
+    { files: 0, waiting: 0, deployed: 0, failed: 0 },
   )

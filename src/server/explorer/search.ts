@@ -106,8 +106,9 @@ const isCid: Exactly = async (explorer, viewer, text) => {
   const cid = text.replace(/^(ipfs:\/\/|\/ipfs\/)/i, '').split('/')[0] ?? ''
   if (!/^[A-Za-z0-9]{32,128}$/.test(cid)) return []
   const { db } = explorer
+  await explorer.indexer.caughtUp()
   const terms = (await accountsOf(explorer, viewer)).map((accountId) => cidTerm(accountId, cid))
-  const rows = await nftsAt(db, await seqsOfTerms(db, terms, MOST_HITS))
+  const rows = await nftsAt(db, await seqsOfTerms(db, terms, { limit: MOST_HITS }))
   const having = rows.filter((row) => row.files?.includes(cid))
   if (having.length > 0) return await nftHits(explorer, viewer, having.reverse())
   const made = await findTransactions(db, { by: 'directory', text: cid }, MOST_HITS)

@@ -20,7 +20,7 @@ type Wanted = { terms: string[]; count: number }
  * whatever there is. Those accepted last come first.
  */
 export async function findTitled(
-  { db }: Explorer,
+  { db, indexer }: Explorer,
   {
     accountIds,
     text,
@@ -34,6 +34,7 @@ export async function findTitled(
   },
 ): Promise<SummaryRow[]> {
   const words = wordsOf(text)
+  if (words.length > 0) await indexer.caughtUp()
   const found: SummaryRow[] = []
   for (const accountId of words.length === 0 ? [] : accountIds) {
     const wanted: Wanted[] = []
@@ -44,15 +45,26 @@ export async function findTitled(
     wanted.sort((a, b) => a.count - b.count)
     const [rarest, ...others] = wanted
     if (rarest === undefined || rarest.count === 0) continue
-    const candidates = await seqsOfTerms(db, rarest.terms, MOST_LOOKED_AT)
-    for (let at = 0; at < candidates.length && found.length < limit; at += AT_ONCE) {
-      let seqs = candidates.slice(at, at + AT_ONCE)
+    // By itself each of its NFTs is one that is looked for.
+    const atOnce = others.length === 0 && collectionId === null ? limit : AT_ONCE
+    for (
+      let before: number | undefined, looked = 0;
+      looked < MOST_LOOKED_AT && found.length < limit;
+      looked += atOnce
+    ) {
+      const candidates = await seqsOfTerms(db, rarest.terms, {
+        ...(before === undefined ? {} : { before }),
+        limit: atOnce,
+      })
+      let seqs = candidates
       for (const { terms } of others) {
         const having = await withTerms(db, seqs, terms)
         seqs = seqs.filter((seq) => having.has(seq))
       }
       const rows = await nftsAt(db, seqs)
       found.push(...rows.filter((row) => collectionId === null || row.collection_id === collectionId).reverse())
+      before = candidates.at(-1)
+      if (candidates.length < atOnce) break
     }
   }
   return found.slice(0, limit)

@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { messageOf } from '../../core/errors.ts'
 import { addressOf, findCollection, listCollections, showCollection } from '../explorer/collections.ts'
 import { createExplorer } from '../explorer/explorer.ts'
 import { listNfts, listOwned } from '../explorer/nft-lists.ts'
@@ -15,7 +16,11 @@ import { nameParam, nothingThere, partParams, statusParam, textParam } from './e
 /** What the explorer's page asks for under `/explorer/`: all of it is read, nothing changed. */
 export function addExplorer(app: FastifyInstance, deps: ServiceDeps, options: AccessOptions & { log: Log }): void {
   const access = addExplorerAccess(app, deps, options)
-  const explorer = createExplorer(deps)
+  const explorer = createExplorer({
+    ...deps,
+    onError: (error) => options.log.warn({ error: messageOf(error) }, "titles couldn't be indexed at this moment"),
+  })
+  app.addHook('onClose', () => explorer.indexer.stop())
   const get = (path: string, answer: (request: FastifyRequest) => Promise<object | null>) => {
     app.get(`/explorer/${path}`, { config: { access: 'explorer', errorForm: 'A' } }, async (request) => {
       const found = await answer(request)

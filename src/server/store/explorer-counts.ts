@@ -1,11 +1,10 @@
 import { type Expression, type SqlBool, sql } from 'kysely'
 import type { Db } from './schema.ts'
 
-/** How many NFTs are in which state; `files`, `mint` and `chain` are what those wait for that are initiated. */
+/** How many NFTs are in which state; `files` and `waiting` (for a batch, or in one) are those that are initiated. */
 export interface StateCounts {
   files: number
-  mint: number
-  chain: number
+  waiting: number
   deployed: number
   failed: number
 }
@@ -15,19 +14,18 @@ export interface BucketCounts extends StateCounts {
   bucket: number
 }
 
-export const NO_NFTS: StateCounts = { files: 0, mint: 0, chain: 0, deployed: 0, failed: 0 }
+export const NO_NFTS: StateCounts = { files: 0, waiting: 0, deployed: 0, failed: 0 }
 
 /** The first place of a bucket: it holds those up to the first of the next. */
 export const firstSeqOf = (bucket: number): number => bucket * 4096
 
-const SUMS = sql<StateCounts>`sum(files) as files, sum(mint) as mint, sum(chain) as chain,
+const SUMS = sql<StateCounts>`sum(files) as files, sum(waiting) as waiting,
   sum(deployed) as deployed, sum(failed) as failed`
 
 /** Sums are text on PostgreSQL. */
 const toCounts = (row: StateCounts): StateCounts => ({
   files: Number(row.files),
-  mint: Number(row.mint),
-  chain: Number(row.chain),
+  waiting: Number(row.waiting),
   deployed: Number(row.deployed),
   failed: Number(row.failed),
 })
@@ -98,4 +96,13 @@ export async function latestCollections(db: Db, accountId: string, limit: number
     where ${seenBy(accountId)} group by nft_counts.collection_id
     order by max(nft_counts.bucket) desc limit ${sql.lit(limit)}`.execute(db)
   return rows.map((row) => row.id)
+}
+
+/** How many NFTs are in a batch that isn't final: no more than may be signed ahead. */
+export async function countOnChain(db: Db, accountId: string | null): Promise<number> {
+  const mine =
+    accountId === null ? sql`` : sql` and collection_id in (select id from collections where account_id = ${accountId})`
+  const { rows } = await sql<{ count: number }>`
+    select count(*) as count from nfts where step = 'chain'${mine}`.execute(db)
+  return Number(rows[0]?.count ?? 0)
 }

@@ -26,11 +26,17 @@ export async function countTerms(db: Db, terms: readonly string[], limit: number
   return Number(rows[0]?.count ?? 0)
 }
 
-/** Places of NFTs that have one of these terms, those accepted last first, no more than a limit. */
-export async function seqsOfTerms(db: Db, terms: readonly string[], limit: number): Promise<number[]> {
+/** Places of NFTs that have one of these terms, those accepted last first, from before a place on. */
+export async function seqsOfTerms(
+  db: Db,
+  terms: readonly string[],
+  { before = Number.MAX_SAFE_INTEGER, limit }: { before?: number; limit: number },
+): Promise<number[]> {
   if (terms.length === 0) return []
-  const one = (term: string) =>
-    sql`select * from (select seq from nft_terms where term = ${term} order by seq desc limit ${sql.lit(limit)}) as part`
+  const one = (term: string) => sql`
+    select * from (
+      select seq from nft_terms where term = ${term} and seq < ${sql.lit(before)} order by seq desc limit ${sql.lit(limit)}
+    ) as part`
   const { rows } = await sql<{ seq: number }>`
     select distinct seq from (${sql.join(terms.map(one), sql` union all `)}) as parts
     order by seq desc limit ${sql.lit(limit)}`.execute(db)

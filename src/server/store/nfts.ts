@@ -3,38 +3,20 @@ import type { ClaimOptions } from './claim.ts'
 import { isPostgres, momentIn } from './dialect.ts'
 import { failAndTell, isHeard, tellMinted, tellNfts } from './outbox.ts'
 import type { Db, NftsTable } from './schema.ts'
-import { indexFiles, indexNfts } from './title-index.ts'
+import { indexFiles } from './title-index.ts'
 
 export type NftRow = Selectable<NftsTable>
 
 // SQLite binds at most 32,766 parameters in a statement; a row here has 10.
 const ROWS_PER_INSERT = 1000
 
-/** Stores NFTs, and makes them found by their titles and files. */
 export async function insertNfts(db: Db, nfts: readonly Insertable<NftsTable>[]): Promise<void> {
-  const accounts = await accountsOf(db, [...new Set(nfts.map((nft) => nft.collection_id))])
   for (let at = 0; at < nfts.length; at += ROWS_PER_INSERT) {
-    const some = nfts.slice(at, at + ROWS_PER_INSERT)
-    const stored = await db.insertInto('nfts').values(some).returning(['seq', 'id']).execute()
-    const seqs = new Map(stored.map(({ id, seq }) => [id, seq]))
-    await indexNfts(
-      db,
-      some.flatMap(({ id, collection_id, metadata, files = null }) => {
-        const [seq, account_id] = [seqs.get(id), accounts.get(collection_id)]
-        return seq === undefined || account_id === undefined ? [] : [{ seq, account_id, metadata, files }]
-      }),
-    )
+    await db
+      .insertInto('nfts')
+      .values(nfts.slice(at, at + ROWS_PER_INSERT))
+      .execute()
   }
-}
-
-async function accountsOf(db: Db, collectionIds: readonly string[]): Promise<Map<string, string>> {
-  if (collectionIds.length === 0) return new Map()
-  const rows = await db
-    .selectFrom('collections')
-    .select(['id', 'account_id'])
-    .where('id', 'in', collectionIds)
-    .execute()
-  return new Map(rows.map((row) => [row.id, row.account_id]))
 }
 
 /** Ids of a collection's NFTs in the order of their acceptance. */

@@ -51,15 +51,14 @@ export interface RunsTable {
 
 /** How many NFTs of 4,096 that follow each other are in which state. Triggers write it; on PostgreSQL add rows up. */
 export interface NftCountsTable {
-  id: Generated<number>
   collection_id: string
   /** Empty where they came without one. */
   run: string
   /** `seq >> 12` */
   bucket: number
   files: number
-  mint: number
-  chain: number
+  /** For a batch, or in one that isn't final. */
+  waiting: number
   deployed: number
   failed: number
 }
@@ -68,6 +67,14 @@ export interface NftCountsTable {
 export interface NftTermsTable {
   term: string
   seq: number
+}
+
+/** How far the index of terms has come: one row, or none at first. */
+export interface NftTermCursorTable {
+  id: number
+  next_seq: number
+  /** JSON: ranges of places before it that were empty, and since when. */
+  gaps: string
 }
 
 /** Where a row stands in the pipeline, and when and by whom it may be worked on. */
@@ -405,6 +412,7 @@ export interface Schema {
   nfts: NftsTable
   nft_counts: NftCountsTable
   nft_terms: NftTermsTable
+  nft_term_cursor: NftTermCursorTable
   transactions: TransactionsTable
   solana_transactions: SolanaTransactionsTable
   transaction_attempts: TransactionAttemptsTable

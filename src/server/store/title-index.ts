@@ -1,14 +1,6 @@
-import { type Kysely, sql } from 'kysely'
-import type { Db, Schema } from './schema.ts'
-
-/** An NFT as far as it is found by something. */
-export interface Indexed {
-  seq: number
-  account_id: string
-  /** JSON, as in the table. */
-  metadata: string
-  files: string | null
-}
+import { sql } from 'kysely'
+import { isPostgres } from './dialect.ts'
+import type { Db } from './schema.ts'
 
 /** What of a title, and of a word, can be found. */
 const LONGEST_TITLE = 1000
@@ -20,16 +12,23 @@ const CID_END = 16
 // Scripts that don't part words: each character stands for itself.
 const ALONE = String.raw`[\p{sc=Han}\p{sc=Hira}\p{sc=Kana}\p{sc=Thai}]|\p{Extended_Pictographic}`
 const TOKENS = new RegExp(String.raw`${ALONE}|(?:(?!${ALONE})[\p{L}\p{N}])+`, 'gu')
+/** Most titles are ASCII, and for those there is less to do. */
+const PLAIN = /^[\0-\x7f]*$/
+const PLAIN_TOKENS = /[a-z0-9]+/g
 
 /** A text as it is compared with others: in lower case, without accents, of one spelling. */
-export const fold = (text: string): string =>
-  text.slice(0, LONGEST_TITLE).normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase()
+export function fold(text: string): string {
+  const start = text.slice(0, LONGEST_TITLE)
+  return PLAIN.test(start) ? start.toLowerCase() : start.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase()
+}
 
 /** The words of a text as they are compared; the first twelve. */
 export function wordsOf(text: string): string[] {
   const words = new Set<string>()
-  for (const [word] of fold(text).matchAll(TOKENS)) {
-    words.add([...word].slice(0, LONGEST_WORD).join(''))
+  const folded = fold(text)
+  const isPlain = PLAIN.test(folded)
+  for (const word of folded.match(isPlain ? PLAIN_TOKENS : TOKENS) ?? []) {
+    words.add(isPlain ? word.slice(0, LONGEST_WORD) : [...word].slice(0, LONGEST_WORD).join(''))
     if (words.size === MOST_WORDS) break
   }
   return [...words]
@@ -51,37 +50,48 @@ function parsed(json: string | null): Record<string, unknown> {
   }
 }
 
-function titleTerms({ account_id, metadata }: Indexed): string[] {
-  const { title } = parsed(metadata)
-  return typeof title === 'string' ? wordsOf(title).map((word) => wordTerm(account_id, word)) : []
+/** An NFT as far as it is found by something. */
+interface Indexed {
+  seq: number
+  account_id: string
+  /** The beginning of it. */
+  metadata: string
+  files: string | null
 }
+
+/** So much of an NFT's metadata is read: it may be megabytes, and its title stands first. */
+const METADATA_READ = 16_384
+const TITLE_BEGUN = /^\{"title":"((?:[^"\\]|\\u[0-9a-fA-F]{4}|\\[^u])*)/
+
+/** The title in the beginning of an NFT's metadata. */
+export function titleIn(beginning: string): string {
+  const text = TITLE_BEGUN.exec(beginning)?.[1]
+  const { title } = text === undefined ? parsed(beginning) : parsed(`{"title":"${text}"}`)
+  return typeof title === 'string' ? title : ''
+}
+
+const titleTerms = ({ account_id, metadata }: Indexed): string[] =>
+  wordsOf(titleIn(metadata)).map((word) => wordTerm(account_id, word))
 
 function fileTerms({ account_id, files }: Pick<Indexed, 'account_id' | 'files'>): string[] {
   const places = Object.values(parsed(files)).filter((place) => typeof place === 'string' && place !== '')
   return [...new Set(places.map((place) => cidTerm(account_id, String(place).split('/')[0] ?? '')))]
 }
 
-// SQLite binds at most 32,766 parameters in a statement; a row here has 2.
-const ROWS_AT_ONCE = 5000
-
-async function insertTerms(db: Db, rows: { term: string; seq: number }[]): Promise<void> {
-  for (let at = 0; at < rows.length; at += ROWS_AT_ONCE) {
-    const values = rows.slice(at, at + ROWS_AT_ONCE).map(({ term, seq }) => sql`(${term}, ${sql.lit(seq)})`)
-    await sql`insert into nft_terms (term, seq) values ${sql.join(values)} on conflict do nothing`.execute(db)
-  }
+/** As one parameter or two, and not two for each row: making such a statement would take longer than carrying it out. */
+async function insertTerms(db: Db, rows: readonly (readonly [term: string, seq: number])[]): Promise<void> {
+  if (rows.length === 0) return
+  const given = isPostgres(db)
+    ? sql`select * from unnest(${sql.val(rows.map(([term]) => term))}::text[], ${sql.val(rows.map(([, seq]) => seq))}::bigint[])`
+    : sql`select value ->> 0, value ->> 1 from json_each(${JSON.stringify(rows)}) where true`
+  await sql`insert into nft_terms (term, seq) ${given} on conflict do nothing`.execute(db)
 }
 
-/** NFTs of these rows are found by their titles, and by their files as far as they are stored. */
-export async function indexNfts(db: Db, nfts: readonly Indexed[]): Promise<void> {
-  const rows = nfts.flatMap((nft) => [...titleTerms(nft), ...fileTerms(nft)].map((term) => ({ term, seq: nft.seq })))
-  await insertTerms(db, rows)
-}
-
-/** An NFT is found by its files, which are stored by now. */
+/** An NFT is found by its files from now on: they were fetched after it may have been indexed. */
 export async function indexFiles(
   db: Db,
   { seq, collection_id, files }: { seq: number; collection_id: string; files: string },
-) {
+): Promise<void> {
   if (files === '{}') return
   const { account_id } = await db
     .selectFrom('collections')
@@ -90,26 +100,102 @@ export async function indexFiles(
     .executeTakeFirstOrThrow()
   await insertTerms(
     db,
-    fileTerms({ account_id, files }).map((term) => ({ term, seq })),
+    fileTerms({ account_id, files }).map((term) => [term, seq] as const),
   )
 }
 
-const PAGE = 1000
+/** Places of the order of acceptance, both included, that were empty, since a time in milliseconds. */
+type Gap = readonly [from: number, to: number, since: number]
 
-/** All NFTs that a database holds. */
-export async function indexTitles(database: Db | Kysely<unknown>): Promise<void> {
-  const db = database as Kysely<Schema>
-  for (let last = 0; ; ) {
-    const rows = await db
-      .selectFrom('nfts')
-      .innerJoin('collections', 'collections.id', 'nfts.collection_id')
-      .select(['nfts.seq', 'nfts.metadata', 'nfts.files', 'collections.account_id'])
-      .where('nfts.seq', '>', last)
-      .orderBy('nfts.seq')
-      .limit(PAGE)
-      .execute()
-    await indexNfts(db, rows)
-    last = rows.at(-1)?.seq ?? last
-    if (rows.length < PAGE) return
+/** A transaction that took a place and hasn't ended after so long has come to nothing. */
+const GAP_MS = 5 * 60_000
+const MOST_GAPS = 1000
+
+/** Whether there is something that isn't indexed, or may be there soon. */
+export async function isIndexBehind(db: Db): Promise<boolean> {
+  const { rows } = await sql<{ behind: number }>`
+    select case when exists (select 1 from nft_term_cursor where gaps <> '[]')
+      or coalesce((select max(seq) from nfts), -1) >= coalesce((select next_seq from nft_term_cursor), 0)
+      then 1 else 0 end as behind`.execute(db)
+  return Number(rows[0]?.behind ?? 0) === 1
+}
+
+/**
+ * Goes on with the index by at most so many NFTs; call it in a transaction. Written with each NFT, it would cost as many
+ * pages of the disk as it has words; so many at a time share them.
+ *
+ * Where several processes accept, a place may be filled after later ones: places found empty are looked at again.
+ *
+ * @returns whether it has come to the end
+ */
+export async function indexMore(db: Db, now: number, limit: number): Promise<boolean> {
+  await sql`insert into nft_term_cursor (id, next_seq, gaps) values (1, 0, '[]') on conflict do nothing`.execute(db)
+  const cursor = await db
+    .selectFrom('nft_term_cursor')
+    .selectAll()
+    .where('id', '=', 1)
+    // Of several processes one does it; the others see to what they have to do.
+    .$if(isPostgres(db), (query) => query.forUpdate().skipLocked())
+    .executeTakeFirst()
+  if (cursor === undefined) return true
+  const gaps = (JSON.parse(cursor.gaps) as Gap[]).filter(([, , since]) => since > now - GAP_MS)
+  const filled = gaps.length === 0 ? [] : await rowsAt(db, gaps)
+  const rows = await nextRows(db, cursor.next_seq, limit)
+  await insertTerms(
+    db,
+    [...filled, ...rows].flatMap((nft) =>
+      [...titleTerms(nft), ...fileTerms(nft)].map((term) => [term, nft.seq] as const),
+    ),
+  )
+  const last = rows.at(-1)?.seq
+  const left = [...without(gaps, filled), ...gapsIn(cursor.next_seq, rows, now)].slice(-MOST_GAPS)
+  const next_seq = last === undefined ? cursor.next_seq : last + 1
+  const state = { next_seq, gaps: JSON.stringify(left) }
+  if (state.next_seq !== cursor.next_seq || state.gaps !== cursor.gaps) {
+    await db.updateTable('nft_term_cursor').set(state).where('id', '=', 1).execute()
   }
+  return rows.length < limit
+}
+
+const indexed = (db: Db) =>
+  db
+    .selectFrom('nfts')
+    .innerJoin('collections', 'collections.id', 'nfts.collection_id')
+    .select(['nfts.seq', 'nfts.files', 'collections.account_id'])
+    .select(sql<string>`substr(nfts.metadata, 1, ${sql.lit(METADATA_READ)})`.as('metadata'))
+
+const nextRows = (db: Db, from: number, limit: number): Promise<Indexed[]> =>
+  indexed(db).where('nfts.seq', '>=', from).orderBy('nfts.seq').limit(limit).execute()
+
+/** What was written to empty places meanwhile, as far as a batch of it. */
+const rowsAt = (db: Db, gaps: readonly Gap[]): Promise<Indexed[]> =>
+  indexed(db)
+    .where(({ or, and, eb }) =>
+      or(gaps.map(([from, to]) => and([eb('nfts.seq', '>=', from), eb('nfts.seq', '<=', to)]))),
+    )
+    .orderBy('nfts.seq')
+    .limit(1000)
+    .execute()
+
+/** Empty places between rows. Before the first row of all there never was one. */
+function gapsIn(from: number, rows: readonly { seq: number }[], now: number): Gap[] {
+  const gaps: Gap[] = []
+  let expected = from === 0 ? (rows[0]?.seq ?? 0) : from
+  for (const { seq } of rows) {
+    if (seq > expected) gaps.push([expected, seq - 1, now])
+    expected = seq + 1
+  }
+  return gaps
+}
+
+function without(gaps: readonly Gap[], filled: readonly { seq: number }[]): Gap[] {
+  let left: Gap[] = [...gaps]
+  for (const { seq } of filled) {
+    left = left.flatMap((gap) => {
+      const [from, to, since] = gap
+      if (seq < from || seq > to) return [gap]
+      return [[from, seq - 1, since] as const, [seq + 1, to, since] as const].filter(([a, b]) => a <= b)
+    })
+  }
+  return left
 }

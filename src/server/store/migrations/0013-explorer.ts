@@ -1,7 +1,5 @@
 import { type Kysely, sql } from 'kysely'
 import { isPostgres } from '../dialect.ts'
-import { indexTitles } from '../title-index.ts'
-import { asSequence, sequenceType } from './column-types.ts'
 
 /** What the explorer looks things up by: runs, counts, owners, words of titles. */
 export async function up(db: Kysely<unknown>): Promise<void> {
@@ -35,8 +33,7 @@ async function addRuns(db: Kysely<unknown>): Promise<void> {
 
 const STATES = {
   files: `status = 'initiated' and step = 'files'`,
-  mint: `status = 'initiated' and step = 'mint'`,
-  chain: `status = 'initiated' and step = 'chain'`,
+  waiting: `status = 'initiated' and step <> 'files'`,
   deployed: `status = 'deployed'`,
   failed: `status = 'failed'`,
 } as const
@@ -47,19 +44,28 @@ const NAMES = Object.keys(STATES) as State[]
 
 /**
  * Counts of NFTs by state, for each 4,096 places in the order of acceptance: a million are 245 rows, which give the
- * whole, and the place where a page begins. Triggers keep them, whoever changes a state.
+ * whole, and the place where a page begins. Triggers keep them, whoever changes a state. What waits to be signed and
+ * what is signed are counted as one: each state more would cost every NFT a write more.
  */
 async function addCounts(db: Kysely<unknown>): Promise<void> {
+  const key = ['collection_id', 'run', 'bucket'] as const
   let table = db.schema
     .createTable('nft_counts')
-    .addColumn('id', sequenceType(db), asSequence(db))
     .addColumn('collection_id', 'text', (c) => c.notNull())
     .addColumn('run', 'text', (c) => c.notNull())
     .addColumn('bucket', 'bigint', (c) => c.notNull())
   for (const name of NAMES) table = table.addColumn(name, 'bigint', (c) => c.notNull())
-  await table.execute()
-  const key = db.schema.createIndex('nft_counts_key').on('nft_counts').columns(['collection_id', 'run', 'bucket'])
-  await (isPostgres(db) ? key : key.unique()).execute()
+  if (isPostgres(db)) {
+    await table.addColumn('id', 'bigserial', (c) => c.primaryKey()).execute()
+    await db.schema
+      .createIndex('nft_counts_key')
+      .on('nft_counts')
+      .columns([...key])
+      .execute()
+  } else {
+    table = table.addPrimaryKeyConstraint('nft_counts_key', [...key])
+    await table.modifyEnd(sql`without rowid`).execute()
+  }
   const sums = NAMES.map((name) => `sum(case when ${STATES[name]} then 1 else 0 end)`)
   await sql`
     insert into nft_counts (collection_id, run, bucket, ${sql.raw(NAMES.join(', '))})
@@ -89,7 +95,7 @@ async function countOnSqlite(db: Kysely<unknown>): Promise<void> {
   await sql
     .raw(
       `create trigger nfts_recounted after update of status, step on nfts
-      when old.status <> new.status or old.step <> new.step begin
+      when old.status <> new.status or (old.step = 'files') <> (new.step = 'files') begin
         update nft_counts set ${NAMES.map((name) => `${name} = ${name} + ${isIn('new', name)} - ${isIn('old', name)}`).join(', ')}
         where collection_id = new.collection_id and run = ${runOf('new')} and bucket = new.seq >> 12;
       end`,
@@ -120,10 +126,10 @@ async function countOnPostgres(db: Kysely<unknown>): Promise<void> {
     insert: `select n.request_id, n.collection_id, n.seq, ${deltas('n', '+').join(', ')} from added n`,
     update: `
       select n.request_id, n.collection_id, n.seq, ${deltas('n', '+').join(', ')} from added n
-        join removed o on o.seq = n.seq where o.status <> n.status or o.step <> n.step
+        join removed o on o.seq = n.seq where o.status <> n.status or (o.step = 'files') <> (n.step = 'files')
       union all
       select o.request_id, o.collection_id, o.seq, ${deltas('o', '-').join(', ')} from added n
-        join removed o on o.seq = n.seq where o.status <> n.status or o.step <> n.step`,
+        join removed o on o.seq = n.seq where o.status <> n.status or (o.step = 'files') <> (n.step = 'files')`,
     delete: `select o.request_id, o.collection_id, o.seq, ${deltas('o', '-').join(', ')} from removed o`,
   }
   const tables = {
@@ -194,7 +200,7 @@ async function addLookups(db: Kysely<unknown>): Promise<void> {
   await index('solana_transactions_directory', 'solana_transactions', ['directory']).execute()
 }
 
-/** Words of titles and names of files, each with the NFTs that have it, apart for each account. */
+/** Words of titles and names of files, each with the NFTs that have it, apart for each account; filled by and by. */
 async function addTerms(db: Kysely<unknown>): Promise<void> {
   // Compared byte by byte, whatever the database's language: what begins with a word is one range.
   const collation = isPostgres(db) ? sql` collate "C"` : sql``
@@ -202,5 +208,10 @@ async function addTerms(db: Kysely<unknown>): Promise<void> {
   await sql`create table nft_terms (term text${collation} not null, seq bigint not null, primary key (term, seq))${rest}`.execute(
     db,
   )
-  await indexTitles(db)
+  await db.schema
+    .createTable('nft_term_cursor')
+    .addColumn('id', 'integer', (c) => c.primaryKey())
+    .addColumn('next_seq', 'bigint', (c) => c.notNull())
+    .addColumn('gaps', 'text', (c) => c.notNull())
+    .execute()
 }

@@ -1,0 +1,67 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { Store } from '../store/open-store.ts'
+import { indexMore, isIndexBehind } from '../store/title-index.ts'
+
+/** Keeps the index of titles up with what is accepted. */
+export interface Indexer {
+  /** Resolves when what was there at the call can be found, or after a while: then it goes on by itself. */
+  caughtUp(): Promise<void>
+  stop(): Promise<void>
+}
+
+const EVERY_MS = 2000
+const AT_ONCE = 500
+const PATIENCE_MS = 500
+
+/**
+ * Indexes NFTs some time after they were accepted, many at once: see {@link indexMore}. Each process that answers
+ * searches does it; of those that share a database one at a time.
+ */
+export function startIndexer({
+  store,
+  now,
+  onError,
+  everyMs = EVERY_MS,
+}: {
+  store: Pick<Store, 'db' | 'transaction'>
+  now: () => number
+  onError: (error: unknown) => void
+  everyMs?: number
+}): Indexer {
+  let stopped = false
+  let running: Promise<void> | null = null
+
+  const run = async () => {
+    if (!(await isIndexBehind(store.db))) return
+    while (!stopped && !(await store.transaction((db) => indexMore(db, now(), AT_ONCE)))) await nextTurn()
+  }
+  const begin = (): Promise<void> => {
+    running ??= run()
+      .catch((error) => {
+        if (!stopped) onError(error)
+      })
+      .finally(() => {
+        running = null
+      })
+    return running
+  }
+  const timer = setInterval(begin, everyMs).unref()
+
+  return {
+    async caughtUp() {
+      // What runs may have looked before the call.
+      const done = (running ?? Promise.resolve()).then(() => begin())
+      let patience: NodeJS.Timeout | undefined
+      const late = new Promise<void>((resolve) => {
+        patience = setTimeout(resolve, PATIENCE_MS)
+      })
+      await Promise.race([done, late])
+      clearTimeout(patience)
+    },
+    async stop() {
+      stopped = true
+      clearInterval(timer)
+      await running
+    },
+  }
+}
