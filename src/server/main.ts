@@ -28,6 +28,8 @@ export interface BackendOptions extends CoreOptions {
   connections?: Partial<ConnectionLimits>
   /** Milliseconds for a request to arrive in full; by default a minute. */
   requestTimeoutMs?: number
+  /** How often who listens to events hears that the connection is open, in milliseconds; by default 15 s. */
+  heartbeatMs?: number
   /** Milliseconds between being told to stop and taking no more requests, in which others notice; by default none. */
   drainMs?: number
 }

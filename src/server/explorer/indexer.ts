@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Store } from '../store/open-store.ts'
-import { indexMore, isIndexBehind } from '../store/title-index.ts'
+import { indexBacklog, indexMore } from '../store/title-index.ts'
 
 /** Keeps the index of titles up with what is accepted. */
 export interface Indexer {
@@ -13,9 +13,13 @@ const EVERY_MS = 2000
 const AT_ONCE = 500
 const PATIENCE_MS = 500
 
+/** Beyond this it isn't put off any longer. */
+const MOST_PUT_OFF = 50_000
+
 /**
- * Indexes NFTs some time after they were accepted, many at once: see {@link indexMore}. Each process that answers
- * searches does it; of those that share a database one at a time.
+ * Indexes NFTs some time after they were accepted, many at once: see {@link indexMore}. While a drop comes in, minting
+ * goes first: it waits until nothing more has come for a while, or somebody searches. Each process that answers searches
+ * does it; of those that share a database one at a time.
  */
 export function startIndexer({
   store,
@@ -31,12 +35,17 @@ export function startIndexer({
   let stopped = false
   let running: Promise<void> | null = null
 
-  const run = async () => {
-    if (!(await isIndexBehind(store.db))) return
+  let seen = -1
+
+  const run = async (isAsked: boolean) => {
+    const { last, left, gaps } = await indexBacklog(store.db)
+    const isComing = last !== seen
+    seen = last
+    if ((left === 0 && !gaps) || (isComing && !isAsked && left < MOST_PUT_OFF)) return
     while (!stopped && !(await store.transaction((db) => indexMore(db, now(), AT_ONCE)))) await nextTurn()
   }
-  const begin = (): Promise<void> => {
-    running ??= run()
+  const begin = (isAsked: boolean): Promise<void> => {
+    running ??= run(isAsked)
       .catch((error) => {
         if (!stopped) onError(error)
       })
@@ -45,12 +54,12 @@ export function startIndexer({
       })
     return running
   }
-  const timer = setInterval(begin, everyMs).unref()
+  const timer = setInterval(() => begin(false), everyMs).unref()
 
   return {
     async caughtUp() {
       // What runs may have looked before the call.
-      const done = (running ?? Promise.resolve()).then(() => begin())
+      const done = (running ?? Promise.resolve()).then(() => begin(true))
       let patience: NodeJS.Timeout | undefined
       const late = new Promise<void>((resolve) => {
         patience = setTimeout(resolve, PATIENCE_MS)

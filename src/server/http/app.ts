@@ -71,6 +71,8 @@ export interface AppOptions {
   /** Takes the local account's key from other machines too. */
   allowLocalKey?: boolean
   connections?: Partial<ConnectionLimits>
+  /** How often who listens to events hears that the connection is open, in milliseconds; by default 15 s. */
+  heartbeatMs?: number
 }
 
 /** The contract checks requests. Fastify's own way isn't used, and loading it would take 15 ms at every start. */
@@ -151,7 +153,15 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   addIpfsRoutes(app, deps.storage)
   addHealthRoutes(app, version, readiness)
   addDocs(app)
-  addExplorer(app, deps, { host, allowedHosts, isTrusted, refuseElsewhere, version, log })
+  addExplorer(app, deps, {
+    host,
+    allowedHosts,
+    isTrusted,
+    refuseElsewhere,
+    version,
+    log,
+    heartbeatMs: options.heartbeatMs,
+  })
   addExplorerPage(app)
   addMetrics(app, metrics)
   return app

@@ -20,7 +20,7 @@ const RETRY_MS = 2000
 export function addExplorerEvents(
   app: FastifyInstance,
   explorer: Explorer,
-  { access, log }: { access: ExplorerAccess; log: Log },
+  { access, log, heartbeatMs = HEARTBEAT_MS }: { access: ExplorerAccess; log: Log; heartbeatMs?: number | undefined },
 ): void {
   const watch = createWatch(explorer, {
     onError: (error) => log.warn({ error: messageOf(error) }, "listeners of the explorer couldn't be told of changes"),
@@ -52,7 +52,7 @@ export function addExplorerEvents(
       push(': still here\n\n')
       const present = await access.viewerOf(request).catch(() => viewer)
       if (present?.accountId !== viewer.accountId) listener.end()
-    }, HEARTBEAT_MS)
+    }, heartbeatMs)
     stream.once('close', () => {
       clearInterval(heartbeat)
       watch.leave(listener)

@@ -13,8 +13,14 @@ import { type AccessOptions, addExplorerAccess, viewerOf } from './explorer-acce
 import { addExplorerEvents } from './explorer-events.ts'
 import { nameParam, nothingThere, partParams, statusParam, textParam } from './explorer-params.ts'
 
+export interface ExplorerOptions extends AccessOptions {
+  log: Log
+  /** How often listeners hear that they are still connected, in milliseconds; by default 15 s. */
+  heartbeatMs?: number | undefined
+}
+
 /** What the explorer's page asks for under `/explorer/`: all of it is read, nothing changed. */
-export function addExplorer(app: FastifyInstance, deps: ServiceDeps, options: AccessOptions & { log: Log }): void {
+export function addExplorer(app: FastifyInstance, deps: ServiceDeps, options: ExplorerOptions): void {
   const access = addExplorerAccess(app, deps, options)
   const explorer = createExplorer({
     ...deps,
@@ -60,5 +66,5 @@ export function addExplorer(app: FastifyInstance, deps: ServiceDeps, options: Ac
     return listNftsOfRun(explorer, viewerOf(request), nameParam(request, 'run'), part)
   })
   get('search', (request) => search(explorer, viewerOf(request), textParam(request, 'q') ?? ''))
-  addExplorerEvents(app, explorer, { access, log: options.log })
+  addExplorerEvents(app, explorer, { access, log: options.log, heartbeatMs: options.heartbeatMs })
 }

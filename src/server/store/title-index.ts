@@ -111,13 +111,14 @@ type Gap = readonly [from: number, to: number, since: number]
 const GAP_MS = 5 * 60_000
 const MOST_GAPS = 1000
 
-/** Whether there is something that isn't indexed, or may be there soon. */
-export async function isIndexBehind(db: Db): Promise<boolean> {
-  const { rows } = await sql<{ behind: number }>`
-    select case when exists (select 1 from nft_term_cursor where gaps <> '[]')
-      or coalesce((select max(seq) from nfts), -1) >= coalesce((select next_seq from nft_term_cursor), 0)
-      then 1 else 0 end as behind`.execute(db)
-  return Number(rows[0]?.behind ?? 0) === 1
+/** How much isn't indexed: of places, those up to the last one, and those that may be filled yet. */
+export async function indexBacklog(db: Db): Promise<{ last: number; left: number; gaps: boolean }> {
+  const { rows } = await sql<{ last: number | null; next: number | null; gaps: string | null }>`
+    select (select max(seq) from nfts) as last, (select next_seq from nft_term_cursor) as next,
+      (select gaps from nft_term_cursor) as gaps`.execute(db)
+  const { last, next, gaps } = rows[0] ?? {}
+  const end = Number(last ?? -1)
+  return { last: end, left: Math.max(0, end + 1 - Number(next ?? 0)), gaps: (gaps ?? '[]') !== '[]' }
 }
 
 /**

@@ -1,0 +1,190 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import {
+  createTestCollection,
+  freshDataDir,
+  mint,
+  plainMetadata,
+  settled,
+  startTestBackend,
+  type TestBackend,
+  until,
+} from '../../helpers/backend.ts'
+import { makeKey, revokeKey } from '../../helpers/keys.ts'
+import { OUTER_ADDRESS } from '../../helpers/this-machine.ts'
+
+let dataDir: Awaited<ReturnType<typeof freshDataDir>>
+let backend: TestBackend
+const open: Listening[] = []
+
+beforeEach(async () => {
+  dataDir = await freshDataDir()
+})
+afterEach(async () => {
+  for (const listening of open.splice(0)) listening.end()
+  await backend?.close()
+  await dataDir.remove()
+})
+
+interface Listening {
+  status: number
+  headers: Headers
+  /** Each event that came, with what it carries. */
+  // biome-ignore lint/suspicious/noExplicitAny: what an event carries is what the tests are about
+  events: { event: string; data: any }[]
+  comments: number
+  ended: boolean
+  end(): void
+}
+
+async function listen(query = '', { url = backend.url, headers = {} } = {}): Promise<Listening> {
+  const cut = new AbortController()
+  const response = await fetch(`${url}/explorer/events${query}`, {
+    headers: { accept: 'text/event-stream', ...headers },
+    signal: cut.signal,
+  })
+  const listening: Listening = {
+    status: response.status,
+    headers: response.headers,
+    events: [],
+    comments: 0,
+    ended: false,
+    end: () => cut.abort(),
+  }
+  open.push(listening)
+  const read = async () => {
+    let text = ''
+    for await (const bytes of response.body ?? []) {
+      text += Buffer.from(bytes as Uint8Array).toString()
+      const parts = text.split('\n\n')
+      text = parts.pop() ?? ''
+      for (const part of parts) {
+        const [, event, data] = /^event: (\w+)\ndata: (.*)$/.exec(part) ?? []
+        if (event !== undefined) listening.events.push({ event, data: JSON.parse(data ?? '') })
+        else if (part.startsWith(':')) listening.comments++
+      }
+    }
+  }
+  read()
+    .catch(() => {})
+    .finally(() => {
+      listening.ended = true
+    })
+  return listening
+}
+
+const untilSeen = (listening: Listening, right: (events: Listening['events']) => boolean) =>
+  until(async () => listening.events, right, 10_000)
+
+describe('who listens', () => {
+  it('is told the overview at once, then when something has changed, and else nothing', async () => {
+    backend = await startTestBackend(dataDir.path)
+    const listening = await listen()
+    expect(listening.headers.get('content-type')).toBe('text/event-stream; charset=utf-8')
+    expect(listening.headers.get('cache-control')).toBe('no-store, no-transform')
+    expect(listening.headers.get('x-accel-buffering')).toBe('no')
+    await untilSeen(listening, (events) => events.length > 0)
+    expect(listening.events).toMatchObject([{ event: 'overview', data: { nfts: { deployed: 0 } } }])
+    await sleep(2500)
+    expect(listening.events).toHaveLength(1)
+    const collection = await createTestCollection(backend)
+    await settled(backend, await mint(backend, collection, plainMetadata(3)))
+    await untilSeen(listening, (events) => events.at(-1)?.data.nfts.deployed === 3)
+    expect(listening.events.at(-1)).toMatchObject({
+      event: 'overview',
+      data: { collections: { deployed: 1 }, nfts: { initiated: 0, deployed: 3, failed: 0 } },
+    })
+    // At most one a second.
+    expect(listening.events.length).toBeLessThan(10)
+  })
+
+  it('is told of the one thing that is asked for, and of nothing that is not there', async () => {
+    backend = await startTestBackend(dataDir.path)
+    const collection = await createTestCollection(backend)
+    const [id = ''] = await mint(backend, collection, plainMetadata(1), { headers: { 'gdn-run': 'some-run' } })
+    const listening = await listen(`?nft=${id}&run=some-run&collection=${collection.id}`)
+    const nobody = await listen('?nft=nothing&run=none&collection=0x0')
+    await untilSeen(listening, (events) =>
+      events.some(({ event, data }) => event === 'nft' && data.status === 'deployed'),
+    )
+    await untilSeen(listening, (events) =>
+      events.some(({ event, data }) => event === 'run' && data.counts.deployed === 1),
+    )
+    expect(new Set(listening.events.map(({ event }) => event))).toEqual(
+      new Set(['overview', 'nft', 'run', 'collection']),
+    )
+    expect(new Set(nobody.events.map(({ event }) => event))).toEqual(new Set(['overview']))
+    const { token_id } = listening.events.findLast(({ event }) => event === 'nft')?.data ?? {}
+    expect(token_id).toBe('1')
+  })
+
+  it('hears now and then that the connection is open', async () => {
+    backend = await startTestBackend(dataDir.path, { heartbeatMs: 50 })
+    const listening = await listen()
+    await until(
+      async () => listening.comments,
+      (comments) => comments > 2,
+    )
+    expect(listening.comments).toBeGreaterThan(2)
+  })
+
+  it('is let go at once when the backend ends', async () => {
+    backend = await startTestBackend(dataDir.path)
+    const listening = await listen()
+    await untilSeen(listening, (events) => events.length > 0)
+    const since = performance.now()
+    await backend.close()
+    await until(async () => listening.ended, Boolean)
+    expect(listening.ended).toBe(true)
+    expect(performance.now() - since).toBeLessThan(6000)
+  })
+
+  it('is one of no more than a hundred', async () => {
+    backend = await startTestBackend(dataDir.path)
+    const all = await Promise.all(Array.from({ length: 105 }, () => listen()))
+    const statuses = all.map(({ status }) => status).sort()
+    expect(statuses.filter((status) => status === 200)).toHaveLength(100)
+    expect(statuses.slice(-5)).toEqual([503, 503, 503, 503, 503])
+    expect(all.find(({ status }) => status === 503)?.headers.get('retry-after')).toBe('30')
+    for (const { end } of all) end()
+    // Those who left make room.
+    const again = await until(
+      () => listen(),
+      ({ status }) => status === 200,
+    )
+    await untilSeen(again, (events) => events.length > 0)
+    expect(again.events).toHaveLength(1)
+  })
+
+  it.skipIf(OUTER_ADDRESS === undefined)(
+    'with a session is told of one account, and let go when its key ends',
+    async () => {
+      backend = await startTestBackend(dataDir.path, { host: '0.0.0.0', heartbeatMs: 100 })
+      const url = `http://${OUTER_ADDRESS}:${new URL(backend.url).port}`
+      const [mine, theirs] = [
+        await makeKey(dataDir.path, { email: 'me@example.com' }),
+        await makeKey(dataDir.path, { email: 'them@example.com' }),
+      ]
+      const login = await fetch(`${url}/explorer/login`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ api_key: mine.key }),
+      })
+      const cookie = (login.headers.get('set-cookie') ?? '').split(';')[0] ?? ''
+      expect((await listen('', { url })).status).toBe(401)
+      const listening = await listen('', { url, headers: { cookie } })
+      const as = (key: typeof mine) => ({
+        ...backend,
+        post: (path: string, body: unknown) => backend.post(path, body, key.headers),
+      })
+      await createTestCollection(as(theirs), { name: 'Theirs' })
+      await createTestCollection(as(mine), { name: 'Mine' })
+      await untilSeen(listening, (events) => events.at(-1)?.data.collections.deployed === 1)
+      const { collections } = listening.events.at(-1)?.data ?? {}
+      expect(collections).toEqual({ initiated: 0, deployed: 1, failed: 0 })
+      await revokeKey(dataDir.path, mine)
+      await until(async () => listening.ended, Boolean)
+      expect(listening.ended).toBe(true)
+    },
+  )
+})
