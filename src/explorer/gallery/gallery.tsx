@@ -174,8 +174,11 @@ export function Gallery<Item extends NftSummary>({ source, view, label, noteOf }
   const { start, end, shift, isFast } = span.current
   const indexes = Array.from({ length: Math.max(0, Math.min(end, total) - start) }, (_, n) => start + n)
   const hasFocus = list.current?.contains(document.activeElement) ?? false
-  // What has the focus stays, or the keyboard would be nowhere.
-  if (hasFocus && focused.current < total && !indexes.includes(focused.current)) indexes.push(focused.current)
+  // What has the focus stays, or the keyboard would be nowhere; in its order, for what is moved loses the focus.
+  if (hasFocus && focused.current < total) {
+    if (focused.current < start) indexes.unshift(focused.current)
+    else if (focused.current >= Math.min(end, total)) indexes.push(focused.current)
+  }
   const inSight = itemsBetween(grid, total, place.current.full + HEADER, place.current.full + innerHeight, 0)
   const reachable = indexes.includes(active.current) ? active.current : inSight.start
   return (

@@ -97,9 +97,7 @@ const HeadBone = () => (
       </div>
     </div>
     <div class="collection-words">
-      <h1>
-        <Bone width="min(14em, 70%)" />
-      </h1>
+      <Bone width="min(26rem, 70%)" height="2.3rem" />
       <div class="chips">
         <Bone width="7em" height="1.5em" />
       </div>

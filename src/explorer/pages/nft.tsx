@@ -281,9 +281,7 @@ const NftBone = () => (
         </div>
       </div>
       <div class="nft-words">
-        <h1>
-          <Bone width="70%" />
-        </h1>
+        <Bone width="70%" height="2.3rem" />
         <div class="chips">
           <Bone width="6rem" height="1.5rem" />
         </div>

@@ -1,0 +1,254 @@
+import { readFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { freshDataDir, startTestBackend, type TestBackend, until, WALLETS } from '../helpers/backend.ts'
+import { CHROMIUM, NO_CHROMIUM, startChromium } from '../helpers/chromium.ts'
+import { show } from '../helpers/explorer.ts'
+import { type Drop, HOSTILE_RUN, hostileDrop, pictureDrop } from '../helpers/explorer-drop.ts'
+import { tooWide, watchedPage } from '../helpers/explorer-page.ts'
+
+if (CHROMIUM === undefined) process.stdout.write(`${NO_CHROMIUM}\n`)
+
+const AXE = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+const LONG = process.env.GDN_SOAK === '1'
+
+let dataDir: Awaited<ReturnType<typeof freshDataDir>>
+let backend: TestBackend
+let browser: Browser
+let drop: Drop
+let hostile: Drop
+
+beforeAll(async () => {
+  if (CHROMIUM === undefined) return
+  dataDir = await freshDataDir()
+  backend = await startTestBackend(dataDir.path)
+  browser = await startChromium()
+  drop = await pictureDrop(backend, 6, 'abcdef0123456789')
+  hostile = await hostileDrop(backend)
+})
+afterAll(async () => {
+  await browser?.close()
+  await backend?.close()
+  await dataDir?.remove()
+})
+
+/** Every page, by what is shown when it is all there. */
+const PAGES = {
+  home: [() => '/', '.card .drawn'],
+  collection: [() => `/collections/${drop.collection.id}`, '.gallery .drawn'],
+  'a hostile collection': [() => `/collections/${hostile.collection.id}`, '.gallery .tile'],
+  nft: [() => `/nfts/${drop.nfts[1]}`, '.stage .drawn'],
+  'a hostile NFT': [() => `/nfts/${hostile.nfts.scripts}`, '.stage .drawn'],
+  'a long NFT': [() => `/nfts/${hostile.nfts.long}`, '.nft .long-text'],
+  'an Arabic NFT': [() => `/nfts/${hostile.nfts.rtl}`, '.nft .attribute'],
+  owner: [() => `/owners/${WALLETS[1]}`, '.gallery .drawn'],
+  runs: [() => '/runs', '.run'],
+  run: [() => `/runs/${HOSTILE_RUN}`, '.gallery .tile'],
+  activity: [() => '/activity', '.shelf .tile'],
+  search: [() => '/search?q=moon', '.hits .hit'],
+  'no such NFT': [() => '/nfts/nowhere', '.empty'],
+  'no such page': [() => '/nowhere/at/all', '.empty'],
+} as const satisfies Record<string, readonly [path: () => string, shown: string]>
+
+interface Finding {
+  id: string
+  impact: string | null
+  nodes: { target: string[]; failureSummary: string }[]
+}
+
+/** What axe holds against a page, if it is serious. */
+async function seriousFaults(page: Page): Promise<string[]> {
+  await page.evaluate(AXE)
+  const found: Finding[] = await page.evaluate(
+    "axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) => violations)",
+  )
+  return found
+    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    .flatMap(({ id, nodes }) => nodes.map(({ target, failureSummary }) => `${id}: ${target} ${failureSummary}`))
+}
+
+const LOOKS = [
+  ['light', 1280],
+  ['dark', 360],
+  ...(LONG
+    ? ([
+        ['dark', 1280],
+        ['light', 360],
+        ['light', 768],
+        ['dark', 2200],
+      ] as const)
+    : []),
+] as const
+
+describe.skipIf(CHROMIUM === undefined).each(LOOKS)('%s, %d pixels wide', (scheme, width) => {
+  it.each(Object.entries(PAGES))(
+    '%s: nothing is complained of, asked elsewhere or scrolled sideways, and axe finds nothing serious',
+    async (_, [path, shown]) => {
+      const watched = await watchedPage(browser, backend.url, { scheme, width, except: /status of 404/ })
+      try {
+        const { page, complaints, others } = watched
+        // What fades in has no contrast yet.
+        await page.emulateMedia({ reducedMotion: 'reduce' })
+        const response = await page.goto(backend.url + path())
+        if (response?.status() === 200) await page.waitForSelector(shown)
+        expect(await tooWide(page)).toBeLessThanOrEqual(0)
+        if (response?.status() === 200) expect(await seriousFaults(page)).toEqual([])
+        expect([complaints, others]).toEqual([[], []])
+      } finally {
+        await watched.close()
+      }
+    },
+  )
+})
+
+describe.skipIf(CHROMIUM === undefined)('colours', () => {
+  const background = (page: Page) => page.evaluate<string>('getComputedStyle(document.documentElement).backgroundColor')
+
+  it('are those of the system, until others are chosen; these are kept', async () => {
+    const { page, complaints, close } = await watchedPage(browser, backend.url, { scheme: 'dark' })
+    await page.goto(`${backend.url}/`)
+    const dark = await background(page)
+    const choose = page.getByRole('button', { name: /^Colours: / })
+    await choose.click()
+    const light = await background(page)
+    expect(light).not.toBe(dark)
+    await page.reload()
+    expect(await background(page)).toBe(light)
+    await page.goto(`${backend.url}/docs`)
+    expect(await page.evaluate('document.documentElement.classList.contains("dark-mode")')).toBe(false)
+    await page.goBack()
+    await choose.click()
+    await choose.click()
+    expect([await background(page), complaints]).toEqual([dark, []])
+    await close()
+  })
+})
+
+describe.skipIf(CHROMIUM === undefined)('what is hostile', () => {
+  it('is shown as the text it is, and nothing of it runs', async () => {
+    const { page, complaints, others, close } = await watchedPage(browser, backend.url)
+    for (const path of [
+      `/nfts/${hostile.nfts.scripts}`,
+      `/nfts/${hostile.nfts.html}`,
+      `/collections/${hostile.collection.id}`,
+      `/search?q=${encodeURIComponent('<script>')}`,
+      `/search?q=${encodeURIComponent('"><img src=x onerror=alert(1)>')}`,
+      '/',
+    ]) {
+      await page.goto(backend.url + path)
+      await page.waitForSelector('.nft h1, .gallery .tile, .hits, .empty, .card')
+    }
+    await page.goto(`${backend.url}/nfts/${hostile.nfts.scripts}`)
+    expect(await page.locator('h1 bdi').textContent()).toContain('<script>window.ran')
+    for (const name of ['As sent', 'As minted']) {
+      await page.getByRole('button', { name }).click()
+      await page.waitForSelector('.json-string')
+      const closed = page.locator('.json-toggle[aria-expanded=false]')
+      while ((await closed.count()) > 0) await closed.first().click()
+    }
+    expect(await page.locator('.json').textContent()).toContain('javascript:window.ran')
+    // Each link is one of ours, or a file to save; each picture is drawn by <img>.
+    const hrefs = await page.locator('a').evaluateAll((links) => links.map((link) => link.getAttribute('href') ?? ''))
+    expect(hrefs.filter((href) => !/^\/(?!\/)/.test(href))).toEqual([])
+    expect(await page.locator('iframe, object, embed, main script, .stage svg circle').count()).toBe(0)
+    expect(await page.evaluate('window.ran')).toBe(undefined)
+    expect([complaints, others]).toEqual([[], []])
+    await close()
+  })
+
+  it('a stored page is saved, never opened, under a name that no browser opens as one', async () => {
+    const { page, complaints, close } = await watchedPage(browser, backend.url)
+    await page.goto(`${backend.url}/nfts/${hostile.nfts.html}`)
+    const saved = page.waitForEvent('download')
+    await page.getByRole('link', { name: 'Download animation_url' }).click()
+    expect((await saved).suggestedFilename()).toMatch(/^bafk.*\.bin$/)
+    expect([new URL(page.url()).pathname, complaints]).toEqual([`/nfts/${hostile.nfts.html}`, []])
+    await close()
+  })
+
+  it('a stored page that is opened by its address is locked in: it runs nothing', async () => {
+    const { page, complaints, close } = await watchedPage(browser, backend.url, { except: /Blocked script execution/ })
+    const { media } = await show(backend, `nfts/${hostile.nfts.html}`)
+    await page.goto(backend.url + media[0].url)
+    expect(await page.evaluate('window.ran')).toBe(undefined)
+    expect(complaints).toEqual([])
+    await close()
+  })
+
+  it('a picture that is none is a sign with its type', async () => {
+    const { page, close } = await watchedPage(browser, backend.url)
+    await page.goto(`${backend.url}/nfts/${hostile.nfts.broken}`)
+    await page.getByText('PNG, can’t be drawn').first().waitFor()
+    await page.goto(`${backend.url}/collections/${hostile.collection.id}`)
+    await page.locator('.gallery').getByText('PNG, can’t be drawn').waitFor()
+    expect(await page.locator('.gallery').getByText('HTML').count()).toBe(1)
+    await close()
+  })
+
+  it('a picture of 400 million pixels is not even fetched until it is asked for', async () => {
+    const { page, asked, complaints, close } = await watchedPage(browser, backend.url)
+    const { media } = await show(backend, `nfts/${hostile.nfts.huge}`)
+    await page.goto(`${backend.url}/collections/${hostile.collection.id}`)
+    await page.locator('.gallery').getByText('20,000 × 20,000').waitFor()
+    await page.getByRole('link', { name: 'A wall' }).click()
+    await page.getByText('20,000 × 20,000 pixels').waitFor()
+    expect(asked.filter((path) => path === media[0].url)).toEqual([])
+    await page.getByRole('button', { name: 'Show it' }).click()
+    await until(
+      async () => asked.filter((path) => path === media[0].url).length,
+      (count) => count > 0,
+    )
+    expect(complaints).toEqual([])
+    await close()
+  })
+
+  it('a model is offered to be saved', async () => {
+    const { page, close } = await watchedPage(browser, backend.url)
+    await page.goto(`${backend.url}/nfts/${hostile.nfts.model}`)
+    const saved = page.waitForEvent('download')
+    await page.locator('.stage').getByRole('link', { name: 'Download model' }).click()
+    expect((await saved).suggestedFilename()).toMatch(/\.glb$/)
+    await close()
+  })
+
+  it('a title without a visible character is called untitled, and can be clicked', async () => {
+    const { page, close } = await watchedPage(browser, backend.url)
+    await page.goto(`${backend.url}/collections/${hostile.collection.id}`)
+    await page.getByRole('link', { name: /Untitled/ }).click()
+    await page.getByRole('heading', { level: 1, name: 'Untitled' }).waitFor()
+    await close()
+  })
+
+  it('a title that turns its letters round turns nothing beside it round', async () => {
+    const { page, close } = await watchedPage(browser, backend.url)
+    await page.goto(`${backend.url}/collections/${hostile.collection.id}`)
+    await page.locator('.tile', { hasText: 'gnp.exe' }).waitFor()
+    const isolated = await page.evaluate(
+      `getComputedStyle([...document.querySelectorAll('.tile bdi')].find((bdi) => bdi.textContent.includes('gnp.exe'))).unicodeBidi`,
+    )
+    expect(isolated).toBe('isolate')
+    await close()
+  })
+
+  it('a title of 500 letters and a description of 200,000 leave the page quick and its layout whole', async () => {
+    const { page, close } = await watchedPage(browser, backend.url, { width: 390 })
+    await page.goto(`${backend.url}/nfts/${hostile.nfts.long}`)
+    await page.waitForSelector('.long-text')
+    const heightOf = (selector: string) => page.locator(selector).evaluate((element) => element.clientHeight)
+    expect(await heightOf('h1')).toBeLessThan(140)
+    await page.getByRole('button', { name: 'Show all of it' }).click()
+    expect(
+      await until(
+        () => heightOf('h1'),
+        (height) => height > 300,
+        3000,
+      ),
+    ).toBeGreaterThan(300)
+    expect((await page.locator('.long-text p').textContent())?.length).toBeLessThan(700)
+    await page.getByRole('button', { name: 'As sent' }).click()
+    expect((await page.locator('.json').textContent())?.length).toBeLessThan(3000)
+    expect(await tooWide(page)).toBe(0)
+    await close()
+  })
+})

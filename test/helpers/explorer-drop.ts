@@ -1,0 +1,117 @@
+import { readFile } from 'node:fs/promises'
+import { deflateSync } from 'node:zlib'
+import { createTestCollection, mint, settled, type TestBackend, type TestCollection, WALLETS } from './backend.ts'
+import { store } from './explorer.ts'
+
+const MEDIA = new URL('../../examples/media/', import.meta.url)
+
+export const pictureOf = (name: string): Promise<Buffer> => readFile(new URL(name, MEDIA))
+
+/** A PNG of one bit a pixel, all black, that any reader of PNG takes: few bytes, however large it is. */
+export function blackPng(width: number, height: number): Buffer {
+  const head = Buffer.alloc(13)
+  head.writeUInt32BE(width, 0)
+  head.writeUInt32BE(height, 4)
+  head[8] = 1
+  const pixels = deflateSync(Buffer.alloc((Math.ceil(width / 8) + 1) * height))
+  const signature = Buffer.from('89504e470d0a1a0a', 'hex')
+  return Buffer.concat([signature, chunk('IHDR', head), chunk('IDAT', pixels), chunk('IEND', Buffer.alloc(0))])
+}
+
+function chunk(type: string, data: Buffer): Buffer {
+  const all = Buffer.alloc(12 + data.length)
+  all.writeUInt32BE(data.length, 0)
+  all.write(type, 4, 'latin1')
+  data.copy(all, 8)
+  all.writeUInt32BE(crc32(all.subarray(4, 8 + data.length)), 8 + data.length)
+  return all
+}
+
+function crc32(bytes: Uint8Array): number {
+  let crc = -1
+  for (const byte of bytes) {
+    crc ^= byte
+    for (let bit = 0; bit < 8; bit++) crc = (crc >>> 1) ^ (crc & 1 ? 0xedb88320 : 0)
+  }
+  return ~crc >>> 0
+}
+
+/** Writes its name into the window's where a script of it runs. */
+const MARK = (name: string) => `window.ran = (window.ran || '') + '${name} '; alert('${name}')`
+
+export const SCRIPTED_SVG = `<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" width="40" height="40" onload="${MARK('svg-onload')}">
+<script>${MARK('svg-script')}</script><image href="http://127.0.0.1:9/from-svg.png" width="1" height="1"/>
+<a xlink:href="javascript:${MARK('svg-link')}"><circle cx="20" cy="20" r="16" fill="tomato" onclick="${MARK('svg-click')}"/></a></svg>`
+
+export const SCRIPTS = {
+  title: `<script>${MARK('title')}</script><img src=x onerror="${MARK('title-img')}">"'><svg onload=${MARK('t')}>`,
+  description: `<iframe srcdoc="<script>${MARK('srcdoc')}</script>"></iframe> javascript:${MARK('description')} {{7*7}}`,
+  tag: `"><script>${MARK('tag')}</script>`,
+  value: `javascript:${MARK('value')}`,
+}
+
+export interface Drop {
+  collection: TestCollection
+  /** NFTs by what is odd about them. */
+  nfts: Record<string, string>
+}
+
+/** NFTs as hostile as the API takes them: each of them deployed. */
+export async function hostileDrop(backend: TestBackend): Promise<Drop> {
+  const collection = await createTestCollection(backend, { name: SCRIPTS.title, description: SCRIPTS.description })
+  const put = (content: Uint8Array | string) => store(backend, content)
+  const image = async (content: Uint8Array | string) => [{ key: 'image', url: await put(content) }]
+  const html = `<!doctype html><html><script>${MARK('html')}</script></html>`
+  const plain = { description: '', file_fields: [] }
+  const odd: Record<string, object> = {
+    scripts: {
+      title: SCRIPTS.title,
+      description: SCRIPTS.description,
+      file_fields: await image(SCRIPTED_SVG),
+      attribute: [{ tag: SCRIPTS.tag, value: SCRIPTS.value }],
+      external_url: SCRIPTS.value,
+    },
+    html: {
+      title: 'A page for a picture',
+      description: '',
+      file_fields: [...(await image(html)), { key: 'animation_url', url: await put(html) }],
+    },
+    broken: { ...plain, title: 'No picture', file_fields: await image(Buffer.from('89504e470d0a1a0a00', 'hex')) },
+    huge: { ...plain, title: 'A wall', file_fields: await image(blackPng(20_000, 20_000)) },
+    model: { ...plain, title: 'A model', file_fields: [{ key: 'model', url: await put('glTF\u0002\0\0\0 and more') }] },
+    rtl: {
+      ...plain,
+      title: 'الليل والبحر',
+      description: 'وصف with English',
+      attribute: [{ tag: 'لون', value: 'أزرق' }],
+    },
+    emoji: { ...plain, title: '🌊🐚🦀 👩‍👩‍👧‍👦'.repeat(4) },
+    reversed: { ...plain, title: 'abc\u202egnp.exe' },
+    long: { ...plain, title: 'x'.repeat(500), description: 'y'.repeat(200_000) },
+    blank: { ...plain, title: '\u200b \u2800' },
+    stacked: { ...plain, title: `Z${'\u0338\u0315\u033f\u0352\u0313'.repeat(60)}algo` },
+    lines: { ...plain, title: 'a\nb\tc\n\n\nd', description: 'one\n\n\n\ntwo' },
+  }
+  const names = Object.keys(odd)
+  const ids = await mint(backend, collection, Object.values(odd), { headers: { 'gdn-run': HOSTILE_RUN } })
+  await settled(backend, ids)
+  return { collection, nfts: Object.fromEntries(names.map((name, index) => [name, ids[index] ?? ''])) }
+}
+
+export const HOSTILE_RUN = 'fade0ff1ce000001'
+
+/** A few NFTs with real pictures, of one run. */
+export async function pictureDrop(backend: TestBackend, count: number, run: string): Promise<Drop> {
+  const collection = await createTestCollection(backend, { name: 'Tidal Hours', description: 'For every hour.' })
+  const files = ['00-low-moon.png', '01-undertow.svg', '02-night-market.png', '03-clockwork.svg']
+  const urls = await Promise.all(files.map(async (name) => store(backend, await pictureOf(name))))
+  const metadata = Array.from({ length: count }, (_, index) => ({
+    title: `Low moon ${index + 1}`,
+    description: 'The tide at this hour.',
+    file_fields: [{ key: 'image', url: urls[index % urls.length] }],
+    attribute: [{ tag: 'hour', value: String(index) }],
+  }))
+  const ids = await mint(backend, collection, metadata, { receiver: WALLETS[1], headers: { 'gdn-run': run } })
+  await settled(backend, ids)
+  return { collection, nfts: Object.fromEntries(ids.map((id, index) => [String(index), id])) }
+}

@@ -1,0 +1,49 @@
+import type { Browser, BrowserContext, Page, Request } from 'playwright-core'
+
+export interface Watched {
+  page: Page
+  context: BrowserContext
+  /** What the browser complained of: errors, refusals of the policy, dialogs that a script opened. */
+  complaints: string[]
+  /** Requests to anything but the server. */
+  others: string[]
+  /** Paths of all requests to the server. */
+  asked: string[]
+  close: () => Promise<void>
+}
+
+export interface Look {
+  scheme?: 'light' | 'dark'
+  width?: number
+  height?: number
+  /** Complaints that a test expects: of a server that is away, say. */
+  except?: RegExp
+}
+
+/** A page of a browser with nothing kept, all of whose doings are written down. */
+export async function watchedPage(browser: Browser, url: string, look: Look = {}): Promise<Watched> {
+  const { scheme = 'light', width = 1280, height = 900, except } = look
+  const context = await browser.newContext({ colorScheme: scheme, viewport: { width, height } })
+  const page = await context.newPage()
+  const complaints: string[] = []
+  const others: string[] = []
+  const asked: string[] = []
+  const complain = (text: string) => {
+    if (except?.test(text) !== true) complaints.push(text)
+  }
+  page.on('console', (message) => complain(`${message.type()}: ${message.text()}`))
+  page.on('pageerror', (error) => complain(String(error.stack)))
+  page.on('dialog', async (dialog) => {
+    complain(`dialog: ${dialog.message()}`)
+    await dialog.dismiss()
+  })
+  context.on('request', (request: Request) => {
+    if (request.url().startsWith(`${url}/`)) asked.push(request.url().slice(url.length))
+    else if (!request.url().startsWith('data:')) others.push(request.url())
+  })
+  return { page, context, complaints, others, asked, close: () => context.close() }
+}
+
+/** How far the page is wider than the window: 0 where nothing scrolls sideways. */
+export const tooWide = (page: Page): Promise<number> =>
+  page.evaluate('document.documentElement.scrollWidth - innerWidth')
