@@ -1,0 +1,220 @@
+import { mkdir, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { png, QUARTERS } from '../helpers/pictures.ts'
+import { folder } from './drop.ts'
+import { OWNER } from './fake-api.ts'
+import { type CliOptions, cli, errorOf } from './harness.ts'
+
+const HEADER = 'title,description,image,receiver,id,attr:mood,extra:artist'
+const row = (title: string, image = 'a.png', receiver = OWNER) => `"${title}",x,"${image}",${receiver},,calm,E`
+
+async function drop(lines: readonly string[], name = 'drop.csv') {
+  const made = await folder({ [name]: [HEADER, ...lines, ''].join('\n') })
+  await writeFile(made.path('a.png'), png(QUARTERS))
+  const run = (...flags: string[]) => preview(made, [made.path(name), ...flags])
+  return { ...made, run, page: () => readFile(made.path('drop-preview.html'), 'utf8') }
+}
+
+const preview = (made: { options: CliOptions }, words: readonly string[], more: CliOptions = {}) =>
+  cli(['batch', 'preview', ...words, '-b', 'polygon'], { ...made.options, ...more })
+
+const cards = (page: string) => page.match(/<article [\s\S]*?<\/article>/g) ?? []
+
+describe('the page', () => {
+  test('has a card for each row: picture, title, description, attributes, and the rest folded', async () => {
+    const { run, page, path } = await drop([row('Dawn'), row('Dusk')])
+    const { code, stdout } = await run('--json')
+    expect(code).toBe(0)
+    expect(JSON.parse(stdout)).toEqual({
+      file: path('drop-preview.html'),
+      rows: 2,
+      errors: 0,
+      receivers: 1,
+      blockchain: 'polygon',
+      contract_address: null,
+    })
+    const html = await page()
+    expect(cards(html)).toHaveLength(2)
+    const [first = ''] = cards(html)
+    expect(first).toContain('<img src="./a.png" alt="Dawn" loading="lazy" decoding="async">')
+    expect(first).toContain('>Dawn</h2>')
+    expect(first).toContain('<span><bdi>mood</bdi></span> <bdi>calm</bdi>')
+    expect(first).toContain(`<dt>Receiver</dt><dd><code>${OWNER}</code></dd>`)
+    expect(first).toContain('<dt>artist</dt><dd><bdi>E</bdi></dd>')
+    expect(html).toContain('<b>2</b><span>rows, all of them good</span>')
+  })
+
+  test('shows each fault on top and beside its row, with line, column and what to do, and the exit code is 2', async () => {
+    const { run, page } = await drop([row('Dawn'), row('Gone', 'nope.png'), row('Bad', 'a.png', '0x12')])
+    const result = await run('--json')
+    expect(result.code).toBe(2)
+    expect(JSON.parse(result.stdout)).toMatchObject({ rows: 1, errors: 2 })
+    expect(errorOf(result)).toMatchObject({ code: 'invalid_manifest', details: { issue_count: 2 } })
+    const html = await page()
+    const [, gone = '', bad = ''] = cards(html)
+    expect(gone).toContain('id="line-3"')
+    expect(gone).toContain('>Gone</h2>')
+    expect(gone).toContain('<code>3:3 image</code> <bdi>image doesn&#39;t exist')
+    expect(gone).toContain('<span class="hint">paths begin at the folder of the manifest')
+    expect(bad).toContain('<img src="./a.png" alt="Bad"')
+    expect(bad).toContain('<code>4:4 receiver</code>')
+    expect(html).toContain('<a href="#line-3"><code>3:3</code></a>')
+    expect(html).toContain('With faults 2')
+  })
+
+  test('has all faults of one row on its card, and each unreadable line on its own', async () => {
+    const { run, page } = await drop([row('', 'nope.png', '0x12'), 'too,few', 'and,again', row('Good')])
+    expect((await run()).code).toBe(2)
+    const found = cards(await page())
+    expect(found).toHaveLength(4)
+    expect(found[0]?.match(/<li><code>2:/g)).toHaveLength(3)
+    expect(found[1]).toContain('id="line-3"')
+    expect(found[2]).toContain('id="line-4"')
+    expect(found[3]).toContain('>Good</h2>')
+  })
+
+  test('of a manifest that has no rows at all says why', async () => {
+    const made = await folder({ 'drop.csv': 'title,nonsense\n' })
+    expect((await preview(made, [made.path('drop.csv')])).code).toBe(2)
+    const html = await readFile(made.path('drop-preview.html'), 'utf8')
+    expect(cards(html)[0]).toContain('The manifest itself')
+  })
+
+  test('takes a manifest from standard input', async () => {
+    const made = await folder({})
+    const { code } = await preview(made, ['-'], { stdin: `${HEADER}\n${row('Dawn', 'https://example.com/a.png')}\n` })
+    expect(code).toBe(0)
+    expect(cards(await readFile(made.path('stdin-preview.html'), 'utf8'))).toHaveLength(1)
+  })
+
+  test('names pictures from where it is written, whatever is in their names', async () => {
+    const name = `in %41 #1?x 'q'&"é.png`
+    const { run, path } = await drop([row('Dawn', name.replaceAll('"', '""'))])
+    await writeFile(path(name), png(QUARTERS))
+    await mkdir(path('out'))
+    expect((await run('--to', 'out/p.html')).code).toBe(0)
+    const html = await readFile(path('out/p.html'), 'utf8')
+    const source = /<img src="([^"]*)"/.exec(html)?.[1]?.replaceAll('&#39;', "'") ?? ''
+    expect(decodeURIComponent(new URL(source, `file://${path('out')}/p.html`).pathname)).toBe(path(name))
+  })
+})
+
+describe('hostile text', () => {
+  test.each([
+    '<script>alert(1)</script>',
+    '</style><script>alert(1)</script>',
+    '</title><img src=x onerror=alert(1)>',
+    "' onmouseover='alert(1)",
+    '&lt;b&gt;',
+    'x\u0001y\u009bz',
+  ])('is text, wherever it stands: %j', async (text) => {
+    const quoted = text.replaceAll('"', '""')
+    const made = await folder({
+      'drop.csv': `title,description,image,receiver,id,attr:${'mood'},extra:artist\n"${quoted}","${quoted}",a.png,${OWNER},"${quoted}","${quoted}","${quoted}"\n`,
+    })
+    await writeFile(made.path('a.png'), png(QUARTERS))
+    await preview(made, [made.path('drop.csv')])
+    const html = await readFile(made.path('drop-preview.html'), 'utf8')
+    const tags = html.match(/<[a-z][^>]*>/gi) ?? []
+    expect(
+      tags.filter((tag) => /^<script|onerror|onmouseover='/i.test(tag.replace(/(alt|title)="[^"]*"/g, ''))),
+    ).toEqual([])
+    expect(html.match(/<style>/g)).toHaveLength(1)
+    expect(html).not.toMatch(/[\u0001\u009b]/)
+    if (text === '&lt;b&gt;') expect(html).toContain('&amp;lt;b&amp;gt;')
+  })
+
+  test.each([
+    ['javascript:alert(1)', 2],
+    ['data:text/html,<script>alert(1)</script>', 2],
+    ['https://example.com/x.png', 0],
+    ['ipfs://bafkreib6exkz5ykhsqzjv7i6vyvyzk6x2mvvazx7lzr4h6tm3lqzq4x7ru', 0],
+  ])('no picture is loaded from elsewhere, and only web addresses are links: %s', async (url, exit) => {
+    const { run, page } = await drop([row('Dawn', url)])
+    expect((await run()).code).toBe(exit)
+    const html = await page()
+    expect(html).not.toContain('<img')
+    expect(html.match(/href="(?!#)[^"]*"/g) ?? []).toEqual(
+      url.startsWith('https:') ? Array<string>(2).fill(`href="${url}"`) : [],
+    )
+    expect(html).toMatch(/img-src file:;/)
+  })
+
+  test('with --remote-images those of the web are loaded, and only those', async () => {
+    const { run, page } = await drop([row('Dawn', 'https://example.com/x.png')])
+    await run('--remote-images')
+    expect(await page()).toContain('<img src="https://example.com/x.png"')
+    expect(await page()).toMatch(/img-src file: https: http:;/)
+  })
+
+  test('a title of 500 characters and metadata of a megabyte are cut, and say so', async () => {
+    const { run, page } = await drop([row('W'.repeat(500)), `Big,"${'x'.repeat(1_000_000)}",a.png,${OWNER},,,`])
+    await run()
+    const html = await page()
+    expect(html.length).toBeLessThan(40_000)
+    expect(html).toMatch(/… \([\d,]+ more characters\)/)
+  })
+})
+
+describe('the file', () => {
+  test('that exists is written over with --force only, or where a person says so', async () => {
+    const { run, path } = await drop([row('Dawn')])
+    await writeFile(path('drop-preview.html'), 'mine')
+    const { code, stderr } = await run()
+    expect(code).toBe(3)
+    expect(stderr).toContain('--force')
+    expect(await readFile(path('drop-preview.html'), 'utf8')).toBe('mine')
+    expect((await run('--force')).code).toBe(0)
+    expect(await readFile(path('drop-preview.html'), 'utf8')).toContain('Dawn')
+  })
+
+  test.each([
+    ['a folder', 'sub'],
+    ['a folder that is not there', 'none/x.html'],
+    ['standard output', '-'],
+    ['a device', '/dev/null'],
+  ])('that can’t be one is refused before anything is read: %s', async (_, to) => {
+    const { run, path } = await drop([row('Dawn')])
+    await mkdir(path('sub'))
+    const { code, stdout, stderr } = await run('--to', to, '--force')
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+    expect(stderr).toContain('--to')
+    expect((await readdir(path('.'))).filter((name) => name.startsWith('.drop') || name.endsWith('.html'))).toEqual([])
+  })
+
+  test('takes the place of a link, never of what the link leads to', async () => {
+    const { run, path } = await drop([row('Dawn')])
+    await writeFile(path('precious'), 'mine')
+    await symlink(path('precious'), path('drop-preview.html'))
+    expect((await run('--force')).code).toBe(0)
+    expect(await readFile(path('precious'), 'utf8')).toBe('mine')
+  })
+
+  test('leaves nothing else behind', async () => {
+    const { run, path } = await drop([row('Dawn')])
+    await run()
+    expect((await readdir(path('.'))).filter((name) => !name.startsWith('.local')).sort()).toEqual(
+      expect.arrayContaining(['a.png', 'drop-preview.html', 'drop.csv']),
+    )
+    expect((await readdir(path('.'))).filter((name) => name.startsWith('.drop'))).toEqual([])
+  })
+
+  test('opens with --open', async () => {
+    const made = await drop([row('Dawn')])
+    const program = made.path('browser')
+    await writeFile(program, `#!/bin/sh\nprintf %s "$1" > "${made.path('asked')}"\n`, { mode: 0o700 })
+    const env = { ...made.options.env, BROWSER: program, PATH: '/usr/bin:/bin' }
+    await preview(made, [made.path('drop.csv'), '--open'], { env })
+    expect(await readFile(made.path('asked'), 'utf8')).toBe(`file://${made.path('drop-preview.html')}`)
+  })
+
+  test('of 20,000 rows is made with bounded memory, and stays small', async () => {
+    const made = await drop(Array.from({ length: 20_000 }, (_, i) => row(`Tide ${i}`)))
+    const before = process.memoryUsage().rss
+    expect((await made.run('-q')).code).toBe(0)
+    const { size } = await stat(join(made.path('.'), 'drop-preview.html'))
+    expect(size / 20_000).toBeLessThan(1000)
+    expect(process.memoryUsage().rss - before).toBeLessThan(160 * 1024 * 1024)
+  })
+})

@@ -1,0 +1,248 @@
+import { readFile, rm, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { decode } from 'fast-png'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { span } from '../../src/cli/sheet/report-top.ts'
+import { IMAGE_CID } from '../helpers/pictured-service.ts'
+import { type Painting, png, QUARTERS } from '../helpers/pictures.ts'
+import { folder, service, TARGET } from './drop.ts'
+import { CONTRACT, type nft, OWNER } from './fake-api.ts'
+import { cli } from './harness.ts'
+
+const HEADER = 'title,description,image,receiver,attr:mood'
+const row = (title: string, image = '') => `"${title}",x,"${image}",${OWNER},calm`
+const RUN_ID = /[0-9a-f]{16}/
+
+interface Backend {
+  /** What it answers below /explorer; nothing where it has none. */
+  explorer?: Readonly<Record<string, unknown>>
+  image?: Uint8Array
+  refuse?: (title: string) => boolean
+  failed?: string
+}
+
+/** A backend that mints at once; its pictures all have one address. */
+async function backend({ explorer = {}, image, refuse, failed }: Backend = {}) {
+  const { createnft, getnfts } = service(refuse)
+  const server = createServer(async (request, response) => {
+    const chunks: Buffer[] = []
+    for await (const chunk of request) chunks.push(chunk as Buffer)
+    const path = request.url ?? ''
+    response.setHeader('idempotency-supported', 'yes')
+    const json = (status: number, body: unknown) => {
+      response.writeHead(status, { 'content-type': 'application/json' })
+      response.end(JSON.stringify(body))
+    }
+    if (path.startsWith('/ipfs/')) return image === undefined ? json(404, {}) : response.end(image)
+    const found = Object.entries(explorer).find(([beginning]) => path.startsWith(beginning))
+    if (found !== undefined) return json(200, found[1])
+    if (path === '/api/v1/files') return json(200, { url: `ipfs://${IMAGE_CID}` })
+    const body = path.startsWith('/api/') ? (JSON.parse(Buffer.concat(chunks).toString() || '{}') as never) : null
+    if (path.endsWith('/createnft')) {
+      const { status = 200, body: told } = createnft(body as never)
+      return json(status, told)
+    }
+    if (path.endsWith('/getnfts')) {
+      const { body: told } = getnfts(body as never)
+      const { nfts, requests } = told as { nfts: ReturnType<typeof nft>[]; requests: unknown }
+      const ended = nfts.map((one) => ({
+        ...one,
+        metadata_url: null,
+        ...(failed === undefined ? {} : { status: 'failed', error: failed, token_id: null }),
+      }))
+      return json(200, { requests, nfts: ended })
+    }
+    return json(404, { error: { title: 'Not Found', message: 'not here' } })
+  }).listen(0, '127.0.0.1')
+  await new Promise((resolve) => server.once('listening', resolve))
+  onTestFinished(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
+async function reported(
+  url: string,
+  lines: readonly string[],
+  files: Record<string, Uint8Array> = {},
+  ...flags: string[]
+) {
+  const { path, options } = await folder({ 'drop.csv': [HEADER, ...lines, ''].join('\n') })
+  for (const [name, bytes] of Object.entries(files)) await writeFile(path(name), bytes)
+  const at = ['--base-url', url]
+  await cli(['batch', 'mint', path('drop.csv'), ...TARGET, ...at, '--rate', '1000', '-q'], options)
+  const result = await cli(['batch', 'report', 'drop', '--to', 'r.html', '--json', ...at, ...flags], options)
+  const html = await readFile(path('r.html'), 'utf8').catch(() => '')
+  return { ...result, html, path, options, at }
+}
+
+const cards = (page: string) => page.match(/<article [\s\S]*?<\/article>/g) ?? []
+
+describe('the report of a run', () => {
+  test('has each row with its state, token, owner and ids, and counts on top', async () => {
+    const url = await backend()
+    const { code, stdout, stderr, html, path } = await reported(url, [row('Dawn'), row('Dusk')])
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    expect(JSON.parse(stdout)).toMatchObject({ file: path('r.html'), rows: 2, errors: 0, deployed: 2, gas_used: null })
+    const [first = ''] = cards(html)
+    expect(first).toContain('>deployed</span>')
+    expect(first).toContain('token 1')
+    expect(first).toContain('>Dawn</h2>')
+    expect(first).toContain(`<dt>Owner</dt><dd><code>${OWNER}</code></dd>`)
+    expect(first).toContain('<dt>NFT</dt><dd><code>id-0</code></dd>')
+    expect(html).toContain('<b>2</b><span>deployed</span>')
+    expect(html).toContain('<b>1</b><span>owner</span>')
+    expect(html).toContain('<dt>Gas</dt><dd>unknown: the server does not tell</dd>')
+    expect(html).toMatch(/<dt>All accepted<\/dt><dd><time datetime="20/)
+    expect(html).toContain(CONTRACT)
+  })
+
+  test('tells gas, the name of the collection and pages of the chain where the backend tells them', async () => {
+    const url = await backend({
+      explorer: {
+        '/explorer/session': { version: '1', open: true, account: null },
+        '/explorer/runs/': { gas_used: '1234567' },
+        '/explorer/collections/': { name: 'Tides <b>', transaction: { explorer_url: 'https://scan.example/tx/0xab' } },
+      },
+    })
+    const { stdout, html } = await reported(url, [row('Dawn')])
+    expect(JSON.parse(stdout).gas_used).toBe('1234567')
+    expect(html).toContain('<b>1,234,567</b><span>gas</span>')
+    expect(html).toContain('<dt>Collection</dt><dd><bdi>Tides &lt;b&gt;</bdi></dd>')
+    expect(html).toContain(`href="https://scan.example/address/${CONTRACT}"`)
+    expect(html).toContain(`href="https://scan.example/token/${CONTRACT}?a=1"`)
+  })
+
+  test.each([
+    ['that asks for a key', { '/explorer/session': { version: '1', open: false, account: null } }],
+    ['whose answers are odd', { '/explorer': { gas_used: '<script>', name: 7, open: true, version: '1' } }],
+  ])('does without what an explorer tells %s', async (_, explorer) => {
+    const { code, html } = await reported(await backend({ explorer }), [row('Dawn')])
+    expect(code).toBe(0)
+    expect(html).toContain('unknown: the server does not tell')
+  })
+
+  test('groups what failed by its reason, with the lines', async () => {
+    const url = await backend({ failed: 'the image <b>answered</b> 404' })
+    const { code, stdout, html } = await reported(url, [row('Dawn'), row('Dusk')])
+    expect(code).toBe(0)
+    expect(JSON.parse(stdout)).toMatchObject({ rows: 2, errors: 2, failed: 2 })
+    expect(html).toContain('<bdi>the image &lt;b&gt;answered&lt;/b&gt; 404</bdi>')
+    expect(html).toContain('(lines <a href="#line-2">2</a>, <a href="#line-3">3</a>)')
+    expect(cards(html)[1]).toContain('class="card is-bad" id="line-3"')
+  })
+
+  test('of an unknown run is exit code 2', async () => {
+    expect(await cli(['batch', 'report', 'nothing'])).toMatchObject({ code: 2, stdout: '' })
+  })
+})
+
+describe('its pictures', () => {
+  const noise: Painting = { width: 1200, height: 900, at: (x, y) => [(x * y) & 255, (x * 7 + y) & 255, (y * 13) & 255] }
+  const sources = (html: string) => [...html.matchAll(/<img src="([^"]*)"/g)].map(([, source = '']) => source)
+
+  test('come from storage, and small ones are in the file as they are', async () => {
+    const image = png(QUARTERS)
+    const { html, stdout } = await reported(await backend({ image }), [row('Dawn', `ipfs://${IMAGE_CID}`)])
+    expect(sources(html)).toEqual([`data:image/png;base64,${image.toString('base64')}`])
+    expect(JSON.parse(stdout).pictures).toBe(1)
+  })
+
+  test('come from this machine where storage does not have them', async () => {
+    const { html } = await reported(await backend(), [row('Dawn', 'a.png')], { 'a.png': png(QUARTERS) })
+    expect(sources(html)).toHaveLength(1)
+  })
+
+  test('are made as large as the page shows them: a JPEG, or a PNG where something shines through', async () => {
+    const large = await reported(await backend({ image: png(noise) }), [row('Dawn', `ipfs://${IMAGE_CID}`)])
+    const [jpeg = ''] = sources(large.html)
+    expect(jpeg.startsWith('data:image/jpeg;base64,')).toBe(true)
+    expect(jpeg.length).toBeLessThan(400_000)
+    const glass: Painting = {
+      ...noise,
+      at: (x, y) => [...noise.at(x, y).slice(0, 3), 128] as [number, number, number, number],
+    }
+    const seen = await reported(await backend({ image: png(glass) }), [row('Dawn', `ipfs://${IMAGE_CID}`)])
+    const { width, height } = decode(Buffer.from(sources(seen.html)[0]?.split(',')[1] ?? '', 'base64'))
+    expect([width, height]).toEqual([480, 360])
+  })
+
+  test.each<[string, Uint8Array, string]>([
+    ['a web page', Buffer.from('<!doctype html><script>alert(1)</script>'), 'The picture is no picture'],
+    ['an SVG of 600 kB', Buffer.from(`<svg>${' '.repeat(600_000)}</svg>`), 'an SVG, which can&#39;t be drawn here'],
+  ])('that can’t be in the file are named: %s', async (_, image, words) => {
+    const { html } = await reported(await backend({ image }), [row('Dawn', `ipfs://${IMAGE_CID}`)])
+    expect(sources(html)).toEqual([])
+    expect(html).toContain(words)
+    expect(html).toContain('1 picture is not in this file')
+    expect(html).toContain(`ipfs://${IMAGE_CID}`)
+  })
+
+  test('an SVG is in an image, where it can do nothing', async () => {
+    const image = Buffer.from('<svg xmlns="http://www.w3.org/2000/svg" onload="alert(1)"/>')
+    const { html } = await reported(await backend({ image }), [row('Dawn', `ipfs://${IMAGE_CID}`)])
+    expect(sources(html)).toEqual([`data:image/svg+xml;base64,${image.toString('base64')}`])
+    expect(html).not.toContain('<svg xmlns')
+  })
+
+  test('links lead to the gateway that is named', async () => {
+    const gateway = await backend({ image: Buffer.from('nothing') })
+    const { html } = await reported(await backend(), [row('Dawn', `ipfs://${IMAGE_CID}`)], {}, '--gateway', gateway)
+    expect(html).toContain(`href="${gateway}/ipfs/${IMAGE_CID}"`)
+  })
+
+  test('on the web are links, and asked for by nobody', async () => {
+    const { html } = await reported(await backend(), [row('Dawn', 'https://example.com/x.png')])
+    expect(sources(html)).toEqual([])
+    expect(html).toContain('href="https://example.com/x.png"')
+  })
+})
+
+describe('the file', () => {
+  test('tells nothing of this machine: no folder, no address of the backend, no key', async () => {
+    const url = await backend()
+    const { html, path } = await reported(url, [row('Dawn', 'a.png')], { 'a.png': png(QUARTERS) })
+    expect(html).not.toContain(path('.'))
+    expect(html).not.toContain(url)
+    expect(html).not.toMatch(/127\.0\.0\.1/)
+  })
+
+  test('a key that a server says back is blotted out', async () => {
+    const key = 'gdn_test_0123456789abcdef'
+    const url = await backend({ failed: `wrong key ${key}` })
+    const { path, options } = await folder({ 'drop.csv': `${HEADER}\n${row('Dawn')}\n` })
+    const withKey = { ...options, env: { ...options.env, GDN_API_KEY: key } }
+    const at = ['--base-url', url]
+    await cli(['batch', 'mint', path('drop.csv'), ...TARGET, ...at, '--rate', '1000', '-q'], withKey)
+    await cli(['batch', 'report', 'drop', '--to', 'r.html', ...at], withKey)
+    const html = await readFile(path('r.html'), 'utf8')
+    expect(html).toContain('wrong key')
+    expect(html).not.toContain(key)
+  })
+
+  test('is not written over unless that is said, and its usual name is the run’s', async () => {
+    const url = await backend()
+    const { path, options, at } = await reported(url, [row('Dawn')])
+    const again = await cli(['batch', 'report', 'drop', '--to', 'r.html', ...at], options)
+    expect(again.code).toBe(3)
+    await rm(path('r.html'))
+    const { stdout } = await cli(['batch', 'report', 'drop', '--json', ...at], options)
+    const { file, run, run_id } = JSON.parse(stdout)
+    expect(file).toBe(path(`${run}-report.html`))
+    expect(run_id).toMatch(RUN_ID)
+  })
+})
+
+test.each([
+  ['2026-01-01T00:00:00Z', 'less than a second'],
+  ['2026-01-01T00:00:01Z', 'a second'],
+  ['2026-01-01T00:01:15Z', '75 seconds'],
+  ['2026-01-01T00:50:00Z', '50 minutes'],
+  ['2026-01-01T10:00:00Z', '10 hours'],
+  ['2026-01-06T00:00:00Z', '5 days'],
+  ['2025-12-31T00:00:00Z', 'less than a second'],
+])('the time until %s is told as %s', (to, words) => {
+  expect(span('2026-01-01T00:00:00Z', to)).toBe(words)
+})

@@ -1,0 +1,209 @@
+import { once } from 'node:events'
+import { readFile, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { pathToFileURL } from 'node:url'
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { CHROMIUM, NO_CHROMIUM, startChromium } from '../helpers/chromium.ts'
+import { png, QUARTERS } from '../helpers/pictures.ts'
+import { folder, service, TARGET } from './drop.ts'
+import { fakeApi, OWNER } from './fake-api.ts'
+import { cli } from './harness.ts'
+
+if (CHROMIUM === undefined) process.stdout.write(`${NO_CHROMIUM}\n`)
+
+let browser: Browser | undefined
+
+beforeAll(async () => {
+  if (CHROMIUM !== undefined) browser = await startChromium()
+}, 60_000)
+afterAll(async () => {
+  await browser?.close()
+})
+
+/** A listener that nothing may call. */
+async function listener() {
+  const called: string[] = []
+  const server = createServer((request, response) => {
+    called.push(request.url ?? '')
+    response.end()
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  onTestFinished(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return { called, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` }
+}
+
+const HEADER = 'title,description,image,receiver,attr:mood'
+const cell = (text: string) => `"${text.replaceAll('"', '""')}"`
+const line = (title: string, image: string, description = 'x', mood = 'calm', receiver = OWNER) =>
+  [title, description, image, receiver, mood].map(cell).join(',')
+
+const TITLES = {
+  long: 'W'.repeat(500),
+  words: 'many words '.repeat(45).trim(),
+  arabic: 'مرحبا بالعالم هذا عنوان',
+  emoji: '👩‍👩‍👧‍👦🏳️‍🌈🎨 海の時間',
+  override: '\u202edrawkcab\u202d forward',
+}
+
+/** Rows that would run something, load something or break out of their place, if anything could. */
+const hostile = (url: string) => [
+  line('<script>document.title = "ran"</script>', 'a.png', `<img src="${url}/img" onerror="document.title = 'ran'">`),
+  line(
+    `"><svg onload="fetch('${url}/title')">`,
+    'a.png',
+    `</p><iframe src="${url}/frame"></iframe>`,
+    `</style><script src="${url}/script"></script>`,
+  ),
+  line(
+    `<style>@import url(${url}/css)</style>`,
+    'a.png',
+    `<link rel="stylesheet" href="${url}/link"><meta http-equiv="refresh" content="0;url=${url}/meta">`,
+  ),
+  line('an SVG that would', 'evil.svg'),
+  line('on the web', `${url.replace('127.0.0.1', 'localhost')}/picture.png`),
+  ...Object.values(TITLES).map((title) => line(title, 'a.png')),
+]
+
+const evilSvg = (url: string) =>
+  `<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" viewBox="0 0 9 9" onload="fetch('${url}/onload')"><script>fetch('${url}/svg-script')</script><image xlink:href="${url}/svg-image" width="9" height="9"/><style>@import url('${url}/svg-css');</style><rect width="9" height="9" fill="teal"/></svg>`
+
+// What a page evaluates is text: these are expressions of the browser's, not of this program's.
+
+/** Shows what is drawn lazily or folded, too. */
+const SHOW_ALL = `(async () => {
+  for (const image of document.images) image.loading = 'eager'
+  for (const details of document.querySelectorAll('details')) details.open = true
+  scrollTo(0, document.body.scrollHeight)
+  await new Promise((resolve) => setTimeout(resolve, 300))
+})()`
+
+const LOADED = '[...document.images].filter(({ naturalWidth }) => naturalWidth > 0).length'
+
+const ARABIC = `getComputedStyle([...document.querySelectorAll('h2')].find((one) => one.textContent === '${TITLES.arabic}')).direction`
+const LAST_CARD = `getComputedStyle(document.querySelector('article:last-of-type')).contentVisibility`
+
+/** How far things stick out of the page, how many stick out of their card, and how high the highest title is. */
+const LAYOUT = `({
+  overflow: document.documentElement.scrollWidth - innerWidth,
+  outside: [...document.querySelectorAll('article *')].filter((one) => {
+    const card = one.closest('article').getBoundingClientRect()
+    const own = one.getBoundingClientRect()
+    return own.width > 0 && (own.right > card.right + 1 || own.left < card.left - 1)
+  }).length,
+  tallest: Math.max(...[...document.querySelectorAll('h2.clamp')].map((one) => one.getBoundingClientRect().height)),
+})`
+
+interface Opened {
+  page: Page
+  /** Whatever left, or would have. */
+  requests: string[]
+  dialogs: string[]
+}
+
+async function opened(path: string, { width = 1280, dark = false } = {}): Promise<Opened> {
+  if (browser === undefined) throw new Error(NO_CHROMIUM)
+  const page = await browser.newPage({ viewport: { width, height: 900 }, colorScheme: dark ? 'dark' : 'light' })
+  onTestFinished(() => page.close())
+  const requests: string[] = []
+  const dialogs: string[] = []
+  page.on('request', (request) => {
+    if (!/^(?:file|data):/.test(request.url())) requests.push(request.url())
+  })
+  page.on('dialog', (dialog) => {
+    dialogs.push(dialog.message())
+    void dialog.dismiss()
+  })
+  await page.goto(pathToFileURL(path).href)
+  await page.evaluate(SHOW_ALL)
+  return { page, requests, dialogs }
+}
+
+async function madePages() {
+  const { called, url } = await listener()
+  const made = await folder({
+    'drop.csv': [HEADER, ...hostile(url), ''].join('\n'),
+    'bad.csv': [HEADER, ...hostile(url), line('gone', 'nope.png'), line('dead', 'javascript:alert(1)'), ''].join('\n'),
+    'evil.svg': evilSvg(url),
+  })
+  await writeFile(made.path('a.png'), png(QUARTERS))
+  const { createnft, getnfts } = service()
+  const none = () => ({ status: 404, body: { error: { title: 'Not Found', message: 'not here' } } })
+  const api = await fakeApi({
+    createnft,
+    getnfts,
+    files: () => ({ body: { url: `ipfs://bafkrei${'b'.repeat(52)}` } }),
+    '*': none,
+  })
+  const at = ['--base-url', api.url]
+  const mint = ['batch', 'mint', made.path('drop.csv'), ...TARGET, ...at, '--rate', '1000', '-q']
+  expect((await cli(mint, made.options)).code).toBe(0)
+  expect((await cli(['batch', 'report', 'drop', '--to', 'report.html', ...at], made.options)).code).toBe(0)
+  expect(
+    (await cli(['batch', 'preview', made.path('bad.csv'), '-b', 'polygon', '--to', 'preview.html'], made.options)).code,
+  ).toBe(2)
+  return { called, ...made }
+}
+
+describe.skipIf(CHROMIUM === undefined)('a page opened from the disk', () => {
+  test('runs nothing and calls nobody, whatever the rows are; all that it shows is there', async () => {
+    const { called, path } = await madePages()
+    for (const [file, rows, pictures] of [
+      ['preview.html', 12, 9],
+      ['report.html', 10, 9],
+    ] as const) {
+      const { page, requests, dialogs } = await opened(path(file))
+      expect({ requests, dialogs, title: await page.title() }).toEqual({
+        requests: [],
+        dialogs: [],
+        title: expect.not.stringContaining('ran'),
+      })
+      expect(await page.locator('article').count()).toBe(rows)
+      expect(await page.locator('script, iframe, object, embed, link, [onload], [onerror]').count()).toBe(0)
+      expect(await page.evaluate(LOADED)).toBe(pictures)
+    }
+    expect(called).toEqual([])
+  })
+
+  test('keeps its layout with long, Arabic and emoji titles, from phones to desks', async () => {
+    const { path } = await madePages()
+    for (const width of [360, 1280]) {
+      for (const file of ['preview.html', 'report.html']) {
+        const { page } = await opened(path(file), { width })
+        const { overflow, outside, tallest } = (await page.evaluate(LAYOUT)) as Record<string, number>
+        expect({ file, width, overflow, outside }).toEqual({ file, width, overflow: 0, outside: 0 })
+        expect(tallest).toBeLessThan(80)
+        expect(await page.evaluate(ARABIC)).toBe('rtl')
+      }
+    }
+  })
+
+  test('is dark where the machine is, and shows the rows that are chosen', async () => {
+    const { path } = await madePages()
+    const { page } = await opened(path('preview.html'), { dark: true })
+    expect(await page.evaluate('getComputedStyle(document.documentElement).backgroundColor')).toBe('rgb(14, 15, 18)')
+    const visible = () => page.locator('article:visible').count()
+    expect(await visible()).toBe(12)
+    await page.getByText('With faults 2').click()
+    expect(await visible()).toBe(2)
+    await page.locator('#only-faulty').press('ArrowLeft')
+    expect(await visible()).toBe(12)
+    await page.locator('.faults a').first().click()
+    expect(page.url()).toMatch(/#line-12$/)
+  })
+
+  test('prints every row, not only what was on the screen', async () => {
+    const { path } = await madePages()
+    const { page } = await opened(path('report.html'))
+    const pdf = await page.pdf({ format: 'A4' })
+    await writeFile(path('report.pdf'), pdf)
+    expect((await readFile(path('report.pdf'))).subarray(0, 5).toString()).toBe('%PDF-')
+    await page.emulateMedia({ media: 'print' })
+    expect(await page.evaluate(LAST_CARD)).toBe('visible')
+    expect(await page.locator('details:not([open]):visible').count()).toBe(0)
+  })
+})
