@@ -59,7 +59,7 @@ listen Show events of the local backend as they come, and forward them
 reset Delete everything the local backend holds
 exec Run a command against a fresh backend, then take it down' ;;
     'chain') REPLY='list List the networks of a backend
-setup Deploy the factory of a network and appoint its signers
+setup Make a network ready: factory and signers, what it costs
 status Ask a network: nodes, fees, factory, signers and their funds' ;;
     'tx') REPLY='list List the transactions that a backend has signed
 show Show a transaction with all its signings
@@ -138,8 +138,8 @@ __gdn_arguments() {
     'wallet export') REPLY='@wallets' ;;
     'local exec') REPLY='command+' ;;
     'open') REPLY='@runs' ;;
-    'chain setup') REPLY='=blockchain-2' ;;
-    'chain status') REPLY='=blockchain-2' ;;
+    'chain setup') REPLY='=blockchain' ;;
+    'chain status') REPLY='=blockchain' ;;
     'tx show') REPLY='text' ;;
     'tx bump') REPLY='text' ;;
     'tx cancel') REPLY='text' ;;
@@ -639,19 +639,6 @@ worker' ;;
     'log-level') REPLY='silent
 info
 debug' ;;
-    'blockchain-2') REPLY='polygon
-polygon-mumbai
-astar
-astar-shiden
-astar-shibuya
-avalanche
-avalanche-fuji
-optimism
-optimism-goerli
-fantom
-fantom-testnet
-bnb-mainnet
-bnb-testnet' ;;
     'state') REPLY='signed
 final
 reverted

@@ -66,7 +66,7 @@ function __gdn_words
         'exec Run a command against a fresh backend, then take it down'
     case 'chain'
       printf '%s\n' 'list List the networks of a backend' \
-        'setup Deploy the factory of a network and appoint its signers' \
+        'setup Make a network ready: factory and signers, what it costs' \
         'status Ask a network: nodes, fees, factory, signers and their funds'
     case 'tx'
       printf '%s\n' 'list List the transactions that a backend has signed' \
@@ -172,9 +172,9 @@ function __gdn_arguments
     case 'open'
       printf '%s\n' '@runs'
     case 'chain setup'
-      printf '%s\n' '=blockchain-2'
+      printf '%s\n' '=blockchain'
     case 'chain status'
-      printf '%s\n' '=blockchain-2'
+      printf '%s\n' '=blockchain'
     case 'tx show'
       printf '%s\n' 'text'
     case 'tx bump'
@@ -837,20 +837,6 @@ function __gdn_values
       printf '%s\n' 'silent' \
         'info' \
         'debug'
-    case 'blockchain-2'
-      printf '%s\n' 'polygon' \
-        'polygon-mumbai' \
-        'astar' \
-        'astar-shiden' \
-        'astar-shibuya' \
-        'avalanche' \
-        'avalanche-fuji' \
-        'optimism' \
-        'optimism-goerli' \
-        'fantom' \
-        'fantom-testnet' \
-        'bnb-mainnet' \
-        'bnb-testnet'
     case 'state'
       printf '%s\n' 'signed' \
         'final' \

@@ -61,7 +61,7 @@ listen Show events of the local backend as they come, and forward them
 reset Delete everything the local backend holds
 exec Run a command against a fresh backend, then take it down'
     'chain' = 'list List the networks of a backend
-setup Deploy the factory of a network and appoint its signers
+setup Make a network ready: factory and signers, what it costs
 status Ask a network: nodes, fees, factory, signers and their funds'
     'tx' = 'list List the transactions that a backend has signed
 show Show a transaction with all its signings
@@ -137,8 +137,8 @@ api Ask any endpoint of the API, and print its answer as it came'
     'wallet export' = '@wallets'
     'local exec' = 'command+'
     'open' = '@runs'
-    'chain setup' = '=blockchain-2'
-    'chain status' = '=blockchain-2'
+    'chain setup' = '=blockchain'
+    'chain status' = '=blockchain'
     'tx show' = 'text'
     'tx bump' = 'text'
     'tx cancel' = 'text'
@@ -629,19 +629,6 @@ worker'
     'log-level' = 'silent
 info
 debug'
-    'blockchain-2' = 'polygon
-polygon-mumbai
-astar
-astar-shiden
-astar-shibuya
-avalanche
-avalanche-fuji
-optimism
-optimism-goerli
-fantom
-fantom-testnet
-bnb-mainnet
-bnb-testnet'
     'state' = 'signed
 final
 reverted

@@ -170,7 +170,11 @@ const chain: Noun = {
   summary: 'Networks that a backend reaches by RPC URL',
   verbs: [
     verb('list', 'List the networks of a backend', () => import('./commands/chain/list.ts')),
-    verb('setup', 'Deploy the factory of a network and appoint its signers', () => import('./commands/chain/setup.ts')),
+    verb(
+      'setup',
+      'Make a network ready: factory and signers, what it costs',
+      () => import('./commands/chain/setup.ts'),
+    ),
     verb(
       'status',
       'Ask a network: nodes, fees, factory, signers and their funds',

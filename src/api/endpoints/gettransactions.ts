@@ -9,6 +9,8 @@ export const transactionRecord = z.looseObject({
   /** Decimal digits. */
   gas_used: z.string().nullish(),
   error: z.string().nullish(),
+  /** Where people look at the transaction, on a network whose settings name an explorer. */
+  explorer_url: z.string().nullish(),
 })
 
 export const gettransactions = defineEndpoint({

@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { BLOCKCHAINS, type Blockchain, type EvmBlockchain, isEvm } from '../../api/blockchains.ts'
 import { GdnError } from '../../core/errors.ts'
+import { transactionUrl } from '../../core/explorer-url.ts'
 import type { SecretPlace } from '../data-dir/kept-secret.ts'
 import { chainJournal } from '../store/chain-journal.ts'
 import { findChain, rememberChain } from '../store/chains.ts'
@@ -37,6 +38,8 @@ export interface Chains {
   serves(blockchain: Blockchain): boolean
   /** This process runs the embedded chains from now on, or no longer: then they are ended. */
   own(owned: boolean): Promise<void>
+  /** Where people look at a transaction; null where the settings name nothing. */
+  transactionUrl(blockchain: Blockchain, hash: string): string | null
   /** Calls back whenever a chain has new blocks; `listener` must not throw. */
   onBlocks(listener: (blockchain: EvmBlockchain) => void): void
   close(): Promise<void>
@@ -172,6 +175,11 @@ export async function openChains({
       const running = [...started.values()]
       started.clear()
       await Promise.allSettled([...running.map(async (network) => (await network).close()), solana.pause()])
+    },
+
+    transactionUrl(blockchain, hash) {
+      const explorer = isEvm(blockchain) ? remote.explorerUrl(blockchain) : clusters.explorerUrl(blockchain)
+      return explorer === null ? null : transactionUrl(explorer, hash)
     },
 
     onBlocks(listener) {

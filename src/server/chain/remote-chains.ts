@@ -23,7 +23,7 @@ export interface RemoteChains {
   /** What was seen last of the signers' funds. */
   signers(): { blockchain: EvmBlockchain; address: string; coins: number }[]
   readonly blockchains: readonly EvmBlockchain[]
-  /** Where people look at a blockchain's transactions, without a slash at the end; null where the settings name nothing. */
+  /** The explorer where people look at a blockchain's transactions; null where the settings name none. */
   explorerUrl(blockchain: EvmBlockchain): string | null
   close(): Promise<void>
 }

@@ -28,7 +28,11 @@ export async function checkUp(options: CheckupOptions): Promise<Examined[]> {
   const { found, store } = await examineDatabase(options)
   try {
     const { examineChain } = settings.chains.size === 0 ? NOTHING : await import('./chains.ts')
-    const chains = await Promise.all([...settings.chains.values()].map((chain) => examineChain(chain, store)))
+    const { examineCluster } = settings.clusters.size === 0 ? NOTHING : await import('./clusters.ts')
+    const chains = await Promise.all([
+      ...[...settings.chains.values()].map((chain) => examineChain(chain, store)),
+      ...[...settings.clusters.values()].map((cluster) => examineCluster(cluster, store, options.credentialsDirectory)),
+    ])
     return [
       { check: 'backend', status: 'ok', message: told(settings, settingsPath(dataDir, options.settingsFile)) },
       found,
@@ -40,10 +44,14 @@ export async function checkUp(options: CheckupOptions): Promise<Examined[]> {
   }
 }
 
-const NOTHING = { examineChain: async (): Promise<Examined[]> => [] }
+const NOTHING = {
+  examineChain: async (): Promise<Examined[]> => [],
+  examineCluster: async (): Promise<Examined[]> => [],
+}
 
-function told({ chains, storage }: Settings, path: string): string {
-  const networks = chains.size === 0 ? 'embedded chains' : [...chains.keys()].join(', ')
+function told({ chains, clusters, storage }: Settings, path: string): string {
+  const byUrl = [...chains.keys(), ...clusters.keys()]
+  const networks = byUrl.length === 0 ? 'embedded chains' : byUrl.join(', ')
   const files = { files: 'files in the data dir', s3: 'files in a bucket', ipfs: 'files in an IPFS node' }[storage.kind]
   return `${path}: ${networks}; ${files}`
 }

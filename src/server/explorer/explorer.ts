@@ -1,4 +1,4 @@
-import { type Blockchain, isBlockchain, isEvm } from '../../api/blockchains.ts'
+import { isBlockchain } from '../../api/blockchains.ts'
 import type { ServiceDeps } from '../services/services.ts'
 import type { Db } from '../store/schema.ts'
 import { type Indexer, startIndexer } from './indexer.ts'
@@ -39,11 +39,7 @@ export function createExplorer({
     media: createMediaReader(storage),
     indexer: startIndexer({ store, now, onError }),
     slow: createSlowFacts(),
-    linkOf(blockchain: Blockchain | string, hash) {
-      if (!isBlockchain(blockchain) || !isEvm(blockchain)) return null
-      const base = chains.remote.explorerUrl(blockchain)
-      return base === null ? null : `${base}/tx/${hash}`
-    },
+    linkOf: (blockchain, hash) => (isBlockchain(blockchain) ? chains.transactionUrl(blockchain, hash) : null),
     now,
   }
 }

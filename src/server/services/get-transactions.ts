@@ -1,11 +1,12 @@
 import type * as z from 'zod'
+import type { Blockchain } from '../../api/blockchains.ts'
 import type { gettransactions } from '../../api/endpoints/gettransactions.ts'
 import { findOutcomes } from '../store/outcomes.ts'
 import type { ServiceDeps, ServiceRequest } from './services.ts'
 
 /** What became of the account's transfers and collection creations, in the order of the ids; unknown ids are left out. */
 export async function getTransactions(
-  { store }: Pick<ServiceDeps, 'store'>,
+  { store, chains }: Pick<ServiceDeps, 'store' | 'chains'>,
   { accountId, parsed, body }: ServiceRequest<z.output<typeof gettransactions.request>>,
 ) {
   const ids = [...new Set(parsed.transaction_gdn_ids)]
@@ -15,8 +16,10 @@ export async function getTransactions(
     transactions: ids.flatMap((id) => {
       const row = byId.get(id)
       if (row === undefined) return []
-      const { status, hash, gas_used, error } = row
-      return [{ transaction_gdn_id: id, status, transaction_hash: hash, gas_used, error }]
+      const { status, hash, gas_used, error, blockchain } = row
+      const link = hash === null ? null : chains.transactionUrl(blockchain as Blockchain, hash)
+      const explorer = link === null ? {} : { explorer_url: link }
+      return [{ transaction_gdn_id: id, status, transaction_hash: hash, gas_used, error, ...explorer }]
     }),
   }
 }

@@ -45,7 +45,8 @@ const RUN =
 const MOVED = 'file database tables rows nfts seconds'
 const DATABASE = 'database kind applied pending accounts collections nfts processes'
 const KEY = 'id name email prefix permissions status created_at expires_at revoked_at'
-const TX = 'id blockchain kind state signer nonce hash nfts collection_id block_number gas_used wish created_at'
+const TX =
+  'id blockchain kind state signer nonce hash nfts collection_id block_number gas_used wish created_at explorer_url'
 const WEBHOOK = 'id url events email status waiting delivered failed failing_since created_at'
 const DELIVERY = 'event_id type state attempts response_status error response attempted_at next_attempt_at created_at'
 const TRANSACTION = '0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d'
@@ -479,7 +480,7 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
   'key revoke': { shape: 'object', json: KEY, prepare: () => onKeys('key', 'revoke', 'ID') },
   'chain list': {
     shape: 'array',
-    json: 'blockchain chain_id nodes confirmations finality operators explorer_url',
+    json: 'blockchain chain_id genesis_hash nodes confirmations finality commitment operators explorer_url',
     prepare: () => onNetwork(false, 'chain', 'list'),
   },
   'chain setup': {

@@ -1,4 +1,10 @@
-import { BLOCKCHAINS, type Blockchain, type EvmBlockchain, isEvm } from '../../../api/blockchains.ts'
+import {
+  BLOCKCHAIN_NAMES,
+  type Blockchain,
+  EVM_BLOCKCHAINS,
+  type EvmBlockchain,
+  isEvm,
+} from '../../../api/blockchains.ts'
 import { GdnError } from '../../../core/errors.ts'
 import type { ChainPlace } from '../../../server/setup/setup.ts'
 import { type GdnCommand, valueFlag, wordArgument } from '../../command.ts'
@@ -10,21 +16,23 @@ export interface ChainFlags extends DataDirFlags {
   config?: string
 }
 
-const EVM = (Object.keys(BLOCKCHAINS) as Blockchain[]).filter(isEvm)
-
 export function addChainFlags(command: GdnCommand): GdnCommand {
   valueFlag(command, '--config <file>', 'Settings of the backend (backend.yaml of the data dir)', { parse: notEmpty })
   return addDataDirFlag(command)
 }
 
-export const addBlockchainArgument = (command: GdnCommand): GdnCommand => wordArgument(command, '<blockchain>', EVM)
+export const addBlockchainArgument = (command: GdnCommand): GdnCommand =>
+  wordArgument(command, '<blockchain>', BLOCKCHAIN_NAMES)
+
+/** @throws GdnError `usage` for a word that names no blockchain */
+export const anyBlockchain = (word: string): Blockchain => blockchainName(word, '<blockchain>')
 
 /** @throws GdnError `usage` for a word that names no EVM blockchain */
 export function evmBlockchain(word: string): EvmBlockchain {
-  const blockchain = blockchainName(word, '<blockchain>')
+  const blockchain = anyBlockchain(word)
   if (isEvm(blockchain)) return blockchain
-  throw new GdnError('usage', `${blockchain} is reached as an embedded chain only`, {
-    hint: `by RPC URL there are ${EVM.join(', ')}`,
+  throw new GdnError('usage', `transactions on ${blockchain} have no fees to be raised, and no list of their own`, {
+    hint: `there is one for ${EVM_BLOCKCHAINS.join(', ')}`,
   })
 }
 

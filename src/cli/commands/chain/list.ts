@@ -8,7 +8,10 @@ import { addChainFlags, type ChainFlags, chainPlace } from './chain-place.ts'
 export type ListFlags = OutputFlags & ChainFlags
 
 const VIEW: View = {
-  fields: ['blockchain', 'chain_id', 'nodes', 'confirmations', 'finality', 'operators', 'explorer_url'],
+  fields: [
+    ...['blockchain', 'chain_id', 'genesis_hash', 'nodes', 'confirmations', 'finality', 'commitment', 'operators'],
+    'explorer_url',
+  ],
   columns: ['blockchain', 'chain_id', 'nodes', 'confirmations', 'operators'],
   id: 'blockchain',
 }
@@ -33,19 +36,35 @@ export async function list(deps: Deps, flags: ListFlags): Promise<void> {
   const output = createOutput(deps.io, flags, VIEW)
   const { loadSettings, settingsPath } = await import('../../../server/settings/settings.ts')
   const { dataDir, settingsFile } = chainPlace(deps, flags)
-  const chains = [...(await loadSettings(dataDir, settingsFile)).chains.values()]
-  if (chains.length === 0) {
+  const { chains, clusters } = await loadSettings(dataDir, settingsFile)
+  if (chains.size + clusters.size === 0) {
     deps.io.note(`No network is reached by RPC URL; ${settingsPath(dataDir, settingsFile)} would name some.`)
   }
-  await output.many(
-    chains.map(({ blockchain, chainId, rpcUrls, confirmations, finality, operators, explorerUrl }) => ({
+  const nodes = (urls: readonly string[]) => urls.map((url) => new URL(url).host)
+  await output.many([
+    ...[...chains.values()].map(
+      ({ blockchain, chainId, rpcUrls, confirmations, finality, operators, explorerUrl }) => ({
+        blockchain,
+        chain_id: chainId,
+        genesis_hash: null,
+        nodes: nodes(rpcUrls),
+        confirmations,
+        finality,
+        commitment: null,
+        operators: operators.map(({ keystore }) => keystore),
+        explorer_url: explorerUrl,
+      }),
+    ),
+    ...[...clusters.values()].map(({ blockchain, genesisHash, rpcUrls, commitment, signer, explorerUrl }) => ({
       blockchain,
-      chain_id: chainId,
-      nodes: rpcUrls.map((url) => new URL(url).host),
-      confirmations,
-      finality,
-      operators: operators.map(({ keystore }) => keystore),
+      chain_id: null,
+      genesis_hash: genesisHash,
+      nodes: nodes(rpcUrls),
+      confirmations: null,
+      finality: null,
+      commitment,
+      operators: [signer.keypair_file ?? signer.keypair_credential],
       explorer_url: explorerUrl,
     })),
-  )
+  ])
 }

@@ -1,4 +1,5 @@
 import { checksumAddress, evmAddressProblem } from '../../../api/address.ts'
+import { isEvm } from '../../../api/blockchains.ts'
 import { GdnError } from '../../../core/errors.ts'
 import type { Secret } from '../../../core/secret.ts'
 import type { SetupPlan } from '../../../server/setup/setup.ts'
@@ -9,7 +10,7 @@ import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
 import { duration, notEmpty } from '../../flags/parse.ts'
 import { createOutput } from '../../output.ts'
 import type { View } from '../../view.ts'
-import { addBlockchainArgument, addChainFlags, type ChainFlags, chainPlace, evmBlockchain } from './chain-place.ts'
+import { addBlockchainArgument, addChainFlags, anyBlockchain, type ChainFlags, chainPlace } from './chain-place.ts'
 
 export interface SetupFlags extends OutputFlags, ChainFlags {
   adminKeystore?: string
@@ -31,12 +32,13 @@ const VIEW: View = {
 export function command(deps: Deps, run = setup): GdnCommand {
   const setupCommand = new GdnCommand({
     name: 'chain setup',
-    summary: 'Deploy the factory of a network and appoint its signers',
+    summary: 'Make a network ready: factory and signers, what it costs',
     about:
-      "Done once for a network before collections can be made on it, and again after operators were added to the settings. The admin's key deploys and appoints and does nothing else: keep it offline between. What is sent is written down before, so the same command again goes on where it was interrupted. The backend may be running; it takes the network up at its next start.",
+      "Done once for a network before collections can be made on it, and again after operators were added to the settings. The admin's key deploys and appoints and does nothing else: keep it offline between. What is sent is written down before, so the same command again goes on where it was interrupted. The backend may be running; it takes the network up at its next start. On Solana there is no factory: nothing is sent, the signer of the settings is accepted, for good, and what collections and NFTs cost is shown.",
     examples: [
       ['What it would cost', 'gdn chain setup polygon --admin-keystore admin.json --dry-run'],
       ['Do it', 'gdn chain setup polygon --admin-keystore admin.json --password-file admin.password'],
+      ['What tokens cost on Solana', 'gdn chain setup solana --dry-run'],
       [
         'Go on with a factory that was deployed before',
         'gdn chain setup polygon --admin-keystore admin.json \\',
@@ -58,7 +60,11 @@ export function command(deps: Deps, run = setup): GdnCommand {
 
 export async function setup(deps: Deps, word: string, flags: SetupFlags): Promise<void> {
   const { io } = deps
-  const blockchain = evmBlockchain(word)
+  const blockchain = anyBlockchain(word)
+  if (!isEvm(blockchain)) {
+    const { setUpSolana } = await import('./setup-solana.ts')
+    return await setUpSolana(deps, blockchain, flags)
+  }
   const output = createOutput(io, flags, VIEW)
   if (flags.adminKeystore === undefined) {
     throw new GdnError('usage', 'is needed', {

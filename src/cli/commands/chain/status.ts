@@ -1,10 +1,11 @@
+import { isEvm } from '../../../api/blockchains.ts'
 import { EXIT } from '../../../core/exit-codes.ts'
 import { GdnCommand } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
 import { createOutput } from '../../output.ts'
 import type { View } from '../../view.ts'
-import { addBlockchainArgument, addChainFlags, type ChainFlags, chainPlace, evmBlockchain } from './chain-place.ts'
+import { addBlockchainArgument, addChainFlags, anyBlockchain, type ChainFlags, chainPlace } from './chain-place.ts'
 
 export type StatusFlags = OutputFlags & ChainFlags
 
@@ -32,8 +33,12 @@ export function command(deps: Deps, run = status): GdnCommand {
 }
 
 export async function status(deps: Deps, word: string, flags: StatusFlags): Promise<void> {
+  const blockchain = anyBlockchain(word)
+  if (!isEvm(blockchain)) {
+    const { solanaStatus } = await import('./setup-solana.ts')
+    return await solanaStatus(deps, blockchain, flags)
+  }
   const output = createOutput(deps.io, flags, VIEW)
-  const blockchain = evmBlockchain(word)
   const { chainStatus, withChain } = await import('../../../server/setup/setup.ts')
   const states = await withChain(chainPlace(deps, flags), blockchain, chainStatus)
   await output.many(states)

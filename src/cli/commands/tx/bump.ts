@@ -4,7 +4,7 @@ import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
 import { createOutput } from '../../output.ts'
 import { addDataDirFlag, type DataDirFlags, databasePlace } from '../key/key-data-dir.ts'
 import { txName } from './list.ts'
-import { TX_VIEW } from './tx-view.ts'
+import { TX_VIEW, withLinks } from './tx-view.ts'
 
 export type BumpFlags = OutputFlags & DataDirFlags
 
@@ -27,8 +27,7 @@ export async function bump(deps: Deps, word: string, flags: BumpFlags): Promise<
   const name = txName(word)
   const { administrate } = await import('../../../server/administration.ts')
   const { wish } = await import('../../../server/operations/transactions.ts')
-  await output.one({
-    ...(await administrate(databasePlace(deps, flags), (store) => wish(store, name, 'bump', deps.now()))),
-  })
+  const bumped = await administrate(databasePlace(deps, flags), (store) => wish(store, name, 'bump', deps.now()))
+  await output.one({ ...(await withLinks(deps, flags, [bumped]))[0] })
   deps.io.note(`The backend raises its fees when it looks next; gdn tx show ${name} tells.`)
 }

@@ -5,7 +5,7 @@ import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
 import { createOutput } from '../../output.ts'
 import { addDataDirFlag, type DataDirFlags, databasePlace } from '../key/key-data-dir.ts'
 import { txName } from './list.ts'
-import { TX_VIEW } from './tx-view.ts'
+import { TX_VIEW, withLinks } from './tx-view.ts'
 
 export interface CancelFlags extends OutputFlags, DataDirFlags {
   yes?: boolean
@@ -39,6 +39,7 @@ export async function cancel(deps: Deps, word: string, flags: CancelFlags): Prom
   if (isAsked && !(await io.confirm(`Cancel it, so that ${what} on ${blockchain}?`, '--yes'))) {
     throw new GdnError('not_confirmed', 'nothing was cancelled')
   }
-  await output.one({ ...(await administrate(place, (store) => wish(store, name, 'cancel', deps.now()))) })
+  const cancelled = await administrate(place, (store) => wish(store, name, 'cancel', deps.now()))
+  await output.one({ ...(await withLinks(deps, flags, [cancelled]))[0] })
   io.note(`The backend replaces it when it looks next; gdn tx show ${name} tells.`)
 }

@@ -6,7 +6,7 @@ import { blockchainName, integer, oneOf } from '../../flags/parse.ts'
 import { createOutput } from '../../output.ts'
 import { evmBlockchain } from '../chain/chain-place.ts'
 import { addDataDirFlag, type DataDirFlags, databasePlace } from '../key/key-data-dir.ts'
-import { TX_VIEW } from './tx-view.ts'
+import { TX_VIEW, withLinks } from './tx-view.ts'
 
 const STATES = ['signed', 'final', 'reverted', 'lost', 'cancelled'] as const
 const DEFAULT_LIMIT = 50
@@ -44,7 +44,7 @@ export async function list(deps: Deps, flags: ListFlags): Promise<void> {
   const { listTransactions } = await import('../../../server/operations/transactions.ts')
   const found = await administrate(databasePlace(deps, flags), (store) => listTransactions(store, filter))
   if (found.length === 0) deps.io.note('There are no such transactions.')
-  await output.many(found.map((one) => ({ ...one })))
+  await output.many((await withLinks(deps, flags, found)).map((one) => ({ ...one })))
 }
 
 /** The name of a transaction: its id, or a hash. */

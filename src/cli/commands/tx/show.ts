@@ -4,7 +4,7 @@ import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
 import { createOutput } from '../../output.ts'
 import { addDataDirFlag, type DataDirFlags, databasePlace } from '../key/key-data-dir.ts'
 import { txName } from './list.ts'
-import { TX_VIEW } from './tx-view.ts'
+import { TX_VIEW, withLinks } from './tx-view.ts'
 
 export type ShowFlags = OutputFlags & DataDirFlags
 
@@ -29,5 +29,6 @@ export async function show(deps: Deps, word: string, flags: ShowFlags): Promise<
   const name = txName(word)
   const { administrate } = await import('../../../server/administration.ts')
   const { showTransaction } = await import('../../../server/operations/transactions.ts')
-  await output.one({ ...(await administrate(databasePlace(deps, flags), (store) => showTransaction(store, name))) })
+  const found = await administrate(databasePlace(deps, flags), (store) => showTransaction(store, name))
+  await output.one({ ...(await withLinks(deps, flags, [found]))[0] })
 }

@@ -22,7 +22,7 @@ export interface RemoteClusters {
   away(): Promise<readonly { blockchain: SolanaBlockchain; reason: string }[]>
   /** What was seen last of the signers' funds. */
   signers(): { blockchain: SolanaBlockchain; address: string; coins: number }[]
-  /** Where people look at a blockchain's transactions, without a slash at the end; null where the settings name nothing. */
+  /** The explorer where people look at a blockchain's transactions; null where the settings name none. */
   explorerUrl(blockchain: SolanaBlockchain): string | null
   close(): Promise<void>
 }

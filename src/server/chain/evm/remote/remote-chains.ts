@@ -76,7 +76,7 @@ export async function openRemoteChains({
     has: (blockchain) => opened.has(blockchain),
     network: (blockchain) => get(blockchain).network,
     factory,
-    explorerUrl: (blockchain) => opened.get(blockchain)?.settings.explorerUrl?.replace(/\/+$/, '') ?? null,
+    explorerUrl: (blockchain) => opened.get(blockchain)?.settings.explorerUrl ?? null,
     problem: (blockchain) => opened.get(blockchain)?.operators.problem ?? null,
     async away() {
       const seen = await Promise.all(

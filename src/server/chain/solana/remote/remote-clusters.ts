@@ -101,7 +101,7 @@ export async function openRemoteClusters(options: RemoteClustersOptions): Promis
     },
 
     problem: (blockchain) => opened.get(blockchain)?.problem ?? null,
-    explorerUrl: (blockchain) => opened.get(blockchain)?.settings.explorerUrl?.replace(/\/+$/, '') ?? null,
+    explorerUrl: (blockchain) => opened.get(blockchain)?.settings.explorerUrl ?? null,
 
     async away() {
       const seen = await Promise.all(

@@ -1,0 +1,64 @@
+import type { SolanaBlockchain } from '../../../api/blockchains.ts'
+import { GdnError } from '../../../core/errors.ts'
+import { EXIT } from '../../../core/exit-codes.ts'
+import type { Deps } from '../../deps.ts'
+import { createOutput } from '../../output.ts'
+import type { View } from '../../view.ts'
+import { chainPlace } from './chain-place.ts'
+import type { SetupFlags } from './setup.ts'
+import type { StatusFlags } from './status.ts'
+
+const COSTS = ['balance', 'cost_per_collection', 'cost_per_nft', 'nfts_left']
+
+const SETUP_VIEW: View = {
+  fields: ['blockchain', 'cluster', 'genesis_hash', 'status', 'signer', ...COSTS, 'compute_unit_price'],
+  columns: ['blockchain', 'cluster', 'status', 'signer', ...COSTS],
+  id: 'blockchain',
+}
+
+const STATUS_VIEW: View = {
+  fields: [
+    ...['blockchain', 'cluster', 'genesis_hash', 'block', 'compute_unit_price', 'signer', ...COSTS, 'set_up'],
+    'problem',
+  ],
+  columns: ['signer', 'balance', 'nfts_left', 'set_up', 'problem'],
+  id: 'signer',
+}
+
+/** `gdn chain setup` of a Solana cluster: nothing is deployed, and nothing spent. */
+export async function setUpSolana(deps: Deps, blockchain: SolanaBlockchain, flags: SetupFlags): Promise<void> {
+  for (const [flag, given] of [
+    ['--admin-keystore', flags.adminKeystore],
+    ['--factory', flags.factory],
+  ]) {
+    if (given === undefined) continue
+    throw new GdnError('usage', `is for EVM networks: ${blockchain} has no factory`, {
+      place: { flag: String(flag) },
+      hint: 'the signer of the settings is all that it takes',
+    })
+  }
+  const output = createOutput(deps.io, flags, SETUP_VIEW)
+  const { clusterStatus, setUpCluster, withCluster } = await import('../../../server/setup/setup.ts')
+  await withCluster(chainPlace(deps, flags), blockchain, async (cluster) => {
+    const { cluster: name, genesis_hash, signer, compute_unit_price, set_up, ...told } = await clusterStatus(cluster)
+    const costs = Object.fromEntries(COSTS.map((field) => [field, told[field]]))
+    const record = (status: string) => ({
+      ...{ blockchain, cluster: name, genesis_hash, status, signer },
+      ...costs,
+      compute_unit_price,
+    })
+    if (flags.dryRun) return await output.one(record(set_up ? 'done' : 'planned'))
+    await setUpCluster(cluster, deps.now())
+    await output.one(record('done'))
+    deps.io.note(`${blockchain} is set up. Start the backend with these settings to use it.`)
+  })
+}
+
+/** `gdn chain status` of a Solana cluster. */
+export async function solanaStatus(deps: Deps, blockchain: SolanaBlockchain, flags: StatusFlags): Promise<void> {
+  const output = createOutput(deps.io, flags, STATUS_VIEW)
+  const { clusterStatus, withCluster } = await import('../../../server/setup/setup.ts')
+  const status = await withCluster(chainPlace(deps, flags), blockchain, clusterStatus)
+  await output.many([status])
+  if (status.problem !== null) deps.setExitCode(EXIT.refused)
+}

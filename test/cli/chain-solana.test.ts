@@ -1,0 +1,122 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { GENESIS_HASHES } from '../../src/server/chain/solana/remote/genesis.ts'
+import { type ClusterPlace, clusterPlace, newKeypair } from '../helpers/cluster-backend.ts'
+import { startCluster, type TestCluster } from '../helpers/solana-cluster.ts'
+import { cli, errorOf } from './harness.ts'
+
+let cluster: TestCluster
+let place: ClusterPlace
+
+beforeAll(async () => {
+  cluster = await startCluster()
+  place = await clusterPlace(cluster)
+})
+afterAll(async () => {
+  await place?.remove()
+  await cluster?.close()
+})
+
+const gdn = (...argv: string[]) => cli([...argv, '--data-dir', place.dataDir, '--json'])
+const json = async (...argv: string[]) => {
+  const { code, stdout, stderr } = await gdn(...argv)
+  if (code !== 0) throw new Error(stderr)
+  return JSON.parse(stdout)
+}
+
+describe('a Solana cluster on the command line', () => {
+  test('chain list shows it by its genesis, its commitment and its signer, and of nodes only the host', async () => {
+    await place.write({ urls: [`${cluster.url}/secret-key`], more: { explorer_url: 'https://explorer.solana.com/' } })
+    const { stdout } = await gdn('chain', 'list')
+    expect(JSON.parse(stdout)).toEqual([
+      {
+        blockchain: 'solana',
+        chain_id: null,
+        genesis_hash: cluster.genesisHash,
+        nodes: [new URL(cluster.url).host],
+        confirmations: null,
+        finality: null,
+        commitment: 'finalized',
+        operators: [join(place.dataDir, 'signer.json')],
+        explorer_url: 'https://explorer.solana.com/',
+      },
+    ])
+    expect(stdout).not.toContain('secret-key')
+    await place.write()
+  })
+
+  test('chain setup --dry-run shows what tokens cost and changes nothing; chain setup accepts the signer', async () => {
+    const planned = await json('chain', 'setup', 'solana', '--dry-run')
+    expect(planned).toMatchObject({
+      status: 'planned',
+      cluster: cluster.genesisHash,
+      signer: place.signer,
+      nfts_left: 0,
+    })
+    expect(Number(planned.cost_per_nft)).toBeGreaterThan(0.004)
+    expect(Number(planned.cost_per_nft)).toBeLessThan(0.01)
+    expect(Number(planned.cost_per_collection)).toBeGreaterThan(0.004)
+    const before = await gdn('chain', 'status', 'solana')
+    expect([before.code, JSON.parse(before.stdout)[0].problem]).toEqual([5, 'it is not set up'])
+
+    expect(await json('chain', 'setup', 'solana')).toMatchObject({ status: 'done', signer: place.signer })
+    const poor = await gdn('chain', 'status', 'solana')
+    expect([poor.code, JSON.parse(poor.stdout)[0].problem]).toEqual([
+      5,
+      'the signer has not enough funds for a collection',
+    ])
+    await cluster.fund(place.signer, 2_000_000_000n)
+    const [status] = await json('chain', 'status', 'solana')
+    expect(status).toMatchObject({ balance: '2', set_up: true, problem: null, signer: place.signer })
+    expect(status.nfts_left).toBe(Math.floor(2 / Number(status.cost_per_nft)))
+    expect(await json('chain', 'setup', 'solana', '--dry-run')).toMatchObject({ status: 'done' })
+  })
+
+  test('gdn doctor tells of its nodes and of the funds of its signer', async () => {
+    const { stdout } = await gdn('doctor')
+    const checks = JSON.parse(stdout) as { check: string; status: string; message: string }[]
+    expect(checks.filter(({ check }) => check.startsWith('solana'))).toEqual([
+      expect.objectContaining({
+        check: 'solana node',
+        status: 'ok',
+        message: expect.stringContaining('of the cluster'),
+      }),
+      expect.objectContaining({
+        check: 'solana signer',
+        status: 'ok',
+        message: expect.stringMatching(new RegExp(`^${place.signer} has 2 SOL, enough for \\d+ NFTs$`)),
+      }),
+    ])
+  })
+
+  test.each([
+    ['--admin-keystore', 'admin.json'],
+    ['--factory', '0xaab8d63F581412d5a7Bc255261a9c0a5f32c0811'],
+  ])('%s is refused: there is no factory', async (flag, value) => {
+    const result = await gdn('chain', 'setup', 'solana', flag, value)
+    expect([result.code, errorOf(result)]).toEqual([
+      2,
+      expect.objectContaining({ message: expect.stringContaining(flag) }),
+    ])
+  })
+
+  test.each(['setup', 'status'])('of another genesis than its nodes tell chain %s stops at once', async (verb) => {
+    await place.write({ more: { genesis_hash: GENESIS_HASHES['mainnet-beta'] } })
+    const result = await gdn('chain', verb, 'solana')
+    expect([result.code, errorOf(result).message]).toEqual([
+      2,
+      expect.stringMatching(/is of the cluster \w+, not of mainnet-beta/),
+    ])
+    await place.write()
+  })
+
+  test('another signer than it was set up with is refused with the one that it needs', async () => {
+    const path = join(place.dataDir, 'other.json')
+    await writeFile(path, JSON.stringify(newKeypair().bytes), { mode: 0o600 })
+    await place.write({ more: { signer: { keypair_file: 'other.json' } } })
+    const result = await gdn('chain', 'setup', 'solana')
+    expect([result.code, errorOf(result).message]).toEqual([2, expect.stringContaining(place.signer)])
+    await place.write()
+  })
+})
