@@ -18,6 +18,7 @@ const PARTS = [
   'solana',
   'storage',
   'explorer',
+  'postgres',
 ]
 
 /** Bundled beside the packages, so that they and their native parts are found from there. */
@@ -25,7 +26,9 @@ async function bundle(folder) {
   const { build } = await import('esbuild')
   await build({
     absWorkingDir: root,
-    entryPoints: [...PARTS, 'figures', 'manifest-child'].map((name) => join(root, 'bench', `${name}.ts`)),
+    entryPoints: [...PARTS, 'figures', 'manifest-child', 'mock-network'].map((name) =>
+      join(root, 'bench', `${name}.ts`),
+    ),
     outdir: folder,
     outExtension: { '.js': '.mjs' },
     bundle: true,

@@ -47,12 +47,24 @@ export async function startBalancer(places: () => readonly string[]): Promise<Ba
     if (ready) target.up = true
     else if (target.failures >= FALL) target.up = false
   }
-  const looking = (async () => {
+  /** Each at its own pace: one that is slow to say how it is must not hide that another is about to stop. */
+  const watch = async (url: string, target: Target) => {
+    while (!closed && targets.get(url) === target) {
+      await look(url, target)
+      await sleep(LOOK_EVERY_MS)
+    }
+  }
+  const watching: Promise<void>[] = []
+  const discovering = (async () => {
     while (!closed) {
       const there = new Set(places())
-      for (const url of there) if (!targets.has(url)) targets.set(url, { failures: 0, up: false, underWay: 0 })
       for (const url of targets.keys()) if (!there.has(url)) targets.delete(url)
-      await Promise.all([...targets].map(([url, target]) => look(url, target)))
+      for (const url of there) {
+        if (targets.has(url)) continue
+        const target = { failures: 0, up: false, underWay: 0 }
+        targets.set(url, target)
+        watching.push(watch(url, target))
+      }
       await sleep(LOOK_EVERY_MS)
     }
   })()
@@ -130,7 +142,8 @@ export async function startBalancer(places: () => readonly string[]): Promise<Ba
       agent.destroy()
       server.closeAllConnections()
       await new Promise((resolve) => server.close(resolve))
-      await looking
+      await discovering
+      await Promise.all(watching)
     },
   }
 }

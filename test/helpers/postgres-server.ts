@@ -40,8 +40,11 @@ function serverUser(): { uid?: number; gid?: number } {
   return { uid: id('-u'), gid: id('-g') }
 }
 
-/** A PostgreSQL server of its own in a temporary folder, reached by a Unix socket there; nothing of it is synced. */
-export async function startPostgres(): Promise<PostgresServer> {
+/**
+ * A PostgreSQL server of its own in a temporary folder, reached by a Unix socket there; nothing of it is synced unless
+ * settings say so.
+ */
+export async function startPostgres(more: readonly string[] = []): Promise<PostgresServer> {
   const programs = findPostgres()
   if (programs === null) throw new Error('PostgreSQL is not on this machine: apt-get install postgresql')
   const user = serverUser()
@@ -85,7 +88,13 @@ export async function startPostgres(): Promise<PostgresServer> {
       child = undefined
     },
     async start() {
-      const settings = ['listen_addresses=', `unix_socket_directories=${folder}`, 'fsync=off', 'max_connections=200']
+      const settings = [
+        'listen_addresses=',
+        `unix_socket_directories=${folder}`,
+        'fsync=off',
+        'max_connections=200',
+        ...more,
+      ]
       child = spawn(
         join(programs, 'postgres'),
         ['-D', data, '-p', String(PORT), ...settings.flatMap((setting) => ['-c', setting])],

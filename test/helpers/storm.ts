@@ -15,7 +15,7 @@ const ABI = parseAbi([
 ])
 const FAULTY_SHARE = 0.3
 const SILENT_MS = 1500
-const DRAIN = '1s'
+const DRAIN = '2s'
 
 export interface StormOptions {
   collections: number

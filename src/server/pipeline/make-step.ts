@@ -21,7 +21,7 @@ import { backoffMs } from './backoff.ts'
 import { claimMoment, leaseMs, withLeases } from './leases.ts'
 import type { Turn } from './loop.ts'
 import { type OnSigned, signAndStore } from './sign.ts'
-import { freeSigner } from './signed-ahead.ts'
+import { freeSigners, takeLane } from './signed-ahead.ts'
 
 const LEASE_MS = 30_000
 const FACTORY_WAIT_MS = 25
@@ -88,8 +88,8 @@ export function createMakeStep({ store, signing, now, onSigned, serves = () => t
       return postponeCollection(store.db, collection, { attempts, nextAttemptAt: now() + FACTORY_WAIT_MS })
     }
     const { chainId, signers, fees } = await signing(blockchain)
-    const operator = await freeSigner(store.db, blockchain, signers.operators)
-    if (operator === null) {
+    const [operator, ...others] = await freeSigners(store.db, blockchain, signers.operators)
+    if (operator === undefined) {
       return postponeCollection(store.db, collection, { attempts, nextAttemptAt: now() + LANE_WAIT_MS })
     }
     const init = collectionInit(collection)
@@ -97,7 +97,7 @@ export function createMakeStep({ store, signing, now, onSigned, serves = () => t
       if (!(await isStillOurs(db, collection))) return null
       const transaction = await signAndStore(
         db,
-        operator,
+        await takeLane(db, blockchain, [operator, ...others]),
         {
           ...{ blockchain, chainId, fees },
           kind: 'collection',

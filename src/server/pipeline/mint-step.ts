@@ -1,23 +1,28 @@
 import { type Blockchain, type EvmBlockchain, isEvm } from '../../api/blockchains.ts'
 import type { NftMetadata } from '../../api/metadata.ts'
+import { newId } from '../../core/ids.ts'
+import { shuffled } from '../../core/shuffled.ts'
 import { encodeGrant, encodeMint, MAX_BATCH, type MintRun } from '../chain/evm/collection.ts'
 import { grantGasLimit, mintGasLimit } from '../chain/evm/gas-limits.ts'
 import type { Hex } from '../chain/evm/network.ts'
 import type { AskSigning, Signer, Signing } from '../chain/signers.ts'
 import { buildDirectory } from '../storage/directory.ts'
 import { putBlocks } from '../store/block-table.ts'
-import { type CollectionRow, findCollectionById, lockCollection, updateCollection } from '../store/collections.ts'
+import { type CollectionRow, findCollectionById, tryLockCollection, updateCollection } from '../store/collections.ts'
 import { assignToTransaction, collectionsWithMintable, failNftsOfCollection, listMintable } from '../store/nfts.ts'
 import type { Store } from '../store/open-store.ts'
+import type { Db } from '../store/schema.ts'
 import { hasUnfinished } from '../store/transactions.ts'
 import type { Turn } from './loop.ts'
 import { metadataFile } from './metadata-file.ts'
 import { type OnSigned, type SignedTransaction, signAndStore } from './sign.ts'
-import { freeSigner } from './signed-ahead.ts'
+import { freeSigners, takeLane } from './signed-ahead.ts'
 
 /** Gas of one batch at most. Networks cap a transaction at 16.78 million (EIP-7825). */
 const MAX_BATCH_GAS = 10_000_000n
 const SWEEP_MS = 5000
+/** Whoever holds a collection at this moment signs for it, or has changed something about it: then it is looked at again. */
+const TAKEN_MS = 50
 
 export interface MintStepOptions {
   store: Store
@@ -35,6 +40,16 @@ export interface MintStep {
 }
 
 type Mintable = Awaited<ReturnType<typeof listMintable>>[number]
+
+/** What is signed for at once. */
+interface Batch {
+  nfts: readonly Mintable[]
+  kind: 'mint' | 'grant'
+  startId: bigint
+  directory: string
+  data: Hex
+  blocks: Parameters<typeof putBlocks>[1]
+}
 
 interface Minting {
   transaction: SignedTransaction
@@ -56,45 +71,63 @@ export function createMintStep({ store, signing, now, onSigned, serves = () => t
   const parked = new Set<string>()
   let sweptAt = 0
 
-  /** Null where nothing was to be signed. */
-  const sign = async (collection: CollectionRow, operator: Signer, terms: Signing): Promise<Minting | null> => {
-    const rows = await listMintable(store.db, collection.id, collection.batch_limit ?? MAX_BATCH)
-    const batch = fitIntoGas(ofOneKind(rows), collection.is_locked === 1)
-    const [first] = batch
+  const prepare = async (db: Db, collection: CollectionRow): Promise<Batch | null> => {
+    const rows = await listMintable(db, collection.id, collection.batch_limit ?? MAX_BATCH)
+    const nfts = fitIntoGas(ofOneKind(rows), collection.is_locked === 1)
+    const [first] = nfts
     if (first === undefined) return null
     const { cid, digest, blocks } = await buildDirectory(
-      batch.map((nft, index) => ({
+      nfts.map((nft, index) => ({
         name: `${index}.json`,
         bytes: metadataFile(JSON.parse(nft.metadata) as NftMetadata, JSON.parse(nft.files ?? '{}')),
       })),
     )
-    const blockchain = collection.blockchain as EvmBlockchain
     const startId = BigInt(collection.next_token_id)
-    const data = encodeBatch({ batch, sender: first.sender, startId, digest })
+    const data = encodeBatch({ batch: nfts, sender: first.sender, startId, digest })
+    return { nfts, kind: first.sender === null ? 'mint' : 'grant', startId, directory: cid, data, blocks }
+  }
+
+  /**
+   * Null where nothing was to be signed. Where processes share a database, whoever has locked the collection prepares its
+   * batch, and the others pass by. Measured with four workers: prepared by each of them and then thrown away by all but
+   * one, the batches took 3.7 times the work, and were signed at a tenth of the pace.
+   */
+  const sign = async (
+    collection: CollectionRow,
+    operators: readonly [Signer, ...Signer[]],
+    terms: Signing,
+  ): Promise<Minting | null | 'taken'> => {
+    // A process that is alone keeps its one writer free meanwhile.
+    const ahead = store.shared === null ? await prepare(store.db, collection) : undefined
+    if (ahead === null) return null
+    const blockchain = collection.blockchain as EvmBlockchain
     return store.transaction(async (db) => {
-      // Read again under the transaction: another worker may have signed for this collection meanwhile.
-      const current = await lockCollection(db, collection.id)
-      if (current?.status !== 'deployed' || current.next_token_id !== collection.next_token_id) return null
-      if (await hasUnfinished(db, collection.id)) return null
+      const current = await tryLockCollection(db, collection.id)
+      if (current === null) return 'taken'
+      // Another process may have signed for it a moment ago.
+      if (current.status !== 'deployed' || (await hasUnfinished(db, collection.id))) return null
+      const batch = ahead ?? (await prepare(db, current))
+      if (batch === null || String(batch.startId) !== current.next_token_id) return null
+      const { nfts, kind, startId, directory, data, blocks } = batch
+      const id = newId()
+      const seqs = nfts.map((nft) => nft.seq)
+      if ((await assignToTransaction(db, seqs, id)) !== nfts.length) throw new LostRace()
+      await updateCollection(db, collection.id, { next_token_id: String(startId + BigInt(nfts.length)) })
+      await putBlocks(db, blocks, store.publishTo)
+      // The last: whoever holds a lane has everybody else wait who wants its next nonce.
       const transaction = await signAndStore(
         db,
-        operator,
+        await takeLane(db, blockchain, operators),
         {
-          ...{ blockchain, chainId: terms.chainId, fees: terms.fees },
-          kind: first.sender === null ? 'mint' : 'grant',
-          to: collection.contract_address as Hex,
-          data,
-          gas: gasOf(batch, collection.is_locked === 1),
+          ...{ id, blockchain, chainId: terms.chainId, fees: terms.fees },
+          ...{ kind, data, to: collection.contract_address as Hex },
+          gas: gasOf(nfts, collection.is_locked === 1),
           collectionId: collection.id,
-          batch: { startId, count: batch.length, directory: cid },
+          batch: { startId, count: nfts.length, directory },
         },
         now(),
       )
-      const seqs = batch.map((nft) => nft.seq)
-      if ((await assignToTransaction(db, seqs, transaction.id)) !== batch.length) throw new LostRace()
-      await updateCollection(db, collection.id, { next_token_id: String(startId + BigInt(batch.length)) })
-      await putBlocks(db, blocks, store.publishTo)
-      return { transaction, requests: [...new Set(batch.map((nft) => nft.request_id))] }
+      return { transaction, requests: [...new Set(nfts.map((nft) => nft.request_id))] }
     })
   }
 
@@ -110,8 +143,9 @@ export function createMintStep({ store, signing, now, onSigned, serves = () => t
         sweptAt = now()
         for (const id of await collectionsWithMintable(store.db)) marked.add(id)
       }
-      const ids = [...marked]
-      for (const id of ids) {
+      const taken = new Set<string>()
+      // Each process in an order of its own, so that they seldom meet.
+      for (const id of shuffled(marked)) {
         marked.delete(id)
         const collection = await findCollectionById(store.db, id)
         // Solana's waiting NFTs are its own pipeline's.
@@ -126,20 +160,23 @@ export function createMintStep({ store, signing, now, onSigned, serves = () => t
         if (await hasUnfinished(store.db, id)) continue
         const blockchain = collection.blockchain as EvmBlockchain
         const terms = await signing(blockchain)
-        const operator = await freeSigner(store.db, blockchain, terms.signers.operators)
-        if (operator === null) {
+        const [operator, ...others] = await freeSigners(store.db, blockchain, terms.signers.operators)
+        if (operator === undefined) {
           parked.add(id)
           continue
         }
         try {
-          const signed = await sign(collection, operator, terms)
-          if (signed !== null) onSigned(blockchain, signed.transaction, signed.requests)
+          const signed = await sign(collection, [operator, ...others], terms)
+          if (signed === 'taken') taken.add(id)
+          else if (signed !== null) onSigned(blockchain, signed.transaction, signed.requests)
         } catch (error) {
           marked.add(id)
           if (!(error instanceof LostRace)) throw error
         }
       }
-      return marked.size > 0 ? 0 : null
+      const waiting = marked.size > 0 ? 0 : taken.size > 0 ? TAKEN_MS : null
+      for (const id of taken) marked.add(id)
+      return waiting
     },
   }
 }

@@ -6,6 +6,8 @@ import type { Db, TransactionKind } from '../store/schema.ts'
 import { insertTransaction, takeNonce } from '../store/transactions.ts'
 
 export interface Draft {
+  /** New, unless rows refer to it already. */
+  id?: string
   blockchain: EvmBlockchain
   chainId: number
   fees: Fees
@@ -42,11 +44,11 @@ export async function signAndStoreAll(
   const first = await takeNonce(db, blockchain, signer.address, drafts.length)
   const rows = []
   for (const [index, draft] of drafts.entries()) {
-    const { chainId, fees, kind, to, data, gas, collectionId = null, batch } = draft
+    const { id = newId(), chainId, fees, kind, to, data, gas, collectionId = null, batch } = draft
     const nonce = first + index
     const { raw, hash } = await signer.sign({ chainId, nonce, to, data, gas, fees })
     rows.push({
-      id: newId(),
+      id,
       blockchain,
       signer: signer.address,
       nonce,

@@ -1,6 +1,8 @@
 import { sql } from 'kysely'
 import type { EvmBlockchain } from '../../api/blockchains.ts'
+import { shuffled } from '../../core/shuffled.ts'
 import type { Signer } from '../chain/signers.ts'
+import { isPostgres } from '../store/dialect.ts'
 import type { Db } from '../store/schema.ts'
 
 /**
@@ -37,12 +39,34 @@ export async function lanesOf(db: Db, blockchain: EvmBlockchain, signers: readon
   return lanes.sort((a, b) => b.room - a.room)
 }
 
-/** The signer with the emptiest lane, or null where none has room. */
-export async function freeSigner(
+/** The signers whose lanes have room, those with the emptiest first; equals in any order. */
+export async function freeSigners(
   db: Db,
   blockchain: EvmBlockchain,
   signers: readonly Signer[],
-): Promise<Signer | null> {
-  const [lane] = await lanesOf(db, blockchain, signers)
-  return lane === undefined || lane.room === 0 ? null : lane.signer
+): Promise<readonly Signer[]> {
+  const lanes = await lanesOf(db, blockchain, shuffled(signers))
+  return lanes.filter(({ room }) => room > 0).map(({ signer }) => signer)
+}
+
+/**
+ * The first of these signers whose lane nobody holds at this moment, held from now on until the transaction ends; the
+ * first of all where each is held. Measured with four workers and four signers: all of them waiting for one lane, they
+ * signed at a third of the pace of one.
+ */
+export async function takeLane(db: Db, blockchain: EvmBlockchain, signers: readonly [Signer, ...Signer[]]) {
+  const [first] = signers
+  if (!isPostgres(db) || signers.length === 1) return first
+  const addresses = signers.map(({ address }) => address)
+  const found = await db
+    .selectFrom('lanes')
+    .select('signer')
+    .where('blockchain', '=', blockchain)
+    .where('signer', 'in', addresses)
+    .orderBy(sql`array_position(array[${sql.join(addresses)}]::text[], signer)`)
+    .limit(1)
+    .forNoKeyUpdate()
+    .skipLocked()
+    .executeTakeFirst()
+  return signers.find(({ address }) => address === found?.signer) ?? first
 }

@@ -26,6 +26,17 @@ export async function lockCollection(db: Db, id: string): Promise<CollectionRow 
   return row ?? null
 }
 
+/** The same for who has better things to do than to wait: null where somebody else has it, or it isn't there. */
+export async function tryLockCollection(db: Db, id: string): Promise<CollectionRow | null> {
+  const row = await db
+    .selectFrom('collections')
+    .selectAll()
+    .where('id', '=', id)
+    .$if(isPostgres(db), (query) => query.forNoKeyUpdate().skipLocked())
+    .executeTakeFirst()
+  return row ?? null
+}
+
 /** Every collection at an address: more than one only where two blockchains share it. */
 export async function findCollectionsByAddress(db: Db, address: string): Promise<CollectionRow[]> {
   return db.selectFrom('collections').selectAll().where('contract_address', '=', address).execute()
