@@ -124,6 +124,12 @@ export async function openCore(options: CoreOptions, undo: (() => unknown)[]): P
   const metrics = createMetrics({
     ...{ db: store.db, now, version, dataDir },
     signers: () => [...remote.signers(), ...clusters.signers()],
+    hindered: async () => {
+      const networks = [remote, clusters]
+      const away = new Set((await Promise.all(networks.map((some) => some.away()))).flat().map((one) => one.blockchain))
+      const all = networks.flatMap(({ blockchains }) => blockchains)
+      return all.map((blockchain) => ({ blockchain, isHindered: away.has(blockchain) }))
+    },
     ready: () => readiness(),
   })
   await refuseOtherNetworks(store.db, settings)

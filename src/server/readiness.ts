@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { messageOf } from '../core/errors.ts'
 import { formatBytes } from '../core/format-bytes.ts'
+import type { Hindrance } from './chain/rpc/watch-network.ts'
 import type { Condition, Readiness } from './http/health.ts'
 import type { OpenedStorage } from './storage/open-storage.ts'
 import { isPostgres } from './store/dialect.ts'
@@ -16,7 +17,7 @@ const LEAST_FREE_BYTES = 32 * 1024 * 1024
 
 interface Networks {
   readonly blockchains: readonly string[]
-  away(): Promise<readonly { blockchain: string; reason: string }[]>
+  away(): Promise<readonly ({ blockchain: string } & Hindrance)[]>
 }
 
 export interface Watched {
@@ -35,7 +36,8 @@ export interface ReadinessOfProcess {
 
 /**
  * Whether work can be done: by what is seen of database, disk, storage and networks when it is asked. Of several networks
- * one that is away is told and no more: the others' work goes on, and a process taken out for it would stop that too.
+ * one that is away is told and no more: the others' work goes on, and a process taken out for it would stop that too. So
+ * is one whose signers can't pay: what was minted can still be read, and no other process has the funds.
  */
 export function watchReadiness({ store, storage, networks, dataDir }: Watched): ReadinessOfProcess {
   let isStopping = false
@@ -55,7 +57,8 @@ export function watchReadiness({ store, storage, networks, dataDir }: Watched): 
       ])
       const reasons =
         'late' in away ? [away.late] : away.done.map(({ blockchain, reason }) => `${blockchain}: ${reason}`)
-      const noneLeft = reasons.length > 0 && ('late' in away || reasons.length === all.length)
+      const noneLeft =
+        'late' in away || (all.length > 0 && away.done.filter(({ silent }) => silent).length === all.length)
       return {
         problems: [...database.problems, ...disk, ...storage.problems(), ...(noneLeft ? reasons : [])],
         warnings: [...database.warnings, ...(noneLeft ? [] : reasons)],

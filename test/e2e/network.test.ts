@@ -132,6 +132,60 @@ test('collections, mints and transfers arrive on it; without funds they are refu
   }
 })
 
+test('funds that end in the midst of a batch are told wherever one looks, and when they return the batch goes on to its end', async () => {
+  const backend = await begin()
+  try {
+    const gdn = as(backend)
+    await fund(operators[0], 10n * COIN)
+    const { contract_address: contract } = await gdn.json<{ contract_address: string }>(
+      ...['collection', 'create', '--name', 'Poor', '-b', 'polygon', '--wallet', OWNER],
+    )
+    const [{ max_fee_gwei: fee }] = await bare().json<[{ max_fee_gwei: string }]>(
+      ...['chain', 'status', 'polygon', '--data-dir', dataDir],
+    )
+    // Enough for a large request, and not for two.
+    await fund(operators[0], (BigInt(Math.ceil(Number(fee) * 1e9)) * 3_200_000n * 11n) / 10n)
+    const rows = Array.from({ length: 300 }, (_, row) => `Row ${row},One of many,${row % 50 < 25 ? OWNER : OTHER}`)
+    const csv = await gdn.file('drop.csv', `title,description,receiver\n${rows.join('\n')}\n`)
+    const batch = gdn.run('batch', 'mint', csv, '-c', contract, '-b', 'polygon', '--rate', '20', '--json')
+
+    const told = await until(
+      async () => (await fetch(`${backend.url}/readyz`)).json() as Promise<{ ready: boolean; warnings?: string[] }>,
+      ({ warnings = [] }) => warnings.length > 0,
+      30_000,
+    )
+    expect(told).toMatchObject({ ready: true, warnings: [expect.stringContaining('enough funds')] })
+    const metrics = await (await fetch(`${backend.url}/metrics`)).text()
+    expect(metrics).toContain('gdn_network_hindered{blockchain="polygon"} 1')
+    const status = await bare().run('chain', 'status', 'polygon', '--data-dir', dataDir, '--json')
+    expect(status.exitCode).toBe(5)
+    expect(JSON.parse(status.stdout)).toMatchObject([{ problem: expect.stringMatching(/^it has less than 0\.\d+/) }])
+    const doctor = await gdn.json<{ check: string; status: string; message: string }[]>('doctor')
+    expect(doctor.find(({ check }) => check === 'backend')).toMatchObject({
+      status: 'warn',
+      message: expect.stringContaining('no signer of polygon has enough funds'),
+    })
+    // Nothing is signed that couldn't be paid: what is signed gets into a block.
+    const list = () =>
+      bare().json<{ hash: string }[]>('tx', 'list', '--state', 'signed', '--data-dir', dataDir, '--limit', '1000')
+    expect(await until(list, (waiting) => waiting.length === 0, 20_000)).toEqual([])
+
+    await fund(operators[0], 10n * COIN)
+    const ended = await batch
+    expect(ended.exitCode, ended.stderr).toBe(0)
+    const minted = await gdn.json<{ status: string }[]>('nft', 'list', '-c', contract, '-b', 'polygon', '--details')
+    expect(minted.map(({ status: of }) => of)).toEqual(new Array(300).fill('deployed'))
+    const healed = await until(
+      async () => (await fetch(`${backend.url}/metrics`)).text(),
+      (text) => text.includes('gdn_network_hindered{blockchain="polygon"} 0'),
+      30_000,
+    )
+    expect(healed).toContain('gdn_network_hindered{blockchain="polygon"} 0')
+  } finally {
+    await backend.end('SIGTERM')
+  }
+})
+
 test('a signer that is added signs only after it was appointed, and then shares the work', async () => {
   await settings(['op0.json', 'op1.json'])
   await fund(operators[1], 10n * COIN)

@@ -1,3 +1,4 @@
+import * as z from 'zod'
 import { createTransport } from '../../client/create-transport.ts'
 import { unreachable } from '../../client/network-error.ts'
 import { TransportError } from '../../client/transport.ts'
@@ -11,6 +12,8 @@ import { VERSION } from '../version.ts'
 import { type Finding, fail, ok, warn } from './finding.ts'
 
 const TIMEOUT_MS = 10_000
+const NETWORK_FIX = 'on the machine of the backend, gdn chain status BLOCKCHAIN says more of a network'
+const readiness = z.object({ problems: z.array(z.string()).optional(), warnings: z.array(z.string()).optional() })
 /** Signed URLs and rate limits go by the clock; below this nothing suffers. */
 const MAX_SKEW_MS = 60_000
 
@@ -34,23 +37,44 @@ async function knock(
   const proxy = server.loopback ? undefined : proxyOf(env)
   const url = `${server.baseUrl}/healthz`
   const transport = await createTransport('single', { proxy, onExchange: debugExchanges(io) })
-  const begun = now()
-  try {
-    const { headers } = await transport.request({
+  const ask = (path: string) =>
+    transport.request({
       method: 'GET',
-      url,
+      url: `${server.baseUrl}${path}`,
       headers: { 'user-agent': `gdn/${VERSION}`, accept: 'application/json' },
       timeoutMs: TIMEOUT_MS,
       signal: signals.signal,
     })
+  const begun = now()
+  try {
+    const { headers } = await ask('/healthz')
     const ended = now()
     const answered = ok('server', `${server.origin} answers in ${ended - begun} ms`)
-    return { findings: [answered, ...clock(headers.date, (begun + ended) / 2, server)], isThere: true }
+    const findings = [answered, ...clock(headers.date, (begun + ended) / 2, server), ...(await checkWork(ask))]
+    return { findings, isThere: true }
   } catch (error) {
     if (!(error instanceof TransportError)) throw error
     return { findings: [fail('server', unreachable(url, error))], isThere: false }
   } finally {
     await transport.close()
+  }
+}
+
+/** What a backend of gdn says that it can't do at the moment; other servers aren't asked to tell. */
+async function checkWork(ask: (path: string) => Promise<{ body: Uint8Array }>): Promise<Finding[]> {
+  const state = await ask('/readyz').then(
+    ({ body }) => readyAnswer(body),
+    () => readyAnswer(new Uint8Array()),
+  )
+  const tell = (message: string) => warn('backend', message, NETWORK_FIX)
+  return [...(state.problems ?? []), ...(state.warnings ?? [])].map(tell)
+}
+
+function readyAnswer(body: Uint8Array): z.output<typeof readiness> {
+  try {
+    return readiness.parse(JSON.parse(Buffer.from(body).toString('utf8')))
+  } catch {
+    return {}
   }
 }
 

@@ -4,6 +4,7 @@ import type { Db } from '../store/schema.ts'
 import type { Hex } from './evm/network.ts'
 import type { RemoteNetwork } from './evm/remote/remote-network.ts'
 import type { RpcOutcome } from './rpc/providers.ts'
+import type { Hindrance } from './rpc/watch-network.ts'
 import type { AskSigning, Signer } from './signers.ts'
 
 /** The networks that a backend reaches by RPC URL. */
@@ -19,7 +20,7 @@ export interface RemoteChains {
    * Networks that can't be worked on, and why: no node answers, one is of another chain, nobody can sign. As it was seen
    * a few seconds ago; the first time it is found out.
    */
-  away(): Promise<readonly { blockchain: EvmBlockchain; reason: string }[]>
+  away(): Promise<readonly ({ blockchain: EvmBlockchain } & Hindrance)[]>
   /** What was seen last of the signers' funds. */
   signers(): { blockchain: EvmBlockchain; address: string; coins: number }[]
   readonly blockchains: readonly EvmBlockchain[]

@@ -31,7 +31,7 @@ export interface Signer {
 export interface Signers {
   /** Deploys the factory and no more; null where its key is not this process's. */
   readonly admin: Signer | null
-  /** Make collections, mint and transfer: each has nonces of its own, and so a lane. One at least. */
+  /** Make collections, mint and transfer: each has nonces of its own, and so a lane. None while their funds are bound by what waits. */
   readonly operators: readonly Signer[]
 }
 
@@ -41,6 +41,8 @@ export interface Signing {
   readonly signers: Signers
   /** What to offer for gas now. */
   readonly fees: Fees
+  /** Gas that each operator can pay for beyond what it has signed already; absent where gas costs nothing. */
+  readonly affordable?: ReadonlyMap<Hex, bigint>
 }
 
 /** What signing for a blockchain takes now; rejects while its network can't be asked. */

@@ -15,7 +15,7 @@ const DATABASE_WITHIN_MS = 5000
 const BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
 /** The metrics of this process in prom-client, and those that are read from the database when they are asked for. */
-export function createRegistry({ db, signers, now, version, ready, dataDir }: MetricsOptions): Registry {
+export function createRegistry({ db, signers, hindered, now, version, ready, dataDir }: MetricsOptions): Registry {
   const registry = new PromRegistry()
   const registers = [registry]
 
@@ -100,6 +100,11 @@ export function createRegistry({ db, signers, now, version, ready, dataDir }: Me
     'blockchain',
     'signer',
   )
+  const hindrance = gauge(
+    'gdn_network_hindered',
+    '1 while a network by RPC URL does not answer, or none of its signers can sign or pay',
+    'blockchain',
+  )
   const untold = gauge('gdn_webhook_deliveries_waiting', 'Events that webhooks are still to be told')
   const hooks = gauge('gdn_webhooks', 'Webhooks: active, failing for minutes, disabled', 'status')
   const isReady = gauge('gdn_ready', 'Whether this process can do its work: 1 as long as /readyz says so')
@@ -130,6 +135,8 @@ export function createRegistry({ db, signers, now, version, ready, dataDir }: Me
     for (const status of WEBHOOK_STATUSES) hooks.set({ status }, statuses.filter((one) => one === status).length)
     for (const { blockchain, address, coins } of signers()) funds.set({ blockchain, signer: address }, coins)
     for (const { blockchain, block } of await listFollowed(db)) followed.set({ blockchain }, block)
+    const stopped = await hindered()
+    for (const { blockchain, isHindered } of stopped) hindrance.set({ blockchain }, isHindered ? 1 : 0)
     for (const [blockchain, block] of await chainHeights(db)) {
       height.set({ blockchain }, block)
       unsettled.set({ blockchain }, transactions.get(blockchain)?.count ?? 0)

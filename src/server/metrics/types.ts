@@ -23,6 +23,8 @@ export interface MetricsOptions {
   db: Db
   /** What was seen last of the signers of networks by RPC URL. */
   signers: () => readonly { blockchain: string; address: string; coins: number }[]
+  /** Networks by RPC URL, and whether anything keeps them from being worked on. */
+  hindered: () => Promise<readonly { blockchain: string; isHindered: boolean }[]>
   now: () => number
   /** Whether work can be done, for /readyz as well. */
   ready: () => Promise<Condition>

@@ -71,9 +71,10 @@ export function createMintStep({ store, signing, now, onSigned, serves = () => t
   const parked = new Set<string>()
   let sweptAt = 0
 
-  const prepare = async (db: Db, collection: CollectionRow): Promise<Batch | null> => {
+  /** @param gas the most that it may take */
+  const prepare = async (db: Db, collection: CollectionRow, gas: bigint): Promise<Batch | null> => {
     const rows = await listMintable(db, collection.id, collection.batch_limit ?? MAX_BATCH)
-    const nfts = fitIntoGas(ofOneKind(rows), collection.is_locked === 1)
+    const nfts = fitIntoGas(ofOneKind(rows), gas, collection.is_locked === 1)
     const [first] = nfts
     if (first === undefined) return null
     const { cid, digest, blocks } = await buildDirectory(
@@ -98,7 +99,9 @@ export function createMintStep({ store, signing, now, onSigned, serves = () => t
     terms: Signing,
   ): Promise<Minting | null | 'taken'> => {
     // A process that is alone keeps its one writer free meanwhile.
-    const ahead = store.shared === null ? await prepare(store.db, collection) : undefined
+    const payable = operators.map(({ address }) => atMost(terms.affordable?.get(address)))
+    const most = payable.reduce((most, one) => (one < most ? most : one))
+    const ahead = store.shared === null ? await prepare(store.db, collection, most) : undefined
     if (ahead === null) return null
     const blockchain = collection.blockchain as EvmBlockchain
     return store.transaction(async (db) => {
@@ -106,7 +109,7 @@ export function createMintStep({ store, signing, now, onSigned, serves = () => t
       if (current === null) return 'taken'
       // Another process may have signed for it a moment ago.
       if (current.status !== 'deployed' || (await hasUnfinished(db, collection.id))) return null
-      const batch = ahead ?? (await prepare(db, current))
+      const batch = ahead ?? (await prepare(db, current, most))
       if (batch === null || String(batch.startId) !== current.next_token_id) return null
       const { nfts, kind, startId, directory, data, blocks } = batch
       const id = newId()
@@ -114,14 +117,16 @@ export function createMintStep({ store, signing, now, onSigned, serves = () => t
       if ((await assignToTransaction(db, seqs, id)) !== nfts.length) throw new LostRace()
       await updateCollection(db, collection.id, { next_token_id: String(startId + BigInt(nfts.length)) })
       await putBlocks(db, blocks, store.publishTo)
+      const gas = gasOf(nfts, collection.is_locked === 1)
+      const [richest = operators[0], ...others] = operators.filter((_, index) => (payable[index] ?? 0n) >= gas)
       // The last: whoever holds a lane has everybody else wait who wants its next nonce.
       const transaction = await signAndStore(
         db,
-        await takeLane(db, blockchain, operators),
+        await takeLane(db, blockchain, [richest, ...others]),
         {
           ...{ id, blockchain, chainId: terms.chainId, fees: terms.fees },
           ...{ kind, data, to: collection.contract_address as Hex },
-          gas: gasOf(nfts, collection.is_locked === 1),
+          gas,
           collectionId: collection.id,
           batch: { startId, count: nfts.length, directory },
         },
@@ -211,9 +216,11 @@ function gasOf(batch: readonly Mintable[], locked: boolean): bigint {
   return granted ? grantGasLimit(receiversOf(batch)) : mintGasLimit(toRuns(batch), locked)
 }
 
-function fitIntoGas(rows: readonly Mintable[], locked: boolean): readonly Mintable[] {
+const atMost = (affordable = MAX_BATCH_GAS): bigint => (affordable < MAX_BATCH_GAS ? affordable : MAX_BATCH_GAS)
+
+function fitIntoGas(rows: readonly Mintable[], gas: bigint, locked: boolean): readonly Mintable[] {
   let batch = rows
-  while (batch.length > 1 && gasOf(batch, locked) > MAX_BATCH_GAS) {
+  while (batch.length > 1 && gasOf(batch, locked) > gas) {
     batch = batch.slice(0, Math.ceil(batch.length * 0.9) - 1)
   }
   return batch

@@ -19,6 +19,7 @@ export interface Lane {
 
 /** The lanes of these signers, the emptiest first. */
 export async function lanesOf(db: Db, blockchain: EvmBlockchain, signers: readonly Signer[]): Promise<Lane[]> {
+  if (signers.length === 0) return []
   const rows = await db
     .selectFrom('transactions')
     .select(({ fn }) => ['signer', fn.countAll<number>().as('ahead')])

@@ -11,6 +11,8 @@ import { lanesOf } from './signed-ahead.ts'
 
 /** Places in each lane that transfers leave to mints and collections, be they ever so many. */
 const LEFT_FREE = 16
+/** Gas enough for any lane. */
+const MANY = 1_000_000_000n
 
 export interface TransferStepOptions {
   store: Store
@@ -74,10 +76,11 @@ export function createTransferStep(options: TransferStepOptions): Turn {
   return async () => {
     for (const blockchain of await blockchainsWithUnsigned(store.db)) {
       if (!serves(blockchain)) continue
-      const { chainId, signers, fees } = await signing(blockchain)
+      const { chainId, signers, fees, affordable } = await signing(blockchain)
+      const paidFor = ({ address }: Signer) => Number((affordable?.get(address) ?? MANY) / TRANSFER_GAS_LIMIT)
       const lanes = (await lanesOf(store.db, blockchain, signers.operators)).map(({ signer, room }) => ({
         signer,
-        room: Math.max(0, room - LEFT_FREE),
+        room: Math.min(Math.max(0, room - LEFT_FREE), paidFor(signer)),
       }))
       const places = lanes.reduce((sum, { room }) => sum + room, 0)
       if (places === 0) continue

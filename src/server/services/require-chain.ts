@@ -4,7 +4,7 @@ import { notNow } from './refusal.ts'
 import { requireSolana } from './require-solana.ts'
 import type { ServiceDeps } from './services.ts'
 
-const RETRY_SECONDS = 30
+const RETRY_SECONDS = 10
 
 /**
  * Refuses what would be accepted and then lie: on a network that wasn't set up, or whose signers can't sign or pay. That

@@ -1,9 +1,10 @@
 import { formatEther, formatGwei } from 'viem'
 import type { Hex } from '../chain/evm/network.ts'
-import { readQuantity } from '../chain/evm/quantity.ts'
 import { isOperator } from '../chain/evm/registry.ts'
+import { debtOf } from '../chain/evm/remote/cost.ts'
 import { reserve } from '../chain/evm/remote/operators.ts'
 import { findChain } from '../store/chains.ts'
+import { listSignedOf } from '../store/transactions.ts'
 import type { OpenedChain } from './with-chain.ts'
 
 /** A signer of a network, and the network as it is now. */
@@ -21,6 +22,8 @@ export interface SignerStatus {
   /** Whole coins, decimal. */
   balance: string
   appointed: boolean
+  /** Transactions of it that the network hasn't taken for good. */
+  waiting: number
   /** What keeps it from signing; null where nothing does. */
   problem: string | null
   [field: string]: unknown
@@ -33,7 +36,9 @@ export async function chainStatus({ store, network, operators }: OpenedChain): P
   const [block, fees] = [await shared.head(), await shared.suggestFees()]
   return await Promise.all(
     operators.map(async ({ address }) => {
-      const balance = readQuantity(await network.request('eth_getBalance', [address, 'latest']))
+      const balance = await shared.balance(address)
+      const waiting = (await listSignedOf(store.db, blockchain, address)) as Hex[]
+      const { due } = debtOf(waiting, await shared.nextNonce(address))
       const appointed = factory !== null && (await isOperator(network, factory, address))
       return {
         blockchain,
@@ -44,14 +49,24 @@ export async function chainStatus({ store, network, operators }: OpenedChain): P
         signer: address,
         balance: formatEther(balance),
         appointed,
-        problem: problemOf({ appointed, balance, least: reserve(fees), factory }),
+        waiting: waiting.length,
+        problem: problemOf({ appointed, balance, least: reserve(fees), due, factory }),
       }
     }),
   )
 }
 
-function problemOf(of: { appointed: boolean; balance: bigint; least: bigint; factory: Hex | null }): string | null {
-  if (of.factory === null) return 'the factory is not deployed'
-  if (!of.appointed) return 'the factory does not know this signer'
-  return of.balance < of.least ? `it has less than ${formatEther(of.least)}, which a large request may cost` : null
+interface Facts {
+  factory: Hex | null
+  appointed: boolean
+  balance: bigint
+  least: bigint
+  due: bigint
+}
+
+function problemOf({ factory, appointed, balance, least, due }: Facts): string | null {
+  if (factory === null) return 'the factory is not deployed'
+  if (!appointed) return 'the factory does not know this signer'
+  if (balance < due) return `it has less than ${formatEther(due)}, which its next transaction may cost that waits`
+  return balance < least ? `it has less than ${formatEther(least)}, which a large request may cost` : null
 }

@@ -87,6 +87,19 @@ export async function hasUnfinished(db: Db, collectionId: string): Promise<boole
   return row !== undefined
 }
 
+/** The bytes of a signer's transactions that wait for their network, in the order of their nonces. */
+export async function listSignedOf(db: Db, blockchain: Blockchain, signer: string): Promise<string[]> {
+  const rows = await db
+    .selectFrom('transactions')
+    .select('raw')
+    .where('blockchain', '=', blockchain)
+    .where('signer', '=', signer)
+    .where('state', '=', sql.lit('signed'))
+    .orderBy('nonce')
+    .execute()
+  return rows.map(({ raw }) => raw)
+}
+
 /** Takes signed transactions of a blockchain in the order of their nonces, to send them and to see what became of them. */
 export async function claimSigned(
   db: Db,

@@ -159,6 +159,7 @@ async function onNetwork(setUp: boolean, ...argv: string[]): Promise<Prepared> {
     eth_getBlockByNumber: { baseFeePerGas: '0x3b9aca00' },
     eth_maxPriorityFeePerGas: '0x3b9aca00',
     eth_getBalance: '0xde0b6b3a7640000',
+    eth_getTransactionCount: '0x0',
     eth_call: `0x${'1'.padStart(64, '0')}`,
   })
   await writeKeystore(join(dataDir, 'operator.json'), generatePrivateKey())
@@ -495,7 +496,7 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
   },
   'chain status': {
     shape: 'array',
-    json: 'blockchain chain_id block max_fee_gwei factory signer balance appointed problem',
+    json: 'blockchain chain_id block max_fee_gwei factory signer balance appointed waiting problem',
     prepare: () => onNetwork(true, 'chain', 'status', 'polygon'),
   },
   'tx list': { shape: 'array', json: TX, prepare: () => onTransaction('tx', 'list') },

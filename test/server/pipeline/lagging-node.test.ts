@@ -116,6 +116,7 @@ async function look(nodeAt: number, minted: boolean): Promise<void> {
     logs: async () => ({ logs: [], hashes: [] }),
     nextNonce: async () => 1,
     isNonceForeign: async () => false,
+    balance: async () => 10n ** 18n,
     suggestFees: async () => ({ maxFeePerGas: 1n, maxPriorityFeePerGas: 1n }),
   }
   const signers = await openEmbeddedSigners(dir.path)

@@ -10,8 +10,19 @@ import { addBlockchainArgument, addChainFlags, anyBlockchain, type ChainFlags, c
 export type StatusFlags = OutputFlags & ChainFlags
 
 const VIEW: View = {
-  fields: ['blockchain', 'chain_id', 'block', 'max_fee_gwei', 'factory', 'signer', 'balance', 'appointed', 'problem'],
-  columns: ['signer', 'balance', 'appointed', 'factory', 'problem'],
+  fields: [
+    'blockchain',
+    'chain_id',
+    'block',
+    'max_fee_gwei',
+    'factory',
+    'signer',
+    'balance',
+    'appointed',
+    'waiting',
+    'problem',
+  ],
+  columns: ['signer', 'balance', 'appointed', 'waiting', 'factory', 'problem'],
   id: 'signer',
 }
 

@@ -67,6 +67,8 @@ export interface SharedNetwork {
   logs(filters: readonly LogFilter[], blocks: readonly number[]): Promise<{ logs: RawLog[]; hashes: (Hex | null)[] }>
   /** How many transactions of an account are in blocks: its next nonce. */
   nextNonce(account: Hex): Promise<number>
+  /** What an account has to pay with, in wei. */
+  balance(account: Hex): Promise<bigint>
   /** Whether a transaction that is none of these used up the nonce, in a block that can't be undone any more. */
   isNonceForeign(lane: { signer: Hex; nonce: number; hashes: readonly Hex[] }): Promise<boolean>
   /** What gets a transaction into one of the next blocks, at most `feeCap`. */

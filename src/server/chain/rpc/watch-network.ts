@@ -5,24 +5,38 @@ const FRESH_MS = 3_000
 /** A network that is asked for so long counts as away before it has failed. */
 const SILENT_MS = 10_000
 
+/** What keeps a network from being worked on. */
+export interface Hindrance {
+  reason: string
+  /** It can't be asked at all, or is another than was meant: nothing that this process does helps anybody there. */
+  silent: boolean
+}
+
 export interface NetworkWatch {
   /** Finds out how things are; what keeps it from knowing is what is seen. */
   look(): void
-  /** Why nothing can be done there, as it was seen last; null where it can. */
-  seen(): Promise<string | null>
+  /** As it was seen last; null where nothing is in the way. */
+  seen(): Promise<Hindrance | null>
 }
 
-/** What was seen last of a network, looked at by one at a time. */
+/**
+ * What was seen last of a network, looked at by one at a time.
+ *
+ * @param ask tells what is in the way there, and rejects where that can't be found out
+ */
 export function watchNetwork(ask: () => Promise<string | null>): NetworkWatch {
-  let last: { reason: string | null; at: number } | null = null
-  let asking: { since: number; seen: Promise<string | null> } | null = null
+  let last: { found: Hindrance | null; at: number } | null = null
+  let asking: { since: number; seen: Promise<Hindrance | null> } | null = null
   const begin = () => {
     const seen = ask()
-      .catch((error: unknown) => messageOf(error))
-      .then((reason) => {
-        last = { reason, at: performance.now() }
+      .then(
+        (reason) => (reason === null ? null : { reason, silent: false }),
+        (error: unknown) => ({ reason: messageOf(error), silent: true }),
+      )
+      .then((found) => {
+        last = { found, at: performance.now() }
         asking = null
-        return reason
+        return found
       })
     asking = { since: performance.now(), seen }
     return asking
@@ -34,9 +48,9 @@ export function watchNetwork(ask: () => Promise<string | null>): NetworkWatch {
     async seen() {
       const now = performance.now()
       if (last === null) return await (asking ?? begin()).seen
-      if (asking !== null && now - asking.since > SILENT_MS) return 'no node answers'
+      if (asking !== null && now - asking.since > SILENT_MS) return { reason: 'no node answers', silent: true }
       if (now - last.at > FRESH_MS) asking ??= begin()
-      return last.reason
+      return last.found
     },
   }
 }

@@ -2,6 +2,7 @@ import type { Blockchain, SolanaBlockchain } from '../../../api/blockchains.ts'
 import type { ClusterSettings, Clusters } from '../../settings/types.ts'
 import type { Db } from '../../store/schema.ts'
 import type { RpcOutcome } from '../rpc/providers.ts'
+import type { Hindrance } from '../rpc/watch-network.ts'
 import type { RemoteSolana } from './remote/remote-solana.ts'
 import type { SolanaSigner } from './signer.ts'
 
@@ -19,7 +20,7 @@ export interface RemoteClusters {
   /** Why nothing can be paid for now, as it was seen last; null where nothing is in the way. */
   problem(blockchain: SolanaBlockchain): string | null
   /** Those that can't be worked on, and why. */
-  away(): Promise<readonly { blockchain: SolanaBlockchain; reason: string }[]>
+  away(): Promise<readonly ({ blockchain: SolanaBlockchain } & Hindrance)[]>
   /** What was seen last of the signers' funds. */
   signers(): { blockchain: SolanaBlockchain; address: string; coins: number }[]
   /** The explorer where people look at a blockchain's transactions; null where the settings name none. */

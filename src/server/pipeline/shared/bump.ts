@@ -7,6 +7,9 @@ import type { Store } from '../../store/open-store.ts'
 import { type TransactionRow, updateSigned } from '../../store/transactions.ts'
 import type { Log } from '../log.ts'
 
+/** Fees are raised without being asked for up to so many times what the network says is usual. */
+const FAR_ABOVE = 4n
+
 export interface BumperOptions {
   store: Store
   signing: AskSigning
@@ -28,6 +31,14 @@ export interface Bumper {
  * can ever be mined. Only the next one of a signer can be stuck; the others wait for it.
  */
 export function createBumper({ store, signing, now, log }: BumperOptions): Bumper {
+  /** Of what was told, so that it is told once and not at every look. */
+  const told = new Set<string>()
+  const tellOnce = (transaction: TransactionRow, what: string) => {
+    const { id, nonce, signer } = transaction
+    if (told.has(`${id} ${what}`)) return
+    told.add(`${id} ${what}`)
+    log.warn({ transaction: id, nonce, signer }, what)
+  }
   /** By signer: the nonce that is next, and since when it was seen so. */
   const next = new Map<string, { nonce: number; since: number }>()
 
@@ -42,27 +53,35 @@ export function createBumper({ store, signing, now, log }: BumperOptions): Bumpe
     shared: SharedNetwork,
     transaction: TransactionRow,
     earlier: readonly AttemptRow[],
-    cancel: boolean,
+    wish: TransactionRow['wish'],
   ): Promise<boolean> => {
     const { id, raw } = transaction
+    const cancel = wish === 'cancel'
     const { chainId, signers } = await signing(transaction.blockchain as EvmBlockchain)
     const signer = signerOf(signers, transaction.signer)
     if (signer === null) {
-      log.warn(
-        { transaction: id, signer: transaction.signer },
-        'a transaction is stuck and the key of its signer is gone',
-      )
+      tellOnce(transaction, 'a transaction is stuck and the key of its signer is gone')
       return false
     }
     const call = parseTransaction(raw as Hex)
     const original = feesOf(call)
-    const fees = raiseFees(highest(original, earlier), await shared.suggestFees())
+    const suggested = await shared.suggestFees()
+    const fees = raiseFees(highest(original, earlier), suggested)
     if (fees.maxFeePerGas > shared.feeCap) {
-      log.warn({ transaction: id, nonce: transaction.nonce }, 'a transaction is stuck and its fees are at the cap')
+      tellOnce(transaction, 'a transaction is stuck and its fees are at the cap')
+      return false
+    }
+    if (wish === null && isFarAbove(fees, suggested)) {
+      tellOnce(transaction, 'a transaction is stuck though it offers far more than is usual: higher fees are up to you')
       return false
     }
     const cancels = cancel || earlier.at(-1)?.cancels === 1
     const { data = '0x', gas = 0n, to = null } = cancel ? emptyCall(signer.address) : call
+    // No node takes it, and each signing would make it dearer for when the funds are back.
+    if ((await shared.balance(signer.address)) < gas * fees.maxFeePerGas) {
+      tellOnce(transaction, 'a transaction waits for the funds of its signer')
+      return false
+    }
     const signed = await signer.sign({ chainId, nonce: transaction.nonce, to, data, gas, fees })
     const attempt = (number: number, one: { raw: string; hash: string }, of: Fees, created_at: number) => ({
       transaction_id: id,
@@ -85,6 +104,7 @@ export function createBumper({ store, signing, now, log }: BumperOptions): Bumpe
       return true
     })
     if (stored) {
+      for (const one of told) if (one.startsWith(id)) told.delete(one)
       const { maxFeePerGas } = fees
       const facts = { transaction: id, nonce: transaction.nonce, maxFeePerGas: String(maxFeePerGas) }
       log.info(facts, cancel ? 'an empty transaction is to take its nonce' : 'fees were raised')
@@ -99,7 +119,7 @@ export function createBumper({ store, signing, now, log }: BumperOptions): Bumpe
       for (const transaction of missing) {
         const { id, wish } = transaction
         // Nodes replace any transaction that waits, not only the next one.
-        if (wish !== null && (await signAgain(shared, transaction, attempts.get(id) ?? [], wish === 'cancel'))) {
+        if (wish !== null && (await signAgain(shared, transaction, attempts.get(id) ?? [], wish))) {
           bumped.add(id)
         }
         if (!firsts.has(transaction.signer)) firsts.set(transaction.signer, transaction)
@@ -109,7 +129,7 @@ export function createBumper({ store, signing, now, log }: BumperOptions): Bumpe
         const earlier = attempts.get(transaction.id) ?? []
         const signedAt = earlier.at(-1)?.created_at ?? transaction.created_at
         const stuckFor = Math.min(now() - signedAt, await isNextFor(shared, transaction))
-        if (stuckFor >= shared.stuckMs && (await signAgain(shared, transaction, earlier, false))) {
+        if (stuckFor >= shared.stuckMs && (await signAgain(shared, transaction, earlier, null))) {
           bumped.add(transaction.id)
         }
       }
@@ -130,6 +150,9 @@ export function raiseFees(before: Fees, suggested: Fees): Fees {
     ...(before.legacy ? { legacy: true } : {}),
   }
 }
+
+/** What stands still for another reason than its fees (the network does, say) would else climb to the cap. */
+const isFarAbove = (fees: Fees, suggested: Fees): boolean => fees.maxFeePerGas > FAR_ABOVE * suggested.maxFeePerGas
 
 /** What takes a nonce and does nothing: nothing is sent to oneself. */
 const emptyCall = (signer: Hex) => ({ to: signer, data: '0x' as Hex, gas: 21_000n })

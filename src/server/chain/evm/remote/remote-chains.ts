@@ -3,7 +3,7 @@ import { GdnError } from '../../../../core/errors.ts'
 import type { ChainSettings } from '../../../settings/types.ts'
 import { findChain } from '../../../store/chains.ts'
 import type { Db } from '../../../store/schema.ts'
-import { alignLane } from '../../../store/transactions.ts'
+import { alignLane, listSignedOf } from '../../../store/transactions.ts'
 import type { RemoteChains, RemoteChainsOptions } from '../../remote-chains.ts'
 import { createProviders } from '../../rpc/providers.ts'
 import { watchNetwork } from '../../rpc/watch-network.ts'
@@ -17,6 +17,8 @@ const FEES_FRESH_MS = 2_000
 /** Signers are looked at so often, also while nothing is signed. */
 const LOOK_EVERY_MS = 15_000
 const WEI_IN_COIN = 1e18
+/** The same where something is in the way, so that funds which return are seen soon. */
+const LOOK_AGAIN_MS = 3_000
 
 interface Opened {
   settings: ChainSettings
@@ -47,7 +49,10 @@ export async function openRemoteChains({
       ...{ ...chain, urls: chain.rpcUrls, providers },
       onRequest: (host, outcome) => onRequest?.(blockchain, host, outcome),
     })
-    const operators = watchOperators({ network, factory: () => factory(db, blockchain), signers, now })
+    const operators = watchOperators({
+      ...{ network, factory: () => factory(db, blockchain), signers, now },
+      waiting: async (signer) => (await listSignedOf(db, blockchain, signer)) as Hex[],
+    })
     opened.set(blockchain, { settings: chain, network, operators, signers, fees: cachedFees(network, now) })
   }
   /** Lanes whose next nonce was compared with the network's. */
@@ -60,15 +65,19 @@ export async function openRemoteChains({
 
   const watches = [...opened].map(([blockchain, { operators, fees }]) => ({
     blockchain,
+    operators,
     watch: watchNetwork(async () => {
       await operators.look(await fees())
       return operators.problem
     }),
   }))
+  let lookedAt = Number.NEGATIVE_INFINITY
   const lookAll = () => {
-    for (const { watch } of watches) watch.look()
+    const isTime = performance.now() - lookedAt >= LOOK_EVERY_MS
+    if (isTime) lookedAt = performance.now()
+    for (const { operators, watch } of watches) if (isTime || operators.problem !== null) watch.look()
   }
-  const looking = setInterval(lookAll, LOOK_EVERY_MS).unref()
+  const looking = setInterval(lookAll, LOOK_AGAIN_MS).unref()
   lookAll()
 
   return {
@@ -80,9 +89,9 @@ export async function openRemoteChains({
     problem: (blockchain) => opened.get(blockchain)?.operators.problem ?? null,
     async away() {
       const seen = await Promise.all(
-        watches.map(async ({ blockchain, watch }) => ({ blockchain, reason: await watch.seen() })),
+        watches.map(async ({ blockchain, watch }) => ({ blockchain, found: await watch.seen() })),
       )
-      return seen.flatMap(({ blockchain, reason }) => (reason === null ? [] : [{ blockchain, reason }]))
+      return seen.flatMap(({ blockchain, found }) => (found === null ? [] : [{ blockchain, ...found }]))
     },
     signers: () =>
       [...opened].flatMap(([blockchain, { operators }]) =>
@@ -93,13 +102,19 @@ export async function openRemoteChains({
       const { settings: chain, network, operators, fees } = get(blockchain)
       const offered = await fees()
       const able = await operators.able(offered)
-      for (const { address } of able) {
+      for (const { signer } of able) {
+        const { address } = signer
         const lane = `${blockchain} ${address}`
         if (aligned.has(lane)) continue
         await alignLane(db, blockchain, address, await network.shared.nextNonce(address))
         aligned.add(lane)
       }
-      return { chainId: chain.chainId, signers: { admin: null, operators: able }, fees: offered }
+      return {
+        chainId: chain.chainId,
+        signers: { admin: null, operators: able.map(({ signer }) => signer) },
+        fees: offered,
+        affordable: new Map(able.map(({ signer, gas }) => [signer.address, gas])),
+      }
     },
 
     async close() {

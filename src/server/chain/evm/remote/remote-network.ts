@@ -3,6 +3,7 @@ import { createProviders, type Providers, type RpcOutcome } from '../../rpc/prov
 import type { RpcAnswer } from '../embedded/node-rpc.ts'
 import { receiptOf } from '../embedded/receipt.ts'
 import type { EvmNetwork, Hex, RawLog, SharedNetwork } from '../network.ts'
+import { readQuantity } from '../quantity.ts'
 import { readFees } from './fees.ts'
 import { handIn } from './hand-in.ts'
 import { connectRemote, type Identity } from './json-rpc.ts'
@@ -87,6 +88,10 @@ export function createRemoteNetwork(options: RemoteNetworkOptions): RemoteNetwor
 
     async nextNonce(account) {
       return Number(await rpc.call<Hex>('eth_getTransactionCount', [account, 'latest']))
+    },
+
+    async balance(account) {
+      return readQuantity(await rpc.call('eth_getBalance', [account, 'latest']))
     },
 
     async isNonceForeign({ signer, nonce, hashes }) {

@@ -105,9 +105,9 @@ export async function openRemoteClusters(options: RemoteClustersOptions): Promis
 
     async away() {
       const seen = await Promise.all(
-        [...opened].map(async ([blockchain, { watch }]) => ({ blockchain, reason: await watch.seen() })),
+        [...opened].map(async ([blockchain, { watch }]) => ({ blockchain, found: await watch.seen() })),
       )
-      return seen.flatMap(({ blockchain, reason }) => (reason === null ? [] : [{ blockchain, reason }]))
+      return seen.flatMap(({ blockchain, found }) => (found === null ? [] : [{ blockchain, ...found }]))
     },
 
     signers: () =>
