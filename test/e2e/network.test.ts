@@ -133,18 +133,17 @@ test('collections, mints and transfers arrive on it; without funds they are refu
 })
 
 test('funds that end in the midst of a batch are told wherever one looks, and when they return the batch goes on to its end', async () => {
+  const [{ max_fee_gwei: fee }] = await bare().json<[{ max_fee_gwei: string }]>(
+    ...['chain', 'status', 'polygon', '--data-dir', dataDir],
+  )
+  // Enough for a collection and a request, and not for many.
+  await fund(operators[0], (BigInt(Math.ceil(Number(fee) * 1e9)) * 3_700_000n * 11n) / 10n)
   const backend = await begin()
   try {
     const gdn = as(backend)
-    await fund(operators[0], 10n * COIN)
     const { contract_address: contract } = await gdn.json<{ contract_address: string }>(
       ...['collection', 'create', '--name', 'Poor', '-b', 'polygon', '--wallet', OWNER],
     )
-    const [{ max_fee_gwei: fee }] = await bare().json<[{ max_fee_gwei: string }]>(
-      ...['chain', 'status', 'polygon', '--data-dir', dataDir],
-    )
-    // Enough for a large request, and not for two.
-    await fund(operators[0], (BigInt(Math.ceil(Number(fee) * 1e9)) * 3_200_000n * 11n) / 10n)
     const rows = Array.from({ length: 300 }, (_, row) => `Row ${row},One of many,${row % 50 < 25 ? OWNER : OTHER}`)
     const csv = await gdn.file('drop.csv', `title,description,receiver\n${rows.join('\n')}\n`)
     const batch = gdn.run('batch', 'mint', csv, '-c', contract, '-b', 'polygon', '--rate', '20', '--json')
