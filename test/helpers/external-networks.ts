@@ -30,7 +30,10 @@ export interface ExternalNetworks {
   modern: ExternalNetwork
   legacy: ExternalNetwork
   /** Writes the settings of the backend, which reaches both networks by their endpoints. */
-  settings(of: { stuckSeconds: number }): Promise<void>
+  settings(of: {
+    stuckSeconds: number /** So many of each network's signers at most. */
+    signers?: number
+  }): Promise<void>
   /** gdn without a backend: for what works on the data dir. */
   bare: ReturnType<typeof gdnAt>
   setup(of: ExternalNetwork, ...flags: string[]): string[]
@@ -39,7 +42,7 @@ export interface ExternalNetworks {
 
 /** A retired testnet stands for its successor here, which has a chain id of its own. */
 const MODERN = { blockchain: 'polygon-mumbai', chainId: 31980, operators: 2 } as const
-const LEGACY = { blockchain: 'fantom', chainId: 31981, operators: 1 } as const
+const LEGACY = { blockchain: 'fantom', chainId: 31981, operators: 2 } as const
 
 /** Two networks of strangers, one as it was before EIP-1559, and the data dir of a backend for both. */
 export async function startExternalNetworks(options: {
@@ -96,7 +99,7 @@ export async function startExternalNetworks(options: {
   const modern = await start(MODERN)
   const legacy = await start(LEGACY)
 
-  const chain = ({ blockchain, chainId, endpoint, operators }: ExternalNetwork, stuckSeconds: number) => `
+  const chain = ({ blockchain, chainId, endpoint, operators }: ExternalNetwork, stuckSeconds: number, most: number) => `
   ${blockchain}:
     rpc_urls: ['http://127.0.0.1:1', '${endpoint.url}']
     chain_id: ${chainId}
@@ -105,12 +108,15 @@ export async function startExternalNetworks(options: {
     poll_seconds: ${blockSeconds / 4}
     stuck_seconds: ${stuckSeconds}
     operators:
-${operators.map((_, index) => `      - { keystore: ${blockchain}-${index}.json, password_file: password }`).join('\n')}`
+${operators
+  .slice(0, most)
+  .map((_, index) => `      - { keystore: ${blockchain}-${index}.json, password_file: password }`)
+  .join('\n')}`
 
   return {
     ...{ folder, dataDir, modern, legacy },
-    async settings({ stuckSeconds }) {
-      const text = `chains:${chain(modern, stuckSeconds)}${chain(legacy, stuckSeconds)}\n`
+    async settings({ stuckSeconds, signers = 2 }) {
+      const text = `chains:${[modern, legacy].map((of) => chain(of, stuckSeconds, signers)).join('')}\n`
       await writeFile(join(dataDir, 'backend.yaml'), text, { mode: 0o600 })
     },
     bare: gdnAt({ url: 'http://127.0.0.1:1', apiKey: '' }, folder),

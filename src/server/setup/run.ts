@@ -6,7 +6,6 @@ import type { Chains } from '../chain/chains.ts'
 import { encodeDeployFactory } from '../chain/evm/factory.ts'
 import { deployFactoryGasLimit } from '../chain/evm/gas-limits.ts'
 import type { Hex } from '../chain/evm/network.ts'
-import { encodeAppoint, isOperator } from '../chain/evm/registry.ts'
 import type { RemoteNetwork } from '../chain/evm/remote/remote-network.ts'
 import type { Signer } from '../chain/signers.ts'
 import { createChainStep } from '../pipeline/chain-step.ts'
@@ -17,7 +16,8 @@ import { lockUntilCommit } from '../store/dialect.ts'
 import type { Store } from '../store/open-store.ts'
 import { alignLane, findFactoryTransaction, forgetFactoryTransaction } from '../store/transactions.ts'
 import { hasWatched } from '../store/watched.ts'
-import { APPOINT_GAS, type SetupPlan } from './plan.ts'
+import { appoint } from './appoint.ts'
+import type { SetupPlan } from './plan.ts'
 
 export interface SetupOptions {
   store: Store
@@ -102,34 +102,5 @@ async function untilFinal({ store, network, admin, now, log, signal }: SetupOpti
       )
     }
     await sleep(wait === null || wait === 0 ? shared.pollMs : wait, signal)
-  }
-}
-
-/** Appointing twice does no harm, so nothing of it is kept. */
-async function appoint(options: SetupOptions, factory: Hex, operator: Hex): Promise<void> {
-  const { network, admin, signal, say } = options
-  const { chainId, shared } = network
-  const nonce = await shared.nextNonce(admin.address)
-  const { raw } = await admin.sign({
-    chainId,
-    nonce,
-    to: factory,
-    data: encodeAppoint(operator),
-    gas: APPOINT_GAS,
-    fees: await shared.suggestFees(),
-  })
-  say(`Waiting until ${operator} is appointed`)
-  for (;;) {
-    signal.throwIfAborted()
-    if (await isOperator(network, factory, operator)) return
-    const [outcome] = await network.broadcast([raw])
-    // Another transaction of the admin took its place, or it failed: asked for anew, it is judged anew.
-    if (outcome?.outcome === 'rejected' && (await shared.nextNonce(admin.address)) > nonce) {
-      if (await isOperator(network, factory, operator)) return
-      throw new GdnError('refused', `${operator} was not appointed: ${outcome.reason}`, {
-        hint: 'the same command again goes on',
-      })
-    }
-    await sleep(shared.pollMs, signal)
   }
 }
