@@ -61,7 +61,7 @@ async function open(
   undo: (() => Promise<unknown>)[],
   close: () => Promise<void>,
 ): Promise<Distributed> {
-  const postgres = await startPostgres(STATEMENTS)
+  const postgres = await startPostgres({ settings: STATEMENTS })
   undo.push(() => postgres.close())
   await postgres.execute('create database gdn')
   const script = fileURLToPath(new URL('mock-network.mjs', import.meta.url))

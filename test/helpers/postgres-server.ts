@@ -1,6 +1,7 @@
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { chmodSync, chownSync, existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import pg from 'pg'
@@ -22,6 +23,8 @@ export function findPostgres(): string | null {
 
 export interface PostgresServer {
   pid(): number
+  /** Where it listens beside its socket, if it does. */
+  port: number
   /** The URL of a database of this server. */
   url(database: string): string
   /** Runs a statement outside of any transaction, in the database that is always there. */
@@ -33,6 +36,14 @@ export interface PostgresServer {
   close(): Promise<void>
 }
 
+async function freePort(): Promise<number> {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const address = server.address()
+  await new Promise((resolve) => server.close(resolve))
+  return typeof address === 'object' && address !== null ? address.port : 0
+}
+
 /** The server refuses to run as root: there it runs as the user that its package made. */
 function serverUser(): { uid?: number; gid?: number } {
   if (process.getuid?.() !== 0) return {}
@@ -40,11 +51,22 @@ function serverUser(): { uid?: number; gid?: number } {
   return { uid: id('-u'), gid: id('-g') }
 }
 
+export interface PostgresOptions {
+  /** Listens on loopback too, for who speaks TLS and knows a password and for nobody else. */
+  certificate?: { key: string; cert: string }
+  /** More settings, as the server's `-c` takes them. */
+  settings?: readonly string[]
+}
+
 /**
  * A PostgreSQL server of its own in a temporary folder, reached by a Unix socket there; nothing of it is synced unless
  * settings say so.
  */
-export async function startPostgres(more: readonly string[] = []): Promise<PostgresServer> {
+export async function startPostgres({
+  certificate,
+  settings: more = [],
+}: PostgresOptions = {}): Promise<PostgresServer> {
+  const port = certificate === undefined ? PORT : await freePort()
   const programs = findPostgres()
   if (programs === null) throw new Error('PostgreSQL is not on this machine: apt-get install postgresql')
   const user = serverUser()
@@ -58,18 +80,35 @@ export async function startPostgres(more: readonly string[] = []): Promise<Postg
     { ...user, cwd: folder, encoding: 'utf8', env: { PATH: process.env.PATH } },
   )
   if (made.status !== 0) throw new Error(`initdb failed: ${made.stderr}${made.error?.message ?? ''}`)
+  const own = (path: string) => {
+    if (user.uid !== undefined && user.gid !== undefined) chownSync(path, user.uid, user.gid)
+  }
+  const network = certificate === undefined ? ['listen_addresses='] : ['listen_addresses=127.0.0.1', 'ssl=on']
+  if (certificate !== undefined) {
+    for (const [name, text] of [
+      ['server.crt', certificate.cert],
+      ['server.key', certificate.key],
+    ] as const) {
+      writeFileSync(join(data, name), `${text}\n`, { mode: 0o600 })
+      own(join(data, name))
+    }
+    const rules = ['local all all trust', 'hostssl all all 127.0.0.1/32 scram-sha-256']
+    writeFileSync(join(data, 'pg_hba.conf'), `${rules.join('\n')}\n`)
+  }
   let child: ChildProcess | undefined
   const end = () => void child?.kill('SIGQUIT')
-  const url = (database: string) => `postgres://gdn@/${database}?host=${encodeURIComponent(folder)}`
+  const url = (database: string) =>
+    `postgres://gdn@/${database}?host=${encodeURIComponent(folder)}${port === PORT ? '' : `&port=${port}`}`
 
   const connect = async () => {
-    const client = new pg.Client({ host: folder, port: PORT, user: 'gdn', database: 'postgres' })
+    const client = new pg.Client({ host: folder, port, user: 'gdn', database: 'postgres' })
     client.on('error', () => {})
     await client.connect()
     return client
   }
   const server: PostgresServer = {
     pid: () => child?.pid ?? 0,
+    port,
     url,
     async execute(sql) {
       const client = await connect()
@@ -88,16 +127,10 @@ export async function startPostgres(more: readonly string[] = []): Promise<Postg
       child = undefined
     },
     async start() {
-      const settings = [
-        'listen_addresses=',
-        `unix_socket_directories=${folder}`,
-        'fsync=off',
-        'max_connections=200',
-        ...more,
-      ]
+      const settings = [...network, `unix_socket_directories=${folder}`, 'fsync=off', 'max_connections=200', ...more]
       child = spawn(
         join(programs, 'postgres'),
-        ['-D', data, '-p', String(PORT), ...settings.flatMap((setting) => ['-c', setting])],
+        ['-D', data, '-p', String(port), ...settings.flatMap((setting) => ['-c', setting])],
         { ...user, cwd: folder, stdio: 'ignore', env: { PATH: process.env.PATH } },
       )
       for (const late = Date.now() + READY_WITHIN_MS; ; await sleep(30)) {

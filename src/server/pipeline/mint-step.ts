@@ -100,7 +100,7 @@ export function createMintStep({ store, signing, now, onSigned, serves = () => t
   ): Promise<Minting | null | 'taken'> => {
     // A process that is alone keeps its one writer free meanwhile.
     const payable = operators.map(({ address }) => atMost(terms.affordable?.get(address)))
-    const most = payable.reduce((most, one) => (one < most ? most : one))
+    const most = payable.toSorted((one, other) => (one < other ? 1 : -1))[0] ?? MAX_BATCH_GAS
     const ahead = store.shared === null ? await prepare(store.db, collection, most) : undefined
     if (ahead === null) return null
     const blockchain = collection.blockchain as EvmBlockchain

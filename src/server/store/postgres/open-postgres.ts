@@ -110,8 +110,18 @@ async function refuseOldServers(db: Db, { shown }: DatabaseAddress): Promise<voi
   })
 }
 
+const AUTHORITY =
+  'its certificate is of an authority that is not trusted here: name the file of the right one in the database URL by sslrootcert'
 const HINTS: Readonly<Record<string, string>> = {
   '28P01': 'check user and password of the database URL',
+  SELF_SIGNED_CERT_IN_CHAIN: AUTHORITY,
+  DEPTH_ZERO_SELF_SIGNED_CERT: AUTHORITY,
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: AUTHORITY,
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: AUTHORITY,
+  CERT_SIGNATURE_FAILURE: AUTHORITY,
+  CERT_HAS_EXPIRED: 'its certificate has expired: renew it on the server',
+  ERR_TLS_CERT_ALTNAME_INVALID:
+    'name the server in the database URL as its certificate does, or say sslmode=verify-ca where its authority is your own',
   '28000': 'check user and password of the database URL, and pg_hba.conf of the server',
   '3D000': 'create the database first: createdb',
   '42501': 'the user must own the database, or may create tables in its schema public',
@@ -121,7 +131,7 @@ function cannotOpen({ shown, tls }: DatabaseAddress, cause: unknown): GdnError {
   const code = systemCode(cause) ?? ''
   const plain = tls !== false && /does not support SSL/i.test(messageOf(cause))
   const hint = plain
-    ? 'the server does not encrypt: let it, or add sslmode=disable to the URL where nobody else can listen'
+    ? 'the server does not encrypt: have it do so, or add sslmode=disable to the URL where nobody else can listen'
     : (HINTS[code] ?? 'check that the server runs, and the database URL')
   const reason = messageOf(cause) === '' ? code : messageOf(cause)
   const word = code in HINTS ? 'invalid_config' : 'unreachable'
