@@ -6,6 +6,7 @@ import {
   SOLANA_BLOCKCHAINS,
   type SolanaBlockchain,
 } from '../../api/blockchains.ts'
+import { RETIRED } from '../../api/retired.ts'
 import { GdnError } from '../../core/errors.ts'
 import { knowKeysIn } from '../../core/secret.ts'
 import { readPrivateFile } from '../../keystore/private-file.ts'
@@ -17,19 +18,6 @@ import type { ChainSettings, ClusterSettings, Settings } from './types.ts'
 
 const MAX_BYTES = 1024 * 1024
 const GWEI = 1_000_000_000
-
-interface Retired {
-  /** When it ended, as text. */
-  since: string
-  successor: string
-  chainId: number
-}
-
-/** Networks of the reference that are gone. As embedded chains they live on. */
-const RETIRED: Partial<Record<EvmBlockchain, Retired>> = {
-  'polygon-mumbai': { since: 'April 2024', successor: 'Polygon Amoy', chainId: 80002 },
-  'optimism-goerli': { since: 'early 2024', successor: 'OP Sepolia', chainId: 11155420 },
-}
 
 /**
  * Reads the backend's settings.

@@ -1,0 +1,45 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { readSettings } from '../../../src/server/settings/read-settings.ts'
+import { freshDataDir } from '../../helpers/backend.ts'
+
+let dir: Awaited<ReturnType<typeof freshDataDir>>
+beforeEach(async () => {
+  dir = await freshDataDir()
+})
+afterEach(() => dir.remove())
+
+async function settings(blockchain: string, more = ''): Promise<string> {
+  const path = join(dir.path, 'backend.yaml')
+  const text = `chains:
+  ${blockchain}:
+    rpc_urls: ['https://node.example/v2/a-key-of-a-provider']
+${more}    operators: [{ keystore: op.json, password_file: password }]
+`
+  await writeFile(path, text, { mode: 0o600 })
+  return path
+}
+
+test.each([
+  ['polygon-mumbai', 'Polygon Amoy', 80002],
+  ['optimism-goerli', 'OP Sepolia', 11155420],
+])('%s by RPC URL is refused as shut down, and its successor %s named', async (blockchain, successor, chainId) => {
+  const path = await settings(blockchain)
+  expect(() => readSettings(path)).toThrow(
+    expect.objectContaining({
+      code: 'invalid_config',
+      message: expect.stringMatching(/was shut down in .*2024/),
+      hint: expect.stringMatching(new RegExp(`${successor} with chain_id: ${chainId}, .*embedded`)),
+      place: { file: path, field: `chains.${blockchain}` },
+    }),
+  )
+})
+
+test.each(['polygon-mumbai', 'optimism-goerli', 'fantom-testnet'])(
+  '%s can stand for another network, which is told by its chain id',
+  async (blockchain) => {
+    const { chains } = readSettings(await settings(blockchain, '    chain_id: 64165\n'))
+    expect([...chains.values()]).toMatchObject([{ blockchain, chainId: 64165 }])
+  },
+)
