@@ -25,6 +25,8 @@ export interface FileStorageOptions {
   alone?: boolean
   /** Where larger files go, in place of the data dir. What the data dir holds already is read from there. */
   remote?: { files: RemoteFiles; stored: StoredFiles } | undefined
+  /** Called before a larger file is begun; what it throws keeps the file from being stored. */
+  beforeLarge?: (() => Promise<void>) | undefined
   /** Told of everything that was added, before it counts as added: so that it is known elsewhere too. */
   onAdded?: ((cid: string, where: 'blocks' | 'files') => Promise<void>) | undefined
 }
@@ -36,7 +38,7 @@ export interface FileStorageOptions {
  * The parts of a large file can't be asked for by CIDs of their own: they are only stretches of the flat file.
  */
 export async function createFileStorage(options: FileStorageOptions): Promise<FileStorage> {
-  const { dataDir, blocks: own, alone = true, remote, onAdded = async () => {} } = options
+  const { dataDir, blocks: own, alone = true, remote, beforeLarge, onAdded = async () => {} } = options
   const local = await openFlatFiles(dataDir, { alone })
   const files =
     remote === undefined ? local : remoteFlatFiles({ local, blocks: own, remote: remote.files, stored: remote.stored })
@@ -64,6 +66,7 @@ export async function createFileStorage(options: FileStorageOptions): Promise<Fi
       const limited = limit(content, options)[Symbol.asyncIterator]()
       try {
         const { head, complete } = await readHead(limited)
+        if (!complete) await beforeLarge?.()
         const added = complete ? await addSmall(own, head) : await addLarge(files, own, head, limited)
         await onAdded(added.cid, complete ? 'blocks' : 'files')
         return added

@@ -51,6 +51,7 @@ export async function openStorage(options: OpenStorageOptions): Promise<OpenedSt
   const blocks = blockTable(store.db, store.transaction)
   await refuseLostFiles(store, settings.storage)
   const { kind } = settings.storage
+  const ownPlace = kind === 'files' && store.shared !== null ? await placeInDataDir(store, dataDir) : null
   const { openPinning, openRemoteFiles } =
     kind === 'files' && settings.pinning === null ? NOTHING : await import('./remote/open-remote.ts')
   const remote = await openRemoteFiles(settings.storage, options)
@@ -76,6 +77,7 @@ export async function openStorage(options: OpenStorageOptions): Promise<OpenedSt
     dataDir,
     blocks,
     alone: store.shared === null,
+    beforeLarge: ownPlace?.claim,
     remote:
       remote === null ? undefined : { files: remote, stored: storedFiles(store.db, store.transaction, remote.place) },
     onAdded: async (cid, where) => {
@@ -117,6 +119,8 @@ export async function openStorage(options: OpenStorageOptions): Promise<OpenedSt
     files,
     publishTo,
     problems() {
+      const misplaced = ownPlace?.problem() ?? null
+      if (misplaced !== null) return [misplaced]
       if (remote === null) return []
       const problem = remote.problem() ?? refusal
       const age = now() - askedAt
@@ -136,6 +140,9 @@ export async function openStorage(options: OpenStorageOptions): Promise<OpenedSt
     },
   }
 }
+
+const placeInDataDir = async (store: Store, dataDir: string) =>
+  await (await import('./files-place.ts')).openFilesPlace(store, dataDir)
 
 const NOTHING = { openRemoteFiles: async (): Promise<RemoteFiles | null> => null, openPinning: () => null }
 

@@ -1,0 +1,81 @@
+import { mkdir, rename, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { Secret } from '../../../src/core/secret.ts'
+import { freshDataDir, startTestBackend, type TestBackend, until } from '../../helpers/backend.ts'
+import { databaseUrlOf } from '../../helpers/test-database.ts'
+
+// Large files lie in the data dir unless the settings name a place that all processes reach.
+
+const LARGE = 100_000
+const SMALL = 1000
+
+let folders: { path: string; remove: () => Promise<void> }[]
+let database: { url: Secret }
+const backends: TestBackend[] = []
+
+beforeEach(async () => {
+  folders = [await freshDataDir(), await freshDataDir()]
+  database = { url: new Secret((await databaseUrlOf(at(0))) ?? '') }
+})
+afterEach(async () => {
+  for (const backend of backends.splice(0)) await backend.close()
+  for (const { remove } of folders) await remove()
+})
+
+const at = (index: number) => folders[index]?.path ?? ''
+async function start(folder: string): Promise<TestBackend> {
+  const backend = await startTestBackend(folder, { role: 'api', database })
+  backends.push(backend)
+  return backend
+}
+
+async function upload(backend: TestBackend, size: number) {
+  const form = new FormData()
+  form.append('file', new Blob([new Uint8Array(size).fill(size % 251)]), 'a.bin')
+  const headers = { 'x-api-key': backend.apiKey.reveal() }
+  const response = await fetch(`${backend.url}/api/v1/files`, { method: 'POST', headers, body: form })
+  return { status: response.status, body: (await response.json()) as { url?: string; error?: { message: string } } }
+}
+
+test('small files are in the database: processes with data dirs of their own share them', async () => {
+  const [one, other] = [await start(at(0)), await start(at(1))]
+  const { body } = await upload(one, SMALL)
+  expect((await other.get(`/ipfs/${body.url?.slice('ipfs://'.length)}`)).status).toBe(200)
+})
+
+test('once a process has a large file, one with another data dir stores none, is not ready, and starts no more', async () => {
+  const [one, other] = [await start(at(0)), await start(at(1))]
+  expect((await upload(one, LARGE)).status).toBe(200)
+  const refused = await upload(other, LARGE + 1)
+  expect(refused.status).toBe(503)
+  expect(await (await other.get('/readyz')).json()).toMatchObject({
+    ready: false,
+    problems: [expect.stringContaining(`files of this database are in the data dir ${at(0)}`)],
+  })
+  await expect(start(at(1))).rejects.toMatchObject({
+    code: 'invalid_config',
+    message: expect.stringMatching(/neither would see what the other stores$/),
+    hint: expect.stringContaining('kind: s3'),
+  })
+  const again = await start(at(0))
+  expect(
+    (
+      await until(
+        async () => await again.get('/readyz'),
+        ({ status }) => status === 200,
+      )
+    ).status,
+  ).toBe(200)
+})
+
+test('the same folder is the same one wherever it is mounted, and a data dir that moved here with its files holds them', async () => {
+  await mkdir(join(at(1), 'files', 'xy'), { recursive: true, mode: 0o700 })
+  await writeFile(join(at(1), 'files', 'xy', 'bafy'), 'a file')
+  await (await start(at(1))).close()
+  await expect(start(at(0))).rejects.toThrow(`are in the data dir ${at(1)}`)
+  const mounted = `${at(1)}-elsewhere`
+  await rename(at(1), mounted)
+  await (await start(mounted)).close()
+  await rename(mounted, at(1))
+})
