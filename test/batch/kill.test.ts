@@ -49,7 +49,7 @@ async function listen(api: FakeHostedApi, idempotency: boolean): Promise<string>
       const answer =
         endpoint === 'getnfts' || endpoint === 'getnftgdnids'
           ? { status: 200, json: await api.call(endpoint, JSON.parse(body.toString()) as RequestOf<typeof endpoint>) }
-          : await api.send(endpoint, body, { idempotencyKey: key })
+          : await api.send(endpoint, body, { idempotencyKey: key, run: String(request.headers['gdn-run']) })
       await pause(Math.random() * 10)
       if (!('json' in answer)) return response.destroy()
       const headers = { 'content-type': 'application/json', ...(idempotency ? { 'idempotency-supported': 'yes' } : {}) }

@@ -51,6 +51,12 @@ describe('the plan', () => {
     expect(planned()).toMatchObject({ requests: 3, receivers: 3, reordered: true, resumed: false })
   })
 
+  test('every request says which run it belongs to: by its id, which tells nothing of the manifest', async () => {
+    const { run } = await machine.run(server, rowsUpTo(8), { chunkSize: 1 })
+    expect([...server.runs]).toEqual([run.id])
+    expect(run.id).toMatch(/^[0-9a-f]{16}$/)
+  })
+
   test('no request is longer than the chunk size; 50 by default', async () => {
     const rows = Array.from({ length: 120 }, (_, index) => row(3 * (index + 1)))
     await machine.run(server, rows, { chunkSize: 50, noWait: true })

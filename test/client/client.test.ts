@@ -273,6 +273,13 @@ describe('send', () => {
     expect(String(server.seen[0]?.body)).toBe('{"exact": "bytes"}')
   })
 
+  test('says which run it belongs to, where it is told', async () => {
+    const server = await serve([{ json: {} }, { json: {} }])
+    await client(server.url).send('createnft', body, { idempotencyKey: 'k', run: '0123456789abcdef' })
+    await client(server.url).send('createnft', body, { idempotencyKey: 'k' })
+    expect(server.seen.map(({ headers }) => headers['gdn-run'])).toEqual(['0123456789abcdef', undefined])
+  })
+
   test('an answer without JSON has no json', async () => {
     const server = await serve([{ status: 502, text: '<html>' }])
     const result = await client(server.url).send('createnft', body, { idempotencyKey: 'k' })

@@ -68,6 +68,8 @@ export interface MintBody {
 export class FakeHostedApi implements BatchClient {
   readonly minted = new Map<string, Minted>()
   readonly bodies: MintBody[] = []
+  /** Runs that requests said they belong to. */
+  readonly runs = new Set<string>()
   readonly uploads: string[] = []
   /** The reading requests, in the order in which they came. */
   readonly reads: ReadEndpoint[] = []
@@ -102,12 +104,13 @@ export class FakeHostedApi implements BatchClient {
   async send(
     endpoint: string,
     bytes: Uint8Array,
-    options: { idempotencyKey: string; signal?: AbortSignal | undefined },
+    options: { idempotencyKey: string; run: string; signal?: AbortSignal | undefined },
   ): Promise<SendResult> {
     await new Promise((resolve) => setImmediate(resolve))
     const text = Buffer.from(bytes).toString('utf8')
     const body = JSON.parse(text) as MintBody
     this.attempts++
+    this.runs.add(options.run)
     const found = this.#options.faultOf?.(this.attempts, body) ?? null
     const fault = found?.fault ?? null
     const status = found?.status ?? 500

@@ -4,11 +4,11 @@ import { runInNewContext } from 'node:vm'
 import { sql } from 'kysely'
 import { withStore } from './backend.ts'
 
-/** How many rows each table of a data dir has, but the one that keeps pace with the chain whatever is asked. */
+/** How many rows each table of a data dir has, but those that keep pace with chain and titles whatever is asked. */
 export function rowCounts(dataDir: string): Promise<Record<string, number>> {
   return withStore(dataDir, async ({ db }) => {
     const tables = await sql<{ name: string }>`
-      select name from sqlite_master where type = 'table' and name not like 'sqlite_%' and name <> 'owner_cursors' order by name`.execute(
+      select name from sqlite_master where type = 'table' and name not like 'sqlite_%' and name not in ('owner_cursors', 'nft_terms', 'nft_term_cursor') order by name`.execute(
       db,
     )
     const counts: Record<string, number> = {}

@@ -6,7 +6,7 @@ import {
   collectionNames,
   collectionsNamed,
   countCollections,
-  ownersAfter,
+  countOwnersAfter,
   type SeenCollection,
   seenCollections,
 } from '../store/explorer-collections.ts'
@@ -142,7 +142,7 @@ export async function showCollection(explorer: Explorer, row: SeenCollection): P
         ? 0
         : await slow.get(`owners ${row.id}`, `${state} ${lately(explorer)}`, () => countOwners(explorer, row.id)),
     gas_used: ofEvm
-      ? await slow.get(`gas ${row.id}`, `${state} ${lately(explorer)}`, () => gasOfCollection(db, row.id))
+      ? await slow.soon(`gas ${row.id}`, `${state} ${lately(explorer)}`, () => gasOfCollection(db, row.id))
       : null,
     transaction: transaction === undefined ? null : showTransaction(explorer, transaction),
   }
@@ -151,16 +151,16 @@ export async function showCollection(explorer: Explorer, row: SeenCollection): P
 /** Tokens change hands without a change of counts: what follows from that is looked at again now and then. */
 const lately = ({ now }: Explorer): number => Math.floor(now() / 5000)
 
-const OWNERS_AT_ONCE = 2000
+/** Entries of an index: few milliseconds. */
+const ENTRIES_AT_ONCE = 20_000
 
 async function countOwners({ db }: Explorer, collectionId: string): Promise<number> {
-  let count = 0
-  for (let last = ''; ; ) {
-    const owners = await ownersAfter(db, collectionId, last, OWNERS_AT_ONCE)
-    count += owners.length
-    const end = owners.at(-1)
-    if (end === undefined || owners.length < OWNERS_AT_ONCE) return count
-    last = end
+  let owners = 0
+  for (let after = ''; ; ) {
+    const { count, last } = await countOwnersAfter(db, collectionId, after, ENTRIES_AT_ONCE)
+    owners += count
+    if (last === null) return owners
+    after = last
     await nextTurn()
   }
 }

@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Store } from '../store/open-store.ts'
 import { indexBacklog, indexMore } from '../store/title-index.ts'
+import { within } from './within.ts'
 
 /** Keeps the index of titles up with what is accepted. */
 export interface Indexer {
@@ -60,12 +61,7 @@ export function startIndexer({
     async caughtUp() {
       // What runs may have looked before the call.
       const done = (running ?? Promise.resolve()).then(() => begin(true))
-      let patience: NodeJS.Timeout | undefined
-      const late = new Promise<void>((resolve) => {
-        patience = setTimeout(resolve, PATIENCE_MS)
-      })
-      await Promise.race([done, late])
-      clearTimeout(patience)
+      await within(done, PATIENCE_MS)
     },
     async stop() {
       stopped = true

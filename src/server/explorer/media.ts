@@ -2,6 +2,7 @@ import { SNIFF_BYTES, sniffContentType } from '../../files/content-type.ts'
 import type { FileStorage, StoredFileContent } from '../storage/adapter.ts'
 import { BoundedMap } from './bounded-map.ts'
 import type { Media, MediaKind } from './types.ts'
+import { within } from './within.ts'
 
 /** What stored content is, by its bytes. */
 export type Look = Pick<Media, 'kind' | 'content_type' | 'size' | 'width' | 'height'>
@@ -57,18 +58,6 @@ export function createMediaReader(storage: FileStorage, patienceMs = PATIENCE_MS
       }
       return (await within(looking, patienceMs)) ?? UNKNOWN
     },
-  }
-}
-
-async function within<Value>(promise: Promise<Value>, ms: number): Promise<Value | null> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<null>((resolve) => {
-    timer = setTimeout(resolve, ms, null)
-  })
-  try {
-    return await Promise.race([promise, late])
-  } finally {
-    clearTimeout(timer)
   }
 }
 

@@ -12,11 +12,15 @@ export async function showNft(explorer: Explorer, { accountId }: Viewer, id: str
   const { db, media } = explorer
   const row = await seenNft(db, accountId, id)
   if (row === undefined) return null
-  const [collection] = await seenCollections(db, accountId, [row.collection_id])
-  if (collection === undefined) return null
   const metadata = readMetadata(row.metadata)
   const fields = fileFields(metadata, row.files)
-  const transactions = await transactionsOf(explorer, row)
+  const [[collection], transactions, files, beside] = await Promise.all([
+    seenCollections(db, accountId, [row.collection_id]),
+    transactionsOf(explorer, row),
+    Promise.all(fields.map((field) => mediaOf(media, field))),
+    neighbours(db, row),
+  ])
+  if (collection === undefined) return null
   const mint = transactions.find((transaction) => transaction.id === row.transaction_id)
   return {
     nft_gdn_id: row.id,
@@ -32,7 +36,7 @@ export async function showNft(explorer: Explorer, { accountId }: Viewer, id: str
     receiver_wallet_address: row.receiver,
     description: metadata.description,
     attributes: metadata.attributes,
-    media: await Promise.all(fields.map((field) => mediaOf(media, field))),
+    media: files,
     request_metadata: metadata.whole,
     metadata_url: row.metadata_url,
     metadata_path: row.metadata_url?.replace(/^ipfs:\/\//, '/ipfs/') ?? null,
@@ -40,6 +44,6 @@ export async function showNft(explorer: Explorer, { accountId }: Viewer, id: str
     run: row.run,
     transactions: transactions.map((transaction) => showTransaction(explorer, transaction)),
     owners: await ownersOf(explorer, row, collection.blockchain, mint),
-    ...(await neighbours(db, row)),
+    ...beside,
   }
 }

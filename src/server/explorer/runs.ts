@@ -1,6 +1,7 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { seenCollections } from '../store/explorer-collections.ts'
 import { bucketsOf, countsOfRuns, NO_NFTS } from '../store/explorer-counts.ts'
-import { failuresOfBucket } from '../store/explorer-nfts.ts'
+import { failedAfter } from '../store/explorer-nfts.ts'
 import { findTransactions, transactionsOfBucket } from '../store/explorer-transactions.ts'
 import { countRuns, findRun, listRuns, type SeenRun } from '../store/runs.ts'
 import { refOf } from './collections.ts'
@@ -45,6 +46,7 @@ const MOST_REASONS = 100
 const MOST_IDS = 20
 /** Reasons that are told apart; of those beyond, none is among the most frequent. */
 const MOST_TOLD_APART = 10_000
+const FAILED_AT_ONCE = 1000
 
 /** All that is shown of a run, or null where the viewer may see none of this name. */
 export async function showRun(explorer: Explorer, viewer: Viewer, name: string): Promise<Run | null> {
@@ -63,25 +65,26 @@ export async function showRun(explorer: Explorer, viewer: Viewer, name: string):
       ? null
       : deployed === 0
         ? '0'
-        : await explorer.slow.get(`gas of run ${key}`, `${deployed} ${failed}`, () => gasOf(explorer, row)),
+        : await explorer.slow.soon(`gas of run ${key}`, `${deployed} ${failed}`, () => gasOf(explorer, row)),
   }
 }
 
 async function failuresOf({ db }: Explorer, { collection_id, run }: SeenRun): Promise<Run['failures']> {
   const reasons = new Map<string, { count: number; ids: string[] }>()
-  const buckets = await bucketsOf(db, { collectionId: collection_id, run })
-  await inParts(
-    buckets.filter(({ failed }) => failed > 0),
-    async ({ bucket }) => {
-      for (const { id, error } of await failuresOfBucket(db, { collectionId: collection_id, run, bucket })) {
-        const reason = reasons.get(error ?? '')
-        if (reason !== undefined) {
-          reason.count += 1
-          if (reason.ids.length < MOST_IDS) reason.ids.push(id)
-        } else if (reasons.size < MOST_TOLD_APART) reasons.set(error ?? '', { count: 1, ids: [id] })
-      }
-    },
-  )
+  for (let after = -1; ; ) {
+    const failed = await failedAfter(db, { collectionId: collection_id, run, after }, FAILED_AT_ONCE)
+    for (const { id, error } of failed) {
+      const reason = reasons.get(error ?? '')
+      if (reason !== undefined) {
+        reason.count += 1
+        if (reason.ids.length < MOST_IDS) reason.ids.push(id)
+      } else if (reasons.size < MOST_TOLD_APART) reasons.set(error ?? '', { count: 1, ids: [id] })
+    }
+    const last = failed.at(-1)
+    if (last === undefined || failed.length < FAILED_AT_ONCE) break
+    after = last.seq
+    await nextTurn()
+  }
   return [...reasons]
     .sort(([, a], [, b]) => b.count - a.count)
     .slice(0, MOST_REASONS)

@@ -42,8 +42,9 @@ export interface WatchOptions {
   most?: { perAccount: number; total: number }
 }
 
-/** Looks take at most this part of the time, however long they take. */
-const SHARE = 50
+/** Looks take a twentieth of the time at most, and where they take very long come no later than this. */
+const SHARE = 20
+const LONGEST_WAIT_MS = 5000
 
 /**
  * Tells listeners what has changed, by one look at the database a second for all of them: first whether anything was
@@ -94,7 +95,7 @@ export function createWatch(
     looking = true
     const since = performance.now()
     try {
-      const present = await changeMarker(explorer.db)
+      const present = `${await changeMarker(explorer.db)} ${explorer.slow.found}`
       const fresh = [...listeners].filter((listener) => told.get(listener)?.size === 0)
       const to = present === marker ? fresh : [...listeners]
       marker = present
@@ -106,7 +107,8 @@ export function createWatch(
       looking = false
       const took = performance.now() - since
       clearTimeout(timer)
-      if (!closed && listeners.size > 0) timer = setTimeout(look, again ? 0 : Math.max(everyMs, took * SHARE))
+      if (!closed && listeners.size > 0)
+        timer = setTimeout(look, again ? 0 : Math.max(everyMs, Math.min(LONGEST_WAIT_MS, took * SHARE)))
       again = false
     }
   }

@@ -70,18 +70,16 @@ export async function collectionNames(db: Db, accountId: string | null, limit: n
 }
 
 /**
- * The next owner of a collection's NFTs after another, in the order of the index: a step for each owner, however many
- * NFTs each has.
+ * How many different owners of a collection's NFTs come after one, by so many entries of the index, and the last of them;
+ * null where there are no more. What else that one has is skipped by who goes on after it.
  */
-export async function ownersAfter(db: Db, collectionId: string, last: string, limit: number): Promise<string[]> {
-  const { rows } = await sql<{ owner: string }>`
-    with recursive owners (owner, number) as (
-      select (select min(owner) from nfts where collection_id = ${collectionId} and owner > ${last}), 1
-      union all
-      select (select min(owner) from nfts where collection_id = ${collectionId} and nfts.owner > owners.owner), number + 1
-      from owners where owners.owner is not null and number < ${sql.lit(limit)}
-    ) select owner from owners where owner is not null`.execute(db)
-  return rows.map((row) => row.owner)
+export async function countOwnersAfter(db: Db, collectionId: string, last: string, entries: number) {
+  const { rows } = await sql<{ count: number; last: string | null }>`
+    select count(distinct owner) as count, max(owner) as last from (
+      select owner from nfts where collection_id = ${collectionId} and owner > ${last}
+      order by owner limit ${sql.lit(entries)}
+    ) as part`.execute(db)
+  return { count: Number(rows[0]?.count ?? 0), last: rows[0]?.last ?? null }
 }
 
 /** Accounts that have collections, the newest first. */

@@ -32,20 +32,20 @@ const select = (where: RawBuilder<unknown>) => sql<SummaryRow>`select ${SUMMARY}
 
 const statusIs = (status: NftStatus | null) => (status === null ? sql`` : sql` and nfts.status = ${sql.lit(status)}`)
 
-/** NFTs of one bucket of a collection, or of a run into it, in the order of acceptance. */
-export async function nftsOfBucket(
+/** NFTs of some buckets of a collection, or of a run into it, in the order of acceptance. */
+export async function nftsOfBuckets(
   db: Db,
-  what: { collectionId: string; run: string | null; bucket: number; status: NftStatus | null },
+  what: { collectionId: string; run: string | null; first: number; last: number; status: NftStatus | null },
   { offset, limit }: { offset: number; limit: number },
 ): Promise<SummaryRow[]> {
-  const { collectionId, run, bucket, status } = what
+  const { collectionId, run, first, last, status } = what
   const ofRun =
     run === null
       ? sql``
       : sql` and exists (select 1 from requests where requests.id = nfts.request_id and requests.run = ${run})`
   const { rows } = await select(sql`
     where nfts.collection_id = ${collectionId}
-      and nfts.seq >= ${firstSeqOf(bucket)} and nfts.seq < ${firstSeqOf(bucket + 1)}${statusIs(status)}${ofRun}
+      and nfts.seq >= ${firstSeqOf(first)} and nfts.seq < ${firstSeqOf(last + 1)}${statusIs(status)}${ofRun}
     order by nfts.seq limit ${limit} offset ${offset}`).execute(db)
   return rows
 }
@@ -164,20 +164,21 @@ export async function nftsOnChain(db: Db, transactionId: string, limit: number):
   return rows
 }
 
-/** NFTs that failed in a bucket of a collection, or of a run into it: why, and which. */
-export async function failuresOfBucket(
+/** NFTs of a run into a collection that failed: why, and which, in the order of acceptance after a place. */
+export async function failedAfter(
   db: Db,
-  { collectionId, run, bucket }: { collectionId: string; run: string; bucket: number },
+  { collectionId, run, after }: { collectionId: string; run: string; after: number },
+  limit: number,
 ) {
   return await db
     .selectFrom('nfts')
     .innerJoin('requests', 'requests.id', 'nfts.request_id')
-    .select(['nfts.id', 'nfts.error'])
+    .select(['nfts.seq', 'nfts.id', 'nfts.error'])
     .where('nfts.collection_id', '=', collectionId)
-    .where('nfts.seq', '>=', firstSeqOf(bucket))
-    .where('nfts.seq', '<', firstSeqOf(bucket + 1))
     .where(sql<SqlBool>`nfts.status = 'failed'`)
+    .where('nfts.seq', '>', after)
     .where('requests.run', '=', run)
     .orderBy('nfts.seq')
+    .limit(limit)
     .execute()
 }

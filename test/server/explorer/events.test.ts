@@ -74,7 +74,7 @@ async function listen(query = '', { url = backend.url, headers = {} } = {}): Pro
 }
 
 const untilSeen = (listening: Listening, right: (events: Listening['events']) => boolean) =>
-  until(async () => listening.events, right, 10_000)
+  until(async () => listening.events, right)
 
 describe('who listens', () => {
   it('is told the overview at once, then when something has changed, and else nothing', async () => {

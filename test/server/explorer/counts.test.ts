@@ -1,0 +1,226 @@
+import fc from 'fast-check'
+import { sql } from 'kysely'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { placesOf } from '../../../src/server/explorer/places.ts'
+import { countsOfCollections, countsOfRuns, NO_NFTS } from '../../../src/server/store/explorer-counts.ts'
+import { insertNfts } from '../../../src/server/store/nfts.ts'
+import type { Store } from '../../../src/server/store/open-store.ts'
+import { freshDataDir } from '../../helpers/backend.ts'
+import { isOnPostgres, openTestStore } from '../../helpers/test-database.ts'
+
+const COLLECTIONS = ['c0', 'c1', 'c2']
+const REQUESTS = [
+  { id: 'r0', run: null },
+  { id: 'r1', run: 'one' },
+  { id: 'r2', run: 'two' },
+]
+const STATES = [
+  ['initiated', 'files'],
+  ['initiated', 'mint'],
+  ['initiated', 'chain'],
+  ['deployed', 'done'],
+  ['failed', 'done'],
+] as const
+
+let folder: Awaited<ReturnType<typeof freshDataDir>>
+let store: Store
+let number = 0
+
+beforeAll(async () => {
+  folder = await freshDataDir()
+  store = await openTestStore(folder.path)
+  const { db } = store
+  await db.insertInto('accounts').values({ id: 'a', email: null, created_at: 1 }).execute()
+  for (const { id, run } of REQUESTS) {
+    await db
+      .insertInto('requests')
+      .values({ id, account_id: 'a', endpoint: 'e', body_hash: '', response: '', accepted_at: 1, run })
+      .execute()
+  }
+  for (const id of COLLECTIONS) {
+    await sql`insert into collections (id, account_id, request_id, blockchain, name, symbol, wallet_address,
+        contract_address, factory_address, enable_api, enable_transfer, is_locked, status, next_token_id, next_attempt_at)
+      values (${id}, 'a', 'r0', 'polygon', 'n', 's', 'w', ${id}, 'f', 1, 1, 0, 'deployed', '1', 1)`.execute(db)
+  }
+})
+afterAll(async () => {
+  await store?.close()
+  await folder?.remove()
+})
+
+type State = (typeof STATES)[number]
+type Change =
+  | { what: 'insert'; collection: string; request: string; count: number; state: State }
+  | { what: 'update'; collection: string; share: number; state: State }
+  | { what: 'lease' }
+  | { what: 'delete'; collection: string; share: number }
+
+const state = fc.constantFrom(...STATES)
+const collection = fc.constantFrom(...COLLECTIONS)
+const share = fc.integer({ min: 1, max: 7 })
+const change: fc.Arbitrary<Change> = fc.oneof(
+  fc.record({
+    what: fc.constant('insert' as const),
+    collection,
+    request: fc.constantFrom('r0', 'r1', 'r2'),
+    count: fc.integer({ min: 1, max: 40 }),
+    state,
+  }),
+  fc.record({ what: fc.constant('update' as const), collection, share, state }),
+  fc.record({ what: fc.constant('lease' as const) }),
+  fc.record({ what: fc.constant('delete' as const), collection, share }),
+)
+
+/** So that they fill several buckets, places are left empty now and then. */
+async function leap(): Promise<void> {
+  const by = 3000
+  if (isOnPostgres())
+    await sql`select setval('nfts_seq_seq', nextval('nfts_seq_seq') + ${sql.lit(by)})`.execute(store.db)
+  else await sql`update sqlite_sequence set seq = seq + ${sql.lit(by)} where name = 'nfts'`.execute(store.db)
+}
+
+async function make(one: Change): Promise<void> {
+  await store.transaction(async (db) => {
+    if (one.what === 'insert') {
+      const [status, step] = one.state
+      const rows = Array.from({ length: one.count }, () => ({
+        ...{ id: `n${number++}`, request_id: one.request, collection_id: one.collection, receiver: 'w' },
+        ...{ metadata: '{}', status, step, next_attempt_at: 1 },
+      }))
+      await insertNfts(db, rows)
+    } else if (one.what === 'lease') {
+      await sql`update nfts set lease_until = 0, generation = generation + 1`.execute(db)
+    } else if (one.what === 'update') {
+      const [status, step] = one.state
+      await sql`update nfts set status = ${status}, step = ${step}
+        where collection_id = ${one.collection} and seq % ${sql.lit(one.share)} = 0`.execute(db)
+    } else {
+      await sql`delete from nfts where collection_id = ${one.collection} and seq % ${sql.lit(one.share + 3)} = 0`.execute(
+        db,
+      )
+    }
+  })
+}
+
+const COUNTED = sql`sum(case when step = 'files' and status = 'initiated' then 1 else 0 end) as files,
+  sum(case when step <> 'files' and status = 'initiated' then 1 else 0 end) as waiting,
+  sum(case when status = 'deployed' then 1 else 0 end) as deployed,
+  sum(case when status = 'failed' then 1 else 0 end) as failed`
+
+type Row = Record<'files' | 'waiting' | 'deployed' | 'failed', number>
+
+const numbers = ({ files, waiting, deployed, failed }: Row) => ({
+  files: Number(files),
+  waiting: Number(waiting),
+  deployed: Number(deployed),
+  failed: Number(failed),
+})
+
+/** What counting each NFT comes to. */
+async function counted(where = sql``) {
+  const { rows } = await sql<Row & { key: string }>`
+    select nfts.collection_id || ' ' || coalesce(requests.run, '') || ' ' || (nfts.seq >> 12) as key, ${COUNTED} from nfts
+      join requests on requests.id = nfts.request_id ${where}
+    group by nfts.collection_id, requests.run, nfts.seq >> 12`.execute(store.db)
+  return Object.fromEntries(rows.map((row) => [row.key, numbers(row)]))
+}
+
+async function kept() {
+  const { rows } = await sql<Row & { key: string }>`
+    select collection_id || ' ' || run || ' ' || bucket as key, sum(files) as files, sum(waiting) as waiting,
+      sum(deployed) as deployed, sum(failed) as failed from nft_counts group by collection_id, run, bucket`.execute(
+    store.db,
+  )
+  const all = rows.map((row) => [row.key, numbers(row)] as const)
+  return Object.fromEntries(all.filter(([, row]) => Object.values(row).some((count) => count !== 0)))
+}
+
+it('the counts are what counting comes to, whatever is written, one after the other or at once', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(fc.array(change, { minLength: 1, maxLength: 4 }), { maxLength: 6 }), async (rounds) => {
+      for (const round of rounds) {
+        // Those that change the same rows may wait for each other in a circle, which isn't what this is about.
+        const [inserts, others] = [
+          round.filter((one) => one.what === 'insert'),
+          round.filter((one) => one.what !== 'insert'),
+        ]
+        await Promise.all(inserts.map(make))
+        for (const one of others) await make(one)
+        await leap()
+        expect(await kept()).toEqual(await counted())
+      }
+    }),
+    { numRuns: process.env.GDN_SOAK === '1' ? 300 : 15 },
+  )
+})
+
+it('what a collection and a run have is their sum', async () => {
+  await make({ what: 'insert', collection: 'c0', request: 'r1', count: 7, state: ['initiated', 'mint'] })
+  const all = await countsOfCollections(store.db, COLLECTIONS)
+  for (const id of COLLECTIONS) {
+    const buckets = Object.values(await counted(sql`where nfts.collection_id = ${id}`))
+    const sum = (name: keyof Row) => buckets.reduce((total, row) => total + row[name], 0)
+    expect(all.get(id) ?? NO_NFTS).toEqual({
+      files: sum('files'),
+      waiting: sum('waiting'),
+      deployed: sum('deployed'),
+      failed: sum('failed'),
+    })
+  }
+  const [ofRun, ofNone] = await countsOfRuns(store.db, [
+    { collection_id: 'c0', run: 'one' },
+    { collection_id: 'c0', run: 'none' },
+  ])
+  expect(ofRun?.waiting).toBeGreaterThanOrEqual(7)
+  expect(ofNone).toEqual(NO_NFTS)
+})
+
+it.skipIf(!isOnPostgres())('who counts waits for nobody: transactions that are open at once all count', async () => {
+  const before = (await countsOfCollections(store.db, ['c1'])).get('c1')?.waiting ?? 0
+  let arrived = 0
+  let go = () => {}
+  const all = new Promise<void>((resolve) => {
+    go = resolve
+  })
+  await Promise.all(
+    Array.from({ length: 5 }, (_, at) =>
+      store.db.transaction().execute(async (db) => {
+        await insertNfts(db, [
+          {
+            ...{ id: `open${at}-${number++}`, request_id: 'r0', collection_id: 'c1', receiver: 'w', metadata: '{}' },
+            ...{ status: 'initiated', step: 'mint', next_attempt_at: 1 },
+          },
+        ])
+        // Each has counted, and none has ended: were there one row for all, this would never come to pass.
+        if (++arrived === 5) go()
+        await all
+      }),
+    ),
+  )
+  expect((await countsOfCollections(store.db, ['c1'])).get('c1')?.waiting).toBe(before + 5)
+})
+
+it('a page of a list begins where counting through it would', () => {
+  const counts = fc.record({
+    files: fc.nat(3),
+    waiting: fc.nat(3),
+    deployed: fc.nat(3),
+    failed: fc.nat(3),
+  })
+  const buckets = fc.array(counts).map((all) => all.map((one, bucket) => ({ bucket, ...one })))
+  const status = fc.constantFrom('initiated', 'deployed', 'failed', null)
+  fc.assert(
+    fc.property(buckets, status, fc.nat(40), fc.integer({ min: 1, max: 20 }), (all, wanted, offset, limit) => {
+      const list = all.flatMap(({ bucket, files, waiting, deployed, failed }) => {
+        const count = { initiated: files + waiting, deployed, failed, all: files + waiting + deployed + failed }
+        return Array.from({ length: count[wanted ?? 'all'] }, (_, index) => ({ bucket, index }))
+      })
+      const { total, places } = placesOf(all, { status: wanted, offset, limit })
+      expect(total).toBe(list.length)
+      const page = list.slice(offset, offset + limit)
+      expect(places.map(({ bucket }) => bucket)).toEqual([...new Set(page.map(({ bucket }) => bucket))])
+      expect(places[0]?.offset ?? 0).toBe(page[0]?.index ?? 0)
+      expect(places.slice(1).every((place) => place.offset === 0)).toBe(true)
+    }),
+  )
+})
