@@ -1,0 +1,136 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createExplorer } from '../../../src/server/explorer/explorer.ts'
+import { showNft } from '../../../src/server/explorer/nfts.ts'
+import type { ServiceDeps } from '../../../src/server/services/services.ts'
+import { applyEvents, undoEvents } from '../../../src/server/store/owner-events.ts'
+import {
+  call,
+  createTestCollection,
+  freshDataDir,
+  mint,
+  plainMetadata,
+  settled,
+  startTestBackend,
+  type TestBackend,
+  type TestCollection,
+  WALLETS,
+  withStore,
+} from '../../helpers/backend.ts'
+import { look, show } from '../../helpers/explorer.ts'
+import { SOLANA_COLLECTION, solanaWallet } from '../../helpers/solana.ts'
+
+let dataDir: Awaited<ReturnType<typeof freshDataDir>>
+let backend: TestBackend
+let collection: TestCollection
+let id: string
+
+beforeAll(async () => {
+  dataDir = await freshDataDir()
+  backend = await startTestBackend(dataDir.path)
+  collection = await createTestCollection(backend, { enable_transfer: true })
+  ;[id = ''] = await mint(backend, collection, plainMetadata(1))
+  await settled(backend, [id])
+})
+afterAll(async () => {
+  await backend?.close()
+  await dataDir?.remove()
+})
+
+describe('on Solana', () => {
+  it('collections, NFTs, runs and owners are shown as on any blockchain, but for gas', async () => {
+    const receiver = solanaWallet('receiver')
+    const run = { receiver, headers: { 'gdn-run': 'on-solana' } }
+    const solana = await createTestCollection(backend, { ...SOLANA_COLLECTION, name: 'Suns' })
+    const ids = await mint(backend, solana, plainMetadata(2, 'Sun'), run)
+    const [first] = await settled(backend, ids)
+    expect(await show(backend, `collections/${solana.address}`)).toMatchObject({
+      ...{ blockchain: 'solana', name: 'Suns', gas_used: null, owners: 1, counts: { deployed: 2 } },
+      transaction: { kind: 'collection', state: 'final', gas_used: null, explorer_url: null },
+    })
+    const nft = await show(backend, `nfts/${ids[0]}`)
+    expect(nft).toMatchObject({
+      token_id: first?.token_id,
+      owner: receiver,
+      transactions: [{ kind: 'mint', state: 'final', token_count: 1 }],
+    })
+    const [{ transaction_hash, block_number }] = nft.transactions
+    expect(nft.owners).toEqual([{ from: null, to: receiver, transaction_hash, block_number, explorer_url: null }])
+    expect((await show(backend, `owners/${receiver}/nfts`)).total).toBe(2)
+    expect(await show(backend, 'runs/on-solana')).toMatchObject({ counts: { deployed: 2 }, gas_used: null })
+    for (const q of [transaction_hash, ids[0]]) {
+      expect((await show(backend, `search?q=${q}`)).exact).toMatchObject({ kind: 'nft', nft: { nft_gdn_id: ids[0] } })
+    }
+    expect((await show(backend, `search?q=${receiver}`)).exact).toMatchObject({ kind: 'owner', nfts: 2 })
+  })
+
+  it('an address is what it is: another case is another address', async () => {
+    const { status } = await look(backend, `owners/${solanaWallet('receiver').toLowerCase()}/nfts`)
+    expect(status).toBe(200)
+    expect((await show(backend, `owners/${solanaWallet('receiver').toLowerCase()}/nfts`)).total).toBe(0)
+  })
+})
+
+it('a grant is told of by its first owner and its second', async () => {
+  const { nfts } = await call(backend, 'createnfttrans', {
+    ...{ contract_address: collection.address, blockchain: 'polygon' },
+    ...{ sender_wallet_address: WALLETS[0], receiver_wallet_address: WALLETS[2], metadata: plainMetadata(1, 'Grant') },
+  })
+  const granted = nfts[0]?.nft_gdn_ids ?? ''
+  await settled(backend, [granted])
+  const { owner, owners, transactions } = await show(backend, `nfts/${granted}`)
+  expect(owner).toBe(WALLETS[2])
+  expect(owners).toMatchObject([
+    { from: WALLETS[0], to: WALLETS[2], transaction_hash: transactions[0].transaction_hash },
+    { from: null, to: WALLETS[0], transaction_hash: transactions[0].transaction_hash },
+  ])
+})
+
+it('an owner that a reorg has taken back is gone from the history', async () => {
+  const { token_id } = await show(backend, `nfts/${id}`)
+  const [owner, other, third] = [WALLETS[1], WALLETS[0], WALLETS[2]]
+  const event = (block_number: number, previous: string, next: string) => ({
+    ...{ blockchain: 'polygon', block_number, log_index: 0, transaction_hash: `0xhash${block_number}` },
+    ...{ collection_id: collection.id, kind: 'transfer' as const, token_id, previous, next },
+  })
+  const steps = async () => {
+    const { owners, owner: now } = await show(backend, `nfts/${id}`)
+    return [now, owners.map(({ from, to }: { from: string; to: string }) => [from, to])]
+  }
+  expect(await steps()).toEqual([owner, [[null, owner]]])
+  await withStore(dataDir.path, ({ db }) => applyEvents(db, [event(9001, owner, other), event(9002, other, third)]))
+  const changed = [
+    [other, third],
+    [owner, other],
+    [null, owner],
+  ]
+  expect(await steps()).toEqual([third, changed])
+  await withStore(dataDir.path, ({ db }) => undoEvents(db, 'polygon', 9001))
+  expect(await steps()).toEqual([other, changed.slice(1)])
+  await withStore(dataDir.path, ({ db }) => undoEvents(db, 'polygon', 9000))
+  expect(await steps()).toEqual([owner, [[null, owner]]])
+})
+
+it('an address that two blockchains have is told apart by the blockchain', async () => {
+  const bnb = await createTestCollection(backend, { blockchain: 'bnb-testnet', name: 'Twin' })
+  await withStore(dataDir.path, ({ db }) =>
+    db.updateTable('collections').set({ contract_address: collection.address }).where('id', '=', bnb.id).execute(),
+  )
+  for (const blockchain of ['polygon', 'bnb-testnet']) {
+    const path = `collections/${collection.address}?blockchain=${blockchain}`
+    expect(await show(backend, path)).toMatchObject({ blockchain, contract_address: collection.address })
+  }
+  expect((await look(backend, `collections/${collection.address}?blockchain=astar`)).status).toBe(404)
+})
+
+it('transactions are linked to the explorer that the settings name', async () => {
+  await withStore(dataDir.path, async (store) => {
+    const chains = { remote: { explorerUrl: (name: string) => (name === 'polygon' ? 'https://scan.example' : null) } }
+    const deps = { store, storage: {}, chains, now: Date.now } as unknown as ServiceDeps
+    const explorer = createExplorer({ ...deps, onError() {} })
+    const nft = await showNft(explorer, { accountId: null }, id)
+    const hash = nft?.transactions[0]?.transaction_hash
+    expect(nft?.transactions[0]?.explorer_url).toBe(`https://scan.example/tx/${hash}`)
+    expect(nft?.owners.at(-1)?.explorer_url).toBe(`https://scan.example/tx/${hash}`)
+    await explorer.indexer.stop()
+  })
+})
