@@ -68,7 +68,7 @@ export function NftList<Item extends NftSummary>({
           <fieldset class="tabs" aria-label="Status">
             {(['', ...STATUSES] as const).map((one) => (
               <button key={one} type="button" class="tab" aria-pressed={status === one} onClick={() => setStatus(one)}>
-                {one === '' ? 'All' : statusWord(one)}
+                {one === '' ? 'All' : statusWord(one)}{' '}
                 <span class="count">{count(one === '' ? totalOf(counts) : counts[one])}</span>
               </button>
             ))}

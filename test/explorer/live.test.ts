@@ -1,0 +1,152 @@
+import type { Browser } from 'playwright-core'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import {
+  createTestCollection,
+  freshDataDir,
+  mint,
+  plainMetadata,
+  settled,
+  startTestBackend,
+  type TestBackend,
+} from '../helpers/backend.ts'
+import { CHROMIUM, NO_CHROMIUM, startChromium } from '../helpers/chromium.ts'
+import { blackPng } from '../helpers/explorer-drop.ts'
+import { watchedPage } from '../helpers/explorer-page.ts'
+import { type FileServer, startFileServer } from '../helpers/file-server.ts'
+
+if (CHROMIUM === undefined) process.stdout.write(`${NO_CHROMIUM}\n`)
+
+const RUN = '00112233445566ff'
+
+let dataDir: Awaited<ReturnType<typeof freshDataDir>>
+let backend: TestBackend
+let browser: Browser
+let files: FileServer
+/** Answers that wait: pictures are given when the test says so. */
+let held: (() => void)[]
+
+beforeAll(async () => {
+  if (CHROMIUM !== undefined) browser = await startChromium()
+})
+afterAll(() => browser?.close())
+beforeEach(async () => {
+  if (CHROMIUM === undefined) return
+  dataDir = await freshDataDir()
+  backend = await startTestBackend(dataDir.path)
+  held = []
+  files = await startFileServer({
+    '/later.png': (_request, response) => {
+      held.push(() => response.setHeader('content-type', 'image/png').end(blackPng(8, 8)))
+    },
+    '/gone.png': (_request, response) => void response.writeHead(404).end(),
+  })
+})
+afterEach(async () => {
+  for (const give of held ?? []) give()
+  await backend?.close()
+  await files?.close()
+  await dataDir?.remove()
+})
+
+const image = (url: string) => ({ title: `From ${url}`, description: '', file_fields: [{ key: 'image', url }] })
+
+describe.skipIf(CHROMIUM === undefined)('what happens', () => {
+  it('is seen as it happens: a run under way, its end, and what failed with the reason', async () => {
+    const collection = await createTestCollection(backend, { name: 'Live' })
+    const metadata = [image(`${files.url}/later.png`), image(`${files.url}/gone.png`), ...plainMetadata(3)]
+    await mint(backend, collection, metadata, { headers: { 'gdn-run': RUN } })
+    const { page, complaints, close } = await watchedPage(browser, backend.url)
+    await page.goto(`${backend.url}/runs/${RUN}`)
+    await page.getByRole('heading', { name: 'What failed' }).waitFor()
+    await page.getByText('404 Not Found').waitFor()
+    await page.getByText('1 on their way').waitFor()
+    await page.getByText('80 %').waitFor()
+    for (const give of held.splice(0)) give()
+    await page.getByText('100 %').waitFor()
+    await page.getByText('done, 1 failed').waitFor()
+    await page.getByRole('button', { name: 'Deployed 4' }).waitFor()
+    // The tile that waited is drawn anew as well.
+    await page.locator('.gallery .drawn').waitFor()
+    await page.locator('.failure-ids a').click()
+    await page.locator('.reason', { hasText: '404 Not Found' }).waitFor()
+    expect(complaints).toEqual([])
+    await close()
+  })
+
+  it('is seen on the page of an NFT, of its collection, and in the overview', async () => {
+    const collection = await createTestCollection(backend, { name: 'Live' })
+    const [id = ''] = await mint(backend, collection, [image(`${files.url}/later.png`)])
+    const nft = await watchedPage(browser, backend.url)
+    await nft.page.goto(`${backend.url}/nfts/${id}`)
+    await nft.page.getByText('Fetching files').waitFor()
+    const activity = await watchedPage(browser, backend.url)
+    await activity.page.goto(`${backend.url}/activity`)
+    const files1 = activity.page.locator('.pipeline li', { hasText: 'Files' })
+    await files1.locator('b', { hasText: '1' }).waitFor()
+    const home = await watchedPage(browser, backend.url)
+    await home.page.goto(`${backend.url}/`)
+    await home.page.getByText('1 files').waitFor()
+    for (const give of held.splice(0)) give()
+    await nft.page.locator('.nft-words .badge.deployed').waitFor()
+    await nft.page.locator('.stage .drawn').waitFor()
+    await nft.page.getByText('Minted to').waitFor()
+    await files1.locator('b', { hasText: '0' }).waitFor()
+    await home.page.getByText('1 deployed').waitFor()
+    await createTestCollection(backend, { name: 'Another' })
+    await home.page.getByRole('link', { name: 'Another' }).waitFor()
+    expect([...nft.complaints, ...activity.complaints, ...home.complaints]).toEqual([])
+    for (const { close } of [nft, activity, home]) await close()
+  })
+
+  it('a page that nobody looks at holds no connection, and is up to date when it is looked at again', async () => {
+    const { page, context, close } = await watchedPage(browser, backend.url)
+    await page.goto(`${backend.url}/`)
+    await page.getByText('Nothing minted yet').waitFor()
+    const hide = (state: string) =>
+      page.evaluate(`Object.defineProperty(document, 'visibilityState', { value: '${state}', configurable: true });
+        document.dispatchEvent(new Event('visibilitychange'))`)
+    await hide('hidden')
+    await createTestCollection(backend, { name: 'Meanwhile' })
+    await page.waitForTimeout(1500)
+    expect(await page.getByText('Meanwhile').count()).toBe(0)
+    await hide('visible')
+    await page.getByText('Meanwhile').waitFor()
+    await context.close()
+    await close()
+  })
+})
+
+describe.skipIf(CHROMIUM === undefined)('a server that is away', () => {
+  it('is told of, what is shown stays, and all is well again when it is back', async () => {
+    const collection = await createTestCollection(backend, { name: 'Still here' })
+    await settled(backend, await mint(backend, collection, plainMetadata(1)))
+    const except = /ERR_|Failed to load/
+    const { page, complaints, close } = await watchedPage(browser, backend.url, { except })
+    await page.goto(`${backend.url}/`)
+    await page.getByRole('link', { name: 'Still here' }).first().waitFor()
+    const { port } = new URL(backend.url)
+    await backend.close()
+    await page.getByText('The server gives no answer').waitFor()
+    expect(await page.getByRole('link', { name: 'Still here' }).count()).toBeGreaterThan(0)
+    // A page that was never read can't be shown: it says so.
+    await page.getByRole('link', { name: 'Runs' }).click()
+    await page.getByRole('heading', { name: 'The server gives no answer' }).waitFor()
+    backend = await startTestBackend(dataDir.path, { port: Number(port) })
+    await page.getByText('No run yet').waitFor()
+    await page.getByText('The server gives no answer').waitFor({ state: 'hidden' })
+    expect(complaints).toEqual([])
+    await close()
+  })
+
+  it('before the first answer: the page says so, and begins when there is one', async () => {
+    const except = /ERR_|Failed to load/
+    const { page, complaints, close } = await watchedPage(browser, backend.url, { except })
+    await page.route('**/explorer/session', (route) => route.abort())
+    await page.goto(`${backend.url}/`)
+    await page.getByRole('heading', { name: 'The server gives no answer' }).waitFor()
+    await page.unroute('**/explorer/session')
+    await page.getByText('Nothing minted yet').waitFor()
+    expect(complaints).toEqual([])
+    await close()
+  })
+})

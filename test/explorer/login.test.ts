@@ -1,0 +1,88 @@
+import type { Browser } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createTestCollection, freshDataDir, startTestBackend, type TestBackend } from '../helpers/backend.ts'
+import { CHROMIUM, NO_CHROMIUM, startChromium } from '../helpers/chromium.ts'
+import { watchedPage } from '../helpers/explorer-page.ts'
+import { makeKey, revokeKey } from '../helpers/keys.ts'
+import { NO_NETWORK, OUTER_ADDRESS } from '../helpers/this-machine.ts'
+
+if (CHROMIUM === undefined) process.stdout.write(`${NO_CHROMIUM}\n`)
+if (OUTER_ADDRESS === undefined) process.stdout.write(`${NO_NETWORK}\n`)
+
+let dataDir: Awaited<ReturnType<typeof freshDataDir>>
+let backend: TestBackend
+let browser: Browser
+let url = ''
+
+beforeAll(async () => {
+  if (CHROMIUM === undefined || OUTER_ADDRESS === undefined) return
+  dataDir = await freshDataDir()
+  backend = await startTestBackend(dataDir.path, { host: '0.0.0.0' })
+  url = `http://${OUTER_ADDRESS}:${new URL(backend.url).port}`
+  browser = await startChromium()
+})
+afterAll(async () => {
+  await browser?.close()
+  await backend?.close()
+  await dataDir?.remove()
+})
+
+describe.skipIf(CHROMIUM === undefined || OUTER_ADDRESS === undefined)('where the explorer is not open', () => {
+  it('nothing is shown before a key that may read is given, and then what its account has', async () => {
+    const key = await makeKey(dataDir.path)
+    const blind = await makeKey(dataDir.path, { permissions: ['nft:create'] })
+    await createTestCollection(
+      { ...backend, post: (path, body) => backend.post(path, body, key.headers) },
+      { name: 'Ours' },
+    )
+    await createTestCollection(backend, { name: 'Of the local account' })
+    const { page, context, complaints, others, close } = await watchedPage(browser, url, {
+      except: /status of 40[13]|Cross-Origin-Opener-Policy/,
+    })
+    await page.goto(`${url}/collections/whatever`)
+    const field = page.getByLabel('API key')
+    await page.goto(`${url}/`)
+    const log = async (text: string) => {
+      await field.fill(text)
+      await page.keyboard.press('Enter')
+    }
+    await log('gdn_wrong')
+    await page.getByText('That key is not valid here.').waitFor()
+    await log(blind.key)
+    await page.getByText('nft:read').waitFor()
+    expect(await field.getAttribute('type')).toBe('password')
+    await log(key.key)
+    await page.getByRole('link', { name: 'Ours' }).waitFor()
+    expect(await page.getByText('Of the local account').count()).toBe(0)
+    // What is kept is no key, and no script can read it.
+    const kept = JSON.stringify([
+      await context.cookies(),
+      await page.evaluate('[{ ...localStorage }, { ...sessionStorage }, document.cookie]'),
+    ])
+    expect(kept).not.toContain(key.key)
+    expect(await page.evaluate('document.cookie')).toBe('')
+    await page.reload()
+    await page.getByRole('link', { name: 'Ours' }).waitFor()
+    await page.getByRole('button', { name: /^Log out/ }).click()
+    await field.waitFor()
+    expect(await page.getByText('Ours').count()).toBe(0)
+    await page.reload()
+    await field.waitFor()
+    expect([complaints, others]).toEqual([[], []])
+    expect(backend.log.join('\n')).not.toContain(key.key)
+    await close()
+  })
+
+  it('who is logged in sees no more when the key is revoked', async () => {
+    const key = await makeKey(dataDir.path, { email: 'other@example.com' })
+    const { page, close } = await watchedPage(browser, url)
+    await page.goto(`${url}/`)
+    await page.getByLabel('API key').fill(key.key)
+    await page.getByRole('button', { name: 'Log in' }).click()
+    await page.getByText('Nothing minted yet').waitFor()
+    await revokeKey(dataDir.path, key)
+    await page.getByRole('link', { name: 'Runs' }).click()
+    await page.getByLabel('API key').waitFor()
+    await close()
+  })
+})

@@ -1,0 +1,82 @@
+import { gunzipSync } from 'node:zlib'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { exchangeBytes, freshDataDir, startTestBackend, type TestBackend } from '../../helpers/backend.ts'
+
+/** All that a browser reads before the page is there. */
+const MOST_BYTES = 40_000
+
+let dataDir: Awaited<ReturnType<typeof freshDataDir>>
+let backend: TestBackend
+
+beforeAll(async () => {
+  dataDir = await freshDataDir()
+  backend = await startTestBackend(dataDir.path)
+})
+afterAll(async () => {
+  await backend?.close()
+  await dataDir?.remove()
+})
+
+const PATHS = ['/', '/collections/x', '/nfts/x', '/owners/x', '/runs', '/runs/x', '/activity', '/search?q=x', '/go?q=x']
+const page = async () => await (await backend.get('/')).text()
+const assetsOf = (text: string) =>
+  [...text.matchAll(/(?:src|href)="(\/explorer\/assets\/[^"]*)"/g)].map(([, path = '']) => path)
+
+describe('the page of the explorer', () => {
+  it.each(PATHS)('is what %s shows, without a key', async (path) => {
+    const response = await backend.get(path)
+    expect([response.status, response.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8'])
+    expect(await response.text()).toBe(await page())
+  })
+
+  it.each(['/nfts', '/nfts/a/b', '/collections', '/explorer', '/index.html'])('is not what %s shows', async (path) =>
+    expect((await backend.get(path)).status).toBe(404),
+  )
+
+  it('allows nothing from elsewhere, no code or style in itself, no frame around it and no text that becomes markup', async () => {
+    const policy = (await backend.get('/')).headers.get('content-security-policy') ?? ''
+    expect(policy.split('; ').sort()).toEqual([
+      "base-uri 'none'",
+      "connect-src 'self'",
+      "default-src 'none'",
+      "form-action 'none'",
+      "frame-ancestors 'none'",
+      "img-src 'self' data:",
+      "media-src 'self'",
+      "require-trusted-types-for 'script'",
+      "script-src 'self'",
+      "style-src 'self'",
+      "trusted-types 'none'",
+    ])
+    expect(await page()).not.toMatch(/https?:|<script>|<style|style=|\son\w+=/)
+  })
+
+  it(`is no more than ${MOST_BYTES} bytes to read, with all that it loads`, async () => {
+    let bytes = (await page()).length
+    const assets = assetsOf(await page())
+    expect(assets.length).toBe(4)
+    for (const path of assets) {
+      const { port } = new URL(backend.url)
+      const head = `GET ${path} HTTP/1.1\r\nhost: localhost:${port}\r\naccept-encoding: gzip\r\nconnection: close\r\n\r\n`
+      const answer = Buffer.from(await exchangeBytes(backend.url, head), 'latin1')
+      const body = answer.subarray(answer.indexOf('\r\n\r\n') + 4)
+      expect(gunzipSync(body).length).toBeGreaterThan(100)
+      bytes += body.length
+    }
+    process.stdout.write(`the explorer's page: ${bytes} bytes\n`)
+    expect(bytes).toBeLessThan(MOST_BYTES)
+  })
+
+  it('files are kept by browsers for ever, for their names change with what they hold', async () => {
+    for (const path of assetsOf(await page())) {
+      const { headers, status } = await backend.get(path)
+      expect([status, headers.get('cache-control')]).toEqual([200, 'public, max-age=31536000, immutable'])
+      expect(path).toMatch(/-[0-9a-f]{12}\.(js|css|svg)$/)
+    }
+  })
+
+  it.each(['main.js', '..%2fexplorer.ts', 'constructor', 'main-000000000000.js', 'assets.json'])(
+    '%s is no file of it',
+    async (name) => expect((await backend.get(`/explorer/assets/${name}`)).status).toBe(404),
+  )
+})
