@@ -85,7 +85,7 @@ const SHOW_ALL = `(async () => {
 const LOADED = '[...document.images].filter(({ naturalWidth }) => naturalWidth > 0).length'
 
 const ARABIC = `getComputedStyle([...document.querySelectorAll('h2')].find((one) => one.textContent === '${TITLES.arabic}')).direction`
-const LAST_CARD = `getComputedStyle(document.querySelector('article:last-of-type')).contentVisibility`
+const LAST_CARDS = `getComputedStyle(document.querySelector('main > section:last-of-type')).contentVisibility`
 
 /** How far things stick out of the page, how many stick out of their card, and how high the highest title is. */
 const LAYOUT = `({
@@ -203,7 +203,7 @@ describe.skipIf(CHROMIUM === undefined)('a page opened from the disk', () => {
     await writeFile(path('report.pdf'), pdf)
     expect((await readFile(path('report.pdf'))).subarray(0, 5).toString()).toBe('%PDF-')
     await page.emulateMedia({ media: 'print' })
-    expect(await page.evaluate(LAST_CARD)).toBe('visible')
+    expect(await page.evaluate(LAST_CARDS)).toBe('visible')
     expect(await page.locator('details:not([open]):visible').count()).toBe(0)
   })
 })

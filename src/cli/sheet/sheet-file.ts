@@ -5,6 +5,11 @@ import { GdnError, messageOf, systemCode } from '../../core/errors.ts'
 import { redactSecrets } from '../../core/secret.ts'
 
 const CHUNK_CHARS = 256 * 1024
+/**
+ * A browser lays out what is seen, by whole sections: a hundred thousand cards in one grid would take it minutes. Full
+ * lines of one to six columns.
+ */
+const CARDS_TOGETHER = 120
 
 /**
  * A page that is written from its middle: what stands on top is known when the last row was read. It is there whole or
@@ -15,6 +20,7 @@ export class SheetFile {
   readonly #bodyPath: string
   readonly #body: FileHandle
   #text = ''
+  #cards = 0
 
   private constructor(path: string, bodyPath: string, body: FileHandle) {
     this.#path = path
@@ -32,7 +38,9 @@ export class SheetFile {
     }
   }
 
-  async write(html: string): Promise<void> {
+  async writeCard(html: string): Promise<void> {
+    if (this.#cards % CARDS_TOGETHER === 0) this.#text += `${this.#cards === 0 ? '' : '</section>\n'}<section>\n`
+    this.#cards++
     this.#text += html
     if (this.#text.length >= CHUNK_CHARS) await this.#flush()
   }
@@ -41,7 +49,7 @@ export class SheetFile {
   async finish(top: string, end: string, replace: boolean): Promise<void> {
     const draft = draftOf(this.#path)
     try {
-      await this.write(end)
+      this.#text += `${this.#cards === 0 ? '<p class="none">There are no rows.</p>\n' : '</section>\n'}${end}`
       await this.#flush()
       const file = await open(draft, 'wx')
       try {

@@ -36,9 +36,13 @@ header dd{overflow-wrap:anywhere}
 .filter label:has(:checked){border-color:var(--accent);background:var(--accent-soft);color:var(--accent)}
 .filter label:has(:focus-visible){outline:2px solid var(--accent);outline-offset:2px}
 body:has(#only-faulty:checked) .card:not(.faulty),body:has(#only-good:checked) .card:not(.is-good),body:has(#only-busy:checked) .card:not(.is-busy),body:has(#only-bad:checked) .card:not(.is-bad){display:none}
-main{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,236px),1fr));gap:20px}
+main{--least:236px;--gap:20px}
+main>section,body:has(.filter input:not(#all):checked) main{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,var(--least)),1fr));gap:var(--gap)}
+main>section{margin-bottom:var(--gap);content-visibility:auto;contain-intrinsic-size:auto 1000px auto 13500px}
+main>section:last-child{contain-intrinsic-size:auto 1000px auto 480px}
+body:has(.filter input:not(#all):checked) main>section{display:contents}
 header + main{margin-top:32px}
-.card{display:flex;flex-direction:column;min-width:0;overflow:hidden;border:1px solid var(--line);border-radius:12px;background:var(--surface);content-visibility:auto;contain-intrinsic-size:auto 240px auto 430px}
+.card{display:flex;flex-direction:column;min-width:0;overflow:hidden;border:1px solid var(--line);border-radius:12px;background:var(--surface);}
 .card:target{border-color:var(--accent);box-shadow:0 0 0 3px color-mix(in srgb,var(--accent) 24%,transparent)}
 .card.faulty,.card.is-bad{border-color:color-mix(in srgb,var(--bad) 45%,var(--line))}
 .picture{display:grid;place-items:center;aspect-ratio:1;overflow:hidden;border-bottom:1px solid var(--line);background:var(--sunken);color:var(--muted);font-size:.8125rem;text-align:center;overflow-wrap:anywhere}
@@ -67,8 +71,8 @@ details dl{display:grid;gap:1px;margin-top:8px}
 details dt{color:var(--muted)}
 details dd{margin-bottom:7px;overflow-wrap:anywhere;white-space:pre-line}
 footer{margin-top:48px;padding-top:18px;border-top:1px solid var(--line);color:var(--muted);font-size:.8125rem}
-.none{padding:64px 0;color:var(--muted);text-align:center;grid-column:1/-1}
-@media (max-width:560px){main{grid-template-columns:repeat(auto-fill,minmax(min(100%,160px),1fr));gap:12px}.text{padding:11px 12px 13px}.stats li{flex-basis:104px;padding:11px 14px 10px}header dl{grid-template-columns:1fr;gap:0}header dd{margin-bottom:8px}}
-@media print{:root{color-scheme:light}body{padding:0;max-width:none}html{font-size:11px}.filter,details:not([open]){display:none}main{grid-template-columns:repeat(4,1fr);gap:10px}.card{content-visibility:visible;break-inside:avoid}.clamp{display:block}a{color:inherit;text-decoration:none}.stats li{padding:8px 12px}}
+.none{padding:64px 0;color:var(--muted);text-align:center}
+@media (max-width:560px){main{--least:160px;--gap:12px}.text{padding:11px 12px 13px}.stats li{flex-basis:104px;padding:11px 14px 10px}header dl{grid-template-columns:1fr;gap:0}header dd{margin-bottom:8px}}
+@media print{:root{color-scheme:light}.bar,.badge,.tags li,.problems,.faults{print-color-adjust:exact;-webkit-print-color-adjust:exact}body{padding:0;max-width:none}html{font-size:11px}.filter,details:not([open]){display:none}main{--gap:10px}main>section{grid-template-columns:repeat(4,1fr);content-visibility:visible}.card{break-inside:avoid}.clamp{display:block}a{color:inherit;text-decoration:none}.stats li{padding:8px 12px}}
 @media (forced-colors:active){.badge,.bar{forced-color-adjust:none}}
 `

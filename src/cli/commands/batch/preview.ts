@@ -79,7 +79,7 @@ export async function preview(deps: Deps, manifest: string, flags: PreviewFlags)
   const settle = async () => {
     if (held === null) return
     if (held.faulty !== undefined) faultyRows++
-    await sheet.write(faultyCard(held.issues, held.faulty, how))
+    await sheet.writeCard(faultyCard(held.issues, held.faulty, how))
     held = null
   }
   try {
@@ -90,7 +90,7 @@ export async function preview(deps: Deps, manifest: string, flags: PreviewFlags)
           rows++
           if (hasPictureOnTheWeb(item.row)) onTheWeb++
           receivers.getOrAdd(item.row.receiver.toLowerCase(), 0)
-          await sheet.write(rowCard(item.row, how))
+          await sheet.writeCard(rowCard(item.row, how))
           continue
         }
         issueCount++

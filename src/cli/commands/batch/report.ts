@@ -104,7 +104,7 @@ export async function report(deps: Deps, given: string | undefined, flags: Repor
       deps.signals.signal.throwIfAborted()
       tally.add(row.result)
       const picture = await pictures.of(row, row.row?.metadata.title ?? '')
-      await sheet.write(resultCard(row, picture, links))
+      await sheet.writeCard(resultCard(row, picture, links))
       progress.update(`Writing the report: ${count(tally.rows, 'row')}`)
     }
     const { counts, failures } = tally
