@@ -50,12 +50,12 @@ test('blocks show on the screen what the picture shows', async () => {
   await new Promise<void>((resolve) => terminal.write(screen, resolve))
   const { active } = terminal.buffer
   const colourAt = (column: number, row: number) => active.getLine(row)?.getCell(column)?.getFgColor()
-  // Of 24 rows 18 are the picture's; 8 pixels grow to 32.
-  const [last, lowest] = [31, 15]
+  // Of 24 rows twelve are the picture's: eight pixels grow to 24.
+  const [last, lowest] = [23, 11]
   expect([colourAt(0, 0), colourAt(last, 0), colourAt(0, lowest), colourAt(last, lowest)]).toEqual([
     0xff0000, 0x00ff00, 0x0000ff, 0xffffff,
   ])
-  expect(active.getLine(0)?.translateToString(true)).toBe(BLOCK.repeat(32))
+  expect(active.getLine(0)?.translateToString(true)).toBe(BLOCK.repeat(24))
   expect(active.getLine(lowest + 2)?.translateToString(true)).toMatch(/^ID +a$/)
 })
 

@@ -10,12 +10,17 @@ export function wayOf({ io, env }: Pick<Deps, 'io' | 'env'>): Way | null {
 }
 
 const MOST: Room = { columns: 40, rows: 20 }
-/** The prompt, and a few lines of what the picture is of. */
-const LEFT_FREE = 6
-const LEAST = 4
+const LEAST_COLUMNS = 4
+/** Fewer show too little, even if the top of them scrolls away above the record. */
+const FEW_ROWS = 12
+/** The record below the picture, and the prompt. */
+const RECORD_ROWS = 14
 
 /** The room for one picture; null on a terminal that is too small for any. */
 export function roomOf({ columns, rows }: Room): Room | null {
-  const room = { columns: Math.min(MOST.columns, columns - 2), rows: Math.min(MOST.rows, rows - LEFT_FREE) }
-  return room.columns < LEAST || room.rows < LEAST ? null : room
+  const room = {
+    columns: Math.min(MOST.columns, columns - 2),
+    rows: Math.min(MOST.rows, Math.max(FEW_ROWS, rows - RECORD_ROWS)),
+  }
+  return room.columns < LEAST_COLUMNS || rows < FEW_ROWS ? null : room
 }

@@ -1,0 +1,54 @@
+// The explorer in a browser, as pictures for the README.
+import { existsSync } from 'node:fs'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { chromium } from 'playwright-core'
+import { smallPng } from './small-png.mjs'
+
+const PLACES = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome']
+const VIEW = { width: 1040, height: 680 }
+const MAX_BYTES = 120_000
+
+/** @returns the names and sizes of the pictures made; none where there is no browser, or no explorer */
+export async function screenshots(url, nft, folder) {
+  const executablePath = PLACES.find((path) => existsSync(path))
+  if (executablePath === undefined || url === undefined) return []
+  const answer = await fetch(`${url}/explorer/runs?limit=1`)
+  if (!answer.ok) return []
+  const { items } = await answer.json()
+  const { collection } = await (await fetch(`${url}/explorer/nfts/${nft}`)).json()
+  const browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] })
+  const made = []
+  try {
+    for (const [name, path, colorScheme] of [
+      ['gallery', `/collections/${collection.transaction_gdn_id}`, 'light'],
+      ['nft', `/nfts/${nft}`, 'dark'],
+      ['run', `/runs/${items[0]?.run}`, 'light'],
+    ]) {
+      const page = await browser.newPage({ viewport: VIEW, colorScheme, reducedMotion: 'reduce' })
+      await page.goto(url + path)
+      await page.waitForLoadState('load')
+      await seen(page)
+      await page.waitForTimeout(500)
+      const bytes = smallPng(await page.screenshot())
+      if (bytes.length > MAX_BYTES) throw new Error(`${name}.png has ${bytes.length} bytes, more than ${MAX_BYTES}`)
+      await writeFile(join(folder, `${name}.png`), bytes)
+      made.push({ name: `${name}.png`, bytes: bytes.length })
+      await page.close()
+    }
+    return made
+  } finally {
+    await browser.close()
+  }
+}
+
+const SEEN = 'document.images.length > 0 && [...document.images].every(({ complete }) => complete)'
+
+/** Waits until every picture on the page is there. */
+async function seen(page) {
+  for (let tries = 0; tries < 50; tries++) {
+    if (await page.evaluate(SEEN)) return
+    await page.waitForTimeout(200)
+  }
+  throw new Error(`pictures are missing on ${page.url()}`)
+}

@@ -1,0 +1,10 @@
+import type { Frame } from './svg.mjs'
+
+export class Recorder {
+  readonly frames: Frame[]
+  constructor(columns: number, rows: number)
+  write(text: string): Promise<void>
+  hold(ms: number): void
+  type(text: string): Promise<void>
+  run(program: string, args: readonly string[], env: NodeJS.ProcessEnv): Promise<string>
+}

@@ -1,0 +1,103 @@
+// A terminal without a window: what is written to it, and what its screen shows then.
+import { spawn } from 'node:child_process'
+import xterm from '@xterm/headless'
+
+// A pseudo-terminal by script(1) of util-linux: Node has none of its own.
+const PTY = 'script'
+
+const CLOSER_MS = 70
+const LONGEST_MS = 900
+
+/** A screen that remembers every picture it showed, and for how long. Waits longer than a reader's patience are cut. */
+export class Recorder {
+  constructor(columns, rows) {
+    this.columns = columns
+    this.rows = rows
+    this.frames = []
+    this.terminal = new xterm.Terminal({ cols: columns, rows, scrollback: 0, allowProposedApi: true })
+  }
+
+  async write(text) {
+    await new Promise((resolve) => this.terminal.write(text, resolve))
+  }
+
+  /** Shows the screen as it is for so long. */
+  hold(ms) {
+    const lines = this.#lines()
+    const last = this.frames.at(-1)
+    if (last !== undefined && JSON.stringify(last.lines) === JSON.stringify(lines)) last.ms += ms
+    else this.frames.push({ lines, ms })
+  }
+
+  /** Types a command as a person would. */
+  async type(text) {
+    for (const piece of text.match(/.{1,3}/gu) ?? []) {
+      await this.write(piece)
+      this.hold(60)
+    }
+    this.hold(350)
+    await this.write('\r\n')
+  }
+
+  /** Runs a program in a pseudo-terminal of this size, and shows what it writes as it comes. */
+  async run(program, args, env) {
+    const words = [program, ...args].map((word) => `'${word.replaceAll("'", "'\\''")}'`)
+    const line = `stty cols ${this.columns} rows ${this.rows}; exec ${words.join(' ')}`
+    const child = spawn(PTY, ['-qec', line, '/dev/null'], {
+      env: { ...env, SHELL: '/bin/sh' },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    let shownAt = performance.now()
+    let all = ''
+    for await (const chunk of child.stdout.setEncoding('utf8')) {
+      const waited = performance.now() - shownAt
+      if (waited >= CLOSER_MS) {
+        this.hold(Math.min(waited, LONGEST_MS))
+        shownAt = performance.now()
+      }
+      all += chunk
+      await this.write(chunk)
+    }
+    this.hold(200)
+    const code = await new Promise((resolve) =>
+      child.exitCode === null ? child.once('exit', resolve) : resolve(child.exitCode),
+    )
+    if (code !== 0) throw new Error(`${words.join(' ')} ended with ${code}:\n${all}`)
+    return all
+  }
+
+  /** Each line as runs of characters that look alike. */
+  #lines() {
+    const { active } = this.terminal.buffer
+    return Array.from({ length: this.rows }, (_, y) => {
+      const line = active.getLine(active.viewportY + y)
+      const runs = []
+      for (let x = 0; x < this.columns; x++) {
+        const cell = line?.getCell(x)
+        if (cell === undefined || cell.getWidth() === 0) continue
+        const look = { fg: colour(cell, 'Fg'), bg: colour(cell, 'Bg'), bold: cell.isBold() > 0, dim: cell.isDim() > 0 }
+        const text = cell.getChars() || ' '
+        const last = runs.at(-1)
+        const isSame = last !== undefined && ['fg', 'bg', 'bold', 'dim'].every((name) => last[name] === look[name])
+        if (isSame) last.text += text
+        else runs.push({ x, text, ...look })
+      }
+      return runs.filter(({ text, bg }) => text.trim() !== '' || bg !== null)
+    })
+  }
+}
+
+const STEPS = [0, 95, 135, 175, 215, 255]
+
+/** `#rrggbb`, the number of one of the sixteen, or null for the terminal's own. */
+function colour(cell, which) {
+  if (cell[`is${which}Default`]()) return null
+  const value = cell[`get${which}Color`]()
+  if (cell[`is${which}RGB`]()) return `#${value.toString(16).padStart(6, '0')}`
+  if (value < 16) return value
+  const grey = 8 + 10 * (value - 232)
+  const cube = value - 16
+  const parts =
+    value >= 232 ? [grey, grey, grey] : [cube / 36, (cube / 6) % 6, cube % 6].map((step) => STEPS[Math.floor(step)])
+  return `#${parts.map((part) => part.toString(16).padStart(2, '0')).join('')}`
+}
