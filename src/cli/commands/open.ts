@@ -18,7 +18,7 @@ export function command(deps: Deps, run = open): GdnCommand {
     name: 'open',
     summary: "See collections, NFTs and runs in the browser: the backend's explorer",
     about:
-      'What to open is the id of an NFT or a collection, the address of a contract or an owner, or a run; anything else is searched for. Without it the front page opens. Off a terminal, and where there is no browser, the URL is printed. BROWSER names another browser than the usual one.',
+      'What to open is the id of an NFT or a collection, the address of a contract or an owner (or the name of one: @alice), or a run; anything else is searched for. Without it the front page opens. Off a terminal, and where there is no browser, the URL is printed. BROWSER names another browser than the usual one.',
     examples: [
       ['The front page of the local backend', 'gdn open --local'],
       ['An NFT', 'gdn open 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d'],
@@ -49,6 +49,7 @@ export async function open(deps: Deps, what: string | undefined, flags: OpenFlag
 }
 
 async function urlOf(deps: Deps, what: string | undefined, flags: OpenFlags): Promise<string> {
+  const named = what?.startsWith('@') ? (await deps.addresses()).resolve(what, {}) : what
   const run = what === undefined ? null : await runCalled(deps, what, flags)
   const settings = run?.settings ?? (await deps.settings(flags))
   const server = await settings.server()
@@ -57,7 +58,7 @@ async function urlOf(deps: Deps, what: string | undefined, flags: OpenFlags): Pr
     const base = explorerBase(server)
     if (what === undefined) return `${base}/`
     if (run !== null) return `${base}/runs/${run.id}`
-    return `${base}${await pageOf(explorer, what)}`
+    return `${base}${await pageOf(explorer, named ?? what)}`
   } finally {
     await explorer.close()
   }

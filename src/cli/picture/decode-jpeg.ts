@@ -1,4 +1,5 @@
 import jpeg from 'jpeg-js'
+import { orientationOf, turned } from './orientation.ts'
 import { broken, type Pixels } from './pixels.ts'
 
 /** A photograph has one, a progressive one about ten; each goes over the whole picture again. */
@@ -8,8 +9,10 @@ const MAX_SCANS = 64
 export function decodeJpeg(bytes: Uint8Array): Pixels {
   if (scansOf(bytes) > MAX_SCANS) throw broken()
   const limits = { maxResolutionInMP: 20, maxMemoryUsageInMB: 512 }
-  const { width, height, data } = jpeg.decode(bytes, { useTArray: true, tolerantDecoding: true, ...limits })
-  return { width, height, data }
+  const image = jpeg.decode(bytes, { useTArray: true, tolerantDecoding: true, ...limits })
+  const { width, height, data } = image
+  const exif: unknown = 'exifBuffer' in image ? image.exifBuffer : undefined
+  return turned({ width, height, data }, exif instanceof Uint8Array ? orientationOf(exif) : 1)
 }
 
 /** Scans, at most: within one, no FF is followed by this byte. */

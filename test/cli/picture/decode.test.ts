@@ -82,6 +82,43 @@ test('a JPEG is decoded, whatever the file is called', async () => {
   expect(Math.min(...white)).toBeGreaterThan(240)
 })
 
+describe('a photograph is turned as its camera says', () => {
+  // Where the four quarters of a picture (red, green; blue, white) are to be seen, by EXIF's numbers.
+  test.each([
+    [1, 'RGBW'],
+    [2, 'GRWB'],
+    [3, 'WBGR'],
+    [4, 'BWRG'],
+    [5, 'RBGW'],
+    [6, 'BRWG'],
+    [7, 'WGBR'],
+    [8, 'GWRB'],
+    [9, 'RGBW'],
+  ])('orientation %i', async (orientation, seen) => {
+    for (const order of ['II', 'MM']) {
+      const jpeg = jpegOf(QUARTERS)
+      const { data, width } = await decodePicture(
+        Buffer.concat([jpeg.subarray(0, 2), exif(order, orientation), jpeg.subarray(2)]),
+      )
+      const at = (x: number, y: number) => {
+        const [red = 0, green = 0, blue = 0] = data.subarray((y * width + x) * 4)
+        return red > 128 ? (green > 128 ? 'W' : 'R') : green > blue ? 'G' : 'B'
+      }
+      expect(at(3, 3) + at(12, 3) + at(3, 12) + at(12, 12)).toBe(seen)
+    }
+  })
+
+  /** What a camera puts before its picture: one entry, the orientation. */
+  function exif(order: string, orientation: number): Buffer {
+    const short = (value: number) => (order === 'II' ? [value & 255, value >> 8] : [value >> 8, value & 255])
+    const long = (value: number) => (order === 'II' ? [...short(value), 0, 0] : [0, 0, ...short(value)])
+    const entry = [...short(0x0112), ...short(3), ...long(1), ...short(orientation), 0, 0]
+    const tiff = [...Buffer.from(order), ...short(42), ...long(8), ...short(1), ...entry, ...long(0)]
+    const body = Buffer.from([...Buffer.from('Exif\0\0'), ...tiff])
+    return Buffer.concat([Buffer.from([0xff, 0xe1, (body.length + 2) >> 8, (body.length + 2) & 255]), body])
+  }
+})
+
 test('of a GIF that moves, the first frame', async () => {
   const blue: Painting = { ...QUARTERS, at: () => [0, 0, 255] }
   const { data } = await decodePicture(gif([QUARTERS, blue], PALETTE))

@@ -38,6 +38,10 @@ A reader that goes away early (head) is no error.`,
       text: 'On a terminal only, for each stream by itself. NO_COLOR, --no-color and TERM=dumb turn them off, FORCE_COLOR turns them on. The words say all that colours say.',
     },
     {
+      title: 'Pictures',
+      text: 'On a terminal gdn nft show and gdn batch validate --preview draw pictures: by the protocol of kitty, iTerm2 or sixel terminals, else in blocks of 256 or 16 million colours. Nothing is drawn in a pipe, in CI, with -q, or with TERM=dumb; NO_COLOR turns blocks off, GDN_IMAGES=off all of it.',
+    },
+    {
       title: 'Text from outside',
       text: 'Names, titles and messages of a server are shown with control characters spelt out (\\u001b), so that they can do nothing to a terminal. JSON has them as they are, escaped by its own rules.',
     },
