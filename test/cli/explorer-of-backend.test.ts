@@ -1,0 +1,59 @@
+import { readFile, writeFile } from 'node:fs/promises'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { freshDataDir, startTestBackend, type TestBackend } from '../helpers/backend.ts'
+import { png, QUARTERS } from '../helpers/pictures.ts'
+import { folder } from './drop.ts'
+import { OWNER } from './fake-api.ts'
+import { cli } from './harness.ts'
+
+// Against a backend as it is: what commands expect of its explorer must be what it answers.
+
+let dataDir: Awaited<ReturnType<typeof freshDataDir>>
+let backend: TestBackend
+
+beforeAll(async () => {
+  dataDir = await freshDataDir()
+  backend = await startTestBackend(dataDir.path)
+})
+afterAll(async () => {
+  await backend?.close()
+  await dataDir?.remove()
+})
+
+test('a drop is minted, opened in the explorer, drawn in the terminal and reported with its gas', async () => {
+  const { path, options } = await folder({ 'drop.csv': `title,description,image,receiver\nDawn,x,a.png,${OWNER}\n` })
+  await writeFile(path('a.png'), png(QUARTERS))
+  const env = { ...options.env, GDN_API_KEY: backend.apiKey.reveal(), GDN_BASE_URL: backend.url }
+  const run = (...argv: string[]) => cli(argv, { ...options, env })
+
+  const created = await run('collection', 'create', '--name', 'Tides', '--wallet', OWNER, '-b', 'polygon', '--json')
+  const { contract_address: contract, transaction_gdn_id: made } = JSON.parse(created.stdout)
+  const minted = await run('batch', 'mint', path('drop.csv'), '-c', contract, '-b', 'polygon', '--json')
+  expect(minted.code, minted.stderr).toBe(0)
+  const { run_id } = JSON.parse(minted.stdout)
+  const [{ nft_gdn_id: nft }] = JSON.parse((await run('batch', 'results', 'drop', '--json')).stdout)
+
+  for (const [what, page] of [
+    [nft, `/nfts/${nft}`],
+    [made, `/collections/${made}`],
+    [contract, `/collections/${made}`],
+    [OWNER, `/owners/${OWNER}`],
+    [run_id, `/runs/${run_id}`],
+    ['drop.csv', `/runs/${run_id}`],
+    ['nothing of that name', '/go?q=nothing%20of%20that%20name'],
+  ]) {
+    const { stdout } = await run('open', what)
+    expect(stdout).toBe(`${backend.url}${page}\n`)
+    const answer = await fetch(stdout.trim())
+    expect([answer.status, answer.headers.get('content-type')]).toEqual([200, expect.stringContaining('text/html')])
+  }
+
+  const atTerminal = { ...options, tty: true, env: { ...env, FORCE_COLOR: '3' } }
+  expect((await cli(['nft', 'show', nft], atTerminal)).stdout.startsWith('\u001b[38;2;255;0;0m')).toBe(true)
+
+  const reported = await run('batch', 'report', 'drop', '--to', 'r.html', '--json')
+  const { gas_used, pictures } = JSON.parse(reported.stdout)
+  expect(Number(gas_used)).toBeGreaterThan(50_000)
+  expect(pictures).toBe(1)
+  expect(await readFile(path('r.html'), 'utf8')).toContain('<dt>Collection</dt><dd><bdi>Tides</bdi></dd>')
+})
