@@ -18,15 +18,17 @@ export interface TestCluster {
   close(): Promise<void>
 }
 
-/** Forty times as fast as a real one. */
+/** Forty times as fast as a real one: blockhashes expire after a second and a half. */
 const SLOT_MS = 10
 const VALID_SLOTS = 150
 const FINAL_AFTER = 31
 const CONFIRMED_AFTER = 1
 
 /** surfpool, where `npm run test:solana` has put it; else one of our own on litesvm. */
-export const startCluster = (): Promise<TestCluster> =>
-  process.env.GDN_TEST_SURFPOOL === undefined ? startStandIn() : startSurfpool(process.env.GDN_TEST_SURFPOOL)
+export const startCluster = (slotMs = SLOT_MS): Promise<TestCluster> =>
+  process.env.GDN_TEST_SURFPOOL === undefined
+    ? startStandIn(slotMs)
+    : startSurfpool(process.env.GDN_TEST_SURFPOOL, slotMs)
 
 interface Surfnet {
   rpcUrl: string
@@ -34,11 +36,11 @@ interface Surfnet {
   stop(): void
 }
 
-async function startSurfpool(path: string): Promise<TestCluster> {
+async function startSurfpool(path: string, slotTimeMs: number): Promise<TestCluster> {
   const { Surfnet } = createRequire(import.meta.url)(path) as {
     Surfnet: { startWithConfig(config: object): Surfnet }
   }
-  const net = Surfnet.startWithConfig({ offline: true, slotTimeMs: SLOT_MS, blockProductionMode: 'clock' })
+  const net = Surfnet.startWithConfig({ offline: true, slotTimeMs, blockProductionMode: 'clock' })
   const call = async (method: string, params: unknown[] = []) => {
     const response = await fetch(net.rpcUrl, {
       method: 'POST',
@@ -74,10 +76,10 @@ interface Executed {
  * litesvm behind the part of Solana's JSON-RPC that gdn uses: transactions are executed at once, and final as many slots
  * later as on a real cluster; what has an unknown or expired blockhash, or can't pay its fee, is dropped without a word.
  */
-async function startStandIn(): Promise<TestCluster> {
+async function startStandIn(slotMs: number): Promise<TestCluster> {
   const machine = new LiteSVM().withBlockhashCheck(false).withTransactionHistory(0n).withSigverify(true)
   const since = performance.now()
-  const slot = () => FINAL_AFTER + 1 + Math.floor((performance.now() - since) / SLOT_MS)
+  const slot = () => FINAL_AFTER + 1 + Math.floor((performance.now() - since) / slotMs)
   const seed = String(since)
   const hashAt = (at: number) => base58btc.baseEncode(createHash('sha256').update(`${seed} ${at}`).digest())
   const genesisHash = hashAt(0)

@@ -1,0 +1,39 @@
+import { afterEach, expect, it } from 'vitest'
+import { cli } from '../cli/harness.ts'
+import { call, createTestCollection, showCollection, until } from '../helpers/backend.ts'
+import { setUpNetwork } from '../helpers/network-backend.ts'
+import { startRealNetwork } from '../helpers/real-network.ts'
+
+const undo: (() => Promise<unknown>)[] = []
+afterEach(async () => {
+  for (const step of undo.splice(0).reverse()) await step()
+})
+
+it.each([
+  ['the explorer of the settings', { explorer_url: 'https://polygonscan.com/' }, 'https://polygonscan.com/tx/'],
+  ['nothing where they name none', {}, null],
+])('a transaction is linked to %s, in gettransactions and in gdn tx', async (_, more, link) => {
+  const real = await startRealNetwork()
+  undo.push(() => real.close())
+  const place = await setUpNetwork(real)
+  undo.push(() => place.remove())
+  await place.write({ urls: [real.url], more })
+  const backend = await place.start()
+  undo.push(() => backend.close())
+  const { id } = await createTestCollection(backend)
+  await until(
+    async () => {
+      await real.mine()
+      return showCollection(backend, id)
+    },
+    ({ status }) => status === 'deployed',
+  )
+  const [outcome] = (await call(backend, 'gettransactions', { transaction_gdn_ids: [id] })).transactions
+  const hash = outcome?.transaction_hash
+  expect(outcome?.explorer_url).toBe(link === null ? undefined : `${link}${hash}`)
+  const gdn = async (...argv: string[]) =>
+    JSON.parse((await cli([...argv, '--data-dir', place.dataDir, '--json'])).stdout)
+  const listed = (await gdn('tx', 'list')).find((one: { hash: string }) => one.hash === hash)
+  expect(listed.explorer_url).toBe(link === null ? null : `${link}${hash}`)
+  expect((await gdn('tx', 'show', String(hash))).explorer_url).toBe(listed.explorer_url)
+})
