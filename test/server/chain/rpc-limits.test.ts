@@ -58,6 +58,13 @@ describe('requests_per_second', () => {
     expect(performance.now() - since).toBeGreaterThan(350)
   })
 
+  it('bounds how many calls a batch holds', async () => {
+    const proxy = await node({ answer: ({ method }) => (method === 'eth_chainId' ? undefined : { result: null }) })
+    const network = connect([proxy.url], { providers: createProviders([[proxy.url, 40]]) })
+    await network.receipts(Array.from({ length: 90 }, () => '0x00'))
+    expect([proxy.requests.length, proxy.count('eth_getTransactionReceipt')]).toEqual([1 + 3, 90])
+  })
+
   it('without it nothing waits', async () => {
     const proxy = await node()
     const network = connect([proxy.url])

@@ -7,6 +7,8 @@ export type RpcOutcome = 'answered' | 'refused' | 'limited' | 'failed'
 export interface Provider {
   /** All that may be told of a URL: the rest can hold a key. */
   readonly host: string
+  /** Most calls of one request: what may be asked in a second. */
+  readonly callsAtOnce: number
   /** Resolves when so many calls may be sent; rejects with the signal's reason. */
   enter(calls: number, signal: AbortSignal): Promise<void>
   /** It has answered. */
@@ -57,6 +59,7 @@ export function createProviders(
     let inARow = 0
     return {
       host,
+      callsAtOnce: Math.max(1, Math.floor(perSecond.get(host) ?? Number.POSITIVE_INFINITY)),
       async enter(calls, signal) {
         if (paced === undefined) return
         const leave = await paced.pace.enter(host, signal)

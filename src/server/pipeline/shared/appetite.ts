@@ -12,8 +12,8 @@ export interface Appetite {
   grow(blocks: number): void
   /** There was no answer: for now less is asked for. */
   shrink(): void
-  /** So many blocks were refused: from now on less is asked for. False where it can't be less. */
-  refused(blocks: number): boolean
+  /** So many blocks were refused, in these words: from now on less is asked for. False where it can't be less. */
+  refused(blocks: number, words: string): boolean
 }
 
 export function createAppetite(): Appetite {
@@ -39,9 +39,10 @@ export function createAppetite(): Appetite {
     shrink() {
       blocks = half(blocks)
     },
-    refused(asked) {
+    refused(asked, words) {
       answered = 0
-      if (asked > 1) {
+      const isOfAddresses = /address/i.test(words) && addresses > 1
+      if (asked > 1 && !isOfAddresses) {
         blocks = half(Math.min(asked, blocks))
         most = blocks
         return true

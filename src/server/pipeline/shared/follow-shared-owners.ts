@@ -45,7 +45,7 @@ export function createSharedFollower({ store, network, log }: FollowSharedOption
     const addresses = await collectionAddresses(store.db, blockchain)
     const asked = [to, ...(cursor === null ? [] : [cursor.block_number])]
     const told = await shared.logs(filtersFor({ from, to, addresses }, appetite), asked).catch((error: unknown) => {
-      if (error instanceof RpcError && appetite.refused(to - from + 1)) return null
+      if (error instanceof RpcError && appetite.refused(to - from + 1, error.message)) return null
       throw error
     })
     if (told === null) return true

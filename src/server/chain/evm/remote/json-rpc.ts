@@ -208,14 +208,15 @@ export function connectRemote(options: RemoteRpcOptions): RemoteRpc {
     }
   }
 
+  const batchLimit = (url: string) => Math.min(batchLimits.get(url) ?? MAX_BATCH, providers.of(url).callsAtOnce)
+
   /** All by one node, in as many requests as it wants. */
   const some = async (url: string, calls: readonly RpcCall[]): Promise<unknown[]> => {
-    const limit = batchLimits.get(url) ?? MAX_BATCH
+    const limit = batchLimit(url)
     if (calls.length > limit) {
       const parts: unknown[] = []
       while (parts.length < calls.length) {
-        const most = batchLimits.get(url) ?? limit
-        parts.push(...(await some(url, calls.slice(parts.length, parts.length + most))))
+        parts.push(...(await some(url, calls.slice(parts.length, parts.length + batchLimit(url)))))
       }
       return parts
     }
