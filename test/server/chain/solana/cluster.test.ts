@@ -359,6 +359,41 @@ describe('what nodes tell', () => {
     await expect(ask(connect({ urls: [proxy.url] }))).rejects.toMatchObject({ code: 'unreachable' })
   })
 
+  it.each([
+    ['finalized', 'processed', false],
+    ['finalized', 'confirmed', false],
+    ['finalized', 'finalized', true],
+    ['confirmed', 'processed', false],
+    ['confirmed', 'confirmed', true],
+    ['confirmed', 'finalized', true],
+  ] as const)(
+    'with commitment %s a transaction that is %s counts: %s',
+    async (commitment, confirmationStatus, counts) => {
+      const value = [{ slot: 7, err: null, confirmationStatus }]
+      const proxy = await proxied({
+        answer: ({ method }) =>
+          method === 'getSignatureStatuses' ? { result: { context: { slot: 9 }, value } } : undefined,
+      })
+      const told = await connect({ urls: [proxy.url], commitment }).statuses(['x'])
+      expect(told).toEqual([counts ? { slot: 7, error: null } : null])
+    },
+  )
+
+  it.each([
+    [{ InstructionError: [2, { Custom: 1 }] }, true],
+    [{ InsufficientFundsForRent: { account_index: 0 } }, true],
+    [{ InstructionError: [2, { Custom: 10 }] }, undefined],
+    [{ InstructionError: [1, 'InvalidAccountData'] }, undefined],
+  ])('of one that failed with %j it is known whether funds were missing', async (err, unpaid) => {
+    const value = [{ slot: 7, err, confirmationStatus: 'finalized' }]
+    const proxy = await proxied({
+      answer: ({ method }) =>
+        method === 'getSignatureStatuses' ? { result: { context: { slot: 9 }, value } } : undefined,
+    })
+    const [told] = await connect({ urls: [proxy.url] }).statuses(['x'])
+    expect([told?.error, told?.unpaid]).toEqual([JSON.stringify(err), unpaid])
+  })
+
   it('the same bytes are handed in again only after some looks, however often they are given', async () => {
     const proxy = await proxied({
       answer: ({ method }) => (method === 'sendTransaction' ? { result: 'accepted' } : undefined),
