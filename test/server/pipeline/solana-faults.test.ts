@@ -98,7 +98,7 @@ async function nftRows(collectionId: string, count: number, step: 'mint' | 'file
 const nfts = () => store.db.selectFrom('nfts').selectAll().orderBy('seq').execute()
 const transactions = () => store.db.selectFrom('solana_transactions').selectAll().orderBy('id').execute()
 const finished = () =>
-  until(nfts, (rows) => rows.every(({ step }) => step === 'done')).then((rows) => {
+  until(nfts, (rows) => rows.every(({ step }) => step === 'done'), 90_000).then((rows) => {
     expect(rows.filter(({ step }) => step !== 'done')).toEqual([])
     return rows
   })
