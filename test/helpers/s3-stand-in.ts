@@ -40,7 +40,7 @@ export interface S3StandIn {
   /** What of an object is sent. */
   content: (bytes: Buffer) => Buffer
   /** Begun and neither put together nor given up. */
-  uploads: Map<string, { contentType: string; parts: Map<number, Buffer> }>
+  uploads: Map<string, { key: string; begun: Date; contentType: string; parts: Map<number, Buffer> }>
   close(): Promise<void>
 }
 
@@ -151,9 +151,23 @@ export async function startS3(buckets: string[], { region = 'us-east-1', token =
   /** An object that comes in parts: begun, brought, put together or given up. */
   function handleParts(request: IncomingMessage, asked: PartRequest, response: ServerResponse) {
     const { key, body, uploadId, number } = asked
+    if (uploadId === null && request.method === 'GET') {
+      const bucket = key.replace(/\/$/, '')
+      const all = [...standIn.uploads].map(
+        ([id, upload]) =>
+          `<Upload><Key>${upload.key.slice(bucket.length + 1)}</Key><UploadId>${id.replace('&', '&amp;')}</UploadId><Initiated>${upload.begun.toISOString()}</Initiated></Upload>`,
+      )
+      const xml = `<ListMultipartUploadsResult><Bucket>${bucket}</Bucket>${all.join('')}</ListMultipartUploadsResult>`
+      return void response.writeHead(200, { 'content-type': 'application/xml' }).end(xml)
+    }
     if (uploadId === null) {
       const id = `up/load ${standIn.uploads.size + 1}&`
-      standIn.uploads.set(id, { contentType: request.headers['content-type'] ?? '', parts: new Map() })
+      standIn.uploads.set(id, {
+        key,
+        begun: new Date(),
+        contentType: request.headers['content-type'] ?? '',
+        parts: new Map(),
+      })
       const xml = `<InitiateMultipartUploadResult><UploadId>${id.replace('&', '&amp;')}</UploadId></InitiateMultipartUploadResult>`
       return void response.writeHead(200, { 'content-type': 'application/xml' }).end(xml)
     }

@@ -28,6 +28,7 @@ export interface OpenStorageOptions {
 /** Whether it can be reached is found out anew after so long: while it can't, and while it can. */
 const ASK_AGAIN_MS = 2000
 const ASK_NOW_AND_THEN_MS = 30_000
+const DAY_MS = 24 * 3600_000
 
 export interface OpenedStorage {
   files: FileStorage
@@ -115,6 +116,16 @@ export async function openStorage(options: OpenStorageOptions): Promise<OpenedSt
     return started
   }
 
+  const tidy = () => {
+    remote?.tidy?.end(new Date(now() - DAY_MS)).then(
+      (ended) => {
+        if (ended !== null && ended > 0) log.info({ ended }, 'uploads that nobody finished were given up')
+      },
+      (error) => log.warn({ error: messageOf(error) }, 'unfinished uploads could not be looked for'),
+    )
+  }
+  let tidying: NodeJS.Timeout | undefined
+
   return {
     files,
     publishTo,
@@ -130,9 +141,12 @@ export async function openStorage(options: OpenStorageOptions): Promise<OpenedSt
 
     startPublishing() {
       loops = startLoops()
+      tidy()
+      tidying = setInterval(tidy, DAY_MS).unref()
     },
 
     async close() {
+      clearInterval(tidying)
       const stopped = (await loops).map((loop) => loop.stop())
       // A turn that waits for an answer ends with its line.
       await close()

@@ -78,3 +78,18 @@ test('killed when the bucket has the file and nobody has noted it, the NFT is mi
   expect(puts()).toHaveLength(2)
   expect(s3.objects.get(puts()[1]?.slice('PUT /'.length) ?? '')).toBe(before)
 })
+
+test('parts that a killed process left are given up after a day; younger ones, and those of others, are not', async () => {
+  const twoDaysAgo = new Date(Date.now() - 2 * 24 * 3600_000)
+  const left = (key: string, begun: Date) => ({ key: `art/${key}`, begun, contentType: '', parts: new Map() })
+  const cid = 'bafkreigh2akiscaildcqabsyg3dfr6chu3fgpregiymsck7e7aqa4s52zy'
+  s3.uploads.set('old&1', left(cid, twoDaysAgo))
+  s3.uploads.set('young', left(cid, new Date()))
+  s3.uploads.set('foreign', left('reports/2026.pdf', twoDaysAgo))
+  backend = await startedChild(dataDir.path)
+  const ids = await until(
+    async () => [...s3.uploads.keys()],
+    (left) => left.length < 3,
+  )
+  expect(ids, s3.seen.join('\n')).toEqual(['young', 'foreign'])
+})

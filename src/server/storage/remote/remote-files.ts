@@ -27,6 +27,8 @@ export interface RemoteFiles {
   read(cid: CID, start: number, end: number): AsyncIterable<Uint8Array>
   /** Why it can't be used, as far as was seen; null where nothing is in the way. */
   problem(): string | null
+  /** Of a place where a killed process leaves something behind. */
+  readonly tidy?: { end(before: Date): Promise<number | null> }
   /** Of a place that holds more than what was put there by us. */
   readonly shared?: SharedBlocks
   close(): Promise<void>

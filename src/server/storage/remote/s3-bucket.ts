@@ -6,6 +6,7 @@ import { bucketRoot, FOR_EVER, objectUrl } from '../../../object-store/bucket.ts
 import { refusalCode } from '../../../object-store/refusal.ts'
 import { EMPTY_SHA256, signS3 } from '../../../object-store/sign.ts'
 import { StorageUnavailableError } from '../adapter.ts'
+import { leftUploads, unescapeXml } from './left-uploads.ts'
 import { type Line, type LineRequest, type LineText, openLine } from './line.ts'
 import type { RemoteFiles, SpooledContent } from './remote-files.ts'
 
@@ -182,6 +183,10 @@ export function openS3Bucket(options: S3BucketOptions): RemoteFiles {
       throw refusal({ ...answer, body: Buffer.concat(text) })
     },
 
+    tidy: leftUploads({
+      ...{ line, signed, prefix, refusal },
+      urlOf: (key, query) => (key === '' ? `${root}/${query}` : urlOf(key, query)),
+    }),
     problem: line.problem,
     close: line.close,
   }
@@ -222,6 +227,3 @@ async function typeOf(content: SpooledContent): Promise<string> {
 function statusIn({ details }: GdnError): unknown {
   return details !== null && typeof details === 'object' && 'status' in details ? details.status : undefined
 }
-
-const XML: Readonly<Record<string, string>> = { '&amp;': '&', '&lt;': '<', '&gt;': '>', '&quot;': '"', '&apos;': "'" }
-const unescapeXml = (text: string) => text.replace(/&(?:amp|lt|gt|quot|apos);/g, (entity) => XML[entity] ?? entity)

@@ -1,0 +1,55 @@
+import type { Line, LineRequest, LineText } from './line.ts'
+
+/** A process that was killed in the midst of an upload leaves its parts in the bucket, where they cost money unseen. */
+export interface LeftUploads {
+  /**
+   * Gives up uploads of ours that were begun long ago, the first thousand of them.
+   *
+   * @returns how many, or null where the credentials may not list them
+   */
+  end(before: Date): Promise<number | null>
+}
+
+export interface LeftUploadsOptions {
+  line: Pick<Line, 'ask'>
+  signed: (request: LineRequest) => Promise<LineRequest>
+  /** The URL of a key, or of the bucket for an empty one, with a query. */
+  urlOf: (key: string, query: string) => string
+  prefix: string
+  refusal: (answer: LineText) => Error
+}
+
+/** Keys of ours: CIDs, as they are spelled here. Others may share the bucket. */
+const OURS = /^ba[a-z2-7]{50,}$/
+const NOT_FOR_US = new Set([403, 405, 501])
+
+export function leftUploads({ line, signed, urlOf, prefix, refusal }: LeftUploadsOptions): LeftUploads {
+  const ask = (method: 'GET' | 'DELETE', url: string) => line.ask(() => signed({ method, url }))
+  return {
+    async end(before) {
+      const listed = await ask('GET', urlOf('', `?prefix=${encodeURIComponent(prefix)}&uploads=`))
+      if (NOT_FOR_US.has(listed.status)) return null
+      if (listed.status !== 200) throw refusal(listed)
+      let ended = 0
+      for (const [, upload = ''] of listed.body.toString('utf8').matchAll(/<Upload>([\s\S]*?)<\/Upload>/g)) {
+        const [key, id, begun] = ['Key', 'UploadId', 'Initiated'].map((name) => textIn(upload, name))
+        if (key === undefined || id === undefined || !key.startsWith(prefix)) continue
+        const name = key.slice(prefix.length)
+        if (!OURS.test(name) || !(Date.parse(begun ?? '') < before.getTime())) continue
+        const { status } = await ask('DELETE', urlOf(name, `?uploadId=${encodeURIComponent(id)}`))
+        if (status === 204 || status === 200) ended += 1
+      }
+      return ended
+    },
+  }
+}
+
+function textIn(xml: string, name: string): string | undefined {
+  const text = new RegExp(`<${name}>([^<]*)</${name}>`).exec(xml)?.[1]
+  return text === undefined ? undefined : unescapeXml(text)
+}
+
+const XML: Readonly<Record<string, string>> = { '&amp;': '&', '&lt;': '<', '&gt;': '>', '&quot;': '"', '&apos;': "'" }
+
+export const unescapeXml = (text: string): string =>
+  text.replace(/&(?:amp|lt|gt|quot|apos);/g, (entity) => XML[entity] ?? entity)
