@@ -1,4 +1,5 @@
 import { GdnError, messageOf } from '../../core/errors.ts'
+import { sleep } from '../../core/time.ts'
 import type { Log } from '../pipeline/log.ts'
 import { type Loop, startLoop } from '../pipeline/loop.ts'
 import type { Settings } from '../settings/types.ts'
@@ -29,6 +30,7 @@ export interface OpenStorageOptions {
 const ASK_AGAIN_MS = 2000
 const ASK_NOW_AND_THEN_MS = 30_000
 const DAY_MS = 24 * 3600_000
+const SEND_AGAIN_MS = 60_000
 
 export interface OpenedStorage {
   files: FileStorage
@@ -125,6 +127,25 @@ export async function openStorage(options: OpenStorageOptions): Promise<OpenedSt
     )
   }
   let tidying: NodeJS.Timeout | undefined
+  const closing = new AbortController()
+  /** Others of this database see only what is where all of them reach it. */
+  const sendLocal = async () => {
+    if (remote === null || store.shared === null) return
+    const { sendLocalFiles } = await import('./remote/send-local.ts')
+    const stored = storedFiles(store.db, store.transaction, remote.place)
+    while (!closing.signal.aborted) {
+      try {
+        const sent = await sendLocalFiles({ dataDir, remote, stored, signal: closing.signal })
+        if (sent > 0) log.info({ sent }, `files of the data dir were put into ${remote.name}`)
+        return
+      } catch (error) {
+        if (closing.signal.aborted) return
+        log.warn({ error: messageOf(error) }, `files of the data dir could not be put into ${remote.name}; tried again`)
+        await sleep(SEND_AGAIN_MS, closing.signal).catch(() => {})
+      }
+    }
+  }
+  let sending = Promise.resolve()
 
   return {
     files,
@@ -141,16 +162,18 @@ export async function openStorage(options: OpenStorageOptions): Promise<OpenedSt
 
     startPublishing() {
       loops = startLoops()
+      sending = sendLocal()
       tidy()
       tidying = setInterval(tidy, DAY_MS).unref()
     },
 
     async close() {
       clearInterval(tidying)
+      closing.abort(new Error('the storage is closed'))
       const stopped = (await loops).map((loop) => loop.stop())
       // A turn that waits for an answer ends with its line.
       await close()
-      await Promise.all(stopped)
+      await Promise.all([...stopped, sending])
     },
   }
 }

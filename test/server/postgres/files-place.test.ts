@@ -1,8 +1,9 @@
-import { mkdir, rename, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { Secret } from '../../../src/core/secret.ts'
 import { freshDataDir, startTestBackend, type TestBackend, until } from '../../helpers/backend.ts'
+import { S3_KEYS, startS3 } from '../../helpers/s3-stand-in.ts'
 import { databaseUrlOf } from '../../helpers/test-database.ts'
 
 // Large files lie in the data dir unless the settings name a place that all processes reach.
@@ -78,4 +79,31 @@ test('the same folder is the same one wherever it is mounted, and a data dir tha
   await rename(at(1), mounted)
   await (await start(mounted)).close()
   await rename(mounted, at(1))
+})
+
+test('with a bucket named, what the data dir holds goes there, and a process without that folder has all of it', async () => {
+  const one = await start(at(0))
+  const { body } = await upload(one, LARGE)
+  await one.close()
+  const s3 = await startS3(['art'])
+  const settings = {
+    keys: `[default]\naws_access_key_id = ${S3_KEYS.accessKeyId}\naws_secret_access_key = ${S3_KEYS.secret}\n`,
+    'backend.yaml': `storage: { kind: s3, bucket: art, prefix: drops, endpoint: "${s3.url}", credentials_file: keys }\n`,
+  }
+  for (const index of [0, 1]) {
+    for (const [name, text] of Object.entries(settings)) {
+      await writeFile(join(at(index), name), text)
+      await chmod(join(at(index), name), 0o600)
+    }
+  }
+  const cid = body.url?.slice('ipfs://'.length) ?? ''
+  const holder = await startTestBackend(at(0), { database })
+  backends.push(holder)
+  const there = async () => s3.objects.get(`art/drops/${cid}`)?.body.length
+  expect(await until(there, (size) => size !== undefined)).toBe(LARGE)
+  await rm(join(at(0), 'files'), { recursive: true })
+  const other = await start(at(1))
+  const served = await other.get(`/ipfs/${cid}`)
+  expect((await served.arrayBuffer()).byteLength).toBe(LARGE)
+  await s3.close()
 })

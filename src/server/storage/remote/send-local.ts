@@ -1,0 +1,57 @@
+import { createHash } from 'node:crypto'
+import { createReadStream } from 'node:fs'
+import { readdir, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { CID } from 'multiformats/cid'
+import { parseCid } from '../cid.ts'
+import type { RemoteFiles, SpooledContent } from './remote-files.ts'
+import type { StoredFiles } from './remote-flat-files.ts'
+
+/**
+ * Puts what a data dir holds from before where all processes of its database reach it, a file after the other. What is
+ * there already is passed over, and nothing is taken away from the data dir.
+ *
+ * @returns how many were sent
+ */
+export async function sendLocalFiles(options: {
+  dataDir: string
+  remote: Pick<RemoteFiles, 'put'>
+  stored: StoredFiles
+  signal: AbortSignal
+}): Promise<number> {
+  const { dataDir, remote, stored, signal } = options
+  let sent = 0
+  for await (const { cid, path } of filesOf(join(dataDir, 'files'))) {
+    signal.throwIfAborted()
+    const { size } = await stat(path)
+    if ((await stored.size(cid.toString())) === size) continue
+    await remote.put(cid, await contentOf(path, size))
+    // What lists its pieces has been in the database since it was stored.
+    await stored.put(cid.toString(), size, [])
+    sent += 1
+  }
+  return sent
+}
+
+async function* filesOf(root: string): AsyncGenerator<{ cid: CID; path: string }> {
+  for (const folder of await readdir(root)) {
+    if (folder.length !== 2) continue
+    for (const name of await readdir(join(root, folder))) {
+      const cid = parseCid(name)
+      if (cid !== null) yield { cid, path: join(root, folder, name) }
+    }
+  }
+}
+
+async function contentOf(path: string, size: number): Promise<SpooledContent> {
+  const hash = createHash('sha256')
+  for await (const bytes of createReadStream(path)) hash.update(bytes)
+  return {
+    size,
+    sha256: hash.digest('hex'),
+    async *read(start, end) {
+      // An end that is included, of which nothing has none.
+      if (start < end) yield* createReadStream(path, { start, end: end - 1 })
+    },
+  }
+}
