@@ -198,7 +198,8 @@ export async function assignToTransaction(db: Db, seqs: readonly number[], trans
 
 /**
  * The batch is final: every token of it has its id and its owner. Whoever got a token may have moved it on already, and
- * the follower may have read of it before the token had its id here: then its last event says who owns it.
+ * the follower may have read of it before the token had its id here: then its last event says who owns it; or its
+ * transfer, mined in the same block, was settled before.
  */
 export async function deployBatch(
   db: Db,
@@ -208,7 +209,7 @@ export async function deployBatch(
     update nfts set status = 'deployed', step = 'done',
       owner = coalesce((select next from owner_events where owner_events.collection_id = nfts.collection_id
         and owner_events.token_id = cast(cast(${batch.startId} as bigint) + batch_index as text)
-        order by block_number desc, log_index desc limit 1), receiver),
+        order by block_number desc, log_index desc limit 1), owner, receiver),
       token_id = cast(cast(${batch.startId} as bigint) + batch_index as text),
       metadata_url = 'ipfs://' || ${batch.directory} || '/' || cast(batch_index as text) || '.json'
     where transaction_id = ${batch.transactionId} and step = 'chain'`.execute(db)
