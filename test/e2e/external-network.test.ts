@@ -1,8 +1,14 @@
-import { createPublicClient, getAddress, http, parseAbi } from 'viem'
+import { createPublicClient, createWalletClient, encodeFunctionData, getAddress, http, parseAbi } from 'viem'
+import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { ShownAttempt, ShownTransaction } from '../../src/server/operations/transactions.ts'
 import { until } from '../helpers/backend.ts'
-import { type ExternalNetwork, type ExternalNetworks, startExternalNetworks } from '../helpers/external-networks.ts'
+import {
+  CONFIRMATIONS,
+  type ExternalNetwork,
+  type ExternalNetworks,
+  startExternalNetworks,
+} from '../helpers/external-networks.ts'
 import { gdnAt } from '../helpers/gdn-at.ts'
 import { report, seededRandom } from '../helpers/seed.ts'
 import { type ServedBackend, serve } from '../helpers/served-backend.ts'
@@ -21,6 +27,7 @@ const ABI = parseAbi([
   'function totalSupply() view returns (uint256)',
   'function ownerOf(uint256) view returns (address)',
   'function tokenURI(uint256) view returns (string)',
+  'function transferFrom(address, address, uint256)',
 ])
 
 interface Nft {
@@ -28,7 +35,7 @@ interface Nft {
   status: string
   token_id: string | null
   metadata_url: string | null
-  owner?: string
+  receiver_wallet_address: string
 }
 
 let nets: ExternalNetworks
@@ -60,8 +67,13 @@ async function makeCollection(of: ExternalNetwork, name: string) {
 async function mintOne(collection: (typeof collections)[number], ...flags: string[]) {
   collection.minted += 1
   return await gdn().json<Nft>(
-    ...['nft', 'mint', '-c', collection.address, '-b', collection.of.blockchain, '--receiver', OWNER],
-    ...['--title', `Piece ${collection.minted}`, ...flags],
+    ...['nft', 'mint', '-c', collection.address, '-b', collection.of.blockchain],
+    ...[
+      '--title',
+      `Piece ${collection.minted}`,
+      ...(flags.includes('--receiver') ? [] : ['--receiver', OWNER]),
+      ...flags,
+    ],
   )
 }
 
@@ -196,12 +208,43 @@ test(
 )
 
 test(
+  'what a holder does with a wallet of another make is seen: who owns the NFT now',
+  async () => {
+    await Promise.all(
+      both().map(async (of) => {
+        const shop = collections.findLast((one) => one.of === of)
+        if (shop === undefined) throw new Error('no collection')
+        const holder = privateKeyToAccount(generatePrivateKey())
+        await of.fund(holder.address, 10)
+        const nft = await mintOne(shop, '--receiver', holder.address)
+        const client = createWalletClient({ account: holder, transport: http(of.network.url) })
+        const call = { abi: ABI, functionName: 'transferFrom' } as const
+        const gasPrice = BigInt(await of.network.call<string>('eth_gasPrice')) * 2n
+        await client.sendTransaction({
+          ...{ chain: null, type: 'legacy', gas: 200_000n, gasPrice, to: getAddress(shop.address) },
+          data: encodeFunctionData({ ...call, args: [holder.address, OTHER, BigInt(String(nft.token_id))] }),
+        })
+        const shown = await until(
+          () => gdn().json<Nft>('nft', 'show', nft.nft_gdn_id),
+          ({ receiver_wallet_address: owner }) => owner === OTHER,
+          PATIENCE_MS,
+        )
+        expect(shown.receiver_wallet_address).toBe(OTHER)
+        moved.set(nft.nft_gdn_id, OTHER)
+      }),
+    )
+  },
+  2 * PATIENCE_MS,
+)
+
+test(
   'what a reorg takes back waits again and comes back, the same transaction',
   async () => {
     await Promise.all(
       both().map(async (of) => {
         const shop = collections.findLast((one) => one.of === of)
         if (shop === undefined) throw new Error('no collection')
+        await of.halt()
         const { nft_gdn_id: id } = await mintOne(shop, '--no-wait')
         const untilShown = (status: string) =>
           until(
@@ -209,19 +252,15 @@ test(
             (nft) => nft.status === status,
             PATIENCE_MS,
           )
-        const [before] = await until(
-          () => transactions(of, '--state', 'signed'),
-          ([row]) => row !== undefined,
+        await until(
+          () => of.network.pool(),
+          (pool) => pool.length > 0,
           PATIENCE_MS,
         )
-        const receipt = () =>
-          of.network.call<{ blockNumber: string } | null>('eth_getTransactionReceipt', [before?.hash])
-        const mined = await until(receipt, (found) => found !== null, PATIENCE_MS)
-        await of.halt()
-        await of.network.mine()
+        const [before] = await transactions(of)
+        await of.network.mine(CONFIRMATIONS)
         expect(await untilShown('deployed')).toMatchObject({ status: 'deployed' })
-        const head = Number(await of.network.call('eth_blockNumber'))
-        await of.network.reorg(head - Number(mined?.blockNumber) + 1)
+        await of.network.reorg(CONFIRMATIONS)
         expect(await untilShown('initiated')).toMatchObject({ status: 'initiated', token_id: null })
         await of.resume()
         await gdn().json('nft', 'wait', id)
@@ -260,6 +299,7 @@ test(
           const args = [BigInt(String(nft.token_id))] as const
           expect(await client.readContract({ ...contract, functionName: 'tokenURI', args })).toBe(nft.metadata_url)
           const owner = await client.readContract({ ...contract, functionName: 'ownerOf', args })
+          expect(nft.receiver_wallet_address).toBe(owner)
           expect(owner).toBe(moved.get(nft.nft_gdn_id) ?? owner)
         }
       }

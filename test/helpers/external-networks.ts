@@ -40,6 +40,8 @@ export interface ExternalNetworks {
   close(): Promise<void>
 }
 
+export const CONFIRMATIONS = 2
+
 /** A retired testnet stands for its successor here, which has a chain id of its own. */
 const MODERN = { blockchain: 'polygon-mumbai', chainId: 31980, operators: 2 } as const
 const LEGACY = { blockchain: 'fantom', chainId: 31981, operators: 2 } as const
@@ -103,7 +105,7 @@ export async function startExternalNetworks(options: {
   ${blockchain}:
     rpc_urls: ['http://127.0.0.1:1', '${endpoint.url}']
     chain_id: ${chainId}
-    confirmations: 2
+    confirmations: ${CONFIRMATIONS}
     finality: 5
     poll_seconds: ${blockSeconds / 4}
     stuck_seconds: ${stuckSeconds}
