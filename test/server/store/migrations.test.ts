@@ -20,7 +20,8 @@ async function olderDatabase(path: string, migrations: number): Promise<void> {
   const { error } = await new Migrator({ db, provider: { getMigrations: async () => known } }).migrateToLatest()
   expect(error).toBeUndefined()
   await sql`insert into accounts values ('a', null, 1)`.execute(db)
-  await sql`insert into requests values ('r', 'a', 'e', null, 'h', '', 1)`.execute(db)
+  await sql`insert into requests (id, account_id, endpoint, body_hash, response, accepted_at)
+    values ('r', 'a', 'e', 'h', '', 1)`.execute(db)
   await sql`insert into collections (id, account_id, request_id, blockchain, name, symbol, wallet_address,
       contract_address, factory_address, enable_api, enable_transfer, is_locked, status, next_token_id, next_attempt_at)
     values ('c', 'a', 'r', 'polygon', 'n', 's', 'w', 'x', 'f', 1, 1, 0, 'deployed', '2', 1)`.execute(db)
