@@ -1,7 +1,7 @@
 /** Something that was measured, as often as was reasonable; what can't vary has one sample. */
 export interface Figure {
   what: string
-  unit: 'ms' | '/s' | 'MiB' | 'bytes' | 'gas' | 'requests' | 'statements' | 'commits' | 'CPU'
+  unit: 'ms' | '/s' | 'MiB' | 'bytes' | 'gas' | 'requests' | 'nodes' | 'statements' | 'commits' | 'CPU'
   samples: readonly number[]
   /** What it is held against. As many samples mean pairs that were taken in turns. */
   against?: { what: string; samples: readonly number[] }

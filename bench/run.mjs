@@ -18,6 +18,7 @@ const PARTS = [
   'solana',
   'storage',
   'explorer',
+  'gallery',
   'postgres',
 ]
 

@@ -1,0 +1,203 @@
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { type Browser, chromium, type Page } from 'playwright-core'
+import { findCollectionById } from '../src/server/store/collections.ts'
+import { insertNfts } from '../src/server/store/nfts.ts'
+import { openStore } from '../src/server/store/open-store.ts'
+import { createCollection, serve, withFolder } from './backend.ts'
+import type { Figure } from './figures.ts'
+import { deployedNft } from './filled.ts'
+
+const TOTAL = 10_000
+/** Different pictures, as the browser sees it; the NFTs take turns with them. */
+const PICTURES = 1000
+const RUNS = 7
+const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome']
+/** Pixels between two stops of somebody who drags the scroll bar, and pixels a millisecond meanwhile. */
+const STRIDE = 20_000
+const SPEED = 20
+
+/** The page of a collection of 10,000 NFTs, in Chromium: how soon it shows something, and what it takes after all. */
+export function measure(): Promise<Figure[]> {
+  return withFolder(async (folder) => {
+    const { backend, path } = await fill(folder)
+    const browser = await startBrowser()
+    try {
+      const url = backend.url + path
+      return [...(await firstPicture(browser, url)), ...(await wholeWay(browser, url)), await frames(browser, url)]
+    } finally {
+      await browser.close()
+      await backend.end()
+    }
+  })
+}
+
+async function startBrowser(): Promise<Browser> {
+  for (const executablePath of CHROMIUM) {
+    const started = await chromium
+      .launch({ executablePath, args: ['--no-sandbox', '--enable-precise-memory-info', '--js-flags=--expose-gc'] })
+      .catch(() => null)
+    if (started !== null) return started
+  }
+  throw new Error(`there is no Chromium at ${CHROMIUM.join(', ')}`)
+}
+
+const openPage = async (browser: Browser): Promise<Page> =>
+  await (await browser.newContext({ viewport: { width: 1280, height: 900 } })).newPage()
+
+async function fill(folder: string) {
+  const first = await serve(folder)
+  const { transaction_gdn_ids: id } = await createCollection(first, { name: 'Ten thousand' })
+  const media = join('examples', 'media')
+  const files = (await readdir(media)).filter((name) => name.endsWith('.png'))
+  const drawn = await Promise.all(files.map((name) => readFile(join(media, name))))
+  const cids: string[] = []
+  for (let index = 0; index < PICTURES; index++) {
+    // What follows the end of a PNG isn't drawn, but makes another file of it.
+    const content = Buffer.concat([drawn[index % drawn.length] ?? Buffer.alloc(0), Buffer.from(String(index))])
+    cids.push((await first.upload(content)).slice('ipfs://'.length))
+  }
+  await first.end()
+  const store = await openStore(join(folder, 'gdn.db'))
+  try {
+    const collection = await findCollectionById(store.db, id)
+    if (collection === null) throw new Error('the collection is not there')
+    for (let at = 0; at < TOTAL; at += 1000) {
+      const rows = Array.from({ length: 1000 }, (_, index) => {
+        const cid = cids[(at + index) % PICTURES]
+        const row = deployedNft(collection, at + index)
+        const file_fields = [{ key: 'image', url: `ipfs://${cid}` }]
+        const metadata = JSON.stringify({ title: `Number ${at + index + 1}`, description: '', file_fields })
+        return { ...row, metadata, files: JSON.stringify({ image: cid }) }
+      })
+      await store.transaction((db) => insertNfts(db, rows))
+    }
+  } finally {
+    await store.close()
+  }
+  return { backend: await serve(folder), path: `/collections/${id}` }
+}
+
+/** Milliseconds from the click on a link to the first picture, with nothing in the browser's cache. */
+async function firstPicture(browser: Browser, url: string): Promise<Figure[]> {
+  const samples: number[] = []
+  const all: number[] = []
+  for (let run = 0; run < RUNS; run++) {
+    const page = await openPage(browser)
+    await page.addInitScript(`document.addEventListener('load', ({ target }) => {
+      if (target instanceof HTMLImageElement && target.closest('.gallery')) window.pictures = [...(window.pictures ?? []), performance.now()]
+    }, true)`)
+    await page.goto(url)
+    // The policy of the page forbids to look by an expression again and again.
+    while ((await page.evaluate<number>('window.pictures?.length ?? 0')) < 10) await page.waitForTimeout(20)
+    const [first = 0, ...more] = await page.evaluate<number[]>('window.pictures')
+    samples.push(first)
+    all.push(more[8] ?? 0)
+    await page.context().close()
+  }
+  return [
+    { what: 'first picture of 10,000, nothing cached', unit: 'ms', samples, budget: { atMost: 1000 } },
+    { what: 'ten pictures of them', unit: 'ms', samples: all, budget: { atMost: 1500 } },
+  ]
+}
+
+const heapMiB = (page: Page) => page.evaluate<number>('gc(), performance.memory.usedJSHeapSize / 2 ** 20')
+
+/** Scrolls from the first to the last, stopping to look, and back to the first. */
+async function wholeWay(browser: Browser, url: string): Promise<Figure[]> {
+  const page = await openPage(browser)
+  const asked = { pages: 0, pictures: 0 }
+  page.on('request', (request) => {
+    if (request.url().includes('/nfts?')) asked.pages++
+    if (request.url().includes('/ipfs/')) asked.pictures++
+  })
+  await page.goto(url)
+  await page.waitForSelector('.gallery .drawn')
+  const before = await heapMiB(page)
+  // By time, not by steps: as fast as somebody drags, whatever else the machine does.
+  const stops = await page.evaluate<number>(`(async () => {
+    const height = document.documentElement.scrollHeight
+    const frame = () => new Promise(requestAnimationFrame)
+    let [place, stops, last] = [0, 0, performance.now()]
+    while (place < height) {
+      const now = await frame()
+      const next = Math.min(height, place + Math.max(0, now - last) * ${SPEED})
+      last = now
+      scrollTo(0, next)
+      const isStop = Math.floor(next / ${STRIDE}) > Math.floor(place / ${STRIDE})
+      place = next
+      if (!isStop) continue
+      stops++
+      while (document.querySelector('.gallery .drawn') === null) await frame()
+      await new Promise((passed) => setTimeout(passed, 250))
+      last = performance.now()
+    }
+    return stops
+  })()`)
+  await page.getByText(`Number ${TOTAL}`, { exact: true }).waitFor()
+  const after = await heapMiB(page)
+  const nodes = await page.evaluate<number>('document.querySelectorAll("*").length')
+  await page.context().close()
+  const one = (what: string, unit: Figure['unit'], value: number, atMost: number): Figure => ({
+    ...{ what, unit, samples: [value], budget: { atMost } },
+  })
+  return [
+    {
+      what: `JavaScript heap after all 10,000, ${stops} stops on the way`,
+      unit: 'MiB',
+      samples: [after],
+      against: { what: 'at the first of them', samples: [before] },
+      budget: { atMost: 4 },
+    },
+    one('nodes in the document then', 'nodes', nodes, 2000),
+    one('requests for lists on the way', 'requests', asked.pages, TOTAL / 100),
+    one('requests for pictures on the way', 'requests', asked.pictures, stops * 100),
+  ]
+}
+
+/**
+ * Milliseconds between two frames while somebody scrolls with the wheel, the slowest twentieth of them: here, and on a
+ * page that has nothing but as many pictures.
+ */
+async function frames(browser: Browser, url: string): Promise<Figure> {
+  const [gallery, plain] = [await openPage(browser), await openPage(browser)]
+  await gallery.goto(url)
+  await gallery.waitForSelector('.gallery .drawn')
+  const pictures = await gallery
+    .locator('.gallery img')
+    .evaluateAll((images) => images.map((image) => image.getAttribute('src')))
+  const tile = '<img width=220 height=220 style="margin:20px 10px 80px" src='
+  const body = Array.from({ length: 400 }, (_, index) => `${tile}${pictures[index % pictures.length]}>`).join('')
+  await plain.route('**/plain', (route) => route.fulfill({ contentType: 'text/html', body }))
+  await plain.goto(new URL('/plain', url).href)
+  const [samples, against]: [number[], number[]] = [[], []]
+  for (let run = 0; run < 5; run++) {
+    samples.push(await slowFrame(gallery))
+    against.push(await slowFrame(plain))
+  }
+  for (const page of [gallery, plain]) await page.context().close()
+  const pair = { what: 'a page of pictures alone', samples: against }
+  return {
+    what: 'a slow frame (95 %) while the wheel turns',
+    unit: 'ms',
+    samples,
+    against: pair,
+    budget: { atMost: 4 },
+  }
+}
+
+async function slowFrame(page: Page): Promise<number> {
+  await page.evaluate(`(() => {
+    window.between = []
+    let last = performance.now()
+    const next = (now) => { window.between.push(now - last); last = now; window.timer = requestAnimationFrame(next) }
+    requestAnimationFrame(next)
+  })()`)
+  await page.mouse.move(640, 500)
+  for (let turn = 0; turn < 40; turn++) {
+    await page.mouse.wheel(0, 120)
+    await page.waitForTimeout(40)
+  }
+  const all = await page.evaluate<number[]>('cancelAnimationFrame(window.timer), window.between')
+  return all.sort((a, b) => a - b)[Math.floor(all.length * 0.95)] ?? 0
+}
