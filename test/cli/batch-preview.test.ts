@@ -1,6 +1,7 @@
 import { mkdir, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { SheetFile } from '../../src/cli/sheet/sheet-file.ts'
 import { png, QUARTERS } from '../helpers/pictures.ts'
 import { folder } from './drop.ts'
 import { OWNER } from './fake-api.ts'
@@ -189,6 +190,17 @@ describe('the file', () => {
     await symlink(path('precious'), path('drop-preview.html'))
     expect((await run('--force')).code).toBe(0)
     expect(await readFile(path('precious'), 'utf8')).toBe('mine')
+  })
+
+  test('that somebody makes while it is written is kept', async () => {
+    const { path } = await folder({})
+    const sheet = await SheetFile.open(path('p.html'))
+    await sheet.writeCard('mine')
+    await writeFile(path('p.html'), 'theirs')
+    await expect(sheet.finish('', '', false)).rejects.toMatchObject({ code: 'usage' })
+    await sheet.close()
+    expect(await readFile(path('p.html'), 'utf8')).toBe('theirs')
+    expect((await readdir(path('.'))).filter((name) => name.includes('p.html'))).toEqual(['p.html'])
   })
 
   test('leaves nothing else behind', async () => {

@@ -98,6 +98,25 @@ const LAYOUT = `({
   tallest: Math.max(...[...document.querySelectorAll('h2.clamp')].map((one) => one.getBoundingClientRect().height)),
 })`
 
+/** Whether a script, a picture, a request, a style and a frame that got into the page would have done what they are for. */
+const INTRUDER = (url: string) => `(async () => {
+  const add = (name, values) => document.body.appendChild(Object.assign(document.createElement(name), values))
+  const loads = (name, values) => new Promise((resolve) => {
+    add(name, { ...values, onload: () => resolve('yes'), onerror: () => resolve('no') })
+    setTimeout(() => resolve('no'), 1000)
+  })
+  add('script', { textContent: 'window.ran = true' })
+  add('style', { textContent: 'body { outline: 7px solid red }' })
+  const frame = add('iframe', { src: '${url}/frame' })
+  return {
+    script: window.ran === true ? 'yes' : 'no',
+    image: await loads('img', { src: '${url}/image.png' }),
+    fetch: await fetch('${url}/fetch').then(() => 'yes', () => 'no'),
+    style: getComputedStyle(document.body).outlineWidth === '7px' ? 'yes' : 'no',
+    frame: frame.contentWindow === null || frame.contentWindow.length > 0 ? 'yes' : 'no',
+  }
+})()`
+
 interface Opened {
   page: Page
   /** Whatever left, or would have. */
@@ -165,6 +184,22 @@ describe.skipIf(CHROMIUM === undefined)('a page opened from the disk', () => {
       expect(await page.locator('article').count()).toBe(rows)
       expect(await page.locator('script, iframe, object, embed, link, [onload], [onerror]').count()).toBe(0)
       expect(await page.evaluate(LOADED)).toBe(pictures)
+    }
+    expect(called).toEqual([])
+  })
+
+  test('would run and load nothing even if something got in: the browser sees to that', async () => {
+    const { called, url } = await listener()
+    const { path } = await madePages()
+    for (const file of ['preview.html', 'report.html']) {
+      const { page } = await opened(path(file))
+      expect(await page.evaluate(INTRUDER(url)), file).toEqual({
+        script: 'no',
+        image: 'no',
+        fetch: 'no',
+        style: 'no',
+        frame: 'no',
+      })
     }
     expect(called).toEqual([])
   })
