@@ -11,6 +11,7 @@ import { checkAnvil } from './chain/evm/embedded/check-anvil.ts'
 import type { EvmNetwork } from './chain/evm/network.ts'
 import { openRemote, refuseOtherNetworks } from './chain/remote.ts'
 import type { RemoteChainsOptions } from './chain/remote-chains.ts'
+import { createProviders } from './chain/rpc/providers.ts'
 import { openEmbeddedSigners } from './chain/signers.ts'
 import { openClusters } from './chain/solana/clusters.ts'
 import { isDiskFull } from './data-dir/disk-full.ts'
@@ -135,6 +136,8 @@ export async function openCore(options: CoreOptions, undo: (() => unknown)[]): P
   await refuseOtherNetworks(store.db, settings)
   const onRequest: RemoteChainsOptions['onRequest'] = (blockchain, provider, outcome) =>
     metrics.observe({ what: 'rpc', blockchain, provider, outcome })
+  const byUrl = [...settings.chains.values(), ...settings.clusters.values()]
+  const providers = createProviders(byUrl.flatMap(({ requestLimits }) => [...requestLimits]))
   const remote = await openRemote({
     db: store.db,
     settings: settings.chains,
@@ -143,8 +146,7 @@ export async function openCore(options: CoreOptions, undo: (() => unknown)[]): P
       if (!works) return openAddresses(operators)
       return await openSigners(operators, credentialsDirectory)
     },
-    now,
-    onRequest,
+    ...{ now, providers, onRequest },
   })
   undo.push(() => remote.close())
   const clusters = await openClusters({
@@ -155,7 +157,7 @@ export async function openCore(options: CoreOptions, undo: (() => unknown)[]): P
       const { openKeypair } = await import('./settings/keypair.ts')
       return openKeypair(signer, credentialsDirectory)
     },
-    onRequest,
+    ...{ providers, onRequest },
   })
   undo.push(() => clusters.close())
   const { ask: readiness, stopping } = watchReadiness({ store, storage: place, networks: [remote, clusters], dataDir })

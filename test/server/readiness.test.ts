@@ -4,6 +4,7 @@ import { sql } from 'kysely'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { EvmBlockchain } from '../../src/api/blockchains.ts'
 import { openRemote } from '../../src/server/chain/remote.ts'
+import { createProviders } from '../../src/server/chain/rpc/providers.ts'
 import { watchReadiness } from '../../src/server/readiness.ts'
 import type { ChainSettings } from '../../src/server/settings/types.ts'
 import { rememberChain } from '../../src/server/store/chains.ts'
@@ -66,7 +67,7 @@ async function ready(
     })
   }
   const remote = await openRemote({
-    ...{ db: store.db, settings, now: Date.now },
+    ...{ db: store.db, settings, now: Date.now, providers: createProviders() },
     openSigners: async () => [{ address: SIGNER, sign: () => Promise.reject(new Error('nothing is signed here')) }],
   })
   undo.push(() => remote.close())

@@ -3,7 +3,7 @@ import type { ChainSettings, Networks } from '../settings/types.ts'
 import type { Db } from '../store/schema.ts'
 import type { Hex } from './evm/network.ts'
 import type { RemoteNetwork } from './evm/remote/remote-network.ts'
-import type { RpcOutcome } from './rpc/providers.ts'
+import type { Providers, RpcOutcome } from './rpc/providers.ts'
 import type { Hindrance } from './rpc/watch-network.ts'
 import type { AskSigning, Signer } from './signers.ts'
 
@@ -34,6 +34,8 @@ export interface RemoteChainsOptions {
   settings: Networks
   openSigners: (settings: ChainSettings) => Promise<readonly Signer[]>
   now: () => number
+  /** What is known of those who answer at the URLs: others may ask them as well. */
+  providers: Providers
   /** Told of each request to a provider. */
   onRequest?: (blockchain: Blockchain, host: string, outcome: RpcOutcome) => void
 }

@@ -52,10 +52,11 @@ describe('requests_per_second', () => {
   it('counts the calls of a batch one by one', async () => {
     const proxy = await node({ answer: ({ method }) => (method === 'eth_chainId' ? undefined : { result: null }) })
     const network = connect([proxy.url], { providers: createProviders([[proxy.url, 50]]) })
-    await network.receipts(Array.from({ length: 20 }, () => '0x00'))
-    const since = performance.now()
     await network.request('eth_gasPrice', [])
-    expect(performance.now() - since).toBeGreaterThan(350)
+    const since = performance.now()
+    await network.receipts(Array.from({ length: 20 }, () => '0x00'))
+    await network.request('eth_gasPrice', [])
+    expect(performance.now() - since).toBeGreaterThan(390)
   })
 
   it('bounds how many calls a batch holds', async () => {

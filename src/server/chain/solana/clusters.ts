@@ -1,7 +1,7 @@
 import type { Blockchain, SolanaBlockchain } from '../../../api/blockchains.ts'
 import type { ClusterSettings, Clusters } from '../../settings/types.ts'
 import type { Db } from '../../store/schema.ts'
-import type { RpcOutcome } from '../rpc/providers.ts'
+import type { Providers, RpcOutcome } from '../rpc/providers.ts'
 import type { Hindrance } from '../rpc/watch-network.ts'
 import type { RemoteSolana } from './remote/remote-solana.ts'
 import type { SolanaSigner } from './signer.ts'
@@ -33,6 +33,8 @@ export interface RemoteClustersOptions {
   settings: Clusters
   /** Null in a process that never signs. */
   openSigner: (settings: ClusterSettings) => Promise<SolanaSigner | null>
+  /** What is known of those who answer at the URLs: others may ask them as well. */
+  providers: Providers
   /** Told of each request to a provider. */
   onRequest?: (blockchain: Blockchain, host: string, outcome: RpcOutcome) => void
 }

@@ -5,7 +5,6 @@ import { findChain } from '../../../store/chains.ts'
 import type { Db } from '../../../store/schema.ts'
 import { alignLane, listSignedOf } from '../../../store/transactions.ts'
 import type { RemoteChains, RemoteChainsOptions } from '../../remote-chains.ts'
-import { createProviders } from '../../rpc/providers.ts'
 import { watchNetwork } from '../../rpc/watch-network.ts'
 import type { Signer } from '../../signers.ts'
 import type { Fees, Hex } from '../network.ts'
@@ -34,9 +33,9 @@ export async function openRemoteChains({
   settings,
   openSigners,
   now,
+  providers,
   onRequest,
 }: RemoteChainsOptions): Promise<RemoteChains> {
-  const providers = createProviders([...settings.values()].flatMap(({ requestLimits }) => [...requestLimits]))
   const factory = async (on: Db, blockchain: EvmBlockchain): Promise<Hex> => {
     const chain = await findChain(on, blockchain)
     if (chain === null) throw notSetUp(blockchain)

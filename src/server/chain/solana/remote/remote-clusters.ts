@@ -2,7 +2,6 @@ import type { SolanaBlockchain } from '../../../../api/blockchains.ts'
 import { GdnError } from '../../../../core/errors.ts'
 import type { ClusterSettings } from '../../../settings/types.ts'
 import { findChain } from '../../../store/chains.ts'
-import { createProviders } from '../../rpc/providers.ts'
 import { type NetworkWatch, watchNetwork } from '../../rpc/watch-network.ts'
 import type { RemoteClusters, RemoteClustersOptions } from '../clusters.ts'
 import { tokenCosts } from '../costs.ts'
@@ -29,8 +28,7 @@ interface Opened {
 
 /** Opens the signers' keys and the connections. */
 export async function openRemoteClusters(options: RemoteClustersOptions): Promise<RemoteClusters> {
-  const { db, settings, openSigner, onRequest } = options
-  const providers = createProviders([...settings.values()].flatMap(({ requestLimits }) => [...requestLimits]))
+  const { db, settings, openSigner, providers, onRequest } = options
 
   /** Each read once: it never changes. */
   const addresses = new Map<SolanaBlockchain, string>()
@@ -91,8 +89,10 @@ export async function openRemoteClusters(options: RemoteClustersOptions): Promis
     async signer(blockchain) {
       const { signer } = get(blockchain)
       if (signer === null) throw new Error(`this process doesn't sign: it has no key for ${blockchain}`)
-      await addressOn(blockchain)
-      return signer
+      const accepted = await addressOn(blockchain)
+      if (accepted === signer.address) return signer
+      // Set up by other settings while this process runs.
+      throw otherSigner(blockchain, accepted, signer)
     },
 
     async affordable(blockchain) {
@@ -133,15 +133,14 @@ async function refuseOtherSigners(
   for (const [blockchain, { signer }] of opened) {
     const known = (await findChain(db, blockchain))?.factory_address
     if (signer === null || known === undefined || known === signer.address) continue
-    throw new GdnError(
-      'invalid_config',
-      `${blockchain} was set up for the signer ${known}, not for ${signer.address}`,
-      {
-        hint: 'give the keypair that it was set up with: collections can be continued by no other',
-      },
-    )
+    throw otherSigner(blockchain, known, signer)
   }
 }
+
+const otherSigner = (blockchain: SolanaBlockchain, accepted: string, { address }: SolanaSigner): GdnError =>
+  new GdnError('invalid_config', `${blockchain} was set up for the signer ${accepted}, not for ${address}`, {
+    hint: 'give the keypair that it was set up with: collections can be continued by no other',
+  })
 
 export const noFunds = (blockchain: SolanaBlockchain, address: string) =>
   `the signer ${address} of ${blockchain} has not enough funds to pay for tokens`
