@@ -4,14 +4,14 @@ import { familyOf } from './processes.ts'
 /** Ticks of the kernel's clock in a second, which Linux has fixed for user space. */
 const TICKS = 100
 
-/** Seconds that a process has computed. */
-function secondsOf(pid: number): number {
+/** Seconds that a process has computed; with those of its children that have ended, whoever they were. */
+function secondsOf(pid: number, withEnded: boolean): number {
   try {
     // The command's name stands in brackets and may hold anything.
     const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
       .replace(/^.*\) /s, '')
       .split(' ')
-    return (Number(fields[11]) + Number(fields[12])) / TICKS
+    return (withEnded ? [11, 12, 13, 14] : [11, 12]).reduce((sum, at) => sum + Number(fields[at]), 0) / TICKS
   } catch {
     return 0
   }
@@ -23,7 +23,7 @@ export function watchCpu(groups: Readonly<Record<string, readonly number[]>>): (
     Object.fromEntries(
       Object.entries(groups).map(([name, pids]) => [
         name,
-        pids.flatMap(familyOf).reduce((sum, pid) => sum + secondsOf(pid), 0),
+        pids.flatMap(familyOf).reduce((sum, pid) => sum + secondsOf(pid, pids.includes(pid)), 0),
       ]),
     )
   const before = look()

@@ -65,7 +65,7 @@ async function open(
   undo.push(() => postgres.close())
   await postgres.execute('create database gdn')
   const script = fileURLToPath(new URL('mock-network.mjs', import.meta.url))
-  const network = await startUntil(/^listening on/, process.execPath, [script, String(latencyMs), '100'])
+  const network = await startUntil(/^listening on/, process.execPath, [script, String(latencyMs), '250'])
   undo.push(() => network.end())
   const networkUrl = network.line.replace('listening on ', '')
   await setUp(folder, postgres, networkUrl)
@@ -139,7 +139,7 @@ async function setUp(folder: string, postgres: PostgresServer, networkUrl: strin
     rpc_urls: ['${networkUrl}']
     confirmations: 1
     finality: 2
-    poll_seconds: 0.1
+    poll_seconds: 0.5
     operators:
 ${operators.join('\n')}
 `

@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { WALLET, withFolder } from './backend.ts'
@@ -7,9 +8,12 @@ import type { Figure } from './figures.ts'
 
 const WORKERS = [1, 2, 4]
 const ROUNDS = Number(process.env.GDN_BENCH_ROUNDS ?? 3)
-const COUNT = Number(process.env.GDN_BENCH_NFTS ?? 12_000)
+const COUNT = Number(process.env.GDN_BENCH_NFTS ?? 19_200)
 const PER_REQUEST = 50
+/** Requests for one NFT each, which cost more. */
+const ALONE = Math.round(COUNT / 10)
 const COLLECTIONS = 48
+const CPUS = availableParallelism()
 const CLIENTS = 8
 /** As far off as a provider is. */
 const LATENCY_MS = 25
@@ -17,13 +21,16 @@ const LATENCY_MS = 25
 interface Run {
   /** NFTs a second. */
   accepted: number
+  acceptedAlone: number
   deployed: number
   /** Milliseconds of CPU for 1,000 NFTs, by who used it; and how many CPUs were busy all in all. */
   accepting: Record<string, number>
+  acceptingAlone: Record<string, number>
   deploying: Record<string, number>
   busyAccepting: number
   busyDeploying: number
   statementsAccepting: number
+  statementsAlone: number
   statementsDeploying: number
   commits: number
   bytes: number
@@ -44,43 +51,65 @@ export async function measure(): Promise<Figure[]> {
   const [one = 1] = WORKERS
   const figures: Figure[] = [
     {
-      what: 'accepted, 50 to a request, by one API process',
+      what: 'accepted by one API process, 50 to a request',
       unit: '/s',
       samples: WORKERS.flatMap((workers) => of(workers, (run) => run.accepted)),
     },
-  ]
-  for (const workers of WORKERS) {
-    const linear = of(one, (run) => run.deployed * workers)
-    figures.push({
-      what: `deployed by ${workers} worker${workers === 1 ? '' : 's'}`,
+    {
+      what: 'accepted by one API process, 1 to a request',
       unit: '/s',
-      samples: of(workers, (run) => run.deployed),
-      ...(workers === one ? {} : { against: { what: `linear`, samples: linear }, budget: { atLeast: 0.7 } }),
-    })
-    figures.push({
-      what: '  CPUs busy meanwhile, of all there are',
-      unit: 'CPU',
-      samples: of(workers, (run) => run.busyDeploying),
-    })
-    for (const who of ['workers', 'postgres', 'network']) {
-      const ms = of(workers, (run) => run.deploying[who] ?? 0)
-      const against = { what: 'by one worker', samples: of(one, (run) => run.deploying[who] ?? 0) }
+      samples: WORKERS.flatMap((workers) => of(workers, (run) => run.acceptedAlone)),
+    },
+  ]
+  const costOf = (run: Run) => Object.values(run.deploying).reduce((sum, ms) => sum + ms, 0)
+  const costOfOne = of(one, costOf)
+  for (const workers of WORKERS) {
+    const what = `deployed by ${workers} worker${workers === 1 ? '' : 's'}`
+    const samples = of(workers, (run) => run.deployed)
+    if (workers === one) figures.push({ what, unit: '/s', samples })
+    else {
+      const linear = of(one, (run) => run.deployed * workers)
+      // What the CPUs that they got would have done at the cost of one worker: less where they are in each other's way.
+      const permitted = of(workers, (run) => run.busyDeploying).map(
+        (busy, round) => (busy * 1e6) / (costOfOne[round] ?? 1),
+      )
+      figures.push({ what, unit: '/s', samples, against: { what: 'linear', samples: linear } })
       figures.push({
-        what: `  CPU of ${who} for 1,000 NFTs`,
-        unit: 'ms',
-        samples: ms,
-        ...(workers === one ? {} : { against }),
+        ...{ what: '  as far as CPU permitted', unit: '/s', samples },
+        ...{ against: { what: 'linear in CPU', samples: permitted }, budget: { atLeast: 0.7 } },
       })
     }
-  }
-  for (const who of ['api', 'postgres', 'clients']) {
-    const samples = WORKERS.flatMap((workers) => of(workers, (run) => run.accepting[who] ?? 0))
-    figures.push({ what: `CPU of ${who} for accepting 1,000`, unit: 'ms', samples })
+    const busy = of(workers, (run) => run.busyDeploying)
+    figures.push({ what: `  CPUs that all of it got, of ${CPUS}`, unit: 'CPU', samples: busy })
+    for (const who of ['workers', 'postgres', 'network']) {
+      const ms = of(workers, (run) => run.deploying[who] ?? 0)
+      figures.push({ what: `  CPU of ${who} for 1,000 NFTs`, unit: 'ms', samples: ms })
+    }
   }
   const all = [...runs.values()].flat()
+  for (const who of ['api', 'postgres', 'clients']) {
+    const cpu = (used: (run: Run) => Record<string, number>) => all.map((run) => used(run)[who] ?? 0)
+    figures.push(
+      { what: `CPU of ${who} for accepting 1,000, 50 to a request`, unit: 'ms', samples: cpu((run) => run.accepting) },
+      {
+        what: `CPU of ${who} for accepting 1,000, 1 to a request`,
+        unit: 'ms',
+        samples: cpu((run) => run.acceptingAlone),
+      },
+    )
+  }
   figures.push(
+    {
+      what: 'statements for accepting 1,000, 1 to a request',
+      unit: 'statements',
+      samples: all.map((run) => run.statementsAlone),
+    },
     { what: 'CPUs busy while accepting', unit: 'CPU', samples: all.map((run) => run.busyAccepting) },
-    { what: 'statements for accepting 1,000', unit: 'statements', samples: all.map((run) => run.statementsAccepting) },
+    {
+      what: 'statements for accepting 1,000, 50 to a request',
+      unit: 'statements',
+      samples: all.map((run) => run.statementsAccepting),
+    },
     { what: 'statements for deploying 1,000', unit: 'statements', samples: all.map((run) => run.statementsDeploying) },
     { what: 'transactions of the database for 1,000', unit: 'commits', samples: all.map((run) => run.commits) },
     { what: 'database per NFT', unit: 'bytes', samples: all.map((run) => run.bytes) },
@@ -109,32 +138,45 @@ async function run(folder: string, workers: number): Promise<Run> {
     }
     await set.query('select pg_stat_statements_reset()')
     const bytesBefore = await databaseBytes(set)
-    const accepting = watch(set, groups)
-    const ids = await accept(set, collections)
+    const accepting = watch(set, groups, COUNT)
+    const ids = await accept(set, collections, COUNT / PER_REQUEST, PER_REQUEST)
     const accepted = await accepting()
     await set.query('select pg_stat_statements_reset()')
-    const deploying = watch(set, groups)
+    const acceptingAlone = watch(set, groups, ALONE)
+    ids.push(...(await accept(set, collections, ALONE, 1)))
+    const alone = await acceptingAlone()
+    await set.query('select pg_stat_statements_reset()')
+    const deploying = watch(set, groups, COUNT + ALONE)
     set.hold(false)
     await untilDeployed(set, ids)
     const deployed = await deploying()
     await set.query('vacuum analyze nfts')
-    const bytes = ((await databaseBytes(set)) - bytesBefore) / COUNT
+    const bytes = ((await databaseBytes(set)) - bytesBefore) / (COUNT + ALONE)
     return {
-      ...{ accepted: COUNT / accepted.seconds, deployed: COUNT / deployed.seconds, bytes },
+      ...{
+        accepted: COUNT / accepted.seconds,
+        acceptedAlone: ALONE / alone.seconds,
+        deployed: (COUNT + ALONE) / deployed.seconds,
+        bytes,
+      },
+      ...{ acceptingAlone: alone.cpu, statementsAlone: alone.statements },
       ...{ accepting: accepted.cpu, deploying: deployed.cpu },
       ...{ busyAccepting: accepted.busy, busyDeploying: deployed.busy },
       ...{ statementsAccepting: accepted.statements, statementsDeploying: deployed.statements },
       commits: accepted.commits + deployed.commits,
-      ...{ rpc: deployed.rpc, rpcCalls: deployed.rpcCalls, top: await topStatements(set) },
+      ...{
+        rpc: deployed.rpc,
+        rpcCalls: deployed.rpcCalls,
+        top: [...(await largestTables(set)), ...(await topStatements(set))],
+      },
     }
   } finally {
     await set.close()
   }
 }
 
-const perThousand = (value: number) => (value * 1000) / COUNT
-
-function watch(set: Distributed, groups: Readonly<Record<string, readonly number[]>>) {
+function watch(set: Distributed, groups: Readonly<Record<string, readonly number[]>>, nfts: number) {
+  const perThousand = (value: number) => (value * 1000) / nfts
   // The bench's own family holds all the others.
   const { clients = [], ...others } = groups
   const cpuOf = watchCpu({ ...others, all: clients })
@@ -187,14 +229,19 @@ async function makeCollections(set: Distributed): Promise<string[]> {
   }
 }
 
-async function accept(set: Distributed, collections: readonly string[]): Promise<string[]> {
+async function accept(
+  set: Distributed,
+  collections: readonly string[],
+  requests: number,
+  perRequest: number,
+): Promise<string[]> {
   const ids: string[] = []
   let turn = 0
   const client = async () => {
-    while (turn < COUNT / PER_REQUEST) {
+    while (turn < requests) {
       const at = turn++
-      const metadata = Array.from({ length: PER_REQUEST }, (_, index) => ({
-        title: `Number ${at * PER_REQUEST + index}`,
+      const metadata = Array.from({ length: perRequest }, (_, index) => ({
+        title: `Number ${at * perRequest + index} of ${perRequest}`,
         description: 'One of many, made to see how long it takes.',
         file_fields: [],
       }))
@@ -218,6 +265,15 @@ async function untilDeployed(set: Distributed, ids: readonly string[]): Promise<
   }
   const [{ deployed }] = await set.query("select count(*)::int as deployed from nfts where status = 'deployed'")
   if (deployed !== ids.length) throw new Error(`${deployed} of ${ids.length} NFTs were deployed`)
+}
+
+/** What the database's bytes are for. */
+async function largestTables(set: Distributed): Promise<string[]> {
+  const rows = await set.query(
+    `select relname as name, pg_total_relation_size(oid)::text as bytes from pg_class
+     where relkind = 'r' and relnamespace = 'public'::regnamespace order by pg_total_relation_size(oid) desc limit 6`,
+  )
+  return rows.map(({ name, bytes }) => `${Math.round(Number(bytes) / (COUNT + ALONE))} bytes an NFT  ${name}`)
 }
 
 /** What the database spent its time with. */

@@ -78,9 +78,11 @@ export async function writeEvents(
 ): Promise<void> {
   const { events, cursor, reached, move } = what
   await store.transaction(async (db) => {
+    const wasFaster = async () => (await findCursor(db, reached.blockchain))?.block_hash !== cursor?.block_hash
+    // Each worker follows; whoever comes second needn't keep those waiting who write what was minted.
+    if (await wasFaster()) return
     await lockOwners(db, reached.blockchain, 'alone')
-    const now = await findCursor(db, reached.blockchain)
-    if (now?.block_hash !== cursor?.block_hash) return
+    if (await wasFaster()) return
     await applyEvents(db, await rowsOf(db, reached.blockchain, events))
     await move(db, reached)
   })

@@ -15,16 +15,34 @@ beforeEach(async () => {
 })
 afterEach(() => dir.remove())
 
+interface Migration {
+  name: string
+  timestamp: string
+}
+
 const database = async (at = url) => {
   const place = { dataDir: dir.path, database: { url: at }, credentialsDirectory: undefined, env: {} }
   const found = await checkUp({ ...place, userAgent: 'test', now: Date.now })
   return found.find(({ check }) => check === 'database')
 }
 
-it('an empty database lacks migrations; looked at, it is as it was', async () => {
+it('one that lacks a migration is told, with what brings it; looked at, it is as it was', async () => {
+  const store = await openPostgres({ url })
+  const { rows } = await sql<Migration>`delete from kysely_migration where name like '0012%' returning *`.execute(
+    store.db,
+  )
   for (const _ of [1, 2]) {
-    expect(await database()).toMatchObject({ status: 'warn', fix: expect.stringContaining('gdn db migrate') })
+    expect(await database()).toMatchObject({
+      status: 'warn',
+      message: expect.stringContaining('lacks migrations: 0012'),
+      fix: expect.stringContaining('gdn db migrate'),
+    })
   }
+  // Other tests have the same database.
+  for (const { name, timestamp } of rows) {
+    await sql`insert into kysely_migration values (${name}, ${timestamp})`.execute(store.db)
+  }
+  await store.close()
 })
 
 it('one of this version tells its server and how far away it is', async () => {

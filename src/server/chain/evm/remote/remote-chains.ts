@@ -36,9 +36,14 @@ export async function openRemoteChains({
   providers,
   onRequest,
 }: RemoteChainsOptions): Promise<RemoteChains> {
+  /** Read once each: every request that is accepted asks for it, and it never becomes another. */
+  const factories = new Map<EvmBlockchain, Hex>()
   const factory = async (on: Db, blockchain: EvmBlockchain): Promise<Hex> => {
+    const known = factories.get(blockchain)
+    if (known !== undefined) return known
     const chain = await findChain(on, blockchain)
     if (chain === null) throw notSetUp(blockchain)
+    factories.set(blockchain, chain.factory_address as Hex)
     return chain.factory_address as Hex
   }
   const opened = new Map<EvmBlockchain, Opened>()

@@ -1,0 +1,42 @@
+// How many NFTs a network has room for, by its newest blocks: node block-space.mjs <rpc url>
+const BLOCKS = 100
+/** Of what others leave free, as much as a backend may count on. */
+const SHARE = 0.5
+/** Gas per NFT as `npm run bench -- gas` measures it. */
+const SHAPES = { 'to one receiver, 50 together': 5_947, 'to 50 receivers, together': 49_197, 'one by one': 109_091 }
+const DAY = 10_000_000 / 86_400
+
+const say = (line) => process.stdout.write(`${line}\n`)
+const complain = (line) => process.stderr.write(`${line}\n`)
+
+const [url] = process.argv.slice(2)
+if (url === undefined) {
+  complain('node block-space.mjs <rpc url>')
+  process.exit(2)
+}
+
+async function call(method, ...params) {
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
+  const answer = await fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body })
+  const { result, error } = await answer.json()
+  if (error !== undefined) throw new Error(`${method}: ${error.message}`)
+  return result
+}
+
+const blockAt = (number) => call('eth_getBlockByNumber', `0x${number.toString(16)}`, false)
+const head = Number(await call('eth_blockNumber'))
+const first = Math.max(1, head - BLOCKS)
+const blocks = []
+for (let number = first; number <= head; number++) blocks.push(await blockAt(number))
+
+const [oldest, newest] = [blocks[0], blocks.at(-1)]
+const seconds = Math.max(1, Number(newest.timestamp) - Number(oldest.timestamp))
+const sum = (of) => blocks.slice(1).reduce((total, block) => total + Number(block[of]), 0) / seconds
+const [room, used] = [sum('gasLimit'), sum('gasUsed')]
+const million = (gas) => `${(gas / 1e6).toFixed(2)} million gas/s`
+say(`${blocks.length - 1} blocks in ${seconds} s: room for ${million(room)}, of which ${million(used)} are used`)
+for (const [shape, gas] of Object.entries(SHAPES)) {
+  const rate = (SHARE * (room - used)) / gas
+  const enough = rate >= 3 * DAY ? 'takes the peak' : rate >= DAY ? 'takes the average' : 'is too little'
+  say(`  ${shape}: ${rate.toFixed(0)} NFTs/s in half of what is free, which ${enough} of 10 million a day`)
+}

@@ -1,0 +1,48 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { execa } from 'execa'
+import { expect, onTestFinished, test } from 'vitest'
+import { FOLDER, textOf } from './folder.ts'
+
+const SCRIPT = join(FOLDER, 'block-space.mjs')
+
+/** A node of a network with a block every two seconds. */
+async function network(gasLimit: number, gasUsed: number): Promise<string> {
+  const hex = (value: number) => `0x${value.toString(16)}`
+  const server = createServer(async (request, response) => {
+    const chunks: Buffer[] = []
+    for await (const chunk of request) chunks.push(chunk)
+    const { id, method, params } = JSON.parse(Buffer.concat(chunks).toString())
+    const timestamp = hex(1_700_000_000 + 2 * Number(params[0] ?? 0))
+    const block = { number: params[0], timestamp, gasLimit: hex(gasLimit), gasUsed: hex(gasUsed) }
+    response.end(JSON.stringify({ jsonrpc: '2.0', id, result: method === 'eth_blockNumber' ? '0x1000' : block }))
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
+test('a network tells how many NFTs it has room for, by gas limit, block time and what others use', async () => {
+  const { stdout } = await execa(process.execPath, [SCRIPT, await network(45_000_000, 15_000_000)])
+  expect(stdout.split('\n')).toEqual([
+    '100 blocks in 200 s: room for 22.50 million gas/s, of which 7.50 million gas/s are used',
+    '  to one receiver, 50 together: 1261 NFTs/s in half of what is free, which takes the peak of 10 million a day',
+    '  to 50 receivers, together: 152 NFTs/s in half of what is free, which takes the average of 10 million a day',
+    '  one by one: 69 NFTs/s in half of what is free, which is too little of 10 million a day',
+  ])
+})
+
+test('without an address it says how it is called', async () => {
+  const { exitCode, stderr } = await execa(process.execPath, [SCRIPT], { reject: false })
+  expect([exitCode, stderr]).toEqual([2, 'node block-space.mjs <rpc url>'])
+})
+
+test('it counts with the gas that the page names', () => {
+  const gas = [...textOf('block-space.mjs').matchAll(/: (\d{1,3}(?:_\d{3})+)[,\s]/g)].map(([, number = '']) => number)
+  expect(gas.slice(0, 3)).toHaveLength(3)
+  for (const number of gas.slice(0, 3)) expect(textOf('capacity.md')).toContain(number.replaceAll('_', ','))
+})
