@@ -3,7 +3,6 @@ import { privateKeyToAccount } from 'viem/accounts'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Hex } from '../../../src/server/chain/evm/network.ts'
 import {
-  call,
   createTestCollection,
   mint,
   plainMetadata,
@@ -11,7 +10,6 @@ import {
   showNfts,
   type TestCollection,
   until,
-  WALLETS,
   withStore,
 } from '../../helpers/backend.ts'
 import { type RealNetwork, startRealNetwork } from '../../helpers/real-network.ts'
@@ -21,8 +19,6 @@ const ABI = parseAbi([
   'function totalSupply() view returns (uint256)',
   'function ownerOf(uint256) view returns (address)',
 ])
-
-const [ALICE, BOB] = WALLETS
 
 let real: RealNetwork
 let remote: RemoteBackend
@@ -55,8 +51,8 @@ const untilInPool = (count = 1) =>
   )
 
 /** Mines whenever something waits, until the collection is deployed. */
-async function deployedCollection(options: { enable_transfer?: boolean } = {}): Promise<TestCollection> {
-  const collection = await createTestCollection(remote.backend, options)
+async function deployedCollection(): Promise<TestCollection> {
+  const collection = await createTestCollection(remote.backend)
   await mineUntil(async () => (await showCollection(remote.backend, collection.id)).status === 'deployed')
   return collection
 }
@@ -134,34 +130,6 @@ describe('a transaction that the network forgets', () => {
       expect((await transactions()).map((row) => row.raw)).toEqual(before.map((row) => row.raw))
     },
   )
-
-  it('a mint and a transfer of its NFT that come back in one block leave the NFT with who got it', async () => {
-    const collection = await deployedCollection({ enable_transfer: true })
-    const [id = ''] = await mint(remote.backend, collection, plainMetadata(1), { receiver: ALICE })
-    await mineUntil(allDeployed([id]))
-    const moved = await call(remote.backend, 'transfernft', {
-      ...{ contract_address: collection.address, blockchain: collection.blockchain, nft_gdn_id: id, token_id: '1' },
-      ...{ sender_wallet_address: ALICE, receiver_wallet_address: BOB },
-    })
-    await untilInPool()
-    await real.reorg(5)
-    await until(
-      () => statuses([id]),
-      ([status]) => status === 'initiated',
-    )
-    // That of the transfer and that of the mint.
-    await untilInPool(2)
-    await real.mine(CONFIRMATIONS)
-    const transfer = async () =>
-      (
-        await call(remote.backend, 'gettransactions', {
-          transaction_gdn_ids: [moved.response.transaction_gdn_id],
-        })
-      ).transactions[0]?.status
-    await until(transfer, (status) => status === 'deployed')
-    await until(allDeployed([id]), (deployed) => deployed)
-    expect((await showNfts(remote.backend, [id]))[0]?.receiver_wallet_address).toBe(BOB)
-  })
 
   it('a reorg that a stopped backend slept through is found at its next start', async () => {
     const collection = await deployedCollection()

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { insertCollection } from '../../../src/server/store/collections.ts'
-import { findNft, insertNfts } from '../../../src/server/store/nfts.ts'
+import { deployBatch, findNft, insertNfts, setOwner } from '../../../src/server/store/nfts.ts'
 import type { Store } from '../../../src/server/store/open-store.ts'
 import { insertRequest } from '../../../src/server/store/requests.ts'
 import {
@@ -122,4 +122,13 @@ it('undone, it leaves the owner that the last known event names', async () => {
     .execute()
   await withdrawTransfer(store.db, 't1')
   expect(await ownerOf()).toBe(CAROL)
+})
+
+it('a mint that is settled after the transfer of its NFT, as both come back in one block, leaves it with who got it', async () => {
+  const nft = { id: 'm', request_id: 'r', collection_id: 'c', receiver: ALICE, metadata: '{}', next_attempt_at: NOW }
+  const minted = async () => (await findNft(store.db, 'm'))?.owner
+  await insertNfts(store.db, [{ ...nft, status: 'initiated', step: 'chain', transaction_id: 't', batch_index: 0 }])
+  await setOwner(store.db, 'm', BOB, 497)
+  await deployBatch(store.db, { transactionId: 't', startId: '2', directory: 'd' })
+  expect(await minted()).toBe(BOB)
 })
