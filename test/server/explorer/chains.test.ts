@@ -124,13 +124,13 @@ it('an address that two blockchains have is told apart by the blockchain', async
 
 it('transactions are linked to the explorer that the settings name', async () => {
   await withStore(dataDir.path, async (store) => {
-    const chains = { remote: { explorerUrl: (name: string) => (name === 'polygon' ? 'https://scan.example' : null) } }
+    const chains = { transactionUrl: (name: string, hash: string) => `https://scan.example/${name}/tx/${hash}` }
     const deps = { store, storage: {}, chains, now: Date.now } as unknown as ServiceDeps
     const explorer = createExplorer({ ...deps, onError() {} })
     const nft = await showNft(explorer, { accountId: null }, id)
     const hash = nft?.transactions[0]?.transaction_hash
-    expect(nft?.transactions[0]?.explorer_url).toBe(`https://scan.example/tx/${hash}`)
-    expect(nft?.owners.at(-1)?.explorer_url).toBe(`https://scan.example/tx/${hash}`)
+    expect(nft?.transactions[0]?.explorer_url).toBe(`https://scan.example/polygon/tx/${hash}`)
+    expect(nft?.owners.at(-1)?.explorer_url).toBe(`https://scan.example/polygon/tx/${hash}`)
     await explorer.indexer.stop()
   })
 })
