@@ -37,6 +37,8 @@ export async function importDatabase(place: DatabasePlace, path: string): Promis
     const store = await openTarget(place)
     try {
       const { secrets, ...counted } = await store.db.transaction().execute((db) => readAll(db, file))
+      // Until the server has looked at what is new, it takes tables of millions for empty ones, and plans accordingly.
+      await sql`analyze`.execute(store.db)
       if (postgres === null) await keepInFiles(store, resolve(place.dataDir), secrets)
       const database = store.shared?.name ?? resolve(place.dataDir)
       return { file, database, ...counted, seconds: Math.round((performance.now() - since) / 100) / 10 }
