@@ -83,7 +83,10 @@ describe('the published package', () => {
     expect(paths).toEqual(
       expect.arrayContaining(['dist/man/gdn.1', 'dist/docs/commands.md', 'completions/_gdn', 'completions/gdn.bash']),
     )
-    expect(paths.filter((path) => /^(src|test|bench)\/|\.map$|\/\.[^/]+$/.test(path))).toEqual([])
+    // What Docker isn't to take belongs to the example.
+    const hidden = paths.filter((path) => /\/\.[^/]+$/.test(path))
+    expect(hidden).toEqual(['examples/deploy/.dockerignore'])
+    expect(paths.filter((path) => /^(src|test|bench)\/|\.map$/.test(path))).toEqual([])
   })
 
   test('is one package without the native ones, a handful with them', () => {

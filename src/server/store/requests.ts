@@ -19,10 +19,10 @@ export async function recordResponse(db: Db, id: string, response: string): Prom
   await db.updateTable('requests').set({ response }).where('id', '=', id).execute()
 }
 
-/** Requests that a line of the log names at most. */
-export const MAX_TOLD = 50
+/** Requests that a line of the log names at most: as many as a batch holds, so that each is found there. */
+export const MAX_TOLD = 200
 
-/** Requests whose rows a transaction on its way carries: the first 50. Ask before it is settled. */
+/** Requests whose rows a transaction on its way carries. Ask before it is settled. */
 export async function requestsOfTransaction(
   db: Db,
   { id, kind, collection_id }: Pick<TransactionRow, 'id' | 'kind' | 'collection_id'>,

@@ -240,7 +240,10 @@ describe('another storage over data that is there', () => {
     s3.seen.length = 0
     const served = await backend.get(`/ipfs/${image}`)
     expect(Buffer.from(await served.arrayBuffer()).equals(PICTURE)).toBe(true)
-    expect(s3.seen.every((line) => line.includes('/archive/two/'))).toBe(true)
+    // What uploads were left half done is asked of the whole bucket.
+    const asked = s3.seen.filter((line) => !/\buploads\b/.test(line))
+    expect(asked.every((line) => line.includes('/archive/two/'))).toBe(true)
+    expect(s3.seen.filter((line) => line.includes('/art'))).toEqual([])
   })
 })
 
