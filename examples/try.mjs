@@ -38,8 +38,9 @@ async function tryIt() {
 
 function whatNext(url, contract, nft) {
   return `
-The backend is still running: ${url}
-Three things to try:
+The backend is still running. Look at what was minted: ${url}
+Four things to try:
+  node bin/gdn.js open ${contract} --local
   node bin/gdn.js nft show ${nft.nft_gdn_id} --local
   node bin/gdn.js nft mint --local -b polygon \\
     -c ${contract} \\
