@@ -41,8 +41,8 @@ test('npm run try mints the example drop, checks it on chain, and what it advise
   // The table goes by the terminal, and has tabs where there is none.
   expect(first.stdout.split('\n').filter((line) => !line.includes('\t') && line.length > 80)).toEqual([])
   const advised = commandsIn(first.stdout)
-  expect(advised).toHaveLength(4)
-  for (const command of advised.slice(0, 3)) {
+  expect(advised).toHaveLength(5)
+  for (const command of advised.slice(0, 4)) {
     const { exitCode, stdout, stderr } = await run(command)
     expect(exitCode, `${command.join(' ')}\n${stderr}`).toBe(0)
     expect(stdout).not.toBe('')
@@ -53,7 +53,7 @@ test('npm run try mints the example drop, checks it on chain, and what it advise
   expect(second.stdout).toContain('running already')
   expect(contractIn(second.stdout)).not.toBe(contractIn(first.stdout))
 
-  expect(await run(advised[3] ?? [])).toMatchObject({ exitCode: 0 })
+  expect(await run(advised[4] ?? [])).toMatchObject({ exitCode: 0 })
   const status = await run(['bin/gdn.js', 'local', 'status', '--json'])
   expect(JSON.parse(status.stdout)).toMatchObject({ running: false })
 })
