@@ -12,8 +12,9 @@ import { factoryAddress } from './evm/factory.ts'
 import type { EvmNetwork, Hex } from './evm/network.ts'
 import type { RemoteChains } from './remote-chains.ts'
 import { type AskSigning, EMBEDDED_FEES, type EmbeddedSigners } from './signers.ts'
-import { NO_CLUSTERS, type RemoteClusters } from './solana/clusters.ts'
+import { NO_CLUSTERS } from './solana/clusters.ts'
 import type { EmbeddedSolanaEvent } from './solana/embedded/embedded-solana.ts'
+import type { RemoteClusters } from './solana/remote-clusters.ts'
 import { createSolanaChains, type SolanaChains } from './solana/solana-chains.ts'
 
 /** The chains of a backend: embedded ones, whose nodes are started when they are first needed, and those behind RPC URLs. */

@@ -3,8 +3,8 @@ import { sleep } from '../../core/time.ts'
 import type { EvmReceipt, Fees, Hex } from '../chain/evm/network.ts'
 import { encodeAppoint, isOperator } from '../chain/evm/registry.ts'
 import { raiseFees } from '../pipeline/shared/bump.ts'
+import type { SetupOptions } from './options.ts'
 import { APPOINT_GAS } from './plan.ts'
-import type { SetupOptions } from './run.ts'
 
 /**
  * Has a factory take what an operator signs; resolves once that is as deep in the chain as the network asks for. It is

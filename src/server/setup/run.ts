@@ -6,31 +6,14 @@ import type { Chains } from '../chain/chains.ts'
 import { encodeDeployFactory } from '../chain/evm/factory.ts'
 import { deployFactoryGasLimit } from '../chain/evm/gas-limits.ts'
 import type { Hex } from '../chain/evm/network.ts'
-import type { RemoteNetwork } from '../chain/evm/remote/remote-network.ts'
-import type { Signer } from '../chain/signers.ts'
 import { createChainStep } from '../pipeline/chain-step.ts'
-import type { Log } from '../pipeline/log.ts'
 import { signAndStore } from '../pipeline/sign.ts'
 import { rememberChain } from '../store/chains.ts'
 import { lockUntilCommit } from '../store/dialect.ts'
-import type { Store } from '../store/open-store.ts'
 import { alignLane, findFactoryTransaction, forgetFactoryTransaction } from '../store/transactions.ts'
 import { hasWatched } from '../store/watched.ts'
 import { appoint } from './appoint.ts'
-import type { SetupPlan } from './plan.ts'
-
-export interface SetupOptions {
-  store: Store
-  network: RemoteNetwork
-  admin: Signer
-  operators: readonly Hex[]
-  plan: SetupPlan
-  now: () => number
-  log: Log
-  signal: AbortSignal
-  /** What is waited for, for people. */
-  say(what: string): void
-}
+import type { SetupOptions } from './options.ts'
 
 /**
  * Deploys the factory and appoints the operators, as far as that isn't done yet; resolves with the factory's address once

@@ -5,8 +5,7 @@ import type { Deps } from '../../deps.ts'
 import { createOutput } from '../../output.ts'
 import type { View } from '../../view.ts'
 import { chainPlace } from './chain-place.ts'
-import type { SetupFlags } from './setup.ts'
-import type { StatusFlags } from './status.ts'
+import type { SetupFlags, StatusFlags } from './flags.ts'
 
 const COSTS = ['balance', 'cost_per_collection', 'cost_per_nft', 'nfts_left']
 

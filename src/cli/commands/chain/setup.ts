@@ -6,20 +6,12 @@ import type { SetupPlan } from '../../../server/setup/setup.ts'
 import { askSecret } from '../../ask-for.ts'
 import { GdnCommand, switchFlag, valueFlag } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
-import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
+import { addOutputFlags } from '../../flags/common.ts'
 import { duration, notEmpty } from '../../flags/parse.ts'
 import { createOutput } from '../../output.ts'
 import type { View } from '../../view.ts'
-import { addBlockchainArgument, addChainFlags, anyBlockchain, type ChainFlags, chainPlace } from './chain-place.ts'
-
-export interface SetupFlags extends OutputFlags, ChainFlags {
-  adminKeystore?: string
-  passwordFile?: string
-  factory?: string
-  dryRun?: boolean
-  yes?: boolean
-  timeout?: number
-}
+import { addBlockchainArgument, addChainFlags, anyBlockchain, chainPlace } from './chain-place.ts'
+import type { SetupFlags } from './flags.ts'
 
 const DEFAULT_TIMEOUT_MS = 60 * 60_000
 

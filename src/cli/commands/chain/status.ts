@@ -2,12 +2,11 @@ import { isEvm } from '../../../api/blockchains.ts'
 import { EXIT } from '../../../core/exit-codes.ts'
 import { GdnCommand } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
-import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
+import { addOutputFlags } from '../../flags/common.ts'
 import { createOutput } from '../../output.ts'
 import type { View } from '../../view.ts'
-import { addBlockchainArgument, addChainFlags, anyBlockchain, type ChainFlags, chainPlace } from './chain-place.ts'
-
-export type StatusFlags = OutputFlags & ChainFlags
+import { addBlockchainArgument, addChainFlags, anyBlockchain, chainPlace } from './chain-place.ts'
+import type { StatusFlags } from './flags.ts'
 
 const VIEW: View = {
   fields: [

@@ -4,10 +4,11 @@ import type { SecretPlace } from '../../data-dir/kept-secret.ts'
 import { findChain, rememberChain } from '../../store/chains.ts'
 import type { Db } from '../../store/schema.ts'
 import { slotJournal } from '../../store/slot-journal.ts'
-import { NO_CLUSTERS, type RemoteClusters } from './clusters.ts'
+import { NO_CLUSTERS } from './clusters.ts'
 import type { EmbeddedSolana, EmbeddedSolanaEvent } from './embedded/embedded-solana.ts'
 import { loadLiteSvm } from './embedded/load-litesvm.ts'
 import type { SolanaNetwork } from './network.ts'
+import type { RemoteClusters } from './remote-clusters.ts'
 import { openEmbeddedSolanaSigner, type SolanaSigner } from './signer.ts'
 
 /**
