@@ -1,8 +1,11 @@
+import { numberToHex, parseTransaction } from 'viem'
 import { readCollectionState } from '../chain/evm/collection-reads.ts'
+import { RpcError } from '../chain/evm/embedded/node-rpc.ts'
 import type { EvmNetwork, EvmReceipt, Hex } from '../chain/evm/network.ts'
 import { attemptsOf } from '../store/attempts.ts'
 import { type CollectionRow, findCollectionById, updateCollection } from '../store/collections.ts'
 import {
+  countRevert,
   deployBatch,
   failBatch,
   failGrantsOfCollection,
@@ -76,9 +79,13 @@ async function settleSuccess(db: Db, { id, kind, collection_id, start_id, direct
 
 type Apply = (db: Db) => Promise<void>
 
+/** An NFT whose minting reverts again and again isn't held up by what passes, whatever the network says of the next time. */
+const PASSING_REVERTS = 3
+
 /**
  * After a revert the collection's state on chain decides: rights that are gone fail what waits, a start id that others
- * used up is signed anew, and any other batch is halved until the NFT that is at fault stands alone.
+ * used up is signed anew, and any other batch is halved until the NFT that is at fault stands alone. On a network that
+ * undoes blocks, what wouldn't revert any more is signed anew as well: a reorg had put it before the batch that it follows.
  */
 async function planRevert(store: Store, network: EvmNetwork, transaction: TransactionRow): Promise<Apply> {
   const { kind, collection_id: collectionId, token_count: count } = transaction
@@ -114,31 +121,40 @@ async function planRevert(store: Store, network: EvmNetwork, transaction: Transa
       await failGrantsOfCollection(db, collectionId, reason)
     }
   }
-  return (db) => signAnew(db, { collection, transaction, nextOnChain: state.nextTokenId, count })
+  const { nextTokenId } = state
+  const stale = String(nextTokenId) !== transaction.start_id
+  const passing = !stale && network.shared !== undefined && (await wouldSucceed(network, transaction))
+  return async (db) => {
+    if (stale) return signAnew(db, { collection, transaction, nextTokenId, limit: collection.batch_limit })
+    if (passing && (await countRevert(db, transaction.id)) <= PASSING_REVERTS) {
+      return signAnew(db, { collection, transaction, nextTokenId, limit: collection.batch_limit })
+    }
+    if (count > 1) {
+      return signAnew(db, { collection, transaction, nextTokenId, limit: Math.max(1, Math.floor(count / 2)) })
+    }
+    await failBatch(db, transaction.id, `the network refused to mint it: its transaction ${transaction.hash} reverted`)
+    await updateCollection(db, collectionId, { next_token_id, batch_limit: 1 })
+  }
 }
 
+/** Whether the network would take now what it has reverted. */
+async function wouldSucceed(network: EvmNetwork, { raw, signer }: TransactionRow): Promise<boolean> {
+  const { to, data, gas } = parseTransaction(raw as Hex)
+  const call = { from: signer, to, data, ...(gas === undefined ? {} : { gas: numberToHex(gas) }) }
+  return await network.request('eth_call', [call, 'latest']).then(
+    () => true,
+    (error: unknown) => {
+      if (error instanceof RpcError) return false
+      throw error
+    },
+  )
+}
+
+/** What the batch holds waits for another, of at most so many. */
 async function signAnew(
   db: Db,
-  {
-    collection,
-    transaction,
-    nextOnChain,
-    count,
-  }: {
-    collection: CollectionRow
-    transaction: TransactionRow
-    nextOnChain: bigint
-    count: number
-  },
+  of: { collection: CollectionRow; transaction: TransactionRow; nextTokenId: bigint; limit: number | null },
 ): Promise<void> {
-  const stale = String(nextOnChain) !== transaction.start_id
-  if (!stale && count === 1) {
-    await failBatch(db, transaction.id, `the network refused to mint it: its transaction ${transaction.hash} reverted`)
-  } else {
-    await returnBatchToMint(db, transaction.id)
-  }
-  await updateCollection(db, collection.id, {
-    next_token_id: String(nextOnChain),
-    batch_limit: stale ? collection.batch_limit : Math.max(1, Math.floor(count / 2)),
-  })
+  await returnBatchToMint(db, of.transaction.id)
+  await updateCollection(db, of.collection.id, { next_token_id: String(of.nextTokenId), batch_limit: of.limit })
 }

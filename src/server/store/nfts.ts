@@ -216,6 +216,18 @@ export async function deployBatch(
   await tellMinted(db, [batch.transactionId])
 }
 
+/** Counts a revert for each NFT of the batch, and tells the highest count. */
+export async function countRevert(db: Db, transactionId: string): Promise<number> {
+  const rows = await db
+    .updateTable('nfts')
+    .set((nft) => ({ attempts: nft('attempts', '+', 1) }))
+    .where('transaction_id', '=', transactionId)
+    .where('step', '=', 'chain')
+    .returning('attempts')
+    .execute()
+  return Math.max(0, ...rows.map(({ attempts }) => attempts))
+}
+
 /** The batch reverted and had no effect: its NFTs wait for another. */
 export async function returnBatchToMint(db: Db, transactionId: string): Promise<void> {
   await db

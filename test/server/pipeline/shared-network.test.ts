@@ -283,6 +283,21 @@ describe('a revert', () => {
     expect(nfts.map((nft) => nft.token_id)).toEqual(['1', '2', null, '3'])
     expect(await supplyOf(collection)).toBe(3n)
   })
+
+  it('that would not come again has its NFTs signed anew: a reorg had put it before what it follows', async () => {
+    const collection = await deployedCollection()
+    const code = await real.call<Hex>('eth_getCode', [collection.address, 'latest'])
+    const [id = ''] = await mint(remote.backend, collection, plainMetadata(1))
+    await untilInPool()
+    await real.call('anvil_setCode', [collection.address, '0x60006000fd'])
+    await real.mine()
+    await real.call('anvil_setCode', [collection.address, code])
+    await mineUntil(async () => (await statuses([id]))[0] !== 'initiated')
+    expect(await showNfts(remote.backend, [id])).toMatchObject([{ status: 'deployed', token_id: '1' }])
+    const mints = (await transactions()).filter(({ kind }) => kind === 'mint')
+    expect(mints.map(({ state }) => state)).toEqual(['reverted', 'final'])
+    expect(await supplyOf(collection)).toBe(1n)
+  })
 })
 
 describe('a network that mines nothing', () => {
