@@ -77,7 +77,7 @@ export async function reorgDrop(options: {
     const nfts = await until(
       () => statesOf(ids),
       (all) => all.every((nft) => nft.status === 'deployed'),
-      20_000,
+      60_000,
     )
     expect(nfts.filter((nft) => nft.status !== 'deployed')).toEqual([])
   }
