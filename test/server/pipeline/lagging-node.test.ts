@@ -1,4 +1,4 @@
-import { encodeFunctionResult } from 'viem'
+import { encodeFunctionResult, serializeTransaction } from 'viem'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { gdnCollection } from '../../../src/server/chain/evm/contracts/generated/artifacts.ts'
 import type { EvmNetwork, Hex } from '../../../src/server/chain/evm/network.ts'
@@ -19,6 +19,7 @@ const [ALICE, CONTRACT] = WALLETS
 const NOW = 1_800_000_000_000
 const HASH: Hex = `0x${'a'.repeat(64)}`
 const BLOCK_HASH: Hex = `0x${'b'.repeat(64)}`
+const RAW = serializeTransaction({ type: 'eip1559', chainId: 137, to: CONTRACT as Hex, gas: 100_000n })
 const MINED = 100
 const HEAD = 200
 const log = { debug() {}, info() {}, warn() {}, error() {} }
@@ -63,7 +64,7 @@ beforeEach(async () => {
     start_id: '1',
     token_count: 1,
     directory: 'd',
-    raw: '0x',
+    raw: RAW,
     hash: HASH,
     state: 'signed',
     block_number: null,
