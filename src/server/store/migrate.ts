@@ -9,6 +9,8 @@ interface MigrateOptions {
   name: string
   /** For administration beside running processes: the schema is left as it is, and an older one refused. */
   beside: boolean
+  /** Gives work that may take its time a database to do it in; by default the one that is given. */
+  patiently?: (work: (db: Kysely<Schema>) => Promise<void>) => Promise<void>
 }
 
 /** Names of the migrations that made this database; none where it is new. */
@@ -34,7 +36,10 @@ export const unknownMigrations = (applied: readonly string[]): string[] =>
  *
  * @throws GdnError `data_dir` for one of a newer gdn, and beside running processes for one of an older
  */
-export async function migrate(db: Kysely<Schema>, { name, beside }: MigrateOptions): Promise<void> {
+export async function migrate(
+  db: Kysely<Schema>,
+  { name, beside, patiently = (work) => work(db) }: MigrateOptions,
+): Promise<void> {
   const applied = await appliedMigrations(db)
   const unknown = unknownMigrations(applied)
   if (unknown.length > 0) {
@@ -51,7 +56,7 @@ export async function migrate(db: Kysely<Schema>, { name, beside }: MigrateOptio
       hint: isPostgres(db) ? 'gdn db migrate does that' : 'start its backend once with this version of gdn',
     })
   }
-  if (isPostgres(db)) return await migrateTogether(db)
+  if (isPostgres(db)) return await patiently(migrateTogether)
   const migrator = new Migrator({ db, provider: { getMigrations: async () => ({ ...MIGRATIONS }) } })
   const { error } = await migrator.migrateToLatest()
   if (error !== undefined) throw error

@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { Secret } from '../../../src/core/secret.ts'
+import { lockUntilCommit } from '../../../src/server/store/dialect.ts'
 import { MIGRATIONS } from '../../../src/server/store/migrations/index.ts'
 import { openPostgres } from '../../../src/server/store/postgres/open-postgres.ts'
 import { freshDataDir } from '../../helpers/backend.ts'
@@ -38,6 +39,39 @@ it('of processes that start together on a new database one migrates, and all of 
   const stores = await Promise.all(Array.from({ length: 6 }, () => openPostgres({ url })))
   await Promise.all(stores.map((store) => store.close()))
   expect(await applied()).toEqual(Object.keys(MIGRATIONS))
+})
+
+it('a migration may take longer than any query of a running process, and who waits for it does not give up', async () => {
+  const blocker = await openPostgres({ url, unchecked: true })
+  let opened: Promise<Awaited<ReturnType<typeof openPostgres>>> | undefined
+  await blocker.db.transaction().execute(async (db) => {
+    await lockUntilCommit(db, 'migrations')
+    opened = openPostgres({ url, answerWithinMs: 200 })
+    opened.catch(() => {})
+    await sql`select pg_sleep(1)`.execute(db)
+  })
+  await blocker.close()
+  await (await opened)?.close()
+  expect(await applied()).toEqual(Object.keys(MIGRATIONS))
+})
+
+it('a migration that is ended for the sake of a process that works beside it is done again', async () => {
+  const beside = await openPostgres({ url })
+  await sql`drop table secrets, rate_windows`.execute(beside.db)
+  await sql`delete from kysely_migration where name = '0009-processes'`.execute(beside.db)
+  // Stands for a deadlock: the server ends the first attempt in its words.
+  await sql`create sequence attempts`.execute(beside.db)
+  await sql`create function end_the_first() returns trigger language plpgsql as $$ begin
+    if nextval('attempts') = 1 then raise exception 'deadlock detected' using errcode = '40P01'; end if;
+    return null;
+  end $$`.execute(beside.db)
+  await sql`create trigger ended before insert on kysely_migration for each statement execute function end_the_first()`.execute(
+    beside.db,
+  )
+  const store = await openPostgres({ url })
+  expect(await store.db.selectFrom('secrets').selectAll().execute()).toEqual([])
+  await store.close()
+  await beside.close()
 })
 
 it('a database made by an older gdn keeps its rows', async () => {

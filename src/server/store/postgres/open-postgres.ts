@@ -21,12 +21,16 @@ export interface PostgresOptions {
   beside?: boolean
   /** To look at it only: whatever made it. */
   unchecked?: boolean
+  /** For tests, which haven't a minute. */
+  answerWithinMs?: number
 }
 
 const CONNECTIONS = 10
 const CONNECT_WITHIN_MS = 5000
 /** A statement without an answer after this time has none: the server is gone, and the system hasn't noticed. */
 const ANSWER_WITHIN_MS = 60_000
+/** So soon a connection without such a limit is asked whether there still is a server. */
+const KEEP_ALIVE_AFTER_MS = 10_000
 const LEAST_VERSION = 15
 const MOST_TRIES = 20
 
@@ -58,23 +62,20 @@ const systemUser = () => userInfo().username
 export async function openPostgres(options: PostgresOptions): Promise<Store> {
   const address = parseDatabaseUrl(options.url, systemUser())
   const direct = options.directUrl === undefined ? address : parseDatabaseUrl(options.directUrl, systemUser())
-  const pool = new pg.Pool({
-    ...clientConfig(address),
-    max: options.connections ?? CONNECTIONS,
-    query_timeout: ANSWER_WITHIN_MS,
-    allowExitOnIdle: true,
-  })
-  // One that breaks while nobody uses it is taken out of the pool; whoever asks next gets another.
-  pool.on('error', () => {})
-  // One that breaks in the midst of a transaction, between two queries, tells nobody else; its next query fails.
-  pool.on('connect', (client) => void client.on('error', () => {}))
-  const db = new Kysely<Schema>({
-    dialect: createPostgresDialect(pool),
-    plugins: [new HandleEmptyInListsPlugin({ strategy: replaceWithNoncontingentExpression })],
-  })
+  const { connections = CONNECTIONS, answerWithinMs = ANSWER_WITHIN_MS, beside = false } = options
+  const db = connect({ ...clientConfig(address), max: connections, query_timeout: answerWithinMs })
+  // An index of millions takes minutes, and who isn't the first waits for who is.
+  const patiently = async (work: (db: Kysely<Schema>) => Promise<void>) => {
+    const patient = connect({ ...clientConfig(address), max: 1, keepAliveInitialDelayMillis: KEEP_ALIVE_AFTER_MS })
+    try {
+      await repeatConflicts(() => work(patient))
+    } finally {
+      await patient.destroy()
+    }
+  }
   try {
     await refuseOldServers(db, address)
-    if (!options.unchecked) await migrate(db, { name: address.shown, beside: options.beside ?? false })
+    if (!options.unchecked) await migrate(db, { name: address.shown, beside, patiently })
   } catch (cause) {
     await db.destroy()
     throw cause instanceof GdnError ? cause : cannotOpen(address, cause)
@@ -85,6 +86,18 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
     transaction: (work) => repeatConflicts(() => db.transaction().execute(work)),
     close: () => db.destroy(),
   }
+}
+
+function connect(config: pg.PoolConfig): Kysely<Schema> {
+  const pool = new pg.Pool({ ...config, allowExitOnIdle: true })
+  // One that breaks while nobody uses it is taken out of the pool; whoever asks next gets another.
+  pool.on('error', () => {})
+  // One that breaks in the midst of a transaction, between two queries, tells nobody else; its next query fails.
+  pool.on('connect', (client) => void client.on('error', () => {}))
+  return new Kysely<Schema>({
+    dialect: createPostgresDialect(pool),
+    plugins: [new HandleEmptyInListsPlugin({ strategy: replaceWithNoncontingentExpression })],
+  })
 }
 
 /** Work that was ended for the sake of another transaction's is done again: nothing of it had stayed. */
