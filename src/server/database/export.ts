@@ -1,14 +1,15 @@
-import { once } from 'node:events'
-import { createWriteStream, openSync } from 'node:fs'
+import { createWriteStream, openSync, type WriteStream } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { resolve } from 'node:path'
-import { finished } from 'node:stream/promises'
+import { pipeline } from 'node:stream/promises'
 import { GdnError, messageOf, systemCode } from '../../core/errors.ts'
 import { readPrivateText } from '../../core/private-file.ts'
 import { openBeside } from '../administration.ts'
+import { isDiskFull } from '../data-dir/disk-full.ts'
 import { openDataDir } from '../data-dir/open.ts'
 import { type DatabasePlace, databaseOf } from '../settings/database.ts'
 import { appliedMigrations } from '../store/migrate.ts'
+import type { Store } from '../store/open-store.ts'
 import type { Db } from '../store/schema.ts'
 import { type Row, readRows, TableSum } from './rows.ts'
 import { type TableShape, tablesOf } from './tables.ts'
@@ -43,20 +44,10 @@ export async function exportDatabase(place: DatabasePlace, path: string): Promis
   const lock = isOfDataDir ? await openDataDir(resolve(place.dataDir)) : null
   try {
     const store = await openBeside(place)
-    const output = openNew(file)
     try {
-      const counted = await store.db
-        .transaction()
-        .setIsolationLevel('repeatable read')
-        .execute((db) => writeAll(db, isOfDataDir ? secretsOf(place.dataDir) : [], output))
-      output.stream.end()
-      await finished(output.stream)
+      const counted = await write(store, isOfDataDir ? secretsOf(place.dataDir) : [], file)
       const database = store.shared?.name ?? resolve(place.dataDir)
       return { file, database, ...counted, seconds: Math.round((performance.now() - since) / 100) / 10 }
-    } catch (error) {
-      output.stream.destroy()
-      await rm(file, { force: true })
-      throw error
     } finally {
       await store.close()
     }
@@ -65,30 +56,40 @@ export async function exportDatabase(place: DatabasePlace, path: string): Promis
   }
 }
 
-interface Output {
-  stream: ReturnType<typeof createWriteStream>
-  write(line: object): Promise<void>
+/** Writes the file, or leaves none behind. */
+async function write({ db }: Store, secrets: readonly Row[], file: string) {
+  const output = openNew(file)
+  const counted = { tables: 0, rows: 0, nfts: 0 }
+  try {
+    await db
+      .transaction()
+      .setIsolationLevel('repeatable read')
+      .execute((db) => pipeline(linesOf(db, secrets, counted), output))
+    return counted
+  } catch (error) {
+    await rm(file, { force: true })
+    throw isOfTheDisk(error) ? cannotWrite(file, error) : error
+  }
 }
 
-function openNew(file: string): Output {
-  let fd: number
+/** Synced when it is complete. */
+function openNew(file: string): WriteStream {
   try {
-    fd = openSync(file, 'wx', 0o600)
+    return createWriteStream(file, { fd: openSync(file, 'wx', 0o600), flush: true })
   } catch (cause) {
-    const isThere = systemCode(cause) === 'EEXIST'
-    throw new GdnError('usage', isThere ? `${file} is there already` : `can't be written: ${messageOf(cause)}`, {
-      place: { file },
-      hint: 'name a file that is not there yet',
-      cause,
-    })
+    throw cannotWrite(file, cause)
   }
-  const stream = createWriteStream(file, { fd })
-  return {
-    stream,
-    async write(line) {
-      if (!stream.write(`${JSON.stringify(line)}\n`)) await once(stream, 'drain')
-    },
-  }
+}
+
+const isOfTheDisk = (error: unknown) => isDiskFull(error) || systemCode(error) === 'EIO'
+
+function cannotWrite(file: string, cause: unknown): GdnError {
+  const isThere = systemCode(cause) === 'EEXIST'
+  return new GdnError('usage', isThere ? `${file} is there already` : `can't be written: ${messageOf(cause)}`, {
+    place: { file },
+    hint: isDiskFull(cause) ? 'make room, or name a file on another disk' : 'name a file that is not there yet',
+    cause,
+  })
 }
 
 function secretsOf(dataDir: string): Row[] {
@@ -98,26 +99,31 @@ function secretsOf(dataDir: string): Row[] {
   })
 }
 
-async function writeAll(db: Db, secrets: readonly Row[], { write }: Output) {
-  await write({ ...FORMAT, migrations: await appliedMigrations(db) })
-  const counted = { tables: 0, rows: 0, nfts: 0 }
+/** The lines of an export; `counted` counts with them. */
+async function* linesOf(
+  db: Db,
+  secrets: readonly Row[],
+  counted: { tables: number; rows: number; nfts: number },
+): AsyncGenerator<string> {
+  yield lineOf({ ...FORMAT, migrations: await appliedMigrations(db) })
   for (const table of await tablesOf(db)) {
     const sum = new TableSum()
-    await write({ table: table.name, columns: table.columns })
+    yield lineOf({ table: table.name, columns: table.columns })
     for await (const rows of pagesOf(db, table, secrets)) {
       for (const row of rows) {
         sum.add(row)
-        await write(row)
+        yield lineOf(row)
       }
     }
-    await write({ end: table.name, rows: sum.rows, sha256: sum.sha256 })
+    yield lineOf({ end: table.name, rows: sum.rows, sha256: sum.sha256 })
     counted.tables += 1
     counted.rows += sum.rows
     if (table.name === 'nfts') counted.nfts = sum.rows
   }
-  await write({ end: 'all', tables: counted.tables })
-  return counted
+  yield lineOf({ end: 'all', tables: counted.tables })
 }
+
+const lineOf = (line: object): string => `${JSON.stringify(line)}\n`
 
 async function* pagesOf(db: Db, table: TableShape, secrets: readonly Row[]): AsyncGenerator<readonly Row[]> {
   yield* readRows(db, table)

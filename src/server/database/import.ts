@@ -1,5 +1,5 @@
 import { createReadStream } from 'node:fs'
-import { access } from 'node:fs/promises'
+import { stat } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
 import { sql } from 'kysely'
@@ -28,18 +28,26 @@ const ROWS_AT_ONCE = 1000
 export async function importDatabase(place: DatabasePlace, path: string): Promise<Moved> {
   const since = performance.now()
   const file = resolve(path)
-  await access(file).catch((cause) => {
-    throw new GdnError('invalid_input', `can't be read: ${messageOf(cause)}`, { place: { file }, cause })
-  })
+  const isFolder = await stat(file).then(
+    (found) => found.isDirectory(),
+    (cause: unknown) => {
+      throw new GdnError('invalid_input', `can't be read: ${messageOf(cause)}`, { place: { file }, cause })
+    },
+  )
+  if (isFolder) throw new GdnError('invalid_input', 'is a directory, not an export', { place: { file } })
   const postgres = await databaseOf(place)
   const lock = postgres === null ? await openDataDir(resolve(place.dataDir)) : null
   try {
     const store = await openTarget(place)
     try {
-      const { secrets, ...counted } = await store.db.transaction().execute((db) => readAll(db, file))
+      const counted = await store.db.transaction().execute(async (db) => {
+        const { secrets, ...counted } = await readAll(db, file)
+        // Before the rows are there for good: rows without the keys that they were made with are worth nothing.
+        if (postgres === null) await keepInFiles(db, resolve(place.dataDir), secrets)
+        return counted
+      })
       // Until the server has looked at what is new, it takes tables of millions for empty ones, and plans accordingly.
       await sql`analyze`.execute(store.db)
-      if (postgres === null) await keepInFiles(store, resolve(place.dataDir), secrets)
       const database = store.shared?.name ?? resolve(place.dataDir)
       return { file, database, ...counted, seconds: Math.round((performance.now() - since) / 100) / 10 }
     } finally {
@@ -58,7 +66,7 @@ async function openTarget(place: DatabasePlace): Promise<Store> {
 }
 
 /** Where a process has its data dir to itself, its secrets are files of that. */
-async function keepInFiles({ db }: Store, dataDir: string, secrets: readonly Row[]): Promise<void> {
+async function keepInFiles(db: Db, dataDir: string, secrets: readonly Row[]): Promise<void> {
   for (const [name, value] of secrets) {
     if (SECRET_FILES.some((one) => one === name)) await writePrivateFile(join(dataDir, String(name)), String(value))
   }

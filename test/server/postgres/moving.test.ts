@@ -1,4 +1,4 @@
-import { readFile, stat, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { sql } from 'kysely'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
@@ -15,6 +15,7 @@ import {
   showNfts,
   startTestBackend,
 } from '../../helpers/backend.ts'
+import { createSmallDisk } from '../../helpers/small-disk.ts'
 import { databaseUrlOf } from '../../helpers/test-database.ts'
 
 let old: Awaited<ReturnType<typeof freshDataDir>>
@@ -118,6 +119,38 @@ it.each([
   expect(await store.db.selectFrom('accounts').selectAll().execute()).toEqual([])
   expect(await store.db.selectFrom('nfts').selectAll().execute()).toEqual([])
   await store.close()
+})
+
+it('rows are never there without the keys that they were made with: an import that ends before can be run again', async () => {
+  await exportDatabase(here(), file)
+  const target = { dataDir: join(other.path, 'data') }
+  // In the way of a key, which is written after the rows.
+  await mkdir(join(target.dataDir, 'signers.json', 'folder'), { recursive: true, mode: 0o700 })
+  await expect(importDatabase(target, file)).rejects.toThrow()
+  await rm(join(target.dataDir, 'signers.json'), { recursive: true })
+  expect(await importDatabase(target, file)).toMatchObject({ nfts: 10 })
+  expect(await readFile(join(target.dataDir, 'signers.json'), 'utf8')).toBe(
+    await readFile(join(old.path, 'signers.json'), 'utf8'),
+  )
+})
+
+it('an export that finds no room leaves no file behind, and says so', async (context) => {
+  const disk = await createSmallDisk(24)
+  if (typeof disk === 'string') return context.skip(disk)
+  try {
+    const full = join(disk.path, 'all.jsonl')
+    await expect(exportDatabase(here(), full)).rejects.toMatchObject({ code: 'usage', place: { file: full } })
+    expect(await readdir(disk.path)).toEqual([])
+  } finally {
+    await disk.remove()
+  }
+})
+
+it('a folder is no export', async () => {
+  await expect(importDatabase(there(), other.path)).rejects.toMatchObject({
+    code: 'invalid_input',
+    message: 'is a directory, not an export',
+  })
 })
 
 it('a database that holds data is not imported into, and a data dir in use is not exported', async () => {
