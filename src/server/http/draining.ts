@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyReply } from 'fastify'
 
 /** How often connections that became idle are looked for while the last requests end. */
 const LOOK_EVERY_MS = 50
@@ -22,20 +22,23 @@ export function addDraining(app: FastifyInstance): Draining {
   const open = new Set<ServerResponse>()
   const streams = new Set<ServerResponse>()
   let begun = false
-  server.on('request', (request, response) => {
+  server.on('request', (_request, response) => {
     open.add(response)
-    if (/\btext\/event-stream\b/.test(request.headers.accept ?? '')) streams.add(response)
     response.once('close', () => {
       open.delete(response)
       streams.delete(response)
     })
   })
-  const say = async (_request: unknown, reply: { header(name: string, value: string): unknown }) => {
+  const say = (reply: FastifyReply) => {
     if (begun) reply.header('connection', 'close')
   }
-  // A request that has come before is told with its answer.
-  app.addHook('onRequest', say)
-  app.addHook('onSend', say)
+  app.addHook('onRequest', async (_request, reply) => say(reply))
+  app.addHook('onSend', async (_request, reply) => {
+    // A request that has come before is told with its answer.
+    say(reply)
+    // By what is answered: clients that ask for either take one that isn't a stream too.
+    if (/^text\/event-stream\b/.test(String(reply.getHeader('content-type')))) streams.add(reply.raw)
+  })
 
   return {
     begin() {

@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { Agent, request } from 'node:http'
 import { connect, type Socket } from 'node:net'
+import { Readable } from 'node:stream'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { createApp } from '../../../src/server/http/app.ts'
 import { listen } from '../../../src/server/http/listen.ts'
@@ -44,6 +45,8 @@ const get = (path: string) => `GET ${path} HTTP/1.1\r\nhost: localhost\r\n\r\n`
 const body = JSON.stringify({ nft_gdn_ids: ['x'] })
 const half = () =>
   `POST /api/v1/getnfts HTTP/1.1\r\nhost: localhost\r\nx-api-key: ${backend.apiKey.reveal()}\r\n` +
+  // As clients say it that take either.
+  `accept: application/json, text/event-stream\r\n` +
   `content-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body.slice(0, 5)}`
 
 it('while it drains, /readyz says no, requests are answered as ever, and each answer closes its connection', async () => {
@@ -110,9 +113,9 @@ it('a stream of events is ended at once when it stops, and its connection with i
     metrics: { observe() {}, scrape: async () => ({ text: '', type: 'text/plain' }) },
   })
   app.get('/events', { config: { access: 'public' } }, (_request, reply) => {
-    reply.hijack()
-    reply.raw.writeHead(200, { 'content-type': 'text/event-stream' })
-    reply.raw.write('data: first\n\n')
+    const events = new Readable({ read() {} })
+    events.push('data: first\n\n')
+    return reply.type('text/event-stream; charset=utf-8').send(events)
   })
   const { url } = await listen(app, { host: '127.0.0.1', port: 0, scheme: 'http' })
   const client = await hold(url)
