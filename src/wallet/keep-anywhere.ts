@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { messageOf } from '../core/errors.ts'
-import { writeNewFile } from './new-file.ts'
+import { writeNewFile } from '../core/new-file.ts'
 
 export interface KeptElsewhere {
   /** Null where no folder takes it. */

@@ -4,12 +4,12 @@ import { type FileHandle, link, open, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { syncFolder } from '../core/durable-file.ts'
 import { GdnError, messageOf, systemCode } from '../core/errors.ts'
+import { linkNew, NO_LINKS } from '../core/new-file.ts'
 import { isAlive, ownIdentity, type ProcessIdentity } from '../core/process-identity.ts'
 import { MAX_KEYSTORE_BYTES } from '../keystore/limits.ts'
 import { parseKeystore } from '../keystore/parse.ts'
 import { quoted, readPrivateFile } from '../keystore/private-file.ts'
 import { KEYSTORE_ENDING, makeWalletFolder } from './folder.ts'
-import { linkNew, NO_LINKS } from './new-file.ts'
 import { nameTaken, refuseTaken } from './new-names.ts'
 
 /** More than a keystore takes: the disk gives the room when the name is reserved, not when the key is there. */

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto'
-import { writeFileSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { join, resolve } from 'node:path'
-import { GdnError, systemCode } from '../../core/errors.ts'
+import { GdnError } from '../../core/errors.ts'
+import { writeNewFile } from '../../core/new-file.ts'
 import { readPrivateText } from '../../core/private-file.ts'
 import type { Store } from '../store/open-store.ts'
 import { keepSecret } from '../store/secrets.ts'
@@ -24,11 +24,11 @@ export interface FilesPlace {
 }
 
 const HINT =
-  'have all processes share one place: storage: { kind: s3, … } or { kind: ipfs, … } in backend.yaml, or one folder as --data-dir'
+  'have all processes share one place: storage: { kind: s3, … } or { kind: ipfs, … } in backend.yaml, or one folder as --data-dir; where that folder was moved here, move its file files-place along'
 
 /** @throws GdnError `invalid_config` where another data dir holds the files of this database */
 export async function openFilesPlace(store: Store, dataDir: string): Promise<FilesPlace> {
-  const here = placeOf(dataDir)
+  const here = await placeOf(dataDir)
   const find = async () =>
     (await store.db.selectFrom('secrets').select('value').where('name', '=', NAME).executeTakeFirst())?.value ?? null
   const compare = (there: string | null): string | null =>
@@ -65,16 +65,14 @@ export async function openFilesPlace(store: Store, dataDir: string): Promise<Fil
 }
 
 /** The name of a data dir, which it keeps wherever it is mounted; paths alone are the same on every machine. */
-function placeOf(dataDir: string): string {
+async function placeOf(dataDir: string): Promise<string> {
   const path = join(dataDir, NAME)
-  try {
-    const text = `the data dir ${resolve(dataDir)} of ${hostname()} #${randomBytes(8).toString('hex')}`
-    writeFileSync(path, text, { flag: 'wx', mode: 0o600 })
-    return text
-  } catch (error) {
-    if (systemCode(error) !== 'EEXIST') throw error
-  }
-  return (readPrivateText(path, { code: 'data_dir' }) ?? '').trim()
+  const read = () => readPrivateText(path, { code: 'data_dir' })?.trim() ?? null
+  const known = read()
+  if (known !== null) return known
+  // Of several processes that start in one folder at once, one gives the name.
+  const name = `the data dir ${resolve(dataDir)} of ${hostname()} #${randomBytes(8).toString('hex')}`
+  return (await writeNewFile(path, name)) ? name : (read() ?? name)
 }
 
 const told = (place: string) => place.replace(/ #[0-9a-f]{16}$/, '')

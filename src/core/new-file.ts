@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { link, open, rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
-import { syncFolder } from '../core/durable-file.ts'
-import { systemCode } from '../core/errors.ts'
+import { syncFolder } from './durable-file.ts'
+import { systemCode } from './errors.ts'
 
 /** What the system says where there are no hard links. */
 export const NO_LINKS: ReadonlySet<string> = new Set(['EPERM', 'ENOTSUP', 'ENOSYS', 'EOPNOTSUPP', 'EMLINK', 'EXDEV'])
