@@ -148,7 +148,7 @@ export async function getWebhooks({ db }: Store, now: number): Promise<ShownWebh
 /** @throws GdnError `not_found_locally` */
 export async function showWebhook({ db }: Store, id: string, now: number): Promise<ShownWebhook> {
   const row = await found(db, id)
-  return shown(row, (await countDeliveries(db)).get(id), now)
+  return shown(row, (await countDeliveries(db, id)).get(id), now)
 }
 
 /** Nothing is told it any more, what waits for it included. */

@@ -100,11 +100,12 @@ export async function replay(db: Db, webhookId: string, { eventIds, since }: Rep
   return Number(numUpdatedRows)
 }
 
-/** Deliveries of each webhook by their state. */
-export async function countDeliveries(db: Db): Promise<Map<string, Record<DeliveryState, number>>> {
+/** Deliveries of each webhook, or of one, by their state. */
+export async function countDeliveries(db: Db, webhookId?: string): Promise<Map<string, Record<DeliveryState, number>>> {
   const rows = await db
     .selectFrom('webhook_deliveries')
     .select(({ fn }) => ['webhook_id', 'state', fn.countAll().as('count')])
+    .$if(webhookId !== undefined, (query) => query.where('webhook_id', '=', webhookId ?? ''))
     .groupBy(['webhook_id', 'state'])
     .execute()
   const counts = new Map<string, Record<DeliveryState, number>>()
@@ -139,8 +140,11 @@ export async function removeDeliveries(db: Db, webhookId: string, eventIds: read
  * there is nothing more to forget.
  */
 export async function forgetOld(db: Db, before: number, now: number, limit: number): Promise<boolean> {
+  // Of those that are gone only what waited is left: a listener keeps nothing that it has read, and a webhook that is
+  // removed takes the rest along.
   await db
     .deleteFrom('webhook_deliveries')
+    .where('state', '=', sql.lit('waiting'))
     .where('webhook_id', 'not in', ({ selectFrom }) =>
       selectFrom('webhooks')
         .select('webhooks.id')

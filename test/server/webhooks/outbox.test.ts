@@ -205,3 +205,19 @@ it('events are forgotten after their time, but those that wait', async () => {
   expect(await forgetOld(store.db, Date.now() + 1000, NOW, 1)).toBe(false)
   expect([await events(), (await told()).length]).toEqual([2, 2])
 })
+
+it('what was to be told to a listener or a webhook that is gone keeps no event, and nobody else is affected', async () => {
+  await webhook('listener', 'a', { kind: 'listener', expires_at: NOW + 60_000 })
+  await store.transaction((db) => failNftsOfCollection(db, 'c', 'why'))
+  // Removed by another transaction while the event was written.
+  await store.db.deleteFrom('webhooks').where('id', '=', 'mine').execute()
+  const left = async (now: number) => {
+    await forgetOld(store.db, now, now, 10)
+    const rows = await store.db.selectFrom('webhook_deliveries').select('webhook_id').execute()
+    return [...new Set(rows.map(({ webhook_id }) => webhook_id))]
+  }
+  expect(await left(NOW)).toEqual(['listener'])
+  expect(await left(NOW + 60_000)).toEqual([])
+  expect(await store.db.selectFrom('webhooks').select('id').execute()).toEqual([{ id: 'theirs' }])
+  expect(await store.db.selectFrom('webhook_events').select('id').execute()).toEqual([])
+})
