@@ -7,9 +7,10 @@ import { blockTable } from '../store/block-table.ts'
 import type { Store } from '../store/open-store.ts'
 import { addPublications } from '../store/publications.ts'
 import type { PublishTarget } from '../store/schema.ts'
-import { movePlace, placesOfFiles, storedFiles } from '../store/stored-files.ts'
+import { countFilesIn, movePlace, placesOfFiles, storedFiles } from '../store/stored-files.ts'
 import { type FileStorage, StorageUnavailableError } from './adapter.ts'
 import { createFileStorage } from './files.ts'
+import type { FilesPlace } from './files-place.ts'
 import type { PinningService } from './remote/pinning-service.ts'
 import type { RemoteFiles } from './remote/remote-files.ts'
 
@@ -52,17 +53,18 @@ export interface OpenedStorage {
 export async function openStorage(options: OpenStorageOptions): Promise<OpenedStorage> {
   const { settings, dataDir, store, now, log, userAgent } = options
   const blocks = blockTable(store.db, store.transaction)
-  await refuseLostFiles(store, settings.storage)
   const { kind } = settings.storage
-  const ownPlace = kind === 'files' && store.shared !== null ? await placeInDataDir(store, dataDir) : null
   const { openPinning, openRemoteFiles } =
     kind === 'files' && settings.pinning === null ? NOTHING : await import('./remote/open-remote.ts')
   const remote = await openRemoteFiles(settings.storage, options)
   let pinning: PinningService | null = null
+  let ownPlace: FilesPlace | null = null
   const close = async () => {
     await Promise.all([remote?.close(), pinning?.close()])
   }
   try {
+    await refuseLostFiles(store, remote?.place ?? null, settings.storage)
+    if (kind === 'files' && store.shared !== null) ownPlace = await placeInDataDir(store, dataDir)
     pinning = openPinning(settings.pinning, { ...options, userAgent })
     await remote?.check().catch((error) => {
       if (!(error instanceof StorageUnavailableError)) throw error
@@ -183,16 +185,24 @@ const placeInDataDir = async (store: Store, dataDir: string) =>
 
 const NOTHING = { openRemoteFiles: async (): Promise<RemoteFiles | null> => null, openPinning: () => null }
 
-/** Files in a place that nobody asks any more would be lost to everybody who looks for them. */
-async function refuseLostFiles({ db, transaction }: Store, storage: Settings['storage']): Promise<void> {
-  const here = placeOf(storage)
+/**
+ * Files in a place that nobody asks any more would be lost to everybody who looks for them.
+ *
+ * @param here the place of the settings; null for the data dir
+ */
+async function refuseLostFiles(
+  { db, transaction }: Store,
+  here: string | null,
+  storage: Settings['storage'],
+): Promise<void> {
   const replaces = storage.kind === 'files' ? undefined : storage.replaces
-  for (const { place, files } of await placesOfFiles(db)) {
+  for (const place of await placesOfFiles(db)) {
     if (place === here) continue
     if (here !== null && place === replaces) {
       await transaction((tx) => movePlace(tx, place, here))
       continue
     }
+    const files = await countFilesIn(db, place)
     const now = here ?? 'the data dir'
     throw new GdnError(
       'invalid_config',
@@ -204,16 +214,5 @@ async function refuseLostFiles({ db, transaction }: Store, storage: Settings['st
             : `name ${place} again, or copy all of its content to ${here} and set storage.replaces to ${place}`,
       },
     )
-  }
-}
-
-function placeOf(storage: Settings['storage']): string | null {
-  switch (storage.kind) {
-    case 'files':
-      return null
-    case 's3':
-      return `s3://${storage.bucket}/${storage.prefix}`
-    case 'ipfs':
-      return 'ipfs'
   }
 }

@@ -32,14 +32,28 @@ export function storedFiles(
   }
 }
 
-/** The places that files were put into, and how many. */
-export async function placesOfFiles(db: Db): Promise<{ place: string; files: number }[]> {
-  const rows = await db
+/** The places that files were put into. Each is one look at the index, however many files it holds. */
+export async function placesOfFiles(db: Db): Promise<string[]> {
+  const places: string[] = []
+  for (let last = ''; ; ) {
+    const { place } = await db
+      .selectFrom('stored_files')
+      .select(({ fn }) => fn.min('place').as('place'))
+      .where('place', '>', last)
+      .executeTakeFirstOrThrow()
+    if (place === null) return places
+    places.push(place)
+    last = place
+  }
+}
+
+export async function countFilesIn(db: Db, place: string): Promise<number> {
+  const { files } = await db
     .selectFrom('stored_files')
-    .select(({ fn }) => ['place', fn.countAll().as('files')])
-    .groupBy('place')
-    .execute()
-  return rows.map(({ place, files }) => ({ place, files: Number(files) }))
+    .select(({ fn }) => fn.countAll().as('files'))
+    .where('place', '=', place)
+    .executeTakeFirstOrThrow()
+  return Number(files)
 }
 
 /** Somebody moved all that a place held to another. */
