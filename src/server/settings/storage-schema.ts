@@ -22,6 +22,12 @@ const address = z
 
 const credentialName = z.string().regex(/^[\w.-]+$/, { error: 'must be the name of a credential' })
 
+/** The place that this one takes over from: all of its content was copied here. `s3://art/one` is `s3://art/one/`. */
+const replaced = z
+  .string()
+  .min(1)
+  .transform((text) => (text.startsWith('s3://') && !text.endsWith('/') ? `${text}/` : text))
+
 const files = z.strictObject({ kind: z.literal('files') })
 
 const s3 = z
@@ -49,8 +55,7 @@ const s3 = z
     credentials_file: z.string().min(1).optional(),
     credentials_credential: credentialName.optional(),
     profile: z.string().min(1).default('default'),
-    /** The place that this bucket takes over from: all of its content was copied here. */
-    replaces: z.string().min(1).optional(),
+    replaces: replaced.optional(),
   })
   .check((context) => {
     const { credentials_file: file, credentials_credential: credential } = context.value
@@ -67,7 +72,7 @@ const ipfs = z
     /** Holds what the Authorization header says, or a token alone. */
     auth_file: z.string().min(1).optional(),
     auth_credential: credentialName.optional(),
-    replaces: z.string().min(1).optional(),
+    replaces: replaced.optional(),
   })
   .check((context) => {
     const { auth_file: file, auth_credential: credential } = context.value

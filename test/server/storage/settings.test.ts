@@ -236,7 +236,7 @@ describe('another storage over data that is there', () => {
       hint: expect.stringContaining('set storage.replaces to s3://art/one/'),
     })
     for (const [key, object] of [...s3.objects]) s3.objects.set(key.replace('art/one/', 'archive/two/'), object)
-    const backend = await start(inBucket('archive', ', prefix: two, replaces: "s3://art/one/"'))
+    const backend = await start(inBucket('archive', ', prefix: two, replaces: "s3://art/one"'))
     s3.seen.length = 0
     const served = await backend.get(`/ipfs/${image}`)
     expect(Buffer.from(await served.arrayBuffer()).equals(PICTURE)).toBe(true)
