@@ -3,6 +3,7 @@ import { Secret } from '../../core/secret.ts'
 import { createPoster, type PostOutcome } from '../pipeline/webhooks/post.ts'
 import { newSigningSecret } from '../pipeline/webhooks/signature.ts'
 import type { Store } from '../store/open-store.ts'
+import type { DatabaseClock } from '../store/postgres/clock.ts'
 import { listDue, removeDeliveries } from '../store/webhook-deliveries.ts'
 import { findListenerSecret, insertWebhook, prolongListener, removeWebhook } from '../store/webhooks.ts'
 import { accountNamed } from './webhooks.ts'
@@ -39,7 +40,9 @@ export interface ListenOptions {
 
 /** Begins to listen: what happens from now on is heard. The store stays open as long as the listener. */
 export async function openListener(store: Store, options: ListenOptions): Promise<Listener> {
-  const { events, email, userAgent, now } = options
+  const { events, email, userAgent } = options
+  const clock = await clockOf(store)
+  const now = clock?.now ?? options.now
   const id = newId()
   const secret = await store.transaction(async (db) => {
     const account_id = await accountNamed(db, email, now())
@@ -78,8 +81,16 @@ export async function openListener(store: Store, options: ListenOptions): Promis
     },
     forward: ({ id: eventId, body }, url) => poster.post({ url, secret: secret.reveal(), eventId, body }),
     async close() {
+      clock?.close()
       await poster.close()
       await store.transaction((db) => removeWebhook(db, id))
     },
   }
+}
+
+/** Others say by it whether a listener is still there, whatever the clock of its own machine says. */
+async function clockOf({ db, shared }: Store): Promise<DatabaseClock | null> {
+  if (shared === null) return null
+  const { startDatabaseClock } = await import('../store/postgres/clock.ts')
+  return await startDatabaseClock(db)
 }

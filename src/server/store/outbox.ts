@@ -1,6 +1,7 @@
 import type { UpdateQueryBuilder, UpdateResult } from 'kysely'
 import type { EventType } from '../../api/webhook-events.ts'
 import { newId } from '../../core/ids.ts'
+import { isPostgres, momentIn } from './dialect.ts'
 import { collectionSubject, nftSubjects, type Subject, transferSubject } from './event-data.ts'
 import type { Db, Schema } from './schema.ts'
 
@@ -75,7 +76,9 @@ async function hearersOf(db: Db, type: EventType, accountIds: readonly string[])
     .select(['id', 'account_id', 'events'])
     .where('account_id', 'in', accountIds)
     .where('status', '=', 'active')
-    .where((is) => is.or([is('expires_at', 'is', null), is('expires_at', '>', Date.now())]))
+    .where((is) =>
+      is.or([is('expires_at', 'is', null), is('expires_at', '>', momentIn(isPostgres(db) ? 'database' : Date.now()))]),
+    )
     .execute()
   const hearers = new Map<string, string[]>()
   for (const { id, account_id, events } of rows) {
