@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { messageOf } from '../core/errors.ts'
 import { formatBytes } from '../core/format-bytes.ts'
+import { shareUnderWay } from '../core/share-under-way.ts'
 import type { Hindrance } from './chain/rpc/watch-network.ts'
 import type { Condition, Readiness } from './http/health.ts'
 import type { OpenedStorage } from './storage/open-storage.ts'
@@ -10,7 +11,7 @@ import { isPostgres } from './store/dialect.ts'
 import { appliedMigrations, pendingMigrations, unknownMigrations } from './store/migrate.ts'
 import type { Store } from './store/open-store.ts'
 
-/** What takes longer to say that it is there isn't ready. */
+/** A database that takes longer to say that it is there isn't ready. */
 const ANSWER_WITHIN_MS = 2000
 /** Less than what a database and a file under way need for themselves. */
 const LEAST_FREE_BYTES = 32 * 1024 * 1024
@@ -43,26 +44,23 @@ export function watchReadiness({ store, storage, networks, dataDir }: Watched): 
   let isStopping = false
   const allAway = async () => (await Promise.all(networks.map((some) => some.away()))).flat()
   const all = networks.flatMap(({ blockchains }) => blockchains)
+  // Anybody may ask, as often as he likes: it costs queries, and those of a database that is away queue up.
+  const look = shareUnderWay(async (): Promise<Condition> => {
+    const [database, disk, away] = await Promise.all([conditionOf(store), diskProblems(dataDir), allAway()])
+    const reasons = away.map(({ blockchain, reason }) => `${blockchain}: ${reason}`)
+    const noneLeft = all.length > 0 && away.filter(({ silent }) => silent).length === all.length
+    return {
+      problems: [...database.problems, ...disk, ...storage.problems(), ...(noneLeft ? reasons : [])],
+      warnings: [...database.warnings, ...(noneLeft ? [] : reasons)],
+    }
+  })
   return {
     stopping() {
       isStopping = true
     },
 
-    async ask(): Promise<Condition> {
-      if (isStopping) return { problems: ['this process is stopping'], warnings: [] }
-      const [database, disk, away] = await Promise.all([
-        conditionOf(store),
-        diskProblems(dataDir),
-        soon(allAway(), 'the networks'),
-      ])
-      const reasons =
-        'late' in away ? [away.late] : away.done.map(({ blockchain, reason }) => `${blockchain}: ${reason}`)
-      const noneLeft =
-        'late' in away || (all.length > 0 && away.done.filter(({ silent }) => silent).length === all.length)
-      return {
-        problems: [...database.problems, ...disk, ...storage.problems(), ...(noneLeft ? reasons : [])],
-        warnings: [...database.warnings, ...(noneLeft ? [] : reasons)],
-      }
+    async ask() {
+      return isStopping ? { problems: ['this process is stopping'], warnings: [] } : await look()
     },
   }
 }
@@ -82,9 +80,10 @@ async function conditionOf({ db }: Store): Promise<Condition> {
     }
   }
   try {
-    const looked = await soon(look(), 'it')
-    if ('done' in looked) return looked.done
-    throw new Error(looked.late)
+    const late = delay(ANSWER_WITHIN_MS, null, { ref: false })
+    const looked = await Promise.race([look(), late])
+    if (looked !== null) return looked
+    throw new Error('it gives no answer')
   } catch (error) {
     return { problems: [`the database can't be read: ${messageOf(error)}`], warnings: [] }
   }
@@ -107,9 +106,4 @@ async function diskProblems(dataDir: string): Promise<string[]> {
   } catch (error) {
     return [`the data dir can't be written: ${messageOf(error)}`]
   }
-}
-
-async function soon<Result>(work: Promise<Result>, what: string): Promise<{ done: Result } | { late: string }> {
-  const late = delay(ANSWER_WITHIN_MS, { late: `${what} gives no answer` }, { ref: false })
-  return await Promise.race([work.then((done) => ({ done })), late])
 }

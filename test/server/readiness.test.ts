@@ -1,4 +1,6 @@
 import { rm } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { sql } from 'kysely'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -147,6 +149,21 @@ describe('it is not, and says why,', () => {
       problems: [expect.stringMatching(/^polygon: /), expect.stringMatching(/^optimism: /)],
       warnings: [],
     })
+  })
+
+  it('when its only network gives no answer; one of several that never gave one is a warning, and nobody waits for it', async () => {
+    const mute = createServer(() => {})
+    await new Promise<void>((resolve) => mute.listen(0, '127.0.0.1', resolve))
+    undo.push(
+      () => mute.closeAllConnections(),
+      () => mute.close(),
+    )
+    const polygon = { chainId: 137, urls: [`http://127.0.0.1:${(mute.address() as AddressInfo).port}`] }
+    const reason = 'polygon: no node has answered yet'
+    expect(await (await ready({ polygon })).ask()).toEqual({ problems: [reason], warnings: [] })
+    const { url } = await node(10)
+    const { ask } = await ready({ polygon, optimism: { chainId: 10, urls: [url] } })
+    expect(await ask()).toEqual({ problems: [], warnings: [reason] })
   })
 
   it('when the storage is away', async () => {

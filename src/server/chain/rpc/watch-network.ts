@@ -1,7 +1,10 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { messageOf } from '../../../core/errors.ts'
 
 /** Whoever asks whether a network is there gets an answer that isn't older, but for what the network takes. */
 const FRESH_MS = 3_000
+/** Whoever asks before anything was seen waits no longer: other networks may be there, and the database is. */
+const FIRST_WITHIN_MS = 1_500
 /** A network that is asked for so long counts as away before it has failed. */
 const SILENT_MS = 10_000
 
@@ -47,7 +50,10 @@ export function watchNetwork(ask: () => Promise<string | null>): NetworkWatch {
     },
     async seen() {
       const now = performance.now()
-      if (last === null) return await (asking ?? begin()).seen
+      if (last === null) {
+        const unknown = { reason: 'no node has answered yet', silent: true }
+        return await Promise.race([(asking ?? begin()).seen, delay(FIRST_WITHIN_MS, unknown, { ref: false })])
+      }
       if (asking !== null && now - asking.since > SILENT_MS) return { reason: 'no node answers', silent: true }
       if (now - last.at > FRESH_MS) asking ??= begin()
       return last.found
