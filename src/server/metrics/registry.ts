@@ -1,6 +1,7 @@
 import { statfs } from 'node:fs/promises'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry as PromRegistry } from 'prom-client'
+import { shareUnderWay } from '../../core/share-under-way.ts'
 import { WEBHOOK_STATUSES, webhookStatus } from '../pipeline/webhooks/schedule.ts'
 import { chainHeights, type Depth, pipelineDepths } from '../store/depths.ts'
 import { listFollowed } from '../store/owner-events.ts'
@@ -19,64 +20,55 @@ export function createRegistry({ db, signers, hindered, now, version, ready, dat
   const registry = new PromRegistry()
   const registers = [registry]
 
-  const requests = new Counter({
-    name: 'gdn_http_requests_total',
-    help: 'HTTP requests answered',
-    labelNames: ['method', 'route', 'status'],
-    registers,
-  })
-  const durations = new Histogram({
-    name: 'gdn_http_request_duration_seconds',
-    help: 'Time from the arrival of a request to the end of its answer',
-    labelNames: ['method', 'route'],
-    buckets: BUCKETS,
-    registers,
-  })
-  const gas = new Counter({
-    name: 'gdn_gas_used_total',
-    help: 'Gas used by transactions of this process that became final',
-    labelNames: ['blockchain', 'kind'],
-    registers,
-  })
-  const deployed = new Counter({
-    name: 'gdn_nfts_deployed_total',
-    help: 'NFTs created by transactions of this process that became final',
-    labelNames: ['blockchain'],
-    registers,
-  })
-  const files = new Histogram({
-    name: 'gdn_storage_operation_duration_seconds',
-    help: 'Storing, looking up, reading and keeping files, with the time that their source or reader took',
-    labelNames: ['operation', 'outcome'],
-    buckets: BUCKETS,
-    registers,
-  })
-  const bytes = new Counter({
-    name: 'gdn_storage_bytes_total',
-    help: 'Bytes of files stored (add) and read by this process',
-    labelNames: ['operation'],
-    registers,
-  })
-  const restarts = new Counter({
-    name: 'gdn_chain_restarts_total',
-    help: 'Nodes of embedded chains that died and were replaced',
-    labelNames: ['blockchain'],
-    registers,
-  })
-  const webhooks = new Counter({
-    name: 'gdn_webhook_attempts_total',
-    help: 'Events sent to webhooks by this process: delivered, to be tried again, given up',
-    labelNames: ['outcome'],
-    registers,
-  })
-  const rpc = new Counter({
-    name: 'gdn_rpc_requests_total',
-    help: 'Requests of this process to RPC providers: answered, refused, limited (asked too often), failed',
-    labelNames: ['blockchain', 'provider', 'outcome'],
-    registers,
-  })
+  const counter = <Label extends string>(name: string, help: string, ...labelNames: Label[]) =>
+    new Counter({ name, help, labelNames, registers })
+  const histogram = <Label extends string>(name: string, help: string, ...labelNames: Label[]) =>
+    new Histogram({ name, help, labelNames, buckets: BUCKETS, registers })
   const gauge = <Label extends string>(name: string, help: string, ...labelNames: Label[]) =>
     new Gauge({ name, help, labelNames, registers })
+
+  const requests = counter('gdn_http_requests_total', 'HTTP requests answered', 'method', 'route', 'status')
+  const durations = histogram(
+    'gdn_http_request_duration_seconds',
+    'Time from the arrival of a request to the end of its answer',
+    'method',
+    'route',
+  )
+  const gas = counter(
+    'gdn_gas_used_total',
+    'Gas used by transactions of this process that became final',
+    'blockchain',
+    'kind',
+  )
+  const deployed = counter(
+    'gdn_nfts_deployed_total',
+    'NFTs created by transactions of this process that became final',
+    'blockchain',
+  )
+  const files = histogram(
+    'gdn_storage_operation_duration_seconds',
+    'Storing, looking up, reading and keeping files, with the time that their source or reader took',
+    'operation',
+    'outcome',
+  )
+  const bytes = counter('gdn_storage_bytes_total', 'Bytes of files stored (add) and read by this process', 'operation')
+  const restarts = counter(
+    'gdn_chain_restarts_total',
+    'Nodes of embedded chains that died and were replaced',
+    'blockchain',
+  )
+  const webhooks = counter(
+    'gdn_webhook_attempts_total',
+    'Events sent to webhooks by this process: delivered, to be tried again, given up',
+    'outcome',
+  )
+  const rpc = counter(
+    'gdn_rpc_requests_total',
+    'Requests of this process to RPC providers: answered, refused, limited (asked too often), failed',
+    'blockchain',
+    'provider',
+    'outcome',
+  )
   const waiting = gauge(
     'gdn_pipeline_waiting',
     'What waits in the pipeline: NFTs by step, collections, transactions',
@@ -133,22 +125,40 @@ export function createRegistry({ db, signers, hindered, now, version, ready, dat
     untold.set(await countWaiting(db))
     const statuses = (await listWebhooks(db)).map((row) => webhookStatus(row, now()))
     for (const status of WEBHOOK_STATUSES) hooks.set({ status }, statuses.filter((one) => one === status).length)
-    for (const { blockchain, address, coins } of signers()) funds.set({ blockchain, signer: address }, coins)
     for (const { blockchain, block } of await listFollowed(db)) followed.set({ blockchain }, block)
-    const stopped = await hindered()
-    for (const { blockchain, isHindered } of stopped) hindrance.set({ blockchain }, isHindered ? 1 : 0)
     for (const [blockchain, block] of await chainHeights(db)) {
       height.set({ blockchain }, block)
       unsettled.set({ blockchain }, transactions.get(blockchain)?.count ?? 0)
     }
   }
 
+  const readNetworks = async () => {
+    for (const { blockchain, address, coins } of signers()) funds.set({ blockchain, signer: address }, coins)
+    for (const { blockchain, isHindered } of await hindered()) hindrance.set({ blockchain }, isHindered ? 1 : 0)
+  }
+
   /** What was seen last of a database that is away says nothing of now. */
   const answersInTime = async (): Promise<boolean> => {
     const late = delay(DATABASE_WITHIN_MS, false, { ref: false })
     const there = await Promise.race([late, readDatabase().then(always, never)])
-    if (!there) for (const seen of [waiting, oldest, unsettled, height, untold, hooks]) seen.reset()
+    if (!there) for (const seen of [waiting, oldest, unsettled, height, followed, untold, hooks]) seen.reset()
     return there
+  }
+
+  const scrape = async () => {
+    // They watch the event loop, which only a backend that is scraped needs.
+    if (!scraped) collectDefaultMetrics({ register: registry })
+    scraped = true
+    const [there, condition, room] = await Promise.all([
+      answersInTime(),
+      ready(),
+      statfs(dataDir).catch(() => null),
+      readNetworks(),
+    ])
+    database.set(there ? 1 : 0)
+    isReady.set(condition.problems.length === 0 ? 1 : 0)
+    if (room !== null) disk.set(room.bavail * room.bsize)
+    return { text: await registry.metrics(), type: registry.contentType }
   }
 
   return {
@@ -183,16 +193,8 @@ export function createRegistry({ db, signers, hindered, now, version, ready, dat
       }
     },
 
-    async scrape() {
-      // They watch the event loop, which only a backend that is scraped needs.
-      if (!scraped) collectDefaultMetrics({ register: registry })
-      scraped = true
-      const [there, condition, room] = await Promise.all([answersInTime(), ready(), statfs(dataDir).catch(() => null)])
-      database.set(there ? 1 : 0)
-      isReady.set(condition.problems.length === 0 ? 1 : 0)
-      if (room !== null) disk.set(room.bavail * room.bsize)
-      return { text: await registry.metrics(), type: registry.contentType }
-    },
+    // Who asks while another does gets the same answer: anybody may ask, and each costs queries.
+    scrape: shareUnderWay(scrape),
   }
 }
 
