@@ -1,11 +1,21 @@
 import { readCollectionState, readOwnerOf } from '../chain/evm/collection-reads.ts'
+import { RpcError } from '../chain/evm/embedded/node-rpc.ts'
 import type { EvmNetwork, EvmReceipt, Hex } from '../chain/evm/network.ts'
 import { setOwner } from '../store/nfts.ts'
 import type { Store } from '../store/open-store.ts'
 import { findCursor } from '../store/owner-events.ts'
 import type { Db } from '../store/schema.ts'
 import type { TransactionRow } from '../store/transactions.ts'
-import { endTransfer, findTransferOf } from '../store/transfers.ts'
+import {
+  countTransferRevert,
+  endTransfer,
+  findTransferOf,
+  followsUnfinal,
+  forgetReverts,
+  returnTransfer,
+} from '../store/transfers.ts'
+import { PASSING_REVERTS, wouldSucceed } from './shared/would-succeed.ts'
+import { transferCall } from './transfer-call.ts'
 
 interface Settlement {
   store: Store
@@ -15,31 +25,51 @@ interface Settlement {
 }
 
 type Apply = (db: Db) => Promise<void>
+type Transfer = NonNullable<Awaited<ReturnType<typeof findTransferOf>>>
 
 /** What a transfer's final receipt changes. */
 export async function planTransfer({ store, network, transaction, receipt }: Settlement): Promise<Apply> {
   const transfer = await findTransferOf(store.db, transaction.id)
   if (transfer === null) return async () => {}
-  if (receipt.status === 'reverted') {
-    const error = await reasonOf(network, transfer, transaction)
-    return (db) => endTransfer(db, transfer.id, { status: 'failed', error })
+  const { id, nft_id, receiver, reverts } = transfer
+  const reverted = receipt.status === 'reverted'
+  if (reverted && (await passes(store, network, transfer, transaction))) {
+    return async (db) => {
+      await countTransferRevert(db, nft_id)
+      await returnTransfer(db, transaction.id)
+    }
   }
+  const error = reverted ? await reasonOf(network, transfer, transaction) : null
   return async (db) => {
-    await endTransfer(db, transfer.id, { status: 'deployed' })
+    if (reverts > 0) await forgetReverts(db, nft_id)
+    if (error !== null) return endTransfer(db, id, { status: 'failed', error })
+    await endTransfer(db, id, { status: 'deployed' })
     // Whoever hears that it is done finds the new owner. Where the follower was here before, it has said so, and may
     // know of a later owner even.
     const followed = (await findCursor(db, network.blockchain))?.block_number ?? -1
     const block = Number(receipt.blockNumber)
-    if (followed < block) await setOwner(db, transfer.nft_id, transfer.receiver, block)
+    if (followed < block) await setOwner(db, nft_id, receiver, block)
   }
 }
 
-/** Why it reverted, by what the chain says now. Nothing was moved, so it isn't tried again: the client decides. */
-async function reasonOf(
+/**
+ * Whether what reverted may yet be done: a reorg has put it before the mint of its token, or before an earlier transfer.
+ * Its nonce is used up for good, so that it can't be made twice.
+ */
+async function passes(
+  store: Store,
   network: EvmNetwork,
-  transfer: NonNullable<Awaited<ReturnType<typeof findTransferOf>>>,
-  { hash }: TransactionRow,
-): Promise<string> {
+  transfer: Transfer,
+  { signer }: TransactionRow,
+): Promise<boolean> {
+  const { nft_status, reverts } = transfer
+  if (network.shared === undefined || nft_status === 'failed' || reverts >= PASSING_REVERTS) return false
+  if (nft_status === 'initiated' || (await followsUnfinal(store.db, transfer))) return true
+  return wouldSucceed(network, { from: signer as Hex, ...transferCall(transfer) })
+}
+
+/** Why it reverted, by what the chain says now. Nothing was moved, and it isn't tried again: the client decides. */
+async function reasonOf(network: EvmNetwork, transfer: Transfer, { hash }: TransactionRow): Promise<string> {
   const { contract_address, token_id, sender } = transfer
   const collection = contract_address as Hex
   const state = await readCollectionState(network, collection)
@@ -47,7 +77,15 @@ async function reasonOf(
   if (state?.enableTransfer === false) {
     return "the collection's owner has switched off transferring NFTs through the API"
   }
-  const owner = state === null ? sender : await readOwnerOf(network, collection, BigInt(token_id ?? 0))
-  if (owner !== sender) return `the NFT no longer belonged to the sender ${sender}: its owner is ${owner}`
+  const owner =
+    state === null || token_id === null ? null : await readOwnerOf(network, collection, BigInt(token_id)).catch(noToken)
+  const isSenders = owner === null || owner === sender
+  if (!isSenders) return `the NFT no longer belonged to the sender ${sender}: its owner is ${owner}`
   return `the network refused to transfer it: its transaction ${hash} reverted`
+}
+
+/** A reorg has undone it, or this node is behind. */
+function noToken(error: unknown): null {
+  if (error instanceof RpcError) return null
+  throw error
 }

@@ -1,8 +1,7 @@
-import { numberToHex, parseTransaction } from 'viem'
+import { parseTransaction } from 'viem'
 import { readCollectionState } from '../chain/evm/collection-reads.ts'
-import { RpcError } from '../chain/evm/embedded/node-rpc.ts'
 import type { EvmNetwork, EvmReceipt, Hex } from '../chain/evm/network.ts'
-import { attemptsOf } from '../store/attempts.ts'
+import { type AttemptRow, attemptsOf } from '../store/attempts.ts'
 import { type CollectionRow, findCollectionById, updateCollection } from '../store/collections.ts'
 import {
   countRevert,
@@ -19,6 +18,7 @@ import type { Db } from '../store/schema.ts'
 import { type TransactionRow, updateSigned } from '../store/transactions.ts'
 import type { Log } from './log.ts'
 import { planTransfer } from './settle-transfer.ts'
+import { type Call, PASSING_REVERTS, wouldSucceed } from './shared/would-succeed.ts'
 
 interface Settlement {
   store: Store
@@ -54,18 +54,21 @@ export async function settle({ store, network, transaction, receipt, log }: Sett
 }
 
 /** Which attempt was mined; and that a success is watched until its block can't be undone any more. */
-async function minedAs(db: Db, { id }: TransactionRow, { transactionHash, status }: EvmReceipt) {
-  const attempts = (await attemptsOf(db, [id])).get(id) ?? []
-  const mined = attempts.find(({ hash }) => hash === transactionHash)
-  const watched = status === 'success' ? 1 : 0
+async function minedAs(db: Db, { id }: TransactionRow, receipt: EvmReceipt) {
+  const mined = await minedAttempt(db, id, receipt)
+  const watched = receipt.status === 'success' ? 1 : 0
   return mined === undefined ? { watched } : { watched, hash: mined.hash, raw: mined.raw }
+}
+
+async function minedAttempt(db: Db, id: string, { transactionHash }: EvmReceipt): Promise<AttemptRow | undefined> {
+  return (await attemptsOf(db, [id])).get(id)?.find(({ hash }) => hash === transactionHash)
 }
 
 async function plan({ store, network, transaction, receipt, log }: Settlement): Promise<Apply> {
   const { id, blockchain, hash, kind } = transaction
   if (receipt.status === 'reverted') log.warn({ blockchain, transaction: id, hash, kind }, 'a transaction reverted')
   if (kind === 'transfer') return planTransfer({ store, network, transaction, receipt })
-  if (receipt.status === 'reverted') return planRevert(store, network, transaction)
+  if (receipt.status === 'reverted') return planRevert({ store, network, transaction, receipt })
   return (db) => settleSuccess(db, transaction)
 }
 
@@ -79,15 +82,12 @@ async function settleSuccess(db: Db, { id, kind, collection_id, start_id, direct
 
 type Apply = (db: Db) => Promise<void>
 
-/** An NFT whose minting reverts again and again isn't held up by what passes, whatever the network says of the next time. */
-const PASSING_REVERTS = 3
-
 /**
  * After a revert the collection's state on chain decides: rights that are gone fail what waits, a start id that others
  * used up is signed anew, and any other batch is halved until the NFT that is at fault stands alone. On a network that
  * undoes blocks, what wouldn't revert any more is signed anew as well: a reorg had put it before the batch that it follows.
  */
-async function planRevert(store: Store, network: EvmNetwork, transaction: TransactionRow): Promise<Apply> {
+async function planRevert({ store, network, transaction, receipt }: Omit<Settlement, 'log'>): Promise<Apply> {
   const { kind, collection_id: collectionId, token_count: count } = transaction
   if (kind === 'factory' || collectionId === null) return async () => {}
   const collection = await findCollectionById(store.db, collectionId)
@@ -123,7 +123,8 @@ async function planRevert(store: Store, network: EvmNetwork, transaction: Transa
   }
   const { nextTokenId } = state
   const stale = String(nextTokenId) !== transaction.start_id
-  const passing = !stale && network.shared !== undefined && (await wouldSucceed(network, transaction))
+  const call = stale ? null : await callOf(store.db, transaction, receipt)
+  const passing = call !== null && (await wouldSucceed(network, call))
   return async (db) => {
     if (stale) return signAnew(db, { collection, transaction, nextTokenId, limit: collection.batch_limit })
     if (passing && (await countRevert(db, transaction.id)) <= PASSING_REVERTS) {
@@ -137,17 +138,18 @@ async function planRevert(store: Store, network: EvmNetwork, transaction: Transa
   }
 }
 
-/** Whether the network would take now what it has reverted. */
-async function wouldSucceed(network: EvmNetwork, { raw, signer }: TransactionRow): Promise<boolean> {
-  const { to, data, gas } = parseTransaction(raw as Hex)
-  const call = { from: signer, to, data, ...(gas === undefined ? {} : { gas: numberToHex(gas) }) }
-  return await network.request('eth_call', [call, 'latest']).then(
-    () => true,
-    (error: unknown) => {
-      if (error instanceof RpcError) return false
-      throw error
-    },
-  )
+/**
+ * What reverted. Of several attempts the one in the block: a later one may be empty, an operator's wish that came too
+ * late. Null where the bytes can't be read: then nothing is known of the next time.
+ */
+async function callOf(db: Db, { id, raw, signer }: TransactionRow, receipt: EvmReceipt): Promise<Call | null> {
+  const mined = await minedAttempt(db, id, receipt)
+  try {
+    const { to, data = '0x', gas = 0n } = parseTransaction((mined?.raw ?? raw) as Hex)
+    return to ? { from: signer as Hex, to, data, gas } : null
+  } catch {
+    return null
+  }
 }
 
 /** What the batch holds waits for another, of at most so many. */

@@ -1,18 +1,26 @@
 import type { EvmBlockchain } from '../../api/blockchains.ts'
-import { encodeTransfer } from '../chain/evm/collection.ts'
 import { TRANSFER_GAS_LIMIT } from '../chain/evm/gas-limits.ts'
-import type { Hex } from '../chain/evm/network.ts'
 import type { AskSigning, Signer } from '../chain/signers.ts'
 import type { Store } from '../store/open-store.ts'
-import { assignTransfers, blockchainsWithUnsigned, listUnsigned, lockForSigning } from '../store/transfers.ts'
+import {
+  assignTransfers,
+  blockchainsWithUnsigned,
+  endTransfer,
+  listUnsigned,
+  lockForSigning,
+} from '../store/transfers.ts'
 import type { Turn } from './loop.ts'
 import { type Draft, type OnSigned, type SignedTransaction, signAndStoreAll } from './sign.ts'
 import { lanesOf } from './signed-ahead.ts'
+import { transferCall } from './transfer-call.ts'
 
 /** Places in each lane that transfers leave to mints and collections, be they ever so many. */
 const LEFT_FREE = 16
 /** Gas enough for any lane. */
 const MANY = 1_000_000_000n
+
+/** A reorg undid a token, and what was to mint it again has failed. */
+const NEVER_AGAIN = { status: 'failed', error: 'the NFT failed: there is no token to transfer any more' } as const
 
 export interface TransferStepOptions {
   store: Store
@@ -39,7 +47,9 @@ export function createTransferStep(options: TransferStepOptions): Turn {
         transfers.map(({ id }) => id),
       )
       const mine = transfers.filter(({ id }) => ours.has(id))
-      const [first, ...others] = mine.map((transfer) => draftOf(terms, transfer))
+      const [first, ...others] = mine.map(
+        (transfer): Draft => ({ ...terms, ...transferCall(transfer), kind: 'transfer' }),
+      )
       if (first === undefined) return []
       const transactions = await signAndStoreAll(db, operator, [first, ...others], now())
       const assigned = mine.map(({ id }, index) => ({ id, transactionId: transactions[index]?.id ?? '' }))
@@ -84,7 +94,11 @@ export function createTransferStep(options: TransferStepOptions): Turn {
       }))
       const places = lanes.reduce((sum, { room }) => sum + room, 0)
       if (places === 0) continue
-      const transfers = await listUnsigned(store.db, blockchain, places)
+      const transfers: Unsigned[] = []
+      for (const transfer of await listUnsigned(store.db, blockchain, places)) {
+        if (transfer.nft_status === 'failed') await store.transaction((db) => endTransfer(db, transfer.id, NEVER_AGAIN))
+        else transfers.push(transfer)
+      }
       const terms = { blockchain, chainId, fees }
       let at = 0
       const outcomes = await Promise.all(
@@ -97,16 +111,5 @@ export function createTransferStep(options: TransferStepOptions): Turn {
     }
     // What found no room is signed when something ahead is finished.
     return null
-  }
-}
-
-function draftOf(terms: Terms, { id, sender, receiver, token_id, contract_address }: Unsigned): Draft {
-  if (token_id === null) throw new Error(`the NFT of transfer ${id} has no token`)
-  return {
-    ...terms,
-    kind: 'transfer',
-    to: contract_address as Hex,
-    data: encodeTransfer({ from: sender as Hex, to: receiver as Hex, tokenId: BigInt(token_id) }),
-    gas: TRANSFER_GAS_LIMIT,
   }
 }

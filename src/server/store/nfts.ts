@@ -206,7 +206,7 @@ export async function deployBatch(
   batch: { transactionId: string; startId: string; directory: string },
 ): Promise<void> {
   await sql`
-    update nfts set status = 'deployed', step = 'done',
+    update nfts set status = 'deployed', step = 'done', attempts = 0,
       owner = coalesce((select next from owner_events where owner_events.collection_id = nfts.collection_id
         and owner_events.token_id = cast(cast(${batch.startId} as bigint) + batch_index as text)
         order by block_number desc, log_index desc limit 1), owner, receiver),

@@ -38,17 +38,32 @@ export async function blockchainsWithUnsigned(db: Db): Promise<EvmBlockchain[]> 
   return rows.map((row) => row.blockchain as EvmBlockchain)
 }
 
-/** Transfers of a blockchain that aren't signed, oldest first, with what a transaction of each needs. */
+/**
+ * Transfers of a blockchain that aren't signed, oldest first, with what a transaction of each needs. Those wait whose
+ * token, or whose earlier transfer, a reorg has undone; one whose NFT has failed since then is among them.
+ */
 export async function listUnsigned(db: Db, blockchain: EvmBlockchain, limit: number) {
   return db
     .selectFrom('transfers')
     .innerJoin('nfts', 'nfts.id', 'transfers.nft_id')
     .innerJoin('collections', 'collections.id', 'transfers.collection_id')
     .select(['transfers.id', 'transfers.request_id', 'transfers.sender', 'transfers.receiver'])
-    .select(['nfts.token_id', 'collections.contract_address'])
+    .select(['nfts.status as nft_status', 'nfts.token_id', 'collections.contract_address'])
     .where('transfers.blockchain', '=', blockchain)
     .where('transfers.status', '=', sql.lit('initiated'))
     .where('transfers.transaction_id', 'is', null)
+    .where('nfts.status', '<>', sql.lit('initiated'))
+    .where(({ not, exists, selectFrom }) =>
+      not(
+        exists(
+          selectFrom('transfers as earlier')
+            .select('earlier.id')
+            .whereRef('earlier.nft_id', '=', 'transfers.nft_id')
+            .whereRef('earlier.seq', '<', 'transfers.seq')
+            .where('earlier.status', '=', sql.lit('initiated')),
+        ),
+      ),
+    )
     .orderBy('transfers.seq')
     .limit(limit)
     .execute()
@@ -89,10 +104,13 @@ export async function findTransferOf(db: Db, transactionId: string) {
     .innerJoin('collections', 'collections.id', 'transfers.collection_id')
     .select([
       'transfers.id',
+      'transfers.seq',
       'transfers.sender',
       'transfers.receiver',
       'transfers.nft_id',
+      'nfts.status as nft_status',
       'nfts.token_id',
+      'nfts.attempts as reverts',
       'collections.contract_address',
     ])
     .where('transfers.transaction_id', '=', transactionId)
@@ -100,7 +118,37 @@ export async function findTransferOf(db: Db, transactionId: string) {
   return row ?? null
 }
 
-/** Its transaction can never be mined: the transfer waits for another. */
+/** Whether a reorg can still undo, or has undone, what a transfer follows: the mint of its token, or an earlier transfer. */
+export async function followsUnfinal(db: Db, { nft_id, seq }: Pick<TransferRow, 'nft_id' | 'seq'>): Promise<boolean> {
+  const earlier = db.selectFrom('transfers').where('nft_id', '=', nft_id).where('seq', '<', seq)
+  const waiting = earlier.select('id').where('status', '=', sql.lit('initiated')).limit(1)
+  if ((await waiting.executeTakeFirst()) !== undefined) return true
+  const mint = db.selectFrom('nfts').select('transaction_id').where('id', '=', nft_id)
+  const unfinal = await db
+    .selectFrom('transactions')
+    .select('id')
+    .where('id', 'in', mint.union(earlier.select('transaction_id').where('transaction_id', 'is not', null)))
+    .where(({ or, eb }) => or([eb('state', '=', sql.lit('signed')), eb('watched', '=', sql.lit(1))]))
+    .limit(1)
+    .executeTakeFirst()
+  return unfinal !== undefined
+}
+
+/** Counts, with its NFT, a revert of the pending transfer. */
+export async function countTransferRevert(db: Db, nftId: string): Promise<void> {
+  await db
+    .updateTable('nfts')
+    .set((nft) => ({ attempts: nft('attempts', '+', 1) }))
+    .where('id', '=', nftId)
+    .execute()
+}
+
+/** The next transfer of the NFT is counted from the beginning. */
+export async function forgetReverts(db: Db, nftId: string): Promise<void> {
+  await db.updateTable('nfts').set({ attempts: 0 }).where('id', '=', nftId).execute()
+}
+
+/** Its transaction can never be mined, or had no effect: the transfer waits for another. */
 export async function returnTransfer(db: Db, transactionId: string): Promise<void> {
   await db
     .updateTable('transfers')

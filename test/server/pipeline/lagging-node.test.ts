@@ -143,3 +143,9 @@ it('a success that minted nothing, by the word of a node that has the newest blo
   expect(state).toBe('reverted')
   expect((await nft()).status).not.toBe('deployed')
 })
+
+it('bytes that nobody can read any more hold nothing up: the NFT at fault has failed', async () => {
+  await store.db.updateTable('transactions').set({ raw: '0x' }).execute()
+  await look(HEAD, false)
+  expect((await nft()).status).toBe('failed')
+})

@@ -3,6 +3,7 @@ import { privateKeyToAccount } from 'viem/accounts'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Hex } from '../../../src/server/chain/evm/network.ts'
 import {
+  call,
   createTestCollection,
   mint,
   plainMetadata,
@@ -10,6 +11,7 @@ import {
   showNfts,
   type TestCollection,
   until,
+  WALLETS,
   withStore,
 } from '../../helpers/backend.ts'
 import { type RealNetwork, startRealNetwork } from '../../helpers/real-network.ts'
@@ -19,6 +21,8 @@ const ABI = parseAbi([
   'function totalSupply() view returns (uint256)',
   'function ownerOf(uint256) view returns (address)',
 ])
+
+const [, BOB] = WALLETS
 
 let real: RealNetwork
 let remote: RemoteBackend
@@ -51,8 +55,8 @@ const untilInPool = (count = 1) =>
   )
 
 /** Mines whenever something waits, until the collection is deployed. */
-async function deployedCollection(): Promise<TestCollection> {
-  const collection = await createTestCollection(remote.backend)
+async function deployedCollection(request: Readonly<Record<string, unknown>> = {}): Promise<TestCollection> {
+  const collection = await createTestCollection(remote.backend, request)
   await mineUntil(async () => (await showCollection(remote.backend, collection.id)).status === 'deployed')
   return collection
 }
@@ -297,6 +301,31 @@ describe('a revert', () => {
     const mints = (await transactions()).filter(({ kind }) => kind === 'mint')
     expect(mints.map(({ state }) => state)).toEqual(['reverted', 'final'])
     expect(await supplyOf(collection)).toBe(1n)
+  })
+
+  it('of a transfer that would not come again has it signed anew, and it is made once', async () => {
+    const collection = await deployedCollection({ enable_transfer: true })
+    const ids = await mint(remote.backend, collection, plainMetadata(1))
+    await mineUntil(allDeployed(ids))
+    const [nft] = await showNfts(remote.backend, ids)
+    const { response } = await call(remote.backend, 'transfernft', {
+      ...{ contract_address: collection.address, blockchain: 'polygon', nft_gdn_id: ids[0], token_id: nft?.token_id },
+      ...{ sender_wallet_address: nft?.receiver_wallet_address, receiver_wallet_address: BOB },
+    })
+    const code = await real.call<Hex>('eth_getCode', [collection.address, 'latest'])
+    await untilInPool()
+    await real.call('anvil_setCode', [collection.address, '0x60006000fd'])
+    await real.mine()
+    await real.call('anvil_setCode', [collection.address, code])
+    const transfer = () =>
+      withStore(remote.dataDir, ({ db }) =>
+        db.selectFrom('transfers').selectAll().where('id', '=', response.transaction_gdn_id).executeTakeFirstOrThrow(),
+      )
+    await mineUntil(async () => (await transfer()).status !== 'initiated')
+    expect(await transfer()).toMatchObject({ status: 'deployed', error: null })
+    const made = (await transactions()).filter(({ kind }) => kind === 'transfer')
+    expect(made.map(({ state }) => state)).toEqual(['reverted', 'final'])
+    expect((await showNfts(remote.backend, ids))[0]?.receiver_wallet_address).toBe(BOB)
   })
 })
 

@@ -1,0 +1,221 @@
+import { encodeFunctionResult } from 'viem'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { gdnCollection } from '../../../src/server/chain/evm/contracts/generated/artifacts.ts'
+import { RpcError } from '../../../src/server/chain/evm/embedded/node-rpc.ts'
+import type { EvmNetwork, EvmReceipt, Hex, SharedNetwork } from '../../../src/server/chain/evm/network.ts'
+import { EMBEDDED_FEES, openEmbeddedSigners } from '../../../src/server/chain/signers.ts'
+import { createObserver } from '../../../src/server/pipeline/shared/observe.ts'
+import { createTransferStep } from '../../../src/server/pipeline/transfer-step.ts'
+import { insertCollection } from '../../../src/server/store/collections.ts'
+import { failBatch, insertNfts } from '../../../src/server/store/nfts.ts'
+import type { Store } from '../../../src/server/store/open-store.ts'
+import { insertRequest } from '../../../src/server/store/requests.ts'
+import { claimSigned, insertTransaction } from '../../../src/server/store/transactions.ts'
+import { insertTransfer } from '../../../src/server/store/transfers.ts'
+import { freshDataDir, WALLETS } from '../../helpers/backend.ts'
+import { openTestStore } from '../../helpers/test-database.ts'
+
+// A reorg can put a transfer before the mint of its token, or before the transfer that it follows: it reverts, and its
+// nonce is used up for good, though the sender will have the token a few blocks later.
+
+const [ALICE, BOB, CAROL] = WALLETS
+const CONTRACT: Hex = '0x00000000000000000000000000000000000c0113'
+const NOW = 1_800_000_000_000
+const BLOCK_HASH: Hex = `0x${'b'.repeat(64)}`
+const HEAD = 200
+const REVERTED = 100
+const log = { debug() {}, info() {}, warn() {}, error() {} }
+
+let dir: Awaited<ReturnType<typeof freshDataDir>>
+let store: Store
+let signers: Awaited<ReturnType<typeof openEmbeddedSigners>>
+
+beforeEach(async () => {
+  dir = await freshDataDir()
+  store = await openTestStore(dir.path)
+  signers = await openEmbeddedSigners(dir.path)
+  const { db } = store
+  await db.insertInto('accounts').values({ id: 'a', email: null, created_at: NOW }).execute()
+  const request = { id: 'r', account_id: 'a', endpoint: 'e', idempotency_key: null, body_hash: '', response: '' }
+  await insertRequest(db, { ...request, accepted_at: NOW })
+  await insertCollection(db, {
+    ...{ id: 'c', account_id: 'a', request_id: 'r', blockchain: 'polygon', name: 'c', symbol: 'C' },
+    ...{ wallet_address: ALICE, contract_address: CONTRACT, factory_address: ALICE, description: null, image: null },
+    ...{
+      enable_api: 1,
+      enable_transfer: 1,
+      is_locked: 0,
+      status: 'deployed',
+      next_token_id: '2',
+      next_attempt_at: NOW,
+    },
+  })
+  await insertNfts(db, [
+    {
+      ...{ id: 'n', request_id: 'r', collection_id: 'c', receiver: ALICE, owner: ALICE, metadata: '{}' },
+      ...{ status: 'deployed', step: 'done', transaction_id: 'm', batch_index: 0, token_id: '1', next_attempt_at: NOW },
+    },
+  ])
+  await insertTransaction(db, {
+    ...{ id: 'm', blockchain: 'polygon', signer: ALICE, nonce: 0, kind: 'mint', collection_id: 'c', start_id: '1' },
+    ...{ token_count: 1, directory: 'd', raw: '0x', hash: '0xaa', state: 'final', block_number: 90 },
+    ...{ block_hash: BLOCK_HASH, gas_used: '1', created_at: NOW, next_attempt_at: NOW },
+  })
+  await ask('t', ALICE, BOB)
+})
+afterEach(async () => {
+  await store.close()
+  await dir.remove()
+})
+
+const ask = (id: string, sender: string, receiver: string) =>
+  insertTransfer(store.db, {
+    ...{ id, request_id: 'r', collection_id: 'c', nft_id: 'n', blockchain: 'polygon', status: 'initiated' },
+    ...{ sender, receiver },
+  })
+
+const transferTurn = () =>
+  createTransferStep({
+    store,
+    signing: async () => ({ chainId: 137, signers, fees: EMBEDDED_FEES }),
+    now: () => NOW,
+    onSigned: () => {},
+  })()
+
+type Answer = 'taken' | 'refused'
+
+const STATE = encodeFunctionResult({
+  abi: gdnCollection.abi,
+  functionName: 'state',
+  result: {
+    owner: ALICE as Hex,
+    enableApi: true,
+    enableTransfer: true,
+    revoked: false,
+    locked: false,
+    nextTokenId: 2n,
+  },
+})
+
+/** Looks once at what is signed, which has reverted; of a transfer that is asked for again the nodes say so. */
+async function look(again: { latest: Answer; head: Answer | 'unknown' }): Promise<void> {
+  const shared: SharedNetwork = {
+    ...{ pollMs: 1, finality: 8, stuckMs: 60_000, feeCap: 1n, head: async () => HEAD },
+    blockHashes: async (numbers) => numbers.map(() => BLOCK_HASH),
+    logs: async () => ({ logs: [], hashes: [] }),
+    nextNonce: async () => 1,
+    isNonceForeign: async () => false,
+    balance: async () => 10n ** 18n,
+    suggestFees: async () => ({ maxFeePerGas: 1n, maxPriorityFeePerGas: 1n }),
+  }
+  const network: EvmNetwork = {
+    ...{ blockchain: 'polygon', chainId: 137, confirmations: 3, shared, broadcast: async () => [] },
+    receipts: async (hashes) =>
+      hashes.map(
+        (transactionHash): EvmReceipt => ({
+          ...{ transactionHash, blockNumber: BigInt(REVERTED), blockHash: BLOCK_HASH, gasUsed: 1n, status: 'reverted' },
+        }),
+      ),
+    async request<Result>(_method: string, [call, block]: readonly unknown[]) {
+      if ((call as { from?: string }).from === undefined) return answerTo((call as { data: Hex }).data) as Result
+      const answer = block === 'latest' ? again.latest : again.head
+      if (answer === 'unknown') throw new RpcError(-32000, 'header not found')
+      if (answer === 'refused') throw new RpcError(3, 'execution reverted', '0x')
+      return '0x' as Result
+    },
+  }
+  const signing = async () => ({ chainId: 137, signers, fees: EMBEDDED_FEES })
+  const observe = createObserver({ store, signing, now: () => NOW, log, onSettled: () => {} })
+  await observe(network, shared, await claimSigned(store.db, 'polygon', { now: NOW, leaseMs: 0, limit: 10 }))
+}
+
+/** By the selector: `state()`, or else `ownerOf`, which refuses here. */
+function answerTo(data: Hex): Hex {
+  if (data.length === 10) return STATE
+  throw new RpcError(3, 'execution reverted', '0xdf2d9b42')
+}
+
+const transfer = (id = 't') =>
+  store.db
+    .selectFrom('transfers')
+    .select(['status', 'error', 'transaction_id'])
+    .where('id', '=', id)
+    .executeTakeFirstOrThrow()
+const signedTransfers = async () =>
+  (
+    await store.db.selectFrom('transactions').select('state').where('kind', '=', 'transfer').orderBy('nonce').execute()
+  ).map(({ state }) => state)
+/** A reorg has undone the mint. */
+const undoMint = async () => {
+  const undone = { status: 'initiated', step: 'chain', token_id: null, owner: null } as const
+  await store.db.updateTable('nfts').set(undone).execute()
+}
+const mintAgain = () =>
+  store.db.updateTable('nfts').set({ status: 'deployed', step: 'done', token_id: '7', owner: ALICE }).execute()
+
+const WAITS = { status: 'initiated', error: null, transaction_id: null }
+
+it('a transfer that was put before the mint of its token waits for it, and is signed anew for the token that it has then', async () => {
+  await transferTurn()
+  await undoMint()
+  await look({ latest: 'refused', head: 'refused' })
+  expect(await transfer()).toEqual(WAITS)
+  await transferTurn()
+  expect(await signedTransfers()).toEqual(['reverted'])
+  await mintAgain()
+  await transferTurn()
+  expect(await signedTransfers()).toEqual(['reverted', 'signed'])
+  const last = await store.db
+    .selectFrom('transactions')
+    .select('raw')
+    .orderBy('nonce', 'desc')
+    .executeTakeFirstOrThrow()
+  expect(last.raw).toContain(`${'7'.padStart(64, '0')}`)
+})
+
+it('a transfer that was put before the one that it follows waits for that one', async () => {
+  // The first was made, and the second accepted, before a reorg undid both.
+  await store.db.updateTable('transfers').set({ returned: 1 }).execute()
+  await ask('u', BOB, CAROL)
+  await store.db.updateTable('transfers').set({ transaction_id: 'elsewhere' }).where('id', '=', 't').execute()
+  await store.db.updateTable('transfers').set({ returned: 1 }).where('id', '=', 'u').execute()
+  await transferTurn()
+  expect((await transfer('u')).transaction_id).toBeNull()
+  await store.db.updateTable('transfers').set({ status: 'deployed' }).where('id', '=', 't').execute()
+  await transferTurn()
+  expect(await signedTransfers()).toEqual(['signed'])
+  await store.db.updateTable('transfers').set({ status: 'initiated' }).where('id', '=', 't').execute()
+  await look({ latest: 'refused', head: 'refused' })
+  expect(await transfer('u')).toEqual(WAITS)
+})
+
+it('what the network would take now is signed anew, three times; then it has failed', async () => {
+  for (let round = 1; round <= 3; round++) {
+    await transferTurn()
+    await look({ latest: 'taken', head: 'taken' })
+    expect(await transfer()).toEqual(WAITS)
+  }
+  await transferTurn()
+  await look({ latest: 'taken', head: 'taken' })
+  expect(await transfer()).toMatchObject({ status: 'failed', error: expect.stringMatching(/refused to transfer it/) })
+  expect(await signedTransfers()).toEqual(['reverted', 'reverted', 'reverted', 'reverted'])
+})
+
+it('what the newest block refuses has failed, and no word of a node that lacks this block decides it', async () => {
+  await transferTurn()
+  await expect(look({ latest: 'refused', head: 'unknown' })).rejects.toThrow('header not found')
+  expect(await signedTransfers()).toEqual(['signed'])
+  await look({ latest: 'refused', head: 'refused' })
+  expect(await transfer()).toMatchObject({ status: 'failed' })
+  expect(await signedTransfers()).toEqual(['reverted'])
+})
+
+it('the transfer of a token that is never minted again fails with it', async () => {
+  await transferTurn()
+  await undoMint()
+  await look({ latest: 'refused', head: 'refused' })
+  await failBatch(store.db, 'm', 'no')
+  await transferTurn()
+  expect(await transfer()).toMatchObject({ status: 'failed', error: expect.stringMatching(/the NFT failed/) })
+  expect(await signedTransfers()).toEqual(['reverted'])
+})
