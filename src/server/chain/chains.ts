@@ -11,7 +11,7 @@ import { endOrphans } from './evm/embedded/orphans.ts'
 import { factoryAddress } from './evm/factory.ts'
 import type { EvmNetwork, Hex } from './evm/network.ts'
 import type { RemoteChains } from './remote-chains.ts'
-import { type AskSigning, EMBEDDED_FEES, type EmbeddedSigners } from './signers.ts'
+import { type AskSigning, EMBEDDED_FEES, type EmbeddedSigners, type FindSigner, signerAt } from './signers.ts'
 import { NO_CLUSTERS } from './solana/clusters.ts'
 import type { EmbeddedSolanaEvent } from './solana/embedded/embedded-solana.ts'
 import type { RemoteClusters } from './solana/remote-clusters.ts'
@@ -20,6 +20,7 @@ import { createSolanaChains, type SolanaChains } from './solana/solana-chains.ts
 /** The chains of a backend: embedded ones, whose nodes are started when they are first needed, and those behind RPC URLs. */
 export interface Chains {
   readonly signing: AskSigning
+  readonly findSigner: FindSigner
   /** Whether every chain is one of ours, where nothing is worth anything. */
   readonly embedded: boolean
   readonly solana: SolanaChains
@@ -163,6 +164,9 @@ export async function openChains({
       const { chainId, shared } = await network(blockchain)
       return { chainId, signers, fees: (await shared?.suggestFees()) ?? EMBEDDED_FEES }
     },
+
+    findSigner: (blockchain, address) =>
+      remote.has(blockchain) ? remote.findSigner(blockchain, address) : signerAt(signers, address),
 
     serves(blockchain) {
       if (only !== undefined && !only.has(blockchain)) return false

@@ -5,13 +5,14 @@ import type { Hex } from './evm/network.ts'
 import type { RemoteNetwork } from './evm/remote/remote-network.ts'
 import type { Providers, RpcOutcome } from './rpc/providers.ts'
 import type { Hindrance } from './rpc/watch-network.ts'
-import type { AskSigning, Signer } from './signers.ts'
+import type { AskSigning, FindSigner, Signer } from './signers.ts'
 
 /** The networks that a backend reaches by RPC URL. */
 export interface RemoteChains {
   has(blockchain: EvmBlockchain): boolean
   network(blockchain: EvmBlockchain): RemoteNetwork
   readonly signing: AskSigning
+  readonly findSigner: FindSigner
   /** Where a blockchain's factory is; rejects where none was set up. */
   factory(db: Db, blockchain: EvmBlockchain): Promise<Hex>
   /** Why nothing can be signed for a blockchain now, as far as is known; null where nothing is in the way. */

@@ -14,6 +14,7 @@ const NONE: RemoteChains = {
   has: () => false,
   network: absent,
   signing: async (blockchain) => absent(blockchain),
+  findSigner: absent,
   factory: async (_db, blockchain) => absent(blockchain),
   problem: () => null,
   away: async () => [],

@@ -48,6 +48,12 @@ export interface Signing {
 /** What signing for a blockchain takes now; rejects while its network can't be asked. */
 export type AskSigning = (blockchain: EvmBlockchain) => Promise<Signing>
 
+/** Who signs for a blockchain with this address, whatever it can pay for; null where its key is not this process's. */
+export type FindSigner = (blockchain: EvmBlockchain, address: string) => Signer | null
+
+export const signerAt = ({ admin, operators }: Signers, address: string): Signer | null =>
+  [...operators, admin].find((one) => one?.address === address) ?? null
+
 /** Far above any base fee of an embedded chain, where gas costs nothing. */
 export const EMBEDDED_FEES: Fees = { maxFeePerGas: 100_000_000_000n, maxPriorityFeePerGas: 1_000_000_000n }
 

@@ -1,7 +1,7 @@
 import type { EvmBlockchain } from '../../api/blockchains.ts'
 import type { Chains } from '../chain/chains.ts'
 import type { EvmReceipt, Hex } from '../chain/evm/network.ts'
-import type { AskSigning } from '../chain/signers.ts'
+import type { FindSigner } from '../chain/signers.ts'
 import type { Store } from '../store/open-store.ts'
 import { claimSigned, type TransactionRow, updateSigned } from '../store/transactions.ts'
 import { hasWatched } from '../store/watched.ts'
@@ -21,7 +21,7 @@ const AT_ONCE = 64
 export interface ChainStepOptions {
   store: Store
   chains: Pick<Chains, 'network'>
-  signing: AskSigning
+  findSigner: FindSigner
   blockchain: EvmBlockchain
   now: () => number
   log: Log

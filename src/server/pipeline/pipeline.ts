@@ -76,7 +76,7 @@ export async function startPipeline(options: PipelineOptions): Promise<Pipeline>
     const turn = createChainStep({
       store,
       chains,
-      signing: chains.signing,
+      findSigner: chains.findSigner,
       blockchain,
       now,
       log,

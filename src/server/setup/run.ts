@@ -6,6 +6,7 @@ import type { Chains } from '../chain/chains.ts'
 import { encodeDeployFactory } from '../chain/evm/factory.ts'
 import { deployFactoryGasLimit } from '../chain/evm/gas-limits.ts'
 import type { Hex } from '../chain/evm/network.ts'
+import { signerAt } from '../chain/signers.ts'
 import { createChainStep } from '../pipeline/chain-step.ts'
 import { signAndStore } from '../pipeline/sign.ts'
 import { rememberChain } from '../store/chains.ts'
@@ -65,10 +66,10 @@ async function deploy(options: SetupOptions): Promise<Hex> {
 
 /** The step of the pipeline that sends, watches and raises fees, for this one transaction. */
 async function untilFinal({ store, network, admin, now, log, signal }: SetupOptions): Promise<{ nonce: number }> {
-  const { blockchain, chainId, shared } = network
+  const { blockchain, shared } = network
   const chains: Pick<Chains, 'network'> = { network: async (_: EvmBlockchain) => network }
-  const signing = async () => ({ chainId, signers: { admin, operators: [] }, fees: await shared.suggestFees() })
-  const turn = createChainStep({ ...{ store, chains, signing, blockchain, now, log }, onSettled: () => {} })
+  const findSigner = (_: EvmBlockchain, address: string) => signerAt({ admin, operators: [] }, address)
+  const turn = createChainStep({ ...{ store, chains, findSigner, blockchain, now, log }, onSettled: () => {} })
   for (;;) {
     signal.throwIfAborted()
     const wait = await turn()

@@ -2,7 +2,6 @@ import { encodeFunctionResult, serializeTransaction } from 'viem'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { gdnCollection } from '../../../src/server/chain/evm/contracts/generated/artifacts.ts'
 import type { EvmNetwork, Hex } from '../../../src/server/chain/evm/network.ts'
-import { EMBEDDED_FEES, openEmbeddedSigners } from '../../../src/server/chain/signers.ts'
 import { createObserver } from '../../../src/server/pipeline/shared/observe.ts'
 import { insertCollection } from '../../../src/server/store/collections.ts'
 import { insertNfts } from '../../../src/server/store/nfts.ts'
@@ -120,9 +119,7 @@ async function look(nodeAt: number, minted: boolean): Promise<void> {
     balance: async () => 10n ** 18n,
     suggestFees: async () => ({ maxFeePerGas: 1n, maxPriorityFeePerGas: 1n }),
   }
-  const signers = await openEmbeddedSigners(dir.path)
-  const signing = async () => ({ chainId: 137, signers, fees: EMBEDDED_FEES })
-  const observe = createObserver({ store, signing, now: () => NOW, log, onSettled: () => {} })
+  const observe = createObserver({ store, findSigner: () => null, now: () => NOW, log, onSettled: () => {} })
   const claimed = await claimSigned(store.db, 'polygon', { now: NOW, leaseMs: 0, limit: 10 })
   await observe({ ...network, shared }, shared, claimed)
 }

@@ -10,6 +10,7 @@ import {
   until,
   withStore,
 } from '../../helpers/backend.ts'
+import { setUpNetwork } from '../../helpers/network-backend.ts'
 import { type RealNetwork, startRealNetwork } from '../../helpers/real-network.ts'
 import { FINALITY, type RemoteBackend, startRemoteBackend } from '../../helpers/remote-backend.ts'
 
@@ -109,6 +110,42 @@ describe('what an operator asks of a transaction that waits', () => {
     await mineUntil(async () => (await statuses(ids))[0] === 'deployed')
     expect(await shown(id)).toMatchObject({ state: 'final', hash: first })
   })
+})
+
+it('what is stuck can be given up by a signer that can pay for nothing new, and its key is not called gone', async () => {
+  const place = await setUpNetwork(real)
+  let backend = await place.start()
+  const started = backend
+  const mining = setInterval(() => void real.mine().catch(() => {}), 30)
+  try {
+    const collection = await createTestCollection(started)
+    await until(
+      () => showCollection(started, collection.id),
+      ({ status }) => status === 'deployed',
+    )
+    clearInterval(mining)
+    await mint(started, collection, plainMetadata(1))
+    const [first = ''] = await untilInPool()
+    await backend.close()
+    // Enough for an empty transaction, and for nothing else.
+    await real.call('anvil_setBalance', [place.operator, `0x${(10n ** 15n).toString(16)}`])
+    backend = await place.start()
+    await withStore(place.dataDir, async (store) => {
+      const { id } = await store.db
+        .selectFrom('transactions')
+        .select('id')
+        .where('hash', '=', first)
+        .executeTakeFirstOrThrow()
+      await wish(store, id, 'cancel', Date.now())
+    })
+    const [empty] = await untilInPool((pool) => pool.length === 1 && pool[0] !== first)
+    expect(await real.call('eth_getTransactionByHash', [empty])).toMatchObject({ input: '0x' })
+    expect(backend.log.filter((line) => line.includes('key of its signer'))).toEqual([])
+  } finally {
+    clearInterval(mining)
+    await backend.close()
+    await place.remove()
+  }
 })
 
 it('nothing is stuck on an embedded chain, and what is unknown is said to be', async () => {

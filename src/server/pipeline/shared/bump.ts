@@ -1,7 +1,7 @@
 import { parseTransaction } from 'viem'
 import type { EvmBlockchain } from '../../../api/blockchains.ts'
 import type { Fees, Hex, SharedNetwork } from '../../chain/evm/network.ts'
-import type { AskSigning, Signer, Signers } from '../../chain/signers.ts'
+import type { FindSigner } from '../../chain/signers.ts'
 import { type AttemptRow, insertAttempts } from '../../store/attempts.ts'
 import type { Store } from '../../store/open-store.ts'
 import { type TransactionRow, updateSigned } from '../../store/transactions.ts'
@@ -12,7 +12,7 @@ const FAR_ABOVE = 4n
 
 export interface BumperOptions {
   store: Store
-  signing: AskSigning
+  findSigner: FindSigner
   now: () => number
   log: Log
 }
@@ -20,7 +20,7 @@ export interface BumperOptions {
 export interface Bumper {
   /** Signs again what is stuck among transactions that are in no block. Resolves with the ids of those. */
   bump(
-    shared: SharedNetwork,
+    network: { chainId: number; shared: SharedNetwork },
     missing: readonly TransactionRow[],
     attempts: ReadonlyMap<string, readonly AttemptRow[]>,
   ): Promise<Set<string>>
@@ -30,7 +30,7 @@ export interface Bumper {
  * Raises the fees of a transaction that is stuck: the same nonce and the same call, so that only one of its attempts
  * can ever be mined. Only the next one of a signer can be stuck; the others wait for it.
  */
-export function createBumper({ store, signing, now, log }: BumperOptions): Bumper {
+export function createBumper({ store, findSigner, now, log }: BumperOptions): Bumper {
   /** Of what was told, so that it is told once and not at every look. */
   const told = new Set<string>()
   const tellOnce = (transaction: TransactionRow, what: string) => {
@@ -50,15 +50,15 @@ export function createBumper({ store, signing, now, log }: BumperOptions): Bumpe
   }
 
   const signAgain = async (
-    shared: SharedNetwork,
+    { chainId, shared }: { chainId: number; shared: SharedNetwork },
     transaction: TransactionRow,
     earlier: readonly AttemptRow[],
     wish: TransactionRow['wish'],
   ): Promise<boolean> => {
     const { id, raw } = transaction
     const cancel = wish === 'cancel'
-    const { chainId, signers } = await signing(transaction.blockchain as EvmBlockchain)
-    const signer = signerOf(signers, transaction.signer)
+    // Also where it can pay for nothing new: what is stuck may be what its funds are bound by.
+    const signer = findSigner(transaction.blockchain as EvmBlockchain, transaction.signer)
     if (signer === null) {
       tellOnce(transaction, 'a transaction is stuck and the key of its signer is gone')
       return false
@@ -113,13 +113,14 @@ export function createBumper({ store, signing, now, log }: BumperOptions): Bumpe
   }
 
   return {
-    async bump(shared, missing, attempts) {
+    async bump(network, missing, attempts) {
+      const { shared } = network
       const bumped = new Set<string>()
       const firsts = new Map<string, TransactionRow>()
       for (const transaction of missing) {
         const { id, wish } = transaction
         // Nodes replace any transaction that waits, not only the next one.
-        if (wish !== null && (await signAgain(shared, transaction, attempts.get(id) ?? [], wish))) {
+        if (wish !== null && (await signAgain(network, transaction, attempts.get(id) ?? [], wish))) {
           bumped.add(id)
         }
         if (!firsts.has(transaction.signer)) firsts.set(transaction.signer, transaction)
@@ -129,7 +130,7 @@ export function createBumper({ store, signing, now, log }: BumperOptions): Bumpe
         const earlier = attempts.get(transaction.id) ?? []
         const signedAt = earlier.at(-1)?.created_at ?? transaction.created_at
         const stuckFor = Math.min(now() - signedAt, await isNextFor(shared, transaction))
-        if (stuckFor >= shared.stuckMs && (await signAgain(shared, transaction, earlier, null))) {
+        if (stuckFor >= shared.stuckMs && (await signAgain(network, transaction, earlier, null))) {
           bumped.add(transaction.id)
         }
       }
@@ -178,8 +179,4 @@ interface ParsedFees {
   gasPrice?: bigint | undefined
   maxFeePerGas?: bigint | undefined
   maxPriorityFeePerGas?: bigint | undefined
-}
-
-function signerOf({ admin, operators }: Signers, address: string): Signer | null {
-  return [...operators, admin].find((one) => one?.address === address) ?? null
 }

@@ -1,6 +1,6 @@
 import { readCollectionState } from '../../chain/evm/collection-reads.ts'
 import type { EvmNetwork, EvmReceipt, Hex, SharedNetwork } from '../../chain/evm/network.ts'
-import type { AskSigning } from '../../chain/signers.ts'
+import type { FindSigner } from '../../chain/signers.ts'
 import { type AttemptRow, attemptsOf } from '../../store/attempts.ts'
 import { findCollectionById } from '../../store/collections.ts'
 import type { Store } from '../../store/open-store.ts'
@@ -14,7 +14,7 @@ import { settleLost } from './lost.ts'
 
 export interface ObserverOptions {
   store: Store
-  signing: AskSigning
+  findSigner: FindSigner
   now: () => number
   log: Log
   /** The receipt is null for a transaction whose nonce was lost to another. */
@@ -32,8 +32,8 @@ export type Observe = (
  * What becomes of signed transactions on a network whose blocks others make. A transaction that is in no block is
  * handed in again, the same bytes; one that is gets settled once its block is deep enough and still the chain's.
  */
-export function createObserver({ store, signing, now, log, onSettled }: ObserverOptions): Observe {
-  const bumper = createBumper({ store, signing, now, log })
+export function createObserver({ store, findSigner, now, log, onSettled }: ObserverOptions): Observe {
+  const bumper = createBumper({ store, findSigner, now, log })
   /** Whose nonce was seen used by a stranger once: to be believed it has to be seen again. */
   const suspects = new Set<string>()
 
@@ -80,7 +80,7 @@ export function createObserver({ store, signing, now, log, onSettled }: Observer
       }
     }
     const bumped = await bumper.bump(
-      shared,
+      { chainId: network.chainId, shared },
       missing.filter(({ id }) => !settled.has(id)),
       attempts,
     )

@@ -6,7 +6,7 @@ import type { Db } from '../../../store/schema.ts'
 import { alignLane, listSignedOf } from '../../../store/transactions.ts'
 import type { RemoteChains, RemoteChainsOptions } from '../../remote-chains.ts'
 import { watchNetwork } from '../../rpc/watch-network.ts'
-import type { Signer } from '../../signers.ts'
+import { type Signer, signerAt } from '../../signers.ts'
 import type { Fees, Hex } from '../network.ts'
 import { type Operators, watchOperators } from './operators.ts'
 import { createRemoteNetwork, type RemoteNetwork } from './remote-network.ts'
@@ -120,6 +120,8 @@ export async function openRemoteChains({
         affordable: new Map(able.map(({ signer, gas }) => [signer.address, gas])),
       }
     },
+
+    findSigner: (blockchain, address) => signerAt({ admin: null, operators: get(blockchain).signers }, address),
 
     async close() {
       clearInterval(looking)
