@@ -150,6 +150,41 @@ describe('a provider that is asked too often', () => {
   })
 })
 
+describe('an internal error', () => {
+  const says = (error: { message: string; data?: string }): RpcProxyOptions => ({
+    answer: ({ method }) => (method === 'eth_chainId' ? undefined : { error: { code: -32603, ...error } }),
+  })
+
+  it.each([
+    { message: 'VM Exception while processing transaction: revert', data: '0xdf2d9b42' },
+    { message: 'out of gas' },
+    { message: 'evm error: InvalidCode(Opcode(254))' },
+  ])('that tells how a call ended is its answer: $message', async (error) => {
+    const [first, second] = [await node(says(error)), await node()]
+    const network = connect([first.url, second.url])
+    await expect(network.request('eth_call', [])).rejects.toThrow(error.message)
+    expect([first.requests.length, second.requests.length]).toEqual([2, 0])
+  })
+
+  it.each(['failed to load block 12', 'db error', ''])('%j has the next node asked', async (message) => {
+    const network = connect([(await node(says({ message }))).url, (await node()).url])
+    expect(await network.request('eth_getBlockByNumber', [])).toBe('0x1')
+  })
+})
+
+it('a node that fails is asked again after a pause, while the others want to be left alone', async () => {
+  const limit = { status: 429, headers: { 'retry-after': '60' } }
+  let failures = 0
+  const busy = await node({ refuse: () => limit })
+  const flaky = await node({ refuse: () => (failures-- > 0 ? { status: 500 } : undefined) })
+  const network = connect([busy.url, flaky.url], { tries: 3, retryMs: 60 })
+  await network.request('eth_gasPrice', [])
+  failures = 2
+  const since = performance.now()
+  expect(await network.request('eth_gasPrice', [])).toBe('0x1')
+  expect(performance.now() - since).toBeGreaterThan(150)
+})
+
 function limited(code: number): NonNullable<RpcProxyOptions['answer']> {
   return () => ({ error: { code, message: 'limit exceeded' } })
 }

@@ -2,7 +2,8 @@ import { Agent, request } from 'undici'
 import { GdnError, messageOf } from '../../../../core/errors.ts'
 import { parseRetryAfter, sleep } from '../../../../core/time.ts'
 import type { Providers, RpcOutcome } from '../../rpc/providers.ts'
-import { type RpcAnswer, type RpcCall, RpcError } from '../embedded/node-rpc.ts'
+import type { RpcAnswer, RpcCall } from '../embedded/node-rpc.ts'
+import { answerOf, isTooMuch, NodeFailed, outcomeOf, passing } from './answers.ts'
 
 /** What tells one network from another. */
 export interface Identity {
@@ -42,36 +43,11 @@ export interface RemoteRpc {
 }
 
 const MAX_BATCH = 100
-/** Of what a node says: it goes into the log, and into the reason why an NFT failed. */
-const MAX_MESSAGE = 500
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024
-const INTERNAL = -32603
-/** Errors of a node that say "not now": the limit of a provider, an internal fault, a node that is behind. */
-const PASSING_CODES = new Set([429, -32005, -32007, INTERNAL, -32016])
-/** Those of them that say that we have asked too often. */
-const LIMIT_CODES = new Set([429, -32005, -32007])
 /** A request waits for so long where every provider wants to be left alone; what takes longer is tried again later. */
 const PATIENCE_MS = 3_000
 const TOO_MANY_REQUESTS = 429
 const TOO_LARGE = 413
-
-/** A node failed; by `restMs` it said for how long it wants to be left alone, if it did. */
-class NodeFailed extends GdnError {
-  readonly restMs: number | null
-  readonly limited: boolean
-
-  constructor(message: string, { cause, limited = false, restMs = null }: FailureFacts = {}) {
-    super('unreachable', message, { hint: 'try again, or give another RPC URL', cause })
-    this.limited = limited
-    this.restMs = restMs
-  }
-}
-
-interface FailureFacts {
-  cause?: unknown
-  limited?: boolean
-  restMs?: number | null
-}
 
 /**
  * Everything that goes through here may be sent twice: reads, and signed transactions, of which a network takes one of
@@ -137,10 +113,8 @@ export function connectRemote(options: RemoteRpcOptions): RemoteRpc {
       }
     } catch (cause) {
       if (cause instanceof GdnError) throw cause
-      throw unreachable(
-        `the node at ${host} ${late ? `gave no answer in ${timeoutMs} ms` : `doesn't answer (${messageOf(cause)})`}`,
-        cause,
-      )
+      const why = late ? `gave no answer in ${timeoutMs} ms` : `doesn't answer (${messageOf(cause)})`
+      throw new NodeFailed(`the node at ${host} ${why}`, { cause })
     } finally {
       clearTimeout(timer)
       underWay.delete(cut)
@@ -148,7 +122,7 @@ export function connectRemote(options: RemoteRpcOptions): RemoteRpc {
     try {
       return JSON.parse(text)
     } catch (cause) {
-      throw unreachable(`the node at ${host} answered something else than JSON`, cause)
+      throw new NodeFailed(`the node at ${host} answered something else than JSON`, { cause })
     }
   }
 
@@ -166,13 +140,13 @@ export function connectRemote(options: RemoteRpcOptions): RemoteRpc {
   const askChain = async (url: string): Promise<void> => {
     const reply = await post(url, { jsonrpc: '2.0', id: 0, method: identity.method, params: [] })
     const answer = answerOf(reply)
-    if ('error' in answer) throw unreachable(`the node at ${new URL(url).host} doesn't tell its chain`, answer.error)
+    const { host } = new URL(url)
+    if ('error' in answer) throw new NodeFailed(`the node at ${host} doesn't tell its chain`, { cause: answer.error })
     const problem = identity.problem(answer.result)
-    if (problem !== null) {
-      throw new GdnError('invalid_config', `the node at ${new URL(url).host} ${problem}`, {
-        hint: 'give an RPC URL of the right network',
-      })
-    }
+    if (problem === null) return
+    throw new GdnError('invalid_config', `the node at ${host} ${problem}`, {
+      hint: 'give an RPC URL of the right network',
+    })
   }
 
   /** The first that doesn't want to be left alone and hasn't failed this request, from the one on that answered last. */
@@ -190,7 +164,7 @@ export function connectRemote(options: RemoteRpcOptions): RemoteRpc {
       const restMs = providers.of(url).restMs()
       if (restMs > PATIENCE_MS) {
         const { host } = new URL(url)
-        throw unreachable(`the provider at ${host} asks to be left alone for ${Math.ceil(restMs / 1000)} s`)
+        throw new NodeFailed(`the provider at ${host} asks to be left alone for ${Math.ceil(restMs / 1000)} s`)
       }
       if (restMs > 0) await sleep(restMs, closing.signal)
       try {
@@ -202,8 +176,9 @@ export function connectRemote(options: RemoteRpcOptions): RemoteRpc {
         // Requests that fail at the same time pass over one node together, not one each: they would come round to it.
         if (urls[first % urls.length] === url) first += 1
         if (attempt === tries) throw error
-        // Another node is asked at once: only where all have failed they want a pause.
-        if (urls.every((one) => failed.has(one))) await sleep(retryMs * 2 ** (attempt - 1), closing.signal)
+        // Another node is asked at once. One that has failed, because the others have too or aren't to be asked now,
+        // wants a pause.
+        if (failed.has(choose(failed))) await sleep(retryMs * 2 ** (attempt - 1), closing.signal)
       }
     }
   }
@@ -225,7 +200,7 @@ export function connectRemote(options: RemoteRpcOptions): RemoteRpc {
     if (only !== undefined && limit === 1) return [await post(url, only)]
     const reply = await post(url, bodies)
     if (Array.isArray(reply)) {
-      if (reply.length !== calls.length) throw unreachable('a batch was answered oddly')
+      if (reply.length !== calls.length) throw new NodeFailed('a batch was answered oddly')
       const byId = new Map(reply.map((one: { id?: unknown } | null) => [one?.id, one]))
       return bodies.map(({ id }) => byId.get(id))
     }
@@ -247,58 +222,21 @@ export function connectRemote(options: RemoteRpcOptions): RemoteRpc {
       if ('error' in answer) throw answer.error
       return answer.result as Result
     },
-    async batch(calls, { refusals = false } = {}) {
+    async batch(calls, options) {
       const answers: RpcAnswer[] = []
       for (let at = 0; at < calls.length; at += MAX_BATCH) {
         const replies = await exchange(async (url) => {
-          const found = (await some(url, calls.slice(at, at + MAX_BATCH))).map(answerOf)
-          return found.map((answer) => (refusals && isInternal(answer) ? answer : passing(answer)))
+          const found = await some(url, calls.slice(at, at + MAX_BATCH))
+          return found.map((reply) => passing(answerOf(reply), options))
         })
         answers.push(...replies)
       }
       return answers
     },
     async close() {
-      closing.abort(unreachable('the network is closed'))
+      closing.abort(new NodeFailed('the network is closed'))
       for (const cut of underWay) cut.abort()
       await agent.destroy()
     },
   }
 }
-
-const unreachable = (message: string, cause?: unknown): GdnError => new NodeFailed(message, { cause })
-
-/** A reply that says, of any of the calls in it, that we have asked too often. */
-function outcomeOf(reply: unknown): RpcOutcome {
-  const replies: { error?: Partial<RpcError> | null }[] = [reply].flat().map((one) => (one ?? {}) as object)
-  const errors = replies.flatMap(({ error }) => error ?? [])
-  if (errors.some(isLimit)) return 'limited'
-  return Array.isArray(reply) || errors.length === 0 ? 'answered' : 'refused'
-}
-
-/** Some name their limit of requests and that of blocks or events in one answer by the same code. */
-const isTooMuch = ({ message }: Partial<RpcError>): boolean =>
-  /\b(results?|ranges?|blocks?|logs?|size)\b/i.test(String(message))
-
-const isLimit = (error: Partial<RpcError>): boolean => LIMIT_CODES.has(error.code ?? 0) && !isTooMuch(error)
-
-function answerOf(reply: unknown): RpcAnswer {
-  const { result, error } = (reply ?? {}) as { result?: unknown; error?: Partial<RpcError> }
-  if (error !== undefined && error !== null) {
-    const code = typeof error.code === 'number' ? error.code : -32603
-    const message = typeof error.message === 'string' ? error.message.slice(0, MAX_MESSAGE).toWellFormed() : ''
-    return { error: new RpcError(code, message, error.data) }
-  }
-  if (result === undefined) throw unreachable('a node answered oddly')
-  return { result }
-}
-
-/** An error that says nothing about the call itself is no answer. */
-function passing(answer: RpcAnswer): RpcAnswer {
-  if ('error' in answer && PASSING_CODES.has(answer.error.code) && !isTooMuch(answer.error)) {
-    throw unreachable(`a node failed: ${answer.error.message}`, answer.error)
-  }
-  return answer
-}
-
-const isInternal = (answer: RpcAnswer) => 'error' in answer && answer.error.code === INTERNAL

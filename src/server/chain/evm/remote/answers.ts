@@ -1,0 +1,70 @@
+import { GdnError } from '../../../../core/errors.ts'
+import type { RpcOutcome } from '../../rpc/providers.ts'
+import { type RpcAnswer, RpcError } from '../embedded/node-rpc.ts'
+import { isExecutionError } from '../execution-error.ts'
+
+/** Of what a node says: it goes into the log, and into the reason why an NFT failed. */
+const MAX_MESSAGE = 500
+const INTERNAL = -32603
+/** Those errors that say that we have asked too often. */
+const LIMIT_CODES = new Set([429, -32005, -32007])
+/** Errors of a node that say "not now": the limit of a provider, an internal fault, a node that is behind. */
+const PASSING_CODES = new Set([...LIMIT_CODES, INTERNAL, -32016])
+
+interface FailureFacts {
+  cause?: unknown
+  limited?: boolean
+  restMs?: number | null
+}
+
+/** A node failed; by `restMs` it said for how long it wants to be left alone, if it did. */
+export class NodeFailed extends GdnError {
+  readonly restMs: number | null
+  readonly limited: boolean
+
+  constructor(message: string, { cause, limited = false, restMs = null }: FailureFacts = {}) {
+    super('unreachable', message, { hint: 'try again, or give another RPC URL', cause })
+    this.limited = limited
+    this.restMs = restMs
+  }
+}
+
+/** A reply that says, of any of the calls in it, that we have asked too often. */
+export function outcomeOf(reply: unknown): RpcOutcome {
+  const replies: { error?: Partial<RpcError> | null }[] = [reply].flat().map((one) => (one ?? {}) as object)
+  const errors = replies.flatMap(({ error }) => error ?? [])
+  if (errors.some(isLimit)) return 'limited'
+  return Array.isArray(reply) || errors.length === 0 ? 'answered' : 'refused'
+}
+
+/** What a reply says to one call. */
+export function answerOf(reply: unknown): RpcAnswer {
+  const { result, error } = (reply ?? {}) as { result?: unknown; error?: Partial<RpcError> }
+  if (error !== undefined && error !== null) {
+    const code = typeof error.code === 'number' ? error.code : INTERNAL
+    const message = typeof error.message === 'string' ? error.message.slice(0, MAX_MESSAGE).toWellFormed() : ''
+    return { error: new RpcError(code, message, error.data) }
+  }
+  if (result === undefined) throw new NodeFailed('a node answered oddly')
+  return { result }
+}
+
+/**
+ * An error that says nothing about the call itself is no answer.
+ *
+ * @param refusals what a node calls an internal error is its answer
+ */
+export function passing(answer: RpcAnswer, { refusals = false } = {}): RpcAnswer {
+  if (!('error' in answer)) return answer
+  const { error } = answer
+  const saysNothing = PASSING_CODES.has(error.code) && !isTooMuch(error) && !isExecutionError(error)
+  if (!saysNothing || (refusals && error.code === INTERNAL)) return answer
+  throw new NodeFailed(`a node failed: ${error.message}`, { cause: error })
+}
+
+/** Some name their limit of requests and that of blocks or events in one answer by the same code. */
+export const isTooMuch = ({ message }: Partial<RpcError>): boolean =>
+  /\b(results?|responses?|ranges?|blocks?|logs?|size)\b/i.test(String(message)) &&
+  /\b(too|more than|up to|max(imum)?|limit(s|ed)?|exceed(s|ed|ing)?)\b/i.test(String(message))
+
+const isLimit = (error: Partial<RpcError>): boolean => LIMIT_CODES.has(error.code ?? 0) && !isTooMuch(error)
