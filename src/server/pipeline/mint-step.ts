@@ -71,10 +71,10 @@ export function createMintStep({ store, signing, now, onSigned, serves = () => t
   const parked = new Set<string>()
   let sweptAt = 0
 
-  /** @param gas the most that it may take */
-  const prepare = async (db: Db, collection: CollectionRow, gas: bigint): Promise<Batch | null> => {
+  /** @param payable gas that can be paid for */
+  const prepare = async (db: Db, collection: CollectionRow, payable: bigint): Promise<Batch | null> => {
     const rows = await listMintable(db, collection.id, collection.batch_limit ?? MAX_BATCH)
-    const nfts = fitIntoGas(ofOneKind(rows), gas, collection.is_locked === 1)
+    const nfts = fitIntoGas(ofOneKind(rows), payable, collection.is_locked === 1)
     const [first] = nfts
     if (first === undefined) return null
     const { cid, digest, blocks } = await buildDirectory(
@@ -98,9 +98,10 @@ export function createMintStep({ store, signing, now, onSigned, serves = () => t
     operators: readonly [Signer, ...Signer[]],
     terms: Signing,
   ): Promise<Minting | null | 'taken'> => {
+    const payable = ({ address }: Signer) => terms.affordable?.get(address) ?? MAX_BATCH_GAS
+    let most = 0n
+    for (const operator of operators) if (payable(operator) > most) most = payable(operator)
     // A process that is alone keeps its one writer free meanwhile.
-    const payable = operators.map(({ address }) => atMost(terms.affordable?.get(address)))
-    const most = payable.toSorted((one, other) => (one < other ? 1 : -1))[0] ?? MAX_BATCH_GAS
     const ahead = store.shared === null ? await prepare(store.db, collection, most) : undefined
     if (ahead === null) return null
     const blockchain = collection.blockchain as EvmBlockchain
@@ -118,11 +119,11 @@ export function createMintStep({ store, signing, now, onSigned, serves = () => t
       await updateCollection(db, collection.id, { next_token_id: String(startId + BigInt(nfts.length)) })
       await putBlocks(db, blocks, store.publishTo)
       const gas = gasOf(nfts, collection.is_locked === 1)
-      const [richest = operators[0], ...others] = operators.filter((_, index) => (payable[index] ?? 0n) >= gas)
+      const [first = operators[0], ...others] = operators.filter((operator) => payable(operator) >= gas)
       // The last: whoever holds a lane has everybody else wait who wants its next nonce.
       const transaction = await signAndStore(
         db,
-        await takeLane(db, blockchain, [richest, ...others]),
+        await takeLane(db, blockchain, [first, ...others]),
         {
           ...{ id, blockchain, chainId: terms.chainId, fees: terms.fees },
           ...{ kind, data, to: collection.contract_address as Hex },
@@ -216,11 +217,10 @@ function gasOf(batch: readonly Mintable[], locked: boolean): bigint {
   return granted ? grantGasLimit(receiversOf(batch)) : mintGasLimit(toRuns(batch), locked)
 }
 
-const atMost = (affordable = MAX_BATCH_GAS): bigint => (affordable < MAX_BATCH_GAS ? affordable : MAX_BATCH_GAS)
-
-function fitIntoGas(rows: readonly Mintable[], gas: bigint, locked: boolean): readonly Mintable[] {
+function fitIntoGas(rows: readonly Mintable[], payable: bigint, locked: boolean): readonly Mintable[] {
+  const most = payable < MAX_BATCH_GAS ? payable : MAX_BATCH_GAS
   let batch = rows
-  while (batch.length > 1 && gasOf(batch, locked) > gas) {
+  while (batch.length > 1 && gasOf(batch, locked) > most) {
     batch = batch.slice(0, Math.ceil(batch.length * 0.9) - 1)
   }
   return batch
