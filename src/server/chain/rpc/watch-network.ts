@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import { messageOf } from '../../../core/errors.ts'
 
 /** Whoever asks whether a network is there gets an answer that isn't older, but for what the network takes. */
@@ -14,6 +13,9 @@ export interface Hindrance {
   /** It can't be asked at all, or is another than was meant: nothing that this process does helps anybody there. */
   silent: boolean
 }
+
+const UNKNOWN: Hindrance = { reason: 'no node has answered yet', silent: true }
+const SILENT: Hindrance = { reason: 'no node answers', silent: true }
 
 export interface NetworkWatch {
   /** Finds out how things are; what keeps it from knowing is what is seen. */
@@ -44,17 +46,15 @@ export function watchNetwork(ask: () => Promise<string | null>): NetworkWatch {
     asking = { since: performance.now(), seen }
     return asking
   }
+  const unknown = () => new Promise<Hindrance>((tell) => setTimeout(tell, FIRST_WITHIN_MS, UNKNOWN).unref())
   return {
     look() {
       asking ??= begin()
     },
     async seen() {
       const now = performance.now()
-      if (last === null) {
-        const unknown = { reason: 'no node has answered yet', silent: true }
-        return await Promise.race([(asking ?? begin()).seen, delay(FIRST_WITHIN_MS, unknown, { ref: false })])
-      }
-      if (asking !== null && now - asking.since > SILENT_MS) return { reason: 'no node answers', silent: true }
+      if (last === null) return await Promise.race([(asking ?? begin()).seen, unknown()])
+      if (asking !== null && now - asking.since > SILENT_MS) return SILENT
       if (now - last.at > FRESH_MS) asking ??= begin()
       return last.found
     },

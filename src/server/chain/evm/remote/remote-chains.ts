@@ -5,7 +5,8 @@ import { findChain } from '../../../store/chains.ts'
 import type { Db } from '../../../store/schema.ts'
 import { alignLane, listSignedOf } from '../../../store/transactions.ts'
 import type { RemoteChains, RemoteChainsOptions } from '../../remote-chains.ts'
-import { watchNetwork } from '../../rpc/watch-network.ts'
+import { remembered } from '../../rpc/remembered.ts'
+import { watchNetworks } from '../../rpc/watch-networks.ts'
 import { type Signer, signerAt } from '../../signers.ts'
 import type { Fees, Hex } from '../network.ts'
 import { type Operators, watchOperators } from './operators.ts'
@@ -13,11 +14,7 @@ import { createRemoteNetwork, type RemoteNetwork } from './remote-network.ts'
 
 /** Fees are asked for at most so often. */
 const FEES_FRESH_MS = 2_000
-/** Signers are looked at so often, also while nothing is signed. */
-const LOOK_EVERY_MS = 15_000
 const WEI_IN_COIN = 1e18
-/** The same where something is in the way, so that funds which return are seen soon. */
-const LOOK_AGAIN_MS = 3_000
 
 interface Opened {
   settings: ChainSettings
@@ -53,11 +50,12 @@ export async function openRemoteChains({
       ...{ ...chain, urls: chain.rpcUrls, providers },
       onRequest: (host, outcome) => onRequest?.(blockchain, host, outcome),
     })
+    const fees = remembered(FEES_FRESH_MS, () => network.shared.suggestFees(), now)
     const operators = watchOperators({
       ...{ network, factory: () => factory(db, blockchain), signers, now },
       waiting: async (signer) => (await listSignedOf(db, blockchain, signer)) as Hex[],
     })
-    opened.set(blockchain, { settings: chain, network, operators, signers, fees: cachedFees(network, now) })
+    opened.set(blockchain, { settings: chain, network, operators, signers, fees })
   }
   /** Lanes whose next nonce was compared with the network's. */
   const aligned = new Set<string>()
@@ -67,22 +65,16 @@ export async function openRemoteChains({
     return found
   }
 
-  const watches = [...opened].map(([blockchain, { operators, fees }]) => ({
-    blockchain,
-    operators,
-    watch: watchNetwork(async () => {
-      await operators.look(await fees())
-      return operators.problem
-    }),
-  }))
-  let lookedAt = Number.NEGATIVE_INFINITY
-  const lookAll = () => {
-    const isTime = performance.now() - lookedAt >= LOOK_EVERY_MS
-    if (isTime) lookedAt = performance.now()
-    for (const { operators, watch } of watches) if (isTime || operators.problem !== null) watch.look()
-  }
-  const looking = setInterval(lookAll, LOOK_AGAIN_MS).unref()
-  lookAll()
+  const watch = watchNetworks(
+    [...opened].map(([blockchain, { operators, fees }]) => ({
+      blockchain,
+      problem: () => operators.problem,
+      async ask() {
+        await operators.look(await fees())
+        return operators.problem
+      },
+    })),
+  )
 
   return {
     blockchains: [...opened.keys()],
@@ -91,12 +83,7 @@ export async function openRemoteChains({
     factory,
     explorerUrl: (blockchain) => opened.get(blockchain)?.settings.explorerUrl ?? null,
     problem: (blockchain) => opened.get(blockchain)?.operators.problem ?? null,
-    async away() {
-      const seen = await Promise.all(
-        watches.map(async ({ blockchain, watch }) => ({ blockchain, found: await watch.seen() })),
-      )
-      return seen.flatMap(({ blockchain, found }) => (found === null ? [] : [{ blockchain, ...found }]))
-    },
+    away: () => watch.away(),
     signers: () =>
       [...opened].flatMap(([blockchain, { operators }]) =>
         operators.seen.map(({ address, balance }) => ({ blockchain, address, coins: Number(balance) / WEI_IN_COIN })),
@@ -124,23 +111,9 @@ export async function openRemoteChains({
     findSigner: (blockchain, address) => signerAt({ admin: null, operators: get(blockchain).signers }, address),
 
     async close() {
-      clearInterval(looking)
+      watch.stop()
       await Promise.all([...opened.values()].map(({ network }) => network.close()))
     },
-  }
-}
-
-function cachedFees({ shared }: RemoteNetwork, now: () => number): () => Promise<Fees> {
-  let asked: { at: number; fees: Promise<Fees> } | null = null
-  return () => {
-    if (asked === null || now() < asked.at || now() - asked.at >= FEES_FRESH_MS) {
-      const fees = shared.suggestFees()
-      asked = { at: now(), fees }
-      fees.catch(() => {
-        asked = null
-      })
-    }
-    return asked.fees
   }
 }
 

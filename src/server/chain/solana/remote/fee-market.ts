@@ -1,3 +1,5 @@
+import { remembered } from '../../rpc/remembered.ts'
+
 /** What is asked for is remembered for so long. */
 const FRESH_MS = 10_000
 /** Of the blocks of the last minute, the share that took transactions for less. */
@@ -16,22 +18,12 @@ export function createFeeMarket(options: {
   recent: () => Promise<readonly bigint[]>
   now?: () => number
 }): FeeMarket {
-  const { cap, recent, now = () => performance.now() } = options
-  let asked: { at: number; usual: Promise<bigint> } | null = null
-
-  const usual = (): Promise<bigint> => {
-    if (asked === null || now() - asked.at >= FRESH_MS) {
-      const found = recent().then((prices) => {
-        const sorted = [...prices].sort((a, b) => (a < b ? -1 : 1))
-        return sorted[Math.floor((sorted.length - 1) * SHARE)] ?? 0n
-      })
-      asked = { at: now(), usual: found }
-      found.catch(() => {
-        asked = null
-      })
-    }
-    return asked.usual
+  const { cap, recent, now } = options
+  const ask = async () => {
+    const sorted = [...(await recent())].sort((a, b) => (a < b ? -1 : 1))
+    return sorted[Math.floor((sorted.length - 1) * SHARE)] ?? 0n
   }
+  const usual = remembered(FRESH_MS, ask, now)
 
   return {
     async price({ urgent = false } = {}) {

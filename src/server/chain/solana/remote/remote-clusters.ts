@@ -2,15 +2,12 @@ import type { SolanaBlockchain } from '../../../../api/blockchains.ts'
 import { GdnError } from '../../../../core/errors.ts'
 import type { ClusterSettings } from '../../../settings/types.ts'
 import { findChain } from '../../../store/chains.ts'
-import { type NetworkWatch, watchNetwork } from '../../rpc/watch-network.ts'
+import { watchNetworks } from '../../rpc/watch-networks.ts'
 import { tokenCosts } from '../costs.ts'
 import type { RemoteClusters, RemoteClustersOptions } from '../remote-clusters.ts'
 import type { SolanaSigner } from '../signer.ts'
 import { createRemoteSolana, type RemoteSolana } from './remote-solana.ts'
 
-/** The signer is looked at so often, also while nothing is signed; and more often while it can't pay. */
-const LOOK_EVERY_MS = 15_000
-const LOOK_AGAIN_MS = 3_000
 /** Tokens that the signer must be able to pay for before anything is accepted: those of a large request. */
 const RESERVE_TOKENS = 10n
 const LAMPORTS = 1_000_000_000
@@ -20,7 +17,6 @@ interface Opened {
   network: RemoteSolana
   /** Null in a process that never signs. */
   signer: SolanaSigner | null
-  watch: NetworkWatch
   problem: string | null
   /** Lamports, as seen last. */
   balance: bigint | null
@@ -55,12 +51,7 @@ export async function openRemoteClusters(options: RemoteClustersOptions): Promis
       onRequest: (host, outcome) => onRequest?.(blockchain, host, outcome),
     })
     const signer = await openSigner(cluster)
-    const watch = watchNetwork(async () => {
-      await purseOf(blockchain, one)
-      return one.problem
-    })
-    const one: Opened = { settings: cluster, network, signer, watch, problem: null, balance: null }
-    return one
+    return { settings: cluster, network, signer, problem: null, balance: null }
   }
 
   const opened = new Map<SolanaBlockchain, Opened>()
@@ -71,13 +62,16 @@ export async function openRemoteClusters(options: RemoteClustersOptions): Promis
     if (found === undefined) throw new Error(`${blockchain} is not reached by RPC URL`)
     return found
   }
-  let turns = 0
-  const look = () => {
-    const all = turns++ % (LOOK_EVERY_MS / LOOK_AGAIN_MS) === 0
-    for (const { watch, problem } of opened.values()) if (all || problem !== null) watch.look()
-  }
-  const looking = setInterval(look, LOOK_AGAIN_MS).unref()
-  look()
+  const watch = watchNetworks(
+    [...opened].map(([blockchain, one]) => ({
+      blockchain,
+      problem: () => one.problem,
+      async ask() {
+        await purseOf(blockchain, one)
+        return one.problem
+      },
+    })),
+  )
 
   return {
     blockchains: [...opened.keys()],
@@ -103,12 +97,7 @@ export async function openRemoteClusters(options: RemoteClustersOptions): Promis
     problem: (blockchain) => opened.get(blockchain)?.problem ?? null,
     explorerUrl: (blockchain) => opened.get(blockchain)?.settings.explorerUrl ?? null,
 
-    async away() {
-      const seen = await Promise.all(
-        [...opened].map(async ([blockchain, { watch }]) => ({ blockchain, found: await watch.seen() })),
-      )
-      return seen.flatMap(({ blockchain, found }) => (found === null ? [] : [{ blockchain, ...found }]))
-    },
+    away: () => watch.away(),
 
     signers: () =>
       [...opened].flatMap(([blockchain, { balance }]) => {
@@ -119,7 +108,7 @@ export async function openRemoteClusters(options: RemoteClustersOptions): Promis
       }),
 
     async close() {
-      clearInterval(looking)
+      watch.stop()
       await Promise.all([...opened.values()].map(({ network }) => network.close()))
     },
   }

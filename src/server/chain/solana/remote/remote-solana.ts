@@ -4,6 +4,7 @@ import { GdnError, messageOf } from '../../../../core/errors.ts'
 import { RpcError } from '../../evm/embedded/node-rpc.ts'
 import { connectRemote } from '../../evm/remote/json-rpc.ts'
 import { createProviders, type Providers, type RpcOutcome } from '../../rpc/providers.ts'
+import { remembered } from '../../rpc/remembered.ts'
 import type { Lifetime, SendOutcome, SignatureStatus, SolanaAccount, SolanaNetwork } from '../network.ts'
 import { createFeeMarket } from './fee-market.ts'
 import { clusterName } from './genesis.ts'
@@ -90,8 +91,6 @@ export function createRemoteSolana(options: RemoteSolanaOptions): RemoteSolana {
   const rpc = connectRemote({ urls, identity, timeoutMs, tries, retryMs, providers, onRequest })
   /** The newest final slot that was told. */
   let finalSlot = 0
-  let blockhash: { at: number; asked: Promise<Lifetime> } | null = null
-  let rent: { at: number; asked: Promise<Rent> } | null = null
   const sentAt = new Map<string, number>()
 
   const ask = async <Schema extends z.ZodType>(
@@ -118,13 +117,18 @@ export function createRemoteSolana(options: RemoteSolanaOptions): RemoteSolana {
     },
   })
 
-  const readRent = async (): Promise<Rent> => {
+  // Hundreds may be signed at a time.
+  const latestBlockhash = remembered(Math.min(pollMs, BLOCKHASH_FRESH_MS), async (): Promise<Lifetime> => {
+    return (await ask(latest, 'getLatestBlockhash', [{ commitment: 'confirmed' }])).value
+  })
+
+  const rent = remembered(RENT_FRESH_MS, async () => {
     const [least, more] = await Promise.all(
       RENT_SIZES.map((bytes) => ask(lamports, 'getMinimumBalanceForRentExemption', [bytes])),
     )
     if (least === undefined || more === undefined) throw new Error('rent was not told')
     return { least, perByte: (more - least) / (RENT_SIZES[1] - RENT_SIZES[0]) }
-  }
+  })
 
   const sendOne = async (raw: string): Promise<SendOutcome> => {
     const now = performance.now()
@@ -158,18 +162,7 @@ export function createRemoteSolana(options: RemoteSolanaOptions): RemoteSolana {
     blockchain,
     pollMs,
 
-    latestBlockhash() {
-      const now = performance.now()
-      // Hundreds may be signed at a time.
-      if (blockhash === null || now - blockhash.at >= Math.min(pollMs, BLOCKHASH_FRESH_MS)) {
-        const asked = ask(latest, 'getLatestBlockhash', [{ commitment: 'confirmed' }]).then(({ value }) => value)
-        blockhash = { at: now, asked }
-        asked.catch(() => {
-          blockhash = null
-        })
-      }
-      return blockhash.asked
-    },
+    latestBlockhash,
 
     async blockHeight() {
       const { absoluteSlot, blockHeight } = await ask(epochInfo, 'getEpochInfo', [{ commitment: 'finalized' }])
@@ -179,15 +172,7 @@ export function createRemoteSolana(options: RemoteSolanaOptions): RemoteSolana {
     },
 
     async minimumBalance(bytes) {
-      const now = performance.now()
-      if (rent === null || now - rent.at >= RENT_FRESH_MS) {
-        const asked = readRent()
-        rent = { at: now, asked }
-        asked.catch(() => {
-          rent = null
-        })
-      }
-      const { least, perByte } = await rent.asked
+      const { least, perByte } = await rent()
       return BigInt(Math.ceil(least + bytes * perByte))
     },
 
@@ -227,11 +212,6 @@ export function createRemoteSolana(options: RemoteSolanaOptions): RemoteSolana {
 
     close: () => rpc.close(),
   }
-}
-
-interface Rent {
-  least: number
-  perByte: number
 }
 
 const behind = (blockchain: SolanaBlockchain) =>

@@ -1,0 +1,22 @@
+/**
+ * Asks at most every so many milliseconds, once for all who want to know. A question that failed is asked again.
+ *
+ * @param now milliseconds of any clock
+ */
+export function remembered<Value>(
+  freshMs: number,
+  ask: () => Promise<Value>,
+  now: () => number = () => performance.now(),
+): () => Promise<Value> {
+  let last: { at: number; told: Promise<Value> } | null = null
+  return () => {
+    if (last === null || now() < last.at || now() - last.at >= freshMs) {
+      const asked = { at: now(), told: ask() }
+      last = asked
+      asked.told.catch(() => {
+        if (last === asked) last = null
+      })
+    }
+    return last.told
+  }
+}
