@@ -1,7 +1,6 @@
 import { formatEther, getAddress } from 'viem'
 import { GdnError } from '../../core/errors.ts'
 import type { Fees, Hex } from '../chain/evm/network.ts'
-import { readQuantity } from '../chain/evm/quantity.ts'
 import { isOperator, readAdmin } from '../chain/evm/registry.ts'
 import { reserve } from '../chain/evm/remote/operators.ts'
 import { createRemoteNetwork, type RemoteNetwork } from '../chain/evm/remote/remote-network.ts'
@@ -97,7 +96,7 @@ async function examineSigners(
   return await Promise.all(
     addresses.map((address) =>
       examine(check, async () => {
-        const balance = readQuantity(await network.request('eth_getBalance', [address, 'latest']))
+        const balance = await network.shared.balance(address)
         const least = reserve(fees)
         const funds = `${address} has ${formatEther(balance)} coins`
         if (balance < least) {

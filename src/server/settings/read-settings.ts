@@ -59,7 +59,6 @@ export const readSettingsFile = (path: string): SettingsFile =>
 
 function toCluster(blockchain: SolanaBlockchain, entry: SolanaChainEntry, path: string): ClusterSettings {
   for (const url of entry.rpc_urls) knowKeysIn(url)
-  const { keypair_file: file, keypair_credential: credential } = entry.signer
   return {
     blockchain,
     genesisHash: entry.genesis_hash ?? GENESIS_HASHES[entry.cluster ?? CLUSTER_OF[blockchain]],
@@ -69,10 +68,7 @@ function toCluster(blockchain: SolanaBlockchain, entry: SolanaChainEntry, path: 
     pollMs: entry.poll_seconds * 1000,
     priceCap: BigInt(entry.max_compute_unit_price),
     explorerUrl: entry.explorer_url ?? null,
-    signer: {
-      ...(file === undefined ? {} : { keypair_file: resolve(dirname(path), file) }),
-      ...(credential === undefined ? {} : { keypair_credential: credential }),
-    },
+    signer: besides(entry.signer, path),
   }
 }
 
@@ -97,7 +93,6 @@ function toSettings(blockchain: EvmBlockchain, entry: ChainEntry, path: string):
       hint: `point it at its successor ${successor} with chain_id: ${chainId}, or leave it out and use it embedded`,
     })
   }
-  const at = (file: string) => resolve(dirname(path), file)
   for (const url of entry.rpc_urls) knowKeysIn(url)
   return {
     blockchain,
@@ -110,10 +105,9 @@ function toSettings(blockchain: EvmBlockchain, entry: ChainEntry, path: string):
     stuckMs: entry.stuck_seconds * 1000,
     feeCap: BigInt(Math.round(entry.max_fee_gwei * GWEI)),
     explorerUrl: entry.explorer_url ?? null,
-    operators: entry.operators.map(({ keystore, password_file, ...more }) => ({
-      ...more,
-      keystore: at(keystore),
-      ...(password_file === undefined ? {} : { password_file: at(password_file) }),
+    operators: entry.operators.map(({ keystore, ...more }) => ({
+      ...besides(more, path),
+      keystore: resolve(dirname(path), keystore),
     })),
   }
 }

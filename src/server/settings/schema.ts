@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { EVM_BLOCKCHAINS, SOLANA_BLOCKCHAINS } from '../../api/blockchains.ts'
 import { refuseStrangeHosts, requestsPerSecond, rpcUrls, seconds, webUrl } from './rpc-schema.ts'
+import { credentialName, fileOrCredential } from './secret-schema.ts'
 import { solanaChain } from './solana-schema.ts'
 import { pinning, storage } from './storage-schema.ts'
 
@@ -17,17 +18,9 @@ const signer = z
   .strictObject({
     keystore: z.string().min(1),
     password_file: z.string().min(1).optional(),
-    password_credential: z
-      .string()
-      .regex(/^[\w.-]+$/, { error: 'must be the name of a credential' })
-      .optional(),
+    password_credential: credentialName.optional(),
   })
-  .check((context) => {
-    const { password_file, password_credential } = context.value
-    if ((password_file === undefined) !== (password_credential === undefined)) return
-    const message = 'needs either password_file or password_credential'
-    context.issues.push({ code: 'custom', message, input: context.value })
-  })
+  .check(fileOrCredential('password_file', 'password_credential', { needed: true }))
 
 const chain = z
   .strictObject({

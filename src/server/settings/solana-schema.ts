@@ -2,6 +2,7 @@ import { base58btc } from 'multiformats/bases/base58'
 import * as z from 'zod'
 import { CLUSTERS } from '../chain/solana/remote/genesis.ts'
 import { refuseStrangeHosts, requestsPerSecond, rpcUrls, seconds, webUrl } from './rpc-schema.ts'
+import { credentialName, fileOrCredential } from './secret-schema.ts'
 
 const HASH_BYTES = 32
 
@@ -22,17 +23,9 @@ function isHash(text: string): boolean {
 const signer = z
   .strictObject({
     keypair_file: z.string().min(1).optional(),
-    keypair_credential: z
-      .string()
-      .regex(/^[\w.-]+$/, { error: 'must be the name of a credential' })
-      .optional(),
+    keypair_credential: credentialName.optional(),
   })
-  .check((context) => {
-    const { keypair_file, keypair_credential } = context.value
-    if ((keypair_file === undefined) !== (keypair_credential === undefined)) return
-    const message = 'needs either keypair_file or keypair_credential'
-    context.issues.push({ code: 'custom', message, input: context.value })
-  })
+  .check(fileOrCredential('keypair_file', 'keypair_credential', { needed: true }))
 
 /** A Solana cluster that is reached by RPC URL. */
 export const solanaChain = z

@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { parseUrl } from '../../core/parse-url.ts'
+import { credentialName, fileOrCredential } from './secret-schema.ts'
 
 const MAX_ORIGINS = 20
 
@@ -19,8 +20,6 @@ const address = z
     if (problem !== null) context.issues.push({ code: 'custom', message: problem, input: context.value })
   })
   .transform((text) => text.replace(/\/+$/, ''))
-
-const credentialName = z.string().regex(/^[\w.-]+$/, { error: 'must be the name of a credential' })
 
 /** The place that this one takes over from: all of its content was copied here. `s3://art/one` is `s3://art/one/`. */
 const replaced = z
@@ -57,12 +56,7 @@ const s3 = z
     profile: z.string().min(1).default('default'),
     replaces: replaced.optional(),
   })
-  .check((context) => {
-    const { credentials_file: file, credentials_credential: credential } = context.value
-    if (file === undefined || credential === undefined) return
-    const message = 'takes credentials_file or credentials_credential, not both'
-    context.issues.push({ code: 'custom', message, input: context.value })
-  })
+  .check(fileOrCredential('credentials_file', 'credentials_credential', { needed: false }))
 
 const ipfs = z
   .strictObject({
@@ -74,12 +68,7 @@ const ipfs = z
     auth_credential: credentialName.optional(),
     replaces: replaced.optional(),
   })
-  .check((context) => {
-    const { auth_file: file, auth_credential: credential } = context.value
-    if (file === undefined || credential === undefined) return
-    const message = 'takes auth_file or auth_credential, not both'
-    context.issues.push({ code: 'custom', message, input: context.value })
-  })
+  .check(fileOrCredential('auth_file', 'auth_credential', { needed: false }))
 
 /** Where files are kept. */
 export const storage = z.discriminatedUnion('kind', [files, s3, ipfs], { error: 'must be files, s3 or ipfs' })
@@ -96,12 +85,9 @@ export const pinning = z
       .max(MAX_ORIGINS)
       .default([]),
   })
+  .check(fileOrCredential('token_file', 'token_credential', { needed: true }))
   .check((context) => {
-    const { endpoint, token_file: file, token_credential: credential } = context.value
-    if ((file === undefined) === (credential === undefined)) {
-      const message = 'needs either token_file or token_credential'
-      context.issues.push({ code: 'custom', message, input: context.value })
-    }
+    const { endpoint } = context.value
     const url = parseUrl(endpoint)
     if (url?.protocol === 'http:' && !/^(?:localhost|127\..*|\[::1\])$/.test(url.hostname)) {
       const message = 'must be https: the token would travel for everybody to read'
