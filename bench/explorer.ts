@@ -1,9 +1,12 @@
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { sql } from 'kysely'
 import { request } from 'undici'
+import { Secret } from '../src/core/secret.ts'
 import { findCollectionById } from '../src/server/store/collections.ts'
 import { insertNfts } from '../src/server/store/nfts.ts'
-import { openStore } from '../src/server/store/open-store.ts'
+import { openStore, type Store } from '../src/server/store/open-store.ts'
+import { openPostgres } from '../src/server/store/postgres/open-postgres.ts'
 import { startRun } from '../src/server/store/runs.ts'
 import { type Backend, createCollection, serve, withFolder } from './backend.ts'
 import type { Figure } from './figures.ts'
@@ -27,10 +30,14 @@ interface Filled {
 }
 
 /** What the explorer's page asks for, of one collection that is full, against the same of a small one. */
-export function measure(): Promise<Figure[]> {
+export const measure = (): Promise<Figure[]> => measureOn(async () => undefined)
+
+/** The same where what a data dir holds is in the database that `databaseOf` makes for it; undefined: in its own. */
+export function measureOn(databaseOf: (name: 'full' | 'few') => Promise<string | undefined>): Promise<Figure[]> {
   return withFolder((large) =>
     withFolder(async (small) => {
-      const [full, few] = [await fill(large, LARGE), await fill(small, SMALL)]
+      const full = await fill(large, LARGE, await databaseOf('full'))
+      const few = await fill(small, SMALL, await databaseOf('few'))
       try {
         const figures: Figure[] = []
         const add = async (what: string, path: (filled: Filled, total: number) => string) =>
@@ -64,11 +71,12 @@ export function measure(): Promise<Figure[]> {
 }
 
 /** A data dir whose one collection has so many NFTs, of many owners, from one run; one in a thousand failed. */
-async function fill(folder: string, total: number): Promise<Filled> {
-  const first = await serve(folder)
+export async function fill(folder: string, total: number, databaseUrl?: string): Promise<Filled> {
+  const flags = databaseUrl === undefined ? [] : ['--database-url', databaseUrl]
+  const first = await serve(folder, flags)
   const { transaction_gdn_ids: id } = await createCollection(first)
   await first.end()
-  const store = await openStore(join(folder, 'gdn.db'))
+  const store = await open(folder, databaseUrl)
   try {
     const collection = await findCollectionById(store.db, id)
     if (collection === null) throw new Error('the collection is not there')
@@ -81,13 +89,18 @@ async function fill(folder: string, total: number): Promise<Filled> {
       await store.transaction((db) => insertNfts(db, rows))
       if (at <= total / 2) nft = rows.at(-1)?.id ?? ''
     }
-    const backend = await serve(folder)
+    // As PostgreSQL does by itself in a while.
+    if (databaseUrl !== undefined) await sql`vacuum analyze`.execute(store.db)
+    const backend = await serve(folder, flags)
     await untilIndexed(backend, total)
     return { backend, collection: id, nft, owner: ownerOf(total / 2) }
   } finally {
     await store.close()
   }
 }
+
+const open = (folder: string, databaseUrl: string | undefined): Promise<Store> =>
+  databaseUrl === undefined ? openStore(join(folder, 'gdn.db')) : openPostgres({ url: new Secret(databaseUrl) })
 
 /** Titles are indexed by and by. */
 async function untilIndexed({ url }: Backend, total: number): Promise<void> {

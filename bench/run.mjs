@@ -18,6 +18,7 @@ const PARTS = [
   'solana',
   'storage',
   'explorer',
+  'explorer-postgres',
   'gallery',
   'postgres',
 ]

@@ -1,0 +1,16 @@
+import { startPostgres } from '../test/helpers/postgres-server.ts'
+import { measureOn } from './explorer.ts'
+import type { Figure } from './figures.ts'
+
+/** What {@link measureOn} measures, where PostgreSQL holds it. */
+export async function measure(): Promise<Figure[]> {
+  const postgres = await startPostgres({ settings: ['shared_buffers=256MB'] })
+  try {
+    return await measureOn(async (name) => {
+      await postgres.execute(`create database gdn_${name}`)
+      return postgres.url(`gdn_${name}`)
+    })
+  } finally {
+    await postgres.close()
+  }
+}
