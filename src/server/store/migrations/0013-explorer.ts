@@ -117,20 +117,16 @@ async function countOnSqlite(db: Kysely<unknown>): Promise<void> {
  */
 async function countOnPostgres(db: Kysely<unknown>): Promise<void> {
   const columns = NAMES.join(', ')
-  const deltas = (row: string, sign: string) =>
-    NAMES.map(
-      (name) =>
-        `${sign} (case when ${STATES[name].replace(/(status|step)/g, `${row}.$1`)} then 1 else 0 end) as ${name}`,
-    )
+  const each = (table: string, sign: string) => {
+    const deltas = NAMES.map((name) => `${sign} (case when ${STATES[name]} then 1 else 0 end) as ${name}`)
+    return `select request_id, collection_id, seq >> 12 as bucket, ${deltas.join(', ')} from ${table}`
+  }
+  // What was and what is are added up, never joined: the plan is made for the first statement of a session, and a join
+  // of one row with one would be carried out row by row for all that come after it.
   const changes = {
-    insert: `select n.request_id, n.collection_id, n.seq, ${deltas('n', '+').join(', ')} from added n`,
-    update: `
-      select n.request_id, n.collection_id, n.seq, ${deltas('n', '+').join(', ')} from added n
-        join removed o on o.seq = n.seq where o.status <> n.status or (o.step = 'files') <> (n.step = 'files')
-      union all
-      select o.request_id, o.collection_id, o.seq, ${deltas('o', '-').join(', ')} from added n
-        join removed o on o.seq = n.seq where o.status <> n.status or (o.step = 'files') <> (n.step = 'files')`,
-    delete: `select o.request_id, o.collection_id, o.seq, ${deltas('o', '-').join(', ')} from removed o`,
+    insert: each('added', '+'),
+    update: `${each('added', '+')} union all ${each('removed', '-')}`,
+    delete: each('removed', '-'),
   }
   const tables = {
     insert: 'new table as added',
@@ -146,9 +142,13 @@ async function countOnPostgres(db: Kysely<unknown>): Promise<void> {
           place bigint;
         begin
           for change in
-            select changed.collection_id, coalesce(requests.run, '') as run, changed.seq >> 12 as bucket,
+            select changed.collection_id, coalesce(requests.run, '') as run, changed.bucket,
               ${NAMES.map((name) => `sum(changed.${name})::bigint as ${name}`).join(', ')}
-            from (${changes[event]}) as changed join requests on requests.id = changed.request_id
+            from (
+              select request_id, collection_id, bucket, ${NAMES.map((name) => `sum(${name}) as ${name}`).join(', ')}
+              from (${changes[event]}) as each group by 1, 2, 3
+              having ${NAMES.map((name) => `sum(${name}) <> 0`).join(' or ')}
+            ) as changed join requests on requests.id = changed.request_id
             group by 1, 2, 3
           loop
             select nft_counts.id into place from nft_counts
