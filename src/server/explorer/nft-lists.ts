@@ -58,7 +58,7 @@ async function ownedPage(
   const address = isBlockchain(blockchain) ? addressOf(owner, blockchain) : owner
   // Only what is deployed has an owner.
   if (status !== null && status !== 'deployed') return { total: 0, offset, items: [] }
-  const rows = await nftsOwned(db, { collectionId: id, owner: address, status }, { offset, limit })
+  const rows = await nftsOwned(db, { collectionId: id, owner: address }, { offset, limit })
   return { total: await countOwnedIn(db, id, address), offset, items: await summariesOf(explorer, rows) }
 }
 
@@ -90,7 +90,7 @@ export async function listOwned(
   for (const { id, count } of counts) {
     if (before + count > offset && rows.length < limit) {
       const left = { offset: Math.max(0, offset - before), limit: limit - rows.length }
-      rows.push(...(await nftsOwned(db, { collectionId: id, owner, status: null }, left)))
+      rows.push(...(await nftsOwned(db, { collectionId: id, owner }, left)))
     }
     before += count
   }

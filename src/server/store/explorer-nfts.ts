@@ -1,4 +1,5 @@
 import { type RawBuilder, type SqlBool, sql } from 'kysely'
+import { isPostgres } from './dialect.ts'
 import { firstSeqOf, seenBy } from './explorer-counts.ts'
 import type { Db, NftStatus } from './schema.ts'
 
@@ -32,6 +33,21 @@ const select = (where: RawBuilder<unknown>) => sql<SummaryRow>`select ${SUMMARY}
 
 const statusIs = (status: NftStatus | null) => (status === null ? sql`` : sql` and nfts.status = ${sql.lit(status)}`)
 
+/**
+ * Places of a collection, from the first up to, not including, the end. PostgreSQL is told by rows: these come in the
+ * order of the collection's own index and of no other. Told by an equality, it goes through the NFTs of everybody in
+ * their order until it meets enough of this collection, wherever they begin: a third of a second for the first of a
+ * collection that comes after a million others.
+ */
+const placed = (db: Db, collectionId: string, { from = 0, end = Number.MAX_SAFE_INTEGER }) =>
+  isPostgres(db)
+    ? sql`(nfts.collection_id, nfts.seq) >= (${collectionId}, ${from})
+        and (nfts.collection_id, nfts.seq) < (${collectionId}, ${end})`
+    : sql`nfts.collection_id = ${collectionId} and nfts.seq >= ${from} and nfts.seq < ${end}`
+
+const FORWARD = sql`order by nfts.collection_id, nfts.seq`
+const BACKWARD = sql`order by nfts.collection_id desc, nfts.seq desc`
+
 /** NFTs of some buckets of a collection, or of a run into it, in the order of acceptance. */
 export async function nftsOfBuckets(
   db: Db,
@@ -44,9 +60,8 @@ export async function nftsOfBuckets(
       ? sql``
       : sql` and exists (select 1 from requests where requests.id = nfts.request_id and requests.run = ${run})`
   const { rows } = await select(sql`
-    where nfts.collection_id = ${collectionId}
-      and nfts.seq >= ${firstSeqOf(first)} and nfts.seq < ${firstSeqOf(last + 1)}${statusIs(status)}${ofRun}
-    order by nfts.seq limit ${limit} offset ${offset}`).execute(db)
+    where ${placed(db, collectionId, { from: firstSeqOf(first), end: firstSeqOf(last + 1) })}${statusIs(status)}${ofRun}
+    ${FORWARD} limit ${limit} offset ${offset}`).execute(db)
   return rows
 }
 
@@ -54,7 +69,7 @@ export async function nftsOfBuckets(
 export async function firstNfts(db: Db, collectionIds: readonly string[], count: number): Promise<SummaryRow[]> {
   if (collectionIds.length === 0) return []
   const one = (id: string) =>
-    sql`select * from (${select(sql`where nfts.collection_id = ${id} order by nfts.seq limit ${sql.lit(count)}`)}) as part`
+    sql`select * from (${select(sql`where ${placed(db, id, {})} ${FORWARD} limit ${sql.lit(count)}`)}) as part`
   const { rows } = await sql<SummaryRow>`${sql.join(collectionIds.map(one), sql` union all `)}`.execute(db)
   return rows
 }
@@ -66,9 +81,7 @@ export async function lastNfts(db: Db, collectionIds: readonly string[] | null, 
   }
   if (collectionIds.length === 0) return []
   const one = (id: string) =>
-    sql`select * from (${select(
-      sql`where nfts.collection_id = ${id} order by nfts.seq desc limit ${sql.lit(count)}`,
-    )}) as part`
+    sql`select * from (${select(sql`where ${placed(db, id, {})} ${BACKWARD} limit ${sql.lit(count)}`)}) as part`
   const { rows } = await sql<SummaryRow>`
     select * from (${sql.join(collectionIds.map(one), sql` union all `)}) as parts
     order by seq desc limit ${sql.lit(count)}`.execute(db)
@@ -87,15 +100,23 @@ export async function nftsById(db: Db, ids: readonly string[]): Promise<SummaryR
   return (await select(sql`where nfts.id in (${sql.join(ids)}) order by nfts.seq`).execute(db)).rows
 }
 
-/** NFTs that an address owns in a collection, in the order of acceptance. */
+/**
+ * NFTs that an address owns in a collection, in the order of acceptance. Those before the page are counted through in
+ * the index, which has their places; told by rows for the reason above.
+ */
 export async function nftsOwned(
   db: Db,
-  { collectionId, owner, status }: { collectionId: string; owner: string; status: NftStatus | null },
+  { collectionId, owner }: { collectionId: string; owner: string },
   { offset, limit }: { offset: number; limit: number },
 ): Promise<SummaryRow[]> {
+  const theirs = isPostgres(db)
+    ? sql`(collection_id, owner, seq) >= (${collectionId}, ${owner}, 0)
+        and (collection_id, owner, seq) < (${collectionId}, ${owner}, ${Number.MAX_SAFE_INTEGER}) and owner is not null`
+    : sql`collection_id = ${collectionId} and owner = ${owner}`
   const { rows } = await select(sql`
-    where nfts.collection_id = ${collectionId} and nfts.owner = ${owner}${statusIs(status)}
-    order by nfts.seq limit ${limit} offset ${offset}`).execute(db)
+    where nfts.seq in (
+      select seq from nfts where ${theirs} order by collection_id, owner, seq limit ${limit} offset ${offset})
+    order by nfts.seq`).execute(db)
   return rows
 }
 
@@ -136,16 +157,12 @@ export async function seenNft(db: Db, accountId: string | null, id: string) {
 
 /** Ids of those before and after an NFT in its collection. */
 export async function neighbours(db: Db, { collection_id, seq }: { collection_id: string; seq: number }) {
-  const one = (is: '<' | '>', order: 'asc' | 'desc') =>
-    db
-      .selectFrom('nfts')
-      .select('id')
-      .where('collection_id', '=', collection_id)
-      .where('seq', is, seq)
-      .orderBy('seq', order)
-      .limit(1)
-      .executeTakeFirst()
-  return { previous: (await one('<', 'desc'))?.id ?? null, next: (await one('>', 'asc'))?.id ?? null }
+  const one = async (part: { from?: number; end?: number }, order: RawBuilder<unknown>) => {
+    const { rows } = await sql<{ id: string }>`
+      select nfts.id from nfts where ${placed(db, collection_id, part)} ${order} limit 1`.execute(db)
+    return rows[0]?.id ?? null
+  }
+  return { previous: await one({ end: seq }, BACKWARD), next: await one({ from: seq + 1 }, FORWARD) }
 }
 
 /** NFTs of these tokens of a collection. */
@@ -174,10 +191,9 @@ export async function failedAfter(
     .selectFrom('nfts')
     .innerJoin('requests', 'requests.id', 'nfts.request_id')
     .select(['nfts.seq', 'nfts.id', 'nfts.error'])
-    .where('nfts.collection_id', '=', collectionId)
-    .where(sql<SqlBool>`nfts.status = 'failed'`)
-    .where('nfts.seq', '>', after)
+    .where(sql<SqlBool>`${placed(db, collectionId, { from: after + 1 })} and nfts.status = 'failed'`)
     .where('requests.run', '=', run)
+    .orderBy('nfts.collection_id')
     .orderBy('nfts.seq')
     .limit(limit)
     .execute()
