@@ -27,7 +27,8 @@ export async function run(argv: readonly string[], given: Edge): Promise<number>
   knowSecretsOf(given.env)
   const inActions = isInActions(given.env) && !settings.machine
   const words = inActions ? (text: string) => withoutCommands(redactText(text)) : redactText
-  const edge = { ...given, stderr: changed(given.stderr, words) }
+  // Not spread: that would read stdin, and so open it for commands that never do.
+  const edge: Edge = Object.create(given, { stderr: { value: changed(given.stderr, words) } })
   const io = await createIo(edge, settings)
   try {
     return await dispatch(argv, edge, io)

@@ -16,6 +16,8 @@ export interface CliOptions {
   env?: NodeJS.ProcessEnv
   cwd?: string
   stdin?: string
+  /** Called when a command opens stdin. */
+  onStdin?: () => void
   signal?: AbortSignal
   /** The system's keyring; without it, this machine has none. */
   keyring?: Keyring
@@ -57,16 +59,21 @@ export async function cli(argv: readonly string[], options: CliOptions = {}): Pr
     stderrTty = false,
     columns = 80,
     stdin = '',
+    onStdin = () => {},
     signal = new AbortController().signal,
     keyring,
   } = options
   const home = options.env?.HOME === undefined ? await tempHome() : undefined
+  const input = Readable.from([Buffer.from(stdin)])
   const stdout = sink(tty, columns)
   const stderr = sink(stderrTty, columns)
   const code = await run(argv, {
     env: { ...home?.env, ...options.env },
     cwd: options.cwd ?? home?.dir ?? options.env?.HOME ?? tmpdir(),
-    stdin: Readable.from([Buffer.from(stdin)]),
+    get stdin() {
+      onStdin()
+      return input
+    },
     stdout,
     stderr,
     program: { node: process.execPath, script: '' },

@@ -16,6 +16,16 @@ test('JSON is an object for one thing and an array for a list, with the field na
   expect(JSON.parse((await show(['a', 'b', '--json'])).stdout)).toEqual([A, B])
 })
 
+test('stdin is left alone by a command that reads nothing from it: to open it takes time', async () => {
+  const api = await fakeApi({ getnfts: knows(A) })
+  const opened: string[] = []
+  const onStdin = () => opened.push('stdin')
+  await cli(['nft', 'show', 'a', '--base-url', api.url], { env, onStdin })
+  expect(opened).toEqual([])
+  await cli(['api', 'getnfts', '-f', '-', '--base-url', api.url], { env, onStdin, stdin: '{"nft_gdn_ids":["a"]}' })
+  expect(opened).not.toEqual([])
+})
+
 test('JSON is one line for a pipe and indented for a person', async () => {
   expect((await show(['a', '--json'])).stdout.trimEnd()).not.toContain('\n')
   const { stdout } = await show(['a', 'b', '-o', 'json'], { tty: true })
