@@ -75,6 +75,18 @@ describe('the bundle', () => {
     }
   })
 
+  test('gives a command that looks things up no file to open beside those of all, and nothing that draws', () => {
+    const all = entriesFrom(/^src\/cli\/(?:process|run|connect)\.ts$/).flatMap((file) => [...loadedWith(file)])
+    const files = new Set(all.map((chunk) => plan.get(chunk)))
+    const shows = entriesFrom(/^src\/cli\/commands\/(?:nft|collection)\/show\.ts$/)
+    expect(shows).toHaveLength(2)
+    for (const show of shows) {
+      const loaded = [...loadedWith(show)]
+      expect(loaded.filter((chunk) => !files.has(plan.get(chunk))).map((chunk) => plan.get(chunk))).toEqual([])
+      expect(sourcesOf(loaded).filter((source) => /picture\/(?!terminal|way)/.test(source))).toEqual([])
+    }
+  })
+
   test('asks for every chunk by the file that it is in', async () => {
     const names = (await readdir(join(outDir, 'chunks'))).map((name) => join('chunks', name))
     const files = await Promise.all(
