@@ -1,10 +1,11 @@
 import { once } from 'node:events'
-import { readFile, writeFile } from 'node:fs/promises'
+import { writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { pathToFileURL } from 'node:url'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { seriousFaults } from '../helpers/axe.ts'
 import { CHROMIUM, NO_CHROMIUM, startChromium } from '../helpers/chromium.ts'
 import { png, QUARTERS } from '../helpers/pictures.ts'
 import { folder, service, TARGET } from './drop.ts'
@@ -85,7 +86,7 @@ const SHOW_ALL = `(async () => {
 const LOADED = '[...document.images].filter(({ naturalWidth }) => naturalWidth > 0).length'
 
 const ARABIC = `getComputedStyle([...document.querySelectorAll('h2')].find((one) => one.textContent === '${TITLES.arabic}')).direction`
-const LAST_CARDS = `getComputedStyle(document.querySelector('main > section:last-of-type')).contentVisibility`
+const LAST_CARDS = `getComputedStyle(document.querySelector('#rows > section:last-of-type')).contentVisibility`
 
 /** How far things stick out of the page, how many stick out of their card, and how high the highest title is. */
 const LAYOUT = `({
@@ -182,7 +183,9 @@ describe.skipIf(CHROMIUM === undefined)('a page opened from the disk', () => {
         title: expect.not.stringContaining('ran'),
       })
       expect(await page.locator('article').count()).toBe(rows)
-      expect(await page.locator('script, iframe, object, embed, link, [onload], [onerror]').count()).toBe(0)
+      // Its own, of which the browser knows the hash.
+      expect(await page.locator('script').count()).toBe(1)
+      expect(await page.locator('iframe, object, embed, link, [onload], [onerror]').count()).toBe(0)
       expect(await page.evaluate(LOADED)).toBe(pictures)
     }
     expect(called).toEqual([])
@@ -231,14 +234,114 @@ describe.skipIf(CHROMIUM === undefined)('a page opened from the disk', () => {
     expect(page.url()).toMatch(/#line-12$/)
   })
 
-  test('prints every row, not only what was on the screen', async () => {
+  test('prints cards as they are, with nothing that is for the screen', async () => {
     const { path } = await madePages()
     const { page } = await opened(path('report.html'))
-    const pdf = await page.pdf({ format: 'A4' })
-    await writeFile(path('report.pdf'), pdf)
-    expect((await readFile(path('report.pdf'))).subarray(0, 5).toString()).toBe('%PDF-')
     await page.emulateMedia({ media: 'print' })
+    expect(await page.locator('.finder:visible, .filter:visible').count()).toBe(0)
     expect(await page.evaluate(LAST_CARDS)).toBe('visible')
     expect(await page.locator('details:not([open]):visible').count()).toBe(0)
+  })
+})
+
+const ROWS = 650
+/** The rows of this manifest that have a fault. */
+const FAULTY = [300, 640]
+
+/** A preview of more rows than a page of it shows. */
+async function largePage(count = ROWS) {
+  const receiver = `0x${'c'.repeat(40)}`
+  const tide = (at: number) => line(`Tide ${at} & <ebb>`, 'a.png', 'x', 'calm', FAULTY.includes(at) ? '0x12' : OWNER)
+  const rows = Array.from({ length: count }, (_, i) => tide(i + 2))
+  const { path, options } = await folder({
+    'drop.csv': [HEADER, ...rows, line('Odd', 'a.png', 'x', 'wild', receiver), ''].join('\n'),
+  })
+  await writeFile(path('a.png'), png(QUARTERS))
+  const preview = ['batch', 'preview', path('drop.csv'), '-b', 'polygon', '--to', 'p.html']
+  expect((await cli(preview, options)).code).toBe(2)
+  return { path: path('p.html'), receiver }
+}
+
+describe.skipIf(CHROMIUM === undefined)('a page of many rows', () => {
+  const titles = (page: Page) => page.locator('article h2').allTextContents()
+  const told = (page: Page) => page.getByRole('status').textContent()
+
+  test('shows some at a time, and leads on by keyboard', async () => {
+    const { page } = await opened((await largePage()).path)
+    expect(await titles(page)).toHaveLength(600)
+    expect(await told(page)).toBe('651 rows. Here: 1 to 600')
+    await page
+      .getByRole('navigation', { name: 'Pages, below the rows' })
+      .getByRole('button', { name: 'Next' })
+      .press('Enter')
+    expect(await told(page)).toBe('651 rows. Here: 601 to 651')
+    expect((await titles(page))[0]).toBe('Tide 602 & <ebb>')
+    await expect.poll(() => page.evaluate('document.activeElement.id')).toBe('told')
+    expect(await page.getByRole('button', { name: 'Last' }).first().isDisabled()).toBe(true)
+    const number = page.getByLabel('Page', { exact: true }).first()
+    await number.fill('1')
+    await number.press('Enter')
+    expect(await told(page)).toBe('651 rows. Here: 1 to 600')
+    await page.getByRole('button', { name: 'Last' }).first().click()
+    expect(await told(page)).toBe('651 rows. Here: 601 to 651')
+  })
+
+  test('finds rows by any words of theirs, wherever they are', async () => {
+    const { path, receiver } = await largePage()
+    const { page } = await opened(path)
+    for (const [words, found] of [
+      ['634 TIDE', ['Tide 634 & <ebb>']],
+      ['& <ebb> 635', ['Tide 635 & <ebb>']],
+      [receiver.toUpperCase(), ['Odd']],
+      ['wild odd', ['Odd']],
+      ['line 12', ['Tide 12 & <ebb>']],
+      ['section article', []],
+      ['amp', []],
+    ] as const) {
+      await page.getByRole('searchbox', { name: 'Find rows' }).fill(words)
+      await expect.poll(() => titles(page), { message: words }).toEqual(found)
+    }
+    expect(await told(page)).toBe('None of 651 rows')
+    await page.getByRole('searchbox').fill('')
+    await expect.poll(() => told(page)).toBe('651 rows. Here: 1 to 600')
+  })
+
+  test('shows those with faults from all of its pages, and goes to a row that a link names', async () => {
+    const { path } = await largePage()
+    const { page } = await opened(path)
+    await page.getByText('With faults 2').click()
+    await expect.poll(() => titles(page)).toEqual(FAULTY.map((at) => `Tide ${at} & <ebb>`))
+    expect(await seriousFaults(page)).toEqual([])
+    await page.goto(`${pathToFileURL(path).href}#line-604`)
+    await expect.poll(() => page.locator('article:target h2').textContent()).toBe('Tide 604 & <ebb>')
+    expect(await told(page)).toBe('651 rows. Here: 601 to 651')
+    await page.locator('.faults a').first().click()
+    await expect.poll(() => page.locator('article:target h2').textContent()).toBe('Tide 300 & <ebb>')
+    const other = await opened(path)
+    await other.page.goto('about:blank')
+    await other.page.goto(`${pathToFileURL(path).href}#line-640`)
+    await expect.poll(() => other.page.locator('article:target h2').textContent()).toBe('Tide 640 & <ebb>')
+  })
+
+  test('prints all of them', async () => {
+    const { page } = await opened((await largePage()).path)
+    await page.evaluate(
+      `addEventListener('beforeprint', () => { window.printed = document.querySelectorAll('article').length })`,
+    )
+    await page.pdf({ format: 'A4' })
+    expect(await page.evaluate('window.printed')).toBe(ROWS + 1)
+    await expect.poll(async () => (await titles(page)).length).toBe(600)
+  })
+
+  test('has all of them without its script, and shows those that are chosen', async () => {
+    if (browser === undefined) throw new Error(NO_CHROMIUM)
+    const context = await browser.newContext({ javaScriptEnabled: false })
+    onTestFinished(() => context.close())
+    const page = await context.newPage()
+    await page.goto(pathToFileURL((await largePage(310)).path).href)
+    expect(await page.locator('article:visible').count()).toBe(311)
+    expect(await page.locator('.finder:visible, .pages:visible').count()).toBe(0)
+    await page.getByText('With faults 1').click()
+    expect(await page.locator('article:visible').count()).toBe(1)
   })
 })

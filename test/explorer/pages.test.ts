@@ -1,7 +1,6 @@
-import { readFile } from 'node:fs/promises'
-import { createRequire } from 'node:module'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { seriousFaults } from '../helpers/axe.ts'
 import { freshDataDir, startTestBackend, type TestBackend, until, WALLETS } from '../helpers/backend.ts'
 import { CHROMIUM, NO_CHROMIUM, startChromium } from '../helpers/chromium.ts'
 import { show } from '../helpers/explorer.ts'
@@ -10,7 +9,6 @@ import { tooWide, type Watched, watchedPage } from '../helpers/explorer-page.ts'
 
 if (CHROMIUM === undefined) process.stdout.write(`${NO_CHROMIUM}\n`)
 
-const AXE = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 const LONG = process.env.GDN_SOAK === '1'
 
 let dataDir: Awaited<ReturnType<typeof freshDataDir>>
@@ -49,23 +47,6 @@ const PAGES = {
   search: [() => '/search?q=moon', '.hits .hit'],
   'no such NFT': [() => '/nfts/nowhere', '.empty'],
 } as const satisfies Record<string, readonly [path: () => string, shown: string]>
-
-interface Finding {
-  id: string
-  impact: string | null
-  nodes: { target: string[]; failureSummary: string }[]
-}
-
-/** What axe holds against a page, if it is serious. */
-async function seriousFaults(page: Page): Promise<string[]> {
-  await page.evaluate(AXE)
-  const found: Finding[] = await page.evaluate(
-    "axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) => violations)",
-  )
-  return found
-    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
-    .flatMap(({ id, nodes }) => nodes.map(({ target, failureSummary }) => `${id}: ${target} ${failureSummary}`))
-}
 
 const LOOKS = [
   ['light', 1280],

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { VERSION } from '../version.ts'
 import { escapeHtml } from './html.ts'
+import { CONTROLS, SCRIPT } from './script.ts'
 import { STYLE } from './style.ts'
 
 export interface PageHead {
@@ -9,14 +10,15 @@ export interface PageHead {
   images: string
 }
 
-const STYLE_HASH = createHash('sha256').update(STYLE).digest('base64')
+const hashOf = (text: string) => `'sha256-${createHash('sha256').update(text).digest('base64')}'`
+const OWN = `style-src ${hashOf(STYLE)}; script-src ${hashOf(SCRIPT)}`
 
 /**
  * What stands before the header of a page. Whatever gets into such a page runs nothing, sends nothing, and loads
  * nothing but pictures from where they may come from: that is the browser's to see to.
  */
 export function pageHead({ title, images }: PageHead): string {
-  const policy = `default-src 'none'; img-src ${images}; style-src 'sha256-${STYLE_HASH}'; base-uri 'none'; form-action 'none'`
+  const policy = `default-src 'none'; img-src ${images}; ${OWN}; base-uri 'none'; form-action 'none'`
   return `<!doctype html>
 <html lang="en">
 <head>
@@ -33,6 +35,8 @@ export function pageHead({ title, images }: PageHead): string {
 `
 }
 
+/** What stands before the rows. The script comes first: it shows the first of them while the browser reads on. */
+export const ROWS_START = `<main>\n${CONTROLS}<script>${SCRIPT}</script>\n`
 export const PAGE_END = '</main>\n</body>\n</html>\n'
 
 export type Tone = 'good' | 'busy' | 'bad' | ''

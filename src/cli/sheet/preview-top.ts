@@ -3,7 +3,7 @@ import type { ManifestIssue } from '../../manifest/row.ts'
 import type { ManifestTarget } from '../../manifest/target.ts'
 import { VERSION } from '../version.ts'
 import { beginningOf, definitions, escapeHtml, ownDirection } from './html.ts'
-import { filter, pageHead, stats } from './page.ts'
+import { filter, pageHead, ROWS_START, stats } from './page.ts'
 
 interface PreviewTop {
   /** The manifest's file name. */
@@ -48,8 +48,7 @@ ${
         ['only-faulty', `With faults ${number(faultyRows)}`],
       ])
     : ''
-}<main>
-`
+}${ROWS_START}`
 }
 
 function faults({ issues, issueCount }: PreviewTop): string {

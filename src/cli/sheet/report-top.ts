@@ -2,7 +2,7 @@ import type { RunTimes } from '../../batch/run-times.ts'
 import type { RowStatus, RunStatus } from '../../batch/types.ts'
 import { VERSION } from '../version.ts'
 import { beginningOf, definitions, escapeHtml, ownDirection, webLink } from './html.ts'
-import { filter, pageHead, shareBar, stats, type Tone } from './page.ts'
+import { filter, pageHead, ROWS_START, shareBar, stats, type Tone } from './page.ts'
 import { number } from './preview-top.ts'
 import { type ReportLinks, TONES } from './result-card.ts'
 
@@ -72,8 +72,7 @@ ${stats([
   ],
 )}
 ${failures(top)}${left === 0 ? '' : `<p class="note">${number(left)} ${left === 1 ? 'picture is' : 'pictures are'} not in this file, and named or linked instead.</p>\n`}</header>
-${filter(choices(counts, total))}<main>
-`
+${filter(choices(counts, total))}${ROWS_START}`
 }
 
 function choices(counts: ReportTop['counts'], total: number): [string, string][] {

@@ -3,13 +3,11 @@ import { type FileHandle, link, open, rename, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { GdnError, messageOf, systemCode } from '../../core/errors.ts'
 import { redactSecrets } from '../../core/secret.ts'
+import { CARDS_TOGETHER } from './script.ts'
 
 const CHUNK_CHARS = 256 * 1024
-/**
- * A browser lays out what is seen, by whole sections: a hundred thousand cards in one grid would take it minutes. Full
- * lines of one to six columns.
- */
-const CARDS_TOGETHER = 120
+/** The script takes what is between for text, and so does the browser until it is shown: a card has no such tags. */
+const [SECTION, SECTION_END] = ['<noscript><section>\n', '</section></noscript>\n']
 
 /**
  * A page that is written from its middle: what stands on top is known when the last row was read. It is there whole or
@@ -39,7 +37,7 @@ export class SheetFile {
   }
 
   async writeCard(html: string): Promise<void> {
-    if (this.#cards % CARDS_TOGETHER === 0) this.#text += `${this.#cards === 0 ? '' : '</section>\n'}<section>\n`
+    if (this.#cards % CARDS_TOGETHER === 0) this.#text += `${this.#cards === 0 ? '' : SECTION_END}${SECTION}`
     this.#cards++
     this.#text += html
     if (this.#text.length >= CHUNK_CHARS) await this.#flush()
@@ -49,7 +47,7 @@ export class SheetFile {
   async finish(top: string, end: string, replace: boolean): Promise<void> {
     const draft = draftOf(this.#path)
     try {
-      this.#text += `${this.#cards === 0 ? '<p class="none">There are no rows.</p>\n' : '</section>\n'}${end}`
+      this.#text += `${this.#cards === 0 ? '<p class="none">There are no rows.</p>\n' : SECTION_END}${end}`
       await this.#flush()
       const file = await open(draft, 'wx')
       try {

@@ -1,4 +1,4 @@
-/** The look of previews and reports, which is the explorer's: its colours by the same names. No script is needed. */
+/** The look of previews and reports, which is the explorer's: its colours by the same names. */
 export const STYLE = `
 :root{color-scheme:light dark;--bg:light-dark(#fafafa,#0e0f12);--surface:light-dark(#fff,#16181d);--sunken:light-dark(#f1f2f4,#111317);--line:light-dark(#e6e7ea,#272a31);--line-strong:light-dark(#d3d5da,#3a3e47);--text:light-dark(#16181d,#eceef2);--muted:light-dark(#5b606b,#a0a6b2);--accent:light-dark(#4f46e5,#a5a8ff);--accent-soft:light-dark(#eeedfd,#24243f);--good:light-dark(#0f7a4d,#4fd399);--good-solid:light-dark(#1f9d66,#35b97f);--good-soft:light-dark(#e4f6ed,#12301f);--busy:light-dark(#8a5300,#f3b75a);--busy-solid:light-dark(#e39a24,#d9962c);--busy-soft:light-dark(#fdf1dc,#33250c);--bad:light-dark(#b3261e,#ff9a91);--bad-solid:light-dark(#d6453b,#e0574d);--bad-soft:light-dark(#fdebe9,#3a1714);--font:system-ui,-apple-system,"Segoe UI",Roboto,"Noto Sans","Helvetica Neue",Arial,sans-serif;--mono:ui-monospace,"SF Mono","Cascadia Code",Menlo,Consolas,"DejaVu Sans Mono",monospace;--side:clamp(16px,3.4vw,40px)}
 *,*::before,*::after{box-sizing:border-box}
@@ -37,10 +37,20 @@ header dd{overflow-wrap:anywhere}
 .filter label:has(:focus-visible){outline:2px solid var(--accent);outline-offset:2px}
 body:has(#only-faulty:checked) .card:not(.faulty),body:has(#only-good:checked) .card:not(.is-good),body:has(#only-busy:checked) .card:not(.is-busy),body:has(#only-bad:checked) .card:not(.is-bad){display:none}
 main{--least:236px;--gap:20px}
-main>section,body:has(.filter input:not(#all):checked) main{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,var(--least)),1fr));gap:var(--gap)}
-main>section{margin-bottom:var(--gap);content-visibility:auto;contain-intrinsic-size:auto 1000px auto 13500px}
-main>section:last-child{contain-intrinsic-size:auto 1000px auto 480px}
-body:has(.filter input:not(#all):checked) main>section{display:contents}
+main section{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,var(--least)),1fr));gap:var(--gap)}
+main section{margin-bottom:var(--gap);content-visibility:auto;contain-intrinsic-size:auto 1000px auto 13500px}
+#rows>section:last-child,noscript:last-child section{contain-intrinsic-size:auto 1000px auto 480px}
+.finder{display:flex;flex-wrap:wrap;align-items:center;gap:6px 12px;margin-bottom:10px;scroll-margin-top:16px}
+.finder[hidden],.pages[hidden],.told:empty{display:none}
+.finder label,.told,.pages{color:var(--muted);font-size:.875rem}
+.finder label{font-weight:560}
+.finder input,.pages input,.pages button{padding:6px 12px;border:1px solid var(--line-strong);border-radius:8px;background:var(--surface);color:var(--text);font:inherit;font-size:.9375rem}
+.finder input{flex:1 1 200px;max-width:420px;min-width:0}
+.told{margin-bottom:14px}
+.pages{display:flex;flex-wrap:wrap;align-items:center;gap:6px;margin-bottom:16px;font-variant-numeric:tabular-nums}
+.pages input{width:5.5em}
+.pages button{cursor:pointer}
+.pages button:disabled{opacity:.55;cursor:default}
 header + main{margin-top:32px}
 .card{display:flex;flex-direction:column;min-width:0;overflow:hidden;border:1px solid var(--line);border-radius:12px;background:var(--surface);}
 .card:target{border-color:var(--accent);box-shadow:0 0 0 3px color-mix(in srgb,var(--accent) 24%,transparent)}
@@ -73,6 +83,7 @@ details dd{margin-bottom:7px;overflow-wrap:anywhere;white-space:pre-line}
 footer{margin-top:48px;padding-top:18px;border-top:1px solid var(--line);color:var(--muted);font-size:.8125rem}
 .none{padding:64px 0;color:var(--muted);text-align:center}
 @media (max-width:560px){main{--least:160px;--gap:12px}.text{padding:11px 12px 13px}.stats li{flex-basis:104px;padding:11px 14px 10px}header dl{grid-template-columns:1fr;gap:0}header dd{margin-bottom:8px}}
-@media print{:root{color-scheme:light}.bar,.badge,.tags li,.problems,.faults{print-color-adjust:exact;-webkit-print-color-adjust:exact}body{padding:0;max-width:none}html{font-size:11px}.filter,details:not([open]){display:none}main{--gap:10px}main>section{grid-template-columns:repeat(4,1fr);content-visibility:visible}.card{break-inside:avoid}.clamp{display:block}a{color:inherit;text-decoration:none}.stats li{padding:8px 12px}}
+@media print{:root{color-scheme:light}.bar,.badge,.tags li,.problems,.faults{print-color-adjust:exact;-webkit-print-color-adjust:exact}body{padding:0;max-width:none}html{font-size:11px}.filter,.finder,.pages,.told,details:not([open]){display:none}main{--gap:10px}main section{grid-template-columns:repeat(4,1fr);content-visibility:visible}.card{break-inside:avoid}.clamp{display:block}a{color:inherit;text-decoration:none}.stats li{padding:8px 12px}}
+@media (scripting:none){body:has(.filter input:not(#all):checked) main{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,var(--least)),1fr));gap:var(--gap)}body:has(.filter input:not(#all):checked) main :is(noscript,section){display:contents}}
 @media (forced-colors:active){.badge,.bar{forced-color-adjust:none}}
 `

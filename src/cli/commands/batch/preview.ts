@@ -26,7 +26,7 @@ export function command(deps: Deps, run = preview): GdnCommand {
     name: 'batch preview',
     summary: 'Write a page with every picture of a manifest, to look at before it is sent',
     about:
-      'One HTML file: each row with its picture, its metadata, and whatever gdn batch validate finds wrong with it. It opens from the disk, needs no server, runs no script, and sends nothing. Local pictures stay where they are and are named from the page, so that it is small for ten thousand of them; move them together. Pictures on the web are links, unless --remote-images has the browser load them. With a fault the page is written all the same, and the exit code is 2.',
+      'One HTML file: each row with its picture, its metadata, and whatever gdn batch validate finds wrong with it. It opens from the disk, needs no server, and sends nothing; a hundred thousand rows open at once, are shown in pages, and can be searched. Local pictures stay where they are and are named from the page; move them together. Pictures on the web are links, unless --remote-images has the browser load them. With a fault the page is written all the same, and the exit code is 2.',
     examples: [
       ['Look at a drop', 'gdn batch preview drop.csv -b polygon --open'],
       ['Again, once something was put right', 'gdn batch preview drop.csv -b polygon --force'],

@@ -45,7 +45,7 @@ export function command(deps: Deps, run = report): GdnCommand {
     name: 'batch report',
     summary: 'Write a page of what a run minted, to hand to whoever ordered it',
     about:
-      'One HTML file with all that it shows: pictures, titles, owners, token ids, rows by state, reasons of failures, time and gas. It opens from the disk, runs no script, calls nobody, and prints. Pictures come from the storage of the server or from this machine, are made as large as the page shows them, and are linked instead beyond 32 MB. Gas is told where the server is a backend of gdn that shows its explorer here.',
+      'One HTML file with all that it shows: pictures, titles, owners, token ids, rows by state, reasons of failures, time and gas. It opens from the disk, calls nobody, is searched where it lies, and prints. Pictures come from the storage of the server or from this machine, are made as large as the page shows them, and are linked instead beyond 32 MB. Gas is told where the server is a backend of gdn that shows its explorer here.',
     examples: [
       ['A report of a drop', 'gdn batch report drop.csv'],
       ['Look at it at once', 'gdn batch report drop.csv --open'],
