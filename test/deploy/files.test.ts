@@ -1,12 +1,14 @@
 import { execFileSync, spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { cp, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { duration } from '../../src/cli/flags/parse.ts'
 import { UNDER_WAY_MS } from '../../src/server/main.ts'
 import { readSettings, readSettingsFile } from '../../src/server/settings/read-settings.ts'
+import { openStore } from '../../src/server/store/open-store.ts'
+import { cli } from '../cli/harness.ts'
 import { composeFile, FOLDER, filesInFolder, flagsIn, flagsOfCommands, textOf } from './folder.ts'
 
 /** Asked where it is on this machine. */
@@ -176,6 +178,31 @@ describe('the balancer', () => {
     expect(text.match(/retry-on .*/g)).toEqual(['retry-on conn-failure', 'retry-on conn-failure'])
     expect(text).toMatch(/use_backend events if \{ req\.hdr\(accept\) -m sub text\/event-stream \}/)
     expect(text).toMatch(/backend events[\s\S]*timeout server 1h/)
+  })
+})
+
+describe('the README', () => {
+  const blocks = [...textOf('README.md').matchAll(/^```sh\n(.*?)^```$/gms)].map(([, text = '']) => text)
+  const keys = [...blocks.join('').matchAll(/\bgdn (key create .*)$/gm)].map(([, line = '']) =>
+    line.replace(/--data-dir \S+ /, '').split(' '),
+  )
+
+  it('has a key made in either form by a command that makes one', async () => {
+    expect(keys).toHaveLength(2)
+    for (const [index, words] of keys.entries()) {
+      const dataDir = join(copy, `data-${index}`)
+      await mkdir(dataDir)
+      await (await openStore(join(dataDir, 'gdn.db'))).close()
+      const { code, stderr } = await cli([...words, '--data-dir', dataDir])
+      expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringContaining('the key shop of me@example.com') })
+    }
+  })
+
+  it('names no file of the repository that is not there', () => {
+    const words = blocks.join('').match(/[\w./-]*(?:\.sh|\.yaml|systemd\/)/g) ?? []
+    const named = words.filter((word) => !word.startsWith('/'))
+    expect(named).toContain('./make-secrets.sh')
+    expect(named.filter((name) => !existsSync(join(FOLDER, name)))).toEqual([])
   })
 })
 
