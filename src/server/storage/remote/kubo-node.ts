@@ -6,7 +6,7 @@ import { redactText } from '../../../core/redact.ts'
 import type { Secret } from '../../../core/secret.ts'
 import { StorageUnavailableError } from '../adapter.ts'
 import { parseCid } from '../cid.ts'
-import { type LineAnswer, type LineText, openLine } from './line.ts'
+import { collect, type LineAnswer, type LineText, openLine } from './line.ts'
 import type { RemoteFiles } from './remote-files.ts'
 
 export interface KuboNodeOptions {
@@ -57,7 +57,7 @@ export function openKuboNode({ api, authorization, userAgent }: KuboNodeOptions)
   const read = async (path: string): Promise<LineAnswer> => {
     const answer = await line.open(call(path))
     if (answer.status === 200) return answer
-    throw refusal({ status: answer.status, body: await textOf(answer.body) })
+    throw refusal({ status: answer.status, body: await collect(answer.body, MAX_BLOCK_BYTES) })
   }
 
   const expectOk = (answer: LineText): LineText => {
@@ -92,7 +92,7 @@ export function openKuboNode({ api, authorization, userAgent }: KuboNodeOptions)
       async block(cid) {
         // Only what the node has: it would look for the rest in the whole network, for minutes.
         const answer = await line.open(call(`block/get?arg=${cid}&offline=true`))
-        const body = await textOf(answer.body)
+        const body = await collect(answer.body, MAX_BLOCK_BYTES)
         if (answer.status === 200) return body
         if (/not found|blockstore/i.test(messageIn(body) ?? '')) return null
         throw refusal({ status: answer.status, body })
@@ -168,19 +168,8 @@ async function carOf(roots: readonly CID[], blocks: readonly { cid: CID; bytes: 
   return Buffer.concat(parts)
 }
 
+/** No block of the network is as large. */
 const MAX_BLOCK_BYTES = 4 * 2 ** 20
-
-async function textOf(body: AsyncIterable<Uint8Array>): Promise<Buffer> {
-  const parts: Uint8Array[] = []
-  let size = 0
-  for await (const part of body) {
-    size += part.length
-    if (size > MAX_BLOCK_BYTES)
-      throw new StorageUnavailableError('the answer of the IPFS node is longer than any block')
-    parts.push(part)
-  }
-  return Buffer.concat(parts)
-}
 
 type Json = Record<string, unknown>
 

@@ -48,8 +48,11 @@ export interface Line {
 
 const isPassing = (status: number) => status === 429 || status >= 500
 
+/** The most that one request may take, in milliseconds, by the bytes that it sends; 64 MiB where it fetches some. */
+const longest = (bytes: number | null) => 2 * SILENCE_MS + Math.ceil((bytes ?? 64 * 2 ** 20) / BYTES_PER_MS)
+
 /** @param name what is spoken to, in messages: `the bucket art (s3.example)` */
-export function openLine(name: string, userAgent: string): Line {
+export function openLine(name: string, userAgent: string, longestMs = longest): Line {
   const agent = new Agent({
     connect: { timeout: CONNECT_MS },
     headersTimeout: SILENCE_MS,
@@ -67,7 +70,6 @@ export function openLine(name: string, userAgent: string): Line {
 
   const open = async ({ method, url, headers = {}, body }: LineRequest): Promise<LineAnswer> => {
     const size = body?.size ?? null
-    const within = AbortSignal.timeout(2 * SILENCE_MS + Math.ceil((size ?? 64 * 2 ** 20) / BYTES_PER_MS))
     const { statusCode, ...answer } = await request(url, {
       method,
       headers: {
@@ -77,7 +79,8 @@ export function openLine(name: string, userAgent: string): Line {
       },
       body: body === undefined ? null : Readable.from(body.open(), { objectMode: false }),
       dispatcher: agent,
-      signal: AbortSignal.any([closing.signal, within]),
+      // Alone: on Node 20 a garbage collection ends AbortSignal.any of it. Closing ends the agent, and with it this.
+      signal: AbortSignal.timeout(longestMs(size)),
     })
     problem = isPassing(statusCode) ? `${name} answers ${statusCode}` : null
     return { status: statusCode, headers: answer.headers, body: cut(answer.body) }
@@ -142,12 +145,13 @@ const isOwn = (error: unknown) =>
   error instanceof TypeError ||
   ['ENOENT', 'ENOSPC', 'EIO', 'EACCES', 'EMFILE'].includes(systemCode(error) ?? '')
 
-async function collect(body: AsyncIterable<Uint8Array>): Promise<Buffer> {
+/** All of a body, which must not be longer than a text is. */
+export async function collect(body: AsyncIterable<Uint8Array>, maxBytes = MAX_TEXT_BYTES): Promise<Buffer> {
   const parts: Uint8Array[] = []
   let size = 0
   for await (const part of body) {
     size += part.length
-    if (size > MAX_TEXT_BYTES) throw new Error('the answer is too long')
+    if (size > maxBytes) throw new StorageUnavailableError('the answer is longer than any that there should be')
     parts.push(part)
   }
   return Buffer.concat(parts)

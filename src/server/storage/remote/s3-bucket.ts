@@ -7,7 +7,7 @@ import { refusalCode } from '../../../object-store/refusal.ts'
 import { EMPTY_SHA256, signS3 } from '../../../object-store/sign.ts'
 import { StorageUnavailableError } from '../adapter.ts'
 import { leftUploads, unescapeXml } from './left-uploads.ts'
-import { type Line, type LineRequest, type LineText, openLine } from './line.ts'
+import { collect, type Line, type LineRequest, type LineText, openLine } from './line.ts'
 import type { RemoteFiles, SpooledContent } from './remote-files.ts'
 
 /** Larger content goes in parts, each repeated by itself should it fail. S3 takes none below 5 MiB. */
@@ -173,14 +173,13 @@ export function openS3Bucket(options: S3BucketOptions): RemoteFiles {
       if (answer.status === 206) return void (yield* answer.body)
       // Ranges are no duty.
       if (answer.status === 200) return void (yield* within(answer.body, start, end))
-      const text: Uint8Array[] = []
-      for await (const part of answer.body) text.push(part)
+      const body = await collect(answer.body)
       if (answer.status === 404) {
         throw new StorageUnavailableError(`${name} doesn't show ${prefix}${cid}, which was put there`, {
           hint: 'was it deleted, or does the bucket show only later what is put there?',
         })
       }
-      throw refusal({ ...answer, body: Buffer.concat(text) })
+      throw refusal({ ...answer, body })
     },
 
     tidy: leftUploads({

@@ -1,0 +1,47 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { expect, onTestFinished, test } from 'vitest'
+import { collect, openLine } from '../../../src/server/storage/remote/line.ts'
+
+/** A server whose answer never ends, a byte at a time. */
+async function dripping(): Promise<string> {
+  const server = createServer((_request, response) => {
+    const drip = setInterval(() => response.write('x'), 20)
+    response.on('close', () => clearInterval(drip))
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => void server.close())
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
+}
+
+/** What ends a request must not be collected before it does. */
+function collectGarbage(): void {
+  setFlagsFromString('--expose-gc')
+  const collecting = setInterval(runInNewContext('gc') as () => void, 50)
+  onTestFinished(() => clearInterval(collecting))
+}
+
+test('an answer that never ends is given up when its time is over', async () => {
+  collectGarbage()
+  const line = openLine('the bucket art', 'test', () => 400)
+  onTestFinished(() => line.close())
+  const { body } = await line.open({ method: 'GET', url: await dripping() })
+  await expect(collect(body)).rejects.toThrow("the bucket art can't be reached")
+})
+
+test('closing ends what is under way', async () => {
+  const line = openLine('the bucket art', 'test')
+  const { body } = await line.open({ method: 'GET', url: await dripping() })
+  const read = collect(body).catch((error) => error)
+  await line.close()
+  expect(await read).toMatchObject({ code: 'unreachable' })
+})
+
+test('an answer is read no further than one may be long', async () => {
+  const line = openLine('the bucket art', 'test')
+  onTestFinished(() => line.close())
+  const { body } = await line.open({ method: 'GET', url: await dripping() })
+  await expect(collect(body, 3)).rejects.toThrow('longer than any')
+})
