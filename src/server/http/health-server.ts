@@ -16,9 +16,10 @@ export async function startHealthServer(
   health: Health,
 ): Promise<{ url: string; close(): Promise<void> }> {
   const server = createServer({ requestTimeout: 10_000 }, (request, response) => {
-    answer(health, request.method === 'GET' ? (request.url ?? '') : '', response).catch((error) =>
-      send(response, 503, { error: messageOf(error) }),
-    )
+    // HEAD too, as some monitors have it; the body is left out by who sends it.
+    const isAsking = request.method === 'GET' || request.method === 'HEAD'
+    const [path = ''] = isAsking ? (request.url ?? '').split('?') : []
+    answer(health, path, response).catch((error) => send(response, 503, { error: messageOf(error) }))
   })
   const { url } = await listen(
     {
