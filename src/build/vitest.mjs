@@ -1,0 +1,14 @@
+import { spawn } from 'node:child_process'
+import { join } from 'node:path'
+import { root } from './paths.mjs'
+
+/** Runs tests of a project in an environment of their own, for everybody to see; whether all of them passed. */
+export async function runTests(project, { files = [], env }) {
+  const vitest = join(root, 'node_modules', 'vitest', 'vitest.mjs')
+  const child = spawn(process.execPath, [vitest, 'run', '--project', project, ...files], {
+    cwd: root,
+    env: { ...process.env, ...env },
+    stdio: 'inherit',
+  })
+  return await new Promise((resolve) => child.once('close', (code) => resolve(code === 0)))
+}
