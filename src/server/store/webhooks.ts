@@ -32,6 +32,12 @@ export async function findWebhook(db: Db, id: string): Promise<ListedWebhook | n
   return (await withEmail(db).where('webhooks.id', '=', id).executeTakeFirst()) ?? null
 }
 
+/** Whether there is a webhook that events are sent to: listeners read theirs. */
+export async function isSentTo(db: Db): Promise<boolean> {
+  const active = db.selectFrom('webhooks').select('id').where('kind', '=', 'url').where('status', '=', 'active')
+  return (await active.limit(1).executeTakeFirst()) !== undefined
+}
+
 /** With everything it was still to be told. */
 export async function removeWebhook(db: Db, id: string): Promise<void> {
   await db.deleteFrom('webhook_deliveries').where('webhook_id', '=', id).execute()

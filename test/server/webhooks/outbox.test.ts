@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { createWebhookStep } from '../../../src/server/pipeline/webhooks/webhook-step.ts'
 import { insertCollection, updateCollection } from '../../../src/server/store/collections.ts'
 import { failFreshNfts } from '../../../src/server/store/nft-faults.ts'
 import {
@@ -15,7 +16,12 @@ import { insertRequest } from '../../../src/server/store/requests.ts'
 import type { Db, NftStep } from '../../../src/server/store/schema.ts'
 import { endTransfer, insertTransfer, withdrawTransfer } from '../../../src/server/store/transfers.ts'
 import { forgetOld, listDue, recordAttempt } from '../../../src/server/store/webhook-deliveries.ts'
-import { claimWebhooks, insertWebhook, updateClaimedWebhook } from '../../../src/server/store/webhooks.ts'
+import {
+  claimWebhooks,
+  insertWebhook,
+  removeWebhook,
+  updateClaimedWebhook,
+} from '../../../src/server/store/webhooks.ts'
 import { freshDataDir, WALLETS } from '../../helpers/backend.ts'
 import { openTestStore } from '../../helpers/test-database.ts'
 
@@ -220,4 +226,23 @@ it('what was to be told to a listener or a webhook that is gone keeps no event, 
   expect(await left(NOW + 60_000)).toEqual([])
   expect(await store.db.selectFrom('webhooks').select('id').execute()).toEqual([{ id: 'theirs' }])
   expect(await store.db.selectFrom('webhook_events').select('id').execute()).toEqual([])
+})
+
+it('what the last webhook was told is forgotten after its time, though there is none any more', async () => {
+  await store.transaction((db) => failNftsOfCollection(db, 'c', 'why'))
+  for (const id of ['mine', 'theirs']) await removeWebhook(store.db, id)
+  const nobody = { post: () => Promise.reject(new Error('nothing is sent')), close: async () => {} }
+  const log = { debug() {}, info() {}, warn() {}, error() {} }
+  let now = NOW
+  const step = createWebhookStep({ store, poster: nobody, now: () => now, log, onAttempt() {} })
+  const events = async () => {
+    await step.turn()
+    return (await store.db.selectFrom('webhook_events').select('id').execute()).length
+  }
+  expect(await events()).toBe(3)
+  now += 6 * 24 * 3_600_000
+  expect(await events()).toBe(3)
+  now += 2 * 24 * 3_600_000
+  expect(await events()).toBe(0)
+  await step.stop()
 })

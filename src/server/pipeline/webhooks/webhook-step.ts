@@ -3,7 +3,7 @@ import { messageOf } from '../../../core/errors.ts'
 import { createPace } from '../../../files/pace.ts'
 import type { Store } from '../../store/open-store.ts'
 import { type Delivery, forgetOld, giveUp, listDue, recordAttempt } from '../../store/webhook-deliveries.ts'
-import { claimWebhooks, updateClaimedWebhook, type WebhookRow } from '../../store/webhooks.ts'
+import { claimWebhooks, isSentTo, updateClaimedWebhook, type WebhookRow } from '../../store/webhooks.ts'
 import { claimMoment, leaseMs } from '../leases.ts'
 import type { Log } from '../log.ts'
 import type { Turn } from '../loop.ts'
@@ -20,6 +20,8 @@ const RENEW_EVERY_MS = 3000
 const LOOK_EVERY_MS = 500
 const KEEP_MS = 7 * 24 * 3_600_000
 const FORGET_EVERY_MS = 600_000
+/** A start has better things to do. */
+const FORGET_FIRST_AFTER_MS = 60_000
 const FORGET_AT_ONCE = 500
 /** The longest that a server may ask to be left alone. */
 const LONGEST_RETRY_AFTER_MS = 3_600_000
@@ -69,7 +71,7 @@ export function createWebhookStep(options: WebhookStepOptions): WebhookStep {
   // As many as there are events to send listen to it.
   setMaxListeners(0, stopping.signal)
   const active = new Set<Promise<void>>()
-  let forgetAt = 0
+  let forgetAt = now() + FORGET_FIRST_AFTER_MS
 
   const deliver = async (session: Session, delivery: Delivery): Promise<void> => {
     const { webhook } = session
@@ -180,9 +182,9 @@ export function createWebhookStep(options: WebhookStepOptions): WebhookStep {
 
   return {
     async turn() {
-      const any = await store.db.selectFrom('webhooks').select('id').limit(1).executeTakeFirst()
-      if (any === undefined) return null
+      // What the last webhook was told is still there when that is gone.
       await forget()
+      if (!(await isSentTo(store.db))) return null
       const limit = WEBHOOKS_AT_ONCE - active.size
       if (limit > 0) {
         const claim = { now: claimMoment(store, now), leaseMs: leaseMs(store, LEASE_MS), limit }
