@@ -7,7 +7,7 @@ const soak = { name: 'soak', include: ['test/soak/**/*.test.ts'], testTimeout: 6
 const onPostgres = [
   'test/server/store/{leases,transfers}.test.ts',
   'test/server/http/{idempotency,rate-limits}.test.ts',
-  'test/server/pipeline/{minting,follow-owners,wishes}.test.ts',
+  'test/server/pipeline/{minting,follow-owners,wishes,reordered-transfers}.test.ts',
   'test/server/transfers/owner-block.test.ts',
   'test/server/webhooks/{events,delivery,outbox}.test.ts',
   'test/server/postgres/**/*.test.ts',
