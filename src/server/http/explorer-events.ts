@@ -31,8 +31,9 @@ export function addExplorerEvents(
     const stream = new Readable({ read() {} })
     let ended = false
     const push = (text: string) => {
-      if (!ended) stream.push(text)
+      // By what was there before: one piece of news alone may be longer, and who was let go would come for it again.
       if (stream.readableLength > MOST_UNREAD) stream.destroy()
+      if (!ended) stream.push(text)
     }
     const listener: Listener = {
       viewer,

@@ -118,6 +118,19 @@ describe('who listens', () => {
     expect(token_id).toBe('1')
   })
 
+  it('is told of an NFT of megabytes as well, once', async () => {
+    backend = await startTestBackend(dataDir.path)
+    const collection = await createTestCollection(backend)
+    const [metadata] = plainMetadata(1)
+    const [id = ''] = await mint(backend, collection, [{ ...metadata, description: 'y'.repeat(3_000_000) }])
+    await settled(backend, [id])
+    const listening = await listen(`?nft=${id}`)
+    await untilSeen(listening, (events) => events.some(({ event }) => event === 'nft'))
+    expect(listening.events.find(({ event }) => event === 'nft')?.data.description).toHaveLength(3_000_000)
+    await sleep(1500)
+    expect([listening.ended, listening.events.filter(({ event }) => event === 'nft').length]).toEqual([false, 1])
+  })
+
   it('hears now and then that the connection is open', async () => {
     backend = await startTestBackend(dataDir.path, { heartbeatMs: 50 })
     const listening = await listen()
