@@ -1,4 +1,5 @@
 import { isBlockchain } from '../../api/blockchains.ts'
+import { changeMarker } from '../store/change-marker.ts'
 import { type SeenCollection, seenCollections } from '../store/explorer-collections.ts'
 import { bucketsOf } from '../store/explorer-counts.ts'
 import { countOwned, countOwnedIn, nftsOfBuckets, nftsOwned, type SummaryRow } from '../store/explorer-nfts.ts'
@@ -54,12 +55,15 @@ async function ownedPage(
   { id, blockchain }: SeenCollection,
   { status, owner, offset, limit }: Part & { status: Status | null; owner: string },
 ): Promise<Page<NftSummary>> {
-  const { db } = explorer
+  const { db, slow } = explorer
   const address = isBlockchain(blockchain) ? addressOf(owner, blockchain) : owner
   // Only what is deployed has an owner.
   if (status !== null && status !== 'deployed') return { total: 0, offset, items: [] }
   const rows = await nftsOwned(db, { collectionId: id, owner: address }, { offset, limit })
-  return { total: await countOwnedIn(db, id, address), offset, items: await summariesOf(explorer, rows) }
+  const total = await slow.get(`owned by ${address} in ${id}`, await changeMarker(db), () =>
+    countOwnedIn(db, id, address),
+  )
+  return { total, offset, items: await summariesOf(explorer, rows) }
 }
 
 async function titledPage(
@@ -82,9 +86,11 @@ export async function listOwned(
   address: string,
   { offset, limit }: Part,
 ): Promise<Page<NftSummary & { collection: Nft['collection'] }>> {
-  const { db } = explorer
+  const { db, slow } = explorer
   const owner = addressOf(address)
-  const counts = await countOwned(db, accountId, owner)
+  const counts = await slow.get(`owned by ${owner} for ${accountId}`, await changeMarker(db), () =>
+    countOwned(db, accountId, owner),
+  )
   const rows: SummaryRow[] = []
   let before = 0
   for (const { id, count } of counts) {

@@ -1,4 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { isDeepStrictEqual } from 'node:util'
 import { BoundedMap } from './bounded-map.ts'
 import { within } from './within.ts'
 
@@ -13,20 +14,25 @@ interface Fact {
 }
 
 /**
- * Facts that take long to find where there is much to look through: sums over all NFTs of a collection or a run. Each is
- * about things as they are by `of` (a text that differs once they do). It is found anew only when that has changed, and
- * no oftener than it costs: at most a fiftieth of the time goes into it. Meanwhile the last one is told.
+ * Facts that take long to find where there is much to look through: sums over all NFTs of a collection, a run or an
+ * owner. Each is about things as they are by `of` (a text that differs once they do). It is found anew only when that has
+ * changed, and one that takes long no oftener than it costs: at most a fiftieth of the time goes into it. Meanwhile the
+ * last one is told.
  */
 export interface SlowFacts {
-  /** Who asks for the first time waits for it. */
+  /** Who asks for the first time waits for it; and for what takes no time worth mentioning, always. */
   get<Value>(name: string, of: string, find: () => Promise<Value>): Promise<Value>
-  /** Who asks for the first time doesn't wait for long, and is told null then. */
+  /** Nobody waits for long: who asks for the first time is told null then. */
   soon<Value>(name: string, of: string, find: () => Promise<Value>): Promise<Value | null>
-  /** Grows with each fact that is found. */
+  /** Grows when a fact is found to be another than was told. */
   readonly found: number
+  /** Whether one that was told, and wasn't the newest, may be found anew by now. Once it was said, it is for who asked. */
+  isDue(): boolean
 }
 
 const SHARE = 50
+/** What takes no longer isn't saved on. */
+const QUICK_MS = 50
 const REMEMBERED = 1000
 const PATIENCE_MS = 1000
 
@@ -34,14 +40,18 @@ export function createSlowFacts(): SlowFacts {
   const facts = new BoundedMap<Fact>(REMEMBERED)
   const finding = new Map<string, Promise<unknown>>()
   let found = 0
+  let due = Number.POSITIVE_INFINITY
 
   const begin = (name: string, of: string, find: () => Promise<unknown>): Promise<unknown> => {
     const since = performance.now()
     const begun = find()
       .then((value) => {
         const at = performance.now()
-        facts.set(name, { value, at, took: at - since, of })
-        found++
+        const [took, before] = [at - since, facts.get(name)]
+        facts.set(name, { value, at, took, of })
+        // Who waited has it; others were told the last one, or nothing where it took them too long.
+        const isNews = before === undefined ? took > PATIENCE_MS / 2 : !isDeepStrictEqual(before.value, value)
+        if (isNews) found++
         return value
       })
       .finally(() => finding.delete(name))
@@ -49,28 +59,36 @@ export function createSlowFacts(): SlowFacts {
     return begun
   }
 
-  /** The last that is known, if that is anything, and what is being found. */
+  /** The last that is known, as far as that is to be told; and what is being found. */
   const ask = (name: string, of: string, find: () => Promise<unknown>) => {
     const known = facts.get(name)
-    const isFresh = known !== undefined && (known.of === of || performance.now() < known.at + known.took * SHARE)
+    const isQuick = known !== undefined && known.took < QUICK_MS
+    const rested = known === undefined || isQuick ? 0 : known.at + known.took * SHARE
+    const isFresh = known !== undefined && (known.of === of || performance.now() < rested)
+    if (isFresh && known.of !== of) due = Math.min(due, rested)
     const begun = isFresh ? null : (finding.get(name) ?? begin(name, of, find))
     // Whoever waits for it hears of a failure.
     begun?.catch(() => {})
-    return { known, begun }
+    return { known, begun, toldAtOnce: begun === null || (known !== undefined && !isQuick) }
   }
 
   return {
     get found() {
       return found
     },
+    isDue() {
+      if (performance.now() < due) return false
+      due = Number.POSITIVE_INFINITY
+      return true
+    },
     async get<Value>(name: string, of: string, find: () => Promise<Value>) {
-      const { known, begun } = ask(name, of, find)
-      return (known === undefined ? await begun : known.value) as Value
+      const { known, begun, toldAtOnce } = ask(name, of, find)
+      return (toldAtOnce ? known?.value : await begun) as Value
     },
     async soon<Value>(name: string, of: string, find: () => Promise<Value>) {
-      const { known, begun } = ask(name, of, find)
-      if (known !== undefined || begun === null) return (known?.value ?? null) as Value | null
-      return (await within(begun, PATIENCE_MS)) as Value | null
+      const { known, begun, toldAtOnce } = ask(name, of, find)
+      const found = toldAtOnce || begun === null ? null : await within(begun, PATIENCE_MS)
+      return (found ?? known?.value ?? null) as Value | null
     },
   }
 }

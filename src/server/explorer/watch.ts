@@ -42,13 +42,14 @@ export interface WatchOptions {
   most?: { perAccount: number; total: number }
 }
 
-/** Looks take a twentieth of the time at most, and where they take very long come no later than this. */
+/** Looks for all take a twentieth of the time at most, and where they take very long come no later than this. */
 const SHARE = 20
 const LONGEST_WAIT_MS = 5000
 
 /**
  * Tells listeners what has changed, by one look at the database a second for all of them: first whether anything was
- * written at all, then once for each account, and for each thing that one or more of its listeners watch.
+ * written at all, then once for each account, and for each thing that one or more of its listeners watch. Who comes is
+ * told at once, and the others no sooner for it.
  */
 export function createWatch(
   explorer: Explorer,
@@ -60,6 +61,8 @@ export function createWatch(
   let marker: string | null = null
   let looking = false
   let again = false
+  /** When all are to be told again. */
+  let next = 0
   let timer: NodeJS.Timeout | undefined
   let closed = false
 
@@ -72,11 +75,17 @@ export function createWatch(
 
   const tellAll = async (to: readonly Listener[]) => {
     const found = new Map<string, Promise<string | null>>()
+    const failures: unknown[] = []
+    // What can't be read keeps nobody from hearing of the rest.
+    const failed = (error: unknown) => {
+      failures.push(error)
+      return null
+    }
     for (const listener of to) {
       for (const event of ['overview', ...SUBJECT_NAMES.filter((name) => listener.subjects[name] !== undefined)]) {
         const id = event === 'overview' ? '' : listener.subjects[event as Subject]
         const key = JSON.stringify([listener.viewer.accountId, event, id])
-        const begun = found.get(key) ?? find(event, listener)
+        const begun = found.get(key) ?? find(event, listener).catch(failed)
         found.set(key, begun)
         const json = await begun
         const before = told.get(listener)
@@ -85,6 +94,7 @@ export function createWatch(
         listener.tell(event, json)
       }
     }
+    if (failures.length > 0) throw failures[0]
   }
 
   const look = async () => {
@@ -94,21 +104,21 @@ export function createWatch(
     }
     looking = true
     const since = performance.now()
+    const isForAll = since >= next
     try {
       const present = `${await changeMarker(explorer.db)} ${explorer.slow.found}`
-      const fresh = [...listeners].filter((listener) => told.get(listener)?.size === 0)
-      const to = present === marker ? fresh : [...listeners]
-      marker = present
-      await tellAll(to)
+      const hasChanged = isForAll && (present !== marker || explorer.slow.isDue())
+      if (isForAll) marker = present
+      await tellAll([...listeners].filter((listener) => hasChanged || told.get(listener)?.size === 0))
     } catch (error) {
       marker = null
-      onError(error)
+      if (!closed) onError(error)
     } finally {
       looking = false
-      const took = performance.now() - since
+      const end = performance.now()
+      if (isForAll) next = end + Math.max(everyMs, Math.min(LONGEST_WAIT_MS, (end - since) * SHARE))
       clearTimeout(timer)
-      if (!closed && listeners.size > 0)
-        timer = setTimeout(look, again ? 0 : Math.max(everyMs, Math.min(LONGEST_WAIT_MS, took * SHARE)))
+      if (!closed && listeners.size > 0) timer = setTimeout(look, again ? 0 : Math.max(0, next - end))
       again = false
     }
   }

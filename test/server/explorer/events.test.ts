@@ -11,6 +11,7 @@ import {
   until,
 } from '../../helpers/backend.ts'
 import { makeKey, revokeKey } from '../../helpers/keys.ts'
+import { openTestStore } from '../../helpers/test-database.ts'
 import { OUTER_ADDRESS } from '../../helpers/this-machine.ts'
 
 let dataDir: Awaited<ReturnType<typeof freshDataDir>>
@@ -129,6 +130,32 @@ describe('who listens', () => {
     expect(listening.events.find(({ event }) => event === 'nft')?.data.description).toHaveLength(3_000_000)
     await sleep(1500)
     expect([listening.ended, listening.events.filter(({ event }) => event === 'nft').length]).toEqual([false, 1])
+  })
+
+  it('hears of what can be read, whatever others ask for', async () => {
+    backend = await startTestBackend(dataDir.path)
+    const collection = await createTestCollection(backend)
+    const [odd = ''] = await mint(backend, collection, plainMetadata(1))
+    const [fine = ''] = await mint(backend, collection, plainMetadata(1))
+    await settled(backend, [odd, fine])
+    const store = await openTestStore(dataDir.path)
+    // A time that is none.
+    await store.db
+      .updateTable('requests')
+      .set({ accepted_at: 9e15 })
+      .where('id', 'in', store.db.selectFrom('nfts').select('request_id').where('id', '=', odd))
+      .execute()
+    await store.close()
+    const first = await listen(`?nft=${odd}`)
+    await untilSeen(first, (events) => events.length > 0)
+    const second = await listen(`?nft=${fine}`)
+    await untilSeen(second, (events) => events.some(({ event }) => event === 'nft'))
+    // A change is told to all, the first of whom asks for what can't be read.
+    await createTestCollection(backend)
+    await untilSeen(second, (events) => events.at(-1)?.data.collections?.deployed === 2)
+    expect(second.events.at(-1)?.data.collections?.deployed).toBe(2)
+    expect(first.events.some(({ event }) => event === 'nft')).toBe(false)
+    expect(backend.log.join('\n')).toContain("couldn't be told of changes")
   })
 
   it('hears now and then that the connection is open', async () => {
