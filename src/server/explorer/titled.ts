@@ -1,3 +1,4 @@
+import { bucketsOf, firstSeqOf } from '../store/explorer-counts.ts'
 import { nftsAt, type SummaryRow } from '../store/explorer-nfts.ts'
 import { countTerms, seqsOfTerms, termsBeginning, withTerms } from '../store/explorer-terms.ts'
 import { wordsOf, wordTerm } from '../store/title-index.ts'
@@ -20,7 +21,7 @@ type Wanted = { terms: string[]; count: number }
  * whatever there is. Those accepted last come first.
  */
 export async function findTitled(
-  { db, indexer }: Explorer,
+  { db, indexer }: Pick<Explorer, 'db' | 'indexer'>,
   {
     accountIds,
     text,
@@ -35,6 +36,7 @@ export async function findTitled(
 ): Promise<SummaryRow[]> {
   const words = wordsOf(text)
   if (words.length > 0) await indexer.caughtUp()
+  const { from, end } = collectionId === null ? ANYWHERE : await placesHeld(db, collectionId)
   const found: SummaryRow[] = []
   for (const accountId of words.length === 0 ? [] : accountIds) {
     const wanted: Wanted[] = []
@@ -48,14 +50,11 @@ export async function findTitled(
     // By itself each of its NFTs is one that is looked for.
     const atOnce = others.length === 0 && collectionId === null ? limit : AT_ONCE
     for (
-      let before: number | undefined, looked = 0;
-      looked < MOST_LOOKED_AT && found.length < limit;
+      let before = end, looked = 0;
+      before > from && looked < MOST_LOOKED_AT && found.length < limit;
       looked += atOnce
     ) {
-      const candidates = await seqsOfTerms(db, rarest.terms, {
-        ...(before === undefined ? {} : { before }),
-        limit: atOnce,
-      })
+      const candidates = await seqsOfTerms(db, rarest.terms, { before, limit: atOnce })
       let seqs = candidates
       for (const { terms } of others) {
         const having = await withTerms(db, seqs, terms)
@@ -63,9 +62,17 @@ export async function findTitled(
       }
       const rows = await nftsAt(db, seqs)
       found.push(...rows.filter((row) => collectionId === null || row.collection_id === collectionId).reverse())
-      before = candidates.at(-1)
+      before = candidates.at(-1) ?? from
       if (candidates.length < atOnce) break
     }
   }
   return found.slice(0, limit)
+}
+
+const ANYWHERE = { from: 0, end: Number.MAX_SAFE_INTEGER }
+
+/** The part of all places that a collection's are in: what others have minted before and after isn't looked at. */
+async function placesHeld(db: Explorer['db'], collectionId: string): Promise<typeof ANYWHERE> {
+  const buckets = await bucketsOf(db, { collectionId, run: null })
+  return { from: firstSeqOf(buckets[0]?.bucket ?? 0), end: firstSeqOf((buckets.at(-1)?.bucket ?? -1) + 1) }
 }

@@ -1,7 +1,9 @@
 import { sql } from 'kysely'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { findTitled } from '../../../src/server/explorer/titled.ts'
 import { firstNfts, lastNfts, neighbours, nftsOfBuckets, nftsOwned } from '../../../src/server/store/explorer-nfts.ts'
 import type { Store } from '../../../src/server/store/open-store.ts'
+import { wordTerm } from '../../../src/server/store/title-index.ts'
 import { freshDataDir } from '../../helpers/backend.ts'
 import { isOnPostgres, openTestStore } from '../../helpers/test-database.ts'
 
@@ -84,4 +86,14 @@ it('what is told of a collection is its own, in its order', async () => {
   expect(await neighbours(db, { collection_id: 'middle', seq })).toEqual({ previous: null, next: 'middle2' })
   const last = { collection_id: 'middle', seq: seq + COUNT - 1 }
   expect(await neighbours(db, last)).toEqual({ previous: `middle${COUNT - 1}`, next: null })
+})
+
+it('a word is found in a collection, however many others have had it since', async () => {
+  const { db } = store
+  await sql`insert into nft_terms (term, seq) select ${wordTerm('a', 'moon')}, seq from nfts`.execute(db)
+  const explorer = { db, indexer: { caughtUp: async () => {}, stop: async () => {} } }
+  for (const id of ['early', 'middle', 'late']) {
+    const found = await findTitled(explorer, { accountIds: ['a'], text: 'moon', collectionId: id, limit: 3 })
+    expect(found.map(({ id }) => id)).toEqual([COUNT, COUNT - 1, COUNT - 2].map((number) => `${id}${number}`))
+  }
 })
