@@ -19,22 +19,31 @@ export interface TileProps {
   note?: string | undefined
 }
 
+function tokenOf({ status, token_id: id }: NftSummary): string {
+  if (id !== null) return `#${shortened(id, 8, 6)}`
+  return status === 'failed' ? 'Not minted' : 'No token yet'
+}
+
 /** An NFT among others. */
 export const Tile = memo(function Tile({ nft, view, draws, tabIndex, note }: TileProps) {
-  const { image, title, status, token_id: tokenId } = nft
+  const { image, title, status } = nft
   const name = visible(title) ?? 'Untitled'
   const hasDrawn = useRef(draws)
   hasDrawn.current ||= draws
   return (
     <a class={`tile ${view}`} href={pathTo.nft(nft.nft_gdn_id)} tabIndex={tabIndex} title={nft.error ?? name}>
       <span class="tile-picture">
-        {hasDrawn.current ? <Picture media={image} alt="" /> : <span class="bone fill" />}
+        {hasDrawn.current ? (
+          <Picture media={image} alt="" hasFailed={status === 'failed'} />
+        ) : (
+          <span class="bone fill" />
+        )}
         {view === 'grid' && status !== 'deployed' && <StatusBadge status={status} />}
       </span>
       <span class="tile-title">
         <Title text={title} />
       </span>
-      <span class="tile-note">{note ?? (tokenId === null ? 'No token yet' : `#${shortened(tokenId, 8, 6)}`)}</span>
+      <span class="tile-note">{note ?? tokenOf(nft)}</span>
       {view === 'list' && (
         <>
           <span class="tile-owner mono">{shortened(nft.owner)}</span>

@@ -57,7 +57,8 @@ export function Login({ onLogin }: { onLogin: (session: Session) => void }) {
         </button>
       </form>
       <p class="faint">
-        A key is made where the backend runs: <code>gdn key create</code>
+        A key is made where the backend runs:
+        <code>gdn key create</code>
       </p>
     </div>
   )

@@ -6,6 +6,9 @@ import { Bone, Empty, Failure } from '../parts/notice.tsx'
 import { useResource } from '../resource.ts'
 import { useTitle } from '../use-title.ts'
 
+/** So many are told at most. */
+const MOST_HITS = 50
+
 export function Search({ q }: { q: string }) {
   useTitle(q === '' ? 'Search' : `“${q}”`)
   if (q.trim() === '') {
@@ -30,7 +33,11 @@ function Found({ q }: { q: string }) {
           <bdi>{q}</bdi>
         </h1>
         <p class="faint" role="status">
-          {data === undefined ? 'Searching…' : counted(hits.length, 'hit')}
+          {data === undefined
+            ? 'Searching…'
+            : hits.length < MOST_HITS
+              ? counted(hits.length, 'hit')
+              : `The first ${MOST_HITS} hits`}
         </p>
       </div>
       {data === undefined ? (

@@ -38,7 +38,11 @@ export function Hit({ hit }: { hit: SearchHit }) {
   return (
     <>
       <span class="hit-picture">
-        {media === null ? <Icon name={ICONS[hit.kind]} size={20} /> : <Picture media={media} alt="" />}
+        {media === null ? (
+          <Icon name={ICONS[hit.kind]} size={20} />
+        ) : (
+          <Picture media={media} alt="" hasFailed={hit.kind === 'nft' && hit.nft.status === 'failed'} />
+        )}
       </span>
       <span class="hit-words">
         <span class="hit-main">{main}</span>

@@ -1,7 +1,7 @@
 import type { Overview } from '../../server/explorer/types.ts'
 import { Tile } from '../gallery/tile.tsx'
 
-/** What was accepted, deployed or failed lately, on a shelf that scrolls sideways. */
+/** What was accepted last, on a shelf that scrolls sideways. */
 export const Latest = ({ latest }: Pick<Overview, 'latest'>) => (
   <ul class="shelf">
     {latest.map((nft) => (

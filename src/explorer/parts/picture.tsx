@@ -49,6 +49,10 @@ export const Sign = ({ icon, children }: { icon: IconName; children?: string | u
   </span>
 )
 
+/** Stands where a file is still to come, or never will. */
+export const NotStored = ({ hasFailed }: { hasFailed: boolean }) =>
+  hasFailed ? <Sign icon="broken">Not stored</Sign> : <Sign icon="clock">Not stored yet</Sign>
+
 /**
  * A picture of an NFT, in the box around it. What strangers made is drawn by `<img>` and nothing else: there no script
  * in it runs. One that can't be drawn is a sign with its type; one that is huge waits until `eager` asks for it.
@@ -57,12 +61,13 @@ export function Picture({
   media,
   alt,
   eager = false,
-  onSize,
+  hasFailed = false,
 }: {
   media: Media | null
   alt: string
   eager?: boolean
-  onSize?: (width: number, height: number) => void
+  /** Then what isn't stored won't be. */
+  hasFailed?: boolean
 }) {
   const image = useRef<HTMLImageElement>(null)
   const [drawn, setDrawn] = useState('')
@@ -75,7 +80,7 @@ export function Picture({
     }
   }, [])
   if (media === null) return <Sign icon="picture">No picture</Sign>
-  if (media.url === null) return <Sign icon="clock">Not stored</Sign>
+  if (media.url === null) return <NotStored hasFailed={hasFailed} />
   if (!isPicture(media)) return <Sign icon={iconOf(media)}>{typeName(media)}</Sign>
   if (isHuge(media) && !eager) {
     const { width, height, size } = media
@@ -92,10 +97,7 @@ export function Picture({
       alt={alt}
       decoding="async"
       draggable={false}
-      onLoad={({ currentTarget: { naturalWidth, naturalHeight } }) => {
-        setDrawn(url)
-        onSize?.(naturalWidth, naturalHeight)
-      }}
+      onLoad={() => setDrawn(url)}
       onError={() => setBroken(url)}
     />
   )

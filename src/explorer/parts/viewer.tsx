@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks'
 import type { Media } from '../../server/explorer/types.ts'
 import { bytes, count, fileName } from '../format.ts'
 import { Icon } from './icon.tsx'
-import { iconOf, isHuge, isPicture, Picture, Sign, typeName } from './picture.tsx'
+import { iconOf, isHuge, isPicture, NotStored, Picture, Sign, typeName } from './picture.tsx'
 
 /** The media of an NFT: one in full, and the others to choose. */
 export function Viewer({
@@ -22,10 +22,12 @@ export function Viewer({
   return (
     <div class="viewer">
       <div class="stage">
-        {shown === undefined ? (
-          <Missing hasNone={media.length === 0} hasFailed={hasFailed} />
+        {shown !== undefined ? (
+          <Shown key={`${shown.field} ${shown.url}`} media={shown} title={title} hasFailed={hasFailed} />
+        ) : media.length === 0 ? (
+          <Sign icon="picture">No files</Sign>
         ) : (
-          <Shown key={`${shown.field} ${shown.url}`} media={shown} title={title} />
+          <NotStored hasFailed={hasFailed} />
         )}
       </div>
       {media.length > 1 && (
@@ -50,16 +52,11 @@ export function Viewer({
   )
 }
 
-const Missing = ({ hasNone, hasFailed }: { hasNone: boolean; hasFailed: boolean }) => {
-  if (hasNone) return <Sign icon="picture">No files</Sign>
-  return hasFailed ? <Sign icon="broken">Not stored</Sign> : <Sign icon="clock">Not stored yet</Sign>
-}
-
-function Shown({ media, title }: { media: Media; title: string }) {
+function Shown({ media, title, hasFailed }: { media: Media; title: string; hasFailed: boolean }) {
   const [asked, setAsked] = useState(false)
   const [failed, setFailed] = useState(false)
   const { kind, url } = media
-  if (url === null) return <Sign icon="broken">Not stored</Sign>
+  if (url === null) return <NotStored hasFailed={hasFailed} />
   if (failed) return <Offered media={media}>{`${typeName(media)}: this browser can’t play it`}</Offered>
   if (kind === 'video') {
     return (

@@ -157,7 +157,7 @@ export interface Overview {
   blockchains: { blockchain: string; collections: number; nfts: number }[]
   /** The latest, at most 20. */
   runs: RunSummary[]
-  /** Accepted, deployed or failed lately, at most 20, the newest first. */
+  /** Accepted last, at most 20, the newest first. */
   latest: (NftSummary & { collection: Nft['collection'] })[]
 }
 

@@ -22,23 +22,20 @@ export const PAGE = `<!doctype html>
 
 export const STYLE = `body { margin: 0; background: #fff; }
 html.dark-mode body { background: #1c2022; }
-.wait { font: 16px/1.5 system-ui, sans-serif; padding: 1.5rem; }
-.swagger-ui, .swagger-ui .info .title, .swagger-ui .opblock-tag, .swagger-ui .opblock .opblock-summary-description,
-.swagger-ui .btn, .swagger-ui label, .swagger-ui table thead tr td, .swagger-ui table thead tr th
-{ font-family: system-ui, -apple-system, 'Segoe UI', sans-serif; }
+.wait { font: 16px/1.5 sans-serif; padding: 1.5rem; }
 .swagger-ui .info { margin: 2rem 0 1rem; }
 .swagger-ui .scheme-container { padding: 1rem 0; box-shadow: none; background: transparent; }
 .swagger-ui .opblock-tag small { padding: 0 0.75rem; }
 .swagger-ui .scheme-container .servers-title, .swagger-ui .scheme-container .servers, .swagger-ui .response-col_links { display: none; }
 html.dark-mode .swagger-ui .headers-wrapper td, html.dark-mode .swagger-ui .headers-wrapper td * { color: #b7bcbf; }
 .swagger-ui .headers-wrapper .header-col { font-size: 0.8rem; }
-.top { display: flex; gap: 1.25rem; max-width: 1460px; margin: 0 auto; padding: 1rem 20px 0; box-sizing: border-box; font: 15px/1.5 system-ui, sans-serif; }
+.top { display: flex; gap: 1.25rem; max-width: 1460px; margin: 0 auto; padding: 1rem 20px 0; box-sizing: border-box; font: 15px/1.5 sans-serif; }
 .top a { color: #4338ca; }
 .top span { color: #5b606b; }
 html.dark-mode .top a { color: #b4b7ff; }
 html.dark-mode .top span { color: #b7bcbf; }
 .swagger-ui .secret { -webkit-text-security: disc; }
-.swagger-ui .warning { max-width: 46rem; margin: 0 0 1rem; padding: 0.75rem 1rem; border-left: 4px solid #d6453b; background: #fdebe9; color: #3b3f46; font: 15px/1.5 system-ui, sans-serif; }
+.swagger-ui .warning { max-width: 46rem; margin: 0 0 1rem; padding: 0.75rem 1rem; border-left: 4px solid #d6453b; background: #fdebe9; color: #3b3f46; font: 15px/1.5 sans-serif; }
 html.dark-mode .swagger-ui .warning { background: #3a1714; color: #ffd9d5; }
 .swagger-ui .next-step { margin: 0.5rem 0 1rem; }
 :focus-visible { outline: 2px solid #2f7de1; outline-offset: 2px; }
