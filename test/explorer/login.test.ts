@@ -1,8 +1,9 @@
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { seriousFaults } from '../helpers/axe.ts'
 import { createTestCollection, freshDataDir, startTestBackend, type TestBackend } from '../helpers/backend.ts'
 import { CHROMIUM, NO_CHROMIUM, startChromium } from '../helpers/chromium.ts'
-import { watchedPage } from '../helpers/explorer-page.ts'
+import { tooWide, watchedPage } from '../helpers/explorer-page.ts'
 import { makeKey, revokeKey } from '../helpers/keys.ts'
 import { NO_NETWORK, OUTER_ADDRESS } from '../helpers/this-machine.ts'
 
@@ -70,6 +71,28 @@ describe.skipIf(CHROMIUM === undefined || OUTER_ADDRESS === undefined)('where th
     await field.waitFor()
     expect([complaints, others]).toEqual([[], []])
     expect(backend.log.join('\n')).not.toContain(key.key)
+    await close()
+  })
+
+  it.each([
+    ['light', 1280],
+    ['dark', 360],
+  ] as const)('the login, %s and %d pixels wide, fits, and axe finds nothing serious in it', async (scheme, width) => {
+    const look = { scheme, width, except: /status of 40[13]|Cross-Origin-Opener-Policy/ }
+    const { page, complaints, others, close } = await watchedPage(browser, url, look)
+    await page.emulateMedia({ reducedMotion: 'reduce' })
+    await page.goto(`${url}/`)
+    await page.getByLabel('API key').waitFor()
+    expect(await tooWide(page)).toBeLessThanOrEqual(0)
+    expect(await seriousFaults(page)).toEqual([])
+    await page.getByRole('button', { name: 'Log in' }).click()
+    await page.getByText('Type the API key first.').waitFor()
+    await page.getByLabel('API key').fill('gdn_wrong')
+    await page.keyboard.press('Enter')
+    await page.getByText('That key is not valid here.').waitFor()
+    expect(await tooWide(page)).toBeLessThanOrEqual(0)
+    expect(await seriousFaults(page)).toEqual([])
+    expect([complaints, others]).toEqual([[], []])
     await close()
   })
 
