@@ -1,5 +1,5 @@
 import { readFile, writeFile } from 'node:fs/promises'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { freshDataDir, startTestBackend, type TestBackend } from '../helpers/backend.ts'
 import { png, QUARTERS } from '../helpers/pictures.ts'
 import { folder } from './drop.ts'
@@ -56,4 +56,42 @@ test('a drop is minted, opened in the explorer, drawn in the terminal and report
   expect(Number(gas_used)).toBeGreaterThan(50_000)
   expect(pictures).toBe(1)
   expect(await readFile(path('r.html'), 'utf8')).toContain('<dt>Collection</dt><dd><bdi>Tides</bdi></dd>')
+})
+
+test('a report has the gas from an explorer behind a login, where there is a key for it', async () => {
+  const place = await freshDataDir()
+  const guarded = await startTestBackend(place.path, { host: '0.0.0.0' })
+  onTestFinished(async () => {
+    await guarded.close()
+    await place.remove()
+  })
+  const url = `http://127.0.0.1:${new URL(guarded.url).port}`
+  const { path, options } = await folder({ 'drop.csv': `title,description,receiver\nDawn,x,${OWNER}\n` })
+  const env = { ...options.env, GDN_API_KEY: guarded.apiKey.reveal(), GDN_BASE_URL: url }
+  const created = await cli(['collection', 'create', '--name', 'Tides', '--wallet', OWNER, '-b', 'polygon', '--json'], {
+    ...options,
+    env,
+  })
+  const { contract_address: contract } = JSON.parse(created.stdout)
+  const minted = await cli(['batch', 'mint', path('drop.csv'), '-c', contract, '-b', 'polygon', '-q'], {
+    ...options,
+    env,
+  })
+  expect(minted.code, minted.stderr).toBe(0)
+
+  expect(await (await fetch(`${url}/explorer/session`)).json()).toMatchObject({ open: false })
+  const report = async (key: string, to: string) => {
+    const args = ['batch', 'report', 'drop', '--to', to, '--json']
+    const { stdout } = await cli(args, { ...options, env: { ...env, GDN_API_KEY: key } })
+    return JSON.parse(stdout).gas_used
+  }
+  expect(Number(await report(guarded.apiKey.reveal(), 'a.html'))).toBeGreaterThan(50_000)
+  expect(await report('another', 'b.html')).toBeNull()
+
+  const debugged = ['batch', 'report', 'drop', '--to', 'c.html', '--debug', '-q']
+  const { stderr } = await cli(debugged, { ...options, env })
+  expect(stderr).toContain('POST')
+  expect(stderr).toMatch(/set-cookie: \S*redacted/)
+  expect(stderr).not.toContain('gdn_session=')
+  expect(stderr).not.toContain(guarded.apiKey.reveal())
 })

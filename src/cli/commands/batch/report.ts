@@ -5,6 +5,7 @@ import { runTimes } from '../../../batch/run-times.ts'
 import { openRun, type Run, runStatus } from '../../../batch/runs.ts'
 import type { ResultRow, RowStatus } from '../../../batch/types.ts'
 import type { Server } from '../../../config/server.ts'
+import type { Settings } from '../../../config/settings.ts'
 import { GdnError } from '../../../core/errors.ts'
 import { HashTable } from '../../../manifest/hash-table.ts'
 import { GdnCommand, valueFlag } from '../../command.ts'
@@ -18,7 +19,7 @@ import { addSheetFlags, openSheet, type SheetFlags, whereTo } from '../../sheet/
 import type { View } from '../../view.ts'
 import { count } from '../../waiting.ts'
 import { addRunArgument, whichRun } from './which-run.ts'
-import { serverOfRun, whichServer } from './which-server.ts'
+import { settingsOfRun, whichServer } from './which-server.ts'
 
 export interface ReportFlags extends OutputFlags, ServerFlags, SheetFlags {
   gateway?: string
@@ -45,7 +46,7 @@ export function command(deps: Deps, run = report): GdnCommand {
     name: 'batch report',
     summary: 'Write a page of what a run minted, to hand to whoever ordered it',
     about:
-      'One HTML file with all that it shows: pictures, titles, owners, token ids, rows by state, reasons of failures, time and gas. It opens from the disk, calls nobody, is searched where it lies, and prints. Pictures come from the storage of the server or from this machine, are made as large as the page shows them, and are linked instead beyond 32 MB. Gas is told where the server is a backend of gdn that shows its explorer here.',
+      'One HTML file with all that it shows: pictures, titles, owners, token ids, rows by state, reasons of failures, time and gas. It opens from the disk, calls nobody, is searched where it lies, and prints. Pictures come from the storage of the server or from this machine, are made as large as the page shows them, and are linked instead beyond 32 MB. Gas is told where the server is a backend of gdn, which is asked with the API key where it has a login.',
     examples: [
       ['A report of a drop', 'gdn batch report drop.csv'],
       ['Look at it at once', 'gdn batch report drop.csv --open'],
@@ -78,7 +79,9 @@ export async function report(deps: Deps, given: string | undefined, flags: Repor
   const status = await runStatus(run)
   if (status.problem !== null) throw new GdnError('data_dir', status.problem)
   const { path, replace } = await whereTo(deps, `${run.name}-report.html`, flags)
-  const server = await serverOfRun(deps, run, flags)
+  const settings = await settingsOfRun(deps, run, flags)
+  // The local backend may not run.
+  const server = await settings.server().catch(() => null)
   const [{ SheetFile }, { PAGE_END }, { reportTop }, { resultCard }, { ReportPictures }, { createPictureReader }] =
     await Promise.all([
       import('../../sheet/sheet-file.ts'),
@@ -88,7 +91,7 @@ export async function report(deps: Deps, given: string | undefined, flags: Repor
       import('../../sheet/report-pictures.ts'),
       import('../../picture/nft-picture.ts'),
     ])
-  const told = await whatServerTells(deps, run, server)
+  const told = await whatServerTells(deps, run, server, settings)
   const publicGateway =
     flags.gateway ?? (server === null || server.loopback || !told.isOurs ? null : explorerBase(server))
   const gateway = flags.gateway ?? (server !== null && told.isOurs ? explorerBase(server) : null)
@@ -181,11 +184,11 @@ const collectionAnswer = z.object({
 })
 
 /** What only a backend of ours tells, and only where it shows it to us. A report can do without. */
-async function whatServerTells(deps: Deps, run: Run, server: Server | null): Promise<Told> {
+async function whatServerTells(deps: Deps, run: Run, server: Server | null, settings: Settings): Promise<Told> {
   const nothing: Told = { isOurs: server?.loopback === true, gasUsed: null, collection: null, chainExplorer: null }
   if (server === null) return nothing
   try {
-    const explorer = await connectExplorer(deps, server)
+    const explorer = await connectExplorer(deps, server, () => settings.apiKey(server).catch(() => null))
     try {
       if (!explorer.open) return { ...nothing, isOurs: true }
       const gas = runAnswer.safeParse(await explorer.get(`/explorer/runs/${run.id}`))
