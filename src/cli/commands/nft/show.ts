@@ -1,11 +1,14 @@
 import type { NftRecord } from '../../../api/fields.ts'
 import { GdnError } from '../../../core/errors.ts'
+import type { DataRecord } from '../../cells.ts'
 import { GdnCommand, switchFlag, valueFlag } from '../../command.ts'
 import type { Connection, Deps } from '../../deps.ts'
 import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
 import { httpAddress, notEmpty } from '../../flags/parse.ts'
+import { nftCard } from '../../nft-card.ts'
 import { createOutput } from '../../output.ts'
 import { roomOf, wayOf } from '../../picture/terminal.ts'
+import type { Card } from '../../view.ts'
 import { NFT_VIEW } from '../../views.ts'
 import { fetchNfts } from '../../waiting.ts'
 import { withBlockchain } from './blockchain-of.ts'
@@ -52,23 +55,29 @@ export function command(deps: Deps, run = show): GdnCommand {
 }
 
 export async function show(deps: Deps, ids: readonly string[], flags: ShowFlags): Promise<void> {
-  const output = createOutput(deps.io, flags, NFT_VIEW)
+  let page: string | null = null
+  const card = (record: DataRecord): Card => [...nftCard(record), ['explorer', page]]
+  const output = createOutput(deps.io, flags, { ...NFT_VIEW, card })
   if (ids.length === 0) throw new GdnError('usage', 'no NFT is named', { hint: 'gdn nft show <nft_gdn_id>' })
   const connection = await deps.connect(await deps.settings(flags))
   const asked = [...new Set(ids)]
   const records = await fetchNfts(deps, connection.client, asked)
   const shown = await withBlockchain(records, connection)
   const [first] = shown
+  const [nft] = records
   if (ids.length > 1) await output.many(shown)
-  else if (first !== undefined) {
-    const [nft] = records
-    if (nft !== undefined && output.mode === 'table' && flags.fields === undefined) {
-      await draw(deps, connection, nft, flags)
-    }
+  else if (first !== undefined && nft !== undefined) {
+    page = explorerPage(connection, nft)
+    if (output.mode === 'table' && flags.fields === undefined) await draw(deps, connection, nft, flags)
     await output.one(first)
   }
   const known = new Set(records.map(({ nft_gdn_id }) => nft_gdn_id))
   refuseUnknown(asked.filter((id) => !known.has(id)))
+}
+
+/** Where a person sees it in the browser; null where the server is no backend of gdn, which alone has such pages. */
+function explorerPage({ client }: Connection, { nft_gdn_id }: NftRecord): string | null {
+  return client.supportsIdempotency() === true ? `${client.baseUrl}/nfts/${encodeURIComponent(nft_gdn_id)}` : null
 }
 
 /** Nothing of what draws is loaded where nothing is drawn. */
