@@ -8,6 +8,7 @@ import { writeKeystore } from '../helpers/keystore-file.ts'
 import { textHolds } from '../helpers/leaks.ts'
 import { type StandInNode, startNode } from '../helpers/rpc-node.ts'
 import { S3_KEYS, type S3StandIn, startS3 } from '../helpers/s3-stand-in.ts'
+import { fakeApi } from './fake-api.ts'
 import { cli, tempHome } from './harness.ts'
 
 const KEY = `0x${'1'.repeat(64)}` as const
@@ -223,6 +224,17 @@ test.each([
   Object.assign(only.answers, changed)
   const found = (await doctor(onPolygon(only.url))).of(check)
   expect(found).toMatchObject([{ status, message: expect.stringMatching(message), fix: expect.any(String) }])
+})
+
+test('a network at fault is told once, by who says more, where the backend runs beside its settings', async () => {
+  await setUp()
+  const gone = await node()
+  await gone.close()
+  const warnings = ['polygon: no node answers', 'ethereum: no node answers']
+  const url = (await fakeApi({ '/healthz': () => ({ body: {} }), '/readyz': () => ({ body: { warnings } }) })).url
+  const { of } = await doctor(onPolygon(gone.url), { GDN_BASE_URL: url })
+  expect(of('polygon node')).toMatchObject([{ status: 'fail' }])
+  expect(of('backend').filter(({ status }) => status === 'warn')).toMatchObject([{ message: warnings[1] }])
 })
 
 test('a network that was not set up is told, with the command that shows what it costs', async () => {

@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { clock } from '../../src/cli/doctor/server.ts'
 import { OrderFiles } from '../../src/orders/order-files.ts'
+import { writeRunning } from '../../src/server/data-dir/running.ts'
 import { filesHolding, textHolds } from '../helpers/leaks.ts'
 import { memoryKeyring } from '../helpers/memory-keyring.ts'
 import { type FakeApi, fakeApi } from './fake-api.ts'
@@ -237,4 +238,56 @@ test('on a terminal each finding begins with its word, with what to do under it,
     expect(stdout).toMatch(/^FAIL {2}server: nothing answers at\s+http:\/\/127\.0\.0\.1:9$/m)
     expect(stdout).toMatch(/^ {6}→ start the backend/m)
   }
+})
+
+describe('what a backend says that it can’t do', () => {
+  const CONDITION = {
+    ready: false,
+    problems: ['the disk of the data dir is full: 12 MiB are left'],
+    warnings: ['polygon: no node answers'],
+  }
+  const readyz = () => ({ status: 503, body: CONDITION })
+  const ailing = () => fakeApi({ '/healthz': () => ({ body: {} }), '/readyz': readyz })
+  const told = (result: CliResult) =>
+    wrong(result)
+      .filter(({ check }) => /backend/.test(check))
+      .map(({ check, message, fix }) => [check, message, fix])
+  const onNetwork = 'on the machine of the backend, gdn chain status polygon says more of it'
+
+  async function localBackend({ url }: FakeApi) {
+    const { dir, write, doctor } = await home()
+    await write('.local/share/gdn/local/api-key', KEY)
+    await writeRunning(join(dir, '.local/share/gdn/local'), url)
+    return { doctor }
+  }
+
+  test('is told with what to do about each', async () => {
+    const { doctor } = await home()
+    expect(told(await doctor(['--base-url', (await ailing()).url]))).toEqual([
+      ['backend', 'the disk of the data dir is full: 12 MiB are left', null],
+      ['backend', 'polygon: no node answers', onNetwork],
+    ])
+  })
+
+  test('is told once where the server is the local backend', async () => {
+    const { doctor } = await localBackend(await ailing())
+    const result = await doctor(['--local'])
+    expect(told(result).map(([check]) => check)).toEqual(['backend', 'backend'])
+    expect(of(result, 'local backend')?.status).toBe('ok')
+  })
+
+  test('is told of the local backend beside another server, with where its log is', async () => {
+    const { doctor } = await localBackend(await fakeApi({ '/readyz': readyz }))
+    expect(told(await doctor(SERVER))).toEqual([
+      ['local backend', 'the disk of the data dir is full: 12 MiB are left', 'its log: gdn local logs'],
+      ['local backend', 'polygon: no node answers', onNetwork],
+    ])
+  })
+
+  test('is also that nothing is told: a local backend that answers otherwise isn’t ready', async () => {
+    const { doctor } = await localBackend(await fakeApi({ '/readyz': () => ({ status: 404, body: {} }) }))
+    expect(told(await doctor(SERVER))).toMatchObject([
+      ['local backend', expect.stringContaining('is not ready: it answers HTTP'), 'its log: gdn local logs'],
+    ])
+  })
 })

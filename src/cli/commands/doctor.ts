@@ -59,6 +59,7 @@ export async function doctor(deps: Deps, flags: DoctorFlags): Promise<void> {
 async function examine(deps: Deps, flags: DoctorFlags): Promise<Finding[]> {
   const { env } = deps
   const { finding, settings } = await checkSettings(deps, flags)
+  const { withoutToldNetworks } = await import('../doctor/readiness.ts')
   const { checkServer } = await import('../doctor/server.ts')
   const { checkJournals, checkStateDirectory } = await import('../doctor/state.ts')
   const { checkLocalBackend } = await import('../doctor/local.ts')
@@ -67,18 +68,22 @@ async function examine(deps: Deps, flags: DoctorFlags): Promise<Finding[]> {
   const { stateDirectory } = await import('../../config/paths.ts')
   const stateDir = stateDirectory(env, flags.stateDir)
   const state = await checkStateDirectory(stateDir)
+  const server = settings === null ? null : await settings.server().catch(() => null)
+  const asked = settings === null ? [] : await checkServer(deps, settings)
+  const isThere = asked.some(({ check, status }) => check === 'server' && status === 'ok')
+  const backend = await checkBackend(deps, flags)
   return [
     checkNode(),
     checkEnvironment(env),
     ...(await checkFiles(deps)),
     finding,
     await checkNetworkSettings(env),
-    ...(settings === null ? [] : await checkServer(deps, settings)),
+    ...(server?.loopback ? withoutToldNetworks(asked, backend) : asked),
     state,
     ...(state.status === 'fail' ? [] : await checkJournals(stateDir)),
-    await checkLocalBackend(deps),
+    ...(await checkLocalBackend(deps, isThere ? server : null)),
     ...(await checkNativeParts(deps)),
-    ...(await checkBackend(deps, flags)),
+    ...backend,
   ]
 }
 

@@ -1,40 +1,51 @@
 import { createTransport } from '../../client/create-transport.ts'
+import type { TransportAnswer } from '../../client/transport.ts'
 import { isDataDirectory, localApiKey, runningBackend } from '../../config/local-backend.ts'
 import { localDataDirectory } from '../../config/paths.ts'
+import type { Server } from '../../config/server.ts'
 import { GdnError, messageOf } from '../../core/errors.ts'
 import type { Deps } from '../deps.ts'
 import { type Finding, fail, ok, warn } from './finding.ts'
+import { readinessFindings } from './readiness.ts'
 
 const TIMEOUT_MS = 10_000
+const LOG_FIX = 'its log: gdn local logs'
 
-/** The backend of `gdn local start`. That it doesn't run is no fault. */
-export async function checkLocalBackend({ env, signals }: Deps): Promise<Finding> {
+/**
+ * The backend of `gdn local start`. That it doesn't run is no fault.
+ *
+ * @param asked the server that was asked already how it stands: where that is this backend, it isn't told again
+ */
+export async function checkLocalBackend({ env, signals }: Deps, asked: Server | null): Promise<Finding[]> {
   const check = 'local backend'
   const dataDir = localDataDirectory(env)
   const backend = await runningBackend(dataDir)
   if (backend === null) {
-    return ok(check, (await isDataDirectory(dataDir)) ? `not running; its data is in ${dataDir}` : 'never started')
+    return [ok(check, (await isDataDirectory(dataDir)) ? `not running; its data is in ${dataDir}` : 'never started')]
   }
   try {
     await localApiKey(dataDir)
-    const transport = await createTransport('single')
-    const { status, body } = await transport.request({
-      method: 'GET',
-      url: `${backend.url}/readyz`,
-      headers: {},
-      timeoutMs: TIMEOUT_MS,
-      signal: signals.signal,
-    })
-    await transport.close()
-    if (status === 200) return ok(check, `serves on ${backend.url}`)
-    return warn(check, `is not ready: ${Buffer.from(body).toString('utf8').slice(0, 200)}`, 'its log: gdn local logs')
+    const isAsked = asked?.loopback === true && new URL(asked.baseUrl).port === new URL(backend.url).port
+    const serves = ok(check, `serves on ${backend.url}`)
+    if (isAsked) return [serves]
+    const { status, body } = await askReady(backend.url, signals.signal)
+    const found = readinessFindings(check, body, LOG_FIX)
+    if (found.length > 0) return found
+    return [status === 200 ? serves : warn(check, `is not ready: it answers HTTP ${status}`, LOG_FIX)]
   } catch (error) {
-    if (error instanceof GdnError) return fail(check, error)
-    return fail(
-      check,
-      new GdnError('unreachable', `process ${backend.pid} should serve on ${backend.url}: ${messageOf(error)}`, {
-        hint: 'start it anew: gdn local stop && gdn local start',
-      }),
-    )
+    if (error instanceof GdnError) return [fail(check, error)]
+    const hint = 'start it anew: gdn local stop && gdn local start'
+    const message = `process ${backend.pid} should serve on ${backend.url}: ${messageOf(error)}`
+    return [fail(check, new GdnError('unreachable', message, { hint }))]
+  }
+}
+
+async function askReady(url: string, signal: AbortSignal): Promise<TransportAnswer> {
+  const transport = await createTransport('single')
+  try {
+    const request = { method: 'GET', url: `${url}/readyz`, headers: {}, timeoutMs: TIMEOUT_MS, signal } as const
+    return await transport.request(request)
+  } finally {
+    await transport.close()
   }
 }

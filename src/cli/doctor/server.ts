@@ -1,4 +1,3 @@
-import * as z from 'zod'
 import { createTransport } from '../../client/create-transport.ts'
 import { unreachable } from '../../client/network-error.ts'
 import { TransportError } from '../../client/transport.ts'
@@ -10,10 +9,9 @@ import { debugExchanges } from '../debug-exchange.ts'
 import type { Deps } from '../deps.ts'
 import { VERSION } from '../version.ts'
 import { type Finding, fail, ok, warn } from './finding.ts'
+import { readinessFindings } from './readiness.ts'
 
 const TIMEOUT_MS = 10_000
-const NETWORK_FIX = 'on the machine of the backend, gdn chain status BLOCKCHAIN says more of a network'
-const readiness = z.object({ problems: z.array(z.string()).optional(), warnings: z.array(z.string()).optional() })
 /** Signed URLs and rate limits go by the clock; below this nothing suffers. */
 const MAX_SKEW_MS = 60_000
 
@@ -50,31 +48,16 @@ async function knock(
     const { headers } = await ask('/healthz')
     const ended = now()
     const answered = ok('server', `${server.origin} answers in ${ended - begun} ms`)
-    const findings = [answered, ...clock(headers.date, (begun + ended) / 2, server), ...(await checkWork(ask))]
-    return { findings, isThere: true }
+    const work = await ask('/readyz').then(
+      ({ body }) => readinessFindings('backend', body, null),
+      () => [],
+    )
+    return { findings: [answered, ...clock(headers.date, (begun + ended) / 2, server), ...work], isThere: true }
   } catch (error) {
     if (!(error instanceof TransportError)) throw error
     return { findings: [fail('server', unreachable(url, error))], isThere: false }
   } finally {
     await transport.close()
-  }
-}
-
-/** What a backend of gdn says that it can't do at the moment; other servers aren't asked to tell. */
-async function checkWork(ask: (path: string) => Promise<{ body: Uint8Array }>): Promise<Finding[]> {
-  const state = await ask('/readyz').then(
-    ({ body }) => readyAnswer(body),
-    () => readyAnswer(new Uint8Array()),
-  )
-  const tell = (message: string) => warn('backend', message, NETWORK_FIX)
-  return [...(state.problems ?? []), ...(state.warnings ?? [])].map(tell)
-}
-
-function readyAnswer(body: Uint8Array): z.output<typeof readiness> {
-  try {
-    return readiness.parse(JSON.parse(Buffer.from(body).toString('utf8')))
-  } catch {
-    return {}
   }
 }
 
