@@ -208,7 +208,7 @@ __gdn_bundles() {
     'tx show') REPLY='flags-8464f6 output-62442f' ;;
     'tx bump') REPLY='flags-8464f6 output-62442f' ;;
     'tx cancel') REPLY='flags-ec21f5 output-62442f' ;;
-    'key create') REPLY='flags-5e915e output-62442f' ;;
+    'key create') REPLY='flags-8fa255 output-62442f' ;;
     'key list') REPLY='flags-8464f6 output-62442f' ;;
     'key revoke') REPLY='flags-8464f6 output-62442f' ;;
     'webhook add') REPLY='flags-83ceaa output-62442f' ;;
@@ -514,9 +514,9 @@ __gdn_flags() {
     'flags-ec21f5') REPLY='--yes -y - Don'\''t ask
 --data-dir - dir The backend'\''s data dir (that of gdn local start)
 --database-url - text Its PostgreSQL; with a password better GDN_DATABASE_URL' ;;
-    'flags-5e915e') REPLY='--name - text What the key is for
+    'flags-8fa255') REPLY='--name - text What the key is for
 --email - text Whose account it is for; made if it is new
---permission - text+ What it may do; repeatable
+--permission - ,permission+ What it may do; repeatable
 --expires - text 30d, 12h, or the last day (UTC): 2027-01-31 (never)
 --data-dir - dir The backend'\''s data dir (that of gdn local start)
 --database-url - text Its PostgreSQL; with a password better GDN_DATABASE_URL' ;;
@@ -644,6 +644,12 @@ final
 reverted
 lost
 cancelled' ;;
+    'permission') REPLY='collection:create
+nft:create
+nft:transfer
+nft:read
+wallet:create
+all' ;;
     'state-2') REPLY='waiting
 delivered
 failed' ;;

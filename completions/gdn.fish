@@ -305,7 +305,7 @@ function __gdn_bundles
     case 'tx cancel'
       printf '%s\n' 'flags-ec21f5 output-62442f'
     case 'key create'
-      printf '%s\n' 'flags-5e915e output-62442f'
+      printf '%s\n' 'flags-8fa255 output-62442f'
     case 'key list'
       printf '%s\n' 'flags-8464f6 output-62442f'
     case 'key revoke'
@@ -687,10 +687,10 @@ function __gdn_flags
       printf '%s\n' '--yes -y - Don\'t ask' \
         '--data-dir - dir The backend\'s data dir (that of gdn local start)' \
         '--database-url - text Its PostgreSQL; with a password better GDN_DATABASE_URL'
-    case 'flags-5e915e'
+    case 'flags-8fa255'
       printf '%s\n' '--name - text What the key is for' \
         '--email - text Whose account it is for; made if it is new' \
-        '--permission - text+ What it may do; repeatable' \
+        '--permission - ,permission+ What it may do; repeatable' \
         '--expires - text 30d, 12h, or the last day (UTC): 2027-01-31 (never)' \
         '--data-dir - dir The backend\'s data dir (that of gdn local start)' \
         '--database-url - text Its PostgreSQL; with a password better GDN_DATABASE_URL'
@@ -843,6 +843,13 @@ function __gdn_values
         'reverted' \
         'lost' \
         'cancelled'
+    case 'permission'
+      printf '%s\n' 'collection:create' \
+        'nft:create' \
+        'nft:transfer' \
+        'nft:read' \
+        'wallet:create' \
+        'all'
     case 'state-2'
       printf '%s\n' 'waiting' \
         'delivered' \

@@ -204,7 +204,7 @@ api Ask any endpoint of the API, and print its answer as it came'
     'tx show' = 'flags-8464f6 output-62442f'
     'tx bump' = 'flags-8464f6 output-62442f'
     'tx cancel' = 'flags-ec21f5 output-62442f'
-    'key create' = 'flags-5e915e output-62442f'
+    'key create' = 'flags-8fa255 output-62442f'
     'key list' = 'flags-8464f6 output-62442f'
     'key revoke' = 'flags-8464f6 output-62442f'
     'webhook add' = 'flags-83ceaa output-62442f'
@@ -507,9 +507,9 @@ api Ask any endpoint of the API, and print its answer as it came'
     'flags-ec21f5' = '--yes -y - Don''t ask
 --data-dir - dir The backend''s data dir (that of gdn local start)
 --database-url - text Its PostgreSQL; with a password better GDN_DATABASE_URL'
-    'flags-5e915e' = '--name - text What the key is for
+    'flags-8fa255' = '--name - text What the key is for
 --email - text Whose account it is for; made if it is new
---permission - text+ What it may do; repeatable
+--permission - ,permission+ What it may do; repeatable
 --expires - text 30d, 12h, or the last day (UTC): 2027-01-31 (never)
 --data-dir - dir The backend''s data dir (that of gdn local start)
 --database-url - text Its PostgreSQL; with a password better GDN_DATABASE_URL'
@@ -634,6 +634,12 @@ final
 reverted
 lost
 cancelled'
+    'permission' = 'collection:create
+nft:create
+nft:transfer
+nft:read
+wallet:create
+all'
     'state-2' = 'waiting
 delivered
 failed'

@@ -97,9 +97,9 @@ describe('gdn key create', () => {
   })
 
   test.each([
-    [['--permission', 'nft:raed'], '--permission', /unknown permission "nft:raed"/, 'did you mean nft:read?'],
-    [['--permission', 'mint'], '--permission', /unknown permission "mint"/, 'permissions are collection:create, '],
-    [['--permission', 'NFT:READ'], '--permission', /unknown permission/, 'did you mean nft:read?'],
+    [['--permission', 'nft:raed'], '--permission', /must be one of .*, not "nft:raed"/, 'did you mean nft:read?'],
+    [['--permission', 'mint'], '--permission', /must be one of collection:create, .*, all, not "mint"/, null],
+    [['--permission', 'NFT:READ'], '--permission', /must be one of/, 'did you mean nft:read?'],
     [['--permission', ''], '--permission', /names with commas between/, null],
     [['--permission', 'nft:read,'], '--permission', /names with commas between/, null],
     [[], '--permission', /is needed/, 'or all; there are collection:create, '],

@@ -1,24 +1,23 @@
-import { ENDPOINTS } from '../../../api/endpoints.ts'
 import { PERMISSIONS, type Permission } from '../../../api/permissions.ts'
 import { shortText } from '../../../api/text.ts'
 import { validate } from '../../../api/validate.ts'
 import { GdnError } from '../../../core/errors.ts'
-import { nearest } from '../../../core/nearest.ts'
-import { GdnCommand, type Parse, valueFlag } from '../../command.ts'
+import { GdnCommand, valueFlag } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
-import { wordList } from '../../flags/parse.ts'
+import { email } from '../../flags/email.ts'
+import { someOf } from '../../flags/parse.ts'
 import { safe } from '../../io.ts'
 import { createOutput, isAskedFor } from '../../output.ts'
 import type { View } from '../../view.ts'
-import { addDataDirFlag, type DataDirFlags, databasePlace } from './key-data-dir.ts'
+import { addDataDirFlag, type DataDirFlags, onDatabase } from './key-data-dir.ts'
 import { KEY_VIEW, keyRecord } from './key-view.ts'
 import { parseExpiry } from './parse-expiry.ts'
 
 export interface CreateFlags extends OutputFlags, DataDirFlags {
   name?: string
   email?: string
-  permission?: Permission[][]
+  permission?: (Permission | 'all')[][]
   expires?: string
 }
 
@@ -44,9 +43,9 @@ export function command(deps: Deps, run = create): GdnCommand {
     ],
   })
   valueFlag(createCommand, '--name <name>', 'What the key is for')
-  valueFlag(createCommand, '--email <address>', 'Whose account it is for; made if it is new')
+  valueFlag(createCommand, '--email <address>', 'Whose account it is for; made if it is new', { parse: email })
   valueFlag(createCommand, '--permission <a,b>', 'What it may do; repeatable', {
-    parse: permissionList,
+    parse: permissions,
     repeatable: true,
   })
   valueFlag(createCommand, '--expires <when>', '30d, 12h, or the last day (UTC): 2027-01-31 (never)')
@@ -56,18 +55,7 @@ export function command(deps: Deps, run = create): GdnCommand {
 }
 
 /** `nft:create,nft:read`, or `all`. */
-const permissionList: Parse<Permission[]> = (raw, flag) =>
-  wordList(raw, flag).flatMap((word) => (word === 'all' ? PERMISSIONS : [permissionOf(word, flag)]))
-
-function permissionOf(word: string, flag: string): Permission {
-  const known = PERMISSIONS.find((permission) => permission === word)
-  if (known !== undefined) return known
-  const near = nearest(word, [...PERMISSIONS, 'all'])
-  throw new GdnError('usage', `unknown permission ${JSON.stringify(word.slice(0, 60))}`, {
-    place: { flag },
-    hint: near === undefined ? `permissions are ${PERMISSIONS.join(', ')}, and all` : `did you mean ${near}?`,
-  })
-}
+const permissions = someOf([...PERMISSIONS, 'all'])
 
 const missing = (flag: string, hint: string) => new GdnError('usage', 'is needed', { place: { flag }, hint })
 
@@ -82,24 +70,25 @@ function readFlags(flags: CreateFlags, now: number) {
       `say what it may do: --permission nft:read, or all; there are ${PERMISSIONS.join(', ')}`,
     )
   }
-  for (const [flag, schema, value] of [
-    ['--name', shortText(100), name],
-    ['--email', ENDPOINTS.getpresignedurl.request.shape.email, email],
-  ] as const) {
-    const checked = validate(schema, value)
-    if (!checked.ok) throw new GdnError('usage', checked.issues[0]?.message ?? 'is not valid', { place: { flag } })
-  }
+  const checked = validate(shortText(100), name)
+  if (!checked.ok)
+    throw new GdnError('usage', checked.issues[0]?.message ?? 'is not valid', { place: { flag: '--name' } })
   const expiresAt = expires === undefined ? null : parseExpiry(expires, '--expires', now)
-  return { name, email, permissions: permission.flat(), expiresAt, now }
+  return {
+    name,
+    email,
+    permissions: permission.flat().flatMap((word) => (word === 'all' ? PERMISSIONS : [word])),
+    expiresAt,
+    now,
+  }
 }
 
 export async function create(deps: Deps, flags: CreateFlags): Promise<void> {
   const { io } = deps
   const output = createOutput(io, flags, CREATED_VIEW)
   const request = readFlags(flags, deps.now())
-  const { administrate } = await import('../../../server/administration.ts')
   const { createApiKey } = await import('../../../server/services/api-keys.ts')
-  const { key, record } = await administrate(databasePlace(deps, flags), (store) => createApiKey(store, request))
+  const { key, record } = await onDatabase(deps, flags, (store) => createApiKey(store, request))
   if (isAskedFor(flags)) await output.one({ ...keyRecord(record), api_key: key.disclose() })
   else await io.data(`${key.disclose()}\n`)
   const until = record.expiresAt === null ? '' : `, until ${new Date(record.expiresAt).toISOString().slice(0, 16)}Z`

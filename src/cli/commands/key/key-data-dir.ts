@@ -1,6 +1,7 @@
 import { resolve } from 'node:path'
 import { databaseGiven, type GivenDatabase } from '../../../config/database-url.ts'
 import { localDataDirectory } from '../../../config/paths.ts'
+import type { Store } from '../../../server/store/open-store.ts'
 import { type GdnCommand, valueFlag } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { notEmpty } from '../../flags/parse.ts'
@@ -36,6 +37,16 @@ export function databasePlace(
     database: databaseGiven(flags.databaseUrl, deps.env),
     settingsFile: settingsGiven(deps, flags),
   }
+}
+
+/** Works on that database, beside the backend's running processes. */
+export async function onDatabase<Result>(
+  deps: Pick<Deps, 'env' | 'cwd'>,
+  flags: DataDirFlags,
+  work: (store: Store) => Promise<Result>,
+): Promise<Result> {
+  const { administrate } = await import('../../../server/administration.ts')
+  return await administrate(databasePlace(deps, flags), work)
 }
 
 /** The backend's settings where a flag or the environment names them; elsewhere the data dir's own count. */

@@ -2,7 +2,7 @@ import { GdnCommand } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
 import { createOutput } from '../../output.ts'
-import { addDataDirFlag, type DataDirFlags, databasePlace } from './key-data-dir.ts'
+import { addDataDirFlag, type DataDirFlags, onDatabase } from './key-data-dir.ts'
 import { KEY_VIEW, keyRecord } from './key-view.ts'
 
 export interface ListFlags extends OutputFlags, DataDirFlags {}
@@ -24,8 +24,7 @@ export function command(deps: Deps, run = list): GdnCommand {
 
 export async function list(deps: Deps, flags: ListFlags): Promise<void> {
   const output = createOutput(deps.io, flags, KEY_VIEW)
-  const { administrate } = await import('../../../server/administration.ts')
   const { getApiKeys } = await import('../../../server/services/api-keys.ts')
-  const keys = await administrate(databasePlace(deps, flags), (store) => getApiKeys(store, deps.now()))
+  const keys = await onDatabase(deps, flags, (store) => getApiKeys(store, deps.now()))
   await output.many(keys.map(keyRecord))
 }

@@ -3,7 +3,7 @@ import type { Deps } from '../../deps.ts'
 import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
 import { safe } from '../../io.ts'
 import { createOutput, isAskedFor } from '../../output.ts'
-import { addDataDirFlag, type DataDirFlags, databasePlace } from './key-data-dir.ts'
+import { addDataDirFlag, type DataDirFlags, onDatabase } from './key-data-dir.ts'
 import { KEY_VIEW, keyRecord } from './key-view.ts'
 
 export interface RevokeFlags extends OutputFlags, DataDirFlags {}
@@ -28,9 +28,8 @@ export function command(deps: Deps, run = revoke): GdnCommand {
 export async function revoke(deps: Deps, word: string, flags: RevokeFlags): Promise<void> {
   const { io } = deps
   const output = createOutput(io, flags, KEY_VIEW)
-  const { administrate } = await import('../../../server/administration.ts')
   const { revokeNamedApiKey } = await import('../../../server/services/api-keys.ts')
-  const record = await administrate(databasePlace(deps, flags), (store) => revokeNamedApiKey(store, word, deps.now()))
+  const record = await onDatabase(deps, flags, (store) => revokeNamedApiKey(store, word, deps.now()))
   if (isAskedFor(flags)) await output.one(keyRecord(record))
   io.note(`Revoked the key ${safe(record.name)} (${record.prefix}) of ${safe(record.email ?? 'the local account')}.`)
 }

@@ -5,10 +5,10 @@ import type { HeardEvent, Listener } from '../../../server/operations/listen.ts'
 import { GdnCommand, type Parse, valueFlag } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addJsonFlag, type CommonFlags } from '../../flags/common.ts'
+import { email } from '../../flags/email.ts'
 import { safe } from '../../io.ts'
 import { VERSION } from '../../version.ts'
 import { addDataDirFlag, type DataDirFlags, databasePlace } from '../key/key-data-dir.ts'
-import { email } from '../webhook/email-flag.ts'
 import { eventTypes } from '../webhook/event-flag.ts'
 
 const LOOK_EVERY_MS = 250

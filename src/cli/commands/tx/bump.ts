@@ -2,7 +2,7 @@ import { GdnCommand } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
 import { createOutput } from '../../output.ts'
-import { addDataDirFlag, type DataDirFlags, databasePlace } from '../key/key-data-dir.ts'
+import { addDataDirFlag, type DataDirFlags, onDatabase } from '../key/key-data-dir.ts'
 import { txName } from './list.ts'
 import { TX_VIEW, withLinks } from './tx-view.ts'
 
@@ -25,9 +25,8 @@ export function command(deps: Deps, run = bump): GdnCommand {
 export async function bump(deps: Deps, word: string, flags: BumpFlags): Promise<void> {
   const output = createOutput(deps.io, flags, TX_VIEW)
   const name = txName(word)
-  const { administrate } = await import('../../../server/administration.ts')
   const { wish } = await import('../../../server/operations/transactions.ts')
-  const bumped = await administrate(databasePlace(deps, flags), (store) => wish(store, name, 'bump', deps.now()))
+  const bumped = await onDatabase(deps, flags, (store) => wish(store, name, 'bump', deps.now()))
   await output.one({ ...(await withLinks(deps, flags, [bumped]))[0] })
   deps.io.note(`The backend raises its fees when it looks next; gdn tx show ${name} tells.`)
 }

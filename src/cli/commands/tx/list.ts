@@ -5,7 +5,7 @@ import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
 import { blockchainName, integer, oneOf } from '../../flags/parse.ts'
 import { createOutput } from '../../output.ts'
 import { evmBlockchain } from '../chain/chain-place.ts'
-import { addDataDirFlag, type DataDirFlags, databasePlace } from '../key/key-data-dir.ts'
+import { addDataDirFlag, type DataDirFlags, onDatabase } from '../key/key-data-dir.ts'
 import { TX_VIEW, withLinks } from './tx-view.ts'
 
 const STATES = ['signed', 'final', 'reverted', 'lost', 'cancelled'] as const
@@ -40,9 +40,8 @@ export async function list(deps: Deps, flags: ListFlags): Promise<void> {
   const output = createOutput(deps.io, flags, TX_VIEW)
   const { blockchain, state, limit = DEFAULT_LIMIT } = flags
   const filter = { blockchain: blockchain === undefined ? undefined : evmBlockchain(blockchain), state, limit }
-  const { administrate } = await import('../../../server/administration.ts')
   const { listTransactions } = await import('../../../server/operations/transactions.ts')
-  const found = await administrate(databasePlace(deps, flags), (store) => listTransactions(store, filter))
+  const found = await onDatabase(deps, flags, (store) => listTransactions(store, filter))
   if (found.length === 0) deps.io.note('There are no such transactions.')
   await output.many((await withLinks(deps, flags, found)).map((one) => ({ ...one })))
 }

@@ -2,7 +2,7 @@ import { GdnCommand } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
 import { createOutput } from '../../output.ts'
-import { addDataDirFlag, type DataDirFlags, databasePlace } from '../key/key-data-dir.ts'
+import { addDataDirFlag, type DataDirFlags, onDatabase } from '../key/key-data-dir.ts'
 import { txName } from './list.ts'
 import { TX_VIEW, withLinks } from './tx-view.ts'
 
@@ -27,8 +27,7 @@ export function command(deps: Deps, run = show): GdnCommand {
 export async function show(deps: Deps, word: string, flags: ShowFlags): Promise<void> {
   const output = createOutput(deps.io, flags, { ...TX_VIEW, fields: [...TX_VIEW.fields, 'attempts'] })
   const name = txName(word)
-  const { administrate } = await import('../../../server/administration.ts')
   const { showTransaction } = await import('../../../server/operations/transactions.ts')
-  const found = await administrate(databasePlace(deps, flags), (store) => showTransaction(store, name))
+  const found = await onDatabase(deps, flags, (store) => showTransaction(store, name))
   await output.one({ ...(await withLinks(deps, flags, [found]))[0] })
 }

@@ -3,11 +3,11 @@ import { GdnError } from '../../../core/errors.ts'
 import { GdnCommand, valueFlag } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
+import { email } from '../../flags/email.ts'
 import { safe } from '../../io.ts'
 import { createOutput, isAskedFor } from '../../output.ts'
 import type { View } from '../../view.ts'
-import { addDataDirFlag, type DataDirFlags, databasePlace } from '../key/key-data-dir.ts'
-import { email } from './email-flag.ts'
+import { addDataDirFlag, type DataDirFlags, onDatabase } from '../key/key-data-dir.ts'
 import { eventTypes } from './event-flag.ts'
 import { WEBHOOK_VIEW } from './webhook-view.ts'
 
@@ -53,9 +53,8 @@ export async function add(deps: Deps, text: string, flags: AddFlags): Promise<vo
   const { checkWebhookUrl } = await import('../../../server/operations/webhook-url.ts')
   const { href: url, isPrivate } = checkWebhookUrl(text)
   const request = { url, events: flags.event.flat(), email: flags.email, now: deps.now() }
-  const { administrate } = await import('../../../server/administration.ts')
   const { addWebhook } = await import('../../../server/operations/webhooks.ts')
-  const { webhook, secret } = await administrate(databasePlace(deps, flags), (store) => addWebhook(store, request))
+  const { webhook, secret } = await onDatabase(deps, flags, (store) => addWebhook(store, request))
   if (isAskedFor(flags)) await output.one({ ...webhook, signing_secret: secret.disclose() })
   else await io.data(`${secret.disclose()}\n`)
   const of = webhook.email === null ? 'the local account' : safe(webhook.email)

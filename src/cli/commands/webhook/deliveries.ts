@@ -3,7 +3,7 @@ import type { Deps } from '../../deps.ts'
 import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
 import { integer, oneOf } from '../../flags/parse.ts'
 import { createOutput } from '../../output.ts'
-import { addDataDirFlag, type DataDirFlags, databasePlace } from '../key/key-data-dir.ts'
+import { addDataDirFlag, type DataDirFlags, onDatabase } from '../key/key-data-dir.ts'
 import { DELIVERY_VIEW } from './webhook-view.ts'
 
 const STATES = ['waiting', 'delivered', 'failed'] as const
@@ -38,9 +38,8 @@ export function command(deps: Deps, run = deliveries): GdnCommand {
 export async function deliveries(deps: Deps, id: string, flags: DeliveriesFlags): Promise<void> {
   const output = createOutput(deps.io, flags, DELIVERY_VIEW)
   const { state, limit = DEFAULT_LIMIT } = flags
-  const { administrate } = await import('../../../server/administration.ts')
   const { getDeliveries } = await import('../../../server/operations/webhooks.ts')
-  const found = await administrate(databasePlace(deps, flags), (store) => getDeliveries(store, id, { state, limit }))
+  const found = await onDatabase(deps, flags, (store) => getDeliveries(store, id, { state, limit }))
   if (found.length === 0) deps.io.note('There are no such deliveries.')
   await output.many(found.map((delivery) => ({ ...delivery })))
 }

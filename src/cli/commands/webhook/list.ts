@@ -2,7 +2,7 @@ import { GdnCommand } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
 import { createOutput } from '../../output.ts'
-import { addDataDirFlag, type DataDirFlags, databasePlace } from '../key/key-data-dir.ts'
+import { addDataDirFlag, type DataDirFlags, onDatabase } from '../key/key-data-dir.ts'
 import { WEBHOOK_VIEW } from './webhook-view.ts'
 
 export type ListFlags = OutputFlags & DataDirFlags
@@ -25,9 +25,8 @@ export function command(deps: Deps, run = list): GdnCommand {
 
 export async function list(deps: Deps, flags: ListFlags): Promise<void> {
   const output = createOutput(deps.io, flags, WEBHOOK_VIEW)
-  const { administrate } = await import('../../../server/administration.ts')
   const { getWebhooks } = await import('../../../server/operations/webhooks.ts')
-  const webhooks = await administrate(databasePlace(deps, flags), (store) => getWebhooks(store, deps.now()))
+  const webhooks = await onDatabase(deps, flags, (store) => getWebhooks(store, deps.now()))
   if (webhooks.length === 0) deps.io.note('There are no webhooks: gdn webhook add makes one.')
   await output.many(webhooks.map((webhook) => ({ ...webhook })))
 }

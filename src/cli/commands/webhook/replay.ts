@@ -5,7 +5,7 @@ import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
 import { duration, wordList } from '../../flags/parse.ts'
 import { createOutput } from '../../output.ts'
 import type { View } from '../../view.ts'
-import { addDataDirFlag, type DataDirFlags, databasePlace } from '../key/key-data-dir.ts'
+import { addDataDirFlag, type DataDirFlags, onDatabase } from '../key/key-data-dir.ts'
 import { WEBHOOK_VIEW } from './webhook-view.ts'
 
 export interface ReplayFlags extends OutputFlags, DataDirFlags {
@@ -46,11 +46,8 @@ export async function replay(deps: Deps, id: string, flags: ReplayFlags): Promis
   const now = deps.now()
   const eventIds = flags.id === undefined ? undefined : [...new Set(flags.id.flat())]
   const choice = { eventIds, since: flags.since === undefined ? undefined : now - flags.since }
-  const { administrate } = await import('../../../server/administration.ts')
   const { replayDeliveries } = await import('../../../server/operations/webhooks.ts')
-  const { webhook, replayed } = await administrate(databasePlace(deps, flags), (store) =>
-    replayDeliveries(store, id, choice, now),
-  )
+  const { webhook, replayed } = await onDatabase(deps, flags, (store) => replayDeliveries(store, id, choice, now))
   await output.one({ ...webhook, replayed })
   deps.io.note(
     replayed === 0 ? 'There was nothing to send again.' : `${replayed} are sent again by the running backend.`,

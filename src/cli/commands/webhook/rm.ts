@@ -3,7 +3,7 @@ import type { Deps } from '../../deps.ts'
 import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
 import { safe } from '../../io.ts'
 import { createOutput, isAskedFor } from '../../output.ts'
-import { addDataDirFlag, type DataDirFlags, databasePlace } from '../key/key-data-dir.ts'
+import { addDataDirFlag, type DataDirFlags, onDatabase } from '../key/key-data-dir.ts'
 import { WEBHOOK_VIEW } from './webhook-view.ts'
 
 export type RmFlags = OutputFlags & DataDirFlags
@@ -23,9 +23,8 @@ export function command(deps: Deps, run = rm): GdnCommand {
 
 export async function rm(deps: Deps, id: string, flags: RmFlags): Promise<void> {
   const output = createOutput(deps.io, flags, WEBHOOK_VIEW)
-  const { administrate } = await import('../../../server/administration.ts')
   const { dropWebhook } = await import('../../../server/operations/webhooks.ts')
-  const webhook = await administrate(databasePlace(deps, flags), (store) => dropWebhook(store, id, deps.now()))
+  const webhook = await onDatabase(deps, flags, (store) => dropWebhook(store, id, deps.now()))
   if (isAskedFor(flags)) await output.one({ ...webhook })
   deps.io.note(`Removed the webhook to ${safe(webhook.url)}.`)
 }

@@ -2,7 +2,7 @@ import { GdnCommand } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
 import { createOutput } from '../../output.ts'
-import { addDataDirFlag, type DataDirFlags, databasePlace } from '../key/key-data-dir.ts'
+import { addDataDirFlag, type DataDirFlags, onDatabase } from '../key/key-data-dir.ts'
 import { WEBHOOK_VIEW } from './webhook-view.ts'
 
 export type ShowFlags = OutputFlags & DataDirFlags
@@ -22,9 +22,8 @@ export function command(deps: Deps, run = show): GdnCommand {
 
 export async function show(deps: Deps, id: string, flags: ShowFlags): Promise<void> {
   const output = createOutput(deps.io, flags, WEBHOOK_VIEW)
-  const { administrate } = await import('../../../server/administration.ts')
   const { showWebhook } = await import('../../../server/operations/webhooks.ts')
   await output.one({
-    ...(await administrate(databasePlace(deps, flags), (store) => showWebhook(store, id, deps.now()))),
+    ...(await onDatabase(deps, flags, (store) => showWebhook(store, id, deps.now()))),
   })
 }

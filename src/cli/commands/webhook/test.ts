@@ -3,7 +3,7 @@ import { GdnCommand } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
 import { createOutput } from '../../output.ts'
-import { addDataDirFlag, type DataDirFlags, databasePlace } from '../key/key-data-dir.ts'
+import { addDataDirFlag, type DataDirFlags, onDatabase } from '../key/key-data-dir.ts'
 import { DELIVERY_VIEW } from './webhook-view.ts'
 
 /** An attempt takes 10 s at most, and the backend looks twice a second. */
@@ -28,9 +28,8 @@ export function command(deps: Deps, run = test): GdnCommand {
 
 export async function test(deps: Deps, id: string, flags: TestFlags): Promise<void> {
   const output = createOutput(deps.io, flags, DELIVERY_VIEW)
-  const { administrate } = await import('../../../server/administration.ts')
   const { showDelivery, testWebhook } = await import('../../../server/operations/webhooks.ts')
-  const delivery = await administrate(databasePlace(deps, flags), async (store) => {
+  const delivery = await onDatabase(deps, flags, async (store) => {
     const eventId = await testWebhook(store, id)
     let found = await showDelivery(store, id, eventId)
     for (let waited = 0; found.state === 'waiting' && waited < WAIT_MS; waited += LOOK_EVERY_MS) {
