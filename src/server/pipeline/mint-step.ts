@@ -150,6 +150,9 @@ export function createMintStep({ store, signing, now, onSigned, serves = () => t
         for (const id of await collectionsWithMintable(store.db)) marked.add(id)
       }
       const taken = new Set<string>()
+      /** Of what fails the others are signed for all the same. Where nobody can sign at all, one is enough to know it. */
+      const failures: unknown[] = []
+      const away = new Set<EvmBlockchain>()
       // Each process in an order of its own, so that they seldom meet.
       for (const id of shuffled(marked)) {
         marked.delete(id)
@@ -162,26 +165,34 @@ export function createMintStep({ store, signing, now, onSigned, serves = () => t
           await store.transaction((db) => failNftsOfCollection(db, id, reason))
           continue
         }
-        if (collection.status !== 'deployed' || !serves(collection.blockchain as EvmBlockchain)) continue
-        if (await hasUnfinished(store.db, id)) continue
         const blockchain = collection.blockchain as EvmBlockchain
-        const terms = await signing(blockchain)
-        const [operator, ...others] = await freeSigners(store.db, blockchain, terms.signers.operators)
-        if (operator === undefined) {
-          parked.add(id)
+        if (collection.status !== 'deployed' || !serves(blockchain)) continue
+        if (away.has(blockchain)) {
+          marked.add(id)
           continue
         }
+        if (await hasUnfinished(store.db, id)) continue
         try {
+          const terms = await signing(blockchain).catch((error: unknown) => {
+            away.add(blockchain)
+            throw error
+          })
+          const [operator, ...others] = await freeSigners(store.db, blockchain, terms.signers.operators)
+          if (operator === undefined) {
+            parked.add(id)
+            continue
+          }
           const signed = await sign(collection, [operator, ...others], terms)
           if (signed === 'taken') taken.add(id)
           else if (signed !== null) onSigned(blockchain, signed.transaction, signed.requests)
         } catch (error) {
           marked.add(id)
-          if (!(error instanceof LostRace)) throw error
+          if (!(error instanceof LostRace)) failures.push(error)
         }
       }
       const waiting = marked.size > 0 ? 0 : taken.size > 0 ? TAKEN_MS : null
       for (const id of taken) marked.add(id)
+      if (failures.length > 0) throw failures[0]
       return waiting
     },
   }

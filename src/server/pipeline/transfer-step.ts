@@ -83,32 +83,37 @@ export function createTransferStep(options: TransferStepOptions): Turn {
     return { signed, failure }
   }
 
-  return async () => {
-    for (const blockchain of await blockchainsWithUnsigned(store.db)) {
-      if (!serves(blockchain)) continue
-      const { chainId, signers, fees, affordable } = await signing(blockchain)
-      const paidFor = ({ address }: Signer) => Number((affordable?.get(address) ?? MANY) / TRANSFER_GAS_LIMIT)
-      const lanes = (await lanesOf(store.db, blockchain, signers.operators)).map(({ signer, room }) => ({
-        signer,
-        room: Math.min(Math.max(0, room - LEFT_FREE), paidFor(signer)),
-      }))
-      const places = lanes.reduce((sum, { room }) => sum + room, 0)
-      if (places === 0) continue
-      const transfers: Unsigned[] = []
-      for (const transfer of await listUnsigned(store.db, blockchain, places)) {
-        if (transfer.nft_status === 'failed') await store.transaction((db) => endTransfer(db, transfer.id, NEVER_AGAIN))
-        else transfers.push(transfer)
-      }
-      const terms = { blockchain, chainId, fees }
-      let at = 0
-      const outcomes = await Promise.all(
-        lanes.map(({ signer, room }) => {
-          at += room
-          return signAsFarAsPossible(terms, signer, transfers.slice(at - room, at))
-        }),
-      )
-      for (const { failure } of outcomes) if (failure !== undefined) throw failure
+  /** Signs on one blockchain what its lanes have room for. */
+  const signOn = async (blockchain: EvmBlockchain): Promise<void> => {
+    const { chainId, signers, fees, affordable } = await signing(blockchain)
+    const paidFor = ({ address }: Signer) => Number((affordable?.get(address) ?? MANY) / TRANSFER_GAS_LIMIT)
+    const lanes = (await lanesOf(store.db, blockchain, signers.operators)).map(({ signer, room }) => ({
+      signer,
+      room: Math.min(Math.max(0, room - LEFT_FREE), paidFor(signer)),
+    }))
+    const places = lanes.reduce((sum, { room }) => sum + room, 0)
+    if (places === 0) return
+    const transfers: Unsigned[] = []
+    for (const transfer of await listUnsigned(store.db, blockchain, places)) {
+      if (transfer.nft_status === 'failed') await store.transaction((db) => endTransfer(db, transfer.id, NEVER_AGAIN))
+      else transfers.push(transfer)
     }
+    const terms = { blockchain, chainId, fees }
+    let at = 0
+    const outcomes = await Promise.all(
+      lanes.map(({ signer, room }) => {
+        at += room
+        return signAsFarAsPossible(terms, signer, transfers.slice(at - room, at))
+      }),
+    )
+    for (const { failure } of outcomes) if (failure !== undefined) throw failure
+  }
+
+  return async () => {
+    const served = (await blockchainsWithUnsigned(store.db)).filter((blockchain) => serves(blockchain))
+    // A network that can't be asked keeps none of the others waiting for it.
+    const outcomes = await Promise.allSettled(served.map(signOn))
+    for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason
     // What found no room is signed when something ahead is finished.
     return null
   }

@@ -9,15 +9,17 @@ import {
 } from '../../../src/server/chain/signers.ts'
 import { createMakeStep } from '../../../src/server/pipeline/make-step.ts'
 import { createMintStep } from '../../../src/server/pipeline/mint-step.ts'
+import { createTransferStep } from '../../../src/server/pipeline/transfer-step.ts'
 import { insertCollection } from '../../../src/server/store/collections.ts'
 import { insertNfts } from '../../../src/server/store/nfts.ts'
 import type { Store } from '../../../src/server/store/open-store.ts'
 import { insertRequest } from '../../../src/server/store/requests.ts'
 import { insertTransaction } from '../../../src/server/store/transactions.ts'
+import { insertTransfer } from '../../../src/server/store/transfers.ts'
 import { freshDataDir, WALLETS } from '../../helpers/backend.ts'
 import { openTestStore } from '../../helpers/test-database.ts'
 
-const [ALICE] = WALLETS
+const [ALICE, BOB] = WALLETS
 const NOW = 1_800_000_000_000
 const now = () => NOW
 
@@ -41,7 +43,10 @@ afterEach(async () => {
   await dir.remove()
 })
 
-const addCollection = (id: string, changes: { status: 'initiated' | 'failed'; name?: string; error?: string }) =>
+const addCollection = (
+  id: string,
+  changes: { status: 'initiated' | 'failed' | 'deployed'; name?: string; error?: string; blockchain?: string },
+) =>
   insertCollection(store.db, {
     id,
     account_id: 'a',
@@ -50,7 +55,7 @@ const addCollection = (id: string, changes: { status: 'initiated' | 'failed'; na
     name: id,
     symbol: 'C',
     wallet_address: ALICE,
-    contract_address: `0x${id}`,
+    contract_address: `0x${Buffer.from(id).toString('hex').padStart(40, '0')}`,
     factory_address: ALICE,
     enable_api: 1,
     enable_transfer: 1,
@@ -78,6 +83,83 @@ describe('the step that signs for mints', () => {
       { id: 'fetching', ...failed },
       { id: 'ready', ...failed },
     ])
+  })
+})
+
+/** Fantom can't be asked; polygon is as always. */
+const withoutFantom: AskSigning = async (blockchain) => {
+  if (blockchain === 'fantom') throw new Error('no node of fantom answers')
+  return { chainId: 137, signers, fees: EMBEDDED_FEES }
+}
+const signedKinds = async () =>
+  (await store.db.selectFrom('transactions').select(['blockchain', 'kind']).orderBy('nonce').execute()).map(
+    ({ blockchain, kind }) => `${blockchain} ${kind}`,
+  )
+
+describe('a network that can not be asked', () => {
+  const NFT = {
+    request_id: 'r',
+    receiver: ALICE,
+    owner: ALICE,
+    metadata: JSON.stringify({ title: 'a', description: '', file_fields: [], extra_fields: [] }),
+    next_attempt_at: NOW,
+  }
+  const STRANGE = ['f1', 'f2', 'f3', 'f4', 'f5']
+  const OURS = ['c1', 'c2', 'c3']
+
+  beforeEach(async () => {
+    for (const id of STRANGE) await addCollection(id, { status: 'deployed', blockchain: 'fantom' })
+    for (const id of OURS) await addCollection(id, { status: 'deployed' })
+  })
+
+  it('keeps no mint on another one waiting, and its own wait for it', async () => {
+    const all = [...STRANGE, ...OURS]
+    await insertNfts(
+      store.db,
+      all.map((id) => ({ ...NFT, id: `n${id}`, collection_id: id, status: 'initiated', step: 'mint' })),
+    )
+    let asked = 0
+    const signing: AskSigning = (blockchain) => {
+      if (blockchain === 'fantom') asked += 1
+      return withoutFantom(blockchain)
+    }
+    const step = createMintStep({ store, signing, now, onSigned: () => {} })
+    await expect(step.turn()).rejects.toThrow('no node of fantom answers')
+    expect(await signedKinds()).toEqual(OURS.map(() => 'polygon mint'))
+    // One of its collections is enough to find that out; all of them are looked at again.
+    expect(asked).toBe(1)
+    await expect(step.turn()).rejects.toThrow('no node of fantom answers')
+  })
+
+  it('nor does one collection for which signing fails', async () => {
+    await insertNfts(
+      store.db,
+      OURS.map((id) => ({
+        ...{ ...NFT, id: `n${id}`, collection_id: id, status: 'initiated' as const, step: 'mint' as const },
+        metadata: id === 'c2' ? 'damaged' : NFT.metadata,
+      })),
+    )
+    const step = createMintStep({ store, signing: signingBy(signers), now, onSigned: () => {} })
+    await expect(step.turn()).rejects.toThrow('JSON')
+    expect(await signedKinds()).toEqual(['polygon mint', 'polygon mint'])
+  })
+
+  it('keeps no transfer on another one waiting', async () => {
+    for (const [index, [collection_id, blockchain]] of [
+      ['f1', 'fantom'],
+      ['c1', 'polygon'],
+    ].entries()) {
+      const id = `n${index}`
+      const token = { status: 'deployed', step: 'done', token_id: '1' } as const
+      await insertNfts(store.db, [{ ...NFT, ...token, id, collection_id: String(collection_id) }])
+      await insertTransfer(store.db, {
+        ...{ id: `t${index}`, request_id: 'r', collection_id: String(collection_id), nft_id: id },
+        ...{ blockchain: String(blockchain), sender: ALICE, receiver: BOB, status: 'initiated' },
+      })
+    }
+    const turn = createTransferStep({ store, signing: withoutFantom, now, onSigned: () => {} })
+    await expect(turn()).rejects.toThrow('no node of fantom answers')
+    expect(await signedKinds()).toEqual(['polygon transfer'])
   })
 })
 
