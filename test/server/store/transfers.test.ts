@@ -96,7 +96,7 @@ it('one whose transaction lost its nonce waits for another, one that has ended d
   expect(await findTransferOf(store.db, 't2')).toMatchObject({ id: '1' })
 })
 
-it('one that a reorg has undone is pending again, beside the next one of the NFT, which is still on its way', async () => {
+it('one that a reorg has undone is pending again, and the next one of the NFT is signed only after it', async () => {
   await add('1', ALICE, BOB)
   await assignTransfers(store.db, [{ id: '1', transactionId: 't1' }])
   await endTransfer(store.db, '1', { status: 'deployed' })
@@ -105,8 +105,9 @@ it('one that a reorg has undone is pending again, beside the next one of the NFT
   expect(await hasPendingTransfer(store.db, 'n')).toBe(true)
   // No event told of Bob.
   expect(await ownerOf()).toBe(ALICE)
-  expect(await unsigned()).toEqual(['2'])
+  expect(await unsigned()).toEqual([])
   await endTransfer(store.db, '1', { status: 'deployed' })
+  expect(await unsigned()).toEqual(['2'])
   await endTransfer(store.db, '2', { status: 'deployed' })
   expect(await hasPendingTransfer(store.db, 'n')).toBe(false)
 })
