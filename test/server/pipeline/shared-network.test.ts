@@ -254,6 +254,12 @@ describe("a nonce that a stranger with the signer's key uses", () => {
   })
 })
 
+/** What is at a collection's address before what a transaction follows: code that refuses it, or none, which does nothing. */
+const BEFORE = [
+  ['what it follows', '0x60006000fd'],
+  ['its collection', '0x'],
+] as const
+
 describe('a revert', () => {
   it('counts only when it is final; then the batch is halved until the NFT at fault stands alone', async () => {
     const collection = await deployedCollection()
@@ -288,45 +294,55 @@ describe('a revert', () => {
     expect(await supplyOf(collection)).toBe(3n)
   })
 
-  it('that would not come again has its NFTs signed anew: a reorg had put it before what it follows', async () => {
-    const collection = await deployedCollection()
-    const code = await real.call<Hex>('eth_getCode', [collection.address, 'latest'])
-    const [id = ''] = await mint(remote.backend, collection, plainMetadata(1))
-    await untilInPool()
-    await real.call('anvil_setCode', [collection.address, '0x60006000fd'])
-    await real.mine()
-    await real.call('anvil_setCode', [collection.address, code])
-    await mineUntil(async () => (await statuses([id]))[0] !== 'initiated')
-    expect(await showNfts(remote.backend, [id])).toMatchObject([{ status: 'deployed', token_id: '1' }])
-    const mints = (await transactions()).filter(({ kind }) => kind === 'mint')
-    expect(mints.map(({ state }) => state)).toEqual(['reverted', 'final'])
-    expect(await supplyOf(collection)).toBe(1n)
-  })
+  it.each(BEFORE)(
+    'that would not come again has its NFTs signed anew: a reorg had put it before %s',
+    async (_, early) => {
+      const collection = await deployedCollection()
+      const code = await real.call<Hex>('eth_getCode', [collection.address, 'latest'])
+      const [id = ''] = await mint(remote.backend, collection, plainMetadata(1))
+      await untilInPool()
+      await real.call('anvil_setCode', [collection.address, early])
+      await real.mine()
+      await real.call('anvil_setCode', [collection.address, code])
+      await mineUntil(async () => (await statuses([id]))[0] !== 'initiated')
+      expect(await showNfts(remote.backend, [id])).toMatchObject([{ status: 'deployed', token_id: '1' }])
+      const mints = (await transactions()).filter(({ kind }) => kind === 'mint')
+      expect(mints.map(({ state }) => state)).toEqual(['reverted', 'final'])
+      expect(await supplyOf(collection)).toBe(1n)
+    },
+  )
 
-  it('of a transfer that would not come again has it signed anew, and it is made once', async () => {
-    const collection = await deployedCollection({ enable_transfer: true })
-    const ids = await mint(remote.backend, collection, plainMetadata(1))
-    await mineUntil(allDeployed(ids))
-    const [nft] = await showNfts(remote.backend, ids)
-    const { response } = await call(remote.backend, 'transfernft', {
-      ...{ contract_address: collection.address, blockchain: 'polygon', nft_gdn_id: ids[0], token_id: nft?.token_id },
-      ...{ sender_wallet_address: nft?.receiver_wallet_address, receiver_wallet_address: BOB },
-    })
-    const code = await real.call<Hex>('eth_getCode', [collection.address, 'latest'])
-    await untilInPool()
-    await real.call('anvil_setCode', [collection.address, '0x60006000fd'])
-    await real.mine()
-    await real.call('anvil_setCode', [collection.address, code])
-    const transfer = () =>
-      withStore(remote.dataDir, ({ db }) =>
-        db.selectFrom('transfers').selectAll().where('id', '=', response.transaction_gdn_id).executeTakeFirstOrThrow(),
-      )
-    await mineUntil(async () => (await transfer()).status !== 'initiated')
-    expect(await transfer()).toMatchObject({ status: 'deployed', error: null })
-    const made = (await transactions()).filter(({ kind }) => kind === 'transfer')
-    expect(made.map(({ state }) => state)).toEqual(['reverted', 'final'])
-    expect((await showNfts(remote.backend, ids))[0]?.receiver_wallet_address).toBe(BOB)
-  })
+  it.each(BEFORE)(
+    'of a transfer that a reorg had put before %s has it signed anew, and it is made once',
+    async (_, early) => {
+      const collection = await deployedCollection({ enable_transfer: true })
+      const ids = await mint(remote.backend, collection, plainMetadata(1))
+      await mineUntil(allDeployed(ids))
+      const [nft] = await showNfts(remote.backend, ids)
+      const { response } = await call(remote.backend, 'transfernft', {
+        ...{ contract_address: collection.address, blockchain: 'polygon', nft_gdn_id: ids[0], token_id: nft?.token_id },
+        ...{ sender_wallet_address: nft?.receiver_wallet_address, receiver_wallet_address: BOB },
+      })
+      const code = await real.call<Hex>('eth_getCode', [collection.address, 'latest'])
+      await untilInPool()
+      await real.call('anvil_setCode', [collection.address, early])
+      await real.mine()
+      await real.call('anvil_setCode', [collection.address, code])
+      const transfer = () =>
+        withStore(remote.dataDir, ({ db }) =>
+          db
+            .selectFrom('transfers')
+            .selectAll()
+            .where('id', '=', response.transaction_gdn_id)
+            .executeTakeFirstOrThrow(),
+        )
+      await mineUntil(async () => (await transfer()).status !== 'initiated')
+      expect(await transfer()).toMatchObject({ status: 'deployed', error: null })
+      const made = (await transactions()).filter(({ kind }) => kind === 'transfer')
+      expect(made.map(({ state }) => state)).toEqual(['reverted', 'final'])
+      expect((await showNfts(remote.backend, ids))[0]?.receiver_wallet_address).toBe(BOB)
+    },
+  )
 })
 
 describe('a network that mines nothing', () => {

@@ -12,6 +12,7 @@ export interface EvmReceipt {
   blockNumber: bigint
   blockHash: Hex
   gasUsed: bigint
+  /** It had its effect, or none. */
   status: 'success' | 'reverted'
 }
 

@@ -1,8 +1,6 @@
-import { readCollectionState } from '../../chain/evm/collection-reads.ts'
 import type { EvmNetwork, EvmReceipt, Hex, SharedNetwork } from '../../chain/evm/network.ts'
 import type { FindSigner } from '../../chain/signers.ts'
 import { type AttemptRow, attemptsOf } from '../../store/attempts.ts'
-import { findCollectionById } from '../../store/collections.ts'
 import type { Store } from '../../store/open-store.ts'
 import { type TransactionRow, updateSigned } from '../../store/transactions.ts'
 import type { Log } from '../log.ts'
@@ -55,12 +53,8 @@ export function createObserver({ store, findSigner, now, log, onSettled }: Obser
       const receipt = mined.get(transaction.id)
       if (receipt === undefined || !deep.has(receipt)) return
       const isCancelled = attempts.get(transaction.id)?.some(cancelledBy(receipt)) === true
-      const effective: EvmReceipt = isCancelled
-        ? { ...receipt, status: 'reverted' }
-        : await withEffect(store, network, transaction, receipt, head)
-      if (!isDeep(head, network, shared)(effective)) return
-      const settling = { store, network, transaction, receipt: effective, log }
-      if (await (isCancelled ? settleCancelled(settling) : settle(settling))) onSettled(transaction, effective)
+      const settling = { store, network, transaction, receipt, log }
+      if (await (isCancelled ? settleCancelled(settling) : settle(settling))) onSettled(transaction, receipt)
       settled.add(transaction.id)
     })
     for (const [index, transaction] of missing.entries()) {
@@ -128,29 +122,6 @@ const isDeep =
   (head: number, { confirmations }: EvmNetwork, { finality }: SharedNetwork) =>
   ({ status, blockNumber }: EvmReceipt): boolean =>
     head - Number(blockNumber) + 1 >= (status === 'success' ? confirmations : finality)
-
-/**
- * A call to an address without code succeeds and does nothing, which is what a mint finds when a reorg has undone its
- * collection and a stranger has taken the nonce under it. Such a success is treated as the revert that it should be,
- * but only by the word of a node that has the newest block: one that is behind it knows of no such mint either.
- */
-async function withEffect(
-  store: Store,
-  network: EvmNetwork,
-  { collection_id, start_id, token_count }: TransactionRow,
-  receipt: EvmReceipt,
-  head: number,
-): Promise<EvmReceipt> {
-  if (receipt.status === 'reverted' || collection_id === null || start_id === null) return receipt
-  const collection = await findCollectionById(store.db, collection_id)
-  const isMinted = async (block?: Hex) => {
-    const state = collection && (await readCollectionState(network, collection.contract_address as Hex, block))
-    return state !== null && state.nextTokenId >= BigInt(start_id) + BigInt(token_count)
-  }
-  // A node that lacks a block refuses to be asked about it by its number.
-  const minted = (await isMinted()) || (await isMinted(`0x${head.toString(16)}`))
-  return minted ? receipt : { ...receipt, status: 'reverted' }
-}
 
 /** Those whose block is still the one at its height. */
 async function canonical(shared: SharedNetwork, receipts: readonly EvmReceipt[]): Promise<Set<EvmReceipt>> {

@@ -2,7 +2,7 @@ import { BLOCKCHAINS, type EvmBlockchain } from '../../../../api/blockchains.ts'
 import { createProviders, type Providers, type RpcOutcome } from '../../rpc/providers.ts'
 import type { RpcAnswer } from '../embedded/node-rpc.ts'
 import { receiptOf } from '../embedded/receipt.ts'
-import type { EvmNetwork, Hex, RawLog, SharedNetwork } from '../network.ts'
+import type { EvmNetwork, EvmReceipt, Hex, RawLog, SharedNetwork } from '../network.ts'
 import { readQuantity } from '../quantity.ts'
 import { readFees } from './fees.ts'
 import { handIn } from './hand-in.ts'
@@ -116,10 +116,21 @@ export function createRemoteNetwork(options: RemoteNetworkOptions): RemoteNetwor
     request: (method, params) => rpc.call(method, params),
     broadcast: (raws) => handIn(rpc, raws),
     async receipts(hashes) {
-      return (await rpc.batch(receiptCalls(hashes))).map((answer) => receiptOf(resultOf(answer)))
+      return (await rpc.batch(receiptCalls(hashes))).map((answer) => effectOf(resultOf(answer)))
     },
     close: () => rpc.close(),
   }
+}
+
+/**
+ * A call to an address without code succeeds and does nothing, which is what a mint or a transfer finds when a reorg has
+ * put it before its collection. Whatever we sign emits an event, but for what only uses up a nonce: a success without one
+ * counts as the revert that it should be.
+ */
+function effectOf(raw: unknown): EvmReceipt | null {
+  const receipt = receiptOf(raw)
+  const { logs } = (raw ?? {}) as { logs?: readonly unknown[] }
+  return receipt === null || logs?.length !== 0 ? receipt : { ...receipt, status: 'reverted' }
 }
 
 const chainIdentity = (chainId: number): Identity => ({
