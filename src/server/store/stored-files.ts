@@ -2,6 +2,8 @@ import type { StoredFiles } from '../storage/remote/remote-flat-files.ts'
 import { putBlocks } from './block-table.ts'
 import type { Db } from './schema.ts'
 
+const CIDS_AT_ONCE = 1000
+
 /** What was put into a place. */
 export function storedFiles(
   db: Db,
@@ -17,6 +19,20 @@ export function storedFiles(
         .where('cid', '=', cid)
         .executeTakeFirst()
       return row === undefined ? null : Number(row.size)
+    },
+
+    async among(cids) {
+      const found = new Set<string>()
+      for (let at = 0; at < cids.length; at += CIDS_AT_ONCE) {
+        const rows = await db
+          .selectFrom('stored_files')
+          .select('cid')
+          .where('place', '=', place)
+          .where('cid', 'in', cids.slice(at, at + CIDS_AT_ONCE))
+          .execute()
+        for (const { cid } of rows) found.add(cid)
+      }
+      return found
     },
 
     async put(cid, size, nodes) {

@@ -101,6 +101,13 @@ test('with a bucket named, what the data dir holds goes there, and a process wit
   backends.push(holder)
   const there = async () => s3.objects.get(`art/drops/${cid}`)?.body.length
   expect(await until(there, (size) => size !== undefined)).toBe(LARGE)
+  const puts = () => s3.seen.filter((line) => line.startsWith('PUT') && line.includes(cid)).length
+  expect(puts()).toBe(1)
+  // Sent once, whoever starts on that folder.
+  const again = await startTestBackend(at(0), { database })
+  backends.push(again)
+  await upload(again, LARGE + 1)
+  expect(puts()).toBe(1)
   await rm(join(at(0), 'files'), { recursive: true })
   const other = await start(at(1))
   const served = await other.get(`/ipfs/${cid}`)

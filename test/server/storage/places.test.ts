@@ -55,6 +55,10 @@ class MemoryStoredFiles implements StoredFiles {
     return this.sizes.get(cid) ?? null
   }
 
+  async among(cids: readonly string[]): Promise<ReadonlySet<string>> {
+    return new Set(cids.filter((cid) => this.sizes.has(cid)))
+  }
+
   async put(cid: string, size: number, nodes: readonly Block[]): Promise<void> {
     await this.#blocks.put(nodes)
     this.sizes.set(cid, size)

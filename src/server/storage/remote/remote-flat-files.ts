@@ -8,6 +8,8 @@ import type { RemoteFiles } from './remote-files.ts'
 /** What was put into a place, as the database has it: asked first, whatever the place itself shows. */
 export interface StoredFiles {
   size(cid: string): Promise<number | null>
+  /** Those of these CIDs that were put there. */
+  among(cids: readonly string[]): Promise<ReadonlySet<string>>
   /** Once the content is there; with the nodes that list its pieces, all or nothing. */
   put(cid: string, size: number, nodes: readonly Block[]): Promise<void>
 }

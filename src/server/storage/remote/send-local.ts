@@ -21,25 +21,30 @@ export async function sendLocalFiles(options: {
 }): Promise<number> {
   const { dataDir, remote, stored, signal } = options
   let sent = 0
-  for await (const { cid, path } of filesOf(join(dataDir, 'files'))) {
+  for await (const files of foldersOf(join(dataDir, 'files'))) {
+    // Whatever was sent is asked for again at every start: by a folder at once.
+    const there = await stored.among(files.map(({ cid }) => cid.toString()))
+    for (const { cid, path } of files) {
+      if (there.has(cid.toString())) continue
+      signal.throwIfAborted()
+      const { size } = await stat(path)
+      await remote.put(cid, await contentOf(path, size))
+      // What lists its pieces has been in the database since it was stored.
+      await stored.put(cid.toString(), size, [])
+      sent += 1
+    }
     signal.throwIfAborted()
-    const { size } = await stat(path)
-    if ((await stored.size(cid.toString())) === size) continue
-    await remote.put(cid, await contentOf(path, size))
-    // What lists its pieces has been in the database since it was stored.
-    await stored.put(cid.toString(), size, [])
-    sent += 1
   }
   return sent
 }
 
-async function* filesOf(root: string): AsyncGenerator<{ cid: CID; path: string }> {
+async function* foldersOf(root: string): AsyncGenerator<{ cid: CID; path: string }[]> {
   for (const folder of await readdir(root)) {
     if (folder.length !== 2) continue
-    for (const name of await readdir(join(root, folder))) {
+    yield (await readdir(join(root, folder))).flatMap((name) => {
       const cid = parseCid(name)
-      if (cid !== null) yield { cid, path: join(root, folder, name) }
-    }
+      return cid === null ? [] : [{ cid, path: join(root, folder, name) }]
+    })
   }
 }
 
