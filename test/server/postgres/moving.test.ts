@@ -14,7 +14,9 @@ import {
   settled,
   showNfts,
   startTestBackend,
+  until,
 } from '../../helpers/backend.ts'
+import { show } from '../../helpers/explorer.ts'
 import { createSmallDisk } from '../../helpers/small-disk.ts'
 import { databaseUrlOf } from '../../helpers/test-database.ts'
 
@@ -44,7 +46,7 @@ const there = () => ({ dataDir: other.path, database: { url } })
 async function minted() {
   const backend = await onSqlite()
   const collection = await createTestCollection(backend, { name: 'Tide “é” 🌊' })
-  const ids = await mint(backend, collection, plainMetadata(10))
+  const ids = await mint(backend, collection, plainMetadata(10, 'Wharf'), { headers: { 'gdn-run': 'run-of-ten' } })
   await settled(backend, ids)
   const shown = await showNfts(backend, ids)
   const key = backend.apiKey.reveal()
@@ -69,6 +71,25 @@ it('a data dir moves to PostgreSQL and goes on there: the same NFTs, keys, chain
     expect(byId(asked.json.nfts)).toEqual(byId(shown))
     const [next] = await settled(backend, await mint(backend, collection, plainMetadata(1, 'next')))
     expect(next).toMatchObject({ status: 'deployed', token_id: '11' })
+  } finally {
+    await backend.close()
+  }
+})
+
+it('what is made anew from the others is there too: counts, runs and words of titles', async () => {
+  await exportDatabase(here(), file)
+  await importDatabase(there(), file)
+  const backend = await startTestBackend(other.path, { database: { url } })
+  try {
+    const counts = { initiated: 0, deployed: 10, failed: 0 }
+    expect((await show(backend, 'overview')).nfts).toEqual(counts)
+    expect(await show(backend, 'runs/run-of-ten')).toMatchObject({ counts, failures: [] })
+    expect((await show(backend, `collections/${drop.collection.id}/nfts?offset=8`)).items).toHaveLength(2)
+    const found = await until(
+      () => show(backend, 'search?q=wharf'),
+      ({ hits }) => hits.length === 10,
+    )
+    expect(found.hits).toHaveLength(10)
   } finally {
     await backend.close()
   }
