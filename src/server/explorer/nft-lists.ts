@@ -2,7 +2,14 @@ import { isBlockchain } from '../../api/blockchains.ts'
 import { changeMarker } from '../store/change-marker.ts'
 import { type SeenCollection, seenCollections } from '../store/explorer-collections.ts'
 import { bucketsOf } from '../store/explorer-counts.ts'
-import { countOwned, countOwnedIn, nftsOfBuckets, nftsOwned, type SummaryRow } from '../store/explorer-nfts.ts'
+import {
+  countOwned,
+  countOwnedIn,
+  nftsOfBuckets,
+  nftsOfTokens,
+  nftsOwned,
+  type SummaryRow,
+} from '../store/explorer-nfts.ts'
 import { addressOf, refOf } from './collections.ts'
 import type { Explorer, Part, Viewer } from './explorer.ts'
 import { cut } from './metadata.ts'
@@ -66,13 +73,17 @@ async function ownedPage(
   return { total, offset, items: await summariesOf(explorer, rows) }
 }
 
+/** By the words of titles, and by the token id. */
 async function titledPage(
   explorer: Explorer,
   { id, account_id, blockchain }: SeenCollection,
   { status, owner, q, offset, limit }: Part & NftFilter & { q: string },
 ): Promise<Page<NftSummary>> {
   const address = owner === null ? null : isBlockchain(blockchain) ? addressOf(owner, blockchain) : owner
-  const found = (await findTitled(explorer, { accountIds: [account_id], text: q, collectionId: id })).filter(
+  const titled = await findTitled(explorer, { accountIds: [account_id], text: q, collectionId: id })
+  const numbered = await nftsOfTokens(explorer.db, id, [q.trim().replace(/^#/, '')])
+  const seqs = new Set(titled.map((row) => row.seq))
+  const found = [...titled, ...numbered.filter((row) => !seqs.has(row.seq))].filter(
     (row) => (status === null || row.status === status) && (address === null || row.owner === address),
   )
   found.sort((a, b) => a.seq - b.seq)

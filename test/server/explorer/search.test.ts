@@ -196,6 +196,17 @@ describe('several NFTs are found', () => {
   })
 })
 
+it.each(['3', '#3', ' 3 '])('in a collection, an NFT is found by its token id: %j', async (q) => {
+  const found = await show(backend, `collections/${collection.id}/nfts?q=${encodeURIComponent(q)}`)
+  expect(found).toMatchObject({ total: 1, items: [{ token_id: '3' }] })
+  expect(
+    await show(backend, `collections/${collection.id}/nfts?q=${encodeURIComponent(q)}&status=failed`),
+  ).toMatchObject({
+    total: 0,
+    items: [],
+  })
+})
+
 it('collections are found by a part of their name, in whatever case', async () => {
   for (const q of ['bestiary', 'TIARY', '%_']) {
     expect((await hitsOf(q)).filter(({ kind }) => kind === 'collection')).toMatchObject([
