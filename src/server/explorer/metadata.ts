@@ -17,6 +17,9 @@ export interface ReadMetadata {
   whole: unknown
 }
 
+/** Of it, what lists show. */
+export type InLists = Pick<ReadMetadata, 'title' | 'fields'>
+
 const isObject = (value: unknown): value is Record<string, unknown> =>
   value !== null && typeof value === 'object' && !Array.isArray(value)
 

@@ -1,8 +1,9 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { SummaryRow } from '../store/explorer-nfts.ts'
 import { metadataAt } from '../store/explorer-nfts.ts'
 import type { Explorer } from './explorer.ts'
 import { coverOf } from './media.ts'
-import { cut, fileFields, readMetadata } from './metadata.ts'
+import { cut, fileFields, type InLists, readMetadata } from './metadata.ts'
 import type { NftSummary } from './types.ts'
 
 /** NFTs as lists show them, in the order given. */
@@ -10,11 +11,22 @@ export async function summariesOf(explorer: Explorer, rows: readonly SummaryRow[
   const summaries: Promise<NftSummary>[] = []
   // One after the other: metadata may be a megabyte each.
   for (const row of rows) {
-    const { title, fields } = readMetadata(row.metadata ?? (await metadataAt(explorer.db, row.seq)))
+    const { title, fields } = row.metadata === null ? await readLong(explorer, row) : readMetadata(row.metadata)
     const files = fileFields({ fields }, row.files)
     summaries.push(summaryOf(explorer, row, title, files))
   }
   return await Promise.all(summaries)
+}
+
+/** Long metadata takes long to read: others have their turn before it, and of each NFT it is done once. */
+async function readLong({ db, long }: Explorer, { id, seq }: SummaryRow): Promise<InLists> {
+  const known = long.get(id)
+  if (known !== undefined) return known
+  await nextTurn()
+  const { title, fields } = readMetadata(await metadataAt(db, seq))
+  const read = { title: cut(title), fields: fields.map(({ key, url }) => ({ key, url: cut(url) })) }
+  long.set(id, read)
+  return read
 }
 
 async function summaryOf(
