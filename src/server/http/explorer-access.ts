@@ -75,7 +75,9 @@ export function addExplorerAccess(
   })
 
   const refuseForeign = (request: FastifyRequest) => {
-    if (isForeignPage(request, allowedHosts)) {
+    const { origin, 'sec-fetch-site': site } = request.headers
+    // A page that takes it for a picture, say, can't read it, but it would keep the backend busy; it tells no origin.
+    if (isForeignPage(request, allowedHosts) || (origin === undefined && site === 'cross-site')) {
       throw new Refusal(403, TITLES.forbidden, 'pages of other origins may not use the explorer')
     }
   }

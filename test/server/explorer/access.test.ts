@@ -277,6 +277,13 @@ describe('on loopback', () => {
     const open = await startTestBackend(other.path)
     expect((await open.get('/explorer/overview')).status).toBe(200)
     expect((await open.get('/explorer/overview', { origin: 'https://evil.example' })).status).toBe(403)
+    for (const [site, status] of [
+      ['cross-site', 403],
+      ['same-origin', 200],
+      ['none', 200],
+    ] as const) {
+      expect((await open.get('/explorer/overview', { 'sec-fetch-site': site })).status).toBe(status)
+    }
     await open.close()
     await other.remove()
   })
