@@ -3,7 +3,8 @@ import { GdnCommand } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
 import { createOutput } from '../../output.ts'
-import { addDatabasePlace, type DatabaseFlags, databaseSource } from './db-place.ts'
+import { databasePlace } from '../key/key-data-dir.ts'
+import { addDatabasePlace, type DatabaseFlags } from './db-place.ts'
 import { MOVED_VIEW } from './db-view.ts'
 
 export type ImportFlags = OutputFlags & DatabaseFlags
@@ -28,5 +29,5 @@ export function command(deps: Deps, run = importAll): GdnCommand {
 export async function importAll(deps: Deps, file: string, flags: ImportFlags): Promise<void> {
   const output = createOutput(deps.io, flags, MOVED_VIEW)
   const { importDatabase } = await import('../../../server/database/import.ts')
-  await output.one(await importDatabase(databaseSource(deps, flags), resolve(deps.cwd, file)))
+  await output.one(await importDatabase(databasePlace(deps, flags), resolve(deps.cwd, file)))
 }

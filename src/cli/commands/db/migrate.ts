@@ -2,7 +2,8 @@ import { GdnCommand } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
 import { createOutput } from '../../output.ts'
-import { addDatabasePlace, type DatabaseFlags, databaseSource } from './db-place.ts'
+import { databasePlace } from '../key/key-data-dir.ts'
+import { addDatabasePlace, type DatabaseFlags } from './db-place.ts'
 import { DB_VIEW } from './db-view.ts'
 
 export type MigrateFlags = OutputFlags & DatabaseFlags
@@ -26,5 +27,5 @@ export function command(deps: Deps, run = migrate): GdnCommand {
 export async function migrate(deps: Deps, flags: MigrateFlags): Promise<void> {
   const output = createOutput(deps.io, flags, DB_VIEW)
   const { migrateDatabase } = await import('../../../server/database/databases.ts')
-  await output.one(await migrateDatabase(databaseSource(deps, flags)))
+  await output.one(await migrateDatabase(databasePlace(deps, flags)))
 }

@@ -2,7 +2,8 @@ import { GdnCommand } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
 import { createOutput } from '../../output.ts'
-import { addDatabasePlace, type DatabaseFlags, databaseSource } from './db-place.ts'
+import { databasePlace } from '../key/key-data-dir.ts'
+import { addDatabasePlace, type DatabaseFlags } from './db-place.ts'
 import { DB_VIEW } from './db-view.ts'
 
 export type StatusFlags = OutputFlags & DatabaseFlags
@@ -25,5 +26,5 @@ export function command(deps: Deps, run = status): GdnCommand {
 export async function status(deps: Deps, flags: StatusFlags): Promise<void> {
   const output = createOutput(deps.io, flags, DB_VIEW)
   const { databaseStatus } = await import('../../../server/database/databases.ts')
-  await output.one(await databaseStatus(databaseSource(deps, flags)))
+  await output.one(await databaseStatus(databasePlace(deps, flags)))
 }
