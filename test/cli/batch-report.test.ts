@@ -193,6 +193,22 @@ describe('its pictures', () => {
     expect(html).toContain(`href="${gateway}/ipfs/${IMAGE_CID}"`)
   })
 
+  test('are asked of a gateway that gives no answer a few times, not once for every row', async () => {
+    let asked = 0
+    const gateway = createServer((request) => {
+      asked++
+      request.socket.destroy()
+    }).listen(0, '127.0.0.1')
+    await new Promise((resolve) => gateway.once('listening', resolve))
+    onTestFinished(() => void gateway.close())
+    const url = `http://127.0.0.1:${(gateway.address() as AddressInfo).port}`
+    const rows = Array.from({ length: 8 }, (_, i) => row(`Tide ${i}`, `ipfs://${IMAGE_CID}`))
+    const { code, html } = await reported(await backend(), rows, {}, '--gateway', url)
+    expect(code).toBe(0)
+    expect(asked).toBe(3)
+    expect(html).toContain('8 pictures are not in this file')
+  })
+
   test('on the web are links, and asked for by nobody', async () => {
     const { html } = await reported(await backend(), [row('Dawn', 'https://example.com/x.png')])
     expect(sources(html)).toEqual([])

@@ -19,6 +19,8 @@ export interface PicturedNft {
 const MAX_METADATA_BYTES = 1024 * 1024
 /** A picture beside a record isn't worth more. */
 const TIMEOUT_MS = 5000
+/** A gateway that is silent so often isn't asked again: a report has thousands of pictures. */
+const MAX_SILENT = 3
 
 /** Reads pictures of NFTs from an IPFS gateway, and from nowhere else: other URLs may lead anywhere. */
 export interface PictureReader {
@@ -31,6 +33,16 @@ export interface PictureReader {
   close(): Promise<void>
 }
 
+/** The URL of the file field `image` in metadata as they were ordered; these are anything that JSON is. */
+export function orderedImage(metadata: unknown): string | null {
+  const fields: unknown = isObject(metadata) ? metadata.file_fields : null
+  const image = Array.isArray(fields) ? fields.find((field: unknown) => isObject(field) && field.key === 'image') : null
+  return isObject(image) && typeof image.url === 'string' && image.url !== '' ? image.url : null
+}
+
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  value !== null && typeof value === 'object'
+
 export async function createPictureReader(
   { env, io, signals }: Deps,
   gateway: string,
@@ -38,7 +50,17 @@ export async function createPictureReader(
 ): Promise<PictureReader> {
   const proxy = server?.loopback === true ? undefined : proxyOf(env)
   const transport = await createTransport('single', { proxy, onExchange: debugExchanges(io) })
-  const get = (url: string, maxBytes: number) => fetchFile(transport, url, maxBytes, signals.signal)
+  let silent = 0
+  const get = async (url: string, maxBytes: number) => {
+    if (silent >= MAX_SILENT) throw new PictureFault(`is not given by ${new URL(url).origin}: no answer`, 'not there')
+    silent++
+    const { status, body } = await fetchFile(transport, url, maxBytes, signals.signal)
+    silent = 0
+    if (status === 200) return body
+    const { origin } = new URL(url)
+    const why = status === 404 || status === 410 ? `is not at ${origin}` : `is not given by ${origin}: HTTP ${status}`
+    throw new PictureFault(why, 'not there')
+  }
   return {
     async read(nft) {
       const image = (await imageOf(nft, gateway, get)) ?? nft.ordered
@@ -62,18 +84,10 @@ async function imageOf({ metadata_url }: PicturedNft, gateway: string, get: Get)
 
 async function fetchFile(transport: Transport, url: string, maxBytes: number, signal: AbortSignal) {
   const headers = { 'user-agent': `gdn/${VERSION}` }
-  const { origin } = new URL(url)
   try {
-    const request = { method: 'GET', url, headers, timeoutMs: TIMEOUT_MS, maxBytes, signal } as const
-    const { status, body } = await transport.request(request)
-    if (status === 200) return body
-    throw new PictureFault(
-      status === 404 || status === 410 ? `is not at ${origin}` : `is not given by ${origin}: HTTP ${status}`,
-      'not there',
-    )
+    return await transport.request({ method: 'GET', url, headers, timeoutMs: TIMEOUT_MS, maxBytes, signal })
   } catch (error) {
-    if (error instanceof TransportError)
-      throw new PictureFault(`is not given by ${origin}: ${error.message}`, 'not there')
-    throw error
+    if (!(error instanceof TransportError)) throw error
+    throw new PictureFault(`is not given by ${new URL(url).origin}: ${error.message}`, 'not there')
   }
 }

@@ -3,7 +3,7 @@ import type { Connection, Deps } from '../deps.ts'
 import { safe } from '../io.ts'
 import { decodePicture } from './decode.ts'
 import { drawn, inRoom, type Room } from './draw.ts'
-import { createPictureReader, type PicturedNft } from './nft-picture.ts'
+import { createPictureReader, orderedImage } from './nft-picture.ts'
 import { PictureFault } from './pixels.ts'
 import type { Way } from './way.ts'
 
@@ -14,7 +14,7 @@ import type { Way } from './way.ts'
 export async function showPicture(
   deps: Deps,
   { client, server }: Pick<Connection, 'client' | 'server'>,
-  nft: NftRecord,
+  { metadata_url = null, request_metadata }: NftRecord,
   { way, room, gateway }: { way: Way; room: Room; gateway: string | undefined },
 ): Promise<void> {
   const { io } = deps
@@ -22,7 +22,7 @@ export async function showPicture(
   if (from === undefined) return
   const reader = await createPictureReader(deps, from, gateway === undefined ? server : null)
   try {
-    const bytes = await reader.read(picturedNft(nft))
+    const bytes = await reader.read({ metadata_url, ordered: orderedImage(request_metadata) })
     if (bytes !== null) await io.read(`${await drawn(inRoom(await decodePicture(bytes), room, way), way)}\n`)
   } catch (error) {
     if (!(error instanceof PictureFault)) throw error
@@ -31,16 +31,3 @@ export async function showPicture(
     await reader.close()
   }
 }
-
-/** Where a record says that its picture is; the metadata given are anything that JSON is. */
-export function picturedNft({ metadata_url, request_metadata }: NftRecord): PicturedNft {
-  const fields: unknown = isObject(request_metadata) ? request_metadata.file_fields : null
-  const image = Array.isArray(fields) ? fields.find((field: unknown) => isObject(field) && field.key === 'image') : null
-  return {
-    metadata_url: metadata_url ?? null,
-    ordered: isObject(image) && typeof image.url === 'string' ? image.url : null,
-  }
-}
-
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  value !== null && typeof value === 'object'

@@ -1,6 +1,6 @@
 import type { RunRow } from '../../batch/run-rows.ts'
 import { atGateway } from '../../nft/storage-reader.ts'
-import type { PictureReader } from '../picture/nft-picture.ts'
+import { orderedImage, type PictureReader } from '../picture/nft-picture.ts'
 import { PictureFault } from '../picture/pixels.ts'
 import { readPicture } from '../picture/read-picture.ts'
 import { dataUrl } from './embedded.ts'
@@ -31,7 +31,7 @@ export class ReportPictures {
 
   /** The picture of a row as HTML, or words in its place. */
   async of({ row, result, sentMetadata }: RunRow, title: string): Promise<string> {
-    const ordered = imageUrl((await sentMetadata()) ?? row?.metadata ?? {})
+    const ordered = orderedImage((await sentMetadata()) ?? row?.metadata ?? {})
     const path = row?.localFiles.find(({ key }) => key === 'image')?.path
     if (ordered === null && path === undefined) return inItsPlace('No picture')
     const why =
@@ -81,16 +81,4 @@ export class ReportPictures {
 function orNull(error: unknown): null {
   if (error instanceof PictureFault) return null
   throw error
-}
-
-function imageUrl(metadata: Readonly<Record<string, unknown>>): string | null {
-  const fields: unknown = metadata.file_fields
-  if (!Array.isArray(fields)) return null
-  const found: unknown = fields.find((field: unknown) => isField(field) && field.key === 'image')
-  return isField(found) && found.url !== '' ? found.url : null
-}
-
-function isField(field: unknown): field is { key: string; url: string } {
-  if (field === null || typeof field !== 'object' || !('key' in field) || !('url' in field)) return false
-  return typeof field.key === 'string' && typeof field.url === 'string'
 }
