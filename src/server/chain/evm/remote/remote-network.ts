@@ -125,12 +125,15 @@ export function createRemoteNetwork(options: RemoteNetworkOptions): RemoteNetwor
 /**
  * A call to an address without code succeeds and does nothing, which is what a mint or a transfer finds when a reorg has
  * put it before its collection. Whatever we sign emits an event, but for what only uses up a nonce: a success without one
- * counts as the revert that it should be.
+ * counts as the revert that it should be. A node that leaves events out has them in its bloom all the same: believed,
+ * it would have a batch minted a second time.
  */
 function effectOf(raw: unknown): EvmReceipt | null {
   const receipt = receiptOf(raw)
-  const { logs } = (raw ?? {}) as { logs?: readonly unknown[] }
-  return receipt === null || logs?.length !== 0 ? receipt : { ...receipt, status: 'reverted' }
+  if (receipt === null) return null
+  const { logs, logsBloom = '' } = raw as { logs?: readonly unknown[]; logsBloom?: string }
+  const hasEvents = logs?.length !== 0 || /[1-9a-f]/i.test(logsBloom.replace(/^0x/i, ''))
+  return hasEvents ? receipt : { ...receipt, status: 'reverted' }
 }
 
 const chainIdentity = (chainId: number): Identity => ({

@@ -14,6 +14,7 @@ import { type RealNetwork, startRealNetwork } from '../../../../helpers/real-net
 
 const FINALITY = 4
 const account = privateKeyToAccount(keccak256('0x01'))
+const HASH = keccak256('0x02')
 
 let real: RealNetwork
 const open: RemoteNetwork[] = []
@@ -123,6 +124,22 @@ describe('handing transactions in', () => {
 })
 
 describe('nodes of other makes', () => {
+  it.each([
+    ['a success that neither logs nor bloom tell an event of had no effect', `0x${'0'.repeat(512)}`, 'reverted'],
+    ['one whose logs are left out had an effect when its bloom has them', `0x${'0'.repeat(511)}8`, 'success'],
+  ])('%s', async (_, logsBloom, status) => {
+    const receipt = { transactionHash: HASH, blockNumber: '0x1', blockHash: HASH, gasUsed: '0x5208', status: '0x1' }
+    const node = await pretend((body) => {
+      const asked = JSON.parse(body)
+      const one = ({ id, method }: { id: number; method: string }) => ({
+        ...{ jsonrpc: '2.0', id },
+        result: method === 'eth_chainId' ? '0x89' : { ...receipt, logs: [], logsBloom },
+      })
+      return { text: JSON.stringify(Array.isArray(asked) ? asked.map(one) : one(asked)) }
+    })
+    expect(await connect({ urls: [node.url] }).receipts([HASH])).toMatchObject([{ transactionHash: HASH, status }])
+  })
+
   it('Frontier calls all that is wrong with a transaction an internal error: it is judged by its hash all the same', async () => {
     const frontier = await startPublicEndpoint(real.url, { internalErrors: true })
     const network = connect({ urls: [frontier.url] })
