@@ -83,6 +83,14 @@ describe('the page', () => {
     expect(cards(html)[0]).toContain('The manifest itself')
   })
 
+  test('is not made of a manifest that is not there', async () => {
+    const made = await folder({})
+    const { code, stdout, stderr } = await preview(made, [made.path('drop.csv')])
+    expect([code, stdout]).toEqual([2, ''])
+    expect(stderr).toContain('there is no such file')
+    expect(await readdir(made.path('.'))).toEqual([])
+  })
+
   test('takes a manifest from standard input', async () => {
     const made = await folder({})
     const { code } = await preview(made, ['-'], { stdin: `${HEADER}\n${row('Dawn', 'https://example.com/a.png')}\n` })

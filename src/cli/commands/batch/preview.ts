@@ -105,6 +105,8 @@ export async function preview(deps: Deps, manifest: string, flags: PreviewFlags)
       deps.signals.signal.throwIfAborted()
     }
     await settle()
+    // There is nothing to look at where the file itself can't be read.
+    if (rows === 0 && issues.every(({ place }) => place.line === undefined)) refuseFaults({ issues, issueCount }, null)
     const { target } = reading
     const figures = { rows, faultyRows, issues, issueCount, receivers: receivers.size, onTheWeb }
     await sheet.finish(
