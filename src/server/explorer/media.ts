@@ -1,5 +1,6 @@
 import { SNIFF_BYTES, sniffContentType } from '../../files/content-type.ts'
 import type { FileStorage, StoredFileContent } from '../storage/adapter.ts'
+import { firstBytes } from '../storage/first-bytes.ts'
 import { BoundedMap } from './bounded-map.ts'
 import type { Media, MediaKind } from './types.ts'
 import { within } from './within.ts'
@@ -59,12 +60,6 @@ export function createMediaReader(storage: FileStorage, patienceMs = PATIENCE_MS
       return (await within(looking, patienceMs)) ?? UNKNOWN
     },
   }
-}
-
-async function firstBytes(file: StoredFileContent, end: number): Promise<Uint8Array> {
-  const parts: Uint8Array[] = []
-  for await (const bytes of file.stream({ start: 0, end })) parts.push(bytes)
-  return Buffer.concat(parts)
 }
 
 async function lookAt(file: StoredFileContent): Promise<Look> {

@@ -4,6 +4,7 @@ import { TITLES } from '../../api/errors.ts'
 import { SNIFF_BYTES, sniffContentType } from '../../files/content-type.ts'
 import { Refusal } from '../services/refusal.ts'
 import type { FileStorage, StoredFileContent } from '../storage/adapter.ts'
+import { firstBytes } from '../storage/first-bytes.ts'
 
 // What strangers minted shares an origin with everything else here: it may show itself and do nothing.
 const SECURITY = {
@@ -32,12 +33,6 @@ function parseRange(header: string | undefined, size: number): Range | null | un
   return start < end ? { start, end } : undefined
 }
 
-async function firstBytes(file: StoredFileContent): Promise<Uint8Array> {
-  const parts: Uint8Array[] = []
-  for await (const bytes of file.stream({ start: 0, end: SNIFF_BYTES })) parts.push(bytes)
-  return Buffer.concat(parts)
-}
-
 async function sendFile(request: FastifyRequest, reply: FastifyReply, file: StoredFileContent, name: string) {
   const range = parseRange(request.headers.range, file.size)
   if (range === undefined) {
@@ -46,7 +41,7 @@ async function sendFile(request: FastifyRequest, reply: FastifyReply, file: Stor
   }
   reply.headers({ 'cache-control': FOR_EVER, etag: `"${file.cid}"`, 'accept-ranges': 'bytes' })
   if (request.headers['if-none-match'] === `"${file.cid}"`) return reply.code(304).send()
-  reply.type(sniffContentType(await firstBytes(file), name))
+  reply.type(sniffContentType(await firstBytes(file, SNIFF_BYTES), name))
   const { start, end } = range ?? { start: 0, end: file.size }
   if (range !== null) reply.code(206).header('content-range', `bytes ${start}-${end - 1}/${file.size}`)
   reply.header('content-length', end - start)
