@@ -19,8 +19,8 @@ export async function answerReadiness(readiness: Readiness): Promise<{ status: 2
 
 export function addHealthRoutes(app: FastifyInstance, version: string, readiness: Readiness): void {
   const config = { access: 'public', errorForm: 'A' } as const
-  app.get('/healthz', { config }, () => ({ status: 'ok', version }))
-  app.get('/readyz', { config }, async (_request, reply) => {
+  app.get('/healthz', { config, exposeHeadRoute: true }, () => ({ status: 'ok', version }))
+  app.get('/readyz', { config, exposeHeadRoute: true }, async (_request, reply) => {
     const { status, body } = await answerReadiness(readiness)
     return reply.code(status).header('cache-control', 'no-store').send(body)
   })

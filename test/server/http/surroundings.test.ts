@@ -138,6 +138,10 @@ describe('health', () => {
     expect([response.status, await response.json()]).toEqual([200, { status: 'ok', version: '0.0.0-test' }])
   })
 
+  it.each(['/healthz', '/readyz'])('%s takes HEAD, as some monitors ask', async (path) => {
+    expect((await fetch(backend.url + path, { method: 'HEAD' })).status).toBe(200)
+  })
+
   it('/readyz says whether it can work', async () => {
     const response = await backend.get('/readyz')
     expect([response.status, await response.json()]).toEqual([200, { ready: true, problems: [], warnings: [] }])
