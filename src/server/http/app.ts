@@ -31,7 +31,7 @@ import { addRpcRoutes } from './rpc.ts'
 import { addSecurityHeaders, secure } from './security-headers.ts'
 import { TLS_OPTIONS, type TlsPair } from './tls.ts'
 import { createTrust } from './trusted-proxies.ts'
-import { addUnreadBodies } from './unread-bodies.ts'
+import { addUnreadBodies, isLingering } from './unread-bodies.ts'
 import { addWalletRoutes } from './wallet.ts'
 
 const BODY_LIMIT = 4 * 1024 * 1024
@@ -112,6 +112,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
       )
     },
     clientErrorHandler(error, socket) {
+      if (isLingering(socket)) return
       if (!socket.writable || error.code === 'ECONNRESET') return void socket.destroy()
       socket.end(
         rawAnswer(error.code === 'HPE_HEADER_OVERFLOW' ? 431 : error.code === 'ERR_HTTP_REQUEST_TIMEOUT' ? 408 : 400),

@@ -487,6 +487,17 @@ describe('nothing is stored for', () => {
     expect(ms).toBeLessThan(5000)
   })
 
+  it('bad input 31: nothing follows its 413 when the time of the request ends before the rest was read', async () => {
+    const piece = `100000\r\n${' '.repeat(MIB)}\r\n`
+    const { answer } = await streamBytes(
+      backend.url,
+      head('getnfts', JSON_TYPE, 'transfer-encoding: chunked'),
+      // The refusal comes after 4 MiB, and with it a while to read it in, which ends after the request's time.
+      { piece, most: 6 * MIB, everyMs: REQUEST_TIMEOUT_MS / 14 },
+    )
+    expect(read(answer)).toEqual({ status: 413, json: FORM_A })
+  })
+
   it.each([
     ['larger than any number', 'content-length: 99999999999999999999999'],
     ['negative', 'content-length: -1'],
