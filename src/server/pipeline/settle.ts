@@ -1,4 +1,4 @@
-import { parseTransaction } from 'viem'
+import { numberToHex, parseTransaction } from 'viem'
 import { readCollectionState } from '../chain/evm/collection-reads.ts'
 import type { EvmNetwork, EvmReceipt, Hex } from '../chain/evm/network.ts'
 import { type AttemptRow, attemptsOf } from '../store/attempts.ts'
@@ -92,7 +92,10 @@ async function planRevert({ store, network, transaction, receipt }: Omit<Settlem
   if (kind === 'factory' || collectionId === null) return async () => {}
   const collection = await findCollectionById(store.db, collectionId)
   if (collection === null) return async () => {}
-  const state = await readCollectionState(network, collection.contract_address as Hex)
+  // A node that is behind may not have the collection, nor the rights that were given last; of a block that it lacks it
+  // tells nothing.
+  const block = network.shared === undefined ? 'latest' : numberToHex(await network.shared.head())
+  const state = await readCollectionState(network, collection.contract_address as Hex, block)
 
   if (kind === 'collection') {
     if (state !== null) return (db) => updateCollection(db, collectionId, { status: 'deployed' })

@@ -132,6 +132,11 @@ it('a mint that is in a deep block is not given up on the word of a node that is
   expect(await nft()).toEqual({ status: 'deployed', step: 'done', token_id: '1', transaction_id: 't' })
 })
 
+it('a revert is not judged by a node that is behind: it may not have the collection, nor the rights given last', async () => {
+  await look(MINED - 1, 'reverted').catch(() => {})
+  expect(await nft()).toEqual({ status: 'initiated', step: 'chain', token_id: null, transaction_id: 't' })
+})
+
 it('bytes that nobody can read any more hold nothing up: the NFT at fault has failed', async () => {
   await store.db.updateTable('transactions').set({ raw: '0x' }).execute()
   await look(HEAD, 'reverted')
