@@ -27,6 +27,31 @@ it('one that answered once is away when it has been silent for ten seconds', asy
   expect(await watch.seen()).toEqual({ reason: 'no node answers', silent: true })
 })
 
+it('one that lets whoever asks wait is known to hang until it answers again; one that refuses at once does not hang', async () => {
+  const answers: ((outcome: 'fine' | 'refused') => void)[] = []
+  const watch = watchNetwork(
+    () =>
+      new Promise((resolve, reject) => {
+        answers.push((outcome) => (outcome === 'fine' ? resolve(null) : reject(new Error('refused'))))
+      }),
+  )
+  const hangsIn = async (ms: number) => {
+    await vi.advanceTimersByTimeAsync(ms)
+    return watch.hangs()
+  }
+  watch.look()
+  expect([await hangsIn(10_000), await hangsIn(1)]).toEqual([false, true])
+  answers[0]?.('refused')
+  // It is asked once more, and may have become well; until it has said so it is not asked by others.
+  expect([await hangsIn(3_000), answers.length]).toEqual([true, 1])
+  expect([await hangsIn(1), answers.length]).toEqual([true, 2])
+  answers[1]?.('fine')
+  expect(await hangsIn(0)).toBe(false)
+  watch.look()
+  answers[2]?.('refused')
+  expect(await hangsIn(10_001)).toBe(false)
+})
+
 it('what was seen counts for three seconds; then it is looked again, by one for all who ask', async () => {
   let looks = 0
   const watch = watchNetwork(async () => {

@@ -22,6 +22,8 @@ export interface NetworkWatch {
   look(): void
   /** As it was seen last; null where nothing is in the way. */
   seen(): Promise<Hindrance | null>
+  /** Whether whoever asks it now would wait for long: it has not answered the last one who asked. */
+  hangs(): boolean
 }
 
 /**
@@ -32,6 +34,9 @@ export interface NetworkWatch {
 export function watchNetwork(ask: () => Promise<string | null>): NetworkWatch {
   let last: { found: Hindrance | null; at: number } | null = null
   let asking: { since: number; seen: Promise<Hindrance | null> } | null = null
+  /** Nobody has answered for so long as it was asked last. */
+  let hung = false
+  const isSilent = () => asking !== null && performance.now() - asking.since > SILENT_MS
   const begin = () => {
     const seen = ask()
       .then(
@@ -40,6 +45,7 @@ export function watchNetwork(ask: () => Promise<string | null>): NetworkWatch {
       )
       .then((found) => {
         last = { found, at: performance.now() }
+        hung = found?.silent === true && isSilent()
         asking = null
         return found
       })
@@ -54,9 +60,13 @@ export function watchNetwork(ask: () => Promise<string | null>): NetworkWatch {
     async seen() {
       const now = performance.now()
       if (last === null) return await Promise.race([(asking ?? begin()).seen, unknown()])
-      if (asking !== null && now - asking.since > SILENT_MS) return SILENT
+      if (isSilent()) return SILENT
       if (now - last.at > FRESH_MS) asking ??= begin()
       return last.found
+    },
+    hangs() {
+      if (hung && last !== null && performance.now() - last.at > FRESH_MS) asking ??= begin()
+      return hung || isSilent()
     },
   }
 }

@@ -16,6 +16,8 @@ export interface Watched<Name> {
 export interface NetworksWatch<Name> {
   /** Those that can't be worked on, and why, as they were seen last. */
   away(): Promise<({ blockchain: Name } & Hindrance)[]>
+  /** Whether whoever asks this one now would wait for long. */
+  hangs(blockchain: Name): boolean
   stop(): void
 }
 
@@ -36,6 +38,7 @@ export function watchNetworks<Name>(networks: readonly Watched<Name>[]): Network
       )
       return seen.flatMap(({ blockchain, found }) => (found === null ? [] : [{ blockchain, ...found }]))
     },
+    hangs: (blockchain) => watches.find((one) => one.blockchain === blockchain)?.watch.hangs() === true,
     stop: () => clearInterval(looking),
   }
 }
