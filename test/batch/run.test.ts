@@ -456,7 +456,7 @@ describe('a dry run', () => {
     const rows = rowsUpTo(8)
     const plan = await dryRunBatch(machine.options(), { readManifest: () => items(rows) })
     expect(await listRuns(machine.stateDir)).toEqual([])
-    await machine.run(server, rows)
+    await machine.run(server, rows, { inFlight: 1 })
     const bytes = server.bodies.reduce((sum, body) => sum + Buffer.byteLength(JSON.stringify(body)), 0)
     expect(plan).toMatchObject({
       rows: { total: 8, pending: 8 },
