@@ -52,8 +52,9 @@ export function createChainStep(options: ChainStepOptions): Turn {
         return
       }
       const outcome = outcomes[index]
-      const attempts = transaction.attempts + 1
       const rejected = outcome?.outcome === 'rejected'
+      // Refusals in a row, not looks: what was looked at for a minute would be left alone for another.
+      const attempts = rejected ? transaction.attempts + 1 : 0
       if (rejected) {
         const facts = { blockchain, transaction: transaction.id, reason: outcome.reason }
         log.warn(facts, 'the network refused a transaction; the same bytes will be sent again')

@@ -13,6 +13,8 @@ import type { SolanaStepOptions } from './step-options.ts'
 
 const LEASE_MS = 60_000
 const POLL_MS = 500
+/** Funds that return are seen so soon. */
+const FUNDS_MS = 3000
 const AT_ONCE = 200
 
 export interface SolanaChainStepOptions extends SolanaStepOptions {
@@ -37,13 +39,15 @@ export function createSolanaChainStep(options: SolanaChainStepOptions): Turn {
       if (fate === 'expired' && isPayable) await signAnew({ store, solana, log, now }, network, transaction)
       if (fate === undefined || fate === 'deployed' || fate === 'failed' || (fate === 'expired' && isPayable)) continue
       const outcome = outcomes[index]
-      const attempts = transaction.attempts + 1
-      const rejected = outcome?.outcome === 'rejected' || fate === 'expired'
-      if (outcome?.outcome === 'rejected') {
+      const isRefused = outcome?.outcome === 'rejected'
+      if (isRefused) {
         const facts = { blockchain, transaction: transaction.id, reason: outcome.reason }
         log.warn(facts, 'the network refused a transaction; the same bytes will be sent again')
       }
-      const next_attempt_at = now() + (rejected ? backoffMs(attempts) : (network.pollMs ?? POLL_MS))
+      // Refusals in a row, not looks: what was looked at for a minute would be left alone for another.
+      const attempts = isRefused ? transaction.attempts + 1 : 0
+      const wait = fate === 'expired' ? FUNDS_MS : isRefused ? backoffMs(attempts) : (network.pollMs ?? POLL_MS)
+      const next_attempt_at = now() + wait
       await updateSolanaSigned(store.db, transaction, { attempts, next_attempt_at })
     }
   }

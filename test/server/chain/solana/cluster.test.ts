@@ -216,6 +216,9 @@ it('when the funds end requests are refused with the reason, what is accepted wa
   expect([refused.headers.get('request-accepted'), refused.headers.get('retry-after')]).toEqual(['no', '30'])
   const waiting = await statuses()
   expect(new Set(waiting)).toEqual(new Set(['deployed', 'initiated']))
+  // However often they were looked at before.
+  const looked = (await transactions()).filter(({ state }) => state === 'signed').map((row) => row.next_attempt_at)
+  expect(Math.max(...looked) - Date.now()).toBeLessThan(5000)
   await cluster.fund(place.signer, 10n * SOL)
   await expectEachOnce(backend, ids)
   expect((await until(ask, ({ status }) => status === 200, 40_000)).status).toBe(200)
