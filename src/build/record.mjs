@@ -8,7 +8,7 @@ import { screenshots } from './record/screenshots.mjs'
 import { animation } from './record/svg.mjs'
 import { Recorder } from './record/terminal.mjs'
 
-const SCREEN = { columns: 100, rows: 28 }
+const SCREEN = { columns: 100, rows: 35 }
 const WALLET = '0x105BA2A3D820926739b9443a81fb7ab5C531e823'
 const MEDIA = join(root, '.github', 'media')
 const MAX_SVG_BYTES = 150_000
