@@ -144,6 +144,8 @@ export function Gallery<Item extends NftSummary>({ source, view, label, noteOf }
   const focusOn = (index: number) => {
     active.current = index
     focusNext.current = true
+    // What has the focus may have been scrolled to just now.
+    look()
     reveal(index, current.current, place.current)
     look()
     draw(0)
