@@ -172,6 +172,7 @@ export async function openCore(options: CoreOptions, undo: (() => unknown)[]): P
     ...{ dataDir, signers, remote, clusters, now, onEvent },
     wrapNetwork: options.wrapNetwork ?? ((network) => network),
   })
+  undo.push(() => chains.close())
   if (faults !== undefined) refuseOnRealNetworks(chains)
   await anvil
   if (works && store.shared !== null) {
@@ -180,12 +181,15 @@ export async function openCore(options: CoreOptions, undo: (() => unknown)[]): P
       log.info({ held }, held ? 'this process runs the embedded chains' : 'this process no longer runs embedded chains')
       await chains.own(held)
     })
-    // Nobody else may have them before they are closed here, which the pipeline's end below does.
-    undo.push(() => owner.close())
+    undo.push(async () => {
+      // Nobody else may have them before.
+      await chains.close()
+      await owner.close()
+    })
   }
   const pipeline = works
     ? await work({ store, chains, storage, now, log, metrics }, options, undo)
-    : await onlyTell({ store, chains }, undo)
+    : await onlyTell(store, undo)
   if (works) place.startPublishing()
   const signedUrls = {
     secret: await openUrlSecret(dataDir, store),
@@ -259,6 +263,7 @@ async function work(workshop: Workshop, options: CoreOptions, undo: (() => unkno
     await chains.close()
     await stopped
   })
+  await pipeline.takeUp()
   if (store.shared === null) return pipeline
   const { openBus } = await import('./store/postgres/bus.ts')
   const { hear, tellOthers } = await import('./pipeline/together.ts')
@@ -268,11 +273,7 @@ async function work(workshop: Workshop, options: CoreOptions, undo: (() => unkno
 }
 
 /** Leaves the work to others, and tells them. */
-async function onlyTell(
-  { store, chains }: Pick<Workshop, 'store' | 'chains'>,
-  undo: (() => unknown)[],
-): Promise<Pipeline> {
-  undo.push(() => chains.close())
+async function onlyTell(store: Store, undo: (() => unknown)[]): Promise<Pipeline> {
   const { openBus } = await import('./store/postgres/bus.ts')
   const { tellOthers } = await import('./pipeline/together.ts')
   const bus = openBus({ store })

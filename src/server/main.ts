@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Server } from 'node:tls'
 import { messageOf } from '../core/errors.ts'
 import type { Secret } from '../core/secret.ts'
+import { closeAll } from './close-all.ts'
 import { type CoreOptions, openCore, type Role, toldOfDisk } from './core.ts'
 import { removeRunning, writeRunning } from './data-dir/running.ts'
 import { createApp } from './http/app.ts'
@@ -70,9 +71,6 @@ export const UNDER_WAY_MS = 3000
 export async function startBackend(options: BackendOptions): Promise<Backend> {
   const { host, port } = options
   const undo: (() => unknown)[] = []
-  const close = async () => {
-    for (const step of undo.splice(0).reverse()) await step()
-  }
   try {
     const tls = options.tls === undefined ? undefined : await readTlsPair(options.tls)
     const core = await openCore(options, undo)
@@ -105,9 +103,10 @@ export async function startBackend(options: BackendOptions): Promise<Backend> {
     if (exposed) log.warn({ url, encrypted: tls !== undefined }, 'other machines can reach this server')
     log.info({ url, dataDir }, 'ready')
     const reloadTls = tlsReloader(options.tls, app.server, log)
-    return { url, apiKey, dataDir, exposed, reloadTls, faults: told, warnings, drain, close }
+    return { url, apiKey, dataDir, exposed, reloadTls, faults: told, warnings, drain, close: () => closeAll(undo) }
   } catch (error) {
-    await close()
+    // Why it can't be started counts, and not what else was lost with it.
+    await closeAll(undo).catch(() => {})
     throw toldOfDisk(error, options.dataDir)
   }
 }

@@ -1,3 +1,4 @@
+import { closeAll } from './close-all.ts'
 import { type CoreOptions, openCore, toldOfDisk } from './core.ts'
 import { startHealthServer } from './http/health-server.ts'
 
@@ -23,9 +24,6 @@ export interface Worker {
  */
 export async function startWorker(options: WorkerOptions): Promise<Worker> {
   const undo: (() => unknown)[] = []
-  const close = async () => {
-    for (const step of undo.splice(0).reverse()) await step()
-  }
   try {
     const core = await openCore({ ...options, role: 'worker' }, undo)
     const { deps, log, metrics, readiness, warnings } = core
@@ -38,9 +36,10 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
     }
     undo.push(core.stopping)
     log.info({ url }, 'ready')
-    return { url, database: deps.store.shared?.name ?? '', warnings, close }
+    return { url, database: deps.store.shared?.name ?? '', warnings, close: () => closeAll(undo) }
   } catch (error) {
-    await close()
+    // Why it can't be started counts, and not what else was lost with it.
+    await closeAll(undo).catch(() => {})
     throw toldOfDisk(error, options.dataDir)
   }
 }

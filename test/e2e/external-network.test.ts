@@ -16,7 +16,7 @@ import { type ServedBackend, serve } from '../helpers/served-backend.ts'
 const isLong = process.env.GDN_SOAK === '1'
 const BLOCK_SECONDS = isLong ? 2 : 0.4
 const BATCH_ROWS = isLong ? 2000 : 40
-/** Rounds of single mints, grants and transfers while the batch runs. */
+/** Rounds of single mints, grants and transfers while the batch runs, at least: each weather must be met. */
 const ROUNDS = isLong ? 40 : 1
 const STUCK_SECONDS = 2 * BLOCK_SECONDS
 const PATIENCE_MS = isLong ? 600_000 : 60_000
@@ -137,7 +137,7 @@ test(
       const batch = gdn().run('batch', 'mint', csv, '-c', drop.address, '-b', of.blockchain, '--rate', '10', '--json')
       drop.minted += BATCH_ROWS
       const rounds = async () => {
-        for (let round = 0; round < ROUNDS; round++) {
+        for (let round = 0; round < ROUNDS || !of.weather.hasShownAll(); round++) {
           shop.minted += 1
           const [minted] = await Promise.all([
             mintOne(shop),
@@ -330,8 +330,8 @@ test(
         underpriced: of.endpoint.underpriced,
         batchesTooLong: of.endpoint.tooLong,
       })
-      const { reorgs, drops, jumps } = of.weather.figures
-      expect([reorgs.reduce((sum, count) => sum + count), drops, jumps, bumps].every((count) => count > 0)).toBe(true)
+      expect(of.weather.hasShownAll()).toBe(true)
+      expect(bumps).toBeGreaterThan(0)
     }
     expect(await backend?.end('SIGTERM')).toBe(0)
   },

@@ -16,6 +16,8 @@ const ABI = parseAbi([
 const FAULTY_SHARE = 0.3
 const SILENT_MS = 1500
 const DRAIN = '2s'
+/** What a client rests after an answer, on average: who takes requests is to be killed while there are some. */
+const REST_MS = 1500
 
 export interface StormOptions {
   collections: number
@@ -194,6 +196,7 @@ export async function openStorm(options: StormOptions): Promise<Storm> {
           while (left-- > 0) {
             const { turn, body, keep } = nextRequest()
             keep(await ask<Created>('/api/v1/createnft', body, `nfts ${turn}`))
+            await sleep(2 * REST_MS * random())
           }
         }
         await Promise.all(Array.from({ length: clients }, client))
@@ -310,6 +313,8 @@ function unleash({
     }
   }
   const killing = Promise.all([members(), database()])
+  // Whoever waits for calm hears of it.
+  killing.catch(() => {})
   return {
     kills,
     async calm() {

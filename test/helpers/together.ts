@@ -15,6 +15,7 @@ import { type RealNetwork, startRealNetwork } from './real-network.ts'
 const GDN = fileURLToPath(new URL('../../bin/gdn.js', import.meta.url))
 const BLOCK_MS = 200
 const START_WITHIN_MS = 60_000
+const END_WITHIN_MS = 30_000
 
 /** One of the processes that share a database; started again when it was killed. */
 export interface Member {
@@ -120,7 +121,8 @@ ${keys.map((_, index) => `      - { keystore: op${index}.json, password_file: ${
       const line = new Promise<string>((resolve) => {
         if (started.stdout !== null) createInterface(started.stdout).once('line', resolve)
       })
-      const told = await Promise.race([line, exited])
+      const told = await Promise.race([line, exited, sleep(START_WITHIN_MS)])
+      if (told === undefined) throw new Error(`${kind} ${number} neither starts nor ends: ${log}`)
       if (told === null) return false
       const ready = JSON.parse(told)
       if (ready.api_key !== undefined) apiKey = ready.api_key
@@ -133,7 +135,8 @@ ${keys.map((_, index) => `      - { keystore: op${index}.json, password_file: ${
       if (victim !== undefined && running.has(victim)) {
         const exited = once(victim, 'exit')
         victim.kill(signal)
-        await exited
+        const isGone = await Promise.race([exited.then(() => true), sleep(END_WITHIN_MS)])
+        if (isGone !== true) throw new Error(`${kind} ${number} does not end: ${log}`)
       }
       url = null
     }

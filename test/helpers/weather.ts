@@ -13,6 +13,8 @@ export interface WeatherFigures {
 
 export interface Weather {
   readonly figures: WeatherFigures
+  /** Blocks were undone, transactions forgotten, and fees jumped. */
+  hasShownAll(): boolean
   /** From now on nothing is undone or dropped, and fees are low; resolves when that is so. */
   clearUp(): Promise<void>
   /** Fees stay at so many gwei until the next call, or, by null, go their own way; resolves when that is so. */
@@ -72,7 +74,9 @@ export function startWeather(options: {
     if (!rough) fee = LOW
     await setFee()
     if (!rough) return
-    if (!isNew) return await forget()
+    // A machine with much to do comes here only once for each block.
+    if (!isNew || random() < 0.25) await forget()
+    if (!isNew) return
     sinceReorg += 1
     if (random() < 0.25 && sinceReorg > 3 && height > 10) {
       const depth = 1 + Math.floor(random() * 3)
@@ -102,6 +106,7 @@ export function startWeather(options: {
 
   return {
     figures,
+    hasShownAll: () => [Math.max(...figures.reorgs), figures.drops, figures.jumps].every((count) => count > 0),
     async clearUp() {
       rough = false
       held = null

@@ -55,11 +55,16 @@ export interface Pipeline {
   stop(): Promise<void>
 }
 
+export interface OwnPipeline extends Pipeline {
+  /** Takes up what others have left under way: once, after the start. What was started is to be stopped though this fails. */
+  takeUp(): Promise<void>
+}
+
 /**
  * Fetch files → sign → broadcast → confirm. Each step reads its work from the rows and writes its result to them, so
  * that whatever a killed process left behind goes on from there.
  */
-export async function startPipeline(options: PipelineOptions): Promise<Pipeline> {
+export async function startPipeline(options: PipelineOptions): Promise<OwnPipeline> {
   const { store, chains, storage, fetcher, now, log } = options
   // The data dir's lock says that no other worker lives: whatever is leased was left by a dead one. Where processes share
   // a database, what a dead one held is free when its lease ends.
@@ -162,7 +167,7 @@ export async function startPipeline(options: PipelineOptions): Promise<Pipeline>
     .filter((blockchain) => serves(blockchain))
     .map((blockchain) => startSharedOwnerFollower({ store, chains, blockchain, log }))
 
-  /** Takes up what is under way on the blockchains of this process. */
+  let takingUp: Loop | null = null
   const takeUp = async () => {
     for (const blockchain of await blockchainsWithSigned(store.db)) {
       if (serves(blockchain) && !chainLoops.has(blockchain)) wakeChain(blockchain)
@@ -173,9 +178,6 @@ export async function startPipeline(options: PipelineOptions): Promise<Pipeline>
     for (const blockchain of await chainsToFollow(store.db)) follow(blockchain)
     return null
   }
-  await takeUp()
-  // Others may sign, and die before what they have signed is final; and the embedded chains may become this process's.
-  const takingUp = store.shared === null ? null : startLoop('take up', takeUp, log)
 
   /** Whoever is being told something may take ten seconds to answer, and is told again after the next start. */
   const stopWebhooks = async () => {
@@ -186,6 +188,12 @@ export async function startPipeline(options: PipelineOptions): Promise<Pipeline>
   }
 
   return {
+    async takeUp() {
+      await takeUp()
+      // Others may sign, and die before what they have signed is final; and the embedded chains may become this process's.
+      if (store.shared !== null && !stopped) takingUp = startLoop('take up', takeUp, log)
+    },
+
     collectionAccepted(blockchain) {
       if (isEvm(blockchain)) makeLoop.wake()
       else if (serves(blockchain)) {

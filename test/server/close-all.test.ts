@@ -1,0 +1,14 @@
+import { expect, it } from 'vitest'
+import { closeAll } from '../../src/server/close-all.ts'
+
+it('closes the last first, though one of them cannot be closed, and tells of the first that could not', async () => {
+  const closed: number[] = []
+  const undo = [1, 2, 3, 4].map((number) => async () => {
+    closed.push(number)
+    if (number === 2 || number === 3) throw new Error(`no ${number}`)
+  })
+  await expect(closeAll(undo)).rejects.toThrow('no 3')
+  expect(closed).toEqual([4, 3, 2, 1])
+  await closeAll(undo)
+  expect(closed).toHaveLength(4)
+})
