@@ -17,6 +17,7 @@ let network: RealNetwork
 let folder: string
 let dataDir: string
 let stopMining = () => {}
+let isHalted = false
 const admin = generatePrivateKey()
 const operators = [generatePrivateKey(), generatePrivateKey()] as const
 const addressOf = (key: `0x${string}`) => privateKeyToAccount(key).address
@@ -49,7 +50,9 @@ beforeAll(async () => {
   dataDir = join(folder, 'data')
   await mkdir(dataDir, { mode: 0o700 })
   network = await startRealNetwork()
-  const mining = setInterval(() => void network.mine().catch(() => {}), 150)
+  const mining = setInterval(() => {
+    if (!isHalted) network.mine().catch(() => {})
+  }, 150)
   stopMining = () => clearInterval(mining)
   await writePassword(join(folder, 'password'))
   await writeKeystore(join(folder, 'admin.json'), admin)
@@ -191,8 +194,18 @@ test('a signer that is added signs only after it was appointed, and then shares 
   const status = () =>
     bare().json<{ signer: string; problem: string | null }[]>('chain', 'status', 'polygon', '--data-dir', dataDir)
   expect((await status()).map(({ problem }) => problem)).toEqual([null, 'the factory does not know this signer'])
-  const [, planned] = [await bare().json(...setup('--dry-run')), await bare().json(...setup('--yes'))]
-  expect(planned).toMatchObject({ to_appoint: [addressOf(operators[1])] })
+  expect(await bare().json(...setup('--dry-run'))).toMatchObject({ to_appoint: [addressOf(operators[1])] })
+  isHalted = true
+  const settingUp = bare().json(...setup('--yes'))
+  const isWaiting = (pool: readonly unknown[]) => pool.length > 0
+  expect(await until(() => network.pool(), isWaiting)).toHaveLength(1)
+  // It has its confirmations, and is undone and forgotten all the same.
+  await network.mine(2)
+  expect((await status()).map(({ problem }) => problem)).toEqual([null, null])
+  await network.reorg(2)
+  expect(await until(() => network.pool(), isWaiting)).toHaveLength(1)
+  isHalted = false
+  expect(await settingUp).toMatchObject({ to_appoint: [addressOf(operators[1])] })
   expect((await status()).map(({ problem }) => problem)).toEqual([null, null])
   const backend = await begin()
   try {

@@ -7,9 +7,9 @@ import type { SetupOptions } from './options.ts'
 import { APPOINT_GAS } from './plan.ts'
 
 /**
- * Has a factory take what an operator signs; resolves once that is as deep in the chain as the network asks for. It is
- * sent again where it is forgotten or undone, and for more where it is stuck. Appointing twice does no harm, so nothing of
- * it is kept.
+ * Has a factory take what an operator signs; resolves once that has its confirmations, and may still be undone. Until
+ * then it is sent again where it is forgotten or undone, and for more where it is stuck. Appointing twice does no harm, so
+ * nothing of it is kept.
  *
  * @throws GdnError `refused` where the admin's key was used for another transaction, or its transaction failed
  */

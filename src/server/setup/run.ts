@@ -6,6 +6,7 @@ import type { Chains } from '../chain/chains.ts'
 import { encodeDeployFactory } from '../chain/evm/factory.ts'
 import { deployFactoryGasLimit } from '../chain/evm/gas-limits.ts'
 import type { Hex } from '../chain/evm/network.ts'
+import { isOperator } from '../chain/evm/registry.ts'
 import { signerAt } from '../chain/signers.ts'
 import { createChainStep } from '../pipeline/chain-step.ts'
 import { signAndStore } from '../pipeline/sign.ts'
@@ -26,7 +27,9 @@ export async function runSetup(options: SetupOptions): Promise<Hex> {
   const { blockchain, chainId } = network
   await alignLane(store.db, blockchain, admin.address, await network.shared.nextNonce(admin.address))
   const factory = plan.factory ?? (await deploy(options))
-  for (const operator of plan.toAppoint) await appoint(options, factory, operator)
+  for (let missing = plan.toAppoint; missing.length > 0; missing = await untilNoneIsUndone(options, factory)) {
+    for (const operator of missing) await appoint(options, factory, operator)
+  }
   await rememberChain(store.db, {
     blockchain,
     network: 'remote',
@@ -36,6 +39,23 @@ export async function runSetup(options: SetupOptions): Promise<Hex> {
     created_at: now(),
   })
   return factory
+}
+
+/**
+ * Resolves when no appointment can be undone any more or, earlier, when one was: with those that the factory doesn't know.
+ */
+async function untilNoneIsUndone(options: SetupOptions, factory: Hex): Promise<readonly Hex[]> {
+  const { network, plan, signal, say } = options
+  const { shared } = network
+  const final = (await shared.head()) + shared.finality - 1
+  say('Waiting until no appointment can be undone')
+  for (;;) {
+    const head = await shared.head()
+    const known = await Promise.all(plan.toAppoint.map((operator) => isOperator(network, factory, operator)))
+    const missing = plan.toAppoint.filter((_, index) => !known[index])
+    if (missing.length > 0 || head >= final) return missing
+    await sleep(shared.pollMs, signal)
+  }
 }
 
 /** It came to nothing. */

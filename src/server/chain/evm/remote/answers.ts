@@ -11,6 +11,9 @@ const LIMIT_CODES = new Set([429, -32005, -32007])
 /** Errors of a node that say "not now": the limit of a provider, an internal fault, a node that is behind. */
 const PASSING_CODES = new Set([...LIMIT_CODES, INTERNAL, -32016])
 
+/** A node that is behind, or takes a block back while it answers, doesn't know the block that it is asked about. */
+const LACKS_BLOCK = /\b(header|block)( \S+)? not found\b|\bunknown block\b|\bBlockOutOfRange|\bmissing trie node\b/i
+
 interface FailureFacts {
   cause?: unknown
   limited?: boolean
@@ -57,7 +60,8 @@ export function answerOf(reply: unknown): RpcAnswer {
 export function passing(answer: RpcAnswer, { refusals = false } = {}): RpcAnswer {
   if (!('error' in answer)) return answer
   const { error } = answer
-  const saysNothing = PASSING_CODES.has(error.code) && !isTooMuch(error) && !isExecutionError(error)
+  const isPassing = (PASSING_CODES.has(error.code) && !isTooMuch(error)) || LACKS_BLOCK.test(error.message)
+  const saysNothing = isPassing && !isExecutionError(error)
   if (!saysNothing || (refusals && error.code === INTERNAL)) return answer
   throw new NodeFailed(`a node failed: ${error.message}`, { cause: error })
 }

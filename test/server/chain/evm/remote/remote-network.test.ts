@@ -219,6 +219,25 @@ describe('nodes that fail', () => {
     expect(full.bodies).toHaveLength(2)
   })
 
+  it.each([
+    'header not found',
+    'missing trie node 5c9b (path ) state 0x5c9b is not available',
+    'BlockOutOfRangeError: block height is 9 but requested was 11',
+  ])('one that lacks the block it is asked about ("%s") has not answered', async (message) => {
+    let left = 2
+    const behind = await pretend((body) => {
+      const { id, method } = JSON.parse(body)
+      const lacks = method !== 'eth_chainId' && left-- > 0
+      const answer = lacks ? { error: { code: -32000, message } } : { result: method === 'eth_chainId' ? '0x89' : '0x7' }
+      return { text: JSON.stringify({ jsonrpc: '2.0', id, ...answer }) }
+    })
+    const network = connect({ urls: [behind.url], tries: 3 })
+    expect(await network.shared.nextNonce(account.address)).toBe(7)
+    expect(left).toBeLessThanOrEqual(0)
+    left = 3
+    await expect(network.shared.nextNonce(account.address)).rejects.toMatchObject({ code: 'unreachable' })
+  })
+
   it('what a node refuses is told at once, in its words', async () => {
     await expect(connect().request('eth_sendRawTransaction', ['0x00'])).rejects.toMatchObject({ name: 'RpcError' })
   })
