@@ -228,7 +228,9 @@ describe('nodes that fail', () => {
     const behind = await pretend((body) => {
       const { id, method } = JSON.parse(body)
       const lacks = method !== 'eth_chainId' && left-- > 0
-      const answer = lacks ? { error: { code: -32000, message } } : { result: method === 'eth_chainId' ? '0x89' : '0x7' }
+      const answer = lacks
+        ? { error: { code: -32000, message } }
+        : { result: method === 'eth_chainId' ? '0x89' : '0x7' }
       return { text: JSON.stringify({ jsonrpc: '2.0', id, ...answer }) }
     })
     const network = connect({ urls: [behind.url], tries: 3 })
