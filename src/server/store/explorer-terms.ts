@@ -16,30 +16,43 @@ export async function termsBeginning(db: Db, start: string, limit: number): Prom
   return rows.map((row) => row.term)
 }
 
+/**
+ * Places of NFTs that have one of these terms, at most so many of each term, those accepted last first. In the order of
+ * the index: PostgreSQL would else gather all that have a term before it takes the first of them, as long as it believes
+ * that there are few.
+ */
+const places = (terms: readonly string[], { before = Number.MAX_SAFE_INTEGER, limit }: Part) =>
+  sql`(${sql.join(
+    terms.map(
+      (term) => sql`
+    select * from (
+      select seq from nft_terms where term = ${term} and seq < ${sql.lit(before)} order by seq desc limit ${sql.lit(limit)}
+    ) as part`,
+    ),
+    sql` union all `,
+  )}) as parts`
+
+interface Part {
+  /** Accepted before this place. */
+  before?: number
+  limit: number
+}
+
 /** How many NFTs have one of these terms, counted up to a limit. */
 export async function countTerms(db: Db, terms: readonly string[], limit: number): Promise<number> {
   if (terms.length === 0) return 0
   const { rows } = await sql<{ count: number }>`
-    select count(*) as count from (
-      select seq from nft_terms where term in (${sql.join(terms)}) limit ${sql.lit(limit)}
-    ) as part`.execute(db)
+    select count(*) as count from (select seq from ${places(terms, { limit })} limit ${sql.lit(limit)}) as counted`.execute(
+    db,
+  )
   return Number(rows[0]?.count ?? 0)
 }
 
-/** Places of NFTs that have one of these terms, those accepted last first, from before a place on. */
-export async function seqsOfTerms(
-  db: Db,
-  terms: readonly string[],
-  { before = Number.MAX_SAFE_INTEGER, limit }: { before?: number; limit: number },
-): Promise<number[]> {
+/** Places of NFTs that have one of these terms, those accepted last first. */
+export async function seqsOfTerms(db: Db, terms: readonly string[], part: Part): Promise<number[]> {
   if (terms.length === 0) return []
-  const one = (term: string) => sql`
-    select * from (
-      select seq from nft_terms where term = ${term} and seq < ${sql.lit(before)} order by seq desc limit ${sql.lit(limit)}
-    ) as part`
   const { rows } = await sql<{ seq: number }>`
-    select distinct seq from (${sql.join(terms.map(one), sql` union all `)}) as parts
-    order by seq desc limit ${sql.lit(limit)}`.execute(db)
+    select distinct seq from ${places(terms, part)} order by seq desc limit ${sql.lit(part.limit)}`.execute(db)
   return rows.map((row) => Number(row.seq))
 }
 
