@@ -1,53 +1,79 @@
 import { GdnError } from '../../core/errors.ts'
-import { sleep } from '../../core/time.ts'
 import type { EvmReceipt, Fees, Hex } from '../chain/evm/network.ts'
 import { encodeAppoint, isOperator } from '../chain/evm/registry.ts'
-import { raiseFees } from '../pipeline/shared/bump.ts'
+import { isFarAbove, raiseFees } from '../pipeline/shared/bump.ts'
 import type { SetupOptions } from './options.ts'
 import { APPOINT_GAS } from './plan.ts'
+import { until } from './until.ts'
+
+interface Attempt {
+  nonce: number
+  raw: Hex
+  hash: Hex
+  fees: Fees
+  at: number
+}
 
 /**
  * Has a factory take what an operator signs; resolves once that has its confirmations, and may still be undone. Until
- * then it is sent again where it is forgotten or undone, and for more where it is stuck. Appointing twice does no harm, so
- * nothing of it is kept.
+ * then it is sent again where it is forgotten or undone, and for more where it is stuck. It resolves too, with nothing
+ * done, where what the admin had sent before was undone: that has to come first. Nothing of it is kept, and still nothing
+ * is paid for twice: what an earlier run has sent has either had its effect or has the same nonce.
  *
+ * @param newestHead number of the newest block; rejects where the node that tells it is behind
  * @throws GdnError `refused` where the admin's key was used for another transaction, or its transaction failed
  */
-export async function appoint(options: SetupOptions, factory: Hex, operator: Hex): Promise<void> {
-  const { network, admin, now, signal, say } = options
+export async function appoint(
+  options: SetupOptions,
+  factory: Hex,
+  operator: Hex,
+  newestHead: () => Promise<number>,
+): Promise<void> {
+  const { network, admin, now } = options
   const { chainId, shared } = network
-  const nonce = await shared.nextNonce(admin.address)
-  const sign = async (fees: Fees) => {
+  const sign = async (nonce: number, fees: Fees): Promise<Attempt> => {
     const call = { chainId, nonce, to: factory, data: encodeAppoint(operator), gas: APPOINT_GAS, fees }
-    return { ...(await admin.sign(call)), fees, at: now() }
+    return { ...(await admin.sign(call)), nonce, fees, at: now() }
   }
-  let newest = await sign(await shared.suggestFees())
-  const hashes = [newest.hash]
-  say(`Waiting until ${operator} is appointed`)
-  for (let strange = 0; ; await sleep(shared.pollMs, signal)) {
-    signal.throwIfAborted()
-    const head = await shared.head()
+  let newest: Attempt | null = null
+  const hashes: Hex[] = []
+  let strange = 0
+  await until(options, `Waiting until ${operator} is appointed`, async () => {
+    const head = await newestHead()
+    // Both of one block: where it has an earlier appointment, it has its nonce as used too.
+    const next = await shared.nextNonce(admin.address, head)
+    const isKnown = () => isOperator(network, factory, operator, head)
+    if (newest === null) {
+      if (await isKnown()) return true
+      newest = await sign(next, await shared.suggestFees())
+      hashes.push(newest.hash)
+    }
+    const { nonce, raw, fees, at } = newest
+    if (next < nonce) return true
     const receipt = (await network.receipts(hashes)).find((one) => one !== null)
     if (receipt !== undefined) {
-      if (!(await isSettled(options, receipt, head))) continue
-      if (await isOperator(network, factory, operator)) return
+      if (!(await isSettled(options, receipt, head))) return null
+      if (receipt.status === 'success' || (await isKnown())) return true
       throw refusal(operator, `its transaction ${receipt.transactionHash} failed`)
     }
-    const [outcome] = await network.broadcast([newest.raw])
-    if (outcome?.outcome === 'rejected' && (await shared.nextNonce(admin.address)) > nonce) {
+    const [outcome] = await network.broadcast([raw])
+    if (outcome?.outcome === 'rejected' && next > nonce) {
       // One of ours may have been mined since it was looked for: so the second time counts.
       strange += 1
-      if (strange < 2) continue
-      if (await isOperator(network, factory, operator)) return
+      if (strange < 2) return null
+      if (await isKnown()) return true
       throw refusal(operator, outcome.reason)
     }
     strange = 0
-    if (now() - newest.at < shared.stuckMs) continue
-    const fees = raiseFees(newest.fees, await shared.suggestFees())
-    if (fees.maxFeePerGas > shared.feeCap) continue
-    newest = await sign(fees)
+    if (now() - at < shared.stuckMs) return null
+    const suggested = await shared.suggestFees()
+    const raised = raiseFees(fees, suggested)
+    // A network that stands still is no reason to offer more and more.
+    if (raised.maxFeePerGas > shared.feeCap || isFarAbove(raised, suggested)) return null
+    newest = await sign(nonce, raised)
     hashes.push(newest.hash)
-  }
+    return null
+  })
 }
 
 async function isSettled({ network }: SetupOptions, receipt: EvmReceipt, head: number): Promise<boolean> {

@@ -1,4 +1,6 @@
+import { parseTransaction } from 'viem'
 import { GdnError } from '../../core/errors.ts'
+import { operatorsOfDeployment } from '../chain/evm/factory.ts'
 import { deployFactoryGasLimit } from '../chain/evm/gas-limits.ts'
 import type { Fees, Hex } from '../chain/evm/network.ts'
 import { readQuantity } from '../chain/evm/quantity.ts'
@@ -6,7 +8,8 @@ import { isOperator, readAdmin } from '../chain/evm/registry.ts'
 import type { RemoteNetwork } from '../chain/evm/remote/remote-network.ts'
 import { findChain } from '../store/chains.ts'
 import type { Store } from '../store/open-store.ts'
-import { findFactoryTransaction } from '../store/transactions.ts'
+import { findFactoryTransaction, type TransactionRow } from '../store/transactions.ts'
+import { wereAppointed } from './appointed.ts'
 
 /** Gas of appointing an operator: a slot, an event, and what a call costs. */
 export const APPOINT_GAS = 80_000n
@@ -32,6 +35,8 @@ export interface SetupPlan {
   cost: bigint
   /** Of the admin's account, wei. */
   balance: bigint
+  /** Nothing is to be sent, and nothing of what was can be undone. */
+  isDone: boolean
 }
 
 export interface SetupTarget {
@@ -55,9 +60,12 @@ export async function planSetup({ store, network, admin, operators, known }: Set
     })
   }
   const { blockchain } = network
-  const factory = ((await findChain(store.db, blockchain))?.factory_address as Hex | undefined) ?? known ?? null
+  const remembered = (await findChain(store.db, blockchain))?.factory_address as Hex | undefined
+  const factory = remembered ?? known ?? null
   const pending = await findFactoryTransaction(store.db, blockchain)
-  const underWay = pending !== null && pending.state === 'signed'
+  const underWay = pending !== null && !hasEnded(pending)
+  const deployed = underWay ? operatorsOfDeployment(parseTransaction(pending.raw as Hex).data ?? '0x') : null
+  const promised = deployed ?? operators
   if (factory !== null) await refuseOthersFactory(network, factory, admin)
   const states = await Promise.all(
     operators.map(async (address) => ({
@@ -66,7 +74,9 @@ export async function planSetup({ store, network, admin, operators, known }: Set
       appointed: factory !== null && (await isOperator(network, factory, address)),
     })),
   )
-  const toAppoint = factory === null ? [] : states.flatMap(({ address, appointed }) => (appointed ? [] : [address]))
+  const toAppoint = states
+    .filter(({ address, appointed }) => (factory === null ? !promised.includes(address) : !appointed))
+    .map(({ address }) => address)
   const deploying = factory === null && !underWay ? deployFactoryGasLimit(operators) : 0n
   const gas = deploying + APPOINT_GAS * BigInt(toAppoint.length)
   const fees = await network.shared.suggestFees()
@@ -78,8 +88,16 @@ export async function planSetup({ store, network, admin, operators, known }: Set
     fees,
     cost: gas * fees.maxFeePerGas,
     balance: await balanceOf(network, admin),
+    isDone:
+      remembered !== undefined &&
+      toAppoint.length === 0 &&
+      (await wereAppointed(network, remembered, operators, await network.shared.head())) === true,
   }
 }
+
+/** The transaction of a factory that came to nothing. */
+export const hasEnded = ({ state }: Pick<TransactionRow, 'state'>): boolean =>
+  state === 'reverted' || state === 'lost' || state === 'cancelled'
 
 async function refuseOthersFactory(network: RemoteNetwork, factory: Hex, admin: Hex): Promise<void> {
   const appointed = await readAdmin(network, factory)

@@ -1,12 +1,10 @@
 import { getContractAddress } from 'viem'
 import type { EvmBlockchain } from '../../api/blockchains.ts'
 import { GdnError } from '../../core/errors.ts'
-import { sleep } from '../../core/time.ts'
 import type { Chains } from '../chain/chains.ts'
 import { encodeDeployFactory } from '../chain/evm/factory.ts'
 import { deployFactoryGasLimit } from '../chain/evm/gas-limits.ts'
 import type { Hex } from '../chain/evm/network.ts'
-import { isOperator } from '../chain/evm/registry.ts'
 import { signerAt } from '../chain/signers.ts'
 import { createChainStep } from '../pipeline/chain-step.ts'
 import { signAndStore } from '../pipeline/sign.ts'
@@ -15,7 +13,10 @@ import { lockUntilCommit } from '../store/dialect.ts'
 import { alignLane, findFactoryTransaction, forgetFactoryTransaction } from '../store/transactions.ts'
 import { hasWatched } from '../store/watched.ts'
 import { appoint } from './appoint.ts'
+import { findMissing, wereAppointed } from './appointed.ts'
 import type { SetupOptions } from './options.ts'
+import { hasEnded } from './plan.ts'
+import { until } from './until.ts'
 
 /**
  * Deploys the factory and appoints the operators, as far as that isn't done yet; resolves with the factory's address once
@@ -27,8 +28,11 @@ export async function runSetup(options: SetupOptions): Promise<Hex> {
   const { blockchain, chainId } = network
   await alignLane(store.db, blockchain, admin.address, await network.shared.nextNonce(admin.address))
   const factory = plan.factory ?? (await deploy(options))
-  for (let missing = plan.toAppoint; missing.length > 0; missing = await untilNoneIsUndone(options, factory)) {
-    for (const operator of missing) await appoint(options, factory, operator)
+  const newestHead = createNewestHead(options)
+  for (;;) {
+    const { missing } = await untilNoneIsUndone(options, factory, newestHead)
+    if (missing === null) break
+    await appoint(options, factory, missing, newestHead)
   }
   await rememberChain(store.db, {
     blockchain,
@@ -41,33 +45,48 @@ export async function runSetup(options: SetupOptions): Promise<Hex> {
   return factory
 }
 
-/**
- * Resolves when no appointment can be undone any more or, earlier, when one was: with those that the factory doesn't know.
- */
-async function untilNoneIsUndone(options: SetupOptions, factory: Hex): Promise<readonly Hex[]> {
-  const { network, plan, signal, say } = options
-  const { shared } = network
-  const final = (await shared.head()) + shared.finality - 1
-  say('Waiting until no appointment can be undone')
-  for (;;) {
-    const head = await shared.head()
-    const known = await Promise.all(plan.toAppoint.map((operator) => isOperator(network, factory, operator)))
-    const missing = plan.toAppoint.filter((_, index) => !known[index])
-    if (missing.length > 0 || head >= final) return missing
-    await sleep(shared.pollMs, signal)
+/** What a node that is behind says of the newest state has been true before: an appointment would be paid for twice. */
+function createNewestHead({ network }: SetupOptions): () => Promise<number> {
+  let newest = 0
+  return async () => {
+    const head = await network.shared.head()
+    if (head < newest) throw new GdnError('unreachable', 'a node is behind')
+    newest = head
+    return head
   }
 }
 
-/** It came to nothing. */
-const ENDED: ReadonlySet<string> = new Set(['reverted', 'lost', 'cancelled'])
+/**
+ * Resolves when no appointment can be undone any more or, earlier, when one is missing: with who is. That of an earlier
+ * run may be as new as one of this.
+ */
+async function untilNoneIsUndone(
+  options: SetupOptions,
+  factory: Hex,
+  newestHead: () => Promise<number>,
+): Promise<{ missing: Hex | null }> {
+  const { network, operators } = options
+  let final: number | null = null
+  return await until(options, 'Waiting until no appointment can be undone', async () => {
+    const head = await newestHead()
+    const missing = await findMissing(network, factory, operators, head)
+    if (missing !== null) return { missing }
+    const isOver = final !== null && head >= final
+    if (final !== null && !isOver) return null
+    final ??= head + network.shared.finality - 1
+    // Where nobody says how it was then, the blocks that came meanwhile are enough.
+    const wereKnown = (await wereAppointed(network, factory, operators, head)) ?? isOver
+    return wereKnown ? { missing: null } : null
+  })
+}
 
 async function deploy(options: SetupOptions): Promise<Hex> {
-  const { store, network, admin, operators, plan, now, say } = options
+  const { store, network, admin, operators, plan, now } = options
   const { blockchain, chainId } = network
   await store.transaction(async (db) => {
     await lockUntilCommit(db, `factory ${blockchain}`)
     const known = await findFactoryTransaction(db, blockchain)
-    if (known !== null && !ENDED.has(known.state)) return
+    if (known !== null && !hasEnded(known)) return
     // Nothing depends on it: collections are accepted only once the factory is there.
     if (known !== null) await forgetFactoryTransaction(db, known.id)
     const draft = {
@@ -79,32 +98,29 @@ async function deploy(options: SetupOptions): Promise<Hex> {
     } as const
     await signAndStore(db, admin, draft, now())
   })
-  say('Waiting until the factory is deployed and can’t be undone')
   const { nonce } = await untilFinal(options)
   return getContractAddress({ from: admin.address, nonce: BigInt(nonce) })
 }
 
 /** The step of the pipeline that sends, watches and raises fees, for this one transaction. */
-async function untilFinal({ store, network, admin, now, log, signal }: SetupOptions): Promise<{ nonce: number }> {
-  const { blockchain, shared } = network
+async function untilFinal(options: SetupOptions): Promise<{ nonce: number }> {
+  const { store, network, admin, now, log } = options
+  const { blockchain } = network
   const chains: Pick<Chains, 'network'> = { network: async (_: EvmBlockchain) => network }
   const findSigner = (_: EvmBlockchain, address: string) => signerAt({ admin, operators: [] }, address)
   const turn = createChainStep({ ...{ store, chains, findSigner, blockchain, now, log }, onSettled: () => {} })
-  for (;;) {
-    signal.throwIfAborted()
-    const wait = await turn()
+  return await until(options, 'Waiting until the factory is deployed and can’t be undone', async () => {
+    await turn()
     const found = await findFactoryTransaction(store.db, blockchain)
     if (found === null) throw new Error('the transaction of the factory is gone from the database')
     if (found.state === 'final' && !(await hasWatched(store.db, blockchain))) return found
-    if (ENDED.has(found.state)) {
-      throw new GdnError(
-        'refused',
-        found.state === 'lost'
-          ? `the admin's key was used for another transaction meanwhile, in place of ${found.hash}`
-          : `the transaction ${found.hash} of the factory failed`,
-        { hint: 'the same command again deploys it anew' },
-      )
-    }
-    await sleep(wait === null || wait === 0 ? shared.pollMs : wait, signal)
-  }
+    if (!hasEnded(found)) return null
+    throw new GdnError(
+      'refused',
+      found.state === 'lost'
+        ? `the admin's key was used for another transaction meanwhile, in place of ${found.hash}`
+        : `the transaction ${found.hash} of the factory failed`,
+      { hint: 'the same command again deploys it anew' },
+    )
+  })
 }

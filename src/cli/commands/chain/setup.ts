@@ -8,6 +8,7 @@ import { GdnCommand, switchFlag, valueFlag } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags } from '../../flags/common.ts'
 import { duration, notEmpty } from '../../flags/parse.ts'
+import { safe } from '../../io.ts'
 import { createOutput } from '../../output.ts'
 import type { View } from '../../view.ts'
 import { addBlockchainArgument, addChainFlags, anyBlockchain, chainPlace } from './chain-place.ts'
@@ -88,7 +89,7 @@ export async function setup(deps: Deps, word: string, flags: SetupFlags): Promis
       cost: coins(plan.cost),
       balance: coins(plan.balance),
     })
-    if (flags.dryRun) return await output.one(record(plan.gas === 0n ? 'done' : 'planned', plan.factory))
+    if (flags.dryRun) return await output.one(record(plan.isDone ? 'done' : 'planned', plan.factory))
     if (plan.gas > 0n) {
       refuseWithoutFunds(plan, admin.address, coins)
       const what = `${workOf(plan)} on ${blockchain} (chain id ${network.chainId}), for at most ${coins(plan.cost)} of its coin`
@@ -103,7 +104,8 @@ export async function setup(deps: Deps, word: string, flags: SetupFlags): Promis
         ...{ store, network, admin, operators, plan, now: deps.now },
         log: SILENT,
         signal: AbortSignal.any([deps.signals.signal, late.signal]),
-        say: (text) => progress.update(text),
+        // Off a terminal every word counts: there are few, and one is that the network is away.
+        say: (text) => (io.stderrTty ? progress.update(safe(text)) : io.note(safe(text))),
       })
       progress.stop()
       await output.one(record('done', factory))
@@ -147,7 +149,7 @@ function refuseWithoutFunds({ balance, cost }: SetupPlan, admin: string, coins: 
 }
 
 function workOf({ factory, toAppoint }: SetupPlan): string {
-  const appoint = toAppoint.length === 0 ? '' : `appoint ${toAppoint.join(', ')}`
-  if (factory === null) return 'Deploy the factory'
-  return appoint === '' ? 'Nothing' : appoint.replace(/^a/, 'A')
+  const appoint = `ppoint ${toAppoint.join(', ')}`
+  if (factory !== null) return `A${appoint}`
+  return toAppoint.length === 0 ? 'Deploy the factory' : `Go on with the factory and a${appoint}`
 }

@@ -1,5 +1,6 @@
 import {
   concatHex,
+  decodeDeployData,
   encodeAbiParameters,
   encodeDeployData,
   encodeFunctionData,
@@ -54,6 +55,13 @@ export function implementationAddress(factory: Hex): Hex {
 /** Init code that deploys a factory; its sender becomes the admin, which can't be one of the operators. */
 export function encodeDeployFactory(operators: readonly Hex[]): Hex {
   return encodeDeployData({ abi: gdnFactory.abi, bytecode: gdnFactory.bytecode, args: [operators] })
+}
+
+/** The operators that a factory has from its deployment on, by its init code; null for one of another version of gdn. */
+export function operatorsOfDeployment(data: Hex): readonly Hex[] | null {
+  const { abi, bytecode } = gdnFactory
+  if (!data.startsWith(bytecode)) return null
+  return decodeDeployData({ abi, bytecode, data }).args[0]
 }
 
 /**

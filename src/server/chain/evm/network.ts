@@ -66,8 +66,8 @@ export interface SharedNetwork {
    * @throws RpcError where the node refuses the question: mostly because too much was asked for
    */
   logs(filters: readonly LogFilter[], blocks: readonly number[]): Promise<{ logs: RawLog[]; hashes: (Hex | null)[] }>
-  /** How many transactions of an account are in blocks: its next nonce. */
-  nextNonce(account: Hex): Promise<number>
+  /** How many transactions of an account are in blocks, up to the newest or that one: its next nonce. */
+  nextNonce(account: Hex, block?: number): Promise<number>
   /** What an account has to pay with, in wei. */
   balance(account: Hex): Promise<bigint>
   /** Whether a transaction that is none of these used up the nonce, in a block that can't be undone any more. */

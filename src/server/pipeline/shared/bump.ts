@@ -153,7 +153,8 @@ export function raiseFees(before: Fees, suggested: Fees): Fees {
 }
 
 /** What stands still for another reason than its fees (the network does, say) would else climb to the cap. */
-const isFarAbove = (fees: Fees, suggested: Fees): boolean => fees.maxFeePerGas > FAR_ABOVE * suggested.maxFeePerGas
+export const isFarAbove = (fees: Fees, suggested: Fees): boolean =>
+  fees.maxFeePerGas > FAR_ABOVE * suggested.maxFeePerGas
 
 /** What takes a nonce and does nothing: nothing is sent to oneself. */
 const emptyCall = (signer: Hex) => ({ to: signer, data: '0x' as Hex, gas: 21_000n })

@@ -59,7 +59,7 @@ export function createRemoteNetwork(options: RemoteNetworkOptions): RemoteNetwor
   const { providers = createProviders(), onRequest = () => {} } = options
   const rpc = connectRemote({ urls, identity: chainIdentity(chainId), timeoutMs, tries, retryMs, providers, onRequest })
 
-  const head = async () => Number(await rpc.call<Hex>('eth_blockNumber', []))
+  const head = async () => Number(readQuantity(await rpc.call('eth_blockNumber', [])))
   const receiptCalls = (hashes: readonly Hex[]) =>
     hashes.map((hash) => ({ method: 'eth_getTransactionReceipt', params: [hash] }))
 
@@ -86,8 +86,9 @@ export function createRemoteNetwork(options: RemoteNetworkOptions): RemoteNetwor
       }
     },
 
-    async nextNonce(account) {
-      return Number(await rpc.call<Hex>('eth_getTransactionCount', [account, 'latest']))
+    async nextNonce(account, block) {
+      const at = block === undefined ? 'latest' : quantity(block)
+      return Number(readQuantity(await rpc.call('eth_getTransactionCount', [account, at])))
     },
 
     async balance(account) {
@@ -96,13 +97,14 @@ export function createRemoteNetwork(options: RemoteNetworkOptions): RemoteNetwor
 
     async isNonceForeign({ signer, nonce, hashes }) {
       const deep = (await head()) - finality + 1
-      if (deep < 0) return false
+      // What was the state then not every node has kept: it is asked for only where it decides.
+      if (deep < 0 || (await shared.nextNonce(signer)) <= nonce) return false
       // In one batch, so that one node answers all of it: one that knows the nonce as used knows by what.
       const [count, ...receipts] = await rpc.batch([
         { method: 'eth_getTransactionCount', params: [signer, quantity(deep)] },
         ...receiptCalls(hashes),
       ])
-      return Number(resultOf(count)) > nonce && receipts.every((receipt) => resultOf(receipt) === null)
+      return readQuantity(resultOf(count)) > BigInt(nonce) && receipts.every((receipt) => resultOf(receipt) === null)
     },
 
     suggestFees: () => readFees(rpc, feeCap),

@@ -1,0 +1,244 @@
+import { parseTransaction } from 'viem'
+import { generatePrivateKey } from 'viem/accounts'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import type { Hex } from '../../../src/server/chain/evm/network.ts'
+import { isOperator } from '../../../src/server/chain/evm/registry.ts'
+import { createRemoteNetwork } from '../../../src/server/chain/evm/remote/remote-network.ts'
+import { createSigner } from '../../../src/server/chain/signers.ts'
+import { planSetup } from '../../../src/server/setup/plan.ts'
+import { runSetup } from '../../../src/server/setup/run.ts'
+import type { Store } from '../../../src/server/store/open-store.ts'
+import { freshDataDir, until } from '../../helpers/backend.ts'
+import { type RealNetwork, startRealNetwork } from '../../helpers/real-network.ts'
+import { type RpcProxy, type RpcProxyOptions, startRpcProxy } from '../../helpers/rpc-proxy.ts'
+import { openTestStore } from '../../helpers/test-database.ts'
+
+const FINALITY = 4
+const SILENT = { debug() {}, info() {}, warn() {}, error() {} }
+const admin = createSigner(generatePrivateKey())
+const [first, second, third] = Array.from({ length: 3 }, () => createSigner(generatePrivateKey()).address) as [
+  Hex,
+  Hex,
+  Hex,
+]
+
+let dir: Awaited<ReturnType<typeof freshDataDir>>
+let real: RealNetwork
+let proxy: RpcProxy
+let store: Store
+/** What the node in between does instead of handing on. */
+let node: RpcProxyOptions
+let stopMining = () => {}
+
+beforeEach(async () => {
+  dir = await freshDataDir()
+  store = await openTestStore(dir.path)
+  real = await startRealNetwork()
+  await real.call('anvil_setBalance', [admin.address, '0xde0b6b3a7640000'])
+  await real.mine(FINALITY)
+  node = {}
+  proxy = await startRpcProxy(real.url, {
+    answer: (call) => node.answer?.(call),
+    refuse: () => node.refuse?.(),
+    delayMs: () => node.delayMs?.() ?? 0,
+  })
+})
+afterEach(async () => {
+  stopMining()
+  await proxy.close()
+  await real.close()
+  await store.close()
+  await dir.remove()
+})
+
+/** `gdn chain setup` for these operators, as it goes on until it is interrupted. */
+async function begin(
+  operators: readonly Hex[],
+  { now = Date.now, timeoutMs = 1000 }: { now?: () => number; timeoutMs?: number } = {},
+) {
+  const interrupt = new AbortController()
+  const said: string[] = []
+  const network = createRemoteNetwork({
+    ...{ blockchain: 'polygon', urls: [proxy.url], confirmations: 2, finality: FINALITY, pollMs: 10 },
+    ...{ timeoutMs, tries: 2, retryMs: 1 },
+  })
+  const plan = await planSetup({ store, network, admin: admin.address, operators })
+  const { signal } = interrupt
+  const waiting = { now, log: SILENT, signal, say: (text: string) => void said.push(text) }
+  const run = runSetup({ store, network, admin, operators, plan, ...waiting }).finally(() => network.close())
+  run.catch(() => {})
+  const knows = (factory: Hex, operator: Hex) => isOperator({ request: (m, p) => real.call(m, p) }, factory, operator)
+  return { run, plan, said, knows, interrupt: () => interrupt.abort(new Error('interrupted')) }
+}
+
+function keepMining(): void {
+  const mining = setInterval(() => void real.mine().catch(() => {}), 15)
+  stopMining = () => clearInterval(mining)
+}
+
+/** A network that was set up for the first operator, and stands still. */
+async function setUp(): Promise<Hex> {
+  keepMining()
+  const factory = await (await begin([first])).run
+  stopMining()
+  return factory
+}
+
+const inPool = () => until(real.pool, (pool) => pool.length > 0)
+const spent = async () => Number(await real.call<Hex>('eth_getTransactionCount', [admin.address, 'latest']))
+
+describe('an interrupted set-up', () => {
+  it('goes on with a factory that is there and may still be undone: it costs nothing more', async () => {
+    const one = await begin([first])
+    expect(one.plan.gas).toBeGreaterThan(0n)
+    await inPool()
+    await real.mine(2)
+    const state = () => store.db.selectFrom('transactions').select('state').executeTakeFirst()
+    await until(state, (row) => row?.state === 'final')
+    one.interrupt()
+    await expect(one.run).rejects.toThrow('interrupted')
+    await real.call('anvil_setBalance', [admin.address, '0x0'])
+    const two = await begin([first])
+    expect(two.plan).toMatchObject({ gas: 0n, toAppoint: [], isDone: false })
+    keepMining()
+    await two.run
+    expect(await spent()).toBe(1)
+    expect((await begin([first])).plan).toMatchObject({ gas: 0n, isDone: true })
+  })
+
+  it('appoints those too who were added to the settings before the factory was there', async () => {
+    const one = await begin([first])
+    await inPool()
+    one.interrupt()
+    await expect(one.run).rejects.toThrow('interrupted')
+    const two = await begin([first, second])
+    expect(two.plan).toMatchObject({ factory: null, toAppoint: [second], gas: 80_000n })
+    keepMining()
+    expect(await two.knows(await two.run, second)).toBe(true)
+    expect(await spent()).toBe(2)
+  })
+
+  it('is not done while an appointment of before can be undone, and repeats it where it was', async () => {
+    const factory = await setUp()
+    const one = await begin([first, second])
+    await inPool()
+    await real.mine(2)
+    await until(
+      async () => one.said,
+      (said) => said.filter((text) => text.includes('no appointment')).length === 2,
+    )
+    one.interrupt()
+    await expect(one.run).rejects.toThrow('interrupted')
+    const two = await begin([first, second])
+    expect(two.plan).toMatchObject({ gas: 0n, toAppoint: [], isDone: false })
+    await until(
+      async () => two.said,
+      (said) => said.length > 0,
+    )
+    await real.reorg(2)
+    expect(await two.knows(factory, second)).toBe(false)
+    await inPool()
+    keepMining()
+    await two.run
+    expect(await two.knows(factory, second)).toBe(true)
+    expect(await spent()).toBe(2)
+  })
+
+  it('pays nothing again for what a node that is behind does not know yet', async () => {
+    await setUp()
+    const one = await begin([first, second])
+    await inPool()
+    await real.mine(2)
+    one.interrupt()
+    await expect(one.run).rejects.toThrow('interrupted')
+    node.answer = ({ method, params }) =>
+      method === 'eth_call' && params[1] === 'latest' && params[0].data.endsWith(second.slice(2).toLowerCase())
+        ? { result: `0x${'0'.repeat(64)}` }
+        : undefined
+    const two = await begin([first, second])
+    expect(two.plan.toAppoint).toEqual([second])
+    keepMining()
+    await two.run
+    expect(await spent()).toBe(2)
+  })
+})
+
+describe('while it waits', () => {
+  it('what was undone of those before is sent again first: nothing else can be mined', async () => {
+    const factory = await setUp()
+    const one = await begin([first, second, third])
+    await inPool()
+    await real.mine(2)
+    await inPool()
+    await real.reorg(3)
+    for (const hash of await real.pool()) await real.call('anvil_dropTransaction', [hash])
+    expect(await one.knows(factory, second)).toBe(false)
+    keepMining()
+    await one.run
+    expect(await Promise.all([second, third].map((operator) => one.knows(factory, operator)))).toEqual([true, true])
+    expect(await spent()).toBe(3)
+  })
+
+  it.each(['deployed', 'appointed'])('a network that is away for a time is waited for until it is %s', async (what) => {
+    if (what === 'appointed') await setUp()
+    const one = await begin(what === 'appointed' ? [first, second] : [first])
+    await inPool()
+    const before = proxy.requests.length
+    node.refuse = () => ({ status: 503, body: '<html>try later</html>' })
+    await until(
+      async () => proxy.requests.length,
+      (count) => count > before + 20,
+    )
+    expect(one.said.filter((text) => text.includes('answered 503; trying on'))).toHaveLength(1)
+    expect(one.said.at(-1)).toContain('trying on')
+    node.refuse = () => undefined
+    await real.mine(2)
+    await until(
+      async () => one.said.at(-1),
+      (text) => text?.includes('503') === false,
+    )
+    node.refuse = () => ({ status: 429, headers: { 'retry-after': '0' } })
+    await until(
+      async () => one.said.at(-1),
+      (text) => text?.includes('429; trying on') === true,
+    )
+    node.refuse = () => undefined
+    keepMining()
+    await one.run
+    expect(await spent()).toBe(what === 'appointed' ? 2 : 1)
+  })
+
+  it('an interrupt cuts what a node does not answer', async () => {
+    const one = await begin([first], { timeoutMs: 30_000 })
+    await inPool()
+    const before = proxy.requests.length
+    node.delayMs = () => 6000
+    await until(
+      async () => proxy.requests.length,
+      (count) => count > before,
+    )
+    const since = performance.now()
+    one.interrupt()
+    await expect(one.run).rejects.toThrow('interrupted')
+    expect(performance.now() - since).toBeLessThan(3000)
+  })
+
+  it('a network that stands still is not offered more and more', async () => {
+    await setUp()
+    let clock = Date.now()
+    const one = await begin([first, second], { now: () => (clock += 61_000) })
+    const offers: bigint[] = []
+    node.answer = ({ method, params }) => {
+      if (method === 'eth_sendRawTransaction') offers.push(parseTransaction(params[0]).maxFeePerGas ?? 0n)
+      return undefined
+    }
+    await until(
+      async () => offers.length,
+      (count) => count > 40,
+    )
+    one.interrupt()
+    const [lowest = 0n] = offers
+    expect(offers.every((offer) => offer <= 4n * lowest)).toBe(true)
+    expect(offers.at(-1)).toBeGreaterThan(lowest)
+  })
+})
