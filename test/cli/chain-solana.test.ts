@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { GENESIS_HASHES } from '../../src/server/chain/solana/remote/genesis.ts'
 import { type ClusterPlace, clusterPlace, newKeypair } from '../helpers/cluster-backend.ts'
+import { startRpcProxy } from '../helpers/rpc-proxy.ts'
 import { startCluster, type TestCluster } from '../helpers/solana-cluster.ts'
 import { cli, errorOf } from './harness.ts'
 
@@ -71,6 +72,23 @@ describe('a Solana cluster on the command line', () => {
     expect(status).toMatchObject({ balance: '2', set_up: true, problem: null, signer: place.signer })
     expect(status.nfts_left).toBe(Math.floor(2 / Number(status.cost_per_nft)))
     expect(await json('chain', 'setup', 'solana', '--dry-run')).toMatchObject({ status: 'done' })
+  })
+
+  test('what a node refuses is told in its words, and is no fault of gdn', async () => {
+    const picky = await startRpcProxy(cluster.url, {
+      batches: false,
+      answer: ({ method }) =>
+        method === 'getEpochInfo' ? { error: { code: -32052, message: 'not in your plan' } } : undefined,
+    })
+    try {
+      await place.write({ urls: [picky.url] })
+      const refused = await gdn('chain', 'status', 'solana')
+      expect(refused.code).toBe(6)
+      expect(errorOf(refused).message).toBe('a node of solana refused what it was asked: not in your plan (-32052)')
+    } finally {
+      await picky.close()
+      await place.write()
+    }
   })
 
   test('gdn doctor tells of its nodes and of the funds of its signer', async () => {

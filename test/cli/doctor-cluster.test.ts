@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { rememberChain } from '../../src/server/store/chains.ts'
 import { openStore } from '../../src/server/store/open-store.ts'
+import { startRpcProxy } from '../helpers/rpc-proxy.ts'
 import { startCluster, type TestCluster } from '../helpers/solana-cluster.ts'
 import { cli, tempHome } from './harness.ts'
 
@@ -38,9 +39,9 @@ interface Finding {
   fix: string | null
 }
 
-async function doctor(genesis = cluster.genesisHash) {
+async function doctor(genesis = cluster.genesisHash, url = cluster.url) {
   const file = join(dir, 'backend.yaml')
-  const place = `rpc_urls: ['${cluster.url}'], genesis_hash: ${genesis}`
+  const place = `rpc_urls: ['${url}'], genesis_hash: ${genesis}`
   const text = `chains: { solana-testnet: { ${place}, signer: { keypair_file: none.json } } }\n`
   await writeFile(file, text, { mode: 0o600 })
   const argv = ['doctor', '--json', '--config', file, '--data-dir', join(dir, 'data')]
@@ -71,4 +72,18 @@ test('a node of another cluster, and a cluster that was not set up, are told', a
   expect((await doctor())('solana-testnet signer')).toMatchObject([
     { status: 'fail', fix: expect.stringContaining('gdn chain setup solana-testnet') },
   ])
+})
+
+test('several nodes behind one URL need not be at the same block', async () => {
+  let slot = 1000
+  const balancer = await startRpcProxy(cluster.url, {
+    batches: false,
+    answer: ({ method }) =>
+      method === 'getEpochInfo' ? { result: { absoluteSlot: slot--, blockHeight: slot } } : undefined,
+  })
+  try {
+    expect((await doctor(cluster.genesisHash, balancer.url))('solana-testnet node')).toMatchObject([{ status: 'ok' }])
+  } finally {
+    await balancer.close()
+  }
 })

@@ -4,6 +4,7 @@ import type { Fees, Hex } from '../chain/evm/network.ts'
 import { isOperator, readAdmin } from '../chain/evm/registry.ts'
 import { reserve } from '../chain/evm/remote/operators.ts'
 import { createRemoteNetwork, type RemoteNetwork } from '../chain/evm/remote/remote-network.ts'
+import { tellRefusals } from '../chain/rpc/refusals.ts'
 import { openAddresses } from '../settings/open-signer.ts'
 import type { ChainSettings } from '../settings/types.ts'
 import { findChain } from '../store/chains.ts'
@@ -11,6 +12,8 @@ import type { Store } from '../store/open-store.ts'
 import { type Examined, examine, msSince } from './examined.ts'
 
 const TIMEOUT_MS = 5000
+/** Of what is asked of nodes that have answered: factory and funds aren't at fault where one is busy for a moment. */
+const TRIES = 3
 /** Requests that the funds of a signer should be enough for. */
 const FEW_REQUESTS = 20n
 
@@ -25,11 +28,17 @@ export async function examineChain(settings: ChainSettings, store: Store | null)
   // What the nodes are asked for next has to be answered by one that is there.
   const urls = settings.rpcUrls.filter((_, index) => nodes[index]?.status === 'ok')
   if (urls.length === 0) return nodes
-  const network = open(settings, urls)
+  const network = open(settings, urls, TRIES)
   try {
     const factory = await factoryOf(store, settings)
     const [made, signers] = [
-      store === null ? [] : [await examine(`${blockchain} factory`, () => examineFactory(network, factory))],
+      store === null
+        ? []
+        : [
+            await examine(`${blockchain} factory`, () =>
+              tellRefusals(blockchain, () => examineFactory(network, factory)),
+            ),
+          ],
       await examineSigners(network, settings, factory),
     ]
     return [...nodes, ...made, ...signers]
@@ -38,8 +47,8 @@ export async function examineChain(settings: ChainSettings, store: Store | null)
   }
 }
 
-const open = (settings: ChainSettings, urls: readonly string[]): RemoteNetwork =>
-  createRemoteNetwork({ ...settings, urls, tries: 1, timeoutMs: TIMEOUT_MS })
+const open = (settings: ChainSettings, urls: readonly string[], tries = 1): RemoteNetwork =>
+  createRemoteNetwork({ ...settings, urls, tries, timeoutMs: TIMEOUT_MS })
 
 function examineNode(settings: ChainSettings, url: string): Promise<Examined> {
   // A URL may hold a provider's key.
@@ -88,7 +97,7 @@ async function examineSigners(
   let fees: Fees
   let addresses: readonly Hex[]
   try {
-    fees = await network.shared.suggestFees()
+    fees = await tellRefusals(blockchain, () => network.shared.suggestFees())
     addresses = openAddresses(operators).map(({ address }) => getAddress(address))
   } catch (error) {
     return [{ check, status: 'fail', error }]

@@ -11,10 +11,14 @@ import type { Store } from '../store/open-store.ts'
 import { type Examined, examine, msSince } from './examined.ts'
 
 const TIMEOUT_MS = 5000
+/** Of what is asked of nodes that have answered: funds aren't at fault where one is busy for a moment. */
+const TRIES = 3
 /** Tokens that the funds of the signer should be enough for: fewer are refused, or soon will be. */
 const LEAST_TOKENS = 10n
 const FEW_TOKENS = 200n
 const DECIMALS = 9
+/** The system program, which every cluster has. */
+const ANY_ACCOUNT = '1'.repeat(32)
 
 /** A Solana cluster by RPC URL: whether each of its nodes answers and is of it, and its signer was accepted and can pay. */
 export async function examineCluster(
@@ -25,7 +29,7 @@ export async function examineCluster(
   const nodes = await Promise.all(settings.rpcUrls.map((url) => examineNode(settings, url)))
   const urls = settings.rpcUrls.filter((_, index) => nodes[index]?.status === 'ok')
   if (urls.length === 0) return nodes
-  const network = open(settings, urls)
+  const network = open(settings, urls, TRIES)
   try {
     const signer = await examine(`${settings.blockchain} signer`, () =>
       examineSigner(network, settings, store, credentialsDirectory),
@@ -36,18 +40,19 @@ export async function examineCluster(
   }
 }
 
-const open = (settings: ClusterSettings, urls: readonly string[]): RemoteSolana =>
-  createRemoteSolana({ ...settings, urls, tries: 1, timeoutMs: TIMEOUT_MS })
+const open = (settings: ClusterSettings, urls: readonly string[], tries = 1): RemoteSolana =>
+  createRemoteSolana({ ...settings, urls, tries, timeoutMs: TIMEOUT_MS })
 
 function examineNode(settings: ClusterSettings, url: string): Promise<Examined> {
   return examine(`${settings.blockchain} node`, async () => {
     const { host } = new URL(url)
     const network = open(settings, [url])
     try {
-      await network.blockHeight()
-      // The first answer has told its genesis as well, and opened the connection.
-      const since = performance.now()
       const block = await network.blockHeight()
+      // The first answer has told its genesis as well, and opened the connection. Behind one URL there may be several
+      // nodes, of which the next may have a lower block: that is nothing to complain about.
+      const since = performance.now()
+      await network.balance(ANY_ACCOUNT)
       const cluster = clusterName(settings.genesisHash)
       return { message: `${host} answers in ${msSince(since)} ms, is of the cluster ${cluster}, at block ${block}` }
     } finally {

@@ -79,7 +79,7 @@ export async function appoint(
 async function isSettled({ network }: SetupOptions, receipt: EvmReceipt, head: number): Promise<boolean> {
   const { blockNumber, blockHash } = receipt
   if (head - Number(blockNumber) + 1 < network.confirmations) return false
-  const [hash] = await network.shared.blockHashes([Number(blockNumber)])
+  const [hash] = await network.shared.blockHashes([Number(blockNumber)], head)
   return hash === blockHash
 }
 

@@ -3,6 +3,7 @@ import type { SolanaBlockchain } from '../../api/blockchains.ts'
 import { GdnError } from '../../core/errors.ts'
 import { openBeside } from '../administration.ts'
 import { createProviders } from '../chain/rpc/providers.ts'
+import { tellRefusals } from '../chain/rpc/refusals.ts'
 import { tokenCosts } from '../chain/solana/costs.ts'
 import { clusterName } from '../chain/solana/remote/genesis.ts'
 import { createRemoteSolana, type RemoteSolana } from '../chain/solana/remote/remote-solana.ts'
@@ -73,7 +74,7 @@ export async function withCluster<Result>(
     providers: createProviders(settings.requestLimits),
   })
   try {
-    return await work({ store, settings, network, signer })
+    return await tellRefusals(blockchain, () => work({ store, settings, network, signer }))
   } finally {
     await network.close()
     await store.close()

@@ -3,6 +3,7 @@ import { GdnError } from '../../core/errors.ts'
 import { openBeside } from '../administration.ts'
 import { createRemoteNetwork, type RemoteNetwork } from '../chain/evm/remote/remote-network.ts'
 import { createProviders } from '../chain/rpc/providers.ts'
+import { tellRefusals } from '../chain/rpc/refusals.ts'
 import type { Signer } from '../chain/signers.ts'
 import type { DatabasePlace } from '../settings/database.ts'
 import { openSigners } from '../settings/open-signer.ts'
@@ -48,7 +49,7 @@ export async function withChain<Result>(
     providers: createProviders(settings.requestLimits),
   })
   try {
-    return await work({ store, settings, network, operators })
+    return await tellRefusals(blockchain, () => work({ store, settings, network, operators }))
   } finally {
     await network.close()
     await store.close()

@@ -1,8 +1,9 @@
 import { encodeFunctionResult, serializeTransaction } from 'viem'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { gdnCollection } from '../../../src/server/chain/evm/contracts/generated/artifacts.ts'
-import type { EvmNetwork, EvmReceipt, Hex } from '../../../src/server/chain/evm/network.ts'
+import type { EvmNetwork, EvmReceipt, Hex, SharedNetwork } from '../../../src/server/chain/evm/network.ts'
 import { createObserver } from '../../../src/server/pipeline/shared/observe.ts'
+import { watchSettled } from '../../../src/server/pipeline/shared/reorgs.ts'
 import { insertCollection } from '../../../src/server/store/collections.ts'
 import { insertNfts } from '../../../src/server/store/nfts.ts'
 import type { Store } from '../../../src/server/store/open-store.ts'
@@ -85,8 +86,12 @@ const stateWith = (nextTokenId: bigint) =>
     result: { owner: ALICE as Hex, enableApi: true, enableTransfer: true, revoked: false, locked: false, nextTokenId },
   })
 
-/** Looks once at what is signed, on a network whose calls are answered by a node that is at this block. */
-async function look(nodeAt: number, status: EvmReceipt['status']): Promise<void> {
+/**
+ * Looks once at what is signed, on a network whose calls are answered by a node that is at this block.
+ *
+ * @param knows the newest block of the node that tells of blocks and receipts
+ */
+async function look(nodeAt: number, status: EvmReceipt['status'], knows = HEAD): Promise<void> {
   const network: EvmNetwork = {
     blockchain: 'polygon',
     chainId: 137,
@@ -112,7 +117,7 @@ async function look(nodeAt: number, status: EvmReceipt['status']): Promise<void>
     stuckMs: 60_000,
     feeCap: 1n,
     head: async () => HEAD,
-    blockHashes: async (numbers: readonly number[]) => numbers.map(() => BLOCK_HASH),
+    blockHashes: async (numbers: readonly number[], head = 0) => numbers.map(() => (head > knows ? null : BLOCK_HASH)),
     logs: async () => ({ logs: [], hashes: [] }),
     nextNonce: async () => 1,
     isNonceForeign: async () => false,
@@ -130,6 +135,23 @@ const nft = () =>
 it('a mint that is in a deep block is not given up on the word of a node that is behind that block', async () => {
   await look(MINED - 1, 'success')
   expect(await nft()).toEqual({ status: 'deployed', step: 'done', token_id: '1', transaction_id: 't' })
+})
+
+it('a node that stands still, on a branch that was given up, does not make a mint count by its blocks', async () => {
+  await look(MINED, 'success', HEAD - 1)
+  expect((await nft()).status).toBe('initiated')
+  await store.db.updateTable('transactions').set({ next_attempt_at: NOW }).execute()
+  await look(HEAD, 'success', HEAD)
+  expect((await nft()).status).toBe('deployed')
+  const watched = { store, now: () => NOW, log }
+  const network = { blockchain: 'polygon', confirmations: 3 } as EvmNetwork
+  const at = (knows: number) => ({
+    finality: 8,
+    head: async () => HEAD,
+    blockHashes: async (numbers: readonly number[], head = 0) => numbers.map(() => (head > knows ? null : BLOCK_HASH)),
+  })
+  expect(await watchSettled({ ...watched, network, shared: at(HEAD - 1) as unknown as SharedNetwork })).toBe(1)
+  expect(await watchSettled({ ...watched, network, shared: at(HEAD) as unknown as SharedNetwork })).toBe(0)
 })
 
 it('a revert is not judged by a node that is behind: it may not have the collection, nor the rights given last', async () => {

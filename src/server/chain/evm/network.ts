@@ -57,8 +57,13 @@ export interface SharedNetwork {
   readonly feeCap: bigint
   /** Number of the newest block. */
   head(): Promise<number>
-  /** The hashes of blocks by their numbers, null for one that the network doesn't have (yet). */
-  blockHashes(numbers: readonly number[]): Promise<(Hex | null)[]>
+  /**
+   * The hashes of blocks by their numbers, null for one that the network doesn't have (yet).
+   *
+   * @param head a block that the node has to have which tells them, else all are null: one that stands still, on a branch
+   *   that was given up, would tell of blocks that were undone long ago
+   */
+  blockHashes(numbers: readonly number[], head?: number): Promise<(Hex | null)[]>
   /**
    * Events, and the hashes of blocks as the node has them that told those: one that is behind, or on another branch,
    * tells nothing wrong unnoticed.

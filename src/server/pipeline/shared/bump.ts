@@ -39,14 +39,16 @@ export function createBumper({ store, findSigner, now, log }: BumperOptions): Bu
     told.add(`${id} ${what}`)
     log.warn({ transaction: id, nonce, signer }, what)
   }
-  /** By signer: the nonce that is next, and since when it was seen so. */
+  /** By signer: the nonce of ours that is next, and since when it was seen so. */
   const next = new Map<string, { nonce: number; since: number }>()
 
   const isNextFor = async (shared: SharedNetwork, { signer, nonce }: TransactionRow): Promise<number> => {
     const onChain = await shared.nextNonce(signer as Hex)
-    const known = next.get(signer)
-    if (known?.nonce !== onChain) next.set(signer, { nonce: onChain, since: now() })
-    return onChain === nonce ? now() - (next.get(signer)?.since ?? now()) : 0
+    // A node that is behind has an earlier one: what others have told stands.
+    if (onChain < nonce) return 0
+    if (onChain > nonce) next.delete(signer)
+    else if (next.get(signer)?.nonce !== nonce) next.set(signer, { nonce, since: now() })
+    return now() - (next.get(signer)?.since ?? now())
   }
 
   const signAgain = async (

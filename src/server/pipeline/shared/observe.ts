@@ -46,7 +46,7 @@ export function createObserver({ store, findSigner, now, log, onSettled }: Obser
     const mined = await findMined(network, claimed, hashesOf)
     const missing = claimed.filter(({ id }) => !mined.has(id))
     const outcomes = await network.broadcast(missing.map(({ raw }) => raw as Hex))
-    const deep = await canonical(shared, [...mined.values()].filter(isDeep(head, network, shared)))
+    const deep = await canonical(shared, head, [...mined.values()].filter(isDeep(head, network, shared)))
 
     const settled = new Set<string>()
     await someAtOnce(claimed, async (transaction) => {
@@ -124,9 +124,13 @@ const isDeep =
     head - Number(blockNumber) + 1 >= (status === 'success' ? confirmations : finality)
 
 /** Those whose block is still the one at its height. */
-async function canonical(shared: SharedNetwork, receipts: readonly EvmReceipt[]): Promise<Set<EvmReceipt>> {
+async function canonical(
+  shared: SharedNetwork,
+  head: number,
+  receipts: readonly EvmReceipt[],
+): Promise<Set<EvmReceipt>> {
   const numbers = [...new Set(receipts.map(({ blockNumber }) => Number(blockNumber)))]
-  const hashes = await shared.blockHashes(numbers)
+  const hashes = await shared.blockHashes(numbers, head)
   const hashAt = new Map(numbers.map((number, index) => [number, hashes[index]]))
   return new Set(receipts.filter(({ blockNumber, blockHash }) => hashAt.get(Number(blockNumber)) === blockHash))
 }

@@ -30,7 +30,7 @@ export async function watchSettled({ store, network, shared, now, log }: WatchOp
   if (watched.length === 0) return 0
   const head = await shared.head()
   const numbers = [...new Set(watched.map((row) => Number(row.block_number)))]
-  const hashes = await shared.blockHashes(numbers)
+  const hashes = await shared.blockHashes(numbers, head)
   const hashAt = new Map(numbers.map((number, index) => [number, hashes[index] ?? null]))
   const isFinal = (blockNumber: number) => head - blockNumber + 1 >= shared.finality
 

@@ -5,6 +5,8 @@ import { readQuantity } from '../quantity.ts'
 export function receiptOf(raw: unknown): EvmReceipt | null {
   if (raw === null) return null
   const receipt = raw as Record<'transactionHash' | 'blockNumber' | 'blockHash' | 'gasUsed' | 'status', Hex>
+  // Some nodes have a receipt for what is still in their pool.
+  if (receipt.blockHash === null || receipt.blockNumber === null) return null
   return {
     transactionHash: receipt.transactionHash,
     blockNumber: readQuantity(receipt.blockNumber),

@@ -11,8 +11,32 @@ const LIMIT_CODES = new Set([429, -32005, -32007])
 /** Errors of a node that say "not now": the limit of a provider, an internal fault, a node that is behind. */
 const PASSING_CODES = new Set([...LIMIT_CODES, INTERNAL, -32016])
 
-/** A node that is behind, or takes a block back while it answers, doesn't know the block that it is asked about. */
-const LACKS_BLOCK = /\b(header|block)( \S+)? not found\b|\bunknown block\b|\bBlockOutOfRange|\bmissing trie node\b/i
+/** Other providers have codes of their own, and these words. */
+const LIMIT =
+  /\btoo many requests\b|\brate.?limit|\bthrottl|\bexceeded (its|your) .*\b(capacity|quota|credits|compute units)\b/i
+
+/** Nothing is wrong with the call: it took too long, or whom it was passed on to is away. */
+const NOT_NOW = /\btimed? ?out\b|\btimeout\b|\btemporar(y|ily)\b|\bservice unavailable\b|\btry again\b|\bbad gateway\b/i
+
+/**
+ * A node that is behind, or takes a block back while it answers, doesn't know the block that it is asked about, or its
+ * state; each make of node says so in words of its own.
+ */
+const LACKS_BLOCK = new RegExp(
+  [
+    /\b(header|block)( for hash| \S+)? not found\b/,
+    /\bunknown ?block\b/,
+    /\bBlockOutOfRange/,
+    /\bmissing trie node\b/,
+    /\bstate\b.* (not|un)[- ]?available\b/,
+    /\bunfinalized data\b/,
+    /\bafter last accepted block\b/,
+    /\bbeyond (the )?(current|latest|head)\b/,
+  ]
+    .map(({ source }) => source)
+    .join('|'),
+  'i',
+)
 
 interface FailureFacts {
   cause?: unknown
@@ -60,8 +84,9 @@ export function answerOf(reply: unknown): RpcAnswer {
 export function passing(answer: RpcAnswer, { refusals = false } = {}): RpcAnswer {
   if (!('error' in answer)) return answer
   const { error } = answer
-  const isPassing = (PASSING_CODES.has(error.code) && !isTooMuch(error)) || LACKS_BLOCK.test(error.message)
-  const saysNothing = isPassing && !isExecutionError(error)
+  const { code, message } = error
+  const isBusy = PASSING_CODES.has(code) || LIMIT.test(message) || NOT_NOW.test(message)
+  const saysNothing = ((isBusy && !isTooMuch(error)) || LACKS_BLOCK.test(message)) && !isExecutionError(error)
   if (!saysNothing || (refusals && error.code === INTERNAL)) return answer
   throw new NodeFailed(`a node failed: ${error.message}`, { cause: error })
 }
@@ -71,4 +96,6 @@ export const isTooMuch = ({ message }: Partial<RpcError>): boolean =>
   /\b(results?|responses?|ranges?|blocks?|logs?|size)\b/i.test(String(message)) &&
   /\b(too|more than|up to|max(imum)?|limit(s|ed)?|exceed(s|ed|ing)?)\b/i.test(String(message))
 
-const isLimit = (error: Partial<RpcError>): boolean => LIMIT_CODES.has(error.code ?? 0) && !isTooMuch(error)
+const isLimit = ({ code = 0, message = '', data }: Partial<RpcError>): boolean =>
+  (LIMIT_CODES.has(code) || (LIMIT.test(message) && !isExecutionError({ code, message, data }))) &&
+  !isTooMuch({ message })

@@ -1,6 +1,7 @@
 import { RpcError } from '../embedded/node-rpc.ts'
 import type { Fees, Hex } from '../network.ts'
 import { readQuantity } from '../quantity.ts'
+import { NodeFailed } from './answers.ts'
 import type { RemoteRpc } from './json-rpc.ts'
 
 /** Offered to miners where a node doesn't say what is usual. */
@@ -15,7 +16,9 @@ const BASE_FEES = 2n
  */
 export async function readFees(rpc: RemoteRpc, cap: bigint): Promise<Fees> {
   const block = await rpc.call<{ baseFeePerGas?: Hex } | null>('eth_getBlockByNumber', ['latest', false])
-  if (block?.baseFeePerGas === undefined) {
+  // Taken for a network without a base fee, it would be offered too little.
+  if (block === null) throw new NodeFailed('a node has no newest block')
+  if (block.baseFeePerGas === undefined) {
     const price = atMost(readQuantity(await rpc.call('eth_gasPrice', [])), cap)
     return { maxFeePerGas: price, maxPriorityFeePerGas: price, legacy: true }
   }

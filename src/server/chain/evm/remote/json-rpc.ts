@@ -95,6 +95,7 @@ export function connectRemote(options: RemoteRpcOptions): RemoteRpc {
     }, timeoutMs)
     underWay.add(cut)
     let text: string
+    let refused: number | null = null
     try {
       const response = await request(url, {
         method: 'POST',
@@ -106,6 +107,7 @@ export function connectRemote(options: RemoteRpcOptions): RemoteRpc {
       text = await response.body.text()
       const { statusCode, headers } = response
       if (statusCode === TOO_LARGE) return null
+      if (statusCode >= 300) refused = statusCode
       if (statusCode === TOO_MANY_REQUESTS || statusCode >= 500) {
         const restMs = parseRetryAfter([headers['retry-after']].flat()[0], Date.now())
         const limited = statusCode === TOO_MANY_REQUESTS || restMs !== null
@@ -122,7 +124,8 @@ export function connectRemote(options: RemoteRpcOptions): RemoteRpc {
     try {
       return JSON.parse(text)
     } catch (cause) {
-      throw new NodeFailed(`the node at ${host} answered something else than JSON`, { cause })
+      const what = refused ?? 'something else than JSON'
+      throw new NodeFailed(`the node at ${host} answered ${what}`, { cause })
     }
   }
 

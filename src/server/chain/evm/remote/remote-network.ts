@@ -43,6 +43,8 @@ const FEE_CAP = 1_000_000_000_000n
 const TIMEOUT_MS = 10_000
 const TRIES = 4
 const RETRY_MS = 200
+/** With the head, as many calls as are surely answered by one node. */
+const BLOCKS_OF_ONE_NODE = 99
 
 /**
  * The network of a blockchain behind RPC URLs. Nothing is asked of a node before it has told that it is of the right
@@ -70,8 +72,15 @@ export function createRemoteNetwork(options: RemoteNetworkOptions): RemoteNetwor
     feeCap,
     head,
 
-    async blockHashes(numbers) {
-      return (await rpc.batch(numbers.map(blockCall))).map(hashOf)
+    async blockHashes(numbers, head) {
+      if (head === undefined) return (await rpc.batch(numbers.map(blockCall))).map(hashOf)
+      const hashes: (Hex | null)[] = []
+      for (let at = 0; at < numbers.length; at += BLOCKS_OF_ONE_NODE) {
+        const some = numbers.slice(at, at + BLOCKS_OF_ONE_NODE)
+        const [top = null, ...told] = (await rpc.batch([head, ...some].map(blockCall))).map(hashOf)
+        hashes.push(...told.map((hash) => (top === null ? null : hash)))
+      }
+      return hashes
     },
 
     async logs(filters, blocks) {

@@ -223,6 +223,13 @@ describe('nodes that fail', () => {
     'header not found',
     'missing trie node 5c9b (path ) state 0x5c9b is not available',
     'BlockOutOfRangeError: block height is 9 but requested was 11',
+    'header for hash not found',
+    'historical state 5c9b is not available',
+    'cannot query unfinalized data',
+    'requested from block 12 after last accepted block 11',
+    'block range extends beyond current head block',
+    'UnknownBlock: 12',
+    'upstream request timed out',
   ])('one that lacks the block it is asked about ("%s") has not answered', async (message) => {
     let left = 2
     const behind = await pretend((body) => {
@@ -240,6 +247,40 @@ describe('nodes that fail', () => {
     await expect(network.shared.nextNonce(account.address)).rejects.toMatchObject({ code: 'unreachable' })
   })
 
+  it.each([
+    'Too Many Requests',
+    'daily request count exceeded, request rate limited',
+    'Your app has exceeded its compute units per second capacity',
+  ])('one that says "%s" is left alone, whatever its code', async (message) => {
+    const full = await pretend((body) => {
+      const { id, method } = JSON.parse(body)
+      const answer = method === 'eth_chainId' ? { result: '0x89' } : { error: { code: -32090, message } }
+      return { text: JSON.stringify({ jsonrpc: '2.0', id, ...answer }) }
+    })
+    const network = connect({ urls: [full.url, real.url] })
+    expect([await network.shared.head(), await network.shared.head()]).toEqual([0, 0])
+    expect(full.bodies).toHaveLength(2)
+  })
+
+  it('a revert is an answer, whatever words its contract chose', async () => {
+    const reverting = await pretend((body) => {
+      const { id, method } = JSON.parse(body)
+      const error = { code: 3, message: 'execution reverted: rate limited, try again: block not found' }
+      return {
+        text: JSON.stringify({ jsonrpc: '2.0', id, ...(method === 'eth_chainId' ? { result: '0x89' } : { error }) }),
+      }
+    })
+    const network = connect({ urls: [reverting.url] })
+    for (let asked = 0; asked < 3; asked++) {
+      await expect(network.request('eth_call', [])).rejects.toMatchObject({ name: 'RpcError', code: 3 })
+    }
+  })
+
+  it('one that refuses without JSON is told by its status', async () => {
+    const closed = await pretend(() => ({ status: 403, text: '<html>no</html>' }))
+    await expect(connect({ urls: [closed.url] }).shared.head()).rejects.toThrow(/answered 403$/)
+  })
+
   it('what a node refuses is told at once, in its words', async () => {
     await expect(connect().request('eth_sendRawTransaction', ['0x00'])).rejects.toMatchObject({ name: 'RpcError' })
   })
@@ -253,6 +294,56 @@ describe('fees', () => {
     expect(wanted.maxFeePerGas).toBe(100n * 10n ** 9n + wanted.maxPriorityFeePerGas)
     const capped = await connect({ feeCap: 60n * 10n ** 9n }).shared.suggestFees()
     expect(capped.maxFeePerGas).toBe(60n * 10n ** 9n)
+  })
+})
+
+describe('a node that lacks something', () => {
+  /** A node of the right chain that answers by method. */
+  const knowing = async (answers: Readonly<Record<string, unknown>>) =>
+    (
+      await pretend((body) => {
+        const calls = [JSON.parse(body)].flat() as { id: number; method: string; params: unknown[] }[]
+        const told = calls.map(({ id, method, params }) => {
+          const answer = answers[method]
+          const result = typeof answer === 'function' ? answer(...params) : answer
+          return { jsonrpc: '2.0', id, ...(result instanceof Error ? { error: result } : { result }) }
+        })
+        return { text: JSON.stringify(body.startsWith('[') ? told : told[0]) }
+      })
+    ).url
+
+  it('has no newest block for a moment: its network is not taken for one without a base fee', async () => {
+    const url = await knowing({ eth_chainId: '0x89', eth_getBlockByNumber: null, eth_gasPrice: '0x1' })
+    await expect(connect({ urls: [url] }).shared.suggestFees()).rejects.toMatchObject({ code: 'unreachable' })
+  })
+
+  it('has null for a number: an account is not taken for new, nor a network', async () => {
+    const url = await knowing({ eth_chainId: '0x89', eth_getTransactionCount: null, eth_blockNumber: null })
+    const { shared } = connect({ urls: [url] })
+    await expect(shared.nextNonce(account.address)).rejects.toMatchObject({ code: 'unreachable' })
+    await expect(shared.head()).rejects.toMatchObject({ code: 'unreachable' })
+  })
+
+  it('has a receipt without a block: it is still in the pool', async () => {
+    const receipt = { transactionHash: HASH, blockNumber: null, blockHash: null, gasUsed: '0x0', status: '0x1' }
+    const url = await knowing({ eth_chainId: '0x89', eth_getTransactionReceipt: receipt })
+    expect(await connect({ urls: [url] }).receipts([HASH])).toEqual([null])
+  })
+
+  it('has no old states: they are asked for only where a nonce is used', async () => {
+    const count = (_: string, block: string) =>
+      block === 'latest' ? '0x5' : Object.assign(new Error(), { code: -32000, message: 'missing trie node' })
+    const url = await knowing({ eth_chainId: '0x89', eth_blockNumber: '0x64', eth_getTransactionCount: count })
+    const { shared } = connect({ urls: [url] })
+    expect(await shared.isNonceForeign({ signer: account.address, nonce: 5, hashes: [] })).toBe(false)
+  })
+
+  it('lacks the head that others have told: what it says of blocks before counts for nothing', async () => {
+    await real.mine(120)
+    const { shared } = connect()
+    const numbers = Array.from({ length: 110 }, (_, number) => number)
+    expect(await shared.blockHashes(numbers, 120)).toEqual(await shared.blockHashes(numbers))
+    expect(await shared.blockHashes(numbers, 121)).toEqual(numbers.map(() => null))
   })
 })
 

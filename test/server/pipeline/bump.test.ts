@@ -1,0 +1,50 @@
+import { parseTransaction, serializeTransaction } from 'viem'
+import { expect, it } from 'vitest'
+import type { SharedNetwork } from '../../../src/server/chain/evm/network.ts'
+import { createBumper } from '../../../src/server/pipeline/shared/bump.ts'
+import type { Store } from '../../../src/server/store/open-store.ts'
+import type { TransactionRow } from '../../../src/server/store/transactions.ts'
+import { WALLETS } from '../../helpers/backend.ts'
+
+const STUCK_MS = 60_000
+const NONCE = 7
+const [SIGNER] = WALLETS
+const RAW = serializeTransaction({ type: 'eip1559', chainId: 137, to: SIGNER as `0x${string}`, nonce: NONCE })
+
+/** Looks each second at a transaction that no block takes; resolves with when it counted as stuck. */
+async function stuckAfter(nextNonce: (look: number) => number): Promise<number | null> {
+  let clock = 0
+  let stuckAt: number | null = null
+  const warn = () => {
+    stuckAt ??= clock
+  }
+  // Whose key is gone can't be signed for again, which is told: nothing else is needed of the store.
+  const log = { debug() {}, info() {}, warn, error() {} }
+  const bumper = createBumper({ store: {} as Store, findSigner: () => null, now: () => clock, log })
+  const transaction = {
+    id: 't',
+    blockchain: 'polygon',
+    signer: SIGNER,
+    nonce: NONCE,
+    raw: RAW,
+    wish: null,
+    created_at: 0,
+  }
+  for (let look = 0; look < 200 && stuckAt === null; look++) {
+    clock = look * 1000
+    const shared = { stuckMs: STUCK_MS, nextNonce: async () => nextNonce(look) } as unknown as SharedNetwork
+    await bumper.bump({ chainId: 137, shared }, [transaction as unknown as TransactionRow], new Map())
+  }
+  return stuckAt
+}
+
+it('a transaction is stuck when it has been the next of its signer for so long, and no other', async () => {
+  expect(parseTransaction(RAW).nonce).toBe(NONCE)
+  expect(await stuckAfter(() => NONCE)).toBe(STUCK_MS)
+  expect(await stuckAfter(() => NONCE - 1)).toBeNull()
+  expect(await stuckAfter((look) => (look < 30 ? NONCE - 1 : NONCE))).toBe(30_000 + STUCK_MS)
+})
+
+it('a node in between that is behind does not make it wait anew', async () => {
+  expect(await stuckAfter((look) => (look % 3 === 1 ? NONCE - 2 : NONCE))).toBe(STUCK_MS)
+})
