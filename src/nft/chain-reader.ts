@@ -1,6 +1,6 @@
 import { parseJson } from '../client/answers.ts'
 import { persist } from '../client/persist.ts'
-import type { Clock } from '../client/retry.ts'
+import { backoffMs, type Clock } from '../client/retry.ts'
 import type { Transport } from '../client/transport.ts'
 import { GdnError } from '../core/errors.ts'
 
@@ -32,6 +32,22 @@ interface ChainReaderOptions {
 /** What most nodes take in one request. */
 const MAX_BATCH = 100
 const TIMEOUT_MS = 20_000
+
+/** What nobody answered is asked so often. */
+const ROUNDS = 3
+const NO_ANSWER: CallResult = { kind: 'failed', message: 'no answer to this call' }
+
+/**
+ * A limit that is reached for now is told within an answer, too. And of several nodes behind one URL one may be behind: to
+ * it what was minted last isn't there, so that is asked twice.
+ */
+const isOpen = ({ kind }: CallResult, round: number): boolean =>
+  kind === 'failed' || (kind === 'reverted' && round === 1)
+
+function unanswered(error: unknown): null {
+  if (error instanceof GdnError && (error.code === 'unreachable' || error.code === 'bad_answer')) return null
+  throw error
+}
 
 interface Answer {
   result?: unknown
@@ -85,10 +101,20 @@ export function createChainReader({ url, transport, clock, userAgent, signal }: 
     gasPrice: () => ask('eth_gasPrice'),
     async call(calls) {
       const results: CallResult[] = []
-      for (let at = 0; at < calls.length; at += MAX_BATCH) {
-        results.push(...(await callBatch(calls.slice(at, at + MAX_BATCH))))
+      let open = calls.map((_, index) => index)
+      for (let round = 1; ; round++) {
+        for (let at = 0; at < open.length; at += MAX_BATCH) {
+          const some = open.slice(at, at + MAX_BATCH)
+          const asking = callBatch(some.flatMap((index) => calls[index] ?? []))
+          // What was told before stands.
+          const told = await (round === 1 ? asking : asking.catch(unanswered))
+          if (told === null) return results
+          for (const [at, index] of some.entries()) results[index] = told[at] ?? NO_ANSWER
+        }
+        open = open.filter((index) => isOpen(results[index] ?? NO_ANSWER, round))
+        if (open.length === 0 || round === ROUNDS) return results
+        await clock.sleep(backoffMs(round + 1, clock.random), signal)
       }
-      return results
     },
   }
 }
@@ -106,7 +132,7 @@ const errorText = ({ error }: Answer): string =>
 
 function resultOf(value: unknown): CallResult {
   const answer = asAnswer(value)
-  if (answer === null) return { kind: 'failed', message: 'no answer to this call' }
+  if (answer === null) return NO_ANSWER
   if (typeof answer.result === 'string' && /^0x([0-9a-fA-F]{2})*$/.test(answer.result)) {
     return { kind: 'value', data: answer.result }
   }

@@ -45,6 +45,39 @@ test('a node that takes no batches is asked call by call', async () => {
   expect(asked).toHaveLength(4)
 })
 
+test('what was not answered is asked again, alone; what is not there for a node that is behind is asked twice', async () => {
+  let left = 2
+  const { reader, asked } = node((body) => {
+    const batch = body as Call[]
+    if (left-- === 2) {
+      const [first, second] = batch.map(({ id }) => ({ jsonrpc: '2.0', id }))
+      const limit = { code: -32005, message: 'limit exceeded' }
+      // The last of four is left out.
+      return [
+        { ...first, error: limit },
+        { ...second, error: { code: 3, message: 'no such token' } },
+        ok(batch[2] as Call),
+      ]
+    }
+    return batch.map(ok)
+  })
+  expect(await reader.call(calls(4))).toEqual(calls(4).map(({ data }) => ({ kind: 'value', data })))
+  expect(asked.map((batch) => (batch as Call[]).map(({ params }) => params[0]?.data))).toEqual([
+    calls(4).map(({ data }) => data),
+    [0, 1, 3].map((index) => calls(4)[index]?.data),
+  ])
+})
+
+test('what was told stands, though the node is away when it is asked for the rest', async () => {
+  let isAway = false
+  const { reader } = node((body) => {
+    if (isAway) return 'away'
+    isAway = true
+    return (body as Call[]).slice(1).map(ok)
+  })
+  expect(await reader.call(calls(2))).toMatchObject([{ kind: 'failed' }, { kind: 'value' }])
+})
+
 test.each([
   ['a revert', { error: { code: 3, message: 'execution reverted' } }, 'reverted'],
   ['a revert of an old node', { error: { code: -32000, message: 'VM Exception: revert' } }, 'reverted'],
