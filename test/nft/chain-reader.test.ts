@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { Transport, TransportRequest } from '../../src/client/transport.ts'
+import { GdnError } from '../../src/core/errors.ts'
 import { createChainReader } from '../../src/nft/chain-reader.ts'
 import { createStorageReader } from '../../src/nft/storage-reader.ts'
 import { verifyNfts } from '../../src/nft/verify.ts'
@@ -71,7 +72,7 @@ test('what was not answered is asked again, alone; what is not there for a node 
 test('what was told stands, though the node is away when it is asked for the rest', async () => {
   let isAway = false
   const { reader } = node((body) => {
-    if (isAway) return 'away'
+    if (isAway) throw new GdnError('unreachable', 'away')
     isAway = true
     return (body as Call[]).slice(1).map(ok)
   })

@@ -161,6 +161,26 @@ describe('an interrupted set-up', () => {
     await two.run
     expect(await spent()).toBe(2)
   })
+
+  it('deploys no second factory for a node that has forgotten the transaction of the first', async () => {
+    const one = await begin([first])
+    await inPool()
+    await real.mine(FINALITY)
+    one.interrupt()
+    await expect(one.run).rejects.toThrow('interrupted')
+    await store.db.updateTable('transactions').set({ state: 'signed', watched: 0, lease_until: 0 }).execute()
+    node.answer = ({ method }) =>
+      method === 'eth_getTransactionReceipt' || method === 'eth_getTransactionByHash' ? { result: null } : undefined
+    const two = await begin([first])
+    await until(
+      async () => two.said.at(-1),
+      (text) => text?.includes('has the factory, and no node tells of its transaction; trying on') === true,
+    )
+    node.answer = () => undefined
+    keepMining()
+    expect(await two.knows(await two.run, first)).toBe(true)
+    expect(await spent()).toBe(1)
+  })
 })
 
 describe('while it waits', () => {

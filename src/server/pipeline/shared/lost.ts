@@ -1,3 +1,5 @@
+import { getContractAddress } from 'viem'
+import { GdnError } from '../../../core/errors.ts'
 import { readCollectionState } from '../../chain/evm/collection-reads.ts'
 import type { EvmNetwork, Hex } from '../../chain/evm/network.ts'
 import { findCollectionById, updateCollection } from '../../store/collections.ts'
@@ -22,6 +24,14 @@ interface Loss {
  */
 export async function settleLost({ store, network, transaction, now, log }: Loss): Promise<boolean> {
   const { id, signer, nonce, kind, collection_id: collectionId } = transaction
+  if (
+    kind === 'factory' &&
+    (await isThere(network, getContractAddress({ from: signer as Hex, nonce: BigInt(nonce) })))
+  ) {
+    throw new GdnError('unreachable', `${network.blockchain} has the factory, and no node tells of its transaction`, {
+      hint: 'give the RPC URL of a node that has all transactions',
+    })
+  }
   log.error(
     { transaction: id, signer, nonce, kind },
     "a stranger's transaction used the nonce of one of ours: the key of this signer is used elsewhere",
@@ -45,6 +55,10 @@ export async function settleLost({ store, network, transaction, now, log }: Loss
     return ours
   })
 }
+
+/** What was lost is deployed anew: a node that has forgotten a transaction, or never had it, must not make that happen. */
+const isThere = async (network: EvmNetwork, address: Hex): Promise<boolean> =>
+  (await network.request('eth_getCode', [address, 'latest'])) !== '0x'
 
 async function nextTokenId(store: Store, network: EvmNetwork, collectionId: string): Promise<bigint> {
   const collection = await findCollectionById(store.db, collectionId)
