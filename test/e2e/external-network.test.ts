@@ -79,7 +79,8 @@ async function mintOne(collection: (typeof collections)[number], ...flags: strin
 
 /** What counted as deployed may be undone before the transfer is asked for: it is refused then, and asked for again. */
 async function transfer(of: ExternalNetwork, id: string) {
-  const isUndone = ({ exitCode, stderr }: Run) => exitCode === 5 && stderr.includes('the NFT is not deployed yet')
+  const isUndone = ({ exitCode, stderr }: Run) =>
+    (exitCode === 5 || exitCode === 8) && /is not deployed yet/.test(stderr)
   const { exitCode, stderr } = await until(
     async () => {
       await gdn().json('nft', 'wait', id)
