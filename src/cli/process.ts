@@ -33,10 +33,26 @@ export async function runFromProcess(argv: string[]): Promise<number> {
       const { updateNotice } = await import('./update/notice.ts')
       updateNotice({ env, cwd: process.cwd(), stderr: process.stderr, program, now: Date.now() })
     }
-    return streams.failed() ? EXIT.unexpected : code
+    const told = streams.failed() ? EXIT.unexpected : code
+    leaveSoon(told)
+    return told
   } finally {
     signals.release()
   }
+}
+
+/** What is left then ends by itself at once, or never. */
+const LEAVE_WITHIN_MS = 500
+
+/**
+ * Ends the process though something is still open that doesn't let it go, such as a connection to a server that no longer
+ * answers: a command that is over must not look like one that works. What is written but not read yet is waited for.
+ */
+function leaveSoon(code: number): void {
+  const leave = () => {
+    if (process.stdout.writableLength === 0 && process.stderr.writableLength === 0) process.exit(code)
+  }
+  setInterval(leave, LEAVE_WITHIN_MS).unref()
 }
 
 /** Nothing is added to what programs, or people who want no words, asked for. */

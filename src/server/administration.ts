@@ -6,6 +6,7 @@ import { sleep } from '../core/time.ts'
 import { openDataDir } from './data-dir/open.ts'
 import { type DatabasePlace, databaseOf } from './settings/database.ts'
 import { openStore, type Store } from './store/open-store.ts'
+import { toldOfDatabase } from './store/postgres/gone.ts'
 
 /** Making a database takes a fraction of a second. */
 const MADE_WITHIN_MS = 5_000
@@ -24,6 +25,8 @@ export async function administrate<Result>(
   const store = await openBeside(place)
   try {
     return await work(store)
+  } catch (error) {
+    throw toldOfDatabase(error)
   } finally {
     await store.close()
   }

@@ -1,3 +1,13 @@
+import { setTimeout as delay } from 'node:timers/promises'
+
+/** Whoever is told that a start failed is told soon, though what was opened can't be closed. */
+const CLOSE_WITHIN_MS = 3000
+
+/** Closes what a start had opened that failed. Why it did counts, and not what else was lost with it. */
+export async function closeFailed(undo: (() => unknown)[]): Promise<void> {
+  await Promise.race([closeAll(undo).catch(() => {}), delay(CLOSE_WITHIN_MS, undefined, { ref: false })])
+}
+
 /**
  * Closes what was opened, the last first, and once. One that can't be closed keeps no other open.
  *

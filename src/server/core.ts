@@ -35,6 +35,7 @@ import { loadSettings } from './settings/settings.ts'
 import { measured } from './storage/measured.ts'
 import { openStorage } from './storage/open-storage.ts'
 import { openStore, type Store } from './store/open-store.ts'
+import { toldOfDatabase } from './store/postgres/gone.ts'
 
 /** api: takes requests · worker: does the work · all: both, as one process that has its data dir to itself does */
 export type Role = 'api' | 'worker' | 'all'
@@ -288,9 +289,9 @@ async function loadFaults({ faults }: CoreOptions): Promise<Faults | undefined> 
   return createFaults(faults)
 }
 
-/** A disk that is full is told by the folder that is on it. */
-export function toldOfDisk(error: unknown, dataDir: string): unknown {
-  if (!isDiskFull(error)) return error
+/** A disk that is full is told by the folder that is on it, and a database that went away as what it is. */
+export function toldOfStart(error: unknown, dataDir: string): unknown {
+  if (!isDiskFull(error)) return toldOfDatabase(error)
   return new GdnError('data_dir', `the disk of the data dir ${dataDir} is full`, {
     hint: 'make room, or choose another folder with --data-dir',
     cause: error,

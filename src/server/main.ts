@@ -2,8 +2,8 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Server } from 'node:tls'
 import { messageOf } from '../core/errors.ts'
 import type { Secret } from '../core/secret.ts'
-import { closeAll } from './close-all.ts'
-import { type CoreOptions, openCore, type Role, toldOfDisk } from './core.ts'
+import { closeAll, closeFailed } from './close-all.ts'
+import { type CoreOptions, openCore, type Role, toldOfStart } from './core.ts'
 import { removeRunning, writeRunning } from './data-dir/running.ts'
 import { createApp } from './http/app.ts'
 import type { ConnectionLimits } from './http/connections.ts'
@@ -105,9 +105,8 @@ export async function startBackend(options: BackendOptions): Promise<Backend> {
     const reloadTls = tlsReloader(options.tls, app.server, log)
     return { url, apiKey, dataDir, exposed, reloadTls, faults: told, warnings, drain, close: () => closeAll(undo) }
   } catch (error) {
-    // Why it can't be started counts, and not what else was lost with it.
-    await closeAll(undo).catch(() => {})
-    throw toldOfDisk(error, options.dataDir)
+    await closeFailed(undo)
+    throw toldOfStart(error, options.dataDir)
   }
 }
 

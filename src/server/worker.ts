@@ -1,5 +1,5 @@
-import { closeAll } from './close-all.ts'
-import { type CoreOptions, openCore, toldOfDisk } from './core.ts'
+import { closeAll, closeFailed } from './close-all.ts'
+import { type CoreOptions, openCore, toldOfStart } from './core.ts'
 import { startHealthServer } from './http/health-server.ts'
 
 export interface WorkerOptions extends Omit<CoreOptions, 'role'> {
@@ -38,8 +38,7 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
     log.info({ url }, 'ready')
     return { url, database: deps.store.shared?.name ?? '', warnings, close: () => closeAll(undo) }
   } catch (error) {
-    // Why it can't be started counts, and not what else was lost with it.
-    await closeAll(undo).catch(() => {})
-    throw toldOfDisk(error, options.dataDir)
+    await closeFailed(undo)
+    throw toldOfStart(error, options.dataDir)
   }
 }

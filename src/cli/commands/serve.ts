@@ -10,7 +10,7 @@ import { announceFaults, readFaults } from '../faults.ts'
 import { addJsonFlag, type CommonFlags } from '../flags/common.ts'
 import { duration, integer, notEmpty, oneOf } from '../flags/parse.ts'
 import { safe } from '../io.ts'
-import { appendTo, untilAborted, within } from '../serving.ts'
+import { appendTo, unlessStopped, untilAborted, within } from '../serving.ts'
 import { VERSION } from '../version.ts'
 import { addDatabaseFlag, settingsGiven } from './key/key-data-dir.ts'
 import { PASSWORD_IN_ARGV, worker } from './worker.ts'
@@ -120,7 +120,7 @@ export async function serve(deps: Deps, flags: ServeFlags): Promise<void> {
   setFlagsFromString('--optimize-for-size')
   const { startBackend, UNDER_WAY_MS } = await import('../../server/main.ts')
   const drainMs = flags.drain ?? 0
-  const backend = await startBackend({
+  const starting = startBackend({
     host: flags.host ?? '127.0.0.1',
     port: flags.port ?? DEFAULT_PORT,
     dataDir,
@@ -147,6 +147,8 @@ export async function serve(deps: Deps, flags: ServeFlags): Promise<void> {
     logLevel: flags.logLevel ?? (flags.logFile === undefined ? 'silent' : 'info'),
     logStream: flags.logFile === undefined ? { write: (line) => io.log(line) } : await appendTo(resolve(flags.logFile)),
   })
+  const backend = await unlessStopped(signals, starting)
+  if (backend === null) return
   for (const warning of backend.warnings) io.warn(`${safe(warning)}; what needs it waits until it is back`)
   const { reloadTls } = backend
   // Where a terminal is, its closing sends the same signal, and means the end.

@@ -8,7 +8,7 @@ import type { Deps } from '../deps.ts'
 import { addJsonFlag, type CommonFlags } from '../flags/common.ts'
 import { blockchainName, integer, notEmpty, oneOf } from '../flags/parse.ts'
 import { safe } from '../io.ts'
-import { appendTo, untilAborted, within } from '../serving.ts'
+import { appendTo, unlessStopped, untilAborted, within } from '../serving.ts'
 import { VERSION } from '../version.ts'
 import { addDatabaseFlag, settingsGiven } from './key/key-data-dir.ts'
 
@@ -74,7 +74,7 @@ export async function worker({ io, env, signals, cwd }: Deps, flags: WorkerFlags
   const dataDir = flags.dataDir === undefined ? localDataDirectory(env) : resolve(cwd, flags.dataDir)
   setFlagsFromString('--optimize-for-size')
   const { startWorker } = await import('../../server/worker.ts')
-  const running = await startWorker({
+  const starting = startWorker({
     dataDir,
     database: databaseGiven(flags.databaseUrl, env),
     settingsFile: settingsGiven({ env, cwd }, flags),
@@ -89,6 +89,8 @@ export async function worker({ io, env, signals, cwd }: Deps, flags: WorkerFlags
     logLevel: flags.logLevel ?? (flags.logFile === undefined ? 'silent' : 'info'),
     logStream: flags.logFile === undefined ? { write: (line) => io.log(line) } : await appendTo(resolve(flags.logFile)),
   })
+  const running = await unlessStopped(signals, starting)
+  if (running === null) return
   for (const warning of running.warnings) io.warn(`${safe(warning)}; what needs it waits until it is back`)
   try {
     if (flags.json) {

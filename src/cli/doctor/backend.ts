@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { orAborted } from '../../core/or-aborted.ts'
 import type { Examined } from '../../server/checkup/examined.ts'
 import { databasePlace } from '../commands/key/key-data-dir.ts'
 import type { Deps } from '../deps.ts'
@@ -21,13 +22,16 @@ export async function checkBackend(deps: Deps, flags: BackendFlags): Promise<Fin
   const isNamed = flags.dataDir !== undefined || place.settingsFile !== undefined || place.database.url !== undefined
   if (!isNamed && !existsSync(join(place.dataDir, 'backend.yaml'))) return []
   const { checkUp } = await import('../../server/checkup/checkup.ts')
-  const found = await checkUp({
-    ...place,
-    credentialsDirectory: deps.env.CREDENTIALS_DIRECTORY,
-    env: deps.env,
-    userAgent: `gdn/${VERSION}`,
-    now: deps.now,
-  })
+  const found = await orAborted(
+    checkUp({
+      ...place,
+      credentialsDirectory: deps.env.CREDENTIALS_DIRECTORY,
+      env: deps.env,
+      userAgent: `gdn/${VERSION}`,
+      now: deps.now,
+    }),
+    deps.signals.signal,
+  )
   return found.map(findingOf)
 }
 

@@ -3,6 +3,7 @@ import { rm } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { GdnError, messageOf, systemCode } from '../../core/errors.ts'
+import { orAborted } from '../../core/or-aborted.ts'
 import { readPrivateText } from '../../core/private-file.ts'
 import { openBeside } from '../administration.ts'
 import { isDiskFull } from '../data-dir/disk-full.ts'
@@ -35,9 +36,14 @@ export interface Moved {
  * Writes all that a backend's database holds into a file, a line of JSON for each row, as it is at one moment. The file
  * is private: it holds the secret of signed URLs and the keys of embedded chains. A data dir's backend must be stopped.
  *
+ * @param signal ends it, and the file with it
  * @throws GdnError `data_dir_busy`; `usage` where the file is there already or can't be written
  */
-export async function exportDatabase(place: DatabasePlace, path: string): Promise<Moved> {
+export async function exportDatabase(
+  place: DatabasePlace,
+  path: string,
+  signal: AbortSignal = new AbortController().signal,
+): Promise<Moved> {
   const since = performance.now()
   const file = resolve(path)
   const isOfDataDir = (await databaseOf(place)) === null
@@ -45,11 +51,11 @@ export async function exportDatabase(place: DatabasePlace, path: string): Promis
   try {
     const store = await openBeside(place)
     try {
-      const counted = await write(store, isOfDataDir ? secretsOf(place.dataDir) : [], file)
+      const counted = await write(store, isOfDataDir ? secretsOf(place.dataDir) : [], file, signal)
       const database = store.shared?.name ?? resolve(place.dataDir)
       return { file, database, ...counted, seconds: Math.round((performance.now() - since) / 100) / 10 }
     } finally {
-      await store.close()
+      await orAborted(store.close(), signal)
     }
   } finally {
     await lock?.release()
@@ -57,14 +63,16 @@ export async function exportDatabase(place: DatabasePlace, path: string): Promis
 }
 
 /** Writes the file, or leaves none behind. */
-async function write({ db }: Store, secrets: readonly Row[], file: string) {
+async function write({ db }: Store, secrets: readonly Row[], file: string, signal: AbortSignal) {
   const output = openNew(file)
   const counted = { tables: 0, rows: 0, nfts: 0 }
   try {
-    await db
+    const written = db
       .transaction()
       .setIsolationLevel('repeatable read')
-      .execute((db) => pipeline(linesOf(db, secrets, counted), output))
+      .execute((db) => pipeline(linesOf(db, secrets, counted), output, { signal }))
+    // A database that gives no answer doesn't end the transaction either.
+    await orAborted(written, signal)
     return counted
   } catch (error) {
     await rm(file, { force: true })

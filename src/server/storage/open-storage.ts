@@ -90,6 +90,9 @@ export async function openStorage(options: OpenStorageOptions): Promise<OpenedSt
       const target = where === 'files' ? pins : publishTo
       if (target !== undefined) await store.transaction((db) => addPublications(db, target, [cid]))
     },
+  }).catch(async (error: unknown) => {
+    await close()
+    throw error
   })
 
   let askedAt = now()

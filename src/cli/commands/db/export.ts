@@ -32,5 +32,5 @@ export function command(deps: Deps, run = exportAll): GdnCommand {
 export async function exportAll(deps: Deps, file: string, flags: ExportFlags): Promise<void> {
   const output = createOutput(deps.io, flags, MOVED_VIEW)
   const { exportDatabase } = await import('../../../server/database/export.ts')
-  await output.one(await exportDatabase(databasePlace(deps, flags), resolve(deps.cwd, file)))
+  await output.one(await exportDatabase(databasePlace(deps, flags), resolve(deps.cwd, file), deps.signals.signal))
 }

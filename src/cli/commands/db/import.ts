@@ -1,4 +1,5 @@
 import { resolve } from 'node:path'
+import { orAborted } from '../../../core/or-aborted.ts'
 import { GdnCommand } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
@@ -29,5 +30,7 @@ export function command(deps: Deps, run = importAll): GdnCommand {
 export async function importAll(deps: Deps, file: string, flags: ImportFlags): Promise<void> {
   const output = createOutput(deps.io, flags, MOVED_VIEW)
   const { importDatabase } = await import('../../../server/database/import.ts')
-  await output.one(await importDatabase(databasePlace(deps, flags), resolve(deps.cwd, file)))
+  await output.one(
+    await orAborted(importDatabase(databasePlace(deps, flags), resolve(deps.cwd, file)), deps.signals.signal),
+  )
 }

@@ -1,3 +1,4 @@
+import { orAborted } from '../../../core/or-aborted.ts'
 import { GdnCommand } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
@@ -27,5 +28,5 @@ export function command(deps: Deps, run = migrate): GdnCommand {
 export async function migrate(deps: Deps, flags: MigrateFlags): Promise<void> {
   const output = createOutput(deps.io, flags, DB_VIEW)
   const { migrateDatabase } = await import('../../../server/database/databases.ts')
-  await output.one(await migrateDatabase(databasePlace(deps, flags)))
+  await output.one(await orAborted(migrateDatabase(databasePlace(deps, flags)), deps.signals.signal))
 }

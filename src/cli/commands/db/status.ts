@@ -1,3 +1,4 @@
+import { orAborted } from '../../../core/or-aborted.ts'
 import { GdnCommand } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
@@ -26,5 +27,5 @@ export function command(deps: Deps, run = status): GdnCommand {
 export async function status(deps: Deps, flags: StatusFlags): Promise<void> {
   const output = createOutput(deps.io, flags, DB_VIEW)
   const { databaseStatus } = await import('../../../server/database/databases.ts')
-  await output.one(await databaseStatus(databasePlace(deps, flags)))
+  await output.one(await orAborted(databaseStatus(databasePlace(deps, flags)), deps.signals.signal))
 }

@@ -1,6 +1,7 @@
 import { resolve } from 'node:path'
 import { databaseGiven, type GivenDatabase } from '../../../config/database-url.ts'
 import { localDataDirectory } from '../../../config/paths.ts'
+import { orAborted } from '../../../core/or-aborted.ts'
 import type { Store } from '../../../server/store/open-store.ts'
 import { type GdnCommand, valueFlag } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
@@ -39,14 +40,17 @@ export function databasePlace(
   }
 }
 
-/** Works on that database, beside the backend's running processes. */
+/**
+ * Works on that database, beside the backend's running processes; no longer than until a signal comes, be it that the
+ * database gives no answer.
+ */
 export async function onDatabase<Result>(
-  deps: Pick<Deps, 'env' | 'cwd'>,
+  deps: Pick<Deps, 'env' | 'cwd' | 'signals'>,
   flags: DataDirFlags,
   work: (store: Store) => Promise<Result>,
 ): Promise<Result> {
   const { administrate } = await import('../../../server/administration.ts')
-  return await administrate(databasePlace(deps, flags), work)
+  return await orAborted(administrate(databasePlace(deps, flags), work), deps.signals.signal)
 }
 
 /** The backend's settings where a flag or the environment names them; elsewhere the data dir's own count. */

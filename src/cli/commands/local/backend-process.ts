@@ -7,8 +7,10 @@ import { childEnvironment } from '../../../core/child-environment.ts'
 import { GdnError } from '../../../core/errors.ts'
 import { makePrivateFolder, openToAppend } from '../../../core/private-file.ts'
 import type { Deps } from '../../deps.ts'
+import { within } from '../../serving.ts'
 
 const START_WITHIN_MS = 60_000
+const END_WITHIN_MS = 5000
 const LOG_LINES_SHOWN = 15
 
 export interface Started {
@@ -33,13 +35,22 @@ export async function spawnBackend(deps: Deps, dataDir: string, flags: readonly 
   try {
     return await firstLine(stdout, child, deps.signals.signal)
   } catch (error) {
-    child.kill('SIGTERM')
+    await end(child)
     const lines = await lastLines(logFile)
     throw failure(error, lines, logFile)
   } finally {
     stdout?.destroy()
     child.unref()
   }
+}
+
+/** One that doesn't end would keep the data dir from every backend after it. */
+async function end(child: ReturnType<typeof spawn>): Promise<void> {
+  if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return
+  const ended = new Promise<void>((done) => child.once('exit', () => done()))
+  child.kill('SIGTERM')
+  await within(END_WITHIN_MS, ended)
+  child.kill('SIGKILL')
 }
 
 async function firstLine(

@@ -9,6 +9,7 @@ import type { Deps } from '../../deps.ts'
 import { announceFaults, readFaults } from '../../faults.ts'
 import { addCommonFlags, type CommonFlags } from '../../flags/common.ts'
 import { notEmpty, oneOf } from '../../flags/parse.ts'
+import { unlessStopped, within } from '../../serving.ts'
 import { VERSION } from '../../version.ts'
 
 const CLOSE_WITHIN_MS = 5000
@@ -57,13 +58,13 @@ export async function exec(deps: Deps, words: readonly string[], flags: ExecFlag
 }
 
 async function withBackend(
-  { env, io, cwd }: Deps,
+  { env, io, cwd, signals }: Deps,
   folder: string,
   flags: ExecFlags,
   work: (env: NodeJS.ProcessEnv) => Promise<number>,
 ): Promise<number> {
   const { startBackend } = await import('../../../server/main.ts')
-  const backend = await startBackend({
+  const starting = startBackend({
     host: '127.0.0.1',
     port: 0,
     dataDir: join(folder, 'data'),
@@ -75,6 +76,8 @@ async function withBackend(
     logLevel: 'silent',
     logStream: { write: () => {} },
   })
+  const backend = await unlessStopped(signals, starting)
+  if (backend === null) throw signals.signal.reason
   announceFaults(io, backend.faults)
   try {
     const { GDN_PROFILE: _profile, ...rest } = env
@@ -85,7 +88,7 @@ async function withBackend(
       GDN_STATE_DIR: join(folder, 'state'),
     })
   } finally {
-    await Promise.race([backend.close(), new Promise((done) => setTimeout(done, CLOSE_WITHIN_MS).unref())])
+    await within(CLOSE_WITHIN_MS, backend.close())
   }
 }
 

@@ -7,6 +7,7 @@ import type { Deps } from '../../deps.ts'
 import { addJsonFlag, type CommonFlags } from '../../flags/common.ts'
 import { email } from '../../flags/email.ts'
 import { safe } from '../../io.ts'
+import { unlessStopped } from '../../serving.ts'
 import { VERSION } from '../../version.ts'
 import { addDataDirFlag, type DataDirFlags, databasePlace } from '../key/key-data-dir.ts'
 import { eventTypes } from '../webhook/event-flag.ts'
@@ -56,7 +57,7 @@ export async function listen(deps: Deps, flags: ListenFlags): Promise<void> {
   const place = databasePlace(deps, flags)
   const { administrate } = await import('../../../server/administration.ts')
   const { openListener } = await import('../../../server/operations/listen.ts')
-  await administrate(place, async (store) => {
+  const listening = administrate(place, async (store) => {
     const events = flags.event?.flat() ?? ['*']
     const listener = await openListener(store, {
       ...{ events, email: flags.email, userAgent: `gdn/${VERSION}`, now: deps.now },
@@ -71,6 +72,7 @@ export async function listen(deps: Deps, flags: ListenFlags): Promise<void> {
       await listener.close()
     }
   })
+  await unlessStopped(deps.signals, listening)
 }
 
 /** The secret is what is asked for here: notes would blot it out. */

@@ -1,4 +1,4 @@
-import { messageOf, systemCode } from '../../../core/errors.ts'
+import { GdnError, messageOf, systemCode } from '../../../core/errors.ts'
 
 /** Classes and codes of PostgreSQL that say: not now. */
 const PASSING = new Set([
@@ -34,6 +34,15 @@ export function isDatabaseGone(error: unknown): boolean {
     if (at instanceof AggregateError && at.errors.some(isDatabaseGone)) return true
   }
   return false
+}
+
+/** A failure that is the database's is told as one: nobody's command or start is at fault. */
+export function toldOfDatabase(error: unknown): unknown {
+  if (error instanceof GdnError || !isDatabaseGone(error)) return error
+  return new GdnError('unreachable', `the database went away: ${messageOf(error)}`, {
+    hint: 'check that the server runs, then try again',
+    cause: error,
+  })
 }
 
 const REPEATED = new Set(['40001', '40P01'])

@@ -17,6 +17,8 @@ export interface AnvilOptions {
   marker: string
   /** Called as soon as the child exists, before it listens. */
   onSpawn: (pid: number) => void
+  /** Ends a child that doesn't listen yet. */
+  signal?: AbortSignal
 }
 
 export interface AnvilProcess {
@@ -50,7 +52,7 @@ const killLiving = () => {
  * @throws GdnError `native_missing` when the binary can't run here, `unreachable` when it ends before it listens
  */
 export async function spawnAnvil(options: AnvilOptions): Promise<AnvilProcess> {
-  const { binary, chainId, upstreamUrl, home, marker, onSpawn } = options
+  const { binary, chainId, upstreamUrl, home, marker, onSpawn, signal } = options
   mkdirSync(home, { recursive: true, mode: 0o700 })
   const { host, port } = await chooseNodeAddress()
   const args = ['--host', host, '--port', String(port), '--no-cors', '--no-request-size-limit', '--threads', '2']
@@ -86,6 +88,9 @@ export async function spawnAnvil(options: AnvilOptions): Promise<AnvilProcess> {
   failed.catch(() => {})
   if (living.size === 0 && !process.listeners('exit').includes(killLiving)) process.on('exit', killLiving)
   living.add(child)
+  const abort = () => child.kill('SIGKILL')
+  signal?.addEventListener('abort', abort, { once: true })
+  if (signal?.aborted) abort()
 
   try {
     onSpawn(pid)
@@ -106,6 +111,8 @@ export async function spawnAnvil(options: AnvilOptions): Promise<AnvilProcess> {
   } catch (error) {
     child.kill('SIGKILL')
     throw error
+  } finally {
+    signal?.removeEventListener('abort', abort)
   }
 }
 

@@ -82,7 +82,7 @@ export async function startEmbeddedChain(options: EmbeddedChainOptions): Promise
   async function boot(signal: AbortSignal): Promise<LiveNode> {
     const since = performance.now()
     const onSpawn = (pid: number) => writePidfile(pidfile, pid)
-    const child = await spawnAnvil({ binary, chainId, upstreamUrl: stub.url, home, marker, onSpawn })
+    const child = await spawnAnvil({ binary, chainId, upstreamUrl: stub.url, home, marker, onSpawn, signal })
     const rpc = connectNode(child.port, child.host)
     const abort = () => child.kill()
     signal.addEventListener('abort', abort, { once: true })

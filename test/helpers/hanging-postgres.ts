@@ -1,0 +1,59 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { connect, createServer, type Socket } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+const SOCKET = '.s.PGSQL.5432'
+
+export interface HangingPostgres {
+  url: string
+  /** From now on nothing that comes is handed on, or after so many more messages, and no connection ends. */
+  hang(afterMessages?: number): void
+  /** Resolves when it hangs, and somebody waits for an answer. */
+  waitedFor(): Promise<void>
+  close(): Promise<void>
+}
+
+/** Stands before a PostgreSQL server, and stops answering: as one whose machine was frozen, or is behind a dead line. */
+export async function startHangingPostgres(serverUrl: string, database: string): Promise<HangingPostgres> {
+  const [, host = ''] = /[?&]host=([^&]+)/.exec(serverUrl) ?? []
+  const folder = await mkdtemp(join(tmpdir(), 'gdn-hanging-'))
+  const sockets = new Set<Socket>()
+  let left = Number.POSITIVE_INFINITY
+  let tell = () => {}
+  const waiting = new Promise<void>((resolve) => {
+    tell = resolve
+  })
+  const server = createServer((client) => {
+    const upstream = connect(join(decodeURIComponent(host), SOCKET))
+    for (const [from, to] of [
+      [client, upstream],
+      [upstream, client],
+    ] as const) {
+      sockets.add(from)
+      from.on('error', () => {})
+      from.on('close', () => {
+        sockets.delete(from)
+        to.destroy()
+      })
+    }
+    client.on('data', (bytes) => {
+      if (left-- > 0) upstream.write(bytes)
+      else tell()
+    })
+    upstream.on('data', (bytes) => void (left >= 0 && client.write(bytes)))
+  })
+  await new Promise<void>((resolve) => server.listen(join(folder, SOCKET), resolve))
+  return {
+    url: `postgres://gdn@/${database}?host=${encodeURIComponent(folder)}`,
+    hang(afterMessages = 0) {
+      left = afterMessages
+    },
+    waitedFor: () => waiting,
+    async close() {
+      for (const socket of sockets) socket.destroy()
+      await new Promise((resolve) => server.close(resolve))
+      await rm(folder, { recursive: true, force: true })
+    },
+  }
+}
