@@ -58,6 +58,7 @@ export async function connectExplorer(
         ...{ method, url, headers, ...content, timeoutMs: TIMEOUT_MS, signal: signals.signal },
       })
     } catch (error) {
+      signals.signal.throwIfAborted()
       throw error instanceof TransportError ? unreachable(url, error) : error
     }
   }

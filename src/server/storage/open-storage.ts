@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { GdnError, messageOf } from '../../core/errors.ts'
 import { sleep } from '../../core/time.ts'
 import type { Log } from '../pipeline/log.ts'
@@ -30,6 +31,8 @@ export interface OpenStorageOptions {
 /** Whether it can be reached is found out anew after so long: while it can't, and while it can. */
 const ASK_AGAIN_MS = 2000
 const ASK_NOW_AND_THEN_MS = 30_000
+/** For the first check; a wrong configuration is found out in less. */
+const FIRST_ANSWER_WITHIN_MS = 5000
 const DAY_MS = 24 * 3600_000
 const SEND_AGAIN_MS = 60_000
 
@@ -59,6 +62,8 @@ export async function openStorage(options: OpenStorageOptions): Promise<OpenedSt
   const remote = await openRemoteFiles(settings.storage, options)
   let pinning: PinningService | null = null
   let ownPlace: FilesPlace | null = null
+  /** What was said the last time that it was asked whether it can be used. */
+  let refusal: string | null = null
   const close = async () => {
     await Promise.all([remote?.close(), pinning?.close()])
   }
@@ -66,8 +71,9 @@ export async function openStorage(options: OpenStorageOptions): Promise<OpenedSt
     await refuseLostFiles(store, remote?.place ?? null, settings.storage)
     if (kind === 'files' && store.shared !== null) ownPlace = await placeInDataDir(store, dataDir)
     pinning = openPinning(settings.pinning, { ...options, userAgent })
-    await remote?.check().catch((error) => {
+    await (remote === null ? Promise.resolve() : checkSoon(remote)).catch((error) => {
       if (!(error instanceof StorageUnavailableError)) throw error
+      refusal = messageOf(error)
       log.error({ error: messageOf(error) }, 'the storage of files is away: what needs it waits')
     })
   } catch (error) {
@@ -96,8 +102,6 @@ export async function openStorage(options: OpenStorageOptions): Promise<OpenedSt
   })
 
   let askedAt = now()
-  /** What was said the last time that it was asked whether it can be used. */
-  let refusal: string | null = null
   const askWhetherThere = async () => {
     askedAt = now()
     refusal = await (remote?.check() ?? Promise.resolve()).then(
@@ -181,6 +185,21 @@ export async function openStorage(options: OpenStorageOptions): Promise<OpenedSt
       await Promise.all([...stopped, sending])
     },
   }
+}
+
+/** A storage that takes a request and gives no answer is away too: nobody waits for it until all tries have failed. */
+async function checkSoon(remote: RemoteFiles): Promise<void> {
+  const done = new AbortController()
+  const late = delay(FIRST_ANSWER_WITHIN_MS, undefined, { signal: done.signal }).then(
+    () => {
+      throw new StorageUnavailableError(`${remote.name} gives no answer`)
+    },
+    () => {},
+  )
+  const checking = remote.check()
+  // What it says afterwards is asked for again.
+  checking.catch(() => {})
+  await Promise.race([checking, late]).finally(() => done.abort())
 }
 
 const placeInDataDir = async (store: Store, dataDir: string) =>
