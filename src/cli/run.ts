@@ -3,7 +3,6 @@ import { knowSecretsOf } from '../config/secret-variables.ts'
 import { GdnError } from '../core/errors.ts'
 import { EXIT } from '../core/exit-codes.ts'
 import { nearest } from '../core/nearest.ts'
-import { orAborted } from '../core/or-aborted.ts'
 import { redactText } from '../core/redact.ts'
 import { sleep } from '../core/time.ts'
 import type { AddressBook } from '../wallet/address-book.ts'
@@ -19,7 +18,6 @@ import type { OutStream } from './out-stream.ts'
 import { reportError } from './report-error.ts'
 import { route } from './route.ts'
 import { ioSettings } from './settings-of-argv.ts'
-import type { Signals } from './signals.ts'
 import { VERSION } from './version.ts'
 import { proseWidth } from './wrap.ts'
 
@@ -97,28 +95,9 @@ async function dispatch(argv: readonly string[], edge: Edge, io: Io): Promise<nu
     }
     case 'verb': {
       const { command, result } = await load(found.verb, edge, io)
-      await stoppingInTime(parse(command, found.argv), edge.signals)
+      await parse(command, found.argv)
       return result.exitCode
     }
-  }
-}
-
-/** What a command that was told to stop may still take: beyond it somebody else's server holds it up. */
-const STOP_WITHIN_MS = 10_000
-
-/** A command that is told to stop ends, and be it without what it waits for; but for one that sees to its end itself. */
-async function stoppingInTime(work: Promise<void>, signals: Signals): Promise<void> {
-  const late = new AbortController()
-  let timer: NodeJS.Timeout | undefined
-  const onSignal = () => {
-    if (!signals.owned) timer = setTimeout(() => late.abort(signals.signal.reason), STOP_WITHIN_MS)
-  }
-  signals.signal.addEventListener('abort', onSignal, { once: true })
-  try {
-    await orAborted(work, late.signal)
-  } finally {
-    clearTimeout(timer)
-    signals.signal.removeEventListener('abort', onSignal)
   }
 }
 

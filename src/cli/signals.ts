@@ -7,8 +7,6 @@ export interface Signals {
   readonly signal: AbortSignal
   /** Aborted by the second one. */
   readonly again: AbortSignal
-  /** Whether the command itself says what it does at a signal. */
-  readonly owned: boolean
   /** From here on the command itself says what it does at a signal, and a second one doesn't end the process. */
   own(): void
   /** Has this done at the first signal in place of saying that it stops: for what shows that itself. Null undoes it. */
@@ -53,9 +51,6 @@ export function catchSignals({ say, exit }: SignalEdge): Signals {
   return {
     signal: first.signal,
     again: second.signal,
-    get owned() {
-      return owned
-    },
     own: () => {
       owned = true
     },

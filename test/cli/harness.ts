@@ -80,7 +80,6 @@ export async function cli(argv: readonly string[], options: CliOptions = {}): Pr
     signals: {
       signal,
       again: new AbortController().signal,
-      owned: false,
       own: () => {},
       instead: () => {},
       hangup: () => {},
