@@ -172,10 +172,9 @@ describe('an interrupted set-up', () => {
     node.answer = ({ method }) =>
       method === 'eth_getTransactionReceipt' || method === 'eth_getTransactionByHash' ? { result: null } : undefined
     const two = await begin([first])
-    await until(
-      async () => two.said.at(-1),
-      (text) => text?.includes('has the factory, and no node tells of its transaction; trying on') === true,
-    )
+    const told = 'has the factory, and no node tells of its transaction; trying on'
+    const isTold = (said: string | undefined) => said?.includes(told) === true
+    expect(await until(async () => two.said.at(-1), isTold)).toContain(told)
     node.answer = () => undefined
     keepMining()
     expect(await two.knows(await two.run, first)).toBe(true)

@@ -66,8 +66,8 @@ export function createObserver({ store, findSigner, now, log, onSettled }: Obser
       if (!foreign) {
         suspects.delete(id)
       } else if (suspects.has(id)) {
-        suspects.delete(id)
         if (await settleLost({ store, network, transaction, now, log })) onSettled(transaction, null)
+        suspects.delete(id)
         settled.add(id)
       } else {
         suspects.add(id)
