@@ -61,12 +61,3 @@ export async function untilAborted(signal: AbortSignal): Promise<void> {
   if (signal.aborted) return
   await new Promise<void>((done) => signal.addEventListener('abort', () => done(), { once: true }))
 }
-
-/** Waits for work, but not for longer. */
-export async function within(ms: number, work: Promise<void>): Promise<void> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<void>((done) => {
-    timer = setTimeout(done, ms)
-  })
-  await Promise.race([work, late]).finally(() => clearTimeout(timer))
-}

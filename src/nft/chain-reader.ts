@@ -109,7 +109,7 @@ export function createChainReader({ url, transport, clock, userAgent, signal }: 
           // What was told before stands.
           const told = await (round === 1 ? asking : asking.catch(unanswered))
           if (told === null) return results
-          for (const [at, index] of some.entries()) results[index] = told[at] ?? NO_ANSWER
+          for (const [number, index] of some.entries()) results[index] = told[number] ?? NO_ANSWER
         }
         open = open.filter((index) => isOpen(results[index] ?? NO_ANSWER, round))
         if (open.length === 0 || round === ROUNDS) return results

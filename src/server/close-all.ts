@@ -1,11 +1,11 @@
-import { setTimeout as delay } from 'node:timers/promises'
+import { within } from '../core/within.ts'
 
 /** Whoever is told that a start failed is told soon, though what was opened can't be closed. */
 const CLOSE_WITHIN_MS = 3000
 
 /** Closes what a start had opened that failed. Why it did counts, and not what else was lost with it. */
 export async function closeFailed(undo: (() => unknown)[]): Promise<void> {
-  await Promise.race([closeAll(undo).catch(() => {}), delay(CLOSE_WITHIN_MS, undefined, { ref: false })])
+  await within(closeAll(undo), CLOSE_WITHIN_MS).catch(() => {})
 }
 
 /**

@@ -39,6 +39,14 @@ afterEach(async () => {
     await child
   }
   await home.run(['local', 'stop'])
+  // The chain's node of a backend that was killed.
+  for (const pid of platform() === 'linux' ? processesWith(home.dir) : []) {
+    try {
+      process.kill(pid, 'SIGKILL')
+    } catch {
+      // It has ended meanwhile.
+    }
+  }
   await home.remove()
 })
 

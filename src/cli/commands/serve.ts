@@ -4,13 +4,14 @@ import { databaseGiven, holdsPassword } from '../../config/database-url.ts'
 import { localApiKeyFile } from '../../config/local-backend.ts'
 import { localDataDirectory } from '../../config/paths.ts'
 import { GdnError } from '../../core/errors.ts'
+import { within } from '../../core/within.ts'
 import { GdnCommand, switchFlag, valueFlag } from '../command.ts'
 import type { Deps } from '../deps.ts'
 import { announceFaults, readFaults } from '../faults.ts'
 import { addJsonFlag, type CommonFlags } from '../flags/common.ts'
 import { duration, integer, notEmpty, oneOf } from '../flags/parse.ts'
 import { safe } from '../io.ts'
-import { appendTo, unlessStopped, untilAborted, within } from '../serving.ts'
+import { appendTo, unlessStopped, untilAborted } from '../serving.ts'
 import { VERSION } from '../version.ts'
 import { addDatabaseFlag, settingsGiven } from './key/key-data-dir.ts'
 import { PASSWORD_IN_ARGV, worker } from './worker.ts'
@@ -174,7 +175,7 @@ export async function serve(deps: Deps, flags: ServeFlags): Promise<void> {
     io.note(drainMs === 0 ? 'Stopping.' : 'Stopping when load balancers have noticed. Ctrl-C again stops at once.')
     await backend.drain(signals.again)
   } finally {
-    await within(Math.max(drainMs, UNDER_WAY_MS) + CLOSE_WITHIN_MS, backend.close())
+    await within(backend.close(), Math.max(drainMs, UNDER_WAY_MS) + CLOSE_WITHIN_MS)
   }
 }
 

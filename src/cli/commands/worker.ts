@@ -3,12 +3,13 @@ import { setFlagsFromString } from 'node:v8'
 import type { Blockchain } from '../../api/blockchains.ts'
 import { databaseGiven, holdsPassword } from '../../config/database-url.ts'
 import { localDataDirectory } from '../../config/paths.ts'
+import { within } from '../../core/within.ts'
 import { GdnCommand, switchFlag, valueFlag } from '../command.ts'
 import type { Deps } from '../deps.ts'
 import { addJsonFlag, type CommonFlags } from '../flags/common.ts'
 import { blockchainName, integer, notEmpty, oneOf } from '../flags/parse.ts'
 import { safe } from '../io.ts'
-import { appendTo, unlessStopped, untilAborted, within } from '../serving.ts'
+import { appendTo, unlessStopped, untilAborted } from '../serving.ts'
 import { VERSION } from '../version.ts'
 import { addDatabaseFlag, settingsGiven } from './key/key-data-dir.ts'
 
@@ -106,6 +107,6 @@ export async function worker({ io, env, signals, cwd }: Deps, flags: WorkerFlags
     await untilAborted(signals.signal)
     io.note('Stopping.')
   } finally {
-    await within(CLOSE_WITHIN_MS, running.close())
+    await within(running.close(), CLOSE_WITHIN_MS)
   }
 }

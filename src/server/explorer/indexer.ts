@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { within } from '../../core/within.ts'
 import type { Store } from '../store/open-store.ts'
 import { indexBacklog, indexMore } from '../store/title-index.ts'
-import { within } from './within.ts'
 
 /** Keeps the index of titles up with what is accepted. */
 export interface Indexer {

@@ -1,9 +1,9 @@
+import { within } from '../../core/within.ts'
 import { SNIFF_BYTES, sniffContentType } from '../../files/content-type.ts'
 import type { FileStorage, StoredFileContent } from '../storage/adapter.ts'
 import { firstBytes } from '../storage/first-bytes.ts'
 import { BoundedMap } from './bounded-map.ts'
 import type { Media, MediaKind } from './types.ts'
-import { within } from './within.ts'
 
 /** What stored content is, by its bytes. */
 export type Look = Pick<Media, 'kind' | 'content_type' | 'size' | 'width' | 'height'>

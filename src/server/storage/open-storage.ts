@@ -1,6 +1,6 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import { GdnError, messageOf } from '../../core/errors.ts'
 import { sleep } from '../../core/time.ts'
+import { within } from '../../core/within.ts'
 import type { Log } from '../pipeline/log.ts'
 import { type Loop, startLoop } from '../pipeline/loop.ts'
 import type { Settings } from '../settings/types.ts'
@@ -71,7 +71,7 @@ export async function openStorage(options: OpenStorageOptions): Promise<OpenedSt
     await refuseLostFiles(store, remote?.place ?? null, settings.storage)
     if (kind === 'files' && store.shared !== null) ownPlace = await placeInDataDir(store, dataDir)
     pinning = openPinning(settings.pinning, { ...options, userAgent })
-    await (remote === null ? Promise.resolve() : checkSoon(remote)).catch((error) => {
+    await checkSoon(remote).catch((error) => {
       if (!(error instanceof StorageUnavailableError)) throw error
       refusal = messageOf(error)
       log.error({ error: messageOf(error) }, 'the storage of files is away: what needs it waits')
@@ -188,18 +188,14 @@ export async function openStorage(options: OpenStorageOptions): Promise<OpenedSt
 }
 
 /** A storage that takes a request and gives no answer is away too: nobody waits for it until all tries have failed. */
-async function checkSoon(remote: RemoteFiles): Promise<void> {
-  const done = new AbortController()
-  const late = delay(FIRST_ANSWER_WITHIN_MS, undefined, { signal: done.signal }).then(
-    () => {
-      throw new StorageUnavailableError(`${remote.name} gives no answer`)
-    },
-    () => {},
+async function checkSoon(remote: RemoteFiles | null): Promise<void> {
+  if (remote === null) return
+  const answered = await within(
+    remote.check().then(() => true),
+    FIRST_ANSWER_WITHIN_MS,
   )
-  const checking = remote.check()
   // What it says afterwards is asked for again.
-  checking.catch(() => {})
-  await Promise.race([checking, late]).finally(() => done.abort())
+  if (answered === null) throw new StorageUnavailableError(`${remote.name} gives no answer`)
 }
 
 const placeInDataDir = async (store: Store, dataDir: string) =>

@@ -6,8 +6,8 @@ import { LOG_FILE } from '../../../config/local-backend.ts'
 import { childEnvironment } from '../../../core/child-environment.ts'
 import { GdnError } from '../../../core/errors.ts'
 import { makePrivateFolder, openToAppend } from '../../../core/private-file.ts'
+import { within } from '../../../core/within.ts'
 import type { Deps } from '../../deps.ts'
-import { within } from '../../serving.ts'
 
 const START_WITHIN_MS = 60_000
 const END_WITHIN_MS = 5000
@@ -49,7 +49,7 @@ async function end(child: ReturnType<typeof spawn>): Promise<void> {
   if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return
   const ended = new Promise<void>((done) => child.once('exit', () => done()))
   child.kill('SIGTERM')
-  await within(END_WITHIN_MS, ended)
+  await within(ended, END_WITHIN_MS)
   child.kill('SIGKILL')
 }
 

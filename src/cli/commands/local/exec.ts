@@ -4,12 +4,13 @@ import { constants, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { GdnError, systemCode } from '../../../core/errors.ts'
 import { EXIT } from '../../../core/exit-codes.ts'
+import { within } from '../../../core/within.ts'
 import { GdnCommand, switchFlag, valueFlag } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { announceFaults, readFaults } from '../../faults.ts'
 import { addCommonFlags, type CommonFlags } from '../../flags/common.ts'
 import { notEmpty, oneOf } from '../../flags/parse.ts'
-import { unlessStopped, within } from '../../serving.ts'
+import { unlessStopped } from '../../serving.ts'
 import { VERSION } from '../../version.ts'
 
 const CLOSE_WITHIN_MS = 5000
@@ -88,7 +89,7 @@ async function withBackend(
       GDN_STATE_DIR: join(folder, 'state'),
     })
   } finally {
-    await within(CLOSE_WITHIN_MS, backend.close())
+    await within(backend.close(), CLOSE_WITHIN_MS)
   }
 }
 
