@@ -9,6 +9,7 @@ const onPostgres = [
   'test/server/http/{idempotency,rate-limits}.test.ts',
   'test/server/pipeline/{minting,follow-owners,wishes,reordered-transfers}.test.ts',
   'test/server/transfers/owner-block.test.ts',
+  'test/server/database/*.test.ts',
   'test/server/webhooks/{events,delivery,outbox}.test.ts',
   'test/server/postgres/**/*.test.ts',
   'test/server/storage/settings.test.ts',

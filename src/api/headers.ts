@@ -9,6 +9,9 @@ export const HEADERS = {
   requestId: 'x-request-id',
   /** The run of a batch that a request belongs to: a hash, which tells nothing of the manifest. */
   run: 'gdn-run',
+  /** The UUID of a backend's database, and that of its incarnation, which changes when the database is restored. */
+  backendId: 'gdn-backend-id',
+  incarnation: 'gdn-incarnation',
   rateLimitPolicy: 'ratelimit-policy',
   retryAfter: 'retry-after',
 } as const

@@ -34,6 +34,7 @@ import { type DatabaseSettings, databaseOf } from './settings/database.ts'
 import { loadSettings } from './settings/settings.ts'
 import { measured } from './storage/measured.ts'
 import { openStorage } from './storage/open-storage.ts'
+import { type Identity, keepIdentity } from './store/identity.ts'
 import { openStore, type Store } from './store/open-store.ts'
 import { toldOfDatabase } from './store/postgres/gone.ts'
 
@@ -84,6 +85,7 @@ export interface Core {
   /** The key of the data dir's own account. */
   apiKey: Secret
   deps: ServiceDeps
+  identity: Identity
   log: Log
   metrics: Metrics
   readiness: Readiness
@@ -120,6 +122,7 @@ export async function openCore(options: CoreOptions, undo: (() => unknown)[]): P
   undo.push(() => place.close())
   const storage = measured(place.files, (observation) => metrics.observe({ what: 'storage', ...observation }))
   const store = { ...opened, publishTo: place.publishTo, ...(faults && { onAccepted: faults.onAccepted }) }
+  const identity = await keepIdentity(store.db)
   const apiKey = await openLocalAccount(store, dataDir, now())
   const signers = await openEmbeddedSigners(dataDir, store)
   // Those that it tells of are opened below, and tell it of their requests.
@@ -198,7 +201,8 @@ export async function openCore(options: CoreOptions, undo: (() => unknown)[]): P
     clock: forwardClock(now, options.steadyNow),
   }
   const deps = { store, chains, storage, pipeline, signedUrls, now }
-  return { dataDir, apiKey, deps, log, metrics, readiness, stopping, faults, warnings: place.problems() }
+  const warnings = place.problems()
+  return { dataDir, apiKey, deps, identity, log, metrics, readiness, stopping, faults, warnings }
 }
 
 /** The folder and its database: SQLite, which the process has to itself, or PostgreSQL, which it shares. */

@@ -26,10 +26,10 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
   const undo: (() => unknown)[] = []
   try {
     const core = await openCore({ ...options, role: 'worker' }, undo)
-    const { deps, log, metrics, readiness, warnings } = core
+    const { deps, identity, log, metrics, readiness, warnings } = core
     let url: string | null = null
     if (options.health !== undefined) {
-      const health = await startHealthServer(options.health, { version: options.version, readiness, metrics })
+      const health = await startHealthServer(options.health, { version: options.version, identity, readiness, metrics })
       // The last to go: while the work ends, it says so.
       undo.unshift(() => health.close())
       url = health.url

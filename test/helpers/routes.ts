@@ -10,6 +10,7 @@ export function appWithRoutes() {
     rateLimits: false,
     version: '0',
     log: { debug() {}, info() {}, warn() {}, error() {} },
+    identity: { id: 'id', incarnation: 'incarnation' },
     readiness: async () => ({ problems: [], warnings: [] }),
     metrics: { observe() {}, scrape: async () => ({ text: '', type: 'text/plain' }) },
   })

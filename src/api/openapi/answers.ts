@@ -14,6 +14,14 @@ export const RESPONSE_HEADERS: Readonly<Record<string, Json>> = {
     '0197a1f2-7a10-7d55-8f2e-51c0d2e3f4a5',
   ),
   'Idempotency-Supported': header('This server honours Idempotency-Key on every creating request.', 'yes'),
+  'Gdn-Backend-Id': header(
+    "The UUID of the backend's database: it tells one backend from another, whatever its address.",
+    'b8f5a9de-3a51-4c43-9f0e-6f7a2c1d0e5b',
+  ),
+  'Gdn-Incarnation': header(
+    'A UUID that changes when the database is restored. Requests accepted before may be unknown then.',
+    '5f0c2f0e-7d3b-4a8e-8a55-1c9b2e4d6f70',
+  ),
   'Idempotency-Replayed': header('The answer to an earlier request with the same Idempotency-Key.', 'true'),
   'RateLimit-Policy': header(
     'The limit: requests (q) in a window of seconds (w). Without q there is none.',

@@ -58,7 +58,7 @@ function statusesOf({ validationStatus, idempotent, ratePerSecond }: Endpoint): 
 /** The OpenAPI operation of an endpoint. */
 export function operationOf(endpoint: Endpoint): Json {
   const { name, summary, permissions, ratePerSecond, errorForm, idempotent, response, example } = endpoint
-  const headers = ['x-request-id', 'Idempotency-Supported', 'RateLimit-Policy']
+  const headers = ['x-request-id', 'Idempotency-Supported', 'Gdn-Backend-Id', 'Gdn-Incarnation', 'RateLimit-Policy']
   if (idempotent) headers.push('Idempotency-Replayed')
   if (ratePerSecond !== null) headers.push('RateLimit')
   const parameters = ['RequestId', ...(idempotent ? ['IdempotencyKey'] : [])]

@@ -27,7 +27,12 @@ const inPath = (name: string, description: string, schema: Json): Json => ({
 const inQuery = (name: string, schema: Json): Json => ({ name, in: 'query', required: true, schema })
 
 const readiness = z.object({ ready: z.boolean(), problems: z.array(z.string()), warnings: z.array(z.string()) })
-const health = z.object({ status: z.literal('ok'), version: z.string() })
+const health = z.object({
+  status: z.literal('ok'),
+  version: z.string(),
+  backend_id: z.uuid().describe("Of the backend's database: it stays the same when the address changes."),
+  incarnation: z.uuid().describe('Changes when the database is restored.'),
+})
 
 const CID = 'bafkreifjjcie6lypi6ny7amxnfftagclbuxndqonfipmb64f2km2devei4'
 const text = { type: 'string' }
@@ -118,7 +123,15 @@ export const SURROUNDINGS: readonly Surrounding[] = [
       tags: ['Operation'],
       summary: 'Whether the process lives',
       responses: {
-        200: answer('It does.', json(jsonSchema(health, 'output'), { status: 'ok', version: '0.1.0' })),
+        200: answer(
+          'It does.',
+          json(jsonSchema(health, 'output'), {
+            status: 'ok',
+            version: '0.1.0',
+            backend_id: 'b8f5a9de-3a51-4c43-9f0e-6f7a2c1d0e5b',
+            incarnation: '5f0c2f0e-7d3b-4a8e-8a55-1c9b2e4d6f70',
+          }),
+        ),
         ...errorAnswers([421], 'A'),
       },
     },

@@ -8,6 +8,7 @@ import { writePrivateFile } from '../../core/private-file.ts'
 import { openDataDir } from '../data-dir/open.ts'
 import { type DatabasePlace, databaseOf } from '../settings/database.ts'
 import { isPostgres } from '../store/dialect.ts'
+import { startIncarnation } from '../store/identity.ts'
 import { appliedMigrations } from '../store/migrate.ts'
 import { openStore, type Store } from '../store/open-store.ts'
 import { isUnstorableText } from '../store/postgres/gone.ts'
@@ -20,7 +21,8 @@ const ROWS_AT_ONCE = 1000
 
 /**
  * Writes what an export holds into an empty database, all of it or nothing, and compares each table with the export by
- * count and hash, as it is read back.
+ * count and hash, as it is read back. The backend keeps its ID and gets a new incarnation: what was accepted after the
+ * export is unknown to it, and clients must notice.
  *
  * @throws GdnError `invalid_input` for a file that is no export, is cut off, or is of another version; `data_dir` where
  *   the database isn't empty
@@ -42,6 +44,7 @@ export async function importDatabase(place: DatabasePlace, path: string): Promis
     try {
       const counted = await store.db.transaction().execute(async (db) => {
         const { secrets, ...counted } = await readAll(db, file)
+        await startIncarnation(db)
         // Before the rows are there for good: rows without the keys that they were made with are worth nothing.
         if (postgres === null) await keepInFiles(db, resolve(place.dataDir), secrets)
         return counted

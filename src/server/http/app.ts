@@ -7,6 +7,7 @@ import type { Metrics } from '../metrics/types.ts'
 import type { Log } from '../pipeline/log.ts'
 import { Refusal } from '../services/refusal.ts'
 import type { ServiceDeps } from '../services/services.ts'
+import type { Identity } from '../store/identity.ts'
 import { addApiRoutes } from './api-routes.ts'
 import { addAuthentication } from './auth.ts'
 import './context.ts'
@@ -47,12 +48,15 @@ const CORS = {
     'RateLimit-Policy',
     'Idempotency-Replayed',
     'Idempotency-Supported',
+    'Gdn-Backend-Id',
+    'Gdn-Incarnation',
     'x-request-id',
   ],
 }
 
 export interface AppOptions {
   deps: ServiceDeps
+  identity: Identity
   /** The address that the server will listen on. */
   host: string
   allowedHosts: readonly string[]
@@ -82,10 +86,15 @@ const noSchemas = () => {
 
 /** The HTTP face of the backend, not yet listening. */
 export async function createApp(options: AppOptions): Promise<FastifyInstance> {
-  const { deps, host, allowedHosts, rateLimits, version, log, readiness, metrics, faults } = options
+  const { deps, host, allowedHosts, rateLimits, version, identity, log, readiness, metrics, faults } = options
   const { requestTimeoutMs = REQUEST_TIMEOUT_MS, tls, allowLocalKey = false } = options
   const isTrusted = createTrust(options.trustProxy ?? [])
   const handleError = createErrorHandler(log)
+  const ours = {
+    [HEADERS.idempotencySupported]: 'yes',
+    [HEADERS.backendId]: identity.id,
+    [HEADERS.incarnation]: identity.incarnation,
+  }
   // Node looks at its connections now and then only, each 30 s unless told: a client could be late by that.
   const http = { headersTimeout: requestTimeoutMs, connectionsCheckingInterval: requestTimeoutMs / 10 }
   const app: FastifyInstance = Fastify({
@@ -105,18 +114,13 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
     // A path that can't be decoded reaches no hook.
     frameworkErrors(error, request, reply) {
       secure(reply)
-      handleError(
-        error,
-        request,
-        reply.headers({ [HEADERS.idempotencySupported]: 'yes', [HEADERS.requestId]: request.id }),
-      )
+      handleError(error, request, reply.headers({ ...ours, [HEADERS.requestId]: request.id }))
     },
     clientErrorHandler(error, socket) {
       if (isLingering(socket)) return
       if (!socket.writable || error.code === 'ECONNRESET') return void socket.destroy()
-      socket.end(
-        rawAnswer(error.code === 'HPE_HEADER_OVERFLOW' ? 431 : error.code === 'ERR_HTTP_REQUEST_TIMEOUT' ? 408 : 400),
-      )
+      const status = error.code === 'HPE_HEADER_OVERFLOW' ? 431 : error.code === 'ERR_HTTP_REQUEST_TIMEOUT' ? 408 : 400
+      socket.end(rawAnswer(status, ours))
     },
   })
   limitConnections(app.server, { ...DEFAULT_CONNECTIONS, ...options.connections }, { isTrusted, log })
@@ -133,7 +137,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   addRequestLog(app, log)
   const checkHost = createHostCheck(host, allowedHosts)
   app.addHook('onRequest', async (request) => checkHost(request))
-  app.addHook('onSend', async (_request, reply) => void reply.header(HEADERS.idempotencySupported, 'yes'))
+  app.addHook('onSend', async (_request, reply) => void reply.headers(ours))
   addSecurityHeaders(app)
   await app.register(cors, {
     // Before keys are checked: a page must be able to read refusals too.
@@ -152,7 +156,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   await addWalletRoutes(app, deps)
   addRpcRoutes(app, deps, allowedHosts)
   addIpfsRoutes(app, deps.storage)
-  addHealthRoutes(app, version, readiness)
+  addHealthRoutes(app, { version, identity, readiness })
   addDocs(app)
   addExplorer(app, deps, {
     host,

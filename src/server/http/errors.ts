@@ -95,13 +95,12 @@ const UNREAD = {
 } as const
 
 /** An answer for what never became a request: garbage, headers that are too large, a client that is too slow. */
-export function rawAnswer(status: keyof typeof UNREAD): string {
+export function rawAnswer(status: keyof typeof UNREAD, headers: Readonly<Record<string, string>>): string {
   const body = JSON.stringify(formA(TITLES.badRequest, UNREAD[status]))
   return [
     `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`,
     'content-type: application/json; charset=utf-8',
-    `${HEADERS.idempotencySupported}: yes`,
-    ...Object.entries(SECURITY_HEADERS).map(([name, value]) => `${name}: ${value}`),
+    ...Object.entries({ ...headers, ...SECURITY_HEADERS }).map(([name, value]) => `${name}: ${value}`),
     `content-length: ${Buffer.byteLength(body)}`,
     'connection: close',
     '',

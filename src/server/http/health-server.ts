@@ -1,11 +1,13 @@
 import { createServer, type ServerResponse } from 'node:http'
 import { messageOf } from '../../core/errors.ts'
 import type { Metrics } from '../metrics/types.ts'
-import { answerReadiness, type Readiness } from './health.ts'
+import type { Identity } from '../store/identity.ts'
+import { answerReadiness, healthBody, type Readiness } from './health.ts'
 import { listen } from './listen.ts'
 
 export interface Health {
   version: string
+  identity: Identity
   readiness: Readiness
   metrics: Pick<Metrics, 'scrape'>
 }
@@ -42,8 +44,12 @@ export async function startHealthServer(
   }
 }
 
-async function answer({ version, readiness, metrics }: Health, path: string, response: ServerResponse): Promise<void> {
-  if (path === '/healthz') return send(response, 200, { status: 'ok', version })
+async function answer(
+  { version, identity, readiness, metrics }: Health,
+  path: string,
+  response: ServerResponse,
+): Promise<void> {
+  if (path === '/healthz') return send(response, 200, healthBody(version, identity))
   if (path === '/readyz') {
     const { status, body } = await answerReadiness(readiness)
     return send(response, status, body)

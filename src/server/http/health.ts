@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify'
+import type { Identity } from '../store/identity.ts'
 
 /** How a process stands at this moment, a sentence for each thing that is in the way. */
 export interface Condition {
@@ -17,9 +18,20 @@ export async function answerReadiness(readiness: Readiness): Promise<{ status: 2
   return { status: ready ? 200 : 503, body: { ready, problems, warnings } }
 }
 
-export function addHealthRoutes(app: FastifyInstance, version: string, readiness: Readiness): void {
+/** The body of /healthz. */
+export const healthBody = (version: string, { id, incarnation }: Identity) => ({
+  status: 'ok',
+  version,
+  backend_id: id,
+  incarnation,
+})
+
+export function addHealthRoutes(
+  app: FastifyInstance,
+  { version, identity, readiness }: { version: string; identity: Identity; readiness: Readiness },
+): void {
   const config = { access: 'public', errorForm: 'A' } as const
-  app.get('/healthz', { config, exposeHeadRoute: true }, () => ({ status: 'ok', version }))
+  app.get('/healthz', { config, exposeHeadRoute: true }, () => healthBody(version, identity))
   app.get('/readyz', { config, exposeHeadRoute: true }, async (_request, reply) => {
     const { status, body } = await answerReadiness(readiness)
     return reply.code(status).header('cache-control', 'no-store').send(body)

@@ -403,7 +403,18 @@ export interface WebhookDeliveriesTable {
   attempted_at: number | null
 }
 
+/** One row: what clients recognize the backend by. */
+export interface BackendTable {
+  /** Always 1. */
+  one: number
+  /** A UUID that stays with the data, wherever they are moved. */
+  id: string
+  /** A UUID that is new after each import, since accepted requests may be missing then. */
+  incarnation: string
+}
+
 export interface Schema {
+  backend: BackendTable
   accounts: AccountsTable
   api_keys: ApiKeysTable
   requests: RequestsTable

@@ -231,7 +231,8 @@ describe('every endpoint', () => {
     expect((await backend.post('/api/v1/getnftgdnids/', body)).status).toBe(200)
   })
 
-  it('says that Idempotency-Key is honoured, in errors and refusals too', async () => {
+  it('says that Idempotency-Key is honoured and which backend it is, in errors and refusals too', async () => {
+    const body = (await (await backend.get('/healthz')).json()) as Record<string, string>
     const answers = await Promise.all([
       backend.get('/healthz'),
       backend.get('/nowhere'),
@@ -242,8 +243,14 @@ describe('every endpoint', () => {
       backend.post('/api/v1/getnfts', {}, { 'x-api-key': '' }),
       backend.post('/api/v1/createnft', {}),
     ])
+    const names = ['idempotency-supported', 'gdn-backend-id', 'gdn-incarnation']
     for (const { status, headers } of answers)
-      expect([status, headers.get('idempotency-supported')]).toEqual([status, 'yes'])
+      expect([status, ...names.map((name) => headers.get(name))]).toEqual([
+        status,
+        'yes',
+        body.backend_id,
+        body.incarnation,
+      ])
   })
 
   it('can be used from a web page of any origin, errors included', async () => {

@@ -109,6 +109,7 @@ it('a stream of events is ended at once when it stops, and its connection with i
     ...{ host: '127.0.0.1', allowedHosts: [], rateLimits: false, version: '0' },
     deps: { store: unused, chains: unused, storage: unused, pipeline: unused, signedUrls: unused, now: Date.now },
     log: { debug() {}, info() {}, warn() {}, error() {} },
+    identity: { id: 'id', incarnation: 'incarnation' },
     readiness: async () => ({ problems: [], warnings: [] }),
     metrics: { observe() {}, scrape: async () => ({ text: '', type: 'text/plain' }) },
   })

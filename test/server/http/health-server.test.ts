@@ -9,6 +9,7 @@ beforeAll(async () => {
     { host: '127.0.0.1', port: 0 },
     {
       version: '1.2.3',
+      identity: { id: 'id', incarnation: 'incarnation' },
       readiness: async () => ({ problems, warnings: ['polygon: no node answers'] }),
       metrics: {
         async scrape() {
@@ -32,7 +33,10 @@ it('a worker answers monitors by GET and HEAD, whatever stands behind the path, 
   expect(await ask('GET', '/readyz')).toEqual([200, body])
   expect(await ask('GET', '/readyz?from=balancer')).toEqual([200, body])
   expect(await ask('HEAD', '/readyz')).toEqual([200, ''])
-  expect(await ask('GET', '/healthz')).toEqual([200, '{"status":"ok","version":"1.2.3"}'])
+  expect(await ask('GET', '/healthz')).toEqual([
+    200,
+    '{"status":"ok","version":"1.2.3","backend_id":"id","incarnation":"incarnation"}',
+  ])
   expect(await ask('GET', '/metrics')).toEqual([200, 'up 1\n'])
   expect((await ask('POST', '/readyz'))[0]).toBe(404)
   expect((await ask('GET', '/'))[0]).toBe(404)

@@ -23,6 +23,7 @@ async function registeredRoutes(): Promise<string[]> {
     rateLimits: false,
     version: '0',
     log: { debug() {}, info() {}, warn() {}, error() {} },
+    identity: { id: 'id', incarnation: 'incarnation' },
     readiness: async () => ({ problems: [], warnings: [] }),
     metrics: { observe() {}, scrape: async () => ({ text: '', type: 'text/plain' }) },
   })

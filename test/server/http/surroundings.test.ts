@@ -4,6 +4,8 @@ import { EVM_BLOCKCHAINS } from '../../../src/api/blockchains.ts'
 import { exchangeBytes, freshDataDir, startTestBackend, type TestBackend } from '../../helpers/backend.ts'
 import { appWithRoutes, routesOf } from '../../helpers/routes.ts'
 
+const UUID = expect.stringMatching(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/)
+
 let dataDir: Awaited<ReturnType<typeof freshDataDir>>
 let backend: TestBackend
 
@@ -133,9 +135,10 @@ describe('POST /rpc/<blockchain>', () => {
 })
 
 describe('health', () => {
-  it('/healthz says that the process lives, and its version, without a key', async () => {
+  it('/healthz returns the version, the backend ID and its incarnation, without a key', async () => {
     const response = await backend.get('/healthz')
-    expect([response.status, await response.json()]).toEqual([200, { status: 'ok', version: '0.0.0-test' }])
+    const body = { status: 'ok', version: '0.0.0-test', backend_id: UUID, incarnation: UUID }
+    expect([response.status, await response.json()]).toEqual([200, body])
   })
 
   it.each(['/healthz', '/readyz'])('%s takes HEAD, as some monitors ask', async (path) => {

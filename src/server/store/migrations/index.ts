@@ -13,6 +13,7 @@ import * as places from './0011-places.ts'
 import * as webhooks from './0012-webhooks.ts'
 import * as explorer from './0013-explorer.ts'
 import * as followers from './0014-followers.ts'
+import * as identity from './0015-identity.ts'
 
 /** Every migration by its name, in the order of the names. One that was released is never changed. */
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -30,4 +31,5 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0012-webhooks': webhooks,
   '0013-explorer': explorer,
   '0014-followers': followers,
+  '0015-identity': identity,
 }

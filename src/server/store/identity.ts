@@ -1,0 +1,28 @@
+import { randomUUID } from 'node:crypto'
+import type { BackendTable, Db } from './schema.ts'
+
+/** The backend that a database belongs to, and the present incarnation of its data. */
+export type Identity = Pick<BackendTable, 'id' | 'incarnation'>
+
+/** Returns the identity of a database, and creates it on first use: all processes that start at once get the same. */
+export async function keepIdentity(db: Db): Promise<Identity> {
+  const find = () => db.selectFrom('backend').select(['id', 'incarnation']).executeTakeFirst()
+  const known = await find()
+  if (known !== undefined) return known
+  await db
+    .insertInto('backend')
+    .values({ one: 1, id: randomUUID(), incarnation: randomUUID() })
+    .onConflict((conflict) => conflict.column('one').doNothing())
+    .execute()
+  const kept = await find()
+  if (kept === undefined) throw new Error('the identity of the backend was not stored')
+  return kept
+}
+
+/**
+ * Starts a new incarnation. Call it in the transaction after which accepted requests may be missing. The value is
+ * random: a counter in a restored database would repeat values that clients have seen.
+ */
+export async function startIncarnation(db: Db): Promise<void> {
+  await db.updateTable('backend').set({ incarnation: randomUUID() }).execute()
+}
