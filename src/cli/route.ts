@@ -2,7 +2,7 @@ import { GdnError } from '../core/errors.ts'
 import { nearest } from '../core/nearest.ts'
 import { ENTRIES, isNoun, type Noun, type Verb } from './catalogue.ts'
 import { findTopic, TOPICS, type TopicEntry } from './help/topics.ts'
-import { suggestCommands } from './suggest.ts'
+import { insteadOf, suggestCommands } from './suggest.ts'
 
 export type HelpRoute =
   | { kind: 'root-help' }
@@ -107,9 +107,10 @@ function unknown(words: readonly string[], more = ''): never {
   const { before, word, near, known } = suggestCommands(words)
   throw new GdnError('usage', `unknown command "${before} ${word}"`, {
     hint:
-      near.length === 0
+      insteadOf(words) ??
+      (near.length === 0
         ? `commands are ${known.join(', ')}${more}; see ${before} --help`
-        : `did you mean ${inWords(near)}?`,
+        : `did you mean ${inWords(near)}?`),
   })
 }
 

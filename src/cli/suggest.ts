@@ -27,6 +27,43 @@ const SYNONYMS: Readonly<Record<string, readonly string[]>> = {
   down: ['stop'],
 }
 
+/** Commands that users expect and gdn does not have, and what to do instead. Keyed by noun and verb. */
+const MISSING: Readonly<Record<string, readonly [verbs: readonly string[], instead: string][]>> = {
+  nft: [
+    [
+      ['burn', 'delete', 'rm', 'remove', 'destroy'],
+      'gdn cannot burn NFTs. To take one out of circulation, transfer it to an address without a known key:\ngdn nft transfer <nft_gdn_id> --receiver 0x000000000000000000000000000000000000dEaD',
+    ],
+    [
+      ['update', 'edit', 'set', 'modify', 'change'],
+      'The metadata of a minted NFT cannot be changed. Mint a corrected NFT with gdn nft mint.',
+    ],
+  ],
+  wallet: [
+    [
+      ['import', 'restore', 'recover'],
+      'To use a keystore file of another program, copy it into the wallet folder as <name>.json. gdn wallet list shows the folder.\nTo name an address without its key: gdn wallet add <name> <address>',
+    ],
+    [['balance', 'balances', 'funds'], 'gdn does not read wallet balances. Look up the address in a block explorer.'],
+  ],
+  collection: [
+    [
+      ['set', 'update', 'edit', 'modify', 'change', 'enable', 'disable'],
+      'The owner changes a collection on its contract, with setEnableApi(bool), setEnableTransfer(bool) or setContractURI(string):\ncast send <contract_address> "setEnableTransfer(bool)" true --rpc-url <url> --account <owner>',
+    ],
+    [
+      ['burn', 'delete', 'rm', 'remove', 'destroy'],
+      'A collection is a contract and cannot be deleted. The owner can stop minting on it:\ncast send <contract_address> "setEnableApi(bool)" false --rpc-url <url> --account <owner>',
+    ],
+  ],
+}
+
+/** What to do instead of a command that users expect and gdn does not have; undefined for any other words. */
+export function insteadOf([noun = '', verb = '']: readonly string[]): string | undefined {
+  const entries = Object.hasOwn(MISSING, noun) ? MISSING[noun] : undefined
+  return entries?.find(([verbs]) => verbs.includes(verb.toLowerCase()))?.[1]
+}
+
 export interface Suggestion {
   /** The words that were understood, and the one that wasn't. */
   before: string

@@ -47,6 +47,20 @@ describe('did you mean', () => {
     expect(await hintFor(argv)).toContain(`did you mean ${meant}`)
   })
 
+  test.each([
+    [['nft', 'burn', 'x'], 'gdn nft transfer <nft_gdn_id> --receiver'],
+    [['nft', 'update'], 'Mint a corrected NFT'],
+    [['wallet', 'import', 'key.json'], 'copy it into the wallet folder'],
+    [['wallet', 'balance'], 'in a block explorer'],
+    [['collection', 'set', '--enable-transfer'], 'setEnableTransfer(bool)'],
+    [['collection', 'delete'], 'setEnableApi(bool)'],
+  ])('%j does not exist, and the error says what to do instead', async (argv, instead) => {
+    const hint = await hintFor(argv)
+    expect(hint).toContain(`unknown command "gdn ${argv[0]} ${argv[1]}"`)
+    expect(hint.replaceAll(/\s+/g, ' ')).toContain(instead)
+    expect(hint).not.toContain('did you mean')
+  })
+
   test('a blockchain of the environment', async () => {
     const { stderr } = await cli(['nft', 'list', '-c', 'x', '--base-url', 'http://127.0.0.1:9'], {
       env: { GDN_BLOCKCHAIN: 'avalnche' },
