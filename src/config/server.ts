@@ -76,7 +76,7 @@ export async function serverOf(target: Target | null, localDataDir: string): Pro
       origin,
       source: target.source,
       from: target.from,
-      loopback: isLoopbackHost(new URL(origin).hostname),
+      loopback: isLoopback(origin),
     }
   }
   const { runningBackend } = await import('./local-backend.ts')
@@ -103,7 +103,9 @@ export function originOf(url: string, from = 'the address'): string {
   })
 }
 
-function isLoopbackHost(hostname: string): boolean {
+/** Whether an origin is on this machine. */
+export function isLoopback(origin: string): boolean {
+  const { hostname } = new URL(origin)
   return (
     hostname === 'localhost' ||
     hostname.endsWith('.localhost') ||

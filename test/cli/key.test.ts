@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { PERMISSIONS } from '../../src/api/permissions.ts'
 import { parseExpiry } from '../../src/cli/commands/key/parse-expiry.ts'
 import { GdnError } from '../../src/core/errors.ts'
+import { writeRunning } from '../../src/server/data-dir/running.ts'
 import { openStore } from '../../src/server/store/open-store.ts'
 import { withStore } from '../helpers/backend.ts'
 import { filesHolding } from '../helpers/leaks.ts'
@@ -37,6 +38,44 @@ interface Key {
   revoked_at: string | null
   api_key?: string
 }
+
+describe('administration commands', () => {
+  test('print the data directory that they work on', async () => {
+    const { gdn, dataDir } = await withDataDir()
+    expect((await gdn(['key', 'list'])).stderr).toContain(`Data directory: ${dataDir}`)
+  })
+
+  test.each([
+    [['key', 'create', '--name', 'a', '--email', 'a@example.com', '--permission', 'all']],
+    [['key', 'list']],
+    [['webhook', 'list']],
+    [['tx', 'list']],
+    [['db', 'status']],
+    [['chain', 'list']],
+    [['local', 'listen']],
+  ])('%j is refused without --data-dir when the configuration names another server', async (argv) => {
+    const { dir, env } = await tempHome()
+    const other = { ...env, GDN_BASE_URL: 'https://api.example.com' }
+    const dataDir = join(dir, '.local/share/gdn/local')
+    await mkdir(dataDir, { recursive: true })
+    await (await openStore(join(dataDir, 'gdn.db'))).close()
+    const { code, stdout, stderr } = await cli(argv, { env: other, columns: 500 })
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+    expect(stderr).toContain('GDN_BASE_URL names the server https://api.example.com')
+    expect(stderr).toContain('--data-dir')
+  })
+
+  test('work when the configured server is the backend of the data directory', async () => {
+    const { dir, env } = await tempHome()
+    const dataDir = join(dir, '.local/share/gdn/local')
+    await mkdir(dataDir, { recursive: true })
+    await (await openStore(join(dataDir, 'gdn.db'))).close()
+    await writeRunning(dataDir, 'http://127.0.0.1:4680')
+    const at = (url: string) => cli(['key', 'list'], { env: { ...env, GDN_BASE_URL: url } })
+    expect((await at('http://localhost:4680')).code).toBe(0)
+    expect((await at('http://localhost:4681')).code).toBe(2)
+  })
+})
 
 const CREATE = ['key', 'create', '--name', 'shop', '--email', 'shop@example.com']
 
@@ -190,12 +229,12 @@ describe('gdn key list', () => {
 
 describe('gdn key revoke', () => {
   test.each(['id', 'prefix', 'api_key'] as const)('takes the %s of a key', async (field) => {
-    const { gdn, json } = await withDataDir()
+    const { gdn, json, dataDir } = await withDataDir()
     const key = await json<Key>(...CREATE, '--permission', 'all')
     const other = await json<Key>(...CREATE, '--permission', 'all')
     const { code, stdout, stderr } = await gdn(['key', 'revoke', key[field] ?? ''])
     expect({ code, stdout }).toEqual({ code: 0, stdout: '' })
-    expect(stderr).toBe(`Revoked the key shop (${key.prefix}) of shop@example.com.\n`)
+    expect(stderr).toBe(`Data directory: ${dataDir}\nRevoked the key shop (${key.prefix}) of shop@example.com.\n`)
     const keys = await json<Key[]>('key', 'list')
     expect(keys.map(({ id, status }) => [id, status])).toEqual([
       [key.id, 'revoked'],

@@ -10,7 +10,7 @@ import type { ChainPlace } from '../../../server/setup/setup.ts'
 import { type GdnCommand, valueFlag, wordArgument } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { blockchainName, notEmpty } from '../../flags/parse.ts'
-import { addDataDirFlag, type DataDirFlags, databasePlace } from '../key/key-data-dir.ts'
+import { addDataDirFlag, administeredPlace, type DataDirFlags } from '../key/key-data-dir.ts'
 
 export interface ChainFlags extends DataDirFlags {
   config?: string
@@ -36,9 +36,12 @@ export function evmBlockchain(word: string): EvmBlockchain {
   })
 }
 
-export function chainPlace(deps: Pick<Deps, 'env' | 'cwd'>, flags: ChainFlags): ChainPlace {
+export async function chainPlace(
+  deps: Pick<Deps, 'env' | 'cwd' | 'io' | 'settings'>,
+  flags: ChainFlags,
+): Promise<ChainPlace> {
   return {
-    ...databasePlace(deps, flags),
+    ...(await administeredPlace(deps, flags)),
     credentialsDirectory: deps.env.CREDENTIALS_DIRECTORY,
   }
 }

@@ -35,7 +35,7 @@ export function command(deps: Deps, run = list): GdnCommand {
 export async function list(deps: Deps, flags: ListFlags): Promise<void> {
   const output = createOutput(deps.io, flags, VIEW)
   const { loadSettings, settingsPath } = await import('../../../server/settings/settings.ts')
-  const { dataDir, settingsFile } = chainPlace(deps, flags)
+  const { dataDir, settingsFile } = await chainPlace(deps, flags)
   const { chains, clusters } = await loadSettings(dataDir, settingsFile)
   if (chains.size + clusters.size === 0) {
     deps.io.note(`No network is reached by RPC URL; ${settingsPath(dataDir, settingsFile)} would name some.`)

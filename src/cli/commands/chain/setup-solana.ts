@@ -38,7 +38,7 @@ export async function setUpSolana(deps: Deps, blockchain: SolanaBlockchain, flag
   }
   const output = createOutput(deps.io, flags, SETUP_VIEW)
   const { clusterStatus, setUpCluster, withCluster } = await import('../../../server/setup/setup.ts')
-  await withCluster(chainPlace(deps, flags), blockchain, async (cluster) => {
+  await withCluster(await chainPlace(deps, flags), blockchain, async (cluster) => {
     const { cluster: name, genesis_hash, signer, compute_unit_price, set_up, ...told } = await clusterStatus(cluster)
     const costs = Object.fromEntries(COSTS.map((field) => [field, told[field]]))
     const record = (status: string) => ({
@@ -57,7 +57,7 @@ export async function setUpSolana(deps: Deps, blockchain: SolanaBlockchain, flag
 export async function solanaStatus(deps: Deps, blockchain: SolanaBlockchain, flags: StatusFlags): Promise<void> {
   const output = createOutput(deps.io, flags, STATUS_VIEW)
   const { clusterStatus, withCluster } = await import('../../../server/setup/setup.ts')
-  const status = await withCluster(chainPlace(deps, flags), blockchain, clusterStatus)
+  const status = await withCluster(await chainPlace(deps, flags), blockchain, clusterStatus)
   await output.many([status])
   if (status.problem !== null) deps.setExitCode(EXIT.refused)
 }

@@ -74,7 +74,7 @@ export async function setup(deps: Deps, word: string, flags: SetupFlags): Promis
     withChain,
   } = await import('../../../server/setup/setup.ts')
   const admin = await openKeystoreFile(flags.adminKeystore, await passwordOf(deps, flags))
-  await withChain(chainPlace(deps, flags), blockchain, async ({ store, network, operators: signers }) => {
+  await withChain(await chainPlace(deps, flags), blockchain, async ({ store, network, operators: signers }) => {
     const operators = signers.map(({ address }) => address)
     const plan = await planSetup({ store, network, admin: admin.address, operators, known })
     const record = (status: string, factory: string | null) => ({

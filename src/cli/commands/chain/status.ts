@@ -50,7 +50,7 @@ export async function status(deps: Deps, word: string, flags: StatusFlags): Prom
   }
   const output = createOutput(deps.io, flags, VIEW)
   const { chainStatus, withChain } = await import('../../../server/setup/setup.ts')
-  const states = await withChain(chainPlace(deps, flags), blockchain, chainStatus)
+  const states = await withChain(await chainPlace(deps, flags), blockchain, chainStatus)
   await output.many(states)
   if (states.every(({ problem }) => problem !== null)) deps.setExitCode(EXIT.refused)
 }

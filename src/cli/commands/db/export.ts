@@ -3,7 +3,7 @@ import { GdnCommand } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
 import { createOutput } from '../../output.ts'
-import { databasePlace } from '../key/key-data-dir.ts'
+import { administeredPlace } from '../key/key-data-dir.ts'
 import { addDatabasePlace, type DatabaseFlags } from './db-place.ts'
 import { MOVED_VIEW } from './db-view.ts'
 
@@ -32,5 +32,7 @@ export function command(deps: Deps, run = exportAll): GdnCommand {
 export async function exportAll(deps: Deps, file: string, flags: ExportFlags): Promise<void> {
   const output = createOutput(deps.io, flags, MOVED_VIEW)
   const { exportDatabase } = await import('../../../server/database/export.ts')
-  await output.one(await exportDatabase(databasePlace(deps, flags), resolve(deps.cwd, file), deps.signals.signal))
+  await output.one(
+    await exportDatabase(await administeredPlace(deps, flags), resolve(deps.cwd, file), deps.signals.signal),
+  )
 }

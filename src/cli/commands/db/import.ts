@@ -4,7 +4,7 @@ import { GdnCommand } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
 import { createOutput } from '../../output.ts'
-import { databasePlace } from '../key/key-data-dir.ts'
+import { administeredPlace } from '../key/key-data-dir.ts'
 import { addDatabasePlace, type DatabaseFlags } from './db-place.ts'
 import { MOVED_VIEW } from './db-view.ts'
 
@@ -31,6 +31,6 @@ export async function importAll(deps: Deps, file: string, flags: ImportFlags): P
   const output = createOutput(deps.io, flags, MOVED_VIEW)
   const { importDatabase } = await import('../../../server/database/import.ts')
   await output.one(
-    await orAborted(importDatabase(databasePlace(deps, flags), resolve(deps.cwd, file)), deps.signals.signal),
+    await orAborted(importDatabase(await administeredPlace(deps, flags), resolve(deps.cwd, file)), deps.signals.signal),
   )
 }

@@ -3,7 +3,7 @@ import { GdnCommand } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
 import { createOutput } from '../../output.ts'
-import { databasePlace } from '../key/key-data-dir.ts'
+import { administeredPlace } from '../key/key-data-dir.ts'
 import { addDatabasePlace, type DatabaseFlags } from './db-place.ts'
 import { DB_VIEW } from './db-view.ts'
 
@@ -27,5 +27,5 @@ export function command(deps: Deps, run = status): GdnCommand {
 export async function status(deps: Deps, flags: StatusFlags): Promise<void> {
   const output = createOutput(deps.io, flags, DB_VIEW)
   const { databaseStatus } = await import('../../../server/database/databases.ts')
-  await output.one(await orAborted(databaseStatus(databasePlace(deps, flags)), deps.signals.signal))
+  await output.one(await orAborted(databaseStatus(await administeredPlace(deps, flags)), deps.signals.signal))
 }

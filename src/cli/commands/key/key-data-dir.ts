@@ -1,11 +1,15 @@
 import { resolve } from 'node:path'
 import { databaseGiven, type GivenDatabase } from '../../../config/database-url.ts'
+import { runningBackend } from '../../../config/local-backend.ts'
 import { localDataDirectory } from '../../../config/paths.ts'
+import { isLoopback, originOf } from '../../../config/server.ts'
+import { GdnError } from '../../../core/errors.ts'
 import { orAborted } from '../../../core/or-aborted.ts'
 import type { Store } from '../../../server/store/open-store.ts'
 import { type GdnCommand, valueFlag } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { notEmpty } from '../../flags/parse.ts'
+import { safe } from '../../io.ts'
 
 export interface DataDirFlags {
   dataDir?: string
@@ -40,17 +44,65 @@ export function databasePlace(
   }
 }
 
+export type DatabasePlace = ReturnType<typeof databasePlace>
+
 /**
- * Works on that database, beside the backend's running processes; no longer than until a signal comes, be it that the
- * database gives no answer.
+ * The database that an administration command works on. It is printed, so that nobody takes it for another one.
+ *
+ * @throws GdnError `usage` where it is the default, and the configuration names another server
+ */
+export async function administeredPlace(
+  deps: Pick<Deps, 'env' | 'cwd' | 'io' | 'settings'>,
+  flags: DataDirFlags & { config?: string },
+): Promise<DatabasePlace> {
+  const place = databasePlace(deps, flags)
+  const { dataDir, database, settingsFile } = place
+  const isNamed = flags.dataDir !== undefined || database.url !== undefined || settingsFile !== undefined
+  if (!isNamed) await refuseOtherServer(deps, dataDir)
+  const source = flags.databaseUrl === undefined ? 'GDN_DATABASE_URL' : '--database-url'
+  deps.io.note(database.url === undefined ? `Data directory: ${safe(dataDir)}` : `Database: PostgreSQL of ${source}`)
+  return place
+}
+
+/** Someone whose commands go to another server does not expect this one to change the local backend. */
+async function refuseOtherServer({ settings }: Pick<Deps, 'settings'>, dataDir: string): Promise<void> {
+  const { baseUrl } = await settings({})
+  if (baseUrl === null) return
+  const origin = originOf(baseUrl.value, baseUrl.from)
+  const running = await runningBackend(dataDir)
+  const isOther = isLoopback(origin)
+    ? running !== null && new URL(running.url).port !== new URL(origin).port
+    : running === null || originOf(running.url) !== origin
+  if (!isOther) return
+  throw new GdnError(
+    'usage',
+    `${baseUrl.from} names the server ${origin}, but this command works on the backend in ${dataDir}`,
+    {
+      hint: `To work on that backend nevertheless, add --data-dir ${dataDir}. To work on the database of ${origin}, name it with --data-dir or --database-url.`,
+    },
+  )
+}
+
+/**
+ * Works on the database of a backend, while its processes run or not. Ends when a signal comes, even if the database
+ * does not answer.
  */
 export async function onDatabase<Result>(
-  deps: Pick<Deps, 'env' | 'cwd' | 'signals'>,
+  deps: Pick<Deps, 'env' | 'cwd' | 'signals' | 'io' | 'settings'>,
   flags: DataDirFlags,
   work: (store: Store) => Promise<Result>,
 ): Promise<Result> {
+  return await onPlace(deps, await administeredPlace(deps, flags), work)
+}
+
+/** As `onDatabase`, on a database that is looked up already. */
+export async function onPlace<Result>(
+  { signals }: Pick<Deps, 'signals'>,
+  place: DatabasePlace,
+  work: (store: Store) => Promise<Result>,
+): Promise<Result> {
   const { administrate } = await import('../../../server/administration.ts')
-  return await orAborted(administrate(databasePlace(deps, flags), work), deps.signals.signal)
+  return await orAborted(administrate(place, work), signals.signal)
 }
 
 /** The backend's settings where a flag or the environment names them; elsewhere the data dir's own count. */

@@ -9,7 +9,7 @@ import { email } from '../../flags/email.ts'
 import { safe } from '../../io.ts'
 import { unlessStopped } from '../../serving.ts'
 import { VERSION } from '../../version.ts'
-import { addDataDirFlag, type DataDirFlags, databasePlace } from '../key/key-data-dir.ts'
+import { addDataDirFlag, administeredPlace, type DataDirFlags } from '../key/key-data-dir.ts'
 import { eventTypes } from '../webhook/event-flag.ts'
 
 const LOOK_EVERY_MS = 250
@@ -54,7 +54,7 @@ const address: Parse<string> = (raw, flag) => {
 
 export async function listen(deps: Deps, flags: ListenFlags): Promise<void> {
   deps.signals.own()
-  const place = databasePlace(deps, flags)
+  const place = await administeredPlace(deps, flags)
   const { administrate } = await import('../../../server/administration.ts')
   const { openListener } = await import('../../../server/operations/listen.ts')
   const listening = administrate(place, async (store) => {

@@ -3,7 +3,7 @@ import { GdnCommand, switchFlag } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
 import { createOutput } from '../../output.ts'
-import { addDataDirFlag, type DataDirFlags, onDatabase } from '../key/key-data-dir.ts'
+import { addDataDirFlag, administeredPlace, type DataDirFlags, onPlace } from '../key/key-data-dir.ts'
 import { txName } from './list.ts'
 import { TX_VIEW, withLinks } from './tx-view.ts'
 
@@ -31,13 +31,14 @@ export async function cancel(deps: Deps, word: string, flags: CancelFlags): Prom
   const output = createOutput(io, flags, TX_VIEW)
   const name = txName(word)
   const { showTransaction, wish } = await import('../../../server/operations/transactions.ts')
-  const { kind, nfts, blockchain, state } = await onDatabase(deps, flags, (store) => showTransaction(store, name))
+  const place = await administeredPlace(deps, flags)
+  const { kind, nfts, blockchain, state } = await onPlace(deps, place, (store) => showTransaction(store, name))
   const what = nfts > 0 ? `${nfts} NFTs fail` : `a ${kind} fails`
   const isAsked = state === 'signed' && !flags.yes
   if (isAsked && !(await io.confirm(`Cancel it, so that ${what} on ${blockchain}?`, '--yes'))) {
     throw new GdnError('not_confirmed', 'nothing was cancelled')
   }
-  const cancelled = await onDatabase(deps, flags, (store) => wish(store, name, 'cancel', deps.now()))
+  const cancelled = await onPlace(deps, place, (store) => wish(store, name, 'cancel', deps.now()))
   await output.one({ ...(await withLinks(deps, flags, [cancelled]))[0] })
   io.note(`The backend replaces it when it looks next; gdn tx show ${name} tells.`)
 }
