@@ -164,7 +164,7 @@ __gdn_arguments() {
 __gdn_bundles() {
   case $1 in
     'collection create') REPLY='flags-0c1da1 sending-and-waiting-0600f0 server-abcaa3 output-62442f' ;;
-    'collection show') REPLY='server-abcaa3 output-62442f' ;;
+    'collection show') REPLY='flags-883978 server-abcaa3 output-62442f' ;;
     'collection list') REPLY='server-abcaa3 output-62442f' ;;
     'nft mint') REPLY='flags-febba6 metadata-849690 sending-and-waiting-0600f0 of-manifests-9c3b98 server-abcaa3 output-62442f' ;;
     'nft grant') REPLY='flags-362a90 metadata-849690 sending-and-waiting-0600f0 server-abcaa3 output-62442f' ;;
@@ -184,8 +184,8 @@ __gdn_bundles() {
     'batch reconcile') REPLY='flags-b82660 the-run-1863bf sending-and-waiting-9d182f verifying-9423cd server-abcaa3 output-62442f' ;;
     'batch results') REPLY='flags-e5460a verifying-9423cd server-abcaa3 output-62442f' ;;
     'batch report') REPLY='flags-fb8276 server-abcaa3 output-62442f' ;;
-    'batch rm') REPLY='flags-64e668 server-abcaa3 output-62442f' ;;
-    'wallet generate') REPLY='flags-19fd44 server-abcaa3 output-62442f' ;;
+    'batch rm') REPLY='flags-2be4da server-abcaa3 output-62442f' ;;
+    'wallet generate') REPLY='flags-03ac05 server-abcaa3 output-62442f' ;;
     'wallet url') REPLY='flags-ff2a9d server-abcaa3 output-62442f' ;;
     'wallet list') REPLY='output-62442f' ;;
     'wallet add') REPLY='output-62442f' ;;
@@ -270,6 +270,7 @@ __gdn_flags() {
 --no-input - - Ask nothing
 --debug - - More on stderr: requests, timings, stack traces
 --help -h - Help for this command' ;;
+    'flags-883978') REPLY='--blockchain -b =blockchain Blockchain of the collections' ;;
     'flags-febba6') REPLY='--contract -c @collections Collection to mint in
 --contract-address ~ @collections Collection to mint in
 --contract-addresses ~ @collections Collection to mint in
@@ -402,11 +403,12 @@ __gdn_flags() {
 --force - - Write it in place of a file of that name
 --open - - Open it in the browser
 --gateway - text IPFS gateway that pictures come from and links lead to; without it, the server'\''s own' ;;
-    'flags-64e668') REPLY='--finished - - All finished runs; of a server named by a flag, only its own
---yes -y - Don'\''t ask, whatever state its rows are in' ;;
-    'flags-19fd44') REPLY='--name - text Its name here; without it wallet-1, wallet-2, …
+    'flags-2be4da') REPLY='--finished - - All finished runs; of a server named by a flag, only its own
+--yes -y - Remove without a prompt' ;;
+    'flags-03ac05') REPLY='--name - text Its name here; without it wallet-1, wallet-2, …
 --count - text So many wallets, named <name>-1, <name>-2, …
 --password-file - file File that holds the password; - is standard input
+--weak-password - - Accept a password of fewer than 8 characters, for tests
 --show-private-key - - Print the private key too
 --email - text E-mail address of the account (your profile'\''s email)
 --valid-for - text How long the signed URL can be used: 15m, 24h, at most 7d' ;;

@@ -217,7 +217,7 @@ function __gdn_bundles
     case 'collection create'
       printf '%s\n' 'flags-0c1da1 sending-and-waiting-0600f0 server-abcaa3 output-62442f'
     case 'collection show'
-      printf '%s\n' 'server-abcaa3 output-62442f'
+      printf '%s\n' 'flags-883978 server-abcaa3 output-62442f'
     case 'collection list'
       printf '%s\n' 'server-abcaa3 output-62442f'
     case 'nft mint'
@@ -257,9 +257,9 @@ function __gdn_bundles
     case 'batch report'
       printf '%s\n' 'flags-fb8276 server-abcaa3 output-62442f'
     case 'batch rm'
-      printf '%s\n' 'flags-64e668 server-abcaa3 output-62442f'
+      printf '%s\n' 'flags-2be4da server-abcaa3 output-62442f'
     case 'wallet generate'
-      printf '%s\n' 'flags-19fd44 server-abcaa3 output-62442f'
+      printf '%s\n' 'flags-03ac05 server-abcaa3 output-62442f'
     case 'wallet url'
       printf '%s\n' 'flags-ff2a9d server-abcaa3 output-62442f'
     case 'wallet list'
@@ -395,6 +395,8 @@ function __gdn_flags
         '--no-input - - Ask nothing' \
         '--debug - - More on stderr: requests, timings, stack traces' \
         '--help -h - Help for this command'
+    case 'flags-883978'
+      printf '%s\n' '--blockchain -b =blockchain Blockchain of the collections'
     case 'flags-febba6'
       printf '%s\n' '--contract -c @collections Collection to mint in' \
         '--contract-address ~ @collections Collection to mint in' \
@@ -553,13 +555,14 @@ function __gdn_flags
         '--force - - Write it in place of a file of that name' \
         '--open - - Open it in the browser' \
         '--gateway - text IPFS gateway that pictures come from and links lead to; without it, the server\'s own'
-    case 'flags-64e668'
+    case 'flags-2be4da'
       printf '%s\n' '--finished - - All finished runs; of a server named by a flag, only its own' \
-        '--yes -y - Don\'t ask, whatever state its rows are in'
-    case 'flags-19fd44'
+        '--yes -y - Remove without a prompt'
+    case 'flags-03ac05'
       printf '%s\n' '--name - text Its name here; without it wallet-1, wallet-2, …' \
         '--count - text So many wallets, named <name>-1, <name>-2, …' \
         '--password-file - file File that holds the password; - is standard input' \
+        '--weak-password - - Accept a password of fewer than 8 characters, for tests' \
         '--show-private-key - - Print the private key too' \
         '--email - text E-mail address of the account (your profile\'s email)' \
         '--valid-for - text How long the signed URL can be used: 15m, 24h, at most 7d'

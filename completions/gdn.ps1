@@ -160,7 +160,7 @@ api Ask any endpoint of the API, and print its answer as it came'
 
   $bundles = @{
     'collection create' = 'flags-0c1da1 sending-and-waiting-0600f0 server-abcaa3 output-62442f'
-    'collection show' = 'server-abcaa3 output-62442f'
+    'collection show' = 'flags-883978 server-abcaa3 output-62442f'
     'collection list' = 'server-abcaa3 output-62442f'
     'nft mint' = 'flags-febba6 metadata-849690 sending-and-waiting-0600f0 of-manifests-9c3b98 server-abcaa3 output-62442f'
     'nft grant' = 'flags-362a90 metadata-849690 sending-and-waiting-0600f0 server-abcaa3 output-62442f'
@@ -180,8 +180,8 @@ api Ask any endpoint of the API, and print its answer as it came'
     'batch reconcile' = 'flags-b82660 the-run-1863bf sending-and-waiting-9d182f verifying-9423cd server-abcaa3 output-62442f'
     'batch results' = 'flags-e5460a verifying-9423cd server-abcaa3 output-62442f'
     'batch report' = 'flags-fb8276 server-abcaa3 output-62442f'
-    'batch rm' = 'flags-64e668 server-abcaa3 output-62442f'
-    'wallet generate' = 'flags-19fd44 server-abcaa3 output-62442f'
+    'batch rm' = 'flags-2be4da server-abcaa3 output-62442f'
+    'wallet generate' = 'flags-03ac05 server-abcaa3 output-62442f'
     'wallet url' = 'flags-ff2a9d server-abcaa3 output-62442f'
     'wallet list' = 'output-62442f'
     'wallet add' = 'output-62442f'
@@ -263,6 +263,7 @@ api Ask any endpoint of the API, and print its answer as it came'
 --no-input - - Ask nothing
 --debug - - More on stderr: requests, timings, stack traces
 --help -h - Help for this command'
+    'flags-883978' = '--blockchain -b =blockchain Blockchain of the collections'
     'flags-febba6' = '--contract -c @collections Collection to mint in
 --contract-address ~ @collections Collection to mint in
 --contract-addresses ~ @collections Collection to mint in
@@ -395,11 +396,12 @@ api Ask any endpoint of the API, and print its answer as it came'
 --force - - Write it in place of a file of that name
 --open - - Open it in the browser
 --gateway - text IPFS gateway that pictures come from and links lead to; without it, the server''s own'
-    'flags-64e668' = '--finished - - All finished runs; of a server named by a flag, only its own
---yes -y - Don''t ask, whatever state its rows are in'
-    'flags-19fd44' = '--name - text Its name here; without it wallet-1, wallet-2, …
+    'flags-2be4da' = '--finished - - All finished runs; of a server named by a flag, only its own
+--yes -y - Remove without a prompt'
+    'flags-03ac05' = '--name - text Its name here; without it wallet-1, wallet-2, …
 --count - text So many wallets, named <name>-1, <name>-2, …
 --password-file - file File that holds the password; - is standard input
+--weak-password - - Accept a password of fewer than 8 characters, for tests
 --show-private-key - - Print the private key too
 --email - text E-mail address of the account (your profile''s email)
 --valid-for - text How long the signed URL can be used: 15m, 24h, at most 7d'

@@ -1,7 +1,7 @@
-import { addressProblem, evmAddressProblem } from '../api/address.ts'
+import { addressProblem } from '../api/address.ts'
 import { BLOCKCHAIN_NAMES, BLOCKCHAINS, type Blockchain } from '../api/blockchains.ts'
 import { GdnError } from '../core/errors.ts'
-import type { AddressBook } from '../wallet/address-book.ts'
+import { type AddressBook, anyAddressProblem } from '../wallet/address-book.ts'
 import { askText, choose } from './ask-for.ts'
 import type { Io } from './io.ts'
 import type { KnownCollection } from './known-collections.ts'
@@ -80,7 +80,7 @@ export async function askAddress(
 
 function checkAddress(address: string, blockchain: Blockchain | undefined): true | string {
   if (blockchain !== undefined) return addressProblem(address, blockchain) ?? true
-  return (address.startsWith('0x') ? evmAddressProblem(address) : null) ?? true
+  return anyAddressProblem(address) ?? true
 }
 
 /** A line of text that must say something. */

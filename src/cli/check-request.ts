@@ -1,5 +1,5 @@
 import type * as z from 'zod'
-import { BLOCKCHAIN_NAMES } from '../api/blockchains.ts'
+import { BLOCKCHAIN_NAMES, isBlockchain } from '../api/blockchains.ts'
 import { type FieldIssue, validate } from '../api/validate.ts'
 import { GdnError, type Place } from '../core/errors.ts'
 import { nearest } from '../core/nearest.ts'
@@ -55,7 +55,8 @@ export function checkRequest<Schema extends z.ZodType>(
 function toFault(issue: FieldIssue, request: Record<string, unknown>, file: string | null) {
   const name = String(issue.path[0] ?? '')
   const value = request[name]
-  const near = name === 'blockchain' && typeof value === 'string' ? nearest(value, BLOCKCHAIN_NAMES) : undefined
+  const isUnknown = name === 'blockchain' && typeof value === 'string' && !isBlockchain(value)
+  const near = isUnknown ? nearest(value, BLOCKCHAIN_NAMES) : undefined
   return {
     place: placeOf(issue, file),
     message: file === null && isShown(name, value) ? `"${value}" ${issue.message}` : issue.message,

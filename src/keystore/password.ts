@@ -3,6 +3,7 @@ import { Secret } from '../core/secret.ts'
 import { readPrivateFile } from './private-file.ts'
 
 const MAX_PASSWORD_BYTES = 4096
+const MIN_NEW_CHARACTERS = 8
 
 /** What is wrong with a password, or null. */
 export function passwordProblem(password: string): string | null {
@@ -12,14 +13,19 @@ export function passwordProblem(password: string): string | null {
   return null
 }
 
-/** What is wrong with a password for a keystore that is to be made, or null: every wallet has to read it alike. */
-export function newPasswordProblem(password: string): string | null {
-  return (
-    passwordProblem(password) ??
-    (password.normalize('NFKC') === password
-      ? null
-      : 'has characters that wallets read in different ways, such as ligatures or full-width letters; use others')
-  )
+/**
+ * The problem of a password for a new keystore, or null. Every wallet must read it in the same way.
+ *
+ * @param options.weak accept a password that is short
+ */
+export function newPasswordProblem(password: string, { weak = false } = {}): string | null {
+  const problem = passwordProblem(password)
+  if (problem !== null) return problem
+  if (password.normalize('NFKC') !== password) {
+    return 'has characters that wallets read in different ways, such as ligatures or full-width letters; use others'
+  }
+  if (weak || [...password].length >= MIN_NEW_CHARACTERS) return null
+  return `must have at least ${MIN_NEW_CHARACTERS} characters`
 }
 
 /** A password as a file or a pipe holds it: one line. */

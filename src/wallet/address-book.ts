@@ -116,7 +116,9 @@ function addressIn(file: string): string {
   throw new GdnError('invalid_input', `holds no address: it ${problem}`, { place: { file } })
 }
 
-/** What is wrong with an address of any blockchain, or null. */
+/** The problem of an address that may be of any blockchain, or null. */
 export function anyAddressProblem(address: string): string | null {
-  return /^0x/i.test(address) || address === '' ? evmAddressProblem(address) : solanaAddressProblem(address)
+  if (/^0x/i.test(address) || address === '') return evmAddressProblem(address)
+  if (solanaAddressProblem(address) === null) return null
+  return 'is neither an EVM address (0x and 40 hex digits) nor a Solana address (base58 of 32 bytes)'
 }

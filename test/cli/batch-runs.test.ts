@@ -159,13 +159,16 @@ describe('a run is found by', () => {
 })
 
 describe('batch rm', () => {
-  test('removes everything that is kept of a finished run, and says what that means', async () => {
+  test('removes everything that is kept of a finished run, once it is confirmed, and says what that means', async () => {
     const { mint, gdn, stateDir, files, list } = await home()
     const api = await fakeApi(service())
     const { run, run_id } = JSON.parse((await mint(api.url)).stdout)
     await list()
     await writeFile(join(stateDir, 'runs', `${run_id}.index`), 'x')
-    const { code, stdout, stderr } = await gdn('batch', 'rm', run, '--state-dir', stateDir)
+    const unasked = await gdn('batch', 'rm', run, '--state-dir', stateDir, '--json')
+    expect({ code: unasked.code, error: errorOf(unasked).code }).toEqual({ code: 3, error: 'not_confirmed' })
+    expect(await list()).toHaveLength(1)
+    const { code, stdout, stderr } = await gdn('batch', 'rm', run, '--state-dir', stateDir, '--yes')
     expect({ code, stdout }).toEqual({ code: 0, stdout: `${run}\t${run_id}\n` })
     expect(stderr).toContain('would be minted from its first row')
     expect((await files()).filter((name) => name.startsWith(run_id))).toEqual([])
@@ -205,10 +208,10 @@ describe('batch rm', () => {
     const api = await fakeApi(service())
     const { run_id } = JSON.parse((await mint(api.url)).stdout)
     const { run: later } = JSON.parse((await mint(api.url, 'drop.csv', '--again')).stdout)
-    const refused = await gdn('batch', 'rm', run_id, '--state-dir', stateDir, '--json')
+    const refused = await gdn('batch', 'rm', run_id, '--state-dir', stateDir, '--yes', '--json')
     expect(errorOf(refused)).toMatchObject({ code: 'run_busy', hint: expect.stringContaining(later) })
-    expect((await gdn('batch', 'rm', later, '--state-dir', stateDir)).code).toBe(0)
-    expect((await gdn('batch', 'rm', run_id, '--state-dir', stateDir)).code).toBe(0)
+    expect((await gdn('batch', 'rm', later, '--state-dir', stateDir, '--yes')).code).toBe(0)
+    expect((await gdn('batch', 'rm', run_id, '--state-dir', stateDir, '--yes')).code).toBe(0)
   })
 
   test('--finished removes all finished ones, drops of one run too, and leaves the rest', async () => {
@@ -217,7 +220,8 @@ describe('batch rm', () => {
     await mint(api.url, 'a.csv')
     await mint(api.url, 'a.csv', '--again')
     await mint(api.url, 'b.csv', '--no-wait', '--again')
-    const { stdout } = await gdn('batch', 'rm', '--finished', '--state-dir', stateDir, '--json')
+    expect((await gdn('batch', 'rm', '--finished', '--state-dir', stateDir)).code).toBe(3)
+    const { stdout } = await gdn('batch', 'rm', '--finished', '--yes', '--state-dir', stateDir, '--json')
     expect(JSON.parse(stdout)).toHaveLength(2)
     expect(await list()).toMatchObject([{ run: expect.stringMatching(/^b-/) }])
   })

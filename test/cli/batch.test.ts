@@ -58,6 +58,16 @@ describe('batch validate', () => {
 })
 
 describe('batch mint', () => {
+  test('a missing manifest is reported before a server, a key or a collection is asked for', async () => {
+    const result = await cli(['batch', 'mint', 'nope.csv', '--json'])
+    expect(result).toMatchObject({ code: 2, stdout: '' })
+    expect(errorOf(result)).toMatchObject({
+      code: 'invalid_manifest',
+      message: 'nope.csv: there is no such file',
+      hint: expect.stringContaining('gdn batch template'),
+    })
+  })
+
   test('mints every row, prints one summary, and the rows are in the results', async () => {
     const { path, options } = await folder()
     const api = await fakeApi(service())

@@ -199,6 +199,20 @@ describe('collection show', () => {
     expect(errorOf(result)).toMatchObject({ code: 'not_found', message: expect.stringContaining(ID) })
   })
 
+  test('-b chooses the blockchain, and a collection on another one is an error', async () => {
+    const api = await fakeApi({ getcollections: told(record()) })
+    const { env } = await home()
+    const at = (blockchain: string) =>
+      cli(['collection', 'show', ID, '-b', blockchain, '--base-url', api.url, '--json'], { env })
+    expect((await at('polygon')).code).toBe(0)
+    const other = await at('astar')
+    expect(other).toMatchObject({ code: 2, stdout: '' })
+    expect(errorOf(other)).toMatchObject({
+      message: `--blockchain: the collection ${ID} is on polygon`,
+      hint: 'Use -b polygon, or omit the flag.',
+    })
+  })
+
   test('an address that was not made from here is told apart from an unknown one', async () => {
     const { env } = await home()
     const result = await cli(['collection', 'show', CONTRACT, '--base-url', 'http://127.0.0.1:9', '--json'], { env })

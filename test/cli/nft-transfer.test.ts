@@ -259,6 +259,11 @@ describe('nft transfer', () => {
       ['nft', 'transfer', 'id-0', '--receiver', '0x12'],
       '--receiver: "0x12" must have 40 hex digits',
     ],
+    [
+      'a Solana address',
+      ['nft', 'transfer', 'id-0', '--receiver', '4Nd1mBQtrMJVYVfKf2PJy9NZUZdTAsp7D4xWLs4gDB4T'],
+      'is a Solana address, and the API does not transfer NFTs on Solana',
+    ],
     ['Solana', [...TRANSFER, '-b', 'solana'], '--blockchain: the API transfers nothing on solana'],
     [
       'Solana in a request',

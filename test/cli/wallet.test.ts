@@ -60,6 +60,14 @@ describe('gdn wallet generate', () => {
     expect((await stat(wallets)).mode & 0o777).toBe(0o700)
   })
 
+  test('a password of fewer than 8 characters is rejected before the service is asked; --weak-password accepts it', async () => {
+    const short = ['--password-file', '-', '--name', 'a']
+    const refused = await generate({}, short, { stdin: 'abc\n' })
+    expect({ code: refused.code, asked: refused.service.asked }).toEqual({ code: 2, asked: [] })
+    expect(refused.stderr).toContain('must have at least 8 characters')
+    expect((await generate({}, [...short, '--weak-password'], { stdin: 'abc\n' })).code).toBe(0)
+  })
+
   test('asks for one signed URL, and posts to it once: with no body, and without the API key', async () => {
     const { service } = await generate({}, ['--valid-for', '24h'])
     expect(service.asked).toEqual([{ email: 'me@example.com', timeout: 1440 }])

@@ -202,7 +202,9 @@ describe('what a command misses is asked for', () => {
     const grant = `nft grant --base-url https://a.test --title Dawn --receiver ${OWNER} --dry-run`
     const terminal = atTerminal(grant, env, out)
     await terminal.showsNow('Address of the collection')
-    terminal.type(`${CONTRACT.replace('5', '6')}${ENTER}`)
+    terminal.type(`x${ENTER}`)
+    await terminal.showsNow('neither')
+    terminal.type(`${ERASE_LINE}${CONTRACT.replace('5', '6')}${ENTER}`)
     await terminal.showsNow('checksum')
     terminal.type(`${ERASE_LINE}${CONTRACT}${ENTER}`)
     await terminal.showsNow('Blockchain of')

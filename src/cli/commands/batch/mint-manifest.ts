@@ -1,9 +1,9 @@
-import { realpath } from 'node:fs/promises'
+import { access, constants, realpath } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import type { BatchOptions } from '../../../batch/types.ts'
 import type { Server } from '../../../config/server.ts'
 import type { Settings } from '../../../config/settings.ts'
-import { GdnError } from '../../../core/errors.ts'
+import { GdnError, messageOf, systemCode } from '../../../core/errors.ts'
 import type { ManifestItem } from '../../../manifest/read.ts'
 import { readManifest } from '../../../manifest/read.ts'
 import type { Deps } from '../../deps.ts'
@@ -27,6 +27,7 @@ export async function mintManifest(deps: Deps, manifest: string, flags: BatchMin
       hint: 'add --run <name>',
     })
   }
+  if (manifest !== '-') await checkManifestFile(manifest)
   const settings = await deps.settings(flags)
   const server = await settings.server()
   const collection = await targetOf(deps, manifest, flags, settings, server)
@@ -105,6 +106,20 @@ export function runOptions(flags: BatchMintFlags, { rate }: Settings): Partial<B
 }
 
 const asTarget = ({ contract, blockchain }: Collection) => ({ contractAddress: contract, blockchain })
+
+/** Without a manifest nothing else matters: its path is checked before a server or a collection is asked for. */
+async function checkManifestFile(manifest: string): Promise<void> {
+  try {
+    await access(manifest, constants.R_OK)
+  } catch (error) {
+    const message = systemCode(error) === 'ENOENT' ? 'there is no such file' : `cannot be read: ${messageOf(error)}`
+    throw new GdnError('invalid_manifest', message, {
+      place: { file: manifest },
+      hint: 'Run `gdn batch template` to create a manifest.',
+      cause: error,
+    })
+  }
+}
 
 /** The collection: flags, then the manifest's own columns, then what is configured or known. */
 async function targetOf(

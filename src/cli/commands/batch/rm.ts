@@ -24,16 +24,16 @@ export function command(deps: Deps, run = rm): GdnCommand {
     name: 'batch rm',
     summary: 'Forget a run: its journal and its rows',
     about:
-      'Nothing that was minted is touched, but with the journal goes what keeps rows from being minted twice: the same manifest would begin anew. A run that has rows left to send, or of which the outcome of rows is unknown, is removed only when you say yes.',
+      'Nothing that was minted is touched, but with the journal goes what keeps rows from being minted twice: the same manifest would begin anew. At a terminal gdn asks before it removes a run; scripts pass --yes.',
     examples: [
       ['One run', 'gdn batch rm drop-3f9a'],
-      ['All that are finished', 'gdn batch rm --finished'],
-      ['In a script, whatever its rows', 'gdn batch rm drop-3f9a --yes'],
+      ['All finished runs', 'gdn batch rm --finished'],
+      ['In a script', 'gdn batch rm drop-3f9a --yes'],
     ],
   })
   rmCommand.argument('[run]')
   switchFlag(rmCommand, '--finished', 'All finished runs; of a server named by a flag, only its own')
-  switchFlag(rmCommand, '-y, --yes', "Don't ask, whatever state its rows are in")
+  switchFlag(rmCommand, '-y, --yes', 'Remove without a prompt')
   addServerFlags(rmCommand)
   addOutputFlags(rmCommand)
   return rmCommand.action(async (name: string | undefined, flags: RmFlags) => {
@@ -52,7 +52,7 @@ export async function rm(deps: Deps, name: string | undefined, flags: RmFlags): 
   const origin = await whichServer(deps, flags)
   const removed =
     name === undefined
-      ? await rmFinished(deps, stateDir, origin)
+      ? await rmFinished(deps, stateDir, origin, flags.yes)
       : await rmNamed(deps, stateDir, name, origin, flags.yes)
   await output.many(removed.map(({ id, name: of }) => ({ run: of, run_id: id, removed: true })))
 }
@@ -70,7 +70,8 @@ async function rmNamed(
   const run = await openRun(stateDir, name, origin)
   refuseRunning(run)
   const status = await runStatus(run)
-  if (!isFinished(status)) await confirmLoss(deps, yes, run.name, lossOf(status))
+  if (isFinished(status)) await confirmRemoval(deps, yes, `Remove the finished run ${safe(run.name)}?`)
+  else await confirmLoss(deps, yes, run.name, lossOf(status))
   await removeRun(run)
   deps.io.note(`Removed ${safe(run.name)}. The same manifest would be minted from its first row now.`)
   return [run]
@@ -83,7 +84,13 @@ async function rmBroken(deps: Deps, stateDir: string, { id, problem }: DamagedRu
 }
 
 /** Later drops go first: while they are there, the earlier ones stay. */
-async function rmFinished({ io }: Deps, stateDir: string, origin: string | undefined): Promise<Run[]> {
+async function rmFinished(
+  deps: Deps,
+  stateDir: string,
+  origin: string | undefined,
+  yes: boolean | undefined,
+): Promise<Run[]> {
+  const { io } = deps
   const { runs } = await findRuns(stateDir)
   const finished: Run[] = []
   await eachOf(
@@ -92,6 +99,7 @@ async function rmFinished({ io }: Deps, stateDir: string, origin: string | undef
       if (isFinished(await runStatus(run))) finished.push(run)
     },
   )
+  if (finished.length > 0) await confirmRemoval(deps, yes, `Remove ${count(finished.length, 'finished run')}?`)
   const removed: Run[] = []
   for (const run of finished.sort((a, b) => b.generation - a.generation || a.name.localeCompare(b.name))) {
     try {
@@ -127,6 +135,13 @@ function lossOf({ counts, problem }: RunStatus): string {
     pending > 0 ? `which ${count(pending, 'row')} are not sent yet` : '',
   ].filter((loss) => loss !== '')
   return `${rowsByState({ ...counts })}. With the journal goes what tells ${losses.join(', and ')}; the same manifest would mint every row again`
+}
+
+/** A finished run still protects its rows from being minted twice. */
+async function confirmRemoval({ io }: Deps, yes: boolean | undefined, question: string): Promise<void> {
+  if (yes) return
+  if (io.interactive) io.note('Without its journal, the same manifest would be minted again from its first row.')
+  if (!(await io.confirm(question, '--yes'))) throw new GdnError('not_confirmed', 'nothing was removed')
 }
 
 async function confirmLoss({ io }: Deps, yes: boolean | undefined, name: string, loss: string): Promise<void> {

@@ -1,14 +1,17 @@
+import type { Blockchain } from '../../../api/blockchains.ts'
 import { GdnError } from '../../../core/errors.ts'
 import { GdnCommand, valueFlag } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
-import { notEmpty } from '../../flags/parse.ts'
+import { blockchainName, notEmpty } from '../../flags/parse.ts'
+import { safe } from '../../io.ts'
 import { findByAddress, knownCollections, rememberCollection, serverName } from '../../known-collections.ts'
 import { createOutput } from '../../output.ts'
 import { COLLECTION_VIEW, collectionData } from '../../views.ts'
 import { count } from '../../waiting.ts'
 
 export interface ShowFlags extends OutputFlags, ServerFlags {
+  blockchain?: Blockchain
   transactionGdnId?: string[]
 }
 
@@ -29,6 +32,7 @@ export function command(deps: Deps, run = show): GdnCommand {
     repeatable: true,
     hidden: true,
   })
+  valueFlag(showCommand, '-b, --blockchain <name>', 'Blockchain of the collections', { parse: blockchainName })
   addServerFlags(showCommand)
   addOutputFlags(showCommand)
   return showCommand.action(async (names: string[], flags: ShowFlags) => {
@@ -44,13 +48,21 @@ export async function show(deps: Deps, names: readonly string[], flags: ShowFlag
   const settings = await deps.settings(flags)
   const { client, server } = await deps.connect(settings)
   const known = await knownCollections(settings.stateDir, serverName(server))
-  const ids = names.map((name) => idOf(name, findByAddress(known, name)?.transaction_gdn_id))
+  const onChain = known.filter(({ blockchain }) => (flags.blockchain ?? blockchain) === blockchain)
+  const ids = names.map((name) => idOf(name, findByAddress(onChain, name)?.transaction_gdn_id, flags.blockchain))
   const { collections } = await client.call(
     'getcollections',
     { transaction_gdn_ids: ids },
     { signal: deps.signals.signal },
   )
   const found = ids.flatMap((id) => collections.find(({ transaction_gdn_ids }) => transaction_gdn_ids === id) ?? [])
+  const other = found.find(({ blockchain }) => blockchain !== (flags.blockchain ?? blockchain))
+  if (other !== undefined) {
+    throw new GdnError('usage', `the collection ${safe(other.transaction_gdn_ids)} is on ${safe(other.blockchain)}`, {
+      place: { flag: '--blockchain' },
+      hint: `Use -b ${safe(other.blockchain)}, or omit the flag.`,
+    })
+  }
   for (const { transaction_gdn_ids, contract_address } of found) {
     const old = known.find(({ transaction_gdn_id }) => transaction_gdn_id === transaction_gdn_ids)
     if (old !== undefined && contract_address && old.contract_address !== contract_address) {
@@ -73,10 +85,11 @@ export async function show(deps: Deps, names: readonly string[], flags: ShowFlag
   }
 }
 
-function idOf(name: string, known: string | undefined): string {
+function idOf(name: string, known: string | undefined, blockchain: Blockchain | undefined): string {
   if (known !== undefined) return known
   if (!/^0x[0-9a-fA-F]{40}$/.test(name)) return name
-  throw new GdnError('not_found_locally', `${name} was not made from this machine`, {
-    hint: 'the API finds collections by the id of their creation: give that instead of the address',
+  const on = blockchain === undefined ? '' : ` on ${blockchain}`
+  throw new GdnError('not_found_locally', `${name} was not created from this machine${on}`, {
+    hint: 'The API finds collections by the ID of their creation. Pass that ID instead of the address.',
   })
 }

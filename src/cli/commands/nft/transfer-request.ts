@@ -1,4 +1,4 @@
-import { evmAddressProblem, sameAddress } from '../../../api/address.ts'
+import { evmAddressProblem, sameAddress, solanaAddressProblem } from '../../../api/address.ts'
 import { BLOCKCHAINS, type Blockchain, isBlockchain } from '../../../api/blockchains.ts'
 import type { NftRecord } from '../../../api/fields.ts'
 import type { ApiClient } from '../../../client/api-client.ts'
@@ -78,7 +78,7 @@ export async function readTransfer(deps: Deps, id: string | undefined, flags: Tr
     receiver === undefined
       ? 'is required'
       : typeof receiver === 'string'
-        ? evmAddressProblem(receiver)
+        ? receiverProblem(receiver)
         : 'must be an address in a string'
   if (problem !== null || typeof receiver !== 'string') {
     const place = placeOf('--receiver', 'receiver_wallet_address')
@@ -86,6 +86,12 @@ export async function readTransfer(deps: Deps, id: string | undefined, flags: Tr
     throw new GdnError('invalid_input', `${value}${problem ?? ''}`, { place })
   }
   return { nftGdnId, receiver, fields, file }
+}
+
+/** The problem of a receiver, or null. The API transfers on EVM blockchains only. */
+function receiverProblem(receiver: string): string | null {
+  if (solanaAddressProblem(receiver) !== null) return evmAddressProblem(receiver)
+  return 'is a Solana address, and the API does not transfer NFTs on Solana'
 }
 
 /** The request, with what wasn't given looked up on the server. */

@@ -12,13 +12,12 @@ import { integer, notEmpty } from '../../flags/parse.ts'
 import { createOutput } from '../../output.ts'
 import type { View } from '../../view.ts'
 import { type AccountFlags, addAccountFlags, signedUrlRequest } from './account.ts'
-import { addPasswordFlag, newPassword } from './password.ts'
+import { addNewPasswordFlags, type NewPasswordFlags, newPassword } from './password.ts'
 import { walletSource } from './wallet-source.ts'
 
-export interface GenerateFlags extends OutputFlags, ServerFlags, AccountFlags {
+export interface GenerateFlags extends OutputFlags, ServerFlags, AccountFlags, NewPasswordFlags {
   name?: string
   count?: number
-  passwordFile?: string
   showPrivateKey?: boolean
 }
 
@@ -57,7 +56,7 @@ export function command(deps: Deps, run = generate): GdnCommand {
   valueFlag(generateCommand, '--count <n>', 'So many wallets, named <name>-1, <name>-2, …', {
     parse: integer(1, MAX_COUNT),
   })
-  addPasswordFlag(generateCommand)
+  addNewPasswordFlags(generateCommand)
   switchFlag(generateCommand, '--show-private-key', 'Print the private key too')
   addAccountFlags(generateCommand)
   addServerFlags(generateCommand)
@@ -75,7 +74,7 @@ export async function generate(deps: Deps, flags: GenerateFlags): Promise<void> 
   const settings = await deps.settings(flags)
   const request = await signedUrlRequest(io, flags, settings)
   const connection = await deps.connect(settings)
-  const password = await newPassword(io, flags.passwordFile)
+  const password = await newPassword(io, flags)
 
   const made: NewWallet[] = []
   let failure: unknown

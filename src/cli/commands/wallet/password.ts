@@ -3,7 +3,7 @@ import { Secret } from '../../../core/secret.ts'
 import { newPasswordProblem, passwordIn, passwordProblem, readPasswordFile } from '../../../keystore/password.ts'
 import { askSecret } from '../../ask-for.ts'
 import { mayAsk } from '../../ask-missing.ts'
-import { type GdnCommand, valueFlag } from '../../command.ts'
+import { type GdnCommand, switchFlag, valueFlag } from '../../command.ts'
 import { notEmpty } from '../../flags/parse.ts'
 import type { Io } from '../../io.ts'
 import { readInput } from '../../request-file.ts'
@@ -16,12 +16,24 @@ export function addPasswordFlag(command: GdnCommand): GdnCommand {
   })
 }
 
-/** The password of a keystore that is to be made: it is typed twice. */
-export async function newPassword(io: Io, file: string | undefined): Promise<Secret> {
-  const given = await givenPassword(io, file, newPasswordProblem)
+/** The flags of a command that makes keystores. */
+export function addNewPasswordFlags(command: GdnCommand): GdnCommand {
+  addPasswordFlag(command)
+  return switchFlag(command, '--weak-password', 'Accept a password of fewer than 8 characters, for tests')
+}
+
+export interface NewPasswordFlags {
+  passwordFile?: string
+  weakPassword?: boolean
+}
+
+/** The password of a new keystore. A person types it twice. */
+export async function newPassword(io: Io, { passwordFile, weakPassword }: NewPasswordFlags): Promise<Secret> {
+  const problemOf: Problem = (password) => newPasswordProblem(password, { weak: weakPassword === true })
+  const given = await givenPassword(io, passwordFile, problemOf)
   if (given !== null) return given
   const first = await ask(io, 'Password for the keystore', (typed) => {
-    const problem = newPasswordProblem(typed)
+    const problem = problemOf(typed)
     return problem === null || `it ${problem}`
   })
   await ask(io, 'The same password again', (typed) => typed === first || 'the two differ; Ctrl-C to begin anew')
