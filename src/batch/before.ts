@@ -1,16 +1,16 @@
 import { GdnError } from '../core/errors.ts'
 import { sleep } from '../core/time.ts'
+import { MAX_NAMED, readOtherRuns } from './claim.ts'
 import type { Found } from './find-run.ts'
 import { RecordFile } from './journal/read.ts'
 import type { FoundRecord, RunRecord } from './journal/records.ts'
 import type { Ledger } from './ledger.ts'
 import { repeatedRows } from './reconcile/copies.ts'
-import { IdSet } from './reconcile/id-set.ts'
-import { readBaseline, readOthers } from './reconcile/known-ids.ts'
+import type { IdSet } from './reconcile/id-set.ts'
+import { readBaseline } from './reconcile/known-ids.ts'
 import { type Asker, LISTING_LAG_MS, LOOK_GAP_MS, listIds } from './reconcile/listing.ts'
 import { type FoundRow, RowLookup } from './reconcile/lookup.ts'
 import { ownersOf, shownKey } from './row-key.ts'
-import { ROW } from './row-table.ts'
 import { DEFAULT_TIMEOUT_MS, interruption } from './run-context.ts'
 import { baselinePath, journalPath } from './run-files.ts'
 import type { SpooledRow } from './spool.ts'
@@ -27,7 +27,6 @@ export interface Before {
   notes: string[]
 }
 
-const MAX_NAMED = 50
 const FOUND_PER_RECORD = 50
 
 /**
@@ -46,11 +45,7 @@ export async function lookBefore(
 ): Promise<Before> {
   const { run, ledger, journal } = found
   const isNew = journal === null
-  const taken: Taken = { rows: [], keys: new IdSet(), runs: new Set() }
-  const others = await readOthers(options, run.id, deps, async (other, known) => {
-    if (isNew && options.again !== true) await findTaken(taken, other, known, rows)
-  })
-  if (taken.keys.size > 0) throw alreadyAccepted(taken)
+  const others = await readOtherRuns(options, deps, found, rows)
   const before: Before = { listed: null, adopted: [], given: others.ids, notes: [] }
   const repeated = !isNew && options.retryAbsent === true ? await repeatedOf(options.stateDir, run, ledger) : null
   if (!isNew && (repeated === null || repeated.size === 0)) return before
@@ -189,50 +184,6 @@ async function seemsMinted(lookup: RowLookup, run: RunRecord, isNew: boolean): P
         hint: `nothing was sent. gdn batch reconcile ${run.name} finds out which they are`,
         details: { rows, count },
       })
-}
-
-interface Taken {
-  rows: { key: string; line: number; run: string }[]
-  /** A row that several runs have is one row. */
-  keys: IdSet
-  runs: Set<string>
-}
-
-/** Rows whose key another run has that was accepted, or may have been. */
-async function findTaken(
-  taken: Taken,
-  run: RunRecord,
-  ledger: Ledger,
-  rows: () => AsyncIterable<SpooledRow>,
-): Promise<void> {
-  const { accepted, deployed, unknown } = ledger.counts()
-  if (accepted + deployed + unknown === 0) return
-  for await (const { key, row } of rows()) {
-    const index = ledger.rows.find(key)
-    if (index < 0 || !TAKEN.has(ledger.state(index))) continue
-    taken.runs.add(run.name)
-    if (taken.keys.add(key) && taken.rows.length < MAX_NAMED) {
-      taken.rows.push({ key: shownKey(key), line: row.line, run: run.name })
-    }
-  }
-}
-
-const TAKEN: ReadonlySet<number> = new Set([ROW.accepted, ROW.deployed, ROW.unknown])
-
-function alreadyAccepted({ rows, keys: { size: count }, runs }: Taken): GdnError {
-  const [run = ''] = runs
-  const many = count === 1 ? '1 row of the manifest was' : `${count} rows of the manifest were`
-  return new GdnError(
-    'already_accepted',
-    `${many} accepted in another run for this collection: ${[...runs].join(', ')}`,
-    {
-      hint: [
-        `nothing was sent. How that run stands: gdn batch status ${run}; go on with it: gdn batch resume ${run}`,
-        'rows are one where their ids are the same, or without ids their content; --again orders them a second time',
-      ].join('\n'),
-      details: { rows, count },
-    },
-  )
 }
 
 async function repeatedOf(stateDir: string, run: RunRecord, ledger: Ledger): Promise<Set<number>> {

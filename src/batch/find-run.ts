@@ -42,6 +42,7 @@ export async function findRun(options: BatchOptions): Promise<Found> {
     chunk_size: options.chunkSize ?? DEFAULT_CHUNK_SIZE,
     in_order: options.inOrder ?? false,
     generation: generation + 1,
+    ...(options.again === true ? { again: true } : {}),
     ...(options.markerKey === undefined ? {} : { marker: options.markerKey }),
     at: new Date().toISOString(),
   }

@@ -50,6 +50,12 @@ export const countsPath = (stateDir: string, id: string): string => join(runsFol
 export const baselinePath = (stateDir: string, id: string): string => join(runsFolder(stateDir), `${id}.known`)
 export const lockFolder = (stateDir: string, family: string): string => join(runsFolder(stateDir), `${family}.lock`)
 
+/** The lock under which the rows of one server and collection are claimed. */
+export const claimFolder = (
+  stateDir: string,
+  { origin, blockchain, contractAddress }: Pick<RunIdentity, 'origin' | 'blockchain' | 'contractAddress'>,
+): string => join(stateDir, 'claims', `${hash([origin, blockchain, contractAddress.toLowerCase()])}.lock`)
+
 export async function fileExists(path: string): Promise<boolean> {
   try {
     await stat(path)

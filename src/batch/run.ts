@@ -5,6 +5,7 @@ import { syncFolder, writeDurably } from '../core/durable-file.ts'
 import { GdnError } from '../core/errors.ts'
 import { acquireLock, type Lock } from '../core/process-lock.ts'
 import { type Before, lookBefore } from './before.ts'
+import { acquireClaim, readOtherRuns } from './claim.ts'
 import { type Found, findRun, refuseFinished } from './find-run.ts'
 import { type Gathered, gather, gatherAgain } from './gather.ts'
 import { encodeRecord, type FoundRecord, type RunRecord } from './journal/records.ts'
@@ -61,6 +62,7 @@ async function runLocked(options: BatchOptions, deps: BatchDeps, lock: Lock): Pr
   let gathered: Gathered | null = null
   let planned: PlannedEvent
   let before: Before
+  let claim: Lock | null = null
   try {
     gathered = await gather(deps, found, options)
     const { path } = gathered
@@ -70,14 +72,21 @@ async function runLocked(options: BatchOptions, deps: BatchDeps, lock: Lock): Pr
     if (before.adopted.length > 0) gathered = await planRest(gathered, found, before.adopted, options)
     planned = plannedEvent(run, journal !== null, ledger, gathered, before.notes)
     if (sends) await deps.confirm?.(planned)
+    if (sends && gathered.plan.requests > 0) {
+      claim = await acquireClaim(options, deps)
+      // Other runs may have claimed rows since, above all while a person was at the prompt.
+      const draft = gathered.path
+      before.given = (await withState(stateDir, () => readOtherRuns(options, deps, found, () => readSpool(draft)))).ids
+    }
   } catch (error) {
+    await claim?.release()
     await gathered?.discard()
     throw error
   }
   const { dropped, plan, changes, place } = gathered
-  const { writer, records, spool } = await withState(stateDir, () =>
-    openFiles(found, place, before, { stateDir, lock, deps }),
-  )
+  const opened = withState(stateDir, () => openFiles(found, place, before, { stateDir, lock, deps }))
+  opened.catch(() => claim?.release())
+  const { writer, records, spool } = await opened
   // A million ids needn't stay in memory while rows are sent.
   before.listed = null
   const context = new RunContext(options, deps, { run: run.id, ledger, writer, records })
@@ -85,6 +94,10 @@ async function runLocked(options: BatchOptions, deps: BatchDeps, lock: Lock): Pr
   try {
     const at = new Date().toISOString()
     await context.record({ t: 'plan', rows: ledger.counts().total, dropped, at }, true)
+    // From here on other processes see the claim in the journal. One that slept through a takeover sends nothing.
+    await claim?.check()
+    await claim?.release()
+    claim = null
     if (sends) context.emit(planned)
     if (options.settle !== undefined) await settleByWord(context, options.settle, before.given)
     const sent = sends
@@ -107,6 +120,7 @@ async function runLocked(options: BatchOptions, deps: BatchDeps, lock: Lock): Pr
       exitCode: exitCodeOf(ledger, context.stopped, waits),
     }
   } finally {
+    await claim?.release()
     context.close()
     await sweeper.settled()
     await Promise.all([writer.close(), records.close(), spool.close()])

@@ -181,7 +181,7 @@ export type BatchEvent =
       message: string | null
     }
   /** Nothing is sent for so long. */
-  | { type: 'holding'; reason: 'rate_limited' | 'unreachable' | 'unknown'; ms: number; message: string }
+  | { type: 'holding'; reason: 'rate_limited' | 'unreachable' | 'unknown' | 'claim'; ms: number; message: string }
   /** The rows by state, after each change. */
   | { type: 'rows'; counts: RowCounts }
   /** Everything was sent; sweeping until the accepted rows are deployed or failed. */

@@ -1,27 +1,35 @@
 import { runBatch } from '../../src/batch/run.ts'
 import { createClient } from '../../src/client/client.ts'
 import { createTransport } from '../../src/client/create-transport.ts'
+import { GdnError } from '../../src/core/errors.ts'
 import { sleep } from '../../src/core/time.ts'
 import { CONTRACT, rowsUpTo } from './simulation-rows.ts'
 
 /** How much faster time goes by than it does: nobody waits half a minute for a test. */
 const HASTE = 100
 
-/** A process of its own that runs a batch of numbered rows, to be killed: `node … <url> <state dir> <rows>`. */
-const [url = '', stateDir = '', rows = '0'] = process.argv.slice(2)
+/**
+ * A process that runs a batch of numbered rows, to be killed: `node … <url> <state dir> <rows> [manifest] [ms]`. It
+ * answers its prompt after so many milliseconds, and prints the summary, or the code of the error.
+ */
+const [url = '', stateDir = '', rows = '0', manifestPath = '/drop.csv', promptMs = '0'] = process.argv.slice(2)
 const transport = await createTransport('bulk')
 const client = createClient({ baseUrl: url, apiKey: null, transport, userAgent: 'test' })
 const summary = await runBatch(
-  { stateDir, origin: url, blockchain: 'polygon', contractAddress: CONTRACT, manifestPath: '/drop.csv', chunkSize: 2 },
+  { stateDir, origin: url, blockchain: 'polygon', contractAddress: CONTRACT, manifestPath, chunkSize: 2 },
   {
     client,
     now: () => performance.now() * HASTE,
     sleep: (ms, signal) => sleep(ms / HASTE, signal),
+    confirm: () => sleep(Number(promptMs)),
     pacer: { take: async () => ({ done: () => {} }), hold: () => {} },
     async *readManifest() {
       for (const row of rowsUpTo(Number(rows))) yield { row }
     },
   },
-)
+).catch((error: unknown) => {
+  if (!(error instanceof GdnError)) throw error
+  return { error: error.code }
+})
 await client.close()
 process.stdout.write(JSON.stringify(summary))

@@ -1,7 +1,7 @@
 import { copyFile, mkdir, rename, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, expect, onTestFinished, test, vi } from 'vitest'
-import { familyId, lockFolder } from '../../src/batch/run-files.ts'
+import { claimFolder, familyId, lockFolder } from '../../src/batch/run-files.ts'
 import type { AppendFile } from '../../src/batch/types.ts'
 import { thisProcess } from '../../src/core/lock-holder.ts'
 import { FakeHostedApi } from '../helpers/fake-hosted-api.ts'
@@ -36,7 +36,13 @@ function interrupted(at: number, act: () => Promise<void>) {
 /** As somebody who took the lock from a sleeping one and ended at once: what follows from it must still be done. */
 async function takeLock(here: Machine): Promise<void> {
   const between = { ...(await thisProcess('batch')), released: true, mayWake: true }
-  await writeFile(join(lockFolder(here.stateDir, familyId(here.options())), 'lock.2'), JSON.stringify(between))
+  for (const folder of [
+    lockFolder(here.stateDir, familyId(here.options())),
+    claimFolder(here.stateDir, here.options()),
+  ]) {
+    await mkdir(folder, { recursive: true })
+    await writeFile(join(folder, 'lock.2'), JSON.stringify(between))
+  }
 }
 
 /** A runner sleeps at a step of its own; another, which can't see it, does the whole run meanwhile; the first wakes. */

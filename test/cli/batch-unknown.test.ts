@@ -109,8 +109,8 @@ describe('rows that may be minted a second time stop a new run, and are named by
     expect(result.code).toBe(2)
     expect(errorOf(result)).toMatchObject({
       code: 'already_accepted',
-      message: expect.stringMatching(/accepted in another run.*: drop-[0-9a-f]{4}\nlines 2-3$/),
-      hint: expect.stringMatching(/gdn batch status (drop-[0-9a-f]{4}); .*gdn batch resume \1\n.*--again/),
+      message: expect.stringMatching(/belong to another run.*: drop-[0-9a-f]{4}\nlines 2-3$/),
+      hint: expect.stringMatching(/gdn batch status (drop-[0-9a-f]{4}), .*gdn batch resume \1\.\n.*--again/s),
     })
     expect(JSON.parse((await cli(['batch', 'list', '--json'], options)).stdout)).toHaveLength(1)
   })

@@ -22,6 +22,8 @@ export const runRecord = z.object({
   chunk_size: z.number(),
   in_order: z.boolean(),
   generation: z.number(),
+  /** Ordered with `--again`: rows that other runs have are minted again on purpose. */
+  again: z.boolean().optional(),
   /** The metadata key that holds each row's marker. */
   marker: z.string().optional(),
   at: z.string(),

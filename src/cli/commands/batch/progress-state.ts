@@ -6,7 +6,7 @@ export type Phase =
   | { kind: 'uploading'; done: number; total: number }
   | { kind: 'looking_up'; done: number; total: number }
   | { kind: 'sending' }
-  | { kind: 'held'; reason: 'rate_limited' | 'unreachable' | 'unknown'; until: number; message: string }
+  | { kind: 'held'; reason: 'rate_limited' | 'unreachable' | 'unknown' | 'claim'; until: number; message: string }
   | { kind: 'reconciling'; step: 'waiting' | 'listing' | 'reading'; until: number; done: number; total: number }
   | { kind: 'waiting' }
   | { kind: 'stopping' }

@@ -170,6 +170,8 @@ function heldText({ reason, until, message }: Extract<Phase, { kind: 'held' }>, 
       return `The server is out of reach, tried again every few seconds: ${safe(message)}`
     case 'unknown':
       return `A request without an answer goes out again under its key in ${left}: ${safe(message)}`
+    case 'claim':
+      return `Waiting for another run to claim its rows, ${left} at most: ${safe(message)}`
   }
 }
 

@@ -1,0 +1,130 @@
+import { GdnError } from '../core/errors.ts'
+import { acquireLock, type Lock } from '../core/process-lock.ts'
+import { sleep } from '../core/time.ts'
+import type { Found } from './find-run.ts'
+import type { RunRecord } from './journal/records.ts'
+import type { Ledger } from './ledger.ts'
+import { IdSet } from './reconcile/id-set.ts'
+import { type Others, readOthers } from './reconcile/known-ids.ts'
+import { shownKey } from './row-key.ts'
+import { ROW } from './row-table.ts'
+import { interruption } from './run-context.ts'
+import { claimFolder, spoolPath, withState } from './run-files.ts'
+import { readSpool, type SpooledRow } from './spool.ts'
+import type { BatchDeps, BatchOptions } from './types.ts'
+
+export const MAX_NAMED = 50
+
+/** Claiming takes as long as writing the rows of a manifest. Whoever holds the lock for longer is stuck or stopped. */
+const CLAIM_WAIT_MS = 30_000
+const CLAIM_POLL_MS = 50
+
+/**
+ * Acquires the lock under which the rows of one server and collection are claimed, among all processes that share the
+ * state directory. It is held while the other runs are checked and this run's rows and journal are written, and
+ * released before anything is sent. So runs with different rows send in parallel.
+ *
+ * @throws GdnError `run_busy` where another process holds it for longer than 30 s
+ */
+export async function acquireClaim(
+  options: BatchOptions,
+  { now = () => performance.now(), sleep: pause = sleep, onEvent }: BatchDeps,
+): Promise<Lock> {
+  const { stateDir, signal } = options
+  const folder = claimFolder(stateDir, options)
+  const deadline = now() + CLAIM_WAIT_MS
+  for (let isTold = false; ; isTold = true) {
+    try {
+      return await withState(stateDir, () => acquireLock(folder, `claiming rows of ${options.contractAddress}`))
+    } catch (error) {
+      if (!(error instanceof GdnError) || error.code !== 'run_busy') throw error
+      if (now() >= deadline) throw error
+      if (!isTold) onEvent?.({ type: 'holding', reason: 'claim', ms: CLAIM_WAIT_MS, message: error.message })
+    }
+    try {
+      await pause(CLAIM_POLL_MS, signal)
+    } catch (error) {
+      throw signal?.aborted === true ? interruption(signal.reason) : error
+    }
+  }
+}
+
+/**
+ * Reads the other runs of the collection, and stops where one of them has a row that this run would send: sent by it,
+ * or planned and not sent yet. To be called under the claim, or the answer may be outdated.
+ *
+ * @param rows the rows of the manifest, from their beginning; those that are pending in the run's ledger are checked
+ * @throws GdnError `already_accepted`
+ */
+export async function readOtherRuns(
+  options: BatchOptions,
+  deps: Pick<BatchDeps, 'elsewhere'>,
+  { run, ledger, journal }: Found,
+  rows: () => AsyncIterable<SpooledRow>,
+): Promise<Others> {
+  const taken: Taken = { rows: [], keys: new IdSet(), runs: new Set() }
+  const isOrderedAgain = options.again === true || run.again === true
+  const others = await readOthers(options, run.id, deps, async (other, known) => {
+    // A second order repeats rows on purpose. One that came after this run's claim does not revoke the claim.
+    if (isOrderedAgain || (journal !== null && other.again === true)) return
+    if (await enterPlanned(options.stateDir, other, known)) await findTaken(taken, other, known, ledger, rows)
+  })
+  if (taken.keys.size > 0) throw alreadyAccepted(taken, journal === null)
+  return others
+}
+
+interface Taken {
+  rows: { key: string; line: number; run: string }[]
+  /** A row that several runs have is one row. */
+  keys: IdSet
+  runs: Set<string>
+}
+
+const TAKEN: ReadonlySet<number> = new Set([ROW.pending, ROW.accepted, ROW.deployed, ROW.unknown])
+
+/** Enters the rows that a run has planned and not sent into its ledger. Returns whether it has any row to compare. */
+async function enterPlanned(stateDir: string, { id }: RunRecord, ledger: Ledger): Promise<boolean> {
+  const { pending, accepted, deployed, unknown } = ledger.counts()
+  if (pending === 0 && ledger.plannedRows > 0) return accepted + deployed + unknown > 0
+  try {
+    for await (const { key, row, content } of readSpool(spoolPath(stateDir, id)))
+      ledger.rows.enter(key, row.line, content)
+  } catch (error) {
+    // Without its rows it cannot be resumed. Minted from its manifest again, it is checked as this run is.
+    if (!(error instanceof GdnError) || error.code !== 'data_dir') throw error
+  }
+  return true
+}
+
+async function findTaken(
+  taken: Taken,
+  { name }: RunRecord,
+  known: Ledger,
+  own: Ledger,
+  rows: () => AsyncIterable<SpooledRow>,
+): Promise<void> {
+  for await (const { key, row } of rows()) {
+    const index = known.rows.find(key)
+    if (index < 0 || !TAKEN.has(known.state(index))) continue
+    if (own.state(own.rows.find(key)) !== ROW.pending) continue
+    taken.runs.add(name)
+    if (taken.keys.add(key) && taken.rows.length < MAX_NAMED) {
+      taken.rows.push({ key: shownKey(key), line: row.line, run: name })
+    }
+  }
+}
+
+function alreadyAccepted({ rows, keys: { size: count }, runs }: Taken, isNew: boolean): GdnError {
+  const [run = ''] = runs
+  const many = count === 1 ? '1 row of the manifest belongs' : `${count} rows of the manifest belong`
+  return new GdnError('already_accepted', `${many} to another run of this collection: ${[...runs].join(', ')}`, {
+    hint: [
+      `Nothing was sent. Show that run with gdn batch status ${run}, and finish it with gdn batch resume ${run}.`,
+      'Rows are the same if their IDs are the same or, without IDs, their content.',
+      isNew
+        ? 'To mint them a second time, add --again.'
+        : 'To send the other rows, remove these from the manifest and run gdn batch mint.',
+    ].join('\n'),
+    details: { rows, count },
+  })
+}

@@ -1,0 +1,76 @@
+import { spawn } from 'node:child_process'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { build } from 'esbuild'
+import { onTestFinished } from 'vitest'
+import type { BatchSummary } from '../../src/batch/types.ts'
+import type { RequestOf } from '../../src/client/api-client.ts'
+import type { FakeHostedApi } from '../helpers/fake-hosted-api.ts'
+
+/** Bundles `batch-process.ts` into a folder. Returns the path of the script. */
+export async function buildBatchProcess(folder: string): Promise<string> {
+  const script = join(folder, 'batch.mjs')
+  await build({
+    entryPoints: [fileURLToPath(new URL('./batch-process.ts', import.meta.url))],
+    outfile: script,
+    bundle: true,
+    platform: 'node',
+    format: 'esm',
+    logLevel: 'error',
+    banner: { js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url)" },
+  })
+  return script
+}
+
+/** Serves the fake over HTTP until the test ends, with a latency of some milliseconds each way. Returns its URL. */
+export async function listen(api: FakeHostedApi, idempotency: boolean): Promise<string> {
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = []
+    request.on('data', (chunk: Buffer) => chunks.push(chunk))
+    request.on('end', async () => {
+      await pause(Math.random() * 10)
+      const endpoint = request.url?.split('/').at(-1) ?? ''
+      const body = Buffer.concat(chunks)
+      const key = String(request.headers['idempotency-key'])
+      const answer =
+        endpoint === 'getnfts' || endpoint === 'getnftgdnids'
+          ? { status: 200, json: await api.call(endpoint, JSON.parse(body.toString()) as RequestOf<typeof endpoint>) }
+          : await api.send(endpoint, body, { idempotencyKey: key, run: String(request.headers['gdn-run']) })
+      await pause(Math.random() * 10)
+      if (!('json' in answer)) return response.destroy()
+      const headers = { 'content-type': 'application/json', ...(idempotency ? { 'idempotency-supported': 'yes' } : {}) }
+      return response.writeHead(answer.status, headers).end(JSON.stringify(answer.json))
+    })
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => void server.close())
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
+/** Runs the script to its end, or kills it with SIGKILL after so many milliseconds. */
+export function runBatchProcess(
+  argv: readonly string[],
+  killAfter: number | null,
+): Promise<BatchSummary | { error: string } | 'killed'> {
+  const child = spawn(process.execPath, argv, { stdio: ['ignore', 'pipe', 'pipe'] })
+  let output = ''
+  let errors = ''
+  child.stdout.on('data', (chunk: Buffer) => {
+    output += chunk.toString()
+  })
+  child.stderr.on('data', (chunk: Buffer) => {
+    errors += chunk.toString()
+  })
+  const timer = killAfter === null ? undefined : setTimeout(() => child.kill('SIGKILL'), killAfter)
+  return new Promise((resolve, reject) => {
+    child.on('close', (_code, signal) => {
+      clearTimeout(timer)
+      if (signal === 'SIGKILL') resolve('killed')
+      else if (errors !== '') reject(new Error(errors))
+      else resolve(JSON.parse(output))
+    })
+  })
+}

@@ -1,0 +1,184 @@
+import { once } from 'node:events'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { claimFolder } from '../../src/batch/run-files.ts'
+import { listRuns } from '../../src/batch/runs.ts'
+import type { BatchPacer, BatchSummary } from '../../src/batch/types.ts'
+import { GdnError } from '../../src/core/errors.ts'
+import { acquireLock } from '../../src/core/process-lock.ts'
+import { FakeHostedApi, type FakeOptions } from '../helpers/fake-hosted-api.ts'
+import { Machine } from './simulation.ts'
+import { row, rowsUpTo } from './simulation-rows.ts'
+
+let machine: Machine
+beforeEach(async () => {
+  machine = await Machine.start()
+})
+afterEach(() => machine.stop())
+
+const A = { manifestPath: '/a/drop.csv' }
+const B = { manifestPath: '/b/drop.csv' }
+
+const serverOf = (options: Partial<FakeOptions> = {}) =>
+  new FakeHostedApi({ idempotency: false, now: machine.time.now, ...options })
+
+/** A point that code waits at until the test opens it, and that tells when it was reached. */
+function gate() {
+  const events = new EventTarget()
+  const reached = once(events, 'reached')
+  const opened = once(events, 'open')
+  const pass = async () => {
+    events.dispatchEvent(new Event('reached'))
+    await opened
+  }
+  return { reached, open: () => events.dispatchEvent(new Event('open')), pass }
+}
+
+/** A pacer that holds the first request, which is in the journal by then or will be, at the gate. */
+const pacerAt = ({ pass }: { pass(): Promise<void> }): BatchPacer => ({
+  async take() {
+    await pass()
+    return { done: () => {} }
+  },
+  hold: () => {},
+})
+
+/** A pacer under which nothing is ever sent: the run ends as a killed one would. */
+const stopped: BatchPacer = {
+  take: () => Promise.reject(new GdnError('interrupted', 'interrupted')),
+  hold: () => {},
+}
+
+const most = (server: FakeHostedApi) => Math.max(0, ...server.countsByTitle().values())
+
+describe('two runs with the same rows in one collection', () => {
+  test('mint each row once when both wait at their prompts', async () => {
+    const server = serverOf()
+    const [first, second] = [gate(), gate()]
+    const runs = [
+      machine.run(server, rowsUpTo(9), A, { confirm: first.pass }),
+      machine.run(server, rowsUpTo(9), B, { confirm: second.pass }),
+    ]
+    await Promise.all([first.reached, second.reached])
+    first.open()
+    second.open()
+    const ends = await Promise.allSettled(runs)
+    expect(ends.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected'])
+    expect(ends.find((end) => end.status === 'rejected')?.reason).toMatchObject({
+      code: 'already_accepted',
+      exitCode: 2,
+      details: { count: 9 },
+    })
+    expect({ most: most(server), minted: server.minted.size }).toEqual({ most: 1, minted: 9 })
+    expect(await listRuns(machine.stateDir)).toHaveLength(1)
+  })
+
+  test('the second is rejected while nothing of the first is sent yet', async () => {
+    const server = serverOf()
+    const sending = gate()
+    const first = machine.run(server, rowsUpTo(4), A, { pacer: pacerAt(sending) })
+    await sending.reached
+    await expect(machine.run(server, [row(4), row(5)], B)).rejects.toMatchObject({
+      code: 'already_accepted',
+      hint: expect.stringContaining('gdn batch resume drop-'),
+      details: { count: 1, rows: [{ line: 5 }] },
+    })
+    sending.open()
+    expect((await first).counts.deployed).toBe(4)
+    expect(server.minted.size).toBe(4)
+  })
+
+  test('a killed run keeps the rows that it planned and did not send', async () => {
+    const server = serverOf()
+    await machine.run(server, rowsUpTo(4), A, { pacer: stopped }).catch(() => {})
+    expect(server.minted.size).toBe(0)
+    await expect(machine.run(server, rowsUpTo(4), B)).rejects.toMatchObject({ code: 'already_accepted' })
+    expect((await machine.run(server, rowsUpTo(4), A)).counts.deployed).toBe(4)
+    expect(most(server)).toBe(1)
+  })
+
+  test('rows added to a run that goes on are checked as those of a new one', async () => {
+    const server = serverOf()
+    await machine.run(server, [row(1)], A)
+    await machine.run(server, [row(2)], B)
+    await expect(machine.run(server, rowsUpTo(3), A)).rejects.toMatchObject({
+      code: 'already_accepted',
+      details: { count: 1, rows: [{ line: 3 }] },
+      hint: expect.stringContaining('remove these from the manifest'),
+    })
+    expect(most(server)).toBe(1)
+  })
+
+  test('a failed row that another run has minted since is not sent by a retry', async () => {
+    const server = serverOf({ faultOf: (attempt) => (attempt === 1 ? { fault: 'refused', status: 400 } : null) })
+    expect((await machine.run(server, [row(1)], A)).counts.failed).toBe(1)
+    expect((await machine.run(server, [row(1)], B)).counts.deployed).toBe(1)
+    await expect(machine.run(server, null, { ...A, retryFailed: true })).rejects.toMatchObject({
+      code: 'already_accepted',
+    })
+    expect(most(server)).toBe(1)
+  })
+
+  test('a second order goes on after it was stopped, though the first has all its rows', async () => {
+    const server = serverOf()
+    await machine.run(server, rowsUpTo(3), A)
+    await machine.run(server, rowsUpTo(3), { ...B, again: true }, { pacer: stopped }).catch(() => {})
+    expect((await machine.run(server, rowsUpTo(3), B)).counts.deployed).toBe(3)
+    expect(server.minted.size).toBe(6)
+  })
+})
+
+describe('the claim of a collection', () => {
+  test('is not held while rows are sent: other rows go at the same time', async () => {
+    const server = serverOf()
+    const sending = gate()
+    const first = machine.run(server, rowsUpTo(2), A, { pacer: pacerAt(sending) })
+    await sending.reached
+    expect((await machine.run(server, [row(3)], B)).counts.deployed).toBe(1)
+    sending.open()
+    expect((await first).counts.deployed).toBe(2)
+  })
+
+  test('is waited for while another process holds it', async () => {
+    const server = serverOf()
+    const held = await acquireLock(claimFolder(machine.stateDir, machine.options()), 'claiming rows')
+    let summary: BatchSummary | null = null
+    const run = machine.run(server, rowsUpTo(2), A, {
+      onEvent: (event) => {
+        if (event.type === 'holding' && event.reason === 'claim') void held.release()
+      },
+    })
+    summary = await run
+    expect(summary.counts.deployed).toBe(2)
+  })
+
+  test('of a process that is stuck ends the run after 30 s, names the process, and sends nothing', async () => {
+    const server = serverOf()
+    const held = await acquireLock(claimFolder(machine.stateDir, machine.options()), 'claiming rows')
+    await expect(machine.run(server, rowsUpTo(2), A)).rejects.toMatchObject({
+      code: 'run_busy',
+      details: { pid: process.pid, note: 'claiming rows' },
+    })
+    await held.release()
+    expect(machine.time.now()).toBeGreaterThanOrEqual(30_000)
+    expect({ attempts: server.attempts, runs: await listRuns(machine.stateDir) }).toEqual({ attempts: 0, runs: [] })
+  })
+
+  test('ends with Ctrl-C while it is waited for', async () => {
+    const server = serverOf()
+    const held = await acquireLock(claimFolder(machine.stateDir, machine.options()), 'claiming rows')
+    const stop = new AbortController()
+    const run = machine.run(
+      server,
+      rowsUpTo(2),
+      { ...A, signal: stop.signal },
+      {
+        onEvent: (event) => {
+          if (event.type === 'holding') stop.abort(new GdnError('interrupted', 'interrupted'))
+        },
+      },
+    )
+    await expect(run).rejects.toMatchObject({ code: 'interrupted' })
+    await held.release()
+    expect(server.attempts).toBe(0)
+  })
+})

@@ -1,0 +1,53 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { FakeHostedApi } from '../helpers/fake-hosted-api.ts'
+import { buildBatchProcess, listen, runBatchProcess } from './batch-processes.ts'
+
+const ROUNDS = process.env.GDN_SOAK === '1' ? 200 : 3
+const PROCESSES = 8
+const ROWS = 20
+const MANIFESTS = ['/a/drop.csv', '/b/drop.csv', '/c/drop.csv']
+/** How a process may end that was not the one to send the rows. */
+const LOST = ['already_accepted', 'run_busy', 'run_finished']
+
+let folder: string
+let script: string
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'gdn-race-'))
+  script = await buildBatchProcess(folder)
+})
+afterAll(() => rm(folder, { recursive: true, force: true }))
+
+test(`${PROCESSES} processes with ${MANIFESTS.length} copies of a manifest, late prompts and SIGKILLs: every row once, ${ROUNDS} rounds`, async () => {
+  let kills = 0
+  let rejections = 0
+  for (let round = 1; round <= ROUNDS; round++) {
+    const stateDir = await mkdtemp(join(folder, 'state-'))
+    const api = new FakeHostedApi({ idempotency: true, nullUntilDeployed: true, pollsToDeploy: 1 })
+    const url = await listen(api, true)
+    const start = (manifest: string, promptMs: number, killAfter: number | null) =>
+      runBatchProcess([script, url, stateDir, String(ROWS), manifest, String(promptMs)], killAfter)
+    const storm = Array.from({ length: PROCESSES }, (_, at) =>
+      start(
+        MANIFESTS[at % MANIFESTS.length] ?? '',
+        Math.random() * 300,
+        at % 2 === 0 ? Math.random() * (at % 4 === 0 ? 400 : 1500) : null,
+      ),
+    )
+    for (const end of await Promise.all(storm)) {
+      if (end === 'killed') kills++
+      else if ('error' in end) {
+        expect(LOST, `round ${round}`).toContain(end.error)
+        rejections++
+      }
+    }
+    // Every copy is run to its end, whichever of them owns the rows.
+    for (const manifest of MANIFESTS) await start(manifest, 0, null)
+    const counts = [...api.countsByTitle().values()]
+    expect({ round, rows: counts.length, most: Math.max(...counts) }).toEqual({ round, rows: ROWS, most: 1 })
+    await rm(stateDir, { recursive: true })
+  }
+  expect({ killed: kills > 0, rejected: rejections > 0 }).toEqual({ killed: true, rejected: true })
+})
