@@ -169,7 +169,7 @@ __gdn_bundles() {
     'nft mint') REPLY='flags-febba6 metadata-849690 sending-and-waiting-0600f0 of-manifests-9c3b98 server-abcaa3 output-62442f' ;;
     'nft grant') REPLY='flags-362a90 metadata-849690 sending-and-waiting-0600f0 server-abcaa3 output-62442f' ;;
     'nft transfer') REPLY='flags-5107d6 sending-and-waiting-927743 server-abcaa3 output-62442f' ;;
-    'nft list') REPLY='flags-241997 server-abcaa3 output-62442f' ;;
+    'nft list') REPLY='flags-0543c8 server-abcaa3 output-62442f' ;;
     'nft show') REPLY='flags-11e5bb server-abcaa3 output-62442f' ;;
     'nft wait') REPLY='sending-and-waiting-9d182f server-abcaa3 output-62442f' ;;
     'nft verify') REPLY='flags-bfed4b verifying-c48997 server-abcaa3 output-62442f' ;;
@@ -314,12 +314,11 @@ __gdn_flags() {
 --dry-run - - Print the request, send nothing
 --yes -y - Don'\''t ask before spending on a real network
 --again - - Order another, whatever became of an earlier one' ;;
-    'flags-241997') REPLY='--contract -c @collections The collection
+    'flags-0543c8') REPLY='--contract -c @collections The collection
 --contract-address ~ @collections The collection
 --contract-addresses ~ @collections The collection
 --blockchain -b =blockchain Its blockchain
---details - - Token id, status, owner and metadata of each
---limit - text At most so many, the first ones' ;;
+--limit - text List the first n NFTs only' ;;
     'flags-11e5bb') REPLY='--no-image - - Draw no picture
 --gateway - text IPFS gateway to take the picture from; without it, a gdn backend'\''s own' ;;
     'sending-and-waiting-9d182f') REPLY='--timeout - text How long to wait (5m)' ;;

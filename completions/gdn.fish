@@ -227,7 +227,7 @@ function __gdn_bundles
     case 'nft transfer'
       printf '%s\n' 'flags-5107d6 sending-and-waiting-927743 server-abcaa3 output-62442f'
     case 'nft list'
-      printf '%s\n' 'flags-241997 server-abcaa3 output-62442f'
+      printf '%s\n' 'flags-0543c8 server-abcaa3 output-62442f'
     case 'nft show'
       printf '%s\n' 'flags-11e5bb server-abcaa3 output-62442f'
     case 'nft wait'
@@ -446,13 +446,12 @@ function __gdn_flags
         '--dry-run - - Print the request, send nothing' \
         '--yes -y - Don\'t ask before spending on a real network' \
         '--again - - Order another, whatever became of an earlier one'
-    case 'flags-241997'
+    case 'flags-0543c8'
       printf '%s\n' '--contract -c @collections The collection' \
         '--contract-address ~ @collections The collection' \
         '--contract-addresses ~ @collections The collection' \
         '--blockchain -b =blockchain Its blockchain' \
-        '--details - - Token id, status, owner and metadata of each' \
-        '--limit - text At most so many, the first ones'
+        '--limit - text List the first n NFTs only'
     case 'flags-11e5bb'
       printf '%s\n' '--no-image - - Draw no picture' \
         '--gateway - text IPFS gateway to take the picture from; without it, a gdn backend\'s own'

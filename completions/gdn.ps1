@@ -165,7 +165,7 @@ api Ask any endpoint of the API, and print its answer as it came'
     'nft mint' = 'flags-febba6 metadata-849690 sending-and-waiting-0600f0 of-manifests-9c3b98 server-abcaa3 output-62442f'
     'nft grant' = 'flags-362a90 metadata-849690 sending-and-waiting-0600f0 server-abcaa3 output-62442f'
     'nft transfer' = 'flags-5107d6 sending-and-waiting-927743 server-abcaa3 output-62442f'
-    'nft list' = 'flags-241997 server-abcaa3 output-62442f'
+    'nft list' = 'flags-0543c8 server-abcaa3 output-62442f'
     'nft show' = 'flags-11e5bb server-abcaa3 output-62442f'
     'nft wait' = 'sending-and-waiting-9d182f server-abcaa3 output-62442f'
     'nft verify' = 'flags-bfed4b verifying-c48997 server-abcaa3 output-62442f'
@@ -307,12 +307,11 @@ api Ask any endpoint of the API, and print its answer as it came'
 --dry-run - - Print the request, send nothing
 --yes -y - Don''t ask before spending on a real network
 --again - - Order another, whatever became of an earlier one'
-    'flags-241997' = '--contract -c @collections The collection
+    'flags-0543c8' = '--contract -c @collections The collection
 --contract-address ~ @collections The collection
 --contract-addresses ~ @collections The collection
 --blockchain -b =blockchain Its blockchain
---details - - Token id, status, owner and metadata of each
---limit - text At most so many, the first ones'
+--limit - text List the first n NFTs only'
     'flags-11e5bb' = '--no-image - - Draw no picture
 --gateway - text IPFS gateway to take the picture from; without it, a gdn backend''s own'
     'sending-and-waiting-9d182f' = '--timeout - text How long to wait (5m)'

@@ -24,7 +24,7 @@ async function tryIt() {
   say('· minting examples/drop.csv')
   await gdnShown(['batch', 'mint', 'examples/drop.csv', ...TARGET, '-c', contract], { result: false })
 
-  const nfts = await gdnJson('nft', 'list', ...TARGET, '-c', contract, '--details')
+  const nfts = await gdnJson('nft', 'list', ...TARGET, '-c', contract)
   const rows = JSON.parse(await readFile(join(root, 'examples', 'drop.json'), 'utf8'))
   const folder = join(root, 'examples')
   const faults = await verifyDrop({ url, blockchain: 'polygon', contract, nfts, rows, folder })
@@ -32,7 +32,7 @@ async function tryIt() {
   const owners = new Set(nfts.map((nft) => nft.receiver_wallet_address)).size
   say(`✓ asked the chain itself: ${nfts.length} tokens, ${owners} owners,\n  every token URI and file as ordered\n`)
 
-  await gdnShown(['nft', 'list', ...TARGET, '-c', contract, '--details'])
+  await gdnShown(['nft', 'list', ...TARGET, '-c', contract])
   say(whatNext(url, contract, nfts[0]))
 }
 
@@ -46,7 +46,7 @@ Four things to try:
     -c ${contract} \\
     --receiver ${CREATOR} --title "One more"
   node bin/gdn.js nft list --local -b polygon \\
-    -c ${contract} --details -o csv
+    -c ${contract} -o csv
 npm link puts it on your PATH as gdn. To stop the backend:
   node bin/gdn.js local stop`
 }

@@ -9,7 +9,7 @@ const TOKEN_URI = '0xc87b56dd'
 /**
  * Compares every NFT with the row of the manifest that it came from.
  *
- * @param nfts records as `gdn nft list --details --json` prints them
+ * @param nfts records as `gdn nft list --json` prints them
  * @returns the faults, a sentence each
  */
 export async function verifyDrop({ url, blockchain, contract, nfts, rows, folder }) {

@@ -16,9 +16,7 @@ export function fitColumns(headings: readonly string[], rows: Rows, available: n
   const widths = widthsOf(headings, rows)
   if (total(widths) <= available) return rows.map((row) => [...row])
   const isAddress = headings.map((_, i) => i !== whole && rows.some((row) => ADDRESS.test(row[i] ?? '')))
-  const shorter = rows.map((row) =>
-    row.map((cell, i) => (isAddress[i] && ADDRESS.test(cell) ? ends(cell, 6, 4) : cell)),
-  )
+  const shorter = shortAddresses(rows, whole)
   const fitted = widthsOf(headings, shorter)
   narrow(fitted, available, (i) => i !== whole && !isAddress[i])
   narrow(fitted, available, (i) => i !== whole)
@@ -30,6 +28,20 @@ export function fitColumns(headings: readonly string[], rows: Rows, available: n
       return cutToWidth(shorter[at]?.[i] ?? cell, width)
     }),
   )
+}
+
+/** Whether a table needs nothing shortened but addresses. */
+export function fitsWithShortAddresses(
+  headings: readonly string[],
+  rows: Rows,
+  available: number,
+  whole: number,
+): boolean {
+  return fits(headings, shortAddresses(rows, whole), available)
+}
+
+function shortAddresses(rows: Rows, whole: number): string[][] {
+  return rows.map((row) => row.map((cell, i) => (i !== whole && ADDRESS.test(cell) ? ends(cell, 6, 4) : cell)))
 }
 
 /** Whether a table needs nothing shortened. */

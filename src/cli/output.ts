@@ -61,7 +61,12 @@ export function createOutput(io: Io, flags: OutputFlags, view: View, { forSpread
       const cells = (record: DataRecord) => view.cells?.(record) ?? record
       if (!io.stdoutTty)
         return await printLines({ data: io.read }, records, (record) => tabbedLine(cells(record), columns))
-      await io.read(await renderTable(io, (await collect(records)).map(cells), columns, view.id))
+      const { id, dropsId = false } = view
+      const all = (await collect(records)).map(cells)
+      const table = { columns, id, dropsId: dropsId && fields === undefined }
+      const { text, withoutIds } = await renderTable(io, all, table)
+      await io.read(text)
+      if (withoutIds) io.note(`This terminal has no room for IDs. Add \`--fields ${columns[0]},${id}\` to show them.`)
     },
   }
 }

@@ -15,28 +15,41 @@ export function tabbedLine(record: DataRecord, columns: readonly string[]): stri
   return `${cells.join('\t')}\n`
 }
 
-/** A list on a terminal: aligned columns. */
+interface TableView {
+  columns: readonly string[]
+  id: string
+  /** Whether a terminal too narrow for whole cells leaves the ID column out. */
+  dropsId: boolean
+}
+
+/** A list on a terminal: aligned columns, and whether there was no room for the IDs. */
 export async function renderTable(
   io: Io,
   records: readonly DataRecord[],
-  columns: readonly string[],
-  id: string,
-): Promise<string> {
-  if (records.length === 0) return ''
+  { columns, id, dropsId }: TableView,
+): Promise<{ text: string; withoutIds: boolean }> {
+  if (records.length === 0) return { text: '', withoutIds: false }
   const filled = columns.filter((column) => column !== 'error' || records.some((record) => record[column]))
   const rowsOf = (used: readonly string[]) =>
     records.map((record) => used.map((column) => shown(column, record[column])))
-  const { fitColumns, fits } = await import('./fit-columns.ts')
+  const { fitColumns, fits, fitsWithShortAddresses } = await import('./fit-columns.ts')
+  const withoutIds =
+    dropsId && !fitsWithShortAddresses(filled.map(heading), rowsOf(filled), io.columns, filled.indexOf(id))
+  const wanted = withoutIds ? filled.filter((column) => column !== id) : filled
+  const hasRoom = dropsId ? fitsWithShortAddresses : fits
   const status = oneStatus(records)
-  const isNarrow = status !== null && !io.settings.quiet && !fits(filled.map(heading), rowsOf(filled), io.columns)
-  const used = isNarrow ? filled.filter((column) => column !== 'status') : filled
-  if (isNarrow && used.length < filled.length) io.note(`All ${records.length} are ${safe(status)}.`)
+  const isNarrow =
+    status !== null &&
+    !io.settings.quiet &&
+    !hasRoom(wanted.map(heading), rowsOf(wanted), io.columns, wanted.indexOf(id))
+  const used = isNarrow ? wanted.filter((column) => column !== 'status') : wanted
+  if (isNarrow && used.length < wanted.length) io.note(`All ${records.length} are ${safe(status)}.`)
   const rows = rowsOf(used)
   const fitted = fitColumns(used.map(heading), rows, io.columns, used.indexOf(id))
   // Lines that the terminal would break are no table any more: then each record is a card.
   if (!fits(used.map(heading), fitted, io.columns)) {
     const cards = records.map((record) => used.map((column) => [column, shown(column, record[column])] as const))
-    return cards.map((card) => renderCard(io, card)).join('\n')
+    return { text: cards.map((card) => renderCard(io, card)).join('\n'), withoutIds }
   }
   const isStatus = used.map((column) => column === 'status' || column === 'state')
   const { drawTable } = await import('./draw-table.ts')
@@ -44,7 +57,7 @@ export async function renderTable(
     if (row === null) return io.outPaint.dim(cell)
     return isStatus[i] ? paintStatus(cell, cell, io.outPaint) : cell
   })
-  return `${drawn}\n`
+  return { text: `${drawn}\n`, withoutIds }
 }
 
 /** The status that all records of a list share: a column of it says less than what would have to be shortened. */

@@ -5,6 +5,8 @@ export interface View {
   fields: readonly string[]
   columns: readonly string[]
   id: string
+  /** Whether a terminal too narrow for whole cells leaves the ID column out. */
+  dropsId?: boolean
   /** Cells of a table that are in no field of their own. */
   cells?(record: DataRecord): DataRecord
   /** What a person is shown of one record, where that isn't simply its fields. */

@@ -41,7 +41,7 @@ export async function fetchNfts(
   { signals }: Deps,
   client: ApiClient,
   ids: readonly string[],
-  onChunk?: (records: NftRecord[]) => Promise<void> | void,
+  onChunk?: (records: NftRecord[], asked: number) => Promise<void> | void,
 ): Promise<NftRecord[]> {
   const found: NftRecord[] = []
   for (let at = 0; at < ids.length; at += IDS_PER_REQUEST) {
@@ -50,7 +50,7 @@ export async function fetchNfts(
     const byId = new Map(nfts.map((nft) => [nft.nft_gdn_id, nft]))
     const chunk = asked.flatMap((id) => byId.get(id) ?? [])
     found.push(...chunk)
-    await onChunk?.(chunk)
+    await onChunk?.(chunk, asked.length)
   }
   return found
 }

@@ -135,7 +135,7 @@ describe('a collection made here is remembered', () => {
       createcollection: accepts,
       getcollections: told(record()),
       getnftgdnids: () => ({
-        body: { requests: { contract_address: CONTRACT, blockchain: 'polygon' }, nft_gdn_ids: ['a'] },
+        body: { requests: { contract_address: CONTRACT, blockchain: 'polygon' }, nft_gdn_ids: [] },
       }),
     })
     const { env } = await home()

@@ -54,10 +54,10 @@ test('--json and another --output contradict each other', async () => {
 test.each([
   [['nft', 'mnt'], 'did you mean gdn nft mint?'],
   [['colection', 'list'], 'did you mean gdn collection list?'],
-  [['nft', 'list', '--detials'], 'did you mean --details?'],
+  [['nft', 'list', '--limt'], 'did you mean --limit?'],
   [['nft', 'list', '-b', 'polygn'], 'did you mean polygon?'],
   [['nft', 'list', '-o', 'tabel'], 'did you mean table?'],
-  [['nft', 'list', '--details', '--fields', 'token'], 'did you mean token_id?'],
+  [['nft', 'list', '--fields', 'token'], 'did you mean token_id?'],
   [['config', 'get', 'contrct'], 'did you mean contract?'],
 ])('a misspelt word is never run as another: %j', async (argv, hint) => {
   const { code, stderr } = await cli(argv)

@@ -79,15 +79,15 @@ const CASES: [what: string, argv: string[], handlers: Handlers, before?: string[
     { getnfts: () => ({ body: { requests: { nft_gdn_ids: [] }, nfts: [] } }) },
   ],
   [
-    'a list of ids',
-    ['nft', 'list', ...TARGET],
+    'a list of IDs alone',
+    ['nft', 'list', '--fields', 'nft_gdn_id', ...TARGET],
     {
       getnftgdnids: () => ({ body: { requests: { contract_address: '', blockchain: '' }, nft_gdn_ids: [EVIL, 'b'] } }),
     },
   ],
   [
-    'a list with details',
-    ['nft', 'list', '--details', ...TARGET],
+    'a list of NFTs',
+    ['nft', 'list', ...TARGET],
     {
       getnftgdnids: () => ({ body: { requests: { contract_address: '', blockchain: '' }, nft_gdn_ids: [EVIL, 'b'] } }),
       getnfts: told(),

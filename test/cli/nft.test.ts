@@ -346,11 +346,9 @@ describe('nft list', () => {
       }),
       getnfts: knows(...ids.toReversed().map((id) => nft(id))),
     })
-    const { stdout, code } = await cli(['nft', 'list', ...TARGET, '--details', '-o', 'ids', '--base-url', api.url], {
-      env,
-    })
+    const { stdout, code } = await cli(['nft', 'list', ...TARGET, '--json', '--base-url', api.url], { env })
     expect(code).toBe(0)
-    expect(stdout.trimEnd().split('\n')).toEqual(ids)
+    expect(JSON.parse(stdout).map(({ nft_gdn_id }: { nft_gdn_id: string }) => nft_gdn_id)).toEqual(ids)
     expect(api.bodies('getnfts').map((body) => (body as { nft_gdn_ids: string[] }).nft_gdn_ids.length)).toEqual([
       200, 200, 50,
     ])
@@ -360,8 +358,72 @@ describe('nft list', () => {
   test('--limit takes the first ones', async () => {
     const body = { requests: { contract_address: CONTRACT, blockchain: 'polygon' }, nft_gdn_ids: ['a', 'b', 'c'] }
     const api = await fakeApi({ getnftgdnids: () => ({ body }) })
-    const { stdout } = await cli(['nft', 'list', ...TARGET, '--limit', '2', '--base-url', api.url], { env })
+    const { stdout } = await cli(['nft', 'list', ...TARGET, '--limit', '2', '-o', 'ids', '--base-url', api.url], {
+      env,
+    })
     expect(stdout).toBe('a\nb\n')
+  })
+
+  const TITLE = 'Tidal Hours 05: Turning Tide'
+  const collectionOf = (ids: readonly string[], ...nfts: ReturnType<typeof nft>[]) =>
+    fakeApi({
+      getnftgdnids: () => ({
+        body: { requests: { contract_address: CONTRACT, blockchain: 'polygon' }, nft_gdn_ids: [...ids] },
+      }),
+      ...(nfts.length === 0 ? {} : { getnfts: knows(...nfts) }),
+    })
+  const titled = (id: string, more: object = {}) => nft(id, { request_metadata: { title: TITLE }, ...more })
+  const LONG_ID = '0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d'
+
+  test('shows token, title, status and owner on a terminal, and the ID where it fits beside whole titles', async () => {
+    const api = await collectionOf([LONG_ID], titled(LONG_ID))
+    const list = (columns: number) =>
+      cli(['nft', 'list', ...TARGET, '--base-url', api.url], { env, tty: true, stderrTty: true, columns })
+    const narrow = await list(80)
+    expect(narrow.stdout).toMatch(
+      /^TOKEN +TITLE +STATUS +OWNER\n1 +Tidal Hours 05: Turning Tide +deployed +0x\w{4}…\w{4}\n$/,
+    )
+    expect(narrow.stderr).toContain('--fields token_id,nft_gdn_id')
+    const wide = await list(120)
+    expect(wide.stdout).toContain(`${TITLE}  deployed`)
+    expect(wide.stdout).toContain(LONG_ID)
+    expect(wide.stderr).not.toContain('--fields')
+  })
+
+  test('prints every NFT with its ID to a pipe, and the fields of the API as JSON', async () => {
+    const ids = Array.from({ length: 201 }, (_, i) => `id-${i}`)
+    const api = await collectionOf(ids, ...ids.map((id) => titled(id)))
+    const { stdout } = await cli(['nft', 'list', ...TARGET, '--base-url', api.url], { env })
+    const lines = stdout.trimEnd().split('\n')
+    expect(lines).toHaveLength(201)
+    expect(lines[0]).toBe(['1', TITLE, 'deployed', OWNER, 'id-0'].join('\t'))
+    const json = JSON.parse((await cli(['nft', 'list', ...TARGET, '--json', '--base-url', api.url], { env })).stdout)
+    expect(json[0]).toEqual({ ...titled('id-0'), blockchain: 'polygon' })
+  })
+
+  test('a terminal gets the first 200 of a large collection, and the command that shows the rest', async () => {
+    const ids = Array.from({ length: 201 }, (_, i) => `id-${i}`)
+    const api = await collectionOf(ids, ...ids.map((id) => titled(id)))
+    const list = (...more: string[]) =>
+      cli(['nft', 'list', ...TARGET, ...more, '--base-url', api.url], { env, tty: true, columns: 120 })
+    const cut = await list('-q')
+    expect(cut.stdout).not.toContain('id-200')
+    expect(cut.stderr).toContain('Showing the first 200 of 201 NFTs. Add `--limit 201` to show all')
+    expect(api.bodies('getnfts')).toHaveLength(1)
+    const whole = await list('--limit', '201')
+    expect(whole.stdout).toContain('id-200')
+    expect(whole.stderr).not.toContain('Showing the first')
+  })
+
+  test('needs no details for -o ids or --fields nft_gdn_id', async () => {
+    const api = await collectionOf(['a', 'b'])
+    const list = (...more: string[]) => cli(['nft', 'list', ...TARGET, ...more, '--base-url', api.url], { env })
+    expect((await list('-o', 'ids')).stdout).toBe('a\nb\n')
+    expect(JSON.parse((await list('--json', '--fields', 'nft_gdn_id')).stdout)).toEqual([
+      { nft_gdn_id: 'a' },
+      { nft_gdn_id: 'b' },
+    ])
+    expect(api.bodies('getnfts')).toEqual([])
   })
 })
 

@@ -27,7 +27,7 @@ describe('did you mean', () => {
     ['a topic, misspelt', ['help', 'enviroment'], 'gdn help environment?'],
     ['help itself', ['hlep'], 'gdn help?'],
     ['a command after help', ['help', 'nft', 'mnt'], 'gdn nft mint?'],
-    ['a flag', ['nft', 'list', '--detials'], '--details?'],
+    ['a flag', ['nft', 'list', '--limt'], '--limit?'],
     ['a flag with a value', ['nft', 'list', '--contrat=0x1'], '--contract?'],
     ['a flag with one dash', ['nft', 'list', '-json'], '--json?'],
     [

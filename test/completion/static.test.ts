@@ -61,8 +61,8 @@ describe.each(SHELLS.map((shell) => [shell.name, shell] as const))('%s completes
 
   test.each([
     ['a flag that is begun', 'gdn nft mint --recei', ['--receiver']],
-    ['a flag behind others and their values', 'gdn nft list -c --json -o csv --det', ['--details']],
-    ['nothing that was given already', 'gdn nft list --details --det', []],
+    ['a flag behind others and their values', 'gdn nft list -c --json -o csv --lim', ['--limit']],
+    ['nothing that was given already', 'gdn nft list --limit 5 --lim', []],
     ['what may be given again', 'gdn nft mint --extra a=b --ext', ['--extra']],
     ['a flag where no argument is left', 'gdn config path --js', ['--json']],
     ['a command behind flags with values', 'gdn --profile nft --debug nft mi', ['mint']],

@@ -74,7 +74,7 @@ function bash(script: string, env: Record<string, string> = {}): Promise<Outcome
 
 /** Titles in the collection, sorted. */
 async function minted(): Promise<string[]> {
-  const { stdout, stderr, code } = await bash('$GDN nft list --details --json')
+  const { stdout, stderr, code } = await bash('$GDN nft list --json')
   expect(code, stderr).toBe(0)
   const nfts = JSON.parse(stdout) as { request_metadata: { title: string } }[]
   return nfts.map(({ request_metadata }) => request_metadata.title).sort()

@@ -117,7 +117,7 @@ describe('from a manifest on disk to NFTs on a chain, with the built gdn', () =>
   })
 
   it('nft list names every NFT, nft show every detail of one', async () => {
-    listed = await gdn.json<Nft[]>('nft', 'list', '-c', contract, '--details')
+    listed = await gdn.json<Nft[]>('nft', 'list', '-c', contract)
     expect(listed).toHaveLength(25)
     expect(new Set(listed.map((nft) => nft.token_id)).size).toBe(25)
     expect(listed.every((nft) => nft.status === 'deployed')).toBe(true)
@@ -202,9 +202,7 @@ describe('from a manifest on disk to NFTs on a chain, with the built gdn', () =>
       kills += 1
     }
     expect(kills).toBeGreaterThan(2)
-    const titles = (
-      await gdn.json<{ request_metadata: { title: string } }[]>('nft', 'list', '-c', contract, '--details')
-    )
+    const titles = (await gdn.json<{ request_metadata: { title: string } }[]>('nft', 'list', '-c', contract))
       .map((nft) => nft.request_metadata.title)
       .filter((title) => title.startsWith('Killed '))
     expect(titles).toHaveLength(240)

@@ -53,7 +53,7 @@ const transactions = (of: ExternalNetwork, ...flags: string[]) =>
 const attemptsOf = async ({ id }: ShownTransaction) =>
   (await admin<{ attempts: ShownAttempt[] }>('tx', 'show', id)).attempts
 const nftsOf = ({ of, address }: (typeof collections)[number]) =>
-  gdn().json<Nft[]>('nft', 'list', '-c', address, '-b', of.blockchain, '--details')
+  gdn().json<Nft[]>('nft', 'list', '-c', address, '-b', of.blockchain)
 
 async function makeCollection(of: ExternalNetwork, name: string) {
   const made = await gdn().json<{ contract_address: string }>(

@@ -175,7 +175,7 @@ test('funds that end in the midst of a batch are told wherever one looks, and wh
     await fund(operators[0], 10n * COIN)
     const ended = await batch
     expect(ended.exitCode, ended.stderr).toBe(0)
-    const minted = await gdn.json<{ status: string }[]>('nft', 'list', '-c', contract, '-b', 'polygon', '--details')
+    const minted = await gdn.json<{ status: string }[]>('nft', 'list', '-c', contract, '-b', 'polygon')
     expect(minted.map(({ status: of }) => of)).toEqual(new Array(300).fill('deployed'))
     const healed = await until(
       async () => (await fetch(`${backend.url}/metrics`)).text(),

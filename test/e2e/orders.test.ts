@@ -54,7 +54,7 @@ describe('a single command of the built gdn, ended right after its request left,
   })
 
   const listed = async (title: string) =>
-    (await home.json<Nft[]>(['nft', 'list', '-c', contract, '--details'], { env })).filter(
+    (await home.json<Nft[]>(['nft', 'list', '-c', contract], { env })).filter(
       (nft) => nft.request_metadata.title === title,
     )
 

@@ -201,7 +201,7 @@ export async function killBatchOnBackend(options: KillBatchOptions): Promise<Kil
     const results = await resultsOf(gdn)
     expect(results.map(({ status }) => status)).toEqual(titles.map(() => 'deployed'))
     const listed = await direct.json<{ nft_gdn_id: string; request_metadata: { title: string } }[]>(
-      ...['nft', 'list', '-c', contract_address, '--details'],
+      ...['nft', 'list', '-c', contract_address],
     )
     expect(countBy(listed.map(({ request_metadata }) => request_metadata.title))).toEqual(countBy(titles))
     expect(new Set(results.map(({ nft_gdn_id }) => nft_gdn_id))).toEqual(

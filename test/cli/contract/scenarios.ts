@@ -351,7 +351,7 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
           }),
           getnfts: known,
         },
-        ...['nft', 'list', '--details', ...TARGET],
+        ...['nft', 'list', ...TARGET],
       ),
   },
   'nft show': {

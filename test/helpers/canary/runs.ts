@@ -24,7 +24,7 @@ const WALLET = ['--email', 'a@example.com', '--password-file', 'password.txt']
 /** Every command that has to do with a secret, a server, or what is kept of them. */
 export const COMMANDS: readonly (readonly string[])[] = [
   ['nft', 'show', 'a', 'b'],
-  ['nft', 'list', '--details', ...AT],
+  ['nft', 'list', ...AT],
   ['nft', 'mint', ...NEW],
   ['nft', 'mint', ...NEW, '--image', 'dawn.png'],
   ['nft', 'grant', ...NEW, '--sender', SENDER],

@@ -1,45 +1,47 @@
 import type { Blockchain } from '../../../api/blockchains.ts'
 import type { NftRecord } from '../../../api/fields.ts'
 import type { DataRecord } from '../../cells.ts'
-import { GdnCommand, switchFlag, valueFlag } from '../../command.ts'
+import { GdnCommand, valueFlag } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
 import { blockchainName, integer, notEmpty } from '../../flags/parse.ts'
 import { createOutput } from '../../output.ts'
 import type { View } from '../../view.ts'
 import { NFT_VIEW } from '../../views.ts'
-import { fetchNfts } from '../../waiting.ts'
+import { count, fetchNfts, IDS_PER_REQUEST } from '../../waiting.ts'
 import { whichCollection } from '../../which-collection.ts'
 
 export interface ListFlags extends OutputFlags, ServerFlags {
   contract?: string
   blockchain?: Blockchain
-  details?: boolean
   limit?: number
 }
 
-const IDS_VIEW: View = { fields: ['nft_gdn_id'], columns: ['nft_gdn_id'], id: 'nft_gdn_id' }
+/** A terminal that is too narrow for titles and IDs shows the titles. */
+const LIST_VIEW: View = { ...NFT_VIEW, dropsId: true }
+
+/** NFTs that a terminal shows unless `--limit` says otherwise: one getnfts request. */
+const SHOWN_ON_TERMINAL = IDS_PER_REQUEST
 
 export function command(deps: Deps, run = list): GdnCommand {
   const listCommand = new GdnCommand({
     name: 'nft list',
     summary: 'List the NFTs of a collection',
-    about: 'Their ids; with --details everything that the server tells of each.',
+    about: `Token, title, status and owner of each NFT, and its ID where the terminal is wide enough. A terminal shows the first ${SHOWN_ON_TERMINAL} NFTs unless --limit is given; pipes and files get all. Details cost one getnfts request per ${IDS_PER_REQUEST} NFTs; -o ids and --fields nft_gdn_id send none.`,
     examples: [
-      ['Of the only collection made from this machine', 'gdn nft list --local --details'],
+      ['In the only collection created on this machine', 'gdn nft list --local'],
       [
         'Owners, for a spreadsheet',
         'gdn nft list -c 0xaab8d63F581412d5a7Bc255261a9c0a5f32c0811 -b polygon -o csv \\',
         '  --fields token_id,receiver_wallet_address',
       ],
-      ['How many are there?', 'gdn nft list -o ids | wc -l'],
+      ['The IDs, for a script', 'gdn nft list -o ids'],
     ],
     aliases: { '--contract-address': '--contract', '--contract-addresses': '--contract' },
   })
   valueFlag(listCommand, '-c, --contract <address>', 'The collection', { parse: notEmpty })
   valueFlag(listCommand, '-b, --blockchain <name>', 'Its blockchain', { parse: blockchainName })
-  switchFlag(listCommand, '--details', 'Token id, status, owner and metadata of each')
-  valueFlag(listCommand, '--limit <n>', 'At most so many, the first ones', { parse: integer(1, 100_000_000) })
+  valueFlag(listCommand, '--limit <n>', 'List the first n NFTs only', { parse: integer(1, 100_000_000) })
   addServerFlags(listCommand)
   addOutputFlags(listCommand)
   return listCommand.action(async (flags: ListFlags) => await run(deps, flags)) as GdnCommand
@@ -47,21 +49,44 @@ export function command(deps: Deps, run = list): GdnCommand {
 
 export async function list(deps: Deps, flags: ListFlags): Promise<void> {
   const { io, signals } = deps
-  const wantsDetails = flags.details || flags.fields?.some((field) => field !== 'nft_gdn_id') === true
-  const output = createOutput(io, flags, wantsDetails ? NFT_VIEW : IDS_VIEW)
+  const output = createOutput(io, flags, LIST_VIEW)
+  const needsDetails = output.mode !== 'ids' && flags.fields?.every((field) => field === 'nft_gdn_id') !== true
   const settings = await deps.settings(flags)
   const { client, server } = await deps.connect(settings)
   const { contract, blockchain } = await whichCollection(settings, server, io)
   const request = { contract_addresses: contract, blockchain }
   const { nft_gdn_ids } = await client.call('getnftgdnids', request, { signal: signals.signal })
-  const ids = flags.limit === undefined ? nft_gdn_ids : nft_gdn_ids.slice(0, flags.limit)
-  if (ids.length === 0) io.note('The collection has no NFTs yet; gdn nft mint makes one.')
-  if (!wantsDetails) return await output.many(ids.map((nft_gdn_id) => ({ nft_gdn_id })))
+  if (nft_gdn_ids.length === 0) io.note('The collection has no NFTs yet. Run `gdn nft mint` to mint one.')
+  const isShown = output.mode === 'table' && io.stdoutTty && needsDetails
+  const limit = flags.limit ?? (isShown ? SHOWN_ON_TERMINAL : nft_gdn_ids.length)
+  const ids = nft_gdn_ids.slice(0, limit)
+  if (!needsDetails) return await output.many(ids.map((nft_gdn_id) => ({ nft_gdn_id })))
+
   const here = (record: NftRecord): DataRecord => ({ ...record, blockchain })
-  // One record to a line needs no end to begin with: chunks are printed as they come.
-  if (output.mode === 'ndjson') {
-    await fetchNfts(deps, client, ids, (records) => output.many(records.map(here)))
-    return
+  const progress = await progressOf(deps, ids.length)
+  // Records of these modes are complete lines, so each chunk is printed as it comes.
+  const streams = output.mode === 'ndjson' || (output.mode === 'table' && !io.stdoutTty)
+  let fetched = 0
+  let records: NftRecord[]
+  try {
+    records = await fetchNfts(deps, client, ids, async (chunk, asked) => {
+      fetched += asked
+      progress?.update(`Reading ${fetched} of ${count(ids.length, 'NFT')}`)
+      if (streams) await output.many(chunk.map(here))
+    })
+  } finally {
+    progress?.stop()
   }
-  await output.many((await fetchNfts(deps, client, ids)).map(here))
+  if (!streams) await output.many(records.map(here))
+  // With -q too: a list that is cut short must not look complete.
+  if (flags.limit === undefined && ids.length < nft_gdn_ids.length) {
+    io.warn(
+      `Showing the first ${ids.length} of ${nft_gdn_ids.length} NFTs. Add \`--limit ${nft_gdn_ids.length}\` to show all, or \`-o ids\` for all IDs.`,
+    )
+  }
+}
+
+/** One request needs no progress. */
+async function progressOf({ io }: Deps, nfts: number) {
+  return nfts > IDS_PER_REQUEST ? await io.progress(`Reading ${count(nfts, 'NFT')}`) : null
 }

@@ -95,7 +95,7 @@ async function finish(deps: Deps, connection: Connection, { request, flags, outp
   const { records, ended, problem } = await waitForNfts(deps, connection, ids, timeout, isAtItsEnd(sent))
   await print(accepted.map((nft) => ({ ...nft, ...records.find((record) => record.nft_gdn_id === nft.nft_gdn_id) })))
   if (problem === null) {
-    io.note(`Next: gdn nft list${serverFlag(server)} -c ${request.contract_address} -b ${request.blockchain} --details`)
+    io.note(`Next: gdn nft list${serverFlag(server)} -c ${request.contract_address} -b ${request.blockchain}`)
   }
   return { ended, problem }
 }
