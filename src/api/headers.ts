@@ -2,6 +2,8 @@
 export const HEADERS = {
   apiKey: 'x-api-key',
   idempotencyKey: 'idempotency-key',
+  /** Code of an error for programs: `idempotency_key_reused` beside a 422, where a key came with another body. */
+  errorCode: 'error-code',
   idempotencySupported: 'idempotency-supported',
   idempotencyReplayed: 'idempotency-replayed',
   /** `no` beside a 503 of ours: nothing was accepted or stored, and the same request may be taken later. */

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { errorFormA } from '../api/errors.ts'
-import { isNotNow } from '../client/answers.ts'
+import { isIdempotencyError, isNotNow } from '../client/answers.ts'
 import { retryAfterMs } from '../client/retry.ts'
 import type { SendResult } from './types.ts'
 
@@ -43,6 +43,9 @@ export function classify(result: SendResult, rows: number, wallClock: number): V
     }
   }
   if (status === 413 && rows > 1) return { outcome: 'no_effect', cause: 'too_large', status, message }
+  if (isIdempotencyError(result, JSON.stringify(json) ?? '')) {
+    return { outcome: 'unknown', status, message, busy: status === 409 }
+  }
   if (REFUSED.has(status)) return { outcome: 'refused', status, message }
   return { outcome: 'unknown', status, message, busy: status === 409 }
 }

@@ -50,6 +50,22 @@ export function isNotNow({ status, headers }: Pick<TransportAnswer, 'status' | '
   return status === 503 && headers[HEADERS.requestAccepted] === 'no' && headers[HEADERS.idempotencySupported] === 'yes'
 }
 
+const KEY_ERROR_STATUS = new Set([409, 422])
+const MAX_ERROR_TEXT = 10_000
+
+/**
+ * Whether an answer rejects the request for its Idempotency-Key: another request holds the key or has used it. That
+ * says nothing of whether an earlier sending had an effect. Our backend names the error in a header; other servers use
+ * a body of their own, so its text is searched.
+ *
+ * @param text the body of the answer
+ */
+export function isIdempotencyError({ status, headers }: Pick<TransportAnswer, 'status' | 'headers'>, text: string) {
+  if (!KEY_ERROR_STATUS.has(status)) return false
+  if (headers[HEADERS.errorCode]?.startsWith('idempotency_') === true) return true
+  return /idempotency[\s_-]?key/i.test(text.slice(0, MAX_ERROR_TEXT))
+}
+
 /** The error that an answer other than 2xx stands for. */
 export function answerError(name: EndpointName | string, url: string, answer: TransportAnswer): GdnError {
   const said = readErrorForm(parseJson(answer.body))

@@ -1,5 +1,5 @@
 import { GdnError, messageOf } from '../core/errors.ts'
-import { answerError, describeAnswer, isNotNow, statusOf } from './answers.ts'
+import { answerError, describeAnswer, isIdempotencyError, isNotNow, statusOf } from './answers.ts'
 import { unreachable } from './network-error.ts'
 import { backoffMs, type Clock, retryAfterMs } from './retry.ts'
 import { type TransportAnswer, TransportError } from './transport.ts'
@@ -134,7 +134,8 @@ async function sendOnce<Response>(creation: Creation<Response>): Promise<Outcome
       return { kind: 'unknown', reason, cause, retryAfterMs: asked }
     }
   }
-  if (!NO_EFFECT.has(answer.status) && !isNotNow(answer)) {
+  const isAboutKey = isIdempotencyError(answer, Buffer.from(answer.body).toString('utf8'))
+  if (isAboutKey || (!NO_EFFECT.has(answer.status) && !isNotNow(answer))) {
     return { kind: 'unknown', reason: describeAnswer(answer), cause: undefined, retryAfterMs: asked }
   }
   const passes = answer.status === 429 || isNotNow(answer)

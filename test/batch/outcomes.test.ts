@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { classify } from '../../src/batch/classify.ts'
 import { openRun, runResults } from '../../src/batch/runs.ts'
 import type { BatchEvent, BatchSummary, ResultRow } from '../../src/batch/types.ts'
 import { GdnError } from '../../src/core/errors.ts'
@@ -35,6 +36,23 @@ async function results(summary: BatchSummary): Promise<ResultRow[]> {
   for await (const result of runResults(await openRun(machine.stateDir, summary.run.id))) rows.push(result)
   return rows
 }
+
+const refusal = (status: number, headers: Record<string, string>, json: unknown) =>
+  classify({ kind: 'answered', status, headers, json }, 2, 0)
+
+describe('a 409 or 422 about the Idempotency-Key', () => {
+  test.each([
+    [422, { 'error-code': 'idempotency_key_reused' }, { error: { title: 'x', message: 'y' } }],
+    [422, {}, { error: { title: 'x', message: 'Idempotency-Key was used before with another body' } }],
+    [409, {}, { detail: 'idempotency_key in use' }],
+  ])('leaves the outcome unknown: %i %j %j', (status, headers, json) => {
+    expect(refusal(status, headers, json)).toMatchObject({ outcome: 'unknown', status })
+  })
+
+  test('is told apart from a 422 about the fields, which had no effect', () => {
+    expect(refusal(422, {}, { error: { title: 'x', message: 'metadata is required' } }).outcome).toBe('refused')
+  })
+})
 
 const once = (server: FakeHostedApi) => [...server.countsByTitle().values()].every((count) => count === 1)
 

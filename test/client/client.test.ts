@@ -382,6 +382,19 @@ describe('creating', () => {
     expect(server.seen).toHaveLength(1)
   })
 
+  test.each<[string, Reply]>([
+    [
+      '422 with the code of our backend',
+      { status: 422, headers: { 'error-code': 'idempotency_key_reused' }, json: {} },
+    ],
+    ['422 that names the key', formA(422, 'Request Validation Error', 'Idempotency-Key was used before')],
+    ['422 in another form', { status: 422, json: { type: 'about:blank', detail: 'idempotency key in use' } }],
+    ['409 that names the key', formA(409, 'Conflict', 'a request with this Idempotency-Key is in progress')],
+  ])('%s leaves the outcome unknown', async (_what, reply) => {
+    const server = await serve(() => reply)
+    await expect(mint(client(server.url))).rejects.toMatchObject({ code: 'unknown_outcome' })
+  })
+
   test('429 had no effect, and is waited for', async () => {
     const server = await serve([{ status: 429, headers: { 'retry-after': '2' }, json: {} }, CREATED])
     const it = client(server.url)

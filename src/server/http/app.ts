@@ -46,6 +46,7 @@ const CORS = {
     'Retry-After',
     'RateLimit',
     'RateLimit-Policy',
+    'Error-Code',
     'Idempotency-Replayed',
     'Idempotency-Supported',
     'Gdn-Backend-Id',

@@ -57,8 +57,9 @@ it('a body that means the same is the same body: the order of its fields does no
 it('the same key with another body is 422 and creates nothing', async () => {
   await createNft(body(), 'other-body')
   const count = (await listIds()).length
-  const { status, json } = await createNft(body({ receiver_wallet_address: WALLETS[2] }), 'other-body')
+  const { status, headers, json } = await createNft(body({ receiver_wallet_address: WALLETS[2] }), 'other-body')
   expect(status).toBe(422)
+  expect(headers.get('error-code')).toBe('idempotency_key_reused')
   expect(json.error).toEqual({
     title: 'Request Validation Error',
     message: expect.stringMatching(/Idempotency-Key .* another body/),
