@@ -163,7 +163,7 @@ __gdn_arguments() {
 
 __gdn_bundles() {
   case $1 in
-    'collection create') REPLY='flags-0c1da1 sending-and-waiting-0600f0 server-abcaa3 output-62442f' ;;
+    'collection create') REPLY='flags-4b9b53 sending-and-waiting-0600f0 server-abcaa3 output-62442f' ;;
     'collection show') REPLY='flags-883978 server-abcaa3 output-62442f' ;;
     'collection list') REPLY='server-abcaa3 output-62442f' ;;
     'nft mint') REPLY='flags-febba6 metadata-849690 sending-and-waiting-0600f0 of-manifests-9c3b98 server-abcaa3 output-62442f' ;;
@@ -240,13 +240,14 @@ __gdn_bundles() {
 
 __gdn_flags() {
   case $1 in
-    'flags-0c1da1') REPLY='--name - text Name of the collection
+    'flags-4b9b53') REPLY='--name - text Name of the collection
 --blockchain -b =blockchain Blockchain it is made on
 --wallet - @wallets Wallet that owns it: an address, or @name
 --wallet-address ~ @wallets Wallet that owns it: an address, or @name
 --description - text Description (needed on Solana)
 --image - text Image (needed on Solana)
 --enable-transfer - - Let the API transfer its NFTs
+--no-enable-transfer - - Don'\''t let the API transfer its NFTs (the default; a terminal asks)
 --enable-api - - Let the API mint in it (the default)
 --no-enable-api - - Don'\''t let the API mint in it
 --locked - - Its NFTs can never be transferred

@@ -215,7 +215,7 @@ end
 function __gdn_bundles
   switch "$argv[1]"
     case 'collection create'
-      printf '%s\n' 'flags-0c1da1 sending-and-waiting-0600f0 server-abcaa3 output-62442f'
+      printf '%s\n' 'flags-4b9b53 sending-and-waiting-0600f0 server-abcaa3 output-62442f'
     case 'collection show'
       printf '%s\n' 'flags-883978 server-abcaa3 output-62442f'
     case 'collection list'
@@ -361,7 +361,7 @@ end
 
 function __gdn_flags
   switch "$argv[1]"
-    case 'flags-0c1da1'
+    case 'flags-4b9b53'
       printf '%s\n' '--name - text Name of the collection' \
         '--blockchain -b =blockchain Blockchain it is made on' \
         '--wallet - @wallets Wallet that owns it: an address, or @name' \
@@ -369,6 +369,7 @@ function __gdn_flags
         '--description - text Description (needed on Solana)' \
         '--image - text Image (needed on Solana)' \
         '--enable-transfer - - Let the API transfer its NFTs' \
+        '--no-enable-transfer - - Don\'t let the API transfer its NFTs (the default; a terminal asks)' \
         '--enable-api - - Let the API mint in it (the default)' \
         '--no-enable-api - - Don\'t let the API mint in it' \
         '--locked - - Its NFTs can never be transferred' \

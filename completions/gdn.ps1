@@ -159,7 +159,7 @@ api Ask any endpoint of the API, and print its answer as it came'
   }
 
   $bundles = @{
-    'collection create' = 'flags-0c1da1 sending-and-waiting-0600f0 server-abcaa3 output-62442f'
+    'collection create' = 'flags-4b9b53 sending-and-waiting-0600f0 server-abcaa3 output-62442f'
     'collection show' = 'flags-883978 server-abcaa3 output-62442f'
     'collection list' = 'server-abcaa3 output-62442f'
     'nft mint' = 'flags-febba6 metadata-849690 sending-and-waiting-0600f0 of-manifests-9c3b98 server-abcaa3 output-62442f'
@@ -233,13 +233,14 @@ api Ask any endpoint of the API, and print its answer as it came'
   }
 
   $flags = @{
-    'flags-0c1da1' = '--name - text Name of the collection
+    'flags-4b9b53' = '--name - text Name of the collection
 --blockchain -b =blockchain Blockchain it is made on
 --wallet - @wallets Wallet that owns it: an address, or @name
 --wallet-address ~ @wallets Wallet that owns it: an address, or @name
 --description - text Description (needed on Solana)
 --image - text Image (needed on Solana)
 --enable-transfer - - Let the API transfer its NFTs
+--no-enable-transfer - - Don''t let the API transfer its NFTs (the default; a terminal asks)
 --enable-api - - Let the API mint in it (the default)
 --no-enable-api - - Don''t let the API mint in it
 --locked - - Its NFTs can never be transferred

@@ -39,8 +39,8 @@ async function record() {
   }
   try {
     const started = await gdn('gdn local start', 'local', 'start')
-    const create = ['collection', 'create', '--name', 'Tidal Hours', '--wallet', WALLET]
-    await gdn(`gdn collection create --name "Tidal Hours" --wallet ${WALLET}`, ...create)
+    const create = ['collection', 'create', '--name', 'Tidal Hours', '--wallet', WALLET, '--enable-transfer']
+    await gdn(`gdn collection create --name "Tidal Hours" --wallet ${WALLET} --enable-transfer`, ...create)
     await recorder.write('\u001b[2J\u001b[H')
     await gdn('gdn batch mint examples/drop.csv', 'batch', 'mint', join(root, 'examples', 'drop.csv'))
     const listed = await new Recorder(400, 60).run(

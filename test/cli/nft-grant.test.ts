@@ -60,11 +60,13 @@ describe('nft grant', () => {
     expect((await cli([...GRANT, '--title', 'Dawn', '--base-url', api.url], { env })).code).toBe(0)
   })
 
-  test('a refusal says which collections let the API transfer', async () => {
-    const api = await fakeApi({ createnfttrans: () => REFUSED })
+  test('a refusal says how collections let the API transfer', async () => {
+    const refused = { ...REFUSED, headers: { 'idempotency-supported': 'yes' } }
+    const api = await fakeApi({ createnfttrans: () => refused })
     const { code, stderr } = await cli([...GRANT, '--title', 'Dawn', '--base-url', api.url], { env })
     expect(code).toBe(5)
-    expect(stderr).toContain('collections made with --enable-transfer')
+    expect(stderr).toContain(`cast send ${CONTRACT} "setEnableTransfer(bool)" true --rpc-url ${api.url}/rpc/polygon`)
+    expect(stderr).toContain('gdn collection create --enable-transfer')
   })
 
   test('takes the flags by the names of the API too', async () => {

@@ -33,6 +33,9 @@ const movesAfter = (n: number) => {
     knows(nft('id-0', { receiver_wallet_address: asked++ < n ? OWNER : RECEIVER }))(body)
 }
 
+/** What a gdn backend says in every response. */
+const IDEMPOTENT = { 'idempotency-supported': 'yes' }
+
 describe('nft transfer', () => {
   test('shows the id of the NFT and that of the transaction under two names', async () => {
     const api = await fakeApi({ getnfts: movesAfter(9), transfernft: accepts })
@@ -202,14 +205,28 @@ describe('nft transfer', () => {
     expect(errorOf(result).message).toBe('id-0 failed and was never minted: no gas')
   })
 
-  test('where the collection does not permit it, nothing but that is said', async () => {
+  test('names the call by which the owner of the collection lets a gdn backend transfer', async () => {
+    const message = 'enable_transfer is off for this collection'
+    const api = await fakeApi({
+      getnfts: (body: { nft_gdn_ids: string[] }) => ({ ...knows(nft('id-0'))(body), headers: IDEMPOTENT }),
+      transfernft: () => ({ status: 400, headers: IDEMPOTENT, body: { error: { title: 'Bad Request', message } } }),
+    })
+    const result = await cli([...TRANSFER, '-b', 'polygon', '--base-url', api.url, '--json'], { env })
+    const { hint } = errorOf(result)
+    const call = `cast send ${CONTRACT} "setEnableTransfer(bool)" true --rpc-url ${api.url}/rpc/polygon --account <owner>`
+    expect(hint?.split('\n')).toContain(call)
+    expect(hint).not.toContain('gdn nft show')
+  })
+
+  test('sends the owner of a collection of another server to that service', async () => {
     const message = 'enable_transfer is off for this collection'
     const api = await fakeApi({
       getnfts: knows(nft('id-0')),
       transfernft: () => ({ status: 400, body: { error: { title: 'Bad Request', message } } }),
     })
     const result = await cli([...TRANSFER, '-b', 'polygon', '--base-url', api.url, '--json'], { env })
-    expect(errorOf(result).hint).toMatch(/^the API transfers only in collections made with --enable-transfer/)
+    expect(errorOf(result).hint).toMatch(/^If the API may not transfer in this collection, ask the service/)
+    expect(errorOf(result).hint).not.toContain('cast send')
   })
 
   test('a sender who does not own it: what the API says, and where to look', async () => {

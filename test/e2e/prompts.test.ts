@@ -166,6 +166,35 @@ describe('what a command misses is asked for', () => {
     })
   })
 
+  const NAMED = `collection create --name Tide -b polygon --wallet ${OWNER} --dry-run`
+
+  test('collection create: whether the API may transfer, with no as the default', async () => {
+    const { env } = await home()
+    const answered = async (keys: string) => {
+      const terminal = atTerminal(NAMED, env, '/dev/tty')
+      await terminal.showsNow('Let the API transfer its NFTs?')
+      terminal.type(keys)
+      const { code, screen } = await terminal.end()
+      expect(code, screen).toBe(0)
+      return screen
+    }
+    expect(await answered(`y${ENTER}`)).toContain('"enable_transfer": true')
+    expect(await answered(ENTER)).toContain('"enable_transfer": false')
+  })
+
+  test.each([
+    ['a flag that answers', `${NAMED} --no-enable-transfer`, '/dev/tty'],
+    ['--no-input', `${NAMED} --no-input`, '/dev/tty'],
+    ['--yes', `${NAMED} --yes`, '/dev/tty'],
+    ['a locked collection', `${NAMED} --locked`, '/dev/tty'],
+    ['output that is captured', NAMED, '/dev/null'],
+  ])('collection create does not ask whether the API may transfer with %s', async (_what, line, stdout) => {
+    const { env } = await home()
+    const { code, screen } = await atTerminal(line, env, stdout).end()
+    expect(code, screen).toBe(0)
+    expect(screen).not.toContain('Let the API transfer')
+  })
+
   test('nft mint: title, description, image, a collection from the list, and the receiver', async () => {
     const { env, dir } = await home()
     await knows(dir, 'High tide', CONTRACT, 'polygon')

@@ -8,5 +8,9 @@ export function refuseUnlessTransferable(collection: {
 }): void {
   if (collection.locked) throw badRequest('the collection is locked: its NFTs can not be transferred')
   if (collection.revoked) throw badRequest("the collection's owner has revoked the service's rights")
-  if (!collection.enableTransfer) throw badRequest('enable_transfer is off for this collection')
+  if (!collection.enableTransfer) {
+    throw badRequest(
+      'enable_transfer is off for this collection: its owner can enable it with setEnableTransfer(true) on the contract',
+    )
+  }
 }

@@ -1,4 +1,5 @@
 import { BLOCKCHAINS, isBlockchain } from '../../../api/blockchains.ts'
+import { askWhether } from '../../ask-for.ts'
 import { askAddress, askBlockchain, askLine, mayAsk } from '../../ask-missing.ts'
 import type { Deps } from '../../deps.ts'
 
@@ -9,10 +10,16 @@ interface Asked {
   wallet_address: unknown
   description: unknown
   image: unknown
+  enable_transfer: unknown
+  is_locked: unknown
 }
 
-/** What a collection can't be made without, from whoever is at the keyboard. */
-export async function askForMissing({ io, addresses }: Pick<Deps, 'io' | 'addresses'>, given: Asked): Promise<Asked> {
+/** Prompts for what a collection request lacks, on a terminal. */
+export async function askForMissing(
+  { io, addresses }: Pick<Deps, 'io' | 'addresses'>,
+  { yes = false }: { yes?: boolean },
+  given: Asked,
+): Promise<Asked> {
   if (!mayAsk(io)) return given
   const name = given.name ?? (await askLine(io, { message: 'Name of the collection', flag: '--name' }))
   const blockchain = given.blockchain ?? (await askBlockchain(io))
@@ -26,5 +33,17 @@ export async function askForMissing({ io, addresses }: Pick<Deps, 'io' | 'addres
     value ?? (wantsMore ? await askLine(io, { message, flag }) : undefined)
   const description = await ask(given.description, 'Description', '--description')
   const image = await ask(given.image, 'URL of its image', '--image')
-  return { name, blockchain, wallet_address, description, image }
+  // A script that captures the output has decided, and so has --yes: the default of the API holds.
+  const mayTransfer =
+    !yes && io.stdoutTty && given.is_locked !== true && known !== undefined && BLOCKCHAINS[known].transfer
+  const enable_transfer =
+    given.enable_transfer ??
+    (mayTransfer
+      ? await askWhether(io, {
+          message: 'Let the API transfer its NFTs? The owner can change this later.',
+          flag: '--enable-transfer',
+          default: false,
+        })
+      : undefined)
+  return { ...given, name, blockchain, wallet_address, description, image, enable_transfer }
 }

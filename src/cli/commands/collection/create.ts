@@ -57,7 +57,12 @@ export function command(deps: Deps, run = create): GdnCommand {
   valueFlag(createCommand, '--wallet <address>', 'Wallet that owns it: an address, or @name', { parse: address })
   valueFlag(createCommand, '--description <text>', 'Description (needed on Solana)')
   valueFlag(createCommand, '--image <url>', 'Image (needed on Solana)')
-  switchFlag(createCommand, '--enable-transfer', 'Let the API transfer its NFTs')
+  eitherFlag(
+    createCommand,
+    'enable-transfer',
+    'Let the API transfer its NFTs',
+    "Don't let the API transfer its NFTs (the default; a terminal asks)",
+  )
   eitherFlag(createCommand, 'enable-api', 'Let the API mint in it (the default)', "Don't let the API mint in it")
   switchFlag(createCommand, '--locked', 'Its NFTs can never be transferred')
   valueFlag(createCommand, '-f, --file <file>', 'JSON request; - is standard input. Flags win over it', {
@@ -83,16 +88,16 @@ export async function create(deps: Deps, flags: CreateFlags): Promise<void> {
           deps.addresses,
         )
   const given = {
-    ...(await askForMissing(deps, {
+    ...(await askForMissing(deps, flags, {
       name: flags.name ?? fromFile.name,
       blockchain: flags.blockchain ?? fromFile.blockchain ?? settings.blockchain?.value,
       wallet_address: flags.wallet ?? fromFile.wallet_address ?? settings.wallet?.value,
       description: flags.description ?? fromFile.description,
       image: flags.image ?? fromFile.image,
+      enable_transfer: flags.enableTransfer ?? fromFile.enable_transfer,
+      is_locked: flags.locked ?? fromFile.is_locked,
     })),
     enable_api: flags.enableApi,
-    enable_transfer: flags.enableTransfer,
-    is_locked: flags.locked,
   }
   const defined = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined))
   const file = flags.file === undefined ? null : nameOfInput(flags.file)

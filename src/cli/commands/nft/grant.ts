@@ -72,13 +72,5 @@ export async function grant(deps: Deps, flags: GrantFlags): Promise<void> {
     flags,
     settings,
     output,
-  }).catch((error: unknown) => {
-    if (!(error instanceof GdnError) || error.code !== 'refused' || error.hint !== undefined) throw error
-    const { message, details } = error
-    throw new GdnError('refused', message, {
-      hint: 'the API transfers only in collections made with --enable-transfer (gdn collection create), and only what the sender owns',
-      ...(details === undefined ? {} : { details }),
-      cause: error,
-    })
   })
 }

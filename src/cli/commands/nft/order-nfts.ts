@@ -3,6 +3,7 @@ import type { Blockchain } from '../../../api/blockchains.ts'
 import type { NftRecord } from '../../../api/fields.ts'
 import type { NftMetadata } from '../../../api/metadata.ts'
 import type { Settings } from '../../../config/settings.ts'
+import { GdnError } from '../../../core/errors.ts'
 import type { AcceptedOrder } from '../../../orders/order.ts'
 import type { DataRecord } from '../../cells.ts'
 import type { Connection, Deps } from '../../deps.ts'
@@ -15,6 +16,7 @@ import { serverFlag } from '../../server-flag.ts'
 import { count, DEFAULT_TIMEOUT_MS, hasFailed, isFinal, waitForNfts } from '../../waiting.ts'
 import { hashLocalFiles, type LocalFile, replaceUrls, uploadLocalFiles } from './media.ts'
 import type { NftFlags } from './mint-flags.ts'
+import { howToEnableTransfer } from './transfer-hint.ts'
 
 /** A checked request of createnft or createnfttrans. */
 interface NftOrderRequest {
@@ -62,7 +64,13 @@ export async function orderNfts(deps: Deps, wanted: NftOrder): Promise<void> {
       },
     },
     (accepted) => finish(deps, connection, wanted, accepted),
-  )
+  ).catch((error: unknown) => {
+    if (endpoint !== 'createnfttrans' || !(error instanceof GdnError)) throw error
+    if (error.code !== 'refused' || error.hint !== undefined) throw error
+    const { message, details } = error
+    const hint = howToEnableTransfer(connection, message, request)
+    throw hint === undefined ? error : new GdnError('refused', message, { hint, details, cause: error })
+  })
 }
 
 /** From acceptance to the end of the command. */

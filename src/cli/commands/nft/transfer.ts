@@ -17,6 +17,7 @@ import { confirmSpending } from '../../real-network.ts'
 import { serverFlag } from '../../server-flag.ts'
 import { TRANSFER_VIEW } from '../../views.ts'
 import { DEFAULT_TIMEOUT_MS } from '../../waiting.ts'
+import { howToEnableTransfer } from './transfer-hint.ts'
 import { completeTransfer, readTransfer, type TransferFlags } from './transfer-request.ts'
 import { waitForTransfer } from './wait-for-transfer.ts'
 
@@ -65,8 +66,6 @@ export function command(deps: Deps, run = transfer): GdnCommand {
   }) as GdnCommand
 }
 
-const MUST_PERMIT = 'the API transfers only in collections made with --enable-transfer (gdn collection create)'
-
 export async function transfer(deps: Deps, id: string | undefined, flags: TransferFlags): Promise<void> {
   const output = createOutput(deps.io, flags, TRANSFER_VIEW)
   if (id !== undefined && flags.nftGdnId !== undefined && id !== flags.nftGdnId) {
@@ -75,8 +74,12 @@ export async function transfer(deps: Deps, id: string | undefined, flags: Transf
   const settings = await deps.settings(flags)
   const given = await readTransfer(deps, id, flags)
   const connection = await deps.connect(settings)
-  const complete = async () =>
-    checkRequest(transfernft.request, await completeTransfer(deps, connection, given), given.file)
+  let sent: Partial<TransferRequest> = {}
+  const complete = async () => {
+    const request = checkRequest(transfernft.request, await completeTransfer(deps, connection, given), given.file)
+    sent = request
+    return request
+  }
   if (flags.dryRun) return await printDryRun(deps.io, settings, 'transfernft', await complete())
 
   const { server } = connection
@@ -104,12 +107,14 @@ export async function transfer(deps: Deps, id: string | undefined, flags: Transf
   ).catch((error: unknown) => {
     if (!(error instanceof GdnError) || error.code !== 'refused' || statusOf(error) !== 400) throw error
     const { message, details } = error
-    const owner = `its present owner: gdn nft show ${safe(given.nftGdnId)}${serverFlag(server)}`
-    throw new GdnError('refused', message, {
-      hint: message.includes('enable_transfer') ? MUST_PERMIT : `${owner}\n${MUST_PERMIT}`,
-      details,
-      cause: error,
-    })
+    const hints = [
+      message.includes('enable_transfer')
+        ? undefined
+        : `Run \`gdn nft show ${safe(given.nftGdnId)}${serverFlag(server)}\` to see its owner.`,
+      howToEnableTransfer(connection, message, sent),
+    ]
+    const hint = hints.filter((line) => line !== undefined).join('\n')
+    throw new GdnError('refused', message, { hint, details, cause: error })
   })
 }
 

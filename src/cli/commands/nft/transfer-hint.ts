@@ -1,0 +1,32 @@
+import { isBlockchain, isEvm } from '../../../api/blockchains.ts'
+import type { Connection } from '../../deps.ts'
+import { safe } from '../../io.ts'
+
+interface Collection {
+  contract_address?: unknown
+  blockchain?: unknown
+}
+
+const NEW_COLLECTIONS = 'To permit transfers from the start, run `gdn collection create --enable-transfer`.'
+
+/**
+ * How to let the API transfer NFTs of a collection, after a refused transfer; undefined where the refusal has another
+ * reason. The owner of a collection of a gdn backend calls its contract. Other servers have contracts and refusals of
+ * their own.
+ */
+export function howToEnableTransfer(
+  { client, server }: Connection,
+  refusal: string,
+  { contract_address, blockchain }: Collection,
+): string | undefined {
+  if (client.supportsIdempotency() !== true) {
+    return `If the API may not transfer in this collection, ask the service to enable it for the owner. ${NEW_COLLECTIONS}`
+  }
+  if (!refusal.includes('enable_transfer')) return undefined
+  const contract = typeof contract_address === 'string' ? safe(contract_address) : '<contract_address>'
+  const on = typeof blockchain === 'string' && isBlockchain(blockchain) && isEvm(blockchain) ? blockchain : undefined
+  const rpc = server.loopback && on !== undefined ? `${server.baseUrl}/rpc/${on}` : '<url>'
+  return `The owner of the collection can enable transfers. With Foundry, run:
+cast send ${contract} "setEnableTransfer(bool)" true --rpc-url ${rpc} --account <owner>
+${NEW_COLLECTIONS}`
+}
