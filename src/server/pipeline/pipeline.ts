@@ -11,6 +11,7 @@ import { chainsToFollow } from '../store/owner-events.ts'
 import { MAX_TOLD } from '../store/requests.ts'
 import { blockchainsWithSigned, type TransactionRow } from '../store/transactions.ts'
 import { createChainStep } from './chain-step.ts'
+import { createClockStep } from './clock-step.ts'
 import { createFileStep } from './file-step.ts'
 import type { Log } from './log.ts'
 import { type Loop, startLoop } from './loop.ts'
@@ -153,6 +154,7 @@ export async function startPipeline(options: PipelineOptions): Promise<OwnPipeli
     onAttempt: (outcome) => options.onWebhookAttempt?.(outcome),
   })
   const webhookLoop = startLoop('webhooks', webhookStep.turn, log)
+  const clockLoop = startLoop('clock', createClockStep(store, now), log)
 
   const followers = new Map<EvmBlockchain, OwnerFollower>()
   const follow = (blockchain: EvmBlockchain): OwnerFollower | undefined => {
@@ -219,7 +221,7 @@ export async function startPipeline(options: PipelineOptions): Promise<OwnPipeli
       const webhooksStopped = stopWebhooks()
       // Cut first, so that none waits for another: what they hold is given back at once.
       const filesStopped = fileStep.stop()
-      const steps = [makeLoop, mintLoop, transferLoop, filesLoop, ...(takingUp === null ? [] : [takingUp])]
+      const steps = [clockLoop, makeLoop, mintLoop, transferLoop, filesLoop, ...(takingUp === null ? [] : [takingUp])]
       const chainSteps = [...chainLoops.values(), ...followers.values(), ...sharedFollowers]
       await Promise.all([filesStopped, ...[...steps, ...chainSteps].map((loop) => loop.stop())])
       // A turn of it that was just ending has still taken NFTs in hand.

@@ -2,7 +2,14 @@ import { sql } from 'kysely'
 import { momentIn } from './dialect.ts'
 import type { Store } from './open-store.ts'
 
-const LEASED = ['nfts', 'collections', 'transactions', 'solana_transactions', 'publications', 'webhooks'] as const
+export const LEASED = [
+  'nfts',
+  'collections',
+  'transactions',
+  'solana_transactions',
+  'publications',
+  'webhooks',
+] as const
 
 /** Ends every lease at once: for a process that knows it is the only one. */
 export async function releaseLeases(store: Store): Promise<void> {

@@ -20,11 +20,13 @@ export async function countRequest(
 ): Promise<Count> {
   // The time after the waiting, which that of the statement would not be.
   const now = sql`(extract(epoch from clock_timestamp()) * 1000)::bigint`
+  // One that ends later than a window lasts was begun before the clock was set back.
+  const isOver = sql`(present.ends_at <= ${now} or present.ends_at > ${now} + ${sql.lit(WINDOW_MS)})`
   const { rows } = await sql<{ count: number; left: number }>`
     insert into rate_windows as present (name, count, ends_at) values (${name}, 1, ${now} + ${sql.lit(WINDOW_MS)})
     on conflict (name) do update set
-      count = case when present.ends_at <= ${now} then 1 else present.count + 1 end,
-      ends_at = case when present.ends_at <= ${now} then ${now} + ${sql.lit(WINDOW_MS)} else present.ends_at end
+      count = case when ${isOver} then 1 else present.count + 1 end,
+      ends_at = case when ${isOver} then ${now} + ${sql.lit(WINDOW_MS)} else present.ends_at end
     returning count, ends_at - ${now} as left`.execute(db)
   const { count = 1, left = 0 } = rows[0] ?? {}
   return {

@@ -12,15 +12,16 @@ const [SIGNER] = WALLETS
 const RAW = serializeTransaction({ type: 'eip1559', chainId: 137, to: SIGNER as `0x${string}`, nonce: NONCE })
 
 /** Looks each second at a transaction that no block takes; resolves with when it counted as stuck. */
-async function stuckAfter(nextNonce: (look: number) => number): Promise<number | null> {
+async function stuckAfter(nextNonce: (look: number) => number, setBackMs = 0): Promise<number | null> {
   let clock = 0
   let stuckAt: number | null = null
+  let setBack = 0
   const warn = () => {
     stuckAt ??= clock
   }
   // Whose key is gone can't be signed for again, which is told: nothing else is needed of the store.
   const log = { debug() {}, info() {}, warn, error() {} }
-  const bumper = createBumper({ store: {} as Store, findSigner: () => null, now: () => clock, log })
+  const bumper = createBumper({ store: {} as Store, findSigner: () => null, now: () => clock - setBack, log })
   const transaction = {
     id: 't',
     blockchain: 'polygon',
@@ -32,6 +33,7 @@ async function stuckAfter(nextNonce: (look: number) => number): Promise<number |
   }
   for (let look = 0; look < 200 && stuckAt === null; look++) {
     clock = look * 1000
+    if (look === 30) setBack = setBackMs
     const shared = { stuckMs: STUCK_MS, nextNonce: async () => nextNonce(look) } as unknown as SharedNetwork
     await bumper.bump({ chainId: 137, shared }, [transaction as unknown as TransactionRow], new Map())
   }
@@ -47,4 +49,8 @@ it('a transaction is stuck when it has been the next of its signer for so long, 
 
 it('a node in between that is behind does not make it wait anew', async () => {
   expect(await stuckAfter((look) => (look % 3 === 1 ? NONCE - 2 : NONCE))).toBe(STUCK_MS)
+})
+
+it('a clock that is set back by 30 days begins the wait anew, no more', async () => {
+  expect(await stuckAfter(() => NONCE, 30 * 24 * 3_600_000)).toBe(30_000 + STUCK_MS)
 })

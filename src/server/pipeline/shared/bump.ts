@@ -47,9 +47,14 @@ export function createBumper({ store, findSigner, now, log }: BumperOptions): Bu
     // A node that is behind has an earlier one: what others have told stands.
     if (onChain < nonce) return 0
     if (onChain > nonce) next.delete(signer)
-    else if (next.get(signer)?.nonce !== nonce) next.set(signer, { nonce, since: now() })
-    return now() - (next.get(signer)?.since ?? now())
+    else if (next.get(signer)?.nonce !== nonce || timeSince(next.get(signer)?.since ?? now()) === null) {
+      next.set(signer, { nonce, since: now() })
+    }
+    return timeSince(next.get(signer)?.since ?? now()) ?? 0
   }
+
+  /** Null for a time in the future: the clock was set back since. */
+  const timeSince = (then: number): number | null => (then > now() ? null : now() - then)
 
   const signAgain = async (
     { chainId, shared }: { chainId: number; shared: SharedNetwork },
@@ -131,7 +136,8 @@ export function createBumper({ store, findSigner, now, log }: BumperOptions): Bu
         if (bumped.has(transaction.id)) continue
         const earlier = attempts.get(transaction.id) ?? []
         const signedAt = earlier.at(-1)?.created_at ?? transaction.created_at
-        const stuckFor = Math.min(now() - signedAt, await isNextFor(shared, transaction))
+        const waits = await isNextFor(shared, transaction)
+        const stuckFor = Math.min(timeSince(signedAt) ?? waits, waits)
         if (stuckFor >= shared.stuckMs && (await signAgain(network, transaction, earlier, null))) {
           bumped.add(transaction.id)
         }

@@ -174,7 +174,9 @@ export function createWebhookStep(options: WebhookStepOptions): WebhookStep {
   }
 
   const forget = async () => {
-    if (now() < forgetAt) return
+    const wait = forgetAt - now()
+    // Longer than it ever is where the clock was set back.
+    if (wait > 0 && wait <= FORGET_EVERY_MS) return
     forgetAt = now() + FORGET_EVERY_MS
     const more = await store.transaction((db) => forgetOld(db, now() - KEEP_MS, now(), FORGET_AT_ONCE))
     if (more) forgetAt = 0

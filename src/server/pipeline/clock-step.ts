@@ -1,0 +1,26 @@
+import { clampDueTimes } from '../store/due-times.ts'
+import type { Store } from '../store/open-store.ts'
+import { claimMoment } from './leases.ts'
+import type { Turn } from './loop.ts'
+
+/** Smaller steps, and the drift between two clocks, delay nothing by more than this. */
+const TOLERATED_MS = 1000
+
+/**
+ * Clamps due times at the start, and whenever the clock was set back since the last turn. The process can't know what
+ * happened to the clock before it started.
+ */
+export function createClockStep(
+  store: Store,
+  now: () => number,
+  steadyNow: () => number = () => performance.now(),
+): Turn {
+  let expectedAhead = Number.POSITIVE_INFINITY
+  return async () => {
+    const ahead = now() - steadyNow()
+    if (ahead < expectedAhead - TOLERATED_MS)
+      await store.transaction((db) => clampDueTimes(db, claimMoment(store, now)))
+    expectedAhead = ahead
+    return null
+  }
+}

@@ -1,0 +1,47 @@
+import { sql } from 'kysely'
+import { type Moment, momentIn } from './dialect.ts'
+import { LEASED } from './leases.ts'
+import type { Db } from './schema.ts'
+
+const MINUTE = 60_000
+const HOUR = 60 * MINUTE
+
+/** Longer than any lease: five minutes, for the files of an NFT. */
+const LONGEST_LEASE = 10 * MINUTE
+
+/**
+ * Rows that wait, and a time longer than any wait of theirs. The pipeline retries after 75 s at most, a webhook is left
+ * alone for an hour and a delivery for ten.
+ */
+const WAITING = [
+  { table: 'nfts', column: 'step', value: 'files', longest: 5 * MINUTE },
+  { table: 'collections', column: 'status', value: 'initiated', longest: 5 * MINUTE },
+  { table: 'transactions', column: 'state', value: 'signed', longest: 5 * MINUTE },
+  { table: 'solana_transactions', column: 'state', value: 'signed', longest: 5 * MINUTE },
+  { table: 'publications', column: 'state', value: 'waiting', longest: 5 * MINUTE },
+  { table: 'publications', column: 'state', value: 'asked', longest: 5 * MINUTE },
+  { table: 'webhooks', column: 'status', value: 'active', longest: 2 * HOUR },
+  { table: 'webhook_deliveries', column: 'state', value: 'waiting', longest: 12 * HOUR },
+] as const
+
+/**
+ * Makes due at once whatever is due later than any wait lasts, and ends leases that are longer than any: their times
+ * were written before the clock was set back. Without this, work would stop for as long as the step.
+ */
+export async function clampDueTimes(db: Db, now: Moment): Promise<void> {
+  for (const { table, column, value, longest } of WAITING) {
+    await sql`
+      update ${sql.table(table)} set next_attempt_at = ${momentIn(now)}
+      where ${sql.ref(column)} = ${sql.lit(value)} and next_attempt_at > ${momentIn(now, longest)}`.execute(db)
+  }
+  for (const table of LEASED) {
+    await sql`
+      update ${sql.table(table)} set lease_until = 0
+      where lease_until > 0 and lease_until > ${momentIn(now, LONGEST_LEASE)}`.execute(db)
+  }
+  await db
+    .updateTable('chains')
+    .set({ follower_until: 0 })
+    .where('follower_until', '>', momentIn(now, LONGEST_LEASE))
+    .execute()
+}

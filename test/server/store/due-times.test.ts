@@ -1,0 +1,96 @@
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { insertCollection } from '../../../src/server/store/collections.ts'
+import { clampDueTimes } from '../../../src/server/store/due-times.ts'
+import { insertNfts } from '../../../src/server/store/nfts.ts'
+import type { Store } from '../../../src/server/store/open-store.ts'
+import { insertRequest } from '../../../src/server/store/requests.ts'
+import { freshDataDir, WALLETS } from '../../helpers/backend.ts'
+import { openTestStore } from '../../helpers/test-database.ts'
+
+const NOW = 1_800_000_000_000
+const MINUTE = 60_000
+const DAY = 24 * 60 * MINUTE
+const TABLES = [
+  ...(['nfts', 'collections', 'transactions', 'solana_transactions', 'publications', 'webhooks'] as const),
+  'webhook_deliveries',
+] as const
+
+let dir: Awaited<ReturnType<typeof freshDataDir>>
+let store: Store
+
+beforeEach(async () => {
+  dir = await freshDataDir()
+  store = await openTestStore(dir.path)
+})
+afterEach(async () => {
+  await store.close()
+  await dir.remove()
+})
+
+/** A row that waits in each table, due and leased until these times. */
+async function addWaiting(next_attempt_at: number, lease_until: number): Promise<void> {
+  const { db } = store
+  const work = { next_attempt_at, lease_until }
+  const signed = { blockchain: 'polygon', raw: '', state: 'signed' as const, created_at: NOW, ...work }
+  await db.insertInto('accounts').values({ id: 'a', email: null, created_at: NOW }).execute()
+  await insertRequest(db, {
+    ...{ id: 'r', account_id: 'a', endpoint: 'createnft', idempotency_key: null, body_hash: '', response: '' },
+    accepted_at: NOW,
+  })
+  await insertCollection(db, {
+    ...{ id: 'c', account_id: 'a', request_id: 'r', blockchain: 'polygon', name: 'c', symbol: 'C' },
+    ...{ wallet_address: WALLETS[0], contract_address: '0xc', factory_address: '0xf' },
+    ...{ enable_api: 1, enable_transfer: 0, is_locked: 0, description: null, image: null },
+    ...{ status: 'initiated', next_token_id: '1', ...work },
+  })
+  const nft = { id: 'n', request_id: 'r', collection_id: 'c', receiver: WALLETS[1], metadata: '{}', ...work }
+  await insertNfts(db, [{ ...nft, status: 'initiated', step: 'files' }])
+  await db
+    .insertInto('transactions')
+    .values({ ...signed, id: 't', signer: 's', nonce: 0, kind: 'factory', token_count: 0, hash: '0x' })
+    .execute()
+  await db
+    .insertInto('solana_transactions')
+    .values({
+      ...{ ...signed, id: 't', blockchain: 'solana', kind: 'mint', collection_id: 'c', mint: 'm' },
+      ...{ directory: 'd', signature: 's', last_valid_height: 1 },
+    })
+    .execute()
+  await db
+    .insertInto('publications')
+    .values({ target: 'node', cid: 'c', ...work })
+    .execute()
+  await db
+    .insertInto('webhooks')
+    .values({
+      ...{ id: 'w', account_id: 'a', kind: 'url', url: '', events: '[]', secret: '', status: 'active' },
+      ...{ created_at: NOW, expires_at: null, failing_since: null, ...work },
+    })
+    .execute()
+  await db
+    .insertInto('webhook_deliveries')
+    .values({ webhook_id: 'w', event_id: 'e', state: 'waiting', next_attempt_at })
+    .execute()
+}
+
+async function timesOf(table: (typeof TABLES)[number]) {
+  const [row] = await store.db.selectFrom(table).selectAll().execute()
+  const { next_attempt_at, lease_until } = row as { next_attempt_at: number; lease_until?: number }
+  return { due: next_attempt_at, leased: lease_until ?? 0 }
+}
+
+it('makes due at once what is due later than any wait lasts, and ends leases that are longer than any', async () => {
+  await addWaiting(NOW + 30 * DAY, NOW + 30 * DAY)
+  await clampDueTimes(store.db, NOW)
+  for (const table of TABLES) expect([table, await timesOf(table)]).toEqual([table, { due: NOW, leased: 0 }])
+})
+
+it('leaves waits and leases alone that are as long as they may be', async () => {
+  const [due, leased] = [NOW + MINUTE, NOW + 5 * MINUTE]
+  await addWaiting(due, leased)
+  await clampDueTimes(store.db, NOW)
+  for (const table of TABLES) {
+    const times = { due, leased: table === 'webhook_deliveries' ? 0 : leased }
+    expect([table, await timesOf(table)]).toEqual([table, times])
+  }
+})
