@@ -50,6 +50,8 @@ export const nftRecord = z.looseObject({
   metadata_url: z.string().nullish(),
   /** Why the NFT is `failed`; ours only. */
   error: z.string().nullish(),
+  /** Why the NFT is still `initiated`, where its files delay it; ours only. */
+  pending_reason: z.string().nullish(),
 })
 
 export type NftRecord = z.output<typeof nftRecord>

@@ -4,6 +4,7 @@ import type { Card, CardRow } from './view.ts'
 const ROWS = [
   'status',
   'error',
+  'pending_reason',
   'token_id',
   'sender_wallet_address',
   'receiver_wallet_address',

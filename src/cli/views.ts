@@ -34,6 +34,7 @@ export const NFT_VIEW: View = {
     'metadata_url',
     'request_metadata',
     'error',
+    'pending_reason',
     'blockchain',
     'accepted_date',
   ],

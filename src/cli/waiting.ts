@@ -90,11 +90,12 @@ export async function waitForNfts(
   try {
     await poll(deps, timeoutMs, async () => {
       for (const record of await fetchNfts(deps, client, underWay())) seen.set(record.nft_gdn_id, record)
-      const left = underWay().length
+      const left = underWay()
+      const reason = pendingReason(left.flatMap((id) => seen.get(id) ?? []))
       progress.update(
-        `Waiting for ${count(ids.length, 'NFT')} to be deployed: ${ids.length - left} done, ${left} to go`,
+        `Waiting for ${count(ids.length, 'NFT')} to be deployed: ${ids.length - left.length} done, ${left.length} to go${reason}`,
       )
-      return left === 0 ? true : undefined
+      return left.length === 0 ? true : undefined
     })
     const pending = underWay()
     return {
@@ -128,7 +129,9 @@ function problemOf(
 ): GdnError | null {
   const failed = records.filter(({ status }) => hasFailed(status))
   if (pending.length > 0) {
-    return new GdnError('pending', `${count(pending.length, 'NFT')} still pending after ${timeoutMs / 1000} s`, {
+    const waiting = records.filter(({ nft_gdn_id }) => pending.includes(nft_gdn_id))
+    const message = `${count(pending.length, 'NFT')} still pending after ${timeoutMs / 1000} s${pendingReason(waiting)}`
+    return new GdnError('pending', message, {
       hint: goOnWaiting(pending, server),
       details: { nft_gdn_ids: pending },
     })
@@ -143,6 +146,18 @@ function problemOf(
       details: { nfts: failed.map(({ nft_gdn_id, error }) => ({ nft_gdn_id, error: error ?? null })) },
     },
   )
+}
+
+/** The commonest reason why NFTs are pending, as the end of a sentence; empty where the server gives none. */
+function pendingReason(records: readonly NftRecord[]): string {
+  const times = new Map<string, number>()
+  for (const { pending_reason } of records) {
+    if (pending_reason) times.set(pending_reason, (times.get(pending_reason) ?? 0) + 1)
+  }
+  const [first] = [...times].sort(([, a], [, b]) => b - a)
+  if (first === undefined) return ''
+  const [reason, n] = first
+  return `: ${records.length === 1 ? '' : `${count(n, 'NFT')}: `}${safe(reason)}`
 }
 
 /** `1 NFT`, `24 NFTs`. */

@@ -440,6 +440,27 @@ describe('nft wait', () => {
     expect(code).toBe(0)
     expect(api.bodies('getnfts').at(-1)).toEqual({ nft_gdn_ids: ['b'] })
   })
+
+  const REASON = 'https://a.test/x.png: no answer within 30 s (attempt 2 of 8)\u001b]0;evil\u0007'
+  const SHOWN = /https:\/\/a\.test\/x\.png: no answer within 30 s \(attempt 2 of 8\)/
+  const waits = (id: string) => nft(id, { status: 'initiated', token_id: null, pending_reason: REASON })
+
+  test('the error of a timeout names the commonest reason', async () => {
+    const other = nft('c', { status: 'initiated', pending_reason: 'its files are being fetched' })
+    const api = await fakeApi({ getnfts: knows(waits('a'), waits('b'), other) })
+    const result = await cli(['nft', 'wait', 'a', 'b', 'c', '--timeout', '1ms', '--base-url', api.url], { env })
+    expect(result.code).toBe(8)
+    expect(result.stderr).toMatch(/3 NFTs still pending after 0\.001 s: 2 NFTs: https:\/\/a\.test\/x\.png: no answer/)
+    const json = await cli(['nft', 'wait', 'a', '--timeout', '1ms', '--json', '--base-url', api.url], { env })
+    expect(JSON.parse(json.stdout)).toMatchObject({ pending_reason: REASON })
+    expect(errorOf(json).message).toMatch(SHOWN)
+  })
+
+  test('a server without reasons changes nothing', async () => {
+    const api = await fakeApi({ getnfts: knows(nft('a', { status: 'initiated' })) })
+    const result = await cli(['nft', 'wait', 'a', '--timeout', '1ms', '--json', '--base-url', api.url], { env })
+    expect(errorOf(result).message).toBe('1 NFT still pending after 0.001 s')
+  })
 })
 
 describe('what the server answers decides the exit code', () => {

@@ -50,10 +50,17 @@ describe('a question at a terminal', () => {
 
 describe('waiting at a terminal', () => {
   /** A server whose NFT is deployed when it is told so. */
-  async function slowServer() {
+  async function slowServer(more: object = {}) {
     let status = 'initiated'
     const server = createServer((_request, response) => {
-      const nft = { nft_gdn_id: 'a', contract_address: 'c', receiver_wallet_address: 'w', status, request_metadata: {} }
+      const nft = {
+        nft_gdn_id: 'a',
+        contract_address: 'c',
+        receiver_wallet_address: 'w',
+        status,
+        request_metadata: {},
+        ...more,
+      }
       response.writeHead(200, { 'content-type': 'application/json' })
       response.end(JSON.stringify({ requests: { nft_gdn_ids: ['a'] }, nfts: [nft] }))
     }).listen(0, '127.0.0.1')
@@ -79,6 +86,19 @@ describe('waiting at a terminal', () => {
     expect(screen.lastIndexOf(SHOW_CURSOR)).toBeGreaterThan(screen.lastIndexOf(HIDE_CURSOR))
     // To the first column, and erase the line.
     expect(screen.slice(screen.lastIndexOf('to go'))).toMatch(/^to go.*\u001b\[1?G\u001b\[[02]?K/s)
+  })
+
+  test('the spinner shows why the server keeps an NFT pending, inert for the terminal', async () => {
+    const home = await makeHome()
+    onTestFinished(() => home.remove())
+    const reason = 'x.png: no answer\u001b]0;evil\u0007'
+    const { url, deploy } = await slowServer({ pending_reason: reason })
+    const terminal = atTerminal(`nft wait a --base-url ${url}`, { ...home.env, GDN_API_KEY: 'k' })
+    await terminal.shows('1 to go: x.png: no answer')
+    deploy()
+    const { code, screen } = await terminal.end()
+    expect(code, screen).toBe(0)
+    expect(screen).not.toContain('\u0007')
   })
 
   test('Ctrl-C ends it with 130 and gives the cursor back', async () => {

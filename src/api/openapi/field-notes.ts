@@ -15,6 +15,7 @@ export const FIELD_NOTES: Readonly<Record<string, string>> = {
   is_locked: 'Tokens of a locked collection stay with their first owner.',
   metadata_url: 'Where the stored metadata is, as an ipfs URL; null until the NFT is deployed.',
   nft_gdn_id: 'Identifier of the NFT, given when its creation was accepted.',
+  pending_reason: 'Why the NFT is not minted yet: the last problem with its files. Absent where nothing delays it.',
   receiver_wallet_address: 'Wallet address of the owner.',
   request_metadata: 'The metadata as it was given at creation.',
   sender_wallet_address: 'Wallet address of the present owner.',

@@ -102,18 +102,19 @@ export function createFileStep(options: FileStepOptions): FileStep {
     }
   }
 
-  const settleFailure = async (nft: NftRow, error: unknown): Promise<void> => {
-    const lasting = error instanceof ContentTooLargeError || (error instanceof FetchFailure && error.lasting)
+  const settleFailure = async (nft: NftRow, failure: unknown): Promise<void> => {
+    const lasting = failure instanceof ContentTooLargeError || (failure instanceof FetchFailure && failure.lasting)
     const attempts = nft.attempts + 1
-    const reason = error instanceof GdnError ? sentenceOf(error, lasting) : 'the file could not be stored'
-    if (!(error instanceof GdnError)) log.error({ nft: nft.id, error: messageOf(error) }, 'storing a file failed')
+    const reason = failure instanceof GdnError ? sentenceOf(failure, lasting) : 'the file could not be stored'
+    if (!(failure instanceof GdnError)) log.error({ nft: nft.id, error: messageOf(failure) }, 'storing a file failed')
     if (lasting || attempts >= maxAttempts) {
       const told = lasting ? reason : `${reason} (tried ${attempts} times)`
       if (await store.transaction((db) => failClaimedNft(db, nft, told))) {
         log.info({ nft: nft.id, requests: [nft.request_id], reason: told }, 'an NFT failed')
       }
     } else {
-      await postponeNft(store.db, nft, { attempts, nextAttemptAt: now() + backoffMs(attempts) })
+      const error = `${reason} (attempt ${attempts} of ${maxAttempts})`
+      await postponeNft(store.db, nft, { attempts, nextAttemptAt: now() + backoffMs(attempts), error })
     }
   }
 

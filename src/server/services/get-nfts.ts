@@ -1,20 +1,31 @@
 import type * as z from 'zod'
 import type { getnfts } from '../../api/endpoints/getnfts.ts'
+import type { NftMetadata } from '../../api/metadata.ts'
 import { findNfts } from '../store/nfts.ts'
 import type { ServiceDeps, ServiceRequest } from './services.ts'
 
 type Found = Awaited<ReturnType<typeof findNfts>>[number]
 
-const toRecord = (row: Found) => ({
-  nft_gdn_id: row.id,
-  token_id: row.token_id,
-  contract_address: row.contract_address,
-  receiver_wallet_address: row.owner ?? row.receiver,
-  status: row.status,
-  request_metadata: JSON.parse(row.metadata) as unknown,
-  metadata_url: row.metadata_url,
-  ...(row.error === null ? {} : { error: row.error }),
-})
+function toRecord(row: Found) {
+  const metadata = JSON.parse(row.metadata) as NftMetadata
+  return {
+    nft_gdn_id: row.id,
+    token_id: row.token_id,
+    contract_address: row.contract_address,
+    receiver_wallet_address: row.owner ?? row.receiver,
+    status: row.status,
+    request_metadata: metadata,
+    metadata_url: row.metadata_url,
+    ...reasonOf(row, metadata),
+  }
+}
+
+/** Why an NFT failed, or why its files keep it from being minted. */
+function reasonOf({ status, step, error }: Found, { file_fields }: NftMetadata) {
+  if (status === 'failed') return error === null ? {} : { error }
+  if (step !== 'files' || file_fields.length === 0) return {}
+  return { pending_reason: error ?? 'its files are being fetched' }
+}
 
 /** Records of the account's NFTs of the ids given, in the order of the ids; unknown ids are left out. */
 export async function getNfts(

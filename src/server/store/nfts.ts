@@ -39,6 +39,7 @@ const RECORD = [
   'nfts.metadata',
   'nfts.metadata_url',
   'nfts.error',
+  'nfts.step',
   'collections.contract_address',
 ] as const
 
@@ -114,18 +115,26 @@ export async function passOnToMint(
   given: Readonly<Record<string, string>>,
 ): Promise<boolean> {
   const files = JSON.stringify(given)
-  const passed = await updateClaimed(db, claimed, { step: 'mint', files, attempts: 0 })
+  const passed = await updateClaimed(db, claimed, { step: 'mint', files, attempts: 0, error: null })
   if (passed) await indexFiles(db, { ...claimed, files })
   return passed
 }
 
-/** The fetching failed for a passing reason: another attempt later. */
+/**
+ * Schedules another attempt to fetch the files.
+ *
+ * @param at.error why the last attempt failed; the one before stands unless it is given
+ */
 export function postponeNft(
   db: Db,
   claimed: Claimed,
-  at: { attempts: number; nextAttemptAt: number },
+  { attempts, nextAttemptAt, error }: { attempts: number; nextAttemptAt: number; error?: string },
 ): Promise<boolean> {
-  return updateClaimed(db, claimed, { attempts: at.attempts, next_attempt_at: at.nextAttemptAt })
+  return updateClaimed(db, claimed, {
+    attempts,
+    next_attempt_at: nextAttemptAt,
+    ...(error === undefined ? {} : { error }),
+  })
 }
 
 /** The fetching failed for good. */

@@ -28,8 +28,14 @@ let dataDir: Awaited<ReturnType<typeof freshDataDir>>
 let backend: TestBackend
 let collection: TestCollection
 let files: FileServer
+/** Ends what holds `/held.png`. */
+let release: () => void
+let isDown = true
 
 beforeAll(async () => {
+  const held = new Promise<void>((resolve) => {
+    release = resolve
+  })
   files = await startFileServer({
     '/404.png': status(404),
     '/410.png': status(410),
@@ -48,6 +54,11 @@ beforeAll(async () => {
       },
       bytes(pngOf('whole')),
     ),
+    '/down.png': (request, response, count) =>
+      isDown ? status(503)(request, response, count) : bytes(pngOf('up again'))(request, response, count),
+    '/held.png': (request, response, count) => {
+      void held.then(() => bytes(pngOf('held'))(request, response, count))
+    },
     '/moved.png': (_request, response) => void response.writeHead(302, { location: '/real.png' }).end(),
     '/loop.png': (_request, response) => void response.writeHead(302, { location: '/loop.png' }).end(),
   })
@@ -118,6 +129,31 @@ describe('a passing fault is tried again, and then the NFT is deployed', () => {
     expect(other?.status).toBe('deployed')
     const { json } = await backend.post('/api/v1/getnfts', { nft_gdn_ids: [stuck] })
     expect(json.nfts[0]).toMatchObject({ status: 'initiated' })
+  })
+
+  const shownNow = async (id: string) => (await backend.post('/api/v1/getnfts', { nft_gdn_ids: [id] })).json.nfts[0]
+
+  it('meanwhile it says why, until the file is there', async () => {
+    const [id = ''] = await mint(backend, collection, withFile('/down.png'))
+    const waiting = await until(
+      () => shownNow(id),
+      (nft) => nft.pending_reason?.includes('503') === true,
+    )
+    expect(waiting.status).toBe('initiated')
+    expect(waiting.pending_reason).toMatch(/\/down\.png answered 503 .*\(attempt \d of 8\)$/)
+    expect(waiting).not.toHaveProperty('error')
+    isDown = false
+    const [nft] = await settled(backend, [id])
+    expect(nft).toMatchObject({ status: 'deployed' })
+    expect(nft).not.toHaveProperty('error')
+    expect(nft).not.toHaveProperty('pending_reason')
+  })
+
+  it('an NFT whose file is not answered yet says that its files are being fetched', async () => {
+    const [id = ''] = await mint(backend, collection, withFile('/held.png'))
+    expect(await shownNow(id)).toMatchObject({ status: 'initiated', pending_reason: 'its files are being fetched' })
+    release()
+    expect((await settled(backend, [id]))[0]).not.toHaveProperty('pending_reason')
   })
 })
 
