@@ -241,7 +241,7 @@ function __gdn_bundles
     case 'batch preview'
       printf '%s\n' 'flags-2b31d1 server-abcaa3 output-62442f'
     case 'batch mint'
-      printf '%s\n' 'flags-e92c9f the-run-4849af sending-and-waiting-7d5c84 verifying-9423cd server-abcaa3 output-62442f'
+      printf '%s\n' 'flags-e92c9f the-run-8c0fe2 sending-and-waiting-7d5c84 verifying-9423cd server-abcaa3 output-62442f'
     case 'batch list'
       printf '%s\n' 'server-abcaa3 output-62442f'
     case 'batch status'
@@ -514,9 +514,10 @@ function __gdn_flags
         '--sender-wallet-address ~ @wallets First owner of rows that name none' \
         '--extra-columns - - Take unknown columns as extra keys; they become public' \
         '--check-files - - Ask for every file URL first, a few at a time'
-    case 'the-run-4849af'
+    case 'the-run-8c0fe2'
       printf '%s\n' '--run - @run-names Name of the run; without it, the path of the manifest' \
         '--again - - Order a second drop: of a finished run, or of rows accepted in another run' \
+        '--new-rows - - Mint new rows though sent rows are not in the manifest anymore' \
         '--adopt - - Take rows that are in the collection already as minted by this new run' \
         '--no-lookup - - Don\'t look into the collection before a new run' \
         '--marker-key - text Give each row a value of its own under this key of its metadata, to find it by; it becomes public' \

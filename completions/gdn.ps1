@@ -172,7 +172,7 @@ api Ask any endpoint of the API, and print its answer as it came'
     'batch template' = 'flags-d37262 output-c57e0f'
     'batch validate' = 'flags-f11864 server-abcaa3 output-62442f'
     'batch preview' = 'flags-2b31d1 server-abcaa3 output-62442f'
-    'batch mint' = 'flags-e92c9f the-run-4849af sending-and-waiting-7d5c84 verifying-9423cd server-abcaa3 output-62442f'
+    'batch mint' = 'flags-e92c9f the-run-8c0fe2 sending-and-waiting-7d5c84 verifying-9423cd server-abcaa3 output-62442f'
     'batch list' = 'server-abcaa3 output-62442f'
     'batch status' = 'server-abcaa3 output-62442f'
     'batch resume' = 'flags-fd9bb3 the-run-d61d6c sending-and-waiting-7d5c84 verifying-9423cd server-abcaa3 output-62442f'
@@ -365,8 +365,9 @@ api Ask any endpoint of the API, and print its answer as it came'
 --sender-wallet-address ~ @wallets First owner of rows that name none
 --extra-columns - - Take unknown columns as extra keys; they become public
 --check-files - - Ask for every file URL first, a few at a time'
-    'the-run-4849af' = '--run - @run-names Name of the run; without it, the path of the manifest
+    'the-run-8c0fe2' = '--run - @run-names Name of the run; without it, the path of the manifest
 --again - - Order a second drop: of a finished run, or of rows accepted in another run
+--new-rows - - Mint new rows though sent rows are not in the manifest anymore
 --adopt - - Take rows that are in the collection already as minted by this new run
 --no-lookup - - Don''t look into the collection before a new run
 --marker-key - text Give each row a value of its own under this key of its metadata, to find it by; it becomes public

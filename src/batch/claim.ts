@@ -1,12 +1,13 @@
 import { GdnError } from '../core/errors.ts'
 import { acquireLock, type Lock } from '../core/process-lock.ts'
 import { sleep } from '../core/time.ts'
+import { refuseEdited } from './edited-rows.ts'
 import type { Found } from './find-run.ts'
 import type { RunRecord } from './journal/records.ts'
 import type { Ledger } from './ledger.ts'
 import { IdSet } from './reconcile/id-set.ts'
 import { type Others, readOthers } from './reconcile/known-ids.ts'
-import { shownKey } from './row-key.ts'
+import { rowKey, shownKey } from './row-key.ts'
 import { ROW } from './row-table.ts'
 import { interruption } from './run-context.ts'
 import { claimFolder, spoolPath, withState } from './run-files.ts'
@@ -67,7 +68,13 @@ export async function readOtherRuns(
   const others = await readOthers(options, run.id, deps, async (other, known) => {
     // A second order repeats rows on purpose. One that came after this run's claim does not revoke the claim.
     if (isOrderedAgain || (journal !== null && other.again === true)) return
-    if (await enterPlanned(options.stateDir, other, known)) await findTaken(taken, other, known, ledger, rows)
+    if (!(await enterPlanned(options.stateDir, other, known))) return
+    const before = taken.keys.size
+    await findTaken(taken, other, known, ledger, rows)
+    // Shared rows show that both manifests are one, under whatever path or name.
+    if (journal === null && taken.keys.size > before && options.newRows !== true) {
+      await refuseEdited({ ledger: known, id: other.id, name: other.name }, options, rows)
+    }
   })
   if (taken.keys.size > 0) throw alreadyAccepted(taken, journal === null)
   return others
@@ -103,8 +110,10 @@ async function findTaken(
   own: Ledger,
   rows: () => AsyncIterable<SpooledRow>,
 ): Promise<void> {
-  for await (const { key, row } of rows()) {
-    const index = known.rows.find(key)
+  for await (const { key, row, content } of rows()) {
+    const named = known.rows.find(key)
+    // The other run may have sent it before it got an id.
+    const index = named >= 0 || row.id === null ? named : known.rows.find(rowKey(null, content))
     if (index < 0 || !TAKEN.has(known.state(index))) continue
     if (own.state(own.rows.find(key)) !== ROW.pending) continue
     taken.runs.add(name)

@@ -44,6 +44,7 @@ export async function findRun(options: BatchOptions): Promise<Found> {
     generation: generation + 1,
     ...(options.again === true ? { again: true } : {}),
     ...(options.markerKey === undefined ? {} : { marker: options.markerKey }),
+    ...(options.reading === undefined ? {} : { reading: options.reading }),
     at: new Date().toISOString(),
   }
   return { run, ledger: new Ledger(), journal: null }
@@ -85,6 +86,6 @@ export function refuseFinished({ ledger, run }: Found): void {
   const outcome = failed === 0 ? `all ${deployed} rows are deployed` : `${deployed} rows are deployed, ${failed} failed`
   throw new GdnError('run_finished', `the run ${run.name} is finished: ${outcome}`, {
     hint: 'to mint all rows of this manifest a second time, add --again',
-    details: { run: run.name, deployed, failed },
+    details: { run: run.name, run_id: run.id, deployed, failed },
   })
 }

@@ -45,6 +45,7 @@ export class Ledger {
   readonly #requestRows = integers()
   /** The last request there was when a request became unknown: whatever came after it was sent later. */
   readonly #requestEnd = integers()
+  readonly #replaced = bytes()
   /** Every id that this run was given. */
   readonly ids = new IdSet()
   /** Rows of which two sendings were taken, with the id of the earlier one. */
@@ -70,6 +71,7 @@ export class Ledger {
         this.settleOpen()
         this.plannedRows = record.rows
         for (const [n, position] of record.dropped) this.rows.drop(this.#rowAt(n, position))
+        for (const [n, position] of record.replaced ?? []) this.#replaced.set(this.#rowAt(n, position), 1)
         break
       case 'upload':
         this.uploads.set(record.sha256, record.url)
@@ -116,6 +118,11 @@ export class Ledger {
   /** So many rows to a request, or as many as the server takes. */
   chunkSize(wanted: number): number {
     return Math.min(wanted, this.#largest)
+  }
+
+  /** Whether the row left the manifest after it was sent, and `--new-rows` confirmed that. */
+  isReplaced(row: number): boolean {
+    return this.#replaced.get(row) === 1
   }
 
   /** The request a row went by last, and its place in it; null if it was never sent. */
@@ -257,6 +264,7 @@ export class Ledger {
     this.#applyIntent(record, span)
     this.#keepAnswer(record, span)
     this.#setRequest(record.n, REQUEST.accepted, ROW.accepted)
+    for (const [n, position] of record.from ?? []) this.rows.setState(this.#rowAt(n, position), ROW.dropped)
   }
 
   /** Remembers where an answer stands and which ids it gave. */

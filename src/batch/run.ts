@@ -6,6 +6,7 @@ import { GdnError } from '../core/errors.ts'
 import { acquireLock, type Lock } from '../core/process-lock.ts'
 import { type Before, lookBefore } from './before.ts'
 import { acquireClaim, readOtherRuns } from './claim.ts'
+import { type Edits, findEdits } from './edited-rows.ts'
 import { type Found, findRun, refuseFinished } from './find-run.ts'
 import { type Gathered, gather, gatherAgain } from './gather.ts'
 import { encodeRecord, type FoundRecord, type RunRecord } from './journal/records.ts'
@@ -62,11 +63,15 @@ async function runLocked(options: BatchOptions, deps: BatchDeps, lock: Lock): Pr
   let gathered: Gathered | null = null
   let planned: PlannedEvent
   let before: Before
+  let edits: Edits = { renamed: [], replaced: [] }
   let claim: Lock | null = null
   try {
     gathered = await gather(deps, found, options)
     const { path } = gathered
     if (journal !== null && sends && options.settle === undefined) refuseFinished(found)
+    const given = gathered
+    if (sends) edits = await withState(stateDir, () => findEdits(options, found, given))
+    if (edits.renamed.length > 0) gathered = await planRest(gathered, found, edits.renamed, options)
     before = await withState(stateDir, () => lookBefore(options, deps, found, () => readSpool(path)))
     if (lock.followed !== null) before.notes.push(lock.followed)
     if (before.adopted.length > 0) gathered = await planRest(gathered, found, before.adopted, options)
@@ -84,7 +89,9 @@ async function runLocked(options: BatchOptions, deps: BatchDeps, lock: Lock): Pr
     throw error
   }
   const { dropped, plan, changes, place } = gathered
-  const opened = withState(stateDir, () => openFiles(found, place, before, { stateDir, lock, deps }))
+  const opened = withState(stateDir, () =>
+    openFiles(found, place, { ...before, renamed: edits.renamed }, { stateDir, lock, deps }),
+  )
   opened.catch(() => claim?.release())
   const { writer, records, spool } = await opened
   // A million ids needn't stay in memory while rows are sent.
@@ -93,7 +100,9 @@ async function runLocked(options: BatchOptions, deps: BatchDeps, lock: Lock): Pr
   const sweeper = new Sweeper(context, run.marker)
   try {
     const at = new Date().toISOString()
-    await context.record({ t: 'plan', rows: ledger.counts().total, dropped, at }, true)
+    const { replaced } = edits
+    const more = replaced.length === 0 ? {} : { replaced }
+    await context.record({ t: 'plan', rows: ledger.counts().total, dropped, ...more, at }, true)
     // From here on other processes see the claim in the journal. One that slept through a takeover sends nothing.
     await claim?.check()
     await claim?.release()
@@ -149,7 +158,7 @@ async function finish(context: RunContext, sweeper: Sweeper, run: RunRecord, dep
 async function openFiles(
   { run, journal }: Found,
   place: Gathered['place'],
-  { listed, adopted }: Before,
+  { listed, adopted, renamed }: Before & Pick<Edits, 'renamed'>,
   { stateDir, lock, deps }: { stateDir: string; lock: Lock; deps: BatchDeps },
 ) {
   // The user may have been asked something, and have closed the lid over it.
@@ -170,18 +179,23 @@ async function openFiles(
     })
     whole = { end: lines.reduce((sum, { length }) => sum + length, 0), lacksLineEnd: false }
   }
-  return { ...(await openWriter(journalAt, whole, lock, deps.wrapJournal)), spool: await SpoolReader.open(spoolAt) }
+  const opened = await openWriter(journalAt, whole, lock, deps.wrapJournal)
+  // The ledger has them already: rows are planned by it.
+  for (const record of renamed) await opened.writer.append(record, { sync: false })
+  return { ...opened, spool: await SpoolReader.open(spoolAt) }
 }
 
-/** Plans what is left to be sent once some rows were adopted. */
+/** Plans what is left to be sent once some rows were found to be minted: those records are the next of the journal. */
 async function planRest(gathered: Gathered, found: Found, adopted: readonly FoundRecord[], options: BatchOptions) {
-  let offset = encodeRecord(found.run).length
+  const { run, journal } = found
+  let offset = journal === null ? encodeRecord(run).length : journal.end + (journal.lacksLineEnd ? 1 : 0)
   for (const record of adopted) {
     const { length } = encodeRecord(record)
     found.ledger.apply(record, { offset, length: length - 1 })
     offset += length
   }
-  return await gatherAgain(gathered, found, options)
+  // What changed is known from the first reading: now the ledger has all rows.
+  return { ...(await gatherAgain(gathered, found, options)), changes: gathered.changes }
 }
 
 function plannedEvent(

@@ -45,6 +45,7 @@ async function toRun(stateDir: string, record: RunRecord): Promise<Run> {
     chunkSize: record.chunk_size,
     inOrder: record.in_order,
     startedAt: record.at,
+    reading: record.reading ?? {},
     running: (await lockHolder(lockFolder(stateDir, family))) !== null,
   }
 }

@@ -57,6 +57,8 @@ export interface BatchOptions {
   runName?: string
   /** Order a second drop of a finished run. */
   again?: boolean
+  /** Mint new rows in addition to sent rows that are not in the manifest anymore. */
+  newRows?: boolean
   /** Go on with this drop of the run; without it, the newest. */
   generation?: number
   /** Send rows again that the server refused, or whose NFT failed. */
@@ -73,6 +75,8 @@ export interface BatchOptions {
   markerKey?: string
   /** A person's word on rows of unknown outcome: this NFT is that row, or null: it wasn't minted. */
   settle?: readonly { key: string; nftGdnId: string | null }[]
+  /** The options that the manifest was read with, as JSON: a later command can compare the manifest with the run. */
+  reading?: Readonly<Record<string, unknown>>
   /** Rows to a request; 50. */
   chunkSize?: number
   /** Keep the manifest's order of rows; then one request at a time is under way. */
@@ -138,6 +142,21 @@ export type RowCounts = Record<RowStatus, number> & { total: number }
 export interface RunRef {
   id: string
   name: string
+}
+
+/** A field of a row before and after an edit; null where the row has no such field. */
+export interface FieldChange {
+  field: string
+  from: string | null
+  to: string | null
+}
+
+/** A row that was sent and is not in the manifest anymore, with the new row that resembles it most. */
+export interface EditedPair {
+  line: number
+  title: string
+  now: { line: number; title: string } | null
+  changes: FieldChange[]
 }
 
 /** What changed in the manifest since the journal was last written. */
@@ -263,6 +282,8 @@ export interface RunInfo extends RunRef {
   chunkSize: number
   inOrder: boolean
   startedAt: string
+  /** The options that its manifest was read with first. */
+  reading: Readonly<Record<string, unknown>>
   /** Whether a process works on it now. */
   running: boolean
 }

@@ -15,6 +15,7 @@ export const EXIT_BY_CODE = {
   run_finished: EXIT.usage,
   run_busy: EXIT.usage,
   already_accepted: EXIT.usage,
+  edited_rows: EXIT.usage,
   data_dir: EXIT.usage,
   data_dir_busy: EXIT.usage,
   port_in_use: EXIT.usage,

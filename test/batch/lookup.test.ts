@@ -246,11 +246,11 @@ describe('a row that another run of the collection has', () => {
     const server = serverOf()
     const first = await run(server, rowsUpTo(3))
     const attempts = server.attempts
-    await expect(run(server, [row(2), row(3), row(4)], { runName: 'other' })).rejects.toMatchObject({
+    await expect(run(server, rowsUpTo(4), { runName: 'other' })).rejects.toMatchObject({
       code: 'already_accepted',
       exitCode: 2,
       hint: expect.stringContaining('--again'),
-      details: { count: 2, rows: [{ line: 3, run: first.run.name }, { line: 4 }] },
+      details: { count: 3, rows: [{ line: 2, run: first.run.name }, { line: 3 }, { line: 4 }] },
     })
     expect(server.attempts).toBe(attempts)
     expect(await listRuns(machine.stateDir)).toHaveLength(1)

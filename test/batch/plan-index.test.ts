@@ -118,7 +118,7 @@ describe('a manifest that is as it was', () => {
       manifest = join(machine.stateDir, 'drop.csv')
       timesRead = 0
       await begin()
-      await start(takes(0), {}, await change())
+      await start(takes(0), { newRows: true }, await change())
       expect([what, timesRead]).toEqual([what, 2])
     }
   })

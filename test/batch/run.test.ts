@@ -315,11 +315,11 @@ describe('a run', () => {
 })
 
 describe('a manifest that changed since', () => {
-  test('added rows are told and minted, removed ones told', async () => {
+  test('added rows are minted with --new-rows, and removed ones are named', async () => {
     await machine.run(takes(1), rowsUpTo(6), { inFlight: 1, unreachableMs: 100 })
     // The request that was taken held #1 and #4; #2 is removed before it was sent, #1 after.
     const rows = [row(3), row(4), row(5), row(6), row(7)]
-    const summary = await machine.run(server, rows, { noWait: true })
+    const summary = await machine.run(server, rows, { noWait: true, newRows: true })
     expect(summary.changes).toMatchObject({ added: 1, removed: 2, changed: 0 })
     expect(summary.changes.examples.map(({ kind, line }) => [kind, line])).toEqual([
       ['added', 8],

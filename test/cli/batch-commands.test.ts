@@ -59,15 +59,12 @@ describe('batch retry', () => {
 })
 
 describe('a run that is finished', () => {
-  test('tells where its results are and how failed rows are sent again, before it offers a second drop', async () => {
+  test('and started again ends with 7 where rows failed, and says how to send them again', async () => {
     const { mint } = await withRefused()
     const result = await mint()
-    expect(result.code).toBe(2)
-    expect(errorOf(result).hint?.split('\n')).toEqual([
-      expect.stringMatching(/^what became of each row: gdn batch results drop-/),
-      expect.stringMatching(/^send failed rows again: gdn batch retry drop-/),
-      expect.stringContaining('--again'),
-    ])
+    expect(result.code).toBe(7)
+    expect(JSON.parse(result.stdout)).toMatchObject({ failed: 1 })
+    expect(errorOf(result).hint).toMatch(/gdn batch results drop-.* --status failed\n.*gdn batch retry drop-/)
   })
 
   test('resumed, is done; with failed rows it ends with 7 and says how to go on', async () => {
@@ -76,6 +73,39 @@ describe('a run that is finished', () => {
     expect(result.code).toBe(7)
     expect(errorOf(result).hint).toMatch(/gdn batch results drop-.* --status failed\n.*gdn batch retry drop-/)
   })
+})
+
+test('resume warns where the manifest differs from the planned one, and goes on with the planned rows', async () => {
+  const { path, options } = await folder()
+  const api = await fakeApi(service())
+  const server = ['--base-url', api.url]
+  await cli(['batch', 'mint', path('drop.csv'), ...TARGET, ...server, '--no-wait'], options)
+  const unchanged = await cli(['batch', 'resume', 'drop', ...server, '--no-wait'], options)
+  expect(unchanged.stderr).not.toContain('has changed')
+  await writeFile(path('drop.csv'), `${CSV.replace('Dusk', 'Dusk!')}Noon,third,${OWNER}\n`)
+  const { code, stderr } = await cli(['batch', 'resume', 'drop', ...server], { ...options, columns: 200 })
+  expect(code).toBe(0)
+  expect(stderr).toContain('drop.csv has changed since the run was planned: 2 rows added, 0 changed, 1 removed.')
+  expect(stderr).toMatch(/added: \w+ \(line 3\)\n.*added: \w+ \(line 4\)\n.*removed: \w+ \(line 3\)/)
+  expect(stderr).toContain(`run gdn batch mint ${path('drop.csv')}`)
+  expect(api.bodies('createnft')).toHaveLength(1)
+  await writeFile(path('drop.csv'), 'title\n')
+  expect((await cli(['batch', 'resume', 'drop', ...server], options)).stderr).toContain('has errors now')
+})
+
+test('an edited row that was minted is shown beside what it was, and nothing is sent', async () => {
+  const { path, options } = await folder()
+  const api = await fakeApi(service())
+  const argv = ['batch', 'mint', path('drop.csv'), ...TARGET, '--base-url', api.url]
+  await cli(argv, options)
+  await writeFile(path('drop.csv'), CSV.replace('Dusk', 'Dusk!'))
+  const { code, stdout, stderr } = await cli(argv, { ...options, stderrTty: true })
+  expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+  expect(stderr).toMatch(/SENT LINE +TITLE +NOW LINE +CHANGED\n3 +Dusk +3 +title: "Dusk" → "Dusk!"/)
+  expect(stderr).toContain('--new-rows')
+  expect(api.bodies('createnft')).toHaveLength(1)
+  expect((await cli([...argv, '--new-rows'], options)).code).toBe(0)
+  expect(api.bodies('createnft')).toHaveLength(2)
 })
 
 test('resume goes on with the drop that is named, not with a later one', async () => {

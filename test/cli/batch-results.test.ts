@@ -104,11 +104,11 @@ test('a local file is told by the path that the manifest gave it', async () => {
 test('a row that left the manifest after it was sent is told with empty cells of its own', async () => {
   const { path, options } = await folder()
   const api = await fakeApi(service((title) => title === 'Dusk'))
-  const mint = () =>
-    cli(['batch', 'mint', path('drop.csv'), ...TARGET, '--chunk-size', '1', '--base-url', api.url, '--json'], options)
+  const argv = ['batch', 'mint', path('drop.csv'), ...TARGET, '--chunk-size', '1', '--base-url', api.url, '--json']
+  const mint = (...more: string[]) => cli([...argv, ...more], options)
   const { run } = JSON.parse((await mint()).stdout)
   await writeFile(path('drop.csv'), `title,description,receiver\nNoon,third,${OWNER}\n`)
-  expect((await mint()).code).toBe(0)
+  expect((await mint('--new-rows')).code).toBe(0)
   const lines = (await cli(['batch', 'results', run, '-o', 'csv'], options)).stdout.split('\r\n')
   expect(lines[1]).toMatch(/^Noon,third,.*,deployed,/)
   expect(lines[2]).toMatch(/^,,,.*,deployed,id-0,/)

@@ -73,14 +73,36 @@ describe('--verify', () => {
     expect(csv.stderr).toContain(differs)
   })
 
-  test('what can’t be read is said, and is not taken for verified', async () => {
+  test('exits with 6 where nothing could be read, and says why', async () => {
     const { path, options } = await folder()
     const api = await fakeApi(minting())
     const argv = ['batch', 'mint', path('drop.csv'), ...TARGET, '--base-url', api.url, '--verify']
     const { code, stderr, stdout } = await cli([...argv, '-q'], options)
-    expect(code).toBe(0)
+    expect(code).toBe(6)
+    expect(stderr).toContain('no row could be verified')
     expect(stderr).toMatch(/^Not verified: 2 rows; this server shows no chain.*--rpc-url/)
     expect(stdout).toContain('verified\t0\ndiffering\t0\nunread\t2\n')
+    const again = await cli([...argv, '-q'], options)
+    expect({ code: again.code, sent: api.bodies('createnft').length }).toEqual({ code: 6, sent: 1 })
+  })
+
+  test('exits with 8 where nothing is deployed yet', async () => {
+    const { path, options } = await folder()
+    const { createnft } = minting()
+    const api = await fakeApi({ createnft })
+    const argv = [
+      'batch',
+      'mint',
+      path('drop.csv'),
+      ...TARGET,
+      '--base-url',
+      api.url,
+      '--verify',
+      '--no-wait',
+      '--json',
+    ]
+    const result = await cli(argv, options)
+    expect({ code: result.code, error: errorOf(result).code }).toEqual({ code: 8, error: 'pending' })
   })
 
   test('a chain that is named must be the right one, and its URL is not shown: it may hold a key', async () => {

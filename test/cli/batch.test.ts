@@ -110,13 +110,15 @@ describe('batch mint', () => {
     expect((await cli(['batch', 'status', name], options)).stdout).toContain('failed\t1\nunknown\t0\n')
   })
 
-  test('the same again is refused as finished; resuming it is done; --again orders a second drop', async () => {
+  test('the same again prints the summary, exits with 0 and sends nothing; --again orders a second drop', async () => {
     const { path, options } = await folder()
     const api = await fakeApi(service())
     const mint = (...more: string[]) =>
       cli(['batch', 'mint', path('drop.csv'), ...TARGET, '--base-url', api.url, '--json', ...more], options)
     const { run } = JSON.parse((await mint()).stdout)
-    expect(errorOf(await mint())).toMatchObject({ code: 'run_finished', hint: expect.stringContaining('--again') })
+    const again = await mint()
+    expect({ code: again.code, stderr: again.stderr }).toEqual({ code: 0, stderr: '' })
+    expect(JSON.parse(again.stdout)).toMatchObject({ run, total: 2, deployed: 2 })
     const resumed = await cli(['batch', 'resume', run, '--base-url', api.url, '--json'], options)
     expect(resumed).toMatchObject({ code: 0, stdout: expect.stringContaining('"deployed":2') })
     expect(api.bodies('createnft')).toHaveLength(1)

@@ -26,6 +26,8 @@ export const runRecord = z.object({
   again: z.boolean().optional(),
   /** The metadata key that holds each row's marker. */
   marker: z.string().optional(),
+  /** How the flags had the manifest read: its options, as JSON. */
+  reading: z.record(z.string(), z.unknown()).optional(),
   at: z.string(),
 })
 
@@ -35,6 +37,8 @@ const planRecord = z.object({
   rows: z.number(),
   /** Request and position of each. */
   dropped: z.array(z.tuple([z.number(), z.number()])),
+  /** Request and position of sent rows that are not in the manifest anymore, confirmed by `--new-rows`. */
+  replaced: z.array(z.tuple([z.number(), z.number()])).optional(),
   at: z.string(),
 })
 
@@ -92,6 +96,8 @@ const foundRecord = z.object({
   receiver: z.string(),
   rows: z.array(z.tuple([z.string(), z.number(), z.string()])),
   ids: z.array(z.string()),
+  /** Request and position of rows of this journal that got another key: they are these rows now. */
+  from: z.array(z.tuple([z.number(), z.number()])).optional(),
   at: z.number(),
 })
 

@@ -20,6 +20,12 @@ export interface DifferingRow {
 const MAX_REASONS = 5
 const MAX_LINES = 10
 
+/** The error of deployed rows that differ from what was ordered. */
+export const differingRows = (verified: Verified): GdnError =>
+  new GdnError('verify_failed', differingParts(verified).join('\n'), {
+    details: { differing_rows: verified.differing },
+  })
+
 /** What a run that didn't go well ends with: its exit code, which rows and why, and what to do about them. */
 export function complaintOf(
   summary: BatchSummary,

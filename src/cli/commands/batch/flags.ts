@@ -14,6 +14,7 @@ export interface BatchMintFlags extends OutputFlags, ServerFlags, WaitFlags, Ver
   extraColumns?: boolean
   run?: string
   again?: boolean
+  newRows?: boolean
   chunkSize?: number
   rate?: number
   inOrder?: boolean
@@ -58,6 +59,7 @@ export function addRunFlags(command: GdnCommand): GdnCommand {
     parse: notEmpty,
   })
   switchFlag(command, '--again', 'Order a second drop: of a finished run, or of rows accepted in another run', RUN)
+  switchFlag(command, '--new-rows', 'Mint new rows though sent rows are not in the manifest anymore', RUN)
   switchFlag(command, '--adopt', 'Take rows that are in the collection already as minted by this new run', RUN)
   switchFlag(command, '--no-lookup', "Don't look into the collection before a new run", RUN)
   valueFlag(

@@ -4,15 +4,14 @@ import { openRun, type Run, runStatus } from '../../../batch/runs.ts'
 import type { BatchOptions } from '../../../batch/types.ts'
 import { GdnError } from '../../../core/errors.ts'
 import type { Deps } from '../../deps.ts'
-import { safe } from '../../io.ts'
-import { createOutput, type Output } from '../../output.ts'
+import { createOutput } from '../../output.ts'
 import { printBatchDryRun } from './dry-run.ts'
+import { printFinished } from './finished.ts'
 import type { BatchMintFlags } from './flags.ts'
 import { runOptions } from './mint-manifest.ts'
-import { runCommands } from './run-commands.ts'
-import { runData } from './run-view.ts'
 import { sendRun } from './send-run.ts'
 import { summaryView } from './summary.ts'
+import { warnOfEdits } from './warn-of-edits.ts'
 import { settingsOfRun, whichServer } from './which-server.ts'
 
 /** Goes on with a run that is there, with the rows as it last had them: resume, retry and reconcile. */
@@ -38,12 +37,13 @@ export async function goOn(
     ...more,
   }
   if (flags.dryRun) return await printBatchDryRun(deps, { options, read: () => keptRows(run), settings, flags })
+  if (more.reconcileOnly !== true) await warnOfEdits(deps, run)
   const known = await runStatus(run)
   try {
     await sendRun(deps, { settings, options, read: null, output, flags, run: runBatch, known })
   } catch (error) {
     if (!(error instanceof GdnError) || error.code !== 'run_finished') throw error
-    await tellFinished(deps, run, output, flags)
+    await printFinished(deps, run, output, flags)
   }
 }
 
@@ -56,20 +56,4 @@ async function findRun(deps: Deps, stateDir: string, name: string, flags: BatchM
     if (origin === undefined) throw error
     return await openRun(stateDir, name, origin)
   }
-}
-
-/** There is nothing left to do: that is what was asked for, unless rows failed. */
-async function tellFinished({ io }: Deps, run: Run, output: Output, { stateDir }: BatchMintFlags): Promise<void> {
-  const status = await runStatus(run)
-  const data = runData(status)
-  if (output.mode === 'ndjson') await io.data(`${JSON.stringify({ event: 'summary', ...output.pick(data) })}\n`)
-  else await output.one(data)
-  const { failed, total } = status.counts
-  const commands = runCommands(run.name, stateDir)
-  if (failed > 0) {
-    throw new GdnError('batch_failed_rows', `the run is finished; ${failed} of ${total} rows failed`, {
-      hint: `which ones: ${commands('results', '--status failed')}\nsend them again: ${commands('retry')}`,
-    })
-  }
-  io.note(`The run ${safe(run.name)} is finished already.`)
 }

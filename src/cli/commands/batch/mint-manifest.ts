@@ -1,10 +1,11 @@
 import { access, constants, realpath } from 'node:fs/promises'
 import { resolve } from 'node:path'
+import { openRun } from '../../../batch/runs.ts'
 import type { BatchOptions } from '../../../batch/types.ts'
 import type { Server } from '../../../config/server.ts'
 import type { Settings } from '../../../config/settings.ts'
 import { GdnError, messageOf, systemCode } from '../../../core/errors.ts'
-import type { ManifestItem } from '../../../manifest/read.ts'
+import type { ManifestItem, ManifestOptions } from '../../../manifest/read.ts'
 import { readManifest } from '../../../manifest/read.ts'
 import type { Deps } from '../../deps.ts'
 import { createOutput } from '../../output.ts'
@@ -12,10 +13,11 @@ import { runOrigin } from '../../run-origin.ts'
 import { type Collection, whichCollection } from '../../which-collection.ts'
 import { FileUrls } from './check-files.ts'
 import { linesOf } from './complaint.ts'
+import { printEditedRows } from './edited-rows.ts'
+import { printFinished } from './finished.ts'
 import type { BatchMintFlags } from './flags.ts'
 import { LocalFiles } from './local-files.ts'
 import { manifestOptions, manifestSource } from './manifest-options.ts'
-import { runCommands } from './run-commands.ts'
 import { summaryView } from './summary.ts'
 
 /** Sends a manifest as a run, or goes on with it: `batch mint`, and `nft mint -f` with a manifest. */
@@ -47,40 +49,39 @@ export async function mintManifest(deps: Deps, manifest: string, flags: BatchMin
     blockchain: collection.blockchain,
     contractAddress: collection.contract,
     manifestPath: manifest === '-' ? null : await realPath(deps, manifest),
+    reading: readingOf(fromFlags),
     ...runOptions(flags, settings),
   }
   if (flags.dryRun) {
     const { printBatchDryRun } = await import('./dry-run.ts')
     return await printBatchDryRun(deps, { options, read, settings, flags })
   }
-  const { sendRun } = await import('./send-run.ts')
+  const { sendRun, verifyFinished } = await import('./send-run.ts')
   const { runBatch } = await import('../../../batch/run.ts')
   try {
     await sendRun(deps, { settings, options, read, files, localFiles, output, flags, run: runBatch })
   } catch (error) {
-    throw withWayOut(error, flags)
+    if (error instanceof GdnError && error.code === 'edited_rows') await printEditedRows(deps.io, error)
+    if (error instanceof GdnError && error.code === 'run_finished') {
+      const { run_id } = error.details as { run_id: string }
+      if (flags.verify) await verifyFinished(deps, settings, run_id, options, flags)
+      return await printFinished(deps, await openRun(options.stateDir, run_id), output, flags)
+    }
+    throw withWayOut(error)
   }
 }
 
 interface Details {
-  run?: string
-  failed?: number
   /** The first of so many. */
   rows?: { line: number }[]
   count?: number
 }
 
 /** What keeps a run from being begun, with what a person needs to go on: where results are, which rows it is about. */
-function withWayOut(error: unknown, { stateDir }: BatchMintFlags): unknown {
+function withWayOut(error: unknown): unknown {
   if (!(error instanceof GdnError)) return error
   const { code, message, hint = '', details } = error
-  const { run, failed, rows, count: all } = (details ?? {}) as Details
-  if (code === 'run_finished' && run !== undefined) {
-    const commands = runCommands(run, stateDir)
-    const retry = Number(failed) > 0 ? [`send failed rows again: ${commands('retry')}`] : []
-    const hints = [`what became of each row: ${commands('results')}`, ...retry, hint]
-    return new GdnError(code, message, { hint: hints.join('\n'), details, cause: error })
-  }
+  const { rows, count: all } = (details ?? {}) as Details
   if ((code === 'seems_minted' || code === 'already_accepted') && rows !== undefined && rows.length > 0) {
     const more = Number(all) > rows.length ? ', …' : ''
     return new GdnError(code, `${message}\n${linesOf(rows)}${more}`, { hint, details, cause: error })
@@ -93,6 +94,7 @@ export function runOptions(flags: BatchMintFlags, { rate }: Settings): Partial<B
   return {
     ...(flags.run === undefined ? {} : { runName: flags.run }),
     ...(flags.again === undefined ? {} : { again: flags.again }),
+    ...(flags.newRows === undefined ? {} : { newRows: flags.newRows }),
     ...(flags.chunkSize === undefined ? {} : { chunkSize: flags.chunkSize }),
     ...(flags.inOrder === undefined ? {} : { inOrder: flags.inOrder }),
     ...(flags.markerKey === undefined ? {} : { markerKey: flags.markerKey }),
@@ -120,6 +122,9 @@ async function checkManifestFile(manifest: string): Promise<void> {
     })
   }
 }
+
+/** The options that shape the rows of a manifest, as the journal keeps them. */
+const readingOf = ({ addressOf, fileFolders, ...shaping }: ManifestOptions) => shaping
 
 /** The collection: flags, then the manifest's own columns, then what is configured or known. */
 async function targetOf(

@@ -1,10 +1,10 @@
 import type { runBatch } from '../../../batch/run.ts'
 import { runRows } from '../../../batch/run-rows.ts'
-import { openRun } from '../../../batch/runs.ts'
+import { openRun, runStatus } from '../../../batch/runs.ts'
 import type { BatchOptions, BatchSummary, PlannedEvent, RunStatus } from '../../../batch/types.ts'
 import type { Server } from '../../../config/server.ts'
 import type { Settings } from '../../../config/settings.ts'
-import { messageOf } from '../../../core/errors.ts'
+import { GdnError, messageOf } from '../../../core/errors.ts'
 import type { ManifestItem } from '../../../manifest/read.ts'
 import { orderedNfts } from '../../../orders/known-orders.ts'
 import type { Deps } from '../../deps.ts'
@@ -15,7 +15,7 @@ import type { Output } from '../../output.ts'
 import { confirmSpending } from '../../real-network.ts'
 import { count } from '../../waiting.ts'
 import { checkFiles, type FileUrls, filesProblem, tellWarnings } from './check-files.ts'
-import { complaintOf } from './complaint.ts'
+import { complaintOf, differingRows } from './complaint.ts'
 import { EventLines } from './event-lines.ts'
 import type { BatchMintFlags } from './flags.ts'
 import { type LocalFiles, noPlaceForFiles } from './local-files.ts'
@@ -100,6 +100,7 @@ export async function sendRun(
     const complaint = complaintOf(summary, commands, found ?? undefined, options.manifestPath)
     if (options.reconcileOnly !== true) await tellJob(deps, summary)
     if (complaint !== null) throw complaint
+    if (found !== null) refuseUnverified(found)
     if (!io.stdoutTty || output.mode !== 'table') tellNext(io, summary, flags.stateDir)
   } finally {
     progress.stop()
@@ -116,10 +117,35 @@ async function tellJob({ env, io }: Deps, summary: BatchSummary): Promise<void> 
   if (problem !== null) io.debug(safe(`the summary of the job can't be written: ${messageOf(problem)}`))
 }
 
+/** `--verify` of a run that was finished before. */
+export async function verifyFinished(
+  deps: Deps,
+  settings: Settings,
+  id: string,
+  options: BatchOptions,
+  flags: VerifyFlags,
+): Promise<void> {
+  const run = await openRun(options.stateDir, id)
+  const { counts } = await runStatus(run)
+  const tally = await verify(deps, { run, counts }, options, flags, await settings.server())
+  if (tally.differing.length > 0) throw differingRows(tally)
+  refuseUnverified(tally)
+}
+
+/** Whoever asks for a verification must not take its absence for a success. */
+function refuseUnverified({ counts: { verified, unread }, reason }: VerifyTally): void {
+  if (verified > 0) return
+  if (unread > 0)
+    throw new GdnError('unreachable', `no row could be verified: ${safe(reason ?? 'nothing could be read')}`)
+  throw new GdnError('pending', 'no row is deployed, so none was verified', {
+    hint: 'Run the same command again without --no-wait.',
+  })
+}
+
 /** Compares what was deployed with chain and storage; says where they can't be read. */
 async function verify(
   deps: Deps,
-  { run, counts }: BatchSummary,
+  { run, counts }: Pick<BatchSummary, 'run' | 'counts'>,
   { stateDir, blockchain }: BatchOptions,
   flags: VerifyFlags,
   server: Server,

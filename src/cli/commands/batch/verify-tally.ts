@@ -11,14 +11,15 @@ const MAX_NAMED = 50
 export class VerifyTally {
   readonly counts: VerifiedCounts = { verified: 0, differing: 0, unread: 0 }
   readonly differing: DifferingRow[] = []
-  #reason: string | null = null
+  /** Why rows could not be read; null where all could. */
+  reason: string | null = null
 
   add({ result, verification }: VerifiedRow): void {
     if (verification === null) return
     if (verification.verified === true) this.counts.verified++
     else if (verification.verified === null) {
       this.counts.unread++
-      this.#reason ??= verification.reason
+      this.reason ??= verification.reason
     } else {
       this.counts.differing++
       const { key, line } = result
@@ -29,6 +30,6 @@ export class VerifyTally {
   /** Says what could not be read: nobody shall take it for verified. */
   warn(io: Io): void {
     const { unread } = this.counts
-    if (unread > 0) io.warn(`Not verified: ${count(unread, 'row')}; ${safe(this.#reason ?? '')}`)
+    if (unread > 0) io.warn(`Not verified: ${count(unread, 'row')}; ${safe(this.reason ?? '')}`)
   }
 }

@@ -1,0 +1,145 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import type { BatchOptions } from '../../src/batch/types.ts'
+import type { ManifestRow } from '../../src/manifest/row.ts'
+import { FakeHostedApi } from '../helpers/fake-hosted-api.ts'
+import { Machine } from './simulation.ts'
+import { RECEIVERS, row, rowsUpTo } from './simulation-rows.ts'
+
+let machine: Machine
+let server: FakeHostedApi
+beforeEach(async () => {
+  machine = await Machine.start()
+  server = new FakeHostedApi({ idempotency: false, now: machine.time.now })
+})
+afterEach(() => machine.stop())
+
+const run = (rows: readonly ManifestRow[], options: Partial<BatchOptions> = {}) => machine.run(server, rows, options)
+
+const titled = (number: number, title: string, changes: Partial<ManifestRow> = {}) =>
+  row(number, { metadata: { ...row(number).metadata, title }, ...changes })
+
+/** The rows with the typo of the second one fixed. */
+const edited = () => [row(1), titled(2, '#2 fixed'), row(3)]
+
+describe('a manifest that was edited after its rows were minted', () => {
+  test('is not sent, and each vanished row is shown beside the new one that resembles it', async () => {
+    await run(rowsUpTo(3))
+    const attempts = server.attempts
+    await expect(run(edited())).rejects.toMatchObject({
+      code: 'edited_rows',
+      exitCode: 2,
+      hint: expect.stringMatching(/revert.*id column.*--new-rows/s),
+      details: {
+        vanished: 1,
+        new: 1,
+        pairs: [
+          {
+            line: 3,
+            title: '#2',
+            now: { line: 3, title: '#2 fixed' },
+            changes: [{ field: 'title', from: '#2', to: '#2 fixed' }],
+          },
+        ],
+      },
+    })
+    expect(server.attempts).toBe(attempts)
+  })
+
+  test('goes on once the edit is reverted, and mints rows that are only added', async () => {
+    await run(rowsUpTo(3))
+    await run(edited()).catch(() => {})
+    expect((await run(rowsUpTo(4))).counts.deployed).toBe(4)
+    expect(server.minted.size).toBe(4)
+  })
+
+  test('goes on where rows were only removed', async () => {
+    await run(rowsUpTo(3), { noWait: true })
+    expect((await run(rowsUpTo(2))).counts.deployed).toBe(3)
+    expect(server.minted.size).toBe(3)
+  })
+
+  test('is stopped too where the row was removed in one start, and comes back edited in the next', async () => {
+    await run(rowsUpTo(3), { noWait: true })
+    await run([row(1), row(3)])
+    await expect(run(edited())).rejects.toMatchObject({ code: 'edited_rows', details: { vanished: 1 } })
+  })
+
+  test('with --new-rows mints the new rows in addition, and asks once for each edit', async () => {
+    await run(rowsUpTo(3))
+    expect((await run(edited(), { newRows: true })).counts.deployed).toBe(4)
+    expect((await run([...edited(), row(4)])).counts.deployed).toBe(5)
+    await expect(run([titled(1, '#1 fixed'), ...edited().slice(1), row(4)])).rejects.toMatchObject({
+      details: { vanished: 1, new: 1 },
+    })
+    expect(server.minted.size).toBe(5)
+  })
+
+  test('is stopped while the outcome of the vanished row is unknown', async () => {
+    server = new FakeHostedApi({
+      idempotency: false,
+      now: machine.time.now,
+      faultOf: (attempt) => (attempt === 1 ? { fault: 'cut_after' } : null),
+    })
+    await run([row(1)], { noWait: true })
+    await expect(run([titled(1, '#1 fixed')], { noWait: true })).rejects.toMatchObject({ code: 'edited_rows' })
+  })
+
+  test('names a changed receiver', async () => {
+    await run([row(1)])
+    const [to = ''] = RECEIVERS
+    await expect(run([row(1, { receiver: to })])).rejects.toMatchObject({
+      details: {
+        pairs: [{ changes: [{ field: 'receiver', from: row(1).receiver.toLowerCase(), to: to.toLowerCase() }] }],
+      },
+    })
+  })
+
+  test('that is another file by now is recognized by its rows', async () => {
+    await run(rowsUpTo(3), { manifestPath: '/drops/drop.csv' })
+    await expect(run(edited(), { manifestPath: '/drops/renamed.csv' })).rejects.toMatchObject({
+      code: 'edited_rows',
+      details: { pairs: [{ title: '#2', now: { title: '#2 fixed' } }] },
+    })
+    expect(server.minted.size).toBe(3)
+  })
+
+  test('of other rows is another drop into the same collection', async () => {
+    await run(rowsUpTo(2), { manifestPath: '/drops/a.csv' })
+    expect((await run([row(3), row(4)], { manifestPath: '/drops/b.csv' })).counts.deployed).toBe(2)
+  })
+})
+
+describe('an id column that is added to a minted manifest', () => {
+  const named = (count: number) => rowsUpTo(count).map((one, at) => ({ ...one, id: `row-${at + 1}` }))
+
+  test('mints nothing again: the rows keep their NFTs, and new rows are minted', async () => {
+    await run(rowsUpTo(3))
+    const summary = await run(named(4))
+    expect(summary.counts).toMatchObject({ total: 4, deployed: 4 })
+    expect(server.minted.size).toBe(4)
+    expect(server.countsByTitle().get('#1')).toBe(1)
+  })
+
+  test('is remembered: the rows can be edited afterwards, and are not minted again', async () => {
+    await run(rowsUpTo(2))
+    await run(named(3))
+    const changed = named(3).map((one) => ({ ...one, metadata: { ...one.metadata, title: `${one.metadata.title}!` } }))
+    await run([...changed, row(4, { id: 'row-4' })])
+    expect(server.minted.size).toBe(4)
+  })
+
+  test('gives copies of one content an NFT each', async () => {
+    const copies = [row(1), row(1, { line: 3 })]
+    await run(copies)
+    await run([...copies.map((one, at) => ({ ...one, id: `copy-${at}` })), row(2)])
+    expect(server.minted.size).toBe(3)
+  })
+
+  test('is seen in a copy of the manifest under another path too', async () => {
+    await run(rowsUpTo(2), { manifestPath: '/drops/a.csv' })
+    await expect(run(named(2), { manifestPath: '/drops/b.csv' })).rejects.toMatchObject({
+      code: 'already_accepted',
+      details: { count: 2 },
+    })
+  })
+})
