@@ -2,6 +2,7 @@ import { bytes } from './columns.ts'
 import type { RecordFile } from './journal/read.ts'
 import type { ReconciledRecord, RunRecord } from './journal/records.ts'
 import type { KnownAnswer, Ledger } from './ledger.ts'
+import { sentMetadata } from './reconcile/content.ts'
 import { remember } from './remember.ts'
 import { shownKey } from './row-key.ts'
 import { ROW, type RowState } from './row-table.ts'
@@ -18,6 +19,9 @@ const STATUS: Record<RowState, RowStatus> = {
   [ROW.dropped]: 'pending',
   [ROW.absent]: 'unknown',
 }
+
+/** What a result repeats of its row. */
+type Shown = Pick<ResultRow, 'line' | 'title'> & { receiver: string }
 
 /** Answers that are kept while rows of the same requests come by. */
 const KEPT_ANSWERS = 64
@@ -37,9 +41,10 @@ export async function* resultRows(
     ledger.hasAnswer(n) ? await ledger.readAnswer(records, n) : null,
   )
 
-  const result = async (row: number, key: string, line: number, receiver: string): Promise<ResultRow> => {
+  const result = async (row: number, key: string, { line, title, receiver }: Shown): Promise<ResultRow> => {
     const state = row < 0 || (live && ledger.isUnderWay(row)) ? ROW.pending : ledger.state(row)
-    const base = { key: shownKey(key), line, status: STATUS[state], nft_gdn_id: null, token_id: null, error: null }
+    const shown = { key: shownKey(key), line, title, status: STATUS[state] }
+    const base = { ...shown, nft_gdn_id: null, token_id: null, error: null }
     const place = { contract_address: run.contract, receiver_wallet_address: receiver, metadata_url: null }
     const sent = row < 0 ? null : ledger.sentBy(row)
     if (sent === null || state === ROW.pending) return { ...base, ...place }
@@ -64,7 +69,7 @@ export async function* resultRows(
   for await (const { key, row } of spool) {
     const index = ledger.rows.find(key)
     if (index >= 0) told.set(index, 1)
-    yield await result(index, key, row.line, row.receiver)
+    yield await result(index, key, { line: row.line, title: row.metadata.title, receiver: row.receiver })
   }
   for (let n = 1; n <= ledger.lastRequest; n++) {
     const left = ledger.rowsOf(n).map((row, position) => ({ row, position }))
@@ -73,9 +78,11 @@ export async function* resultRows(
     )
     if (untold.length === 0) continue
     const { rows, receiver } = await ledger.readRows(records, n)
+    const body = await ledger.readBody(records, n)
+    const titles = body === null ? [] : (sentMetadata(body) as { title: string }[])
     for (const { row, position } of untold) {
       const [key, line] = rows[position] ?? ['', 0]
-      yield await result(row, key, line, receiver)
+      yield await result(row, key, { line, title: titles[position]?.title ?? null, receiver })
     }
   }
 }

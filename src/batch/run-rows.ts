@@ -1,5 +1,6 @@
 import { dirname } from 'node:path'
 import { GdnError } from '../core/errors.ts'
+import { HashTable } from '../manifest/hash-table.ts'
 import type { ManifestItem, ManifestRow } from '../manifest/row.ts'
 import { RecordFile } from './journal/read.ts'
 import { ManifestColumns } from './manifest-cells.ts'
@@ -8,7 +9,8 @@ import { sentMetadata } from './reconcile/content.ts'
 import { remember } from './remember.ts'
 import { requestMetadata } from './request.ts'
 import { resultRows } from './results.ts'
-import type { RowKey } from './row-key.ts'
+import { type RowKey, rowKey } from './row-key.ts'
+import { contentHash } from './row-text.ts'
 import { fileExists, journalPath, type Run, spoolPath } from './run-files.ts'
 import { readSpool, type SpooledRow } from './spool.ts'
 import type { ResultRow } from './types.ts'
@@ -59,6 +61,43 @@ export async function* runRows({ stateDir, id, running }: Run): AsyncGenerator<R
     }
   } finally {
     await records.close()
+  }
+}
+
+/** What became of the rows of a manifest in a run that has sent some of them. */
+export interface RunOutcomes {
+  /** To be called for each row once, in the manifest's order: copies of a row are told apart by their number. */
+  of(row: ManifestRow): Promise<ResultRow>
+  close(): Promise<void>
+}
+
+/** Opens a run to look up the rows of a manifest as it is now. A row that the run does not have is pending. */
+export async function openOutcomes({ stateDir, id, running }: Run): Promise<RunOutcomes> {
+  const path = journalPath(stateDir, id)
+  const { run, ledger } = await loadLedger(path)
+  const records = await RecordFile.open(path)
+  let next: SpooledRow | null = null
+  // The results take one row at a time: the one that was asked about last.
+  async function* rows(): AsyncGenerator<SpooledRow> {
+    while (next !== null) yield next
+  }
+  const results = resultRows(run, ledger, records, rows(), running)
+  const seen = new HashTable()
+  const copies = new Map<string, number>()
+  const copyOf = (content: string): number => {
+    if (seen.getOrAdd(content, 1) === undefined) return 1
+    const copy = (copies.get(content) ?? 1) + 1
+    copies.set(content, copy)
+    return copy
+  }
+  return {
+    async of(row) {
+      const content = contentHash(row)
+      next = { key: rowKey(row.id, content, row.id === null ? copyOf(content) : 1), content, row }
+      const { value } = await results.next()
+      return value as ResultRow
+    },
+    close: () => records.close(),
   }
 }
 

@@ -217,6 +217,8 @@ export type BatchEvent =
 export interface ResultRow {
   key: string
   line: number
+  /** Null for an adopted row that left the manifest. */
+  title: string | null
   status: RowStatus
   nft_gdn_id: string | null
   token_id: string | null

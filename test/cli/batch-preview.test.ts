@@ -4,8 +4,8 @@ import { describe, expect, test } from 'vitest'
 import { SCRIPT } from '../../src/cli/sheet/script.ts'
 import { SheetFile } from '../../src/cli/sheet/sheet-file.ts'
 import { png, QUARTERS } from '../helpers/pictures.ts'
-import { folder } from './drop.ts'
-import { OWNER } from './fake-api.ts'
+import { folder, service, TARGET } from './drop.ts'
+import { fakeApi, OWNER } from './fake-api.ts'
 import { type CliOptions, cli, errorOf } from './harness.ts'
 
 const HEADER = 'title,description,image,receiver,id,attr:mood,extra:artist'
@@ -23,6 +23,59 @@ const preview = (made: { options: CliOptions }, words: readonly string[], more: 
 
 const cards = (page: string) => page.match(/<article [\s\S]*?<\/article>/g) ?? []
 
+describe('the preview of a manifest that has a run', () => {
+  const CONTENT = `title,description,receiver\nDawn,same,${OWNER}\nDusk,first,${OWNER}\nDawn,same,${OWNER}\n`
+
+  async function minted(refuse: (title: string) => boolean = () => false) {
+    const made = await folder({ 'drop.csv': CONTENT })
+    const api = await fakeApi(service(refuse))
+    const at = [...TARGET, '--base-url', api.url]
+    await cli(['batch', 'mint', made.path('drop.csv'), ...at, '--chunk-size', '1', '--rate', '1000'], made.options)
+    const shown = async (...flags: string[]) => {
+      const result = await preview(made, [made.path('drop.csv'), '--force', ...flags])
+      return { ...result, html: await readFile(made.path('drop-preview.html'), 'utf8') }
+    }
+    return { ...made, at, shown }
+  }
+
+  test('says in its header and on each card that the rows are minted, with their tokens', async () => {
+    const { shown } = await minted()
+    const { html, stderr } = await shown()
+    expect(html).toContain('Preview of a drop: every row is minted already')
+    expect(html).toMatch(/<dt>Run<\/dt><dd><code>drop-\w+<\/code>/)
+    for (const [i, html_] of cards(html).entries()) {
+      expect(html_).toContain('<span class="badge good">deployed</span>')
+      expect(html_).toContain(`<span>token ${i + 1}</span>`)
+    }
+    expect(stderr).toMatch(/3 of 3 rows are minted already, by the run drop-\w+\./)
+    expect(JSON.parse((await shown('--json')).stdout)).toMatchObject({
+      run: expect.stringMatching(/^drop-/),
+      minted: 3,
+    })
+  })
+
+  test('tells rows that were not sent from those that were, a third copy from two, and a failure with its reason', async () => {
+    const { shown, path } = await minted((title) => title === 'Dusk')
+    await writeFile(path('drop.csv'), `${CONTENT}Dawn,same,${OWNER}\nNoon,new,${OWNER}\n`)
+    const { html } = await shown()
+    const [first = '', failed = '', copy = '', third = '', added = ''] = cards(html)
+    expect(first).toContain('deployed')
+    expect(failed).toContain('<span class="badge bad">failed</span>')
+    expect(failed).toContain('this one is not liked')
+    expect(copy).toContain('token 2')
+    for (const card of [third, added]) expect(card).not.toContain('badge')
+    expect(html).toContain('Preview of a drop: 3 of 5 rows were sent already, 2 are minted')
+    expect(html).toContain('Not sent 2')
+  })
+
+  test('does not take a run of another collection for its own', async () => {
+    const { shown } = await minted()
+    const { html } = await shown('-c', '0x1111111111111111111111111111111111111111')
+    expect(html).toContain('Preview of a drop: no row was sent from this machine')
+    expect(html).not.toContain('class="badge')
+  })
+})
+
 describe('the page', () => {
   test('has a card for each row: picture, title, description, attributes, and the rest folded', async () => {
     const { run, page, path } = await drop([row('Dawn'), row('Dusk')])
@@ -35,6 +88,8 @@ describe('the page', () => {
       receivers: 1,
       blockchain: 'polygon',
       contract_address: null,
+      run: null,
+      minted: 0,
     })
     const html = await page()
     expect(cards(html)).toHaveLength(2)

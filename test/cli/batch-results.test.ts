@@ -12,11 +12,12 @@ async function minted(name: string, text: string, refuse?: (title: string) => bo
   const { path, options } = await folder({ [name]: text })
   const api = await fakeApi(service(refuse))
   const argv = ['batch', 'mint', path(name), ...TARGET, '--chunk-size', '1', '--base-url', api.url, '--json']
-  const { stdout, stderr } = await cli(argv, options)
+  const mint = () => cli(argv, options)
+  const { stdout, stderr } = await mint()
   if (stdout === '') throw new Error(stderr)
   const { run } = JSON.parse(stdout)
   const results = async (...more: string[]) => (await cli(['batch', 'results', run, ...more], options)).stdout
-  return { results, path, options }
+  return { results, path, options, mint }
 }
 
 /** CSV read as RFC 4180 has it, by nothing of gdn. */
@@ -59,6 +60,16 @@ test('as CSV the results are the manifest with its outcome behind it, every cell
     'deployed',
   ])
   expect(second?.slice(5, 10)).toEqual(['', '', 'two', '4', 'deployed'])
+})
+
+test('results show the title of each row, of one that left the manifest too', async () => {
+  const dawn = `Dawn,d,${OWNER}`
+  const { results, path, mint } = await minted('drop.csv', `title,description,receiver\n${dawn}\nDusk,d,${OWNER}\n`)
+  expect(JSON.parse(await results('--json')).map(({ title }: { title: string }) => title)).toEqual(['Dawn', 'Dusk'])
+  expect(await results()).toMatch(/^2\tDawn\tdeployed\t1\t0x\w+\tid-0\n3\tDusk\t/)
+  await writeFile(path('drop.csv'), `title,description,receiver\n${dawn}\n`)
+  await mint()
+  expect(JSON.parse(await results('--json')).map(({ title }: { title: string }) => title)).toEqual(['Dawn', 'Dusk'])
 })
 
 test('columns that no row uses are left out; of one kind they come as the rows use them first', async () => {

@@ -1,9 +1,11 @@
 import { basename } from 'node:path'
+import type { ResultRow } from '../../batch/types.ts'
 import { formatPlace } from '../../core/errors.ts'
 import type { FaultyRow, ManifestIssue, ManifestRow } from '../../manifest/row.ts'
-import { card, extrasOf } from './card.ts'
+import { badge, card, extrasOf } from './card.ts'
 import { beginningOf, escapeHtml, ownDirection, webLink } from './html.ts'
 import { inItsPlace, localPicture, remotePicture } from './picture-of.ts'
+import { TONES } from './result-card.ts'
 
 /** How cards of a manifest are made. */
 export interface ManifestCards {
@@ -15,8 +17,16 @@ export interface ManifestCards {
 
 const MAX_MESSAGE = 500
 
-/** A row as it would be minted. */
-export function rowCard(row: ManifestRow, { page, remoteImages }: ManifestCards): string {
+/**
+ * A row as it would be minted.
+ *
+ * @param outcome what became of it in a run of this manifest
+ */
+export function rowCard(
+  row: ManifestRow,
+  { page, remoteImages }: ManifestCards,
+  outcome: ResultRow | null = null,
+): string {
   const { line, id, receiver, sender, metadata, localFiles } = row
   const { title, description, file_fields, attribute = [] } = metadata
   const paths = new Map(localFiles.map(({ key, path }) => [key, path]))
@@ -25,18 +35,18 @@ export function rowCard(row: ManifestRow, { page, remoteImages }: ManifestCards)
   const others = files.filter((file) => file !== shown)
   return card({
     id: `line-${line}`,
-    classes: 'is-good',
+    classes: `is-good ${outcome === null || outcome.status === 'pending' ? 'is-new' : 'is-sent'}`,
     picture:
       shown === undefined
         ? inItsPlace('No picture')
         : shown.path === undefined
           ? remotePicture(shown.url, title, remoteImages)
           : localPicture(page, shown.path, title),
-    where: whereOf(line, id),
+    where: outcomeOf(outcome) + whereOf(line, id),
     title,
     description,
     tags: attribute.map(({ tag, value }) => [tag, value]),
-    problems: '',
+    problems: outcome === null || outcome.error === null ? '' : errorList(outcome.error),
     more: [
       ['Receiver', `<code>${escapeHtml(receiver)}</code>`],
       ['First owner', sender === null ? '' : `<code>${escapeHtml(sender)}</code>`],
@@ -46,6 +56,17 @@ export function rowCard(row: ManifestRow, { page, remoteImages }: ManifestCards)
     ],
   })
 }
+
+/** What a row became; nothing for one that was not sent. */
+function outcomeOf(outcome: ResultRow | null): string {
+  if (outcome === null || outcome.status === 'pending') return ''
+  const { status, token_id } = outcome
+  const token = token_id === null ? '' : `<span>token ${escapeHtml(beginningOf(token_id, 50))}</span>`
+  return badge(status, TONES[status]) + token
+}
+
+const errorList = (error: string) =>
+  `<ul class="problems"><li>${ownDirection(beginningOf(error, MAX_MESSAGE))}</li></ul>\n`
 
 function fileText({ url, path }: { url: string; path: string | undefined }): string {
   return path === undefined ? webLink(url, beginningOf(url, 200)) : escapeHtml(basename(path))

@@ -18,6 +18,8 @@ interface PreviewTop {
   /** Rows whose picture is there. */
   onTheWeb: number
   now: number
+  /** The run of this manifest on this machine, and how many of the good rows it has sent and minted. */
+  run: { name: string; sent: number; minted: number } | null
 }
 
 const MAX_SHOWN = 12
@@ -25,30 +27,37 @@ const MAX_MESSAGE = 240
 
 /** Everything above the rows of a manifest. */
 export function previewTop(top: PreviewTop): string {
-  const { name, target, rows, faultyRows, issueCount, receivers, remoteImages, onTheWeb, now } = top
+  const { name, target, rows, faultyRows, issueCount, receivers, remoteImages, onTheWeb, now, run } = top
   const images = remoteImages ? 'file: https: http:' : 'file:'
-  const faulty = faultyRows + rows
+  const isPartlySent = run !== null && run.sent > 0 && run.sent < rows
+  const choices: [string, string][] = [
+    ['all', `All ${number(faultyRows + rows)}`],
+    ...(faultyRows > 0 && rows > 0 ? [['only-faulty', `With faults ${number(faultyRows)}`] as [string, string]] : []),
+    ...(isPartlySent ? [['only-new', `Not sent ${number(rows - run.sent)}`] as [string, string]] : []),
+  ]
   return `${pageHead({ title: `${name}: preview`, images })}<header>
-<p class="kicker">Preview of a drop: nothing of this is minted yet</p>
+<p class="kicker">${escapeHtml(kickerOf(top))}</p>
 <h1 dir="auto">${escapeHtml(beginningOf(name, 300))}</h1>
 ${stats([
   [number(rows), issueCount === 0 ? 'rows, all of them good' : 'good rows', issueCount === 0 ? 'good' : ''],
   ...(issueCount > 0 ? ([[number(issueCount), issueCount === 1 ? 'fault' : 'faults', 'bad']] as const) : []),
   [number(receivers), receivers === 1 ? 'receiver' : 'receivers'],
+  ...(run === null || run.minted === 0 ? [] : ([[number(run.minted), 'minted already', 'good']] as const)),
 ])}${definitions([
   ['Blockchain', target.blockchain === null ? '' : escapeHtml(target.blockchain)],
   ['Collection', target.contractAddress === null ? '' : `<code>${escapeHtml(target.contractAddress)}</code>`],
+  ['Run', run === null ? '' : `<code>${escapeHtml(run.name)}</code>`],
   ['Checked', `${escapeHtml(`${new Date(now).toISOString().slice(0, 16).replace('T', ' ')} UTC, by gdn ${VERSION}`)}`],
 ])}
 ${faults(top)}${remoteImages || onTheWeb === 0 ? '' : '<p class="note">Pictures on the web are links here: opening this page calls nobody.</p>\n'}</header>
-${
-  faultyRows > 0 && rows > 0
-    ? filter([
-        ['all', `All ${number(faulty)}`],
-        ['only-faulty', `With faults ${number(faultyRows)}`],
-      ])
-    : ''
-}${ROWS_START}`
+${choices.length > 1 ? filter(choices) : ''}${ROWS_START}`
+}
+
+/** Whether the drop was minted, as far as this machine knows. */
+function kickerOf({ run, rows }: PreviewTop): string {
+  if (run === null || run.sent === 0) return 'Preview of a drop: no row was sent from this machine'
+  if (run.minted === rows) return 'Preview of a drop: every row is minted already'
+  return `Preview of a drop: ${number(run.sent)} of ${number(rows)} rows were sent already, ${number(run.minted)} are minted`
 }
 
 function faults({ issues, issueCount }: PreviewTop): string {

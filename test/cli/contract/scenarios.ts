@@ -390,7 +390,7 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
   },
   'batch preview': {
     shape: 'object',
-    json: 'file rows errors receivers blockchain contract_address',
+    json: 'file rows errors receivers blockchain contract_address run minted',
     async prepare() {
       const { path, options } = await folder({ 'drop.csv': CSV })
       return { argv: ['batch', 'preview', path('drop.csv'), ...TARGET, '--force'], options }
@@ -425,7 +425,7 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
   },
   'batch results': {
     shape: 'array',
-    json: 'key line status nft_gdn_id token_id contract_address receiver_wallet_address metadata_url error',
+    json: 'key line title status nft_gdn_id token_id contract_address receiver_wallet_address metadata_url error',
     prepare: () => onRun(service(), [], 'batch', 'results', 'drop'),
   },
   'batch report': {

@@ -1,3 +1,5 @@
+import { realpath } from 'node:fs/promises'
+import { resolve } from 'node:path'
 import type { ManifestOptions, ManifestSource } from '../../../manifest/read.ts'
 import type { Deps } from '../../deps.ts'
 import type { BatchMintFlags } from './flags.ts'
@@ -23,4 +25,11 @@ export async function manifestOptions({ addresses, cwd }: Deps, flags: TargetFla
 export function manifestSource({ io }: Deps, manifest: string): ManifestSource {
   if (manifest === '-') return { stdin: io.stdin }
   return { path: manifest }
+}
+
+/** The path by which runs know a manifest; null for standard input. */
+export async function manifestPath({ cwd }: Deps, manifest: string): Promise<string | null> {
+  if (manifest === '-') return null
+  const path = resolve(cwd, manifest)
+  return await realpath(path).catch(() => path)
 }

@@ -1,5 +1,4 @@
-import { access, constants, realpath } from 'node:fs/promises'
-import { resolve } from 'node:path'
+import { access, constants } from 'node:fs/promises'
 import { openRun } from '../../../batch/runs.ts'
 import type { BatchOptions } from '../../../batch/types.ts'
 import type { Server } from '../../../config/server.ts'
@@ -17,7 +16,7 @@ import { printEditedRows } from './edited-rows.ts'
 import { printFinished } from './finished.ts'
 import type { BatchMintFlags } from './flags.ts'
 import { LocalFiles } from './local-files.ts'
-import { manifestOptions, manifestSource } from './manifest-options.ts'
+import { manifestOptions, manifestPath, manifestSource } from './manifest-options.ts'
 import { summaryView } from './summary.ts'
 
 /** Sends a manifest as a run, or goes on with it: `batch mint`, and `nft mint -f` with a manifest. */
@@ -48,7 +47,7 @@ export async function mintManifest(deps: Deps, manifest: string, flags: BatchMin
     origin: runOrigin(server),
     blockchain: collection.blockchain,
     contractAddress: collection.contract,
-    manifestPath: manifest === '-' ? null : await realPath(deps, manifest),
+    manifestPath: await manifestPath(deps, manifest),
     reading: readingOf(fromFlags),
     ...runOptions(flags, settings),
   }
@@ -155,9 +154,4 @@ async function peekTarget(deps: Deps, manifest: string, flags: BatchMintFlags) {
   const reading = readManifest(manifestSource(deps, manifest), await manifestOptions(deps, flags))
   for await (const _first of reading) break
   return reading.target
-}
-
-async function realPath(deps: Deps, manifest: string): Promise<string> {
-  const path = resolve(deps.cwd, manifest)
-  return await realpath(path).catch(() => path)
 }

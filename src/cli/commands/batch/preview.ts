@@ -1,4 +1,7 @@
 import { basename, extname } from 'node:path'
+import { sameAddress } from '../../../api/address.ts'
+import { openOutcomes } from '../../../batch/run-rows.ts'
+import { listRuns, type Run } from '../../../batch/runs.ts'
 import { HashTable } from '../../../manifest/hash-table.ts'
 import { readManifest } from '../../../manifest/read.ts'
 import type { FaultyRow, ManifestIssue, ManifestRow } from '../../../manifest/row.ts'
@@ -11,14 +14,15 @@ import { addSheetFlags, openSheet, type SheetFlags, whereTo } from '../../sheet/
 import type { View } from '../../view.ts'
 import { count } from '../../waiting.ts'
 import { addTargetFlags, type BatchMintFlags, TARGET_ALIASES } from './flags.ts'
-import { manifestOptions, manifestSource } from './manifest-options.ts'
+import { manifestOptions, manifestPath, manifestSource } from './manifest-options.ts'
 import { knownCollection, refuseFaults } from './validate.ts'
+import { whichServer } from './which-server.ts'
 
 export interface PreviewFlags extends BatchMintFlags, SheetFlags {
   remoteImages?: boolean
 }
 
-const FIELDS = ['file', 'rows', 'errors', 'receivers', 'blockchain', 'contract_address']
+const FIELDS = ['file', 'rows', 'errors', 'receivers', 'blockchain', 'contract_address', 'run', 'minted']
 const VIEW: View = { fields: FIELDS, columns: FIELDS, id: 'file' }
 
 export function command(deps: Deps, run = preview): GdnCommand {
@@ -26,7 +30,7 @@ export function command(deps: Deps, run = preview): GdnCommand {
     name: 'batch preview',
     summary: 'Write a page with every picture of a manifest, to look at before it is sent',
     about:
-      'One HTML file: each row with its picture, its metadata, and whatever gdn batch validate finds wrong with it. It opens from the disk, needs no server, and sends nothing; a hundred thousand rows open at once, are shown in pages, and can be searched. Local pictures stay where they are and are named from the page; move them together. Pictures on the web are links, unless --remote-images has the browser load them. With a fault the page is written all the same, and the exit code is 2.',
+      'One HTML file: each row with its picture, its metadata, and whatever gdn batch validate finds wrong with it. It opens from the disk, needs no server, and sends nothing; a hundred thousand rows open at once, are shown in pages, and can be searched. Local pictures stay where they are and are named from the page; move them together. Pictures on the web are links, unless --remote-images has the browser load them. Rows that a run of this manifest on this machine has sent show their status and token. With a fault the page is written all the same, and the exit code is 2.',
     examples: [
       ['Look at a drop', 'gdn batch preview drop.csv -b polygon --open'],
       ['Again, once something was put right', 'gdn batch preview drop.csv -b polygon --force'],
@@ -50,6 +54,19 @@ const MAX_ISSUES = 1000
 const hasPictureOnTheWeb = ({ metadata }: ManifestRow) =>
   metadata.file_fields.some(({ key, url }) => key === 'image' && /^https?:/i.test(url))
 
+/** The newest run of a manifest, in the collection and on the server that flags name. */
+async function runOf(deps: Deps, manifest: string, flags: PreviewFlags, stateDir: string): Promise<Run | null> {
+  const path = await manifestPath(deps, manifest)
+  if (path === null) return null
+  const origin = await whichServer(deps, flags)
+  const { contract } = flags
+  const fits = (run: Run) =>
+    run.manifestPath === path &&
+    (origin === undefined || run.origin === origin) &&
+    (contract === undefined || sameAddress(run.contractAddress, contract))
+  return (await listRuns(stateDir)).find(fits) ?? null
+}
+
 export async function preview(deps: Deps, manifest: string, flags: PreviewFlags): Promise<void> {
   const { io } = deps
   const output = createOutput(io, flags, VIEW)
@@ -66,6 +83,8 @@ export async function preview(deps: Deps, manifest: string, flags: PreviewFlags)
     import('../../sheet/page.ts'),
   ])
   const how = { page: path, remoteImages: flags.remoteImages ?? false }
+  const run = await runOf(deps, manifest, flags, settings.stateDir)
+  const outcomes = run === null ? null : await openOutcomes(run)
   const sheet = await SheetFile.open(path)
   const progress = await io.progress('Reading the manifest')
   const receivers = new HashTable()
@@ -74,6 +93,8 @@ export async function preview(deps: Deps, manifest: string, flags: PreviewFlags)
   let onTheWeb = 0
   let issueCount = 0
   let faultyRows = 0
+  let sent = 0
+  let minted = 0
   /** Faults of the row that is just read: they come one by one. */
   let held: { issues: ManifestIssue[]; faulty: FaultyRow | undefined } | null = null
   const settle = async () => {
@@ -90,7 +111,10 @@ export async function preview(deps: Deps, manifest: string, flags: PreviewFlags)
           rows++
           if (hasPictureOnTheWeb(item.row)) onTheWeb++
           receivers.getOrAdd(item.row.receiver.toLowerCase(), 0)
-          await sheet.writeCard(rowCard(item.row, how))
+          const outcome = outcomes === null ? null : await outcomes.of(item.row)
+          if (outcome !== null && outcome.status !== 'pending') sent++
+          if (outcome?.status === 'deployed') minted++
+          await sheet.writeCard(rowCard(item.row, how, outcome))
           continue
         }
         issueCount++
@@ -109,14 +133,15 @@ export async function preview(deps: Deps, manifest: string, flags: PreviewFlags)
     if (rows === 0 && issues.every(({ place }) => place.line === undefined)) refuseFaults({ issues, issueCount }, null)
     const { target } = reading
     const figures = { rows, faultyRows, issues, issueCount, receivers: receivers.size, onTheWeb }
+    const begun = run === null ? null : { name: run.name, sent, minted }
     await sheet.finish(
-      previewTop({ name, target, ...figures, remoteImages: how.remoteImages, now: deps.now() }),
+      previewTop({ name, target, ...figures, remoteImages: how.remoteImages, now: deps.now(), run: begun }),
       PAGE_END,
       replace,
     )
   } finally {
     progress.stop()
-    await sheet.close()
+    await Promise.all([sheet.close(), outcomes?.close()])
   }
   const { blockchain: chain, contractAddress } = reading.target
   await output.one({
@@ -126,8 +151,12 @@ export async function preview(deps: Deps, manifest: string, flags: PreviewFlags)
     receivers: receivers.size,
     blockchain: chain,
     contract_address: contractAddress,
+    run: run?.name ?? null,
+    minted,
   })
   io.note(`Wrote ${safe(path)}`)
+  if (run !== null && minted > 0)
+    io.note(`${minted} of ${count(rows, 'row')} are minted already, by the run ${safe(run.name)}.`)
   if (flags.open) await openSheet(deps, path)
   refuseFaults({ issues, issueCount }, null)
 }

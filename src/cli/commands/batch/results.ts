@@ -28,6 +28,7 @@ const VIEW: View = {
   fields: [
     'key',
     'line',
+    'title',
     'status',
     'nft_gdn_id',
     'token_id',
@@ -36,14 +37,15 @@ const VIEW: View = {
     'metadata_url',
     'error',
   ],
-  columns: ['line', 'status', 'nft_gdn_id', 'token_id', 'receiver_wallet_address', 'error'],
+  columns: ['line', 'title', 'status', 'token_id', 'receiver_wallet_address', 'nft_gdn_id', 'error'],
   id: 'nft_gdn_id',
+  dropsId: true,
 }
 
 const VERIFIED_VIEW: View = {
   ...VIEW,
   fields: [...VIEW.fields, 'verified', 'verify_error'],
-  columns: ['line', 'status', 'verified', 'token_id', 'receiver_wallet_address', 'verify_error'],
+  columns: ['line', 'title', 'status', 'verified', 'token_id', 'receiver_wallet_address', 'verify_error'],
 }
 
 export function command(deps: Deps, run = results): GdnCommand {
@@ -88,7 +90,9 @@ export async function results(deps: Deps, given: string | undefined, flags: Resu
   const print = async (wanted: AsyncIterable<ResultRecord>) => {
     if (output.mode !== 'csv' || flags.fields !== undefined) return await output.many(recordsOf(wanted))
     const columns = await runColumns(run)
-    await printResultsCsv(io, wanted, { columns, fields: view.fields, forSpreadsheet: flags.forSpreadsheet ?? false })
+    // The title is one of the manifest's own columns.
+    const fields = view.fields.filter((field) => field !== 'title')
+    await printResultsCsv(io, wanted, { columns, fields, forSpreadsheet: flags.forSpreadsheet ?? false })
   }
   const rows = inStatus(runRows(run), flags.status)
   if (flags.verify) await printVerified(deps, run, rows, flags, print)
