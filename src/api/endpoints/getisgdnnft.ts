@@ -46,7 +46,7 @@ export const getisgdnnft = defineEndpoint({
       requests: {
         receiver_wallet_address: '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359',
         blockchain: 'polygon',
-        nft_gdn_id: ['0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d'],
+        nft_gdn_id: '0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d',
       },
       response: {
         isgdnnft: true,

@@ -36,6 +36,7 @@ export const generatedWallet = z.looseObject({
     issued_at: z.int(),
     action: z.string(),
     issuer: z.string(),
+    // Empty in our answer: the reference omits the value.
     signature: z.string().nullish(),
   }),
   wallet: z.looseObject({ address: z.string(), private_key: z.string() }),

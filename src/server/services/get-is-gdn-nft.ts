@@ -7,13 +7,14 @@ import type { ServiceDeps, ServiceRequest } from './services.ts'
 /** Whether an NFT of the service, whoever ordered it, is on that blockchain and belongs to that address now. */
 export async function getIsGdnNft(
   { store }: Pick<ServiceDeps, 'store'>,
-  { parsed, body }: ServiceRequest<z.output<typeof getisgdnnft.request>>,
+  { parsed }: ServiceRequest<z.output<typeof getisgdnnft.request>>,
 ) {
   const { receiver_wallet_address: address, blockchain, nft_gdn_ids: ids } = parsed
-  const nft = await findNft(store.db, ids[0] ?? '')
+  const [id = ''] = ids
+  const nft = await findNft(store.db, id)
   const owned = nft !== null && nft.blockchain === blockchain && nft.owner !== null && sameAddress(nft.owner, address)
   return {
-    requests: { receiver_wallet_address: address, blockchain, nft_gdn_id: body.nft_gdn_ids },
+    requests: { receiver_wallet_address: address, blockchain, nft_gdn_id: id },
     response: owned
       ? {
           isgdnnft: true,

@@ -88,6 +88,7 @@ describe('POST to a signed URL', () => {
         issued_at: START / 1000,
         action: 'generate_wallet',
         issuer: EMAIL,
+        signature: '',
       },
       wallet: {
         address: expect.stringMatching(/^0x[0-9a-fA-F]{40}$/),

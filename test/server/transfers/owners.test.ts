@@ -227,12 +227,12 @@ describe('getisgdnnft', () => {
     nft_gdn_ids: [id],
   })
 
-  it('is true with the record for the present owner', async () => {
+  it('is true with the record of the current owner, and echoes a list of one ID as a string', async () => {
     const { collection, id } = await held()
     const body = question(id, holder.address)
     expect(await ask(body)).toMatchObject({ status: 200 })
     expect((await ask(body)).json).toEqual({
-      requests: { receiver_wallet_address: holder.address, blockchain: 'polygon', nft_gdn_id: [id] },
+      requests: { receiver_wallet_address: holder.address, blockchain: 'polygon', nft_gdn_id: id },
       response: {
         isgdnnft: true,
         nft: {
