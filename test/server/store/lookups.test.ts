@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { Kysely, sql } from 'kysely'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { lanesOf } from '../../../src/server/pipeline/signed-ahead.ts'
-import { collectionsWithMintable } from '../../../src/server/store/nfts.ts'
+import { collectionsWithMintable, findNfts } from '../../../src/server/store/nfts.ts'
 import { openStore, type Store } from '../../../src/server/store/open-store.ts'
 import type { Db, Schema } from '../../../src/server/store/schema.ts'
 import { createSqliteDialect } from '../../../src/server/store/sqlite-dialect.ts'
@@ -77,7 +77,7 @@ it('stays so when the tables are full', async () => {
   expect((await plansOf((db) => lanesOf(db, 'polygon', SIGNERS)))[0]).toContain('transactions_ahead')
 })
 
-it('collections with NFTs that wait for a batch are found in one step each, however many wait', async () => {
+it('NFTs are looked up by their IDs, and collections with NFTs that wait for a batch in one step each', async () => {
   await sql`insert into accounts values ('a', null, 1)`.execute(store.db)
   await sql`insert into requests (id, account_id, endpoint, body_hash, response, accepted_at)
     values ('r', 'a', 'e', 'h', '', 1)`.execute(store.db)
@@ -93,6 +93,15 @@ it('collections with NFTs that wait for a batch are found in one step each, howe
     await sql`insert into nfts (id, request_id, collection_id, receiver, metadata, status, step, next_attempt_at)
       with recursive n(i) as (select 1 union all select i + 1 from n where i < ${count})
       select ${id} || '-' || i, 'r', ${id}, 'w', '{}', 'initiated', ${step}, 1 from n`.execute(store.db)
+  }
+  const ids = Array.from({ length: 100 }, (_, i) => `c1-${i + 1}`)
+  for (const statistics of [false, true]) {
+    if (statistics) await sql`analyze`.execute(store.db)
+    for (const plan of await plansOf((db) => findNfts(db, 'a', ids))) {
+      expect(plan, `statistics: ${statistics}`).toMatch(
+        /^SEARCH (nfts|collections) USING INDEX sqlite_autoindex_\w+ \(id=\?\)/,
+      )
+    }
   }
   let found: string[] = []
   const plans = await plansOf(async (db) => {
