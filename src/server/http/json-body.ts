@@ -21,12 +21,29 @@ export function addJsonBodies(app: FastifyInstance): void {
     } catch {
       return done(broken('it is not UTF-8'))
     }
+    if (isTooDeep(text)) return done(broken(`it is nested more than ${MAX_DEPTH} levels deep`))
     parse(request, text, (error: Error | null, value?: unknown) => {
       if (error !== null) return done(error)
       const name = repeatedName(text)
       done(name === null ? null : broken(`${JSON.stringify(name)} stands twice in one object`), value)
     })
   })
+}
+
+/** The deepest body of the API has 5 levels. Parsing takes long for a text of brackets alone. */
+const MAX_DEPTH = 64
+
+/** Whether a text opens more objects and lists than it may. It need not be valid JSON. */
+function isTooDeep(text: string): boolean {
+  let depth = 0
+  for (let at = 0; at < text.length; at++) {
+    const char = text.charCodeAt(at)
+    if (char === OBJECT || char === LIST) {
+      if (++depth > MAX_DEPTH) return true
+    } else if (char === OBJECT_END || char === LIST_END) depth--
+    else if (char === QUOTE) at = stringEnd(text, at)
+  }
+  return false
 }
 
 /** A body that is packed is refused before it is read: a few bytes of it can stand for gigabytes. */

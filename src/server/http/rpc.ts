@@ -7,6 +7,9 @@ import { Refusal } from '../services/refusal.ts'
 import type { ServiceDeps } from '../services/services.ts'
 import { isForeignPage } from './hosts.ts'
 
+/** Anybody may post here. A transaction holds at most 128 KiB, twice that in hex; a batch holds few large ones. */
+const BODY_LIMIT = 512 * 1024
+
 /**
  * `POST /rpc/<blockchain>`: JSON-RPC of an embedded chain for wallets and tools; reading and raw transactions only. Any
  * page may read; transactions of pages of strangers are refused: everybody has money there, and could fill the disk.
@@ -16,7 +19,8 @@ export function addRpcRoutes(
   { chains, pipeline }: Pick<ServiceDeps, 'chains' | 'pipeline'>,
   allowedHosts: readonly string[],
 ): void {
-  app.post('/rpc/:blockchain', { config: { access: 'public', errorForm: 'A' } }, async (request) => {
+  const config = { access: 'public', errorForm: 'A' } as const
+  app.post('/rpc/:blockchain', { config, bodyLimit: BODY_LIMIT }, async (request) => {
     const { blockchain } = request.params as { blockchain: string }
     if (!isBlockchain(blockchain) || !isEvm(blockchain)) {
       throw new Refusal(404, TITLES.notFound, `there is no EVM blockchain ${blockchain}`)

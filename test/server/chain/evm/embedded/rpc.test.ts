@@ -140,8 +140,7 @@ describe('the JSON-RPC door: what is kept out', () => {
 
 describe('the JSON-RPC door: malformed bodies', () => {
   test.each([
-    ['text that is not JSON', '{"jsonrpc":', -32700, null],
-    ['nothing', undefined, -32700, null],
+    ['nothing', undefined, -32600, null],
     ['an empty batch', [], -32600, null],
     ['null', null, -32600, null],
     ['a number', 5, -32600, null],
@@ -190,8 +189,15 @@ describe('the JSON-RPC door: malformed bodies', () => {
     expect(Number(result)).toBeLessThanOrEqual(100_000_000)
   })
 
-  test('text is read as JSON', async () => {
-    expect(await handleRpc(chain, JSON.stringify(call('eth_chainId')))).toEqual(result('0x89'))
+  test.each([
+    ['a string that holds a call', JSON.stringify(call('eth_chainId'))],
+    ['a string that holds a batch', JSON.stringify([call('eth_chainId')])],
+    ['a number', 1],
+    ['true', true],
+    ['null', null],
+  ])('%s is no call', async (_what, body) => {
+    expect(await handleRpc(chain, body)).toEqual(error(-32600, null))
+    expect(await handleRpc(chain, [body])).toEqual([error(-32600, null)])
   })
 })
 
