@@ -3,6 +3,28 @@ import ipaddr from 'ipaddr.js'
 const GLOBAL_UNICAST_V6 = ipaddr.parseCIDR('2000::/3')
 
 /**
+ * Addresses at which clouds serve credentials to their machines. Most lie in ranges that are not public anyway; that of
+ * Azure's host service looks like any other. They are never connected to, not even where private addresses are allowed.
+ */
+const CLOUD_METADATA: ReadonlySet<string> = new Set([
+  '169.254.169.254', // AWS, GCP, Azure, Oracle Cloud, DigitalOcean
+  '169.254.170.2', // AWS ECS
+  '169.254.170.23', // AWS EKS
+  'fd00:ec2::254', // AWS
+  'fd00:ec2::23', // AWS EKS
+  'fd20:ce::254', // GCP
+  '168.63.129.16', // Azure
+  '192.0.0.192', // Oracle Cloud
+  '100.100.100.200', // Alibaba Cloud
+])
+
+/** Whether an address is one at which a cloud serves credentials, in whatever form it is spelled. */
+export function isCloudMetadata(text: string): boolean {
+  if (!ipaddr.isValid(text)) return false
+  return CLOUD_METADATA.has(ipaddr.process(text).toString())
+}
+
+/**
  * Whether a connection to an IP address stays on the public internet. Everything with another use is refused: private,
  * loopback, link-local, shared (CGNAT), multicast, reserved, unspecified, benchmarking and documentation ranges, and
  * every IPv6 form that carries an IPv4 address (mapped, compatible, translated, 6to4, Teredo), whatever it carries.
@@ -10,7 +32,7 @@ const GLOBAL_UNICAST_V6 = ipaddr.parseCIDR('2000::/3')
  */
 export function isPublicAddress(text: string): boolean {
   // A zone (fe80::1%eth0) names an interface of this machine.
-  if (text.includes('%') || !ipaddr.isValid(text)) return false
+  if (text.includes('%') || !ipaddr.isValid(text) || isCloudMetadata(text)) return false
   const address = ipaddr.parse(text)
   // ipaddr.js calls ordinary what it has no name for: in IPv6 that is also what nobody was assigned.
   return address.range() === 'unicast' && (address.kind() === 'ipv4' || address.match(GLOBAL_UNICAST_V6))

@@ -1,6 +1,6 @@
 import { lookup as systemLookup } from 'node:dns/promises'
 import type { LookupFunction } from 'node:net'
-import { isPublicAddress } from './address.ts'
+import { isCloudMetadata, isPublicAddress } from './address.ts'
 
 export interface ResolvedAddress {
   address: string
@@ -32,7 +32,8 @@ export function checkedLookup(resolve: Resolve, allowPrivate: boolean): LookupFu
   return (hostname, options, callback) => {
     resolve(hostname).then(
       (addresses) => {
-        const refused = allowPrivate ? undefined : addresses.find(({ address }) => !isPublicAddress(address))
+        const isRefused = allowPrivate ? isCloudMetadata : (address: string) => !isPublicAddress(address)
+        const refused = addresses.find(({ address }) => isRefused(address))
         const [first] = addresses
         if (refused !== undefined) return callback(new PrivateAddressError(refused.address), '', 0)
         if (first === undefined) return callback(noAddress(hostname), '', 0)

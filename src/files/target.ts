@@ -1,5 +1,5 @@
 import { isIP } from 'node:net'
-import { isPublicAddress } from './address.ts'
+import { isCloudMetadata, isPublicAddress } from './address.ts'
 import { FetchFailure } from './failure.ts'
 
 export interface Target {
@@ -33,12 +33,13 @@ export function checkTarget(text: string | URL, allowPrivate: boolean, from?: Ta
   if (from?.url.protocol === 'https:' && url.protocol === 'http:') {
     throw refuse('is not encrypted, though what redirects to it is', 'give the URL of the file itself')
   }
+  const host = url.hostname.replace(/^\[(.*)\]$/, '$1')
+  if (isCloudMetadata(host)) throw privateAddress(label, host)
   if (allowPrivate) return { url, label }
 
   if (!['', '80', '443'].includes(url.port)) {
     throw refusePrivate(`uses port ${url.port}`, 'only ports 80 and 443 are fetched from')
   }
-  const host = url.hostname.replace(/^\[(.*)\]$/, '$1')
   if (host.endsWith('.')) throw refusePrivate('has a host that ends with a dot', 'leave the dot out')
   if (isIP(host) !== 0 && !isPublicAddress(host)) throw privateAddress(label, host)
   if (host === 'localhost' || host.endsWith('.localhost')) throw privateAddress(label, host)

@@ -1,8 +1,8 @@
 import { once } from 'node:events'
 import net from 'node:net'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { isPublicAddress } from '../../src/files/address.ts'
-import { checkedLookup, type Resolve } from '../../src/files/lookup.ts'
+import { isCloudMetadata, isPublicAddress } from '../../src/files/address.ts'
+import { checkedLookup, PrivateAddressError, type Resolve } from '../../src/files/lookup.ts'
 
 // The special-purpose registries of IANA (RFC 6890 and what came after), each range by its ends.
 test.each([
@@ -82,6 +82,24 @@ test.each([
   '2a00:1450:4001:830::200e',
 ])('%s is public', (address) => {
   expect(isPublicAddress(address)).toBe(true)
+})
+
+test.each([
+  ['Azure', '168.63.129.16'],
+  ['Azure, mapped to IPv6', '::ffff:168.63.129.16'],
+  ['Azure, mapped in hex', '::ffff:a83f:8110'],
+  ['AWS, GCP, Azure, Oracle Cloud and DigitalOcean', '169.254.169.254'],
+  ['AWS over IPv6', 'fd00:ec2::254'],
+  ['AWS ECS', '169.254.170.2'],
+  ['AWS EKS', '169.254.170.23'],
+  ['GCP over IPv6', 'fd20:ce::254'],
+  ['Oracle Cloud', '192.0.0.192'],
+  ['Alibaba Cloud', '100.100.100.200'],
+])('the metadata service of %s is refused, also where private addresses are allowed', async (_cloud, address) => {
+  expect([isPublicAddress(address), isCloudMetadata(address)]).toEqual([false, true])
+  const lookup = checkedLookup(async () => [{ address, family: 4 }], true)
+  const error = await new Promise((resolve) => lookup('metadata.google.internal', {}, (failure) => resolve(failure)))
+  expect(error).toBeInstanceOf(PrivateAddressError)
 })
 
 describe('the lookup of a socket', () => {
