@@ -16,7 +16,7 @@ import { VERSION } from './version.ts'
 const TIMEOUT_MS = 10_000
 
 /** What stands between us and the backend may give cookies of its own. */
-const SESSION_COOKIE = /\bgdn_session=[\w.-]+/
+const SESSION_COOKIE = /\bgdn_session_[0-9a-f]{8}=[\w.-]+/
 
 const session = z.object({ version: z.string(), open: z.boolean() })
 

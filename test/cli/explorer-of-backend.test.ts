@@ -92,6 +92,6 @@ test('a report has the gas from an explorer behind a login, where there is a key
   const { stderr } = await cli(debugged, { ...options, env })
   expect(stderr).toContain('POST')
   expect(stderr).toMatch(/set-cookie: \S*redacted/)
-  expect(stderr).not.toContain('gdn_session=')
+  expect(stderr).not.toContain('gdn_session_')
   expect(stderr).not.toContain(guarded.apiKey.reveal())
 })

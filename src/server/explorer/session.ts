@@ -1,10 +1,11 @@
-import { createHmac, timingSafeEqual } from 'node:crypto'
+import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
 import { TITLES } from '../../api/errors.ts'
 import type { Permission } from '../../api/permissions.ts'
 import { Secret } from '../../core/secret.ts'
 import { type Caller, callerOfKey, findCaller } from '../services/authenticate.ts'
 import { Refusal } from '../services/refusal.ts'
 import type { Db } from '../store/schema.ts'
+import { forgetSignedUrls, isSignedUrlUsed, useSignedUrl } from '../store/signed-urls.ts'
 
 /** What looking at NFTs needs. */
 const NEEDED: Permission = 'nft:read'
@@ -45,6 +46,19 @@ export async function admit(db: Db, key: string, now: number): Promise<Caller> {
 /** Who has a session, as long as its key may read; null where it is over. */
 export async function resume(db: Db, secret: Secret, session: string, now: number): Promise<Caller | null> {
   const keyId = readSession(secret, session, now)
-  const caller = keyId === null ? null : await callerOfKey(db, keyId, now)
+  if (keyId === null || (await isSignedUrlUsed(db, hashOf(session)))) return null
+  const caller = await callerOfKey(db, keyId, now)
   return caller?.permissions.has(NEEDED) ? caller : null
 }
+
+/**
+ * Ends a session for all processes of the backend, also after a restart. It is kept among the used signed URLs until it
+ * would have expired: both are texts with our signature that must not be accepted again.
+ */
+export async function endSession(db: Db, secret: Secret, session: string, now: number): Promise<void> {
+  if (readSession(secret, session, now) === null) return
+  await forgetSignedUrls(db, now - SESSION_MS)
+  await useSignedUrl(db, { signatureHash: hashOf(session), expiresAt: now + SESSION_MS })
+}
+
+const hashOf = (session: string): string => createHash('sha256').update(session).digest('hex')

@@ -165,6 +165,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
     isTrusted,
     refuseElsewhere,
     version,
+    identity,
     log,
     heartbeatMs: options.heartbeatMs,
   })

@@ -2,11 +2,12 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { TITLES } from '../../api/errors.ts'
 import { HEADERS } from '../../api/headers.ts'
 import type { Viewer } from '../explorer/explorer.ts'
-import { admit, resume, SESSION_MS, signSession } from '../explorer/session.ts'
+import { admit, endSession, resume, SESSION_MS, signSession } from '../explorer/session.ts'
 import type { Session } from '../explorer/types.ts'
 import { Refusal } from '../services/refusal.ts'
 import type { ServiceDeps } from '../services/services.ts'
 import { accountEmail } from '../store/accounts.ts'
+import type { Identity } from '../store/identity.ts'
 import { isHere, type RefuseElsewhere } from './auth.ts'
 import { networkOf } from './connections.ts'
 import { isForeignPage, isLoopbackHost } from './hosts.ts'
@@ -18,10 +19,13 @@ export interface AccessOptions {
   isTrusted: (address: string) => boolean
   refuseElsewhere: RefuseElsewhere
   version: string
+  identity: Identity
 }
 
 /** Keys can't be guessed; who tries nevertheless doesn't keep the database busy with it. */
 const LOGINS_PER_SECOND = 5
+/** A key and its name. */
+const LOGIN_BODY_LIMIT = 1024
 
 export interface ExplorerAccess {
   /** Who looks now: also later in an answer that goes on, since a session may end meanwhile. Null: nobody may. */
@@ -35,14 +39,16 @@ export interface ExplorerAccess {
 export function addExplorerAccess(
   app: FastifyInstance,
   { store: { db }, now, signedUrls }: Pick<ServiceDeps, 'store' | 'now' | 'signedUrls'>,
-  { host, allowedHosts, isTrusted, refuseElsewhere, version }: AccessOptions,
+  { host, allowedHosts, isTrusted, refuseElsewhere, version, identity }: AccessOptions,
 ): ExplorerAccess {
   const bound = isLoopbackHost(host.toLowerCase())
   const isOpen = (request: FastifyRequest) => bound && isHere(request, isTrusted)
   const countLogin = createLoginLimit()
+  // Browsers send a cookie to every port of a host: backends on one host need names of their own.
+  const cookie = `gdn_session_${identity.id.slice(0, 8)}`
 
   const callerOf = async (request: FastifyRequest) => {
-    const session = cookieOf(request)
+    const session = cookieOf(request, cookie)
     const caller = session === null ? null : await resume(db, signedUrls.secret, session, now())
     if (caller === null) return null
     // What was refused at login is refused with a cookie that was carried elsewhere too.
@@ -88,19 +94,30 @@ export function addExplorerAccess(
     const caller = open ? null : await callerOf(request)
     return await sessionOf(caller?.accountId ?? null, open)
   })
-  app.post('/explorer/login', { config }, async (request, reply) => {
+  // Before the body is read: who may not log in shall not fill the memory either.
+  const onRequest = async (request: FastifyRequest) => {
     refuseForeign(request)
     await countLogin(networkOf(request.ip))
+  }
+  app.post('/explorer/login', { config, bodyLimit: LOGIN_BODY_LIMIT, onRequest }, async (request, reply) => {
     const { api_key: key } = (request.body ?? {}) as { api_key?: unknown }
     if (typeof key !== 'string') throw new Refusal(400, TITLES.validation, 'api_key must be text')
     const caller = await admit(db, key.trim(), now())
     await refuseElsewhere(request, caller)
-    setCookie(request, reply, signSession(signedUrls.secret, { keyId: caller.keyId, now: now() }), SESSION_MS / 1000)
+    setCookie(
+      request,
+      reply,
+      cookie,
+      signSession(signedUrls.secret, { keyId: caller.keyId, now: now() }),
+      SESSION_MS / 1000,
+    )
     return await sessionOf(caller.accountId, isOpen(request))
   })
-  app.post('/explorer/logout', { config }, async (request, reply) => {
+  app.post('/explorer/logout', { config, bodyLimit: LOGIN_BODY_LIMIT }, async (request, reply) => {
     refuseForeign(request)
-    setCookie(request, reply, '', 0)
+    const session = cookieOf(request, cookie)
+    if (session !== null) await endSession(db, signedUrls.secret, session, now())
+    setCookie(request, reply, cookie, '', 0)
     return await sessionOf(null, isOpen(request))
   })
   return { viewerOf }
@@ -112,19 +129,23 @@ export function viewerOf(request: FastifyRequest): Viewer {
   return request.viewer
 }
 
-const COOKIE = 'gdn_session'
-
-function cookieOf({ headers: { cookie = '' } }: FastifyRequest): string | null {
+function cookieOf({ headers: { cookie = '' } }: FastifyRequest, name: string): string | null {
   for (const part of cookie.split(';')) {
     const at = part.indexOf('=')
-    if (at > 0 && part.slice(0, at).trim() === COOKIE) return part.slice(at + 1).trim()
+    if (at > 0 && part.slice(0, at).trim() === name) return part.slice(at + 1).trim()
   }
   return null
 }
 
-function setCookie({ protocol }: FastifyRequest, reply: FastifyReply, value: string, seconds: number): void {
+function setCookie(
+  { protocol }: FastifyRequest,
+  reply: FastifyReply,
+  name: string,
+  value: string,
+  seconds: number,
+): void {
   const secure = protocol === 'https' ? '; Secure' : ''
-  reply.header('set-cookie', `${COOKIE}=${value}; HttpOnly; SameSite=Strict; Path=/; Max-Age=${seconds}${secure}`)
+  reply.header('set-cookie', `${name}=${value}; HttpOnly; SameSite=Strict; Path=/; Max-Age=${seconds}${secure}`)
 }
 
 /** In this process only: another one lets as many in, and that is as far from enough. */

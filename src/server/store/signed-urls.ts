@@ -10,6 +10,16 @@ export async function useSignedUrl(db: Db, url: { signatureHash: string; expires
   return numInsertedOrUpdatedRows === 1n
 }
 
+/** Whether a signed URL was used, or an explorer session ended. */
+export async function isSignedUrlUsed(db: Db, signatureHash: string): Promise<boolean> {
+  const used = await db
+    .selectFrom('used_signed_urls')
+    .select('signature_hash')
+    .where('signature_hash', '=', signatureHash)
+    .executeTakeFirst()
+  return used !== undefined
+}
+
 /** Forgets the URLs that expired before a time. */
 export async function forgetSignedUrls(db: Db, expiredBefore: number): Promise<void> {
   await db.deleteFrom('used_signed_urls').where('expires_at', '<', expiredBefore).execute()

@@ -75,7 +75,14 @@ async function send(path: string, body: unknown, headers: Record<string, string>
   return { status: response.status, headers: response.headers, json: await response.json() }
 }
 
-const cookieOf = ({ headers }: Seen) => /^gdn_session=[^;]*/.exec(headers.get('set-cookie') ?? '')?.[0] ?? ''
+const cookieOf = ({ headers }: Seen) =>
+  /^gdn_session_[0-9a-f]{8}=[^;]*/.exec(headers.get('set-cookie') ?? '')?.[0] ?? ''
+
+/** The name of the cookie has the backend's ID, so that two backends on one host keep theirs apart. */
+const cookieName = async () => {
+  const { headers } = await fetch(`${elsewhere()}/healthz`)
+  return `gdn_session_${headers.get('gdn-backend-id')?.slice(0, 8)}`
+}
 
 async function login(key: string): Promise<string> {
   // No more than so many a second are let in: here one waits until it is one's turn.
@@ -123,7 +130,8 @@ const closed = routes.filter((route) => route !== '/explorer/session')
 
 describe.skipIf(OUTER_ADDRESS === undefined)('from another machine', () => {
   it.each(closed)('%s is refused without a session', async (route) => {
-    for (const cookie of ['', 'gdn_session=', `gdn_session=${mine.key.id}.99999999999999.${'A'.repeat(43)}`]) {
+    const name = await cookieName()
+    for (const cookie of ['', `${name}=`, `${name}=${mine.key.id}.99999999999999.${'A'.repeat(43)}`]) {
       expect(await statusWith(cookie, pathTo(route, mine))).toBe(401)
     }
     // A key opens a session; by itself it opens nothing here.
@@ -173,7 +181,7 @@ describe.skipIf(OUTER_ADDRESS === undefined)('from another machine', () => {
   it('the cookie is for this server alone, and no script reads it', async () => {
     const answer = await send('login', { api_key: mine.key.key })
     expect(answer.headers.get('set-cookie')).toMatch(
-      /^gdn_session=[\w.-]+; HttpOnly; SameSite=Strict; Path=\/; Max-Age=43200$/,
+      /^gdn_session_[0-9a-f]{8}=[\w.-]+; HttpOnly; SameSite=Strict; Path=\/; Max-Age=43200$/,
     )
     expect(answer.headers.get('cache-control')).toBe('no-store')
     await sleep(1000)
@@ -220,7 +228,24 @@ describe.skipIf(OUTER_ADDRESS === undefined)('from another machine', () => {
     const headers = { cookie, origin: 'https://evil.example' }
     expect((await outside().get('/explorer/overview', headers)).status).toBe(403)
     expect((await send('logout', {}, headers)).status).toBe(403)
-    expect((await send('logout', {}, { cookie })).headers.get('set-cookie')).toMatch(/^gdn_session=; .*Max-Age=0/)
+    expect((await send('logout', {}, { cookie })).headers.get('set-cookie')).toMatch(
+      /^gdn_session_[0-9a-f]{8}=; .*Max-Age=0/,
+    )
+  })
+
+  it('logging out ends the session on the server', async () => {
+    const [ended, other] = [await login(mine.key.key), await login(theirs.key.key)]
+    expect(await statusWith(ended)).toBe(200)
+    await send('logout', {}, { cookie: ended })
+    expect([await statusWith(ended), await statusWith(other)]).toEqual([401, 200])
+  })
+
+  it('a login is counted and its size checked before its body is read', async () => {
+    const large = await until(
+      () => send('login', { api_key: 'x'.repeat(2000) }),
+      ({ status }) => status !== 429,
+    )
+    expect(large.status).toBe(413)
   })
 
   it('many logins in a row are refused for a while', async () => {
@@ -251,11 +276,12 @@ describe.skipIf(OUTER_ADDRESS === undefined)('from another machine', () => {
 
   it('a session that was changed is none', async () => {
     const cookie = await login(mine.key.key)
-    const [id = '', end = '', signature = ''] = cookie.replace('gdn_session=', '').split('.')
-    expect(await statusWith(`gdn_session=${id}.${end}.${signature}`)).toBe(200)
-    expect(await statusWith(`gdn_session=${theirs.key.id}.${end}.${signature}`)).toBe(401)
-    expect(await statusWith(`gdn_session=${id}.${Number(end) + 1}.${signature}`)).toBe(401)
-    expect(await statusWith(`gdn_session=${id}.${end}.${signature.slice(0, -2)}AA`)).toBe(401)
+    const name = await cookieName()
+    const [id = '', end = '', signature = ''] = cookie.replace(`${name}=`, '').split('.')
+    expect(await statusWith(`${name}=${id}.${end}.${signature}`)).toBe(200)
+    expect(await statusWith(`${name}=${theirs.key.id}.${end}.${signature}`)).toBe(401)
+    expect(await statusWith(`${name}=${id}.${Number(end) + 1}.${signature}`)).toBe(401)
+    expect(await statusWith(`${name}=${id}.${end}.${signature.slice(0, -2)}AA`)).toBe(401)
   })
 })
 
