@@ -173,6 +173,14 @@ describe('the balancer', () => {
     }
   })
 
+  it('denies metrics and JSON-RPC to the public', () => {
+    const denied = textOf('haproxy.cfg').match(/http-request deny deny_status 404 if .*/g)
+    expect(denied?.map((rule) => rule.split(' if ')[1])).toEqual([
+      '{ path /metrics }',
+      '{ path_beg /rpc/ } or { path /rpc }',
+    ])
+  })
+
   it('sends again only what no process has had, and lets streams of events be silent for an hour', () => {
     const text = textOf('haproxy.cfg')
     expect(text.match(/retry-on .*/g)).toEqual(['retry-on conn-failure', 'retry-on conn-failure'])
