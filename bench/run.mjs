@@ -17,6 +17,7 @@ const PARTS = [
   'batch',
   'solana',
   'storage',
+  'uploads',
   'explorer',
   'explorer-postgres',
   'gallery',

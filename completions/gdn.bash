@@ -176,12 +176,12 @@ __gdn_bundles() {
     'batch template') REPLY='flags-d37262 output-c57e0f' ;;
     'batch validate') REPLY='flags-f11864 server-abcaa3 output-62442f' ;;
     'batch preview') REPLY='flags-2b31d1 server-abcaa3 output-62442f' ;;
-    'batch mint') REPLY='flags-e92c9f the-run-8c0fe2 sending-and-waiting-7d5c84 verifying-9423cd server-abcaa3 output-62442f' ;;
+    'batch mint') REPLY='flags-e92c9f the-run-e3291c sending-and-waiting-7d5c84 verifying-9423cd server-abcaa3 output-62442f' ;;
     'batch list') REPLY='server-abcaa3 output-62442f' ;;
     'batch status') REPLY='server-abcaa3 output-62442f' ;;
-    'batch resume') REPLY='flags-fd9bb3 the-run-d61d6c sending-and-waiting-7d5c84 verifying-9423cd server-abcaa3 output-62442f' ;;
-    'batch retry') REPLY='flags-54933a the-run-d61d6c sending-and-waiting-7d5c84 verifying-9423cd server-abcaa3 output-62442f' ;;
-    'batch reconcile') REPLY='flags-b82660 the-run-1863bf sending-and-waiting-9d182f verifying-9423cd server-abcaa3 output-62442f' ;;
+    'batch resume') REPLY='flags-fd9bb3 the-run-0963b3 sending-and-waiting-7d5c84 verifying-9423cd server-abcaa3 output-62442f' ;;
+    'batch retry') REPLY='flags-54933a the-run-0963b3 sending-and-waiting-7d5c84 verifying-9423cd server-abcaa3 output-62442f' ;;
+    'batch reconcile') REPLY='flags-b82660 the-run-bc8413 sending-and-waiting-9d182f verifying-9423cd server-abcaa3 output-62442f' ;;
     'batch results') REPLY='flags-e5460a verifying-9423cd server-abcaa3 output-62442f' ;;
     'batch report') REPLY='flags-fb8276 server-abcaa3 output-62442f' ;;
     'batch rm') REPLY='flags-2be4da server-abcaa3 output-62442f' ;;
@@ -372,7 +372,7 @@ __gdn_flags() {
 --sender-wallet-address ~ @wallets First owner of rows that name none
 --extra-columns - - Take unknown columns as extra keys; they become public
 --check-files - - Ask for every file URL first, a few at a time' ;;
-    'the-run-8c0fe2') REPLY='--run - @run-names Name of the run; without it, the path of the manifest
+    'the-run-e3291c') REPLY='--run - @run-names Name of the run; without it, the path of the manifest
 --again - - Order a second drop: of a finished run, or of rows accepted in another run
 --new-rows - - Mint new rows though sent rows are not in the manifest anymore
 --adopt - - Take rows that are in the collection already as minted by this new run
@@ -380,6 +380,7 @@ __gdn_flags() {
 --marker-key - text Give each row a value of its own under this key of its metadata, to find it by; it becomes public
 --chunk-size - text NFTs to a request (50)
 --rate - text Requests a second
+--upload-concurrency - text Local files uploaded at a time (8)
 --listing-wait - text How long the collection'\''s list is given to catch up before its word is taken (30s, more where it lags)
 --in-order - - Keep the manifest'\''s order of rows' ;;
     'sending-and-waiting-7d5c84') REPLY='--wait - - Wait until all are deployed (the default)
@@ -391,12 +392,14 @@ __gdn_flags() {
 --rpc-url - text JSON-RPC of the chain (GDN_RPC_URL); without it, the server'\''s own
 --gateway - text IPFS gateway; without it, the server'\''s own' ;;
     'flags-fd9bb3') REPLY='--retry-failed - - Send rows again that were refused or whose NFT failed' ;;
-    'the-run-d61d6c') REPLY='--chunk-size - text NFTs to a request (50)
+    'the-run-0963b3') REPLY='--chunk-size - text NFTs to a request (50)
 --rate - text Requests a second
+--upload-concurrency - text Local files uploaded at a time (8)
 --listing-wait - text How long the collection'\''s list is given to catch up before its word is taken (30s, more where it lags)' ;;
     'flags-54933a') REPLY='--absent - - Rows of unknown outcome that reconciling found absent, not those that failed' ;;
     'flags-b82660') REPLY='--row - text+ Say what a row became: the id of its NFT, or absent; several times' ;;
-    'the-run-1863bf') REPLY='--rate - text Requests a second
+    'the-run-bc8413') REPLY='--rate - text Requests a second
+--upload-concurrency - text Local files uploaded at a time (8)
 --listing-wait - text How long the collection'\''s list is given to catch up before its word is taken (30s, more where it lags)' ;;
     'flags-e5460a') REPLY='--status - ,status Only rows in these states: pending, accepted, deployed, failed, unknown
 --for-spreadsheet - - Put a '\'' before what a spreadsheet would run: cells that begin with = + - @ or a tab, also after spaces and quotes' ;;

@@ -241,17 +241,17 @@ function __gdn_bundles
     case 'batch preview'
       printf '%s\n' 'flags-2b31d1 server-abcaa3 output-62442f'
     case 'batch mint'
-      printf '%s\n' 'flags-e92c9f the-run-8c0fe2 sending-and-waiting-7d5c84 verifying-9423cd server-abcaa3 output-62442f'
+      printf '%s\n' 'flags-e92c9f the-run-e3291c sending-and-waiting-7d5c84 verifying-9423cd server-abcaa3 output-62442f'
     case 'batch list'
       printf '%s\n' 'server-abcaa3 output-62442f'
     case 'batch status'
       printf '%s\n' 'server-abcaa3 output-62442f'
     case 'batch resume'
-      printf '%s\n' 'flags-fd9bb3 the-run-d61d6c sending-and-waiting-7d5c84 verifying-9423cd server-abcaa3 output-62442f'
+      printf '%s\n' 'flags-fd9bb3 the-run-0963b3 sending-and-waiting-7d5c84 verifying-9423cd server-abcaa3 output-62442f'
     case 'batch retry'
-      printf '%s\n' 'flags-54933a the-run-d61d6c sending-and-waiting-7d5c84 verifying-9423cd server-abcaa3 output-62442f'
+      printf '%s\n' 'flags-54933a the-run-0963b3 sending-and-waiting-7d5c84 verifying-9423cd server-abcaa3 output-62442f'
     case 'batch reconcile'
-      printf '%s\n' 'flags-b82660 the-run-1863bf sending-and-waiting-9d182f verifying-9423cd server-abcaa3 output-62442f'
+      printf '%s\n' 'flags-b82660 the-run-bc8413 sending-and-waiting-9d182f verifying-9423cd server-abcaa3 output-62442f'
     case 'batch results'
       printf '%s\n' 'flags-e5460a verifying-9423cd server-abcaa3 output-62442f'
     case 'batch report'
@@ -514,7 +514,7 @@ function __gdn_flags
         '--sender-wallet-address ~ @wallets First owner of rows that name none' \
         '--extra-columns - - Take unknown columns as extra keys; they become public' \
         '--check-files - - Ask for every file URL first, a few at a time'
-    case 'the-run-8c0fe2'
+    case 'the-run-e3291c'
       printf '%s\n' '--run - @run-names Name of the run; without it, the path of the manifest' \
         '--again - - Order a second drop: of a finished run, or of rows accepted in another run' \
         '--new-rows - - Mint new rows though sent rows are not in the manifest anymore' \
@@ -523,6 +523,7 @@ function __gdn_flags
         '--marker-key - text Give each row a value of its own under this key of its metadata, to find it by; it becomes public' \
         '--chunk-size - text NFTs to a request (50)' \
         '--rate - text Requests a second' \
+        '--upload-concurrency - text Local files uploaded at a time (8)' \
         '--listing-wait - text How long the collection\'s list is given to catch up before its word is taken (30s, more where it lags)' \
         '--in-order - - Keep the manifest\'s order of rows'
     case 'sending-and-waiting-7d5c84'
@@ -537,16 +538,18 @@ function __gdn_flags
         '--gateway - text IPFS gateway; without it, the server\'s own'
     case 'flags-fd9bb3'
       printf '%s\n' '--retry-failed - - Send rows again that were refused or whose NFT failed'
-    case 'the-run-d61d6c'
+    case 'the-run-0963b3'
       printf '%s\n' '--chunk-size - text NFTs to a request (50)' \
         '--rate - text Requests a second' \
+        '--upload-concurrency - text Local files uploaded at a time (8)' \
         '--listing-wait - text How long the collection\'s list is given to catch up before its word is taken (30s, more where it lags)'
     case 'flags-54933a'
       printf '%s\n' '--absent - - Rows of unknown outcome that reconciling found absent, not those that failed'
     case 'flags-b82660'
       printf '%s\n' '--row - text+ Say what a row became: the id of its NFT, or absent; several times'
-    case 'the-run-1863bf'
+    case 'the-run-bc8413'
       printf '%s\n' '--rate - text Requests a second' \
+        '--upload-concurrency - text Local files uploaded at a time (8)' \
         '--listing-wait - text How long the collection\'s list is given to catch up before its word is taken (30s, more where it lags)'
     case 'flags-e5460a'
       printf '%s\n' '--status - ,status Only rows in these states: pending, accepted, deployed, failed, unknown' \

@@ -172,12 +172,12 @@ api Ask any endpoint of the API, and print its answer as it came'
     'batch template' = 'flags-d37262 output-c57e0f'
     'batch validate' = 'flags-f11864 server-abcaa3 output-62442f'
     'batch preview' = 'flags-2b31d1 server-abcaa3 output-62442f'
-    'batch mint' = 'flags-e92c9f the-run-8c0fe2 sending-and-waiting-7d5c84 verifying-9423cd server-abcaa3 output-62442f'
+    'batch mint' = 'flags-e92c9f the-run-e3291c sending-and-waiting-7d5c84 verifying-9423cd server-abcaa3 output-62442f'
     'batch list' = 'server-abcaa3 output-62442f'
     'batch status' = 'server-abcaa3 output-62442f'
-    'batch resume' = 'flags-fd9bb3 the-run-d61d6c sending-and-waiting-7d5c84 verifying-9423cd server-abcaa3 output-62442f'
-    'batch retry' = 'flags-54933a the-run-d61d6c sending-and-waiting-7d5c84 verifying-9423cd server-abcaa3 output-62442f'
-    'batch reconcile' = 'flags-b82660 the-run-1863bf sending-and-waiting-9d182f verifying-9423cd server-abcaa3 output-62442f'
+    'batch resume' = 'flags-fd9bb3 the-run-0963b3 sending-and-waiting-7d5c84 verifying-9423cd server-abcaa3 output-62442f'
+    'batch retry' = 'flags-54933a the-run-0963b3 sending-and-waiting-7d5c84 verifying-9423cd server-abcaa3 output-62442f'
+    'batch reconcile' = 'flags-b82660 the-run-bc8413 sending-and-waiting-9d182f verifying-9423cd server-abcaa3 output-62442f'
     'batch results' = 'flags-e5460a verifying-9423cd server-abcaa3 output-62442f'
     'batch report' = 'flags-fb8276 server-abcaa3 output-62442f'
     'batch rm' = 'flags-2be4da server-abcaa3 output-62442f'
@@ -365,7 +365,7 @@ api Ask any endpoint of the API, and print its answer as it came'
 --sender-wallet-address ~ @wallets First owner of rows that name none
 --extra-columns - - Take unknown columns as extra keys; they become public
 --check-files - - Ask for every file URL first, a few at a time'
-    'the-run-8c0fe2' = '--run - @run-names Name of the run; without it, the path of the manifest
+    'the-run-e3291c' = '--run - @run-names Name of the run; without it, the path of the manifest
 --again - - Order a second drop: of a finished run, or of rows accepted in another run
 --new-rows - - Mint new rows though sent rows are not in the manifest anymore
 --adopt - - Take rows that are in the collection already as minted by this new run
@@ -373,6 +373,7 @@ api Ask any endpoint of the API, and print its answer as it came'
 --marker-key - text Give each row a value of its own under this key of its metadata, to find it by; it becomes public
 --chunk-size - text NFTs to a request (50)
 --rate - text Requests a second
+--upload-concurrency - text Local files uploaded at a time (8)
 --listing-wait - text How long the collection''s list is given to catch up before its word is taken (30s, more where it lags)
 --in-order - - Keep the manifest''s order of rows'
     'sending-and-waiting-7d5c84' = '--wait - - Wait until all are deployed (the default)
@@ -384,12 +385,14 @@ api Ask any endpoint of the API, and print its answer as it came'
 --rpc-url - text JSON-RPC of the chain (GDN_RPC_URL); without it, the server''s own
 --gateway - text IPFS gateway; without it, the server''s own'
     'flags-fd9bb3' = '--retry-failed - - Send rows again that were refused or whose NFT failed'
-    'the-run-d61d6c' = '--chunk-size - text NFTs to a request (50)
+    'the-run-0963b3' = '--chunk-size - text NFTs to a request (50)
 --rate - text Requests a second
+--upload-concurrency - text Local files uploaded at a time (8)
 --listing-wait - text How long the collection''s list is given to catch up before its word is taken (30s, more where it lags)'
     'flags-54933a' = '--absent - - Rows of unknown outcome that reconciling found absent, not those that failed'
     'flags-b82660' = '--row - text+ Say what a row became: the id of its NFT, or absent; several times'
-    'the-run-1863bf' = '--rate - text Requests a second
+    'the-run-bc8413' = '--rate - text Requests a second
+--upload-concurrency - text Local files uploaded at a time (8)
 --listing-wait - text How long the collection''s list is given to catch up before its word is taken (30s, more where it lags)'
     'flags-e5460a' = '--status - ,status Only rows in these states: pending, accepted, deployed, failed, unknown
 --for-spreadsheet - - Put a '' before what a spreadsheet would run: cells that begin with = + - @ or a tab, also after spaces and quotes'

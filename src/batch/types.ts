@@ -85,6 +85,8 @@ export interface BatchOptions {
   noWait?: boolean
   /** Bounds the waiting after the last acceptance, in milliseconds; 5 minutes. */
   timeoutMs?: number
+  /** Local files uploaded at a time; 8. */
+  uploadConcurrency?: number
   /** Requests under way at a time; 2. */
   inFlight?: number
   /** What the dry run reckons with; the limit of the reference. */

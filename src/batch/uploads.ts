@@ -13,41 +13,75 @@ async function sha256(path: string): Promise<string> {
   return hash.digest('hex')
 }
 
+const DEFAULT_CONCURRENCY = 8
+
 /**
- * Brings the local files of the rows to be sent into the server's storage, each content once, before any row is sent:
- * a file that the server refuses shows while nothing is minted yet.
+ * Uploads the local files of the rows to be sent, several at a time and each content once, before any row is sent: a
+ * file that the server refuses shows while nothing is minted yet. After a failure no further upload begins, and those
+ * in flight end, so that what they stored is in the journal.
  *
- * @returns where each path went; null when the run was stopped
+ * @returns the URL of each path; null when the run was stopped
  */
-export async function uploadFiles(context: RunContext, plan: Plan, spool: SpoolReader): Promise<FileUrls | null> {
+export async function uploadFiles(
+  context: Pick<RunContext, 'ledger' | 'client' | 'halt' | 'options' | 'record' | 'emit' | 'stop'>,
+  plan: Pick<Plan, 'withFiles'>,
+  spool: Pick<SpoolReader, 'read'>,
+): Promise<FileUrls | null> {
+  const { halt, options } = context
   const urls = new Map<string, string>()
-  const { ledger, client, halt } = context
-  const paths = new Map<string, number>()
+  const lines = new Map<string, number>()
   for (const { span } of plan.withFiles) {
     const { row } = await spool.read(span)
-    for (const { path } of row.localFiles) if (!paths.has(path)) paths.set(path, row.line)
+    for (const { path } of row.localFiles) if (!lines.has(path)) lines.set(path, row.line)
   }
-  for (const [path, line] of paths) {
-    if (halt.aborted) return null
-    try {
-      const hash = await sha256(path)
-      const known = ledger.uploads.get(hash)
-      const { url } = known === undefined ? await client.upload(path, basename(path), { signal: halt }) : { url: known }
-      if (known === undefined) await context.record({ t: 'upload', sha256: hash, url }, false)
-      urls.set(path, url)
-      context.emit({ type: 'uploaded', path, url, done: urls.size, files: paths.size })
-    } catch (error) {
-      if (halt.aborted) return null
-      if (error instanceof GdnError && error.code === 'data_dir') throw error
-      context.stop(uploadError(error, path, line))
-      return null
+  const uploads = new Map<string, Promise<string>>()
+  const failures: { line: number; path: string; error: unknown }[] = []
+  const waiting = lines.entries()
+  const work = async () => {
+    for (const [path, line] of waiting) {
+      if (halt.aborted || failures.length > 0) return
+      try {
+        urls.set(path, await uploadOnce(context, uploads, path))
+        context.emit({ type: 'uploaded', path, url: urls.get(path) ?? '', done: urls.size, files: lines.size })
+      } catch (error) {
+        failures.push({ line, path, error })
+      }
     }
+  }
+  await Promise.all(Array.from({ length: options.uploadConcurrency ?? DEFAULT_CONCURRENCY }, work))
+  if (halt.aborted) return null
+  const [first] = failures.sort((a, b) => a.line - b.line)
+  if (first !== undefined) {
+    const { error, path, line } = first
+    if (error instanceof GdnError && error.code === 'data_dir') throw error
+    context.stop(uploadError(error, path, line))
+    return null
   }
   return (path) => {
     const url = urls.get(path)
     if (url === undefined) throw new Error(`${path} was not uploaded`)
     return url
   }
+}
+
+/** The URL of a file: from the journal, or from the upload of the same content that is in flight, or from a new one. */
+async function uploadOnce(
+  context: Pick<RunContext, 'ledger' | 'client' | 'halt' | 'record'>,
+  uploads: Map<string, Promise<string>>,
+  path: string,
+): Promise<string> {
+  const { ledger, client, halt } = context
+  const hash = await sha256(path)
+  const known = ledger.uploads.get(hash)
+  if (known !== undefined) return known
+  const pending =
+    uploads.get(hash) ??
+    client.upload(path, basename(path), { signal: halt }).then(async ({ url }) => {
+      await context.record({ t: 'upload', sha256: hash, url }, false)
+      return url
+    })
+  uploads.set(hash, pending)
+  return await pending
 }
 
 function uploadError(error: unknown, path: string, line: number): GdnError {

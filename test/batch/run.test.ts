@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
@@ -186,6 +187,61 @@ describe('local files', () => {
     expect(away.uploads).toHaveLength(1)
     expect((await machine.run(server, rows)).counts.deployed).toBe(1)
     expect(server.uploads).toHaveLength(0)
+  })
+
+  const withFile = (number: number, path: string) =>
+    row(number, {
+      metadata: { title: `#${number}`, description: '', file_fields: [{ key: 'image', url: '' }] },
+      localFiles: [{ key: 'image', path }],
+    })
+
+  test('are uploaded eight at a time, and equal contents in flight once', async () => {
+    const paths = Array.from({ length: 20 }, (_, at) => join(machine.stateDir, `${at}.png`))
+    for (const [at, path] of paths.entries()) await writeFile(path, at < 10 ? 'same' : String(at))
+    const waiting: (() => void)[] = []
+    let most = 0
+    server.upload = async (path: string) => {
+      server.uploads.push(path)
+      await new Promise<void>((resolve) => {
+        waiting.push(resolve)
+        most = Math.max(most, waiting.length)
+        const isFull = waiting.length === 8
+        // The first content is that of all workers, and the last two are the rest.
+        if (server.uploads.length === 1 || isFull || server.uploads.length > 9)
+          for (const open of waiting.splice(0)) open()
+      })
+      return { url: `ipfs://b${'a'.repeat(57)}${String.fromCharCode(97 + server.uploads.length)}` }
+    }
+    const summary = await machine.run(
+      server,
+      paths.map((path, at) => withFile(at + 1, path)),
+    )
+    expect(summary.counts.deployed).toBe(20)
+    expect(server.uploads).toHaveLength(11)
+    expect(most).toBe(8)
+  })
+
+  test('that were stored while another one failed are in the journal: they are not uploaded again', async () => {
+    const [bad, good] = ['bad.png', 'good.png'].map((name) => join(machine.stateDir, name))
+    if (bad === undefined || good === undefined) throw new Error('no paths')
+    await writeFile(bad, 'bad')
+    await writeFile(good, 'good')
+    const rows = [withFile(1, good), withFile(2, bad)]
+    const stored = new EventTarget()
+    const failed = once(stored, 'failed')
+    const { upload } = server
+    server.upload = async (path: string) => {
+      if (path !== bad) {
+        await failed
+        return upload.call(server, path)
+      }
+      setImmediate(() => stored.dispatchEvent(new Event('failed')))
+      throw new GdnError('refused', 'no picture')
+    }
+    expect((await machine.run(server, rows)).stopped?.message).toContain('bad.png (line 3)')
+    server.upload = upload
+    expect((await machine.run(server, rows)).counts.deployed).toBe(2)
+    expect(server.uploads).toEqual([good, bad])
   })
 
   test('that the server refuses stop the run before anything is sent, with file and line', async () => {
@@ -437,6 +493,7 @@ describe('results', () => {
       {
         key: 'gold',
         line: 4,
+        title: '#3',
         status: 'deployed',
         nft_gdn_id: 'nft-1',
         token_id: '1',

@@ -17,6 +17,7 @@ export interface BatchMintFlags extends OutputFlags, ServerFlags, WaitFlags, Ver
   newRows?: boolean
   chunkSize?: number
   rate?: number
+  uploadConcurrency?: number
   inOrder?: boolean
   markerKey?: string
   adopt?: boolean
@@ -83,6 +84,10 @@ export function addPaceFlags(command: GdnCommand): GdnCommand {
 
 export function addRateFlag(command: GdnCommand): GdnCommand {
   valueFlag(command, '--rate <n>', 'Requests a second', { group: RUN, parse: positiveNumber })
+  valueFlag(command, '--upload-concurrency <n>', 'Local files uploaded at a time (8)', {
+    group: RUN,
+    parse: integer(1, 64),
+  })
   return valueFlag(
     command,
     '--listing-wait <time>',

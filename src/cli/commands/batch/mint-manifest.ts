@@ -99,6 +99,7 @@ export function runOptions(flags: BatchMintFlags, { rate }: Settings): Partial<B
     ...(flags.markerKey === undefined ? {} : { markerKey: flags.markerKey }),
     ...(flags.adopt === undefined ? {} : { adopt: flags.adopt }),
     ...(flags.listingWait === undefined ? {} : { listingWaitMs: flags.listingWait }),
+    ...(flags.uploadConcurrency === undefined ? {} : { uploadConcurrency: flags.uploadConcurrency }),
     ...(flags.lookup === false ? { skipLookup: true } : {}),
     ...(flags.wait === false ? { noWait: true } : {}),
     ...(flags.timeout === undefined ? {} : { timeoutMs: flags.timeout }),

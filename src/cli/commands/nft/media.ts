@@ -7,7 +7,6 @@ import type { ApiClient } from '../../../client/api-client.ts'
 import { GdnError, systemCode } from '../../../core/errors.ts'
 import type { Deps } from '../../deps.ts'
 import type { KeyValue } from '../../flags/parse.ts'
-import { safe } from '../../io.ts'
 
 /** A file of this machine that becomes a file of an NFT. Until it is uploaded, a placeholder stands for its URL. */
 export interface LocalFile {
@@ -62,25 +61,33 @@ export async function hashLocalFiles(files: readonly LocalFile[]): Promise<Map<s
   return hashes
 }
 
-/** Uploads the files, each path once. @returns the URL for each placeholder */
+/** Files uploaded at a time; an NFT has 8 at most. */
+const CONCURRENCY = 8
+
+/** Uploads the files, several at a time and each path once. @returns the URL for each placeholder */
 export async function uploadLocalFiles(
   { io, signals }: Deps,
   client: ApiClient,
   files: readonly LocalFile[],
 ): Promise<Map<string, string>> {
-  const urls = new Map<string, string>()
   const byPath = new Map<string, string>()
-  for (const { path, placeholder } of files) {
-    const progress = await io.progress(`Uploading ${safe(basename(path))}`)
-    try {
-      const url = byPath.get(path) ?? (await client.upload(path, basename(path), { signal: signals.signal })).url
+  const paths = [...new Set(files.map(({ path }) => path))]
+  const waiting = paths.values()
+  const text = () => `Uploading files: ${byPath.size} of ${paths.length}`
+  const progress = await io.progress(text())
+  const work = async () => {
+    for (const path of waiting) {
+      const { url } = await client.upload(path, basename(path), { signal: signals.signal })
       byPath.set(path, url)
-      urls.set(placeholder, url)
-    } finally {
-      progress.stop()
+      progress.update(text())
     }
   }
-  return urls
+  try {
+    await Promise.all(Array.from({ length: Math.min(CONCURRENCY, paths.length) }, work))
+  } finally {
+    progress.stop()
+  }
+  return new Map(files.map(({ path, placeholder }) => [placeholder, byPath.get(path) ?? '']))
 }
 
 /** A request with other URLs in its file fields, where the map names one. */
