@@ -209,6 +209,12 @@ describe('what the reference spells oddly', () => {
     })
   })
 
+  it.each([['x'], [['x']]])('getisgdnnft: accepts an answer that echoes nft_gdn_id as %j', (echoed) => {
+    const { response, example } = ENDPOINTS.getisgdnnft
+    const answer = { ...example.response, requests: { ...example.response.requests, nft_gdn_id: echoed } }
+    expect(response.safeParse(answer).success).toBe(true)
+  })
+
   it.each(['getcollections', 'gettransactions'] as const)(
     '%s takes one id in a string, and up to 1000 in a list',
     (name) => {

@@ -21,7 +21,8 @@ export const getisgdnnft = defineEndpoint({
     requests: z.looseObject({
       receiver_wallet_address: z.string(),
       blockchain: z.string(),
-      nft_gdn_id: z.unknown(),
+      // Some servers echo the list that they were sent.
+      nft_gdn_id: z.union([z.string(), z.array(z.string())]),
     }),
     response: z.looseObject({
       isgdnnft: z.boolean(),

@@ -78,7 +78,7 @@ function permutations<Item>(items: readonly Item[]): Item[][] {
 }
 
 describe('POST to a signed URL', () => {
-  it('answers what the URL says, without its signature, and a wallet, with no key and no body', async () => {
+  it('answers the parameters of the URL, with an empty signature, and a wallet, with no key and no body', async () => {
     const path = await signedPath(5)
     const { status, json, headers } = await post(path)
     expect(status).toBe(200)
