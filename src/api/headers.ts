@@ -2,7 +2,7 @@
 export const HEADERS = {
   apiKey: 'x-api-key',
   idempotencyKey: 'idempotency-key',
-  /** Code of an error for programs: `idempotency_key_reused` beside a 422, where a key came with another body. */
+  /** Code of an error for programs; see `IDEMPOTENCY_ERRORS`. */
   errorCode: 'error-code',
   idempotencySupported: 'idempotency-supported',
   idempotencyReplayed: 'idempotency-replayed',
@@ -16,4 +16,12 @@ export const HEADERS = {
   incarnation: 'gdn-incarnation',
   rateLimitPolicy: 'ratelimit-policy',
   retryAfter: 'retry-after',
+} as const
+
+/** Values of the header `Error-Code`: what the server rejects about an Idempotency-Key. */
+export const IDEMPOTENCY_ERRORS = {
+  /** 422: the key was used with another body. That request may have had an effect. */
+  reused: 'idempotency_key_reused',
+  /** 400: the key is empty or too long. The request had no effect. */
+  invalid: 'idempotency_key_invalid',
 } as const

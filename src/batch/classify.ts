@@ -28,7 +28,7 @@ export function classify(result: SendResult, rows: number, wallClock: number): V
     return { outcome: 'no_effect', cause: 'not_sent', status: null, message: result.reason }
   }
   if (result.kind === 'cut') return { outcome: 'unknown', status: null, message: result.reason, busy: false }
-  const { status, json, headers } = result
+  const { status, json, text, headers } = result
   if (status >= 200 && status < 300) return classifySuccess(status, json, rows)
   const message = serverMessage(status, json)
   if (status === 401) return { outcome: 'no_effect', cause: 'unauthorized', status, message }
@@ -43,7 +43,7 @@ export function classify(result: SendResult, rows: number, wallClock: number): V
     }
   }
   if (status === 413 && rows > 1) return { outcome: 'no_effect', cause: 'too_large', status, message }
-  if (isIdempotencyError(result, JSON.stringify(json) ?? '')) {
+  if (isIdempotencyError(result, text ?? JSON.stringify(json) ?? '')) {
     return { outcome: 'unknown', status, message, busy: status === 409 }
   }
   if (REFUSED.has(status)) return { outcome: 'refused', status, message }

@@ -13,7 +13,15 @@ export type ReadEndpoint = 'getnfts' | 'getnftgdnids'
 
 /** What one attempt came to. `not_sent`: not a byte left this machine. `cut`: nobody knows. */
 export type SendResult =
-  | { kind: 'answered'; status: number; headers: Readonly<Record<string, string>>; json: unknown }
+  | {
+      kind: 'answered'
+      status: number
+      headers: Readonly<Record<string, string>>
+      /** Undefined where the body is no JSON. */
+      json: unknown
+      /** The body where it is no JSON. */
+      text?: string
+    }
   | { kind: 'not_sent'; reason: string }
   | { kind: 'cut'; reason: string }
 

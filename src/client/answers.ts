@@ -1,6 +1,6 @@
 import type { EndpointName } from '../api/endpoints.ts'
 import { errorFormA, errorFormB } from '../api/errors.ts'
-import { HEADERS } from '../api/headers.ts'
+import { HEADERS, IDEMPOTENCY_ERRORS } from '../api/headers.ts'
 import { GdnError } from '../core/errors.ts'
 import { redactText } from '../core/redact.ts'
 import type { TransportAnswer } from './transport.ts'
@@ -50,7 +50,8 @@ export function isNotNow({ status, headers }: Pick<TransportAnswer, 'status' | '
   return status === 503 && headers[HEADERS.requestAccepted] === 'no' && headers[HEADERS.idempotencySupported] === 'yes'
 }
 
-const KEY_ERROR_STATUS = new Set([409, 422])
+/** 409 and 422 by the draft of the header's standard; some services answer 400. */
+const KEY_ERROR_STATUS = new Set([400, 409, 422])
 const MAX_ERROR_TEXT = 10_000
 
 /**
@@ -60,10 +61,14 @@ const MAX_ERROR_TEXT = 10_000
  *
  * @param text the body of the answer
  */
-export function isIdempotencyError({ status, headers }: Pick<TransportAnswer, 'status' | 'headers'>, text: string) {
+export function isIdempotencyError(
+  { status, headers }: Pick<TransportAnswer, 'status' | 'headers'>,
+  text: string,
+): boolean {
   if (!KEY_ERROR_STATUS.has(status)) return false
-  if (headers[HEADERS.errorCode]?.startsWith('idempotency_') === true) return true
-  return /idempotency[\s_-]?key/i.test(text.slice(0, MAX_ERROR_TEXT))
+  const code = headers[HEADERS.errorCode]
+  if (code?.startsWith('idempotency_') === true) return code !== IDEMPOTENCY_ERRORS.invalid
+  return /idempoten(cy|t)/i.test(text.slice(0, MAX_ERROR_TEXT))
 }
 
 /** The error that an answer other than 2xx stands for. */

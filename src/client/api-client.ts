@@ -15,6 +15,8 @@ export type SendResult =
       headers: Readonly<Record<string, string>>
       /** Undefined when the body is no JSON. */
       json: unknown
+      /** The body where it is no JSON. */
+      text?: string
       /** Status, content type and first characters, for messages. */
       seen: string
     }

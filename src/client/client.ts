@@ -128,7 +128,9 @@ export function createClient(options: ClientOptions): ApiClient {
       try {
         const answer = await postJson({ name, url: await urlOf(name) }, body, idempotencyKey, { run, signal })
         const { status, headers } = answer
-        return { kind: 'answered', status, headers, json: parseJson(answer.body), seen: describeAnswer(answer) }
+        const json = parseJson(answer.body)
+        const text = json === undefined ? { text: Buffer.from(answer.body).toString('utf8') } : {}
+        return { kind: 'answered', status, headers, json, ...text, seen: describeAnswer(answer) }
       } catch (error) {
         const isUnsent =
           error instanceof TransportError ? !error.sent : signal?.aborted === true && error === signal.reason

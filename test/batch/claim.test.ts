@@ -1,4 +1,3 @@
-import { once } from 'node:events'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { claimFolder } from '../../src/batch/run-files.ts'
 import { listRuns } from '../../src/batch/runs.ts'
@@ -6,6 +5,7 @@ import type { BatchPacer, BatchSummary } from '../../src/batch/types.ts'
 import { GdnError } from '../../src/core/errors.ts'
 import { acquireLock } from '../../src/core/process-lock.ts'
 import { FakeHostedApi, type FakeOptions } from '../helpers/fake-hosted-api.ts'
+import { gate } from '../helpers/gate.ts'
 import { Machine } from './simulation.ts'
 import { row, rowsUpTo } from './simulation-rows.ts'
 
@@ -20,18 +20,6 @@ const B = { manifestPath: '/b/drop.csv' }
 
 const serverOf = (options: Partial<FakeOptions> = {}) =>
   new FakeHostedApi({ idempotency: false, now: machine.time.now, ...options })
-
-/** A point that code waits at until the test opens it, and that tells when it was reached. */
-function gate() {
-  const events = new EventTarget()
-  const reached = once(events, 'reached')
-  const opened = once(events, 'open')
-  const pass = async () => {
-    events.dispatchEvent(new Event('reached'))
-    await opened
-  }
-  return { reached, open: () => events.dispatchEvent(new Event('open')), pass }
-}
 
 /** A pacer that holds the first request, which is in the journal by then or will be, at the gate. */
 const pacerAt = ({ pass }: { pass(): Promise<void> }): BatchPacer => ({

@@ -37,20 +37,36 @@ async function results(summary: BatchSummary): Promise<ResultRow[]> {
   return rows
 }
 
-const refusal = (status: number, headers: Record<string, string>, json: unknown) =>
-  classify({ kind: 'answered', status, headers, json }, 2, 0)
+const refusal = (status: number, headers: Record<string, string>, body: unknown) =>
+  classify(
+    {
+      kind: 'answered',
+      status,
+      headers,
+      ...(typeof body === 'string' ? { json: undefined, text: body } : { json: body }),
+    },
+    2,
+    0,
+  )
 
-describe('a 409 or 422 about the Idempotency-Key', () => {
+describe('an error about the Idempotency-Key', () => {
   test.each([
     [422, { 'error-code': 'idempotency_key_reused' }, { error: { title: 'x', message: 'y' } }],
     [422, {}, { error: { title: 'x', message: 'Idempotency-Key was used before with another body' } }],
     [409, {}, { detail: 'idempotency_key in use' }],
+    [422, {}, 'Your request could not be processed by the gateway at this time, because its Idempotency-Key is in use'],
+    [400, {}, { errors: [{ code: 'IDEMPOTENCY_KEY_REUSED' }] }],
+    [400, {}, { error: { type: 'x', message: 'Keys for idempotent requests are used with the same parameters' } }],
   ])('leaves the outcome unknown: %i %j %j', (status, headers, json) => {
     expect(refusal(status, headers, json)).toMatchObject({ outcome: 'unknown', status })
   })
 
-  test('is told apart from a 422 about the fields, which had no effect', () => {
-    expect(refusal(422, {}, { error: { title: 'x', message: 'metadata is required' } }).outcome).toBe('refused')
+  test.each([
+    [422, {}, { error: { title: 'x', message: 'metadata is required' } }],
+    [422, {}, 'metadata is required'],
+    [400, { 'error-code': 'idempotency_key_invalid' }, { error: { title: 'x', message: 'Idempotency-Key is empty' } }],
+  ])('is told apart from one that says that the request had no effect: %i %j %j', (status, headers, json) => {
+    expect(refusal(status, headers, json).outcome).toBe('refused')
   })
 })
 

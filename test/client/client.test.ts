@@ -280,10 +280,10 @@ describe('send', () => {
     expect(server.seen.map(({ headers }) => headers['gdn-run'])).toEqual(['0123456789abcdef', undefined])
   })
 
-  test('an answer without JSON has no json', async () => {
+  test('an answer without JSON has its text', async () => {
     const server = await serve([{ status: 502, text: '<html>' }])
     const result = await client(server.url).send('createnft', body, { idempotencyKey: 'k' })
-    expect(result).toMatchObject({ kind: 'answered', json: undefined, seen: '502 text/html "<html>"' })
+    expect(result).toMatchObject({ kind: 'answered', json: undefined, text: '<html>', seen: '502 text/html "<html>"' })
   })
 
   test('a cut connection is cut, a refused one was not sent', async () => {
@@ -389,10 +389,18 @@ describe('creating', () => {
     ],
     ['422 that names the key', formA(422, 'Request Validation Error', 'Idempotency-Key was used before')],
     ['422 in another form', { status: 422, json: { type: 'about:blank', detail: 'idempotency key in use' } }],
+    ['422 in plain text', { status: 422, text: 'Idempotency-Key was used before' }],
+    ['400 with a code of another service', { status: 400, json: { code: 'IDEMPOTENCY_KEY_REUSED' } }],
     ['409 that names the key', formA(409, 'Conflict', 'a request with this Idempotency-Key is in progress')],
   ])('%s leaves the outcome unknown', async (_what, reply) => {
     const server = await serve(() => reply)
     await expect(mint(client(server.url))).rejects.toMatchObject({ code: 'unknown_outcome' })
+  })
+
+  test('400 of our backend for a key that breaks the rules had no effect', async () => {
+    const json = { error: { title: 'Bad Request', message: 'Idempotency-Key must have 1 to 255 characters' } }
+    const server = await serve([{ status: 400, headers: { 'error-code': 'idempotency_key_invalid' }, json }])
+    await expect(mint(client(server.url))).rejects.toMatchObject({ code: 'refused' })
   })
 
   test('429 had no effect, and is waited for', async () => {

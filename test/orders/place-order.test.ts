@@ -2,9 +2,10 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { contentOf } from '../../src/batch/reconcile/content.ts'
 import { GdnError } from '../../src/core/errors.ts'
 import { acquireLock } from '../../src/core/process-lock.ts'
-import type { ORDER_ENDPOINTS } from '../../src/orders/order.ts'
+import { ORDER_ENDPOINTS } from '../../src/orders/order.ts'
 import { OrderFiles } from '../../src/orders/order-files.ts'
-import { DAWN, type Fault, Machine, OTHER, RECEIVER, SENDER, Service } from './world.ts'
+import { gate } from '../helpers/gate.ts'
+import { DAWN, type Fault, Machine, OTHER, RECEIVER, REQUESTS, SENDER, Service } from './world.ts'
 
 let machine: Machine
 beforeEach(async () => {
@@ -361,6 +362,29 @@ describe('two processes', () => {
     await lock.release()
     expect(service.arrived).toHaveLength(1)
   })
+
+  test.each(ORDER_ENDPOINTS)(
+    'with the same %s: while one is at its prompt, the other asks and sends nothing',
+    async (endpoint) => {
+      const service = new Service(true)
+      const prompt = gate()
+      const first = machine.command(service, endpoint, {
+        async request() {
+          await prompt.pass()
+          return REQUESTS[endpoint]
+        },
+      })
+      await prompt.reached
+      const request = () => Promise.reject(new Error('asked'))
+      for (const again of [false, true]) {
+        const { error } = await machine.command(service, endpoint, { again, request })
+        expect(error).toMatchObject({ code: 'run_busy' })
+      }
+      prompt.open()
+      expect((await first).error).toBeNull()
+      expect({ arrived: service.arrived.length, made: service.made }).toEqual({ arrived: 1, made: 1 })
+    },
+  )
 
   test('that start at the same instant: one of them has the order', async () => {
     const files = new OrderFiles(machine.stateDir)

@@ -263,7 +263,7 @@ export class Machine {
       userAgent: 'gdn/test',
       clock: { now: () => this.now, sleep, random: () => 0.5 },
     })
-    const restore = makeKillable(killer)
+    const restore = options.killer === undefined ? () => {} : makeKillable(killer)
     const request = REQUESTS[endpoint]
     const isMint = endpoint === 'createnft' || endpoint === 'createnfttrans'
     try {

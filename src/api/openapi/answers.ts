@@ -1,4 +1,5 @@
 import { type ErrorForm, errorCodeOf, TITLES } from '../errors.ts'
+import { IDEMPOTENCY_ERRORS } from '../headers.ts'
 import type { Json } from './json-schema.ts'
 
 const header = (description: string, example: string): Json => ({
@@ -23,6 +24,10 @@ export const RESPONSE_HEADERS: Readonly<Record<string, Json>> = {
     '5f0c2f0e-7d3b-4a8e-8a55-1c9b2e4d6f70',
   ),
   'Idempotency-Replayed': header('The answer to an earlier request with the same Idempotency-Key.', 'true'),
+  'Error-Code': header(
+    'What the request is rejected for, where its Idempotency-Key is the reason. The outcome of an earlier request with the key is not affected.',
+    IDEMPOTENCY_ERRORS.reused,
+  ),
   'RateLimit-Policy': header(
     'The limit: requests (q) in a window of seconds (w). Without q there is none.',
     '"createnft";q=2;w=1',
@@ -83,13 +88,19 @@ const ERRORS: Readonly<Record<number, readonly [title: string, meaning: string, 
   ],
 }
 
+/** Headers that come with some errors. */
+const ERROR_HEADERS: Readonly<Record<number, readonly string[]>> = {
+  422: ['Error-Code'],
+  429: ['RateLimit-Policy', 'RateLimit', 'Retry-After'],
+}
+
 /** An error's answer in one of the two forms. */
 function errorAnswer(status: number, form: ErrorForm): Json {
   const [title, description, message] = ERRORS[status] ?? ['', '', '']
   const example = form === 'A' ? { error: { title, message } } : { errorCode: errorCodeOf(title), message, detail: [] }
   return {
     description,
-    headers: headerRefs('x-request-id', ...(status === 429 ? ['RateLimit-Policy', 'RateLimit', 'Retry-After'] : [])),
+    headers: headerRefs('x-request-id', ...(ERROR_HEADERS[status] ?? [])),
     content: { 'application/json': { schema: { $ref: `#/components/schemas/Error${form}` }, example } },
   }
 }

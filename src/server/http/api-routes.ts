@@ -3,7 +3,7 @@ import type * as z from 'zod'
 import type { Endpoint } from '../../api/endpoint.ts'
 import { ENDPOINTS } from '../../api/endpoints.ts'
 import { TITLES } from '../../api/errors.ts'
-import { HEADERS } from '../../api/headers.ts'
+import { HEADERS, IDEMPOTENCY_ERRORS } from '../../api/headers.ts'
 import { validate } from '../../api/validate.ts'
 import { createCollection } from '../services/create-collection.ts'
 import { createNft } from '../services/create-nft.ts'
@@ -36,7 +36,9 @@ function idempotencyKey(request: FastifyRequest): string | null {
   if (header === undefined) return null
   const key = String(header)
   if (key === '' || key.length > MAX_IDEMPOTENCY_KEY) {
-    throw new Refusal(400, TITLES.badRequest, `Idempotency-Key must have 1 to ${MAX_IDEMPOTENCY_KEY} characters`)
+    throw new Refusal(400, TITLES.badRequest, `Idempotency-Key must have 1 to ${MAX_IDEMPOTENCY_KEY} characters`, {
+      [HEADERS.errorCode]: IDEMPOTENCY_ERRORS.invalid,
+    })
   }
   return key
 }

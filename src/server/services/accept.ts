@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { TITLES } from '../../api/errors.ts'
-import { HEADERS } from '../../api/headers.ts'
+import { HEADERS, IDEMPOTENCY_ERRORS } from '../../api/headers.ts'
 import { canonicalJson } from '../../core/canonical-json.ts'
 import type { Store } from '../store/open-store.ts'
 import { findRepeated, insertRequest, type RequestRow, recordResponse } from '../store/requests.ts'
@@ -31,7 +31,7 @@ export interface Accepted<Response> {
 function replay<Response>(earlier: RequestRow, bodyHash: string): Accepted<Response> {
   if (earlier.body_hash !== bodyHash) {
     throw new Refusal(422, TITLES.validation, 'Idempotency-Key was used before with another body; use a new key', {
-      [HEADERS.errorCode]: 'idempotency_key_reused',
+      [HEADERS.errorCode]: IDEMPOTENCY_ERRORS.reused,
     })
   }
   return { response: JSON.parse(earlier.response) as Response, replayed: true, requestId: earlier.id }

@@ -107,6 +107,7 @@ it('a refused request uses up no key', async () => {
 it('a key of more than 255 characters is refused by name, and one of 255 is not', async () => {
   const long = await createNft(body(), 'k'.repeat(256))
   expect(long.status).toBe(400)
+  expect(long.headers.get('error-code')).toBe('idempotency_key_invalid')
   expect(long.json.error.message).toContain('Idempotency-Key')
   expect((await createNft(body(), 'k'.repeat(255))).status).toBe(200)
 })
