@@ -1,5 +1,6 @@
 import { formatFault, GdnError, messageOf, type Place } from '../core/errors.ts'
 import { EXIT } from '../core/exit-codes.ts'
+import { fileError } from '../core/file-error.ts'
 import { terminalLines } from '../core/terminal-text.ts'
 import { type Io, safe } from './io.ts'
 
@@ -14,7 +15,7 @@ const MAX_ALIKE_SHOWN = 5
 
 /** Tells people or machines what went wrong, on stderr. @returns the exit code */
 export function reportError(io: Io, stderr: { write(text: string): unknown }, error: unknown): number {
-  const known = error instanceof GdnError ? error : undefined
+  const known = error instanceof GdnError ? error : (fileError(error) ?? undefined)
   const inert = (text: string) => (io.stderrTty ? terminalLines(text) : text)
   if (io.settings.machine) stderr.write(`${inert(JSON.stringify(asJson(error, known)))}\n`)
   else stderr.write(io.toWidth(known === undefined ? unexpectedText(error) : knownText(io, known)))

@@ -2,6 +2,7 @@ import { constants } from 'node:fs'
 import { type FileHandle, open, rename } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { platform } from 'node:process'
+import { namingFile } from './file-error.ts'
 
 /** Makes names in a folder survive a power cut. Windows can't sync a folder, and needs not. */
 export async function syncFolder(path: string): Promise<void> {
@@ -23,8 +24,10 @@ export async function writeDurably(path: string, write: (file: FileHandle) => Pr
   const { O_WRONLY, O_CREAT, O_TRUNC, O_NOFOLLOW = 0 } = constants
   const file = await open(temp, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0o600)
   try {
-    await write(file)
-    await file.sync()
+    await namingFile(path, async () => {
+      await write(file)
+      await file.sync()
+    })
   } finally {
     await file.close()
   }

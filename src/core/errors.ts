@@ -16,6 +16,7 @@ export const EXIT_BY_CODE = {
   run_busy: EXIT.usage,
   already_accepted: EXIT.usage,
   edited_rows: EXIT.usage,
+  file_error: EXIT.usage,
   data_dir: EXIT.usage,
   data_dir_busy: EXIT.usage,
   port_in_use: EXIT.usage,

@@ -3,6 +3,7 @@ import { link, open, rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { syncFolder } from './durable-file.ts'
 import { systemCode } from './errors.ts'
+import { namingFile } from './file-error.ts'
 
 /** What the system says where there are no hard links. */
 export const NO_LINKS: ReadonlySet<string> = new Set(['EPERM', 'ENOTSUP', 'ENOSYS', 'EOPNOTSUPP', 'EMLINK', 'EXDEV'])
@@ -57,8 +58,10 @@ export async function writeNewFile(path: string, text: string): Promise<boolean>
   const file = await open(draft, 'wx', 0o600)
   try {
     try {
-      await file.writeFile(text)
-      await file.sync()
+      await namingFile(path, async () => {
+        await file.writeFile(text)
+        await file.sync()
+      })
     } finally {
       await file.close()
     }

@@ -5,6 +5,7 @@ import { dirname, resolve } from 'node:path'
 import { getuid, platform } from 'node:process'
 import { syncFolder } from './durable-file.ts'
 import { type ErrorCode, GdnError, systemCode } from './errors.ts'
+import { namingFile } from './file-error.ts'
 
 /** Everything that gdn keeps is its owner's alone: files 0600, folders 0700, whatever the umask. */
 const FILE_MODE = 0o600
@@ -98,8 +99,10 @@ export async function writePrivateFile(path: string, content: string | Uint8Arra
   try {
     const file = await open(draft, 'wx', FILE_MODE)
     try {
-      await file.writeFile(content)
-      await file.sync()
+      await namingFile(path, async () => {
+        await file.writeFile(content)
+        await file.sync()
+      })
     } finally {
       await file.close()
     }

@@ -1,0 +1,35 @@
+import { GdnError, messageOf, systemCode } from './errors.ts'
+
+const REASONS: Readonly<Record<string, string>> = {
+  ENOSPC: 'no space left on the disk',
+  EDQUOT: 'the disk quota is used up',
+  EROFS: 'the file system is read-only',
+  EACCES: 'permission denied',
+  EPERM: 'not permitted',
+  EIO: 'the disk has an I/O error',
+  EMFILE: 'too many open files',
+  ENFILE: 'too many open files on this machine',
+}
+
+/** Runs a file operation. A system error of it gets the path: a write through a file handle names no file. */
+export async function namingFile<Value>(path: string, act: () => Promise<Value>): Promise<Value> {
+  try {
+    return await act()
+  } catch (error) {
+    if (error instanceof Error && systemCode(error) !== undefined && !('path' in error)) Object.assign(error, { path })
+    throw error
+  }
+}
+
+/** The error of the user's machine that a failed file operation stands for; null for any other error. */
+export function fileError(error: unknown): GdnError | null {
+  const reason = REASONS[systemCode(error) ?? '']
+  const path = error instanceof Error && 'path' in error ? error.path : undefined
+  if (reason === undefined || typeof path !== 'string') return null
+  return new GdnError('file_error', reason, {
+    place: { file: path },
+    hint: 'Make room, or fix the permissions, and run the same command again.',
+    details: { system: messageOf(error) },
+    cause: error,
+  })
+}
