@@ -43,10 +43,9 @@ describe('the preview of a manifest that has a run', () => {
     const { html, stderr } = await shown()
     expect(html).toContain('Preview of a drop: every row is minted already')
     expect(html).toMatch(/<dt>Run<\/dt><dd><code>drop-\w+<\/code>/)
-    for (const [i, html_] of cards(html).entries()) {
-      expect(html_).toContain('<span class="badge good">deployed</span>')
-      expect(html_).toContain(`<span>token ${i + 1}</span>`)
-    }
+    expect(html.match(/<span class="badge good">deployed<\/span>/g)).toHaveLength(3)
+    const tokens = cards(html).map((card) => /<span>token (\d)<\/span>/.exec(card)?.[1])
+    expect(tokens.sort()).toEqual(['1', '2', '3'])
     expect(stderr).toMatch(/3 of 3 rows are minted already, by the run drop-\w+\./)
     expect(JSON.parse((await shown('--json')).stdout)).toMatchObject({
       run: expect.stringMatching(/^drop-/),
@@ -62,7 +61,7 @@ describe('the preview of a manifest that has a run', () => {
     expect(first).toContain('deployed')
     expect(failed).toContain('<span class="badge bad">failed</span>')
     expect(failed).toContain('this one is not liked')
-    expect(copy).toContain('token 2')
+    expect(copy).toMatch(/<span>token [12]<\/span>/)
     for (const card of [third, added]) expect(card).not.toContain('badge')
     expect(html).toContain('Preview of a drop: 3 of 5 rows were sent already, 2 are minted')
     expect(html).toContain('Not sent 2')
