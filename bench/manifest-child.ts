@@ -45,7 +45,7 @@ async function start() {
   await mkdir(runsFolder(stateDir), { recursive: true })
   const found = await findRun(options)
   const target = { blockchain: 'polygon', contractAddress: CONTRACT } as const
-  const read = () => readManifest({ path }, { ...target, extraColumns: false, localFiles: true })
+  const read = () => readManifest({ path }, { ...target, localFiles: true })
   const gathered = await gather({ readManifest: read }, found, options)
   await gathered.place()
   return { found, gathered }

@@ -166,7 +166,7 @@ __gdn_bundles() {
     'collection create') REPLY='flags-4b9b53 sending-and-waiting-0600f0 server-abcaa3 output-62442f' ;;
     'collection show') REPLY='flags-883978 server-abcaa3 output-62442f' ;;
     'collection list') REPLY='server-abcaa3 output-62442f' ;;
-    'nft mint') REPLY='flags-febba6 metadata-849690 sending-and-waiting-0600f0 of-manifests-9c3b98 server-abcaa3 output-62442f' ;;
+    'nft mint') REPLY='flags-febba6 metadata-849690 sending-and-waiting-0600f0 of-manifests-eabf75 server-abcaa3 output-62442f' ;;
     'nft grant') REPLY='flags-362a90 metadata-849690 sending-and-waiting-0600f0 server-abcaa3 output-62442f' ;;
     'nft transfer') REPLY='flags-5107d6 sending-and-waiting-927743 server-abcaa3 output-62442f' ;;
     'nft list') REPLY='flags-0543c8 server-abcaa3 output-62442f' ;;
@@ -174,9 +174,9 @@ __gdn_bundles() {
     'nft wait') REPLY='sending-and-waiting-9d182f server-abcaa3 output-62442f' ;;
     'nft verify') REPLY='flags-bfed4b verifying-c48997 server-abcaa3 output-62442f' ;;
     'batch template') REPLY='flags-d37262 output-c57e0f' ;;
-    'batch validate') REPLY='flags-f11864 server-abcaa3 output-62442f' ;;
-    'batch preview') REPLY='flags-2b31d1 server-abcaa3 output-62442f' ;;
-    'batch mint') REPLY='flags-e92c9f the-run-e3291c sending-and-waiting-7d5c84 verifying-9423cd server-abcaa3 output-62442f' ;;
+    'batch validate') REPLY='flags-984c93 server-abcaa3 output-62442f' ;;
+    'batch preview') REPLY='flags-b0f6cf server-abcaa3 output-62442f' ;;
+    'batch mint') REPLY='flags-9135eb the-run-e3291c sending-and-waiting-7d5c84 verifying-9423cd server-abcaa3 output-62442f' ;;
     'batch list') REPLY='server-abcaa3 output-62442f' ;;
     'batch status') REPLY='server-abcaa3 output-62442f' ;;
     'batch resume') REPLY='flags-fd9bb3 the-run-0963b3 sending-and-waiting-7d5c84 verifying-9423cd server-abcaa3 output-62442f' ;;
@@ -285,10 +285,12 @@ __gdn_flags() {
 --media - pairfile+ A file of it; repeatable
 --extra - text+ An extra key; repeatable
 --attr - text+ An attribute; repeatable' ;;
-    'of-manifests-9c3b98') REPLY='--run - @run-names Name of the run
+    'of-manifests-eabf75') REPLY='--run - @run-names Name of the run
 --chunk-size - text NFTs to a request (50)
 --rate - text Requests a second
---in-order - - Keep the manifest'\''s order of rows' ;;
+--in-order - - Keep the manifest'\''s order of rows
+--map - text+ Read a column as another, such as Mood=attr:Mood; repeatable
+--unknown-columns - =unknown-columns Read unknown columns as attr, extra or error (error)' ;;
     'flags-362a90') REPLY='--contract -c @collections Collection to mint in
 --contract-address ~ @collections Collection to mint in
 --contract-addresses ~ @collections Collection to mint in
@@ -338,7 +340,7 @@ __gdn_flags() {
 --no-input - - Ask nothing
 --debug - - More on stderr: requests, timings, stack traces
 --help -h - Help for this command' ;;
-    'flags-f11864') REPLY='--contract -c @collections Collection to mint in
+    'flags-984c93') REPLY='--contract -c @collections Collection to mint in
 --contract-address ~ @collections Collection to mint in
 --contract-addresses ~ @collections Collection to mint in
 --blockchain -b =blockchain Its blockchain
@@ -346,10 +348,11 @@ __gdn_flags() {
 --receiver-wallet-address ~ @wallets Wallet of rows that name none
 --sender - @wallets First owner of rows that name none
 --sender-wallet-address ~ @wallets First owner of rows that name none
---extra-columns - - Take unknown columns as extra keys; they become public
+--map - text+ Read a column as another, such as Mood=attr:Mood; repeatable
+--unknown-columns - =unknown-columns Read unknown columns as attr, extra or error (error)
 --check-files - - Ask for every file URL first, a few at a time
 --preview - - Draw the pictures of the first rows; on a terminal only' ;;
-    'flags-2b31d1') REPLY='--to - file The file to write (<manifest>-preview.html)
+    'flags-b0f6cf') REPLY='--to - file The file to write (<manifest>-preview.html)
 --force - - Write it in place of a file of that name
 --open - - Open it in the browser
 --remote-images - - Have the page load pictures from the web
@@ -361,8 +364,9 @@ __gdn_flags() {
 --receiver-wallet-address ~ @wallets Wallet of rows that name none
 --sender - @wallets First owner of rows that name none
 --sender-wallet-address ~ @wallets First owner of rows that name none
---extra-columns - - Take unknown columns as extra keys; they become public' ;;
-    'flags-e92c9f') REPLY='--contract -c @collections Collection to mint in
+--map - text+ Read a column as another, such as Mood=attr:Mood; repeatable
+--unknown-columns - =unknown-columns Read unknown columns as attr, extra or error (error)' ;;
+    'flags-9135eb') REPLY='--contract -c @collections Collection to mint in
 --contract-address ~ @collections Collection to mint in
 --contract-addresses ~ @collections Collection to mint in
 --blockchain -b =blockchain Its blockchain
@@ -370,7 +374,8 @@ __gdn_flags() {
 --receiver-wallet-address ~ @wallets Wallet of rows that name none
 --sender - @wallets First owner of rows that name none
 --sender-wallet-address ~ @wallets First owner of rows that name none
---extra-columns - - Take unknown columns as extra keys; they become public
+--map - text+ Read a column as another, such as Mood=attr:Mood; repeatable
+--unknown-columns - =unknown-columns Read unknown columns as attr, extra or error (error)
 --check-files - - Ask for every file URL first, a few at a time' ;;
     'the-run-e3291c') REPLY='--run - @run-names Name of the run; without it, the path of the manifest
 --again - - Order a second drop: of a finished run, or of rows accepted in another run
@@ -620,6 +625,9 @@ json
 ndjson
 csv
 ids' ;;
+    'unknown-columns') REPLY='error
+attr
+extra' ;;
     'format') REPLY='csv
 json
 jsonl' ;;

@@ -221,7 +221,7 @@ function __gdn_bundles
     case 'collection list'
       printf '%s\n' 'server-abcaa3 output-62442f'
     case 'nft mint'
-      printf '%s\n' 'flags-febba6 metadata-849690 sending-and-waiting-0600f0 of-manifests-9c3b98 server-abcaa3 output-62442f'
+      printf '%s\n' 'flags-febba6 metadata-849690 sending-and-waiting-0600f0 of-manifests-eabf75 server-abcaa3 output-62442f'
     case 'nft grant'
       printf '%s\n' 'flags-362a90 metadata-849690 sending-and-waiting-0600f0 server-abcaa3 output-62442f'
     case 'nft transfer'
@@ -237,11 +237,11 @@ function __gdn_bundles
     case 'batch template'
       printf '%s\n' 'flags-d37262 output-c57e0f'
     case 'batch validate'
-      printf '%s\n' 'flags-f11864 server-abcaa3 output-62442f'
+      printf '%s\n' 'flags-984c93 server-abcaa3 output-62442f'
     case 'batch preview'
-      printf '%s\n' 'flags-2b31d1 server-abcaa3 output-62442f'
+      printf '%s\n' 'flags-b0f6cf server-abcaa3 output-62442f'
     case 'batch mint'
-      printf '%s\n' 'flags-e92c9f the-run-e3291c sending-and-waiting-7d5c84 verifying-9423cd server-abcaa3 output-62442f'
+      printf '%s\n' 'flags-9135eb the-run-e3291c sending-and-waiting-7d5c84 verifying-9423cd server-abcaa3 output-62442f'
     case 'batch list'
       printf '%s\n' 'server-abcaa3 output-62442f'
     case 'batch status'
@@ -413,11 +413,13 @@ function __gdn_flags
         '--media - pairfile+ A file of it; repeatable' \
         '--extra - text+ An extra key; repeatable' \
         '--attr - text+ An attribute; repeatable'
-    case 'of-manifests-9c3b98'
+    case 'of-manifests-eabf75'
       printf '%s\n' '--run - @run-names Name of the run' \
         '--chunk-size - text NFTs to a request (50)' \
         '--rate - text Requests a second' \
-        '--in-order - - Keep the manifest\'s order of rows'
+        '--in-order - - Keep the manifest\'s order of rows' \
+        '--map - text+ Read a column as another, such as Mood=attr:Mood; repeatable' \
+        '--unknown-columns - =unknown-columns Read unknown columns as attr, extra or error (error)'
     case 'flags-362a90'
       printf '%s\n' '--contract -c @collections Collection to mint in' \
         '--contract-address ~ @collections Collection to mint in' \
@@ -477,7 +479,7 @@ function __gdn_flags
         '--no-input - - Ask nothing' \
         '--debug - - More on stderr: requests, timings, stack traces' \
         '--help -h - Help for this command'
-    case 'flags-f11864'
+    case 'flags-984c93'
       printf '%s\n' '--contract -c @collections Collection to mint in' \
         '--contract-address ~ @collections Collection to mint in' \
         '--contract-addresses ~ @collections Collection to mint in' \
@@ -486,10 +488,11 @@ function __gdn_flags
         '--receiver-wallet-address ~ @wallets Wallet of rows that name none' \
         '--sender - @wallets First owner of rows that name none' \
         '--sender-wallet-address ~ @wallets First owner of rows that name none' \
-        '--extra-columns - - Take unknown columns as extra keys; they become public' \
+        '--map - text+ Read a column as another, such as Mood=attr:Mood; repeatable' \
+        '--unknown-columns - =unknown-columns Read unknown columns as attr, extra or error (error)' \
         '--check-files - - Ask for every file URL first, a few at a time' \
         '--preview - - Draw the pictures of the first rows; on a terminal only'
-    case 'flags-2b31d1'
+    case 'flags-b0f6cf'
       printf '%s\n' '--to - file The file to write (<manifest>-preview.html)' \
         '--force - - Write it in place of a file of that name' \
         '--open - - Open it in the browser' \
@@ -502,8 +505,9 @@ function __gdn_flags
         '--receiver-wallet-address ~ @wallets Wallet of rows that name none' \
         '--sender - @wallets First owner of rows that name none' \
         '--sender-wallet-address ~ @wallets First owner of rows that name none' \
-        '--extra-columns - - Take unknown columns as extra keys; they become public'
-    case 'flags-e92c9f'
+        '--map - text+ Read a column as another, such as Mood=attr:Mood; repeatable' \
+        '--unknown-columns - =unknown-columns Read unknown columns as attr, extra or error (error)'
+    case 'flags-9135eb'
       printf '%s\n' '--contract -c @collections Collection to mint in' \
         '--contract-address ~ @collections Collection to mint in' \
         '--contract-addresses ~ @collections Collection to mint in' \
@@ -512,7 +516,8 @@ function __gdn_flags
         '--receiver-wallet-address ~ @wallets Wallet of rows that name none' \
         '--sender - @wallets First owner of rows that name none' \
         '--sender-wallet-address ~ @wallets First owner of rows that name none' \
-        '--extra-columns - - Take unknown columns as extra keys; they become public' \
+        '--map - text+ Read a column as another, such as Mood=attr:Mood; repeatable' \
+        '--unknown-columns - =unknown-columns Read unknown columns as attr, extra or error (error)' \
         '--check-files - - Ask for every file URL first, a few at a time'
     case 'the-run-e3291c'
       printf '%s\n' '--run - @run-names Name of the run; without it, the path of the manifest' \
@@ -812,6 +817,10 @@ function __gdn_values
         'ndjson' \
         'csv' \
         'ids'
+    case 'unknown-columns'
+      printf '%s\n' 'error' \
+        'attr' \
+        'extra'
     case 'format'
       printf '%s\n' 'csv' \
         'json' \

@@ -1,5 +1,5 @@
 import { type Built, RowBuilder } from './build-row.ts'
-import { type Column, columnSetProblems, parseColumnName } from './columns.ts'
+import { type Column, columnSetProblems, parseColumnName, spellingOf } from './columns.ts'
 import type { CsvFile } from './csv.ts'
 import { ManifestFault } from './fault.ts'
 import type { JsonFile, JsonRecord } from './json.ts'
@@ -55,18 +55,30 @@ function readHeader({ header }: CsvFile, file: string, options: ManifestOptions)
     issues.push({ place, message, ...(hint === undefined ? {} : { hint }) })
   }
   for (const [index, name] of names.entries()) {
-    const parsed = parseColumnName(name, options.extraColumns)
+    const parsed = parseColumnName(name, options)
     if ('problem' in parsed) report(index + 1, parsed.problem, parsed.hint)
     columns.push('problem' in parsed ? undefined : { name, position: index + 1, role: parsed.role })
   }
   const hasReceiver = typeof options.receiver === 'string'
   const known = columns.filter((column) => column !== undefined)
-  const problems = columnSetProblems(known, { hasReceiver })
+  const { columnMap = [] } = options
+  const problems = columnSetProblems(known, { hasReceiver, columnMap })
   for (const { column, problem, hint } of problems) {
     report(column?.position, problem, hint)
     if (column?.position !== undefined) columns[column.position - 1] = undefined
   }
+  tellMapped(known, options)
   return { columns, issues, isWhole: problems.every(({ column }) => column !== null) }
+}
+
+/** Tells which columns have a meaning that is not their name. */
+function tellMapped(columns: readonly Column[], { onMapped }: ManifestOptions): void {
+  if (onMapped === undefined) return
+  const mapped = columns.flatMap(({ name, role }) => {
+    const meaning = spellingOf(role)
+    return name === meaning || name === 'file:image' ? [] : [[name, meaning] as const]
+  })
+  if (mapped.length > 0) onMapped(mapped)
 }
 
 export async function* jsonBlocks({ request, records }: JsonFile, open: OpenSource, context: ReadContext): Blocks {
@@ -75,7 +87,7 @@ export async function* jsonBlocks({ request, records }: JsonFile, open: OpenSour
   if (applied.issues.length > 0) return yield applied.issues.map((issue) => ({ issue }))
   const builder = new RowBuilder(open.name, open.folder, applied.options)
   const check = createFileCheck([open.folder, ...(applied.options.fileFolders ?? [])])
-  const readKeys = createKeyReader(open.name, applied.options.extraColumns)
+  const readKeys = createKeyReader(open.name, applied.options)
   const buildItem = async (record: JsonRecord, items: ManifestItem[]) => {
     if ('issue' in record) return items.push(record)
     const { line, value } = record
@@ -107,7 +119,7 @@ export async function* jsonBlocks({ request, records }: JsonFile, open: OpenSour
 }
 
 /** Reads the keys of JSON rows as columns; rows of the same keys share the work. */
-function createKeyReader(file: string, extraColumns: boolean) {
+function createKeyReader(file: string, options: ManifestOptions) {
   let last: { names: string; columns: Column[] } | null = null
   return (line: number, value: Record<string, unknown>): { columns: Column[]; issues: ManifestIssue[] } => {
     const names = Object.keys(value)
@@ -121,7 +133,7 @@ function createKeyReader(file: string, extraColumns: boolean) {
     }
     for (const name of names) {
       if (issues.length >= MAX_KEY_ISSUES) break
-      const parsed = parseColumnName(name, extraColumns)
+      const parsed = parseColumnName(name, options)
       if ('problem' in parsed) report(name, parsed.problem, parsed.hint)
       else columns.push({ name, position: undefined, role: parsed.role })
     }
@@ -129,7 +141,10 @@ function createKeyReader(file: string, extraColumns: boolean) {
     for (const { column, problem, hint } of columnSetProblems(columns, { hasReceiver: true })) {
       if (column !== null) report(column.name, problem, hint)
     }
-    if (issues.length === 0) last = { names: joined, columns }
+    if (issues.length === 0) {
+      last = { names: joined, columns }
+      tellMapped(columns, options)
+    }
     return { columns, issues }
   }
 }

@@ -21,7 +21,7 @@ export interface RowInput {
   line: number
   /** Cells under none are left out. */
   columns: readonly (Column | undefined)[]
-  /** Undefined, null and empty text are absent. */
+  /** Undefined, null and blank text are absent. */
   cells: readonly unknown[]
   /** Whether all text is known to be well-formed and without NUL. */
   trusted: boolean
@@ -73,13 +73,16 @@ export class RowBuilder {
 
     for (let i = 0; i < columns.length; i++) {
       const column = columns[i]
-      const value = cells[i]
-      if (column === undefined || value === undefined || value === null || value === '') continue
-      if (typeof value !== 'string') {
-        report.add(column, `${column.name} must be a string, not ${kindOf(value)}`)
+      const given = cells[i]
+      if (column === undefined || given === undefined || given === null) continue
+      if (typeof given !== 'string') {
+        report.add(column, `${column.name} must be a string, not ${kindOf(given)}`)
         trusted = false
         continue
       }
+      // White space around a cell is invisible in a spreadsheet, and would make another row of it.
+      const value = given.trim()
+      if (value === '') continue
       if (!wasChecked && (!value.isWellFormed() || value.includes('\0'))) trusted = false
       const { role } = column
       switch (role.kind) {

@@ -1,6 +1,7 @@
 import { MAX_FILE_FIELDS, nftMetadata } from '../api/metadata.ts'
 import { validate } from '../api/validate.ts'
-import { nearest } from './nearest.ts'
+import { nearest } from '../core/nearest.ts'
+import { shellWord } from '../core/shell-word.ts'
 
 /** What a column of a manifest means. */
 export type ColumnRole =
@@ -29,35 +30,111 @@ export const SAMPLE_URL = 'https://example.com/'
 
 export type ParsedName = { role: ColumnRole } | { problem: string; hint?: string }
 
-/** Reads the name of a column. `extraColumns` takes unknown ones as extra keys. */
-export function parseColumnName(name: string, extraColumns: boolean): ParsedName {
-  if (name === '') return { problem: 'a column without a name', hint: 'name it, or remove it' }
-  const invisible = INVISIBLE.exec(name)
+/** What becomes of columns that have no meaning of their own. */
+export const UNKNOWN_COLUMNS = ['error', 'attr', 'extra'] as const
+export type UnknownColumns = (typeof UNKNOWN_COLUMNS)[number]
+
+/** How the names of columns are read. */
+export interface ColumnNaming {
+  /** By default they are errors. */
+  unknownColumns?: UnknownColumns
+  /** Columns that are given a meaning, such as `['Background', 'attr:Background']`. */
+  columnMap?: readonly ColumnMapping[]
+}
+
+export type ColumnMapping = readonly [name: string, meaning: string]
+
+/** Common names of columns, in lower case with underscores. */
+const COMMON_NAMES: Readonly<Record<(typeof COLUMN_NAMES)[number], readonly string[]>> = {
+  title: ['name', 'nft_name', 'nft_title', 'token_name'],
+  description: ['desc', 'nft_description'],
+  receiver: [
+    ...['to', 'to_address', 'owner', 'owner_address', 'wallet', 'wallet_address', 'address', 'recipient'],
+    ...['recipient_address', 'receiver_address', 'receiver_wallet', 'receiver_wallet_address'],
+  ],
+  sender: ['from', 'from_address', 'sender_address', 'sender_wallet', 'sender_wallet_address'],
+  id: ['row_id'],
+  contract_address: ['contract', 'collection_address'],
+  blockchain: ['chain', 'network'],
+  image: [
+    ...['picture', 'photo', 'file', 'image_url', 'image_file', 'image_path', 'image_uri', 'picture_url', 'photo_url'],
+    ...['file_name', 'filename', 'file_path'],
+  ],
+  'file:': [],
+  'attr:': [],
+  'extra:': [],
+}
+
+const MEANINGS = new Map(
+  Object.entries(COMMON_NAMES).flatMap(([meaning, names]) => [
+    [meaning, meaning] as const,
+    ...names.map((name) => [name, meaning] as const),
+  ]),
+)
+
+/** Names that differ only in case, spaces and hyphens are one. */
+const folded = (name: string): string => name.slice(0, MAX_FOLDED).trim().toLowerCase().replaceAll(/[ -]+/g, '_')
+
+/** Longer names are nobody's common names. */
+const MAX_FOLDED = 64
+
+/** The column that a name means, as the documentation spells it; the name itself where it means none. */
+function meaningOf(name: string, { columnMap = [] }: ColumnNaming): string {
+  const mapped = columnMap.find(([from]) => from === name) ?? columnMap.find(([from]) => folded(from) === folded(name))
+  if (mapped !== undefined) return mapped[1]
+  const prefixed = /^(file|attr|extra):(.*)$/is.exec(name)
+  if (prefixed !== null) return `${prefixed[1]?.toLowerCase()}:${prefixed[2]}`
+  return MEANINGS.get(folded(name)) ?? name
+}
+
+/** Whether a meaning is one that a column can be given. */
+export function meaningProblem(meaning: string): string | null {
+  const parsed = parseColumnName(meaning, {})
+  if ('problem' in parsed) return parsed.problem
+  return spellingOf(parsed.role) === meaning || meaning === 'file:image'
+    ? null
+    : `"${meaning}" is no column; did you mean "${spellingOf(parsed.role)}"?`
+}
+
+/** A column as the documentation spells it. */
+export function spellingOf(role: ColumnRole): string {
+  if (!('key' in role)) return role.kind
+  return role.kind === 'file' && role.key === 'image' ? 'image' : `${role.kind}:${role.key}`
+}
+
+/** Reads the name of a column. */
+export function parseColumnName(given: string, naming: ColumnNaming): ParsedName {
+  if (given === '') return { problem: 'a column without a name', hint: 'name it, or remove it' }
+  const invisible = INVISIBLE.exec(given)
   if (invisible !== null) {
     const code = (invisible[0].codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')
     return {
-      problem: `the column name "${name.replace(INVISIBLE, `<U+${code}>`)}" holds an invisible character, U+${code}`,
+      problem: `the column name "${given.replace(INVISIBLE, `<U+${code}>`)}" holds an invisible character, U+${code}`,
       hint: 'type the name anew',
     }
   }
+  const { unknownColumns = 'error' } = naming
+  const name = meaningOf(given, naming)
   const plain = PLAIN.find((known) => known === name)
   if (plain !== undefined) return { role: { kind: plain } }
   if (name === 'image') return { role: { kind: 'file', key: 'image' } }
   const prefixed = PREFIXED.exec(name)
   const kind = prefixed?.[1] as 'file' | 'attr' | 'extra' | undefined
-  if (kind === undefined && !extraColumns) {
-    const close = nearest(name, COLUMN_NAMES)
+  if (kind === undefined && unknownColumns === 'error') {
+    const close = nearest(folded(name), COLUMN_NAMES)
     return {
       problem: `unknown column "${name}"`,
-      hint: `${close === null ? '' : `did you mean "${close}"? `}Metadata is public for ever: to make it an extra key, name it "extra:${name}" or give --extra-columns`,
+      hint: `${close === undefined ? '' : `Did you mean "${close}"? `}To make it a public attribute, add ${mapFlag(name, `attr:${name}`)}, or --unknown-columns attr for all unknown columns.`,
     }
   }
   const key = prefixed?.[2] ?? name
   if (key === '') return { problem: `the column "${name}" needs a name after the colon` }
-  const role: ColumnRole = { kind: kind ?? 'extra', key }
+  const role: ColumnRole = { kind: kind ?? (unknownColumns === 'attr' ? 'attr' : 'extra'), key }
   const problem = keyProblem(role)
   return problem === null ? { role } : { problem: `the column "${name}": its key ${problem}` }
 }
+
+const mapFlag = (name: string, meaning: string) => `--map ${shellWord(`${name}=${meaning}`)}`
 
 /** What the contract says against the key of a file, attribute or extra column. */
 function keyProblem({ kind, key }: { kind: 'file' | 'attr' | 'extra'; key: string }): string | null {
@@ -75,7 +152,7 @@ function keyProblem({ kind, key }: { kind: 'file' | 'attr' | 'extra'; key: strin
 /** Faults of the columns as a set: the same meaning twice, too many files, what every NFT needs missing. */
 export function columnSetProblems(
   columns: readonly Column[],
-  { hasReceiver }: { hasReceiver: boolean },
+  { hasReceiver, columnMap = [] }: { hasReceiver: boolean } & Pick<ColumnNaming, 'columnMap'>,
 ): { column: Column | null; problem: string; hint?: string }[] {
   const problems: { column: Column | null; problem: string; hint?: string }[] = []
   const seen = new Map<string, Column>()
@@ -88,9 +165,15 @@ export function columnSetProblems(
     else if (first.name === column.name) {
       problems.push({ column, problem: `the column "${column.name}" stands here twice`, hint: 'remove one of them' })
     } else {
-      const problem = `the columns "${first.name}" and "${column.name}" are the same key`
-      problems.push({ column, problem, hint: 'remove one of them' })
+      const isSame = spellingOf(first.role) === spellingOf(role)
+      const problem = `the columns "${first.name}" and "${column.name}" ${isSame ? `both mean ${spellingOf(role)}` : 'are the same key'}`
+      const other = first.name === spellingOf(role) ? column.name : first.name
+      problems.push({ column, problem, hint: `Remove one of them, or add ${mapFlag(other, `attr:${other}`)}.` })
     }
+  }
+  for (const [name] of columnMap) {
+    if (columns.some((column) => column.name === name || folded(column.name) === folded(name))) continue
+    problems.push({ column: null, problem: `--map names the column "${name}", which is not in the header` })
   }
   const files = columns.filter(({ role }) => role.kind === 'file')
   const tooMany = files[MAX_FILE_FIELDS]

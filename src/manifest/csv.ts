@@ -2,7 +2,7 @@ import Papa from 'papaparse'
 import { ManifestFault } from './fault.ts'
 import type { ManifestIssue } from './row.ts'
 
-/** One row of cells, or what is wrong with it. */
+/** One row of cells with its number in a spreadsheet, or what is wrong with it. */
 export type CsvRecord = { line: number; cells: string[] } | { issue: ManifestIssue }
 
 export interface CsvFile {
@@ -30,36 +30,50 @@ export async function openCsv(
   const input = text[Symbol.asyncIterator]()
   let head = ''
   let done = false
+  /** After which nothing more can be read; the rows before it are read all the same. */
+  let fault: ManifestFault | null = null
   while (!done && head.length < HEAD_CHARACTERS) {
-    const next = await input.next()
-    if (next.done === true) done = true
-    else head += next.value
+    try {
+      const next = await input.next()
+      if (next.done === true) done = true
+      else head += next.value
+    } catch (error) {
+      if (!(error instanceof ManifestFault) || !/[\r\n]/.test(head)) throw error
+      fault = error
+      done = true
+    }
   }
   const start = /\S/.exec(head)?.index
   const lineStart = start === undefined ? 0 : Math.max(head.lastIndexOf('\n', start), head.lastIndexOf('\r', start)) + 1
   const end = lineEnd(head, lineStart)
-  if (end.quote !== null) throw unclosedQuote(file, countLines(head.slice(0, end.quote)) + 1, undefined)
-  const dialect = { delimiter: findDelimiter(head.slice(lineStart, end.index), known), newline: end.newline }
   const headLine = countLines(head.slice(0, lineStart)) + 1
+  if (end.quote !== null) throw fault ?? unclosedQuote(file, headLine)
+  const dialect = { delimiter: findDelimiter(head.slice(lineStart, end.index), known), newline: end.newline }
   const [names = []] = parserOf(dialect).parse(head.slice(lineStart, end.index), 0, false).data
   const bodyStart = end.index + end.newline.length
 
   return {
     header: { line: headLine, names: names.map((name) => name.replace(/^ +| +$/g, '')) },
     async *blocks() {
-      const line = headLine + countLines(head.slice(lineStart, bodyStart))
-      const body = new BodyReader(file, dialect, names.length, line)
-      yield* body.take(head.slice(bodyStart), done)
-      while (!done) {
-        const next = await input.next()
-        done = next.done === true
-        yield* body.take(next.done === true ? '' : next.value, done)
+      const body = new BodyReader(file, dialect, names.length, headLine + 1)
+      yield* body.take(head.slice(bodyStart), done && fault === null)
+      try {
+        if (fault !== null) throw fault
+        while (!done) {
+          const next = await input.next()
+          done = next.done === true
+          yield* body.take(next.done === true ? '' : next.value, done)
+        }
+      } catch (error) {
+        // Text that can't be decoded has the line of the file: here it gets that of the row, as all others have.
+        if (!(error instanceof ManifestFault)) throw error
+        throw new ManifestFault({ ...error.issue, place: { ...error.issue.place, line: body.lineOfRest() } })
       }
     },
   }
 }
 
-/** Turns text into records, a piece at a time, and counts lines. */
+/** Turns text into records, a piece at a time, and counts them as a spreadsheet does: blank lines too. */
 class BodyReader {
   readonly #file: string
   readonly #dialect: Dialect
@@ -91,7 +105,7 @@ class BodyReader {
     const records: CsvRecord[] = []
     for (const [index, cells] of data.entries()) {
       const line = this.#line
-      this.#line += 1 + this.#breaksIn(cells)
+      this.#line++
       const quote = quotes?.get(index)
       if (quote !== undefined) records.push({ issue: quote })
       else if (isBlank(cells)) continue
@@ -120,13 +134,9 @@ class BodyReader {
     return { issue: { place, message, hint: 'save the file with one kind of line ending throughout' } }
   }
 
-  #breaksIn(cells: readonly string[]): number {
-    const mark = this.#dialect.newline === '\r' ? '\r' : '\n'
-    let breaks = 0
-    for (const cell of cells) {
-      for (let at = cell.indexOf(mark); at !== -1; at = cell.indexOf(mark, at + 1)) breaks++
-    }
-    return breaks
+  /** The row that what was read last belongs to. */
+  lineOfRest(): number {
+    return this.#line + this.#parser.parse(this.#rest, 0, true).data.length
   }
 
   /** Issues by row, for text that is known to have wrong quotes: parsed again, row by row, to find the places. */
@@ -139,7 +149,7 @@ class BodyReader {
       if (fault !== undefined) {
         const opened = (fault.index ?? 0) - 1
         const before = parserOf(this.#dialect).parse(text.slice(rowStart, opened), 0, false).data[0] ?? ['']
-        const line = this.#line + countLines(text.slice(0, opened), this.#dialect.newline)
+        const line = this.#line + index
         // The text before the cell ends in a delimiter: its last, empty cell is ours.
         const place = { file: this.#file, line, column: Math.max(1, before.length) }
         issues.set(
@@ -206,17 +216,20 @@ function findDelimiter(line: string, known: (name: string) => boolean): string {
   return scores[0]?.delimiter ?? ','
 }
 
-function unclosedQuote(file: string, line: number, column: number | undefined): ManifestFault {
-  const place = column === undefined ? { file, line } : { file, line, column }
-  return new ManifestFault({ place, message: 'the quote that opens here is never closed', hint: QUOTE_HINT })
+function unclosedQuote(file: string, line: number): ManifestFault {
+  return new ManifestFault({
+    place: { file, line },
+    message: 'the quote that opens here is never closed',
+    hint: QUOTE_HINT,
+  })
 }
 
 function isBlank(cells: readonly string[]): boolean {
-  return cells.every((cell) => cell === '' || cell === '\r')
+  return cells.every((cell) => cell.trim() === '')
 }
 
-function countLines(text: string, newline: Dialect['newline'] = '\n'): number {
-  const mark = newline === '\r' || !text.includes('\n') ? '\r' : '\n'
+function countLines(text: string): number {
+  const mark = text.includes('\n') ? '\n' : '\r'
   return text.split(mark).length - 1
 }
 

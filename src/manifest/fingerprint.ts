@@ -5,7 +5,7 @@ import type { ManifestOptions } from './options.ts'
 import { type ManifestSource, type OpenSource, openSource } from './source.ts'
 
 /** To be counted up when the same bytes give other rows, or other faults, than before. */
-const READER = 1
+const READER = 2
 
 /** What shapes the rows of a manifest, as one hash: its bytes, the options, and where its paths begin. */
 export class Fingerprint {

@@ -1,13 +1,12 @@
 import type { Blockchain } from '../api/blockchains.ts'
 import type { Place } from '../core/errors.ts'
+import type { ColumnMapping, ColumnNaming } from './columns.ts'
 
-export interface ManifestOptions {
+export interface ManifestOptions extends ColumnNaming {
   /** Null where the manifest's own column says it. */
   blockchain: Blockchain | null
   /** From the flag; a column must agree with it. */
   contractAddress?: string | null
-  /** Takes unknown columns as extra keys, which become public metadata. */
-  extraColumns: boolean
   /** For rows without one. */
   receiver?: string | null
   /** For rows without one. */
@@ -22,4 +21,6 @@ export interface ManifestOptions {
   onFileUrl?: (url: string, place: Place) => void
   /** Told of every local file with its place. */
   onLocalFile?: (path: string, place: Place) => void
+  /** Receives columns whose meaning is not their name, with the name that the documentation has for it. */
+  onMapped?: (mapped: readonly ColumnMapping[]) => void
 }

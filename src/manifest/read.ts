@@ -123,7 +123,11 @@ async function* readFormat(source: ManifestSource, context: ReadContext, fingerp
   }
   const format = open.format ?? sniff(head)
   if (format === 'csv') {
-    const csv = await openCsv(text, open.name, (name) => 'role' in parseColumnName(name, false))
+    const csv = await openCsv(
+      text,
+      open.name,
+      (name) => 'role' in parseColumnName(name, { ...context.options, unknownColumns: 'error' }),
+    )
     yield* csvBlocks(csv, open, context)
   } else {
     const json = format === 'json' ? await openJson(text, open.name) : null

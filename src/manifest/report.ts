@@ -10,14 +10,15 @@ export class RowReport {
   /** On which the row begins. */
   line = 1
   readonly #file: string
+  readonly #kinds = new Set<string>()
 
   constructor(file: string) {
     this.#file = file
   }
 
-  /** Whether a fault of this column or field was told. */
+  /** Whether this column or field, or a column of this meaning, has a problem. */
   has(name: string): boolean {
-    return this.issues.some(({ place }) => place.field === name)
+    return this.#kinds.has(name) || this.issues.some(({ place }) => place.field === name)
   }
 
   placeOf(at: Column | string | null): Place {
@@ -33,6 +34,7 @@ export class RowReport {
 
   add(at: Column | string | null, message: string, hint?: string): void {
     if (this.issues.length >= MAX_ISSUES_PER_ROW) return
+    if (at !== null && typeof at !== 'string') this.#kinds.add(at.role.kind)
     this.issues.push({ place: this.placeOf(at), message, ...(hint === undefined ? {} : { hint }) })
   }
 }

@@ -2,7 +2,10 @@ import type { Place } from '../core/errors.ts'
 
 /** One NFT of a manifest, valid by the contract, its local files still paths. */
 export interface ManifestRow {
-  /** 1-based line of the file on which the row begins; for JSON lists the line of the object. */
+  /**
+   * Of CSV the number that a spreadsheet shows beside the row, where the header is 1 and a cell of several lines makes
+   * one row. Of JSON the 1-based line of the file on which the object begins.
+   */
   line: number
   /** The column `id`, if given. */
   id: string | null

@@ -39,7 +39,6 @@ function start(
   const options: ManifestOptions = {
     blockchain: 'polygon',
     contractAddress: CONTRACT,
-    extraColumns: false,
     localFiles: true,
   }
   return machine.run(
@@ -109,7 +108,7 @@ describe('a manifest that is as it was', () => {
       ],
       ['another receiver for rows without one', async () => ({ receiver: RECEIVERS[1] ?? null })],
       ['another sender', async () => ({ sender: RECEIVERS[1] ?? null })],
-      ['extra columns taken', async () => ({ extraColumns: true })],
+      ['unknown columns as extra keys', async () => ({ unknownColumns: 'extra' })],
       ['no local files', async () => ({ localFiles: false })],
     ]
     for (const [what, change] of cases) {

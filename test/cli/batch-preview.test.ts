@@ -87,6 +87,7 @@ describe('the page', () => {
       receivers: 1,
       blockchain: 'polygon',
       contract_address: null,
+      mapped_columns: {},
       run: null,
       minted: 0,
     })

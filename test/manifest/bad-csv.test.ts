@@ -3,6 +3,7 @@ import { ALICE, BOB, read, told } from './helpers.ts'
 
 const HEAD = 'title,description,receiver'
 const GOOD = `Dawn,First,${ALICE}`
+const WHITE = ['stdin:2:3 (receiver) receiver is not an EVM address (0x and 40 hex digits)']
 const flipped = ALICE.replace('fB', 'FB')
 
 /** Name, manifest, and every issue with its place. */
@@ -15,16 +16,17 @@ const CASES: [string, string | Uint8Array, string[]][] = [
   ['blank rows only', `${HEAD}\n\n,,\n`, ['stdin holds no rows']],
 
   ['an unknown column', `${HEAD},descripton\n${GOOD},x\n`, ['stdin:1:4 unknown column "descripton"']],
+  ['a title by two names', `${HEAD},Name\n${GOOD},x\n`, ['stdin:1:4 the columns "title" and "Name" both mean title']],
   [
-    'a column in another case',
-    `Title,description,receiver\n${GOOD}\n`,
-    ['stdin:1:1 unknown column "Title"', 'stdin:1 the column "title" is missing'],
+    'a receiver by two common names',
+    `title,description,Wallet,Owner\n${GOOD},x\n`,
+    ['stdin:1:4 the columns "Wallet" and "Owner" both mean receiver'],
   ],
   ['a column twice', `${HEAD},title\n${GOOD},x\n`, ['stdin:1:4 the column "title" stands here twice']],
   [
     'image twice in two spellings',
     `${HEAD},image,file:image\n${GOOD},,\n`,
-    ['stdin:1:5 the columns "image" and "file:image" are the same key'],
+    ['stdin:1:5 the columns "image" and "file:image" both mean image'],
   ],
   [
     'a file and an extra key of one name',
@@ -128,7 +130,7 @@ const CASES: [string, string | Uint8Array, string[]][] = [
   [
     'an unclosed quote after a cell of several lines',
     `${HEAD}\n"Da\nwn",First,"${ALICE}\n`,
-    ['stdin:3:3 the quote that opens here is never closed'],
+    ['stdin:2:3 the quote that opens here is never closed'],
   ],
   [
     'a quote inside a quoted cell',
@@ -193,10 +195,16 @@ const CASES: [string, string | Uint8Array, string[]][] = [
     `${HEAD}\nDawn,First,4Nd1mBQtrMJVYVfKf2PJy9NZUZdTAsp7D4xWLs4gDB4T\n`,
     ['stdin:2:3 (receiver) receiver is not an EVM address (0x and 40 hex digits)'],
   ],
+  ['white space in an address', `${HEAD}\nDawn,First,${ALICE.slice(0, 20)} ${ALICE.slice(20)}\n`, WHITE],
   [
-    'white space around an address',
-    `${HEAD}\nDawn,First, ${ALICE}\n`,
-    ['stdin:2:3 (receiver) receiver has white space around it'],
+    'a wrong address under a common name',
+    `Name,Description,Wallet\nDawn,First,0x12\n`,
+    ['stdin:2:3 (Wallet) receiver must have 40 hex digits after 0x, has 2'],
+  ],
+  [
+    'bytes that are not UTF-8 behind a cell of several lines',
+    Buffer.concat([Buffer.from(`${HEAD}\n"Da\nwn",First,${ALICE}\nDusk,`), Buffer.from([0xe4]), Buffer.from('x\n')]),
+    [`stdin:3 is not UTF-8: the byte 0xE4 begins no character (byte ${HEAD.length + ALICE.length + 22})`],
   ],
   [
     'a bad sender',
@@ -365,7 +373,7 @@ describe('limits', () => {
     }
     const { readManifest } = await import('../../src/manifest/read.ts')
     const issues: string[] = []
-    const options = { blockchain: 'polygon', extraColumns: false, localFiles: true } as const
+    const options = { blockchain: 'polygon', localFiles: true } as const
     for await (const item of readManifest({ stdin: endless(), format: 'csv' }, options)) {
       if ('issue' in item) issues.push(told(item.issue))
     }
@@ -407,20 +415,17 @@ describe('limits', () => {
 
 test.each([
   ['descripton', 'description'],
-  ['Title', 'title'],
-  ['name', 'title'],
-  ['wallet address', 'receiver'],
-  ['receiver_wallet_address', 'receiver'],
   ['imgae', 'image'],
   ['atr:', 'attr:'],
-])('the unknown column %s is taken for %s', async (name, meant) => {
+])('the hint about the unknown column %s names %s', async (name, meant) => {
   const { issues } = await read(`${HEAD},${name}\n${GOOD},x\n`)
-  expect(issues[0]?.hint).toContain(`did you mean "${meant}"?`)
+  expect(issues[0]?.hint).toContain(`Did you mean "${meant}"?`)
 })
 
-test('an unknown column that is like none is told how to become an extra key', async () => {
-  const { issues } = await read(`${HEAD},email\n${GOOD},x\n`)
-  expect(issues[0]?.hint).toBe(
-    'Metadata is public for ever: to make it an extra key, name it "extra:email" or give --extra-columns',
-  )
+test('the hint about an unknown column has the flags that make it an attribute', async () => {
+  const { issues } = await read(`${HEAD},email,Fur Color's\n${GOOD},x,y\n`)
+  expect(issues.map(({ hint }) => hint)).toEqual([
+    'To make it a public attribute, add --map email=attr:email, or --unknown-columns attr for all unknown columns.',
+    `To make it a public attribute, add --map 'Fur Color'\\''s=attr:Fur Color'\\''s', or --unknown-columns attr for all unknown columns.`,
+  ])
 })

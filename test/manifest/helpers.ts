@@ -2,7 +2,7 @@ import { formatPlace } from '../../src/core/errors.ts'
 import { type ManifestFormat, type ManifestOptions, readManifest } from '../../src/manifest/read.ts'
 import type { ManifestIssue, ManifestRow } from '../../src/manifest/row.ts'
 
-export const OPTIONS: ManifestOptions = { blockchain: 'polygon', extraColumns: false, localFiles: true }
+export const OPTIONS: ManifestOptions = { blockchain: 'polygon', localFiles: true }
 
 export const ALICE = '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359'
 export const BOB = '0xdbF03B407c01E7cD3CBea99509d93f8DDDC8C6FB'

@@ -381,7 +381,7 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
   },
   'batch validate': {
     shape: 'object',
-    json: 'valid rows issue_count receivers files blockchain contract_address',
+    json: 'valid rows issue_count receivers files blockchain contract_address mapped_columns',
     more: 'checked_files',
     async prepare() {
       const { path, options } = await folder({ 'drop.csv': CSV })
@@ -390,7 +390,7 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
   },
   'batch preview': {
     shape: 'object',
-    json: 'file rows errors receivers blockchain contract_address run minted',
+    json: 'file rows errors receivers blockchain contract_address mapped_columns run minted',
     async prepare() {
       const { path, options } = await folder({ 'drop.csv': CSV })
       return { argv: ['batch', 'preview', path('drop.csv'), ...TARGET, '--force'], options }

@@ -13,6 +13,7 @@ import { createOutput } from '../../output.ts'
 import type { Card, View } from '../../view.ts'
 import { count } from '../../waiting.ts'
 import { gasOf, inCoins } from './gas.ts'
+import type { MappedColumns } from './manifest-options.ts'
 import { roughly } from './progress-text.ts'
 
 const DRY_RUN_VIEW: View = {
@@ -31,6 +32,7 @@ const DRY_RUN_VIEW: View = {
     'seconds',
     'requests_per_second',
     'changes',
+    'mapped_columns',
     'gas_estimate',
     'gas_price_wei',
     'cost_estimate_wei',
@@ -44,18 +46,23 @@ const DRY_RUN_VIEW: View = {
 interface DryRunning {
   options: BatchOptions
   read: () => AsyncIterable<ManifestItem>
+  /** Where the manifest is read, its columns that are read as others. */
+  mapped?: MappedColumns
   settings: Settings
   flags: OutputFlags & VerifyFlags
 }
 
 /** Shows what a run would send, and sends nothing that changes anything. */
-export async function printBatchDryRun(deps: Deps, { options, read, settings, flags }: DryRunning): Promise<void> {
+export async function printBatchDryRun(
+  deps: Deps,
+  { options, read, mapped, settings, flags }: DryRunning,
+): Promise<void> {
   const { io } = deps
   const output = createOutput(io, flags, DRY_RUN_VIEW)
   const plan = await dryRunBatch(options, { readManifest: read })
   const server = await settings.server().catch(() => null)
   const price = plan.requests === 0 ? null : await gasPriceOf(deps, flags, options.blockchain, server)
-  await output.one(planData(plan, options, price))
+  await output.one({ ...planData(plan, options, price), mapped_columns: mapped?.all ?? {} })
   if (plan.requests > 1) io.note(`${plan.order}.`)
   io.note('Nothing was sent (--dry-run).')
 }

@@ -1,7 +1,19 @@
 import type { Blockchain } from '../../../api/blockchains.ts'
-import { type GdnCommand, switchFlag, valueFlag } from '../../command.ts'
+import { GdnError } from '../../../core/errors.ts'
+import { meaningProblem, UNKNOWN_COLUMNS, type UnknownColumns } from '../../../manifest/columns.ts'
+import { type GdnCommand, type Parse, switchFlag, valueFlag } from '../../command.ts'
 import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
-import { address, blockchainName, duration, integer, notEmpty, positiveNumber } from '../../flags/parse.ts'
+import {
+  address,
+  blockchainName,
+  duration,
+  integer,
+  type KeyValue,
+  keyValue,
+  notEmpty,
+  oneOf,
+  positiveNumber,
+} from '../../flags/parse.ts'
 import { addWaitFlags, type WaitFlags } from '../../flags/wait.ts'
 import { addVerifyFlags, type VerifyFlags } from '../../open-verifier.ts'
 
@@ -11,7 +23,8 @@ export interface BatchMintFlags extends OutputFlags, ServerFlags, WaitFlags, Ver
   blockchain?: Blockchain
   receiver?: string
   sender?: string
-  extraColumns?: boolean
+  map?: KeyValue[]
+  unknownColumns?: UnknownColumns
   run?: string
   again?: boolean
   newRows?: boolean
@@ -43,7 +56,32 @@ export function addTargetFlags(command: GdnCommand): GdnCommand {
   valueFlag(command, '-b, --blockchain <name>', 'Its blockchain', { parse: blockchainName })
   valueFlag(command, '--receiver <address>', 'Wallet of rows that name none', { parse: address })
   valueFlag(command, '--sender <address>', 'First owner of rows that name none', { parse: address })
-  return switchFlag(command, '--extra-columns', 'Take unknown columns as extra keys; they become public')
+  return addColumnFlags(command)
+}
+
+/** What the columns of a manifest mean. */
+export function addColumnFlags(command: GdnCommand, group?: string): GdnCommand {
+  const inGroup = group === undefined ? {} : { group }
+  valueFlag(command, '--map <column=meaning>', 'Read a column as another, such as Mood=attr:Mood; repeatable', {
+    ...inGroup,
+    parse: columnMapping,
+    repeatable: true,
+  })
+  return valueFlag(command, '--unknown-columns <as>', 'Read unknown columns as attr, extra or error (error)', {
+    ...inGroup,
+    parse: oneOf(UNKNOWN_COLUMNS),
+  })
+}
+
+/** `column=meaning`, where the meaning is a column of the documentation. */
+const columnMapping: Parse<KeyValue> = (raw, flag) => {
+  const mapping = keyValue(raw, flag)
+  const problem = meaningProblem(mapping.value)
+  if (problem === null) return mapping
+  throw new GdnError('usage', problem, {
+    place: { flag },
+    hint: 'Name a column of the manifest and its meaning, such as --map Mood=attr:Mood. Run `gdn help manifest` to list them.',
+  })
 }
 
 /** Before anything is sent. */

@@ -1,10 +1,12 @@
 import { realpath } from 'node:fs/promises'
 import { resolve } from 'node:path'
+import type { ColumnMapping } from '../../../manifest/columns.ts'
 import type { ManifestOptions, ManifestSource } from '../../../manifest/read.ts'
 import type { Deps } from '../../deps.ts'
+import { type Io, safe } from '../../io.ts'
 import type { BatchMintFlags } from './flags.ts'
 
-type TargetFlags = Pick<BatchMintFlags, 'contract' | 'blockchain' | 'receiver' | 'sender' | 'extraColumns'>
+type TargetFlags = Pick<BatchMintFlags, 'contract' | 'blockchain' | 'receiver' | 'sender' | 'map' | 'unknownColumns'>
 
 /** How the flags have a manifest read. */
 export async function manifestOptions({ addresses, cwd }: Deps, flags: TargetFlags): Promise<ManifestOptions> {
@@ -15,9 +17,38 @@ export async function manifestOptions({ addresses, cwd }: Deps, flags: TargetFla
     receiver: flags.receiver ?? null,
     sender: flags.sender ?? null,
     addressOf: (name) => book.resolve(name, {}),
-    extraColumns: flags.extraColumns ?? false,
+    ...(flags.map === undefined ? {} : { columnMap: flags.map.map(({ key, value }) => [key, value] as const) }),
+    ...(flags.unknownColumns === undefined ? {} : { unknownColumns: flags.unknownColumns }),
     localFiles: true,
     fileFolders: [cwd],
+  }
+}
+
+const MAX_SHOWN = 12
+/** A JSON manifest may spell its keys in as many ways as it has rows. */
+const MAX_MAPPED = 200
+
+/** The columns of a manifest that were read as others, each told once. */
+export class MappedColumns {
+  readonly #meanings = new Map<string, string>()
+  readonly #io: Io
+
+  constructor(io: Io) {
+    this.#io = io
+  }
+
+  /** The meanings by the columns' names. */
+  get all(): Readonly<Record<string, string>> {
+    return Object.fromEntries(this.#meanings)
+  }
+
+  readonly add = (mapped: readonly ColumnMapping[]): void => {
+    const fresh = mapped.filter(([name]) => !this.#meanings.has(name)).slice(0, MAX_MAPPED - this.#meanings.size)
+    if (fresh.length === 0) return
+    for (const [name, meaning] of fresh) this.#meanings.set(name, meaning)
+    const shown = fresh.slice(0, MAX_SHOWN).map(([name, meaning]) => `${safe(name)} → ${safe(meaning)}`)
+    if (fresh.length > MAX_SHOWN) shown.push(`and ${fresh.length - MAX_SHOWN} more`)
+    this.#io.note(`Columns: ${shown.join(', ')}`)
   }
 }
 

@@ -16,7 +16,7 @@ import { printEditedRows } from './edited-rows.ts'
 import { printFinished } from './finished.ts'
 import type { BatchMintFlags } from './flags.ts'
 import { LocalFiles } from './local-files.ts'
-import { manifestOptions, manifestPath, manifestSource } from './manifest-options.ts'
+import { MappedColumns, manifestOptions, manifestPath, manifestSource } from './manifest-options.ts'
 import { summaryView } from './summary.ts'
 
 /** Sends a manifest as a run, or goes on with it: `batch mint`, and `nft mint -f` with a manifest. */
@@ -31,16 +31,18 @@ export async function mintManifest(deps: Deps, manifest: string, flags: BatchMin
   if (manifest !== '-') await checkManifestFile(manifest)
   const settings = await deps.settings(flags)
   const server = await settings.server()
-  const collection = await targetOf(deps, manifest, flags, settings, server)
+  const mapped = new MappedColumns(deps.io)
+  const fromFlags = await manifestOptions(deps, flags)
+  const collection = await targetOf(deps, manifest, { ...fromFlags, onMapped: mapped.add }, settings, server)
   const files = flags.checkFiles === true ? new FileUrls() : null
   const localFiles = new LocalFiles()
-  const fromFlags = await manifestOptions(deps, flags)
   const read = (): AsyncIterable<ManifestItem> =>
     readManifest(manifestSource(deps, manifest), {
       ...fromFlags,
       ...asTarget(collection),
       ...(files === null ? {} : { onFileUrl: files.add }),
       onLocalFile: localFiles.add,
+      onMapped: mapped.add,
     })
   const options: BatchOptions = {
     stateDir: settings.stateDir,
@@ -53,7 +55,7 @@ export async function mintManifest(deps: Deps, manifest: string, flags: BatchMin
   }
   if (flags.dryRun) {
     const { printBatchDryRun } = await import('./dry-run.ts')
-    return await printBatchDryRun(deps, { options, read, settings, flags })
+    return await printBatchDryRun(deps, { options, read, mapped, settings, flags })
   }
   const { sendRun, verifyFinished } = await import('./send-run.ts')
   const { runBatch } = await import('../../../batch/run.ts')
@@ -130,15 +132,15 @@ const readingOf = ({ addressOf, fileFolders, ...shaping }: ManifestOptions) => s
 async function targetOf(
   deps: Deps,
   manifest: string,
-  flags: BatchMintFlags,
+  given: ManifestOptions,
   settings: Settings,
   server: Server,
 ): Promise<Collection> {
-  const isNamed = flags.contract !== undefined && flags.blockchain !== undefined
-  const inManifest = isNamed || manifest === '-' ? null : await peekTarget(deps, manifest, flags)
+  const isNamed = given.contractAddress && given.blockchain !== null
+  const inManifest = isNamed || manifest === '-' ? null : await peekTarget(deps, manifest, given)
   const column = (value: string | null | undefined, name: string) => (value ? { value, from: name } : null)
-  const contract = flags.contract === undefined ? column(inManifest?.contractAddress, 'contract_address') : null
-  const blockchain = flags.blockchain === undefined ? (inManifest?.blockchain ?? null) : null
+  const contract = given.contractAddress ? null : column(inManifest?.contractAddress, 'contract_address')
+  const blockchain = given.blockchain === null ? (inManifest?.blockchain ?? null) : null
   return await whichCollection(
     {
       ...settings,
@@ -151,8 +153,8 @@ async function targetOf(
 }
 
 /** What the first row says about where it goes; its faults are told when all rows are read. */
-async function peekTarget(deps: Deps, manifest: string, flags: BatchMintFlags) {
-  const reading = readManifest(manifestSource(deps, manifest), await manifestOptions(deps, flags))
+async function peekTarget(deps: Deps, manifest: string, given: ManifestOptions) {
+  const reading = readManifest(manifestSource(deps, manifest), given)
   for await (const _first of reading) break
   return reading.target
 }

@@ -14,7 +14,7 @@ import { addSheetFlags, openSheet, type SheetFlags, whereTo } from '../../sheet/
 import type { View } from '../../view.ts'
 import { count } from '../../waiting.ts'
 import { addTargetFlags, type BatchMintFlags, TARGET_ALIASES } from './flags.ts'
-import { manifestOptions, manifestPath, manifestSource } from './manifest-options.ts'
+import { MappedColumns, manifestOptions, manifestPath, manifestSource } from './manifest-options.ts'
 import { knownCollection, refuseFaults } from './validate.ts'
 import { whichServer } from './which-server.ts'
 
@@ -22,7 +22,17 @@ export interface PreviewFlags extends BatchMintFlags, SheetFlags {
   remoteImages?: boolean
 }
 
-const FIELDS = ['file', 'rows', 'errors', 'receivers', 'blockchain', 'contract_address', 'run', 'minted']
+const FIELDS = [
+  'file',
+  'rows',
+  'errors',
+  'receivers',
+  'blockchain',
+  'contract_address',
+  'mapped_columns',
+  'run',
+  'minted',
+]
 const VIEW: View = { fields: FIELDS, columns: FIELDS, id: 'file' }
 
 export function command(deps: Deps, run = preview): GdnCommand {
@@ -74,8 +84,13 @@ export async function preview(deps: Deps, manifest: string, flags: PreviewFlags)
   const { path, replace } = await whereTo(deps, `${basename(name, extname(name))}-preview.html`, flags)
   const settings = await deps.settings(flags)
   const options = await manifestOptions(deps, flags)
+  const mapped = new MappedColumns(io)
   const blockchain = options.blockchain ?? settings.blockchain?.value ?? (await knownCollection(settings))?.blockchain
-  const reading = readManifest(manifestSource(deps, manifest), { ...options, blockchain: blockchain ?? null })
+  const reading = readManifest(manifestSource(deps, manifest), {
+    ...options,
+    blockchain: blockchain ?? null,
+    onMapped: mapped.add,
+  })
   const [{ SheetFile }, { faultyCard, rowCard }, { previewTop }, { PAGE_END }] = await Promise.all([
     import('../../sheet/sheet-file.ts'),
     import('../../sheet/manifest-card.ts'),
@@ -151,6 +166,7 @@ export async function preview(deps: Deps, manifest: string, flags: PreviewFlags)
     receivers: receivers.size,
     blockchain: chain,
     contract_address: contractAddress,
+    mapped_columns: mapped.all,
     run: run?.name ?? null,
     minted,
   })

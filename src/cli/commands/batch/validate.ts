@@ -3,6 +3,7 @@ import type { Blockchain } from '../../../api/blockchains.ts'
 import type { Server } from '../../../config/server.ts'
 import type { Settings } from '../../../config/settings.ts'
 import { GdnError } from '../../../core/errors.ts'
+import { shellWord } from '../../../core/shell-word.ts'
 import { type ManifestSummary, validateManifest } from '../../../manifest/read.ts'
 import { GdnCommand, switchFlag } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
@@ -15,8 +16,7 @@ import { count } from '../../waiting.ts'
 import { type Collection, whichCollection } from '../../which-collection.ts'
 import { checkFiles, type FileCheck, FileUrls, tellWarnings } from './check-files.ts'
 import { addCheckFlag, addTargetFlags, type BatchMintFlags, TARGET_ALIASES } from './flags.ts'
-import { manifestOptions, manifestSource } from './manifest-options.ts'
-import { quote } from './run-commands.ts'
+import { MappedColumns, manifestOptions, manifestSource } from './manifest-options.ts'
 
 const VIEW: View = {
   fields: [
@@ -27,6 +27,7 @@ const VIEW: View = {
     'files',
     'blockchain',
     'contract_address',
+    'mapped_columns',
     'checked_files',
     'warnings',
   ],
@@ -68,13 +69,14 @@ export async function validate(deps: Deps, manifest: string, flags: ValidateFlag
   const settings = await deps.settings(flags)
   const options = await manifestOptions(deps, flags)
   const source = manifestSource(deps, manifest)
+  const mapped = new MappedColumns(deps.io)
   const urls = flags.checkFiles === true ? new FileUrls() : null
   const preview = flags.preview && output.mode === 'table' ? previewOf(deps) : null
   const blockchain =
     options.blockchain ?? settings.blockchain?.value ?? (await knownCollection(settings))?.blockchain ?? null
   const found = await validateManifest(
     source,
-    { ...options, blockchain, ...(urls === null ? {} : { onFileUrl: urls.add }) },
+    { ...options, blockchain, onMapped: mapped.add, ...(urls === null ? {} : { onFileUrl: urls.add }) },
     preview?.add,
   )
   await preview?.draw()
@@ -92,11 +94,12 @@ export async function validate(deps: Deps, manifest: string, flags: ValidateFlag
     files,
     blockchain: target.blockchain,
     contract_address: contractAddress,
+    mapped_columns: mapped.all,
     ...(check === null ? {} : { checked_files: check.checked, warnings: check.warnings }),
   })
   const noFaults = `${count(rows, 'row')} for ${count(receivers, 'receiver')}: no faults.`
   if (manifest === '-') return deps.io.note(noFaults)
-  const mint = `gdn batch mint ${quote(safe(manifest))}${flagsAgain(flags)}`
+  const mint = `gdn batch mint ${shellWord(safe(manifest))}${flagsAgain(flags)}`
   const missing = await missingFlags(settings, contractAddress, target.blockchain)
   deps.io.note([`${noFaults} Send them: ${mint}`, ...missing].join('\n'))
 }
@@ -141,9 +144,10 @@ function flagsAgain(flags: BatchMintFlags): string {
   const { contract, blockchain, receiver, sender, baseUrl, profile } = flags
   const values = { contract, blockchain, receiver, sender, 'base-url': baseUrl, profile }
   const given = Object.entries(values).flatMap(([name, value]) =>
-    value === undefined ? [] : [`--${name} ${quote(safe(value))}`],
+    value === undefined ? [] : [`--${name} ${shellWord(safe(value))}`],
   )
-  if (flags.extraColumns) given.push('--extra-columns')
+  for (const { key, value } of flags.map ?? []) given.push(`--map ${shellWord(safe(`${key}=${value}`))}`)
+  if (flags.unknownColumns !== undefined) given.push(`--unknown-columns ${flags.unknownColumns}`)
   if (flags.local) given.push('--local')
   return given.map((flag) => ` ${flag}`).join('')
 }

@@ -1,4 +1,5 @@
 import type { Blockchain } from '../../../api/blockchains.ts'
+import type { UnknownColumns } from '../../../manifest/columns.ts'
 import { type GdnCommand, valueFlag } from '../../command.ts'
 import type { OutputFlags, ServerFlags } from '../../flags/common.ts'
 import { type KeyValue, keyValue, notEmpty } from '../../flags/parse.ts'
@@ -26,6 +27,8 @@ export interface MintFlags extends NftFlags {
   chunkSize?: number
   rate?: number
   inOrder?: boolean
+  map?: KeyValue[]
+  unknownColumns?: UnknownColumns
 }
 
 export interface GrantFlags extends NftFlags {

@@ -8,6 +8,7 @@ import { addWaitFlags } from '../../flags/wait.ts'
 import { addAgainFlag } from '../../order.ts'
 import { createOutput } from '../../output.ts'
 import { NFT_VIEW } from '../../views.ts'
+import { addColumnFlags } from '../batch/flags.ts'
 import { addMetadataFlags, type MintFlags, NFT_ALIASES } from './mint-flags.ts'
 import { nftRequest } from './mint-request.ts'
 import { orderNfts } from './order-nfts.ts'
@@ -51,6 +52,7 @@ export function command(deps: Deps, run = mint): GdnCommand {
   valueFlag(mintCommand, '--chunk-size <n>', 'NFTs to a request (50)', { group: BATCH, parse: integer(1, 1000) })
   valueFlag(mintCommand, '--rate <n>', 'Requests a second', { group: BATCH, parse: positiveNumber })
   switchFlag(mintCommand, '--in-order', "Keep the manifest's order of rows", BATCH)
+  addColumnFlags(mintCommand, BATCH)
   addServerFlags(mintCommand)
   addOutputFlags(mintCommand)
   return mintCommand.action(async (flags: MintFlags) => await run(deps, flags)) as GdnCommand

@@ -29,9 +29,11 @@ export const manifest: Topic = {
     {
       title: 'Rules',
       text: `An NFT has at most ${MAX_FILE_FIELDS} files, and at most ${MAX_METADATA_ITEMS} items of metadata: title, description, files, extra keys, and all attributes as one.
-An empty cell is absent. Any other column is an error that names the nearest one: metadata is public for ever. --extra-columns takes unknown columns as extra keys.
+Names of columns match in any case, and common names match too: Name is title, Wallet, Address, Owner and To are receiver, Picture and File are image. gdn prints each column that it read as another. Two columns with one meaning are an error.
+Metadata is public for ever, so any other column is an error. --map Mood=attr:Mood gives a column its meaning. --unknown-columns attr reads all unknown columns as attributes, --unknown-columns extra as extra keys. Give the same flags whenever you run the command again.
+White space around a cell is removed, and an empty cell is absent. Metadata objects with file_fields are taken as they are.
 Local files are uploaded first, each content once. Paths begin at the folder of the manifest. What is outside of it and of the folder that gdn runs in, or hidden, is refused, links followed: it would be published.
-Every row is checked before anything is sent; a fault is told with its line and column.`,
+Every row is checked before anything is sent; an error names its line and column. In CSV the line is the row number that a spreadsheet shows: the header is line 1, and a cell of several lines counts once.`,
     },
     {
       title: 'The same command again',

@@ -1,0 +1,138 @@
+import { describe, expect, test } from 'vitest'
+import { contentHash } from '../../src/batch/row-text.ts'
+import type { ColumnMapping } from '../../src/manifest/columns.ts'
+import type { ManifestOptions } from '../../src/manifest/read.ts'
+import { ALICE, BOB, read, told } from './helpers.ts'
+
+const PLAIN = `title,description,receiver,image,attr:Mood\nDawn,First,${ALICE},https://a.test/1.png,calm\n`
+
+/** The mappings that a reading told, and what it gave. */
+async function mappedOf(content: string, options: Partial<ManifestOptions> = {}) {
+  const mapped: ColumnMapping[] = []
+  const result = await read(content, { ...options, onMapped: (found) => mapped.push(...found) })
+  return { ...result, mapped: Object.fromEntries(mapped) }
+}
+
+describe('a column is read by its name', () => {
+  test.each([
+    ['TITLE', 'title'],
+    ['Name', 'title'],
+    ['NFT Name', 'title'],
+    ['Desc', 'description'],
+    ['Wallet', 'receiver'],
+    ['wallet-address', 'receiver'],
+    ['Address', 'receiver'],
+    ['Owner', 'receiver'],
+    ['To', 'receiver'],
+    ['receiver_wallet_address', 'receiver'],
+    ['From', 'sender'],
+    ['Chain', 'blockchain'],
+    ['Contract', 'contract_address'],
+    ['ID', 'id'],
+    ['Picture', 'image'],
+    ['File', 'image'],
+    ['Image URL', 'image'],
+    ['ATTR:Hour', 'attr:Hour'],
+    ['Extra:artist', 'extra:artist'],
+    ['File:animation', 'file:animation'],
+  ])('%s as %s, and the reading tells it', async (name, meaning) => {
+    const cells: Record<string, string> = {
+      title: 'Dawn',
+      description: 'First',
+      receiver: ALICE,
+      sender: BOB,
+      blockchain: 'polygon',
+      contract_address: BOB,
+      id: 'one',
+      image: 'https://a.test/1.png',
+      'file:animation': 'https://a.test/1.mp4',
+    }
+    const columns = [...new Set(['title', 'description', 'receiver', meaning])]
+    const row = columns.map((column) => cells[column] ?? 'x').join(',')
+    const canonical = await read(`${columns.join(',')}\n${row}\n`)
+    const renamed = columns.map((column) => (column === meaning ? name : column)).join(',')
+    const { rows, issues, mapped } = await mappedOf(`${renamed}\n${row}\n`)
+    expect(issues).toEqual([])
+    expect(rows).toEqual(canonical.rows)
+    expect(mapped).toEqual({ [name]: meaning })
+  })
+
+  test('in JSON rows as well, and not in metadata objects', async () => {
+    const rows = [{ Name: 'Dawn', Description: 'First', Wallet: ALICE }]
+    const { rows: found, mapped } = await mappedOf(JSON.stringify(rows))
+    expect(found[0]).toMatchObject({ receiver: ALICE, metadata: { title: 'Dawn', description: 'First' } })
+    expect(mapped).toEqual({ Name: 'title', Description: 'description', Wallet: 'receiver' })
+    const metadata = [{ title: 'Dawn', description: 'First', file_fields: [], Artist: ' Mo ' }]
+    const { rows: whole } = await mappedOf(JSON.stringify(metadata), { receiver: ALICE })
+    expect(whole[0]?.metadata.Artist).toBe(' Mo ')
+  })
+
+  test('with a delimiter that only common names reveal', async () => {
+    const { rows } = await read(`Name;Desc;Wallet\nDawn;a,b,c;${ALICE}\n`)
+    expect(rows[0]?.metadata.description).toBe('a,b,c')
+  })
+})
+
+describe('columnMap', () => {
+  test('gives a column its meaning, before its name does', async () => {
+    const text = `title,description,Wallet,Owner,Background\nDawn,First,${ALICE},Mo,red\n`
+    const { rows, issues, mapped } = await mappedOf(text, {
+      columnMap: [
+        ['Owner', 'extra:artist'],
+        ['background', 'attr:Background'],
+      ],
+    })
+    expect(issues).toEqual([])
+    expect(rows[0]).toMatchObject({
+      receiver: ALICE,
+      metadata: { artist: 'Mo', attribute: [{ tag: 'Background', value: 'red' }] },
+    })
+    expect(mapped).toEqual({ Wallet: 'receiver', Owner: 'extra:artist', Background: 'attr:Background' })
+  })
+
+  test('that names a column which is not there is an error', async () => {
+    const { issues } = await read(PLAIN, { columnMap: [['Backgruond', 'attr:Background']] })
+    expect(issues.map(told)).toEqual(['stdin:1 --map names the column "Backgruond", which is not in the header'])
+  })
+})
+
+describe('unknown columns', () => {
+  const TEXT = `title,description,receiver,Mood,Fur Color\nDawn,First,${ALICE},calm,red\n`
+
+  test('become attributes or extra keys where that is asked for, and are told', async () => {
+    const attr = await mappedOf(TEXT, { unknownColumns: 'attr' })
+    expect(attr.rows[0]?.metadata.attribute).toEqual([
+      { tag: 'Mood', value: 'calm' },
+      { tag: 'Fur Color', value: 'red' },
+    ])
+    expect(attr.mapped).toEqual({ Mood: 'attr:Mood', 'Fur Color': 'attr:Fur Color' })
+    const extra = await mappedOf(TEXT, { unknownColumns: 'extra' })
+    expect(extra.rows[0]?.metadata).toMatchObject({ Mood: 'calm', 'Fur Color': 'red' })
+  })
+})
+
+describe('a row is known by what it says', () => {
+  const hashes = async (text: string, options: Partial<ManifestOptions> = {}) => {
+    const { rows, issues } = await read(text, options)
+    expect(issues).toEqual([])
+    return rows.map(contentHash)
+  }
+
+  test('flags that say what the names say already change no key', async () => {
+    const columnMap: ColumnMapping[] = [
+      ['title', 'title'],
+      ['attr:Mood', 'attr:Mood'],
+    ]
+    expect(await hashes(PLAIN, { columnMap, unknownColumns: 'attr' })).toEqual(await hashes(PLAIN))
+    expect(await hashes(PLAIN, { unknownColumns: 'extra' })).toEqual(await hashes(PLAIN))
+  })
+
+  test('names, white space around cells and blank rows change no key', async () => {
+    const other = `Name,Desc,Wallet,Picture,ATTR:Mood\n , ,,,\n Dawn ,"First\n", ${ALICE}\t,\u00a0https://a.test/1.png,calm\n`
+    expect(await hashes(other)).toEqual(await hashes(PLAIN))
+    const json = [
+      { Name: 'Dawn ', Desc: 'First', Wallet: ALICE, Picture: 'https://a.test/1.png', 'attr:Mood': ' calm' },
+    ]
+    expect(await hashes(JSON.stringify(json))).toEqual(await hashes(PLAIN))
+  })
+})
