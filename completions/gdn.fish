@@ -285,9 +285,9 @@ function __gdn_bundles
     case 'local exec'
       printf '%s\n' 'flags-7d54af output-c57e0f'
     case 'serve'
-      printf '%s\n' 'flags-b67e79 output-f88f5f'
+      printf '%s\n' 'flags-e8ad14 output-f88f5f'
     case 'worker'
-      printf '%s\n' 'flags-9d4e57 output-341036'
+      printf '%s\n' 'flags-28b87e output-341036'
     case 'open'
       printf '%s\n' 'flags-a2aae6 server-abcaa3 output-3a8bdd'
     case 'chain list'
@@ -615,7 +615,7 @@ function __gdn_flags
       printf '%s\n' '--rate-limits - =rate-limits Rate limits of the API (on)' \
         '--allow-private-files - - Fetch files from private addresses too' \
         '--faults - file Let requests fail as the file says'
-    case 'flags-b67e79'
+    case 'flags-e8ad14'
       printf '%s\n' '--host - text Address to listen on (127.0.0.1)' \
         '--port - text Port to listen on (4680); 0 picks one' \
         '--data-dir - dir Where everything is kept' \
@@ -623,7 +623,7 @@ function __gdn_flags
         '--role - =role api takes requests, worker does the work, all does both (all)' \
         '--rate-limits - =rate-limits Rate limits of the API (on)' \
         '--allow-private-files - - Fetch files from private addresses too; for development' \
-        '--allow-html-files - - Store HTML pages too where a file URL leads to one' \
+        '--allow-html-files - - Store HTML files too, from uploads and file URLs' \
         '--allowed-host - text+ Host header to answer besides loopback; repeatable' \
         '--tls-cert - file Serve https with this certificate and its chain (PEM)' \
         '--tls-key - file Its private key (PEM), a file of mode 0600; SIGHUP reads both anew' \
@@ -644,7 +644,7 @@ function __gdn_flags
         '--no-input - - Ask nothing' \
         '--debug - - More on stderr: requests, timings, stack traces' \
         '--help -h - Help for this command'
-    case 'flags-9d4e57'
+    case 'flags-28b87e'
       printf '%s\n' '--data-dir - dir Settings, and files where they are kept there' \
         '--database-url - text Its PostgreSQL; with a password better GDN_DATABASE_URL' \
         '--config - file Database and networks (backend.yaml of the data dir)' \
@@ -653,7 +653,7 @@ function __gdn_flags
         '--health-port - text Answer /healthz, /readyz and /metrics there; 0 picks one' \
         '--host - text Address of that port (127.0.0.1)' \
         '--allow-private-files - - Fetch files from private addresses too; for development' \
-        '--allow-html-files - - Store HTML pages too where a file URL leads to one' \
+        '--allow-html-files - - Store HTML files too, from uploads and file URLs' \
         '--log-level - =log-level silent, info or debug' \
         '--log-file - file Write the log there instead of to stderr'
     case 'output-341036'

@@ -194,8 +194,8 @@ api Ask any endpoint of the API, and print its answer as it came'
     'local listen' = 'flags-b0fb9d output-d539bd'
     'local reset' = 'flags-5c44b2 output-62442f'
     'local exec' = 'flags-7d54af output-c57e0f'
-    'serve' = 'flags-b67e79 output-f88f5f'
-    'worker' = 'flags-9d4e57 output-341036'
+    'serve' = 'flags-e8ad14 output-f88f5f'
+    'worker' = 'flags-28b87e output-341036'
     'open' = 'flags-a2aae6 server-abcaa3 output-3a8bdd'
     'chain list' = 'flags-537d2e output-62442f'
     'chain setup' = 'flags-abf46b output-62442f'
@@ -445,14 +445,14 @@ api Ask any endpoint of the API, and print its answer as it came'
     'flags-7d54af' = '--rate-limits - =rate-limits Rate limits of the API (on)
 --allow-private-files - - Fetch files from private addresses too
 --faults - file Let requests fail as the file says'
-    'flags-b67e79' = '--host - text Address to listen on (127.0.0.1)
+    'flags-e8ad14' = '--host - text Address to listen on (127.0.0.1)
 --port - text Port to listen on (4680); 0 picks one
 --data-dir - dir Where everything is kept
 --database-url - text Its PostgreSQL; with a password better GDN_DATABASE_URL
 --role - =role api takes requests, worker does the work, all does both (all)
 --rate-limits - =rate-limits Rate limits of the API (on)
 --allow-private-files - - Fetch files from private addresses too; for development
---allow-html-files - - Store HTML pages too where a file URL leads to one
+--allow-html-files - - Store HTML files too, from uploads and file URLs
 --allowed-host - text+ Host header to answer besides loopback; repeatable
 --tls-cert - file Serve https with this certificate and its chain (PEM)
 --tls-key - file Its private key (PEM), a file of mode 0600; SIGHUP reads both anew
@@ -472,7 +472,7 @@ api Ask any endpoint of the API, and print its answer as it came'
 --no-input - - Ask nothing
 --debug - - More on stderr: requests, timings, stack traces
 --help -h - Help for this command'
-    'flags-9d4e57' = '--data-dir - dir Settings, and files where they are kept there
+    'flags-28b87e' = '--data-dir - dir Settings, and files where they are kept there
 --database-url - text Its PostgreSQL; with a password better GDN_DATABASE_URL
 --config - file Database and networks (backend.yaml of the data dir)
 --concurrency - text NFTs whose files are fetched at once (16)
@@ -480,7 +480,7 @@ api Ask any endpoint of the API, and print its answer as it came'
 --health-port - text Answer /healthz, /readyz and /metrics there; 0 picks one
 --host - text Address of that port (127.0.0.1)
 --allow-private-files - - Fetch files from private addresses too; for development
---allow-html-files - - Store HTML pages too where a file URL leads to one
+--allow-html-files - - Store HTML files too, from uploads and file URLs
 --log-level - =log-level silent, info or debug
 --log-file - file Write the log there instead of to stderr'
     'output-341036' = '--json - - Print one line of JSON when it works

@@ -2,17 +2,24 @@ import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { MAX_FILE_BYTES } from '../api/endpoints/files.ts'
 import { GdnError, messageOf, systemCode } from '../core/errors.ts'
+import { localContentProblem } from '../files/file-content.ts'
 import type { StreamedBody } from './transport.ts'
 
 /**
  * A file (a path, or its bytes) as it is uploaded; it can be read several times.
  *
- * @throws GdnError `invalid_input` for what is no file, or too large
+ * @throws GdnError `invalid_input` for what is no file, too large, empty, or an HTML page in disguise
  */
 export async function contentOf(content: string | Uint8Array, name: string): Promise<StreamedBody> {
   const size = typeof content === 'string' ? await sizeOf(content) : content.length
   if (size > MAX_FILE_BYTES) {
     throw new GdnError('invalid_input', `${name} has ${size} bytes; at most ${MAX_FILE_BYTES} can be uploaded`)
+  }
+  const problem = typeof content === 'string' ? await localContentProblem(content) : null
+  if (problem !== null) {
+    throw new GdnError('invalid_input', `${name} is ${problem}, which can't be a file of an NFT`, {
+      hint: 'Use the file itself, not a page that shows it.',
+    })
   }
   return {
     size,

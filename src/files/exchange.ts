@@ -4,8 +4,8 @@ import { Agent, type Dispatcher, request } from 'undici'
 import { parseRetryAfter } from '../core/time.ts'
 import { isPublicAddress } from './address.ts'
 import { tooLarge } from './body.ts'
-import { SNIFF_BYTES } from './content-type.ts'
 import { FetchFailure } from './failure.ts'
+import { contentProblem } from './file-content.ts'
 import { checkedLookup, type Resolve, systemResolve } from './lookup.ts'
 import type { Pace } from './pace.ts'
 import { explainFailure } from './reasons.ts'
@@ -170,18 +170,6 @@ export function startClock(timeoutMs: number, outer: AbortSignal | undefined): C
   }
 }
 
-/** The first bytes: enough to tell what they are. */
-export async function readHead(body: AsyncIterator<Uint8Array>): Promise<Buffer> {
-  const parts: Uint8Array[] = []
-  for (let size = 0; size < SNIFF_BYTES; ) {
-    const next = await body.next()
-    if (next.done) break
-    parts.push(next.value)
-    size += next.value.length
-  }
-  return Buffer.concat(parts)
-}
-
 interface AnswerRules {
   maxBytes: number
   allowHtml: boolean
@@ -206,11 +194,18 @@ export function checkAnswer(response: Head, label: string, { maxBytes, allowHtml
   if (Number(headerOf(response, 'content-length') ?? 0) > maxBytes) throw tooLarge(label, maxBytes)
 }
 
-export function htmlPage(label: string): FetchFailure {
+function htmlPage(label: string): FetchFailure {
   return new FetchFailure(`${label} answered an HTML page, not a file`, {
     lasting: true,
     hint: 'give the URL of the file itself, not of a page that shows it',
   })
+}
+
+/** Throws for first bytes of what may not be stored. */
+export function checkHead(head: Uint8Array, label: string, rules: Pick<AnswerRules, 'allowHtml'>): void {
+  const problem = contentProblem(head, rules)
+  if (problem === 'an HTML page') throw htmlPage(label)
+  if (problem !== null) throw new FetchFailure(`${label} answered ${problem}`, { lasting: true })
 }
 
 /** Whether a URL leads to this machine or its network by itself: whoever allows that knows whom it asks. */

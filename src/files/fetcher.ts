@@ -1,21 +1,19 @@
 import type { Dispatcher } from 'undici'
 import { parseUrl } from '../core/parse-url.ts'
 import { decodeBody, limitBody } from './body.ts'
-import { looksLikeHtml } from './content-type.ts'
 import {
   type Clock,
   checkAnswer,
+  checkHead,
   createAsker,
   DEFAULT_MAX_BYTES,
   DEFAULT_TIMEOUT_MS,
   discard,
   type FetcherOptions,
   headerOf,
-  htmlPage,
-  readHead,
   startClock,
 } from './exchange.ts'
-import { FetchFailure } from './failure.ts'
+import { readHead } from './file-content.ts'
 import { checkTarget, type Target } from './target.ts'
 
 export interface FetchedFile {
@@ -66,8 +64,7 @@ export function createFetcher(options: FetcherOptions): Fetcher {
         const decoded = decodeBody(response.body, { contentEncoding, label, maxBytes })
         const body = limitBody(decoded, maxBytes, target.label)[Symbol.asyncIterator]()
         const head = await clock.during(target, () => readHead(body))
-        if (head.length === 0) throw new FetchFailure(`${target.label} answered an empty file`, { lasting: true })
-        if (!allowHtml && looksLikeHtml(head)) throw htmlPage(target.label)
+        checkHead(head, label, { allowHtml })
         const content = rest(head, body, target, clock)
         return { content, contentType: headerOf(response, 'content-type') ?? null }
       } catch (error) {

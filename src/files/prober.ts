@@ -1,20 +1,19 @@
 import type { Dispatcher } from 'undici'
 import { decodeBody, limitBody, tooLarge } from './body.ts'
-import { looksLikeHtml, SNIFF_BYTES } from './content-type.ts'
+import { SNIFF_BYTES } from './content-type.ts'
 import {
   type Clock,
   checkAnswer,
+  checkHead,
   createAsker,
   DEFAULT_MAX_BYTES,
   DEFAULT_TIMEOUT_MS,
   discard,
   type FetcherOptions,
   headerOf,
-  htmlPage,
-  readHead,
   startClock,
 } from './exchange.ts'
-import { FetchFailure } from './failure.ts'
+import { readHead } from './file-content.ts'
 import { checkTarget, type Target } from './target.ts'
 
 /** Looks whether files can be had, without having them. */
@@ -44,8 +43,7 @@ export function createProber(options: FetcherOptions): Prober {
       const decoded = decodeBody(response.body, { contentEncoding, label, maxBytes })
       const body = limitBody(decoded, maxBytes, label)[Symbol.asyncIterator]()
       const head = await clock.during(target, () => readHead(body))
-      if (head.length === 0) throw new FetchFailure(`${label} answered an empty file`, { lasting: true })
-      if (!allowHtml && looksLikeHtml(head)) throw htmlPage(label)
+      checkHead(head, label, { allowHtml })
     } finally {
       discard(response)
     }

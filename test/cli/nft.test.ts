@@ -169,6 +169,20 @@ describe('nft mint', () => {
     ])
   })
 
+  test.each([
+    ['an empty file', ''],
+    ['an HTML page', '<!doctype html><title>Not found</title>'],
+  ])('rejects %s as an image, by its content, before anything is sent', async (what, content) => {
+    const home = await tempHome()
+    await writeFile(join(home.dir, 'a.png'), content)
+    const api = await fakeApi({})
+    const argv = [...MINT, '--title', 'x', '--image', 'a.png', '--no-wait', '--base-url', api.url]
+    const { code, stderr } = await cli(argv, { env, cwd: home.dir })
+    expect(code).toBe(2)
+    expect(stderr).toContain(`--image: ${join(home.dir, 'a.png')} is ${what}`)
+    expect(api.calls).toEqual([])
+  })
+
   test('--dry-run prints the request and sends nothing, without key or server', async () => {
     const { code, stdout } = await cli([
       ...MINT,

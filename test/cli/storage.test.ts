@@ -1,6 +1,6 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { startIpfsNode } from '../helpers/ipfs-node-stand-in.ts'
 import { S3_KEYS, startS3 } from '../helpers/s3-stand-in.ts'
@@ -44,6 +44,24 @@ describe('local files of a batch, where the server takes no uploads', () => {
     const url = `https://files.example/${key?.slice('art/'.length)}`
     expect(imagesOf(api)).toEqual([url, url, 'https://files.example/c.png'])
     expect(s3.seen.filter((one) => one.startsWith('PUT'))).toHaveLength(1)
+  })
+
+  test('are rejected before anything is stored or minted where one is an HTML page in disguise', async () => {
+    const s3 = await startS3(['art'])
+    onTestFinished(() => s3.close())
+    const { manifest, options } = await drop({
+      storage: 's3://art/drop',
+      storage_endpoint: s3.url,
+      storage_public_url: 'https://files.example',
+    })
+    await writeFile(join(dirname(manifest), 'a.png'), '<html><body>404</body></html>')
+    await writeFile(join(dirname(manifest), 'b.png'), '<html><body>404</body></html>')
+    const api = await fakeApi({})
+    const mint = ['batch', 'mint', manifest, ...TARGET, '--base-url', api.url, '--no-lookup']
+    const { code, stderr } = await cli(mint, options)
+    expect(code).not.toBe(0)
+    expect(stderr).toContain('a.png is an HTML page')
+    expect([s3.objects.size, api.bodies('createnft')]).toEqual([0, []])
   })
 
   test('or to its IPFS node', async () => {

@@ -70,7 +70,7 @@ export function command(deps: Deps, run = serve): GdnCommand {
   })
   valueFlag(serveCommand, '--rate-limits <on|off>', 'Rate limits of the API (on)', { parse: oneOf(['on', 'off']) })
   switchFlag(serveCommand, '--allow-private-files', 'Fetch files from private addresses too; for development')
-  switchFlag(serveCommand, '--allow-html-files', 'Store HTML pages too where a file URL leads to one')
+  switchFlag(serveCommand, '--allow-html-files', 'Store HTML files too, from uploads and file URLs')
   valueFlag(serveCommand, '--allowed-host <host>', 'Host header to answer besides loopback; repeatable', {
     parse: notEmpty,
     repeatable: true,

@@ -62,7 +62,7 @@ export function command(deps: Deps, run = worker): GdnCommand {
   })
   valueFlag(workerCommand, '--host <host>', 'Address of that port (127.0.0.1)', { parse: notEmpty })
   switchFlag(workerCommand, '--allow-private-files', 'Fetch files from private addresses too; for development')
-  switchFlag(workerCommand, '--allow-html-files', 'Store HTML pages too where a file URL leads to one')
+  switchFlag(workerCommand, '--allow-html-files', 'Store HTML files too, from uploads and file URLs')
   valueFlag(workerCommand, '--log-level <level>', 'silent, info or debug', { parse: oneOf(LOG_LEVELS) })
   valueFlag(workerCommand, '--log-file <file>', 'Write the log there instead of to stderr', { parse: notEmpty })
   addJsonFlag(workerCommand, 'Print one line of JSON when it works')

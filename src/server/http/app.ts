@@ -75,6 +75,8 @@ export interface AppOptions {
   trustProxy?: readonly string[]
   /** Takes the local account's key from other machines too. */
   allowLocalKey?: boolean
+  /** Takes and serves HTML pages as files of NFTs. */
+  allowHtmlFiles?: boolean
   connections?: Partial<ConnectionLimits>
   /** How often who listens to events hears that the connection is open, in milliseconds; by default 15 s. */
   heartbeatMs?: number
@@ -88,7 +90,12 @@ const noSchemas = () => {
 /** The HTTP face of the backend, not yet listening. */
 export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   const { deps, host, allowedHosts, rateLimits, version, identity, log, readiness, metrics, faults } = options
-  const { requestTimeoutMs = REQUEST_TIMEOUT_MS, tls, allowLocalKey = false } = options
+  const {
+    requestTimeoutMs = REQUEST_TIMEOUT_MS,
+    tls,
+    allowLocalKey = false,
+    allowHtmlFiles: allowHtml = false,
+  } = options
   const isTrusted = createTrust(options.trustProxy ?? [])
   const handleError = createErrorHandler(log)
   const ours = {
@@ -153,10 +160,10 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   if (faults !== undefined) addFaults(app, faults, log)
   addOpenApi(app, version)
   addApiRoutes(app, deps, rateLimits)
-  await addFileRoutes(app, deps.storage)
+  await addFileRoutes(app, deps.storage, { allowHtml })
   await addWalletRoutes(app, deps)
   addRpcRoutes(app, deps, allowedHosts)
-  addIpfsRoutes(app, deps.storage)
+  addIpfsRoutes(app, deps.storage, { allowHtml })
   addHealthRoutes(app, { version, identity, readiness })
   addDocs(app)
   addExplorer(app, deps, {

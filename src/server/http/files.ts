@@ -5,11 +5,16 @@ import { ENDPOINTS } from '../../api/endpoints.ts'
 import { TITLES } from '../../api/errors.ts'
 import { HEADERS } from '../../api/headers.ts'
 import { messageOf } from '../../core/errors.ts'
+import { contentProblem, readHead } from '../../files/file-content.ts'
 import { badRequest, Refusal } from '../services/refusal.ts'
 import { ContentTooLargeError, type FileStorage } from '../storage/adapter.ts'
 
 /** `POST /api/v1/files`: stores an uploaded file under its CID, which goes into file_fields. */
-export async function addFileRoutes(parent: FastifyInstance, storage: FileStorage): Promise<void> {
+export async function addFileRoutes(
+  parent: FastifyInstance,
+  storage: FileStorage,
+  rules: { allowHtml: boolean },
+): Promise<void> {
   const { name, path, permissions, errorForm } = ENDPOINTS.files
   // In a scope of its own: no other route takes forms, and this one takes nothing else.
   await parent.register(async (app) => {
@@ -26,7 +31,7 @@ export async function addFileRoutes(parent: FastifyInstance, storage: FileStorag
         if (!request.isMultipart()) throw notAForm()
         try {
           const { file } = await readForm(request)
-          const { cid } = await storage.add(contentOf(file), { maxBytes: MAX_FILE_BYTES })
+          const { cid } = await storage.add(contentOf(file, rules), { maxBytes: MAX_FILE_BYTES })
           return { url: `ipfs://${cid}` }
         } catch (error) {
           // What is left of the form is read and forgotten: it stands before the connection's next request.
@@ -57,8 +62,18 @@ async function readForm(request: FastifyRequest) {
   return part
 }
 
-/** A file of a form as it arrives; one that ends too early is a fault of the form. */
-async function* contentOf(file: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+/** The content of an uploaded file, checked by its first bytes before any of it is stored. */
+async function* contentOf(file: AsyncIterable<Uint8Array>, rules: { allowHtml: boolean }): AsyncGenerator<Uint8Array> {
+  const rest = bytesOf(file)
+  const head = await readHead(rest)
+  const problem = contentProblem(head, rules)
+  if (problem !== null) throw badRequest(`the file is ${problem}, which is not stored here`)
+  yield head
+  yield* rest
+}
+
+/** The bytes of a file as they arrive. One that ends too early is an error of the form. */
+async function* bytesOf(file: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   try {
     yield* file
   } catch (error) {

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { TITLES } from '../../api/errors.ts'
-import { SNIFF_BYTES, sniffContentType } from '../../files/content-type.ts'
+import { looksLikeHtml, SNIFF_BYTES, sniffContentType } from '../../files/content-type.ts'
 import { Refusal } from '../services/refusal.ts'
 import type { FileStorage, StoredFileContent } from '../storage/adapter.ts'
 import { firstBytes } from '../storage/first-bytes.ts'
@@ -33,7 +33,18 @@ function parseRange(header: string | undefined, size: number): Range | null | un
   return start < end ? { start, end } : undefined
 }
 
-async function sendFile(request: FastifyRequest, reply: FastifyReply, file: StoredFileContent, name: string) {
+/** The type that a stored file is served with. HTML is shown as text where HTML files aren't allowed. */
+function servedType(head: Uint8Array, name: string, { allowHtml }: { allowHtml: boolean }): string {
+  const type = sniffContentType(head, name)
+  return !allowHtml && (type.startsWith('text/html') || looksLikeHtml(head)) ? 'text/plain; charset=utf-8' : type
+}
+
+async function sendFile(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  file: StoredFileContent,
+  { name, allowHtml }: { name: string; allowHtml: boolean },
+) {
   const range = parseRange(request.headers.range, file.size)
   if (range === undefined) {
     reply.header('content-range', `bytes */${file.size}`)
@@ -41,7 +52,7 @@ async function sendFile(request: FastifyRequest, reply: FastifyReply, file: Stor
   }
   reply.headers({ 'cache-control': FOR_EVER, etag: `"${file.cid}"`, 'accept-ranges': 'bytes' })
   if (request.headers['if-none-match'] === `"${file.cid}"`) return reply.code(304).send()
-  reply.type(sniffContentType(await firstBytes(file, SNIFF_BYTES), name))
+  reply.type(servedType(await firstBytes(file, SNIFF_BYTES), name, { allowHtml }))
   const { start, end } = range ?? { start: 0, end: file.size }
   if (range !== null) reply.code(206).header('content-range', `bytes ${start}-${end - 1}/${file.size}`)
   reply.header('content-length', end - start)
@@ -49,7 +60,7 @@ async function sendFile(request: FastifyRequest, reply: FastifyReply, file: Stor
 }
 
 /** `GET /ipfs/<cid>[/path]`: stored content, without a key. */
-export function addIpfsRoutes(app: FastifyInstance, storage: FileStorage): void {
+export function addIpfsRoutes(app: FastifyInstance, storage: FileStorage, { allowHtml }: { allowHtml: boolean }): void {
   const handler = async (request: FastifyRequest, reply: FastifyReply) => {
     const path = (request.params as { '*': string })['*']
     const [cid = '', ...below] = path.split('/').filter((part) => part !== '')
@@ -60,7 +71,7 @@ export function addIpfsRoutes(app: FastifyInstance, storage: FileStorage): void 
       reply.header('cache-control', FOR_EVER)
       return { cid: content.cid, entries: content.entries }
     }
-    return sendFile(request, reply, content, below.at(-1) ?? '')
+    return sendFile(request, reply, content, { name: below.at(-1) ?? '', allowHtml })
   }
   app.get('/ipfs/*', { config: { access: 'public', errorForm: 'A' }, exposeHeadRoute: true }, handler)
 }

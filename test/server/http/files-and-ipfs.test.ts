@@ -117,6 +117,20 @@ describe('POST /api/v1/files', () => {
     expect(await file.json()).toHaveProperty('image', `ipfs://${HELLO_CID}`)
   })
 
+  it.each([
+    ['an empty file', ''],
+    ['an HTML page', '<!doctype html><script>alert(1)</script>'],
+    ['an HTML page', `\ufeff<!--${'x'.repeat(500)}-->\n<html lang="en">`],
+  ])('400 for %s, whatever its name, and stores nothing of it', async (what, content) => {
+    const before = await storedFiles()
+    const { status, json } = await upload(Buffer.from(content))
+    expect([status, json.error]).toEqual([
+      400,
+      { title: 'Bad Request', message: `the file is ${what}, which is not stored here` },
+    ])
+    expect(await storedFiles()).toBe(before)
+  })
+
   it('400 for a form without a file', async () => {
     const form = new FormData()
     form.append('note', 'text')
@@ -216,9 +230,7 @@ describe('GET /ipfs/<cid>', () => {
     const { json } = await upload(SVG)
     const svg = await get(json.url.slice('ipfs://'.length))
     expect(svg.headers.get('content-type')).toContain('image/svg+xml')
-    const page = await upload(Buffer.from('<!doctype html><script>alert(1)</script>'))
-    const html = await get(page.json.url.slice('ipfs://'.length))
-    for (const response of [svg, html, await get(HELLO_CID), await get('bafkqaaa'), await get('nonsense')]) {
+    for (const response of [svg, await get(HELLO_CID), await get('bafkqaaa'), await get('nonsense')]) {
       expect(response.headers.get('content-security-policy')).toMatch(/^sandbox; default-src 'none'/)
       expect(response.headers.get('content-security-policy')).not.toMatch(/allow-scripts|unsafe-eval/)
       expect(response.headers.get('x-content-type-options')).toBe('nosniff')
@@ -250,6 +262,24 @@ describe('GET /ipfs/<cid>', () => {
     expect((await get(`${directory}/3.json`)).status).toBe(404)
     const listing = (await (await get(directory)).json()) as { entries: { name: string }[] }
     expect(listing.entries.map((entry) => entry.name)).toEqual(['0.json', '1.json', '2.json'])
+  })
+
+  it('an HTML page is stored and served as one only where HTML is allowed, else shown as text', async () => {
+    const page = '<!doctype html><script>alert(1)</script>'
+    await backend.close()
+    backend = await startTestBackend(dataDir.path, { allowHtmlFiles: true })
+    const { status, json } = await upload(Buffer.from(page))
+    expect(status).toBe(200)
+    const cid = json.url.slice('ipfs://'.length)
+    const allowed = await get(cid)
+    expect(allowed.headers.get('content-type')).toBe('text/html; charset=utf-8')
+    expect(allowed.headers.get('content-security-policy')).toMatch(/^sandbox; default-src 'none'/)
+    await backend.close()
+    backend = await startTestBackend(dataDir.path)
+    const refused = await get(cid)
+    expect(refused.headers.get('content-type')).toBe('text/plain; charset=utf-8')
+    expect(refused.headers.get('content-security-policy')).toMatch(/^sandbox; default-src 'none'/)
+    expect(await refused.text()).toBe(page)
   })
 
   it('content is still there after a restart', async () => {

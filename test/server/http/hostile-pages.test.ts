@@ -33,7 +33,7 @@ let stored = ''
 beforeAll(async () => {
   if (CHROMIUM === undefined) return
   dataDir = await freshDataDir()
-  backend = await startTestBackend(dataDir.path)
+  backend = await startTestBackend(dataDir.path, { allowHtmlFiles: true })
   const collection = await createTestCollection(backend, { name: SECRET_NAME })
   const [nft] = await settled(backend, await mint(backend, collection, plainMetadata(1)))
   stored = `/ipfs/${String(nft?.metadata_url).slice('ipfs://'.length)}`

@@ -5,6 +5,7 @@ import { basename, resolve } from 'node:path'
 import { MAX_FILE_BYTES } from '../../../api/endpoints/files.ts'
 import type { ApiClient } from '../../../client/api-client.ts'
 import { GdnError, systemCode } from '../../../core/errors.ts'
+import { localContentProblem } from '../../../files/file-content.ts'
 import type { Deps } from '../../deps.ts'
 import type { KeyValue } from '../../flags/parse.ts'
 
@@ -48,6 +49,10 @@ async function checkFile(path: string, key: string): Promise<void> {
   })
   if (!found.isFile()) throw fail(`${path} is not a regular file`)
   if (found.size > MAX_FILE_BYTES) throw fail(`${path} is larger than ${MAX_FILE_BYTES / 1024 / 1024} MiB`)
+  const problem = await localContentProblem(path).catch(() => {
+    throw fail(`${path} can't be read`)
+  })
+  if (problem !== null) throw fail(`${path} is ${problem}`)
 }
 
 /** What stands for each file where an order is known by its content: the same bytes are the same file, wherever it is. */
