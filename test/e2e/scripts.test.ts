@@ -1,7 +1,8 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { createServer } from 'node:http'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { json } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { type GdnHome, makeHome } from '../helpers/gdn.ts'
@@ -16,13 +17,14 @@ beforeAll(async () => {
 })
 afterAll(() => home.remove())
 
-/** A server that has a hundred thousand NFTs, and answers nothing else. */
-async function server(): Promise<{ url: string; asked: Promise<unknown> }> {
+/** A server that has a hundred thousand NFTs. It answers nothing else, unless it shows their details. */
+async function server({ shows = false } = {}): Promise<{ url: string; asked: Promise<unknown> }> {
   let wasAsked: (value: unknown) => void = () => {}
   const asked = new Promise((resolve) => {
     wasAsked = resolve
   })
   const listing = createServer((request, response) => {
+    if (shows && request.url?.endsWith('/getnfts') === true) return void showNfts(request, response)
     if (request.url?.endsWith('/getnftgdnids') !== true) return wasAsked(request.url)
     const requests = { contract_address: CONTRACT, blockchain: 'polygon' }
     const nft_gdn_ids = Array.from(
@@ -40,19 +42,31 @@ async function server(): Promise<{ url: string; asked: Promise<unknown> }> {
   return { url: `http://127.0.0.1:${(listing.address() as AddressInfo).port}`, asked }
 }
 
+/** Answers getnfts with a record for each ID, and with a rate that keeps nobody waiting. */
+async function showNfts(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const { nft_gdn_ids } = (await json(request)) as { nft_gdn_ids: string[] }
+  const nfts = nft_gdn_ids.map((nft_gdn_id) => ({
+    ...{ nft_gdn_id, token_id: '1', contract_address: CONTRACT, receiver_wallet_address: CONTRACT, status: 'deployed' },
+    request_metadata: { title: 'x'.repeat(1000), description: '', file_fields: [] },
+    metadata_url: null,
+  }))
+  response.writeHead(200, { 'content-type': 'application/json', 'ratelimit-policy': '"getnfts";q=10000;w=1' })
+  response.end(JSON.stringify({ requests: { nft_gdn_ids }, nfts }))
+}
+
 describe('a reader that goes away early is no error', () => {
-  const list = ['nft', 'list', '-c', CONTRACT, '-b', 'polygon']
+  const list = ['nft', 'list', '-c', CONTRACT, '-b', 'polygon', '--limit', '2000']
 
   test.each([
     ['a table', list],
     ['JSON', [...list, '--json']],
     ['NDJSON', [...list, '-o', 'ndjson']],
     ['CSV', [...list, '-o', 'csv']],
-    ['ids', [...list, '-o', 'ids']],
+    ['ids', [...list.slice(0, -2), '-o', 'ids']],
     ['help', ['help', '--json']],
     ['a template', ['batch', 'template']],
   ])('of %s', async (_, argv) => {
-    const { url } = await server()
+    const { url } = await server({ shows: true })
     const at = argv[0] === 'nft' ? ['--base-url', url] : []
     const child = spawn(process.env.GDN_TEST_NODE || process.execPath, [BIN, ...argv, ...at], {
       env: { ...home.env, GDN_API_KEY: 'k' },
@@ -65,7 +79,10 @@ describe('a reader that goes away early is no error', () => {
     await once(child.stdout, 'readable')
     child.stdout.destroy()
     const [code] = await once(child, 'close')
-    expect({ code, stderr: stderr.replace(/^(The collection|Check it|Mint it|Put your own).*\n/gm, '') }).toEqual({
+    expect({
+      code,
+      stderr: stderr.replace(/^(Reading|The collection|Check it|Mint it|Put your own).*\n/gm, ''),
+    }).toEqual({
       code: 0,
       stderr: '',
     })
