@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { errorFormA } from '../api/errors.ts'
 import { isIdempotencyError, isNotNow } from '../client/answers.ts'
 import { retryAfterMs } from '../client/retry.ts'
+import type { GdnError } from '../core/errors.ts'
 import type { SendResult } from './types.ts'
 
 /** What one attempt came to, were it the only one. */
@@ -10,7 +11,7 @@ export type Verdict =
   /** The server looked at it and took nothing. */
   | { outcome: 'refused'; status: number; message: string }
   /** Nothing happened, and the same request may well be taken later. */
-  | { outcome: 'no_effect'; cause: 'not_sent'; status: null; message: string }
+  | { outcome: 'no_effect'; cause: 'not_sent'; status: null; message: string; stop?: GdnError }
   | { outcome: 'no_effect'; cause: 'rate_limited'; status: number; message: string; retryAfterMs: number | null }
   | { outcome: 'no_effect'; cause: 'unauthorized' | 'forbidden'; status: number; message: string }
   /** More rows than it takes in one request; a single one is refused instead. */
@@ -25,7 +26,8 @@ const accepted = z.looseObject({ nfts: z.array(z.looseObject({ nft_gdn_ids: z.st
 /** Everything that isn't known to have had an effect, or known to have had none, is unknown. */
 export function classify(result: SendResult, rows: number, wallClock: number): Verdict {
   if (result.kind === 'not_sent') {
-    return { outcome: 'no_effect', cause: 'not_sent', status: null, message: result.reason }
+    const { reason: message, stop } = result
+    return { outcome: 'no_effect', cause: 'not_sent', status: null, message, ...(stop === undefined ? {} : { stop }) }
   }
   if (result.kind === 'cut') return { outcome: 'unknown', status: null, message: result.reason, busy: false }
   const { status, json, text, headers } = result

@@ -2,11 +2,13 @@ import { bytes, integers } from './columns.ts'
 import type { RecordFile } from './journal/read.ts'
 import type {
   AnswerRecord,
+  BackendRecord,
   FoldedIntent,
   FoldedRecord,
   FoundRecord,
   IntentRecord,
   JournalRecord,
+  LostRecord,
   NftEndRecord,
   OrderRecord,
   ReconciledRecord,
@@ -22,11 +24,10 @@ import type { RowCounts } from './types.ts'
 export const REQUEST = { open: 1, unknown: 2, noEffect: 3, accepted: 4, refused: 5 } as const
 type RequestState = (typeof REQUEST)[keyof typeof REQUEST]
 
-const CLAIMED: ReadonlySet<RowState> = new Set([ROW.pending, ROW.unknown, ROW.accepted, ROW.deployed])
 const ENDED: ReadonlySet<RowState> = new Set([ROW.deployed, ROW.failed, ROW.refused, ROW.dropped])
 
 /** What the answer to a request is, or what stands in its place. */
-export type KnownAnswer = AnswerRecord | OrderRecord | ReconciledRecord | FoundRecord
+export type KnownAnswer = AnswerRecord | OrderRecord | ReconciledRecord | FoundRecord | LostRecord
 
 /**
  * What is known of a run, folded from its journal. The rules of outcomes are here: they hold for what the journal
@@ -47,8 +48,6 @@ export class Ledger {
   /** The last request there was when a request became unknown: whatever came after it was sent later. */
   readonly #requestEnd = integers()
   readonly #replaced = bytes()
-  /** Rows that the last start may send again. */
-  #retried = bytes()
   /** Every id that this run was given. */
   readonly ids = new IdSet()
   /** Rows of which two sendings were taken, with the id of the earlier one. */
@@ -56,6 +55,14 @@ export class Ledger {
   #largest = Number.POSITIVE_INFINITY
   /** URL of each uploaded file, by its SHA-256. */
   readonly uploads = new Map<string, string>()
+  /** IDs that a restored backend no longer knew. */
+  readonly lost = new Set<string>()
+  /** Rows that were deployed before the backend lost them. */
+  readonly #lostDeployed = new Set<number>()
+  /** The backend as last recorded; null where only the header tells of it. */
+  backend: BackendRecord | null = null
+  /** The last request that was sent before the backend was restored last. */
+  #restoredAfter = 0
   /** Rows that the manifest had when the run was started last. */
   plannedRows = 0
   /** Whether the end of the run was told. */
@@ -75,9 +82,6 @@ export class Ledger {
         this.plannedRows = record.rows
         for (const [n, position] of record.dropped) this.rows.drop(this.#rowAt(n, position))
         for (const [n, position] of record.replaced ?? []) this.#replaced.set(this.#rowAt(n, position), 1)
-        this.#retried = bytes()
-        for (const [n, position] of record.retried ?? []) this.#retried.set(this.#rowAt(n, position), 1)
-        if (record.retried !== undefined) this.ended = false
         break
       case 'upload':
         this.uploads.set(record.sha256, record.url)
@@ -102,6 +106,13 @@ export class Ledger {
         break
       case 'nft':
         this.#applyEnd(record, span)
+        break
+      case 'backend':
+        this.backend = record
+        if (record.restored) this.#reopenEnded()
+        break
+      case 'lost':
+        this.#applyLost(record, span)
         break
       case 'end':
         this.ended = true
@@ -129,24 +140,6 @@ export class Ledger {
   /** Whether the row left the manifest after it was sent, and `--new-rows` confirmed that. */
   isReplaced(row: number): boolean {
     return this.#replaced.get(row) === 1
-  }
-
-  /** Whether the run has minted the row, or may do so without another claim. */
-  isClaimed(row: number): boolean {
-    return CLAIMED.has(this.state(row)) || this.#retried.get(row) === 1
-  }
-
-  /** Pending rows that were sent before, with an outcome that let them be sent again. */
-  retriedRows(): [request: number, position: number][] {
-    const retried: [number, number][] = []
-    for (let row = 0; row < this.rows.size; row++) {
-      const sent = this.state(row) === ROW.pending ? this.sentBy(row) : null
-      // After no effect the journal, too, says that the row is pending.
-      if (sent !== null && this.requestState(sent.request) !== REQUEST.noEffect) {
-        retried.push([sent.request, sent.position])
-      }
-    }
-    return retried
   }
 
   /** The request a row went by last, and its place in it; null if it was never sent. */
@@ -191,6 +184,16 @@ export class Ledger {
     return this.rowsOf(n).every((row) => this.isCurrent(row, n) && this.state(row) === ROW.unknown)
   }
 
+  /** Whether a request may go again with its key: its outcome is unknown, and the backend still has the key's record. */
+  mayBeSentAgain(n: number): boolean {
+    return n > this.#restoredAfter && this.isWhollyUnknown(n)
+  }
+
+  /** Whether a row was deployed, as far as this run knew, before the backend was restored and lost it. */
+  wasDeployed(row: number): boolean {
+    return this.#lostDeployed.has(row)
+  }
+
   /** Whether the one request was sent after the outcome of the other had become unknown. */
   isLater(n: number, thanUnknown: number): boolean {
     return n > this.#requestEnd.get(thanUnknown)
@@ -206,7 +209,7 @@ export class Ledger {
   }
 
   readAnswer(file: RecordFile, n: number): Promise<KnownAnswer> {
-    return file.read(this.#answers.get(n), 'answer', 'order', 'reconciled', 'found')
+    return file.read(this.#answers.get(n), 'answer', 'order', 'reconciled', 'found', 'lost')
   }
 
   /** The bytes that a request was sent with; null where its rows weren't sent but adopted. */
@@ -270,7 +273,6 @@ export class Ledger {
       this.#rowRequest.set(row, n)
       this.#rowPosition.set(row, position)
       this.#ends.clear(row)
-      this.#retried.set(row, 0)
       this.rows.setState(row, ROW.unknown)
     }
     this.#requestState.set(n, REQUEST.open)
@@ -296,6 +298,7 @@ export class Ledger {
   #keepAnswer({ n, ids = [] }: { n: number; ids?: readonly (string | null)[] | undefined }, span: Span): void {
     this.#answers.set(n, span)
     this.ids.addLater(ids)
+    if (this.lost.size > 0) for (const id of ids) if (id !== null) this.lost.delete(id)
   }
 
   #applyAnswer(record: AnswerRecord, span: Span): void {
@@ -339,6 +342,38 @@ export class Ledger {
         if (id !== null) this.doubled.set(row, id)
       } else if (state === ROW.unknown || state === ROW.absent) {
         this.rows.setState(row, id !== null ? ROW.accepted : absent.has(position) ? ROW.absent : ROW.unknown)
+      }
+    }
+  }
+
+  #applyLost(record: LostRecord, span: Span): void {
+    const { n } = record
+    this.ended = false
+    this.#keepAnswer(record, span)
+    this.#requestState.set(n, REQUEST.unknown)
+    this.#requestEnd.set(n, this.lastRequest)
+    for (const [position, id] of record.lost) {
+      this.lost.add(id)
+      const row = this.#rowAt(n, position)
+      if (!this.isCurrent(row, n)) continue
+      if (this.state(row) === ROW.deployed) this.#lostDeployed.add(row)
+      this.#ends.clear(row)
+      this.rows.setState(row, ROW.unknown)
+    }
+  }
+
+  /** A restored backend may bring NFTs to another end than before: they count as accepted until it says so. */
+  #reopenEnded(): void {
+    this.ended = false
+    this.#restoredAfter = this.lastRequest
+    // Stored files may be gone as well.
+    this.uploads.clear()
+    for (let n = 1; n <= this.lastRequest; n++) {
+      for (const row of this.rowsOf(n)) {
+        const state = this.state(row)
+        if (!this.isCurrent(row, n) || (state !== ROW.deployed && state !== ROW.failed)) continue
+        this.#ends.clear(row)
+        this.rows.setState(row, ROW.accepted)
       }
     }
   }

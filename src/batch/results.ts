@@ -100,9 +100,14 @@ export const TWICE = 'minted twice: its first sending, taken for absent, turned 
 /** Why a row is undecided that the server said it took. */
 export const NOT_SHOWN = 'the server accepted the request, but shows no NFT with this metadata for it'
 
+/** And of one whose NFT was deployed before its backend was restored. */
+export const NOT_KNOWN = 'its NFT was deployed, but the backend was restored from a backup and no longer knows it'
+const LOST = 'the backend was restored from a backup and no longer knows its NFT'
+
 function reason(state: RowState, answer: KnownAnswer | null, position: number): string {
   if (answer === null) return 'it was sent, or about to be, and no answer was recorded'
   if (answer.t === 'reconciled') return reconciledReason(answer, position)
+  if (answer.t === 'lost') return `the outcome is unknown: ${LOST}`
   if (answer.t !== 'answer') return UNDECIDED + NOT_SHOWN
   const message = answer.message ?? `the server answered ${answer.status ?? 'nothing'}`
   return state === ROW.unknown ? `the outcome is unknown: ${message}` : message

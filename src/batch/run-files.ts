@@ -50,11 +50,12 @@ export const countsPath = (stateDir: string, id: string): string => join(runsFol
 export const baselinePath = (stateDir: string, id: string): string => join(runsFolder(stateDir), `${id}.known`)
 export const lockFolder = (stateDir: string, family: string): string => join(runsFolder(stateDir), `${family}.lock`)
 
-/** The lock under which the rows of one server and collection are claimed. */
+/** The lock under which the rows of one server and collection are claimed; of a backend, whatever its address. */
 export const claimFolder = (
   stateDir: string,
-  { origin, blockchain, contractAddress }: Pick<RunIdentity, 'origin' | 'blockchain' | 'contractAddress'>,
-): string => join(stateDir, 'claims', `${hash([origin, blockchain, contractAddress.toLowerCase()])}.lock`)
+  { origin, backend, blockchain, contractAddress }: Pick<BatchOptions, 'backend'> & Omit<RunIdentity, 'manifestPath'>,
+): string =>
+  join(stateDir, 'claims', `${hash([backend?.id ?? origin, blockchain, contractAddress.toLowerCase()])}.lock`)
 
 export async function fileExists(path: string): Promise<boolean> {
   try {

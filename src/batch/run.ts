@@ -1,6 +1,7 @@
 import { mkdir, rm } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { addressProblem } from '../api/address.ts'
+import { refuseSilentBackend } from '../client/backend.ts'
 import { syncFolder, writeDurably } from '../core/durable-file.ts'
 import { GdnError } from '../core/errors.ts'
 import { acquireLock, type Lock } from '../core/process-lock.ts'
@@ -12,6 +13,7 @@ import { type Gathered, gather, gatherAgain } from './gather.ts'
 import { encodeRecord, type FoundRecord, type RunRecord } from './journal/records.ts'
 import type { Ledger } from './ledger.ts'
 import { checkMarkerKey, markerOf } from './marker.ts'
+import { meetBackend } from './meet-backend.ts'
 import { openWriter, renewJournals } from './open-ledger.ts'
 import type { Plan } from './plan.ts'
 import type { IdSet } from './reconcile/id-set.ts'
@@ -37,7 +39,7 @@ import { uploadFiles } from './uploads.ts'
  * Faults of single rows are told in the summary; what keeps the run from being done at all is thrown.
  *
  * @throws GdnError `invalid_manifest`, `run_finished`, `run_busy`, `seems_minted`, `already_accepted`, `data_dir`,
- *   `usage`
+ *   `usage`, `wrong_backend`
  * @example
  * const summary = await runBatch({ stateDir, origin, blockchain: 'polygon', contractAddress, manifestPath }, {
  *   client, pacer, readManifest: () => readManifest(manifestPath, 'polygon'),
@@ -56,7 +58,7 @@ export async function runBatch(options: BatchOptions, deps: BatchDeps): Promise<
 async function runLocked(options: BatchOptions, deps: BatchDeps, lock: Lock): Promise<BatchSummary> {
   const { stateDir } = options
   if (lock.mayWake) await withState(stateDir, () => renewJournals(stateDir, options))
-  const found = await findRun(options)
+  const { found, restored, notes } = await meetBackend(options, deps, await findRun(options), lock)
   const { run, ledger, journal } = found
   const spoolAt = spoolPath(stateDir, run.id)
   const sends = options.reconcileOnly !== true
@@ -65,17 +67,16 @@ async function runLocked(options: BatchOptions, deps: BatchDeps, lock: Lock): Pr
   let before: Before
   let edits: Edits = { renamed: [], replaced: [] }
   let claim: Lock | null = null
-  // A full disk keeps the lock from being released. Whatever filled it is the error to report.
-  const releaseClaim = async () => await claim?.release().catch(() => undefined)
-  let opened: Awaited<ReturnType<typeof openFiles>>
   try {
     gathered = await gather(deps, found, options)
-    if (journal !== null && sends && options.settle === undefined) refuseFinished(found)
+    const { path } = gathered
+    if (options.backend !== undefined) refuseSilentBackend(options.backend)
+    if (journal !== null && sends && options.settle === undefined && !restored) refuseFinished(found)
     const given = gathered
     if (sends) edits = await withState(stateDir, () => findEdits(options, found, given))
     if (edits.renamed.length > 0) gathered = await planRest(gathered, found, edits.renamed, options)
-    const { path } = gathered
-    before = await withState(stateDir, () => lookBefore(options, deps, found, path))
+    before = await withState(stateDir, () => lookBefore(options, deps, found, () => readSpool(path)))
+    before.notes.push(...notes)
     if (lock.followed !== null) before.notes.push(lock.followed)
     if (before.adopted.length > 0) gathered = await planRest(gathered, found, before.adopted, options)
     planned = plannedEvent(run, journal !== null, ledger, gathered, before.notes)
@@ -84,18 +85,19 @@ async function runLocked(options: BatchOptions, deps: BatchDeps, lock: Lock): Pr
       claim = await acquireClaim(options, deps)
       // Other runs may have claimed rows since, above all while a person was at the prompt.
       const draft = gathered.path
-      before.given = (await withState(stateDir, () => readOtherRuns(options, deps, found, draft))).ids
+      before.given = (await withState(stateDir, () => readOtherRuns(options, deps, found, () => readSpool(draft)))).ids
     }
-    const { place } = gathered
-    const made = { ...before, renamed: edits.renamed }
-    opened = await withState(stateDir, () => openFiles(found, place, made, { stateDir, lock, deps }))
   } catch (error) {
-    await releaseClaim()
+    await claim?.release()
     await gathered?.discard()
     throw error
   }
-  const { dropped, plan, changes } = gathered
-  const { writer, records, spool } = opened
+  const { dropped, plan, changes, place } = gathered
+  const opened = withState(stateDir, () =>
+    openFiles(found, place, { ...before, renamed: edits.renamed }, { stateDir, lock, deps }),
+  )
+  opened.catch(() => claim?.release())
+  const { writer, records, spool } = await opened
   // A million ids needn't stay in memory while rows are sent.
   before.listed = null
   const context = new RunContext(options, deps, { run: run.id, ledger, writer, records })
@@ -103,12 +105,11 @@ async function runLocked(options: BatchOptions, deps: BatchDeps, lock: Lock): Pr
   try {
     const at = new Date().toISOString()
     const { replaced } = edits
-    const retried = sends ? ledger.retriedRows() : []
-    const more = { ...(replaced.length === 0 ? {} : { replaced }), ...(retried.length === 0 ? {} : { retried }) }
+    const more = replaced.length === 0 ? {} : { replaced }
     await context.record({ t: 'plan', rows: ledger.counts().total, dropped, ...more, at }, true)
     // From here on other processes see the claim in the journal. One that slept through a takeover sends nothing.
     await claim?.check()
-    await releaseClaim()
+    await claim?.release()
     claim = null
     if (sends) context.emit(planned)
     if (options.settle !== undefined) await settleByWord(context, options.settle, before.given)
@@ -132,7 +133,7 @@ async function runLocked(options: BatchOptions, deps: BatchDeps, lock: Lock): Pr
       exitCode: exitCodeOf(ledger, context.stopped, waits),
     }
   } finally {
-    await releaseClaim()
+    await claim?.release()
     context.close()
     await sweeper.settled()
     await Promise.all([writer.close(), records.close(), spool.close()])

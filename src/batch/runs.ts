@@ -11,6 +11,13 @@ import type { RowCounts, RunStatus } from './types.ts'
 export { runResults } from './run-rows.ts'
 export type { Run }
 
+/** A server by which runs are chosen. */
+export interface ServerOfRuns {
+  /** As messages call it. */
+  name: string
+  has(run: Pick<Run, 'origin' | 'url' | 'backendId'>): boolean
+}
+
 /** A journal of which not even the beginning can be read. */
 export interface DamagedRun {
   id: string
@@ -37,6 +44,8 @@ async function toRun(stateDir: string, record: RunRecord): Promise<Run> {
   return {
     stateDir,
     ...identity,
+    url: record.url ?? null,
+    backendId: record.backend ?? null,
     family,
     id: record.id,
     name: record.name,
@@ -121,12 +130,12 @@ async function headerProblem(path: string): Promise<string | null> {
  * Finds a run by its id, its name, the name given with `--run`, its manifest (path or file name), or the beginning of
  * an id; of several drops of one run, the newest.
  *
- * @param origin of a server: other servers' runs aren't meant
+ * @param server whose runs are meant; any server's otherwise
  * @throws GdnError `not_found_locally`, also where several runs fit
  */
-export async function openRun(stateDir: string, wanted: string, origin?: string): Promise<Run> {
+export async function openRun(stateDir: string, wanted: string, server?: ServerOfRuns): Promise<Run> {
   const all = await listRuns(stateDir)
-  const runs = origin === undefined ? all : all.filter((run) => run.origin === origin)
+  const runs = server === undefined ? all : all.filter((run) => server.has(run))
   const ways: ((run: Run) => boolean)[] = [
     ({ id, name }) => id === wanted || name === wanted,
     ({ runName }) => runName === wanted,
@@ -135,22 +144,25 @@ export async function openRun(stateDir: string, wanted: string, origin?: string)
   ]
   const fits = ways.map((way) => runs.filter(way)).find((found) => found.length > 0) ?? []
   const [newest] = fits
-  if (newest === undefined) throw noSuchRun(wanted, origin)
+  if (newest === undefined) throw noSuchRun(wanted, server)
   const families = new Set(fits.map(({ family }) => family))
   if (families.size === 1) return newest
   throw new GdnError('not_found_locally', `${wanted} fits several runs:\n${fits.map(inALine).join('\n')}`, {
     hint: `say which by its id, such as ${newest.id}; or by its server, with --local or --base-url`,
-    details: { runs: fits.map(({ id, name, origin: server }) => ({ run: name, run_id: id, server })) },
+    details: { runs: fits.map((run) => ({ run: run.name, run_id: run.id, server: serverOf(run) })) },
   })
 }
+
+/** Where the server of a run was, as people know it. */
+export const serverOf = ({ url, origin }: Pick<Run, 'url' | 'origin'>): string => url ?? origin
 
 const MANIFEST = /\.(csv|tsv|json|jsonl|ndjson)$/i
 const LISTED = 'gdn batch list shows the runs there are'
 
-const noSuchRun = (wanted: string, origin: string | undefined) =>
+const noSuchRun = (wanted: string, server: ServerOfRuns | undefined) =>
   new GdnError(
     'not_found_locally',
-    `there is no run ${wanted} on this machine${origin === undefined ? '' : ` that belongs to ${origin}`}`,
+    `there is no run ${wanted} on this machine${server === undefined ? '' : ` that belongs to ${server.name}`}`,
     {
       hint: MANIFEST.test(wanted)
         ? `${LISTED}\ngdn batch mint begins one; with --adopt it takes what is minted already, where a journal was lost`
@@ -159,9 +171,9 @@ const noSuchRun = (wanted: string, origin: string | undefined) =>
   )
 
 /** A run by everything that tells it from others of like name. */
-function inALine({ id, name, origin, blockchain, contractAddress, startedAt, generation }: Run): string {
+function inALine({ id, name, url, origin, blockchain, contractAddress, startedAt, generation }: Run): string {
   const drop = generation === 1 ? '' : `, drop ${generation}`
-  return `${id}  ${name}  ${startedAt.slice(0, 16).replace('T', ' ')}${drop}, ${contractAddress} on ${blockchain}, ${origin}`
+  return `${id}  ${name}  ${startedAt.slice(0, 16).replace('T', ' ')}${drop}, ${contractAddress} on ${blockchain}, ${serverOf({ url, origin })}`
 }
 
 const namesFile = (wanted: string, path: string): boolean =>

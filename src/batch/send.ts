@@ -79,7 +79,7 @@ export class Sender {
     this.#unreachableMs = context.options.unreachableMs ?? DEFAULT_UNREACHABLE_MS
     this.#health = new ServerHealth(context, this.#unreachableMs)
     for (const n of context.ledger.requestsIn(REQUEST.unknown)) {
-      if (context.ledger.isWhollyUnknown(n)) this.#retryLater(n, 0)
+      if (context.ledger.mayBeSentAgain(n)) this.#retryLater(n, 0)
     }
   }
 
@@ -253,6 +253,10 @@ export class Sender {
   #mayRepeat(verdict: Extract<Verdict, { outcome: 'no_effect' }>, failingMs: number): boolean {
     const { cause, message } = verdict
     if (cause === 'too_large') return false
+    if (cause === 'not_sent' && verdict.stop !== undefined) {
+      this.#context.stop(verdict.stop)
+      return false
+    }
     if (cause === 'unauthorized' || cause === 'forbidden') {
       const hint =
         cause === 'unauthorized'

@@ -1,4 +1,5 @@
 import type { NftRecord } from '../api/fields.ts'
+import { isBackendChange } from '../client/backend.ts'
 import { GdnError } from '../core/errors.ts'
 import type { NftEndRecord } from './journal/records.ts'
 import { matchIds, type Seen } from './match.ts'
@@ -140,6 +141,7 @@ export class Sweeper {
     } catch (error) {
       if (!(error instanceof GdnError)) throw error
       if (!aside && (error.code === 'unauthorized' || error.code === 'forbidden')) context.stop(error)
+      if (isBackendChange(error)) context.stop(error)
       return 'later'
     }
   }
@@ -169,7 +171,11 @@ export class Sweeper {
       this.#checked.add(n)
       return ids
     }
-    const { body } = await ledger.readIntent(records, n)
+    const body = await ledger.readBody(records, n)
+    if (body === null) {
+      this.#checked.add(n)
+      return ids
+    }
     const metadata = sentMetadata(body)
     const known = ids.map((id, position) => ({ id, position })).filter(({ id }) => id !== null)
     const seen = known.map(({ id }): Seen => {

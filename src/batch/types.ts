@@ -1,6 +1,7 @@
 import type { Blockchain } from '../api/blockchains.ts'
 import type { CallOptions, RequestOf, ResponseOf } from '../client/api-client.ts'
-import type { ErrorCode } from '../core/errors.ts'
+import type { SeenBackend } from '../client/backend.ts'
+import type { ErrorCode, GdnError } from '../core/errors.ts'
 import type { ExitCode } from '../core/exit-codes.ts'
 import type { Now } from '../core/time.ts'
 import type { ManifestItem } from '../manifest/read.ts'
@@ -22,7 +23,8 @@ export type SendResult =
       /** The body where it is no JSON. */
       text?: string
     }
-  | { kind: 'not_sent'; reason: string }
+  /** `stop`: another backend answers at the address, so sending again can't help. */
+  | { kind: 'not_sent'; reason: string; stop?: GdnError }
   | { kind: 'cut'; reason: string }
 
 /** What the batch needs of the client; `ApiClient` is one. */
@@ -55,8 +57,10 @@ export interface BatchPacer {
 export interface BatchOptions {
   /** The folder under which `runs/` is kept. */
   stateDir: string
-  /** Origin of the server (`https://host[:port]`), as the client sends to it. */
+  /** What tells the server from others: its origin (`https://host[:port]`), or `backend:<id>` for one on this machine. */
   origin: string
+  /** The backend that answers there now; without it the server has no ID. */
+  backend?: SeenBackend
   blockchain: Blockchain
   contractAddress: string
   /** Absolute real path; null for standard input, which needs `runName`. */
@@ -285,6 +289,10 @@ export interface RunInfo extends RunRef {
   /** The same for every drop of one run. */
   family: string
   origin: string
+  /** Where the server was when the run began; null in a journal of an older gdn. */
+  url: string | null
+  /** The ID of its backend; null where none is recorded. */
+  backendId: string | null
   blockchain: Blockchain
   contractAddress: string
   manifestPath: string | null

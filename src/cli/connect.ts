@@ -1,5 +1,6 @@
 import { createClient } from '../client/client.ts'
 import { createTransport, type TransportKind } from '../client/create-transport.ts'
+import type { KnownBackends } from '../client/known-backends.ts'
 import { createSharedPace } from '../client/pace/shared-pace.ts'
 import { createPacer } from '../client/pacer.ts'
 import { paceDirectories } from '../config/paths.ts'
@@ -16,7 +17,7 @@ export async function connect(
   settings: Settings,
   io: Io,
   env: NodeJS.ProcessEnv,
-  kind: TransportKind,
+  { kind, backends }: { kind: TransportKind; backends: KnownBackends },
 ): Promise<Connection> {
   const server = await settings.server()
   const apiKey = await settings.apiKey(server)
@@ -36,7 +37,7 @@ export async function connect(
   const client = createClient({
     baseUrl: server.baseUrl,
     apiKey,
-    transport: await createTransport(kind, { proxy, onExchange }),
+    transport: backends.guard(await createTransport(kind, { proxy, onExchange }), server.baseUrl),
     userAgent: `gdn/${VERSION}`,
     pacer,
   })

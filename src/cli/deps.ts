@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream'
+import type { SeenBackend } from '../client/backend.ts'
 import type { TransportKind } from '../client/create-transport.ts'
 import type { Pacer } from '../client/pacer.ts'
 import type { OpenKeyring } from '../config/keyring.ts'
@@ -49,6 +50,8 @@ export interface Deps {
   settings(flags: ConfigFlags): Promise<Settings>
   /** The wallets and addresses that have a name on this machine. */
   addresses(): Promise<AddressBook>
+  /** Which backend answers at a server, asked once and without the key; later requests go to that backend only. */
+  identify(server: Server, how?: 'once' | 'patiently'): Promise<SeenBackend>
   /** A client of the server that the settings name; `bulk` for many requests. */
   connect(settings: Settings, kind?: TransportKind): Promise<Connection>
   /** The exit code of a command that has nothing to complain about and yet doesn't end with 0. */

@@ -18,7 +18,7 @@ export function addAgainFlag(command: GdnCommand, group = 'Sending and waiting')
   return switchFlag(command, '--again', 'Order another, whatever became of an earlier one', group)
 }
 
-type Wanted = Omit<OrderRequest, 'origin' | 'again' | 'mayForget'> & AgainFlag
+type Wanted = Omit<OrderRequest, 'origin' | 'backend' | 'again' | 'mayForget'> & AgainFlag
 
 /** Orders one thing by the journal of orders, and says to people what becomes of it. */
 export async function order(
@@ -28,7 +28,8 @@ export async function order(
   act: (accepted: AcceptedOrder) => Promise<Ending>,
 ): Promise<void> {
   const { io, signals, now, sleep } = deps
-  const origin = runOrigin(server)
+  const backend = await deps.identify(server)
+  const origin = runOrigin(server, backend)
   const teller = new Teller(deps)
   await placeOrder(
     {
@@ -41,10 +42,10 @@ export async function order(
       batches: async (contractAddress, blockchain) => {
         const { readOthers } = await import('../batch/reconcile/known-ids.ts')
         // No run is left out: what is ordered here is none.
-        return await readOthers({ stateDir: settings.stateDir, origin, blockchain, contractAddress }, '', {})
+        return await readOthers({ stateDir: settings.stateDir, origin, backend, blockchain, contractAddress }, '', {})
       },
     },
-    { ...wanted, again, origin, mayForget: server.loopback },
+    { ...wanted, again, origin, backend, mayForget: server.loopback && backend.id === null },
     async (accepted) => {
       teller.done()
       const ending = await act(accepted)
@@ -97,6 +98,8 @@ function sentenceOf(event: Exclude<OrderEvent, { type: 'looking' | 'looking_agai
       return `It is there: ${whatOf(event.order)}. Going on with it.`
     case 'set_aside':
       return `Set aside: ${whatOf(event.order)}. Ordering another.`
+    case 'lost':
+      return `The backend was restored from a backup and no longer knows ${whatOf(event.order)}; looking for it.`
     case 'forgotten':
       return `This server knows nothing of ${whatOf(event.order)}; ordering it anew.`
   }

@@ -1,4 +1,5 @@
 import { CommanderError } from 'commander'
+import type { KnownBackends } from '../client/known-backends.ts'
 import { knowSecretsOf } from '../config/secret-variables.ts'
 import { GdnError } from '../core/errors.ts'
 import { EXIT } from '../core/exit-codes.ts'
@@ -157,6 +158,11 @@ function makeDeps(edge: Edge, io: Io, result: { exitCode: number }): Deps {
     )
     return await book
   }
+  let known: Promise<KnownBackends> | undefined
+  const backends = async () => {
+    known ??= import('../client/known-backends.ts').then(({ KnownBackends: Known }) => new Known(`gdn/${VERSION}`))
+    return await known
+  }
   const settings: Deps['settings'] = async (flags) => {
     const { loadSettings } = await import('../config/settings.ts')
     return await nameSettings(
@@ -176,9 +182,13 @@ function makeDeps(edge: Edge, io: Io, result: { exitCode: number }): Deps {
     openKeyring,
     settings,
     addresses,
+    identify: async (server, how) => {
+      const { identify } = await import('./identify.ts')
+      return await identify(edge, io, await backends(), server, how)
+    },
     connect: async (found, kind = 'single') => {
       const { connect } = await import('./connect.ts')
-      return await connect(found, io, edge.env, kind)
+      return await connect(found, io, edge.env, { kind, backends: await backends() })
     },
     setExitCode: (code) => {
       result.exitCode = code

@@ -1,5 +1,6 @@
 import type * as z from 'zod'
 import type { ENDPOINTS, EndpointName } from '../api/endpoints.ts'
+import type { GdnError } from '../core/errors.ts'
 import type { CreationRecord } from './create.ts'
 import type { ObservedRateLimit } from './rate-limit-policy.ts'
 import type { TransportAnswer } from './transport.ts'
@@ -20,7 +21,8 @@ export type SendResult =
       /** Status, content type and first characters, for messages. */
       seen: string
     }
-  | { kind: 'not_sent'; reason: string }
+  /** `stop`: another backend answers at the address, so sending again can't help. */
+  | { kind: 'not_sent'; reason: string; stop?: GdnError }
   | { kind: 'cut'; reason: string }
 
 export interface PlainAnswer {

@@ -2,19 +2,18 @@ import { randomUUID } from 'node:crypto'
 import type { EndpointName } from '../api/endpoints.ts'
 import { HEADERS } from '../api/headers.ts'
 import { loadEndpoint } from '../api/load-endpoint.ts'
-import { bootClock } from '../core/boot-clock.ts'
 import { GdnError, messageOf } from '../core/errors.ts'
 import type { Secret } from '../core/secret.ts'
-import { sleep } from '../core/time.ts'
 import { badAnswer, describeAnswer, parseJson, statusOf } from './answers.ts'
 import type { ApiClient, CreateOptions, ResponseOf } from './api-client.ts'
+import { isBackendChange } from './backend.ts'
 import { parseBaseUrl } from './base-url.ts'
 import { decode, encode, jsonOf } from './codec.ts'
 import { createOnce } from './create.ts'
 import { createDispatch, type DispatchOptions, type Post } from './dispatch.ts'
 import { multipartFile } from './multipart.ts'
 import { persist } from './persist.ts'
-import type { Clock } from './retry.ts'
+import { type Clock, SYSTEM_CLOCK } from './retry.ts'
 import { type TransportAnswer, TransportError } from './transport.ts'
 
 /** The slowest line that an upload is still given time for. */
@@ -36,8 +35,6 @@ const NOBODYS_NFT = {
   blockchain: 'polygon',
   nft_gdn_ids: ['00000000-0000-0000-0000-000000000000'],
 }
-
-const SYSTEM_CLOCK: Clock = { now: bootClock, sleep, random: Math.random }
 
 /**
  * Makes the client of a server.
@@ -134,7 +131,10 @@ export function createClient(options: ClientOptions): ApiClient {
       } catch (error) {
         const isUnsent =
           error instanceof TransportError ? !error.sent : signal?.aborted === true && error === signal.reason
-        return { kind: isUnsent ? 'not_sent' : 'cut', reason: messageOf(error) }
+        const reason = messageOf(error)
+        if (!isUnsent) return { kind: 'cut', reason }
+        const { cause } = error instanceof TransportError ? error : {}
+        return { kind: 'not_sent', reason, ...(isBackendChange(cause) ? { stop: cause } : {}) }
       }
     },
     create: (name, body, createOptions) => creation(name, body, createOptions, true),

@@ -1,5 +1,6 @@
 import { GdnError, messageOf } from '../core/errors.ts'
 import { answerError, describeAnswer, isIdempotencyError, isNotNow, statusOf } from './answers.ts'
+import { isBackendChange } from './backend.ts'
 import { unreachable } from './network-error.ts'
 import { backoffMs, type Clock, retryAfterMs } from './retry.ts'
 import { type TransportAnswer, TransportError } from './transport.ts'
@@ -123,7 +124,11 @@ async function sendOnce<Response>(creation: Creation<Response>): Promise<Outcome
     }
     return error.sent
       ? { kind: 'unknown', reason: error.message, cause: error, retryAfterMs: null }
-      : { kind: 'no_effect', error: unreachable(url, error), retryAfterMs: null }
+      : {
+          kind: 'no_effect',
+          error: isBackendChange(error.cause) ? error.cause : unreachable(url, error),
+          retryAfterMs: null,
+        }
   }
   const asked = retryAfterMs(answer.headers, Date.now())
   if (answer.status >= 200 && answer.status < 300) {

@@ -12,6 +12,7 @@ export async function persist(
   clock: Clock,
   signal: AbortSignal | undefined,
   once: () => Promise<TransportAnswer>,
+  maxAttempts: number = MAX_ATTEMPTS,
 ): Promise<TransportAnswer> {
   const deadline = clock.now() + BUDGET_MS
   for (let attempt = 1; ; attempt++) {
@@ -20,7 +21,7 @@ export async function persist(
     if (answer !== null && !isPassing(answer.status)) return answer
     const asked = answer === null ? null : retryAfterMs(answer.headers, Date.now())
     const wait = asked === null ? backoffMs(attempt, clock.random) : asked + clock.random() * 100
-    if (attempt >= MAX_ATTEMPTS || clock.now() + wait > deadline) {
+    if (attempt >= maxAttempts || clock.now() + wait > deadline) {
       if (result instanceof TransportError) throw unreachable(url, result)
       return result
     }

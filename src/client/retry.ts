@@ -1,5 +1,6 @@
 import { HEADERS } from '../api/headers.ts'
-import { parseRetryAfter } from '../core/time.ts'
+import { bootClock } from '../core/boot-clock.ts'
+import { parseRetryAfter, sleep } from '../core/time.ts'
 
 /** What waiting depends on; a test puts its own in. */
 export interface Clock {
@@ -9,6 +10,8 @@ export interface Clock {
   /** From 0 to 1. */
   random: () => number
 }
+
+export const SYSTEM_CLOCK: Clock = { now: bootClock, sleep, random: Math.random }
 
 /** Waiting before attempt `attempt` (the first retry is 1): doubled each time, with jitter so that clients spread. */
 export function backoffMs(attempt: number, random: () => number): number {

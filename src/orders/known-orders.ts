@@ -13,7 +13,7 @@ export interface OrderedNfts {
 /**
  * Both from one reading: an order that is accepted meanwhile must not be missing from either.
  *
- * @param origin as runs and orders know the server (`runOrigin`)
+ * @param origin as runs and orders know the server
  */
 export async function orderedNfts(stateDir: string, origin: string, contract: string): Promise<OrderedNfts> {
   const all = await new OrderFiles(stateDir).all()

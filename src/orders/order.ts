@@ -25,7 +25,10 @@ const accepted = z.object({
 const order = z.object({
   id: z.string(),
   endpoint: z.enum(ORDER_ENDPOINTS),
+  /** What tells the server from others, as in a run. */
   origin: z.string(),
+  /** The backend that it was sent to; missing in an order of an older gdn. */
+  backend: z.object({ url: z.string(), id: z.string().nullable(), incarnation: z.string().nullable() }).optional(),
   blockchain: z.string().nullable(),
   contract: z.string().nullable(),
   /** The Idempotency-Key. */

@@ -3,6 +3,13 @@ import type { Blockchain } from '../api/blockchains.ts'
 import { IdSet } from '../batch/reconcile/id-set.ts'
 import { listIds } from '../batch/reconcile/listing.ts'
 import type { ApiClient } from '../client/api-client.ts'
+import {
+  type Backend,
+  isRestored,
+  refuseOtherBackend,
+  refuseSilentBackend,
+  type SeenBackend,
+} from '../client/backend.ts'
 import { GdnError } from '../core/errors.ts'
 import { acceptedBy, answerFault } from './answers.ts'
 import { type Accepted, type AcceptedOrder, type Order, type OrderEndpoint, orderId } from './order.ts'
@@ -12,7 +19,7 @@ import { isKnown, type LookDeps, lookForOrder } from './reconcile.ts'
 /** What is ordered. */
 export interface OrderRequest {
   endpoint: OrderEndpoint
-  /** As runs know the server (`runOrigin`). */
+  /** As runs know the server. */
   origin: string
   /** Null where that isn't known before the request is made. */
   blockchain: Blockchain | null
@@ -24,7 +31,9 @@ export interface OrderRequest {
   note: string
   /** Orders another, whatever became of an earlier one. */
   again: boolean
-  /** The server may be another one than last time, or have been emptied: one on this machine. */
+  /** The backend that answers now. */
+  backend: SeenBackend
+  /** A server without an ID may be another one than last time, or have been emptied: one on this machine. */
   mayForget: boolean
   /** The request as it is sent; asked for only when one is to be sent. May ask, upload, refuse. */
   request(): Promise<object>
@@ -41,6 +50,8 @@ export type OrderEvent =
   | { type: 'set_aside'; order: Order }
   /** The server knows nothing of what was accepted: it isn't the one that took it, or was emptied. */
   | { type: 'forgotten'; order: AcceptedOrder }
+  /** The backend no longer knows what it accepted, since it was restored from a backup. */
+  | { type: 'lost'; order: AcceptedOrder }
   /** What happened can't be written down; it is told all the same. */
   | { type: 'not_kept'; path: string; error: unknown }
 
@@ -120,13 +131,21 @@ class Placing {
     const { onEvent, now } = this.#deps
     const earlier = await this.#files.read(this.#id)
     if (earlier === null) return await this.#send(await this.#newOrder())
+    refuseSilentBackend(this.#wanted.backend)
     if (this.#wanted.again) {
       const order = await this.#newOrder()
       await this.#files.setAside(earlier, now())
       await onEvent({ type: 'set_aside', order: earlier })
       return await this.#send(order)
     }
-    if (!isAccepted(earlier)) return await this.#resolve(earlier)
+    const recorded = recordedBackend(earlier)
+    refuseOtherBackend(`what was sent at ${timeOf(earlier.sent_at)}`, recorded, this.#wanted.backend)
+    const restored = isRestored(recorded, this.#wanted.backend)
+    if (!isAccepted(earlier)) return await this.#resolve(earlier, restored)
+    if (restored && !(await isKnown(earlier, this.#deps))) {
+      await onEvent({ type: 'lost', order: earlier })
+      return await this.#lookFor({ ...earlier, state: 'unknown', reason: LOST, accepted: null })
+    }
     if (await this.#isForgotten(earlier)) {
       await onEvent({ type: 'forgotten', order: earlier })
       // Under its key: should the server know of it after all, this is no second one.
@@ -144,12 +163,15 @@ class Placing {
   }
 
   async #newOrder(): Promise<Order> {
-    const { endpoint, origin, blockchain, contract } = this.#wanted
+    const { endpoint, origin, backend, blockchain, contract } = this.#wanted
+    const { url, id, incarnation } = backend
     const body = JSON.stringify(await this.#wanted.request())
+    refuseSilentBackend(backend)
     return {
       id: this.#id,
       endpoint,
       origin,
+      backend: { url, id, incarnation },
       blockchain,
       contract,
       key: randomUUID(),
@@ -184,12 +206,19 @@ class Placing {
   }
 
   /** Finds out what became of an order that may have had an effect. */
-  async #resolve(order: Order): Promise<AcceptedOrder> {
+  async #resolve(order: Order, restored: boolean): Promise<AcceptedOrder> {
     const { client, signal, onEvent } = this.#deps
     await onEvent({ type: 'in_doubt', order })
-    if ((await client.learnIdempotency({ signal })) !== false) {
+    // A restored backend may have lost the record of the key after it minted: it is looked for instead.
+    if (!restored && (await client.learnIdempotency({ signal })) !== false) {
       return await this.#send({ ...order, state: 'unknown', reason: order.reason ?? ENDED_EARLY })
     }
+    return await this.#lookFor(order)
+  }
+
+  /** Looks at the server for an order whose outcome is unknown; sends nothing. */
+  async #lookFor(order: Order): Promise<AcceptedOrder> {
+    const { onEvent } = this.#deps
     const all = await this.#files.all()
     const copiesAside = all.filter((one) => one.id === order.id && one.accepted === null).length - 1
     const looked = await lookForOrder(order, {
@@ -237,16 +266,22 @@ class Placing {
   }
 
   async #accept(order: Order, accepted: Accepted): Promise<AcceptedOrder> {
-    const taken: AcceptedOrder = { ...order, state: 'accepted', reason: null, before: null, accepted }
+    const { url, id, incarnation } = this.#wanted.backend
+    const backend = { url, id, incarnation }
+    const taken: AcceptedOrder = { ...order, backend, state: 'accepted', reason: null, before: null, accepted }
     await keep(this.#deps, this.#files.pathOf(order.id), () => this.#files.write(taken))
     return taken
   }
 }
 
+const LOST = 'the backend was restored from a backup and no longer knows it'
 const ENDED_EARLY = 'gdn ended before the answer came'
 
 /** Answers to getnftgdnids after which the collection can't be listed, and may well be minted in. */
 const NOT_LISTED = new Set(['forbidden', 'refused', 'not_found', 'bad_answer'])
+
+/** The backend that an order was sent to; one of an older gdn doesn't tell. */
+const recordedBackend = ({ backend, origin }: Order): Backend => backend ?? { url: origin, id: null, incarnation: null }
 
 const isAccepted = (order: Order): order is AcceptedOrder => order.accepted !== null
 

@@ -4,7 +4,7 @@ import { messageOf } from '../core/errors.ts'
 import type { Secret } from '../core/secret.ts'
 import { closeAll, closeFailed } from './close-all.ts'
 import { type CoreOptions, openCore, type Role, toldOfStart } from './core.ts'
-import { removeRunning, writeRunning } from './data-dir/running.ts'
+import { removeRunning, writeBackendId, writeRunning } from './data-dir/running.ts'
 import { createApp } from './http/app.ts'
 import type { ConnectionLimits } from './http/connections.ts'
 import { listen } from './http/listen.ts'
@@ -95,6 +95,7 @@ export async function startBackend(options: BackendOptions): Promise<Backend> {
     const { url, exposed } = await listen(app, { host, port, scheme: tls === undefined ? 'http' : 'https' })
     // A folder that several processes have in common can't say where the one serves.
     if (deps.store.shared === null) {
+      await writeBackendId(dataDir, identity.id)
       await writeRunning(dataDir, url)
       undo.push(() => removeRunning(dataDir))
     }

@@ -87,7 +87,7 @@ describe('nft transfer', () => {
     expect(result).toMatchObject({ code: 0, stdout: 'id-0\n' })
     expect(api.bodies('transfernft')).toEqual([REQUEST])
     // Whether the server honours Idempotency-Key shows in its answer: a transfer needs no look before.
-    expect(api.calls.map(({ path }) => path)).toEqual(['/api/v1/transfernft'])
+    expect(api.calls.map(({ path }) => path)).toEqual(['/healthz', '/api/v1/transfernft'])
   })
 
   test('a flag wins over what was looked up', async () => {

@@ -154,7 +154,12 @@ describe('nft mint', () => {
     ]
     expect((await cli(argv, { env, cwd: home.dir })).code).toBe(0)
     expect(api.bodies('files')).toEqual([expect.stringContaining('png!')])
-    expect(api.calls.map(({ path }) => path)).toEqual(['/api/v1/files', '/api/v1/getnftgdnids', '/api/v1/createnft'])
+    expect(api.calls.map(({ path }) => path)).toEqual([
+      '/healthz',
+      '/api/v1/files',
+      '/api/v1/getnftgdnids',
+      '/api/v1/createnft',
+    ])
     expect(api.bodies('createnft')).toMatchObject([
       {
         metadata: [

@@ -67,7 +67,7 @@ describe('the page', () => {
   test('where the browser has to log in first, nothing is looked up before', async () => {
     const { url, calls } = await backend({ [ID]: { kind: 'nft', nft: { nft_gdn_id: ID } } }, false)
     expect(await opened([ID], url)).toBe(`/go?q=${ID}`)
-    expect(calls.map(({ path }) => path)).toEqual(['/explorer/session'])
+    expect(calls.map(({ path }) => path)).toEqual(['/healthz', '/explorer/session'])
   })
 
   test.each([

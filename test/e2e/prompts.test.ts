@@ -127,7 +127,7 @@ describe('what a command misses is asked for', () => {
     const out = join(dir, 'out')
     const terminal = atTerminal('batch status', env, out)
     await terminal.showsNow('Run')
-    await terminal.showsNow('on polygon of this machine')
+    await terminal.showsNow(`on polygon of ${url}`)
     terminal.type('low')
     await terminal.showsNow('low.csv')
     terminal.type(ENTER)

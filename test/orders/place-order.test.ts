@@ -399,3 +399,52 @@ describe('two processes', () => {
     for (const one of tries) if (one.status === 'rejected') expect(one.reason).toMatchObject({ code: 'run_busy' })
   })
 })
+
+describe('a backend that was restored from a backup', () => {
+  const before = { backend: { id: 'one', incarnation: 'first' } }
+  const after = { backend: { id: 'one', incarnation: 'second' } }
+
+  test('gets nothing again whose outcome is unknown: its key may be lost, and the NFT minted', async () => {
+    const service = new Service(true)
+    service.faults = Array(20).fill('cut_before')
+    expect((await machine.command(service, 'createnft', before)).error).toEqual(unknown)
+    service.faults = []
+    const arrived = service.arrived.length
+    expect((await machine.command(service, 'createnft', after)).error).toEqual(unknown)
+    expect(service.arrived).toHaveLength(arrived)
+    // The same incarnation honors the key.
+    expect(await machine.command(service, 'createnft', before)).toMatchObject({ error: null })
+    expect(service.arrived).toHaveLength(arrived + 1)
+  })
+
+  test('that lost what it accepted is not sent it anew, but --again orders another', async () => {
+    const service = new Service(true)
+    const pending = { ending: { ended: false, problem: null } }
+    await machine.command(service, 'createnft', { ...before, ...pending })
+    const restored = new Service(true)
+    const again = await machine.command(restored, 'createnft', after)
+    expect(again.error).toEqual(unknown)
+    expect(again.events[0]).toMatchObject({ type: 'lost' })
+    expect(restored.arrived).toEqual([])
+    expect(printedIds(await machine.command(restored, 'createnft', { ...after, again: true }))).toEqual(['nft-1'])
+  })
+
+  test('that still knows it goes on with it', async () => {
+    const service = new Service(true)
+    const pending = { ending: { ended: false, problem: null } }
+    await machine.command(service, 'createnft', { ...before, ...pending })
+    const again = await machine.command(service, 'createnft', { ...after, ...pending })
+    expect(again).toMatchObject({ error: null, events: [{ type: 'going_on' }] })
+    expect(service.arrived).toHaveLength(1)
+  })
+})
+
+test('an order of one backend is neither sent to another of the same origin nor looked for there', async () => {
+  const service = new Service(false)
+  service.faults = ['cut_before']
+  await machine.command(service, 'createnft', { backend: { id: 'one', incarnation: 'a' } })
+  const other = new Service(true)
+  const tried = await machine.command(other, 'createnft', { backend: { id: 'two', incarnation: 'b' } })
+  expect(tried.error).toMatchObject({ code: 'wrong_backend', exitCode: 2 })
+  expect([other.arrived, tried.events]).toEqual([[], []])
+})

@@ -204,6 +204,7 @@ export interface TryOptions {
   killer?: Killer
   again?: boolean
   mayForget?: boolean
+  backend?: { id: string; incarnation: string }
   signal?: AbortSignal
   content?: unknown
   /** What waiting comes to. */
@@ -280,6 +281,14 @@ export class Machine {
         {
           endpoint,
           origin: 'https://api.test',
+          backend: {
+            url: 'https://api.test',
+            id: null,
+            incarnation: null,
+            silence: null,
+            isLocal: false,
+            ...options.backend,
+          },
           blockchain: 'polygon',
           contract: isMint ? CONTRACT : null,
           content: options.content ?? request,

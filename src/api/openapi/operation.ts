@@ -1,7 +1,6 @@
 import type { Endpoint } from '../endpoint.ts'
 import { MAX_FILE_BYTES } from '../endpoints/files.ts'
 import { errorAnswers, headerRefs } from './answers.ts'
-import { ENDPOINT_NOTES } from './field-notes.ts'
 import { type Json, jsonSchema } from './json-schema.ts'
 
 const TAGS: Readonly<Record<string, string>> = {
@@ -24,19 +23,15 @@ function describe({ permissions, ratePerSecond, idempotent, origin }: Endpoint):
   return lines.join('\n\n')
 }
 
-/**
- * The reference spells it `token_id` in its parameter table and `tokenid` in its sample: a request has one of them. Two
- * whole objects, since generators of types can't express a choice of required fields.
- */
+/** The parameter table says `token_id`, the sample of the reference `tokenid`: either is taken. */
 function withBothSpellings(schema: Json): Json {
   const { properties, required, ...rest } = schema as { properties: Json; required: string[] }
-  const { token_id, ...others } = properties
-  const other = {
+  return {
     ...rest,
-    properties: { ...others, tokenid: { ...(token_id as Json), deprecated: true } },
-    required: required.map((name) => (name === 'token_id' ? 'tokenid' : name)),
+    properties: { ...properties, tokenid: { ...(properties.token_id as Json), deprecated: true } },
+    required: required.filter((name) => name !== 'token_id'),
+    anyOf: [{ required: ['token_id'] }, { required: ['tokenid'] }],
   }
-  return { anyOf: [schema, other] }
 }
 
 function requestBody(endpoint: Endpoint): Json {
@@ -50,7 +45,7 @@ function requestBody(endpoint: Endpoint): Json {
     const schema = { type: 'object', properties: { file }, required: ['file'] }
     return { required: true, content: { [contentType]: { schema } } }
   }
-  const schema = jsonSchema(request, 'input', ENDPOINT_NOTES[name])
+  const schema = jsonSchema(request, 'input')
   const taken = name === 'transfernft' ? withBothSpellings(schema) : schema
   return { required: true, content: { [contentType]: { schema: taken, example: example.request } } }
 }
@@ -84,7 +79,7 @@ export function operationOf(endpoint: Endpoint): Json {
         headers: headerRefs(...headers),
         content: {
           'application/json': {
-            schema: jsonSchema(response, 'output', ENDPOINT_NOTES[name]),
+            schema: jsonSchema(response, 'output'),
             example: example.response,
           },
         },

@@ -14,7 +14,13 @@ export const runRecord = z.object({
   v: z.number(),
   id: z.string(),
   name: z.string(),
+  /** What tells the run's server from others: its origin, or for one on this machine the ID of its backend. */
   origin: z.string(),
+  /** Where the server was at the start. Missing in a journal of an older gdn, as the next two are. */
+  url: z.string().optional(),
+  /** The ID and the incarnation of its backend; null for a server without them. */
+  backend: z.string().nullable().optional(),
+  incarnation: z.string().nullable().optional(),
   blockchain,
   contract: z.string(),
   manifest: z.string().nullable(),
@@ -39,8 +45,6 @@ const planRecord = z.object({
   dropped: z.array(z.tuple([z.number(), z.number()])),
   /** Request and position of sent rows that are not in the manifest anymore, confirmed by `--new-rows`. */
   replaced: z.array(z.tuple([z.number(), z.number()])).optional(),
-  /** Request and position of failed, rejected and absent rows that this start may send again. */
-  retried: z.array(z.tuple([z.number(), z.number()])).optional(),
   at: z.string(),
 })
 
@@ -118,6 +122,28 @@ const nftRecord = z.object({
   error: z.string().nullable(),
 })
 
+/** The backend as it answered at a start of the run, where that differs from what was recorded before. */
+const backendRecord = z.object({
+  t: z.literal('backend'),
+  url: z.string(),
+  id: z.string().nullable(),
+  incarnation: z.string().nullable(),
+  /** Its data were restored from a backup: how NFTs ended must be asked anew, and keys mean nothing to it. */
+  restored: z.boolean(),
+  at: z.number(),
+})
+
+/** NFTs of a request that a restored backend no longer knows. */
+const lostRecord = z.object({
+  t: z.literal('lost'),
+  n: z.number(),
+  /** By position; null where none is known any more. */
+  ids: z.array(z.string().nullable()),
+  /** Position and former ID. */
+  lost: z.array(z.tuple([z.number(), z.string()])),
+  at: z.number(),
+})
+
 /** Every row has come to its end, and that was told. */
 const endRecord = z.object({ t: z.literal('end'), at: z.string() })
 
@@ -132,6 +158,8 @@ export const journalRecord = z.discriminatedUnion('t', [
   reconciledRecord,
   foundRecord,
   nftRecord,
+  backendRecord,
+  lostRecord,
   endRecord,
 ])
 
@@ -141,6 +169,8 @@ export type IntentRecord = z.output<typeof intentRecord>
 export type AnswerRecord = z.output<typeof answerRecord>
 export type OrderRecord = z.output<typeof orderRecord>
 export type ReconciledRecord = z.output<typeof reconciledRecord>
+export type BackendRecord = z.output<typeof backendRecord>
+export type LostRecord = z.output<typeof lostRecord>
 export type FoundRecord = z.output<typeof foundRecord>
 export type NftEndRecord = z.output<typeof nftRecord>
 

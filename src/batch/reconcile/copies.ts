@@ -1,6 +1,7 @@
 import type { RecordFile } from '../journal/read.ts'
 import type { IntentRecord, ReconciledRecord } from '../journal/records.ts'
 import { type Ledger, REQUEST } from '../ledger.ts'
+import { NOT_KNOWN, NOT_SHOWN } from '../results.ts'
 import { ownersOf } from '../row-key.ts'
 import { ROW } from '../row-table.ts'
 import type { RunContext } from '../run-context.ts'
@@ -17,8 +18,8 @@ export interface Sending {
   owners: string[]
   /** Found absent before; or, if the row went by another request since, superseded. */
   state: 'unknown' | 'absent' | 'superseded'
-  /** The server said that it took it, but shows no such NFT. */
-  taken: boolean
+  /** Why it can't be taken for absent, whatever the collection shows; null where it can. */
+  taken: string | null
 }
 
 /** What reconciling is about: the sendings of a run that nobody knows the end of. */
@@ -45,6 +46,8 @@ export async function openSendings(context: RunContext, markerKey: string | unde
     })
     if (request === REQUEST.accepted && states.every((state) => state === null)) continue
     if (request === REQUEST.accepted) open.rewrites = true
+    // Rows that were adopted were sent by somebody else: nothing tells what to look for.
+    if ((await ledger.readBody(records, n)) === null) continue
     const intent = await ledger.readIntent(records, n)
     const answer = ledger.hasAnswer(n) ? await ledger.readAnswer(records, n) : null
     const earlier = answer?.t === 'reconciled' ? answer : null
@@ -52,7 +55,9 @@ export async function openSendings(context: RunContext, markerKey: string | unde
       const state = states[position] ?? null
       if ((earlier?.ids[position] ?? null) !== null) open.adopted.push(sent)
       else if (state !== null && !isSettled(earlier, position)) {
-        open.sendings.push({ ...sent, n, position, state, taken: request === REQUEST.accepted })
+        const wasDeployed = ledger.wasDeployed(rows[position] ?? -1)
+        const taken = wasDeployed ? NOT_KNOWN : request === REQUEST.accepted ? NOT_SHOWN : null
+        open.sendings.push({ ...sent, n, position, state, taken })
       }
     }
   }

@@ -45,7 +45,7 @@ export interface Others {
   unreadable: string | null
 }
 
-type Target = Pick<BatchOptions, 'stateDir' | 'origin' | 'blockchain' | 'contractAddress'>
+type Target = Pick<BatchOptions, 'stateDir' | 'origin' | 'backend' | 'blockchain' | 'contractAddress'>
 
 /**
  * Reads the other journals of a collection, and the ids of its single orders.
@@ -88,8 +88,11 @@ async function* journalsOf(target: Target, ownId: string): AsyncGenerator<string
   }
 }
 
-const isOf = (run: RunRecord, { origin, blockchain, contractAddress }: Target): boolean =>
-  run.origin === origin && run.blockchain === blockchain && run.contract.toLowerCase() === contractAddress.toLowerCase()
+/** One backend may be reached by several addresses. */
+const isOf = (run: RunRecord, { origin, backend, blockchain, contractAddress }: Target): boolean =>
+  (run.origin === origin || (backend?.id != null && run.backend === backend.id)) &&
+  run.blockchain === blockchain &&
+  run.contract.toLowerCase() === contractAddress.toLowerCase()
 
 async function addContested(contested: Set<string>, path: string, ledger: Ledger): Promise<void> {
   let records: RecordFile | null = null
@@ -102,7 +105,8 @@ async function addContested(contested: Set<string>, path: string, ledger: Ledger
       }
       if (!rows.some(isOpen)) continue
       records ??= await RecordFile.open(path)
-      const { body } = await ledger.readIntent(records, n)
+      const body = await ledger.readBody(records, n)
+      if (body === null) continue
       const metadata = sentMetadata(body)
       for (const [position, row] of rows.entries()) if (isOpen(row)) contested.add(contentOf(metadata[position]))
     }

@@ -1,6 +1,6 @@
+import { isBackendChange } from '../../client/backend.ts'
 import { GdnError } from '../../core/errors.ts'
 import type { ReconciledRecord } from '../journal/records.ts'
-import { NOT_SHOWN } from '../results.ts'
 import type { RunContext } from '../run-context.ts'
 import { type Open, openSendings, type Sending } from './copies.ts'
 import type { IdSet } from './id-set.ts'
@@ -52,7 +52,7 @@ interface Decision {
  */
 export async function reconcile(context: RunContext, surroundings: Surroundings): Promise<Reconciled | null> {
   const open = await openSendings(context, surroundings.markerKey)
-  open.sendings = open.sendings.filter(({ n, taken }) => taken || !isLeftToServer(context, n))
+  open.sendings = open.sendings.filter(({ n, taken }) => taken !== null || !isLeftToServer(context, n))
   if (open.sendings.length === 0) return null
   const waits = open.sendings.some(({ state }) => state === 'unknown')
   const decision = await decide(context, surroundings, open, waits)
@@ -67,7 +67,7 @@ export async function reconcile(context: RunContext, surroundings: Surroundings)
 const isLeftToServer = ({ client, ledger, options, notResolved }: RunContext, n: number): boolean =>
   client.supportsIdempotency() === true &&
   options.reconcileOnly !== true &&
-  ledger.isWhollyUnknown(n) &&
+  ledger.mayBeSentAgain(n) &&
   !notResolved.has(n)
 
 const counted = ({ adopted, absent, undecided }: Reconciled) => ({ adopted, absent, undecided })
@@ -125,7 +125,8 @@ async function tolerant<Value>(act: () => Promise<Value>): Promise<Value | GdnEr
   }
 }
 
-const stops = ({ code }: GdnError): boolean => code === 'unauthorized' || code === 'forbidden'
+const stops = (error: GdnError): boolean =>
+  error.code === 'unauthorized' || error.code === 'forbidden' || isBackendChange(error)
 
 /** Waits, and lets the rest of the run go on meanwhile; false when it was stopped. */
 async function idle(context: RunContext, { meanwhile }: Surroundings, ms: number): Promise<boolean> {
@@ -234,7 +235,7 @@ function unprovable(
 ): { reason: string; passing: boolean } | null {
   const lasting = (reason: string) => ({ reason, passing: false })
   if (lacks !== null) return { reason: lacks, passing: true }
-  if (taken) return lasting(NOT_SHOWN)
+  if (taken !== null) return lasting(taken)
   if (proof.rewrites || open.rewrites)
     return lasting('the server shows other metadata than it was sent: this row may be there unseen')
   const isShownAsSent = proof.request !== null || matches.size > 0 || open.adopted.length > 0

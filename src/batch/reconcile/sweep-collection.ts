@@ -72,7 +72,8 @@ export class CollectionSweep {
     const own = await this.#missing(listed, askedAt)
     const candidates: string[] = []
     for (const id of listed) {
-      const isKnown = this.#baseline?.has(id) || ledger.ids.has(id) || others.ids.has(id) || this.#dismissed.has(id)
+      const isOwn = ledger.ids.has(id) && !ledger.lost.has(id)
+      const isKnown = this.#baseline?.has(id) || isOwn || others.ids.has(id) || this.#dismissed.has(id)
       if (!isKnown) candidates.push(id)
     }
     const matches = new Map<string, Match[]>()

@@ -12,7 +12,7 @@ import { runOptions } from './mint-manifest.ts'
 import { sendRun } from './send-run.ts'
 import { summaryView } from './summary.ts'
 import { warnOfEdits } from './warn-of-edits.ts'
-import { settingsOfRun, whichServer } from './which-server.ts'
+import { settingsIfFound, settingsOfRun, whichServer } from './which-server.ts'
 
 /** Goes on with a run that is there, with the rows as it last had them: resume, retry and reconcile. */
 export async function goOn(
@@ -24,7 +24,9 @@ export async function goOn(
   const output = createOutput(deps.io, flags, summaryView(flags.stateDir))
   const { stateDir } = await deps.settings(flags)
   const run = await findRun(deps, stateDir, name, flags)
-  const settings = await settingsOfRun(deps, run, flags)
+  // A dry run asks no server.
+  const found = flags.dryRun ? await settingsIfFound(deps, run, flags) : await settingsOfRun(deps, run, flags)
+  const settings = found ?? (await deps.settings(flags))
   const options: BatchOptions = {
     stateDir,
     origin: run.origin,
@@ -39,8 +41,9 @@ export async function goOn(
   if (flags.dryRun) return await printBatchDryRun(deps, { options, read: () => keptRows(run), settings, flags })
   if (more.reconcileOnly !== true) await warnOfEdits(deps, run)
   const known = await runStatus(run)
+  const backend = await deps.identify(await settings.server())
   try {
-    await sendRun(deps, { settings, options, read: null, output, flags, run: runBatch, known })
+    await sendRun(deps, { settings, options: { ...options, backend }, read: null, output, flags, run: runBatch, known })
   } catch (error) {
     if (!(error instanceof GdnError) || error.code !== 'run_finished') throw error
     await printFinished(deps, run, output, flags)
@@ -52,8 +55,8 @@ async function findRun(deps: Deps, stateDir: string, name: string, flags: BatchM
   try {
     return await openRun(stateDir, name)
   } catch (error) {
-    const origin = await whichServer(deps, flags)
-    if (origin === undefined) throw error
-    return await openRun(stateDir, name, origin)
+    const server = await whichServer(deps, flags)
+    if (server === undefined) throw error
+    return await openRun(stateDir, name, server)
   }
 }

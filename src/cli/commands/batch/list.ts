@@ -16,7 +16,7 @@ export function command(deps: Deps, run = list): GdnCommand {
     name: 'batch list',
     summary: 'List the runs of this machine',
     about:
-      'Newest first. A server named by a flag leaves out the runs of others. What counts as the state of a run, the worst first: damaged (its journal), unknown (outcomes of rows), unfinished, failed (rows), finished.',
+      'Newest first. A server named by a flag leaves out the runs of others; `server` is its URL at the start of the run. What counts as the state of a run, the worst first: damaged (its journal), unknown (outcomes of rows), unfinished, failed (rows), finished.',
     examples: [
       ['Newest first', 'gdn batch list'],
       ['Those of the local backend', 'gdn batch list --local'],
@@ -32,9 +32,9 @@ export async function list(deps: Deps, flags: ListFlags): Promise<void> {
   const { io } = deps
   const output = createOutput(io, flags, runView(io, deps.now(), flags.stateDir))
   const { stateDir } = await deps.settings(flags)
-  const origin = await whichServer(deps, flags)
+  const server = await whichServer(deps, flags)
   const { runs: all, damaged } = await findRuns(stateDir)
-  const runs = origin === undefined ? all : all.filter((run) => run.origin === origin)
+  const runs = server === undefined ? all : all.filter((run) => server.has(run))
   const statuses = new Map<string, RunStatus>()
   await eachOf(runs, async (run) => {
     statuses.set(run.id, await runStatus(run))
@@ -44,7 +44,9 @@ export async function list(deps: Deps, flags: ListFlags): Promise<void> {
   const broken = damaged.map(damagedData)
   if (records.length + broken.length === 0) {
     io.note(
-      origin === undefined ? 'There are no runs yet; gdn batch mint begins one.' : `There are no runs of ${origin}.`,
+      server === undefined
+        ? 'There are no runs yet; gdn batch mint begins one.'
+        : `There are no runs of ${server.name}.`,
     )
   }
   await output.many([...records, ...broken])

@@ -31,6 +31,7 @@ export async function mintManifest(deps: Deps, manifest: string, flags: BatchMin
   if (manifest !== '-') await checkManifestFile(manifest)
   const settings = await deps.settings(flags)
   const server = await settings.server()
+  const backend = await deps.identify(server)
   const mapped = new MappedColumns(deps.io)
   const fromFlags = await manifestOptions(deps, flags)
   const collection = await targetOf(deps, manifest, { ...fromFlags, onMapped: mapped.add }, settings, server)
@@ -46,7 +47,8 @@ export async function mintManifest(deps: Deps, manifest: string, flags: BatchMin
     })
   const options: BatchOptions = {
     stateDir: settings.stateDir,
-    origin: runOrigin(server),
+    origin: runOrigin(server, backend),
+    backend,
     blockchain: collection.blockchain,
     contractAddress: collection.contract,
     manifestPath: await manifestPath(deps, manifest),

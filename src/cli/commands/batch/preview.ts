@@ -68,11 +68,11 @@ const hasPictureOnTheWeb = ({ metadata }: ManifestRow) =>
 async function runOf(deps: Deps, manifest: string, flags: PreviewFlags, stateDir: string): Promise<Run | null> {
   const path = await manifestPath(deps, manifest)
   if (path === null) return null
-  const origin = await whichServer(deps, flags)
+  const server = await whichServer(deps, flags)
   const { contract } = flags
   const fits = (run: Run) =>
     run.manifestPath === path &&
-    (origin === undefined || run.origin === origin) &&
+    (server === undefined || server.has(run)) &&
     (contract === undefined || sameAddress(run.contractAddress, contract))
   return (await listRuns(stateDir)).find(fits) ?? null
 }

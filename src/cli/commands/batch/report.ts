@@ -19,7 +19,7 @@ import { addSheetFlags, openSheet, type SheetFlags, whereTo } from '../../sheet/
 import type { View } from '../../view.ts'
 import { count } from '../../waiting.ts'
 import { addRunArgument, whichRun } from './which-run.ts'
-import { settingsOfRun, whichServer } from './which-server.ts'
+import { settingsIfFound, whichServer } from './which-server.ts'
 
 export interface ReportFlags extends OutputFlags, ServerFlags, SheetFlags {
   gateway?: string
@@ -79,9 +79,9 @@ export async function report(deps: Deps, given: string | undefined, flags: Repor
   const status = await runStatus(run)
   if (status.problem !== null) throw new GdnError('data_dir', status.problem)
   const { path, replace } = await whereTo(deps, `${run.name}-report.html`, flags)
-  const settings = await settingsOfRun(deps, run, flags)
   // The local backend may not run.
-  const server = await settings.server().catch(() => null)
+  const settings = await settingsIfFound(deps, run, flags)
+  const server = (await settings?.server().catch(() => null)) ?? null
   const [{ SheetFile }, { PAGE_END }, { reportTop }, { resultCard }, { ReportPictures }, { createPictureReader }] =
     await Promise.all([
       import('../../sheet/sheet-file.ts'),
@@ -184,9 +184,9 @@ const collectionAnswer = z.object({
 })
 
 /** What only a backend of ours tells, and only where it shows it to us. A report can do without. */
-async function whatServerTells(deps: Deps, run: Run, server: Server | null, settings: Settings): Promise<Told> {
+async function whatServerTells(deps: Deps, run: Run, server: Server | null, settings: Settings | null): Promise<Told> {
   const nothing: Told = { isOurs: server?.loopback === true, gasUsed: null, collection: null, chainExplorer: null }
-  if (server === null) return nothing
+  if (server === null || settings === null) return nothing
   try {
     const explorer = await connectExplorer(deps, server, () => settings.apiKey(server).catch(() => null))
     try {

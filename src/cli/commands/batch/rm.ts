@@ -1,5 +1,13 @@
 import { removeDamaged, removeRun } from '../../../batch/remove-run.ts'
-import { type DamagedRun, eachOf, findRuns, openRun, type Run, runStatus } from '../../../batch/runs.ts'
+import {
+  type DamagedRun,
+  eachOf,
+  findRuns,
+  openRun,
+  type Run,
+  runStatus,
+  type ServerOfRuns,
+} from '../../../batch/runs.ts'
 import type { RunStatus } from '../../../batch/types.ts'
 import { GdnError } from '../../../core/errors.ts'
 import { GdnCommand, switchFlag } from '../../command.ts'
@@ -49,11 +57,11 @@ export async function rm(deps: Deps, name: string | undefined, flags: RmFlags): 
     })
   }
   const { stateDir } = await deps.settings(flags)
-  const origin = await whichServer(deps, flags)
+  const server = await whichServer(deps, flags)
   const removed =
     name === undefined
-      ? await rmFinished(deps, stateDir, origin, flags.yes)
-      : await rmNamed(deps, stateDir, name, origin, flags.yes)
+      ? await rmFinished(deps, stateDir, server, flags.yes)
+      : await rmNamed(deps, stateDir, name, server, flags.yes)
   await output.many(removed.map(({ id, name: of }) => ({ run: of, run_id: id, removed: true })))
 }
 
@@ -61,13 +69,13 @@ async function rmNamed(
   deps: Deps,
   stateDir: string,
   name: string,
-  origin: string | undefined,
+  server: ServerOfRuns | undefined,
   yes: boolean | undefined,
 ): Promise<Pick<Run, 'id' | 'name'>[]> {
   const { damaged } = await findRuns(stateDir)
   const broken = damaged.find(({ id }) => id === name)
   if (broken !== undefined) return await rmBroken(deps, stateDir, broken, yes)
-  const run = await openRun(stateDir, name, origin)
+  const run = await openRun(stateDir, name, server)
   refuseRunning(run)
   const status = await runStatus(run)
   if (isFinished(status)) await confirmRemoval(deps, yes, `Remove the finished run ${safe(run.name)}?`)
@@ -87,14 +95,14 @@ async function rmBroken(deps: Deps, stateDir: string, { id, problem }: DamagedRu
 async function rmFinished(
   deps: Deps,
   stateDir: string,
-  origin: string | undefined,
+  server: ServerOfRuns | undefined,
   yes: boolean | undefined,
 ): Promise<Run[]> {
   const { io } = deps
   const { runs } = await findRuns(stateDir)
   const finished: Run[] = []
   await eachOf(
-    runs.filter((run) => !run.running && (origin === undefined || run.origin === origin)),
+    runs.filter((run) => !run.running && (server === undefined || server.has(run))),
     async (run) => {
       if (isFinished(await runStatus(run))) finished.push(run)
     },

@@ -1,8 +1,7 @@
-import type { DamagedRun } from '../../../batch/runs.ts'
+import { type DamagedRun, serverOf } from '../../../batch/runs.ts'
 import type { RunStatus } from '../../../batch/types.ts'
 import type { DataRecord } from '../../cells.ts'
 import type { Io } from '../../io.ts'
-import { serverInWords } from '../../run-origin.ts'
 import type { View } from '../../view.ts'
 import { age } from './age.ts'
 import { rowsByState, runCard } from './summary.ts'
@@ -21,6 +20,7 @@ const FIELDS = [
   'blockchain',
   'contract_address',
   'server',
+  'backend_id',
   'manifest',
   'drop',
   'started_at',
@@ -44,14 +44,12 @@ export function runView({ stdoutTty }: Io, now: number, stateDir: string | undef
     }),
     card: (record) => [
       ...runCard(record, stateDir),
-      ...MORE_OF_RUN.map((field) => [field, field === 'server' ? serverOf(record) : record[field]] as const),
+      ...MORE_OF_RUN.map((field) => [field, record[field]] as const),
       ['drop', Number(record.drop) > 1 ? record.drop : null],
       ['running', record.running ? 'yes, by another process' : null],
     ],
   }
 }
-
-const serverOf = ({ server }: DataRecord) => (typeof server === 'string' ? serverInWords(server) : null)
 
 /** Where a run stands, in a word. */
 function stateOf({ running, problem, counts }: RunStatus): string {
@@ -71,7 +69,8 @@ export function runData(status: RunStatus): DataRecord {
     ...status.counts,
     blockchain: status.blockchain,
     contract_address: status.contractAddress,
-    server: status.origin,
+    server: serverOf(status),
+    backend_id: status.backendId,
     manifest: status.manifestPath,
     drop: status.generation,
     started_at: status.startedAt,

@@ -1,4 +1,4 @@
-import { findRuns } from '../../../batch/runs.ts'
+import { findRuns, serverOf } from '../../../batch/runs.ts'
 import { GdnError } from '../../../core/errors.ts'
 import { choose } from '../../ask-for.ts'
 import { mayAsk } from '../../ask-missing.ts'
@@ -6,7 +6,6 @@ import type { GdnCommand } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import type { ServerFlags } from '../../flags/common.ts'
 import type { Choice } from '../../questions.ts'
-import { serverInWords } from '../../run-origin.ts'
 import { age } from './age.ts'
 import { whichServer } from './which-server.ts'
 
@@ -25,13 +24,13 @@ export async function whichRun(deps: Deps, given: string | undefined, flags: Ser
 
 async function runChoices(deps: Deps, flags: ServerFlags): Promise<Choice<string>[]> {
   const { stateDir } = await deps.settings(flags)
-  const origin = await whichServer(deps, flags)
+  const server = await whichServer(deps, flags)
   const { runs } = await findRuns(stateDir)
   return runs
-    .filter((run) => origin === undefined || run.origin === origin)
-    .map(({ id, name, startedAt, blockchain, manifestPath, origin: of }) => ({
+    .filter((run) => server === undefined || server.has(run))
+    .map(({ id, name, startedAt, blockchain, manifestPath, url, origin }) => ({
       name,
       value: id,
-      description: `${age(deps.now() - Date.parse(startedAt))}, on ${blockchain} of ${serverInWords(of)}, ${manifestPath}`,
+      description: `${age(deps.now() - Date.parse(startedAt))}, on ${blockchain} of ${serverOf({ url, origin })}, ${manifestPath}`,
     }))
 }

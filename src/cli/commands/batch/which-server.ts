@@ -1,41 +1,128 @@
-import type { Run } from '../../../batch/runs.ts'
+import { type Run, type ServerOfRuns, serverOf } from '../../../batch/runs.ts'
+import { refuseOtherBackend, type SeenBackend } from '../../../client/backend.ts'
+import { localBackendId } from '../../../config/local-backend.ts'
+import { localDataDirectory } from '../../../config/paths.ts'
 import type { Server } from '../../../config/server.ts'
 import type { Settings } from '../../../config/settings.ts'
 import { GdnError } from '../../../core/errors.ts'
+import { parseUrl } from '../../../core/parse-url.ts'
 import type { Deps } from '../../deps.ts'
 import type { ServerFlags } from '../../flags/common.ts'
-import { LOOPBACK_ORIGIN, runOrigin } from '../../run-origin.ts'
+import { runOrigin } from '../../run-origin.ts'
 
-/** The origin whose runs are meant, where a flag names the server; any server's otherwise. None needs to answer. */
-export async function whichServer(deps: Deps, flags: ServerFlags): Promise<string | undefined> {
-  if (flags.local || flags.profile === 'local') return LOOPBACK_ORIGIN
-  if (flags.baseUrl === undefined && flags.profile === undefined) return undefined
-  return runOrigin(await (await deps.settings(flags)).server())
-}
-
-/** A run goes on where it began: at its own server, however that is named now. */
-export async function settingsOfRun<Flags extends ServerFlags>(
-  deps: Deps,
-  { origin }: Run,
-  flags: Flags,
-): Promise<Settings> {
-  const isNamed = flags.local || flags.baseUrl !== undefined || flags.profile !== undefined
-  const settings = await deps.settings(flags)
-  const server = await settings.server().catch((error: unknown) => {
-    if (isNamed) throw error
-    return null
-  })
-  if (server !== null && runOrigin(server) === origin) return settings
-  if (isNamed) {
-    throw new GdnError('usage', `this run belongs to ${origin}, not to ${server?.origin}`, {
-      hint: `leave ${server?.from ?? 'the server'} out, or add ${origin === LOOPBACK_ORIGIN ? '--local' : `--base-url ${origin}`}`,
-    })
+/** The server whose runs are meant, where a flag names one; any server's otherwise. It need not answer. */
+export async function whichServer(deps: Deps, flags: ServerFlags): Promise<ServerOfRuns | undefined> {
+  if (flags.local || flags.profile === 'local') {
+    const id = await localBackendId(localDataDirectory(deps.env))
+    return { name: 'the local backend', has: (run) => id !== null && run.backendId === id }
   }
-  if (origin === LOOPBACK_ORIGIN) return await deps.settings({ ...flags, local: true })
-  return await deps.settings({ ...flags, baseUrl: origin })
+  if (flags.baseUrl === undefined && flags.profile === undefined) return undefined
+  const server = await (await deps.settings(flags)).server()
+  const { origin } = server
+  if (!server.loopback) return { name: origin, has: (run) => run.origin === origin }
+  const id = (await seenAt(deps, server))?.id ?? null
+  const has = (run: Pick<Run, 'backendId' | 'url'>) =>
+    id === null ? parseUrl(run.url ?? '')?.origin === origin : run.backendId === id
+  return { name: origin, has }
 }
 
-/** The server of a run, or null where it can't be told now: the local backend may not run. */
+/** Who answers at a server; null where nobody does. */
+async function seenAt(deps: Deps, server: Server): Promise<SeenBackend | null> {
+  const seen = await deps.identify(server, 'once').catch((error: unknown) => {
+    if (error instanceof GdnError && error.code === 'bad_answer') return null
+    throw error
+  })
+  return seen?.silence === null ? seen : null
+}
+
+/**
+ * The settings by which a run's server is reached. A backend on this machine is recognized by its ID, on whatever port
+ * it listens now: at the server that is configured, as the local backend, or where it was when the run began.
+ *
+ * @throws GdnError `wrong_backend` where the flags name another server; `unreachable` where the backend is not found
+ */
+export async function settingsOfRun<Flags extends ServerFlags>(deps: Deps, run: Run, flags: Flags): Promise<Settings> {
+  refuseOlder(run)
+  const settings = await deps.settings(flags)
+  if (namesServer(flags)) {
+    await refuseOtherServer(deps, run, await settings.server())
+    return settings
+  }
+  const configured = await settings.server().catch(() => null)
+  if (configured !== null && (await isServerOf(deps, run, configured))) return settings
+  const local = await deps.settings({ ...flags, local: true })
+  const last = await deps.settings({ ...flags, baseUrl: serverOf(run) })
+  if (!(await last.server()).loopback) return last
+  for (const others of [local, last]) {
+    const server = await others.server().catch(() => null)
+    if (server !== null && (await isServerOf(deps, run, server))) return others
+  }
+  throw await notFound(deps, run, await last.server())
+}
+
+async function isServerOf(deps: Deps, run: Run, server: Server): Promise<boolean> {
+  if (!server.loopback) return run.origin === server.origin
+  const seen = await seenAt(deps, server)
+  return seen !== null && runOrigin(server, seen) === run.origin
+}
+
+async function refuseOtherServer(deps: Deps, run: Run, server: Server): Promise<void> {
+  const seen = await deps.identify(server)
+  refuseOtherBackend(`the run ${run.name}`, { url: serverOf(run), id: run.backendId, incarnation: null }, seen)
+  if (runOrigin(server, seen) === run.origin) return
+  throw new GdnError('wrong_backend', `the run ${run.name} belongs to ${serverOf(run)}, not to ${server.origin}`, {
+    hint: `Nothing was sent. Leave ${server.from} out, or add --base-url ${serverOf(run)}.`,
+    details: { recorded: { url: run.url, id: run.backendId }, found: { url: seen.url, id: seen.id } },
+  })
+}
+
+/** Nobody answers as the backend of a run, or somebody else does. */
+async function notFound(deps: Deps, run: Run, last: Server): Promise<GdnError> {
+  const seen = await seenAt(deps, last)
+  const hint = 'Run `gdn local start`, or start it and name it with --base-url <url>.'
+  if (seen === null) {
+    const name = run.backendId === null ? '' : ` (${run.backendId})`
+    return new GdnError(
+      'unreachable',
+      `the backend of the run ${run.name}${name} doesn't run; it was at ${serverOf(run)}`,
+      { hint },
+    )
+  }
+  const is = seen.id === null ? 'a server without an ID' : `the backend ${seen.id}`
+  const belongs = run.backendId === null ? 'a backend of an unknown ID' : `the backend ${run.backendId}`
+  return new GdnError(
+    'wrong_backend',
+    `the run ${run.name} belongs to ${belongs}, which was at ${serverOf(run)}; ${is} answers there now`,
+    { hint, details: { recorded: { url: run.url, id: run.backendId }, found: { url: seen.url, id: seen.id } } },
+  )
+}
+
+/** As `settingsOfRun`; null where no flag names a server and the backend of the run isn't found now. */
+export async function settingsIfFound(deps: Deps, run: Run, flags: ServerFlags): Promise<Settings | null> {
+  return await settingsOfRun(deps, run, flags).catch((error: unknown) => {
+    const isGone = error instanceof GdnError && (error.code === 'unreachable' || error.code === 'wrong_backend')
+    if (isGone && !namesServer(flags)) return null
+    throw error
+  })
+}
+
+/** The server of a run, or null where its backend isn't found now. */
 export async function serverOfRun(deps: Deps, run: Run, flags: ServerFlags): Promise<Server | null> {
-  return await (await settingsOfRun(deps, run, flags)).server().catch(() => null)
+  const settings = await settingsIfFound(deps, run, flags)
+  return (await settings?.server().catch(() => null)) ?? null
+}
+
+const namesServer = ({ local, baseUrl, profile }: ServerFlags): boolean =>
+  local === true || baseUrl !== undefined || profile !== undefined
+
+/** Before runs had the ID of their backend, all servers of this machine had one name. */
+function refuseOlder({ name, origin, url }: Run): void {
+  if (url !== null || origin !== 'http://localhost') return
+  throw new GdnError(
+    'data_dir',
+    `the run ${name} was started by an older gdn, which did not record its local backend`,
+    {
+      hint: 'Nothing was sent. Resume it with the gdn that started it.',
+    },
+  )
 }

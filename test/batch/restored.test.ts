@@ -1,0 +1,143 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { journalPath } from '../../src/batch/run-files.ts'
+import { openRun, runResults } from '../../src/batch/runs.ts'
+import type { BatchOptions, BatchSummary, ResultRow } from '../../src/batch/types.ts'
+import { FakeHostedApi, type Fault } from '../helpers/fake-hosted-api.ts'
+import { Machine, recordsOf } from './simulation.ts'
+import { rowsUpTo } from './simulation-rows.ts'
+
+let machine: Machine
+beforeEach(async () => {
+  machine = await Machine.start()
+})
+afterEach(() => machine.stop())
+
+const backend = (incarnation: string, id = 'the backend') => ({
+  ...{ url: 'http://127.0.0.1:4680', id, incarnation },
+  ...{ silence: null, isLocal: true },
+})
+
+/** A server that honors keys, and whose requests meet these faults, one after the other. */
+const serverWith = (faults: (Fault | null)[], pollsToDeploy = 0) =>
+  new FakeHostedApi({
+    ...{ idempotency: true, now: machine.time.now, pollsToDeploy },
+    faultOf: () => {
+      const fault = faults.shift() ?? null
+      return fault === null ? null : { fault, status: 502 }
+    },
+  })
+
+const run = (server: FakeHostedApi, incarnation: string, options: Partial<BatchOptions> = {}) =>
+  machine.run(server, rowsUpTo(3), { inFlight: 1, backend: backend(incarnation), ...options })
+
+async function results(summary: BatchSummary): Promise<ResultRow[]> {
+  const rows: ResultRow[] = []
+  for await (const result of runResults(await openRun(machine.stateDir, summary.run.id))) rows.push(result)
+  return rows
+}
+
+/** The backup lacks what was minted last. */
+function lose(server: FakeHostedApi, ...titles: string[]): void {
+  for (const title of titles) for (const id of server.idsOf(title)) server.minted.delete(id)
+}
+
+describe('after a restore', () => {
+  test('rows that were accepted and are unknown now are looked for in the collection, and are absent', async () => {
+    const server = serverWith([], 100)
+    await run(server, 'first', { noWait: true })
+    lose(server, '#2')
+    const attempts = server.attempts
+    const summary = await run(server, 'second', { timeoutMs: 120_000 })
+    expect(server.attempts).toBe(attempts)
+    expect(summary).toMatchObject({ exitCode: 9, counts: { unknown: 1 }, reconciled: { adopted: 0 } })
+    expect(summary.absentRows.map(({ line }) => line)).toEqual([3])
+  })
+
+  test('a row that is in the collection under another ID is adopted', async () => {
+    const server = serverWith([])
+    await run(server, 'first', { noWait: true })
+    const [id = ''] = server.idsOf('#2')
+    const nft = server.minted.get(id)
+    if (nft === undefined) throw new Error('#2 was not minted')
+    server.minted.delete(id)
+    server.minted.set('new-1', { ...nft, id: 'new-1' })
+    const summary = await run(server, 'second', { timeoutMs: 120_000 })
+    expect(summary).toMatchObject({ exitCode: 0, counts: { deployed: 3 }, reconciled: { adopted: 1 } })
+    expect((await results(summary)).map(({ nft_gdn_id }) => nft_gdn_id)).toContain('new-1')
+  })
+
+  test('a row that was deployed is never taken for absent', async () => {
+    const server = serverWith([])
+    expect(await run(server, 'first')).toMatchObject({ exitCode: 0 })
+    lose(server, '#1')
+    // The run is finished, and is checked all the same.
+    const summary = await run(server, 'second', { timeoutMs: 120_000 })
+    expect(summary).toMatchObject({ exitCode: 9, counts: { unknown: 1, deployed: 2 }, absentRows: [] })
+    expect(summary.undecidedRows).toEqual([
+      expect.objectContaining({ line: 2, reason: expect.stringContaining('restored from a backup') }),
+    ])
+  })
+
+  test('an ID that a later backup knows again is adopted again', async () => {
+    const server = serverWith([])
+    await run(server, 'first')
+    const [lost = ''] = server.idsOf('#1')
+    const nft = server.minted.get(lost)
+    lose(server, '#1')
+    await run(server, 'second', { timeoutMs: 120_000 })
+    if (nft !== undefined) server.minted.set(lost, nft)
+    expect(await run(server, 'third', { timeoutMs: 120_000 })).toMatchObject({ exitCode: 0, counts: { deployed: 3 } })
+  })
+
+  test.each([true, false])('a request of unknown outcome is not sent again with its key (restored: %s)', async (is) => {
+    const server = serverWith(['cut_before', ...Array<Fault>(20).fill('not_sent')])
+    const first = await run(server, 'first', { unreachableMs: 1, noWait: true })
+    expect(first.counts.unknown).toBeGreaterThan(0)
+    const again = serverWith([])
+    const summary = await run(again, is ? 'second' : 'first', { timeoutMs: 120_000 })
+    // Each row has its own request. The other two were never sent.
+    expect(again.attempts).toBe(is ? 2 : 3)
+    expect(summary.counts).toMatchObject(is ? { unknown: 1, deployed: 2 } : { unknown: 0, deployed: 3 })
+  })
+
+  test('the new incarnation is recorded after the check: a check that fails is done again', async () => {
+    const server = serverWith([])
+    const { run: ref } = await run(server, 'first')
+    lose(server, '#1')
+    const broken = new FakeHostedApi({
+      ...{ idempotency: true, now: machine.time.now },
+      onRead: () => {
+        throw new Error('the line is cut')
+      },
+    })
+    await expect(run(broken, 'second')).rejects.toThrow('the line is cut')
+    const kinds = async () => (await recordsOf(journalPath(machine.stateDir, ref.id))).map(({ t }) => t)
+    expect(await kinds()).not.toContain('backend')
+    expect(await run(server, 'second', { noWait: true })).toMatchObject({ exitCode: 9, counts: { unknown: 1 } })
+    expect(await kinds()).toContain('backend')
+    // Checked once: the next start asks for nothing twice.
+    const before = (await kinds()).filter((kind) => kind === 'lost').length
+    await run(server, 'second', { noWait: true })
+    expect((await kinds()).filter((kind) => kind === 'lost')).toHaveLength(before)
+  })
+})
+
+test('a run is refused at another backend of the same origin, and at one that has lost its ID', async () => {
+  const server = serverWith([])
+  await run(server, 'first', { noWait: true })
+  const reads = server.reads.length
+  for (const id of ['another', null]) {
+    const options = { backend: { ...backend('first'), id, ...(id === null ? { incarnation: null } : {}) } }
+    await expect(run(server, 'first', options)).rejects.toMatchObject({ code: 'wrong_backend', exitCode: 2 })
+  }
+  expect([server.attempts, server.reads.length]).toEqual([3, reads])
+})
+
+test('a server that never had an ID stays usable, and one that gets an ID is held to it', async () => {
+  const server = serverWith([])
+  const none = { url: 'http://127.0.0.1:4680', id: null, incarnation: null, silence: null, isLocal: false }
+  await run(server, '', { backend: none, noWait: true })
+  await run(server, '', { backend: none, noWait: true })
+  await run(server, 'first', { noWait: true })
+  await expect(run(server, '', { backend: none })).rejects.toMatchObject({ code: 'wrong_backend' })
+})

@@ -1,0 +1,231 @@
+import { randomUUID } from 'node:crypto'
+import { cp, mkdir, rename, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { exportDatabase } from '../../src/server/database/export.ts'
+import { importDatabase } from '../../src/server/database/import.ts'
+import { createTestCollection, startTestBackend, type TestBackend, WALLETS, withStore } from '../helpers/backend.ts'
+import { cli, errorOf, tempHome } from './harness.ts'
+
+/** Where `--local` looks for its backend. */
+const localDir = (home: string) => join(home, '.local', 'share', 'gdn', 'local')
+
+let dir: string
+let env: NodeJS.ProcessEnv
+let backends: TestBackend[]
+beforeEach(async () => {
+  ;({ dir, env } = await tempHome())
+  backends = []
+  await mkdir(localDir(dir), { recursive: true })
+})
+afterEach(() => Promise.all(backends.map((backend) => backend.close())))
+
+async function start(dataDir: string): Promise<TestBackend> {
+  const backend = await startTestBackend(dataDir)
+  backends.push(backend)
+  return backend
+}
+
+async function stop(backend: TestBackend): Promise<void> {
+  backends = backends.filter((one) => one !== backend)
+  await backend.close()
+}
+
+const idOf = async ({ get }: TestBackend) =>
+  ((await (await get('/healthz')).json()) as { backend_id: string }).backend_id
+
+/** The routes that a backend was asked for, by its log. */
+const asked = ({ log }: TestBackend) => log.flatMap((line) => (JSON.parse(line) as { route?: string }).route ?? [])
+
+/** The titles that a data dir has NFTs of. */
+const titlesIn = (dataDir: string) =>
+  withStore(dataDir, async ({ db }) => {
+    const rows = await db.selectFrom('nfts').select('metadata').orderBy('seq').execute()
+    return rows.map(({ metadata }) => (JSON.parse(metadata) as { title: string }).title)
+  })
+
+const manifest = (rows: number, from = 1) =>
+  [
+    'id,title,description,receiver',
+    ...Array.from({ length: rows }, (_, i) => `r${from + i},T${from + i},text,${WALLETS[1]}`),
+  ].join('\n')
+
+const gdn = (argv: string[], more: NodeJS.ProcessEnv = {}) => cli(argv, { env: { ...env, ...more }, cwd: dir })
+
+/** Makes another backend that has the same collections. The first must be stopped. */
+async function twin(from: string, to: string): Promise<void> {
+  await cp(from, to, { recursive: true })
+  const identity = { id: randomUUID(), incarnation: randomUUID() }
+  await withStore(to, ({ db }) => db.updateTable('backend').set(identity).execute())
+}
+
+/** A run of three rows on the local backend whose last two rows were not sent: it was interrupted after the first. */
+async function interrupted(local: TestBackend) {
+  const collection = await createTestCollection(local)
+  await writeFile(join(dir, 'part.csv'), manifest(3))
+  const stopping = new AbortController()
+  const target = ['-c', collection.address, '-b', 'polygon']
+  const going = cli(
+    ['batch', 'mint', join(dir, 'part.csv'), '--local', ...target, '--chunk-size', '1', '--rate', '1', '--json'],
+    {
+      env,
+      cwd: dir,
+      signal: stopping.signal,
+    },
+  )
+  await expect.poll(() => titlesIn(localDir(dir)), { timeout: 20_000 }).toHaveLength(1)
+  stopping.abort()
+  expect((await going).code).toBe(130)
+  return { collection, target }
+}
+
+describe('a run on a local backend', () => {
+  test('is never resumed on another backend, which gets neither a key nor a row', async () => {
+    const local = await start(localDir(dir))
+    const other = await start(join(dir, 'other'))
+    await interrupted(local)
+    const key = other.apiKey.reveal()
+    await mkdir(join(dir, '.config', 'gdn'), { recursive: true })
+    const config = { profiles: { default: { base_url: other.url } } }
+    await writeFile(join(dir, '.config', 'gdn', 'config.json'), JSON.stringify(config), { mode: 0o600 })
+
+    const named = await gdn(['batch', 'resume', 'part', '--base-url', other.url, '--json'], { GDN_API_KEY: key })
+    expect(named.code).toBe(2)
+    const { code, message, details } = errorOf(named)
+    expect(code).toBe('wrong_backend')
+    for (const part of [local.url, other.url, await idOf(local), await idOf(other)]) expect(message).toContain(part)
+    expect(details).toMatchObject({ recorded: { url: local.url }, found: { url: other.url } })
+
+    // The profile names the other one, and no flag names any: the run finds its own.
+    const resumed = await gdn(['batch', 'resume', 'part', '--json', '--rate', '1000'])
+    expect(resumed).toMatchObject({ code: 0 })
+    expect(await titlesIn(localDir(dir))).toEqual(['T1', 'T2', 'T3'])
+    expect(new Set(asked(other))).toEqual(new Set(['/healthz']))
+    expect(await titlesIn(join(dir, 'other'))).toEqual([])
+  })
+
+  test('is resumed without flags when its backend listens on another port, and gdn open prints that port', async () => {
+    const local = await start(localDir(dir))
+    const { target } = await interrupted(local)
+    await stop(local)
+    const away = await gdn(['batch', 'resume', 'part', '--json'])
+    expect(away.code).toBe(6)
+    expect(errorOf(away)).toMatchObject({ code: 'unreachable', message: expect.stringContaining(local.url) })
+    expect(errorOf(await gdn(['open', 'part', '--print', '--json']))).toMatchObject({ code: 'unreachable' })
+
+    // Another backend takes the old port: it isn't the one of the run.
+    const squatter = await startTestBackend(join(dir, 'squatter'), { port: Number(new URL(local.url).port) })
+    backends.push(squatter)
+    expect(errorOf(await gdn(['batch', 'resume', 'part', '--json']))).toMatchObject({ code: 'wrong_backend' })
+
+    const moved = await start(localDir(dir))
+    expect(moved.url).not.toBe(local.url)
+    expect(await gdn(['open', 'part', '--print'])).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(`^${moved.url}/runs/[0-9a-f]{16}\n$`),
+    })
+    const resumed = await gdn([
+      'batch',
+      'mint',
+      join(dir, 'part.csv'),
+      '--local',
+      ...target,
+      '--json',
+      '--rate',
+      '1000',
+    ])
+    expect(resumed.code).toBe(0)
+    expect(JSON.parse(resumed.stdout)).toMatchObject({ total: 3, deployed: 3 })
+    expect(await titlesIn(localDir(dir))).toEqual(['T1', 'T2', 'T3'])
+    expect(await titlesIn(join(dir, 'squatter'))).toEqual([])
+    const listed = async (...flags: string[]) => JSON.parse((await gdn(['batch', 'list', '--json', ...flags])).stdout)
+    expect(await listed('--local')).toMatchObject([{ server: local.url, backend_id: await idOf(moved) }])
+    expect(await listed('--base-url', moved.url)).toHaveLength(1)
+    expect(await listed('--base-url', squatter.url)).toEqual([])
+  })
+
+  test('and the same manifest on another backend are two runs, though the collections have one address', async () => {
+    const first = await start(localDir(dir))
+    const { address } = await createTestCollection(first)
+    await stop(first)
+    await twin(localDir(dir), join(dir, 'other'))
+    const [local, other] = [await start(localDir(dir)), await start(join(dir, 'other'))]
+    await writeFile(join(dir, 'drop.csv'), manifest(2))
+    const mint = (url: string, key: string) =>
+      gdn(
+        ['batch', 'mint', join(dir, 'drop.csv'), '-c', address, '-b', 'polygon', '--base-url', url, '--rate', '1000'],
+        {
+          GDN_API_KEY: key,
+        },
+      )
+    expect(await mint(local.url, local.apiKey.reveal())).toMatchObject({ code: 0 })
+    expect(await mint(other.url, other.apiKey.reveal())).toMatchObject({ code: 0 })
+    expect(await titlesIn(join(dir, 'other'))).toEqual(['T1', 'T2'])
+    expect(await titlesIn(localDir(dir))).toEqual(['T1', 'T2'])
+  })
+})
+
+test('a single order of one backend is not taken for one of another on the same port', async () => {
+  const dataDir = localDir(dir)
+  const first = await start(dataDir)
+  const { address } = await createTestCollection(first)
+  const content = ['--receiver', WALLETS[1], '--title', 'Dawn', '--image', 'http://127.0.0.1:9/away.png']
+  const argv = ['nft', 'mint', '--local', '-c', address, '-b', 'polygon', ...content, '--timeout', '100ms']
+  // It stays pending, and the same command goes on with it.
+  expect((await gdn(argv)).code).toBe(8)
+  expect(await gdn(argv)).toMatchObject({ code: 8, stderr: expect.stringContaining('going on with it') })
+  const { port } = new URL(first.url)
+  await stop(first)
+  await rename(dataDir, `${dataDir}-before`)
+  await twin(`${dataDir}-before`, dataDir)
+  const second = await startTestBackend(dataDir, { port: Number(port) })
+  backends.push(second)
+  const minted = await gdn(argv)
+  expect(minted).toMatchObject({ code: 8, stderr: expect.not.stringMatching(/going on|anew/) })
+  expect(await titlesIn(dataDir)).toEqual(['Dawn', 'Dawn'])
+})
+
+describe('a backend that was restored from a backup', () => {
+  test('is asked again for every row, and rows that it lost have an unknown outcome and are not sent again', async () => {
+    const dataDir = localDir(dir)
+    const target = async () => {
+      const { address } = await createTestCollection(await start(dataDir))
+      return ['--local', '-c', address, '-b', 'polygon', '--rate', '1000', '--json']
+    }
+    const flags = await target()
+    const drop = join(dir, 'drop.csv')
+    await writeFile(drop, manifest(2))
+    expect(await gdn(['batch', 'mint', join(dir, 'drop.csv'), ...flags])).toMatchObject({ code: 0 })
+    await stop(backends[0] as TestBackend)
+    const backup = join(dir, 'backup.jsonl')
+    await exportDatabase({ dataDir }, backup)
+
+    const before = await start(dataDir)
+    await writeFile(drop, manifest(4))
+    expect((await gdn(['batch', 'mint', join(dir, 'drop.csv'), ...flags])).code).toBe(0)
+    await stop(before)
+    await rename(dataDir, `${dataDir}-lost`)
+    await importDatabase({ dataDir }, backup)
+
+    const restored = await start(dataDir)
+    // One more row, which was never sent: it is sent, and nothing else.
+    await writeFile(drop, manifest(5))
+    const mint = () => gdn(['batch', 'mint', join(dir, 'drop.csv'), ...flags, '--no-wait'])
+    const resumed = await mint()
+    expect(resumed.code).toBe(9)
+    expect(await titlesIn(dataDir)).toEqual(['T1', 'T2', 'T5'])
+    const results = async () =>
+      JSON.parse((await gdn(['batch', 'results', 'drop', '--json'])).stdout) as { status: string; error: string }[]
+    expect((await results()).map(({ status }) => status)).toEqual([
+      'accepted',
+      'accepted',
+      'unknown',
+      'unknown',
+      'accepted',
+    ])
+    expect((await results())[2]?.error).toContain('restored from a backup')
+    expect((await mint()).code).toBe(9)
+    expect(await titlesIn(dataDir)).toEqual(['T1', 'T2', 'T5'])
+    expect(asked(restored).filter((path) => path === '/api/v1/createnft')).toHaveLength(1)
+  })
+})
