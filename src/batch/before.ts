@@ -13,7 +13,7 @@ import { type FoundRow, RowLookup } from './reconcile/lookup.ts'
 import { ownersOf, shownKey } from './row-key.ts'
 import { DEFAULT_TIMEOUT_MS, interruption } from './run-context.ts'
 import { baselinePath, journalPath } from './run-files.ts'
-import type { SpooledRow } from './spool.ts'
+import { readSpool, type SpooledRow } from './spool.ts'
 import type { BatchDeps, BatchEvent, BatchOptions } from './types.ts'
 
 /** What was found out before a run does anything. */
@@ -34,19 +34,18 @@ const FOUND_PER_RECORD = 50
  * already, and whether the collection holds rows of a new run (a journal was lost), or rows that are to be sent again
  * because they were absent.
  *
- * @param rows the rows of the manifest, from their beginning
+ * @param path where the rows of the manifest are
  * @throws GdnError `already_accepted`, `seems_minted`
  */
-export async function lookBefore(
-  options: BatchOptions,
-  deps: BatchDeps,
-  found: Found,
-  rows: () => AsyncIterable<SpooledRow>,
-): Promise<Before> {
+export async function lookBefore(options: BatchOptions, deps: BatchDeps, found: Found, path: string): Promise<Before> {
   const { run, ledger, journal } = found
   const isNew = journal === null
-  const others = await readOtherRuns(options, deps, found, rows)
+  const rows = () => readSpool(path)
+  const others = await readOtherRuns(options, deps, found, path)
   const before: Before = { listed: null, adopted: [], given: others.ids, notes: [] }
+  if (others.unreadable !== null) {
+    before.notes.push(`The journal ${others.unreadable} can't be read: rows of its run are not recognized`)
+  }
   const repeated = !isNew && options.retryAbsent === true ? await repeatedOf(options.stateDir, run, ledger) : null
   if (!isNew && (repeated === null || repeated.size === 0)) return before
 

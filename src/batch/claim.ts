@@ -1,7 +1,7 @@
 import { GdnError } from '../core/errors.ts'
 import { acquireLock, type Lock } from '../core/process-lock.ts'
 import { sleep } from '../core/time.ts'
-import { refuseEdited } from './edited-rows.ts'
+import { addedRows, refuseEdited } from './edited-rows.ts'
 import type { Found } from './find-run.ts'
 import type { RunRecord } from './journal/records.ts'
 import type { Ledger } from './ledger.ts'
@@ -54,23 +54,33 @@ export async function acquireClaim(
  * Reads the other runs of the collection, and stops where one of them has a row that this run would send: sent by it,
  * or planned and not sent yet. To be called under the claim, or the answer may be outdated.
  *
- * @param rows the rows of the manifest, from their beginning; those that are pending in the run's ledger are checked
+ * @param path where the rows of the manifest are; those that are pending in the run's ledger are checked
  * @throws GdnError `already_accepted`
  */
 export async function readOtherRuns(
   options: BatchOptions,
   deps: Pick<BatchDeps, 'elsewhere'>,
-  { run, ledger, journal }: Found,
-  rows: () => AsyncIterable<SpooledRow>,
+  found: Found,
+  path: string,
 ): Promise<Others> {
+  const { run, ledger, journal } = found
+  const rows = () => readSpool(path)
   const taken: Taken = { rows: [], keys: new IdSet(), runs: new Set() }
-  const isOrderedAgain = options.again === true || run.again === true
+  const isPending = ({ key }: SpooledRow) => ledger.state(ledger.rows.find(key)) === ROW.pending
+  const isUnchanged = path === spoolPath(options.stateDir, run.id)
+  let isAdded: typeof isPending | null = null
   const others = await readOthers(options, run.id, deps, async (other, known) => {
-    // A second order repeats rows on purpose. One that came after this run's claim does not revoke the claim.
-    if (isOrderedAgain || (journal !== null && other.again === true)) return
+    if (options.again === true || options.reconcileOnly === true) return
+    let isChecked = isPending
+    if (journal !== null && (run.again === true || other.again === true)) {
+      // A second order repeats rows on purpose, and does not revoke the claim of the first. Rows added since are checked.
+      if (isUnchanged) return
+      isAdded ??= await addedRows(options, found)
+      isChecked = isAdded
+    }
     if (!(await enterPlanned(options.stateDir, other, known))) return
     const before = taken.keys.size
-    await findTaken(taken, other, known, ledger, rows)
+    await findTaken(taken, other, known, rows, isChecked)
     // Shared rows show that both manifests are one, under whatever path or name.
     if (journal === null && taken.keys.size > before && options.newRows !== true) {
       await refuseEdited({ ledger: known, id: other.id, name: other.name }, options, rows)
@@ -87,12 +97,9 @@ interface Taken {
   runs: Set<string>
 }
 
-const TAKEN: ReadonlySet<number> = new Set([ROW.pending, ROW.accepted, ROW.deployed, ROW.unknown])
-
 /** Enters the rows that a run has planned and not sent into its ledger. Returns whether it has any row to compare. */
 async function enterPlanned(stateDir: string, { id }: RunRecord, ledger: Ledger): Promise<boolean> {
-  const { pending, accepted, deployed, unknown } = ledger.counts()
-  if (pending === 0 && ledger.plannedRows > 0) return accepted + deployed + unknown > 0
+  if (ledger.counts().pending === 0 && ledger.plannedRows > 0) return ledger.rows.size > 0
   try {
     for await (const { key, row, content } of readSpool(spoolPath(stateDir, id)))
       ledger.rows.enter(key, row.line, content)
@@ -107,15 +114,15 @@ async function findTaken(
   taken: Taken,
   { name }: RunRecord,
   known: Ledger,
-  own: Ledger,
   rows: () => AsyncIterable<SpooledRow>,
+  isChecked: (row: SpooledRow) => boolean,
 ): Promise<void> {
-  for await (const { key, row, content } of rows()) {
+  for await (const spooled of rows()) {
+    const { key, row, content } = spooled
     const named = known.rows.find(key)
     // The other run may have sent it before it got an id.
     const index = named >= 0 || row.id === null ? named : known.rows.find(rowKey(null, content))
-    if (index < 0 || !TAKEN.has(known.state(index))) continue
-    if (own.state(own.rows.find(key)) !== ROW.pending) continue
+    if (index < 0 || !known.isClaimed(index) || !isChecked(spooled)) continue
     taken.runs.add(name)
     if (taken.keys.add(key) && taken.rows.length < MAX_NAMED) {
       taken.rows.push({ key: shownKey(key), line: row.line, run: name })
@@ -129,6 +136,7 @@ function alreadyAccepted({ rows, keys: { size: count }, runs }: Taken, isNew: bo
   return new GdnError('already_accepted', `${many} to another run of this collection: ${[...runs].join(', ')}`, {
     hint: [
       `Nothing was sent. Show that run with gdn batch status ${run}, and finish it with gdn batch resume ${run}.`,
+      `If nothing of it was sent, you can remove it with gdn batch rm ${run}.`,
       'Rows are the same if their IDs are the same or, without IDs, their content.',
       isNew
         ? 'To mint them a second time, add --again.'

@@ -45,18 +45,26 @@ const ROWS_PER_RECORD = 50
 export async function findEdits(options: BatchOptions, found: Found, gathered: Gathered): Promise<Edits> {
   const { run, ledger, journal } = found
   if (journal === null || gathered.changes.added === 0) return { renamed: [], replaced: [] }
+  const isNew = await addedRows(options, found)
+  return await compare({ ledger, id: run.id, name: run.name }, options, () => readSpool(gathered.path), isNew)
+}
+
+/** Tells the rows that this start adds to a run: no earlier start has planned or sent them. */
+export async function addedRows(
+  { stateDir }: Pick<BatchOptions, 'stateDir'>,
+  { run, ledger }: Pick<Found, 'run' | 'ledger'>,
+): Promise<(row: SpooledRow) => boolean> {
   const planned = bytes()
   try {
-    for await (const { key } of readSpool(spoolPath(options.stateDir, run.id))) planned.set(ledger.rows.find(key), 1)
+    for await (const { key } of readSpool(spoolPath(stateDir, run.id))) planned.set(ledger.rows.find(key), 1)
   } catch (error) {
     // Then every row that was not sent yet counts as new.
     if (!(error instanceof GdnError) || error.code !== 'data_dir') throw error
   }
-  const isNew = ({ key }: SpooledRow) => {
+  return ({ key }) => {
     const row = ledger.rows.find(key)
     return ledger.state(row) === ROW.pending && ledger.sentBy(row) === null && planned.get(row) === 0
   }
-  return await compare({ ledger, id: run.id, name: run.name }, options, () => readSpool(gathered.path), isNew)
 }
 
 /**

@@ -24,6 +24,7 @@ import type { RowCounts } from './types.ts'
 export const REQUEST = { open: 1, unknown: 2, noEffect: 3, accepted: 4, refused: 5 } as const
 type RequestState = (typeof REQUEST)[keyof typeof REQUEST]
 
+const CLAIMED: ReadonlySet<RowState> = new Set([ROW.pending, ROW.unknown, ROW.accepted, ROW.deployed])
 const ENDED: ReadonlySet<RowState> = new Set([ROW.deployed, ROW.failed, ROW.refused, ROW.dropped])
 
 /** What the answer to a request is, or what stands in its place. */
@@ -48,6 +49,8 @@ export class Ledger {
   /** The last request there was when a request became unknown: whatever came after it was sent later. */
   readonly #requestEnd = integers()
   readonly #replaced = bytes()
+  /** Rows that the last start may send again. */
+  #retried = bytes()
   /** Every id that this run was given. */
   readonly ids = new IdSet()
   /** Rows of which two sendings were taken, with the id of the earlier one. */
@@ -82,6 +85,9 @@ export class Ledger {
         this.plannedRows = record.rows
         for (const [n, position] of record.dropped) this.rows.drop(this.#rowAt(n, position))
         for (const [n, position] of record.replaced ?? []) this.#replaced.set(this.#rowAt(n, position), 1)
+        this.#retried = bytes()
+        for (const [n, position] of record.retried ?? []) this.#retried.set(this.#rowAt(n, position), 1)
+        if (record.retried !== undefined) this.ended = false
         break
       case 'upload':
         this.uploads.set(record.sha256, record.url)
@@ -140,6 +146,24 @@ export class Ledger {
   /** Whether the row left the manifest after it was sent, and `--new-rows` confirmed that. */
   isReplaced(row: number): boolean {
     return this.#replaced.get(row) === 1
+  }
+
+  /** Whether the run has minted the row, or may do so without another claim. */
+  isClaimed(row: number): boolean {
+    return CLAIMED.has(this.state(row)) || this.#retried.get(row) === 1
+  }
+
+  /** Pending rows that were sent before, with an outcome that let them be sent again. */
+  retriedRows(): [request: number, position: number][] {
+    const retried: [number, number][] = []
+    for (let row = 0; row < this.rows.size; row++) {
+      const sent = this.state(row) === ROW.pending ? this.sentBy(row) : null
+      // After no effect the journal, too, says that the row is pending.
+      if (sent !== null && this.requestState(sent.request) !== REQUEST.noEffect) {
+        retried.push([sent.request, sent.position])
+      }
+    }
+    return retried
   }
 
   /** The request a row went by last, and its place in it; null if it was never sent. */
@@ -273,6 +297,7 @@ export class Ledger {
       this.#rowRequest.set(row, n)
       this.#rowPosition.set(row, position)
       this.#ends.clear(row)
+      this.#retried.set(row, 0)
       this.rows.setState(row, ROW.unknown)
     }
     this.#requestState.set(n, REQUEST.open)

@@ -67,15 +67,18 @@ async function runLocked(options: BatchOptions, deps: BatchDeps, lock: Lock): Pr
   let before: Before
   let edits: Edits = { renamed: [], replaced: [] }
   let claim: Lock | null = null
+  // A full disk keeps the lock from being released. Whatever filled it is the error to report.
+  const releaseClaim = async () => await claim?.release().catch(() => undefined)
+  let opened: Awaited<ReturnType<typeof openFiles>>
   try {
     gathered = await gather(deps, found, options)
-    const { path } = gathered
     if (options.backend !== undefined) refuseSilentBackend(options.backend)
     if (journal !== null && sends && options.settle === undefined && !restored) refuseFinished(found)
     const given = gathered
     if (sends) edits = await withState(stateDir, () => findEdits(options, found, given))
     if (edits.renamed.length > 0) gathered = await planRest(gathered, found, edits.renamed, options)
-    before = await withState(stateDir, () => lookBefore(options, deps, found, () => readSpool(path)))
+    const { path } = gathered
+    before = await withState(stateDir, () => lookBefore(options, deps, found, path))
     before.notes.push(...notes)
     if (lock.followed !== null) before.notes.push(lock.followed)
     if (before.adopted.length > 0) gathered = await planRest(gathered, found, before.adopted, options)
@@ -85,19 +88,18 @@ async function runLocked(options: BatchOptions, deps: BatchDeps, lock: Lock): Pr
       claim = await acquireClaim(options, deps)
       // Other runs may have claimed rows since, above all while a person was at the prompt.
       const draft = gathered.path
-      before.given = (await withState(stateDir, () => readOtherRuns(options, deps, found, () => readSpool(draft)))).ids
+      before.given = (await withState(stateDir, () => readOtherRuns(options, deps, found, draft))).ids
     }
+    const { place } = gathered
+    const made = { ...before, renamed: edits.renamed }
+    opened = await withState(stateDir, () => openFiles(found, place, made, { stateDir, lock, deps }))
   } catch (error) {
-    await claim?.release()
+    await releaseClaim()
     await gathered?.discard()
     throw error
   }
-  const { dropped, plan, changes, place } = gathered
-  const opened = withState(stateDir, () =>
-    openFiles(found, place, { ...before, renamed: edits.renamed }, { stateDir, lock, deps }),
-  )
-  opened.catch(() => claim?.release())
-  const { writer, records, spool } = await opened
+  const { dropped, plan, changes } = gathered
+  const { writer, records, spool } = opened
   // A million ids needn't stay in memory while rows are sent.
   before.listed = null
   const context = new RunContext(options, deps, { run: run.id, ledger, writer, records })
@@ -105,11 +107,12 @@ async function runLocked(options: BatchOptions, deps: BatchDeps, lock: Lock): Pr
   try {
     const at = new Date().toISOString()
     const { replaced } = edits
-    const more = replaced.length === 0 ? {} : { replaced }
+    const retried = sends ? ledger.retriedRows() : []
+    const more = { ...(replaced.length === 0 ? {} : { replaced }), ...(retried.length === 0 ? {} : { retried }) }
     await context.record({ t: 'plan', rows: ledger.counts().total, dropped, ...more, at }, true)
     // From here on other processes see the claim in the journal. One that slept through a takeover sends nothing.
     await claim?.check()
-    await claim?.release()
+    await releaseClaim()
     claim = null
     if (sends) context.emit(planned)
     if (options.settle !== undefined) await settleByWord(context, options.settle, before.given)
@@ -133,7 +136,7 @@ async function runLocked(options: BatchOptions, deps: BatchDeps, lock: Lock): Pr
       exitCode: exitCodeOf(ledger, context.stopped, waits),
     }
   } finally {
-    await claim?.release()
+    await releaseClaim()
     context.close()
     await sweeper.settled()
     await Promise.all([writer.close(), records.close(), spool.close()])

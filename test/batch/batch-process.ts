@@ -9,14 +9,23 @@ import { CONTRACT, rowsUpTo } from './simulation-rows.ts'
 const HASTE = 100
 
 /**
- * A process that runs a batch of numbered rows, to be killed: `node … <url> <state dir> <rows> [manifest] [ms]`. It
- * answers its prompt after so many milliseconds, and prints the summary, or the code of the error.
+ * A process that runs a batch of numbered rows, to be killed: `node … <url> <state dir> <rows> [manifest] [ms]
+ * [retry]`. It answers its prompt after so many milliseconds, sends failed rows again with `retry`, and prints the summary,
+ * or the code of the error.
  */
-const [url = '', stateDir = '', rows = '0', manifestPath = '/drop.csv', promptMs = '0'] = process.argv.slice(2)
+const [url = '', stateDir = '', rows = '0', manifestPath = '/drop.csv', promptMs = '0', retry] = process.argv.slice(2)
 const transport = await createTransport('bulk')
 const client = createClient({ baseUrl: url, apiKey: null, transport, userAgent: 'test' })
 const summary = await runBatch(
-  { stateDir, origin: url, blockchain: 'polygon', contractAddress: CONTRACT, manifestPath, chunkSize: 2 },
+  {
+    stateDir,
+    origin: url,
+    blockchain: 'polygon',
+    contractAddress: CONTRACT,
+    manifestPath,
+    chunkSize: 2,
+    retryFailed: retry === 'retry',
+  },
   {
     client,
     now: () => performance.now() * HASTE,

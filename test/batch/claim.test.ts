@@ -1,4 +1,8 @@
+import { readFile, writeFile } from 'node:fs/promises'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { readJournal } from '../../src/batch/journal/read.ts'
+import { encodeRecord } from '../../src/batch/journal/records.ts'
+import { removeRun } from '../../src/batch/remove-run.ts'
 import { claimFolder } from '../../src/batch/run-files.ts'
 import { listRuns } from '../../src/batch/runs.ts'
 import type { BatchPacer, BatchSummary } from '../../src/batch/types.ts'
@@ -6,7 +10,7 @@ import { GdnError } from '../../src/core/errors.ts'
 import { acquireLock } from '../../src/core/process-lock.ts'
 import { FakeHostedApi, type FakeOptions } from '../helpers/fake-hosted-api.ts'
 import { gate } from '../helpers/gate.ts'
-import { Machine } from './simulation.ts'
+import { Machine, recordsOf } from './simulation.ts'
 import { row, rowsUpTo } from './simulation-rows.ts'
 
 let machine: Machine
@@ -104,6 +108,81 @@ describe('two runs with the same rows in one collection', () => {
       code: 'already_accepted',
     })
     expect(most(server)).toBe(1)
+  })
+
+  test('a failed row is not sent by another run while a retry is about to send it', async () => {
+    const server = serverOf({ faultOf: (attempt) => (attempt === 1 ? { fault: 'refused', status: 400 } : null) })
+    await machine.run(server, [row(1)], A)
+    const sending = gate()
+    const retry = machine.run(server, null, { ...A, retryFailed: true }, { pacer: pacerAt(sending) })
+    await sending.reached
+    await expect(machine.run(server, [row(1)], B)).rejects.toMatchObject({ code: 'already_accepted' })
+    sending.open()
+    expect((await retry).counts.deployed).toBe(1)
+    expect(most(server)).toBe(1)
+  })
+
+  test('a row whose retry was killed or failed again is free for other runs', async () => {
+    const server = serverOf({ faultOf: (attempt) => (attempt <= 2 ? { fault: 'refused', status: 400 } : null) })
+    await machine.run(server, [row(1)], A)
+    const retried = { ...A, retryFailed: true }
+    await machine.run(server, null, retried, { pacer: stopped }).catch(() => {})
+    await expect(machine.run(server, [row(1)], B)).rejects.toMatchObject({
+      hint: expect.stringMatching(/gdn batch resume drop-.*gdn batch rm drop-/s),
+    })
+    await machine.run(server, null, A)
+    expect((await machine.run(server, null, retried)).counts.failed).toBe(1)
+    expect((await machine.run(server, [row(1)], B)).counts.deployed).toBe(1)
+  })
+
+  test('a row added to a run is checked against second orders, too', async () => {
+    const server = serverOf()
+    await machine.run(server, [row(1)], A)
+    await machine.run(server, [row(2)], { ...B, again: true })
+    await expect(machine.run(server, rowsUpTo(3), A)).rejects.toMatchObject({
+      code: 'already_accepted',
+      details: { count: 1, rows: [{ line: 3 }] },
+    })
+    expect(most(server)).toBe(1)
+  })
+
+  test('a row added to a second order is checked against the runs that have it', async () => {
+    const server = serverOf()
+    await machine.run(server, [row(1)], { ...A, again: true })
+    await machine.run(server, [row(2)], B)
+    await expect(machine.run(server, rowsUpTo(3), A)).rejects.toMatchObject({
+      code: 'already_accepted',
+      details: { count: 1 },
+    })
+    expect(most(server)).toBe(1)
+  })
+
+  test('reject each other where an older gdn let both plan the rows; they can be reconciled, and one removed', async () => {
+    const server = serverOf()
+    await machine.run(server, [row(1)], A, { pacer: stopped }).catch(() => {})
+    await machine.run(server, [row(1)], { ...B, again: true }, { pacer: stopped }).catch(() => {})
+    const path = machine.journal(B)
+    const { run } = await readJournal(path, () => {})
+    const { again: _, ...header } = run
+    await writeFile(path, Buffer.concat([header, ...(await recordsOf(path))].map((record) => encodeRecord(record))))
+    for (const one of [A, B]) {
+      await expect(machine.run(server, null, one)).rejects.toMatchObject({ code: 'already_accepted' })
+      expect((await machine.run(server, null, { ...one, reconcileOnly: true })).counts.pending).toBe(1)
+    }
+    const [other] = (await listRuns(machine.stateDir)).filter(({ manifestPath }) => manifestPath === B.manifestPath)
+    if (other !== undefined) await removeRun(other)
+    expect((await machine.run(server, null, A)).counts.deployed).toBe(1)
+  })
+
+  test('a journal that cannot be read is named before the run starts', async () => {
+    const server = serverOf()
+    await machine.run(server, [row(1)], A)
+    const path = machine.journal(A)
+    const [header = '', ...lines] = (await readFile(path, 'utf8')).split('\n')
+    await writeFile(path, [header, 'damaged', ...lines].join('\n'))
+    await machine.run(server, [row(2)], B)
+    const planned = machine.events.filter((event) => event.type === 'planned').at(-1)
+    expect(planned?.notes).toEqual([expect.stringContaining(path)])
   })
 
   test('a second order goes on after it was stopped, though the first has all its rows', async () => {

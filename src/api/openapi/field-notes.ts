@@ -1,4 +1,4 @@
-/** What a field means, by its name: the same everywhere in the API. */
+/** Descriptions of fields by name, wherever an endpoint has no other below. */
 export const FIELD_NOTES: Readonly<Record<string, string>> = {
   accepted_date: 'When the request was accepted, in UTC: YYYY-MM-DD HH:MM:SS.',
   attribute: 'Traits, as marketplaces show them. Counts as one metadata item.',
@@ -18,11 +18,24 @@ export const FIELD_NOTES: Readonly<Record<string, string>> = {
   pending_reason: 'Why the NFT is not minted yet: the last problem with its files. Absent where nothing delays it.',
   receiver_wallet_address: 'Wallet address of the owner.',
   request_metadata: 'The metadata as it was given at creation.',
-  sender_wallet_address: 'Wallet address of the present owner.',
   status: 'initiated, deployed or failed; the last two are final.',
   timeout: 'Minutes for which the signed URL is valid; 60 unless it is given.',
   token_id: 'Token id: decimal digits in a string; on Solana the mint address. Null until the NFT is deployed.',
   transaction_gdn_id: 'Identifier of the accepted transaction.',
   transaction_hash: 'Hash of the transaction on the blockchain.',
   wallet_address: 'Wallet address that owns the collection.',
+}
+
+/** Descriptions of fields that mean something else in an endpoint. */
+export const ENDPOINT_NOTES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  createcollection: { blockchain: 'Blockchain to create the collection on.' },
+  createnft: { receiver_wallet_address: 'Wallet address of the owner of the created NFTs.' },
+  createnfttrans: {
+    sender_wallet_address: 'Wallet address of the first owner of the created NFTs.',
+    receiver_wallet_address: 'Wallet address that the created NFTs are transferred to.',
+  },
+  transfernft: {
+    sender_wallet_address: 'Wallet address of the current owner.',
+    receiver_wallet_address: 'Wallet address of the new owner.',
+  },
 }

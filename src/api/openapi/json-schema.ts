@@ -10,21 +10,45 @@ const isPreprocessed = (schema: z.core.$ZodType): boolean => {
   return (def.type as string) === 'pipe' && def.in._zod.def.type === 'transform'
 }
 
-function describeFields({ properties }: Json): void {
-  for (const [name, field] of Object.entries((properties ?? {}) as Record<string, Json>)) {
-    const note = FIELD_NOTES[name]
-    if (note !== undefined) field.description ??= note
+const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null
+
+/** Adds descriptions to fields that have none, by their names. */
+function describeFields(schema: unknown, notes: Readonly<Record<string, string>>): void {
+  if (!isObject(schema)) return
+  for (const [name, field] of Object.entries(isObject(schema.properties) ? schema.properties : {})) {
+    const note = notes[name]
+    if (note !== undefined && isObject(field)) field.description ??= note
   }
+  for (const part of Object.values(schema)) describeFields(part, notes)
 }
 
-/** JSON Schema (2020-12, as OpenAPI 3.1 has it) of what a schema of the contract takes, or of what it answers. */
-export function jsonSchema(schema: z.ZodType, io: 'input' | 'output'): Json {
+/**
+ * States the type of further fields for names that no field has. `additionalProperties` means the same to a validator,
+ * but generators of types apply it to the named fields too, and no request would fit.
+ */
+function separateFurtherFields(schema: Json): void {
+  const { properties, additionalProperties: further } = schema
+  if (!isObject(properties) || !isObject(further) || Object.keys(further).length === 0) return
+  schema.patternProperties = { [`^(?!(${Object.keys(properties).join('|')})$)`]: further }
+  schema.additionalProperties = true
+}
+
+/**
+ * JSON Schema (2020-12, as in OpenAPI 3.1) of what a schema of the contract accepts (`input`) or returns (`output`).
+ *
+ * @param notes descriptions of fields by name, in place of the usual ones
+ */
+export function jsonSchema(
+  schema: z.ZodType,
+  io: 'input' | 'output',
+  notes: Readonly<Record<string, string>> = {},
+): Json {
   const { $schema: _dialect, ...made } = z.toJSONSchema(schema, {
     io,
     target: 'draft-2020-12',
     unrepresentable: 'any',
     override({ zodSchema, jsonSchema: json }) {
-      if (json.type === 'object') describeFields(json as Json)
+      if (json.type === 'object') separateFurtherFields(json as Json)
       if (io === 'input' && json.type === 'array' && isPreprocessed(zodSchema)) {
         const list = { ...json }
         for (const key of Object.keys(json)) delete (json as Json)[key]
@@ -32,5 +56,7 @@ export function jsonSchema(schema: z.ZodType, io: 'input' | 'output'): Json {
       }
     },
   })
+  // Not in `override`: there, fields of the same type are still one object.
+  describeFields(made, { ...FIELD_NOTES, ...notes })
   return made as Json
 }

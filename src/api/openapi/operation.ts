@@ -1,6 +1,7 @@
 import type { Endpoint } from '../endpoint.ts'
 import { MAX_FILE_BYTES } from '../endpoints/files.ts'
 import { errorAnswers, headerRefs } from './answers.ts'
+import { ENDPOINT_NOTES } from './field-notes.ts'
 import { type Json, jsonSchema } from './json-schema.ts'
 
 const TAGS: Readonly<Record<string, string>> = {
@@ -23,15 +24,19 @@ function describe({ permissions, ratePerSecond, idempotent, origin }: Endpoint):
   return lines.join('\n\n')
 }
 
-/** The parameter table says `token_id`, the sample of the reference `tokenid`: either is taken. */
+/**
+ * The reference spells it `token_id` in its parameter table and `tokenid` in its sample: a request has one of them. Two
+ * whole objects, since generators of types can't express a choice of required fields.
+ */
 function withBothSpellings(schema: Json): Json {
   const { properties, required, ...rest } = schema as { properties: Json; required: string[] }
-  return {
+  const { token_id, ...others } = properties
+  const other = {
     ...rest,
-    properties: { ...properties, tokenid: { ...(properties.token_id as Json), deprecated: true } },
-    required: required.filter((name) => name !== 'token_id'),
-    anyOf: [{ required: ['token_id'] }, { required: ['tokenid'] }],
+    properties: { ...others, tokenid: { ...(token_id as Json), deprecated: true } },
+    required: required.map((name) => (name === 'token_id' ? 'tokenid' : name)),
   }
+  return { anyOf: [schema, other] }
 }
 
 function requestBody(endpoint: Endpoint): Json {
@@ -45,7 +50,7 @@ function requestBody(endpoint: Endpoint): Json {
     const schema = { type: 'object', properties: { file }, required: ['file'] }
     return { required: true, content: { [contentType]: { schema } } }
   }
-  const schema = jsonSchema(request, 'input')
+  const schema = jsonSchema(request, 'input', ENDPOINT_NOTES[name])
   const taken = name === 'transfernft' ? withBothSpellings(schema) : schema
   return { required: true, content: { [contentType]: { schema: taken, example: example.request } } }
 }
@@ -79,7 +84,7 @@ export function operationOf(endpoint: Endpoint): Json {
         headers: headerRefs(...headers),
         content: {
           'application/json': {
-            schema: jsonSchema(response, 'output'),
+            schema: jsonSchema(response, 'output', ENDPOINT_NOTES[name]),
             example: example.response,
           },
         },

@@ -45,6 +45,8 @@ const planRecord = z.object({
   dropped: z.array(z.tuple([z.number(), z.number()])),
   /** Request and position of sent rows that are not in the manifest anymore, confirmed by `--new-rows`. */
   replaced: z.array(z.tuple([z.number(), z.number()])).optional(),
+  /** Request and position of failed, rejected and absent rows that this start may send again. */
+  retried: z.array(z.tuple([z.number(), z.number()])).optional(),
   at: z.string(),
 })
 
