@@ -59,12 +59,14 @@ export async function lookBefore(options: BatchOptions, deps: BatchDeps, found: 
   const lookup = new RowLookup(wanted, run.marker)
   const look = (ids: Iterable<string>) => lookUp(lookup, asker, ids, isStranger, deps.onEvent)
   await look(before.listed)
-  if (isNew && options.adopt === true) {
-    const ids = await settleListing(options, deps, asker, look)
+  const settled = isNew && options.adopt === true ? await settleListing(options, deps, asker, look) : null
+  // A run that started meanwhile may have minted them. Then it is named, and nothing of it is adopted.
+  if (isNew && lookup.hasMatches) await readOtherRuns(options, deps, found, path)
+  if (settled !== null) {
     // What is adopted is the run's own; all else was there before it.
     before.adopted = await adopt(lookup)
-    for (const { ids: own } of before.adopted) for (const id of own) ids.delete(id)
-    before.listed = ids
+    for (const { ids: own } of before.adopted) for (const id of own) settled.delete(id)
+    before.listed = settled
   } else if (lookup.hasMatches) throw await seemsMinted(lookup, run, isNew)
   return before
 }

@@ -5,7 +5,7 @@ import { encodeRecord } from '../../src/batch/journal/records.ts'
 import { removeRun } from '../../src/batch/remove-run.ts'
 import { claimFolder } from '../../src/batch/run-files.ts'
 import { listRuns } from '../../src/batch/runs.ts'
-import type { BatchPacer, BatchSummary } from '../../src/batch/types.ts'
+import type { BatchClient, BatchPacer, BatchSummary } from '../../src/batch/types.ts'
 import { GdnError } from '../../src/core/errors.ts'
 import { acquireLock } from '../../src/core/process-lock.ts'
 import { FakeHostedApi, type FakeOptions } from '../helpers/fake-hosted-api.ts'
@@ -173,6 +173,29 @@ describe('two runs with the same rows in one collection', () => {
     if (other !== undefined) await removeRun(other)
     expect((await machine.run(server, null, A)).counts.deployed).toBe(1)
   })
+
+  test.each([false, true])(
+    'the other is named where it mints them during the look-up (with --adopt: %s)',
+    async (adopt) => {
+      const server = serverOf()
+      let first: Promise<BatchSummary> | null = null
+      const client: BatchClient = {
+        send: (...request) => server.send(...request),
+        upload: (file) => server.upload(file),
+        supportsIdempotency: () => server.supportsIdempotency(),
+        async call(endpoint, request) {
+          first ??= machine.run(server, rowsUpTo(3), A)
+          await first
+          return await server.call(endpoint, request)
+        },
+      }
+      await expect(machine.run(server, rowsUpTo(3), { ...B, adopt }, { client })).rejects.toMatchObject({
+        code: 'already_accepted',
+        details: { count: 3 },
+      })
+      expect(await listRuns(machine.stateDir)).toHaveLength(1)
+    },
+  )
 
   test('a journal that cannot be read is named before the run starts', async () => {
     const server = serverOf()
