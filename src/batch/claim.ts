@@ -3,7 +3,9 @@ import { acquireLock, type Lock } from '../core/process-lock.ts'
 import { sleep } from '../core/time.ts'
 import { addedRows, refuseEdited } from './edited-rows.ts'
 import type { Found } from './find-run.ts'
+import { keptIndex } from './gather.ts'
 import type { RunRecord } from './journal/records.ts'
+import { KEY_WORDS } from './key-table.ts'
 import type { Ledger } from './ledger.ts'
 import { IdSet } from './reconcile/id-set.ts'
 import { type Others, readOthers } from './reconcile/known-ids.ts'
@@ -19,6 +21,8 @@ export const MAX_NAMED = 50
 /** Claiming takes as long as writing the rows of a manifest. Whoever holds the lock for longer is stuck or stopped. */
 const CLAIM_WAIT_MS = 30_000
 const CLAIM_POLL_MS = 50
+/** Keys looked up together; see `WordTable.warm`. */
+const WARMED = 512
 
 /**
  * Acquires the lock under which the rows of one server and collection are claimed, among all processes that share the
@@ -79,6 +83,7 @@ export async function readOtherRuns(
       isChecked = isAdded
     }
     if (!(await enterPlanned(options.stateDir, other, known))) return
+    if (isChecked === isPending && !mayShareRows(ledger, known)) return
     const before = taken.keys.size
     await findTaken(taken, other, known, rows, isChecked)
     // Shared rows show that both manifests are one, under whatever path or name.
@@ -100,6 +105,15 @@ interface Taken {
 /** Enters the rows that a run has planned and not sent into its ledger. Returns whether it has any row to compare. */
 async function enterPlanned(stateDir: string, { id }: RunRecord, ledger: Ledger): Promise<boolean> {
   if (ledger.counts().pending === 0 && ledger.plannedRows > 0) return ledger.rows.size > 0
+  const index = await keptIndex(stateDir, id)
+  if (index !== null) {
+    for (let line = 0; line < index.rows; line++) {
+      const start = line * KEY_WORDS
+      if (line % WARMED === 0) ledger.rows.warm(index.words.subarray(start, start + WARMED * KEY_WORDS))
+      ledger.rows.enterKept(index.words, start, index.line[line] ?? 0, index.content[line] ?? 0)
+    }
+    return true
+  }
   try {
     for await (const { key, row, content } of readSpool(spoolPath(stateDir, id)))
       ledger.rows.enter(key, row.line, content)
@@ -108,6 +122,25 @@ async function enterPlanned(stateDir: string, { id }: RunRecord, ledger: Ledger)
     if (!(error instanceof GdnError) || error.code !== 'data_dir') throw error
   }
   return true
+}
+
+/** Whether another run may have claimed a pending row. Compares what the tables keep of the keys: no row is read. */
+function mayShareRows(own: Ledger, known: Ledger): boolean {
+  const words = new Uint32Array(WARMED * KEY_WORDS)
+  const key = new Uint32Array(KEY_WORDS)
+  for (let row = 0; row < own.rows.size; row++) {
+    const place = row % WARMED
+    if (place === 0) {
+      own.rows.copyRange(row, Math.min(WARMED, own.rows.size - row), words)
+      known.rows.warm(words)
+    }
+    if (own.state(row) !== ROW.pending) continue
+    for (let word = 0; word < KEY_WORDS; word++) key[word] = words[place * KEY_WORDS + word] ?? 0
+    const index = known.rows.findWords(key)
+    if (index >= 0 && known.isClaimed(index)) return true
+  }
+  // A row that has an id by now may have been sent without one. Only the rows tell their content.
+  return own.rows.countIds() > 0 && known.rows.countIds() < known.rows.size
 }
 
 async function findTaken(

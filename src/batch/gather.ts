@@ -129,15 +129,20 @@ async function* keptRows(spoolAt: string): AsyncGenerator<ManifestItem> {
   for await (const { row } of readSpool(spoolAt)) yield { row }
 }
 
-/** The index of the rows kept, where the manifest would give the same rows again. */
-async function usableIndex(stateDir: string, id: string, items: Items | null): Promise<PlanIndex | null> {
+/** The index of the rows that a run keeps; null where there is none, or it is of other rows. */
+export async function keptIndex(stateDir: string, id: string): Promise<PlanIndex | null> {
   const index = await readIndex(indexPath(stateDir, id))
   if (index === null) return null
   const spool = await SpoolReader.open(spoolPath(stateDir, id)).catch(() => null)
   const found = (await spool?.identity()) ?? null
   await spool?.close()
-  if (found === null || found.header !== index.spool.header || found.size !== index.spool.size) return null
-  if (items === null) return index
+  return found?.header === index.spool.header && found.size === index.spool.size ? index : null
+}
+
+/** The index of the rows kept, where the manifest would give the same rows again. */
+async function usableIndex(stateDir: string, id: string, items: Items | null): Promise<PlanIndex | null> {
+  const index = await keptIndex(stateDir, id)
+  if (index === null || items === null) return index
   if (index.fingerprint === null || (await items.fingerprint?.()) !== index.fingerprint) return null
   return (await areUnchanged(index.localFiles)) ? index : null
 }

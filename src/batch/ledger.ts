@@ -156,6 +156,7 @@ export class Ledger {
   /** Pending rows that were sent before, with an outcome that let them be sent again. */
   retriedRows(): [request: number, position: number][] {
     const retried: [number, number][] = []
+    if (this.lastRequest === 0) return retried
     for (let row = 0; row < this.rows.size; row++) {
       const sent = this.state(row) === ROW.pending ? this.sentBy(row) : null
       // After no effect the journal, too, says that the row is pending.

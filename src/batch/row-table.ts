@@ -47,6 +47,11 @@ export class RowTable extends KeyTable {
     return this.#counts[state] ?? 0
   }
 
+  /** How many rows have an `id`. The others are named by their content. */
+  countIds(): number {
+    return this.#content.count()
+  }
+
   line(row: number): number {
     return this.#line.get(row)
   }

@@ -1,4 +1,4 @@
-import { readFile, writeFile } from 'node:fs/promises'
+import { readFile, rm, writeFile } from 'node:fs/promises'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { readJournal } from '../../src/batch/journal/read.ts'
 import { encodeRecord } from '../../src/batch/journal/records.ts'
@@ -79,9 +79,13 @@ describe('two runs with the same rows in one collection', () => {
     expect(server.minted.size).toBe(4)
   })
 
-  test('a killed run keeps the rows that it planned and did not send', async () => {
+  test.each([
+    ['', false],
+    [', also where the index of its rows is lost', true],
+  ])('a killed run keeps the rows that it planned and did not send%s', async (_what, isLost) => {
     const server = serverOf()
     await machine.run(server, rowsUpTo(4), A, { pacer: stopped }).catch(() => {})
+    if (isLost) await rm(machine.journal(A).replace('.journal', '.plan'))
     expect(server.minted.size).toBe(0)
     await expect(machine.run(server, rowsUpTo(4), B)).rejects.toMatchObject({ code: 'already_accepted' })
     expect((await machine.run(server, rowsUpTo(4), A)).counts.deployed).toBe(4)
