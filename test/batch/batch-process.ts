@@ -10,8 +10,8 @@ const HASTE = 100
 
 /**
  * A process that runs a batch of numbered rows, to be killed: `node … <url> <state dir> <rows> [manifest] [ms]
- * [retry]`. It answers its prompt after so many milliseconds, sends failed rows again with `retry`, and prints the summary,
- * or the code of the error.
+ * [retry]`. It answers its prompt after so many milliseconds, and prints the summary, or the code of the error. With
+ * `failed` it sends failed rows again, with `absent` those that are absent as well.
  */
 const [url = '', stateDir = '', rows = '0', manifestPath = '/drop.csv', promptMs = '0', retry] = process.argv.slice(2)
 const transport = await createTransport('bulk')
@@ -24,7 +24,8 @@ const summary = await runBatch(
     contractAddress: CONTRACT,
     manifestPath,
     chunkSize: 2,
-    retryFailed: retry === 'retry',
+    retryFailed: retry !== undefined,
+    retryAbsent: retry === 'absent',
   },
   {
     client,

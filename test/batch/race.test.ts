@@ -33,8 +33,8 @@ test(`${PROCESSES} processes with ${MANIFESTS.length} copies of a manifest, late
       faultOf: () => (!isOver && random() < 0.2 ? { fault: 'refused', status: 400 } : null),
     })
     const url = await listen(api, true)
-    const start = (manifest: string, promptMs: number, killAfter: number | null, retries: boolean) => {
-      const more = retries ? ['retry'] : []
+    const start = (manifest: string, promptMs: number, killAfter: number | null, retry: 'failed' | 'absent' | null) => {
+      const more = retry === null ? [] : [retry]
       return runBatchProcess([script, url, stateDir, String(ROWS), manifest, String(promptMs), ...more], killAfter)
     }
     const race = Array.from({ length: PROCESSES }, (_, at) =>
@@ -42,7 +42,7 @@ test(`${PROCESSES} processes with ${MANIFESTS.length} copies of a manifest, late
         MANIFESTS[at % MANIFESTS.length] ?? '',
         random() * 300,
         at % 2 === 0 ? random() * (at % 4 === 0 ? 400 : 1500) : null,
-        random() < 0.5,
+        random() < 0.5 ? 'failed' : null,
       ),
     )
     for (const end of await Promise.all(race)) {
@@ -54,9 +54,13 @@ test(`${PROCESSES} processes with ${MANIFESTS.length} copies of a manifest, late
     }
     isOver = true
     // Every copy is run to its end, whichever of them owns the rows.
-    for (const manifest of MANIFESTS) await start(manifest, 0, null, true)
+    const ends: unknown[] = []
+    for (const manifest of MANIFESTS) ends.push(await start(manifest, 0, null, 'absent'))
     const counts = [...api.countsByTitle().values()]
-    expect({ round, rows: counts.length, most: Math.max(...counts) }).toEqual({ round, rows: ROWS, most: 1 })
+    expect({ rows: counts.length, most: Math.max(...counts) }, `round ${round}: ${JSON.stringify(ends)}`).toEqual({
+      rows: ROWS,
+      most: 1,
+    })
     await rm(stateDir, { recursive: true })
   }
   if (ROUNDS > 1) expect({ killed: kills > 0, rejected: rejections > 0 }).toEqual({ killed: true, rejected: true })

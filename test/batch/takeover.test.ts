@@ -10,6 +10,17 @@ import { rowsUpTo } from './simulation-rows.ts'
 
 const ROWS = rowsUpTo(6)
 
+/** Called before a file is written durably: the process may sleep here. */
+const hook = vi.hoisted(() => ({ beforeWrite: async (_path: string) => {} }))
+vi.mock('../../src/core/durable-file.ts', async (original) => {
+  const real = await original<typeof import('../../src/core/durable-file.ts')>()
+  const writeDurably: typeof real.writeDurably = async (path, write) => {
+    await hook.beforeWrite(path)
+    await real.writeDurably(path, write)
+  }
+  return { ...real, writeDurably }
+})
+
 let machine: Machine | null = null
 afterEach(() => machine?.stop())
 
@@ -34,12 +45,12 @@ function interrupted(at: number, act: () => Promise<void>) {
 }
 
 /** As somebody who took the lock from a sleeping one and ended at once: what follows from it must still be done. */
-async function takeLock(here: Machine): Promise<void> {
+const takeLock = (here: Machine) =>
+  takeLocks([lockFolder(here.stateDir, familyId(here.options())), claimFolder(here.stateDir, here.options())])
+
+async function takeLocks(folders: readonly string[]): Promise<void> {
   const between = { ...(await thisProcess('batch')), released: true, mayWake: true }
-  for (const folder of [
-    lockFolder(here.stateDir, familyId(here.options())),
-    claimFolder(here.stateDir, here.options()),
-  ]) {
+  for (const folder of folders) {
     await mkdir(folder, { recursive: true })
     await writeFile(join(folder, 'lock.2'), JSON.stringify(between))
   }
@@ -99,6 +110,22 @@ test('a runner that is taken over while it waits for a word to begin with begins
   await expect(here.run(server, ROWS, {}, { confirm })).rejects.toMatchObject({ code: 'run_busy' })
   expect([...server.countsByTitle().values()]).toEqual(ROWS.map(() => 1))
   expect(await recordsOf(here.journal())).toContainEqual(expect.objectContaining({ t: 'end' }))
+})
+
+test('a runner whose claim is taken over before its journal is written sends nothing', async () => {
+  const here = await Machine.start()
+  machine = here
+  const server = new FakeHostedApi({ idempotency: false, pollsToDeploy: 1 })
+  const other = { manifestPath: '/copy/drop.csv' }
+  hook.beforeWrite = async (path) => {
+    if (path !== here.journal()) return
+    hook.beforeWrite = async () => {}
+    await takeLocks([claimFolder(here.stateDir, here.options())])
+    expect((await here.run(server, ROWS, other)).exitCode).toBe(0)
+  }
+  await expect(here.run(server, ROWS)).rejects.toMatchObject({ code: 'run_busy' })
+  await expect(here.run(server, ROWS)).rejects.toMatchObject({ code: 'already_accepted' })
+  expect([...server.countsByTitle().values()]).toEqual(ROWS.map(() => 1))
 })
 
 test('a run whose runner is out of sight and gives no sign is gone on with, after a while, and that is told', async () => {
