@@ -5,9 +5,9 @@ const soak = { name: 'soak', include: ['test/soak/**/*.test.ts'], testTimeout: 6
 
 /** What touches the database in ways of its own; once on SQLite, as everything, and once on PostgreSQL. */
 const onPostgres = [
-  'test/server/store/{leases,transfers}.test.ts',
+  'test/server/store/{leases,transfers,due-times}.test.ts',
   'test/server/http/{idempotency,rate-limits}.test.ts',
-  'test/server/pipeline/{minting,follow-owners,wishes,reordered-transfers}.test.ts',
+  'test/server/pipeline/{minting,follow-owners,wishes,reordered-transfers,restored-database}.test.ts',
   'test/server/transfers/owner-block.test.ts',
   'test/server/database/*.test.ts',
   'test/server/webhooks/{events,delivery,outbox}.test.ts',

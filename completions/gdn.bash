@@ -64,7 +64,9 @@ status Ask a network: nodes, fees, factory, signers and their funds' ;;
     'tx') REPLY='list List the transactions that a backend has signed
 show Show a transaction with all its signings
 bump Have the fees of a transaction raised now
-cancel Give a transaction up that is not in a block yet' ;;
+cancel Give a transaction up that is not in a block yet
+unknown List mints on chain that a backend does not know
+release Let a collection mint again after unknown tokens' ;;
     'key') REPLY='create Make an API key of a backend
 list List the API keys of a backend
 revoke Revoke an API key of a backend' ;;
@@ -143,6 +145,7 @@ __gdn_arguments() {
     'tx show') REPLY='text' ;;
     'tx bump') REPLY='text' ;;
     'tx cancel') REPLY='text' ;;
+    'tx release') REPLY='text' ;;
     'key revoke') REPLY='text' ;;
     'webhook add') REPLY='text' ;;
     'webhook show') REPLY='text' ;;
@@ -208,6 +211,8 @@ __gdn_bundles() {
     'tx show') REPLY='flags-8464f6 output-62442f' ;;
     'tx bump') REPLY='flags-8464f6 output-62442f' ;;
     'tx cancel') REPLY='flags-ec21f5 output-62442f' ;;
+    'tx unknown') REPLY='flags-090c30 output-62442f' ;;
+    'tx release') REPLY='flags-c5244e output-62442f' ;;
     'key create') REPLY='flags-8fa255 output-62442f' ;;
     'key list') REPLY='flags-8464f6 output-62442f' ;;
     'key revoke') REPLY='flags-8464f6 output-62442f' ;;
@@ -523,6 +528,13 @@ __gdn_flags() {
     'flags-8464f6') REPLY='--data-dir - dir The backend'\''s data dir (that of gdn local start)
 --database-url - text Its PostgreSQL; with a password better GDN_DATABASE_URL' ;;
     'flags-ec21f5') REPLY='--yes -y - Don'\''t ask
+--data-dir - dir The backend'\''s data dir (that of gdn local start)
+--database-url - text Its PostgreSQL; with a password better GDN_DATABASE_URL' ;;
+    'flags-090c30') REPLY='--all - - Also those that were released
+--data-dir - dir The backend'\''s data dir (that of gdn local start)
+--database-url - text Its PostgreSQL; with a password better GDN_DATABASE_URL' ;;
+    'flags-c5244e') REPLY='--fail-pending - - Fail the NFTs that wait instead of minting them
+--yes -y - Don'\''t ask
 --data-dir - dir The backend'\''s data dir (that of gdn local start)
 --database-url - text Its PostgreSQL; with a password better GDN_DATABASE_URL' ;;
     'flags-8fa255') REPLY='--name - text What the key is for

@@ -72,7 +72,9 @@ function __gdn_words
       printf '%s\n' 'list List the transactions that a backend has signed' \
         'show Show a transaction with all its signings' \
         'bump Have the fees of a transaction raised now' \
-        'cancel Give a transaction up that is not in a block yet'
+        'cancel Give a transaction up that is not in a block yet' \
+        'unknown List mints on chain that a backend does not know' \
+        'release Let a collection mint again after unknown tokens'
     case 'key'
       printf '%s\n' 'create Make an API key of a backend' \
         'list List the API keys of a backend' \
@@ -180,6 +182,8 @@ function __gdn_arguments
     case 'tx bump'
       printf '%s\n' 'text'
     case 'tx cancel'
+      printf '%s\n' 'text'
+    case 'tx release'
       printf '%s\n' 'text'
     case 'key revoke'
       printf '%s\n' 'text'
@@ -304,6 +308,10 @@ function __gdn_bundles
       printf '%s\n' 'flags-8464f6 output-62442f'
     case 'tx cancel'
       printf '%s\n' 'flags-ec21f5 output-62442f'
+    case 'tx unknown'
+      printf '%s\n' 'flags-090c30 output-62442f'
+    case 'tx release'
+      printf '%s\n' 'flags-c5244e output-62442f'
     case 'key create'
       printf '%s\n' 'flags-8fa255 output-62442f'
     case 'key list'
@@ -697,6 +705,15 @@ function __gdn_flags
         '--database-url - text Its PostgreSQL; with a password better GDN_DATABASE_URL'
     case 'flags-ec21f5'
       printf '%s\n' '--yes -y - Don\'t ask' \
+        '--data-dir - dir The backend\'s data dir (that of gdn local start)' \
+        '--database-url - text Its PostgreSQL; with a password better GDN_DATABASE_URL'
+    case 'flags-090c30'
+      printf '%s\n' '--all - - Also those that were released' \
+        '--data-dir - dir The backend\'s data dir (that of gdn local start)' \
+        '--database-url - text Its PostgreSQL; with a password better GDN_DATABASE_URL'
+    case 'flags-c5244e'
+      printf '%s\n' '--fail-pending - - Fail the NFTs that wait instead of minting them' \
+        '--yes -y - Don\'t ask' \
         '--data-dir - dir The backend\'s data dir (that of gdn local start)' \
         '--database-url - text Its PostgreSQL; with a password better GDN_DATABASE_URL'
     case 'flags-8fa255'

@@ -66,7 +66,9 @@ status Ask a network: nodes, fees, factory, signers and their funds'
     'tx' = 'list List the transactions that a backend has signed
 show Show a transaction with all its signings
 bump Have the fees of a transaction raised now
-cancel Give a transaction up that is not in a block yet'
+cancel Give a transaction up that is not in a block yet
+unknown List mints on chain that a backend does not know
+release Let a collection mint again after unknown tokens'
     'key' = 'create Make an API key of a backend
 list List the API keys of a backend
 revoke Revoke an API key of a backend'
@@ -142,6 +144,7 @@ api Ask any endpoint of the API, and print its answer as it came'
     'tx show' = 'text'
     'tx bump' = 'text'
     'tx cancel' = 'text'
+    'tx release' = 'text'
     'key revoke' = 'text'
     'webhook add' = 'text'
     'webhook show' = 'text'
@@ -204,6 +207,8 @@ api Ask any endpoint of the API, and print its answer as it came'
     'tx show' = 'flags-8464f6 output-62442f'
     'tx bump' = 'flags-8464f6 output-62442f'
     'tx cancel' = 'flags-ec21f5 output-62442f'
+    'tx unknown' = 'flags-090c30 output-62442f'
+    'tx release' = 'flags-c5244e output-62442f'
     'key create' = 'flags-8fa255 output-62442f'
     'key list' = 'flags-8464f6 output-62442f'
     'key revoke' = 'flags-8464f6 output-62442f'
@@ -516,6 +521,13 @@ api Ask any endpoint of the API, and print its answer as it came'
     'flags-8464f6' = '--data-dir - dir The backend''s data dir (that of gdn local start)
 --database-url - text Its PostgreSQL; with a password better GDN_DATABASE_URL'
     'flags-ec21f5' = '--yes -y - Don''t ask
+--data-dir - dir The backend''s data dir (that of gdn local start)
+--database-url - text Its PostgreSQL; with a password better GDN_DATABASE_URL'
+    'flags-090c30' = '--all - - Also those that were released
+--data-dir - dir The backend''s data dir (that of gdn local start)
+--database-url - text Its PostgreSQL; with a password better GDN_DATABASE_URL'
+    'flags-c5244e' = '--fail-pending - - Fail the NFTs that wait instead of minting them
+--yes -y - Don''t ask
 --data-dir - dir The backend''s data dir (that of gdn local start)
 --database-url - text Its PostgreSQL; with a password better GDN_DATABASE_URL'
     'flags-8fa255' = '--name - text What the key is for

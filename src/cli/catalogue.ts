@@ -191,6 +191,8 @@ const tx: Noun = {
     verb('show', 'Show a transaction with all its signings', () => import('./commands/tx/show.ts')),
     verb('bump', 'Have the fees of a transaction raised now', () => import('./commands/tx/bump.ts')),
     verb('cancel', 'Give a transaction up that is not in a block yet', () => import('./commands/tx/cancel.ts')),
+    verb('unknown', 'List mints on chain that a backend does not know', () => import('./commands/tx/unknown.ts')),
+    verb('release', 'Let a collection mint again after unknown tokens', () => import('./commands/tx/release.ts')),
   ],
 }
 

@@ -10,6 +10,7 @@ import type { OpenedStorage } from './storage/open-storage.ts'
 import { isPostgres } from './store/dialect.ts'
 import { appliedMigrations, pendingMigrations, unknownMigrations } from './store/migrate.ts'
 import type { Store } from './store/open-store.ts'
+import { listUnknownMints } from './store/unknown-mints.ts'
 
 /** A database that takes longer to say that it is there isn't ready. */
 const ANSWER_WITHIN_MS = 2000
@@ -75,8 +76,11 @@ async function conditionOf({ db }: Store): Promise<Condition> {
         ...(pending.length === 0 ? [] : [`the database lacks migrations (${pending.join(', ')}): gdn db migrate`]),
         ...((await takesWrites(db)) ? [] : ['the database takes no writes: it is a standby, or set to read only']),
       ],
-      // While processes are replaced one by one, the first of the new ones migrates.
-      warnings: newer.length === 0 ? [] : [`the database is of a newer gdn (${newer.join(', ')})`],
+      warnings: [
+        // While processes are replaced one by one, the first of the new ones migrates.
+        ...(newer.length === 0 ? [] : [`the database is of a newer gdn (${newer.join(', ')})`]),
+        ...(pending.length === 0 ? await heldCollections(db) : []),
+      ],
     }
   }
   try {
@@ -87,6 +91,19 @@ async function conditionOf({ db }: Store): Promise<Condition> {
   } catch (error) {
     return { problems: [`the database can't be read: ${messageOf(error)}`], warnings: [] }
   }
+}
+
+/** Collections that mint no more until an operator releases them. */
+async function heldCollections(db: Store['db']): Promise<string[]> {
+  const tokens = new Map<string, number>()
+  for (const { blockchain, contract_address, state, token_count } of await listUnknownMints(db)) {
+    if (state !== 'unexplained') continue
+    const name = `${blockchain}: ${contract_address}`
+    tokens.set(name, (tokens.get(name) ?? 0) + token_count)
+  }
+  return [...tokens].map(
+    ([name, count]) => `${name} has ${count} tokens that this backend does not know and mints no more: gdn tx unknown`,
+  )
 }
 
 async function takesWrites(db: Store['db']): Promise<boolean> {

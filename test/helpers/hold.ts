@@ -22,7 +22,7 @@ async function hold(dataDir: string, what: RawBuilder<unknown>): Promise<() => P
 }
 
 /** Nothing of a kind is signed. */
-export const holdSigning = (dataDir: string, kind: 'mint' | 'grant' | 'transfer') =>
+export const holdSigning = (dataDir: string, kind: 'collection' | 'mint' | 'grant' | 'transfer') =>
   hold(dataDir, sql`insert on transactions for each row when (new.kind = ${sql.lit(kind)})`)
 
 /** No transaction of a kind is found to be final, though it is in a block. */

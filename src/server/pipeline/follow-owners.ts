@@ -1,6 +1,13 @@
 import { checksumAddress } from '../../api/address.ts'
 import type { EvmBlockchain } from '../../api/blockchains.ts'
-import { type CollectionChange, type CollectionEvent, readCollectionEvents } from '../chain/evm/collection-events.ts'
+import {
+  type CollectionChange,
+  type CollectionEvent,
+  collectionEvents,
+  type Mint,
+  mintsIn,
+  readCollectionLogs,
+} from '../chain/evm/collection-events.ts'
 import type { EvmNetwork, Hex } from '../chain/evm/network.ts'
 import { findCollectionIds } from '../store/collections.ts'
 import type { Store } from '../store/open-store.ts'
@@ -15,6 +22,7 @@ import {
   undoEvents,
 } from '../store/owner-events.ts'
 import type { Db } from '../store/schema.ts'
+import { addUnknownMints, type FoundMint, forgetUnknownMints } from '../store/unknown-mints.ts'
 
 /** Blocks whose events are read at once: of full ones, some 12 MB of JSON. */
 const BLOCKS_AT_ONCE = 100
@@ -23,6 +31,8 @@ export interface Block {
   number: Hex
   hash: Hex
   parentHash: Hex
+  /** Seconds. */
+  timestamp: Hex
 }
 
 export interface FollowOptions {
@@ -50,11 +60,11 @@ export async function followOwners({ store, network, blocksAtOnce = BLOCKS_AT_ON
   if (from > Number(head.number)) return false
   const to = Math.min(Number(head.number), from + blocksAtOnce - 1)
   const last = to === Number(head.number) ? head : await readBlock(network, to)
-  const events = await readCollectionEvents(network, { from, to })
+  const logs = await readCollectionLogs(network, { from, to })
   // The events may be those of blocks that came meanwhile in place of others.
   if (last === null || (await readBlock(network, to))?.hash !== last.hash) return true
   const reached = { blockchain, block_number: to, block_hash: last.hash }
-  await writeEvents(store, { events, cursor, reached, move: moveCursor })
+  await writeEvents(store, { events: collectionEvents(logs), mints: mintsIn(logs), cursor, reached, move: moveCursor })
   return to < Number(head.number)
 }
 
@@ -62,7 +72,9 @@ export async function followOwners({ store, network, blocksAtOnce = BLOCKS_AT_ON
 export async function takeBack(store: Store, { blockchain, block_hash }: OwnerCursor, kept: number): Promise<void> {
   await store.transaction(async (db) => {
     await lockOwners(db, blockchain, 'alone')
-    if ((await findCursor(db, blockchain))?.block_hash === block_hash) await undoEvents(db, blockchain, kept)
+    if ((await findCursor(db, blockchain))?.block_hash !== block_hash) return
+    await undoEvents(db, blockchain, kept)
+    await forgetUnknownMints(db, blockchain, kept)
   })
 }
 
@@ -71,12 +83,13 @@ export async function writeEvents(
   store: Store,
   what: {
     events: readonly CollectionEvent[]
+    mints: readonly Mint[]
     cursor: OwnerCursor | null
     reached: OwnerCursor
     move: (db: Db, reached: OwnerCursor) => Promise<void>
   },
 ): Promise<void> {
-  const { events, cursor, reached, move } = what
+  const { events, mints, cursor, reached, move } = what
   await store.transaction(async (db) => {
     const wasFaster = async () => (await findCursor(db, reached.blockchain))?.block_hash !== cursor?.block_hash
     // Each worker follows; whoever comes second needn't keep those waiting who write what was minted.
@@ -84,16 +97,35 @@ export async function writeEvents(
     await lockOwners(db, reached.blockchain, 'alone')
     if (await wasFaster()) return
     await applyEvents(db, await rowsOf(db, reached.blockchain, events))
+    await addUnknownMints(db, await mintRowsOf(db, reached.blockchain, mints))
     await move(db, reached)
   })
 }
 
+/** Mints in our collections, whoever made them. */
+async function mintRowsOf(db: Db, blockchain: EvmBlockchain, mints: readonly Mint[]): Promise<FoundMint[]> {
+  if (mints.length === 0) return []
+  const ids = await idsAt(db, blockchain, mints)
+  return mints.flatMap(({ address, transactionHash: hash, blockNumber, startId, count }) => {
+    const id = ids(address)
+    if (id === undefined) return []
+    const tokens = { start_id: String(startId), token_count: count }
+    return [{ collection_id: id, hash, blockchain, block_number: blockNumber, ...tokens }]
+  })
+}
+
+/** Looks collections up by the addresses of what is on chain. */
+async function idsAt(db: Db, blockchain: EvmBlockchain, found: readonly { address: Hex }[]) {
+  const spelled = new Map([...new Set(found.map(({ address }) => address))].map((at) => [at, checksumAddress(at)]))
+  const ids = await findCollectionIds(db, blockchain, [...spelled.values()])
+  return (address: Hex) => ids.get(spelled.get(address) ?? '')
+}
+
 async function rowsOf(db: Db, blockchain: EvmBlockchain, events: readonly CollectionEvent[]): Promise<OwnerEventRow[]> {
   if (events.length === 0) return []
-  const spelled = new Map([...new Set(events.map((event) => event.address))].map((at) => [at, checksumAddress(at)]))
-  const ids = await findCollectionIds(db, blockchain, [...spelled.values()])
+  const ids = await idsAt(db, blockchain, events)
   return events.flatMap(({ blockNumber, logIndex, transactionHash, address, change }) => {
-    const id = ids.get(spelled.get(address) ?? '')
+    const id = ids(address)
     if (id === undefined) return []
     const place = { blockchain, block_number: blockNumber, log_index: logIndex, transaction_hash: transactionHash }
     return [{ ...place, collection_id: id, kind: change.kind, ...valuesOf(change) }]

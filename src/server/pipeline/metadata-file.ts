@@ -1,4 +1,5 @@
 import { extraKeys, type NftMetadata } from '../../api/metadata.ts'
+import { type BuiltDirectory, buildDirectory } from '../storage/directory.ts'
 
 /**
  * The metadata file of an NFT by the ERC-721 metadata schema: `name`, `description`, each file field as the ipfs URL
@@ -12,4 +13,14 @@ export function metadataFile(metadata: NftMetadata, files: Readonly<Record<strin
     file.attributes = metadata.attribute.map(({ tag, value }) => ({ trait_type: tag, value }))
   }
   return Buffer.from(JSON.stringify(file))
+}
+
+/** The directory of the metadata files of a batch: `0.json`, `1.json` and so on, in the order of its NFTs. */
+export function batchDirectory(nfts: readonly { metadata: string; files: string | null }[]): Promise<BuiltDirectory> {
+  return buildDirectory(
+    nfts.map(({ metadata, files }, index) => ({
+      name: `${index}.json`,
+      bytes: metadataFile(JSON.parse(metadata) as NftMetadata, JSON.parse(files ?? '{}')),
+    })),
+  )
 }

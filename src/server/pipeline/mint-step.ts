@@ -1,20 +1,20 @@
 import { type Blockchain, type EvmBlockchain, isEvm } from '../../api/blockchains.ts'
-import type { NftMetadata } from '../../api/metadata.ts'
 import { newId } from '../../core/ids.ts'
 import { shuffled } from '../../core/shuffled.ts'
 import { encodeGrant, encodeMint, MAX_BATCH, type MintRun } from '../chain/evm/collection.ts'
 import { grantGasLimit, mintGasLimit } from '../chain/evm/gas-limits.ts'
 import type { Hex } from '../chain/evm/network.ts'
 import type { AskSigning, Signer, Signing } from '../chain/signers.ts'
-import { buildDirectory } from '../storage/directory.ts'
 import { putBlocks } from '../store/block-table.ts'
 import { type CollectionRow, findCollectionById, tryLockCollection, updateCollection } from '../store/collections.ts'
+import { isBehind } from '../store/followers.ts'
 import { assignToTransaction, collectionsWithMintable, failNftsOfCollection, listMintable } from '../store/nfts.ts'
 import type { Store } from '../store/open-store.ts'
 import type { Db } from '../store/schema.ts'
 import { hasUnfinished } from '../store/transactions.ts'
+import { openMintsOf } from '../store/unknown-mints.ts'
 import type { Turn } from './loop.ts'
-import { metadataFile } from './metadata-file.ts'
+import { batchDirectory } from './metadata-file.ts'
 import { type OnSigned, type SignedTransaction, signAndStore } from './sign.ts'
 import { freeSigners, takeLane } from './signed-ahead.ts'
 
@@ -31,6 +31,8 @@ export interface MintStepOptions {
   onSigned: OnSigned
   /** Blockchains that this process works on; by default all. */
   serves?: (blockchain: EvmBlockchain) => boolean
+  /** Whether the chain has tokens of the collection that the database doesn't know; by default never. */
+  isAhead?: (collection: CollectionRow) => Promise<boolean>
 }
 
 export interface MintStep {
@@ -65,7 +67,8 @@ class LostRace extends Error {}
  * sender changes, so that all of a collection are created in the order of acceptance.
  * An idle collection is signed for at once; requests gather only behind a transaction that is under way.
  */
-export function createMintStep({ store, signing, now, onSigned, serves = () => true }: MintStepOptions): MintStep {
+export function createMintStep(options: MintStepOptions): MintStep {
+  const { store, signing, now, onSigned, serves = () => true, isAhead = async () => false } = options
   const marked = new Set<string>()
   /** Found every lane full: looked at again when any transaction is finished. */
   const parked = new Set<string>()
@@ -77,12 +80,7 @@ export function createMintStep({ store, signing, now, onSigned, serves = () => t
     const nfts = fitIntoGas(ofOneKind(rows), payable, collection.is_locked === 1)
     const [first] = nfts
     if (first === undefined) return null
-    const { cid, digest, blocks } = await buildDirectory(
-      nfts.map((nft, index) => ({
-        name: `${index}.json`,
-        bytes: metadataFile(JSON.parse(nft.metadata) as NftMetadata, JSON.parse(nft.files ?? '{}')),
-      })),
-    )
+    const { cid, digest, blocks } = await batchDirectory(nfts)
     const startId = BigInt(collection.next_token_id)
     const data = encodeBatch({ batch: nfts, sender: first.sender, startId, digest })
     return { nfts, kind: first.sender === null ? 'mint' : 'grant', startId, directory: cid, data, blocks }
@@ -172,11 +170,15 @@ export function createMintStep({ store, signing, now, onSigned, serves = () => t
           continue
         }
         if (await hasUnfinished(store.db, id)) continue
+        // Looked into by the recovery step, which marks the collection again.
+        if ((await openMintsOf(store.db, id)).length > 0) continue
         try {
           const terms = await signing(blockchain).catch((error: unknown) => {
             away.add(blockchain)
             throw error
           })
+          // The follower is about to read what is unknown. The sweep comes back to it.
+          if ((await isBehind(store.db, blockchain)) || (await isAhead(collection))) continue
           const [operator, ...others] = await freeSigners(store.db, blockchain, terms.signers.operators)
           if (operator === undefined) {
             parked.add(id)

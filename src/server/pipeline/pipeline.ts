@@ -2,14 +2,16 @@ import { type Blockchain, type EvmBlockchain, isEvm, type SolanaBlockchain } fro
 import { messageOf } from '../../core/errors.ts'
 import type { Fetcher } from '../../files/fetcher.ts'
 import type { Chains } from '../chain/chains.ts'
-import type { EvmReceipt } from '../chain/evm/network.ts'
+import { readCollectionState } from '../chain/evm/collection-reads.ts'
+import type { EvmReceipt, Hex } from '../chain/evm/network.ts'
 import type { FileStorage } from '../storage/adapter.ts'
-import { usedBlockchains } from '../store/collections.ts'
+import { type CollectionRow, lockCollection, updateCollection, usedBlockchains } from '../store/collections.ts'
 import { releaseLeases } from '../store/leases.ts'
 import type { Store } from '../store/open-store.ts'
 import { chainsToFollow } from '../store/owner-events.ts'
 import { MAX_TOLD } from '../store/requests.ts'
 import { blockchainsWithSigned, type TransactionRow } from '../store/transactions.ts'
+import { nextKnownTokenId } from '../store/unknown-mints.ts'
 import { createChainStep } from './chain-step.ts'
 import { createClockStep } from './clock-step.ts'
 import { createFileStep } from './file-step.ts'
@@ -18,10 +20,12 @@ import { type Loop, startLoop } from './loop.ts'
 import { createMakeStep } from './make-step.ts'
 import { createMintStep } from './mint-step.ts'
 import { type OwnerFollower, startOwnerFollower } from './owner-follower.ts'
+import { createRecoverStep } from './recovery/recover-step.ts'
+import { adoptTransfer, findMadeTransfer } from './recovery/recover-transfer.ts'
 import { startSharedOwnerFollower } from './shared/shared-owner-follower.ts'
 import type { OnSigned } from './sign.ts'
 import type { SolanaPipeline } from './solana/solana-pipeline.ts'
-import { createTransferStep } from './transfer-step.ts'
+import { createTransferStep, type TransferStepOptions } from './transfer-step.ts'
 import type { Poster } from './webhooks/post.ts'
 import { createWebhookStep, type Timings } from './webhooks/webhook-step.ts'
 
@@ -123,7 +127,26 @@ export async function startPipeline(options: PipelineOptions): Promise<OwnPipeli
     log.info({ ...facts, requests: requests.slice(0, MAX_TOLD) }, 'a transaction is signed')
     wakeChain(blockchain)
   }
-  const mintStep = createMintStep({ store, signing: chains.signing, now, onSigned, serves })
+  const isAhead = async ({ id, blockchain, contract_address, next_token_id }: CollectionRow) => {
+    const chain = blockchain as EvmBlockchain
+    // An embedded chain is in the database itself.
+    if (!chains.remote.has(chain)) return false
+    const state = await readCollectionState(await chains.network(chain), contract_address as Hex)
+    const startId = BigInt(next_token_id)
+    if (state === null || state.nextTokenId <= startId) return false
+    const known = await nextKnownTokenId(store.db, { id, startId }, state.nextTokenId)
+    if (known > startId) {
+      await store.transaction(async (db) => {
+        const current = await lockCollection(db, id)
+        if (current?.next_token_id === next_token_id) await updateCollection(db, id, { next_token_id: String(known) })
+      })
+      return true
+    }
+    const facts = { blockchain, collection: id, next: next_token_id, nextOnChain: String(state.nextTokenId) }
+    log.warn(facts, 'the chain has tokens that the database does not know: minting waits until they are looked into')
+    return true
+  }
+  const mintStep = createMintStep({ store, signing: chains.signing, now, onSigned, serves, isAhead })
   const mintLoop = startLoop('mint', mintStep.turn, log)
   const wakeMint = (collectionId: string) => {
     mintStep.mark(collectionId)
@@ -132,7 +155,31 @@ export async function startPipeline(options: PipelineOptions): Promise<OwnPipeli
       pipeline.then(({ mintable }) => mintable(collectionId)).catch(() => {})
     }
   }
-  const transferStep = createTransferStep({ store, signing: chains.signing, now, onSigned, serves })
+  const recoverStep = createRecoverStep({
+    ...{ store, chains, storage, fetcher, now, log, onSigned, serves },
+    onMintable: (collectionId) => wakeMint(collectionId),
+  })
+  const recoverLoop = startLoop('recover', recoverStep, log)
+  const recoverTransfers: TransferStepOptions['recover'] = async (blockchain, transfers) => {
+    const recovered = new Set<string>()
+    if (!chains.remote.has(blockchain)) return recovered
+    const network = await chains.network(blockchain)
+    for (const { id, request_id } of transfers) {
+      const made = await findMadeTransfer(store, network, id)
+      if (made === null) continue
+      recovered.add(id)
+      const adopted = await adoptTransfer(store, network, id, made, now())
+      if (adopted === null) continue
+      const facts = { blockchain, transfer: id, transaction: adopted.id, hash: adopted.hash }
+      log.warn(facts, 'a transfer that was missing in the database was found on chain and taken over')
+      onSigned(blockchain, adopted, [request_id])
+    }
+    return recovered
+  }
+  const transferStep = createTransferStep({
+    ...{ store, signing: chains.signing, now, onSigned, serves },
+    recover: recoverTransfers,
+  })
   const transferLoop = startLoop('transfer', transferStep, log)
   const makeStep = createMakeStep({ store, signing: chains.signing, now, onSigned, serves })
   const makeLoop = startLoop('make', makeStep, log)
@@ -221,7 +268,15 @@ export async function startPipeline(options: PipelineOptions): Promise<OwnPipeli
       const webhooksStopped = stopWebhooks()
       // Cut first, so that none waits for another: what they hold is given back at once.
       const filesStopped = fileStep.stop()
-      const steps = [clockLoop, makeLoop, mintLoop, transferLoop, filesLoop, ...(takingUp === null ? [] : [takingUp])]
+      const steps = [
+        clockLoop,
+        recoverLoop,
+        makeLoop,
+        mintLoop,
+        transferLoop,
+        filesLoop,
+        ...(takingUp === null ? [] : [takingUp]),
+      ]
       const chainSteps = [...chainLoops.values(), ...followers.values(), ...sharedFollowers]
       await Promise.all([filesStopped, ...[...steps, ...chainSteps].map((loop) => loop.stop())])
       // A turn of it that was just ending has still taken NFTs in hand.

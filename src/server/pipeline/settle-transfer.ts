@@ -14,6 +14,7 @@ import {
   forgetReverts,
   returnTransfer,
 } from '../store/transfers.ts'
+import { findMadeTransfer } from './recovery/recover-transfer.ts'
 import { PASSING_REVERTS, wouldSucceed } from './shared/would-succeed.ts'
 import { transferCall } from './transfer-call.ts'
 
@@ -38,6 +39,10 @@ export async function planTransfer({ store, network, transaction, receipt }: Set
       await countTransferRevert(db, nft_id)
       await returnTransfer(db, transaction.id)
     }
+  }
+  // It was made already, by a transaction that the database had lost: that one settles it.
+  if (reverted && network.shared !== undefined && (await findMadeTransfer(store, network, id)) !== null) {
+    return async (db) => returnTransfer(db, transaction.id)
   }
   const error = reverted ? await reasonOf(network, transfer, transaction) : null
   return async (db) => {

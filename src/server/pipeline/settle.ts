@@ -16,6 +16,7 @@ import { lockOwners } from '../store/owner-events.ts'
 import { requestsOfTransaction } from '../store/requests.ts'
 import type { Db } from '../store/schema.ts'
 import { type TransactionRow, updateSigned } from '../store/transactions.ts'
+import { nextKnownTokenId } from '../store/unknown-mints.ts'
 import type { Log } from './log.ts'
 import { planTransfer } from './settle-transfer.ts'
 import { type Call, PASSING_REVERTS, wouldSucceed } from './shared/would-succeed.ts'
@@ -107,6 +108,13 @@ async function planRevert({ store, network, transaction, receipt }: Omit<Settlem
   }
   // An address without code can't revert: this node is behind.
   if (state === null) throw new Error(`the node doesn't have the collection ${collection.contract_address}`)
+  // Tokens from the batch's start on that the database doesn't know: the recovery step looks into them before anything is
+  // signed again.
+  if (transaction.start_id !== null && state.nextTokenId > BigInt(transaction.start_id)) {
+    const batch = { id: collectionId, startId: BigInt(transaction.start_id) }
+    const nextTokenId = await nextKnownTokenId(store.db, batch, state.nextTokenId)
+    return (db) => signAnew(db, { collection, transaction, nextTokenId, limit: collection.batch_limit })
+  }
   const next_token_id = String(state.nextTokenId)
   if (state.revoked || !state.enableApi) {
     const reason = state.revoked

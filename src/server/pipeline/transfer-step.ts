@@ -1,6 +1,7 @@
 import type { EvmBlockchain } from '../../api/blockchains.ts'
 import { TRANSFER_GAS_LIMIT } from '../chain/evm/gas-limits.ts'
 import type { AskSigning, Signer } from '../chain/signers.ts'
+import { isBehind } from '../store/followers.ts'
 import type { Store } from '../store/open-store.ts'
 import {
   assignTransfers,
@@ -29,6 +30,11 @@ export interface TransferStepOptions {
   onSigned: OnSigned
   /** Blockchains that this process works on; by default all. */
   serves?: (blockchain: EvmBlockchain) => boolean
+  /** Gives transfers that are on chain already their transactions; resolves with the ids of those. */
+  recover?: (
+    blockchain: EvmBlockchain,
+    transfers: readonly { id: string; request_id: string }[],
+  ) => Promise<ReadonlySet<string>>
 }
 
 type Unsigned = Awaited<ReturnType<typeof listUnsigned>>[number]
@@ -36,7 +42,7 @@ type Terms = Pick<Draft, 'blockchain' | 'chainId' | 'fees'>
 
 /** Signs accepted transfers, each as a transaction of its own: tokens move independently of each other. */
 export function createTransferStep(options: TransferStepOptions): Turn {
-  const { store, signing, now, onSigned, serves = () => true } = options
+  const { store, signing, now, onSigned, serves = () => true, recover = async () => new Set<string>() } = options
 
   /** Signs with one key, in one commit. @returns how many were signed */
   const sign = async (terms: Terms, operator: Signer, transfers: readonly Unsigned[]): Promise<number> => {
@@ -86,6 +92,7 @@ export function createTransferStep(options: TransferStepOptions): Turn {
   /** Signs on one blockchain what its lanes have room for. */
   const signOn = async (blockchain: EvmBlockchain): Promise<void> => {
     const { chainId, signers, fees, affordable } = await signing(blockchain)
+    if (await isBehind(store.db, blockchain)) return
     const paidFor = ({ address }: Signer) => Number((affordable?.get(address) ?? MANY) / TRANSFER_GAS_LIMIT)
     const lanes = (await lanesOf(store.db, blockchain, signers.operators)).map(({ signer, room }) => ({
       signer,
@@ -94,7 +101,10 @@ export function createTransferStep(options: TransferStepOptions): Turn {
     const places = lanes.reduce((sum, { room }) => sum + room, 0)
     if (places === 0) return
     const transfers: Unsigned[] = []
-    for (const transfer of await listUnsigned(store.db, blockchain, places)) {
+    const unsigned = await listUnsigned(store.db, blockchain, places)
+    const recovered = await recover(blockchain, unsigned)
+    for (const transfer of unsigned) {
+      if (recovered.has(transfer.id)) continue
       if (transfer.nft_status === 'failed') await store.transaction((db) => endTransfer(db, transfer.id, NEVER_AGAIN))
       else transfers.push(transfer)
     }

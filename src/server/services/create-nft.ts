@@ -10,6 +10,7 @@ import { accept } from './accept.ts'
 import { findOwnCollection } from './find-collection.ts'
 import { badRequest } from './refusal.ts'
 import { requireChain } from './require-chain.ts'
+import { requireExplained } from './require-explained.ts'
 import type { ServiceDeps, ServiceRequest } from './services.ts'
 import { storedFiles } from './stored-files.ts'
 
@@ -58,6 +59,7 @@ export async function acceptNfts(
       if (collection.enable_api !== 1) throw badRequest('enable_api is off for this collection')
       if (collection.status === 'failed') throw badRequest(`the collection failed: ${collection.error}`)
       check?.(collection)
+      await requireExplained(store.db, collection)
       const files = await storedFiles(deps.storage, parsed.metadata)
       return { collectionId: collection.id, files }
     },

@@ -10,7 +10,7 @@ import { createChainStep } from '../pipeline/chain-step.ts'
 import { signAndStore } from '../pipeline/sign.ts'
 import { rememberChain } from '../store/chains.ts'
 import { lockUntilCommit } from '../store/dialect.ts'
-import { alignLane, findFactoryTransaction, forgetFactoryTransaction } from '../store/transactions.ts'
+import { findFactoryTransaction, forgetFactoryTransaction, raiseLane } from '../store/transactions.ts'
 import { hasWatched } from '../store/watched.ts'
 import { appoint } from './appoint.ts'
 import { findMissing, wereAppointed } from './appointed.ts'
@@ -26,7 +26,7 @@ import { until } from './until.ts'
 export async function runSetup(options: SetupOptions): Promise<Hex> {
   const { store, network, admin, plan, now } = options
   const { blockchain, chainId } = network
-  await alignLane(store.db, blockchain, admin.address, await network.shared.nextNonce(admin.address))
+  await raiseLane(store.db, blockchain, admin.address, await network.shared.nextNonce(admin.address))
   const factory = plan.factory ?? (await deploy(options))
   const newestHead = createNewestHead(options)
   for (;;) {

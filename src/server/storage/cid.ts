@@ -53,6 +53,11 @@ export function rawCid(bytes: Uint8Array): CID {
   return CID.createV1(RAW, createDigest(SHA2_256, sha256(bytes)))
 }
 
+/** The CID of a directory by its 32-byte digest, as a contract stores it in hex. */
+export function directoryCid(digest: string): CID {
+  return CID.createV1(DAG_PB, createDigest(SHA2_256, Buffer.from(digest.replace(/^0x/, ''), 'hex')))
+}
+
 /** Whether bytes are those that a CID names. */
 export function matchesCid(cid: CID, bytes: Uint8Array): boolean {
   return Buffer.compare(sha256(bytes), cid.multihash.digest) === 0

@@ -84,6 +84,33 @@ export async function hasCollections(db: Db, blockchain: Blockchain): Promise<bo
   return (await query.executeTakeFirst()) !== undefined
 }
 
+/**
+ * The first collection of a blockchain that is deployed: when it was accepted, and the block of its transaction where
+ * the database knows that. Null where none is deployed.
+ */
+export async function firstDeployed(
+  db: Db,
+  blockchain: Blockchain,
+): Promise<{ acceptedAt: number; block: number | null } | null> {
+  const row = await db
+    .selectFrom('collections')
+    .innerJoin('requests', 'requests.id', 'collections.request_id')
+    .leftJoin('transactions', (join) =>
+      join
+        .onRef('transactions.id', '=', 'collections.transaction_id')
+        .on('transactions.state', '=', sql.lit('final' as const)),
+    )
+    .select(['requests.accepted_at', 'transactions.block_number'])
+    .where('collections.blockchain', '=', blockchain)
+    .where('collections.status', '=', sql.lit('deployed' as const))
+    .orderBy('requests.accepted_at')
+    .limit(1)
+    .executeTakeFirst()
+  if (row === undefined) return null
+  const { accepted_at, block_number } = row
+  return { acceptedAt: Number(accepted_at), block: block_number === null ? null : Number(block_number) }
+}
+
 /** Takes collections that wait to be made: due, unsigned, and in nobody's hands (or in those of a worker that died). */
 export async function claimUnmadeCollections(
   db: Db,

@@ -1,4 +1,3 @@
-import { sql } from 'kysely'
 import type { Blockchain, EvmBlockchain } from '../../api/blockchains.ts'
 import { momentIn } from './dialect.ts'
 import type { Db } from './schema.ts'
@@ -27,29 +26,40 @@ export async function releaseFollower(db: Db, blockchain: Blockchain, follower: 
     .execute()
 }
 
-/**
- * The block from which on there may be something of ours on a network; null where nothing of ours is in a block yet.
- * Remembered once it is known.
- *
- * @param finality a reorg may have put what we know of so many blocks earlier
- */
-export async function startBlock(db: Db, blockchain: EvmBlockchain, finality: number): Promise<number | null> {
-  const known = await db
+/** The block from which on there may be something of ours on a network; null where that isn't known yet. */
+export async function startBlock(db: Db, blockchain: EvmBlockchain): Promise<number | null> {
+  const chain = await db
     .selectFrom('chains')
     .select('start_block')
     .where('blockchain', '=', blockchain)
     .executeTakeFirst()
-  if (known === undefined) return null
-  if (known.start_block !== null) return Number(known.start_block)
-  const first = await db
-    .selectFrom('transactions')
-    .select(({ fn }) => fn.min('block_number').as('block'))
+  return chain === undefined || chain.start_block === null ? null : Number(chain.start_block)
+}
+
+export async function rememberStartBlock(db: Db, blockchain: EvmBlockchain, block: number): Promise<void> {
+  await db.updateTable('chains').set({ start_block: block }).where('blockchain', '=', blockchain).execute()
+}
+
+/** The database doesn't know all that is on a network before this block. */
+export async function markBehind(db: Db, blockchain: Blockchain, head: number): Promise<void> {
+  await db.updateTable('chains').set({ behind_until: head }).where('blockchain', '=', blockchain).execute()
+}
+
+/**
+ * Whether a network has transactions of ours that the database doesn't know and the follower hasn't read yet. Until it
+ * has, nothing is signed, and no NFT is accepted: it may be on chain already.
+ */
+export async function isBehind(db: Db, blockchain: Blockchain): Promise<boolean> {
+  const chain = await db
+    .selectFrom('chains')
+    .select('behind_until')
     .where('blockchain', '=', blockchain)
-    .where('kind', '=', sql.lit('collection'))
-    .where('state', '=', sql.lit('final'))
     .executeTakeFirst()
-  if (first === undefined || first.block === null) return null
-  const start = Math.max(0, Number(first.block) - finality)
-  await db.updateTable('chains').set({ start_block: start }).where('blockchain', '=', blockchain).execute()
-  return start
+  if (chain === undefined || chain.behind_until === null) return false
+  const cursor = await db
+    .selectFrom('owner_cursors')
+    .select(({ fn }) => fn.max('block_number').as('block'))
+    .where('blockchain', '=', blockchain as EvmBlockchain)
+    .executeTakeFirst()
+  return cursor === undefined || cursor.block === null || Number(cursor.block) < Number(chain.behind_until)
 }

@@ -178,6 +178,29 @@ export async function listMintable(db: Db, collectionId: string, limit: number) 
     .execute()
 }
 
+/** NFTs of a collection that aren't minted yet. */
+export async function countPending(db: Db, collectionId: string): Promise<number> {
+  const { count } = await db
+    .selectFrom('nfts')
+    .select(({ fn }) => fn.countAll().as('count'))
+    .where('collection_id', '=', collectionId)
+    .where('step', 'in', ['files', 'mint', 'chain'])
+    .executeTakeFirstOrThrow()
+  return Number(count)
+}
+
+/** Whether NFTs of a collection still wait for their files. */
+export async function hasWaitingFiles(db: Db, collectionId: string): Promise<boolean> {
+  const row = await db
+    .selectFrom('nfts')
+    .select('seq')
+    .where('collection_id', '=', collectionId)
+    .where('step', '=', sql.lit('files'))
+    .limit(1)
+    .executeTakeFirst()
+  return row !== undefined
+}
+
 /**
  * Collections that have NFTs waiting for a batch. One step of the index for each collection: a DISTINCT would read an
  * entry for each NFT, 50 ms for a million.

@@ -285,6 +285,11 @@ export interface ChainsTable {
   created_at: number
   /** Of a remote one: nothing of ours was on it before this block; null until something was. */
   start_block: Generated<number | null>
+  /**
+   * The head of a remote one when nonces were found used that this database doesn't know: until events are read up to
+   * it, the database is behind the chain. Null where that never happened.
+   */
+  behind_until: Generated<number | null>
   /** The process that follows the owners of a remote one, and until when no other does. */
   follower: Generated<string | null>
   follower_until: Generated<number>
@@ -347,6 +352,29 @@ export interface RateWindowsTable {
   name: string
   count: number
   ends_at: number
+}
+
+/**
+ * found: not looked into yet · unexplained: no pending row gives its tokens, and the collection's mints wait for an
+ * operator's release · released: known, and minting goes on after it
+ */
+export type UnknownMintState = 'found' | 'unexplained' | 'released'
+
+/** A mint on chain that no transaction of this database made. */
+export interface UnknownMintsTable {
+  collection_id: string
+  hash: string
+  blockchain: string
+  block_number: number
+  start_id: string
+  token_count: number
+  state: UnknownMintState
+  /** Of the transaction, and the CID of its metadata directory; null before it was looked into. */
+  signer: string | null
+  directory: string | null
+  /** Why no pending row explains it. */
+  reason: string | null
+  found_at: number
 }
 
 export type WebhookStatus = 'active' | 'disabled'
@@ -430,6 +458,7 @@ export interface Schema {
   transfers: TransfersTable
   owner_events: OwnerEventsTable
   owner_cursors: OwnerCursorsTable
+  unknown_mints: UnknownMintsTable
   lanes: LanesTable
   chains: ChainsTable
   chain_blocks: ChainBlocksTable

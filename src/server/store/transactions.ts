@@ -25,10 +25,10 @@ export async function takeNonce(db: Db, blockchain: Blockchain, signer: string, 
 }
 
 /**
- * Takes note of an account's next nonce as its network has it: a key that was used before doesn't begin at 0. A lane that
- * is ahead, or has transactions under way, stays as it is.
+ * Takes note of an account's next nonce as its network has it: a key that was used before doesn't begin at 0, and a
+ * restored database doesn't know the last nonces. A lane that is ahead stays as it is.
  */
-export async function alignLane(db: Db, blockchain: Blockchain, signer: string, nextNonce: number): Promise<void> {
+export async function raiseLane(db: Db, blockchain: Blockchain, signer: string, nextNonce: number): Promise<void> {
   await db
     .insertInto('lanes')
     .values({ blockchain, signer, next_nonce: nextNonce })
@@ -36,20 +36,37 @@ export async function alignLane(db: Db, blockchain: Blockchain, signer: string, 
       conflict
         .columns(['blockchain', 'signer'])
         .doUpdateSet({ next_nonce: nextNonce })
-        .where('lanes.next_nonce', '<', nextNonce)
-        .where(({ not, exists, selectFrom }) =>
-          not(
-            exists(
-              selectFrom('transactions')
-                .select('transactions.id')
-                .where('transactions.blockchain', '=', blockchain)
-                .where('transactions.signer', '=', signer)
-                .where('transactions.state', '=', sql.lit('signed')),
-            ),
-          ),
-        ),
+        .where('lanes.next_nonce', '<', nextNonce),
     )
     .execute()
+}
+
+/** The next nonce of a signer as far as the database knows; null where none was taken. */
+export async function nextNonceOf(db: Db, blockchain: Blockchain, signer: string): Promise<number | null> {
+  const lane = await db
+    .selectFrom('lanes')
+    .select('next_nonce')
+    .where('blockchain', '=', blockchain)
+    .where('signer', '=', signer)
+    .executeTakeFirst()
+  return lane?.next_nonce ?? null
+}
+
+/** The transaction that was signed with a nonce; null where none was. */
+export async function findTransactionByNonce(
+  db: Db,
+  blockchain: Blockchain,
+  signer: string,
+  nonce: number,
+): Promise<TransactionRow | null> {
+  const row = await db
+    .selectFrom('transactions')
+    .selectAll()
+    .where('blockchain', '=', blockchain)
+    .where('signer', '=', signer)
+    .where('nonce', '=', nonce)
+    .executeTakeFirst()
+  return row ?? null
 }
 
 export async function insertTransaction(

@@ -118,6 +118,50 @@ export async function findTransferOf(db: Db, transactionId: string) {
   return row ?? null
 }
 
+/**
+ * Hashes of transactions on chain that may have made this pending transfer and that the database doesn't know: each has
+ * moved the token from its sender to its receiver.
+ */
+export async function unknownMovesOf(db: Db, id: string) {
+  return await db
+    .selectFrom('transfers')
+    .innerJoin('nfts', 'nfts.id', 'transfers.nft_id')
+    .innerJoin('collections', 'collections.id', 'transfers.collection_id')
+    .innerJoin('requests', 'requests.id', 'transfers.request_id')
+    .innerJoin('owner_events', (join) =>
+      join
+        .onRef('owner_events.collection_id', '=', 'transfers.collection_id')
+        .onRef('owner_events.token_id', '=', 'nfts.token_id')
+        .onRef('owner_events.previous', '=', 'transfers.sender')
+        .onRef('owner_events.next', '=', 'transfers.receiver'),
+    )
+    .select(['transfers.id', 'transfers.sender', 'transfers.receiver', 'nfts.token_id'])
+    .select(['collections.contract_address', 'collections.factory_address', 'requests.accepted_at'])
+    .select('owner_events.transaction_hash')
+    .where('transfers.id', '=', id)
+    .where('owner_events.kind', '=', 'transfer')
+    .where(({ not, exists, selectFrom }) =>
+      not(
+        exists(
+          selectFrom('transactions')
+            .select('transactions.id')
+            .whereRef('transactions.hash', '=', 'owner_events.transaction_hash'),
+        ),
+      ),
+    )
+    .where(({ not, exists, selectFrom }) =>
+      not(
+        exists(
+          selectFrom('transaction_attempts')
+            .select('transaction_attempts.hash')
+            .whereRef('transaction_attempts.hash', '=', 'owner_events.transaction_hash'),
+        ),
+      ),
+    )
+    .orderBy('owner_events.block_number')
+    .execute()
+}
+
 /** Whether a reorg can still undo, or has undone, what a transfer follows: the mint of its token, or an earlier transfer. */
 export async function followsUnfinal(db: Db, { nft_id, seq }: Pick<TransferRow, 'nft_id' | 'seq'>): Promise<boolean> {
   const earlier = db.selectFrom('transfers').where('nft_id', '=', nft_id).where('seq', '<', seq)

@@ -5,8 +5,11 @@ import { onTestFinished } from 'vitest'
 import { ownIdentity } from '../../../src/core/process-identity.ts'
 import { addWebhook, testWebhook } from '../../../src/server/operations/webhooks.ts'
 import { rememberChain } from '../../../src/server/store/chains.ts'
+import { insertCollection } from '../../../src/server/store/collections.ts'
 import { openStore, type Store } from '../../../src/server/store/open-store.ts'
+import { insertRequest } from '../../../src/server/store/requests.ts'
 import { insertTransaction } from '../../../src/server/store/transactions.ts'
+import { addUnknownMints, updateUnknownMint } from '../../../src/server/store/unknown-mints.ts'
 import { listDue, recordAttempt } from '../../../src/server/store/webhook-deliveries.ts'
 import { writeKeystore, writePassword } from '../../helpers/keystore-file.ts'
 import { rpcStandIn } from '../../helpers/rpc-stand-in.ts'
@@ -191,6 +194,30 @@ async function onTransaction(...argv: string[]): Promise<Prepared> {
     ...{ start_id: null, token_count: 0, directory: null, raw: '0x', hash: `0x${'1'.repeat(64)}`, state: 'signed' },
     ...{ block_number: null, block_hash: null, gas_used: null, created_at: 0, next_attempt_at: 0 },
   })
+  await store.close()
+  return { argv: [...argv, '--data-dir', path('data')], options }
+}
+
+/** A backend's database with a collection that has tokens on chain which no transaction of it made. */
+async function onUnknownMint(...argv: string[]): Promise<Prepared> {
+  const { path, options } = await folder({})
+  await mkdir(path('data'))
+  const store = await openStore(join(path('data'), 'gdn.db'))
+  await store.db.insertInto('accounts').values({ id: 'a', email: null, created_at: 0 }).execute()
+  await insertRequest(store.db, {
+    ...{ id: 'r', account_id: 'a', endpoint: 'createcollection', idempotency_key: null, body_hash: '' },
+    ...{ response: '', accepted_at: 0 },
+  })
+  await insertCollection(store.db, {
+    ...{ id: 'c', account_id: 'a', request_id: 'r', blockchain: 'polygon', name: 'Tide', symbol: 'T' },
+    ...{ wallet_address: OWNER, contract_address: CONTRACT, factory_address: CONTRACT, description: null, image: null },
+    ...{ enable_api: 1, enable_transfer: 0, is_locked: 0, status: 'deployed', next_token_id: '4', next_attempt_at: 0 },
+  })
+  const [hash, blockchain, reason] = [`0x${'1'.repeat(64)}`, 'polygon', 'no pending NFTs match']
+  await addUnknownMints(store.db, [
+    { collection_id: 'c', hash, blockchain, block_number: 7, start_id: '1', token_count: 3 },
+  ])
+  await updateUnknownMint(store.db, { collection_id: 'c', hash }, { state: 'unexplained', signer: OWNER, reason })
   await store.close()
   return { argv: [...argv, '--data-dir', path('data')], options }
 }
@@ -503,6 +530,16 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
   'tx show': { shape: 'object', json: `${TX} attempts`, prepare: () => onTransaction('tx', 'show', TRANSACTION) },
   'tx bump': { shape: 'object', json: TX, prepare: () => onTransaction('tx', 'bump', TRANSACTION) },
   'tx cancel': { shape: 'object', json: TX, prepare: () => onTransaction('tx', 'cancel', TRANSACTION, '--yes') },
+  'tx unknown': {
+    shape: 'array',
+    json: 'collection_id contract_address blockchain state first_token_id last_token_id tokens hash signer metadata_url reason block_number found_at explorer_url',
+    prepare: () => onUnknownMint('tx', 'unknown'),
+  },
+  'tx release': {
+    shape: 'object',
+    json: 'collection_id contract_address blockchain tokens pending failed',
+    prepare: () => onUnknownMint('tx', 'release', CONTRACT, '--yes'),
+  },
   'webhook add': {
     shape: 'object',
     json: `${WEBHOOK} signing_secret`,

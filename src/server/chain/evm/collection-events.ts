@@ -34,15 +34,45 @@ export interface CollectionEvent {
 }
 
 /**
- * What the blocks `from` to `to` say about owners and flags of collections. Every contract on the chain is asked for,
+ * The logs of the blocks `from` to `to` about owners and flags of collections. Every contract on the chain is asked for,
  * strangers' too: cheaper than naming ours where there are many of them and hardly any others.
  */
-export async function readCollectionEvents(
+export async function readCollectionLogs(
   network: Pick<EvmNetwork, 'request'>,
   { from, to }: { from: number; to: number },
-): Promise<CollectionEvent[]> {
+): Promise<RawLog[]> {
   const range = { fromBlock: hex(from), toBlock: hex(to), topics: [TOPICS] }
-  return collectionEvents(await network.request<RawLog[]>('eth_getLogs', [range]))
+  return await network.request<RawLog[]>('eth_getLogs', [range])
+}
+
+/** What one transaction minted in one collection: tokens with IDs that follow each other. */
+export interface Mint {
+  blockNumber: number
+  transactionHash: Hex
+  /** Of the contract; in lower case. */
+  address: Hex
+  startId: bigint
+  count: number
+}
+
+/** The mints that logs tell of, one for each transaction and contract. */
+export function mintsIn(logs: readonly RawLog[]): Mint[] {
+  const mints = new Map<string, Mint>()
+  for (const { topics, address, blockNumber, transactionHash } of logs) {
+    const tokenId = topics[3]
+    if (topics[0] !== TRANSFER || !topics[1]?.endsWith(FROM_NOBODY) || tokenId === undefined) continue
+    const key = `${transactionHash} ${address.toLowerCase()}`
+    const id = BigInt(tokenId)
+    const known = mints.get(key)
+    if (known !== undefined) {
+      known.count += 1
+      if (id < known.startId) known.startId = id
+      continue
+    }
+    const place = { blockNumber: Number(blockNumber), transactionHash, address: address.toLowerCase() as Hex }
+    mints.set(key, { ...place, startId: id, count: 1 })
+  }
+  return [...mints.values()]
 }
 
 /**

@@ -1,4 +1,4 @@
-import { encodeFunctionData } from 'viem'
+import { decodeFunctionData, encodeFunctionData } from 'viem'
 import { gdnCollection } from './contracts/generated/artifacts.ts'
 import type { Hex } from './network.ts'
 
@@ -52,4 +52,31 @@ export function encodeGrant({ startId, sender, receivers, digest }: GrantBatch):
     functionName: 'grant',
     args: [startId, sender, receivers, digest],
   })
+}
+
+/** A batch as a transaction on chain has it: one receiver for each token. */
+export interface MintedBatch {
+  startId: bigint
+  /** Of a grant; null where tokens are only minted. */
+  sender: Hex | null
+  /** Checksummed. */
+  receivers: readonly Hex[]
+  digest: Hex
+}
+
+/** Reads the call data of `mint` and `grant`; null for any other call. */
+export function decodeBatch(data: Hex): MintedBatch | null {
+  try {
+    const { functionName, args } = decodeFunctionData({ abi: gdnCollection.abi, data })
+    if (functionName === 'mint') {
+      const [startId, holders, counts, digest] = args
+      const receivers = holders.flatMap((receiver, index) => Array<Hex>(Number(counts[index] ?? 0n)).fill(receiver))
+      return { startId, sender: null, receivers, digest }
+    }
+    if (functionName !== 'grant') return null
+    const [startId, sender, receivers, digest] = args
+    return { startId, sender, receivers, digest }
+  } catch {
+    return null
+  }
 }

@@ -1,12 +1,12 @@
-import { readCollectionState } from '../../chain/evm/collection-reads.ts'
-import type { EvmNetwork, EvmReceipt, Hex } from '../../chain/evm/network.ts'
-import { findCollectionById, updateCollection } from '../../store/collections.ts'
+import type { EvmNetwork, EvmReceipt } from '../../chain/evm/network.ts'
+import { updateCollection } from '../../store/collections.ts'
 import { failBatch, failNftsOfCollection } from '../../store/nfts.ts'
 import type { Store } from '../../store/open-store.ts'
 import type { Db } from '../../store/schema.ts'
 import { type TransactionRow, updateSigned } from '../../store/transactions.ts'
 import { endTransfer, findTransferOf } from '../../store/transfers.ts'
 import type { Log } from '../log.ts'
+import { nextTokenId } from './lost.ts'
 
 const CANCELLED = 'the operator of this backend cancelled its transaction'
 
@@ -61,11 +61,9 @@ async function plan({
       await failNftsOfCollection(db, collectionId, CANCELLED)
     }
   }
-  const collection = await findCollectionById(store.db, collectionId)
-  const state = collection && (await readCollectionState(network, collection.contract_address as Hex))
-  if (!state) throw new Error(`the node doesn't have the collection ${collectionId}`)
+  const next = await nextTokenId(store, network, transaction, collectionId)
   return async (db: Db) => {
     await failBatch(db, id, CANCELLED)
-    await updateCollection(db, collectionId, { next_token_id: String(state.nextTokenId) })
+    await updateCollection(db, collectionId, { next_token_id: String(next) })
   }
 }

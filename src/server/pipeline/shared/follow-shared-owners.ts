@@ -1,14 +1,17 @@
 import { GdnError } from '../../../core/errors.ts'
-import { type CollectionEvent, collectionEvents, TOPICS } from '../../chain/evm/collection-events.ts'
+import { collectionEvents, mintsIn, TOPICS } from '../../chain/evm/collection-events.ts'
 import { RpcError } from '../../chain/evm/embedded/node-rpc.ts'
-import type { EvmNetwork, LogFilter, SharedNetwork } from '../../chain/evm/network.ts'
-import { collectionAddresses, hasCollections } from '../../store/collections.ts'
-import { startBlock } from '../../store/followers.ts'
+import type { EvmNetwork, LogFilter, RawLog, SharedNetwork } from '../../chain/evm/network.ts'
+import { collectionAddresses, firstDeployed, hasCollections } from '../../store/collections.ts'
+import { rememberStartBlock, startBlock } from '../../store/followers.ts'
 import type { Store } from '../../store/open-store.ts'
 import { findCursor, listCursors, moveSharedCursor, type OwnerCursor } from '../../store/owner-events.ts'
 import { readBlock, takeBack, writeEvents } from '../follow-owners.ts'
 import type { Log } from '../log.ts'
 import { type Appetite, createAppetite } from './appetite.ts'
+
+/** The clock of a network and that of a machine may differ by so much. */
+const CLOCKS_APART_MS = 3_600_000
 
 export interface FollowSharedOptions {
   store: Store
@@ -28,8 +31,33 @@ export function createSharedFollower({ store, network, log }: FollowSharedOption
   const { blockchain, shared } = network
   const appetite = createAppetite()
 
+  /** The block from which on there may be something of ours; null where nothing of ours is deployed yet. */
+  const findStart = async (): Promise<number | null> => {
+    const first = await firstDeployed(store.db, blockchain)
+    if (first === null) return null
+    // A reorg may have put it so many blocks earlier.
+    const { acceptedAt, block } = first
+    const start = block === null ? await blockBefore(acceptedAt) : Math.max(0, block - shared.finality)
+    await rememberStartBlock(store.db, blockchain, start)
+    return start
+  }
+
+  /** A block from before a time: a restored database doesn't know the transactions that came after it. */
+  const blockBefore = async (ms: number): Promise<number> => {
+    const since = Math.floor((ms - CLOCKS_APART_MS) / 1000)
+    let [before, after] = [0, await shared.head()]
+    while (after - before > 1) {
+      const middle = Math.floor((before + after) / 2)
+      const block = await readBlock(network, middle)
+      if (block === null) throw new Error(`a node of ${blockchain} lacks block ${middle}`)
+      if (Number(block.timestamp) < since) before = middle
+      else after = middle
+    }
+    return before
+  }
+
   const next = async (cursor: OwnerCursor | null): Promise<boolean> => {
-    const start = await startBlock(store.db, blockchain, shared.finality)
+    const start = (await startBlock(store.db, blockchain)) ?? (await findStart())
     if (start === null) return false
     const head = await readBlock(network, 'latest')
     if (head === null) throw new Error(`${blockchain} has no blocks`)
@@ -55,9 +83,9 @@ export function createSharedFollower({ store, network, log }: FollowSharedOption
     if (last === null || last === undefined || before === null) return false
     if (cursor !== null && before !== cursor.block_hash) return await fallBack(cursor, start)
     if (to === top && last !== head.hash) return false
-    const events = eventsWithin(collectionEvents(logs), from, to)
+    const own = logsWithin(logs, from, to)
     await writeEvents(store, {
-      ...{ events, cursor },
+      ...{ events: collectionEvents(own), mints: mintsIn(own), cursor },
       reached: { blockchain, block_number: to, block_hash: last },
       move: (db, reached) => moveSharedCursor(db, reached, shared.finality),
     })
@@ -102,9 +130,10 @@ function filtersFor(
 }
 
 /** Each once, and none that wasn't asked for. */
-function eventsWithin(events: readonly CollectionEvent[], from: number, to: number): CollectionEvent[] {
+function logsWithin(logs: readonly RawLog[], from: number, to: number): RawLog[] {
   const seen = new Set<string>()
-  return events.filter(({ blockNumber, logIndex }) => {
+  return logs.filter((log) => {
+    const [blockNumber, logIndex] = [Number(log.blockNumber), Number(log.logIndex)]
     const place = `${blockNumber} ${logIndex}`
     if (!(blockNumber >= from && blockNumber <= to) || seen.has(place)) return false
     seen.add(place)

@@ -8,6 +8,7 @@ import type { Store } from '../../store/open-store.ts'
 import type { Db } from '../../store/schema.ts'
 import { type TransactionRow, updateSigned } from '../../store/transactions.ts'
 import { returnTransfer } from '../../store/transfers.ts'
+import { nextKnownTokenId } from '../../store/unknown-mints.ts'
 import type { Log } from '../log.ts'
 
 interface Loss {
@@ -43,7 +44,7 @@ export async function settleLost({ store, network, transaction, now, log }: Loss
   }
   if (kind === 'transfer') apply = (db) => returnTransfer(db, id)
   if ((kind === 'mint' || kind === 'grant') && collectionId !== null) {
-    const nextOnChain = await nextTokenId(store, network, collectionId)
+    const nextOnChain = await nextTokenId(store, network, transaction, collectionId)
     apply = async (db) => {
       await returnBatchToMint(db, id)
       await updateCollection(db, collectionId, { next_token_id: String(nextOnChain) })
@@ -60,9 +61,16 @@ export async function settleLost({ store, network, transaction, now, log }: Loss
 const isThere = async (network: EvmNetwork, address: Hex): Promise<boolean> =>
   (await network.request('eth_getCode', [address, 'latest'])) !== '0x'
 
-async function nextTokenId(store: Store, network: EvmNetwork, collectionId: string): Promise<bigint> {
+/** The token ID to sign for next after a batch that came to nothing. */
+export async function nextTokenId(
+  store: Store,
+  network: EvmNetwork,
+  { start_id }: Pick<TransactionRow, 'start_id'>,
+  collectionId: string,
+): Promise<bigint> {
   const collection = await findCollectionById(store.db, collectionId)
   const state = collection && (await readCollectionState(network, collection.contract_address as Hex))
   if (!state) throw new Error(`the node doesn't have the collection ${collectionId}`)
-  return state.nextTokenId
+  const startId = BigInt(start_id ?? state.nextTokenId)
+  return await nextKnownTokenId(store.db, { id: collectionId, startId }, state.nextTokenId)
 }

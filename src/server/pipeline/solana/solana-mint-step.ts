@@ -1,5 +1,3 @@
-import type { NftMetadata } from '../../../api/metadata.ts'
-import { buildDirectory } from '../../storage/directory.ts'
 import { putBlocks } from '../../store/block-table.ts'
 import { type CollectionRow, findCollectionById } from '../../store/collections.ts'
 import { collectionsWithMintable, failNftsOfCollection, listMintable } from '../../store/nfts.ts'
@@ -7,7 +5,7 @@ import { MAX_TOLD } from '../../store/requests.ts'
 import { assignToTransactions } from '../../store/solana-nfts.ts'
 import { countUnfinished, insertSolanaTransactions } from '../../store/solana-transactions.ts'
 import type { Turn } from '../loop.ts'
-import { metadataFile } from '../metadata-file.ts'
+import { batchDirectory } from '../metadata-file.ts'
 import { orderOfNft } from './orders.ts'
 import { payableTokens } from './payable.ts'
 import { signRow } from './sign.ts'
@@ -63,12 +61,7 @@ export function createSolanaMintStep({
     if (group.length === 0) return 'done'
     if (unfinished > 0 && group.length < GROUP && isGathering(collection)) return 'gathering'
     const [signer, network] = await Promise.all([solana.signer(blockchain), solana.network(blockchain)])
-    const { cid: directory, blocks } = await buildDirectory(
-      group.map((nft, index) => ({
-        name: `${index}.json`,
-        bytes: metadataFile(JSON.parse(nft.metadata) as NftMetadata, JSON.parse(nft.files ?? '{}')),
-      })),
-    )
+    const { cid: directory, blocks } = await batchDirectory(group)
     const lifetime = await network.latestBlockhash()
     const facts = { collectionId: collection.id, directory, now: now() }
     const rows = await Promise.all(

@@ -14,6 +14,7 @@ import * as webhooks from './0012-webhooks.ts'
 import * as explorer from './0013-explorer.ts'
 import * as followers from './0014-followers.ts'
 import * as identity from './0015-identity.ts'
+import * as unknownMints from './0016-unknown-mints.ts'
 
 /** Every migration by its name, in the order of the names. One that was released is never changed. */
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -32,4 +33,5 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0013-explorer': explorer,
   '0014-followers': followers,
   '0015-identity': identity,
+  '0016-unknown-mints': unknownMints,
 }

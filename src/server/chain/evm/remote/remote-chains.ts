@@ -2,8 +2,9 @@ import type { EvmBlockchain } from '../../../../api/blockchains.ts'
 import { GdnError } from '../../../../core/errors.ts'
 import type { ChainSettings } from '../../../settings/types.ts'
 import { findChain } from '../../../store/chains.ts'
+import { markBehind } from '../../../store/followers.ts'
 import type { Db } from '../../../store/schema.ts'
-import { alignLane, listSignedOf } from '../../../store/transactions.ts'
+import { listSignedOf, nextNonceOf, raiseLane } from '../../../store/transactions.ts'
 import type { RemoteChains, RemoteChainsOptions } from '../../remote-chains.ts'
 import { remembered } from '../../rpc/remembered.ts'
 import { watchNetworks } from '../../rpc/watch-networks.ts'
@@ -57,8 +58,6 @@ export async function openRemoteChains({
     })
     opened.set(blockchain, { settings: chain, network, operators, signers, fees })
   }
-  /** Lanes whose next nonce was compared with the network's. */
-  const aligned = new Set<string>()
   const get = (blockchain: EvmBlockchain): Opened => {
     const found = opened.get(blockchain)
     if (found === undefined) throw new Error(`${blockchain} is not reached by RPC URL`)
@@ -95,12 +94,12 @@ export async function openRemoteChains({
       if (watch.hangs(blockchain)) throw new GdnError('unreachable', `no node of ${blockchain} answers`)
       const offered = await fees()
       const able = await operators.able(offered)
-      for (const { signer } of able) {
-        const { address } = signer
-        const lane = `${blockchain} ${address}`
-        if (aligned.has(lane)) continue
-        await alignLane(db, blockchain, address, await network.shared.nextNonce(address))
-        aligned.add(lane)
+      for (const { address, nextNonce } of operators.seen) {
+        const known = await nextNonceOf(db, blockchain, address)
+        if (known !== null && known >= nextNonce) continue
+        // Transactions of ours that the database doesn't know: it was restored, or a fail-over lost commits.
+        if (known !== null) await markBehind(db, blockchain, await network.shared.head())
+        await raiseLane(db, blockchain, address, nextNonce)
       }
       return {
         chainId: chain.chainId,

@@ -1,0 +1,56 @@
+import { GdnError } from '../../../core/errors.ts'
+import { GdnCommand, switchFlag } from '../../command.ts'
+import type { Deps } from '../../deps.ts'
+import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
+import { createOutput } from '../../output.ts'
+import type { View } from '../../view.ts'
+import { addDataDirFlag, administeredPlace, type DataDirFlags, onPlace } from '../key/key-data-dir.ts'
+
+const RELEASE_VIEW: View = {
+  fields: ['collection_id', 'contract_address', 'blockchain', 'tokens', 'pending', 'failed'],
+  columns: ['contract_address', 'blockchain', 'tokens', 'pending', 'failed'],
+  id: 'collection_id',
+}
+
+export interface ReleaseFlags extends OutputFlags, DataDirFlags {
+  failPending?: boolean
+  yes?: boolean
+}
+
+export function command(deps: Deps, run = release): GdnCommand {
+  const releaseCommand = new GdnCommand({
+    name: 'tx release',
+    summary: 'Let a collection mint again after unknown tokens',
+    about:
+      'Records the unexplained tokens of `gdn tx unknown` as known, so that the backend mints after them. Before you release a collection, stop clients that would send requests from before the restore again: this backend does not know them and would mint them a second time. NFTs that wait in the collection are minted after the release. Use --fail-pending when they may be the tokens that exist.',
+    examples: [
+      ['Mint what waits, after the unknown tokens', 'gdn tx release 0xaab8d63F581412d5a7Bc255261a9c0a5f32c0811'],
+      ['Fail what waits', 'gdn tx release 0xaab8d63F581412d5a7Bc255261a9c0a5f32c0811 --fail-pending'],
+    ],
+  })
+  releaseCommand.argument('<collection>')
+  switchFlag(releaseCommand, '--fail-pending', 'Fail the NFTs that wait instead of minting them')
+  switchFlag(releaseCommand, '-y, --yes', "Don't ask")
+  addDataDirFlag(releaseCommand)
+  addOutputFlags(releaseCommand)
+  return releaseCommand.action(
+    async (collection: string, flags: ReleaseFlags) => await run(deps, collection, flags),
+  ) as GdnCommand
+}
+
+export async function release(deps: Deps, name: string, flags: ReleaseFlags): Promise<void> {
+  const { io } = deps
+  const output = createOutput(io, flags, RELEASE_VIEW)
+  const { findHeld, releaseCollection } = await import('../../../server/operations/unknown-mints.ts')
+  const place = await administeredPlace(deps, flags)
+  const { tokens, pending } = await onPlace(deps, place, (store) => findHeld(store, name))
+  const failPending = flags.failPending === true
+  const then =
+    pending === 0 ? '' : failPending ? `, and fail ${pending} pending NFTs` : `, and mint ${pending} pending NFTs`
+  const question = `Keep ${tokens} unknown tokens as they are${then}?`
+  if (!flags.yes && !(await io.confirm(question, '--yes'))) throw new GdnError('not_confirmed', 'nothing was released')
+  const { collection } = await onPlace(deps, place, (store) => releaseCollection(store, name, { failPending }))
+  const { id: collection_id, contract_address, blockchain } = collection
+  const failed = failPending ? pending : 0
+  await output.one({ collection_id, contract_address, blockchain, tokens, pending: pending - failed, failed })
+}

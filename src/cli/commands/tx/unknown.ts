@@ -1,0 +1,46 @@
+import { GdnCommand, switchFlag } from '../../command.ts'
+import type { Deps } from '../../deps.ts'
+import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
+import { createOutput } from '../../output.ts'
+import type { View } from '../../view.ts'
+import { addDataDirFlag, type DataDirFlags, onDatabase } from '../key/key-data-dir.ts'
+import { withLinks } from './tx-view.ts'
+
+const UNKNOWN_VIEW: View = {
+  fields: [
+    ...['collection_id', 'contract_address', 'blockchain', 'state', 'first_token_id', 'last_token_id', 'tokens'],
+    ...['hash', 'signer', 'metadata_url', 'reason', 'block_number', 'found_at', 'explorer_url'],
+  ],
+  columns: ['contract_address', 'state', 'first_token_id', 'last_token_id', 'tokens', 'reason', 'metadata_url'],
+  id: 'hash',
+}
+
+export interface UnknownFlags extends OutputFlags, DataDirFlags {
+  all?: boolean
+}
+
+export function command(deps: Deps, run = unknown): GdnCommand {
+  const unknownCommand = new GdnCommand({
+    name: 'tx unknown',
+    summary: 'List mints on chain that a backend does not know',
+    about:
+      'A backend finds such mints after its database was restored from a backup, after a database fail-over that lost commits, or when its key is used elsewhere. found: the backend compares them with its pending NFTs and takes over those that match. unexplained: no pending NFT matches, and requests for the collection get 503 until `gdn tx release`. released: with --all only.',
+    examples: [
+      ['What keeps collections from minting', 'gdn tx unknown'],
+      ['The metadata of the first token of each mint', "gdn tx unknown --json | jq -r '.[].metadata_url'"],
+    ],
+  })
+  switchFlag(unknownCommand, '--all', 'Also those that were released')
+  addDataDirFlag(unknownCommand)
+  addOutputFlags(unknownCommand)
+  return unknownCommand.action(async (flags: UnknownFlags) => await run(deps, flags)) as GdnCommand
+}
+
+export async function unknown(deps: Deps, flags: UnknownFlags): Promise<void> {
+  const output = createOutput(deps.io, flags, UNKNOWN_VIEW)
+  const { showUnknownMints } = await import('../../../server/operations/unknown-mints.ts')
+  const released = flags.all === true
+  const found = await onDatabase(deps, flags, (store) => showUnknownMints(store, { released }))
+  if (found.length === 0) deps.io.note('There are no unknown mints.')
+  await output.many((await withLinks(deps, flags, found)).map((one) => ({ ...one })))
+}

@@ -1,0 +1,95 @@
+import { checksumAddress } from '../../api/address.ts'
+import { GdnError } from '../../core/errors.ts'
+import { type CollectionRow, findCollectionById, findCollectionsByAddress } from '../store/collections.ts'
+import { countPending, failNftsOfCollection } from '../store/nfts.ts'
+import type { Store } from '../store/open-store.ts'
+import { listUnknownMints, openMintsOf, releaseUnknownMints } from '../store/unknown-mints.ts'
+
+/** A mint on chain that no transaction of a backend's database made, as an operator sees it. */
+export interface ShownUnknownMint {
+  collection_id: string
+  contract_address: string
+  blockchain: string
+  state: string
+  /** The first and the last of its tokens. */
+  first_token_id: string
+  last_token_id: string
+  tokens: number
+  hash: string
+  signer: string | null
+  metadata_url: string | null
+  reason: string | null
+  block_number: number
+  /** ISO 8601. */
+  found_at: string
+  [field: string]: unknown
+}
+
+/** What keeps collections from minting, or with `released` all that ever did. */
+export async function showUnknownMints(store: Store, options: { released: boolean }): Promise<ShownUnknownMint[]> {
+  return (await listUnknownMints(store.db, options)).map((row) => ({
+    collection_id: row.collection_id,
+    contract_address: row.contract_address,
+    blockchain: row.blockchain,
+    state: row.state,
+    first_token_id: row.start_id,
+    last_token_id: String(BigInt(row.start_id) + BigInt(row.token_count) - 1n),
+    tokens: row.token_count,
+    hash: row.hash,
+    signer: row.signer,
+    metadata_url: row.directory === null ? null : `ipfs://${row.directory}/0.json`,
+    reason: row.reason,
+    block_number: Number(row.block_number),
+    found_at: new Date(Number(row.found_at)).toISOString(),
+  }))
+}
+
+export interface Held {
+  collection: CollectionRow
+  /** Unknown tokens on chain. */
+  tokens: number
+  /** NFTs that wait and would be minted after a release. */
+  pending: number
+}
+
+/** A collection that unknown tokens keep from minting, by its address or id. @throws GdnError `not_found_locally`, `usage` */
+export async function findHeld(store: Store, name: string): Promise<Held> {
+  const { db } = store
+  const byAddress = /^0x[0-9a-fA-F]{40}$/.test(name) ? await findCollectionsByAddress(db, checksumAddress(name)) : []
+  const named = byAddress.length > 0 ? byAddress : [await findCollectionById(db, name)].filter((row) => row !== null)
+  if (named.length === 0) throw new GdnError('not_found_locally', `this backend has no collection ${name}`)
+  for (const collection of named) {
+    const open = await openMintsOf(db, collection.id)
+    if (open.length === 0) continue
+    if (open.some(({ state }) => state === 'found')) {
+      throw new GdnError('usage', `the backend still compares tokens of ${name} with its pending NFTs`, {
+        hint: 'Run the command again when `gdn tx unknown` shows them as unexplained.',
+      })
+    }
+    const tokens = open.reduce((sum, { token_count }) => sum + token_count, 0)
+    return { collection, tokens, pending: await countPending(db, collection.id) }
+  }
+  throw new GdnError('usage', `the collection ${name} has no unknown tokens`, {
+    hint: 'Run `gdn tx unknown` to list the collections that have.',
+  })
+}
+
+const FAILED = 'a token of this NFT may exist: its collection was released after its database was restored'
+
+/**
+ * Lets a collection mint again, after tokens that nothing explains.
+ *
+ * @param failPending fail the NFTs that wait: they may be the tokens that are there
+ */
+export async function releaseCollection(
+  store: Store,
+  name: string,
+  { failPending }: { failPending: boolean },
+): Promise<Held> {
+  const held = await findHeld(store, name)
+  await store.transaction(async (db) => {
+    await releaseUnknownMints(db, held.collection.id)
+    if (failPending) await failNftsOfCollection(db, held.collection.id, FAILED)
+  })
+  return held
+}

@@ -1,0 +1,185 @@
+import type { EvmBlockchain } from '../../../api/blockchains.ts'
+import type { NftMetadata } from '../../../api/metadata.ts'
+import { messageOf } from '../../../core/errors.ts'
+import type { Fetcher } from '../../../files/fetcher.ts'
+import type { Chains } from '../../chain/chains.ts'
+import { decodeBatch, type MintedBatch } from '../../chain/evm/collection.ts'
+import { type MinedTransaction, makesCall, readMinedTransaction } from '../../chain/evm/mined-transaction.ts'
+import type { Hex } from '../../chain/evm/network.ts'
+import type { FileStorage } from '../../storage/adapter.ts'
+import { directoryCid } from '../../storage/cid.ts'
+import { isIpfsUrl } from '../../storage/ipfs-url.ts'
+import { putBlocks } from '../../store/block-table.ts'
+import { type CollectionRow, findCollectionById, lockCollection, updateCollection } from '../../store/collections.ts'
+import { assignToTransaction, hasWaitingFiles, listMintable } from '../../store/nfts.ts'
+import type { Store } from '../../store/open-store.ts'
+import { findTransactionByNonce, hasUnfinished } from '../../store/transactions.ts'
+import { listFoundMints, removeUnknownMint, type UnknownMintRow, updateUnknownMint } from '../../store/unknown-mints.ts'
+import type { Log } from '../log.ts'
+import type { Turn } from '../loop.ts'
+import { batchDirectory } from '../metadata-file.ts'
+import type { OnSigned } from '../sign.ts'
+import { adoptAttempt, adoptTransaction } from './adopt.ts'
+import { findBatch } from './find-batch.ts'
+
+/** Rows that wait in a collection and are compared with a mint on chain. */
+const MOST_ROWS = 10_000
+/** For how long the rows of one mint are searched for. */
+const SEARCH_MS = 5_000
+
+export interface RecoverStepOptions {
+  store: Store
+  chains: Pick<Chains, 'network'>
+  storage: FileStorage
+  fetcher: Fetcher
+  now: () => number
+  log: Log
+  onSigned: OnSigned
+  /** The collection may be signed for again. */
+  onMintable: (collectionId: string) => void
+  /** Blockchains that this process works on. */
+  serves: (blockchain: EvmBlockchain) => boolean
+}
+
+type Waiting = Awaited<ReturnType<typeof listMintable>>[number]
+/** wait: looked at again · explained: it belongs to rows of ours · unexplained: with why */
+type Outcome = 'wait' | 'explained' | { unexplained: string }
+
+/**
+ * Looks into mints on chain that the database doesn't know: those that follow a backup which was restored, or commits
+ * that a fail-over lost. Where pending rows give the metadata directory that was minted, the rows get the transaction
+ * and go on as if it had been signed for them. Otherwise the collection mints no more until an operator releases it,
+ * since the rows of these tokens may be sent again by their clients.
+ */
+export function createRecoverStep(options: RecoverStepOptions): Turn {
+  const { store, chains, now, log, onSigned } = options
+
+  const recover = async (row: UnknownMintRow): Promise<Outcome> => {
+    const blockchain = row.blockchain as EvmBlockchain
+    const network = await chains.network(blockchain)
+    const collection = await findCollectionById(store.db, row.collection_id)
+    const mined = await readMinedTransaction(network, row.hash as Hex)
+    // A node that is behind, or a reorg that the follower will read.
+    if (mined === null || collection === null) return 'wait'
+    const sameNonce = await findTransactionByNonce(store.db, blockchain, mined.signer, mined.nonce)
+    if (sameNonce?.state === 'signed') {
+      // Another call with this nonce can't be mined any more: it is settled as lost, and its rows wait again.
+      if (mined.raw === null || !makesCall(sameNonce.raw as Hex, mined)) return 'wait'
+      const found = { hash: mined.hash, raw: mined.raw }
+      await store.transaction(async (db) => {
+        await adoptAttempt(db, sameNonce, found, now())
+        await removeUnknownMint(db, row)
+      })
+      return 'explained'
+    }
+    // What is signed and not settled holds rows that may be the ones.
+    if (collection.status === 'initiated' || (await hasUnfinished(store.db, collection.id))) return 'wait'
+    const batch = mined.to === collection.contract_address ? decodeBatch(mined.data) : null
+    const of = { signer: mined.signer, directory: batch === null ? null : directoryCid(batch.digest).toString() }
+    await updateUnknownMint(store.db, row, of)
+    if (batch === null) return { unexplained: 'its transaction is no mint of gdn' }
+    return await explain(row, collection, mined, batch)
+  }
+
+  const explain = async (
+    row: UnknownMintRow,
+    collection: CollectionRow,
+    mined: MinedTransaction,
+    batch: MintedBatch,
+  ): Promise<Outcome> => {
+    const { raw, signer, nonce } = mined
+    const blockchain = row.blockchain as EvmBlockchain
+    const waiting = await listMintable(store.db, collection.id, MOST_ROWS)
+    const nfts = await findBatch<Waiting>(
+      waiting.filter(({ sender }) => sender === batch.sender),
+      { receivers: batch.receivers, matches: async (rows) => (await batchDirectory(rows)).digest === batch.digest },
+      SEARCH_MS,
+    )
+    if (nfts === null) {
+      // Files that aren't stored yet belong to metadata that can't be compared yet.
+      if (await hasWaitingFiles(store.db, collection.id)) return 'wait'
+      return { unexplained: 'no pending NFTs of this backend have its metadata and receivers' }
+    }
+    if (raw === null) return { unexplained: 'its signed bytes can not be read from the network' }
+    for (const nft of nfts) await storeFilesAgain(nft)
+    const { cid: directory, blocks } = await batchDirectory(nfts)
+    const { startId } = batch
+    const count = nfts.length
+    const adopted = await store.transaction(async (db) => {
+      const current = await lockCollection(db, collection.id)
+      if (current === null || (await hasUnfinished(db, collection.id))) return null
+      const of = { kind: batch.sender === null ? 'mint' : 'grant', collectionId: collection.id } as const
+      const found = { blockchain, hash: mined.hash, raw, signer, nonce }
+      const signed = await adoptTransaction(db, found, { ...of, batch: { startId, count, directory } }, now())
+      if (signed === null) return null
+      const seqs = nfts.map(({ seq }) => seq)
+      if ((await assignToTransaction(db, seqs, signed.id)) !== count) throw new Error('an NFT was signed for meanwhile')
+      await updateCollection(db, collection.id, { next_token_id: nextAfter(current, startId + BigInt(count)) })
+      await putBlocks(db, blocks, store.publishTo)
+      await removeUnknownMint(db, row)
+      return signed
+    })
+    if (adopted === null) return 'wait'
+    const facts = { blockchain, collection: collection.id, transaction: adopted.id, hash: mined.hash, nfts: count }
+    log.warn(facts, 'a mint on chain that was missing in the database was recognized by its metadata and taken over')
+    onSigned(blockchain, adopted, [...new Set(nfts.map(({ request_id }) => request_id))])
+    return 'explained'
+  }
+
+  /** The data dir may be as old as the database. The token is there either way: what can't be had is logged. */
+  const storeFilesAgain = async ({ id, metadata, files }: Waiting): Promise<void> => {
+    const { storage, fetcher } = options
+    const stored = JSON.parse(files ?? '{}') as Record<string, string>
+    for (const { key, url } of (JSON.parse(metadata) as NftMetadata).file_fields) {
+      const cid = stored[key]
+      if (cid === undefined || (await storage.has(cid.split('/')[0] ?? ''))) continue
+      try {
+        if (isIpfsUrl(url)) throw new Error('it was uploaded')
+        const { content } = await fetcher.fetchFile(url, AbortSignal.timeout(60_000))
+        const again = await storage.add(content)
+        if (again.cid !== cid) throw new Error('its content is another now')
+      } catch (error) {
+        log.error({ nft: id, cid, error: messageOf(error) }, 'a file of a minted NFT is missing in the storage')
+      }
+    }
+  }
+
+  const stop = async (row: UnknownMintRow, reason: string): Promise<void> => {
+    const { collection_id, blockchain, hash, start_id, token_count } = row
+    const tokens = { start_id, token_count }
+    await store.transaction(async (db) => {
+      const current = await lockCollection(db, collection_id)
+      if (current === null) return
+      await updateUnknownMint(db, row, { state: 'unexplained', reason })
+      const end = BigInt(start_id) + BigInt(token_count)
+      await updateCollection(db, collection_id, { next_token_id: nextAfter(current, end) })
+    })
+    log.error(
+      { blockchain, collection: collection_id, hash, ...tokens, reason },
+      'the chain has tokens of a collection that this backend does not know: it mints no more there until it is released',
+    )
+  }
+
+  return async () => {
+    let failure: unknown
+    let progress = false
+    for (const row of await listFoundMints(store.db)) {
+      if (!options.serves(row.blockchain as EvmBlockchain)) continue
+      try {
+        const outcome = await recover(row)
+        if (typeof outcome === 'object') await stop(row, outcome.unexplained)
+        if (outcome === 'wait') continue
+        progress = true
+        options.onMintable(row.collection_id)
+      } catch (error) {
+        failure ??= error
+      }
+    }
+    if (failure !== undefined) throw failure
+    return progress ? 0 : null
+  }
+}
+
+/** The token ID that follows all that is known to be on chain. */
+const nextAfter = ({ next_token_id }: CollectionRow, end: bigint): string =>
+  BigInt(next_token_id) > end ? next_token_id : String(end)

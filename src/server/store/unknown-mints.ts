@@ -1,0 +1,147 @@
+import { type Selectable, sql } from 'kysely'
+import type { EvmBlockchain } from '../../api/blockchains.ts'
+import type { Db, UnknownMintsTable } from './schema.ts'
+
+export type UnknownMintRow = Selectable<UnknownMintsTable>
+export type FoundMint = Omit<UnknownMintRow, 'state' | 'signer' | 'directory' | 'reason' | 'found_at'>
+
+const OPEN = sql<boolean>`state <> 'released'`
+
+/**
+ * Keeps those of the mints on chain that no transaction of this database made. Transactions are stored before a network
+ * sees them, so an unknown one was made by another backend, or by this one and lost.
+ */
+export async function addUnknownMints(db: Db, mints: readonly FoundMint[]): Promise<void> {
+  if (mints.length === 0) return
+  const hashes = [...new Set(mints.map(({ hash }) => hash))]
+  const known = await db
+    .selectFrom('transactions')
+    .select('hash')
+    .where('hash', 'in', hashes)
+    .union(db.selectFrom('transaction_attempts').select('hash').where('hash', 'in', hashes))
+    .execute()
+  const ours = new Set(known.map(({ hash }) => hash))
+  const unknown = mints.filter(({ hash }) => !ours.has(hash))
+  if (unknown.length === 0) return
+  await db
+    .insertInto('unknown_mints')
+    .values(unknown.map((mint) => ({ ...mint, state: 'found' as const, found_at: Date.now() })))
+    .onConflict((conflict) => conflict.columns(['collection_id', 'hash']).doNothing())
+    .execute()
+}
+
+/** A reorg has undone the blocks above `block`. What was released stays so, should it be mined again. */
+export async function forgetUnknownMints(db: Db, blockchain: EvmBlockchain, block: number): Promise<void> {
+  await db
+    .deleteFrom('unknown_mints')
+    .where('blockchain', '=', blockchain)
+    .where('block_number', '>', block)
+    .where(OPEN)
+    .execute()
+}
+
+/** Mints that weren't looked into yet, in the order of the chain. */
+export async function listFoundMints(db: Db): Promise<UnknownMintRow[]> {
+  return await db
+    .selectFrom('unknown_mints')
+    .selectAll()
+    .where(OPEN)
+    .where('state', '=', sql.lit('found'))
+    .orderBy('blockchain')
+    .orderBy('block_number')
+    .execute()
+}
+
+/** The mints that keep a collection from minting. */
+export async function openMintsOf(db: Db, collectionId: string): Promise<UnknownMintRow[]> {
+  return await db
+    .selectFrom('unknown_mints')
+    .selectAll()
+    .where('collection_id', '=', collectionId)
+    .where(OPEN)
+    .orderBy('block_number')
+    .execute()
+}
+
+/** Mints with their collections, in the order of the chain; by default those that keep a collection from minting. */
+export async function listUnknownMints(db: Db, { released = false } = {}) {
+  return await db
+    .selectFrom('unknown_mints')
+    .innerJoin('collections', 'collections.id', 'unknown_mints.collection_id')
+    .selectAll('unknown_mints')
+    .select(['collections.contract_address', 'collections.name'])
+    .$if(!released, (query) => query.where(sql<boolean>`unknown_mints.state <> 'released'`))
+    .orderBy('unknown_mints.blockchain')
+    .orderBy('block_number')
+    .execute()
+}
+
+type Key = Pick<UnknownMintRow, 'collection_id' | 'hash'>
+
+export async function updateUnknownMint(
+  db: Db,
+  { collection_id, hash }: Key,
+  changes: Partial<UnknownMintRow>,
+): Promise<void> {
+  await db
+    .updateTable('unknown_mints')
+    .set(changes)
+    .where('collection_id', '=', collection_id)
+    .where('hash', '=', hash)
+    .execute()
+}
+
+/** It is a transaction of this database now. */
+export async function removeUnknownMint(db: Db, { collection_id, hash }: Key): Promise<void> {
+  await db.deleteFrom('unknown_mints').where('collection_id', '=', collection_id).where('hash', '=', hash).execute()
+}
+
+/** Lets a collection mint after the tokens that nothing explains. How many mints that concerns. */
+export async function releaseUnknownMints(db: Db, collectionId: string): Promise<number> {
+  const { numUpdatedRows } = await db
+    .updateTable('unknown_mints')
+    .set({ state: 'released' })
+    .where('collection_id', '=', collectionId)
+    .where('state', '=', 'unexplained')
+    .executeTakeFirst()
+  return Number(numUpdatedRows)
+}
+
+/**
+ * The token ID after all tokens of a collection that the database knows to be on chain: by its transactions, and by
+ * mints that were looked into.
+ */
+async function knownTokenEnd(db: Db, collectionId: string): Promise<bigint> {
+  const rows = await db
+    .selectFrom('transactions')
+    .select(['start_id', 'token_count'])
+    .where('collection_id', '=', collectionId)
+    .where('start_id', 'is not', null)
+    .where('state', '=', sql.lit('final'))
+    .unionAll(
+      db
+        .selectFrom('unknown_mints')
+        .select(['start_id', 'token_count'])
+        .where('collection_id', '=', collectionId)
+        .where('state', '<>', sql.lit('found')),
+    )
+    .execute()
+  let end = 1n
+  for (const { start_id, token_count } of rows) {
+    const own = BigInt(start_id ?? 1) + BigInt(token_count)
+    if (own > end) end = own
+  }
+  return end
+}
+
+/** The token ID to sign for next: that of the chain, but none after tokens that the database doesn't know. */
+export async function nextKnownTokenId(
+  db: Db,
+  { id, startId }: { id: string; startId: bigint },
+  onChain: bigint,
+): Promise<bigint> {
+  if (onChain <= startId) return onChain
+  const end = await knownTokenEnd(db, id)
+  const known = end > startId ? end : startId
+  return onChain < known ? onChain : known
+}

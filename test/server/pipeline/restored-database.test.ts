@@ -1,0 +1,316 @@
+import { rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { createPublicClient, getAddress, http, parseAbi, zeroAddress } from 'viem'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import type { NftRecord } from '../../../src/api/fields.ts'
+import { exportDatabase } from '../../../src/server/database/export.ts'
+import { importDatabase } from '../../../src/server/database/import.ts'
+import { wish } from '../../../src/server/operations/transactions.ts'
+import { releaseCollection } from '../../../src/server/operations/unknown-mints.ts'
+import { openMintsOf } from '../../../src/server/store/unknown-mints.ts'
+import {
+  call,
+  createTestCollection,
+  mint,
+  plainMetadata,
+  settled,
+  showCollection,
+  showNfts,
+  type TestBackend,
+  type TestCollection,
+  until,
+  WALLETS,
+  withStore,
+} from '../../helpers/backend.ts'
+import { bytes, type FileServer, pngOf, startFileServer } from '../../helpers/file-server.ts'
+import { holdSigning } from '../../helpers/hold.ts'
+import { type NetworkPlace, setUpNetwork } from '../../helpers/network-backend.ts'
+import { type RealNetwork, startRealNetwork } from '../../helpers/real-network.ts'
+import { forgetDatabaseOf, placeOf } from '../../helpers/test-database.ts'
+
+const ABI = parseAbi([
+  'function totalSupply() view returns (uint256)',
+  'function ownerOf(uint256) view returns (address)',
+  'event Transfer(address indexed from, address indexed to, uint256 indexed tokenId)',
+])
+const [, BOB, CAROL] = WALLETS
+
+let real: RealNetwork
+let place: NetworkPlace
+let backend: TestBackend
+let files: FileServer
+let mining: NodeJS.Timeout | undefined
+let number = 0
+
+beforeAll(async () => {
+  real = await startRealNetwork()
+  place = await setUpNetwork(real)
+  const pictures = Object.fromEntries([0, 1, 2].map((n) => [`/${n}.png`, bytes(pngOf(`picture ${n}`))]))
+  files = await startFileServer(pictures)
+})
+afterAll(async () => {
+  await files?.close()
+  await place?.remove()
+  await real?.close()
+})
+beforeEach(async () => {
+  mine(true)
+  backend = await place.start()
+})
+afterEach(async () => {
+  mine(false)
+  await backend?.close()
+})
+
+/** A new block every 30 ms, or none. */
+function mine(on: boolean): void {
+  clearInterval(mining)
+  mining = on ? setInterval(() => void real.mine().catch(() => {}), 30) : undefined
+}
+
+const client = () => createPublicClient({ transport: http(real.url, { retryCount: 0 }) })
+const supplyOf = ({ address }: TestCollection) =>
+  client().readContract({ address: getAddress(address), abi: ABI, functionName: 'totalSupply' })
+const ownerOf = ({ address }: TestCollection, token: string | null | undefined) =>
+  client().readContract({ address: getAddress(address), abi: ABI, functionName: 'ownerOf', args: [BigInt(token ?? 0)] })
+
+/** Moves of tokens in a collection, mints left out. */
+const transfersOf = async ({ address }: TestCollection) => {
+  const filter = { address: getAddress(address), fromBlock: 0n, event: ABI[2] } as const
+  return (await client().getLogs(filter)).filter(({ args }) => args.from !== zeroAddress)
+}
+
+const stop = () => backend.close()
+const start = async () => {
+  backend = await place.start()
+}
+
+/** Stops the backend and keeps what its database holds now. */
+async function backUp(): Promise<string> {
+  await stop()
+  const file = join(place.dataDir, `backup-${number++}.jsonl`)
+  await exportDatabase(await placeOf(place.dataDir), file)
+  return file
+}
+
+/** Puts a backup in the place of the database; the backend must be stopped. */
+async function restore(file: string): Promise<void> {
+  forgetDatabaseOf(place.dataDir)
+  for (const end of ['', '-wal', '-shm']) await rm(join(place.dataDir, `gdn.db${end}`), { force: true })
+  await importDatabase(await placeOf(place.dataDir), file)
+}
+
+async function deployedCollection(request: Readonly<Record<string, unknown>> = {}): Promise<TestCollection> {
+  const collection = await createTestCollection(backend, request)
+  const isDeployed = async () => (await showCollection(backend, collection.id)).status === 'deployed'
+  expect(await until(isDeployed, (deployed) => deployed)).toBe(true)
+  return collection
+}
+
+const withPictures = () =>
+  plainMetadata(3).map((metadata, n) => ({
+    ...metadata,
+    file_fields: [{ key: 'image', url: `${files.url}/${n}.png` }],
+  }))
+
+const grant = async (collection: TestCollection, metadata: readonly object[]) => {
+  const { address: contract_address, blockchain } = collection
+  const body = {
+    ...{ contract_address, blockchain, metadata },
+    ...{ sender_wallet_address: BOB, receiver_wallet_address: CAROL },
+  }
+  return (await call(backend, 'createnfttrans', body)).nfts.map((nft) => nft.nft_gdn_ids)
+}
+
+const ORDERS = {
+  mint: (collection: TestCollection, metadata: readonly object[]) => mint(backend, collection, metadata),
+  grant,
+} as const
+
+async function transfer(collection: TestCollection, nft: NftRecord, from: string, to: string): Promise<string> {
+  const body = {
+    ...{ contract_address: collection.address, blockchain: collection.blockchain },
+    ...{ nft_gdn_id: nft.nft_gdn_id, token_id: nft.token_id },
+    ...{ sender_wallet_address: from, receiver_wallet_address: to },
+  }
+  return (await call(backend, 'transfernft', body)).response.transaction_gdn_id
+}
+
+const showTransfer = async (id: string) =>
+  (await call(backend, 'gettransactions', { transaction_gdn_ids: [id] })).transactions[0]
+const ended = (id: string) =>
+  until(
+    () => showTransfer(id),
+    (shown) => shown !== undefined && shown.status !== 'initiated',
+  )
+
+/** Raises the fees of what waits, so that another signing is mined than the backup has. */
+async function bumpSigned(): Promise<void> {
+  const signings = () =>
+    withStore(place.dataDir, async (store) => {
+      const [row] = await store.db.selectFrom('transactions').selectAll().where('state', '=', 'signed').execute()
+      if (row === undefined) return []
+      const rows = store.db.selectFrom('transaction_attempts').select('hash').where('transaction_id', '=', row.id)
+      const hashes = (await rows.orderBy('number').execute()).map(({ hash }) => hash)
+      if (hashes.length === 0) await wish(store, row.id, 'bump', Date.now())
+      return hashes.slice(1)
+    })
+  const pool = () => real.pool()
+  const [raised] = await until(signings, (hashes) => hashes.length > 0)
+  expect(await until(pool, (hashes) => hashes.some((hash) => hash === raised))).toContain(raised)
+}
+
+type Kind = 'mint' | 'grant' | 'transfer'
+
+/** What holds the work at a step while the backup is made; resolves with what lets it go once the backend runs again. */
+const STEPS = {
+  'before it is signed': (kind: Kind) => holdSigning(place.dataDir, kind),
+  async 'when it is signed'() {
+    mine(false)
+    return async () => mine(true)
+  },
+  async 'when it is signed, and its fees were raised later'() {
+    mine(false)
+    return async () => {
+      await bumpSigned()
+      mine(true)
+    }
+  },
+} as const
+const NAMES = Object.keys(STEPS) as (keyof typeof STEPS)[]
+
+const signedRows = () =>
+  withStore(place.dataDir, ({ db }) =>
+    db.selectFrom('transactions').select('id').where('state', '=', 'signed').execute(),
+  )
+
+/** Resolves when the work stands at a step. */
+async function reached(step: keyof typeof STEPS, waiting: 'nfts' | 'transfers'): Promise<void> {
+  if (step !== 'before it is signed') return void (await until(signedRows, (rows) => rows.length > 0))
+  const rows = () =>
+    withStore(place.dataDir, async ({ db }) =>
+      waiting === 'nfts'
+        ? await db.selectFrom('nfts').select('id').where('step', '=', 'mint').execute()
+        : await db.selectFrom('transfers').select('id').where('status', '=', 'initiated').execute(),
+    )
+  expect((await until(rows, (found) => found.length > 0)).length).toBeGreaterThan(0)
+  expect(await signedRows()).toEqual([])
+}
+
+describe.each(['mint', 'grant'] as const)('a backup of a %s, restored after that was done', (order) => {
+  it.each(NAMES)('%s: gives every NFT the token that it has, and mints nothing twice', async (step) => {
+    const collection = await deployedCollection({ enable_transfer: true })
+    const letGo = await STEPS[step](order)
+    const ids = await ORDERS[order](collection, plainMetadata(3))
+    await reached(step, 'nfts')
+    const backup = await backUp()
+    await start()
+    await letGo()
+    const before = await settled(backend, ids)
+    await stop()
+    await restore(backup)
+    await start()
+    const after = await settled(backend, ids)
+    expect(after).toEqual(before)
+    expect(await supplyOf(collection)).toBe(3n)
+    // The directory with the metadata is there again.
+    for (const { metadata_url } of after) {
+      expect((await backend.get(`/ipfs/${String(metadata_url).slice('ipfs://'.length)}`)).status).toBe(200)
+    }
+    const next = await mint(backend, collection, plainMetadata(1, 'next'))
+    expect(await settled(backend, next)).toMatchObject([{ token_id: '4' }])
+    expect(await supplyOf(collection)).toBe(4n)
+  })
+})
+
+describe('a backup of a transfer, restored after that was done', () => {
+  it.each(NAMES)('%s: settles it by the transaction that made it, and moves nothing again', async (step) => {
+    const collection = await deployedCollection({ enable_transfer: true })
+    const [nft] = await settled(backend, await mint(backend, collection, plainMetadata(1)))
+    if (nft === undefined) throw new Error('no NFT')
+    const letGo = await STEPS[step]('transfer')
+    const id = await transfer(collection, nft, BOB, CAROL)
+    await reached(step, 'transfers')
+    const backup = await backUp()
+    await start()
+    await letGo()
+    const before = await ended(id)
+    expect(before?.status).toBe('deployed')
+    await stop()
+    await restore(backup)
+    await start()
+    expect(await ended(id)).toEqual(before)
+    expect(await ownerOf(collection, nft.token_id)).toBe(CAROL)
+    expect((await showNfts(backend, [nft.nft_gdn_id]))[0]?.receiver_wallet_address).toBe(CAROL)
+    expect(await transfersOf(collection)).toHaveLength(1)
+  })
+})
+
+it('a backup of a collection, restored after that was deployed and had NFTs: keeps both, and mints nothing twice', async () => {
+  const letGo = await holdSigning(place.dataDir, 'collection')
+  const collection = await createTestCollection(backend)
+  const ids = await mint(backend, collection, plainMetadata(3))
+  const backup = await backUp()
+  await letGo()
+  await start()
+  const before = await settled(backend, ids)
+  await stop()
+  await restore(backup)
+  await start()
+  expect(await settled(backend, ids)).toEqual(before)
+  expect(await supplyOf(collection)).toBe(3n)
+})
+
+it('NFTs whose files were still being fetched are recognized once these are stored, and the files are there again', async () => {
+  const collection = await deployedCollection()
+  const ids = await mint(backend, collection, withPictures())
+  const backup = await backUp()
+  await start()
+  const before = await settled(backend, ids)
+  await stop()
+  await restore(backup)
+  await rm(join(place.dataDir, 'files'), { recursive: true, force: true })
+  await start()
+  expect(await settled(backend, ids)).toEqual(before)
+  expect(await supplyOf(collection)).toBe(3n)
+  for (const { metadata_url } of before) {
+    const file = await backend.get(`/ipfs/${String(metadata_url).slice('ipfs://'.length)}`)
+    const { image } = (await file.json()) as { image: string }
+    expect((await backend.get(`/ipfs/${image.slice('ipfs://'.length)}`)).status).toBe(200)
+  }
+})
+
+describe('tokens that no pending NFT explains', () => {
+  it('stop the collection with 503 and nothing accepted until it is released; then minting goes on after them', async () => {
+    const collection = await deployedCollection()
+    const other = await deployedCollection()
+    const backup = await backUp()
+    await start()
+    await settled(backend, await mint(backend, collection, plainMetadata(3)))
+    await stop()
+    await restore(backup)
+    await start()
+    const body = {
+      ...{ contract_address: collection.address, blockchain: collection.blockchain },
+      ...{ receiver_wallet_address: BOB, metadata: plainMetadata(3) },
+    }
+    const ask = () => backend.post('/api/v1/createnft', body)
+    const openMints = () => withStore(place.dataDir, ({ db }) => openMintsOf(db, collection.id))
+    const isStopped = (rows: readonly { state: string }[]) => rows.some(({ state }) => state === 'unexplained')
+    expect(await until(openMints, isStopped)).toMatchObject([{ start_id: '1', token_count: 3 }])
+    const refused = await ask()
+    expect(refused.status).toBe(503)
+    expect(refused.headers.get('request-accepted')).toBe('no')
+    expect(refused.json.error.message).toMatch(/has 3 tokens on polygon that this backend does not know/)
+    const ready = await (await backend.get('/readyz')).json()
+    expect(JSON.stringify(ready)).toMatch(/3 tokens/)
+    // Other collections aren't concerned.
+    const elsewhere = await settled(backend, await mint(backend, other, plainMetadata(1)))
+    expect(elsewhere).toMatchObject([{ status: 'deployed', token_id: '1' }])
+    expect(await supplyOf(collection)).toBe(3n)
+    await withStore(place.dataDir, (store) => releaseCollection(store, collection.address, { failPending: false }))
+    const ids = await mint(backend, collection, plainMetadata(1))
+    expect(await settled(backend, ids)).toMatchObject([{ status: 'deployed', token_id: '4' }])
+    expect(await supplyOf(collection)).toBe(4n)
+  })
+})
