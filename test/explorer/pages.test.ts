@@ -20,7 +20,7 @@ let hostile: Drop
 beforeAll(async () => {
   if (CHROMIUM === undefined) return
   dataDir = await freshDataDir()
-  backend = await startTestBackend(dataDir.path)
+  backend = await startTestBackend(dataDir.path, { allowHtmlFiles: true })
   browser = await startChromium()
   drop = await pictureDrop(backend, 6, 'abcdef0123456789')
   hostile = await hostileDrop(backend)
