@@ -46,7 +46,7 @@ async function start() {
   const found = await findRun(options)
   const target = { blockchain: 'polygon', contractAddress: CONTRACT } as const
   const read = () => readManifest({ path }, { ...target, localFiles: true })
-  const gathered = await gather({ readManifest: read }, found, options)
+  const gathered = await gather({ readManifest: read }, found, options, runsFolder(stateDir))
   await gathered.place()
   return { found, gathered }
 }

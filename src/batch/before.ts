@@ -14,7 +14,7 @@ import { ownersOf, shownKey } from './row-key.ts'
 import { DEFAULT_TIMEOUT_MS, interruption } from './run-context.ts'
 import { baselinePath, journalPath } from './run-files.ts'
 import { readSpool, type SpooledRow } from './spool.ts'
-import type { BatchDeps, BatchEvent, BatchOptions } from './types.ts'
+import type { BatchEvent, BatchOptions, CheckDeps } from './types.ts'
 
 /** What was found out before a run does anything. */
 export interface Before {
@@ -37,7 +37,7 @@ const FOUND_PER_RECORD = 50
  * @param path where the rows of the manifest are
  * @throws GdnError `already_accepted`, `seems_minted`
  */
-export async function lookBefore(options: BatchOptions, deps: BatchDeps, found: Found, path: string): Promise<Before> {
+export async function lookBefore(options: BatchOptions, deps: CheckDeps, found: Found, path: string): Promise<Before> {
   const { run, ledger, journal } = found
   const isNew = journal === null
   const rows = () => readSpool(path)
@@ -47,7 +47,7 @@ export async function lookBefore(options: BatchOptions, deps: BatchDeps, found: 
     before.notes.push(`The journal ${others.unreadable} can't be read: rows of its run are not recognized`)
   }
   const repeated = !isNew && options.retryAbsent === true ? await repeatedOf(options.stateDir, run, ledger) : null
-  if (!isNew && (repeated === null || repeated.size === 0)) return before
+  if ((!isNew && (repeated === null || repeated.size === 0)) || deps.client === null) return before
 
   const asker: Asker = { client: deps.client, signal: options.signal }
   const looks = options.again !== true && options.skipLookup !== true
@@ -111,7 +111,7 @@ async function lookUp(
 /** Looks until two looks in a row, after a time, found nothing new: a row that isn't listed yet would be sent again. */
 async function settleListing(
   options: BatchOptions,
-  { now = () => performance.now(), sleep: pause = sleep, onEvent }: BatchDeps,
+  { now = () => performance.now(), sleep: pause = sleep, onEvent }: CheckDeps,
   asker: Asker,
   look: (ids: Iterable<string>) => Promise<{ fresh: number; unread: number }>,
 ): Promise<Set<string>> {

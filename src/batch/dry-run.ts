@@ -1,104 +1,73 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { ENDPOINTS } from '../api/endpoints.ts'
-import { GdnError } from '../core/errors.ts'
-import type { ManifestRow } from '../manifest/row.ts'
-import { Ledger } from './ledger.ts'
-import { markerOf, withRoomForMarker } from './marker.ts'
-import { loadLedger } from './open-ledger.ts'
-import { DEFAULT_CHUNK_SIZE, type Plan } from './plan.ts'
-import { buildRequest, requestMetadata, withMarker } from './request.ts'
-import { addressKey, rowKey } from './row-key.ts'
-import { journalPath, latestGeneration, runRef, spoolPath } from './run-files.ts'
-import { readSpool } from './spool.ts'
-import { survey } from './survey.ts'
-import type { BatchDeps, BatchOptions, DryRun } from './types.ts'
+import { isAtWork } from '../core/lock-holder.ts'
+import { lockHolder } from '../core/process-lock.ts'
+import type { Plan } from './plan.ts'
+import { type Prepared, prepare } from './prepare.ts'
+import { requestsOf } from './request.ts'
+import { checkOptions } from './run.ts'
+import { familyId, lockFolder } from './run-files.ts'
+import { SpoolReader } from './spool.ts'
+import type { BatchOptions, CheckDeps, DryRun } from './types.ts'
 
 const DEFAULT_RATE = 2
 
 // As long as the URL that an uploaded file gets.
 const UPLOADED = `ipfs://b${'a'.repeat(58)}`
 
-const jsonBytes = (value: unknown): number => Buffer.byteLength(JSON.stringify(value))
-
 /**
- * What `runBatch` with the same options would do: reads the manifest and the journal, sends nothing, writes nothing.
+ * What `runBatch` with the same options would do, up to the first request. It makes the same checks and fails with the
+ * same errors. It asks the server what `runBatch` asks it before sending, and writes nothing to the state directory.
  *
- * @throws GdnError `invalid_manifest`, `data_dir`
+ * @throws GdnError as `runBatch`
  */
-export async function dryRunBatch(options: BatchOptions, deps: Pick<BatchDeps, 'readManifest'>): Promise<DryRun> {
-  const generation = options.generation ?? (await latestGeneration(options.stateDir, options))
-  const goesOn = generation > 0 && options.again !== true
-  const run = runRef(options, goesOn ? generation : generation + 1)
-  const loaded = goesOn ? await loadLedger(journalPath(options.stateDir, run.id)) : null
-  const ledger = loaded?.ledger ?? new Ledger()
-  ledger.settleOpen()
-  if (deps.readManifest === null) throw new GdnError('usage', 'a dry run needs the manifest')
-
-  let metadataBytes = 0
-  let addressBytes = 0
-  const first: ManifestRow[] = []
-  const marker = options.markerKey ?? loaded?.run.marker
-  const markers = markerOf({
-    ...(marker === undefined ? {} : { marker }),
-    manifest: options.manifestPath,
-    run_name: options.runName ?? null,
-    generation: goesOn ? generation : generation + 1,
-    origin: options.origin,
-    blockchain: options.blockchain,
-    contract: options.contractAddress,
-  })
-  const firstMarkers: ReturnType<typeof markers>[] = []
-  const settings = {
-    chunkSize: ledger.chunkSize(options.chunkSize ?? loaded?.run.chunk_size ?? DEFAULT_CHUNK_SIZE),
-    inOrder: options.inOrder ?? loaded?.run.in_order ?? false,
-    retryFailed: options.retryFailed ?? false,
+export async function dryRunBatch(options: BatchOptions, deps: CheckDeps): Promise<DryRun> {
+  checkOptions(options)
+  const holder = await lockHolder(lockFolder(options.stateDir, familyId(options)))
+  if (holder !== null) throw isAtWork(holder)
+  const drafts = await mkdtemp(join(tmpdir(), 'gdn-dry-run-'))
+  try {
+    const prepared = await prepare(options, deps, { lock: null, drafts })
+    await deps.confirm?.(prepared.planned)
+    return await describePlan(prepared, options)
+  } finally {
+    await rm(drafts, { recursive: true, force: true })
   }
-  let firstClosed = false
-  const { plan, changes } = await survey(
-    withRoomForMarker(deps.readManifest(), marker),
-    () => readSpool(spoolPath(options.stateDir, run.id)),
-    ledger,
-    settings,
-    {
-      add: ({ row, content, copy }, pending) => {
-        if (!pending) return 0
-        const own = markers(rowKey(row.id, content, copy))
-        metadataBytes +=
-          jsonBytes(
-            withMarker(
-              requestMetadata(row, () => UPLOADED),
-              own,
-            ),
-          ) + 1
-        addressBytes += row.receiver.length + (row.sender?.length ?? 0)
-        if (!firstClosed && (first.length === 0 || together(first[0], row))) {
-          first.push(row)
-          firstMarkers.push(own)
-        } else if (settings.inOrder) firstClosed = true
-        if (first.length === settings.chunkSize) firstClosed = true
-        return 0
-      },
-      flushIfFull: async () => {},
-    },
-  )
-  const example = first.length === 0 ? null : buildRequest(options, first, () => UPLOADED, firstMarkers)
-  const envelope = example === null ? 0 : jsonBytes({ ...example.body, metadata: [] })
-  // The envelopes differ in their addresses only, and those are of one length on a blockchain.
-  const averageAddresses = plan.rows === 0 ? 0 : addressBytes / plan.rows
-  const [one] = first
-  const ofExample = one === undefined ? 0 : one.receiver.length + (one.sender?.length ?? 0)
+}
+
+async function describePlan({ found, gathered, planned }: Prepared, options: BatchOptions): Promise<DryRun> {
+  const { run, ledger } = found
+  const { path, plan } = gathered
+  let bytes = 0
+  let firstRequest: DryRun['firstRequest'] = null
+  const spool = await SpoolReader.open(path)
+  try {
+    const build = requestsOf({ run, ledger, plan, spool, urlOf: () => UPLOADED })
+    for (let request = 0; request < plan.requests; request++) {
+      const { endpoint, body } = await build({ request, from: 0, size: plan.rowsOf(request).length })
+      firstRequest ??= { endpoint, body }
+      bytes += Buffer.byteLength(JSON.stringify(body))
+    }
+  } finally {
+    await spool.close()
+  }
+  const { requests, receivers, files, reordered, rows, changes, notes = [] } = planned
   const rate = options.requestsPerSecond ?? ENDPOINTS.createnft.ratePerSecond ?? DEFAULT_RATE
   return {
-    run,
-    rows: ledger.counts(),
-    requests: plan.requests,
-    bytes: Math.round(metadataBytes + plan.requests * (envelope - 1 + averageAddresses - ofExample)),
-    receivers: plan.receivers,
-    files: plan.withFiles.length,
-    reordered: plan.reordered,
-    order: orderOf(plan, settings.inOrder),
-    seconds: Math.max(0, plan.requests - 1) / rate,
+    run: { id: run.id, name: run.name },
+    rows,
+    requests,
+    bytes,
+    receivers,
+    files,
+    reordered,
+    order: orderOf(plan, run.in_order),
+    seconds: Math.max(0, requests - 1) / rate,
     changes,
-    firstRequest: example,
+    notes,
+    firstRequest,
   }
 }
 
@@ -108,12 +77,4 @@ function orderOf({ requests, reordered }: Plan, inOrder: boolean): string {
   return reordered
     ? "Rows go receiver by receiver, in the order of each one's first row, and requests under way together may be taken in either order: --in-order keeps the manifest's"
     : 'Rows go as the manifest has them, but requests under way together may be taken in either order: --in-order keeps them apart'
-}
-
-function together(a: ManifestRow | undefined, b: ManifestRow): boolean {
-  return (
-    a !== undefined &&
-    addressKey(a.receiver) === addressKey(b.receiver) &&
-    (a.sender === null ? b.sender === null : b.sender !== null && addressKey(a.sender) === addressKey(b.sender))
-  )
 }

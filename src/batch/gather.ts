@@ -1,4 +1,5 @@
 import { open, rename, rm, stat } from 'node:fs/promises'
+import { join } from 'node:path'
 import { GdnError } from '../core/errors.ts'
 import type { ManifestItem } from '../manifest/read.ts'
 import { bytes, Sequence } from './columns.ts'
@@ -37,12 +38,14 @@ const WARMED = 512
  * Reads the manifest into a new spool, and plans. Where everything that shaped the rows is as it was when they were
  * kept, nothing is read again: they are those.
  *
+ * @param drafts the folder of the new spool, until it is put in its place
  * @throws GdnError `invalid_manifest`, `not_found_locally`, `data_dir`
  */
 export async function gather(
   { readManifest }: Pick<BatchDeps, 'readManifest'>,
   found: Found,
   options: Options,
+  drafts: string,
 ): Promise<Gathered> {
   const { stateDir } = options
   const spoolAt = spoolPath(stateDir, found.run.id)
@@ -59,13 +62,17 @@ export async function gather(
       return { ...restored, path: spoolAt, place: async () => {}, discard: async () => {} }
     }
   }
-  return await gatherFrom(items ?? keptRows(spoolAt), `${spoolAt}.new`, found, options)
+  return await gatherFrom(items ?? keptRows(spoolAt), join(drafts, `${found.run.id}.rows.new`), found, options)
 }
 
 /** Plans rows anew that were gathered, because the ledger knows more by now. */
-export async function gatherAgain(gathered: Gathered, found: Found, options: Options): Promise<Gathered> {
-  const spoolAt = spoolPath(options.stateDir, found.run.id)
-  const again = await gatherFrom(keptRows(gathered.path), `${spoolAt}.rest`, found, options)
+export async function gatherAgain(
+  gathered: Gathered,
+  found: Found,
+  options: Options,
+  drafts: string,
+): Promise<Gathered> {
+  const again = await gatherFrom(keptRows(gathered.path), join(drafts, `${found.run.id}.rows.rest`), found, options)
   await gathered.discard()
   return again
 }

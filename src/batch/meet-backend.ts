@@ -1,7 +1,7 @@
 import { isRestored, refuseOtherBackend, type SeenBackend } from '../client/backend.ts'
 import type { Lock } from '../core/process-lock.ts'
 import { type Found, findRun } from './find-run.ts'
-import type { RecordFile } from './journal/read.ts'
+import { RecordFile } from './journal/read.ts'
 import type { LostRecord } from './journal/records.ts'
 import type { Ledger } from './ledger.ts'
 import { openWriter } from './open-ledger.ts'
@@ -9,7 +9,7 @@ import { IDS_PER_CALL, readNfts } from './reconcile/listing.ts'
 import { ROW } from './row-table.ts'
 import { interruption } from './run-context.ts'
 import { journalPath, withState } from './run-files.ts'
-import type { BatchDeps, BatchOptions } from './types.ts'
+import type { BatchOptions, CheckDeps } from './types.ts'
 
 /** What was found out about the backend of a run. */
 export interface Met {
@@ -23,9 +23,15 @@ export interface Met {
  * Compares the backend that answers now with the one that the journal has. After a restore, every row with an ID is
  * checked before anything is planned or sent: rows whose NFT the backend no longer knows have an unknown outcome.
  *
+ * @param lock of the run, to record what was found out; null for a dry run
  * @throws GdnError `wrong_backend`
  */
-export async function meetBackend(options: BatchOptions, deps: BatchDeps, found: Found, lock: Lock): Promise<Met> {
+export async function meetBackend(
+  options: BatchOptions,
+  deps: CheckDeps,
+  found: Found,
+  lock: Lock | null,
+): Promise<Met> {
   const { backend } = options
   const { run, ledger, journal } = found
   if (backend === undefined || journal === null) return { found, restored: false, notes: [] }
@@ -42,24 +48,25 @@ export async function meetBackend(options: BatchOptions, deps: BatchDeps, found:
   const notes = restored
     ? [`The backend was restored from a backup: ${lost} of the accepted rows are unknown to it now`]
     : []
-  return { found: await findRun(options), restored, notes }
+  return { found: lock === null ? found : await findRun(options), restored, notes }
 }
 
 interface Meeting {
   backend: SeenBackend
-  lock: Lock
+  lock: Lock | null
   restored: boolean
 }
 
 /** Writes into the journal what the run is to know of its backend. Returns how many rows the backend lost. */
 async function record(
   options: BatchOptions,
-  deps: BatchDeps,
+  deps: CheckDeps,
   { run, ledger, journal }: Found,
   { backend, lock, restored }: Meeting,
 ): Promise<number> {
   if (journal === null) return 0
   const path = journalPath(options.stateDir, run.id)
+  if (lock === null) return restored ? await applyLost(options, deps, ledger, path) : 0
   const { writer, records } = await openWriter(path, journal, lock, deps.wrapJournal)
   try {
     const lost = restored ? await lostRecords(options, deps, ledger, records) : []
@@ -70,6 +77,18 @@ async function record(
     return lost.reduce((sum, each) => sum + each.lost.length, 0)
   } finally {
     await Promise.all([writer.close(), records.close()])
+  }
+}
+
+/** For a dry run: the ledger has what the journal would have. */
+async function applyLost(options: BatchOptions, deps: CheckDeps, ledger: Ledger, path: string): Promise<number> {
+  const records = await RecordFile.open(path)
+  try {
+    const lost = await lostRecords(options, deps, ledger, records)
+    for (const each of lost) ledger.apply(each, { offset: 0, length: 0 })
+    return lost.reduce((sum, each) => sum + each.lost.length, 0)
+  } finally {
+    await records.close()
   }
 }
 
@@ -85,11 +104,12 @@ interface Given {
 /** Asks for every NFT of the run once, and returns what the backend no longer knows, by request. */
 async function lostRecords(
   { signal }: BatchOptions,
-  { client, onEvent }: BatchDeps,
+  { client, onEvent }: CheckDeps,
   ledger: Ledger,
   records: RecordFile,
 ): Promise<LostRecord[]> {
   const lost: LostRecord[] = []
+  if (client === null) return lost
   let batch: Given[] = []
   const check = async () => {
     const ids = batch.flatMap(({ checked }) => [...checked])

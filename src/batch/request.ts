@@ -3,7 +3,12 @@ import { ENDPOINTS } from '../api/endpoints.ts'
 import { formatIssue, validate } from '../api/validate.ts'
 import { GdnError } from '../core/errors.ts'
 import type { ManifestRow } from '../manifest/row.ts'
-import type { MarkerOf } from './marker.ts'
+import type { RunRecord } from './journal/records.ts'
+import type { Ledger } from './ledger.ts'
+import { type MarkerOf, markerOf } from './marker.ts'
+import type { Piece } from './pieces.ts'
+import type { Plan } from './plan.ts'
+import type { SpooledRow, SpoolReader } from './spool.ts'
 import type { MintEndpoint } from './types.ts'
 
 /** The URL that each local file got, by its path. */
@@ -56,4 +61,34 @@ export function buildRequest(
     })
   }
   return { endpoint, body }
+}
+
+interface Source {
+  run: RunRecord
+  ledger: Ledger
+  plan: Plan
+  spool: SpoolReader
+  urlOf: FileUrls
+}
+
+/** Builds the requests of a plan, a piece at a time, from the rows that were kept. */
+export function requestsOf({ run, ledger, plan, spool, urlOf }: Source) {
+  const markers = markerOf(run)
+  const collection = { contractAddress: run.contract, blockchain: run.blockchain }
+  return async ({
+    request,
+    from,
+    size,
+  }: Piece): Promise<ReturnType<typeof buildRequest> & { rows: readonly SpooledRow[] }> => {
+    const planned = plan.rowsOf(request).slice(from, from + size)
+    const rows = await spool.readAll(planned, (key) => ledger.rows.find(key))
+    const manifestRows = rows.map(({ row }) => row)
+    const built = buildRequest(
+      collection,
+      manifestRows,
+      urlOf,
+      rows.map(({ key }) => markers(key)),
+    )
+    return { ...built, rows }
+  }
 }

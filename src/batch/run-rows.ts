@@ -1,7 +1,6 @@
 import { dirname } from 'node:path'
-import { GdnError } from '../core/errors.ts'
 import { HashTable } from '../manifest/hash-table.ts'
-import type { ManifestItem, ManifestRow } from '../manifest/row.ts'
+import type { ManifestRow } from '../manifest/row.ts'
 import { RecordFile } from './journal/read.ts'
 import { ManifestColumns } from './manifest-cells.ts'
 import { loadLedger } from './open-ledger.ts'
@@ -11,7 +10,7 @@ import { requestMetadata } from './request.ts'
 import { resultRows } from './results.ts'
 import { type RowKey, rowKey } from './row-key.ts'
 import { contentHash } from './row-text.ts'
-import { fileExists, journalPath, type Run, spoolPath } from './run-files.ts'
+import { journalPath, type Run, spoolPath } from './run-files.ts'
 import { readSpool, type SpooledRow } from './spool.ts'
 import type { ResultRow } from './types.ts'
 
@@ -104,17 +103,6 @@ export async function openOutcomes({ stateDir, id, running }: Run): Promise<RunO
 /** A row each, in the manifest's order, also while a process works on the run. */
 export async function* runResults(run: Run): AsyncGenerator<ResultRow> {
   for await (const { result } of runRows(run)) yield result
-}
-
-/** The rows of a run as it keeps them, as a manifest is read. */
-export async function* keptRows({ stateDir, id, name }: Run): AsyncGenerator<ManifestItem> {
-  const path = spoolPath(stateDir, id)
-  if (!(await fileExists(path))) {
-    throw new GdnError('not_found_locally', `the rows of the run ${name} are not kept on this machine`, {
-      hint: 'give the manifest',
-    })
-  }
-  for await (const { row } of readSpool(path)) yield { row }
 }
 
 /** The columns that the rows of a run use. */

@@ -1,26 +1,20 @@
 import { mkdir, rm } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { addressProblem } from '../api/address.ts'
-import { refuseSilentBackend } from '../client/backend.ts'
 import { syncFolder, writeDurably } from '../core/durable-file.ts'
 import { GdnError } from '../core/errors.ts'
 import { acquireLock, type Lock } from '../core/process-lock.ts'
-import { type Before, lookBefore } from './before.ts'
 import { acquireClaim, readOtherRuns } from './claim.ts'
-import { type Edits, findEdits } from './edited-rows.ts'
-import { type Found, findRun, refuseFinished } from './find-run.ts'
-import { type Gathered, gather, gatherAgain } from './gather.ts'
-import { encodeRecord, type FoundRecord, type RunRecord } from './journal/records.ts'
-import type { Ledger } from './ledger.ts'
-import { checkMarkerKey, markerOf } from './marker.ts'
-import { meetBackend } from './meet-backend.ts'
+import { encodeRecord, type RunRecord } from './journal/records.ts'
+import { checkMarkerKey } from './marker.ts'
 import { openWriter, renewJournals } from './open-ledger.ts'
 import type { Plan } from './plan.ts'
+import { type Prepared, prepare } from './prepare.ts'
 import type { IdSet } from './reconcile/id-set.ts'
 import { readBaseline, readOthers, writeBaseline } from './reconcile/known-ids.ts'
 import { reconcile } from './reconcile/reconcile.ts'
 import { settleByWord } from './reconcile/settle.ts'
-import { buildRequest } from './request.ts'
+import { requestsOf } from './request.ts'
 import { resultRows } from './results.ts'
 import { DEFAULT_TIMEOUT_MS, RunContext } from './run-context.ts'
 import { baselinePath, familyId, journalPath, lockFolder, runsFolder, spoolPath, withState } from './run-files.ts'
@@ -28,7 +22,7 @@ import { type Outbox, Sender } from './send.ts'
 import { readSpool, SpoolReader } from './spool.ts'
 import { exitCodeOf, nameRows } from './summary.ts'
 import { Sweeper } from './sweep.ts'
-import type { BatchDeps, BatchOptions, BatchSummary, PlannedEvent } from './types.ts'
+import type { BatchDeps, BatchOptions, BatchSummary } from './types.ts'
 import { uploadFiles } from './uploads.ts'
 
 /**
@@ -58,44 +52,26 @@ export async function runBatch(options: BatchOptions, deps: BatchDeps): Promise<
 async function runLocked(options: BatchOptions, deps: BatchDeps, lock: Lock): Promise<BatchSummary> {
   const { stateDir } = options
   if (lock.mayWake) await withState(stateDir, () => renewJournals(stateDir, options))
-  const { found, restored, notes } = await meetBackend(options, deps, await findRun(options), lock)
-  const { run, ledger, journal } = found
+  const prepared = await prepare(options, deps, { lock, drafts: runsFolder(stateDir) })
+  const { found, gathered, before, edits, planned } = prepared
+  const { run, ledger } = found
   const spoolAt = spoolPath(stateDir, run.id)
   const sends = options.reconcileOnly !== true
-  let gathered: Gathered | null = null
-  let planned: PlannedEvent
-  let before: Before
-  let edits: Edits = { renamed: [], replaced: [] }
   let claim: Lock | null = null
   // A full disk keeps the lock from being released. Whatever filled it is the error to report.
   const releaseClaim = async () => await claim?.release().catch(() => undefined)
   let opened: Awaited<ReturnType<typeof openFiles>>
   try {
-    gathered = await gather(deps, found, options)
-    if (options.backend !== undefined) refuseSilentBackend(options.backend)
-    if (journal !== null && sends && options.settle === undefined && !restored) refuseFinished(found)
-    const given = gathered
-    if (sends) edits = await withState(stateDir, () => findEdits(options, found, given))
-    if (edits.renamed.length > 0) gathered = await planRest(gathered, found, edits.renamed, options)
-    const { path } = gathered
-    before = await withState(stateDir, () => lookBefore(options, deps, found, path))
-    before.notes.push(...notes)
-    if (lock.followed !== null) before.notes.push(lock.followed)
-    if (before.adopted.length > 0) gathered = await planRest(gathered, found, before.adopted, options)
-    planned = plannedEvent(run, journal !== null, ledger, gathered, before.notes)
     if (sends) await deps.confirm?.(planned)
     if (sends && gathered.plan.requests > 0) {
       claim = await acquireClaim(options, deps)
       // Other runs may have claimed rows since, above all while a person was at the prompt.
-      const draft = gathered.path
-      before.given = (await withState(stateDir, () => readOtherRuns(options, deps, found, draft))).ids
+      before.given = (await withState(stateDir, () => readOtherRuns(options, deps, found, gathered.path))).ids
     }
-    const { place } = gathered
-    const made = { ...before, renamed: edits.renamed }
-    opened = await withState(stateDir, () => openFiles(found, place, made, { stateDir, lock, deps }))
+    opened = await withState(stateDir, () => openFiles(prepared, { stateDir, lock, deps }))
   } catch (error) {
     await releaseClaim()
-    await gathered?.discard()
+    await gathered.discard()
     throw error
   }
   const { dropped, plan, changes } = gathered
@@ -163,16 +139,14 @@ async function finish(context: RunContext, sweeper: Sweeper, run: RunRecord, dep
 
 /** Puts the rows in their place, makes the journal if there is none yet, and opens both. */
 async function openFiles(
-  { run, journal }: Found,
-  place: Gathered['place'],
-  { listed, adopted, renamed }: Before & Pick<Edits, 'renamed'>,
+  { found: { run, journal }, gathered, before: { listed, adopted }, edits: { renamed } }: Prepared,
   { stateDir, lock, deps }: { stateDir: string; lock: Lock; deps: BatchDeps },
 ) {
   // The user may have been asked something, and have closed the lid over it.
   await lock.check()
   const journalAt = journalPath(stateDir, run.id)
   const spoolAt = spoolPath(stateDir, run.id)
-  await place()
+  await gathered.place()
   await syncFolder(runsFolder(stateDir))
   let whole = journal
   if (whole === null) {
@@ -192,40 +166,6 @@ async function openFiles(
   return { ...opened, spool: await SpoolReader.open(spoolAt) }
 }
 
-/** Plans what is left to be sent once some rows were found to be minted: those records are the next of the journal. */
-async function planRest(gathered: Gathered, found: Found, adopted: readonly FoundRecord[], options: BatchOptions) {
-  const { run, journal } = found
-  let offset = journal === null ? encodeRecord(run).length : journal.end + (journal.lacksLineEnd ? 1 : 0)
-  for (const record of adopted) {
-    const { length } = encodeRecord(record)
-    found.ledger.apply(record, { offset, length: length - 1 })
-    offset += length
-  }
-  // What changed is known from the first reading: now the ledger has all rows.
-  return { ...(await gatherAgain(gathered, found, options)), changes: gathered.changes }
-}
-
-function plannedEvent(
-  run: RunRecord,
-  resumed: boolean,
-  ledger: Ledger,
-  { plan, changes }: Gathered,
-  notes: string[],
-): PlannedEvent {
-  return {
-    type: 'planned',
-    run: { id: run.id, name: run.name },
-    resumed,
-    rows: ledger.counts(),
-    requests: plan.requests,
-    receivers: plan.receivers,
-    reordered: plan.reordered,
-    files: plan.withFiles.length,
-    changes,
-    notes,
-  }
-}
-
 async function sendAll(
   context: RunContext,
   plan: Plan,
@@ -235,20 +175,12 @@ async function sendAll(
 ) {
   const urlOf = await uploadFiles(context, plan, spool)
   if (urlOf === null) return { requests: 0, attempts: 0 }
-  const markers = markerOf(run)
+  const requestOf = requestsOf({ run, ledger: context.ledger, plan, spool, urlOf })
   const outbox: Outbox = {
     requests: plan.requests,
     size: (request) => plan.rowsOf(request).length,
-    async build({ request, from, size }) {
-      const planned = plan.rowsOf(request).slice(from, from + size)
-      const rows = await spool.readAll(planned, (key) => context.ledger.rows.find(key))
-      const manifestRows = rows.map(({ row }) => row)
-      const { endpoint, body } = buildRequest(
-        context.options,
-        manifestRows,
-        urlOf,
-        rows.map(({ key }) => markers(key)),
-      )
+    async build(piece) {
+      const { endpoint, body, rows } = await requestOf(piece)
       return {
         endpoint,
         body: JSON.stringify(body),
@@ -264,7 +196,13 @@ async function sendAll(
   return { requests: sender.requests, attempts: sender.attempts }
 }
 
-function checkOptions({ contractAddress, blockchain, chunkSize = 1, inFlight = 1, markerKey }: BatchOptions): void {
+export function checkOptions({
+  contractAddress,
+  blockchain,
+  chunkSize = 1,
+  inFlight = 1,
+  markerKey,
+}: BatchOptions): void {
   checkMarkerKey(markerKey)
   const problem = addressProblem(contractAddress, blockchain)
   if (problem !== null) {

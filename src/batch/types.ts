@@ -138,6 +138,9 @@ export interface BatchDeps {
   wrapJournal?(file: AppendFile): AppendFile
 }
 
+/** What a start is checked with; without a client, as in a dry run with `--no-lookup`, the server is not asked. */
+export type CheckDeps = Omit<BatchDeps, 'client' | 'pacer'> & { client: BatchDeps['client'] | null }
+
 /** A file that only grows. */
 export interface AppendFile {
   append(bytes: Uint8Array): Promise<void>
@@ -265,7 +268,7 @@ export interface BatchSummary {
   exitCode: ExitCode
 }
 
-/** What `dryRun` tells: nothing was sent, nothing written. */
+/** The plan of a run whose checks passed. Nothing was sent, and nothing was written to the state directory. */
 export interface DryRun {
   run: RunRef
   rows: RowCounts
@@ -280,6 +283,8 @@ export interface DryRun {
   /** At the rate limit, without the waiting for deployment. */
   seconds: number
   changes: ManifestChanges
+  /** What a person should know before the run starts. */
+  notes: readonly string[]
   /** The first request as it would be sent. */
   firstRequest: { endpoint: MintEndpoint; body: unknown } | null
 }

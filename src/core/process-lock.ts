@@ -126,10 +126,7 @@ async function clean(dir: string, epoch: number): Promise<void> {
 }
 
 /** The process that holds the lock of a folder now, or null. Reads only. */
-export async function lockHolder(
-  dir: string,
-  timing: LockTiming = LOCK_TIMING,
-): Promise<{ pid: number; note: string } | null> {
+export async function lockHolder(dir: string, timing: LockTiming = LOCK_TIMING): Promise<LockHolder | null> {
   try {
     const epoch = await highest(dir)
     const holder = epoch === 0 ? null : await readHolder(dir, epoch)
@@ -140,7 +137,7 @@ export async function lockHolder(
       const touched = await touchedAt(pathOf(dir, epoch))
       isHeld = touched !== null && silence(touched) < known.patienceMs
     }
-    return isHeld ? { pid: holder.pid, note: holder.note } : null
+    return isHeld ? holder : null
   } catch (error) {
     if (systemCode(error) === 'ENOENT') return null
     throw error

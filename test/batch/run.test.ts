@@ -62,8 +62,8 @@ describe('the plan', () => {
     const rows = Array.from({ length: 120 }, (_, index) => row(3 * (index + 1)))
     await machine.run(server, rows, { chunkSize: 50, noWait: true })
     expect(server.bodies.map(({ metadata }) => metadata.length)).toEqual([50, 50, 20])
-    const { chunkSize: _, ...rest } = machine.options({ runName: 'default' })
-    const plan = await dryRunBatch(rest, { readManifest: () => items(rows) })
+    const { chunkSize: _, ...rest } = machine.options({ runName: 'default', again: true })
+    const plan = await dryRunBatch(rest, { client: null, readManifest: () => items(rows) })
     expect(plan.requests).toBe(3)
   })
 
@@ -511,7 +511,7 @@ describe('results', () => {
 describe('a dry run', () => {
   test('tells rows, requests, bytes and time, and changes nothing', async () => {
     const rows = rowsUpTo(8)
-    const plan = await dryRunBatch(machine.options(), { readManifest: () => items(rows) })
+    const plan = await dryRunBatch(machine.options(), { client: null, readManifest: () => items(rows) })
     expect(await listRuns(machine.stateDir)).toEqual([])
     await machine.run(server, rows, { inFlight: 1 })
     const bytes = server.bodies.reduce((sum, body) => sum + Buffer.byteLength(JSON.stringify(body)), 0)
@@ -528,7 +528,7 @@ describe('a dry run', () => {
 
   test('says in which order token ids will come', async () => {
     const orderOf = async (rows: ManifestRow[], inOrder: boolean) => {
-      const plan = await dryRunBatch(machine.options({ inOrder }), { readManifest: () => items(rows) })
+      const plan = await dryRunBatch(machine.options({ inOrder }), { client: null, readManifest: () => items(rows) })
       return plan.order
     }
     expect(await orderOf(rowsUpTo(8), false)).toMatch(/^Rows go receiver by receiver/)
@@ -540,19 +540,19 @@ describe('a dry run', () => {
   test('counts and shows the marker of each row as it will be sent, and tells rows without room for it', async () => {
     const rows = rowsUpTo(4)
     const options = machine.options({ markerKey: 'serial' })
-    const plan = await dryRunBatch(options, { readManifest: () => items(rows) })
+    const plan = await dryRunBatch(options, { client: null, readManifest: () => items(rows) })
     await machine.run(server, rows, { markerKey: 'serial', inFlight: 1 })
     const bytes = server.bodies.reduce((sum, body) => sum + Buffer.byteLength(JSON.stringify(body)), 0)
     expect(plan).toMatchObject({ bytes, firstRequest: { body: server.bodies[0] } })
     const full = rows.map((row) => ({ ...row, metadata: { ...row.metadata, serial: 'taken' } }))
-    await expect(dryRunBatch(options, { readManifest: () => items(full) })).rejects.toMatchObject({
+    await expect(dryRunBatch(options, { client: null, readManifest: () => items(full) })).rejects.toMatchObject({
       code: 'invalid_manifest',
     })
   })
 
   test('of a run under way tells what is left', async () => {
     await machine.run(takes(1), rowsUpTo(9), { inFlight: 1, unreachableMs: 100 })
-    const plan = await dryRunBatch(machine.options(), { readManifest: () => items(rowsUpTo(10)) })
+    const plan = await dryRunBatch(machine.options(), { client: null, readManifest: () => items(rowsUpTo(10)) })
     expect(plan).toMatchObject({ rows: { total: 10, accepted: 3, pending: 7 }, requests: 3, changes: { added: 1 } })
   })
 })

@@ -181,7 +181,16 @@ describe('batch mint --dry-run', () => {
     const { path, options } = await folder({
       'drop.csv': `${CSV}Noon,third,${OWNER.toLowerCase()}\nRain,fourth,0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed\nWind,fifth,${OWNER}\n`,
     })
-    const argv = ['batch', 'mint', path('drop.csv'), ...TARGET, '--dry-run', '--base-url', 'http://127.0.0.1:9']
+    const argv = [
+      'batch',
+      'mint',
+      path('drop.csv'),
+      ...TARGET,
+      '--dry-run',
+      '--no-lookup',
+      '--base-url',
+      'http://127.0.0.1:9',
+    ]
     const { code, stdout, stderr } = await cli(argv, { ...options, tty: true })
     expect(code).toBe(0)
     expect(stdout).toMatch(/^RUN +drop-[0-9a-f]{4}$/m)

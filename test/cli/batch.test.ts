@@ -153,7 +153,17 @@ describe('batch mint', () => {
 
   test('--dry-run shows requests and bytes, and sends nothing', async () => {
     const { path, options } = await folder()
-    const argv = ['batch', 'mint', path('drop.csv'), ...TARGET, '--chunk-size', '1', '--dry-run', '--json']
+    const argv = [
+      'batch',
+      'mint',
+      path('drop.csv'),
+      ...TARGET,
+      '--chunk-size',
+      '1',
+      '--dry-run',
+      '--no-lookup',
+      '--json',
+    ]
     const { code, stdout } = await cli([...argv, '--base-url', 'http://127.0.0.1:9'], options)
     expect(code).toBe(0)
     expect(JSON.parse(stdout)).toMatchObject({

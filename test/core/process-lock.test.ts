@@ -42,7 +42,7 @@ test('a second taker is refused, and told who holds it', async () => {
     code: 'run_busy',
     message: `another gdn process is at work here: pid ${process.pid} (batch of drop.csv)`,
   })
-  expect(await lockHolder(dir)).toEqual({ pid: process.pid, note: 'batch of drop.csv' })
+  expect(await lockHolder(dir)).toMatchObject({ pid: process.pid, note: 'batch of drop.csv' })
   await lock.release()
   expect(await lockHolder(dir)).toBeNull()
 })

@@ -5,16 +5,21 @@ import type { BatchOptions, DryRun } from '../../../batch/types.ts'
 import type { Settings } from '../../../config/settings.ts'
 import type { ManifestItem } from '../../../manifest/read.ts'
 import type { OrderedMetadata } from '../../../nft/compare-metadata.ts'
+import { orderedNfts } from '../../../orders/known-orders.ts'
 import type { DataRecord } from '../../cells.ts'
 import type { Deps } from '../../deps.ts'
 import type { OutputFlags } from '../../flags/common.ts'
+import { safe } from '../../io.ts'
 import { gasPriceOf, type VerifyFlags } from '../../open-verifier.ts'
 import { createOutput } from '../../output.ts'
 import type { Card, View } from '../../view.ts'
 import { count } from '../../waiting.ts'
+import type { FileUrls } from './check-files.ts'
 import { gasOf, inCoins } from './gas.ts'
+import type { LocalFiles } from './local-files.ts'
 import type { MappedColumns } from './manifest-options.ts'
 import { roughly } from './progress-text.ts'
+import { checkPlannedFiles } from './send-run.ts'
 
 const DRY_RUN_VIEW: View = {
   fields: [
@@ -45,26 +50,48 @@ const DRY_RUN_VIEW: View = {
 
 interface DryRunning {
   options: BatchOptions
-  read: () => AsyncIterable<ManifestItem>
+  /** Null plans the rows as they were kept. */
+  read: (() => AsyncIterable<ManifestItem>) | null
+  files?: FileUrls | null
+  localFiles?: LocalFiles | null
   /** Where the manifest is read, its columns that are read as others. */
   mapped?: MappedColumns
   settings: Settings
   flags: OutputFlags & VerifyFlags
 }
 
-/** Shows what a run would send, and sends nothing that changes anything. */
+/** Shows what a run would send, after all checks that are made before anything is sent. */
 export async function printBatchDryRun(
   deps: Deps,
-  { options, read, mapped, settings, flags }: DryRunning,
+  { options, read, files = null, localFiles = null, mapped, settings, flags }: DryRunning,
 ): Promise<void> {
-  const { io } = deps
+  const { io, signals } = deps
   const output = createOutput(io, flags, DRY_RUN_VIEW)
-  const plan = await dryRunBatch(options, { readManifest: read })
-  const server = await settings.server().catch(() => null)
-  const price = plan.requests === 0 ? null : await gasPriceOf(deps, flags, options.blockchain, server)
-  await output.one({ ...planData(plan, options, price), mapped_columns: mapped?.all ?? {} })
-  if (plan.requests > 1) io.note(`${plan.order}.`)
-  io.note('Nothing was sent (--dry-run).')
+  // Whoever plans without looking needs no server, and no key.
+  const connection = options.skipLookup === true ? null : await deps.connect(settings, 'bulk')
+  try {
+    const plan = await dryRunBatch(
+      { ...options, signal: signals.signal },
+      {
+        client: connection?.client ?? null,
+        readManifest: read,
+        elsewhere: () => orderedNfts(options.stateDir, options.origin, options.contractAddress),
+        confirm: async (planned) => {
+          if (connection !== null && planned.rows.pending > 0)
+            await checkPlannedFiles(deps, planned, { ...connection, files, localFiles })
+        },
+      },
+    )
+    const server = await settings.server().catch(() => null)
+    const price = plan.requests === 0 ? null : await gasPriceOf(deps, flags, options.blockchain, server)
+    await output.one({ ...planData(plan, options, price), mapped_columns: mapped?.all ?? {} })
+    for (const note of plan.notes) io.note(safe(note))
+    if (plan.requests > 1) io.note(`${plan.order}.`)
+    if (connection === null) io.note('The server was not asked (--no-lookup).')
+    io.note('Nothing was sent (--dry-run).')
+  } finally {
+    await connection?.client.close()
+  }
 }
 
 function planData(plan: DryRun, options: BatchOptions, price: bigint | null): DataRecord {

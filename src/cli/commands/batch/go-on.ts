@@ -1,5 +1,4 @@
 import { runBatch } from '../../../batch/run.ts'
-import { keptRows } from '../../../batch/run-rows.ts'
 import { openRun, type Run, runStatus } from '../../../batch/runs.ts'
 import type { BatchOptions } from '../../../batch/types.ts'
 import { GdnError } from '../../../core/errors.ts'
@@ -12,7 +11,7 @@ import { runOptions } from './mint-manifest.ts'
 import { sendRun } from './send-run.ts'
 import { summaryView } from './summary.ts'
 import { warnOfEdits } from './warn-of-edits.ts'
-import { settingsIfFound, settingsOfRun, whichServer } from './which-server.ts'
+import { settingsOfRun, whichServer } from './which-server.ts'
 
 /** Goes on with a run that is there, with the rows as it last had them: resume, retry and reconcile. */
 export async function goOn(
@@ -24,9 +23,7 @@ export async function goOn(
   const output = createOutput(deps.io, flags, summaryView(flags.stateDir))
   const { stateDir } = await deps.settings(flags)
   const run = await findRun(deps, stateDir, name, flags)
-  // A dry run asks no server.
-  const found = flags.dryRun ? await settingsIfFound(deps, run, flags) : await settingsOfRun(deps, run, flags)
-  const settings = found ?? (await deps.settings(flags))
+  const settings = await settingsOfRun(deps, run, flags)
   const options: BatchOptions = {
     stateDir,
     origin: run.origin,
@@ -38,12 +35,12 @@ export async function goOn(
     ...(run.runName === null ? {} : { runName: run.runName }),
     ...more,
   }
-  if (flags.dryRun) return await printBatchDryRun(deps, { options, read: () => keptRows(run), settings, flags })
   if (more.reconcileOnly !== true) await warnOfEdits(deps, run)
-  const known = await runStatus(run)
   const backend = await deps.identify(await settings.server())
+  const sending = { settings, options: { ...options, backend }, read: null, flags }
   try {
-    await sendRun(deps, { settings, options: { ...options, backend }, read: null, output, flags, run: runBatch, known })
+    if (flags.dryRun) return await printBatchDryRun(deps, sending)
+    await sendRun(deps, { ...sending, output, run: runBatch, known: await runStatus(run) })
   } catch (error) {
     if (!(error instanceof GdnError) || error.code !== 'run_finished') throw error
     await printFinished(deps, run, output, flags)

@@ -31,7 +31,8 @@ export async function mintManifest(deps: Deps, manifest: string, flags: BatchMin
   if (manifest !== '-') await checkManifestFile(manifest)
   const settings = await deps.settings(flags)
   const server = await settings.server()
-  const backend = await deps.identify(server)
+  const plansOffline = flags.dryRun === true && flags.lookup === false
+  const backend = await deps.identify(server, plansOffline ? 'once' : 'patiently')
   const mapped = new MappedColumns(deps.io)
   const fromFlags = await manifestOptions(deps, flags)
   const collection = await targetOf(deps, manifest, { ...fromFlags, onMapped: mapped.add }, settings, server)
@@ -55,13 +56,13 @@ export async function mintManifest(deps: Deps, manifest: string, flags: BatchMin
     reading: readingOf(fromFlags),
     ...runOptions(flags, settings),
   }
-  if (flags.dryRun) {
-    const { printBatchDryRun } = await import('./dry-run.ts')
-    return await printBatchDryRun(deps, { options, read, mapped, settings, flags })
-  }
   const { sendRun, verifyFinished } = await import('./send-run.ts')
   const { runBatch } = await import('../../../batch/run.ts')
   try {
+    if (flags.dryRun) {
+      const { printBatchDryRun } = await import('./dry-run.ts')
+      return await printBatchDryRun(deps, { options, read, files, localFiles, mapped, settings, flags })
+    }
     await sendRun(deps, { settings, options, read, files, localFiles, output, flags, run: runBatch })
   } catch (error) {
     if (error instanceof GdnError && error.code === 'edited_rows') await printEditedRows(deps.io, error)
@@ -70,7 +71,7 @@ export async function mintManifest(deps: Deps, manifest: string, flags: BatchMin
       if (flags.verify) await verifyFinished(deps, settings, run_id, options, flags)
       return await printFinished(deps, await openRun(options.stateDir, run_id), output, flags)
     }
-    throw withWayOut(error)
+    throw withWayOut(error, flags)
   }
 }
 
@@ -81,9 +82,13 @@ interface Details {
 }
 
 /** What keeps a run from being begun, with what a person needs to go on: where results are, which rows it is about. */
-function withWayOut(error: unknown): unknown {
+function withWayOut(error: unknown, flags: BatchMintFlags): unknown {
   if (!(error instanceof GdnError)) return error
   const { code, message, hint = '', details } = error
+  if (code === 'unreachable' && flags.dryRun) {
+    const more = 'To plan without the server, add --no-lookup.'
+    return new GdnError(code, message, { hint: hint === '' ? more : `${hint}\n${more}`, details, cause: error })
+  }
   const { rows, count: all } = (details ?? {}) as Details
   if ((code === 'seems_minted' || code === 'already_accepted') && rows !== undefined && rows.length > 0) {
     const more = Number(all) > rows.length ? ', …' : ''

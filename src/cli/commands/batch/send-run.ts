@@ -7,7 +7,7 @@ import type { Settings } from '../../../config/settings.ts'
 import { GdnError, messageOf } from '../../../core/errors.ts'
 import type { ManifestItem } from '../../../manifest/read.ts'
 import { orderedNfts } from '../../../orders/known-orders.ts'
-import type { Deps } from '../../deps.ts'
+import type { Connection, Deps } from '../../deps.ts'
 import { isInActions } from '../../in-actions.ts'
 import { safe } from '../../io.ts'
 import { openVerifier, type VerifyFlags } from '../../open-verifier.ts'
@@ -71,15 +71,7 @@ export async function sendRun(
           if (rows === 0 || options.reconcileOnly === true) return
           progress.stop()
           tellPlan(deps, planned)
-          if (planned.files > 0 && !(await client.hasPlaceForFiles(signals.signal))) {
-            throw noPlaceForFiles(server.origin, localFiles)
-          }
-          if (files !== null) {
-            const check = await checkFiles(deps, files, server)
-            tellWarnings(io, check)
-            const problem = filesProblem(check)
-            if (problem !== null) throw problem
-          }
+          await checkPlannedFiles(deps, planned, { client, server, files, localFiles })
           await confirmSpending(
             io,
             flags.yes,
@@ -107,6 +99,29 @@ export async function sendRun(
     await events?.written()
     await client.close()
   }
+}
+
+interface PlannedFiles {
+  client: Connection['client']
+  server: Server
+  files: FileUrls | null
+  localFiles: LocalFiles | null
+}
+
+/** Checks that local files have a place to be uploaded to, and that file URLs can be read, where that was asked for. */
+export async function checkPlannedFiles(
+  deps: Deps,
+  planned: PlannedEvent,
+  { client, server, files, localFiles }: PlannedFiles,
+): Promise<void> {
+  if (planned.files > 0 && !(await client.hasPlaceForFiles(deps.signals.signal))) {
+    throw noPlaceForFiles(server.origin, localFiles)
+  }
+  if (files === null) return
+  const check = await checkFiles(deps, files, server)
+  tellWarnings(deps.io, check)
+  const problem = filesProblem(check)
+  if (problem !== null) throw problem
 }
 
 /** In GitHub Actions, how it went goes into the summary of the job. */

@@ -1,0 +1,188 @@
+import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { CSV, folder, service, TARGET } from './drop.ts'
+import { CONTRACT, fakeApi, OWNER, type Reply } from './fake-api.ts'
+import { cli, errorOf } from './harness.ts'
+
+/** A machine with `drop.csv`, and a service that shows what it minted. */
+async function machine(refuse: (title: string) => boolean = () => false) {
+  const { path, options } = await folder()
+  const { createnft, getnfts } = service(refuse)
+  const ids: string[] = []
+  const api = await fakeApi({
+    '*': (body, { path: asked }): Reply => {
+      if (asked.endsWith('/getnfts')) return getnfts(body)
+      if (asked.endsWith('/getnftgdnids')) {
+        return { body: { requests: { contract_address: CONTRACT, blockchain: 'polygon' }, nft_gdn_ids: ids } }
+      }
+      if (!asked.endsWith('/createnft')) return { status: 404, body: { error: { title: 'Not Found', message: 'no' } } }
+      const reply = createnft(body)
+      const { nfts = [] } = reply.body as { nfts?: { nft_gdn_ids: string }[] }
+      ids.push(...nfts.map(({ nft_gdn_ids }) => nft_gdn_ids))
+      return reply
+    },
+  })
+  const run = (...argv: string[]) => cli(['batch', ...argv], options)
+  const target = [...TARGET, '--rate', '100', '--timeout', '1s', '--base-url', api.url, '--json']
+  const mint = (file: string, ...more: string[]) => run('mint', path(file), ...target, ...more)
+  const state = () => contentOf(join(path('.local'), 'state'))
+  return { path, options, api, run, mint, state, url: api.url }
+}
+
+/** Every file below a folder with its content, but for the counts of journals, a cache that reading commands write too. */
+async function contentOf(folder: string): Promise<Record<string, string>> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => [])
+  const files = entries.filter((entry) => entry.isFile() && !entry.name.endsWith('.counts'))
+  const paths = files.map(({ parentPath, name }) => join(parentPath, name))
+  return Object.fromEntries(await Promise.all(paths.sort().map(async (at) => [at, await readFile(at, 'latin1')])))
+}
+
+type Machine = Awaited<ReturnType<typeof machine>>
+interface Situation {
+  name: string
+  refuse?: (title: string) => boolean
+  /** Brings the machine there, and returns the command. */
+  prepare(machine: Machine): Promise<string[]> | string[]
+  code: number
+  error: string | null
+}
+
+const EDITED = CSV.replace('Dusk', 'Dust')
+const command = ({ path, url }: Machine, file: string, ...more: string[]) => [
+  ...['batch', 'mint', path(file), ...TARGET, '--rate', '100', '--timeout', '1s', '--base-url', url, '--json'],
+  ...more,
+]
+
+const SITUATIONS: Situation[] = [
+  { name: 'a new drop', prepare: (m) => command(m, 'drop.csv'), code: 0, error: null },
+  {
+    name: 'a manifest with a fault',
+    prepare: async (m) => {
+      await writeFile(m.path('drop.csv'), CSV.replace(OWNER, '0x12'))
+      return command(m, 'drop.csv')
+    },
+    code: 2,
+    error: 'invalid_manifest',
+  },
+  {
+    name: 'a finished run',
+    prepare: async (m) => {
+      await m.mint('drop.csv')
+      return command(m, 'drop.csv')
+    },
+    code: 0,
+    error: null,
+  },
+  {
+    name: 'a finished run with failed rows',
+    refuse: (title) => title === 'Dusk',
+    prepare: async (m) => {
+      await m.mint('drop.csv', '--chunk-size', '1')
+      return command(m, 'drop.csv')
+    },
+    code: 7,
+    error: 'batch_failed_rows',
+  },
+  {
+    name: 'an edited row that was sent',
+    prepare: async (m) => {
+      await m.mint('drop.csv')
+      await writeFile(m.path('drop.csv'), EDITED)
+      return command(m, 'drop.csv')
+    },
+    code: 2,
+    error: 'edited_rows',
+  },
+  {
+    name: 'an edited row that is minted in addition',
+    prepare: async (m) => {
+      await m.mint('drop.csv')
+      await writeFile(m.path('drop.csv'), EDITED)
+      return command(m, 'drop.csv', '--new-rows')
+    },
+    code: 0,
+    error: null,
+  },
+  {
+    name: 'rows that another run has',
+    prepare: async (m) => {
+      await m.mint('drop.csv')
+      await writeFile(m.path('copy.csv'), CSV)
+      return command(m, 'copy.csv')
+    },
+    code: 2,
+    error: 'already_accepted',
+  },
+  {
+    name: 'rows that the collection has, with a lost journal',
+    prepare: async (m) => {
+      await m.mint('drop.csv')
+      await rm(join(m.path('.local'), 'state'), { recursive: true })
+      return command(m, 'drop.csv')
+    },
+    code: 9,
+    error: 'seems_minted',
+  },
+  {
+    name: 'another marker key than the run began with',
+    prepare: async (m) => {
+      await m.mint('drop.csv')
+      return command(m, 'drop.csv', '--marker-key', 'serial')
+    },
+    code: 2,
+    error: 'usage',
+  },
+  {
+    name: 'local files that the server does not take',
+    prepare: async (m) => {
+      await writeFile(m.path('a.png'), Buffer.from('89504e470d0a1a0a', 'hex'))
+      await writeFile(m.path('drop.csv'), `title,description,receiver,image\nDawn,first,${OWNER},a.png\n`)
+      return command(m, 'drop.csv')
+    },
+    code: 2,
+    error: 'invalid_manifest',
+  },
+  {
+    name: 'a server that does not answer',
+    prepare: (m) => command({ ...m, url: 'http://127.0.0.1:9' }, 'drop.csv'),
+    code: 6,
+    error: 'unreachable',
+  },
+  {
+    name: 'a resumed run at another server',
+    prepare: async (m) => {
+      await m.mint('drop.csv')
+      const other = await machine()
+      return ['batch', 'resume', 'drop', '--base-url', other.url, '--json']
+    },
+    code: 2,
+    error: 'wrong_backend',
+  },
+]
+
+describe('batch mint --dry-run comes to the verdict of the real run, and writes nothing', () => {
+  test.each(SITUATIONS)('$name', async ({ refuse, prepare, code, error }) => {
+    const of = await machine(refuse)
+    const argv = await prepare(of)
+    const before = await of.state()
+    const sent = of.api.bodies('createnft').length
+    const dry = await cli([...argv, '--dry-run'], of.options)
+    expect(dry).toMatchObject({ code })
+    expect(await of.state()).toEqual(before)
+    expect(of.api.bodies('createnft')).toHaveLength(sent)
+    const real = await cli(argv, of.options)
+    expect(real).toMatchObject({ code })
+    if (error === null) return
+    expect(errorOf(dry)).toMatchObject({ code: error, message: errorOf(real).message })
+    expect(errorOf(real).code).toBe(error)
+  })
+
+  test('without the server, where --no-lookup says so', async () => {
+    const of = await machine()
+    const argv = command({ ...of, url: 'http://127.0.0.1:9' }, 'drop.csv', '--dry-run')
+    expect(errorOf(await cli(argv, of.options)).hint).toContain('To plan without the server, add --no-lookup.')
+    const { GDN_API_KEY: _, ...env } = of.options.env
+    expect(await cli([...argv, '--no-lookup'], { ...of.options, env })).toMatchObject({ code: 0, stderr: '' })
+  })
+})
