@@ -1,4 +1,5 @@
 import { VERSION } from './version.ts'
+import { print } from './watch-streams.ts'
 
 /** By it a gdn that nobody waits for asks the registry; of no use to people. */
 const CHECK_WORD = '--check-for-update'
@@ -15,8 +16,7 @@ const NO_COLOUR = '--no-color'
  */
 export async function main(argv: string[]): Promise<number> {
   if (argv.length === 1 && VERSION_WORDS.has(argv[0] ?? '')) {
-    process.stdout.write(`${VERSION}\n`)
-    return 0
+    return await print(`${VERSION}\n`, argv)
   }
   if (argv.length === 1 && argv[0] === CHECK_WORD) {
     const { checkForUpdate } = await import('./update/check.ts')
@@ -25,14 +25,12 @@ export async function main(argv: string[]): Promise<number> {
   }
   if (argv[0] === '__complete') {
     const { knownValues } = await import('./completion/known-values.ts')
-    process.stdout.write(await knownValues(argv.slice(1), process.env))
-    return 0
+    return await print(await knownValues(argv.slice(1), process.env), argv)
   }
   const words = argv.filter((word) => word !== NO_COLOUR)
   if (words.length === 0 || (words.length === 1 && HELP_WORDS.has(words[0] ?? ''))) {
-    const { printRootHelp } = await import('./root-help.ts')
-    await printRootHelp(words.length < argv.length)
-    return 0
+    const { rootHelpText } = await import('./root-help.ts')
+    return await print(await rootHelpText(words.length < argv.length), argv)
   }
   const { runFromProcess } = await import('./process.ts')
   return await runFromProcess(argv)

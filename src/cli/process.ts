@@ -1,17 +1,17 @@
-import { writeSync } from 'node:fs'
 import { takeSecretVariables } from '../config/secret-variables.ts'
 import { EXIT } from '../core/exit-codes.ts'
 import { harden, tellUncaught } from './harden.ts'
 import { catchSignals } from './signals.ts'
+import { watchStreams, writeAtOnce } from './watch-streams.ts'
 
 /** Ties the command line to this process: its streams, environment and signals. The one edge of the CLI. */
 export async function runFromProcess(argv: string[]): Promise<number> {
   harden(argv)
   const env = takeSecretVariables(process.env)
-  tellUncaught(argv, sayAtOnce, EXIT.unexpected)
+  tellUncaught(argv, writeAtOnce, EXIT.unexpected)
   const streams = watchStreams(argv)
   const signals = catchSignals({
-    say: (text) => process.stderr.isTTY && sayAtOnce(text),
+    say: (text) => process.stderr.isTTY && writeAtOnce(text),
     exit: (code) => process.exit(code),
   })
   try {
@@ -33,7 +33,7 @@ export async function runFromProcess(argv: string[]): Promise<number> {
       const { updateNotice } = await import('./update/notice.ts')
       updateNotice({ env, cwd: process.cwd(), stderr: process.stderr, program, now: Date.now() })
     }
-    const told = streams.failed() ? EXIT.unexpected : code
+    const told = streams.exitCode(code)
     leaveSoon(told)
     return told
   } finally {
@@ -60,34 +60,4 @@ async function isForPeople(argv: readonly string[]): Promise<boolean> {
   const { ioSettings } = await import('./settings-of-argv.ts')
   const { machine, quiet } = ioSettings(argv, process.env)
   return !machine && !quiet
-}
-
-function sayAtOnce(text: string): void {
-  try {
-    writeSync(2, text)
-  } catch {
-    // Nobody is there to read it.
-  }
-}
-
-/** What a write to a reader that went away ends with: a closed pipe, or (EIO) a terminal that was closed. */
-const GONE = new Set(['EPIPE', 'EIO', 'ERR_STREAM_DESTROYED'])
-
-/**
- * `gdn nft list | head` closes the pipe early: what is left to write has no reader, and that is no error. Anything else,
- * such as a full disk, is told once, and the command goes on to its end: what it does must not depend on who listens.
- */
-function watchStreams(argv: readonly string[]): { failed(): boolean } {
-  let failure: NodeJS.ErrnoException | null = null
-  const watch = (name: string, stream: NodeJS.WriteStream) =>
-    stream.on('error', (error: NodeJS.ErrnoException) => {
-      if (failure !== null || GONE.has(error.code ?? '')) return
-      failure = error
-      const message = `can't write to ${name}: ${error.message}`
-      const inJson = JSON.stringify({ error: { code: 'unexpected', message, hint: null, details: null } })
-      sayAtOnce(`${argv.includes('--json') ? inJson : `error: ${message}`}\n`)
-    })
-  watch('stdout', process.stdout)
-  watch('stderr', process.stderr)
-  return { failed: () => failure !== null }
 }

@@ -39,8 +39,16 @@ test('in JSON mode stderr is empty, or the one line of the error', async () => {
   expect(Object.keys(JSON.parse(stderr).error)).toEqual(['code', 'message', 'hint', 'details'])
 })
 
-test('a reader that goes away early is no error', async () => {
-  const script = `"${process.execPath}" "${BIN}" nft mint --help | true; echo "\${PIPESTATUS[0]}"`
+test.each(['--version', '--help', 'nft --help', 'config path'])('a full disk is an error of gdn %s', async (words) => {
+  const script = `"${process.execPath}" "${BIN}" ${words} > /dev/full`
+  const result = await new Promise((resolve) => {
+    execFile('bash', ['-c', script], { env: home.env }, (error, _, stderr) => resolve({ code: error?.code, stderr }))
+  })
+  expect(result).toEqual({ code: 2, stderr: "error: can't write to stdout: no space left on the disk\n" })
+})
+
+test.each(['--help', 'nft mint --help'])('a reader that goes away early is no error of gdn %s', async (words) => {
+  const script = `"${process.execPath}" "${BIN}" ${words} | true; echo "\${PIPESTATUS[0]}"`
   const stdout = await new Promise<string>((resolve, reject) => {
     execFile('bash', ['-c', script], { env: home.env }, (error, out, err) =>
       error || err ? reject(error ?? err) : resolve(out),

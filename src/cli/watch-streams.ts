@@ -1,0 +1,50 @@
+import { writeSync } from 'node:fs'
+import { EXIT } from '../core/exit-codes.ts'
+
+/** What a write to a reader that went away ends with: a closed pipe, or (EIO) a terminal that was closed. */
+const GONE = new Set(['EPIPE', 'EIO', 'ERR_STREAM_DESTROYED'])
+const FULL = new Set(['ENOSPC', 'EDQUOT'])
+
+export interface WatchedStreams {
+  /** The exit code of a command, given what it would be if all could be written. */
+  exitCode(code: number): number
+}
+
+/**
+ * `gdn nft list | head` closes the pipe early: what is left to write has no reader, and that is no error. Anything else,
+ * such as a full disk, is reported once, and the command goes on to its end: what it does must not depend on who listens.
+ */
+export function watchStreams(argv: readonly string[]): WatchedStreams {
+  let failed: number | null = null
+  const watch = (name: string, stream: NodeJS.WriteStream) =>
+    stream.on('error', (error: NodeJS.ErrnoException) => {
+      if (failed !== null || GONE.has(error.code ?? '')) return
+      const isFull = FULL.has(error.code ?? '')
+      failed = isFull ? EXIT.usage : EXIT.unexpected
+      const code = isFull ? 'file_error' : 'unexpected'
+      const message = `can't write to ${name}: ${isFull ? 'no space left on the disk' : error.message}`
+      const inJson = JSON.stringify({ error: { code, message, hint: null, details: null } })
+      writeAtOnce(`${argv.includes('--json') ? inJson : `error: ${message}`}\n`)
+    })
+  watch('stdout', process.stdout)
+  watch('stderr', process.stderr)
+  return { exitCode: (code) => failed ?? code }
+}
+
+/** Prints to stdout before anything else is loaded. Returns the exit code. */
+export async function print(text: string, argv: readonly string[]): Promise<number> {
+  const streams = watchStreams(argv)
+  await new Promise<void>((resolve) => {
+    // After a failed write, 'error' comes later than this callback, and 'close' last.
+    process.stdout.write(text, (error) => (error ? process.stdout.once('close', resolve) : resolve()))
+  })
+  return streams.exitCode(EXIT.ok)
+}
+
+export function writeAtOnce(text: string): void {
+  try {
+    writeSync(2, text)
+  } catch {
+    // Nobody is there to read it.
+  }
+}
