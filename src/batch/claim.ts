@@ -59,7 +59,7 @@ export async function acquireClaim(
  * or planned and not sent yet. To be called under the claim, or the answer may be outdated.
  *
  * @param path where the rows of the manifest are; those that are pending in the run's ledger are checked
- * @throws GdnError `already_accepted`
+ * @throws GdnError `already_accepted`; `data_dir` where a journal of another run can't be read
  */
 export async function readOtherRuns(
   options: BatchOptions,
@@ -92,7 +92,19 @@ export async function readOtherRuns(
     }
   })
   if (taken.keys.size > 0) throw alreadyAccepted(taken, journal === null)
+  const claims = options.again !== true && options.reconcileOnly !== true && !(journal !== null && isUnchanged)
+  if (claims && others.unreadable !== null) throw unreadableRun(others.unreadable)
   return others
+}
+
+function unreadableRun(path: string): GdnError {
+  return new GdnError('data_dir', `the journal of another run cannot be read: ${path}`, {
+    hint: [
+      'Nothing was sent. Rows of this manifest may be minted by that run already.',
+      'If a newer gdn wrote it, use that version. If it is damaged, restore it from a backup.',
+      'To go on without it, move the file to another folder.',
+    ].join('\n'),
+  })
 }
 
 interface Taken {

@@ -1,7 +1,7 @@
-import { readFile, rm, writeFile } from 'node:fs/promises'
+import { readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { readJournal } from '../../src/batch/journal/read.ts'
-import { encodeRecord } from '../../src/batch/journal/records.ts'
+import { encodeRecord, JOURNAL_VERSION, type JournalRecord } from '../../src/batch/journal/records.ts'
 import { removeRun } from '../../src/batch/remove-run.ts'
 import { claimFolder } from '../../src/batch/run-files.ts'
 import { listRuns } from '../../src/batch/runs.ts'
@@ -201,15 +201,31 @@ describe('two runs with the same rows in one collection', () => {
     },
   )
 
-  test('a journal that cannot be read is named before the run starts', async () => {
+  const UNREADABLE = {
+    damaged: ([header = '', ...lines]: string[]) => [header, 'damaged', ...lines].join('\n'),
+    'of a newer format': () => {
+      const newer = { t: 'run', v: JOURNAL_VERSION + 1, unheard: true } as unknown as JournalRecord
+      return encodeRecord(newer).toString()
+    },
+  }
+  test.each(Object.entries(UNREADABLE))('a new run stops while a journal of another run is %s', async (_, spoil) => {
     const server = serverOf()
-    await machine.run(server, [row(1)], A)
     const path = machine.journal(A)
-    const [header = '', ...lines] = (await readFile(path, 'utf8')).split('\n')
-    await writeFile(path, [header, 'damaged', ...lines].join('\n'))
     await machine.run(server, [row(2)], B)
-    const planned = machine.events.filter((event) => event.type === 'planned').at(-1)
-    expect(planned?.notes).toEqual([expect.stringContaining(path)])
+    await machine.run(server, [row(1)], A)
+    await writeFile(path, spoil((await readFile(path, 'utf8')).split('\n')))
+    const other = { manifestPath: '/c/drop.csv' }
+    await expect(machine.run(server, [row(3)], other)).rejects.toMatchObject({
+      code: 'data_dir',
+      message: expect.stringContaining(path),
+      hint: expect.stringContaining('move the file'),
+    })
+    // Added rows may be those of that run as well. Rows of this run are its own.
+    await expect(machine.run(server, [row(2), row(3)], B)).rejects.toMatchObject({ code: 'data_dir' })
+    await expect(machine.run(server, [row(2)], B)).rejects.toMatchObject({ code: 'run_finished' })
+    expect(server.minted.size).toBe(2)
+    await rename(path, `${path}.aside`)
+    expect((await machine.run(server, [row(3)], other)).counts.deployed).toBe(1)
   })
 
   test('a second order goes on after it was stopped, though the first has all its rows', async () => {

@@ -7,7 +7,7 @@ import type { RunRecord } from '../journal/records.ts'
 import type { Ledger } from '../ledger.ts'
 import { loadLedger } from '../open-ledger.ts'
 import { ROW } from '../row-table.ts'
-import { journalPath, runsFolder } from '../run-files.ts'
+import { fileExists, journalPath, runsFolder } from '../run-files.ts'
 import type { BatchDeps, BatchOptions } from '../types.ts'
 import { contentOf, sentMetadata } from './content.ts'
 import { IdSet } from './id-set.ts'
@@ -60,8 +60,9 @@ export async function readOthers(
 ): Promise<Others> {
   const { ids, open } = (await elsewhere?.()) ?? { ids: [], open: [] }
   const others: Others = { ids: IdSet.of(ids), contested: new Set(Array.from(open, contentOf)), unreadable: null }
-  for await (const path of journalsOf(target, ownId)) {
+  for await (const { path, isReadable } of journalsOf(target, ownId)) {
     try {
+      if (!isReadable) throw new GdnError('data_dir', `the journal ${path} is damaged, or of a newer gdn`)
       const { run, ledger } = await loadLedger(path)
       others.ids.addAll(ledger.ids)
       await addContested(others.contested, path, ledger)
@@ -74,7 +75,8 @@ export async function readOthers(
   return others
 }
 
-async function* journalsOf(target: Target, ownId: string): AsyncGenerator<string> {
+/** The journals of a collection. One whose header can't be read may be of any. */
+async function* journalsOf(target: Target, ownId: string): AsyncGenerator<{ path: string; isReadable: boolean }> {
   const names = await readdir(runsFolder(target.stateDir)).catch((error: unknown) => {
     if (systemCode(error) === 'ENOENT') return []
     throw error
@@ -84,7 +86,7 @@ async function* journalsOf(target: Target, ownId: string): AsyncGenerator<string
     if (id === undefined || id === ownId) continue
     const path = journalPath(target.stateDir, id)
     const header = await readHeader(path)
-    if (header !== null && isOf(header, target)) yield path
+    if (header === null ? await fileExists(path) : isOf(header, target)) yield { path, isReadable: header !== null }
   }
 }
 
