@@ -5,6 +5,8 @@ import { text, textProblem } from './text.ts'
 /** Metadata items per NFT: title, description, every file field, every extra key, and `attribute` as one. */
 export const MAX_METADATA_ITEMS = 10
 export const MAX_FILE_FIELDS = 8
+/** In one request to gdn's backend. The reference names no limit, so clients of hosted services don't check it. */
+export const MAX_NFTS_PER_REQUEST = 1000
 
 // Keys that the ERC-721 metadata file uses itself, and those that are no keys at all in JavaScript.
 const RESERVED_EXTRA = new Set(['name', 'image', 'attributes', 'nft_gdn_id'])

@@ -6,6 +6,7 @@ import { closeAll, closeFailed } from './close-all.ts'
 import { type CoreOptions, openCore, type Role, toldOfStart } from './core.ts'
 import { removeRunning, writeBackendId, writeRunning } from './data-dir/running.ts'
 import { createApp } from './http/app.ts'
+import type { BodyMemory } from './http/body-memory.ts'
 import type { ConnectionLimits } from './http/connections.ts'
 import { listen } from './http/listen.ts'
 import { readTlsPair, TLS_OPTIONS, type TlsFiles } from './http/tls.ts'
@@ -27,6 +28,7 @@ export interface BackendOptions extends CoreOptions {
   /** Takes the local account's key from other machines too. */
   allowLocalKey?: boolean
   connections?: Partial<ConnectionLimits>
+  bodyMemory?: Partial<BodyMemory>
   /** Milliseconds for a request to arrive in full; by default a minute. */
   requestTimeoutMs?: number
   /** How often who listens to events hears that the connection is open, in milliseconds; by default 15 s. */

@@ -1,3 +1,5 @@
+import { MAX_NFTS_PER_REQUEST } from '../metadata.ts'
+
 /** Descriptions of fields by name, wherever an endpoint has no other below. */
 export const FIELD_NOTES: Readonly<Record<string, string>> = {
   accepted_date: 'When the request was accepted, in UTC: YYYY-MM-DD HH:MM:SS.',
@@ -13,6 +15,7 @@ export const FIELD_NOTES: Readonly<Record<string, string>> = {
   gas_used: 'Decimal digits.',
   image: 'URL of a picture: http(s), or ipfs for a file that is stored here.',
   is_locked: 'Tokens of a locked collection stay with their first owner.',
+  metadata: `The NFTs to create: at most ${MAX_NFTS_PER_REQUEST.toLocaleString('en-US')}; more are 413.`,
   metadata_url: 'Where the stored metadata is, as an ipfs URL; null until the NFT is deployed.',
   nft_gdn_id: 'Identifier of the NFT, given when its creation was accepted.',
   pending_reason: 'Why the NFT is not minted yet: the last problem with its files. Absent where nothing delays it.',

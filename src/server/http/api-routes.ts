@@ -4,6 +4,7 @@ import type { Endpoint } from '../../api/endpoint.ts'
 import { ENDPOINTS } from '../../api/endpoints.ts'
 import { TITLES } from '../../api/errors.ts'
 import { HEADERS, IDEMPOTENCY_ERRORS } from '../../api/headers.ts'
+import { MAX_NFTS_PER_REQUEST } from '../../api/metadata.ts'
 import { validate } from '../../api/validate.ts'
 import { createCollection } from '../services/create-collection.ts'
 import { createNft } from '../services/create-nft.ts'
@@ -55,6 +56,14 @@ function asObject(body: unknown): Record<string, unknown> {
   return body !== null && typeof body === 'object' && !Array.isArray(body) ? { ...body } : {}
 }
 
+/** Counts the NFTs of a request before each of them is checked. Clients send fewer after a 413. */
+function refuseTooMany(body: unknown): void {
+  const { metadata } = asObject(body)
+  if (!Array.isArray(metadata) || metadata.length <= MAX_NFTS_PER_REQUEST) return
+  const message = `metadata has ${metadata.length} NFTs; a request has at most ${MAX_NFTS_PER_REQUEST}`
+  throw new Refusal(413, TITLES.tooLarge, message)
+}
+
 /** An endpoint's route: with and without a trailing slash, permission, limit, schema, then the service. */
 function addEndpoint<Request extends z.ZodType>(
   app: FastifyInstance,
@@ -66,6 +75,7 @@ function addEndpoint<Request extends z.ZodType>(
   const handler = async (request: FastifyRequest, reply: FastifyReply) => {
     const { keyId, accountId } = callerOf(request)
     reply.headers(await limit(keyId))
+    refuseTooMany(request.body)
     const validated = validate(endpoint.request, request.body)
     if (!validated.ok) throw refusalOf(validated.issues, endpoint.validationStatus)
     const accepted = {

@@ -10,6 +10,7 @@ import type { ServiceDeps } from '../services/services.ts'
 import type { Identity } from '../store/identity.ts'
 import { addApiRoutes } from './api-routes.ts'
 import { addAuthentication } from './auth.ts'
+import { type BodyMemory, DEFAULT_BODY_MEMORY, limitBodyMemory } from './body-memory.ts'
 import './context.ts'
 import { type ConnectionLimits, DEFAULT_CONNECTIONS, limitConnections } from './connections.ts'
 import { addDocs } from './docs.ts'
@@ -78,6 +79,7 @@ export interface AppOptions {
   /** Takes and serves HTML pages as files of NFTs. */
   allowHtmlFiles?: boolean
   connections?: Partial<ConnectionLimits>
+  bodyMemory?: Partial<BodyMemory>
   /** How often who listens to events hears that the connection is open, in milliseconds; by default 15 s. */
   heartbeatMs?: number
 }
@@ -157,6 +159,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   const refuseElsewhere = addAuthentication(app, deps, { allowLocalKey, isTrusted })
   addUnreadBodies(app)
   refuseEncodedBodies(app)
+  limitBodyMemory(app, { ...DEFAULT_BODY_MEMORY, ...options.bodyMemory })
   if (faults !== undefined) addFaults(app, faults, log)
   addOpenApi(app, version)
   addApiRoutes(app, deps, rateLimits)

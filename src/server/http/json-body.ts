@@ -21,7 +21,8 @@ export function addJsonBodies(app: FastifyInstance): void {
     } catch {
       return done(broken('it is not UTF-8'))
     }
-    if (isTooDeep(text)) return done(broken(`it is nested more than ${MAX_DEPTH} levels deep`))
+    const problem = sizeProblem(text)
+    if (problem !== null) return done(problem)
     parse(request, text, (error: Error | null, value?: unknown) => {
       if (error !== null) return done(error)
       const name = repeatedName(text)
@@ -32,18 +33,25 @@ export function addJsonBodies(app: FastifyInstance): void {
 
 /** The deepest body of the API has 5 levels. Parsing takes long for a text of brackets alone. */
 const MAX_DEPTH = 64
+/** A request of 1,000 NFTs with 20 attributes each has 70,000. Checking 300,000 unknown fields takes 0.6 s. */
+const MAX_VALUES = 100_000
 
-/** Whether a text opens more objects and lists than it may. It need not be valid JSON. */
-function isTooDeep(text: string): boolean {
+/** What makes a text too expensive to parse and to check. It need not be valid JSON. */
+function sizeProblem(text: string): Error | null {
   let depth = 0
+  let values = 0
   for (let at = 0; at < text.length; at++) {
     const char = text.charCodeAt(at)
     if (char === OBJECT || char === LIST) {
-      if (++depth > MAX_DEPTH) return true
+      if (++depth > MAX_DEPTH) return broken(`it is nested more than ${MAX_DEPTH} levels deep`)
     } else if (char === OBJECT_END || char === LIST_END) depth--
     else if (char === QUOTE) at = stringEnd(text, at)
+    else if (char === COMMA && ++values > MAX_VALUES) {
+      const message = `the body has more than ${MAX_VALUES} values: send less in a request`
+      return new Refusal(413, TITLES.tooLarge, message)
+    }
   }
-  return false
+  return null
 }
 
 /** A body that is packed is refused before it is read: a few bytes of it can stand for gigabytes. */
@@ -83,7 +91,7 @@ export function repeatedName(text: string): string | null {
   return null
 }
 
-const [QUOTE, BACKSLASH, COLON] = [0x22, 0x5c, 0x3a]
+const [QUOTE, BACKSLASH, COLON, COMMA] = [0x22, 0x5c, 0x3a, 0x2c]
 const [OBJECT, OBJECT_END, LIST, LIST_END] = [0x7b, 0x7d, 0x5b, 0x5d]
 
 /** Only names are followed by a colon. */

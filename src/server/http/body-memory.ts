@@ -1,0 +1,61 @@
+import { Transform } from 'node:stream'
+import type { FastifyInstance } from 'fastify'
+import { TITLES } from '../../api/errors.ts'
+import { HEADERS } from '../../api/headers.ts'
+import { Refusal } from '../services/refusal.ts'
+import { networkOf } from './connections.ts'
+
+/** Bytes of request bodies held at once. */
+export interface BodyMemory {
+  total: number
+  /** Of one client address; of IPv6 of one /64. Behind a trusted proxy, the address that the proxy names. */
+  perAddress: number
+}
+
+const MIB = 1024 * 1024
+export const DEFAULT_BODY_MEMORY: BodyMemory = { total: 128 * MIB, perAddress: 32 * MIB }
+
+/** Bodies of this length and shorter aren't counted: the limits on connections bound them. */
+const UNCOUNTED_BYTES = 64 * 1024
+
+/**
+ * Limits the memory that bodies take while they arrive and are worked on. It counts bytes that have arrived, so a client
+ * that announces much and sends nothing takes nothing from others. Forms are stored as they arrive and not counted.
+ */
+export function limitBodyMemory(app: FastifyInstance, { total, perAddress }: BodyMemory): void {
+  const held = new Map<string, number>()
+  let all = 0
+  app.addHook('preParsing', async (request, reply, payload) => {
+    const { 'content-length': length, 'content-type': type = '' } = request.headers
+    if (type.startsWith('multipart/') || (length !== undefined && Number(length) <= UNCOUNTED_BYTES)) return payload
+    const client = networkOf(request.ip)
+    let own = 0
+    reply.raw.once('close', () => {
+      all -= own
+      const left = (held.get(client) ?? 0) - own
+      if (left > 0) held.set(client, left)
+      else held.delete(client)
+    })
+    const counted = new Transform({
+      transform(chunk: Buffer, _encoding, done) {
+        const ofClient = (held.get(client) ?? 0) + chunk.length
+        if (ofClient > perAddress) return done(busy(429, 'your address sends'))
+        if (all + chunk.length > total) return done(busy(503, 'this server receives'))
+        own += chunk.length
+        all += chunk.length
+        held.set(client, ofClient)
+        done(null, chunk)
+      },
+    })
+    payload.on('error', (error) => counted.destroy(error))
+    return payload.pipe(counted)
+  })
+}
+
+const busy = (status: 429 | 503, who: string) =>
+  new Refusal(
+    status,
+    status === 429 ? TITLES.tooManyRequests : TITLES.unavailable,
+    `${who} too many large requests at once; nothing was accepted`,
+    { [HEADERS.retryAfter]: '1', [HEADERS.requestAccepted]: 'no', connection: 'close' },
+  )

@@ -1,0 +1,114 @@
+import { connect, type Socket } from 'node:net'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { freshDataDir, startTestBackend, type TestBackend } from '../../helpers/backend.ts'
+
+const KIB = 1024
+const MIB = 1024 * KIB
+
+let dataDir: Awaited<ReturnType<typeof freshDataDir>>
+let backend: TestBackend
+let sockets: Socket[]
+
+beforeAll(async () => {
+  dataDir = await freshDataDir()
+})
+afterAll(() => dataDir.remove())
+
+async function start(options: Parameters<typeof startTestBackend>[1] = {}): Promise<void> {
+  sockets = []
+  backend = await startTestBackend(dataDir.path, { trustProxy: ['127.0.0.1'], ...options })
+}
+
+afterEach(async () => {
+  for (const socket of sockets) socket.destroy()
+  await backend.close()
+})
+
+interface Unfinished {
+  /** Resolves with the status line of the response. */
+  status: Promise<number>
+  /** Resolves once all bytes were handed to the kernel. */
+  sent: Promise<void>
+  socket: Socket
+}
+
+/** Sends a request from a client behind the proxy, all but the last byte of its body. */
+function unfinished(from: string, length: number, path = '/api/v1/getnfts'): Unfinished {
+  const { hostname, port } = new URL(backend.url)
+  const socket = connect(Number(port), hostname)
+  sockets.push(socket)
+  const head = [
+    `POST ${path} HTTP/1.1`,
+    `Host: ${hostname}:${port}`,
+    'Content-Type: application/json',
+    `X-Api-Key: ${backend.apiKey.reveal()}`,
+    `X-Forwarded-For: ${from}`,
+    `Content-Length: ${length}`,
+  ]
+  socket.on('error', () => {})
+  const status = new Promise<number>((resolve) => {
+    socket.once('data', (bytes) => resolve(Number(/^HTTP\/1.1 (\d+)/.exec(bytes.toString('latin1'))?.[1])))
+  })
+  const sent = new Promise<void>((resolve) => {
+    socket.write(`${head.join('\r\n')}\r\n\r\n`)
+    socket.write(' '.repeat(length - 1), () => resolve())
+  })
+  return { status, sent, socket }
+}
+
+const finish = ({ socket }: Unfinished) => socket.write(' ')
+
+describe('the memory of request bodies', () => {
+  test('is limited for each client address, behind a trusted proxy too', async () => {
+    await start({ allowLocalKey: true, bodyMemory: { perAddress: 300 * KIB } })
+    const first = unfinished('203.0.113.1', 200 * KIB)
+    const others = [unfinished('203.0.113.1', 200 * KIB), unfinished('203.0.113.1', 200 * KIB)]
+    expect(await Promise.race([first, ...others].map(({ status }) => status))).toBe(429)
+    // Another client is not held up, nor one of the same IPv6 network as nobody.
+    const elsewhere = unfinished('203.0.113.2', 200 * KIB)
+    await elsewhere.sent
+    finish(elsewhere)
+    expect(await elsewhere.status).toBe(422)
+    const [one, two] = [unfinished('2001:db8::1', 200 * KIB), unfinished('2001:db8::2', 200 * KIB)]
+    expect(await Promise.race([one.status, two.status])).toBe(429)
+  })
+
+  test('is limited for all clients together: then large bodies are 503, and small ones are read', async () => {
+    await start({ allowLocalKey: true, bodyMemory: { total: 300 * KIB } })
+    const both = [unfinished('203.0.113.1', 200 * KIB), unfinished('203.0.113.2', 200 * KIB)]
+    expect(await Promise.race(both.map(({ status }) => status))).toBe(503)
+    const small = unfinished('203.0.113.3', 60 * KIB)
+    finish(small)
+    expect(await small.status).toBe(422)
+  })
+
+  test('is free again when a client goes away', async () => {
+    await start({ allowLocalKey: true, bodyMemory: { total: 300 * KIB } })
+    for (let round = 0; round < 20; round++) {
+      const one = unfinished('203.0.113.1', 200 * KIB)
+      await one.sent
+      one.socket.destroy()
+    }
+    for (;;) {
+      const last = unfinished('203.0.113.2', 200 * KIB)
+      finish(last)
+      const status = await last.status
+      if (status !== 503) return expect(status).toBe(422)
+    }
+  })
+
+  test('holds at most 32 MiB of one client: of 100 unfinished bodies of 4 MiB, 92 are refused', async () => {
+    await start({ allowLocalKey: true })
+    const all = Array.from({ length: 100 }, () => unfinished('203.0.113.1', 4 * MIB))
+    let refused = 0
+    await new Promise<void>((resolve) => {
+      for (const { status } of all) {
+        void status.then((code) => {
+          expect(code).toBe(429)
+          if (++refused === 92) resolve()
+        })
+      }
+    })
+    expect((await backend.get('/healthz')).status).toBe(200)
+  })
+})

@@ -1,0 +1,65 @@
+import { monitorEventLoopDelay } from 'node:perf_hooks'
+import { setImmediate as turn } from 'node:timers/promises'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import {
+  createTestCollection,
+  freshDataDir,
+  startTestBackend,
+  type TestBackend,
+  WALLETS,
+} from '../../helpers/backend.ts'
+
+let dataDir: Awaited<ReturnType<typeof freshDataDir>>
+let backend: TestBackend
+let target: { contract_address: string; blockchain: string; receiver_wallet_address: string }
+
+beforeAll(async () => {
+  dataDir = await freshDataDir()
+  backend = await startTestBackend(dataDir.path)
+  const { address } = await createTestCollection(backend)
+  target = { contract_address: address, blockchain: 'polygon', receiver_wallet_address: WALLETS[1] ?? '' }
+})
+afterAll(async () => {
+  await backend?.close()
+  await dataDir?.remove()
+})
+
+const times = <Item>(count: number, make: (n: number) => Item) => Array.from({ length: count }, (_, n) => make(n))
+const nft = (n: number) => ({ title: `#${n}`, description: '', file_fields: [] })
+const fields = (count: number) => Object.fromEntries(times(count, (n) => [`f${n}`, 1]))
+
+/** Each took 0.3 to 2.3 s of the event loop where nothing bounds it; the last ones are the most that is taken. */
+const EXPENSIVE: [name: string, path: string, body: () => unknown, status: number][] = [
+  ['60,000 NFTs', 'createnft', () => ({ ...target, metadata: times(60_000, nft) }), 413],
+  ['30,000 NFTs', 'createnft', () => ({ ...target, metadata: times(30_000, nft) }), 413],
+  [
+    '200,000 unknown fields of an NFT',
+    'createnft',
+    () => ({ ...target, metadata: [{ ...nft(1), ...fields(200_000) }] }),
+    413,
+  ],
+  ['300,000 unknown fields', 'createnft', () => ({ ...target, ...fields(300_000) }), 413],
+  ['500,000 IDs', 'getnfts', () => ({ nft_gdn_ids: times(500_000, () => 'ab') }), 413],
+  ['4,000,000 brackets', 'createnft', () => '['.repeat(4_000_000), 400],
+  ['1,000 NFTs', 'createnft', () => ({ ...target, metadata: times(1000, nft) }), 200],
+  ['99,000 unknown fields', 'createnft', () => ({ ...target, ...fields(99_000) }), 400],
+  ['99,000 IDs', 'getnfts', () => ({ nft_gdn_ids: times(99_000, () => 'ab') }), 422],
+]
+
+test.each(EXPENSIVE)('%s in one request delay other requests by less than 400 ms', async (_, path, body, status) => {
+  const content = body()
+  const bytes = Buffer.from(typeof content === 'string' ? content : JSON.stringify(content))
+  const delay = monitorEventLoopDelay({ resolution: 5 })
+  delay.enable()
+  const response = await fetch(`${backend.url}/api/v1/${path}`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'x-api-key': backend.apiKey.reveal() },
+    body: bytes,
+  })
+  await response.arrayBuffer()
+  // A delay is counted when it is over.
+  for (const { count } = delay; delay.count === count; ) await turn()
+  delay.disable()
+  expect(response.status).toBe(status)
+  expect(delay.max / 1e6).toBeLessThan(400)
+})
