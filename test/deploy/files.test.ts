@@ -112,10 +112,12 @@ describe('compose.yaml', () => {
     for (const { file } of Object.values(secrets)) expect(built.some((place) => file.startsWith(place))).toBe(true)
   })
 
-  it('has images of a version that was chosen, and none that is the newest at the time', () => {
+  it('names every image by its version and its digest', () => {
+    const pinned = expect.stringMatching(/:v?\d+[\w.-]*@sha256:[0-9a-f]{64}$/)
     for (const [name, { image, build }] of Object.entries(services)) {
-      if (build === undefined) expect([name, image]).toEqual([name, expect.stringMatching(/:v?\d+(\.\d+)*/)])
+      if (build === undefined) expect([name, image]).toEqual([name, pinned])
     }
+    expect(/^FROM (.*)$/m.exec(textOf('Dockerfile'))?.[1]).toEqual(pinned)
     expect(Number(/^postgres:(\d+)/.exec(services.postgres?.image ?? '')?.[1])).toBeGreaterThanOrEqual(16)
   })
 
