@@ -194,15 +194,15 @@ __gdn_bundles() {
     'wallet add') REPLY='output-62442f' ;;
     'wallet rm') REPLY='output-62442f' ;;
     'wallet export') REPLY='flags-3a0908 output-b95756' ;;
-    'local start') REPLY='flags-73dbec output-62442f' ;;
+    'local start') REPLY='flags-66928d output-62442f' ;;
     'local stop') REPLY='output-62442f' ;;
     'local status') REPLY='output-62442f' ;;
     'local logs') REPLY='flags-97132d output-c57e0f' ;;
     'local listen') REPLY='flags-b0fb9d output-d539bd' ;;
     'local reset') REPLY='flags-5c44b2 output-62442f' ;;
-    'local exec') REPLY='flags-7d54af output-c57e0f' ;;
-    'serve') REPLY='flags-e8ad14 output-f88f5f' ;;
-    'worker') REPLY='flags-28b87e output-341036' ;;
+    'local exec') REPLY='flags-52fd7c output-c57e0f' ;;
+    'serve') REPLY='flags-ca0b82 output-f88f5f' ;;
+    'worker') REPLY='flags-1ca6b6 output-341036' ;;
     'open') REPLY='flags-a2aae6 server-abcaa3 output-3a8bdd' ;;
     'chain list') REPLY='flags-537d2e output-62442f' ;;
     'chain setup') REPLY='flags-abf46b output-62442f' ;;
@@ -437,9 +437,12 @@ __gdn_flags() {
 --no-input - - Ask nothing
 --debug - - More on stderr: requests, timings, stack traces
 --help -h - Help for this command' ;;
-    'flags-73dbec') REPLY='--port - text Port to listen on; 0 picks one
+    'flags-66928d') REPLY='--port - text Port to listen on; 0 picks one
 --rate-limits - =rate-limits Rate limits of the API (on)
---allow-private-files - - Fetch files from private addresses too; for development' ;;
+--allow-private-files - - Fetch files from private addresses too; for development
+--allow-html-files - - Store HTML files too, from uploads and file URLs
+--ipfs-gateway - text Fetch ipfs:// URLs from this trustless gateway, check and store them
+--require-stored-files - - Mint no NFT with an ipfs:// or ar:// file that is not stored here' ;;
     'flags-97132d') REPLY='--follow -f - Go on showing new lines until Ctrl-C
 --lines - text How many of the last lines (100)' ;;
     'flags-b0fb9d') REPLY='--forward-to - text Post each event there
@@ -454,10 +457,13 @@ __gdn_flags() {
 --debug - - More on stderr: requests, timings, stack traces
 --help -h - Help for this command' ;;
     'flags-5c44b2') REPLY='--yes -y - Don'\''t ask' ;;
-    'flags-7d54af') REPLY='--rate-limits - =rate-limits Rate limits of the API (on)
---allow-private-files - - Fetch files from private addresses too
+    'flags-52fd7c') REPLY='--rate-limits - =rate-limits Rate limits of the API (on)
+--allow-private-files - - Fetch files from private addresses too; for development
+--allow-html-files - - Store HTML files too, from uploads and file URLs
+--ipfs-gateway - text Fetch ipfs:// URLs from this trustless gateway, check and store them
+--require-stored-files - - Mint no NFT with an ipfs:// or ar:// file that is not stored here
 --faults - file Let requests fail as the file says' ;;
-    'flags-e8ad14') REPLY='--host - text Address to listen on (127.0.0.1)
+    'flags-ca0b82') REPLY='--host - text Address to listen on (127.0.0.1)
 --port - text Port to listen on (4680); 0 picks one
 --data-dir - dir Where everything is kept
 --database-url - text Its PostgreSQL; with a password better GDN_DATABASE_URL
@@ -465,6 +471,8 @@ __gdn_flags() {
 --rate-limits - =rate-limits Rate limits of the API (on)
 --allow-private-files - - Fetch files from private addresses too; for development
 --allow-html-files - - Store HTML files too, from uploads and file URLs
+--ipfs-gateway - text Fetch ipfs:// URLs from this trustless gateway, check and store them
+--require-stored-files - - Mint no NFT with an ipfs:// or ar:// file that is not stored here
 --allowed-host - text+ Host header to answer besides loopback; repeatable
 --tls-cert - file Serve https with this certificate and its chain (PEM)
 --tls-key - file Its private key (PEM), a file of mode 0600; SIGHUP reads both anew
@@ -484,7 +492,7 @@ __gdn_flags() {
 --no-input - - Ask nothing
 --debug - - More on stderr: requests, timings, stack traces
 --help -h - Help for this command' ;;
-    'flags-28b87e') REPLY='--data-dir - dir Settings, and files where they are kept there
+    'flags-1ca6b6') REPLY='--data-dir - dir Settings, and files where they are kept there
 --database-url - text Its PostgreSQL; with a password better GDN_DATABASE_URL
 --config - file Database and networks (backend.yaml of the data dir)
 --concurrency - text NFTs whose files are fetched at once (16)
@@ -493,6 +501,8 @@ __gdn_flags() {
 --host - text Address of that port (127.0.0.1)
 --allow-private-files - - Fetch files from private addresses too; for development
 --allow-html-files - - Store HTML files too, from uploads and file URLs
+--ipfs-gateway - text Fetch ipfs:// URLs from this trustless gateway, check and store them
+--require-stored-files - - Mint no NFT with an ipfs:// or ar:// file that is not stored here
 --log-level - =log-level silent, info or debug
 --log-file - file Write the log there instead of to stderr' ;;
     'output-341036') REPLY='--json - - Print one line of JSON when it works

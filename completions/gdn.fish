@@ -275,7 +275,7 @@ function __gdn_bundles
     case 'wallet export'
       printf '%s\n' 'flags-3a0908 output-b95756'
     case 'local start'
-      printf '%s\n' 'flags-73dbec output-62442f'
+      printf '%s\n' 'flags-66928d output-62442f'
     case 'local stop'
       printf '%s\n' 'output-62442f'
     case 'local status'
@@ -287,11 +287,11 @@ function __gdn_bundles
     case 'local reset'
       printf '%s\n' 'flags-5c44b2 output-62442f'
     case 'local exec'
-      printf '%s\n' 'flags-7d54af output-c57e0f'
+      printf '%s\n' 'flags-52fd7c output-c57e0f'
     case 'serve'
-      printf '%s\n' 'flags-e8ad14 output-f88f5f'
+      printf '%s\n' 'flags-ca0b82 output-f88f5f'
     case 'worker'
-      printf '%s\n' 'flags-28b87e output-341036'
+      printf '%s\n' 'flags-1ca6b6 output-341036'
     case 'open'
       printf '%s\n' 'flags-a2aae6 server-abcaa3 output-3a8bdd'
     case 'chain list'
@@ -597,10 +597,13 @@ function __gdn_flags
         '--no-input - - Ask nothing' \
         '--debug - - More on stderr: requests, timings, stack traces' \
         '--help -h - Help for this command'
-    case 'flags-73dbec'
+    case 'flags-66928d'
       printf '%s\n' '--port - text Port to listen on; 0 picks one' \
         '--rate-limits - =rate-limits Rate limits of the API (on)' \
-        '--allow-private-files - - Fetch files from private addresses too; for development'
+        '--allow-private-files - - Fetch files from private addresses too; for development' \
+        '--allow-html-files - - Store HTML files too, from uploads and file URLs' \
+        '--ipfs-gateway - text Fetch ipfs:// URLs from this trustless gateway, check and store them' \
+        '--require-stored-files - - Mint no NFT with an ipfs:// or ar:// file that is not stored here'
     case 'flags-97132d'
       printf '%s\n' '--follow -f - Go on showing new lines until Ctrl-C' \
         '--lines - text How many of the last lines (100)'
@@ -619,11 +622,14 @@ function __gdn_flags
         '--help -h - Help for this command'
     case 'flags-5c44b2'
       printf '%s\n' '--yes -y - Don\'t ask'
-    case 'flags-7d54af'
+    case 'flags-52fd7c'
       printf '%s\n' '--rate-limits - =rate-limits Rate limits of the API (on)' \
-        '--allow-private-files - - Fetch files from private addresses too' \
+        '--allow-private-files - - Fetch files from private addresses too; for development' \
+        '--allow-html-files - - Store HTML files too, from uploads and file URLs' \
+        '--ipfs-gateway - text Fetch ipfs:// URLs from this trustless gateway, check and store them' \
+        '--require-stored-files - - Mint no NFT with an ipfs:// or ar:// file that is not stored here' \
         '--faults - file Let requests fail as the file says'
-    case 'flags-e8ad14'
+    case 'flags-ca0b82'
       printf '%s\n' '--host - text Address to listen on (127.0.0.1)' \
         '--port - text Port to listen on (4680); 0 picks one' \
         '--data-dir - dir Where everything is kept' \
@@ -632,6 +638,8 @@ function __gdn_flags
         '--rate-limits - =rate-limits Rate limits of the API (on)' \
         '--allow-private-files - - Fetch files from private addresses too; for development' \
         '--allow-html-files - - Store HTML files too, from uploads and file URLs' \
+        '--ipfs-gateway - text Fetch ipfs:// URLs from this trustless gateway, check and store them' \
+        '--require-stored-files - - Mint no NFT with an ipfs:// or ar:// file that is not stored here' \
         '--allowed-host - text+ Host header to answer besides loopback; repeatable' \
         '--tls-cert - file Serve https with this certificate and its chain (PEM)' \
         '--tls-key - file Its private key (PEM), a file of mode 0600; SIGHUP reads both anew' \
@@ -652,7 +660,7 @@ function __gdn_flags
         '--no-input - - Ask nothing' \
         '--debug - - More on stderr: requests, timings, stack traces' \
         '--help -h - Help for this command'
-    case 'flags-28b87e'
+    case 'flags-1ca6b6'
       printf '%s\n' '--data-dir - dir Settings, and files where they are kept there' \
         '--database-url - text Its PostgreSQL; with a password better GDN_DATABASE_URL' \
         '--config - file Database and networks (backend.yaml of the data dir)' \
@@ -662,6 +670,8 @@ function __gdn_flags
         '--host - text Address of that port (127.0.0.1)' \
         '--allow-private-files - - Fetch files from private addresses too; for development' \
         '--allow-html-files - - Store HTML files too, from uploads and file URLs' \
+        '--ipfs-gateway - text Fetch ipfs:// URLs from this trustless gateway, check and store them' \
+        '--require-stored-files - - Mint no NFT with an ipfs:// or ar:// file that is not stored here' \
         '--log-level - =log-level silent, info or debug' \
         '--log-file - file Write the log there instead of to stderr'
     case 'output-341036'

@@ -190,15 +190,15 @@ api Ask any endpoint of the API, and print its answer as it came'
     'wallet add' = 'output-62442f'
     'wallet rm' = 'output-62442f'
     'wallet export' = 'flags-3a0908 output-b95756'
-    'local start' = 'flags-73dbec output-62442f'
+    'local start' = 'flags-66928d output-62442f'
     'local stop' = 'output-62442f'
     'local status' = 'output-62442f'
     'local logs' = 'flags-97132d output-c57e0f'
     'local listen' = 'flags-b0fb9d output-d539bd'
     'local reset' = 'flags-5c44b2 output-62442f'
-    'local exec' = 'flags-7d54af output-c57e0f'
-    'serve' = 'flags-e8ad14 output-f88f5f'
-    'worker' = 'flags-28b87e output-341036'
+    'local exec' = 'flags-52fd7c output-c57e0f'
+    'serve' = 'flags-ca0b82 output-f88f5f'
+    'worker' = 'flags-1ca6b6 output-341036'
     'open' = 'flags-a2aae6 server-abcaa3 output-3a8bdd'
     'chain list' = 'flags-537d2e output-62442f'
     'chain setup' = 'flags-abf46b output-62442f'
@@ -430,9 +430,12 @@ api Ask any endpoint of the API, and print its answer as it came'
 --no-input - - Ask nothing
 --debug - - More on stderr: requests, timings, stack traces
 --help -h - Help for this command'
-    'flags-73dbec' = '--port - text Port to listen on; 0 picks one
+    'flags-66928d' = '--port - text Port to listen on; 0 picks one
 --rate-limits - =rate-limits Rate limits of the API (on)
---allow-private-files - - Fetch files from private addresses too; for development'
+--allow-private-files - - Fetch files from private addresses too; for development
+--allow-html-files - - Store HTML files too, from uploads and file URLs
+--ipfs-gateway - text Fetch ipfs:// URLs from this trustless gateway, check and store them
+--require-stored-files - - Mint no NFT with an ipfs:// or ar:// file that is not stored here'
     'flags-97132d' = '--follow -f - Go on showing new lines until Ctrl-C
 --lines - text How many of the last lines (100)'
     'flags-b0fb9d' = '--forward-to - text Post each event there
@@ -447,10 +450,13 @@ api Ask any endpoint of the API, and print its answer as it came'
 --debug - - More on stderr: requests, timings, stack traces
 --help -h - Help for this command'
     'flags-5c44b2' = '--yes -y - Don''t ask'
-    'flags-7d54af' = '--rate-limits - =rate-limits Rate limits of the API (on)
---allow-private-files - - Fetch files from private addresses too
+    'flags-52fd7c' = '--rate-limits - =rate-limits Rate limits of the API (on)
+--allow-private-files - - Fetch files from private addresses too; for development
+--allow-html-files - - Store HTML files too, from uploads and file URLs
+--ipfs-gateway - text Fetch ipfs:// URLs from this trustless gateway, check and store them
+--require-stored-files - - Mint no NFT with an ipfs:// or ar:// file that is not stored here
 --faults - file Let requests fail as the file says'
-    'flags-e8ad14' = '--host - text Address to listen on (127.0.0.1)
+    'flags-ca0b82' = '--host - text Address to listen on (127.0.0.1)
 --port - text Port to listen on (4680); 0 picks one
 --data-dir - dir Where everything is kept
 --database-url - text Its PostgreSQL; with a password better GDN_DATABASE_URL
@@ -458,6 +464,8 @@ api Ask any endpoint of the API, and print its answer as it came'
 --rate-limits - =rate-limits Rate limits of the API (on)
 --allow-private-files - - Fetch files from private addresses too; for development
 --allow-html-files - - Store HTML files too, from uploads and file URLs
+--ipfs-gateway - text Fetch ipfs:// URLs from this trustless gateway, check and store them
+--require-stored-files - - Mint no NFT with an ipfs:// or ar:// file that is not stored here
 --allowed-host - text+ Host header to answer besides loopback; repeatable
 --tls-cert - file Serve https with this certificate and its chain (PEM)
 --tls-key - file Its private key (PEM), a file of mode 0600; SIGHUP reads both anew
@@ -477,7 +485,7 @@ api Ask any endpoint of the API, and print its answer as it came'
 --no-input - - Ask nothing
 --debug - - More on stderr: requests, timings, stack traces
 --help -h - Help for this command'
-    'flags-28b87e' = '--data-dir - dir Settings, and files where they are kept there
+    'flags-1ca6b6' = '--data-dir - dir Settings, and files where they are kept there
 --database-url - text Its PostgreSQL; with a password better GDN_DATABASE_URL
 --config - file Database and networks (backend.yaml of the data dir)
 --concurrency - text NFTs whose files are fetched at once (16)
@@ -486,6 +494,8 @@ api Ask any endpoint of the API, and print its answer as it came'
 --host - text Address of that port (127.0.0.1)
 --allow-private-files - - Fetch files from private addresses too; for development
 --allow-html-files - - Store HTML files too, from uploads and file URLs
+--ipfs-gateway - text Fetch ipfs:// URLs from this trustless gateway, check and store them
+--require-stored-files - - Mint no NFT with an ipfs:// or ar:// file that is not stored here
 --log-level - =log-level silent, info or debug
 --log-file - file Write the log there instead of to stderr'
     'output-341036' = '--json - - Print one line of JSON when it works

@@ -42,8 +42,8 @@ const MAX_FAILURES = 5
 export async function checkUrls(urls: Iterable<string>, options: CheckUrlsOptions): Promise<void> {
   const byOrigin = new Map<string, string[]>()
   for (const url of urls) {
-    // Told with its row already.
-    if (fileUrlProblem(url) !== null) {
+    // Told with its row already, or of a network that is not asked.
+    if (fileUrlProblem(url) !== null || /^ar:/i.test(url)) {
       options.onChecked?.()
       continue
     }

@@ -38,8 +38,9 @@ export function metadataDifferences(ordered: OrderedMetadata, stored: unknown): 
   expect('name', ordered.title)
   expect('description', ordered.description)
   for (const { key, url } of ordered.file_fields) {
-    const isIpfs = /^ipfs:\/\//i.test(url)
-    expect(key, isIpfs ? url : `an ipfs URL of ${url}`, isIpfs ? sameContent(file[key], url) : isIpfsUrl(file[key]))
+    if (/^ipfs:\/\//i.test(url)) expect(key, url, sameContent(file[key], url))
+    else if (/^ar:\/\//i.test(url)) expect(key, url)
+    else expect(key, `an ipfs URL of ${url}`, isIpfsUrl(file[key]))
   }
   for (const key of extraKeys(ordered)) expect(key, ordered[key])
   if (ordered.attribute !== undefined) {

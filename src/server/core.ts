@@ -4,6 +4,7 @@ import type { Blockchain } from '../api/blockchains.ts'
 import { GdnError } from '../core/errors.ts'
 import { forwardClock } from '../core/forward-clock.ts'
 import type { Secret } from '../core/secret.ts'
+import { FetchFailure } from '../files/failure.ts'
 import { createLazyFetcher } from '../files/lazy-fetcher.ts'
 import { createPace } from '../files/pace.ts'
 import { type ChainsOptions, openChains } from './chain/chains.ts'
@@ -32,6 +33,7 @@ import { openLocalAccount } from './services/local-account.ts'
 import type { ServiceDeps } from './services/services.ts'
 import { type DatabaseSettings, databaseOf } from './settings/database.ts'
 import { loadSettings } from './settings/settings.ts'
+import type { Gateway, GatewayOptions } from './storage/gateway.ts'
 import { measured } from './storage/measured.ts'
 import { openStorage } from './storage/open-storage.ts'
 import { type Identity, keepIdentity } from './store/identity.ts'
@@ -54,6 +56,10 @@ export interface CoreOptions {
   allowPrivateFiles: boolean
   /** Store HTML pages too where a file URL leads to one. */
   allowHtmlFiles?: boolean
+  /** A trustless gateway by which files of IPFS are fetched. */
+  ipfsGateway?: string
+  /** Mint no NFT with a file that is not stored here. */
+  requireStoredFiles?: boolean
   /** Networks by RPC URL; by default backend.yaml of the data dir, should there be one. */
   settingsFile?: string | undefined
   /** Where systemd puts a service's credentials (CREDENTIALS_DIRECTORY). */
@@ -192,7 +198,11 @@ export async function openCore(options: CoreOptions, undo: (() => unknown)[]): P
     })
   }
   const pipeline = works
-    ? await work({ store, chains, storage, now, log, metrics }, options, undo)
+    ? await work(
+        { store, chains, storage, now, log, metrics, asksNode: settings.storage.kind === 'ipfs' },
+        options,
+        undo,
+      )
     : await onlyTell(store, undo)
   if (works) place.startPublishing()
   const signedUrls = {
@@ -234,20 +244,44 @@ async function clockOf(store: Store, undo: (() => unknown)[]): Promise<() => num
   return clock.now
 }
 
-type Workshop = Pick<ServiceDeps, 'store' | 'chains' | 'storage' | 'now'> & { log: Log; metrics: Metrics }
+type Workshop = Pick<ServiceDeps, 'store' | 'chains' | 'storage' | 'now'> & {
+  log: Log
+  metrics: Metrics
+  /** Whether the storage is an IPFS node, which looks for content on the network by itself. */
+  asksNode: boolean
+}
+
+/** What fetches files of IPFS that are not stored here; null where nothing does. */
+async function openIpfs(
+  url: string | undefined,
+  asksNode: boolean,
+  options: Omit<GatewayOptions, 'url'>,
+): Promise<Gateway | null> {
+  if (url !== undefined) return (await import('./storage/gateway.ts')).createGateway({ url, ...options })
+  if (!asksNode) return null
+  const fetchFile = async (wanted: string) => {
+    throw new FetchFailure(`the IPFS node does not find ${wanted}`, { lasting: false })
+  }
+  return { fetchFile, close: async () => {} }
+}
 
 /** Does the work, and where there are other processes hears what they have for it and tells them what it has accepted. */
 async function work(workshop: Workshop, options: CoreOptions, undo: (() => unknown)[]): Promise<Pipeline> {
   const { store, chains, metrics, now } = workshop
   const { allowPrivateFiles: allowPrivate, allowHtmlFiles: allowHtml = false, fileFetching } = options
+  const [pace, userAgent] = [createPace(), `gdn/${options.version}`]
   const fetcher = createLazyFetcher({
-    ...{ allowPrivate, allowHtml, pace: createPace(), userAgent: `gdn/${options.version}` },
+    ...{ allowPrivate, allowHtml, pace, userAgent },
     ...(fileFetching === undefined ? {} : { timeoutMs: fileFetching.timeoutMs }),
   })
   undo.push(() => fetcher.close())
+  const timeoutMs = fileFetching?.timeoutMs
+  const ipfs = await openIpfs(options.ipfsGateway, workshop.asksNode, { pace, userAgent, timeoutMs })
+  undo.push(() => ipfs?.close())
   const pipeline = await startPipeline({
     ...workshop,
     fetcher,
+    files: { allowHtml, requireStored: options.requireStoredFiles ?? false, ipfs },
     maxFileAttempts: fileFetching?.maxAttempts,
     concurrency: options.concurrency,
     poster: createLazyPoster({

@@ -228,7 +228,7 @@ describe('nft mint', () => {
     [
       'a URL of another scheme',
       [...MINT, '--title', 'x', '--media', 'a=ftp://x/y'],
-      '--media: must be an http(s) or ipfs URL',
+      '--media: must be an http(s), ipfs or ar URL',
     ],
     ['a file that is not there', [...MINT, '--title', 'x', '--media', 'a=none.png'], '--media a: there is no file'],
     ['a directory', [...MINT, '--title', 'x', '--media', 'a=/'], 'is not a regular file'],

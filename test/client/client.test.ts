@@ -100,7 +100,7 @@ describe('requests', () => {
     expect(error.message).toBe('metadata[0].title must not be empty (and 1 more)')
     expect(error.details).toEqual([
       { field: 'metadata[0].title', message: 'must not be empty' },
-      { field: 'metadata[0].file_fields[0].url', message: 'must be an http(s) or ipfs URL' },
+      { field: 'metadata[0].file_fields[0].url', message: 'must be an http(s), ipfs or ar URL' },
     ])
     expect(server.seen).toHaveLength(0)
   })

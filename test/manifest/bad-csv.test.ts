@@ -161,7 +161,7 @@ const CASES: [string, string | Uint8Array, string[]][] = [
     `${HEAD},image\n,First,0x12,ftp://x\n`,
     [
       'stdin:2:1 (title) title is required',
-      'stdin:2:4 (image) image must be an http(s) or ipfs URL',
+      'stdin:2:4 (image) image must be an http(s), ipfs or ar URL',
       'stdin:2:3 (receiver) receiver must have 40 hex digits after 0x, has 2',
     ],
   ],
@@ -214,12 +214,12 @@ const CASES: [string, string | Uint8Array, string[]][] = [
   [
     'a URL of another scheme',
     `${HEAD},file:a\n${GOOD},file:///etc/passwd\n`,
-    ['stdin:2:4 (file:a) file:a must be an http(s) or ipfs URL'],
+    ['stdin:2:4 (file:a) file:a must be an http(s), ipfs or ar URL'],
   ],
   [
     'a data: URL',
     `${HEAD},image\n${GOOD},data:image/png;base64\n`,
-    ['stdin:2:4 (image) image must be an http(s) or ipfs URL'],
+    ['stdin:2:4 (image) image must be an http(s), ipfs or ar URL'],
   ],
   [
     'a URL with a password',

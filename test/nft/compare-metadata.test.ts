@@ -33,6 +33,13 @@ test('further keys and another order of keys are no difference', () => {
   expect(metadataDifferences(ordered, { ...reversed, external_url: 'https://example.com' })).toEqual([])
 })
 
+test('an ar URL stays as it was given', () => {
+  const url = `ar://${'a'.repeat(43)}`
+  const nft = { ...ordered, file_fields: [{ key: 'image', url }] }
+  expect(metadataDifferences(nft, { ...file(), image: url })).toEqual([])
+  expect(metadataDifferences(nft, { ...file(), image: `${url}b` })).toMatchObject([{ what: 'image', expected: url }])
+})
+
 describe('a difference is', () => {
   test.each<[string, (stored: Record<string, unknown>) => unknown, object]>([
     ['another title', (stored) => ({ ...stored, name: 'Dusk' }), { what: 'name', expected: 'Dawn', found: 'Dusk' }],

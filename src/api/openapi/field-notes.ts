@@ -11,9 +11,10 @@ export const FIELD_NOTES: Readonly<Record<string, string>> = {
   enable_api: 'Whether NFTs may be created through the API; true unless it is given.',
   enable_transfer: 'Whether NFTs may be transferred through the API; false unless it is given.',
   error: 'Why it failed, in words.',
-  file_fields: 'Files to store: each is fetched from its URL, and its ipfs URL goes into the metadata under its key.',
+  file_fields:
+    'Files to store: each is fetched from its URL, and its ipfs URL goes into the metadata under its key. ipfs and ar URLs of files that are not stored here stay as they are.',
   gas_used: 'Decimal digits.',
-  image: 'URL of a picture: http(s), or ipfs for a file that is stored here.',
+  image: 'URL of a picture: http(s), ipfs or ar.',
   is_locked: 'Tokens of a locked collection stay with their first owner.',
   metadata: `The NFTs to create: at most ${MAX_NFTS_PER_REQUEST.toLocaleString('en-US')}; more are 413.`,
   metadata_url: 'Where the stored metadata is, as an ipfs URL; null until the NFT is deployed.',

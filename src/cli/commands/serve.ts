@@ -10,6 +10,7 @@ import type { Deps } from '../deps.ts'
 import { announceFaults, readFaults } from '../faults.ts'
 import { addJsonFlag, type CommonFlags } from '../flags/common.ts'
 import { duration, integer, notEmpty, oneOf } from '../flags/parse.ts'
+import { addStoredFilesFlags, type StoredFilesFlags, storedFilesOptions } from '../flags/stored-files.ts'
 import { safe } from '../io.ts'
 import { appendTo, unlessStopped, untilAborted } from '../serving.ts'
 import { VERSION } from '../version.ts'
@@ -22,12 +23,10 @@ const ROLES = ['all', 'api', 'worker'] as const
 /** Beside the time that requests under way are given. */
 const CLOSE_WITHIN_MS = 5000
 
-export interface ServeFlags extends CommonFlags {
+export interface ServeFlags extends CommonFlags, StoredFilesFlags {
   host?: string
   port?: number
   dataDir?: string
-  allowPrivateFiles?: boolean
-  allowHtmlFiles?: boolean
   allowLocalKey?: boolean
   tlsCert?: string
   tlsKey?: string
@@ -69,8 +68,7 @@ export function command(deps: Deps, run = serve): GdnCommand {
     parse: oneOf(ROLES),
   })
   valueFlag(serveCommand, '--rate-limits <on|off>', 'Rate limits of the API (on)', { parse: oneOf(['on', 'off']) })
-  switchFlag(serveCommand, '--allow-private-files', 'Fetch files from private addresses too; for development')
-  switchFlag(serveCommand, '--allow-html-files', 'Store HTML files too, from uploads and file URLs')
+  addStoredFilesFlags(serveCommand)
   valueFlag(serveCommand, '--allowed-host <host>', 'Host header to answer besides loopback; repeatable', {
     parse: notEmpty,
     repeatable: true,
@@ -127,10 +125,9 @@ export async function serve(deps: Deps, flags: ServeFlags): Promise<void> {
     dataDir,
     database: databaseGiven(flags.databaseUrl, env),
     role: flags.role ?? 'all',
-    allowPrivateFiles: flags.allowPrivateFiles ?? false,
+    ...storedFilesOptions(flags),
     rateLimits: flags.rateLimits !== 'off',
     singleUseUrls: flags.singleUseUrls ?? false,
-    allowHtmlFiles: flags.allowHtmlFiles ?? false,
     allowedHosts: flags.allowedHost ?? [],
     allowLocalKey: flags.allowLocalKey ?? false,
     tls: tlsFiles(cwd, flags),

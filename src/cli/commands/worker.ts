@@ -4,10 +4,11 @@ import type { Blockchain } from '../../api/blockchains.ts'
 import { databaseGiven, holdsPassword } from '../../config/database-url.ts'
 import { localDataDirectory } from '../../config/paths.ts'
 import { within } from '../../core/within.ts'
-import { GdnCommand, switchFlag, valueFlag } from '../command.ts'
+import { GdnCommand, valueFlag } from '../command.ts'
 import type { Deps } from '../deps.ts'
 import { addJsonFlag, type CommonFlags } from '../flags/common.ts'
 import { blockchainName, integer, notEmpty, oneOf } from '../flags/parse.ts'
+import { addStoredFilesFlags, type StoredFilesFlags, storedFilesOptions } from '../flags/stored-files.ts'
 import { safe } from '../io.ts'
 import { appendTo, unlessStopped, untilAborted } from '../serving.ts'
 import { VERSION } from '../version.ts'
@@ -19,7 +20,7 @@ const CLOSE_WITHIN_MS = 5000
 export const PASSWORD_IN_ARGV =
   'the password in --database-url can be read by everybody on this machine: give it by GDN_DATABASE_URL'
 
-export interface WorkerFlags extends CommonFlags {
+export interface WorkerFlags extends CommonFlags, StoredFilesFlags {
   dataDir?: string
   databaseUrl?: string
   config?: string
@@ -27,8 +28,6 @@ export interface WorkerFlags extends CommonFlags {
   chain?: Blockchain[]
   host?: string
   healthPort?: number
-  allowPrivateFiles?: boolean
-  allowHtmlFiles?: boolean
   logLevel?: (typeof LOG_LEVELS)[number]
   logFile?: string
 }
@@ -61,8 +60,7 @@ export function command(deps: Deps, run = worker): GdnCommand {
     parse: integer(0, 65_535),
   })
   valueFlag(workerCommand, '--host <host>', 'Address of that port (127.0.0.1)', { parse: notEmpty })
-  switchFlag(workerCommand, '--allow-private-files', 'Fetch files from private addresses too; for development')
-  switchFlag(workerCommand, '--allow-html-files', 'Store HTML files too, from uploads and file URLs')
+  addStoredFilesFlags(workerCommand)
   valueFlag(workerCommand, '--log-level <level>', 'silent, info or debug', { parse: oneOf(LOG_LEVELS) })
   valueFlag(workerCommand, '--log-file <file>', 'Write the log there instead of to stderr', { parse: notEmpty })
   addJsonFlag(workerCommand, 'Print one line of JSON when it works')
@@ -84,8 +82,7 @@ export async function worker({ io, env, signals, cwd }: Deps, flags: WorkerFlags
     only: flags.chain,
     concurrency: flags.concurrency,
     health: flags.healthPort === undefined ? undefined : { host: flags.host ?? '127.0.0.1', port: flags.healthPort },
-    allowPrivateFiles: flags.allowPrivateFiles ?? false,
-    allowHtmlFiles: flags.allowHtmlFiles ?? false,
+    ...storedFilesOptions(flags),
     version: VERSION,
     logLevel: flags.logLevel ?? (flags.logFile === undefined ? 'silent' : 'info'),
     logStream: flags.logFile === undefined ? { write: (line) => io.log(line) } : await appendTo(resolve(flags.logFile)),

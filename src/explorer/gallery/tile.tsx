@@ -34,7 +34,7 @@ export const Tile = memo(function Tile({ nft, view, draws, tabIndex, note }: Til
     <a class={`tile ${view}`} href={pathTo.nft(nft.nft_gdn_id)} tabIndex={tabIndex} title={nft.error ?? name}>
       <span class="tile-picture">
         {hasDrawn.current ? (
-          <Picture media={image} alt="" hasFailed={status === 'failed'} />
+          <Picture media={image} alt="" isFinal={status !== 'initiated'} />
         ) : (
           <span class="bone fill" />
         )}

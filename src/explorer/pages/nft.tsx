@@ -40,7 +40,7 @@ export function Nft({ id }: { id: string }) {
       </div>
       <div class="nft-columns">
         <div class="nft-media">
-          <Viewer key={data.nft_gdn_id} media={data.media} title={data.title} hasFailed={data.status === 'failed'} />
+          <Viewer key={data.nft_gdn_id} media={data.media} title={data.title} isFinal={data.status !== 'initiated'} />
         </div>
         <div class="nft-words">
           <Words nft={data} />
@@ -176,7 +176,7 @@ function useArrows(nft: NftFacts | undefined): void {
   }, [nft])
 }
 
-const notStored = ({ status }: NftFacts) => (status === 'failed' ? 'Not stored' : 'Not stored yet')
+const notStored = ({ status }: NftFacts) => (status === 'initiated' ? 'Not stored yet' : 'Not stored here')
 
 function Files({ nft }: { nft: NftFacts }) {
   if (nft.media.length === 0) return null

@@ -41,7 +41,7 @@ export function Hit({ hit }: { hit: SearchHit }) {
         {media === null ? (
           <Icon name={ICONS[hit.kind]} size={20} />
         ) : (
-          <Picture media={media} alt="" hasFailed={hit.kind === 'nft' && hit.nft.status === 'failed'} />
+          <Picture media={media} alt="" isFinal={hit.kind === 'nft' && hit.nft.status !== 'initiated'} />
         )}
       </span>
       <span class="hit-words">

@@ -49,9 +49,9 @@ export const Sign = ({ icon, children }: { icon: IconName; children?: string | u
   </span>
 )
 
-/** Stands where a file is still to come, or never will. */
-export const NotStored = ({ hasFailed }: { hasFailed: boolean }) =>
-  hasFailed ? <Sign icon="broken">Not stored</Sign> : <Sign icon="clock">Not stored yet</Sign>
+/** Stands where a file is still to come, or is not kept on this server. */
+export const NotStored = ({ isFinal }: { isFinal: boolean }) =>
+  isFinal ? <Sign icon="broken">Not stored here</Sign> : <Sign icon="clock">Not stored yet</Sign>
 
 /**
  * A picture of an NFT, in the box around it. What strangers made is drawn by `<img>` and nothing else: there no script
@@ -61,13 +61,13 @@ export function Picture({
   media,
   alt,
   eager = false,
-  hasFailed = false,
+  isFinal = false,
 }: {
   media: Media | null
   alt: string
   eager?: boolean
   /** Then what isn't stored won't be. */
-  hasFailed?: boolean
+  isFinal?: boolean
 }) {
   const image = useRef<HTMLImageElement>(null)
   const [drawn, setDrawn] = useState('')
@@ -80,7 +80,7 @@ export function Picture({
     }
   }, [])
   if (media === null) return <Sign icon="picture">No picture</Sign>
-  if (media.url === null) return <NotStored hasFailed={hasFailed} />
+  if (media.url === null) return <NotStored isFinal={isFinal} />
   if (!isPicture(media)) return <Sign icon={iconOf(media)}>{typeName(media)}</Sign>
   if (isHuge(media) && !eager) {
     const { width, height, size } = media

@@ -8,12 +8,12 @@ import { iconOf, isHuge, isPicture, NotStored, Picture, Sign, typeName } from '.
 export function Viewer({
   media,
   title,
-  hasFailed,
+  isFinal,
 }: {
   media: readonly Media[]
   title: string
   /** Then what isn't stored won't be. */
-  hasFailed: boolean
+  isFinal: boolean
 }) {
   const stored = media.filter(({ url }) => url !== null)
   const [chosen, setChosen] = useState('')
@@ -23,11 +23,11 @@ export function Viewer({
     <div class="viewer">
       <div class="stage">
         {shown !== undefined ? (
-          <Shown key={`${shown.field} ${shown.url}`} media={shown} title={title} hasFailed={hasFailed} />
+          <Shown key={`${shown.field} ${shown.url}`} media={shown} title={title} isFinal={isFinal} />
         ) : media.length === 0 ? (
           <Sign icon="picture">No files</Sign>
         ) : (
-          <NotStored hasFailed={hasFailed} />
+          <NotStored isFinal={isFinal} />
         )}
       </div>
       {media.length > 1 && (
@@ -52,11 +52,11 @@ export function Viewer({
   )
 }
 
-function Shown({ media, title, hasFailed }: { media: Media; title: string; hasFailed: boolean }) {
+function Shown({ media, title, isFinal }: { media: Media; title: string; isFinal: boolean }) {
   const [asked, setAsked] = useState(false)
   const [failed, setFailed] = useState(false)
   const { kind, url } = media
-  if (url === null) return <NotStored hasFailed={hasFailed} />
+  if (url === null) return <NotStored isFinal={isFinal} />
   if (failed) return <Offered media={media}>{`${typeName(media)}: this browser can’t play it`}</Offered>
   if (kind === 'video') {
     return (

@@ -2,6 +2,7 @@ import { within } from '../../core/within.ts'
 import { SNIFF_BYTES, sniffContentType } from '../../files/content-type.ts'
 import type { FileStorage, StoredFileContent } from '../storage/adapter.ts'
 import { firstBytes } from '../storage/first-bytes.ts'
+import { partsOf } from '../storage/ipfs-url.ts'
 import { BoundedMap } from './bounded-map.ts'
 import type { Media, MediaKind } from './types.ts'
 
@@ -40,7 +41,7 @@ export function createMediaReader(storage: FileStorage, patienceMs = PATIENCE_MS
   }
 
   const read = async (place: string): Promise<Look | null> => {
-    const [cid = '', ...path] = place.split('/')
+    const { cid, path } = partsOf(place)
     const content = await storage.open(cid, path, { ours: true })
     return content?.type === 'file' ? await lookAt(content) : null
   }
@@ -90,8 +91,9 @@ export interface FileField {
 /** One file of an NFT or of a collection. */
 export async function mediaOf(reader: MediaReader, { field, source, place }: FileField): Promise<Media> {
   if (place === null) return { field, source, cid: null, url: null, ...UNKNOWN }
-  const path = place.split('/').map(encodeURIComponent).join('/')
-  return { field, source, cid: place.split('/')[0] ?? place, url: `/ipfs/${path}`, ...(await reader.look(place)) }
+  const { cid, path } = partsOf(place)
+  const url = `/ipfs/${[cid, ...path].map(encodeURIComponent).join('/')}`
+  return { field, source, cid, url, ...(await reader.look(place)) }
 }
 
 /** What a gallery shows of an NFT's files: `image`, else the first picture, else whatever `image` is. */

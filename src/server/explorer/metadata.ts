@@ -1,3 +1,4 @@
+import { isContentUrl } from '../storage/ipfs-url.ts'
 import type { FileField } from './media.ts'
 import type { Nft } from './types.ts'
 
@@ -55,7 +56,7 @@ export function fileFields({ fields }: Pick<ReadMetadata, 'fields'>, files: stri
   const stored = readJson(files)
   return fields.map(({ key, url }) => {
     const place = isObject(stored) && Object.hasOwn(stored, key) ? textOf(stored[key]) : ''
-    return { field: key, source: url, place: place === '' ? null : place }
+    return { field: key, source: url, place: place === '' || isContentUrl(place) ? null : place }
   })
 }
 

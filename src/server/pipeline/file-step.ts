@@ -1,10 +1,14 @@
 import { MAX_FILE_BYTES } from '../../api/endpoints/files.ts'
 import type { NftMetadata } from '../../api/metadata.ts'
 import { GdnError, messageOf } from '../../core/errors.ts'
+import { SNIFF_BYTES } from '../../files/content-type.ts'
 import { FetchFailure } from '../../files/failure.ts'
 import type { Fetcher } from '../../files/fetcher.ts'
+import { contentProblem } from '../../files/file-content.ts'
 import { ContentTooLargeError, type FileStorage } from '../storage/adapter.ts'
-import { findStored, isIpfsUrl } from '../storage/ipfs-url.ts'
+import { firstBytes } from '../storage/first-bytes.ts'
+import type { Gateway } from '../storage/gateway.ts'
+import { findStored, isContentUrl, isIpfsUrl, partsOf, placeOf } from '../storage/ipfs-url.ts'
 import {
   claimNftsForFiles,
   failClaimedNft,
@@ -26,10 +30,20 @@ const LEASE_MS = 5 * 60_000
 /** NFTs of one drop often share a picture: a URL is fetched once within this time. */
 const SHARE_MS = 60_000
 
+/** What an operator decided about the files of NFTs. */
+export interface FilePolicy {
+  allowHtml: boolean
+  /** Mint no NFT with a file that is not stored here; else `ipfs:` and `ar:` URLs go into the metadata as they are. */
+  requireStored: boolean
+  /** By which files of IPFS are fetched; null where none is configured. */
+  ipfs: Pick<Gateway, 'fetchFile'> | null
+}
+
 export interface FileStepOptions {
   store: Store
   storage: FileStorage
   fetcher: Fetcher
+  files: FilePolicy
   now: () => number
   log: Log
   /** Attempts for passing reasons before an NFT fails; by default 8, which is about two minutes beside the time of fetching. */
@@ -51,17 +65,35 @@ export interface FileStep {
 /** Fetches the files of NFTs and stores them: several NFTs at once, so that a slow server delays only its own. */
 export function createFileStep(options: FileStepOptions): FileStep {
   const { store, storage, fetcher, now, log, maxAttempts = MAX_ATTEMPTS, concurrency = CONCURRENT } = options
+  const { allowHtml, requireStored, ipfs } = options.files
+  const fileRules = { allowHtml, maxBytes: MAX_FILE_BYTES }
   const active = new Set<Promise<void>>()
   const shared = new Map<string, Promise<string>>()
   const stopping = new AbortController()
 
-  const fetchAndStore = async (url: string): Promise<string> => {
-    if (isIpfsUrl(url)) {
-      const stored = await findStored(storage, url)
-      if (stored !== null) {
-        await storage.keep(stored.split('/')[0] ?? '')
-        return stored
+  /** The place of a file of IPFS; null where it isn't stored here and can't be fetched. */
+  const findIpfsFile = async (url: string): Promise<string | null> => {
+    const stored = await findStored(storage, url)
+    if (stored === null) {
+      const { cid, path } = partsOf(placeOf(url))
+      if (await storage.has(cid)) {
+        const problem = path.length === 0 ? 'is a directory' : 'does not exist in its directory'
+        throw new FetchFailure(`${url} ${problem}`, { lasting: true, hint: 'name a file in it: ipfs://<cid>/<path>' })
       }
+      return (await ipfs?.fetchFile(url, storage, fileRules, stopping.signal)) ?? null
+    }
+    // Uploads were checked as they were stored. An IPFS node has anything.
+    const problem = contentProblem(await firstBytes(stored.content, SNIFF_BYTES), fileRules)
+    if (problem !== null) throw new FetchFailure(`${url} is ${problem}`, { lasting: true, hint: 'give another file' })
+    await storage.keep(partsOf(stored.place).cid)
+    return stored.place
+  }
+
+  /** Where the file of a URL is from now on; the URL itself where it is not stored here. */
+  const fetchAndStore = async (url: string): Promise<string> => {
+    if (isContentUrl(url)) {
+      const place = isIpfsUrl(url) ? await findIpfsFile(url) : null
+      if (place !== null || !requireStored) return place ?? url
       throw new FetchFailure(`${url} isn't stored here`, {
         lasting: true,
         hint: 'upload the file to /api/v1/files first, or give an http(s) URL',
@@ -82,7 +114,7 @@ export function createFileStep(options: FileStepOptions): FileStep {
     return stored
   }
 
-  const waitFor = (url: string) => (shared.has(url) || isIpfsUrl(url) ? 0 : Math.ceil(fetcher.wait(url)))
+  const waitFor = (url: string) => (shared.has(url) || isContentUrl(url) ? 0 : Math.ceil(fetcher.wait(url)))
 
   const work = async (nft: NftRow): Promise<void> => {
     const fields = (JSON.parse(nft.metadata) as NftMetadata).file_fields

@@ -1,13 +1,14 @@
 import { extraKeys, type NftMetadata } from '../../api/metadata.ts'
 import { type BuiltDirectory, buildDirectory } from '../storage/directory.ts'
+import { urlOfPlace } from '../storage/ipfs-url.ts'
 
 /**
  * The metadata file of an NFT by the ERC-721 metadata schema: `name`, `description`, each file field as the ipfs URL
- * of its stored file, extra keys as they are, `attributes` as marketplaces read them.
+ * of its stored file, or as it was given where it is not stored here, extra keys as they are, `attributes` as marketplaces read them.
  */
 export function metadataFile(metadata: NftMetadata, files: Readonly<Record<string, string>>): Uint8Array {
   const file: Record<string, unknown> = { name: metadata.title, description: metadata.description }
-  for (const { key } of metadata.file_fields) file[key] = `ipfs://${files[key]}`
+  for (const { key } of metadata.file_fields) file[key] = urlOfPlace(files[key] ?? '')
   for (const key of extraKeys(metadata)) file[key] = metadata[key]
   if (metadata.attribute !== undefined) {
     file.attributes = metadata.attribute.map(({ tag, value }) => ({ trait_type: tag, value }))

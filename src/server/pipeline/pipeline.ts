@@ -14,7 +14,7 @@ import { blockchainsWithSigned, type TransactionRow } from '../store/transaction
 import { nextKnownTokenId } from '../store/unknown-mints.ts'
 import { createChainStep } from './chain-step.ts'
 import { createClockStep } from './clock-step.ts'
-import { createFileStep } from './file-step.ts'
+import { createFileStep, type FilePolicy } from './file-step.ts'
 import type { Log } from './log.ts'
 import { type Loop, startLoop } from './loop.ts'
 import { createMakeStep } from './make-step.ts'
@@ -36,6 +36,7 @@ export interface PipelineOptions {
   chains: Chains
   storage: FileStorage
   fetcher: Fetcher
+  files: FilePolicy
   /** Sends events to webhooks. Closed by the pipeline. */
   poster: Poster
   webhookTimings?: Timings | undefined
@@ -187,6 +188,7 @@ export async function startPipeline(options: PipelineOptions): Promise<OwnPipeli
     store,
     storage,
     fetcher,
+    files: options.files,
     now,
     log,
     maxAttempts: options.maxFileAttempts,

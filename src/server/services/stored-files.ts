@@ -24,7 +24,7 @@ export async function storedFiles(
     const known = looked.get(url)
     if (known !== undefined) return known
     if (!isIpfsUrl(url) || looked.size >= MAX_LOOKUPS) return null
-    const looking = findStored(storage, url, { ours: true })
+    const looking = findStored(storage, url, { ours: true }).then((found) => found?.place ?? null)
     looked.set(url, looking)
     return looking
   }

@@ -1,5 +1,6 @@
 import { GdnError, type GdnErrorOptions } from '../../core/errors.ts'
 import { formatBytes } from '../../core/format-bytes.ts'
+import type { Block } from './blocks.ts'
 
 /** What storing a file tells: equal content gives an equal CID, the one that `ipfs add --cid-version=1` gives. */
 export interface StoredFile {
@@ -63,6 +64,12 @@ export interface FileStorage {
   open(cid: string, path?: readonly string[], options?: OpenOptions): Promise<StoredContent | null>
   /** Whether `open(cid)` would find something. */
   has(cid: string): Promise<boolean>
+  /**
+   * Stores blocks whose bytes were checked against their CIDs, as they are.
+   *
+   * @param root what they belong to, once everything that it leads to is stored
+   */
+  putBlocks(blocks: readonly Block[], root?: string): Promise<void>
   /** Sees to it that content which `open` found stays, where somebody else might throw it away. */
   keep(cid: string): Promise<void>
 }

@@ -91,6 +91,11 @@ export async function createFileStorage(options: FileStorageOptions): Promise<Fi
       return cid !== null && (await openCid(cid, own)) !== null
     },
 
+    async putBlocks(blocks, root) {
+      await own.put(blocks)
+      if (root !== undefined) await onAdded(root, 'blocks')
+    },
+
     async keep(text) {
       const cid = parseCid(text)
       if (shared === undefined || cid === null || (await openCid(cid, own)) !== null) return

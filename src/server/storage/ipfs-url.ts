@@ -1,16 +1,52 @@
-import type { FileStorage, OpenOptions } from './adapter.ts'
+import type { FileStorage, OpenOptions, StoredFileContent } from './adapter.ts'
 
-/** Whether a URL is one of IPFS: it is looked up in the store and never fetched. */
-export function isIpfsUrl(url: string): boolean {
-  return /^ipfs:\/\//i.test(url)
-}
+/** Whether a URL names content of IPFS: it is looked up in the storage first. */
+export const isIpfsUrl = (url: string): boolean => /^ipfs:\/\//i.test(url)
 
-/** `<cid>` or `<cid>/<path>` of the stored file that an ipfs URL names, or null where there is none. */
-export async function findStored(storage: FileStorage, url: string, options?: OpenOptions): Promise<string | null> {
-  const [cid = '', ...path] = url
+/** Whether a URL names content that a web server can't be asked for: its network keeps it, whoever stores a copy. */
+export const isContentUrl = (url: string): boolean => /^(?:ipfs|ar):\/\//i.test(url)
+
+/** `<cid>[/<path>]` of an ipfs URL, its path as it is spelt there. */
+export const placeOf = (url: string): string =>
+  url
     .replace(/^ipfs:\/\//i, '')
     .split('/')
     .filter((part) => part !== '')
-  const content = await storage.open(cid, path, options)
-  return content?.type === 'file' ? [cid, ...path].join('/') : null
+    .join('/')
+
+/** CID of a place, and the names that lead from it to the file. */
+export function partsOf(place: string): { cid: string; path: string[] } {
+  const [cid = '', ...path] = place.split('/')
+  return { cid, path: path.map(decoded) }
 }
+
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part)
+  } catch {
+    return part
+  }
+}
+
+/** The stored file that an ipfs URL names, with its place; null where there is none. */
+export async function findStored(
+  storage: FileStorage,
+  url: string,
+  options?: OpenOptions,
+): Promise<{ place: string; content: StoredFileContent } | null> {
+  const place = placeOf(url)
+  const { cid, path } = partsOf(place)
+  const content = await storage.open(cid, path, options)
+  return content?.type === 'file' ? { place, content } : null
+}
+
+/**
+ * The URL that stands in the metadata for a file.
+ *
+ * @param place where it is stored, `<cid>[/<path>]`; or a URL as it was given, of a file that is not stored here
+ */
+export const urlOfPlace = (place: string): string => (isContentUrl(place) ? place : `ipfs://${place}`)
+
+/** The CID of a file, stored here or not; null for one that has none. */
+export const cidOf = (place: string): string | null =>
+  isContentUrl(place) && !isIpfsUrl(place) ? null : partsOf(placeOf(place)).cid

@@ -68,6 +68,7 @@ export function measured(storage: FileStorage, tell: (observation: StorageObserv
       return found === null ? null : watched(found)
     },
     has: (cid) => storage.has(cid),
+    putBlocks: (blocks, root) => storage.putBlocks(blocks, root),
     keep: (cid) => time('keep', () => storage.keep(cid)),
   }
 }

@@ -21,7 +21,7 @@ export type StoredNode =
  * A block, checked against its CID (a hash of a few KiB costs microseconds, and a flipped bit must not go unseen).
  * Null when it isn't there, and for kinds of node that gdn doesn't make: links, sharded directories.
  */
-export async function readNode(blocks: BlockTable, cid: CID): Promise<StoredNode | null> {
+export async function readNode(blocks: Pick<BlockTable, 'get'>, cid: CID): Promise<StoredNode | null> {
   const bytes = await blocks.get(cid.toString())
   if (bytes === null) return null
   if (!matchesCid(cid, bytes)) throw damaged(cid.toString())
@@ -68,7 +68,7 @@ async function isCompletePart(blocks: BlockTable, cid: CID): Promise<boolean> {
 
 /** The content of a file whose parts are all in the table, in order; parts outside the range aren't read. */
 export async function* streamNode(
-  blocks: BlockTable,
+  blocks: Pick<BlockTable, 'get'>,
   cid: CID,
   node: Exclude<StoredNode, { type: 'directory' }>,
   range: ByteRange = {},

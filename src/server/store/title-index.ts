@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import { cidOf } from '../storage/ipfs-url.ts'
 import { isPostgres } from './dialect.ts'
 import type { Db } from './schema.ts'
 
@@ -75,7 +76,8 @@ const titleTerms = ({ account_id, metadata }: Indexed): string[] =>
 
 function fileTerms({ account_id, files }: Pick<Indexed, 'account_id' | 'files'>): string[] {
   const places = Object.values(parsed(files)).filter((place) => typeof place === 'string' && place !== '')
-  return [...new Set(places.map((place) => cidTerm(account_id, String(place).split('/')[0] ?? '')))]
+  const cids = places.map((place) => cidOf(String(place))).filter((cid) => cid !== null)
+  return [...new Set(cids.map((cid) => cidTerm(account_id, cid)))]
 }
 
 /** As one parameter or two, and not two for each row: making such a statement would take longer than carrying it out. */

@@ -27,7 +27,7 @@ const run = { headers: { 'gdn-run': RUN } }
 
 beforeAll(async () => {
   dataDir = await freshDataDir()
-  backend = await startTestBackend(dataDir.path)
+  backend = await startTestBackend(dataDir.path, { requireStoredFiles: true })
   image = await store(backend, png(640, 480))
   collection = await createTestCollection(backend, { name: 'Golden Apes', enable_transfer: true })
   ids = await mint(

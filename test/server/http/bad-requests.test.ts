@@ -89,7 +89,7 @@ describe('a request that breaks its schema', () => {
       'createcollection',
       400,
       { wallet_address: WALLETS[0], name: 'x', blockchain: 'polygon', image: 'ftp://a/b' },
-      /image must be an http\(s\) or ipfs URL/,
+      /image must be an http\(s\), ipfs or ar URL/,
     ],
     [
       'createnft',

@@ -19,7 +19,7 @@ let backend: TestBackend
 
 beforeAll(async () => {
   dataDir = await freshDataDir()
-  backend = await startTestBackend(dataDir.path)
+  backend = await startTestBackend(dataDir.path, { requireStoredFiles: true })
 })
 afterAll(async () => {
   await backend?.close()

@@ -63,7 +63,7 @@ beforeAll(async () => {
     '/loop.png': (_request, response) => void response.writeHead(302, { location: '/loop.png' }).end(),
   })
   dataDir = await freshDataDir()
-  backend = await startTestBackend(dataDir.path)
+  backend = await startTestBackend(dataDir.path, { requireStoredFiles: true })
   collection = await createTestCollection(backend)
 })
 afterAll(async () => {
@@ -202,7 +202,7 @@ describe('a file that can be had', () => {
     const [first] = await settled(backend, await mint(backend, collection, withFile('/dir.png')))
     const url = String(first?.metadata_url).replace('/0.json', '/nothing.png')
     const [second] = await settled(backend, await mint(backend, collection, withFile(url)))
-    expect(second).toMatchObject({ status: 'failed', error: expect.stringMatching(/isn't stored here/) })
+    expect(second).toMatchObject({ status: 'failed', error: expect.stringMatching(/does not exist in its directory/) })
   })
 })
 

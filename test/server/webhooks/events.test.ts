@@ -25,7 +25,7 @@ let receiver: Receiver
 
 beforeAll(async () => {
   dataDir = await freshDataDir()
-  backend = await startTestBackend(dataDir.path)
+  backend = await startTestBackend(dataDir.path, { requireStoredFiles: true })
   receiver = await startReceiver()
 })
 afterAll(async () => {

@@ -105,7 +105,10 @@ async function isStored(
     return null
   } catch (error) {
     if (!/ answered 40[04] /.test(messageOf(error))) return null
-    return { severity: 'warning', message: `${url} is not stored at ${origin}; only an IPFS node can give it` }
+    return {
+      severity: 'warning',
+      message: `${url} is not stored at ${origin}, which can get it only from an IPFS node or gateway`,
+    }
   }
 }
 

@@ -5,19 +5,19 @@ import { join } from 'node:path'
 import { GdnError, systemCode } from '../../../core/errors.ts'
 import { EXIT } from '../../../core/exit-codes.ts'
 import { within } from '../../../core/within.ts'
-import { GdnCommand, switchFlag, valueFlag } from '../../command.ts'
+import { GdnCommand, valueFlag } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { announceFaults, readFaults } from '../../faults.ts'
 import { addCommonFlags, type CommonFlags } from '../../flags/common.ts'
 import { notEmpty, oneOf } from '../../flags/parse.ts'
+import { addStoredFilesFlags, type StoredFilesFlags, storedFilesOptions } from '../../flags/stored-files.ts'
 import { unlessStopped } from '../../serving.ts'
 import { VERSION } from '../../version.ts'
 
 const CLOSE_WITHIN_MS = 5000
 
-export interface ExecFlags extends CommonFlags {
+export interface ExecFlags extends CommonFlags, StoredFilesFlags {
   rateLimits?: 'on' | 'off'
-  allowPrivateFiles?: boolean
   faults?: string
 }
 
@@ -37,7 +37,7 @@ export function command(deps: Deps, run = exec): GdnCommand {
   execCommand.argument('[command...]')
   execCommand.passThroughOptions()
   valueFlag(execCommand, '--rate-limits <on|off>', 'Rate limits of the API (on)', { parse: oneOf(['on', 'off']) })
-  switchFlag(execCommand, '--allow-private-files', 'Fetch files from private addresses too')
+  addStoredFilesFlags(execCommand)
   valueFlag(execCommand, '--faults <file>', 'Let requests fail as the file says', { parse: notEmpty })
   addCommonFlags(execCommand)
   return execCommand.action(async (words: string[], flags: ExecFlags) => await run(deps, words, flags)) as GdnCommand
@@ -69,7 +69,7 @@ async function withBackend(
     host: '127.0.0.1',
     port: 0,
     dataDir: join(folder, 'data'),
-    allowPrivateFiles: flags.allowPrivateFiles ?? false,
+    ...storedFilesOptions(flags),
     rateLimits: flags.rateLimits !== 'off',
     allowedHosts: [],
     faults: await readFaults(cwd, flags.faults),

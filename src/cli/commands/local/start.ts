@@ -1,19 +1,19 @@
 import { lastPort, localApiKeyFile, rememberPort, runningBackend } from '../../../config/local-backend.ts'
 import { localDataDirectory } from '../../../config/paths.ts'
 import { GdnError } from '../../../core/errors.ts'
-import { GdnCommand, switchFlag, valueFlag } from '../../command.ts'
+import { GdnCommand, valueFlag } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
 import { integer, oneOf } from '../../flags/parse.ts'
+import { addStoredFilesFlags, type StoredFilesFlags, storedFilesArgs } from '../../flags/stored-files.ts'
 import { safe } from '../../io.ts'
 import { createOutput, isAskedFor } from '../../output.ts'
 import { type Started, spawnBackend } from './backend-process.ts'
 import { BACKEND_VIEW, backendData } from './backend-view.ts'
 
-export interface StartFlags extends OutputFlags {
+export interface StartFlags extends OutputFlags, StoredFilesFlags {
   port?: number
   rateLimits?: 'on' | 'off'
-  allowPrivateFiles?: boolean
 }
 
 export function command(deps: Deps, run = start): GdnCommand {
@@ -29,7 +29,7 @@ export function command(deps: Deps, run = start): GdnCommand {
   })
   valueFlag(startCommand, '--port <port>', 'Port to listen on; 0 picks one', { parse: integer(0, 65_535) })
   valueFlag(startCommand, '--rate-limits <on|off>', 'Rate limits of the API (on)', { parse: oneOf(['on', 'off']) })
-  switchFlag(startCommand, '--allow-private-files', 'Fetch files from private addresses too; for development')
+  addStoredFilesFlags(startCommand)
   addOutputFlags(startCommand)
   return startCommand.action(async (flags: StartFlags) => await run(deps, flags)) as GdnCommand
 }
@@ -65,7 +65,7 @@ export async function start(deps: Deps, flags: StartFlags): Promise<void> {
 async function startOnSomePort(deps: Deps, flags: StartFlags, dataDir: string): Promise<Started> {
   const more = [
     ...(flags.rateLimits === undefined ? [] : ['--rate-limits', flags.rateLimits]),
-    ...(flags.allowPrivateFiles ? ['--allow-private-files'] : []),
+    ...storedFilesArgs(flags),
   ]
   if (flags.port !== undefined) return await spawnBackend(deps, dataDir, ['--port', String(flags.port), ...more])
   const last = await lastPort(dataDir)

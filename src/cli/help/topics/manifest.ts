@@ -10,7 +10,7 @@ const COLUMNS: Readonly<Record<(typeof COLUMN_NAMES)[number], readonly [shown: s
   id: ['id', 'Names the row for good; without it, a row is known by its content'],
   contract_address: ['contract_address', 'Instead of --contract; the same in every row'],
   blockchain: ['blockchain', 'Instead of --blockchain; the same in every row'],
-  image: ['image', 'Its picture: a URL (https:, ipfs:), or a path beside the manifest'],
+  image: ['image', 'Its picture: a URL (https:, ipfs:, ar:), or a path beside the manifest'],
   'file:': ['file:<key>', 'Another file, under that key of the metadata: a URL or a path'],
   'attr:': ['attr:<tag>', 'An attribute, as marketplaces show them'],
   'extra:': ['extra:<key>', 'An extra key of the metadata'],

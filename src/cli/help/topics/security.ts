@@ -40,7 +40,7 @@ A signed URL is called on the server's own origin, or on the host that GDN_WALLE
     },
     {
       title: 'The backend',
-      text: `Unless --host and --allowed-host say otherwise, it listens on this machine only and answers to no other host name. It stores keys as hashes, and takes the key of its own account from this machine only (--allow-local-key). It fetches files from public addresses only, unless --allow-private-files says otherwise, asks no server for more than a few at once, and stores no HTML pages unless --allow-html-files says so.
+      text: `Unless --host and --allowed-host say otherwise, it listens on this machine only and answers to no other host name. It stores keys as hashes, and takes the key of its own account from this machine only (--allow-local-key). It fetches files from public addresses only, unless --allow-private-files says otherwise, asks no server for more than a few at once, and stores no HTML pages unless --allow-html-files says so. Content from an IPFS gateway (--ipfs-gateway) is checked against its CID, block by block.
 For other machines give it --tls-cert and --tls-key, or a proxy that encrypts and whose address --trust-proxy names.`,
     },
   ],

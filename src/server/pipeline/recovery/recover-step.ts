@@ -8,7 +8,7 @@ import { type MinedTransaction, makesCall, readMinedTransaction } from '../../ch
 import type { Hex } from '../../chain/evm/network.ts'
 import type { FileStorage } from '../../storage/adapter.ts'
 import { directoryCid } from '../../storage/cid.ts'
-import { isIpfsUrl } from '../../storage/ipfs-url.ts'
+import { isContentUrl, isIpfsUrl } from '../../storage/ipfs-url.ts'
 import { putBlocks } from '../../store/block-table.ts'
 import { type CollectionRow, findCollectionById, lockCollection, updateCollection } from '../../store/collections.ts'
 import { assignToTransaction, hasWaitingFiles, listMintable } from '../../store/nfts.ts'
@@ -132,7 +132,7 @@ export function createRecoverStep(options: RecoverStepOptions): Turn {
     const stored = JSON.parse(files ?? '{}') as Record<string, string>
     for (const { key, url } of (JSON.parse(metadata) as NftMetadata).file_fields) {
       const cid = stored[key]
-      if (cid === undefined || (await storage.has(cid.split('/')[0] ?? ''))) continue
+      if (cid === undefined || isContentUrl(cid) || (await storage.has(cid.split('/')[0] ?? ''))) continue
       try {
         if (isIpfsUrl(url)) throw new Error('it was uploaded')
         const { content } = await fetcher.fetchFile(url, AbortSignal.timeout(60_000))

@@ -1,0 +1,237 @@
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { encode, prepare } from '@ipld/dag-pb'
+import { UnixFS } from 'ipfs-unixfs'
+import { importer } from 'ipfs-unixfs-importer'
+import type { CID } from 'multiformats/cid'
+import { create as createDigest } from 'multiformats/hashes/digest'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { DAG_PB, rawCid } from '../../../src/server/storage/cid.ts'
+import {
+  createTestCollection,
+  freshDataDir,
+  mint,
+  settled,
+  showNfts,
+  startTestBackend,
+  type TestBackend,
+  until,
+} from '../../helpers/backend.ts'
+import { show } from '../../helpers/explorer.ts'
+
+const PNG = Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex')
+const AR = `ar://${'a'.repeat(43)}/art.png`
+
+/** A trustless gateway that has these blocks. */
+class GatewayStandIn {
+  readonly blocks = new Map<string, Buffer>()
+  readonly asked: string[] = []
+  answer: (cid: string) => { status?: number; headers?: Record<string, string>; body: Buffer } | null = (cid) => {
+    const body = this.blocks.get(cid)
+    return body === undefined ? { status: 404, body: Buffer.from('not found') } : { body }
+  }
+  #server: Server | undefined
+  url = ''
+
+  async start(): Promise<this> {
+    this.#server = createServer((request, response) => {
+      const cid = /^\/ipfs\/([^?/]+)\?format=raw$/.exec(request.url ?? '')?.[1] ?? ''
+      this.asked.push(cid)
+      const answer = this.answer(cid)
+      if (answer === null) return
+      response.writeHead(answer.status ?? 200, { 'content-type': 'application/vnd.ipld.raw', ...answer.headers })
+      response.end(answer.body)
+    })
+    await new Promise<void>((resolve) => this.#server?.listen(0, '127.0.0.1', resolve))
+    this.url = `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`
+    return this
+  }
+
+  /** Adds files as a directory of IPFS does, in parts of a kilobyte; returns the CID of the directory. */
+  async add(files: Record<string, Buffer>): Promise<string> {
+    const put = async (cid: CID, bytes: unknown) => {
+      this.blocks.set(cid.toV1().toString(), Buffer.from(bytes as Uint8Array))
+      return cid
+    }
+    const source = Object.entries(files).map(([path, content]) => ({ path, content: [content] }))
+    let root = ''
+    const chunker = async function* (parts: AsyncIterable<Uint8Array>) {
+      for await (const part of parts) {
+        for (let at = 0; at < Math.max(1, part.length); at += 1024) yield part.subarray(at, at + 1024)
+      }
+    }
+    const options = { wrapWithDirectory: true, cidVersion: 1, rawLeaves: true, chunker } as const
+    for await (const { cid, path } of importer(source, { put } as never, options))
+      if (path === '') root = cid.toString()
+    return root
+  }
+
+  close(): Promise<unknown> {
+    this.#server?.closeAllConnections()
+    return new Promise((resolve) => this.#server?.close(resolve))
+  }
+}
+
+let dataDir: Awaited<ReturnType<typeof freshDataDir>>
+let gateway: GatewayStandIn
+let backend: TestBackend | null
+
+beforeEach(async () => {
+  dataDir = await freshDataDir()
+  gateway = await new GatewayStandIn().start()
+  backend = null
+})
+afterEach(async () => {
+  await backend?.close()
+  await gateway.close()
+  await dataDir.remove()
+})
+
+/** Mints an NFT with a file, and returns it as it is in the end, with the URL in its metadata. */
+async function mintWith(url: string, options: Parameters<typeof startTestBackend>[1] = {}) {
+  backend = await startTestBackend(dataDir.path, { fileFetching: { timeoutMs: 1000, maxAttempts: 2 }, ...options })
+  const collection = await createTestCollection(backend)
+  const metadata = { title: 'x', description: '', file_fields: [{ key: 'image', url }] }
+  const [id = ''] = await mint(backend, collection, metadata)
+  const [nft] = await settled(backend, [id])
+  const place = nft?.metadata_url?.replace('ipfs://', '/ipfs/')
+  const image = place === undefined ? null : ((await (await backend.get(place)).json()) as { image: string }).image
+  return { nft, image, id, backend }
+}
+
+const read = async ({ get }: TestBackend, url: string) => {
+  const response = await get(url.replace('ipfs://', '/ipfs/'))
+  return { status: response.status, body: Buffer.from(await response.arrayBuffer()) }
+}
+
+describe('without a gateway', () => {
+  const CID_ELSEWHERE = 'ipfs://QmYwAPJzv5CZsnA625s3Xf2nemtYgPpHdWEz79ojWKPbdG/1.png'
+
+  test.each([CID_ELSEWHERE, AR])(
+    '%s stands in the metadata as it was given, and is shown as not stored',
+    async (url) => {
+      const { nft, image, id, backend } = await mintWith(url)
+      expect(nft).toMatchObject({ status: 'deployed' })
+      expect(image).toBe(url)
+      const { media } = await show(backend, `nfts/${id}`)
+      expect(media).toMatchObject([{ field: 'image', source: url, cid: null, url: null }])
+    },
+  )
+
+  test.each([CID_ELSEWHERE, AR])('%s fails its NFT where --require-stored-files is set', async (url) => {
+    const { nft } = await mintWith(url, { requireStoredFiles: true })
+    expect(nft).toMatchObject({ status: 'failed', error: expect.stringContaining("isn't stored here; upload") })
+  })
+})
+
+describe('with a gateway', () => {
+  const LARGE = Buffer.concat([PNG, Buffer.alloc(40_000, 7)])
+
+  test('a file in a directory is fetched block by block, checked, and served from here under the same URL', async () => {
+    const root = await gateway.add({ '1.png': LARGE, '2.png': PNG })
+    const url = `ipfs://${root}/1.png`
+    const { nft, image, id, backend } = await mintWith(url, { ipfsGateway: gateway.url, requireStoredFiles: true })
+    expect(nft).toMatchObject({ status: 'deployed' })
+    expect(image).toBe(url)
+    expect(gateway.asked.length).toBeGreaterThan(40)
+    const asked = gateway.asked.length
+    expect(await read(backend, url)).toEqual({ status: 200, body: LARGE })
+    const { media } = await show(backend, `nfts/${id}`)
+    expect(media).toMatchObject([{ field: 'image', content_type: 'image/png', size: LARGE.length }])
+    expect(gateway.asked).toHaveLength(asked)
+  })
+
+  test('a CID of version 0 is fetched as well', async () => {
+    const block = encode(prepare({ Data: new UnixFS({ type: 'file', data: PNG }).marshal(), Links: [] }))
+    const digest = createDigest(0x12, rawCid(block).multihash.digest)
+    const { CID } = await import('multiformats/cid')
+    gateway.blocks.set(CID.createV1(DAG_PB, digest).toString(), Buffer.from(block))
+    const url = `ipfs://${CID.createV0(digest)}`
+    const { image, backend } = await mintWith(url, { ipfsGateway: gateway.url })
+    expect(image).toBe(url)
+    expect(await read(backend, url)).toEqual({ status: 200, body: PNG })
+  })
+
+  const tampered = (bytes: Buffer) => Buffer.concat([bytes.subarray(0, -1), Buffer.from([(bytes.at(-1) ?? 0) ^ 1])])
+  test.each<[string, (whole: (cid: string) => Buffer | undefined, root: string) => GatewayStandIn['answer'], RegExp]>([
+    ['other bytes', (whole) => (cid) => ({ body: tampered(whole(cid) ?? PNG) }), /gateway sent other bytes/],
+    [
+      'one wrong part',
+      (whole, root) => (cid) => ({ body: cid === root ? (whole(cid) ?? PNG) : PNG }),
+      /sent other bytes/,
+    ],
+    ['a truncated block', (whole) => (cid) => ({ body: (whole(cid) ?? PNG).subarray(1) }), /gateway sent other bytes/],
+    ['no block', () => () => ({ status: 404, body: PNG }), /the IPFS gateway 127\.0\.0\.1:\d+ answered 404/],
+    ['an endless block', () => () => ({ body: Buffer.alloc(3_000_000) }), /is larger than 2 MiB/],
+    ['nothing', () => () => null, /took longer than/],
+    [
+      'a redirect',
+      () => () => ({ status: 302, headers: { location: 'http://169.254.169.254/' }, body: PNG }),
+      /redirects/,
+    ],
+  ])('that sends %s is asked again, then the NFT fails with the reason', async (_, answer, reason) => {
+    const root = await gateway.add({ '1.png': LARGE })
+    gateway.answer = answer((cid) => gateway.blocks.get(cid), root)
+    const { nft } = await mintWith(`ipfs://${root}/1.png`, { ipfsGateway: gateway.url })
+    expect(nft).toMatchObject({ status: 'failed', error: expect.stringMatching(reason) })
+    expect(nft?.error).toContain('tried 2 times')
+  })
+
+  test.each<[string, (root: string) => string, RegExp]>([
+    ['a path that does not exist', (root) => `ipfs://${root}/nothing.png`, /does not exist: there is no "nothing.png"/],
+    ['a path out of the directory', (root) => `ipfs://${root}/../1.png`, /does not exist: there is no ".."/],
+    ['a directory', (root) => `ipfs://${root}`, /is a directory; name a file in it/],
+    ['an HTML page', (root) => `ipfs://${root}/page.png`, /is an HTML page/],
+    ['an empty file', (root) => `ipfs://${root}/empty.png`, /is an empty file/],
+  ])('%s fails its NFT at once', async (_, urlOf, reason) => {
+    const page = Buffer.from('<!doctype html><title>gone</title>')
+    const root = await gateway.add({ '1.png': PNG, 'page.png': page, 'empty.png': Buffer.alloc(0) })
+    const { nft } = await mintWith(urlOf(root), { ipfsGateway: gateway.url })
+    expect(nft).toMatchObject({ status: 'failed', error: expect.stringMatching(reason) })
+    expect(nft?.error).not.toContain('tried')
+  })
+
+  test('a file of more blocks than a picture has is refused before they are all fetched', async () => {
+    // Ten thousand links to a node of ten thousand links to an empty one: a hundred million requests.
+    const node = (links: { cid: CID; size: number }[]) => {
+      const file = new UnixFS({ type: 'file' })
+      for (const { size } of links) file.addBlockSize(BigInt(size))
+      const block = encode(
+        prepare({ Data: file.marshal(), Links: links.map(({ cid }) => ({ Hash: cid, Tsize: 1, Name: '' })) }),
+      )
+      const cid = rawCid(block)
+      return { bytes: Buffer.from(block), digest: cid.multihash.digest }
+    }
+    const { CID } = await import('multiformats/cid')
+    const put = ({ bytes, digest }: { bytes: Buffer; digest: Uint8Array }) => {
+      const cid = CID.createV1(DAG_PB, createDigest(0x12, digest))
+      gateway.blocks.set(cid.toString(), bytes)
+      return cid
+    }
+    const parts = Array.from({ length: 6000 }, (_, n) => Buffer.from(`part ${n}`))
+    for (const bytes of parts) gateway.blocks.set(rawCid(bytes).toString(), bytes)
+    const links = parts.map((bytes) => ({ cid: rawCid(bytes) as CID, size: bytes.length }))
+    const url = `ipfs://${put(node(links))}`
+    const { nft } = await mintWith(url, { ipfsGateway: gateway.url })
+    expect(nft).toMatchObject({ status: 'failed', error: expect.stringMatching(/more than 5000 blocks/) })
+    expect(gateway.asked.length).toBeLessThan(5010)
+  })
+
+  test('while it does not answer, the NFT waits and says why', async () => {
+    const root = await gateway.add({ '1.png': PNG })
+    const { answer } = gateway
+    gateway.answer = () => ({ status: 503, body: Buffer.from('busy') })
+    backend = await startTestBackend(dataDir.path, { ipfsGateway: gateway.url })
+    const own = backend
+    const collection = await createTestCollection(own)
+    const metadata = { title: 'x', description: '', file_fields: [{ key: 'image', url: `ipfs://${root}/1.png` }] }
+    const [id = ''] = await mint(own, collection, metadata)
+    const [waiting] = await until(
+      () => showNfts(own, [id]),
+      ([nft]) => nft?.pending_reason?.includes('gateway') === true,
+    )
+    expect(waiting?.pending_reason).toMatch(/the IPFS gateway .* answered 503/)
+    gateway.answer = answer
+    expect(await settled(own, [id])).toMatchObject([{ status: 'deployed' }])
+  })
+})
