@@ -35,6 +35,10 @@ export function limitBodyMemory(app: FastifyInstance, { total, perAddress }: Bod
       const left = (held.get(client) ?? 0) - own
       if (left > 0) held.set(client, left)
       else held.delete(client)
+      // A body that was refused half-way still arrives for a moment. It is read and dropped: nobody would release it.
+      payload.unpipe(counted)
+      payload.resume()
+      counted.destroy()
     })
     const counted = new Transform({
       transform(chunk: Buffer, _encoding, done) {
@@ -48,6 +52,8 @@ export function limitBodyMemory(app: FastifyInstance, { total, perAddress }: Bod
       },
     })
     payload.on('error', (error) => counted.destroy(error))
+    // Routes that read no body listen for no errors of it, and one without a listener ends the process.
+    counted.on('error', () => {})
     return payload.pipe(counted)
   })
 }

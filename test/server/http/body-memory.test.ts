@@ -33,12 +33,12 @@ interface Unfinished {
 }
 
 /** Sends a request from a client behind the proxy, all but the last byte of its body. */
-function unfinished(from: string, length: number, path = '/api/v1/getnfts'): Unfinished {
+function unfinished(from: string, length: number, start = 'POST /api/v1/getnfts'): Unfinished {
   const { hostname, port } = new URL(backend.url)
   const socket = connect(Number(port), hostname)
   sockets.push(socket)
   const head = [
-    `POST ${path} HTTP/1.1`,
+    `${start} HTTP/1.1`,
     `Host: ${hostname}:${port}`,
     'Content-Type: application/json',
     `X-Api-Key: ${backend.apiKey.reveal()}`,
@@ -46,15 +46,39 @@ function unfinished(from: string, length: number, path = '/api/v1/getnfts'): Unf
     `Content-Length: ${length}`,
   ]
   socket.on('error', () => {})
-  const status = new Promise<number>((resolve) => {
-    socket.once('data', (bytes) => resolve(Number(/^HTTP\/1.1 (\d+)/.exec(bytes.toString('latin1'))?.[1])))
-  })
+  const status = statusOf(socket)
   const sent = new Promise<void>((resolve) => {
     socket.write(`${head.join('\r\n')}\r\n\r\n`)
     socket.write(' '.repeat(length - 1), () => resolve())
   })
   return { status, sent, socket }
 }
+
+/** Sends a body in chunks, which announces no length, to a route that takes 512 KiB of anybody, and never ends it. */
+function chunked(from: string, length: number) {
+  const { hostname, port } = new URL(backend.url)
+  const socket = connect(Number(port), hostname)
+  sockets.push(socket)
+  socket.on('error', () => {})
+  const closed = new Promise<void>((resolve) => void socket.once('close', () => resolve()))
+  const status = statusOf(socket)
+  const head = [
+    'POST /rpc/polygon HTTP/1.1',
+    `Host: ${hostname}:${port}`,
+    'Content-Type: application/json',
+    `X-Forwarded-For: ${from}`,
+    'Transfer-Encoding: chunked',
+  ]
+  socket.write(`${head.join('\r\n')}\r\n\r\n`)
+  const chunk = `${(64 * KIB).toString(16)}\r\n${' '.repeat(64 * KIB)}\r\n`
+  socket.write(chunk.repeat(length / (64 * KIB)))
+  return { status, closed, socket }
+}
+
+const statusOf = (socket: Socket) =>
+  new Promise<number>((resolve) => {
+    socket.once('data', (bytes) => resolve(Number(/^HTTP\/1.1 (\d+)/.exec(bytes.toString('latin1'))?.[1])))
+  })
 
 const finish = ({ socket }: Unfinished) => socket.write(' ')
 
@@ -95,6 +119,29 @@ describe('the memory of request bodies', () => {
       const status = await last.status
       if (status !== 503) return expect(status).toBe(422)
     }
+  })
+
+  test('is free again when a body is refused half-way, whatever of it still arrives', async () => {
+    await start({ allowLocalKey: true, bodyMemory: { total: 2 * MIB } })
+    for (let round = 0; round < 10; round++) {
+      const tooLong = chunked('203.0.113.1', MIB)
+      expect(await tooLong.status).toBe(413)
+      await tooLong.closed
+    }
+    const last = unfinished('203.0.113.2', MIB)
+    finish(last)
+    expect(await last.status).toBe(422)
+  })
+
+  test('bounds bodies that no route reads: the requests are answered', async () => {
+    await start({ allowLocalKey: true, bodyMemory: { perAddress: 100 * KIB } })
+    const first = unfinished('203.0.113.1', 100 * KIB)
+    await first.sent
+    const unread = unfinished('203.0.113.1', 100 * KIB, 'GET /healthz')
+    expect(await unread.status).toBe(200)
+    const tooLarge = unfinished('203.0.113.1', 5 * MIB)
+    expect(await tooLarge.status).toBe(413)
+    expect((await backend.get('/healthz')).status).toBe(200)
   })
 
   test('holds at most 32 MiB of one client: of 100 unfinished bodies of 4 MiB, 92 are refused', async () => {
