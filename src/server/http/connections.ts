@@ -54,8 +54,9 @@ export function limitConnections(
   })
 }
 
-/** The first 64 bits of an IPv6 address; other addresses as they are. */
-export function networkOf(address: string): string {
+/** The first 64 bits of an IPv6 address; other addresses as they are. Some proxies name the client's port as well. */
+export function networkOf(client: string): string {
+  const address = /^\[(.*)\](?::\d+)?$/.exec(client)?.[1] ?? client.replace(/^([\d.]+):\d+$/, '$1')
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1]
   if (mapped !== undefined || !isIPv6(address)) return mapped ?? address
   const [before = '', after] = (address.split('%')[0] ?? '').split('::')

@@ -257,6 +257,31 @@ describe.skipIf(OUTER_ADDRESS === undefined)('from another machine', () => {
     await sleep(1000)
   })
 
+  it.each([
+    [
+      'one client of a trusted proxy, whatever it claims itself',
+      ['127.0.0.1'],
+      (n: number) => `10.9.0.${n}, 203.0.113.1`,
+    ],
+    ['one IPv6 network, which one customer has', ['127.0.0.1'], (n: number) => `2001:db8:0:1::${n}`],
+    ['one client whose port the proxy names', ['127.0.0.1'], (n: number) => `203.0.113.1:${4000 + n}`],
+    ['a peer that is no trusted proxy', [], (n: number) => `203.0.113.${n}`],
+  ])('logins are counted for %s', async (_, trustProxy, forwarded) => {
+    const other = await freshDataDir()
+    const proxied = await startTestBackend(other.path, { trustProxy })
+    const attempt = async (client: string) =>
+      (await proxied.post('/explorer/login', { api_key: 'gdn_guess' }, { 'x-forwarded-for': client })).status
+    try {
+      const statuses = await Promise.all(Array.from({ length: 20 }, (_, n) => attempt(forwarded(n))))
+      expect(statuses.filter((status) => status === 401).length).toBeLessThanOrEqual(10)
+      expect(statuses).toContain(429)
+      if (trustProxy.length > 0) expect(await attempt('198.51.100.1')).toBe(401)
+    } finally {
+      await proxied.close()
+      await other.remove()
+    }
+  })
+
   it('a session ends with its key', async () => {
     const key = await makeKey(dataDir.path, { email: 'me@example.com' })
     const cookie = await login(key.key)
