@@ -1,6 +1,7 @@
 import { GdnError } from '../core/errors.ts'
 import { acquireLock, type Lock } from '../core/process-lock.ts'
 import { sleep } from '../core/time.ts'
+import { type Copies, copiesOf, rowsWithCopies } from './copied-rows.ts'
 import { addedRows, refuseEdited } from './edited-rows.ts'
 import type { Found } from './find-run.ts'
 import { keptIndex } from './gather.ts'
@@ -73,6 +74,7 @@ export async function readOtherRuns(
   const isPending = ({ key }: SpooledRow) => ledger.state(ledger.rows.find(key)) === ROW.pending
   const isUnchanged = path === spoolPath(options.stateDir, run.id)
   let isAdded: typeof isPending | null = null
+  let own: Copies | null = null
   const others = await readOthers(options, run.id, deps, async (other, known) => {
     if (options.again === true || options.reconcileOnly === true) return
     let isChecked = isPending
@@ -83,12 +85,16 @@ export async function readOtherRuns(
       isChecked = isAdded
     }
     if (!(await enterPlanned(options.stateDir, other, known))) return
-    if (isChecked === isPending && !mayShareRows(ledger, known)) return
     const before = taken.keys.size
-    await findTaken(taken, other, known, rows, isChecked)
+    if (isChecked !== isPending || mayShareRows(ledger, known)) await findTaken(taken, other, known, rows, isChecked)
     // Shared rows show that both manifests are one, under whatever path or name.
     if (journal === null && taken.keys.size > before && options.newRows !== true) {
       await refuseEdited({ ledger: known, id: other.id, name: other.name }, options, rows)
+    }
+    if (taken.keys.size === before && ledger.counts().pending > 0) {
+      own ??= await copiesOf(rows, isPending)
+      const copied = { path: spoolPath(options.stateDir, other.id), ledger: known }
+      for (const row of await rowsWithCopies(own, copied, rows)) if (isChecked(row)) addTaken(taken, row, other)
     }
   })
   if (taken.keys.size > 0) throw alreadyAccepted(taken, journal === null)
@@ -157,7 +163,7 @@ function mayShareRows(own: Ledger, known: Ledger): boolean {
 
 async function findTaken(
   taken: Taken,
-  { name }: RunRecord,
+  other: RunRecord,
   known: Ledger,
   rows: () => AsyncIterable<SpooledRow>,
   isChecked: (row: SpooledRow) => boolean,
@@ -168,10 +174,14 @@ async function findTaken(
     // The other run may have sent it before it got an id.
     const index = named >= 0 || row.id === null ? named : known.rows.find(rowKey(null, content))
     if (index < 0 || !known.isClaimed(index) || !isChecked(spooled)) continue
-    taken.runs.add(name)
-    if (taken.keys.add(key) && taken.rows.length < MAX_NAMED) {
-      taken.rows.push({ key: shownKey(key), line: row.line, run: name })
-    }
+    addTaken(taken, spooled, other)
+  }
+}
+
+function addTaken(taken: Taken, { key, row }: SpooledRow, { name }: RunRecord): void {
+  taken.runs.add(name)
+  if (taken.keys.add(key) && taken.rows.length < MAX_NAMED) {
+    taken.rows.push({ key: shownKey(key), line: row.line, run: name })
   }
 }
 

@@ -1,4 +1,5 @@
 import { hash as hashOnce } from 'node:crypto'
+import { basename } from 'node:path'
 import type { ManifestRow } from '../manifest/row.ts'
 import { addressKey } from './row-key.ts'
 
@@ -35,6 +36,32 @@ export function rowTexts(row: ManifestRow): { content: string; kept: string; to:
 /** What a row says, as a short hash: NFT, receiver, sender and the paths of its files. Not its line, not its id. */
 export function contentHash(row: ManifestRow): string {
   return hashOfText(contentText(row))
+}
+
+/**
+ * What a row says, as a short hash that stays the same in a copy of the manifest: with its columns in another order, or
+ * in another folder with its local files beside it.
+ */
+export function copyHash(row: ManifestRow): string {
+  const { metadata, localFiles } = row
+  const { file_fields, attribute } = metadata
+  const names = localFiles.map(({ key, path }) => ({ key, path: basename(path) }))
+  return contentHash({
+    ...row,
+    metadata: {
+      ...metadata,
+      file_fields: sortedByText(file_fields, ({ key, url }) => key + SEPARATOR + url),
+      ...(attribute === undefined
+        ? {}
+        : { attribute: sortedByText(attribute, ({ tag, value }) => tag + SEPARATOR + value) }),
+    },
+    localFiles: sortedByText(names, ({ key, path }) => key + SEPARATOR + path),
+  })
+}
+
+function sortedByText<Item>(items: readonly Item[], textOf: (item: Item) => string): Item[] {
+  const text = (item: Item, other: Item) => (textOf(item) < textOf(other) ? -1 : 1)
+  return items.length < 2 ? [...items] : [...items].sort(text)
 }
 
 /** The hash of what `contentText` gave. */

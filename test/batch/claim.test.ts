@@ -1,4 +1,5 @@
-import { readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { readJournal } from '../../src/batch/journal/read.ts'
 import { encodeRecord, JOURNAL_VERSION, type JournalRecord } from '../../src/batch/journal/records.ts'
@@ -8,6 +9,7 @@ import { listRuns } from '../../src/batch/runs.ts'
 import type { BatchClient, BatchPacer, BatchSummary } from '../../src/batch/types.ts'
 import { GdnError } from '../../src/core/errors.ts'
 import { acquireLock } from '../../src/core/process-lock.ts'
+import type { ManifestRow } from '../../src/manifest/row.ts'
 import { FakeHostedApi, type FakeOptions } from '../helpers/fake-hosted-api.ts'
 import { gate } from '../helpers/gate.ts'
 import { Machine, recordsOf } from './simulation.ts'
@@ -226,6 +228,52 @@ describe('two runs with the same rows in one collection', () => {
     expect(server.minted.size).toBe(2)
     await rename(path, `${path}.aside`)
     expect((await machine.run(server, [row(3)], other)).counts.deployed).toBe(1)
+  })
+
+  describe('the second is rejected where it is a copy of the first', () => {
+    const traits = [
+      { tag: 'Mood', value: 'calm' },
+      { tag: 'Sky', value: 'clear' },
+    ]
+    const withTraits = (attribute: typeof traits) => [row(1, { metadata: { ...row(1).metadata, attribute } })]
+    const withFile = (folder: string) => {
+      const path = join(machine.stateDir, folder, 'image.png')
+      return [row(1, { localFiles: [{ key: 'image', path }] })]
+    }
+    const write = async (folder: string, content: string) => {
+      await mkdir(join(machine.stateDir, folder))
+      await writeFile(join(machine.stateDir, folder, 'image.png'), content)
+    }
+    const COPIES: Record<string, () => [ManifestRow[], ManifestRow[]]> = {
+      'in another folder, with its local files': () => [withFile('a'), withFile('b')],
+      'with its columns in another order': () => [withTraits(traits), withTraits([...traits].reverse())],
+      'without ids': () => [[row(1, { id: 'one' })], [row(1)]],
+    }
+    test.each(Object.entries(COPIES))('%s', async (_what, rowsOf) => {
+      for (const folder of ['a', 'b']) await write(folder, 'same')
+      const server = serverOf()
+      const [rows, copied] = rowsOf()
+      await machine.run(server, rows, A, { pacer: stopped }).catch(() => {})
+      await expect(machine.run(server, copied, { ...B, skipLookup: true })).rejects.toMatchObject({
+        code: 'already_accepted',
+        details: { count: 1, rows: [{ line: 2 }] },
+      })
+      expect((await machine.run(server, rows, A)).counts.deployed).toBe(1)
+      await expect(machine.run(server, copied, B)).rejects.toMatchObject({ code: 'already_accepted' })
+      expect(most(server)).toBe(1)
+      expect((await machine.run(server, copied, { ...B, again: true })).counts.deployed).toBe(1)
+    })
+
+    test('not where a file of the same name has another size, or both rows have ids', async () => {
+      for (const folder of ['a', 'b']) await write(folder, folder.repeat(folder === 'a' ? 1 : 2))
+      const server = serverOf()
+      await machine.run(server, withFile('a'), A)
+      expect((await machine.run(server, withFile('b'), { ...B, skipLookup: true })).counts.deployed).toBe(1)
+      const named = (id: string) => [row(2, { id })]
+      await machine.run(server, named('one'), { ...A, runName: 'one' })
+      const other = { ...B, runName: 'two', skipLookup: true }
+      expect((await machine.run(server, named('two'), other)).counts.deployed).toBe(1)
+    })
   })
 
   test('a second order goes on after it was stopped, though the first has all its rows', async () => {
