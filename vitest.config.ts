@@ -5,7 +5,7 @@ const soak = { name: 'soak', include: ['test/soak/**/*.test.ts'], testTimeout: 6
 
 /** What touches the database in ways of its own; once on SQLite, as everything, and once on PostgreSQL. */
 const onPostgres = [
-  'test/server/store/{leases,transfers,due-times}.test.ts',
+  'test/server/store/{leases,plans,transfers,due-times}.test.ts',
   'test/server/http/{idempotency,rate-limits}.test.ts',
   'test/server/pipeline/{minting,follow-owners,wishes,reordered-transfers,restored-database}.test.ts',
   'test/server/transfers/owner-block.test.ts',

@@ -1,4 +1,4 @@
-import { type RawBuilder, type SqlBool, sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import { isPostgres } from './dialect.ts'
 import { firstSeqOf, seenBy } from './explorer-counts.ts'
 import type { Db, NftStatus } from './schema.ts'
@@ -29,7 +29,8 @@ export interface SummaryRow {
   metadata: string | null
 }
 
-const select = (where: RawBuilder<unknown>) => sql<SummaryRow>`select ${SUMMARY} from nfts ${where}`
+const select = (where: RawBuilder<unknown>, from: RawBuilder<unknown> = sql`nfts`) =>
+  sql<SummaryRow>`select ${SUMMARY} from ${from} ${where}`
 
 const statusIs = (status: NftStatus | null) => (status === null ? sql`` : sql` and nfts.status = ${sql.lit(status)}`)
 
@@ -58,7 +59,7 @@ export async function nftsOfBuckets(
   const ofRun =
     run === null
       ? sql``
-      : sql` and exists (select 1 from requests where requests.id = nfts.request_id and requests.run = ${run})`
+      : sql` and exists (select 1 from requests where requests.id = nfts.request_id and requests.run = ${run} limit 1)`
   const { rows } = await select(sql`
     where ${placed(db, collectionId, { from: firstSeqOf(first), end: firstSeqOf(last + 1) })}${statusIs(status)}${ofRun}
     ${FORWARD} limit ${limit} offset ${offset}`).execute(db)
@@ -77,7 +78,9 @@ export async function firstNfts(db: Db, collectionIds: readonly string[], count:
 /** NFTs accepted last: of these collections, or of all. */
 export async function lastNfts(db: Db, collectionIds: readonly string[] | null, count: number): Promise<SummaryRow[]> {
   if (collectionIds === null) {
-    return (await select(sql`order by nfts.seq desc limit ${sql.lit(count)}`).execute(db)).rows
+    // With statistics of a few NFTs SQLite sorts all of them.
+    const from = isPostgres(db) ? sql`nfts` : sql`nfts not indexed`
+    return (await select(sql`order by nfts.seq desc limit ${sql.lit(count)}`, from).execute(db)).rows
   }
   if (collectionIds.length === 0) return []
   const one = (id: string) =>
@@ -113,11 +116,10 @@ export async function nftsOwned(
     ? sql`(collection_id, owner, seq) >= (${collectionId}, ${owner}, 0)
         and (collection_id, owner, seq) < (${collectionId}, ${owner}, ${Number.MAX_SAFE_INTEGER}) and owner is not null`
     : sql`collection_id = ${collectionId} and owner = ${owner}`
-  const { rows } = await select(sql`
-    where nfts.seq in (
-      select seq from nfts where ${theirs} order by collection_id, owner, seq limit ${limit} offset ${offset})
-    order by nfts.seq`).execute(db)
-  return rows
+  const page = sql`select seq from nfts where ${theirs} order by collection_id, owner, seq limit ${limit} offset ${offset}`
+  // SQLite reads the tables of a cross join in this order, whatever its statistics say.
+  const from = sql`(${page}) as page cross join nfts`
+  return (await select(sql`where nfts.seq = page.seq order by nfts.seq`, from).execute(db)).rows
 }
 
 /** How many NFTs an address owns in each collection that an account may see and that has some, the newest first. */
@@ -191,7 +193,10 @@ export async function failedAfter(
     .selectFrom('nfts')
     .innerJoin('requests', 'requests.id', 'nfts.request_id')
     .select(['nfts.seq', 'nfts.id', 'nfts.error'])
-    .where(sql<SqlBool>`${placed(db, collectionId, { from: after + 1 })} and nfts.status = 'failed'`)
+    // By equalities: PostgreSQL takes the index of what failed, which is little.
+    .where('nfts.collection_id', '=', collectionId)
+    .where('nfts.seq', '>', after)
+    .where('nfts.status', '=', sql.lit('failed'))
     .where('requests.run', '=', run)
     .orderBy('nfts.collection_id')
     .orderBy('nfts.seq')

@@ -147,24 +147,33 @@ export async function failClaimedNft(db: Db, claimed: Claimed & { id: string }, 
 
 /** Every unfinished NFT of a collection fails with one reason. */
 export async function failNftsOfCollection(db: Db, collectionId: string, error: string): Promise<void> {
-  const change = db
-    .updateTable('nfts')
-    .set((nft) => ({ status: 'failed', step: 'done', error, lease_until: 0, generation: nft('generation', '+', 1) }))
-    .where('collection_id', '=', collectionId)
-    .where('step', 'in', ['files', 'mint', 'chain'])
-  await failAndTell(db, change)
+  for (const unfinished of unfinishedOf(db, collectionId, error)) await failAndTell(db, unfinished)
 }
 
 /** Every NFT of a collection that would be transferred in the step that creates it fails with one reason. */
 export async function failGrantsOfCollection(db: Db, collectionId: string, error: string): Promise<void> {
-  const change = db
-    .updateTable('nfts')
-    .set((nft) => ({ status: 'failed', step: 'done', error, lease_until: 0, generation: nft('generation', '+', 1) }))
-    .where('collection_id', '=', collectionId)
-    .where('sender', 'is not', null)
-    .where('step', 'in', ['files', 'mint', 'chain'])
-  await failAndTell(db, change)
+  for (const unfinished of unfinishedOf(db, collectionId, error)) {
+    await failAndTell(db, unfinished.where('sender', 'is not', null))
+  }
 }
+
+const UNFINISHED = ['files', 'mint', 'chain'] as const
+
+/**
+ * Beside a step, whose own index holds only what is unfinished. The concatenation hides the collection from the planner:
+ * it would read all NFTs of the collection, which may be a million that are deployed.
+ */
+const OF_COLLECTION = sql<string>`collection_id || ''`
+
+/** One change for each step. */
+const unfinishedOf = (db: Db, collectionId: string, error: string) =>
+  UNFINISHED.map((step) =>
+    db
+      .updateTable('nfts')
+      .set((nft) => ({ status: 'failed', step: 'done', error, lease_until: 0, generation: nft('generation', '+', 1) }))
+      .where('step', '=', sql.lit(step))
+      .where(OF_COLLECTION, '=', collectionId),
+  )
 
 /** What the next batch of a collection would hold, oldest first. */
 export async function listMintable(db: Db, collectionId: string, limit: number) {
@@ -180,13 +189,17 @@ export async function listMintable(db: Db, collectionId: string, limit: number) 
 
 /** NFTs of a collection that aren't minted yet. */
 export async function countPending(db: Db, collectionId: string): Promise<number> {
-  const { count } = await db
-    .selectFrom('nfts')
-    .select(({ fn }) => fn.countAll().as('count'))
-    .where('collection_id', '=', collectionId)
-    .where('step', 'in', ['files', 'mint', 'chain'])
-    .executeTakeFirstOrThrow()
-  return Number(count)
+  let pending = 0
+  for (const step of UNFINISHED) {
+    const { count } = await db
+      .selectFrom('nfts')
+      .select(({ fn }) => fn.countAll().as('count'))
+      .where('step', '=', sql.lit(step))
+      .where(OF_COLLECTION, '=', collectionId)
+      .executeTakeFirstOrThrow()
+    pending += Number(count)
+  }
+  return pending
 }
 
 /** Whether NFTs of a collection still wait for their files. */
@@ -194,8 +207,8 @@ export async function hasWaitingFiles(db: Db, collectionId: string): Promise<boo
   const row = await db
     .selectFrom('nfts')
     .select('seq')
-    .where('collection_id', '=', collectionId)
     .where('step', '=', sql.lit('files'))
+    .where(OF_COLLECTION, '=', collectionId)
     .limit(1)
     .executeTakeFirst()
   return row !== undefined
@@ -206,11 +219,13 @@ export async function hasWaitingFiles(db: Db, collectionId: string): Promise<boo
  * entry for each NFT, 50 ms for a million.
  */
 export async function collectionsWithMintable(db: Db): Promise<string[]> {
+  // With statistics of a few NFTs SQLite takes the index of all NFTs.
+  const waiting = isPostgres(db) ? sql`nfts` : sql`nfts indexed by nfts_mint_due`
   const { rows } = await sql<{ id: string }>`
     with recursive waiting (id) as (
-      select min(collection_id) from nfts where step = 'mint'
+      select min(collection_id) from ${waiting} where step = 'mint'
       union all
-      select (select min(collection_id) from nfts where step = 'mint' and collection_id > waiting.id)
+      select (select min(collection_id) from ${waiting} where step = 'mint' and collection_id > waiting.id)
       from waiting where waiting.id is not null
     ) select id from waiting where id is not null`.execute(db)
   return rows.map((row) => row.id)
@@ -238,15 +253,16 @@ export async function deployBatch(
   db: Db,
   batch: { transactionId: string; startId: string; directory: string },
 ): Promise<void> {
-  await sql`
+  const { rows } = await sql<{ id: string; seq: number }>`
     update nfts set status = 'deployed', step = 'done', attempts = 0,
       owner = coalesce((select next from owner_events where owner_events.collection_id = nfts.collection_id
         and owner_events.token_id = cast(cast(${batch.startId} as bigint) + batch_index as text)
         order by block_number desc, log_index desc limit 1), owner, receiver),
       token_id = cast(cast(${batch.startId} as bigint) + batch_index as text),
       metadata_url = 'ipfs://' || ${batch.directory} || '/' || cast(batch_index as text) || '.json'
-    where transaction_id = ${batch.transactionId} and step = 'chain'`.execute(db)
-  await tellMinted(db, [batch.transactionId])
+    where transaction_id = ${batch.transactionId} and step = 'chain'
+    returning id, seq`.execute(db)
+  await tellMinted(db, rows)
 }
 
 /** Counts a revert for each NFT of the batch, and tells the highest count. */

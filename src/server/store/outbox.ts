@@ -26,17 +26,14 @@ export async function tellNfts(
   }
 }
 
-/** As tellNfts, of all NFTs that these transactions have minted. */
-export async function tellMinted(db: Db, transactionIds: readonly string[]): Promise<void> {
+/** As tellNfts, of NFTs that were just deployed, in the order of their acceptance. */
+export async function tellMinted(db: Db, nfts: readonly { id: string; seq: number }[]): Promise<void> {
   if (!(await isHeard(db))) return
-  const nfts = await db
-    .selectFrom('nfts')
-    .select('id')
-    .where('transaction_id', 'in', transactionIds)
-    .where('status', '=', 'deployed')
-    .orderBy('seq')
-    .execute()
-  await tellNfts(db, 'nft.deployed', nfts)
+  await tellNfts(
+    db,
+    'nft.deployed',
+    [...nfts].sort((a, b) => a.seq - b.seq),
+  )
 }
 
 /** Makes a change by which NFTs fail, and tells of each. */

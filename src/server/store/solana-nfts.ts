@@ -28,14 +28,13 @@ export async function assignToTransactions(db: Db, assignments: readonly Assignm
 /** These transactions are final: each NFT has its mint as its id, and its owner. */
 export async function deployMinted(db: Db, transactionIds: readonly string[]): Promise<void> {
   if (transactionIds.length === 0) return
-  await sql`
+  const { rows } = await sql<{ id: string; seq: number }>`
     update nfts set status = 'deployed', step = 'done', owner = receiver, token_id = minted.mint,
       metadata_url = 'ipfs://' || minted.directory || '/' || cast(nfts.batch_index as text) || '.json'
     from solana_transactions as minted
-    where minted.id in (${sql.join(transactionIds)}) and nfts.transaction_id = minted.id and nfts.step = 'chain'`.execute(
-    db,
-  )
-  await tellMinted(db, transactionIds)
+    where minted.id in (${sql.join(transactionIds)}) and nfts.transaction_id = minted.id and nfts.step = 'chain'
+    returning nfts.id, nfts.seq`.execute(db)
+  await tellMinted(db, rows)
 }
 
 /** The NFT that a transaction mints. */

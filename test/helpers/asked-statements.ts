@@ -1,0 +1,52 @@
+import pg from 'pg'
+import type { RawDatabase } from '../../src/server/store/sqlite-driver.ts'
+
+/** A statement that gdn ran, with the parameters of its last run. */
+export interface Statement {
+  sql: string
+  parameters: readonly unknown[]
+}
+
+/** Statements that gdn ran, by their text with the lengths of its lists left out. */
+export const asked = new Map<string, Statement>()
+
+const LIST = /\((?:\?|\$?\d+)(?:, (?:\?|\$?\d+))*\)(?:, \((?:\?|\$?\d+)(?:, (?:\?|\$?\d+))*\))*/g
+
+function record(sql: string, parameters: readonly unknown[]): void {
+  asked.set(sql.replace(LIST, '(…)').replace(/\d+/g, '0'), { sql, parameters })
+}
+
+/** An SQLite database whose statements are recorded. */
+export function recordSqlite(raw: RawDatabase): RawDatabase {
+  return {
+    exec: (sql) => raw.exec(sql),
+    close: () => raw.close(),
+    prepare(sql) {
+      const statement = raw.prepare(sql)
+      const recorded =
+        <Result>(run: (parameters: readonly unknown[]) => Result) =>
+        (parameters: readonly unknown[]) => {
+          record(sql, parameters)
+          return run(parameters)
+        }
+      return {
+        reader: statement.reader,
+        all: recorded((parameters) => statement.all(parameters)),
+        run: recorded((parameters) => statement.run(parameters)),
+        iterate: recorded((parameters) => statement.iterate(parameters)),
+      }
+    },
+  }
+}
+
+/** Records the statements of every PostgreSQL connection; returns what ends it. */
+export function recordPostgres(): () => void {
+  const { query } = pg.Client.prototype
+  pg.Client.prototype.query = function (this: pg.Client, ...given: unknown[]) {
+    if (typeof given[0] === 'string') record(given[0], Array.isArray(given[1]) ? given[1] : [])
+    return Reflect.apply(query, this, given)
+  }
+  return () => {
+    pg.Client.prototype.query = query
+  }
+}

@@ -1,0 +1,158 @@
+import { latestCollections } from '../../src/server/store/explorer-counts.ts'
+import { failedAfter, metadataAt, nftsOnChain } from '../../src/server/store/explorer-nfts.ts'
+import { nftsTransferred } from '../../src/server/store/explorer-transactions.ts'
+import { releaseLeases, renewLeases } from '../../src/server/store/leases.ts'
+import { failFreshNfts, holdFreshNfts } from '../../src/server/store/nft-faults.ts'
+import * as nfts from '../../src/server/store/nfts.ts'
+import type { Store } from '../../src/server/store/open-store.ts'
+import { tellWebhook } from '../../src/server/store/outbox.ts'
+import { moveSharedCursor, undoEvents } from '../../src/server/store/owner-events.ts'
+import { findRepeated } from '../../src/server/store/requests.ts'
+import { findNftOfTransaction, moveToTransaction } from '../../src/server/store/solana-nfts.ts'
+import * as transfers from '../../src/server/store/transfers.ts'
+import { insertWebhook } from '../../src/server/store/webhooks.ts'
+import {
+  call,
+  createTestCollection,
+  mint,
+  plainMetadata,
+  settled,
+  startTestBackend,
+  type TestBackend,
+  type TestCollection,
+  until,
+  WALLETS,
+  withStore,
+} from './backend.ts'
+import { show, store } from './explorer.ts'
+import { SOLANA_COLLECTION, solanaWallet } from './solana.ts'
+
+const RUN = 'run-1'
+const [ARTIST, HOLDER] = WALLETS
+/** From elsewhere, as a proxy on this machine says: the web explorer asks for a session. */
+const FORWARDED = { 'x-forwarded-for': '203.0.113.7' }
+const FROM_HERE = { 'x-forwarded-for': '127.0.0.1' }
+
+/** Sends a request to every endpoint, and takes an NFT through every step of the pipeline, with somebody listening. */
+export async function useEverything(dataDir: string): Promise<void> {
+  const backend = await startTestBackend(dataDir, {
+    trustProxy: ['127.0.0.1'],
+    allowLocalKey: true,
+    requireStoredFiles: true,
+  })
+  try {
+    await withStore(dataDir, listen)
+    const collection = await createTestCollection(backend, { enable_transfer: true, wallet_address: ARTIST })
+    const ids = await useApi(backend, collection)
+    await useExplorer(backend, collection, ids)
+    await useSolana(backend)
+    await withStore(dataDir, (opened) => useStore(opened, collection, ids[0] ?? ''))
+  } finally {
+    await backend.close()
+  }
+}
+
+async function listen({ db }: Store): Promise<void> {
+  const { id: account_id } = await db.selectFrom('accounts').select('id').executeTakeFirstOrThrow()
+  await insertWebhook(db, {
+    ...{ id: 'listener', account_id, kind: 'listener', url: '', events: '["*"]', secret: '' },
+    ...{ status: 'active', created_at: 1, expires_at: null, failing_since: null },
+  })
+}
+
+async function useApi(backend: TestBackend, collection: TestCollection): Promise<string[]> {
+  const { address: contract_address, blockchain } = collection
+  const parties = { contract_address, blockchain, sender_wallet_address: ARTIST, receiver_wallet_address: HOLDER }
+  const url = await store(backend, 'a file')
+  const withFile = (from: string) => ({
+    title: 'With a file',
+    description: '',
+    file_fields: [{ key: 'image', url: from }],
+  })
+  const fetched = [url, `${backend.url}/${url.replace(':/', '')}`, `${backend.url}/missing`].map(withFile)
+  const options = { receiver: ARTIST, headers: { 'gdn-run': RUN, 'idempotency-key': 'key' } }
+  const ids = await mint(backend, collection, [...plainMetadata(2), ...fetched], options)
+  const [first] = await settled(backend, ids)
+  await call(backend, 'getnftgdnids', { contract_addresses: contract_address, blockchain })
+  await call(backend, 'getisgdnnft', { receiver_wallet_address: ARTIST, blockchain, nft_gdn_ids: ids[0] })
+  const { response } = await call(backend, 'transfernft', { ...parties, token_id: first?.token_id, nft_gdn_id: ids[0] })
+  const transaction = { transaction_gdn_ids: [response.transaction_gdn_id] }
+  const granted = await call(backend, 'createnfttrans', { ...parties, metadata: plainMetadata(1) })
+  await settled(
+    backend,
+    granted.nfts.map((nft) => nft.nft_gdn_ids),
+  )
+  await until(
+    () => call(backend, 'gettransactions', transaction),
+    ({ transactions }) => transactions[0]?.status === 'deployed',
+  )
+  await call(backend, 'getpresignedurl', { email: 'artist@example.com' })
+  await backend.get('/metrics')
+  await backend.get('/readyz')
+  return ids
+}
+
+/** Each page, as whoever is on this machine sees it and as an account does. */
+async function useExplorer(backend: TestBackend, { id, address }: TestCollection, ids: readonly string[]) {
+  const login = await backend.post('/explorer/login', { api_key: backend.apiKey.reveal() }, FORWARDED)
+  const session = { ...FORWARDED, cookie: login.headers.get('set-cookie')?.split(';')[0] ?? '' }
+  const lists = [`collections/${id}/nfts`, `runs/${RUN}/nfts`].flatMap((list) => [list, `${list}?status=failed`])
+  const filtered = [`collections/${id}/nfts?q=nft`, `collections/${id}/nfts?owner=${ARTIST}`]
+  const one = [`collections/${id}`, `nfts/${ids[0]}`, `runs/${RUN}`, `owners/${ARTIST}/nfts`]
+  const found = ['nft', address, ids[0], '1', ARTIST].map((text) => `search?q=${text}`)
+  for (const path of ['overview', 'collections', 'collections?q=te', 'runs', ...lists, ...filtered, ...one, ...found]) {
+    await show(backend, path, FROM_HERE)
+    await show(backend, path, session)
+  }
+}
+
+async function useSolana(backend: TestBackend): Promise<void> {
+  const collection = await createTestCollection(backend, { ...SOLANA_COLLECTION, image: await store(backend, 'logo') })
+  const request = { contract_address: collection.address, blockchain: 'solana', metadata: plainMetadata(1) }
+  const answer = await call(backend, 'createnft', { ...request, receiver_wallet_address: solanaWallet(1) })
+  await settled(
+    backend,
+    answer.nfts.map((nft) => nft.nft_gdn_ids),
+  )
+}
+
+/** What only reverts, reorgs, lost leases, fault injection and webhooks use. */
+async function useStore(opened: Store, { id: collectionId }: TestCollection, id: string): Promise<void> {
+  const { db } = opened
+  const nft = await db.selectFrom('nfts').selectAll().where('id', '=', id).executeTakeFirstOrThrow()
+  const transfer = await db.selectFrom('transfers').selectAll().where('nft_id', '=', id).executeTakeFirstOrThrow()
+  const cursor = await db.selectFrom('owner_cursors').selectAll().executeTakeFirstOrThrow()
+  const { account_id: accountId } = await db.selectFrom('runs').select('account_id').executeTakeFirstOrThrow()
+  const minted = nft.transaction_id ?? ''
+  const transferred = transfer.transaction_id ?? ''
+  await latestCollections(db, accountId, 20)
+  await metadataAt(db, nft.seq)
+  await nftsOnChain(db, minted, 10)
+  await failedAfter(db, { collectionId, run: RUN, after: 0 }, 10)
+  await nftsTransferred(db, transferred)
+  await findRepeated(db, { accountId, endpoint: 'createnft', idempotencyKey: 'key' })
+  await findNftOfTransaction(db, minted)
+  await moveToTransaction(db, minted, minted)
+  await transfers.followsUnfinal(db, transfer)
+  await transfers.countTransferRevert(db, id)
+  await transfers.forgetReverts(db, id)
+  await transfers.unknownMovesOf(db, id)
+  await transfers.returnTransfer(db, transferred)
+  await transfers.withdrawTransfer(db, transferred)
+  await nfts.countRevert(db, minted)
+  await nfts.countPending(db, collectionId)
+  await nfts.hasWaitingFiles(db, collectionId)
+  await nfts.returnBatchToMint(db, minted)
+  await nfts.failBatch(db, minted, 'reverted')
+  await nfts.failGrantsOfCollection(db, collectionId, 'refused')
+  await nfts.failNftsOfCollection(db, collectionId, 'refused')
+  await nfts.postponeNft(db, nft, { attempts: 1, nextAttemptAt: 0 })
+  await failFreshNfts(db, nft.request_id, 'fault injection')
+  await holdFreshNfts(db, nft.request_id)
+  await releaseLeases(opened)
+  // Only used where processes share a database: SQLite has no clock for it.
+  if (opened.shared !== null) await renewLeases(opened, 'nfts', [nft], 1000)
+  await tellWebhook(db, 'listener', 'nft.deployed', {})
+  await moveSharedCursor(db, { ...cursor, block_number: cursor.block_number + 1000 }, 10)
+  await undoEvents(db, 'polygon', 0)
+}
