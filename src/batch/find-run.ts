@@ -66,14 +66,19 @@ function goOn({ run, ledger, ...journal }: OpenLedger, options: BatchOptions): F
   return { run: { ...run, chunk_size, in_order: options.inOrder ?? run.in_order }, ledger, journal }
 }
 
-/** Why no second drop can be ordered yet: the first has rows that were never sent. A damaged journal is no reason. */
+/**
+ * Why no second drop can be ordered yet: the outcome of rows of the first is open. A repeated command, after Ctrl-C say,
+ * would order a third. A damaged journal is no reason.
+ */
 async function unfinished(path: string): Promise<GdnError | null> {
   try {
     const { run, ledger } = await loadLedger(path)
-    const { pending } = ledger.counts()
-    if (pending === 0) return null
-    return new GdnError('run_busy', `the run ${run.name} isn't finished: ${pending} rows were not sent yet`, {
-      hint: 'run the command without --again to go on with it; to leave it at that, name the new one with --run NAME',
+    const { pending, unknown, accepted } = ledger.counts()
+    const open = pending + unknown + accepted
+    if (open === 0) return null
+    const rows = open === 1 ? '1 row is' : `${open} rows are`
+    return new GdnError('run_busy', `the run ${run.name} is not finished: ${rows} neither deployed nor failed`, {
+      hint: 'Run the command without --again to go on with it. To order another drop now, name it with --run NAME.',
     })
   } catch (error) {
     if (error instanceof GdnError && error.code === 'data_dir') return null

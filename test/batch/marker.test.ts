@@ -33,6 +33,7 @@ describe('--marker-key', () => {
     const first = markers()
     await run(rowsUpTo(2), { noWait: true })
     expect(markers()).toEqual(first)
+    await run(rowsUpTo(2))
     await run(rowsUpTo(2), { again: true })
     expect(new Set(markers()).size).toBe(4)
   })

@@ -314,9 +314,19 @@ describe('a run', () => {
   test('that has rows to send is gone on with, not ordered again', async () => {
     await machine.run(takes(1), rowsUpTo(9), { inFlight: 1, unreachableMs: 100 })
     await expect(machine.run(server, rowsUpTo(9), { again: true })).rejects.toMatchObject({
-      message: expect.stringContaining('6 rows were not sent yet'),
+      message: expect.stringContaining('9 rows are neither deployed nor failed'),
     })
     expect(server.attempts).toBe(0)
+  })
+
+  test('is not ordered again while its rows are accepted: a repeated --again would order a third drop', async () => {
+    await machine.run(server, rowsUpTo(3))
+    await machine.run(server, rowsUpTo(3), { again: true, noWait: true })
+    await expect(machine.run(server, rowsUpTo(3), { again: true })).rejects.toMatchObject({ code: 'run_busy' })
+    expect(server.minted.size).toBe(6)
+    expect((await machine.run(server, rowsUpTo(3))).counts.deployed).toBe(3)
+    await machine.run(server, rowsUpTo(3), { again: true })
+    expect(server.minted.size).toBe(9)
   })
 
   test('of which the first drop is at work is refused', async () => {
@@ -342,12 +352,14 @@ describe('a run', () => {
   })
 
   test('of which there are several drops is found as the newest, and each by its own name', async () => {
-    const { run: first } = await machine.run(server, rowsUpTo(3), { noWait: true })
+    const { run: first } = await machine.run(server, rowsUpTo(3))
     const { run: second } = await machine.run(server, rowsUpTo(3), { again: true, noWait: true })
     expect(await openRun(machine.stateDir, 'drop.csv')).toMatchObject({ id: second.id, generation: 2 })
     const { generation } = await openRun(machine.stateDir, first.name)
-    const gone = await machine.run(server, rowsUpTo(3), { generation })
-    expect(gone).toMatchObject({ run: first, exitCode: 0 })
+    await expect(machine.run(server, rowsUpTo(3), { generation })).rejects.toMatchObject({
+      code: 'run_finished',
+      details: { run_id: first.id },
+    })
     expect((await runStatus(await openRun(machine.stateDir, second.id))).counts.accepted).toBe(3)
   })
 

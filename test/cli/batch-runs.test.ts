@@ -109,10 +109,10 @@ describe('batch list', () => {
     const kept = join(stateDir, 'runs', (await files()).find((name) => name.endsWith('.counts')) ?? '')
     await writeFile(kept, (await readFile(kept, 'utf8')).replace('"accepted":2', '"accepted":7'))
     expect(await list()).toMatchObject([{ accepted: 7 }])
-    await mint(api.url, 'drop.csv', '--no-wait', '--again')
+    await mint(api.url, 'drop.csv', '--no-wait', '--again', '--run', 'second')
     await rm(kept)
     await writeFile(kept, 'not JSON')
-    expect(await list()).toMatchObject([{ drop: 2, accepted: 2 }, { accepted: 2 }])
+    expect(await list()).toMatchObject([{ accepted: 2 }, { accepted: 2 }])
   })
 
   test('where nothing can be kept for the next time, the runs are shown all the same', async () => {

@@ -19,6 +19,7 @@ import type { Log } from './log.ts'
 import { type Loop, startLoop } from './loop.ts'
 import { createMakeStep } from './make-step.ts'
 import { createMintStep } from './mint-step.ts'
+import { createOptimizeStep } from './optimize-step.ts'
 import { type OwnerFollower, startOwnerFollower } from './owner-follower.ts'
 import { createRecoverStep } from './recovery/recover-step.ts'
 import { adoptTransfer, findMadeTransfer } from './recovery/recover-transfer.ts'
@@ -204,6 +205,7 @@ export async function startPipeline(options: PipelineOptions): Promise<OwnPipeli
   })
   const webhookLoop = startLoop('webhooks', webhookStep.turn, log)
   const clockLoop = startLoop('clock', createClockStep(store, now), log)
+  const optimizeLoop = startLoop('optimize', createOptimizeStep(store), log)
 
   const followers = new Map<EvmBlockchain, OwnerFollower>()
   const follow = (blockchain: EvmBlockchain): OwnerFollower | undefined => {
@@ -272,6 +274,7 @@ export async function startPipeline(options: PipelineOptions): Promise<OwnPipeli
       const filesStopped = fileStep.stop()
       const steps = [
         clockLoop,
+        optimizeLoop,
         recoverLoop,
         makeLoop,
         mintLoop,

@@ -1,4 +1,4 @@
-import { Kysely } from 'kysely'
+import { Kysely, sql } from 'kysely'
 import type { ClientConfig } from 'pg'
 import { GdnError, messageOf } from '../../core/errors.ts'
 import { ensurePrivateFile } from '../../core/private-file.ts'
@@ -37,6 +37,7 @@ function prepare(raw: RawDatabase): void {
     'synchronous = FULL',
     'foreign_keys = ON',
     'cache_size = -16000',
+    'analysis_limit = 1000',
   ]) {
     raw.exec(`PRAGMA ${pragma}`)
   }
@@ -65,7 +66,11 @@ export async function openStore(path: string, { beside = false, unchecked = fals
     db,
     shared: null,
     transaction: createGroupCommit(db),
-    close: () => db.destroy(),
+    async close() {
+      // Statistics for the next start, as SQLite recommends it. Without them everything works as well.
+      if (!beside && !unchecked) await sql`pragma optimize`.execute(db).catch(() => undefined)
+      await db.destroy()
+    },
   }
 }
 
