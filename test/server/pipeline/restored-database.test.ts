@@ -3,8 +3,6 @@ import { join } from 'node:path'
 import { createPublicClient, getAddress, http, parseAbi, zeroAddress } from 'viem'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { NftRecord } from '../../../src/api/fields.ts'
-import { exportDatabase } from '../../../src/server/database/export.ts'
-import { importDatabase } from '../../../src/server/database/import.ts'
 import { wish } from '../../../src/server/operations/transactions.ts'
 import { releaseCollection } from '../../../src/server/operations/unknown-mints.ts'
 import { openMintsOf } from '../../../src/server/store/unknown-mints.ts'
@@ -22,11 +20,11 @@ import {
   WALLETS,
   withStore,
 } from '../../helpers/backend.ts'
+import { backUp, restore } from '../../helpers/backups.ts'
 import { bytes, type FileServer, pngOf, startFileServer } from '../../helpers/file-server.ts'
 import { holdSigning } from '../../helpers/hold.ts'
 import { type NetworkPlace, setUpNetwork } from '../../helpers/network-backend.ts'
 import { type RealNetwork, startRealNetwork } from '../../helpers/real-network.ts'
-import { forgetDatabaseOf, placeOf } from '../../helpers/test-database.ts'
 
 const ABI = parseAbi([
   'function totalSupply() view returns (uint256)',
@@ -40,7 +38,6 @@ let place: NetworkPlace
 let backend: TestBackend
 let files: FileServer
 let mining: NodeJS.Timeout | undefined
-let number = 0
 
 beforeAll(async () => {
   real = await startRealNetwork()
@@ -86,18 +83,16 @@ const start = async () => {
 }
 
 /** Stops the backend and keeps what its database holds now. */
-async function backUp(): Promise<string> {
+async function stopAndBackUp(): Promise<string> {
   await stop()
-  const file = join(place.dataDir, `backup-${number++}.jsonl`)
-  await exportDatabase(await placeOf(place.dataDir), file)
-  return file
+  return await backUp(place.dataDir)
 }
 
-/** Puts a backup in the place of the database; the backend must be stopped. */
-async function restore(file: string): Promise<void> {
-  forgetDatabaseOf(place.dataDir)
-  for (const end of ['', '-wal', '-shm']) await rm(join(place.dataDir, `gdn.db${end}`), { force: true })
-  await importDatabase(await placeOf(place.dataDir), file)
+/** Starts the backend on a backup. */
+async function startFrom(backup: string): Promise<void> {
+  await stop()
+  await restore(place.dataDir, backup)
+  await start()
 }
 
 async function deployedCollection(request: Readonly<Record<string, unknown>> = {}): Promise<TestCollection> {
@@ -203,13 +198,11 @@ describe.each(['mint', 'grant'] as const)('a backup of a %s, restored after that
     const letGo = await STEPS[step](order)
     const ids = await ORDERS[order](collection, plainMetadata(3))
     await reached(step, 'nfts')
-    const backup = await backUp()
+    const backup = await stopAndBackUp()
     await start()
     await letGo()
     const before = await settled(backend, ids)
-    await stop()
-    await restore(backup)
-    await start()
+    await startFrom(backup)
     const after = await settled(backend, ids)
     expect(after).toEqual(before)
     expect(await supplyOf(collection)).toBe(3n)
@@ -231,14 +224,12 @@ describe('a backup of a transfer, restored after that was done', () => {
     const letGo = await STEPS[step]('transfer')
     const id = await transfer(collection, nft, BOB, CAROL)
     await reached(step, 'transfers')
-    const backup = await backUp()
+    const backup = await stopAndBackUp()
     await start()
     await letGo()
     const before = await ended(id)
     expect(before?.status).toBe('deployed')
-    await stop()
-    await restore(backup)
-    await start()
+    await startFrom(backup)
     expect(await ended(id)).toEqual(before)
     expect(await ownerOf(collection, nft.token_id)).toBe(CAROL)
     expect((await showNfts(backend, [nft.nft_gdn_id]))[0]?.receiver_wallet_address).toBe(CAROL)
@@ -250,13 +241,11 @@ it('a backup of a collection, restored after that was deployed and had NFTs: kee
   const letGo = await holdSigning(place.dataDir, 'collection')
   const collection = await createTestCollection(backend)
   const ids = await mint(backend, collection, plainMetadata(3))
-  const backup = await backUp()
+  const backup = await stopAndBackUp()
   await letGo()
   await start()
   const before = await settled(backend, ids)
-  await stop()
-  await restore(backup)
-  await start()
+  await startFrom(backup)
   expect(await settled(backend, ids)).toEqual(before)
   expect(await supplyOf(collection)).toBe(3n)
 })
@@ -264,11 +253,11 @@ it('a backup of a collection, restored after that was deployed and had NFTs: kee
 it('NFTs whose files were still being fetched are recognized once these are stored, and the files are there again', async () => {
   const collection = await deployedCollection()
   const ids = await mint(backend, collection, withPictures())
-  const backup = await backUp()
+  const backup = await stopAndBackUp()
   await start()
   const before = await settled(backend, ids)
   await stop()
-  await restore(backup)
+  await restore(place.dataDir, backup)
   await rm(join(place.dataDir, 'files'), { recursive: true, force: true })
   await start()
   expect(await settled(backend, ids)).toEqual(before)
@@ -280,16 +269,52 @@ it('NFTs whose files were still being fetched are recognized once these are stor
   }
 })
 
+it('NFTs of several batches, minted out of their order since some files came late, get the tokens that they have', async () => {
+  const collection = await deployedCollection()
+  const ids: string[] = []
+  const late = { title: 'late', description: '', file_fields: [{ key: 'image', url: `${files.url}/late.png` }] }
+  for (const metadata of [plainMetadata(2, 'a'), [late, ...plainMetadata(2, 'b')], plainMetadata(1, 'same')]) {
+    ids.push(...(await mint(backend, collection, metadata)))
+  }
+  ids.push(...(await mint(backend, collection, plainMetadata(1, 'same'))))
+  const backup = await stopAndBackUp()
+  await start()
+  const before = await settled(backend, ids)
+  await startFrom(backup)
+  expect(await settled(backend, ids)).toEqual(before)
+  expect(await supplyOf(collection)).toBe(7n)
+})
+
+it('a backup that is restored twice, and a backend that is stopped before what it took over is final: no token twice', async () => {
+  const collection = await deployedCollection()
+  const letGo = await holdSigning(place.dataDir, 'mint')
+  const ids = await mint(backend, collection, plainMetadata(2))
+  const backup = await stopAndBackUp()
+  await letGo()
+  await start()
+  const before = await settled(backend, ids)
+  for (let round = 0; round < 2; round++) {
+    await startFrom(backup)
+    const taken = () =>
+      withStore(place.dataDir, ({ db }) =>
+        db.selectFrom('transactions').select('state').where('collection_id', '=', collection.id).execute(),
+      )
+    await until(taken, (rows) => rows.some(({ state }) => state === 'signed'))
+    await stop()
+    await start()
+    expect(await settled(backend, ids)).toEqual(before)
+  }
+  expect(await supplyOf(collection)).toBe(2n)
+})
+
 describe('tokens that no pending NFT explains', () => {
   it('stop the collection with 503 and nothing accepted until it is released; then minting goes on after them', async () => {
     const collection = await deployedCollection()
     const other = await deployedCollection()
-    const backup = await backUp()
+    const backup = await stopAndBackUp()
     await start()
     await settled(backend, await mint(backend, collection, plainMetadata(3)))
-    await stop()
-    await restore(backup)
-    await start()
+    await startFrom(backup)
     const body = {
       ...{ contract_address: collection.address, blockchain: collection.blockchain },
       ...{ receiver_wallet_address: BOB, metadata: plainMetadata(3) },
