@@ -15,20 +15,20 @@ export interface WatchedStreams {
  * such as a full disk, is reported once, and the command goes on to its end: what it does must not depend on who listens.
  */
 export function watchStreams(argv: readonly string[]): WatchedStreams {
-  let failed: number | null = null
+  let hasFailed = false
   const watch = (name: string, stream: NodeJS.WriteStream) =>
     stream.on('error', (error: NodeJS.ErrnoException) => {
-      if (failed !== null || GONE.has(error.code ?? '')) return
-      const isFull = FULL.has(error.code ?? '')
-      failed = isFull ? EXIT.usage : EXIT.unexpected
-      const code = isFull ? 'file_error' : 'unexpected'
-      const message = `can't write to ${name}: ${isFull ? 'no space left on the disk' : error.message}`
-      const inJson = JSON.stringify({ error: { code, message, hint: null, details: null } })
+      if (hasFailed || GONE.has(error.code ?? '')) return
+      hasFailed = true
+      const reason = FULL.has(error.code ?? '') ? 'no space left on the disk' : error.message
+      const message = `can't write to ${name}: ${reason}`
+      const inJson = JSON.stringify({ error: { code: 'unexpected', message, hint: null, details: null } })
       writeAtOnce(`${argv.includes('--json') ? inJson : `error: ${message}`}\n`)
     })
   watch('stdout', process.stdout)
   watch('stderr', process.stderr)
-  return { exitCode: (code) => failed ?? code }
+  // Never the code that says that nothing was sent: the command has done its work.
+  return { exitCode: (code) => (hasFailed ? EXIT.unexpected : code) }
 }
 
 /** Prints to stdout before anything else is loaded. Returns the exit code. */

@@ -44,7 +44,7 @@ test.each(['--version', '--help', 'nft --help', 'config path'])('a full disk is 
   const result = await new Promise((resolve) => {
     execFile('bash', ['-c', script], { env: home.env }, (error, _, stderr) => resolve({ code: error?.code, stderr }))
   })
-  expect(result).toEqual({ code: 2, stderr: "error: can't write to stdout: no space left on the disk\n" })
+  expect(result).toEqual({ code: 1, stderr: "error: can't write to stdout: no space left on the disk\n" })
 })
 
 test.each(['--help', 'nft mint --help'])('a reader that goes away early is no error of gdn %s', async (words) => {
