@@ -1,7 +1,7 @@
 import { parseUrl } from '../core/parse-url.ts'
 
-const IPFS = /^ipfs:\/\/(Qm[1-9A-HJ-NP-Za-km-z]{44}|b[a-z2-7]{40,120})(\/[^\s]*)?$/
-const ARWEAVE = /^ar:\/\/[\w-]{43}(\/[^\s]*)?$/
+const IPFS = /^ipfs:\/\/(Qm[1-9A-HJ-NP-Za-km-z]{44}|b[a-z2-7]{40,120})(\/[^\s\p{C}]*)?$/u
+const ARWEAVE = /^ar:\/\/[\w-]{43}(\/[^\s\p{C}]*)?$/u
 const MAX_LENGTH = 2048
 
 /**
@@ -11,6 +11,7 @@ const MAX_LENGTH = 2048
 export function fileUrlProblem(url: string): string | null {
   if (url === '') return 'is empty; give an http(s), ipfs or ar URL'
   if (url.length > MAX_LENGTH) return `is longer than ${MAX_LENGTH} characters`
+  if (/^(?:ipfs|ar):.*\/\.\.?(?:\/|$)/is.test(url)) return 'holds . or .. in its path'
   if (/^ipfs:/i.test(url)) return IPFS.test(url) ? null : 'is not an ipfs URL: ipfs:// is followed by a CID'
   if (/^ar:/i.test(url)) return ARWEAVE.test(url) ? null : 'is not an ar URL: ar:// is followed by a transaction ID'
   if (!/^https?:\/\//i.test(url)) return 'must be an http(s), ipfs or ar URL'

@@ -45,7 +45,10 @@ describe('a file URL', () => {
     ['ipfs://', /is not an ipfs URL/],
     ['ipfs://QmShort', /is not an ipfs URL/],
     ['ipfs:QmYwAPJzv5CZsnA625s3Xf2nemtYgPpHdWEz79ojWKPbdG', /is not an ipfs URL/],
-    ['ipfs://../../api-key', /is not an ipfs URL/],
+    ['ipfs://../../api-key', /\. or \.\. in its path/],
+    ['ipfs://bafkreifjjcie6lypi6ny7amxnfftagclbuxndqonfipmb64f2km2devei4/../x', /\. or \.\. in its path/],
+    ['ipfs://bafkreifjjcie6lypi6ny7amxnfftagclbuxndqonfipmb64f2km2devei4/\u001b[2J', /is not an ipfs URL/],
+    [`ar://${'a'.repeat(43)}/\u202e`, /is not an ar URL/],
     ['ipfs://bafkreifjjcie6lypi6ny7amxnfftagclbuxndqonfipmb64f2km2devei4/a b', /is not an ipfs URL/],
     [`https://example.com/${'a'.repeat(2048)}`, /longer than 2048/],
   ])('%j is refused', (url, message) => expect(fileUrlProblem(url)).toMatch(message))

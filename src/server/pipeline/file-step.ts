@@ -6,6 +6,7 @@ import { FetchFailure } from '../../files/failure.ts'
 import type { Fetcher } from '../../files/fetcher.ts'
 import { contentProblem } from '../../files/file-content.ts'
 import { ContentTooLargeError, type FileStorage } from '../storage/adapter.ts'
+import { isCid } from '../storage/cid.ts'
 import { firstBytes } from '../storage/first-bytes.ts'
 import type { Gateway } from '../storage/gateway.ts'
 import { findStored, isContentUrl, isIpfsUrl, partsOf, placeOf } from '../storage/ipfs-url.ts'
@@ -75,11 +76,8 @@ export function createFileStep(options: FileStepOptions): FileStep {
   const findIpfsFile = async (url: string): Promise<string | null> => {
     const stored = await findStored(storage, url)
     if (stored === null) {
-      const { cid, path } = partsOf(placeOf(url))
-      if (await storage.has(cid)) {
-        const problem = path.length === 0 ? 'is a directory' : 'does not exist in its directory'
-        throw new FetchFailure(`${url} ${problem}`, { lasting: true, hint: 'name a file in it: ipfs://<cid>/<path>' })
-      }
+      const problem = await pathProblem(storage, url)
+      if (problem !== null) throw new FetchFailure(`${url} ${problem}`, { lasting: true, hint: IPFS_HINT })
       return (await ipfs?.fetchFile(url, storage, fileRules, stopping.signal)) ?? null
     }
     // Uploads were checked as they were stored. An IPFS node has anything.
@@ -181,6 +179,19 @@ export function createFileStep(options: FileStepOptions): FileStep {
       await Promise.allSettled(active)
     },
   }
+}
+
+const IPFS_HINT = 'name a file: ipfs://<cid>/<path>'
+
+/** Why an ipfs URL that names no stored file names none anywhere; null where it may. */
+async function pathProblem(storage: FileStorage, url: string): Promise<string | null> {
+  const { cid, path } = partsOf(placeOf(url))
+  if (!isCid(cid)) return 'has no valid CID'
+  const name = path.pop()
+  const folder = await storage.open(cid, path, { ours: true })
+  if (folder?.type !== 'directory') return null
+  if (name === undefined) return 'is a directory'
+  return folder.entries.some((entry) => entry.name === name) ? null : 'does not exist in its directory'
 }
 
 /** What is wrong and, where asking again can't help, what to do about it. */

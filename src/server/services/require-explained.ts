@@ -15,7 +15,7 @@ export async function requireExplained(db: Db, { id, blockchain }: { id: string;
   const tokens = open.reduce((sum, { token_count }) => sum + token_count, 0)
   if (open.some(({ state }) => state === 'unexplained')) {
     throw nothingAccepted(
-      `the collection has ${tokens} tokens on ${blockchain} that this backend does not know; nothing was accepted, and its operator has to release the collection`,
+      `the collection has ${tokens} tokens on ${blockchain} that this backend does not know; nothing was accepted. Its operator can list them with gdn tx unknown, and let the collection mint again with gdn tx release`,
     )
   }
   if (open.length === 0 && !(await isBehind(db, blockchain as Blockchain))) return

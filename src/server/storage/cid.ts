@@ -48,6 +48,17 @@ export function parseCid(text: string): CID | null {
   }
 }
 
+/** Whether a text is a CID of any kind, stored here or not. */
+export function isCid(text: string): boolean {
+  if (text.length > MAX_LENGTH) return false
+  try {
+    CID.parse(text, anyBase)
+    return true
+  } catch {
+    return false
+  }
+}
+
 /** The CID of bytes that fit in one block. */
 export function rawCid(bytes: Uint8Array): CID {
   return CID.createV1(RAW, createDigest(SHA2_256, sha256(bytes)))

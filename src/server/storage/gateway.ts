@@ -8,7 +8,7 @@ import { ContentTooLargeError, type FileStorage } from './adapter.ts'
 import type { Block, BlockTable } from './blocks.ts'
 import { matchesCid, parseCid, RAW } from './cid.ts'
 import { partsOf, placeOf } from './ipfs-url.ts'
-import { readNode, type StoredNode, streamNode } from './nodes.ts'
+import { isReadable, readNode, type StoredNode, streamNode } from './nodes.ts'
 
 export interface GatewayOptions {
   /** Base URL of a trustless gateway, without a trailing slash: blocks are at `/ipfs/<cid>?format=raw`. */
@@ -88,9 +88,10 @@ export function createGateway({ url: base, userAgent, pace, timeoutMs = TIMEOUT_
         throw lasting(`${url} has a CID of a kind that is not read here`, 'use a sha2-256 CID of a file or directory')
       }
       const deadline = performance.now() + FILE_TIMEOUTS * timeoutMs
-      const fetched = new FetchedBlocks(storage, (cid) => {
-        if (performance.now() < deadline) return block(cid, signal)
-        throw passing(`${url} takes longer than ${(FILE_TIMEOUTS * timeoutMs) / 1000} s to fetch`)
+      const late = () => passing(`${url} takes longer than ${(FILE_TIMEOUTS * timeoutMs) / 1000} s to fetch`)
+      const fetched = new FetchedBlocks(url, storage, (cid) => {
+        if (performance.now() > deadline) throw late()
+        return block(cid, signal)
       })
       let cid = root
       for (const part of path) {
@@ -112,9 +113,10 @@ export function createGateway({ url: base, userAgent, pace, timeoutMs = TIMEOUT_
         if (size > maxBytes) throw new ContentTooLargeError(maxBytes)
         await fetched.flushIfFull()
       }
+      if (node.type === 'file' && size !== node.size) throw malformed(url)
       await fetched.finish(root.toString())
       if ((await storage.open(text, path, { ours: true }))?.type !== 'file') {
-        throw lasting(`${url} is not a well-formed file`)
+        throw malformed(url)
       }
       return place
     },
@@ -123,10 +125,12 @@ export function createGateway({ url: base, userAgent, pace, timeoutMs = TIMEOUT_
 }
 
 const lasting = (message: string, hint = 'give the URL of a file') => new FetchFailure(message, { lasting: true, hint })
+const malformed = (url: string) => lasting(`${url} is not a well-formed file`)
 const passing = (message: string) => new FetchFailure(message, { lasting: false })
 
 /** The blocks of one file as they are read. Parts are stored on the way, what leads to them at the end. */
 class FetchedBlocks implements Pick<BlockTable, 'get'> {
+  readonly #url: string
   readonly #storage: FileStorage
   readonly #fetch: (cid: string) => Promise<Uint8Array>
   readonly #nodes = new Map<string, Uint8Array>()
@@ -134,22 +138,27 @@ class FetchedBlocks implements Pick<BlockTable, 'get'> {
   #bytes = 0
   #count = 0
 
-  constructor(storage: FileStorage, fetch: (cid: string) => Promise<Uint8Array>) {
+  constructor(url: string, storage: FileStorage, fetch: (cid: string) => Promise<Uint8Array>) {
+    this.#url = url
     this.#storage = storage
     this.#fetch = fetch
   }
 
   async get(cid: string): Promise<Uint8Array> {
+    // Visits, not fetches: a few nodes that name each other many times would keep everybody waiting.
+    if (++this.#count > MAX_BLOCKS) throw lasting(`${this.#url} has more than ${MAX_BLOCKS} blocks`)
     const known = this.#nodes.get(cid)
     if (known !== undefined) return known
-    if (++this.#count > MAX_BLOCKS) throw lasting(`ipfs://${cid} is part of a file of more than ${MAX_BLOCKS} blocks`)
     const bytes = await this.#fetch(cid)
     const parsed = parseCid(cid)
     if (parsed === null || !matchesCid(parsed, bytes)) throw passing(`the IPFS gateway sent other bytes for ${cid}`)
     if (parsed.code === RAW) {
       this.#parts.push({ cid, bytes })
       this.#bytes += bytes.length
-    } else this.#nodes.set(cid, bytes)
+    } else {
+      if (!isReadable(bytes)) throw malformed(this.#url)
+      this.#nodes.set(cid, bytes)
+    }
     return bytes
   }
 

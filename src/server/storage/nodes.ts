@@ -53,17 +53,35 @@ function understand(bytes: Uint8Array): StoredNode | null {
  * Whether every part of a file is in the table. Those of a large file aren't (its content is a flat file), though the
  * nodes between are: asked for alone, these lead nowhere.
  */
-export async function isComplete(blocks: BlockTable, node: StoredNode): Promise<boolean> {
+export async function isComplete(
+  blocks: BlockTable,
+  node: StoredNode,
+  seen: Set<string> = new Set(),
+): Promise<boolean> {
   if (node.type !== 'file') return true
   for (const { cid } of node.parts) {
-    if (cid.code === RAW ? !(await blocks.has(cid.toString())) : !(await isCompletePart(blocks, cid))) return false
+    const key = cid.toString()
+    // A node may be named again and again, which makes a long way of a few blocks.
+    if (seen.has(key)) continue
+    seen.add(key)
+    if (cid.code === RAW ? !(await blocks.has(key)) : !(await isCompletePart(blocks, cid, seen))) return false
   }
   return true
 }
 
-async function isCompletePart(blocks: BlockTable, cid: CID): Promise<boolean> {
+async function isCompletePart(blocks: BlockTable, cid: CID, seen: Set<string>): Promise<boolean> {
   const node = await readNode(blocks, cid)
-  return node !== null && isComplete(blocks, node)
+  return node !== null && isComplete(blocks, node, seen)
+}
+
+/** Whether a block of the kind dag-pb can be understood at all. */
+export function isReadable(bytes: Uint8Array): boolean {
+  try {
+    understand(bytes)
+    return true
+  } catch {
+    return false
+  }
 }
 
 /** The content of a file whose parts are all in the table, in order; parts outside the range aren't read. */
