@@ -62,7 +62,7 @@ export class Ledger {
   readonly lost = new Set<string>()
   /** Rows that were deployed before the backend lost them. */
   readonly #lostDeployed = new Set<number>()
-  /** The backend as last recorded; null where only the header tells of it. */
+  /** The backend as last recorded; null if only the journal's header has it. */
   backend: BackendRecord | null = null
   /** The last request that was sent before the backend was restored last. */
   #restoredAfter = 0

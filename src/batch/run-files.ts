@@ -50,7 +50,7 @@ export const countsPath = (stateDir: string, id: string): string => join(runsFol
 export const baselinePath = (stateDir: string, id: string): string => join(runsFolder(stateDir), `${id}.known`)
 export const lockFolder = (stateDir: string, family: string): string => join(runsFolder(stateDir), `${family}.lock`)
 
-/** The lock under which the rows of one server and collection are claimed; of a backend, whatever its address. */
+/** The folder of the lock that a process holds while it claims rows of a collection. A backend counts by its ID. */
 export const claimFolder = (
   stateDir: string,
   { origin, backend, blockchain, contractAddress }: Pick<BatchOptions, 'backend'> & Omit<RunIdentity, 'manifestPath'>,

@@ -63,7 +63,7 @@ export async function* runRows({ stateDir, id, running }: Run): AsyncGenerator<R
   }
 }
 
-/** What became of the rows of a manifest in a run that has sent some of them. */
+/** The outcome of a manifest's rows in a run that has sent some of them. */
 export interface RunOutcomes {
   /** To be called for each row once, in the manifest's order: copies of a row are told apart by their number. */
   of(row: ManifestRow): Promise<ResultRow>

@@ -45,6 +45,6 @@ export function writeAtOnce(text: string): void {
   try {
     writeSync(2, text)
   } catch {
-    // Nobody is there to read it.
+    // stderr is closed.
   }
 }

@@ -2,7 +2,7 @@ import Papa from 'papaparse'
 import { ManifestFault } from './fault.ts'
 import type { ManifestIssue } from './row.ts'
 
-/** One row of cells with its number in a spreadsheet, or what is wrong with it. */
+/** One row of cells with its number in a spreadsheet, or its error. */
 export type CsvRecord = { line: number; cells: string[] } | { issue: ManifestIssue }
 
 export interface CsvFile {

@@ -52,7 +52,7 @@ describe('a manifest that was edited after its rows were minted', () => {
     expect(server.minted.size).toBe(4)
   })
 
-  test('goes on where rows were only removed', async () => {
+  test('resumes if rows were only removed', async () => {
     await run(rowsUpTo(3), { noWait: true })
     expect((await run(rowsUpTo(2))).counts.deployed).toBe(3)
     expect(server.minted.size).toBe(3)

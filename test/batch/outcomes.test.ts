@@ -65,7 +65,7 @@ describe('an error about the Idempotency-Key', () => {
     [422, {}, { error: { title: 'x', message: 'metadata is required' } }],
     [422, {}, 'metadata is required'],
     [400, { 'error-code': 'idempotency_key_invalid' }, { error: { title: 'x', message: 'Idempotency-Key is empty' } }],
-  ])('is told apart from one that says that the request had no effect: %i %j %j', (status, headers, json) => {
+  ])('is distinguished from an error that proves that the request had no effect: %i %j %j', (status, headers, json) => {
     expect(refusal(status, headers, json).outcome).toBe('refused')
   })
 })

@@ -92,7 +92,7 @@ async function useApi(backend: TestBackend, collection: TestCollection): Promise
   return ids
 }
 
-/** Each page, as whoever is on this machine sees it and as an account does. */
+/** Requests each page of the web explorer, from this machine and with the session of an account. */
 async function useExplorer(backend: TestBackend, { id, address }: TestCollection, ids: readonly string[]) {
   const login = await backend.post('/explorer/login', { api_key: backend.apiKey.reveal() }, FORWARDED)
   const session = { ...FORWARDED, cookie: login.headers.get('set-cookie')?.split(';')[0] ?? '' }

@@ -20,7 +20,7 @@ const MAX_MESSAGE = 500
 /**
  * A row as it would be minted.
  *
- * @param outcome what became of it in a run of this manifest
+ * @param outcome its outcome in a run of this manifest
  */
 export function rowCard(
   row: ManifestRow,

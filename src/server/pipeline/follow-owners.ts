@@ -102,7 +102,7 @@ export async function writeEvents(
   })
 }
 
-/** Mints in our collections, whoever made them. */
+/** Mints in collections of this backend, made by any signer. */
 async function mintRowsOf(db: Db, blockchain: EvmBlockchain, mints: readonly Mint[]): Promise<FoundMint[]> {
   if (mints.length === 0) return []
   const ids = await idsAt(db, blockchain, mints)

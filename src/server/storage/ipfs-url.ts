@@ -3,7 +3,7 @@ import type { FileStorage, OpenOptions, StoredFileContent } from './adapter.ts'
 /** Whether a URL names content of IPFS: it is looked up in the storage first. */
 export const isIpfsUrl = (url: string): boolean => /^ipfs:\/\//i.test(url)
 
-/** Whether a URL names content that a web server can't be asked for: its network keeps it, whoever stores a copy. */
+/** Whether a URL names content of IPFS or Arweave, which no web server is the origin of. */
 export const isContentUrl = (url: string): boolean => /^(?:ipfs|ar):\/\//i.test(url)
 
 /** `<cid>[/<path>]` of an ipfs URL, its path as it is spelt there. */

@@ -117,7 +117,7 @@ export async function nftsOwned(
         and (collection_id, owner, seq) < (${collectionId}, ${owner}, ${Number.MAX_SAFE_INTEGER}) and owner is not null`
     : sql`collection_id = ${collectionId} and owner = ${owner}`
   const page = sql`select seq from nfts where ${theirs} order by collection_id, owner, seq limit ${limit} offset ${offset}`
-  // SQLite reads the tables of a cross join in this order, whatever its statistics say.
+  // SQLite keeps the order of tables in a cross join, even with wrong statistics.
   const from = sql`(${page}) as page cross join nfts`
   return (await select(sql`where nfts.seq = page.seq order by nfts.seq`, from).execute(db)).rows
 }

@@ -67,7 +67,7 @@ export async function openStore(path: string, { beside = false, unchecked = fals
     shared: null,
     transaction: createGroupCommit(db),
     async close() {
-      // Statistics for the next start, as SQLite recommends it. Without them everything works as well.
+      // SQLite recommends to update its statistics before closing. A failure here is harmless.
       if (!beside && !unchecked) await sql`pragma optimize`.execute(db).catch(() => undefined)
       await db.destroy()
     },

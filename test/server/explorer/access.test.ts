@@ -259,7 +259,7 @@ describe.skipIf(OUTER_ADDRESS === undefined)('from another machine', () => {
 
   it.each([
     [
-      'one client of a trusted proxy, whatever it claims itself',
+      'one client of a trusted proxy, with a forged header of its own',
       ['127.0.0.1'],
       (n: number) => `10.9.0.${n}, 203.0.113.1`,
     ],

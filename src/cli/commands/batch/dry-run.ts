@@ -67,7 +67,7 @@ export async function printBatchDryRun(
 ): Promise<void> {
   const { io, signals } = deps
   const output = createOutput(io, flags, DRY_RUN_VIEW)
-  // Whoever plans without looking needs no server, and no key.
+  // A plan without a look-up needs no server and no key.
   const connection = options.skipLookup === true ? null : await deps.connect(settings, 'bulk')
   try {
     const plan = await dryRunBatch(

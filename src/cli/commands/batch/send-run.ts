@@ -147,7 +147,7 @@ export async function verifyFinished(
   refuseUnverified(tally)
 }
 
-/** Whoever asks for a verification must not take its absence for a success. */
+/** Rejects a verification that verified nothing: a script must not read it as a success. */
 function refuseUnverified({ counts: { verified, unread }, reason }: VerifyTally): void {
   if (verified > 0) return
   if (unread > 0)

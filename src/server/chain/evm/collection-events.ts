@@ -55,7 +55,7 @@ export interface Mint {
   count: number
 }
 
-/** The mints that logs tell of, one for each transaction and contract. */
+/** The mints in a list of logs, one for each transaction and contract. */
 export function mintsIn(logs: readonly RawLog[]): Mint[] {
   const mints = new Map<string, Mint>()
   for (const { topics, address, blockNumber, transactionHash } of logs) {

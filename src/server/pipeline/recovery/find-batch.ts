@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 
-/** What a batch on chain tells of its rows: the receiver of each token, and the digest of all metadata files together. */
+/** The rows of a batch as the chain has them: the receiver of each token, and the digest of all metadata files. */
 export interface MintedRows<Row> {
   receivers: readonly string[]
   /** Whether these rows, in this order, have the batch's digest. */
