@@ -22,6 +22,8 @@ export const DEFAULT_TIMEOUT_MS = 30_000
 export interface FetcherOptions {
   /** Development only: private addresses and any port may be fetched from. Every other rule stays. */
   allowPrivate: boolean
+  /** URLs that `allowPrivate` is true for in any case: whoever runs the backend named their server. */
+  isTrusted?: (url: URL) => boolean
   /** HTML pages are files too; else they are refused: what should be a picture is often a page that says it is gone. */
   allowHtml?: boolean
   /** `gdn/<version>`: all that a server is told about who asks. */
@@ -49,22 +51,25 @@ export interface Asker {
 }
 
 export function createAsker(options: FetcherOptions): Asker {
-  const { allowPrivate, userAgent, pace, timeoutMs = DEFAULT_TIMEOUT_MS, maxRedirects = 3 } = options
-  const agent = new Agent({
-    connect: { lookup: checkedLookup(options.lookup ?? systemResolve, allowPrivate), timeout: timeoutMs },
-    headersTimeout: timeoutMs,
-    bodyTimeout: timeoutMs,
-  })
+  const { allowPrivate, isTrusted, userAgent, pace, timeoutMs = DEFAULT_TIMEOUT_MS, maxRedirects = 3 } = options
+  const agentOf = (mayBePrivate: boolean) =>
+    new Agent({
+      connect: { lookup: checkedLookup(options.lookup ?? systemResolve, mayBePrivate), timeout: timeoutMs },
+      headersTimeout: timeoutMs,
+      bodyTimeout: timeoutMs,
+    })
+  const [agent, trustingAgent] = [agentOf(allowPrivate), agentOf(true)]
+  const mayBePrivate = (url: URL) => allowPrivate || (isTrusted?.(url) ?? false)
 
   const ask = (target: Target, signal: AbortSignal, headers: Record<string, string>) =>
     request(target.url, {
-      dispatcher: agent,
+      dispatcher: mayBePrivate(target.url) ? trustingAgent : agent,
       signal,
       headers: { 'user-agent': userAgent, accept: '*/*', 'accept-encoding': 'identity', ...headers },
     })
 
   const enter = async ({ url }: Target, clock: Clock) => {
-    if (pace === undefined || (allowPrivate && isPrivateHost(url))) return
+    if (pace === undefined || (mayBePrivate(url) && isPrivateHost(url))) return
     clock.hold(await clock.paused(() => pace.enter(url.origin, clock.signal)))
   }
 
@@ -92,7 +97,7 @@ export function createAsker(options: FetcherOptions): Asker {
           throw new FetchFailure(`${current.label} redirects to nowhere`, { lasting: true })
         }
         // Named from the first URL: the person knows that one, and the hops between would make a chain of sentences.
-        target = checkTarget(location, allowPrivate, { label: first.label, url: current.url })
+        target = checkTarget(location, mayBePrivate, { label: first.label, url: current.url })
         if (seen.has(withoutHash(target.url))) {
           throw new FetchFailure(`${first.label} redirects in a circle`, { lasting: true })
         }
@@ -101,7 +106,7 @@ export function createAsker(options: FetcherOptions): Asker {
         }
       }
     },
-    close: () => agent.destroy(),
+    close: async () => void (await Promise.all([agent.destroy(), trustingAgent.destroy()])),
   }
 }
 

@@ -12,11 +12,15 @@ const MAX_LABEL = 200
 
 /**
  * What may be asked of a URL before anything is resolved or connected. `allowPrivate` lifts the rules on addresses and
- * ports, no others.
+ * ports, no others; a function says for which URLs.
  *
  * @throws FetchFailure, lasting, that says which rule the URL breaks.
  */
-export function checkTarget(text: string | URL, allowPrivate: boolean, from?: Target): Target {
+export function checkTarget(
+  text: string | URL,
+  allowPrivate: boolean | ((url: URL) => boolean),
+  from?: Target,
+): Target {
   const url = parse(text, from)
   const label = labelOf(url, from)
   const refuse = (why: string, hint: string) => new FetchFailure(`${label} ${why}`, { lasting: true, hint })
@@ -35,7 +39,7 @@ export function checkTarget(text: string | URL, allowPrivate: boolean, from?: Ta
   }
   const host = url.hostname.replace(/^\[(.*)\]$/, '$1')
   if (isCloudMetadata(host)) throw privateAddress(label, host)
-  if (allowPrivate) return { url, label }
+  if (typeof allowPrivate === 'function' ? allowPrivate(url) : allowPrivate) return { url, label }
 
   if (!['', '80', '443'].includes(url.port)) {
     throw refusePrivate(`uses port ${url.port}`, 'only ports 80 and 443 are fetched from')

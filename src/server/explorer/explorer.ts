@@ -1,7 +1,7 @@
 import { isBlockchain } from '../../api/blockchains.ts'
+import { BoundedMap } from '../../core/bounded-map.ts'
 import type { ServiceDeps } from '../services/services.ts'
 import type { Db } from '../store/schema.ts'
-import { BoundedMap } from './bounded-map.ts'
 import { type Indexer, startIndexer } from './indexer.ts'
 import { createMediaReader, type MediaReader } from './media.ts'
 import type { InLists } from './metadata.ts'

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
+import { BoundedMap } from '../../core/bounded-map.ts'
 import { within } from '../../core/within.ts'
-import { BoundedMap } from './bounded-map.ts'
 
 interface Fact {
   value: unknown

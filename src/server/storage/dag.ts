@@ -1,7 +1,7 @@
 import type { CID } from 'multiformats/cid'
 import type { BlockTable } from './blocks.ts'
 import { parseCid } from './cid.ts'
-import { readNode } from './nodes.ts'
+import { isDirectory, readNode } from './nodes.ts'
 
 /** Every block of the table that a CID leads to, each once; null where its own block isn't there. */
 export async function blocksBelow(blocks: BlockTable, root: string): Promise<{ cid: CID; bytes: Uint8Array }[] | null> {
@@ -15,7 +15,7 @@ export async function blocksBelow(blocks: BlockTable, root: string): Promise<{ c
     if (bytes === null) continue
     found.set(key, { cid, bytes })
     const node = await readNode(blocks, cid)
-    if (node?.type === 'directory') waiting.push(...node.entries.map(({ link }) => link))
+    if (node !== null && isDirectory(node)) waiting.push(...node.entries.map(({ link }) => link))
     if (node?.type === 'file') waiting.push(...node.parts.map((part) => part.cid))
   }
   return [...found.values()]

@@ -10,7 +10,7 @@ import type { BlockTable } from './blocks.ts'
 import { parseCid, rawCid } from './cid.ts'
 import { type FlatFiles, openFlatFiles } from './flat-files.ts'
 import { importStream } from './import.ts'
-import { isComplete, readNode, streamNode } from './nodes.ts'
+import { findEntry, isComplete, readNode, streamNode } from './nodes.ts'
 import type { RemoteFiles } from './remote/remote-files.ts'
 import { remoteFlatFiles, type StoredFiles } from './remote/remote-flat-files.ts'
 import { withShared } from './remote/shared-blocks.ts'
@@ -50,6 +50,8 @@ export async function createFileStorage(options: FileStorageOptions): Promise<Fi
     if (size !== null) return { type: 'file', cid: key, size, stream: (range) => files.stream(key, size, range) }
     const node = await readNode(blocks, cid)
     if (node === null || !(await isComplete(blocks, node))) return null
+    // Sharded directories are made elsewhere, and few of their shards are here: only paths lead through them.
+    if (node.type === 'shard') return null
     if (node.type === 'directory') {
       return { type: 'directory', cid: key, entries: node.entries.map(({ name, cid }) => ({ name, cid })) }
     }
@@ -80,8 +82,7 @@ export async function createFileStorage(options: FileStorageOptions): Promise<Fi
       let cid = parseCid(text)
       for (const name of path) {
         const node = cid && (await readNode(blocks, cid))
-        if (node?.type !== 'directory') return null
-        cid = node.entries.find((entry) => entry.name === name)?.link ?? null
+        cid = node && (await findEntry((one) => readNode(blocks, one), node, name))
       }
       return cid && openCid(cid, blocks)
     },

@@ -1,3 +1,4 @@
+import { BoundedMap } from '../../core/bounded-map.ts'
 import { decodeBody, limitBody } from '../../files/body.ts'
 import { createAsker, headerOf, startClock } from '../../files/exchange.ts'
 import { FetchFailure } from '../../files/failure.ts'
@@ -8,11 +9,13 @@ import { ContentTooLargeError, type FileStorage } from './adapter.ts'
 import type { Block, BlockTable } from './blocks.ts'
 import { matchesCid, parseCid, RAW } from './cid.ts'
 import { partsOf, placeOf } from './ipfs-url.ts'
-import { isReadable, readNode, type StoredNode, streamNode } from './nodes.ts'
+import { findEntry, isDirectory, isReadable, readNode, type StoredNode, streamNode } from './nodes.ts'
 
 export interface GatewayOptions {
   /** Base URL of a trustless gateway, without a trailing slash: blocks are at `/ipfs/<cid>?format=raw`. */
   url: string
+  /** Follow redirects to private addresses and any port too: for development. */
+  allowPrivate?: boolean
   userAgent: string
   pace?: Pace
   /** Milliseconds for a block; by default 30 s. */
@@ -41,18 +44,38 @@ const MAX_BLOCK_BYTES = 2 * 1024 * 1024
 const TIMEOUT_MS = 30_000
 /** A file of 64 MiB in the smallest usual parts, 16 KiB, has 4,096 and the nodes above them. */
 const MAX_BLOCKS = 5000
+/** Nodes that are remembered from one file to the next: 32 MiB at most. */
+const RECENT_NODES = 16
 /** A file may take as long as this many blocks at their time limit. */
 const FILE_TIMEOUTS = 4
 /** Parts are stored when so many bytes of them are there. */
 const FLUSH_BYTES = 4 * 1024 * 1024
 
-/** Reads content of IPFS through an HTTP gateway that an operator named. It may be on a private address. */
-export function createGateway({ url: base, userAgent, pace, timeoutMs = TIMEOUT_MS }: GatewayOptions): Gateway {
+/**
+ * Reads content of IPFS through an HTTP gateway that an operator named. It may be on a private address. What it
+ * redirects to, as subdomain gateways do, has to be public.
+ */
+export function createGateway(options: GatewayOptions): Gateway {
+  const { url: base, allowPrivate = false, userAgent, pace, timeoutMs = TIMEOUT_MS } = options
+  const gateway = new URL(base)
+  const name = gateway.host
   const asker = createAsker({
-    ...{ allowPrivate: true, userAgent, timeoutMs, maxRedirects: 0 },
+    ...{ allowPrivate, isTrusted: ({ origin }: URL) => origin === gateway.origin, userAgent, timeoutMs },
     ...(pace === undefined ? {} : { pace }),
   })
-  const name = new URL(base).host
+
+  const nodes = new BoundedMap<Uint8Array>(RECENT_NODES)
+
+  /** A block that matches its CID. Files of one drop have the nodes of their directory in common. */
+  const checkedBlock = async (text: string, signal: AbortSignal): Promise<Uint8Array> => {
+    const recent = nodes.get(text)
+    if (recent !== undefined) return recent
+    const bytes = await block(text, signal)
+    const cid = parseCid(text)
+    if (cid === null || !matchesCid(cid, bytes)) throw passing(`the IPFS gateway sent other bytes for ${text}`)
+    if (cid.code !== RAW) nodes.set(text, bytes)
+    return bytes
+  }
 
   const block = async (cid: string, signal: AbortSignal): Promise<Uint8Array> => {
     const clock = startClock(timeoutMs, signal)
@@ -91,17 +114,16 @@ export function createGateway({ url: base, userAgent, pace, timeoutMs = TIMEOUT_
       const late = () => passing(`${url} takes longer than ${(FILE_TIMEOUTS * timeoutMs) / 1000} s to fetch`)
       const fetched = new FetchedBlocks(url, storage, (cid) => {
         if (performance.now() > deadline) throw late()
-        return block(cid, signal)
+        return checkedBlock(cid, signal)
       })
       let cid = root
       for (const part of path) {
-        const node = await fetched.node(cid, url)
-        const entry = node.type === 'directory' ? node.entries.find((one) => one.name === part) : undefined
-        if (entry === undefined) throw lasting(`${url} does not exist: there is no ${JSON.stringify(part)}`)
-        cid = entry.link
+        const found = await findEntry((one) => fetched.node(one, url), await fetched.node(cid, url), part)
+        if (found === null) throw lasting(`${url} does not exist: there is no ${JSON.stringify(part)}`)
+        cid = found
       }
       const node = await fetched.node(cid, url)
-      if (node.type === 'directory') throw lasting(`${url} is a directory`, 'name a file in it: ipfs://<cid>/<path>')
+      if (isDirectory(node)) throw lasting(`${url} is a directory`, 'name a file in it: ipfs://<cid>/<path>')
       if (node.type === 'file' && node.size > maxBytes) throw new ContentTooLargeError(maxBytes)
       const content = streamNode(fetched, cid, node)
       const head = await readHead(content)
@@ -150,9 +172,7 @@ class FetchedBlocks implements Pick<BlockTable, 'get'> {
     const known = this.#nodes.get(cid)
     if (known !== undefined) return known
     const bytes = await this.#fetch(cid)
-    const parsed = parseCid(cid)
-    if (parsed === null || !matchesCid(parsed, bytes)) throw passing(`the IPFS gateway sent other bytes for ${cid}`)
-    if (parsed.code === RAW) {
+    if (parseCid(cid)?.code === RAW) {
       this.#parts.push({ cid, bytes })
       this.#bytes += bytes.length
     } else {
@@ -165,7 +185,7 @@ class FetchedBlocks implements Pick<BlockTable, 'get'> {
   async node(cid: Parameters<typeof readNode>[1], url: string): Promise<StoredNode> {
     const node = await readNode(this, cid)
     if (node !== null) return node
-    throw lasting(`${url} leads through a kind of node that is not read here, such as a sharded directory`)
+    throw lasting(`${url} leads through a kind of node that is not read here`)
   }
 
   async flushIfFull(): Promise<void> {

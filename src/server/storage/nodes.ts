@@ -1,4 +1,5 @@
-import { decode } from '@ipld/dag-pb'
+import { decode, type PBNode } from '@ipld/dag-pb'
+import { murmur3128 } from '@multiformats/murmur3'
 import { UnixFS } from 'ipfs-unixfs'
 import type { CID } from 'multiformats/cid'
 import type { ByteRange, DirectoryEntry } from './adapter.ts'
@@ -11,15 +12,18 @@ interface FilePart {
   size: number
 }
 
-/** A block of the table, understood. */
+type NamedLink = DirectoryEntry & { link: CID }
+
+/** A block of the table, understood. A shard is a node of a directory that is too large for one. */
 export type StoredNode =
   | { type: 'bytes'; bytes: Uint8Array }
   | { type: 'file'; size: number; data: Uint8Array; parts: readonly FilePart[] }
-  | { type: 'directory'; entries: readonly (DirectoryEntry & { link: CID })[] }
+  | { type: 'directory'; entries: readonly NamedLink[] }
+  | { type: 'shard'; entries: readonly NamedLink[] }
 
 /**
  * A block, checked against its CID (a hash of a few KiB costs microseconds, and a flipped bit must not go unseen).
- * Null when it isn't there, and for kinds of node that gdn doesn't make: links, sharded directories.
+ * Null when it isn't there, and for kinds of node that gdn doesn't read, such as symbolic links.
  */
 export async function readNode(blocks: Pick<BlockTable, 'get'>, cid: CID): Promise<StoredNode | null> {
   const bytes = await blocks.get(cid.toString())
@@ -33,13 +37,9 @@ function understand(bytes: Uint8Array): StoredNode | null {
   const node = decode(bytes)
   if (node.Data === undefined) return null
   const unixfs = UnixFS.unmarshal(node.Data)
-  if (unixfs.type === 'directory') {
-    const entries = node.Links.map(({ Name, Hash }) => ({
-      name: Name ?? '',
-      cid: Hash.toV1().toString(),
-      link: Hash.toV1(),
-    }))
-    return { type: 'directory', entries }
+  if (unixfs.type === 'directory') return { type: 'directory', entries: node.Links.map(namedLink) }
+  if (unixfs.type === 'hamt-sharded-directory') {
+    return unixfs.fanout === SHARD_FANOUT ? { type: 'shard', entries: node.Links.map(namedLink) } : null
   }
   if (unixfs.type !== 'file' && unixfs.type !== 'raw') return null
   const parts = node.Links.map(({ Hash }, index) => ({
@@ -47,6 +47,41 @@ function understand(bytes: Uint8Array): StoredNode | null {
     size: Number(unixfs.blockSizes[index] ?? 0n),
   }))
   return { type: 'file', size: Number(unixfs.fileSize()), data: unixfs.data ?? new Uint8Array(), parts }
+}
+
+function namedLink({ Name, Hash }: PBNode['Links'][number]): NamedLink {
+  const link = Hash.toV1()
+  return { name: Name ?? '', cid: link.toString(), link }
+}
+
+/** Links of a shard at most, as all implementations of IPFS make them. */
+const SHARD_FANOUT = 256n
+/** Names are hashed by murmur3-x64-64, the first half of the 128-bit hash. */
+const HASH_BYTES = 8
+
+/**
+ * The CID that a name leads to from a directory; null where there is none. In a sharded directory, each level has the
+ * next byte of the name's hash in hex before the names of its links: alone for a shard, with the name for an entry.
+ *
+ * @see https://specs.ipfs.tech/unixfs/#hamt-structure-and-parameters
+ */
+export async function findEntry(
+  read: (cid: CID) => Promise<StoredNode | null>,
+  directory: StoredNode,
+  name: string,
+): Promise<CID | null> {
+  if (directory.type === 'directory') return directory.entries.find((entry) => entry.name === name)?.link ?? null
+  const hash = directory.type === 'shard' ? await murmur3128.encode(Buffer.from(name)) : []
+  let node: StoredNode | null = directory
+  for (const byte of hash.slice(0, HASH_BYTES)) {
+    if (node?.type !== 'shard') return null
+    const prefix = byte.toString(16).padStart(2, '0').toUpperCase()
+    const entry: NamedLink | undefined = node.entries.find((one) => one.name.startsWith(prefix))
+    if (entry === undefined) return null
+    if (entry.name !== prefix) return entry.name === prefix + name ? entry.link : null
+    node = await read(entry.link)
+  }
+  return null
 }
 
 /**
@@ -74,6 +109,9 @@ async function isCompletePart(blocks: BlockTable, cid: CID, seen: Set<string>): 
   return node !== null && isComplete(blocks, node, seen)
 }
 
+export const isDirectory = (node: StoredNode): node is Extract<StoredNode, { type: 'directory' | 'shard' }> =>
+  node.type === 'directory' || node.type === 'shard'
+
 /** Whether a block of the kind dag-pb can be understood at all. */
 export function isReadable(bytes: Uint8Array): boolean {
   try {
@@ -88,7 +126,7 @@ export function isReadable(bytes: Uint8Array): boolean {
 export async function* streamNode(
   blocks: Pick<BlockTable, 'get'>,
   cid: CID,
-  node: Exclude<StoredNode, { type: 'directory' }>,
+  node: Exclude<StoredNode, { type: 'directory' | 'shard' }>,
   range: ByteRange = {},
 ): AsyncGenerator<Uint8Array> {
   const own = node.type === 'bytes' ? node.bytes : node.data
@@ -101,7 +139,7 @@ export async function* streamNode(
     const partEnd = at + part.size
     if (partEnd > start && at < end) {
       const child = await readNode(blocks, part.cid)
-      if (child === null || child.type === 'directory') throw damaged(cid.toString())
+      if (child === null || isDirectory(child)) throw damaged(cid.toString())
       yield* streamNode(blocks, part.cid, child, { start: start - at, end: end - at })
     }
     at = partEnd
