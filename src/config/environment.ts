@@ -35,6 +35,11 @@ export const OWN_VARIABLES: readonly Variable[] = [
     what: 'The same server past its pooler (pgbouncer), to be woken at once; without, work is looked for every 2 seconds',
   },
   {
+    name: 'GDN_IPFS_GATEWAY',
+    what: 'Trustless gateway from which a backend fetches ipfs:// files; also ipfs_gateway in backend.yaml',
+    flag: '--ipfs-gateway',
+  },
+  {
     name: 'GDN_IMAGES',
     what: 'How the terminal draws pictures, where that is not found out: kitty, iterm, sixel, blocks or off',
     flag: '--no-image',

@@ -33,6 +33,7 @@ import { openLocalAccount } from './services/local-account.ts'
 import type { ServiceDeps } from './services/services.ts'
 import { type DatabaseSettings, databaseOf } from './settings/database.ts'
 import { loadSettings } from './settings/settings.ts'
+import type { Settings } from './settings/types.ts'
 import type { Gateway, GatewayOptions } from './storage/gateway.ts'
 import { measured } from './storage/measured.ts'
 import { openStorage } from './storage/open-storage.ts'
@@ -56,9 +57,9 @@ export interface CoreOptions {
   allowPrivateFiles: boolean
   /** Store HTML pages too where a file URL leads to one. */
   allowHtmlFiles?: boolean
-  /** A trustless gateway by which files of IPFS are fetched. */
+  /** A trustless gateway by which files of IPFS are fetched; by default that of the settings file. */
   ipfsGateway?: string
-  /** Mint no NFT with a file that is not stored here. */
+  /** Mint no NFT with a file that is not stored here; the settings file can require it too. */
   requireStoredFiles?: boolean
   /** Networks by RPC URL; by default backend.yaml of the data dir, should there be one. */
   settingsFile?: string | undefined
@@ -198,11 +199,7 @@ export async function openCore(options: CoreOptions, undo: (() => unknown)[]): P
     })
   }
   const pipeline = works
-    ? await work(
-        { store, chains, storage, now, log, metrics, asksNode: settings.storage.kind === 'ipfs' },
-        options,
-        undo,
-      )
+    ? await work({ store, chains, storage, now, log, metrics, settings }, options, undo)
     : await onlyTell(store, undo)
   if (works) place.startPublishing()
   const signedUrls = {
@@ -247,18 +244,19 @@ async function clockOf(store: Store, undo: (() => unknown)[]): Promise<() => num
 type Workshop = Pick<ServiceDeps, 'store' | 'chains' | 'storage' | 'now'> & {
   log: Log
   metrics: Metrics
-  /** Whether the storage is an IPFS node, which looks for content on the network by itself. */
-  asksNode: boolean
+  settings: Settings
 }
 
 /** What fetches files of IPFS that are not stored here; null where nothing does. */
 async function openIpfs(
-  url: string | undefined,
-  asksNode: boolean,
+  given: string | undefined,
+  { ipfsGateway, storage }: Settings,
   options: Omit<GatewayOptions, 'url'>,
 ): Promise<Gateway | null> {
-  if (url !== undefined) return (await import('./storage/gateway.ts')).createGateway({ url, ...options })
-  if (!asksNode) return null
+  const url = given ?? ipfsGateway
+  if (url !== null) return (await import('./storage/gateway.ts')).createGateway({ url, ...options })
+  // An IPFS node looks for content on the network by itself.
+  if (storage.kind !== 'ipfs') return null
   const fetchFile = async (wanted: string) => {
     throw new FetchFailure(`the IPFS node does not find ${wanted}`, { lasting: false })
   }
@@ -276,12 +274,13 @@ async function work(workshop: Workshop, options: CoreOptions, undo: (() => unkno
   })
   undo.push(() => fetcher.close())
   const timeoutMs = fileFetching?.timeoutMs
-  const ipfs = await openIpfs(options.ipfsGateway, workshop.asksNode, { pace, userAgent, timeoutMs })
+  const { settings, ...tools } = workshop
+  const ipfs = await openIpfs(options.ipfsGateway, settings, { allowPrivate, pace, userAgent, timeoutMs })
   undo.push(() => ipfs?.close())
   const pipeline = await startPipeline({
-    ...workshop,
+    ...tools,
     fetcher,
-    files: { allowHtml, requireStored: options.requireStoredFiles ?? false, ipfs },
+    files: { allowHtml, requireStored: options.requireStoredFiles || settings.requireStoredFiles, ipfs },
     maxFileAttempts: fileFetching?.maxAttempts,
     concurrency: options.concurrency,
     poster: createLazyPoster({

@@ -125,7 +125,7 @@ export async function serve(deps: Deps, flags: ServeFlags): Promise<void> {
     dataDir,
     database: databaseGiven(flags.databaseUrl, env),
     role: flags.role ?? 'all',
-    ...storedFilesOptions(flags),
+    ...storedFilesOptions(flags, env),
     rateLimits: flags.rateLimits !== 'off',
     singleUseUrls: flags.singleUseUrls ?? false,
     allowedHosts: flags.allowedHost ?? [],

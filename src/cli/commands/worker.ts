@@ -82,7 +82,7 @@ export async function worker({ io, env, signals, cwd }: Deps, flags: WorkerFlags
     only: flags.chain,
     concurrency: flags.concurrency,
     health: flags.healthPort === undefined ? undefined : { host: flags.host ?? '127.0.0.1', port: flags.healthPort },
-    ...storedFilesOptions(flags),
+    ...storedFilesOptions(flags, env),
     version: VERSION,
     logLevel: flags.logLevel ?? (flags.logFile === undefined ? 'silent' : 'info'),
     logStream: flags.logFile === undefined ? { write: (line) => io.log(line) } : await appendTo(resolve(flags.logFile)),

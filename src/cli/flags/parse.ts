@@ -1,7 +1,7 @@
 import { BLOCKCHAIN_NAMES, type Blockchain, isBlockchain } from '../../api/blockchains.ts'
 import { GdnError } from '../../core/errors.ts'
 import { nearest } from '../../core/nearest.ts'
-import { parseUrl } from '../../core/parse-url.ts'
+import { apiAddressProblem, parseUrl } from '../../core/parse-url.ts'
 import { knowKeysIn } from '../../core/secret.ts'
 import type { Parse, Takes } from '../command.ts'
 
@@ -29,6 +29,14 @@ export const httpAddress: Parse<string> = taking({ type: 'url' }, (raw, flag) =>
     return raw
   }
   throw bad(flag, 'is no URL that begins with https:// or http://')
+})
+
+/** The address of an API: paths are appended to it. */
+export const apiAddress: Parse<string> = taking({ type: 'url' }, (raw, flag) => {
+  const problem = apiAddressProblem(raw)
+  if (problem !== null) throw bad(flag, problem)
+  knowKeysIn(raw)
+  return raw.replace(/\/+$/, '')
 })
 
 /** A positive decimal number: `2`, `0.5`. */

@@ -26,7 +26,8 @@ const GWEI = 1_000_000_000
  *   of providers hold keys
  */
 export function readSettings(path: string): Settings {
-  const { chains, storage, pinning } = readSettingsFile(path)
+  const { chains, storage, pinning, ipfs_gateway, require_stored_files } = readSettingsFile(path)
+  if (ipfs_gateway !== undefined) knowKeysIn(ipfs_gateway)
   return {
     chains: new Map(
       EVM_BLOCKCHAINS.flatMap((blockchain) => {
@@ -42,6 +43,8 @@ export function readSettings(path: string): Settings {
     ),
     storage: besides(storage, path),
     pinning: pinning === undefined ? null : besides(pinning, path),
+    ipfsGateway: ipfs_gateway ?? null,
+    requireStoredFiles: require_stored_files,
   }
 }
 

@@ -3,7 +3,7 @@ import { EVM_BLOCKCHAINS, SOLANA_BLOCKCHAINS } from '../../api/blockchains.ts'
 import { refuseStrangeHosts, requestsPerSecond, rpcUrls, seconds, webUrl } from './rpc-schema.ts'
 import { credentialName, fileOrCredential } from './secret-schema.ts'
 import { solanaChain } from './solana-schema.ts'
-import { pinning, storage } from './storage-schema.ts'
+import { address, pinning, storage } from './storage-schema.ts'
 
 const MAX_CONFIRMATIONS = 10_000
 const MAX_OPERATORS = 16
@@ -60,7 +60,10 @@ const chain = z
 const recordOf = <Name extends string, Schema>(names: readonly Name[], schema: Schema) =>
   Object.fromEntries(names.map((name) => [name, schema])) as Record<Name, Schema>
 
-/** What a backend is told by a file: the networks that it reaches by RPC URL, its database where that is PostgreSQL, and where it keeps files. */
+/**
+ * What a backend is told by a file: the networks that it reaches by RPC URL, its
+ * database where that is PostgreSQL, where it keeps files, and which files of NFTs it takes.
+ */
 export const settingsFile = z.strictObject({
   chains: z
     .strictObject({
@@ -70,6 +73,10 @@ export const settingsFile = z.strictObject({
     .default({}),
   storage: storage.default({ kind: 'files' }),
   pinning: pinning.optional(),
+  /** A trustless gateway: `ipfs:` files that are not stored here are fetched from it. */
+  ipfs_gateway: address.optional(),
+  /** Mint no NFT with a file that is not stored here. */
+  require_stored_files: z.boolean({ error: 'must be true or false' }).default(false),
   database_url: z.string().min(1).optional(),
   /** A private file that holds it. */
   database_url_file: z.string().min(1).optional(),

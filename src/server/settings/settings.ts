@@ -5,7 +5,14 @@ import type { Settings } from './types.ts'
 /** Where a data dir's own settings are, should there be any. */
 const FILE = 'backend.yaml'
 
-const NONE: Settings = { chains: new Map(), clusters: new Map(), storage: { kind: 'files' }, pinning: null }
+const NONE: Settings = {
+  chains: new Map(),
+  clusters: new Map(),
+  storage: { kind: 'files' },
+  pinning: null,
+  ipfsGateway: null,
+  requireStoredFiles: false,
+}
 
 /** The file that holds a backend's settings, should it be there. */
 export const settingsPath = (dataDir: string, named: string | undefined): string =>

@@ -1,22 +1,14 @@
 import * as z from 'zod'
-import { parseUrl } from '../../core/parse-url.ts'
+import { apiAddressProblem, parseUrl } from '../../core/parse-url.ts'
 import { credentialName, fileOrCredential } from './secret-schema.ts'
 
 const MAX_ORIGINS = 20
 
 /** An http or https URL without what isn't a part of an API's address; given without a trailing slash. */
-const address = z
+export const address = z
   .string()
   .check((context) => {
-    const url = parseUrl(context.value)
-    const problem =
-      url === null || !/^https?:$/.test(url.protocol)
-        ? 'must be an http or https URL'
-        : url.username !== '' || url.password !== ''
-          ? 'must not hold a name or a password: others may read it in messages'
-          : url.search !== '' || url.hash !== ''
-            ? 'must be without ? and #'
-            : null
+    const problem = apiAddressProblem(context.value)
     if (problem !== null) context.issues.push({ code: 'custom', message: problem, input: context.value })
   })
   .transform((text) => text.replace(/\/+$/, ''))

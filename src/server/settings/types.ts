@@ -50,4 +50,7 @@ export interface Settings {
   storage: StorageEntry
   /** Paths are absolute. */
   pinning: PinningEntry | null
+  /** Without a trailing slash. */
+  ipfsGateway: string | null
+  requireStoredFiles: boolean
 }

@@ -1,5 +1,7 @@
+import { writeFile } from 'node:fs/promises'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
 import { encode, prepare } from '@ipld/dag-pb'
 import { UnixFS } from 'ipfs-unixfs'
 import { importer } from 'ipfs-unixfs-importer'
@@ -26,7 +28,9 @@ const AR = `ar://${'a'.repeat(43)}/art.png`
 class GatewayStandIn {
   readonly blocks = new Map<string, Buffer>()
   readonly asked: string[] = []
-  answer: (cid: string) => { status?: number; headers?: Record<string, string>; body: Buffer } | null = (cid) => {
+  answer: (cid: string, path: string) => { status?: number; headers?: Record<string, string>; body: Buffer } | null = (
+    cid,
+  ) => {
     const body = this.blocks.get(cid)
     return body === undefined ? { status: 404, body: Buffer.from('not found') } : { body }
   }
@@ -35,9 +39,9 @@ class GatewayStandIn {
 
   async start(): Promise<this> {
     this.#server = createServer((request, response) => {
-      const cid = /^\/ipfs\/([^?/]+)\?format=raw$/.exec(request.url ?? '')?.[1] ?? ''
+      const cid = /^(?:\/subdomain)?\/ipfs\/([^?/]+)\?format=raw$/.exec(request.url ?? '')?.[1] ?? ''
       this.asked.push(cid)
-      const answer = this.answer(cid)
+      const answer = this.answer(cid, request.url ?? '')
       if (answer === null) return
       response.writeHead(answer.status ?? 200, { 'content-type': 'application/vnd.ipld.raw', ...answer.headers })
       response.end(answer.body)
@@ -48,7 +52,7 @@ class GatewayStandIn {
   }
 
   /** Adds files as a directory of IPFS does, in parts of a kilobyte; returns the CID of the directory. */
-  async add(files: Record<string, Buffer>): Promise<string> {
+  async add(files: Record<string, Buffer>, { sharded = false } = {}): Promise<string> {
     const put = async (cid: CID, bytes: unknown) => {
       this.blocks.set(cid.toV1().toString(), Buffer.from(bytes as Uint8Array))
       return cid
@@ -60,7 +64,8 @@ class GatewayStandIn {
         for (let at = 0; at < Math.max(1, part.length); at += 1024) yield part.subarray(at, at + 1024)
       }
     }
-    const options = { wrapWithDirectory: true, cidVersion: 1, rawLeaves: true, chunker } as const
+    const shards = sharded ? { shardSplitThresholdBytes: 0 } : {}
+    const options = { wrapWithDirectory: true, cidVersion: 1, rawLeaves: true, chunker, ...shards } as const
     for await (const { cid, path } of importer(source, { put } as never, options))
       if (path === '') root = cid.toString()
     return root
@@ -130,6 +135,34 @@ describe('without a gateway', () => {
 })
 
 describe('with a gateway', () => {
+  test('backend.yaml names the gateway and requires stored files; an option goes before its gateway', async () => {
+    const settings = (url: string) => `ipfs_gateway: ${url}/\nrequire_stored_files: true\n`
+    await writeFile(join(dataDir.path, 'backend.yaml'), settings(gateway.url), { mode: 0o600 })
+    const url = `ipfs://${await gateway.add({ '1.png': PNG })}/1.png`
+    const named = await mintWith(url)
+    expect(named.nft).toMatchObject({ status: 'deployed' })
+    expect(await read(named.backend, url)).toEqual({ status: 200, body: PNG })
+    await named.backend.close()
+    await writeFile(join(dataDir.path, 'backend.yaml'), settings('http://127.0.0.1:1'))
+    const other = `ipfs://${await gateway.add({ '2.png': PNG })}/2.png`
+    const { nft, backend } = await mintWith(other, { ipfsGateway: gateway.url })
+    expect(nft).toMatchObject({ status: 'deployed' })
+    const [id = ''] = await mint(backend, await createTestCollection(backend), {
+      ...{ title: 'x', description: '', file_fields: [{ key: 'image', url: AR }] },
+    })
+    expect(await settled(backend, [id])).toMatchObject([{ error: expect.stringContaining("isn't stored here") }])
+  })
+
+  test.each(['ftp://gateway.example', 'https://user:secret@gateway.example', 'https://gateway.example/?key=1'])(
+    '%s in backend.yaml is no gateway',
+    async (url) => {
+      await writeFile(join(dataDir.path, 'backend.yaml'), `ipfs_gateway: ${url}\n`, { mode: 0o600 })
+      const error = await startTestBackend(dataDir.path).catch((thrown: unknown) => thrown)
+      expect(error).toMatchObject({ code: 'invalid_config', place: { field: 'ipfs_gateway', line: 1 } })
+      expect(String(error)).not.toContain('secret')
+    },
+  )
+
   const LARGE = Buffer.concat([PNG, Buffer.alloc(40_000, 7)])
 
   test('a file in a directory is fetched block by block, checked, and served from here under the same URL', async () => {
@@ -159,6 +192,27 @@ describe('with a gateway', () => {
     expect(second).toMatchObject({ status: 'deployed' })
     expect(await read(backend, `ipfs://${root}/2.png`)).toEqual({ status: 200, body: PNG })
     expect(missing?.error).toMatch(/3\.png does not exist in its directory/)
+  })
+
+  test('a file in a sharded directory is fetched, and a name that is not in it is missing', async () => {
+    // So many that names share the first byte of their hashes: shards below shards.
+    const names = Array.from({ length: 600 }, (_, n) => `art/${n}.png`)
+    const files = names.map((name) => [name, Buffer.concat([PNG, Buffer.from(name)])] as const)
+    const root = await gateway.add(Object.fromEntries(files), { sharded: true })
+    const { backend } = await mintWith(`ipfs://${root}/art/0.png`, { ipfsGateway: gateway.url })
+    const collection = await createTestCollection(backend)
+    const nfts = [...names.slice(-10), 'art/600.png'].map((name) => ({
+      title: name,
+      description: '',
+      file_fields: [{ key: 'image', url: `ipfs://${root}/${name}` }],
+    }))
+    const [missing, ...found] = (await settled(backend, await mint(backend, collection, nfts))).reverse()
+    expect(missing?.error).toMatch(/does not exist: there is no "600.png"/)
+    expect(new Set(found.map(({ status }) => status))).toEqual(new Set(['deployed']))
+    expect(gateway.asked.filter((cid) => cid === root)).toHaveLength(1)
+    for (const [name, content] of files.slice(-2)) {
+      expect(await read(backend, `ipfs://${root}/${name}`)).toEqual({ status: 200, body: content })
+    }
   })
 
   test('a CID of version 0 is fetched as well', async () => {
@@ -194,6 +248,54 @@ describe('with a gateway', () => {
     const { nft } = await mintWith(`ipfs://${root}/1.png`, { ipfsGateway: gateway.url })
     expect(nft).toMatchObject({ status: 'failed', error: expect.stringMatching(reason) })
     expect(nft?.error).toContain('tried 2 times')
+  })
+
+  describe('that redirects, as subdomain gateways do,', () => {
+    let other: GatewayStandIn
+    beforeEach(async () => {
+      other = await new GatewayStandIn().start()
+    })
+    afterEach(() => other.close())
+
+    const redirects = (location: (cid: string) => string): GatewayStandIn['answer'] => {
+      return (cid) => ({ status: 301, headers: { location: location(cid) }, body: Buffer.alloc(0) })
+    }
+
+    test('is followed on its own host', async () => {
+      const url = `ipfs://${await gateway.add({ '1.png': LARGE })}/1.png`
+      const { answer } = gateway
+      const redirect = redirects((cid) => `/subdomain/ipfs/${cid}?format=raw`)
+      gateway.answer = (cid, path) => (path.startsWith('/subdomain') ? answer : redirect)(cid, path)
+      const { backend } = await mintWith(url, { ipfsGateway: gateway.url, allowPrivateFiles: false })
+      expect(await read(backend, url)).toEqual({ status: 200, body: LARGE })
+    })
+
+    test('to another private host is not followed, unless private files are allowed', async () => {
+      const url = `ipfs://${await other.add({ '1.png': PNG })}/1.png`
+      gateway.answer = redirects((cid) => `${other.url}/ipfs/${cid}?format=raw`)
+      const refused = await mintWith(url, { ipfsGateway: gateway.url, allowPrivateFiles: false })
+      expect(refused.nft?.error).toMatch(/redirects to .*, which uses port \d+ \(tried 2 times\)/)
+      expect(other.asked).toEqual([])
+      await refused.backend.close()
+      const { nft } = await mintWith(url, { ipfsGateway: gateway.url, allowPrivateFiles: true })
+      expect(nft).toMatchObject({ status: 'deployed' })
+    })
+
+    test('more than three times is not followed', async () => {
+      const url = `ipfs://${await gateway.add({ '1.png': PNG })}/1.png`
+      let hops = 0
+      gateway.answer = redirects((cid) => `/ipfs/${cid}?format=raw&hop=${hops++}`)
+      const { nft } = await mintWith(url, { ipfsGateway: gateway.url })
+      expect(nft?.error).toMatch(/redirects more than 3 times/)
+    })
+
+    test('to other bytes is not believed', async () => {
+      const url = `ipfs://${await gateway.add({ '1.png': PNG })}/1.png`
+      const redirect = redirects((cid) => `/subdomain/ipfs/${cid}?format=raw`)
+      gateway.answer = (cid, path) => (path.startsWith('/subdomain') ? { body: PNG } : redirect(cid, path))
+      const { nft } = await mintWith(url, { ipfsGateway: gateway.url })
+      expect(nft?.error).toMatch(/the IPFS gateway sent other bytes/)
+    })
   })
 
   test.each<[string, (root: string) => string, RegExp]>([
@@ -247,7 +349,9 @@ describe('with a gateway', () => {
         /not a well-formed/,
       ],
     ])('%s', async (_, make, outcome) => {
-      const { nft } = await mintWith(`ipfs://${make()}`, { ipfsGateway: gateway.url })
+      // Time for thousands of blocks, on a busy machine too.
+      const fileFetching = { timeoutMs: 20_000, maxAttempts: 2 }
+      const { nft } = await mintWith(`ipfs://${make()}`, { ipfsGateway: gateway.url, fileFetching })
       expect(nft?.error ?? nft?.status).toMatch(outcome)
       // Tried twice at most.
       expect(gateway.asked.length).toBeLessThan(10_020)

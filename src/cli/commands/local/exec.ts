@@ -69,7 +69,7 @@ async function withBackend(
     host: '127.0.0.1',
     port: 0,
     dataDir: join(folder, 'data'),
-    ...storedFilesOptions(flags),
+    ...storedFilesOptions(flags, env),
     rateLimits: flags.rateLimits !== 'off',
     allowedHosts: [],
     faults: await readFaults(cwd, flags.faults),
