@@ -2,6 +2,7 @@ import { appendFile } from 'node:fs/promises'
 import { isAbsolute, relative, resolve } from 'node:path'
 import type { BatchSummary } from '../batch/types.ts'
 import { formatFault, type GdnError, type Place } from '../core/errors.ts'
+import { fileLines } from '../manifest/file-lines.ts'
 import { rowsByState } from './commands/batch/summary.ts'
 import { isInActions } from './in-actions.ts'
 import { safe } from './io.ts'
@@ -23,10 +24,26 @@ interface Annotation {
 }
 
 /** Faults of a file and rows of a manifest as workflow commands, for GitHub to show beside the line. */
-export function annotationsOf(error: GdnError, where: Surroundings): string {
+export async function annotationsOf(error: GdnError, where: Surroundings): Promise<string> {
   const all = [...faultsOf(error), ...rowsOf(error)]
-  const shown = all.slice(0, MAX_ANNOTATIONS)
+  const shown = await inFiles(all.slice(0, MAX_ANNOTATIONS), where)
   return shown.map((annotation) => command(annotation, where)).join('')
+}
+
+/** Annotations at lines of their files: messages name rows of CSV as a spreadsheet does. */
+async function inFiles(annotations: readonly Annotation[], { cwd }: Surroundings): Promise<Annotation[]> {
+  const rows = new Map<string, Set<number>>()
+  for (const { file, line } of annotations) {
+    if (file !== undefined && line !== undefined) rows.set(file, (rows.get(file) ?? new Set()).add(line))
+  }
+  const found = new Map<string, ReadonlyMap<number, number>>()
+  for (const [file, lines] of rows) found.set(file, await fileLines(resolve(cwd, file), lines))
+  return annotations.map((annotation) => {
+    const { file = '', line, message } = annotation
+    const fileLine = line === undefined ? undefined : found.get(file)?.get(line)
+    // The column of CSV is the number of a cell, and GitHub would take it for a character of the line.
+    return fileLine === undefined ? annotation : { file, line: fileLine, message }
+  })
 }
 
 function faultsOf({ place, message, details }: GdnError): Annotation[] {

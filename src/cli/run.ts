@@ -37,7 +37,7 @@ export async function run(argv: readonly string[], given: Edge): Promise<number>
     const code = reportError(io, edge.stderr, error)
     if (inActions && error instanceof GdnError) {
       const { annotationsOf } = await import('./github-actions.ts')
-      given.stderr.write(redactText(annotationsOf(error, given)))
+      given.stderr.write(redactText(await annotationsOf(error, given)))
     }
     return code
   }

@@ -33,7 +33,7 @@ export async function* csvBlocks(csv: CsvFile, open: OpenSource, context: ReadCo
   for await (const records of csv.blocks()) {
     const items: ManifestItem[] = []
     for (const record of records) {
-      if ('issue' in record) items.push(record)
+      if ('issue' in record) items.push({ issue: record.issue })
       else {
         const built = builder.fromCells({ line: record.line, columns, cells: record.cells, trusted: true })
         if (isDone(built)) items.push(built)

@@ -3,7 +3,10 @@ import { ManifestFault } from './fault.ts'
 import type { ManifestIssue } from './row.ts'
 
 /** One row of cells with its number in a spreadsheet, or its error. */
-export type CsvRecord = { line: number; cells: string[] } | { issue: ManifestIssue }
+export type CsvRecord = {
+  /** The line of the file that the row begins on; cells with line breaks put it after `line`. */
+  fileLine: number
+} & ({ line: number; cells: string[] } | { issue: ManifestIssue })
 
 export interface CsvFile {
   header: { line: number; names: string[] }
@@ -55,7 +58,8 @@ export async function openCsv(
   return {
     header: { line: headLine, names: names.map((name) => name.replace(/^ +| +$/g, '')) },
     async *blocks() {
-      const body = new BodyReader(file, dialect, names.length, headLine + 1)
+      const headerBreaks = breaksIn(head.slice(lineStart, end.index), dialect)
+      const body = new BodyReader(file, dialect, names.length, { line: headLine + 1, more: headerBreaks })
       yield* body.take(head.slice(bodyStart), done && fault === null)
       try {
         if (fault !== null) throw fault
@@ -67,7 +71,8 @@ export async function openCsv(
       } catch (error) {
         // Text that can't be decoded has the line of the file: here it gets that of the row, as all others have.
         if (!(error instanceof ManifestFault)) throw error
-        throw new ManifestFault({ ...error.issue, place: { ...error.issue.place, line: body.lineOfRest() } })
+        const { place } = error.issue
+        throw new ManifestFault({ ...error.issue, place: { ...place, line: body.lineOfRest() } }, place.line)
       }
     },
   }
@@ -80,16 +85,19 @@ class BodyReader {
   readonly #width: number
   readonly #parser: Parser
   #line: number
+  /** Line breaks within cells so far. */
+  #breaks: number
   #rest = ''
   /** How long the unfinished row must have become before it is worth another look. */
   #wanted = 0
 
-  constructor(file: string, dialect: Dialect, width: number, line: number) {
+  constructor(file: string, dialect: Dialect, width: number, { line, more }: { line: number; more: number }) {
     this.#file = file
     this.#dialect = dialect
     this.#width = width
     this.#parser = parserOf(dialect)
     this.#line = line
+    this.#breaks = more
   }
 
   *take(piece: string, isLast: boolean): Iterable<CsvRecord[]> {
@@ -102,36 +110,42 @@ class BodyReader {
     this.#wanted = meta.cursor === 0 && !isLast ? text.length * 2 : 0
     const faults = errors.filter(({ row = 0 }) => row < data.length)
     const quotes = faults.length === 0 ? null : this.#quoteFaults(text, isLast)
+    // Only quoted cells hold line breaks.
+    const mayBreak = text.includes('"')
     const records: CsvRecord[] = []
     for (const [index, cells] of data.entries()) {
       const line = this.#line
+      const fileLine = line + this.#breaks
       this.#line++
+      if (mayBreak) for (const cell of cells) this.#breaks += breaksIn(cell, this.#dialect)
       const quote = quotes?.get(index)
-      if (quote !== undefined) records.push({ issue: quote })
+      if (quote !== undefined) records.push({ fileLine, issue: quote })
       else if (isBlank(cells)) continue
-      else records.push(this.#check(cells, line))
+      else records.push(this.#check(cells, line, fileLine))
     }
     if (records.length > 0) yield records
     if (this.#rest.length > MAX_ROW_CHARACTERS) throw this.#tooLong()
   }
 
-  #check(cells: string[], line: number): CsvRecord {
+  #check(cells: string[], line: number, fileLine: number): CsvRecord {
     const { newline } = this.#dialect
     const last = cells[cells.length - 1] ?? ''
-    if (newline === '\n' && last.endsWith('\r')) return this.#mixed(line)
-    if (cells.length === this.#width) return { line, cells }
+    if (newline === '\n' && last.endsWith('\r')) return { fileLine, issue: this.#mixed(line) }
+    if (cells.length === this.#width) return { fileLine, line, cells }
     const foreign = newline === '\n' ? '\r' : newline === '\r' ? '\n' : /[\r\n]/
-    if (cells.length > this.#width && cells.some((cell) => cell.search(foreign) !== -1)) return this.#mixed(line)
+    if (cells.length > this.#width && cells.some((cell) => cell.search(foreign) !== -1)) {
+      return { fileLine, issue: this.#mixed(line) }
+    }
     const column = Math.min(cells.length, this.#width + 1)
     const message = `has ${count(cells.length, 'cell')}, but the header has ${this.#width}`
     const hint = cells.length > this.#width ? 'put a cell that holds the delimiter in double quotes' : 'fill the row up'
-    return { issue: { place: { file: this.#file, line, column }, message, hint } }
+    return { fileLine, issue: { place: { file: this.#file, line, column }, message, hint } }
   }
 
-  #mixed(line: number): CsvRecord {
+  #mixed(line: number): ManifestIssue {
     const place = { file: this.#file, line }
     const message = 'ends in another line ending than the header line'
-    return { issue: { place, message, hint: 'save the file with one kind of line ending throughout' } }
+    return { place, message, hint: 'save the file with one kind of line ending throughout' }
   }
 
   /** The row that what was read last belongs to. */
@@ -170,11 +184,12 @@ class BodyReader {
     const { data } = this.#parser.parse(this.#rest, 0, false)
     const cells = data[0] ?? []
     const quoted = this.#rest.includes('"')
-    return new ManifestFault({
+    const issue = {
       place: { file: this.#file, line: this.#line, column: Math.max(1, cells.length) },
       message: `the row is longer than ${MAX_ROW_CHARACTERS / 1024 / 1024} million characters`,
       ...(quoted ? { hint: 'a quote seems never to be closed' } : {}),
-    })
+    }
+    return new ManifestFault(issue, this.#line + this.#breaks)
   }
 }
 
@@ -226,6 +241,14 @@ function unclosedQuote(file: string, line: number): ManifestFault {
 
 function isBlank(cells: readonly string[]): boolean {
   return cells.every((cell) => cell.trim() === '')
+}
+
+/** Line breaks within a cell, as those who show the file count them. */
+function breaksIn(cell: string, { newline }: Dialect): number {
+  const mark = newline === '\r' ? '\r' : '\n'
+  let breaks = 0
+  for (let at = cell.indexOf(mark); at !== -1; at = cell.indexOf(mark, at + 1)) breaks++
+  return breaks
 }
 
 function countLines(text: string): number {

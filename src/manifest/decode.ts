@@ -8,7 +8,7 @@ const CR = 13
  * Bytes to text, piece by piece: UTF-8 with or without a BOM. Anything else is refused where it begins to be wrong,
  * because a replacement character in a title would stay in the metadata for ever.
  */
-export async function* decodeText(bytes: AsyncIterable<Uint8Array>, file: string): AsyncIterable<string> {
+export async function* decodeText(bytes: AsyncIterable<Uint8Array>, file: string): AsyncGenerator<string> {
   let offset = 0
   const lines = new LineCounter()
   let carry: Buffer = Buffer.alloc(0)

@@ -3,9 +3,12 @@ import type { ManifestIssue } from './row.ts'
 /** A fault after which the rest of a manifest can't be read: `readManifest` gives it out as its last issue. */
 export class ManifestFault extends Error {
   readonly issue: ManifestIssue
+  /** Its line in the file, where the issue has the number of a row instead. */
+  readonly fileLine: number | undefined
 
-  constructor(issue: ManifestIssue) {
+  constructor(issue: ManifestIssue, fileLine?: number) {
     super(issue.message)
     this.issue = issue
+    this.fileLine = fileLine
   }
 }

@@ -44,13 +44,32 @@ describe('annotations', () => {
     expect(code).toBe(2)
     expect(stderr).toContain('error: ')
     expect(commandsIn(stderr)).toEqual([
-      expect.stringMatching(/^::error file=drop\.csv,line=3,col=\d+::title is required$/),
-      expect.stringMatching(/^::error file=drop\.csv,line=4,col=\d+::receiver .*$/),
+      expect.stringMatching(/^::error file=drop\.csv,line=3::title is required$/),
+      expect.stringMatching(/^::error file=drop\.csv,line=4::receiver .*$/),
     ])
   })
 
+  test('a fault stands at its line of the file where cells have line breaks, and messages name the row', async () => {
+    const cells = `"Dawn","first\n\nlight",${OWNER}\n`
+    const { path, gdn } = await job(`${HEAD}${cells}\n,"sec\nond",${OWNER}\nDusk,"a"b,${OWNER}\n`)
+    const { stderr } = await gdn(['batch', 'validate', path('drop.csv'), ...TARGET])
+    expect(stderr).toContain('drop.csv:4:1: title is required')
+    expect(commandsIn(stderr)).toEqual([
+      '::error file=drop.csv,line=6::title is required',
+      expect.stringMatching(/^::error file=drop\.csv,line=8::a quoted cell goes on/),
+    ])
+  })
+
+  test('a byte that is not UTF-8 stands at its line of the file', async () => {
+    const { path, gdn } = await job('')
+    const rows = Array.from({ length: 3 }, () => `"Dawn","first\nlight",${OWNER}\n`).join('')
+    await writeFile(path('drop.csv'), Buffer.concat([Buffer.from(`${HEAD}${rows}Dusk,`), Buffer.from([0xff, 0x0a])]))
+    const { stderr } = await gdn(['batch', 'validate', path('drop.csv'), ...TARGET])
+    expect(commandsIn(stderr).at(-1)).toMatch(/^::error file=drop\.csv,line=8::is not UTF-8/)
+  })
+
   test('every failed row stands beside its line with the reason', async () => {
-    const { path, gdn } = await job(`${HEAD}Dawn,first,${OWNER}\nDusk,second,${OWNER}\n`)
+    const { path, gdn } = await job(`${HEAD}Dawn,"fir\nst",${OWNER}\nDusk,second,${OWNER}\n`)
     const { url } = await fakeApi(refusing('not liked'))
     const argv = [
       'batch',
@@ -66,7 +85,7 @@ describe('annotations', () => {
     ]
     const { code, stderr } = await gdn(argv)
     expect(code).toBe(7)
-    expect(commandsIn(stderr)).toEqual([expect.stringMatching(/^::error file=drop\.csv,line=3::row \S+: .*not liked$/)])
+    expect(commandsIn(stderr)).toEqual([expect.stringMatching(/^::error file=drop\.csv,line=4::row \S+: .*not liked$/)])
   })
 
   test('of many faults as many as GitHub shows', async () => {

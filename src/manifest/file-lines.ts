@@ -1,0 +1,40 @@
+import { parseColumnName } from './columns.ts'
+import { openCsv } from './csv.ts'
+import { decodeText } from './decode.ts'
+import { ManifestFault } from './fault.ts'
+import { openSource } from './source.ts'
+
+/**
+ * Finds rows of a manifest in its file. Messages name a row of CSV by its number in a spreadsheet, which is less than
+ * its line in the file where cells before it hold line breaks.
+ *
+ * @param rows the `line` of rows and of issues
+ * @returns the line of the file for each of them. It is empty for other formats, and ends where the file can't be read.
+ */
+export async function fileLines(path: string, rows: ReadonlySet<number>): Promise<Map<number, number>> {
+  const found = new Map<number, number>()
+  const last = Math.max(...rows)
+  const add = (line: number | undefined, fileLine: number | undefined) => {
+    if (line !== undefined && fileLine !== undefined && rows.has(line)) found.set(line, fileLine)
+    return line !== undefined && line >= last
+  }
+  let text: AsyncGenerator<string> | undefined
+  try {
+    const source = await openSource({ path })
+    if (source.format !== 'csv') return found
+    text = decodeText(source.bytes, path)
+    const isKnown = (name: string) => 'role' in parseColumnName(name, { unknownColumns: 'error' })
+    const { header, blocks } = await openCsv(text, path, isKnown)
+    if (add(header.line, header.line)) return found
+    for await (const block of blocks()) {
+      for (const record of block) {
+        if (add('issue' in record ? record.issue.place.line : record.line, record.fileLine)) return found
+      }
+    }
+  } catch (error) {
+    if (error instanceof ManifestFault) add(error.issue.place.line, error.fileLine)
+  } finally {
+    await text?.return(undefined)
+  }
+  return found
+}
