@@ -10,7 +10,11 @@ const PACKAGES = {
   'darwin-arm64': '@solana/surfpool-darwin-arm64',
   'darwin-x64': '@solana/surfpool-darwin-x64',
 }
-const TESTS = ['test/server/chain/solana/cluster.test.ts', 'test/cli/chain-solana.test.ts']
+const TESTS = [
+  'test/server/chain/solana/cluster.test.ts',
+  'test/server/pipeline/restored-cluster.test.ts',
+  'test/cli/chain-solana.test.ts',
+]
 
 const name = PACKAGES[`${process.platform}-${process.arch}`]
 if (name === undefined) throw new Error(`surfpool is not made for ${process.platform}-${process.arch}`)

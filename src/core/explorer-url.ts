@@ -5,8 +5,13 @@
  * @example
  * transactionUrl('https://polygonscan.com/', '0x4c3f…') // https://polygonscan.com/tx/0x4c3f…
  */
-export function transactionUrl(explorer: string, hash: string): string {
+export const transactionUrl = (explorer: string, hash: string): string => pageUrl(explorer, `tx/${hash}`)
+
+/** The page of an account or a contract, likewise. */
+export const addressUrl = (explorer: string, address: string): string => pageUrl(explorer, `address/${address}`)
+
+function pageUrl(explorer: string, page: string): string {
   const url = new URL(explorer)
-  url.pathname = `${url.pathname.replace(/\/+$/, '')}/tx/${hash}`
+  url.pathname = `${url.pathname.replace(/\/+$/, '')}/${page}`
   return url.href
 }

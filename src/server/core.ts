@@ -207,7 +207,7 @@ export async function openCore(options: CoreOptions, undo: (() => unknown)[]): P
     singleUse: options.singleUseUrls ?? false,
     clock: forwardClock(now, options.steadyNow),
   }
-  const deps = { store, chains, storage, pipeline, signedUrls, now }
+  const deps = { store, chains, storage, pipeline, signedUrls, comparedGroups: new Set<string>(), now }
   const warnings = place.problems()
   return { dataDir, apiKey, deps, identity, log, metrics, readiness, stopping, faults, warnings }
 }

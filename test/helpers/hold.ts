@@ -25,6 +25,10 @@ async function hold(dataDir: string, what: RawBuilder<unknown>): Promise<() => P
 export const holdSigning = (dataDir: string, kind: 'collection' | 'mint' | 'grant' | 'transfer') =>
   hold(dataDir, sql`insert on transactions for each row when (new.kind = ${sql.lit(kind)})`)
 
+/** No mint of an NFT on Solana is signed. */
+export const holdSolanaSigning = (dataDir: string) =>
+  hold(dataDir, sql`insert on solana_transactions for each row when (new.kind = 'mint')`)
+
 /** No transaction of a kind is found to be final, though it is in a block. */
 export const holdSettling = (dataDir: string, kind: 'transfer') =>
   hold(dataDir, sql`update of state on transactions for each row when (new.kind = ${sql.lit(kind)})`)

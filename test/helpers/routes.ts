@@ -4,7 +4,15 @@ import { createApp } from '../../src/server/http/app.ts'
 export function appWithRoutes() {
   const unused = {} as never
   return createApp({
-    deps: { store: unused, chains: unused, storage: unused, pipeline: unused, signedUrls: unused, now: Date.now },
+    deps: {
+      store: unused,
+      chains: unused,
+      storage: unused,
+      pipeline: unused,
+      signedUrls: unused,
+      comparedGroups: unused,
+      now: Date.now,
+    },
     host: '127.0.0.1',
     allowedHosts: [],
     rateLimits: false,

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { createRequire } from 'node:module'
 import type { AddressInfo } from 'node:net'
-import { address, getTransactionDecoder, lamports } from '@solana/kit'
+import { address, getCompiledTransactionMessageDecoder, getTransactionDecoder, lamports } from '@solana/kit'
 import { FailedTransactionMetadata, LiteSVM } from 'litesvm'
 import { base58btc } from 'multiformats/bases/base58'
 import { readTransaction } from '../../src/server/chain/solana/embedded/wire.ts'
@@ -15,6 +15,8 @@ export interface TestCluster {
   fund(address: string, lamports: bigint): Promise<void>
   /** base64 of an account's data, null where there is none. */
   account(address: string): Promise<string | null>
+  /** Drops what is sent without a word, or no longer. */
+  drop(isDropping: boolean): void
   close(): Promise<void>
 }
 
@@ -61,6 +63,9 @@ async function startSurfpool(path: string, slotTimeMs: number): Promise<TestClus
       }
       return value?.data[0] ?? null
     },
+    drop() {
+      throw new Error('surfpool drops nothing')
+    },
     async close() {
       net.stop()
     },
@@ -69,6 +74,8 @@ async function startSurfpool(path: string, slotTimeMs: number): Promise<TestClus
 
 interface Executed {
   slot: number
+  /** Addresses that its message names. */
+  accounts: readonly string[]
   error: unknown
 }
 
@@ -84,6 +91,7 @@ async function startStandIn(slotMs: number): Promise<TestCluster> {
   const hashAt = (at: number) => base58btc.baseEncode(createHash('sha256').update(`${seed} ${at}`).digest())
   const genesisHash = hashAt(0)
   const executed = new Map<string, Executed>()
+  let isDropping = false
 
   const knownBlockhash = (blockhash: string) => {
     const now = slot()
@@ -95,10 +103,12 @@ async function startStandIn(slotMs: number): Promise<TestCluster> {
     const read = readTransaction(raw)
     if (typeof read === 'string') throw new Error(read)
     const { signature, blockhash, bytes } = read
-    if (executed.has(signature) || !knownBlockhash(blockhash)) return signature
-    const result = machine.sendTransaction(getTransactionDecoder().decode(bytes))
+    if (isDropping || executed.has(signature) || !knownBlockhash(blockhash)) return signature
+    const transaction = getTransactionDecoder().decode(bytes)
+    const { staticAccounts } = getCompiledTransactionMessageDecoder().decode(transaction.messageBytes)
+    const result = machine.sendTransaction(transaction)
     const failed = result instanceof FailedTransactionMetadata ? errorOf(result) : null
-    if (failed !== 'dropped') executed.set(signature, { slot: slot(), error: failed })
+    if (failed !== 'dropped') executed.set(signature, { slot: slot(), accounts: staticAccounts, error: failed })
     return signature
   }
 
@@ -129,6 +139,12 @@ async function startStandIn(slotMs: number): Promise<TestCluster> {
     getRecentPrioritizationFees: () => [],
     getBalance: (at: string) => withContext(Number(machine.getBalance(address(at)) ?? 0n)),
     getAccountInfo: (at: string) => withContext(accountAt(at)),
+    getSignaturesForAddress: (at: string) =>
+      [...executed]
+        .filter(([, { accounts }]) => accounts.includes(at))
+        .map(([signature, { slot: made, error: err }]) => ({ signature, slot: made, err }))
+        .reverse(),
+    getMultipleAccounts: (all: string[]) => withContext(all.map(accountAt)),
     getSignatureStatuses: (signatures: string[]) => withContext(signatures.map(statusOf)),
     sendTransaction: send,
   }
@@ -172,6 +188,9 @@ async function startStandIn(slotMs: number): Promise<TestCluster> {
       })
     },
     account: async (at) => accountAt(at)?.data[0] ?? null,
+    drop(on) {
+      isDropping = on
+    },
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve())

@@ -1,9 +1,10 @@
 import { checksumAddress } from '../../api/address.ts'
+import { type Blockchain, isEvm } from '../../api/blockchains.ts'
 import { GdnError } from '../../core/errors.ts'
 import { type CollectionRow, findCollectionById, findCollectionsByAddress } from '../store/collections.ts'
 import { countPending, failNftsOfCollection } from '../store/nfts.ts'
 import type { Store } from '../store/open-store.ts'
-import { listUnknownMints, openMintsOf, releaseUnknownMints } from '../store/unknown-mints.ts'
+import { listUnknownMints, openMintsOf, releaseUnknownMints, type UnknownMintRow } from '../store/unknown-mints.ts'
 
 /** A mint on chain that no transaction of a backend's database made, as an operator sees it. */
 export interface ShownUnknownMint {
@@ -11,15 +12,16 @@ export interface ShownUnknownMint {
   contract_address: string
   blockchain: string
   state: string
-  /** The first and the last of its tokens. */
-  first_token_id: string
-  last_token_id: string
+  /** The first and the last of its tokens; null on Solana, where only their number is known. */
+  first_token_id: string | null
+  last_token_id: string | null
   tokens: number
-  hash: string
+  /** Of the transaction; null on Solana. */
+  hash: string | null
   signer: string | null
   metadata_url: string | null
   reason: string | null
-  block_number: number
+  block_number: number | null
   /** ISO 8601. */
   found_at: string
   [field: string]: unknown
@@ -32,16 +34,21 @@ export async function showUnknownMints(store: Store, options: { released: boolea
     contract_address: row.contract_address,
     blockchain: row.blockchain,
     state: row.state,
-    first_token_id: row.start_id,
-    last_token_id: String(BigInt(row.start_id) + BigInt(row.token_count) - 1n),
     tokens: row.token_count,
-    hash: row.hash,
+    ...transactionOf(row),
     signer: row.signer,
     metadata_url: row.directory === null ? null : `ipfs://${row.directory}/0.json`,
     reason: row.reason,
-    block_number: Number(row.block_number),
     found_at: new Date(Number(row.found_at)).toISOString(),
   }))
+}
+
+function transactionOf({ blockchain, hash, start_id, token_count, block_number }: UnknownMintRow) {
+  if (!isEvm(blockchain as Blockchain)) {
+    return { hash: null, first_token_id: null, last_token_id: null, block_number: null }
+  }
+  const last_token_id = String(BigInt(start_id) + BigInt(token_count) - 1n)
+  return { hash, first_token_id: start_id, last_token_id, block_number: Number(block_number) }
 }
 
 export interface Held {
@@ -55,7 +62,8 @@ export interface Held {
 /** A collection that unknown tokens keep from minting, by its address or id. @throws GdnError `not_found_locally`, `usage` */
 export async function findHeld(store: Store, name: string): Promise<Held> {
   const { db } = store
-  const byAddress = /^0x[0-9a-fA-F]{40}$/.test(name) ? await findCollectionsByAddress(db, checksumAddress(name)) : []
+  const address = /^0x[0-9a-fA-F]{40}$/.test(name) ? checksumAddress(name) : name
+  const byAddress = await findCollectionsByAddress(db, address)
   const named = byAddress.length > 0 ? byAddress : [await findCollectionById(db, name)].filter((row) => row !== null)
   if (named.length === 0) throw new GdnError('not_found_locally', `this backend has no collection ${name}`)
   for (const collection of named) {

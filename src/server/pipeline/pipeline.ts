@@ -111,7 +111,7 @@ export async function startPipeline(options: PipelineOptions): Promise<OwnPipeli
     let pipeline = solanaPipelines.get(blockchain)
     if (pipeline === undefined) {
       pipeline = import('./solana/solana-pipeline.ts').then(({ startSolanaPipeline }) =>
-        startSolanaPipeline({ store, solana: chains.solana, blockchain, now, log, serves }),
+        startSolanaPipeline({ store, solana: chains.solana, blockchain, storage, fetcher, now, log, serves }),
       )
       solanaPipelines.set(blockchain, pipeline)
       // Nobody else would come back to what is accepted already.

@@ -59,7 +59,7 @@ export async function acceptNfts(
       if (collection.enable_api !== 1) throw badRequest('enable_api is off for this collection')
       if (collection.status === 'failed') throw badRequest(`the collection failed: ${collection.error}`)
       check?.(collection)
-      await requireExplained(store.db, collection)
+      await requireExplained(deps, collection)
       const files = await storedFiles(deps.storage, parsed.metadata)
       return { collectionId: collection.id, files }
     },

@@ -18,6 +18,8 @@ export interface ServiceDeps {
     /** Milliseconds since the epoch, on a clock that never goes back. */
     clock: () => number
   }
+  /** Collections on Solana clusters of which this process has found that the database knows all tokens. */
+  comparedGroups: Set<string>
   now: () => number
 }
 

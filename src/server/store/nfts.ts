@@ -175,13 +175,18 @@ const unfinishedOf = (db: Db, collectionId: string, error: string) =>
       .where(OF_COLLECTION, '=', collectionId),
   )
 
-/** What the next batch of a collection would hold, oldest first. */
-export async function listMintable(db: Db, collectionId: string, limit: number) {
+/**
+ * What the next batch of a collection would hold, oldest first.
+ *
+ * @param after only NFTs with a higher `seq`
+ */
+export async function listMintable(db: Db, collectionId: string, limit: number, after = 0) {
   return db
     .selectFrom('nfts')
     .select(['seq', 'id', 'request_id', 'sender', 'receiver', 'metadata', 'files'])
     .where('collection_id', '=', collectionId)
     .where('step', '=', sql.lit('mint'))
+    .$if(after > 0, (query) => query.where('seq', '>', after))
     .orderBy('seq')
     .limit(limit)
     .execute()

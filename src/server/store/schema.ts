@@ -360,9 +360,10 @@ export interface RateWindowsTable {
  */
 export type UnknownMintState = 'found' | 'unexplained' | 'released'
 
-/** A mint on chain that no transaction of this database made. */
+/** A mint on chain that no transaction of this database made; on Solana, members of a group that it does not know. */
 export interface UnknownMintsTable {
   collection_id: string
+  /** Of the transaction. On Solana, the group's address and the time in milliseconds. */
   hash: string
   blockchain: string
   block_number: number

@@ -1,7 +1,8 @@
-import { sql } from 'kysely'
+import { type Insertable, sql } from 'kysely'
 import type { NftRow } from './nfts.ts'
 import { tellMinted } from './outbox.ts'
-import type { Db } from './schema.ts'
+import type { Db, SolanaTransactionsTable } from './schema.ts'
+import { insertSolanaTransactions } from './solana-transactions.ts'
 
 export interface Assignment {
   seq: number
@@ -37,6 +38,68 @@ export async function deployMinted(db: Db, transactionIds: readonly string[]): P
   await tellMinted(db, rows)
 }
 
+export interface KnownMembers {
+  /** Members of the group that are final, and those that an operator has released. */
+  count: number
+  /** Mints of transactions that are signed and not final. */
+  pending: string[]
+}
+
+/** Members of a collection's group that the database knows, by one statement: each of them is counted once. */
+export async function knownMembers(db: Db, collectionId: string): Promise<KnownMembers> {
+  const { rows } = await sql<{ mint: string | null; count: number }>`
+    select null as mint, coalesce(sum(deployed), 0) as count from nft_counts where collection_id = ${collectionId}
+    union all
+    select null, coalesce(sum(token_count), 0) from unknown_mints
+      where collection_id = ${collectionId} and state = 'released'
+    union all
+    select mint, 0 from solana_transactions
+      where collection_id = ${collectionId} and state = 'signed' and kind = 'mint'`.execute(db)
+  return {
+    count: rows.reduce((sum, row) => sum + Number(row.count), 0),
+    pending: rows.flatMap(({ mint }) => mint ?? []),
+  }
+}
+
+/** A pending NFT whose token was found on chain. */
+export interface FoundMember {
+  nft: { seq: number; id: string }
+  transaction: Insertable<SolanaTransactionsTable> & { id: string }
+  /** Which file of the transaction's directory is its metadata. */
+  index: number
+}
+
+/** Marks NFTs as deployed by transactions that the database had lost. */
+export async function adoptMembers(db: Db, found: readonly FoundMember[]): Promise<void> {
+  if (found.length === 0) return
+  await insertSolanaTransactions(
+    db,
+    found.map(({ transaction }) => transaction),
+  )
+  const assignments = found.map(({ nft, transaction, index }) => ({
+    seq: nft.seq,
+    transactionId: transaction.id,
+    index,
+  }))
+  if ((await assignToTransactions(db, assignments)) !== found.length) throw new Error('an NFT was signed for meanwhile')
+  await deployMinted(
+    db,
+    found.map(({ transaction }) => transaction.id),
+  )
+}
+
+/** NFTs whose metadata files share a directory, in the order of its files. */
+export async function listNftsOfDirectory(db: Db, collectionId: string, directory: string) {
+  return await db
+    .selectFrom('solana_transactions')
+    .innerJoin('nfts', 'nfts.transaction_id', 'solana_transactions.id')
+    .select(['nfts.id', 'nfts.metadata', 'nfts.files', 'nfts.batch_index'])
+    .where('solana_transactions.collection_id', '=', collectionId)
+    .where('solana_transactions.directory', '=', directory)
+    .orderBy('nfts.batch_index')
+    .execute()
+}
+
 /** The NFT that a transaction mints. */
 export async function findNftOfTransaction(db: Db, transactionId: string): Promise<NftRow | null> {
   const row = await db
@@ -46,6 +109,16 @@ export async function findNftOfTransaction(db: Db, transactionId: string): Promi
     .where('step', '=', sql.lit('chain'))
     .executeTakeFirst()
   return row ?? null
+}
+
+/** Changes which file of its transaction's directory is the metadata of a pending NFT. */
+export async function setBatchIndex(db: Db, transactionId: string, index: number): Promise<void> {
+  await db
+    .updateTable('nfts')
+    .set({ batch_index: index })
+    .where('transaction_id', '=', transactionId)
+    .where('step', '=', sql.lit('chain'))
+    .execute()
 }
 
 /** Another transaction was signed in the place of one that expired. */

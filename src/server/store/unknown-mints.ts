@@ -1,5 +1,6 @@
 import { type Selectable, sql } from 'kysely'
 import type { EvmBlockchain } from '../../api/blockchains.ts'
+import { type CollectionRow, lockCollection } from './collections.ts'
 import type { Db, UnknownMintsTable } from './schema.ts'
 
 export type UnknownMintRow = Selectable<UnknownMintsTable>
@@ -27,6 +28,26 @@ export async function addUnknownMints(db: Db, mints: readonly FoundMint[]): Prom
     .insertInto('unknown_mints')
     .values(unknown.map((mint) => ({ ...mint, state: 'found' as const, found_at: Date.now() })))
     .onConflict((conflict) => conflict.columns(['collection_id', 'hash']).doNothing())
+    .execute()
+}
+
+/**
+ * Keeps that a collection on Solana has members that the database does not know, unless that is known already. Only
+ * their number can be told from the chain. Call it in a transaction.
+ */
+export async function addUnknownMembers(
+  db: Db,
+  { id, blockchain, contract_address }: Pick<CollectionRow, 'id' | 'blockchain' | 'contract_address'>,
+  unknown: number,
+): Promise<void> {
+  // Processes that find it at once write it once.
+  await lockCollection(db, id)
+  if ((await openMintsOf(db, id)).length > 0) return
+  const now = Date.now()
+  const [hash, nowhere] = [`${contract_address}:${now}`, { start_id: '0', block_number: 0 }]
+  await db
+    .insertInto('unknown_mints')
+    .values({ collection_id: id, blockchain, hash, ...nowhere, token_count: unknown, state: 'found', found_at: now })
     .execute()
 }
 
@@ -91,9 +112,17 @@ export async function updateUnknownMint(
     .execute()
 }
 
-/** It is a transaction of this database now. */
-export async function removeUnknownMint(db: Db, { collection_id, hash }: Key): Promise<void> {
-  await db.deleteFrom('unknown_mints').where('collection_id', '=', collection_id).where('hash', '=', hash).execute()
+/**
+ * Removes a mint that is a transaction of this database now. Returns false where another process has done so: call it
+ * first in the transaction that takes the mint over.
+ */
+export async function removeUnknownMint(db: Db, { collection_id, hash }: Key): Promise<boolean> {
+  const { numDeletedRows } = await db
+    .deleteFrom('unknown_mints')
+    .where('collection_id', '=', collection_id)
+    .where('hash', '=', hash)
+    .executeTakeFirst()
+  return numDeletedRows > 0n
 }
 
 /** Lets a collection mint after the tokens that nothing explains. How many mints that concerns. */

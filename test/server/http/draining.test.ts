@@ -107,7 +107,15 @@ it('a stream of events is ended at once when it stops, and its connection with i
   const unused = {} as never
   const app = await createApp({
     ...{ host: '127.0.0.1', allowedHosts: [], rateLimits: false, version: '0' },
-    deps: { store: unused, chains: unused, storage: unused, pipeline: unused, signedUrls: unused, now: Date.now },
+    deps: {
+      store: unused,
+      chains: unused,
+      storage: unused,
+      pipeline: unused,
+      signedUrls: unused,
+      comparedGroups: unused,
+      now: Date.now,
+    },
     log: { debug() {}, info() {}, warn() {}, error() {} },
     identity: { id: 'id', incarnation: 'incarnation' },
     readiness: async () => ({ problems: [], warnings: [] }),

@@ -17,7 +17,15 @@ import { isOnPostgres, placeOf } from '../../helpers/test-database.ts'
 async function registeredRoutes(): Promise<string[]> {
   const unused = {} as never
   const app = await createApp({
-    deps: { store: unused, chains: unused, storage: unused, pipeline: unused, signedUrls: unused, now: Date.now },
+    deps: {
+      store: unused,
+      chains: unused,
+      storage: unused,
+      pipeline: unused,
+      signedUrls: unused,
+      comparedGroups: unused,
+      now: Date.now,
+    },
     host: '127.0.0.1',
     allowedHosts: [],
     rateLimits: false,

@@ -7,12 +7,14 @@ import { openSigners } from '../../../src/server/settings/open-signer.ts'
 import { loadSettings } from '../../../src/server/settings/settings.ts'
 import { openMintsOf } from '../../../src/server/store/unknown-mints.ts'
 import {
+  call,
   createTestCollection,
   freshDataDir,
   mint,
   plainMetadata,
   settled,
   showCollection,
+  showNfts,
   startTestBackend,
   type TestBackend,
   type TestCollection,
@@ -27,7 +29,7 @@ import { type RealNetwork, startRealNetwork } from '../../helpers/real-network.t
 import { SOLANA_COLLECTION, solanaWallet } from '../../helpers/solana.ts'
 
 const ABI = parseAbi(['function totalSupply() view returns (uint256)'])
-const [, BOB] = WALLETS
+const [, BOB, CAROL] = WALLETS
 
 const supplyOf = (url: string, { address }: TestCollection) =>
   createPublicClient({ transport: http(url, { retryCount: 0 }) }).readContract({
@@ -168,6 +170,56 @@ describe('on embedded chains', () => {
             first.map(({ nft_gdn_id }) => nft_gdn_id),
           ),
         ).toEqual(first)
+      } finally {
+        await backend.close()
+        await dataDir.remove()
+      }
+    },
+  )
+
+  it.each(['mint', 'grant', 'transfer'] as const)(
+    'a backup of a %s that was not signed is restored with its chain: it is done once, with the same result',
+    async (kind) => {
+      const dataDir = await freshDataDir()
+      let backend = await startTestBackend(dataDir.path)
+      try {
+        const collection = await createTestCollection(backend, { enable_transfer: true })
+        const [held] = await settled(backend, await mint(backend, collection, plainMetadata(1)))
+        const letGo = await holdSigning(dataDir.path, kind)
+        const { address: contract_address, blockchain } = collection
+        const parties = { contract_address, blockchain, sender_wallet_address: BOB, receiver_wallet_address: CAROL }
+        const token = { nft_gdn_id: held?.nft_gdn_id, token_id: held?.token_id }
+        const ids =
+          kind === 'mint'
+            ? await mint(backend, collection, plainMetadata(2))
+            : kind === 'grant'
+              ? (await call(backend, 'createnfttrans', { ...parties, metadata: plainMetadata(2) })).nfts.map(
+                  ({ nft_gdn_ids }) => nft_gdn_ids,
+                )
+              : []
+        const transfer =
+          kind === 'transfer' ? (await call(backend, 'transfernft', { ...parties, ...token })).response : null
+        const state = async () => {
+          const request = { transaction_gdn_ids: [transfer?.transaction_gdn_id] }
+          const [shown] = transfer === null ? [] : (await call(backend, 'gettransactions', request)).transactions
+          return { nfts: ids.length === 0 ? [] : await showNfts(backend, ids), transfer: shown?.status ?? null }
+        }
+        const isDone = ({ nfts, transfer: status }: Awaited<ReturnType<typeof state>>) =>
+          status !== 'initiated' && nfts.every((nft) => nft.status !== 'initiated')
+        await backend.close()
+        const backup = await backUp(dataDir.path)
+        await letGo()
+        const outcomes = []
+        for (let round = 0; round < 2; round++) {
+          backend = await startTestBackend(dataDir.path)
+          outcomes.push(await until(state, isDone))
+          expect(await supplyOf(`${backend.url}/rpc/polygon`, collection)).toBe(BigInt(1 + ids.length))
+          await backend.close()
+          if (round === 0) await restore(dataDir.path, backup)
+        }
+        expect(outcomes[0]?.transfer).toBe(kind === 'transfer' ? 'deployed' : null)
+        expect(outcomes[0]?.nfts.map(({ status }) => status)).toEqual(ids.map(() => 'deployed'))
+        expect(outcomes[1]).toEqual(outcomes[0])
       } finally {
         await backend.close()
         await dataDir.remove()

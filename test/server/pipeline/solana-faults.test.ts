@@ -19,6 +19,8 @@ const log = { debug() {}, info() {}, warn() {}, error() {} }
 /** A minute until a blockhash expires takes a second. */
 const SPEED = 60
 
+const unused = undefined as never
+
 let dataDir: Awaited<ReturnType<typeof freshDataDir>>
 let store: Store
 let chain: EmbeddedSolana
@@ -52,7 +54,9 @@ function run(faults: Partial<SolanaNetwork> = {}) {
   const network: SolanaNetwork = { ...chain, ...faults }
   const affordable = async () => Number.POSITIVE_INFINITY
   const solana = { signer: async () => signer, network: async () => network, affordable }
-  pipeline = startSolanaPipeline({ store, solana, blockchain: 'solana', now, log })
+  // Nothing here has files.
+  const files = { storage: unused, fetcher: unused }
+  pipeline = startSolanaPipeline({ store, solana, blockchain: 'solana', ...files, now, log })
   return pipeline
 }
 
@@ -167,6 +171,45 @@ describe('whatever the network does, each NFT is minted once', () => {
     await expectEachOnce(ids, mint)
     const states = (await transactions()).map(({ state, slot }) => [state, slot])
     expect(states).toEqual(Array.from({ length: 6 }, () => ['final', null]))
+  })
+
+  it('when a restored database groups NFTs otherwise: each has the metadata URL of its token, and its file is there', async () => {
+    const { id, mint } = await collectionRow()
+    const first = await nftRows(id, 3)
+    run()
+    const before = await finished()
+    await pipeline?.stop()
+    // As it was before the NFTs were signed for; one more is accepted and comes before them.
+    await store.db.deleteFrom('solana_transactions').where('kind', '=', 'mint').execute()
+    await store.db.deleteFrom('blocks').execute()
+    const waiting = { status: 'initiated', step: 'mint', token_id: null, metadata_url: null } as const
+    await store.db
+      .updateTable('nfts')
+      .set({ ...waiting, transaction_id: null, batch_index: null, owner: null })
+      .execute()
+    const [added = ''] = await nftRows(id, 1)
+    await store.db.updateTable('nfts').set({ seq: 0 }).where('id', '=', added).execute()
+    run()
+    await expectEachOnce([added, ...first], mint)
+    const urls = new Map((await nfts()).map((row) => [row.id, row.metadata_url]))
+    expect(before.map((row) => urls.get(row.id))).toEqual(before.map((row) => row.metadata_url))
+    const blocks = (await store.db.selectFrom('blocks').select('cid').execute()).map(({ cid }) => cid)
+    expect(blocks).toContain(String(before[0]?.metadata_url).split('/')[2])
+  })
+
+  it('when somebody pays into the address of a mint first: that is no token, and it is made', async () => {
+    const { id, mint } = await collectionRow()
+    const ids = await nftRows(id, 2)
+    const paid = { owner: '11111111111111111111111111111111', lamports: 1n, data: new Uint8Array() }
+    let isLost = true
+    run({
+      send: async (raws) => (isLost ? raws.map(() => ({ outcome: 'accepted' as const })) : await chain.send(raws)),
+      async account(address) {
+        isLost = false
+        return (await chain.account(address)) ?? paid
+      },
+    })
+    await expectEachOnce(ids, mint)
   })
 
   it('while a transaction may still arrive none is signed in its place', async () => {

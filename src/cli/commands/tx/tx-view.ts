@@ -1,5 +1,4 @@
-import { isBlockchain, isEvm } from '../../../api/blockchains.ts'
-import { transactionUrl } from '../../../core/explorer-url.ts'
+import { addressUrl, transactionUrl } from '../../../core/explorer-url.ts'
 import type { Deps } from '../../deps.ts'
 import type { View } from '../../view.ts'
 import { type DataDirFlags, databasePlace } from '../key/key-data-dir.ts'
@@ -13,18 +12,27 @@ export const TX_VIEW: View = {
   id: 'id',
 }
 
-/** Transactions with where people look at each; null where the backend's settings name no explorer. */
-export async function withLinks<Transaction extends { blockchain: string; hash: string }>(
+interface Linkable {
+  blockchain: string
+  /** Null where only the collection is known. */
+  hash: string | null
+  contract_address?: string
+}
+
+/** Adds the pages of a block explorer: null where the backend's settings name no explorer. */
+export async function withLinks<Transaction extends Linkable>(
   deps: Pick<Deps, 'env' | 'cwd'>,
   flags: DataDirFlags,
   transactions: readonly Transaction[],
 ): Promise<(Transaction & { explorer_url: string | null })[]> {
   const { loadSettings } = await import('../../../server/settings/settings.ts')
   const { dataDir, settingsFile } = databasePlace(deps, flags)
-  const { chains } = await loadSettings(dataDir, settingsFile)
+  const { chains, clusters } = await loadSettings(dataDir, settingsFile)
+  const explorers = new Map([...chains, ...clusters].map(([name, { explorerUrl }]) => [String(name), explorerUrl]))
   return transactions.map((transaction) => {
-    const { blockchain, hash } = transaction
-    const explorer = isBlockchain(blockchain) && isEvm(blockchain) ? chains.get(blockchain)?.explorerUrl : null
-    return { ...transaction, explorer_url: explorer ? transactionUrl(explorer, hash) : null }
+    const { blockchain, hash, contract_address = '' } = transaction
+    const explorer = explorers.get(blockchain)
+    const page = (found: string) => (hash === null ? addressUrl(found, contract_address) : transactionUrl(found, hash))
+    return { ...transaction, explorer_url: explorer ? page(explorer) : null }
   })
 }

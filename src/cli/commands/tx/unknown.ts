@@ -12,7 +12,7 @@ const UNKNOWN_VIEW: View = {
     ...['hash', 'signer', 'metadata_url', 'reason', 'block_number', 'found_at', 'explorer_url'],
   ],
   columns: ['contract_address', 'state', 'first_token_id', 'last_token_id', 'tokens', 'reason', 'metadata_url'],
-  id: 'hash',
+  id: 'collection_id',
 }
 
 export interface UnknownFlags extends OutputFlags, DataDirFlags {

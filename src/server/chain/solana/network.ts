@@ -53,4 +53,8 @@ export interface SolanaNetwork {
   statuses(signatures: readonly string[]): Promise<(SignatureStatus | null)[]>
   /** An account as of the newest final block, or null. */
   account(address: string): Promise<SolanaAccount | null>
+  /** Whether a mint exists at each address as of the newest final block. An account with nothing but a balance is none. */
+  mintsExist(addresses: readonly string[]): Promise<boolean[]>
+  /** The signature of the transaction that made an account, or null where no node knows it. Absent on an embedded chain. */
+  creationOf?(address: string): Promise<string | null>
 }

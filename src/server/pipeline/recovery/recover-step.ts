@@ -1,39 +1,31 @@
-import type { EvmBlockchain } from '../../../api/blockchains.ts'
-import type { NftMetadata } from '../../../api/metadata.ts'
-import { messageOf } from '../../../core/errors.ts'
-import type { Fetcher } from '../../../files/fetcher.ts'
+import { type Blockchain, type EvmBlockchain, isEvm } from '../../../api/blockchains.ts'
 import type { Chains } from '../../chain/chains.ts'
 import { decodeBatch, type MintedBatch } from '../../chain/evm/collection.ts'
 import { type MinedTransaction, makesCall, readMinedTransaction } from '../../chain/evm/mined-transaction.ts'
 import type { Hex } from '../../chain/evm/network.ts'
-import type { FileStorage } from '../../storage/adapter.ts'
 import { directoryCid } from '../../storage/cid.ts'
-import { isContentUrl, isIpfsUrl } from '../../storage/ipfs-url.ts'
 import { putBlocks } from '../../store/block-table.ts'
 import { type CollectionRow, findCollectionById, lockCollection, updateCollection } from '../../store/collections.ts'
 import { assignToTransaction, hasWaitingFiles, listMintable } from '../../store/nfts.ts'
 import type { Store } from '../../store/open-store.ts'
 import { findTransactionByNonce, hasUnfinished } from '../../store/transactions.ts'
 import { listFoundMints, removeUnknownMint, type UnknownMintRow, updateUnknownMint } from '../../store/unknown-mints.ts'
-import type { Log } from '../log.ts'
 import type { Turn } from '../loop.ts'
 import { batchDirectory } from '../metadata-file.ts'
 import type { OnSigned } from '../sign.ts'
 import { adoptAttempt, adoptTransaction } from './adopt.ts'
 import { findBatch } from './find-batch.ts'
+import { type FileSources, storeFilesAgain } from './store-files-again.ts'
 
 /** Rows that wait in a collection and are compared with a mint on chain. */
 const MOST_ROWS = 10_000
 /** For how long the rows of one mint are searched for. */
 const SEARCH_MS = 5_000
 
-export interface RecoverStepOptions {
+export interface RecoverStepOptions extends FileSources {
   store: Store
   chains: Pick<Chains, 'network'>
-  storage: FileStorage
-  fetcher: Fetcher
   now: () => number
-  log: Log
   onSigned: OnSigned
   /** The collection may be signed for again. */
   onMintable: (collectionId: string) => void
@@ -67,8 +59,7 @@ export function createRecoverStep(options: RecoverStepOptions): Turn {
       if (mined.raw === null || !makesCall(sameNonce.raw as Hex, mined)) return 'wait'
       const found = { hash: mined.hash, raw: mined.raw }
       await store.transaction(async (db) => {
-        await adoptAttempt(db, sameNonce, found, now())
-        await removeUnknownMint(db, row)
+        if (await removeUnknownMint(db, row)) await adoptAttempt(db, sameNonce, found, now())
       })
       return 'explained'
     }
@@ -101,7 +92,7 @@ export function createRecoverStep(options: RecoverStepOptions): Turn {
       return { unexplained: 'no pending NFTs of this backend have its metadata and receivers' }
     }
     if (raw === null) return { unexplained: 'its signed bytes can not be read from the network' }
-    for (const nft of nfts) await storeFilesAgain(nft)
+    for (const nft of nfts) await storeFilesAgain(options, nft)
     const { cid: directory, blocks } = await batchDirectory(nfts)
     const { startId } = batch
     const count = nfts.length
@@ -126,24 +117,6 @@ export function createRecoverStep(options: RecoverStepOptions): Turn {
     return 'explained'
   }
 
-  /** The data dir may be as old as the database. The token is there either way: what can't be had is logged. */
-  const storeFilesAgain = async ({ id, metadata, files }: Waiting): Promise<void> => {
-    const { storage, fetcher } = options
-    const stored = JSON.parse(files ?? '{}') as Record<string, string>
-    for (const { key, url } of (JSON.parse(metadata) as NftMetadata).file_fields) {
-      const cid = stored[key]
-      if (cid === undefined || isContentUrl(cid) || (await storage.has(cid.split('/')[0] ?? ''))) continue
-      try {
-        if (isIpfsUrl(url)) throw new Error('it was uploaded')
-        const { content } = await fetcher.fetchFile(url, AbortSignal.timeout(60_000))
-        const again = await storage.add(content)
-        if (again.cid !== cid) throw new Error('its content is another now')
-      } catch (error) {
-        log.error({ nft: id, cid, error: messageOf(error) }, 'a file of a minted NFT is missing in the storage')
-      }
-    }
-  }
-
   const stop = async (row: UnknownMintRow, reason: string): Promise<void> => {
     const { collection_id, blockchain, hash, start_id, token_count } = row
     const tokens = { start_id, token_count }
@@ -164,7 +137,8 @@ export function createRecoverStep(options: RecoverStepOptions): Turn {
     let failure: unknown
     let progress = false
     for (const row of await listFoundMints(store.db)) {
-      if (!options.serves(row.blockchain as EvmBlockchain)) continue
+      const blockchain = row.blockchain as Blockchain
+      if (!isEvm(blockchain) || !options.serves(blockchain)) continue
       try {
         const outcome = await recover(row)
         if (typeof outcome === 'object') await stop(row, outcome.unexplained)

@@ -6,6 +6,7 @@ import { assignToTransactions } from '../../store/solana-nfts.ts'
 import { countUnfinished, insertSolanaTransactions } from '../../store/solana-transactions.ts'
 import type { Turn } from '../loop.ts'
 import { batchDirectory } from '../metadata-file.ts'
+import { checkGroup } from './group-members.ts'
 import { orderOfNft } from './orders.ts'
 import { payableTokens } from './payable.ts'
 import { signRow } from './sign.ts'
@@ -28,6 +29,11 @@ export interface SolanaMintStep {
   mark(collectionId: string): void
 }
 
+export interface SolanaMintStepOptions extends SolanaSigningOptions {
+  /** A collection has members on chain that the database doesn't know. */
+  onUnknown: () => void
+}
+
 class LostRace extends Error {}
 
 /**
@@ -42,7 +48,8 @@ export function createSolanaMintStep({
   now,
   log,
   onSigned,
-}: SolanaSigningOptions): SolanaMintStep {
+  onUnknown,
+}: SolanaMintStepOptions): SolanaMintStep {
   const marked = new Set<string>()
   const signedAt = new Map<string, number>()
   let sweptAt = 0
@@ -52,15 +59,18 @@ export function createSolanaMintStep({
     return since >= 0 && since < GATHER_MS
   }
 
-  /** What is left to do for the collection: nothing, more at once, or more after a moment of gathering. */
-  const sign = async (collection: CollectionRow): Promise<'done' | 'more' | 'gathering'> => {
+  /** What is left to do for the collection: nothing, more at once, or more after a moment. */
+  const sign = async (collection: CollectionRow): Promise<'done' | 'more' | 'later'> => {
     const unfinished = await countUnfinished(store.db, collection.id)
     const payable = await payableTokens({ store, solana, blockchain })
     const room = Math.min(MAX_AHEAD - unfinished, payable)
     const group = room <= 0 ? [] : await listMintable(store.db, collection.id, Math.min(GROUP, room))
     if (group.length === 0) return 'done'
-    if (unfinished > 0 && group.length < GROUP && isGathering(collection)) return 'gathering'
+    if (unfinished > 0 && group.length < GROUP && isGathering(collection)) return 'later'
     const [signer, network] = await Promise.all([solana.signer(blockchain), solana.network(blockchain)])
+    const members = await checkGroup(store, network, collection)
+    if (members === 'unknown') onUnknown()
+    if (members !== 'known') return members === 'unclear' ? 'later' : 'done'
     const { cid: directory, blocks } = await batchDirectory(group)
     const lifetime = await network.latestBlockhash()
     const facts = { collectionId: collection.id, directory, now: now() }
@@ -85,7 +95,7 @@ export function createSolanaMintStep({
     return group.length === GROUP ? 'more' : 'done'
   }
 
-  const work = async (collection: CollectionRow): Promise<'done' | 'more' | 'gathering'> => {
+  const work = async (collection: CollectionRow): Promise<'done' | 'more' | 'later'> => {
     // Accepted in the moment in which the collection failed.
     if (collection.status === 'failed') {
       const reason = collection.error ?? 'the collection failed'
@@ -113,7 +123,7 @@ export function createSolanaMintStep({
           const left = await work(collection)
           if (left !== 'done') marked.add(id)
           if (left === 'more') wait = 0
-          if (left === 'gathering') wait ??= GATHER_MS
+          if (left === 'later') wait ??= GATHER_MS
         } catch (error) {
           marked.add(id)
           wait = 0

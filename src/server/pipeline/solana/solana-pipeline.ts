@@ -1,7 +1,9 @@
 import { startLoop, type Turn } from '../loop.ts'
+import type { FileSources } from '../recovery/store-files-again.ts'
 import { createSolanaChainStep } from './solana-chain-step.ts'
 import { createSolanaMakeStep } from './solana-make-step.ts'
 import { createSolanaMintStep } from './solana-mint-step.ts'
+import { createSolanaRecoverStep } from './solana-recover-step.ts'
 import type { SolanaStepOptions } from './step-options.ts'
 
 export interface SolanaPipeline {
@@ -11,12 +13,12 @@ export interface SolanaPipeline {
   stop(): Promise<void>
 }
 
-/** The steps of one Solana blockchain: sign for collections, sign for NFTs, send and settle. */
-export function startSolanaPipeline(options: SolanaStepOptions): SolanaPipeline {
+/** The steps of one Solana blockchain: sign for collections, sign for NFTs, send and settle, recover. */
+export function startSolanaPipeline(options: SolanaStepOptions & FileSources): SolanaPipeline {
   const { blockchain, log, serves = () => true } = options
   const guard = (turn: Turn) => async () => (serves(blockchain) ? await turn() : null)
   const onSigned = () => chainLoop.wake()
-  const mintStep = createSolanaMintStep({ ...options, onSigned })
+  const mintStep = createSolanaMintStep({ ...options, onSigned, onUnknown: () => recoverLoop.wake() })
   const mintable = (collectionId: string) => {
     mintStep.mark(collectionId)
     mintLoop.wake()
@@ -25,11 +27,13 @@ export function startSolanaPipeline(options: SolanaStepOptions): SolanaPipeline 
   const chainLoop = startLoop(`chain ${blockchain}`, guard(chainStep), log)
   const mintLoop = startLoop(`mint ${blockchain}`, guard(mintStep.turn), log)
   const makeLoop = startLoop(`make ${blockchain}`, guard(createSolanaMakeStep({ ...options, onSigned })), log)
+  const recoverStep = createSolanaRecoverStep({ ...options, onMintable: mintable })
+  const recoverLoop = startLoop(`recover ${blockchain}`, guard(recoverStep), log)
   return {
     collectionAccepted: () => makeLoop.wake(),
     mintable,
     async stop() {
-      await Promise.all([makeLoop.stop(), mintLoop.stop(), chainLoop.stop()])
+      await Promise.all([makeLoop.stop(), mintLoop.stop(), chainLoop.stop(), recoverLoop.stop()])
     },
   }
 }

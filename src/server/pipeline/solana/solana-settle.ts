@@ -1,15 +1,24 @@
+import { TOKEN_2022 } from '../../chain/solana/mint-address.ts'
 import type { SignatureStatus, SolanaNetwork } from '../../chain/solana/network.ts'
+import { readMint } from '../../chain/solana/read-mint.ts'
 import { updateCollection } from '../../store/collections.ts'
 import { failBatch, failNftsOfCollection } from '../../store/nfts.ts'
 import type { Store } from '../../store/open-store.ts'
 import type { Db } from '../../store/schema.ts'
-import { deployMinted } from '../../store/solana-nfts.ts'
+import { deployMinted, setBatchIndex } from '../../store/solana-nfts.ts'
 import { type SignedRow, updateSolanaSigned } from '../../store/solana-transactions.ts'
 import type { Log } from '../log.ts'
+import { parseFileUri, restoreDirectory } from './restore-directory.ts'
 
 /** What is known for good about a transaction; `expired`: it had no effect, and never will. */
 export type Fate =
-  | { transaction: SignedRow; fate: 'deployed'; slot: number | null }
+  | {
+      transaction: SignedRow
+      fate: 'deployed'
+      slot: number | null
+      /** Of the metadata file, where an earlier transaction made the token; null where it can't be told. */
+      file?: ReturnType<typeof parseFileUri>
+    }
   | { transaction: SignedRow; fate: 'failed'; slot: number; error: string }
   | { transaction: SignedRow; fate: 'expired' | 'pending' }
 
@@ -31,10 +40,13 @@ async function fateOf(
 ): Promise<Fate> {
   if (status?.error === null) return { transaction, fate: 'deployed', slot: status.slot }
   if (status === null && height <= transaction.last_valid_height) return { transaction, fate: 'pending' }
-  // Only this service can make an account at that address: if it is there, an earlier transaction has made it, or
-  // this one did so long ago that its signature is forgotten.
-  if ((await network.account(transaction.mint)) !== null) {
-    return { transaction, fate: 'deployed', slot: status?.slot ?? null }
+  // Only this service can make a mint at that address: if it is there, an earlier transaction has made it, or this one
+  // did so long ago that its signature is forgotten. The earlier one may name another file: a restored database does
+  // not know which NFTs shared a directory.
+  const account = await network.account(transaction.mint)
+  if (account?.owner === TOKEN_2022) {
+    const file = parseFileUri(readMint(account.data).uri)
+    return { transaction, fate: 'deployed', slot: status?.slot ?? null, file }
   }
   return status === null || status.unpaid
     ? { transaction, fate: 'expired' }
@@ -46,20 +58,33 @@ export async function settle({ store, log }: { store: Store; log: Log }, fates: 
   const final = fates.filter((fate) => fate.fate === 'deployed' || fate.fate === 'failed')
   const touched = new Set<string>()
   if (final.length === 0) return touched
+  const directories: { collectionId: string; directory: string }[] = []
   await store.transaction(async (db) => {
     const minted: string[] = []
     for (const fate of final) {
       const { transaction, slot } = fate
+      const { id, kind, collection_id: collectionId } = transaction
+      const file = fate.fate === 'deployed' && kind === 'mint' ? fate.file : undefined
+      const directory = file?.directory ?? transaction.directory
       const changes =
-        fate.fate === 'deployed' ? { state: 'final' as const } : { state: 'failed' as const, error: fate.error }
+        fate.fate === 'deployed'
+          ? { state: 'final' as const, directory }
+          : { state: 'failed' as const, error: fate.error }
       if (!(await updateSolanaSigned(db, transaction, { ...changes, slot, raw: null }))) continue
       touched.add(transaction.collection_id)
       if (fate.fate === 'failed') await fail(db, transaction, fate.error)
-      else if (transaction.kind === 'mint') minted.push(transaction.id)
-      else await updateCollection(db, transaction.collection_id, { status: 'deployed' })
+      else if (kind === 'mint') minted.push(id)
+      else await updateCollection(db, collectionId, { status: 'deployed' })
+      if (file && directory !== transaction.directory) {
+        await setBatchIndex(db, id, file.index)
+        directories.push({ collectionId, directory })
+      }
     }
     await deployMinted(db, minted)
   })
+  for (const { collectionId, directory } of directories) {
+    await restoreDirectory({ store, log }, collectionId, directory)
+  }
   for (const fate of final) {
     if (fate.fate !== 'failed') continue
     const { blockchain, id, signature } = fate.transaction

@@ -121,7 +121,9 @@ describe('a cluster by RPC URL', () => {
     await place.write({ urls: [proxy.url] })
     const backend = await start()
     const collection = await createTestCollection(backend, SOLANA_COLLECTION)
-    await mint(backend, collection, plainMetadata(1), receive)
+    await expect(mint(backend, collection, plainMetadata(1), receive)).rejects.toThrow(
+      /503.*solana can't be read.*is of the cluster devnet.*nothing was accepted/,
+    )
     await sleep(800)
     expect(new Set(proxy.calls.map(({ method }) => method))).toEqual(new Set(['getGenesisHash']))
     expect(await transactions()).toEqual([])

@@ -1,5 +1,6 @@
 import type { SolanaBlockchain } from '../../../../api/blockchains.ts'
 import { messageOf } from '../../../../core/errors.ts'
+import { TOKEN_2022 } from '../mint-address.ts'
 import type { SendOutcome, SignatureStatus, SolanaNetwork } from '../network.ts'
 import { createBlockhashes, VALID_BLOCKS } from './blockhashes.ts'
 import { loadLiteSvm } from './load-litesvm.ts'
@@ -191,6 +192,8 @@ export async function startEmbeddedSolana(options: EmbeddedSolanaOptions): Promi
     send: (raws) => inTurn(() => send(raws)),
     statuses: (signatures) => inTurn(async () => signatures.map((signature) => statuses.get(signature) ?? null)),
     account: (address) => inTurn(async () => machine.account(address)),
+    mintsExist: (addresses) =>
+      inTurn(async () => addresses.map((address) => machine.account(address)?.owner === TOKEN_2022)),
     async close() {
       closed = true
       await queue

@@ -5,6 +5,7 @@ import { RpcError } from '../../evm/embedded/node-rpc.ts'
 import { connectRemote } from '../../evm/remote/json-rpc.ts'
 import { createProviders, type Providers, type RpcOutcome } from '../../rpc/providers.ts'
 import { remembered } from '../../rpc/remembered.ts'
+import { TOKEN_2022 } from '../mint-address.ts'
 import type { Lifetime, SendOutcome, SignatureStatus, SolanaAccount, SolanaNetwork } from '../network.ts'
 import { createFeeMarket } from './fee-market.ts'
 import { clusterName } from './genesis.ts'
@@ -42,6 +43,8 @@ const TRIES = 4
 const RETRY_MS = 200
 /** What one getSignatureStatuses takes. */
 const STATUSES_AT_ONCE = 256
+/** What one getMultipleAccounts takes. */
+const ACCOUNTS_AT_ONCE = 100
 const SENT_AT_ONCE = 16
 /** The same bytes are handed in again after so many looks: networks drop transactions, and nodes bound how often we ask. */
 const POLLS_BETWEEN_SENDS = 3
@@ -66,6 +69,8 @@ const statusList = z.object({ context, value: z.array(status.nullable()) })
 const account = z.object({
   value: z.object({ owner: z.string(), lamports, data: z.tuple([z.string(), z.literal('base64')]) }).nullable(),
 })
+const owners = z.object({ value: z.array(z.object({ owner: z.string() }).nullable()) })
+const signatures = z.array(z.object({ signature: z.string(), err: z.unknown() }))
 const balanceOf = z.object({ value: lamports })
 const fees = z.array(z.object({ prioritizationFee: lamports }))
 
@@ -202,6 +207,25 @@ export function createRemoteSolana(options: RemoteSolanaOptions): RemoteSolana {
       if (value === null) return null
       const { owner, lamports: balance, data } = value
       return { owner, lamports: BigInt(balance), data: Buffer.from(data[0], 'base64') }
+    },
+
+    async mintsExist(addresses) {
+      const found: boolean[] = []
+      for (let at = 0; at < addresses.length; at += ACCOUNTS_AT_ONCE) {
+        const some = addresses.slice(at, at + ACCOUNTS_AT_ONCE)
+        const dataSlice = { offset: 0, length: 0 }
+        const params = [some, { encoding: 'base64', commitment: 'finalized', minContextSlot: finalSlot, dataSlice }]
+        const { value } = await ask(owners, 'getMultipleAccounts', params)
+        if (value.length !== some.length) throw behind(blockchain)
+        for (const one of value) found.push(one?.owner === TOKEN_2022)
+      }
+      return found
+    },
+
+    async creationOf(address) {
+      // Newest first. A mint that gdn makes has few transactions.
+      const told = await ask(signatures, 'getSignaturesForAddress', [address, { commitment: 'finalized' }])
+      return told.findLast(({ err }) => err === null)?.signature ?? null
     },
 
     computeUnitPrice: (urgency) => market.price(urgency),

@@ -1,0 +1,54 @@
+import type { SolanaNetwork } from '../../chain/solana/network.ts'
+import { readMint } from '../../chain/solana/read-mint.ts'
+import type { CollectionRow } from '../../store/collections.ts'
+import type { Store } from '../../store/open-store.ts'
+import type { Db } from '../../store/schema.ts'
+import { knownMembers } from '../../store/solana-nfts.ts'
+import { addUnknownMembers, openMintsOf } from '../../store/unknown-mints.ts'
+
+export interface GroupComparison {
+  /** Members of the group on chain that neither a row nor a release explains. */
+  unknown: number
+  /** Signed transactions that were not final when the database was read: while there are some, `unknown` may be too high. */
+  pending: number
+}
+
+/**
+ * Compares the members of a collection's group on chain with the database. The chain has more of them where the database
+ * was restored from a backup or lost commits.
+ *
+ * The order of the reads matters: a transaction that becomes final between them can only raise `unknown`. So no unknown
+ * member is missed.
+ */
+export async function compareGroup(
+  db: Db,
+  network: SolanaNetwork,
+  { id, contract_address }: Pick<CollectionRow, 'id' | 'contract_address'>,
+): Promise<GroupComparison> {
+  const { count, pending } = await knownMembers(db, id)
+  // From now on no node counts that is behind this block.
+  await network.blockHeight()
+  const minted = pending.length === 0 ? [] : (await network.mintsExist(pending)).filter((exists) => exists)
+  const group = await network.account(contract_address)
+  const members = group === null ? 0 : (readMint(group.data).members ?? 0)
+  return { unknown: Math.max(0, members - count - minted.length), pending: pending.length }
+}
+
+/**
+ * Whether the database knows all members of a collection's group, so that more may be minted. `unknown`: it does not, and
+ * that is stored for the recover step. `unclear`: transactions that aren't final yet may explain the members.
+ */
+export async function checkGroup(
+  store: Store,
+  network: SolanaNetwork,
+  collection: CollectionRow,
+): Promise<'known' | 'unknown' | 'unclear'> {
+  // An embedded chain is in the database itself.
+  if (network.pollMs === undefined) return 'known'
+  if ((await openMintsOf(store.db, collection.id)).length > 0) return 'unknown'
+  const { unknown, pending } = await compareGroup(store.db, network, collection)
+  if (unknown === 0) return 'known'
+  if (pending > 0) return 'unclear'
+  await store.transaction((db) => addUnknownMembers(db, collection, unknown))
+  return 'unknown'
+}

@@ -1,0 +1,116 @@
+import { newId } from '../../../core/ids.ts'
+import { mintAddress } from '../../chain/solana/mint-address.ts'
+import type { SolanaNetwork } from '../../chain/solana/network.ts'
+import { readMint } from '../../chain/solana/read-mint.ts'
+import { type CollectionRow, findCollectionById } from '../../store/collections.ts'
+import { hasWaitingFiles, listMintable } from '../../store/nfts.ts'
+import { adoptMembers, type FoundMember } from '../../store/solana-nfts.ts'
+import { listFoundMints, removeUnknownMint, type UnknownMintRow, updateUnknownMint } from '../../store/unknown-mints.ts'
+import type { Turn } from '../loop.ts'
+import { type FileSources, storeFilesAgain } from '../recovery/store-files-again.ts'
+import { compareGroup } from './group-members.ts'
+import { parseFileUri, restoreDirectory } from './restore-directory.ts'
+import type { SolanaStepOptions } from './step-options.ts'
+
+/** Waiting NFTs that are looked for on chain at once. */
+const PAGE = 1000
+
+export interface SolanaRecoverStepOptions extends SolanaStepOptions, FileSources {
+  /** The collection may be signed for again. */
+  onMintable: (collectionId: string) => void
+}
+
+/** wait: looked at again · explained: the database knows all members · otherwise how many it does not know */
+type Outcome = 'wait' | 'explained' | { unknown: number }
+
+/**
+ * Looks into collections whose group has more members than the database knows. The address of a token follows from the
+ * ID of its NFT, so a waiting NFT whose token exists is marked as deployed. Where members are left, the collection mints
+ * no more until an operator releases it: clients may send their lost requests again.
+ */
+export function createSolanaRecoverStep(options: SolanaRecoverStepOptions): Turn {
+  const { store, solana, blockchain, now, log, onMintable } = options
+
+  const recover = async (row: UnknownMintRow): Promise<Outcome> => {
+    const collection = await findCollectionById(store.db, row.collection_id)
+    if (collection === null) return 'wait'
+    const network = await solana.network(blockchain)
+    const { unknown, pending } = await compareGroup(store.db, network, collection)
+    if (unknown === 0) return 'explained'
+    if (pending > 0) return 'wait'
+    if ((await adopt(network, collection)) > 0) return await recover(row)
+    // An NFT whose files are not stored yet may be the member.
+    return (await hasWaitingFiles(store.db, collection.id)) ? 'wait' : { unknown }
+  }
+
+  /** Marks the waiting NFTs whose tokens exist as deployed. Returns how many there are. */
+  const adopt = async (network: SolanaNetwork, collection: CollectionRow): Promise<number> => {
+    const { address } = await solana.signer(blockchain)
+    let adopted = 0
+    let after = 0
+    for (;;) {
+      const waiting = await listMintable(store.db, collection.id, PAGE, after)
+      const mints = waiting.map(({ id }) => mintAddress(address, id))
+      const exist = await network.mintsExist(mints)
+      const found: FoundMember[] = []
+      for (const [at, nft] of waiting.entries()) {
+        const mint = mints[at]
+        if (mint === undefined || exist[at] !== true) continue
+        const account = await network.account(mint)
+        const file = parseFileUri(account === null ? null : readMint(account.data).uri)
+        if (file === null) continue
+        const { directory, index } = file
+        const signature = (await network.creationOf?.(mint)) ?? `unknown:${mint}`
+        found.push({ nft, index, transaction: lostTransaction(collection.id, { mint, directory, signature }) })
+        await storeFilesAgain(options, nft)
+      }
+      await store.transaction((db) => adoptMembers(db, found))
+      for (const directory of new Set(found.map(({ transaction }) => transaction.directory))) {
+        await restoreDirectory({ store, log }, collection.id, directory)
+      }
+      adopted += found.length
+      const last = waiting.at(-1)
+      if (last === undefined || waiting.length < PAGE) break
+      after = last.seq
+    }
+    if (adopted > 0) {
+      const facts = { blockchain, collection: collection.id, nfts: adopted }
+      log.warn(facts, 'tokens on chain that were missing in the database were recognized and taken over')
+    }
+    return adopted
+  }
+
+  /** The transaction that made a token, as far as the chain tells. */
+  const lostTransaction = (collectionId: string, made: { mint: string; directory: string; signature: string }) => ({
+    ...{ id: newId(), blockchain, kind: 'mint' as const, collection_id: collectionId, ...made },
+    ...{ raw: null, last_valid_height: 0, state: 'final' as const, slot: null, error: null },
+    ...{ created_at: now(), next_attempt_at: now() },
+  })
+
+  const stop = async (row: UnknownMintRow, unknown: number): Promise<void> => {
+    const reason = 'no NFT of this backend has the address of one of these tokens'
+    await updateUnknownMint(store.db, row, { state: 'unexplained', token_count: unknown, reason })
+    log.error(
+      { blockchain, collection: row.collection_id, tokens: unknown },
+      'the chain has tokens of a collection that this backend does not know: it mints no more there until it is released',
+    )
+  }
+
+  return async () => {
+    let failure: unknown
+    for (const row of await listFoundMints(store.db)) {
+      if (row.blockchain !== blockchain) continue
+      try {
+        const outcome = await recover(row)
+        if (outcome === 'explained') {
+          await removeUnknownMint(store.db, row)
+          onMintable(row.collection_id)
+        } else if (outcome !== 'wait') await stop(row, outcome.unknown)
+      } catch (error) {
+        failure ??= error
+      }
+    }
+    if (failure !== undefined) throw failure
+    return null
+  }
+}
