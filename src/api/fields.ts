@@ -52,6 +52,8 @@ export const nftRecord = z.looseObject({
   error: z.string().nullish(),
   /** Why the NFT is still `initiated`, where its files delay it; ours only. */
   pending_reason: z.string().nullish(),
+  /** Keys of file fields whose URLs are in the metadata as they were given; ours only, absent where there are none. */
+  files_not_stored: z.array(z.string()).nullish(),
 })
 
 export type NftRecord = z.output<typeof nftRecord>

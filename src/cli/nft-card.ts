@@ -25,21 +25,23 @@ export function titleOf({ request_metadata }: DataRecord): unknown {
 
 /** An NFT as a person reads it: what was ordered row by row, and what became of it. */
 export function nftCard(record: DataRecord): Card {
-  const { request_metadata, ...rest } = record
+  const { request_metadata, files_not_stored: notStored, ...rest } = record
   return [
     ['nft_gdn_id', rest.nft_gdn_id],
     ['title', titleOf(record)],
     ['description', isObject(request_metadata) ? request_metadata.description : undefined],
     ...ROWS.map((field): CardRow => [field, rest[field]]),
-    ...(isObject(request_metadata) ? listsOf(request_metadata) : ([['request_metadata', request_metadata]] as Card)),
+    ...(isObject(request_metadata)
+      ? listsOf(request_metadata, notStored)
+      : ([['request_metadata', request_metadata]] as Card)),
     ['accepted_date', rest.accepted_date],
   ]
 }
 
-function listsOf(metadata: Json): Card {
+function listsOf(metadata: Json, notStored: unknown): Card {
   const extras = Object.entries(metadata).filter(([key]) => !NAMED.has(key))
   return [
-    ['files', pairs(metadata.file_fields, 'key', 'url')],
+    ['files', markNotStored(pairs(metadata.file_fields, 'key', 'url'), notStored)],
     ['attributes', pairs(metadata.attribute, 'tag', 'value')],
     ['extras', extras],
   ]
@@ -49,4 +51,10 @@ function listsOf(metadata: Json): Card {
 function pairs(list: unknown, key: string, value: string): unknown {
   if (!Array.isArray(list) || !list.every(isObject)) return list
   return list.map((one): [unknown, unknown] => [one[key], one[value]])
+}
+
+/** Files as pairs, those marked that the server does not store. */
+function markNotStored(files: unknown, notStored: unknown): unknown {
+  if (!Array.isArray(files) || !Array.isArray(notStored)) return files
+  return files.map((file) => (notStored.includes(file[0]) ? [file[0], `${file[1]} (not stored here)`] : file))
 }

@@ -35,6 +35,7 @@ export const NFT_VIEW: View = {
     'request_metadata',
     'error',
     'pending_reason',
+    'files_not_stored',
     'blockchain',
     'accepted_date',
   ],

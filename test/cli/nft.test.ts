@@ -446,6 +446,20 @@ describe('nft list', () => {
   })
 })
 
+test('nft show marks files that the server does not store', async () => {
+  const file_fields = [
+    { key: 'image', url: `ar://${'a'.repeat(43)}` },
+    { key: 'video', url: 'https://a.test/x.mp4' },
+  ]
+  const shown = nft('a', { request_metadata: { title: 'x', file_fields }, files_not_stored: ['image'] })
+  const { url } = await fakeApi({ getnfts: knows(shown) })
+  const { stdout } = await cli(['nft', 'show', 'a', '--base-url', url], { env, tty: true })
+  expect(stdout).toMatch(/image +ar:\/\/a+ \(not stored\s+here\)$/m)
+  expect(stdout).toMatch(/video +https:\/\/a\.test\/x\.mp4$/m)
+  const json = await cli(['nft', 'show', 'a', '--json', '--base-url', url], { env })
+  expect(JSON.parse(json.stdout)).toEqual(shown)
+})
+
 describe('nft wait', () => {
   test('waits for all, and asks again only about those still under way', async () => {
     let asked = 0

@@ -1,7 +1,16 @@
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { seriousFaults } from '../helpers/axe.ts'
-import { freshDataDir, startTestBackend, type TestBackend, until, WALLETS } from '../helpers/backend.ts'
+import {
+  createTestCollection,
+  freshDataDir,
+  mint,
+  settled,
+  startTestBackend,
+  type TestBackend,
+  until,
+  WALLETS,
+} from '../helpers/backend.ts'
 import { CHROMIUM, NO_CHROMIUM, startChromium } from '../helpers/chromium.ts'
 import { show } from '../helpers/explorer.ts'
 import { type Drop, HOSTILE_RUN, hostileDrop, pictureDrop } from '../helpers/explorer-drop.ts'
@@ -83,6 +92,19 @@ describe.skipIf(CHROMIUM === undefined).each(LOOKS)('%s, %d pixels wide', (schem
       expect([complaints, others]).toEqual([[], []])
     },
   )
+})
+
+it.skipIf(CHROMIUM === undefined)('an NFT says which of its files are not stored here', async () => {
+  const collection = await createTestCollection(backend)
+  const file_fields = [{ key: 'image', url: `ar://${'a'.repeat(43)}` }]
+  const [id = ''] = await mint(backend, collection, { title: 'elsewhere', description: '', file_fields })
+  await settled(backend, [id])
+  const { page, complaints, close } = await watchedPage(browser, backend.url)
+  await page.goto(`${backend.url}/nfts/${id}`)
+  await page.locator('.stage').getByText('Not stored here').waitFor()
+  expect(await page.locator('section[aria-labelledby=files]').textContent()).toMatch(/imageNot stored here.*ar:\/\//)
+  expect(complaints).toEqual([])
+  await close()
 })
 
 describe.skipIf(CHROMIUM === undefined)('colours', () => {

@@ -13,6 +13,8 @@ export const FIELD_NOTES: Readonly<Record<string, string>> = {
   error: 'Why it failed, in words.',
   file_fields:
     'Files to store: each is fetched from its URL, and its ipfs URL goes into the metadata under its key. ipfs and ar URLs of files that are not stored here stay as they are.',
+  files_not_stored:
+    'Keys of file_fields whose ipfs or ar URL is in the metadata as it was given, since the server does not store the file. Absent where there are none.',
   gas_used: 'Decimal digits.',
   image: 'URL of a picture: http(s), ipfs or ar.',
   is_locked: 'Tokens of a locked collection stay with their first owner.',

@@ -191,7 +191,7 @@ function Files({ nft }: { nft: NftFacts }) {
                 <bdi>{media.field}</bdi>
               </b>
               <span class="faint">
-                {media.content_type === null ? notStored(nft) : typeName(media)}
+                {media.url === null ? notStored(nft) : typeName(media)}
                 {media.width !== null && media.height !== null && ` · ${count(media.width)} × ${count(media.height)}`}
                 {media.size !== null && ` · ${bytes(media.size)}`}
               </span>

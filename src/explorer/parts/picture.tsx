@@ -27,6 +27,7 @@ export function typeName({ content_type: type, kind }: Pick<Media, 'content_type
     'gltf-binary': 'glTF',
     'gltf+json': 'glTF',
     'octet-stream': 'Unknown type',
+    other: 'Unknown type',
     plain: 'Text',
   }
   return Object.hasOwn(known, name) ? (known[name] ?? name) : name.toUpperCase()

@@ -1,6 +1,7 @@
 import type * as z from 'zod'
 import type { getnfts } from '../../api/endpoints/getnfts.ts'
 import type { NftMetadata } from '../../api/metadata.ts'
+import { isContentUrl } from '../storage/ipfs-url.ts'
 import { findNfts } from '../store/nfts.ts'
 import type { ServiceDeps, ServiceRequest } from './services.ts'
 
@@ -17,6 +18,7 @@ function toRecord(row: Found) {
     request_metadata: metadata,
     metadata_url: row.metadata_url,
     ...reasonOf(row, metadata),
+    ...notStoredOf(row),
   }
 }
 
@@ -25,6 +27,13 @@ function reasonOf({ status, step, error }: Found, { file_fields }: NftMetadata) 
   if (status === 'failed') return error === null ? {} : { error }
   if (step !== 'files' || file_fields.length === 0) return {}
   return { pending_reason: error ?? 'its files are being fetched' }
+}
+
+/** Files whose places are their URLs: nothing is stored of them. */
+function notStoredOf({ files }: Found) {
+  const places = Object.entries(JSON.parse(files ?? '{}') as Record<string, string>)
+  const keys = places.flatMap(([key, place]) => (isContentUrl(place) ? [key] : []))
+  return keys.length === 0 ? {} : { files_not_stored: keys }
 }
 
 /** Records of the account's NFTs of the ids given, in the order of the ids; unknown ids are left out. */

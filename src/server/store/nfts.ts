@@ -37,6 +37,7 @@ const RECORD = [
   'nfts.owner',
   'nfts.status',
   'nfts.metadata',
+  'nfts.files',
   'nfts.metadata_url',
   'nfts.error',
   'nfts.step',

@@ -116,7 +116,7 @@ describe('without a gateway', () => {
     '%s stands in the metadata as it was given, and is shown as not stored',
     async (url) => {
       const { nft, image, id, backend } = await mintWith(url)
-      expect(nft).toMatchObject({ status: 'deployed' })
+      expect(nft).toMatchObject({ status: 'deployed', files_not_stored: ['image'] })
       expect(image).toBe(url)
       const { media } = await show(backend, `nfts/${id}`)
       expect(media).toMatchObject([{ field: 'image', source: url, cid: null, url: null }])
@@ -170,6 +170,7 @@ describe('with a gateway', () => {
     const url = `ipfs://${root}/1.png`
     const { nft, image, id, backend } = await mintWith(url, { ipfsGateway: gateway.url, requireStoredFiles: true })
     expect(nft).toMatchObject({ status: 'deployed' })
+    expect(nft).not.toHaveProperty('files_not_stored')
     expect(image).toBe(url)
     expect(gateway.asked.length).toBeGreaterThan(40)
     const asked = gateway.asked.length
