@@ -1,5 +1,5 @@
 import type { Blockchain } from '../api/blockchains.ts'
-import type { CallOptions, RequestOf, ResponseOf } from '../client/api-client.ts'
+import type { CallOptions, RequestOf, ResponseOf, UploadOptions } from '../client/api-client.ts'
 import type { SeenBackend } from '../client/backend.ts'
 import type { ErrorCode, GdnError } from '../core/errors.ts'
 import type { ExitCode } from '../core/exit-codes.ts'
@@ -41,8 +41,8 @@ export interface BatchClient {
     request: RequestOf<Name>,
     options?: CallOptions,
   ): Promise<ResponseOf<Name>>
-  /** Throws GdnError where the server takes no files. */
-  upload(path: string, name: string, options?: { signal?: AbortSignal | undefined }): Promise<{ url: string }>
+  /** Throws GdnError where the server takes no files, or the file isn't what it was when it was hashed. */
+  upload(path: string, name: string, options?: UploadOptions): Promise<{ url: string }>
   /** Whether the server said that it honours Idempotency-Key; null until it has answered. */
   supportsIdempotency(): boolean | null
 }

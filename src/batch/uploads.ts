@@ -76,7 +76,7 @@ async function uploadOnce(
   if (known !== undefined) return known
   const pending =
     uploads.get(hash) ??
-    client.upload(path, basename(path), { signal: halt }).then(async ({ url }) => {
+    client.upload(path, basename(path), { signal: halt, sha256: hash }).then(async ({ url }) => {
       await context.record({ t: 'upload', sha256: hash, url }, false)
       return url
     })

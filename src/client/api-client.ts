@@ -36,6 +36,11 @@ export interface CallOptions {
   signal?: AbortSignal | undefined
 }
 
+export interface UploadOptions extends CallOptions {
+  /** SHA-256 of the content in hexadecimal, as it was read before. A file that is another one by now is not uploaded. */
+  sha256?: string
+}
+
 export interface SendOptions extends CallOptions {
   idempotencyKey: string
   /** The run of a batch that it belongs to, which the server is told. */
@@ -93,7 +98,7 @@ export interface ApiClient {
    */
   raw(endpoint: RawEndpoint, body: Uint8Array, options: RawOptions): Promise<TransportAnswer>
   /** Uploads a file (a path, or its bytes); the answered URL goes into file_fields. */
-  upload(content: string | Uint8Array, name: string, options?: CallOptions): Promise<{ url: string }>
+  upload(content: string | Uint8Array, name: string, options?: UploadOptions): Promise<{ url: string }>
   /** GET of a path below the base URL, without the key. */
   get(path: `/${string}`, options?: CallOptions): Promise<PlainAnswer>
   /** Whether the server honours Idempotency-Key; null until it has answered. */

@@ -166,8 +166,8 @@ export function createClient(options: ClientOptions): ApiClient {
         probe: async () => false,
       })
     },
-    async upload(content, name, { signal } = {}) {
-      const { contentType, body } = await multipartFile(content, name)
+    async upload(content, name, { signal, sha256 } = {}) {
+      const { contentType, body } = await multipartFile(content, name, sha256)
       const url = await urlOf('files')
       const headers = { 'content-type': contentType }
       const extraMs = Math.ceil(body.size / UPLOAD_BYTES_PER_MS)

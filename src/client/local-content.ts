@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { MAX_FILE_BYTES } from '../api/endpoints/files.ts'
@@ -8,9 +9,10 @@ import type { StreamedBody } from './transport.ts'
 /**
  * A file (a path, or its bytes) as it is uploaded; it can be read several times.
  *
+ * @param sha256 in hexadecimal: reading a file of another content fails at its end
  * @throws GdnError `invalid_input` for what is no file, too large, empty, or an HTML page in disguise
  */
-export async function contentOf(content: string | Uint8Array, name: string): Promise<StreamedBody> {
+export async function contentOf(content: string | Uint8Array, name: string, sha256?: string): Promise<StreamedBody> {
   const size = typeof content === 'string' ? await sizeOf(content) : content.length
   if (size > MAX_FILE_BYTES) {
     throw new GdnError('invalid_input', `${name} has ${size} bytes; at most ${MAX_FILE_BYTES} can be uploaded`)
@@ -24,7 +26,7 @@ export async function contentOf(content: string | Uint8Array, name: string): Pro
   return {
     size,
     async *open() {
-      if (typeof content === 'string') yield* readExactly(content, size)
+      if (typeof content === 'string') yield* readExactly(content, size, sha256)
       else yield content
     },
   }
@@ -42,13 +44,15 @@ async function sizeOf(path: string): Promise<number> {
 }
 
 // The length was announced; a file that changes while it is read must not become a broken request.
-async function* readExactly(path: string, size: number): AsyncIterable<Uint8Array> {
+async function* readExactly(path: string, size: number, sha256: string | undefined): AsyncIterable<Uint8Array> {
+  const hash = sha256 === undefined ? null : createHash('sha256')
   let read = 0
   for await (const chunk of createReadStream(path) as AsyncIterable<Buffer>) {
     read += chunk.length
     if (read > size) break
+    hash?.update(chunk)
     yield chunk
   }
-  if (read !== size)
+  if (read !== size || (hash !== null && hash.digest('hex') !== sha256))
     throw new GdnError('invalid_input', `${path} changed while it was uploaded`, { place: { file: path } })
 }

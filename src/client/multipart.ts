@@ -7,9 +7,17 @@ export interface MultipartBody {
   body: StreamedBody
 }
 
-/** One file as a multipart form with the field `file`; it can be sent several times. */
-export async function multipartFile(content: string | Uint8Array, name: string): Promise<MultipartBody> {
-  const file = await contentOf(content, name)
+/**
+ * One file as a multipart form with the field `file`; it can be sent several times.
+ *
+ * @param sha256 as `contentOf` takes it: the form stays without its end where the file is another one
+ */
+export async function multipartFile(
+  content: string | Uint8Array,
+  name: string,
+  sha256?: string,
+): Promise<MultipartBody> {
+  const file = await contentOf(content, name, sha256)
   const boundary = `gdn-${randomBytes(18).toString('hex')}`
   const head = Buffer.from(
     `--${boundary}\r\ncontent-disposition: form-data; name="file"; filename="${escapeName(name)}"\r\n` +

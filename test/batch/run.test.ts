@@ -5,6 +5,8 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { dryRunBatch } from '../../src/batch/dry-run.ts'
 import { listRuns, openRun, runResults, runStatus } from '../../src/batch/runs.ts'
 import type { BatchOptions, BatchSummary, PlannedEvent, ResultRow } from '../../src/batch/types.ts'
+import type { UploadOptions } from '../../src/client/api-client.ts'
+import { multipartFile } from '../../src/client/multipart.ts'
 import { GdnError } from '../../src/core/errors.ts'
 import type { ManifestItem } from '../../src/manifest/read.ts'
 import type { ManifestRow } from '../../src/manifest/row.ts'
@@ -242,6 +244,25 @@ describe('local files', () => {
     server.upload = upload
     expect((await machine.run(server, rows)).counts.deployed).toBe(2)
     expect(server.uploads).toEqual([good, bad])
+  })
+
+  test('that change after they were hashed are not uploaded, and no row is sent with them', async () => {
+    const path = join(machine.stateDir, 'a.png')
+    await writeFile(path, 'A')
+    const { upload } = server
+    server.upload = async (file: string, name?: string, options?: UploadOptions) => {
+      await writeFile(file, 'B')
+      const { body } = await multipartFile(file, name ?? '', options?.sha256)
+      for await (const _chunk of body.open());
+      return upload.call(server, file)
+    }
+    const { stopped } = await machine.run(server, [withFile(1, path)])
+    expect(stopped).toMatchObject({
+      code: 'invalid_input',
+      message: expect.stringContaining('a.png changed while it was uploaded'),
+    })
+    expect([server.uploads, server.attempts]).toEqual([[], 0])
+    expect(await recordsOf(machine.journal())).not.toContainEqual(expect.objectContaining({ t: 'upload' }))
   })
 
   test('that the server refuses stop the run before anything is sent, with file and line', async () => {

@@ -12,8 +12,8 @@ export interface FileFacts {
 }
 
 /** Reads a file once, for its hash and its type. */
-export async function factsOf(content: string | Uint8Array, name: string): Promise<FileFacts> {
-  const body = await contentOf(content, name)
+export async function factsOf(content: string | Uint8Array, name: string, sha256?: string): Promise<FileFacts> {
+  const body = await contentOf(content, name, sha256)
   const hash = createHash('sha256')
   const head: Uint8Array[] = []
   let known = 0

@@ -20,9 +20,9 @@ const BASE32 = 'abcdefghijklmnopqrstuvwxyz234567'
 export function createIpfsNodeStorage({ api, transport, userAgent, clock }: IpfsNodeOptions): Storage {
   const url = `${api}/api/v0/add?cid-version=1&raw-leaves=true&pin=true&progress=false`
   return {
-    async upload(content, name, { signal } = {}) {
-      const file = await factsOf(content, name)
-      const { contentType, body } = await multipartFile(content, name)
+    async upload(content, name, { signal, sha256 } = {}) {
+      const file = await factsOf(content, name, sha256)
+      const { contentType, body } = await multipartFile(content, name, file.sha256)
       const once = () =>
         transport.request({
           method: 'POST',

@@ -56,8 +56,8 @@ export function createS3Storage(options: S3Options): Storage {
   }
 
   return {
-    async upload(content, name, callOptions = {}) {
-      const file = await factsOf(content, name)
+    async upload(content, name, { sha256, ...callOptions } = {}) {
+      const file = await factsOf(content, name, sha256)
       const key = prefix + file.sha256 + extensionOf(name)
       const url = objectUrl(root, key)
       const there = await exchange('HEAD', url, {}, null, callOptions)

@@ -1,11 +1,11 @@
-import type { CallOptions } from '../api-client.ts'
+import type { UploadOptions } from '../api-client.ts'
 import type { Clock } from '../retry.ts'
 import type { Transport } from '../transport.ts'
 
 /** A place of the user's own where files are put that a server can fetch then. */
 export interface Storage {
   /** Puts a file (a path, or its bytes) there, unless it is there already. The URL goes into file_fields. */
-  upload(content: string | Uint8Array, name: string, options?: CallOptions): Promise<{ url: string }>
+  upload(content: string | Uint8Array, name: string, options?: UploadOptions): Promise<{ url: string }>
   close(): Promise<void>
 }
 

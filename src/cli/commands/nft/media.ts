@@ -69,26 +69,35 @@ export async function hashLocalFiles(files: readonly LocalFile[]): Promise<Map<s
 /** Files uploaded at a time; an NFT has 8 at most. */
 const CONCURRENCY = 8
 
-/** Uploads the files, several at a time and each path once. @returns the URL for each placeholder */
+/**
+ * Uploads the files, several at a time and each path once.
+ *
+ * @param hashes of `hashLocalFiles`: a file that changed since is not uploaded
+ * @returns the URL for each placeholder
+ */
 export async function uploadLocalFiles(
   { io, signals }: Deps,
   client: ApiClient,
   files: readonly LocalFile[],
+  hashes: ReadonlyMap<string, string>,
 ): Promise<Map<string, string>> {
   const byPath = new Map<string, string>()
-  const paths = [...new Set(files.map(({ path }) => path))]
-  const waiting = paths.values()
-  const text = () => `Uploading files: ${byPath.size} of ${paths.length}`
+  const paths = new Map(files.map(({ path, placeholder }) => [path, hashes.get(placeholder)?.replace('sha256:', '')]))
+  const waiting = paths.entries()
+  const text = () => `Uploading files: ${byPath.size} of ${paths.size}`
   const progress = await io.progress(text())
   const work = async () => {
-    for (const path of waiting) {
-      const { url } = await client.upload(path, basename(path), { signal: signals.signal })
+    for (const [path, sha256] of waiting) {
+      const { url } = await client.upload(path, basename(path), {
+        signal: signals.signal,
+        ...(sha256 === undefined ? {} : { sha256 }),
+      })
       byPath.set(path, url)
       progress.update(text())
     }
   }
   try {
-    await Promise.all(Array.from({ length: Math.min(CONCURRENCY, paths.length) }, work))
+    await Promise.all(Array.from({ length: Math.min(CONCURRENCY, paths.size) }, work))
   } finally {
     progress.stop()
   }

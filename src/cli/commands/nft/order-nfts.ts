@@ -47,6 +47,7 @@ export async function orderNfts(deps: Deps, wanted: NftOrder): Promise<void> {
   const connection = await deps.connect(settings)
   const { client, server } = connection
   const n = request.metadata.length
+  const hashes = await hashLocalFiles(localFiles)
   await order(
     deps,
     connection,
@@ -54,13 +55,13 @@ export async function orderNfts(deps: Deps, wanted: NftOrder): Promise<void> {
       endpoint,
       blockchain: request.blockchain,
       contract: request.contract_address,
-      content: replaceUrls(request, await hashLocalFiles(localFiles)),
+      content: replaceUrls(request, hashes),
       note: `nft ${verb.toLowerCase()}`,
       ...(flags.again === undefined ? {} : { again: flags.again }),
       async request() {
         const what = `${verb} ${count(n, 'NFT')} for ${request.receiver_wallet_address}`
         await confirmSpending(deps.io, flags.yes, request.blockchain, server, what)
-        return replaceUrls(request, await uploadLocalFiles(deps, client, localFiles))
+        return replaceUrls(request, await uploadLocalFiles(deps, client, localFiles, hashes))
       },
     },
     (accepted) => finish(deps, connection, wanted, accepted),
