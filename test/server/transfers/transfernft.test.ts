@@ -259,7 +259,10 @@ describe('is refused, and nothing is accepted,', () => {
 
   it('where enable_transfer is off', async () => {
     const closed = await createCollection({ enable_transfer: false })
-    expectRefused(await transfer(await transferable(closed)), /enable_transfer is off/)
+    expectRefused(
+      await transfer(await transferable(closed)),
+      /enable_transfer is off.*setEnableTransfer\(true\) on the contract/,
+    )
   })
 
   it('in a locked collection', async () => {
