@@ -34,6 +34,7 @@ import type { ServiceDeps } from './services/services.ts'
 import { type DatabaseSettings, databaseOf } from './settings/database.ts'
 import { loadSettings } from './settings/settings.ts'
 import type { Settings } from './settings/types.ts'
+import { createCheckedFiles } from './storage/checked-files.ts'
 import type { Gateway, GatewayOptions } from './storage/gateway.ts'
 import { measured } from './storage/measured.ts'
 import { openStorage } from './storage/open-storage.ts'
@@ -128,6 +129,7 @@ export async function openCore(options: CoreOptions, undo: (() => unknown)[]): P
   const place = await openStorage({ settings, dataDir, store: opened, ...surroundings })
   undo.push(() => place.close())
   const storage = measured(place.files, (observation) => metrics.observe({ what: 'storage', ...observation }))
+  const checkedFiles = createCheckedFiles()
   const store = { ...opened, publishTo: place.publishTo, ...(faults && { onAccepted: faults.onAccepted }) }
   const identity = await keepIdentity(store.db)
   const apiKey = await openLocalAccount(store, dataDir, now())
@@ -199,7 +201,7 @@ export async function openCore(options: CoreOptions, undo: (() => unknown)[]): P
     })
   }
   const pipeline = works
-    ? await work({ store, chains, storage, now, log, metrics, settings }, options, undo)
+    ? await work({ store, chains, storage, checkedFiles, now, log, metrics, settings }, options, undo)
     : await onlyTell(store, undo)
   if (works) place.startPublishing()
   const signedUrls = {
@@ -207,7 +209,7 @@ export async function openCore(options: CoreOptions, undo: (() => unknown)[]): P
     singleUse: options.singleUseUrls ?? false,
     clock: forwardClock(now, options.steadyNow),
   }
-  const deps = { store, chains, storage, pipeline, signedUrls, comparedGroups: new Set<string>(), now }
+  const deps = { store, chains, storage, checkedFiles, pipeline, signedUrls, comparedGroups: new Set<string>(), now }
   const warnings = place.problems()
   return { dataDir, apiKey, deps, identity, log, metrics, readiness, stopping, faults, warnings }
 }
@@ -241,7 +243,7 @@ async function clockOf(store: Store, undo: (() => unknown)[]): Promise<() => num
   return clock.now
 }
 
-type Workshop = Pick<ServiceDeps, 'store' | 'chains' | 'storage' | 'now'> & {
+type Workshop = Pick<ServiceDeps, 'store' | 'chains' | 'storage' | 'checkedFiles' | 'now'> & {
   log: Log
   metrics: Metrics
   settings: Settings

@@ -8,6 +8,7 @@ export function appWithRoutes() {
       store: unused,
       chains: unused,
       storage: unused,
+      checkedFiles: unused,
       pipeline: unused,
       signedUrls: unused,
       comparedGroups: unused,

@@ -2,8 +2,9 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { MAX_LOOKUPS, storedFiles } from '../../src/server/services/stored-files.ts'
 import type { FileStorage } from '../../src/server/storage/adapter.ts'
+import type { CheckedFiles } from '../../src/server/storage/checked-files.ts'
 
-/** A storage that has every file, and counts how often, and how often at once, it is asked. */
+/** A storage that has every file, all but one of them checked, and counts how often, and how often at once, it is asked. */
 function countingStorage() {
   const seen = { asked: 0, atOnce: 0 }
   let open = 0
@@ -17,7 +18,8 @@ function countingStorage() {
       return { type: 'file', cid, size: 1, async *stream() {} }
     },
   }
-  return { seen, storage: storage as FileStorage }
+  const checkedFiles = { get: (cid: string) => (cid === 'unchecked' ? undefined : true) } as CheckedFiles
+  return { seen, deps: { storage: storage as FileStorage, checkedFiles } }
 }
 
 const nft = (...names: string[]) => ({
@@ -27,9 +29,9 @@ const nft = (...names: string[]) => ({
 })
 
 test('a file that every NFT of a request names is looked for once', async () => {
-  const { seen, storage } = countingStorage()
+  const { seen, deps } = countingStorage()
   const found = await storedFiles(
-    storage,
+    deps,
     Array.from({ length: 30_000 }, () => nft('one')),
   )
   expect(found).toHaveLength(30_000)
@@ -38,9 +40,9 @@ test('a file that every NFT of a request names is looked for once', async () => 
 })
 
 test('of more files than anybody needs in a request, no more are looked for, and few at once', async () => {
-  const { seen, storage } = countingStorage()
+  const { seen, deps } = countingStorage()
   const found = await storedFiles(
-    storage,
+    deps,
     Array.from({ length: MAX_LOOKUPS + 500 }, (_, index) => nft(`f${index}`)),
   )
   expect(seen.asked).toBe(MAX_LOOKUPS)
@@ -50,7 +52,12 @@ test('of more files than anybody needs in a request, no more are looked for, and
 })
 
 test('an NFT of which one file is missing is not taken for one that has all', async () => {
-  const { storage } = countingStorage()
+  const { deps } = countingStorage()
   const partly = { ...nft('a'), file_fields: [...nft('a').file_fields, { key: 'x', url: 'https://a.test/x.png' }] }
-  expect(await storedFiles(storage, [nft('a', 'b'), partly, nft()])).toEqual([{ k0: 'a', k1: 'b' }, null, {}])
+  expect(await storedFiles(deps, [nft('a', 'b'), partly, nft()])).toEqual([{ k0: 'a', k1: 'b' }, null, {}])
+})
+
+test('a stored file that was not checked is left to the pipeline', async () => {
+  const { deps } = countingStorage()
+  expect(await storedFiles(deps, [nft('a'), nft('a', 'unchecked')])).toEqual([{ k0: 'a' }, null])
 })

@@ -163,7 +163,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   if (faults !== undefined) addFaults(app, faults, log)
   addOpenApi(app, version)
   addApiRoutes(app, deps, rateLimits)
-  await addFileRoutes(app, deps.storage, { allowHtml })
+  await addFileRoutes(app, deps, { allowHtml })
   await addWalletRoutes(app, deps)
   addRpcRoutes(app, deps, allowedHosts)
   addIpfsRoutes(app, deps.storage, { allowHtml })

@@ -7,12 +7,13 @@ import { HEADERS } from '../../api/headers.ts'
 import { messageOf } from '../../core/errors.ts'
 import { contentProblem, readHead } from '../../files/file-content.ts'
 import { badRequest, Refusal } from '../services/refusal.ts'
-import { ContentTooLargeError, type FileStorage } from '../storage/adapter.ts'
+import type { ServiceDeps } from '../services/services.ts'
+import { ContentTooLargeError } from '../storage/adapter.ts'
 
 /** `POST /api/v1/files`: stores an uploaded file under its CID, which goes into file_fields. */
 export async function addFileRoutes(
   parent: FastifyInstance,
-  storage: FileStorage,
+  { storage, checkedFiles }: Pick<ServiceDeps, 'storage' | 'checkedFiles'>,
   rules: { allowHtml: boolean },
 ): Promise<void> {
   const { name, path, permissions, errorForm } = ENDPOINTS.files
@@ -32,6 +33,7 @@ export async function addFileRoutes(
         try {
           const { file } = await readForm(request)
           const { cid } = await storage.add(contentOf(file, rules), { maxBytes: MAX_FILE_BYTES })
+          checkedFiles.set(cid, true)
           return { url: `ipfs://${cid}` }
         } catch (error) {
           // What is left of the form is read and forgotten: it stands before the connection's next request.

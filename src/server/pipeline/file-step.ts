@@ -6,6 +6,7 @@ import { FetchFailure } from '../../files/failure.ts'
 import type { Fetcher } from '../../files/fetcher.ts'
 import { contentProblem } from '../../files/file-content.ts'
 import { ContentTooLargeError, type FileStorage } from '../storage/adapter.ts'
+import type { CheckedFiles } from '../storage/checked-files.ts'
 import { isCid } from '../storage/cid.ts'
 import { firstBytes } from '../storage/first-bytes.ts'
 import type { Gateway } from '../storage/gateway.ts'
@@ -43,6 +44,7 @@ export interface FilePolicy {
 export interface FileStepOptions {
   store: Store
   storage: FileStorage
+  checkedFiles: CheckedFiles
   fetcher: Fetcher
   files: FilePolicy
   now: () => number
@@ -65,7 +67,16 @@ export interface FileStep {
 
 /** Fetches the files of NFTs and stores them: several NFTs at once, so that a slow server delays only its own. */
 export function createFileStep(options: FileStepOptions): FileStep {
-  const { store, storage, fetcher, now, log, maxAttempts = MAX_ATTEMPTS, concurrency = CONCURRENT } = options
+  const {
+    store,
+    storage,
+    checkedFiles,
+    fetcher,
+    now,
+    log,
+    maxAttempts = MAX_ATTEMPTS,
+    concurrency = CONCURRENT,
+  } = options
   const { allowHtml, requireStored, ipfs } = options.files
   const fileRules = { allowHtml, maxBytes: MAX_FILE_BYTES }
   const active = new Set<Promise<void>>()
@@ -80,9 +91,13 @@ export function createFileStep(options: FileStepOptions): FileStep {
       if (problem !== null) throw new FetchFailure(`${url} ${problem}`, { lasting: true, hint: IPFS_HINT })
       return (await ipfs?.fetchFile(url, storage, fileRules, stopping.signal)) ?? null
     }
-    // Uploads were checked as they were stored. An IPFS node has anything.
-    const problem = contentProblem(await firstBytes(stored.content, SNIFF_BYTES), fileRules)
-    if (problem !== null) throw new FetchFailure(`${url} is ${problem}`, { lasting: true, hint: 'give another file' })
+    // Parts of files are stored under CIDs of their own, HTML may have been allowed once, an IPFS node has anything.
+    const { cid } = stored.content
+    if (!checkedFiles.get(cid)) {
+      const problem = contentProblem(await firstBytes(stored.content, SNIFF_BYTES), fileRules)
+      if (problem !== null) throw new FetchFailure(`${url} is ${problem}`, { lasting: true, hint: 'give another file' })
+      checkedFiles.set(cid, true)
+    }
     await storage.keep(partsOf(stored.place).cid)
     return stored.place
   }

@@ -5,6 +5,7 @@ import type { Chains } from '../chain/chains.ts'
 import { readCollectionState } from '../chain/evm/collection-reads.ts'
 import type { EvmReceipt, Hex } from '../chain/evm/network.ts'
 import type { FileStorage } from '../storage/adapter.ts'
+import type { CheckedFiles } from '../storage/checked-files.ts'
 import { type CollectionRow, lockCollection, updateCollection, usedBlockchains } from '../store/collections.ts'
 import { releaseLeases } from '../store/leases.ts'
 import type { Store } from '../store/open-store.ts'
@@ -36,6 +37,7 @@ export interface PipelineOptions {
   store: Store
   chains: Chains
   storage: FileStorage
+  checkedFiles: CheckedFiles
   fetcher: Fetcher
   files: FilePolicy
   /** Sends events to webhooks. Closed by the pipeline. */
@@ -188,6 +190,7 @@ export async function startPipeline(options: PipelineOptions): Promise<OwnPipeli
   const fileStep = createFileStep({
     store,
     storage,
+    checkedFiles: options.checkedFiles,
     fetcher,
     files: options.files,
     now,

@@ -60,7 +60,7 @@ export async function acceptNfts(
       if (collection.status === 'failed') throw badRequest(`the collection failed: ${collection.error}`)
       check?.(collection)
       await requireExplained(deps, collection)
-      const files = await storedFiles(deps.storage, parsed.metadata)
+      const files = await storedFiles(deps, parsed.metadata)
       return { collectionId: collection.id, files }
     },
     async (db, requestId, { collectionId, files }) => {

@@ -2,6 +2,7 @@ import type { Secret } from '../../core/secret.ts'
 import type { Chains } from '../chain/chains.ts'
 import type { Pipeline } from '../pipeline/pipeline.ts'
 import type { FileStorage } from '../storage/adapter.ts'
+import type { CheckedFiles } from '../storage/checked-files.ts'
 import type { Store } from '../store/open-store.ts'
 
 /** What every service works with. */
@@ -9,6 +10,7 @@ export interface ServiceDeps {
   store: Store
   chains: Chains
   storage: FileStorage
+  checkedFiles: CheckedFiles
   pipeline: Pipeline
   signedUrls: {
     /** What they are signed with, hex. */

@@ -1,6 +1,6 @@
 import { MAX_FILE_FIELDS, type NftMetadata } from '../../api/metadata.ts'
-import type { FileStorage } from '../storage/adapter.ts'
 import { findStored, isIpfsUrl } from '../storage/ipfs-url.ts'
+import type { ServiceDeps } from './services.ts'
 
 /**
  * So many files of one request are looked for while it is waited for, which is what a request of our own client may
@@ -12,11 +12,11 @@ export const MAX_LOOKUPS = 1000 * MAX_FILE_FIELDS
 const NFTS_AT_ONCE = 100
 
 /**
- * For each NFT, key to path of its files where every one of them is stored here already, else null: they are to be
- * fetched. A file that many of them name is looked for once.
+ * For each NFT, key to path of its files where every one of them is stored here already and checked, else null: they
+ * are the pipeline's to fetch and to check. A file that many of them name is looked for once, and none is read.
  */
 export async function storedFiles(
-  storage: FileStorage,
+  { storage, checkedFiles }: Pick<ServiceDeps, 'storage' | 'checkedFiles'>,
   nfts: readonly Pick<NftMetadata, 'file_fields'>[],
 ): Promise<(Record<string, string> | null)[]> {
   const looked = new Map<string, Promise<string | null>>()
@@ -24,7 +24,9 @@ export async function storedFiles(
     const known = looked.get(url)
     if (known !== undefined) return known
     if (!isIpfsUrl(url) || looked.size >= MAX_LOOKUPS) return null
-    const looking = findStored(storage, url, { ours: true }).then((found) => found?.place ?? null)
+    const looking = findStored(storage, url, { ours: true }).then((found) =>
+      found !== null && checkedFiles.get(found.content.cid) ? found.place : null,
+    )
     looked.set(url, looking)
     return looking
   }

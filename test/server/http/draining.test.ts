@@ -111,6 +111,7 @@ it('a stream of events is ended at once when it stops, and its connection with i
       store: unused,
       chains: unused,
       storage: unused,
+      checkedFiles: unused,
       pipeline: unused,
       signedUrls: unused,
       comparedGroups: unused,

@@ -21,6 +21,7 @@ async function registeredRoutes(): Promise<string[]> {
       store: unused,
       chains: unused,
       storage: unused,
+      checkedFiles: unused,
       pipeline: unused,
       signedUrls: unused,
       comparedGroups: unused,

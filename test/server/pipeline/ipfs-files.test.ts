@@ -134,6 +134,49 @@ describe('without a gateway', () => {
   })
 })
 
+describe('a stored file is checked as one from a URL is, though it was stored before', () => {
+  const PAGE = Buffer.from('<!doctype html><title>gone</title>')
+  const upload = async ({ url, apiKey }: TestBackend, bytes: Buffer): Promise<string> => {
+    const body = new FormData()
+    body.set('file', new Blob([Uint8Array.from(bytes)]))
+    const response = await fetch(`${url}/api/v1/files`, {
+      method: 'POST',
+      headers: { 'x-api-key': apiKey.reveal() },
+      body,
+    })
+    return ((await response.json()) as { url: string }).url
+  }
+
+  test('HTML that was stored while it was allowed', async () => {
+    const first = await startTestBackend(dataDir.path, { allowHtmlFiles: true })
+    const url = await upload(first, PAGE)
+    await first.close()
+    const refused = await mintWith(url)
+    expect(refused.nft).toMatchObject({ status: 'failed', error: `${url} is an HTML page; give another file` })
+    await refused.backend.close()
+    const { nft } = await mintWith(url, { allowHtmlFiles: true })
+    expect(nft).toMatchObject({ status: 'deployed' })
+  })
+
+  test('a part of a fetched file that looks like an HTML page', async () => {
+    const whole = Buffer.concat([PNG, Buffer.alloc(1024 - PNG.length), PAGE])
+    const url = `ipfs://${await gateway.add({ '1.png': whole })}/1.png`
+    const { backend } = await mintWith(url, { ipfsGateway: gateway.url })
+    const collection = await createTestCollection(backend)
+    const part = { key: 'image', url: `ipfs://${rawCid(PAGE)}` }
+    const [id = ''] = await mint(backend, collection, { title: 'x', description: '', file_fields: [part] })
+    expect(await settled(backend, [id])).toMatchObject([{ error: `${part.url} is an HTML page; give another file` }])
+  })
+
+  test('and a good one, of before a restart', async () => {
+    const first = await startTestBackend(dataDir.path)
+    const url = await upload(first, PNG)
+    await first.close()
+    const { nft, image } = await mintWith(url)
+    expect([nft?.status, image]).toEqual(['deployed', url])
+  })
+})
+
 describe('with a gateway', () => {
   test('backend.yaml names the gateway and requires stored files; an option goes before its gateway', async () => {
     const settings = (url: string) => `ipfs_gateway: ${url}/\nrequire_stored_files: true\n`
