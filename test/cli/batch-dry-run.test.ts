@@ -105,6 +105,15 @@ const SITUATIONS: Situation[] = [
     error: null,
   },
   {
+    name: 'a finished run that is ordered again',
+    prepare: async (m) => {
+      await m.mint('drop.csv')
+      return command(m, 'drop.csv', '--again')
+    },
+    code: 0,
+    error: null,
+  },
+  {
     name: 'rows that another run has',
     prepare: async (m) => {
       await m.mint('drop.csv')

@@ -173,6 +173,14 @@ describe('a batch on a machine that isn’t as it should be', () => {
     expect(await minted()).toEqual(titles(5))
   })
 
+  test.each(['', '--json', '-o csv'])('whose stdout is full while it prints results %s ends with 1', async (format) => {
+    await writeFile(join(home, 'drop.csv'), rowsOf(5))
+    expect(await bash('$GDN batch mint drop.csv')).toMatchObject({ code: 0 })
+    const { code, stderr } = await bash(`$GDN batch results drop ${format} > /dev/full`)
+    expect(code).toBe(1)
+    expect(stderr).toContain("can't write to stdout: no space left on the disk")
+  })
+
   test('with 64 open files and a heap of 256 MB mints rows with hundreds of local files', async () => {
     await mkdir(join(home, 'art'))
     const rows = Array.from({ length: 250 }, (_, row) => row)
