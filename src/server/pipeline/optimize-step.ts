@@ -1,22 +1,21 @@
-import { sql } from 'kysely'
 import type { Store } from '../store/open-store.ts'
+import { renewPostgresStatistics, renewSqliteStatistics } from '../store/statistics.ts'
 import type { Turn } from './loop.ts'
 
-const EVERY_MS = 10 * 60_000
+const SQLITE_EVERY_MS = 10 * 60_000
+/** A database that is filled reads too much until it has statistics. */
+const POSTGRES_EVERY_MS = 10_000
 
-/**
- * Has SQLite renew its statistics of tables that have grown, so that its plans fit them. It reads 1,000 entries of an
- * index at most, and mostly nothing. PostgreSQL does so by itself.
- */
+/** Has the database renew its statistics of tables that have grown, so that its plans fit them. */
 export function createOptimizeStep(
   { db, shared }: Pick<Store, 'db' | 'shared'>,
   steadyNow: () => number = () => performance.now(),
 ): Turn {
   let due = Number.NEGATIVE_INFINITY
   return async () => {
-    if (shared !== null || steadyNow() < due) return null
-    due = steadyNow() + EVERY_MS
-    await sql`pragma optimize`.execute(db)
+    if (steadyNow() < due) return null
+    due = steadyNow() + (shared === null ? SQLITE_EVERY_MS : POSTGRES_EVERY_MS)
+    await (shared === null ? renewSqliteStatistics(db, 'pragma optimize') : renewPostgresStatistics(db))
     return null
   }
 }

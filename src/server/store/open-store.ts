@@ -1,4 +1,4 @@
-import { Kysely, sql } from 'kysely'
+import { Kysely } from 'kysely'
 import type { ClientConfig } from 'pg'
 import { GdnError, messageOf } from '../../core/errors.ts'
 import { ensurePrivateFile } from '../../core/private-file.ts'
@@ -7,6 +7,7 @@ import { migrate } from './migrate.ts'
 import type { Db, PublishTarget, Schema } from './schema.ts'
 import { createSqliteDialect } from './sqlite-dialect.ts'
 import { openSqlite, type RawDatabase } from './sqlite-driver.ts'
+import { renewSqliteStatistics } from './statistics.ts'
 
 export interface Store {
   readonly db: Kysely<Schema>
@@ -57,6 +58,7 @@ export async function openStore(path: string, { beside = false, unchecked = fals
   try {
     prepare(raw)
     if (!unchecked) await migrate(db, { name: path, beside })
+    if (!beside && !unchecked) await renewStatistics(db, 'analyze')
   } catch (cause) {
     await db.destroy()
     if (cause instanceof GdnError) throw cause
@@ -67,12 +69,15 @@ export async function openStore(path: string, { beside = false, unchecked = fals
     shared: null,
     transaction: createGroupCommit(db),
     async close() {
-      // SQLite recommends to update its statistics before closing. A failure here is harmless.
-      if (!beside && !unchecked) await sql`pragma optimize`.execute(db).catch(() => undefined)
+      if (!beside && !unchecked) await renewStatistics(db, 'pragma optimize')
       await db.destroy()
     },
   }
 }
+
+/** Where it fails, the statistics stay as they are: gdn works without. */
+const renewStatistics = (db: Db, how: 'analyze' | 'pragma optimize') =>
+  renewSqliteStatistics(db, how).catch(() => undefined)
 
 /** SQLite would make a new file for everybody to read, as far as the umask lets it. */
 function openDatabase(path: string, beside: boolean): RawDatabase {

@@ -1,16 +1,16 @@
-import { join } from 'node:path'
 import { sql } from 'kysely'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { createOptimizeStep } from '../../../src/server/pipeline/optimize-step.ts'
 import { lanesOf } from '../../../src/server/pipeline/signed-ahead.ts'
-import { openStore, type Store } from '../../../src/server/store/open-store.ts'
+import type { Store } from '../../../src/server/store/open-store.ts'
 import { freshDataDir } from '../../helpers/backend.ts'
+import { isOnPostgres, openTestStore } from '../../helpers/test-database.ts'
 
 let folder: Awaited<ReturnType<typeof freshDataDir>>
 let store: Store
 beforeEach(async () => {
   folder = await freshDataDir()
-  store = await openStore(join(folder.path, 'gdn.db'))
+  store = await openTestStore(folder.path)
 })
 afterEach(async () => {
   await store.close()
@@ -25,38 +25,70 @@ const SIGNERS = (['0xA', '0xB'] as const).map((address) => ({
 const fill = (from: number, to: number) =>
   sql`insert into transactions (id, blockchain, signer, nonce, kind, token_count, raw, hash, state, created_at,
       next_attempt_at)
-    with recursive n(i) as (select ${from} union all select i + 1 from n where i < ${to})
+    with recursive n(i) as (select ${sql.lit(from)} union all select i + 1 from n where i < ${sql.lit(to)})
     select 't' || i, 'polygon', '0xA', i, 'mint', 1, '', 'h' || i, 'signed', 0, 0 from n`.execute(store.db)
 
-/** The rows of the table, as the planner knows them: an estimate from a part of the index. */
-async function knownRows(): Promise<number> {
-  const { rows } = await sql<{ rows: number }>`
-    select max(cast(stat as integer)) as rows from sqlite_stat1 where tbl = 'transactions'`
-    .execute(store.db)
-    .catch(() => ({ rows: [] }))
-  return rows[0]?.rows ?? 0
-}
+describe.skipIf(isOnPostgres())('SQLite', () => {
+  /** The rows of the table, as the planner knows them: an estimate from a part of the index. */
+  async function knownRows(): Promise<number> {
+    const { rows } = await sql<{ rows: number }>`
+      select max(cast(stat as integer)) as rows from sqlite_stat1 where tbl = 'transactions'`.execute(store.db)
+    return rows[0]?.rows ?? 0
+  }
 
-test('SQLite has statistics of a table that was filled, and new ones after it has grown', async () => {
-  let now = 0
-  const turn = createOptimizeStep(store, () => now)
-  await fill(0, 100)
-  await lanesOf(store.db, 'polygon', SIGNERS)
-  await turn()
-  expect(await knownRows()).toBe(101)
-  await fill(101, 20_000)
-  await lanesOf(store.db, 'polygon', SIGNERS)
-  await turn()
-  expect(await knownRows()).toBe(101)
-  now += 10 * 60_000
-  await turn()
-  expect(await knownRows()).toBeGreaterThan(5000)
+  it('has statistics of a table that was filled, and new ones after it has grown', async () => {
+    let now = 0
+    const turn = createOptimizeStep(store, () => now)
+    await fill(1, 2000)
+    await lanesOf(store.db, 'polygon', SIGNERS)
+    await turn()
+    const known = await knownRows()
+    expect(known).toBeGreaterThan(1000)
+    await fill(2001, 60_000)
+    await lanesOf(store.db, 'polygon', SIGNERS)
+    await turn()
+    expect(await knownRows()).toBe(known)
+    now += 10 * 60_000
+    await turn()
+    expect(await knownRows()).toBeGreaterThan(10 * known)
+  })
+
+  it('has statistics of a table that was filled before the start', async () => {
+    await fill(1, 2000)
+    await store.close()
+    store = await openTestStore(folder.path)
+    expect(await knownRows()).toBeGreaterThan(1000)
+  })
+
+  it('keeps no statistics of a table with few rows', async () => {
+    await fill(1, 100)
+    await lanesOf(store.db, 'polygon', SIGNERS)
+    await createOptimizeStep(store)()
+    expect(await knownRows()).toBe(0)
+  })
 })
 
-test('SQLite has statistics at the next start', async () => {
-  await fill(0, 100)
-  await lanesOf(store.db, 'polygon', SIGNERS)
-  await store.close()
-  store = await openStore(join(folder.path, 'gdn.db'))
-  expect(await knownRows()).toBe(101)
+describe.runIf(isOnPostgres())('PostgreSQL', () => {
+  async function knownRows(): Promise<number> {
+    const { rows } = await sql<{ rows: number }>`
+      select reltuples as rows from pg_class where oid = 'transactions'::regclass`.execute(store.db)
+    return Number(rows[0]?.rows)
+  }
+
+  it('has statistics of a table that was filled, without its autovacuum', async () => {
+    await sql`alter table transactions set (autovacuum_enabled = off)`.execute(store.db)
+    let now = 0
+    const turn = createOptimizeStep(store, () => now)
+    await fill(1, 2000)
+    // What was written is counted a moment later.
+    await vi.waitUntil(
+      async () => {
+        now += 10_000
+        await turn()
+        return (await knownRows()) === 2000
+      },
+      { timeout: 10_000 },
+    )
+    await sql`alter table transactions reset (autovacuum_enabled)`.execute(store.db)
+  })
 })

@@ -1,0 +1,40 @@
+import { sql } from 'kysely'
+import type { Db } from './schema.ts'
+
+/**
+ * Statistics of fewer rows are worse than none: SQLite then takes any index for as good as one that holds only what is
+ * unfinished, and reads everything once the table has grown. Without statistics it assumes many rows.
+ */
+const FEWEST = 1000
+
+/**
+ * Renews SQLite's statistics, so that its plans fit the tables. It reads 1,000 entries of an index at most: with
+ * 1,000,000 NFTs this takes 10 to 20 ms, or 80 ms where nothing of the file is in memory.
+ *
+ * @param how `analyze` for all tables. `pragma optimize` for those that have grown, as far as the connection used them:
+ *   when a database is opened, it does nothing before SQLite 3.46.
+ */
+export async function renewSqliteStatistics(db: Db, how: 'analyze' | 'pragma optimize'): Promise<void> {
+  await sql.raw(how).execute(db)
+  const { rows } = await sql`select 1 from sqlite_master where name = 'sqlite_stat1'`.execute(db)
+  if (rows.length === 0) return
+  const { numAffectedRows = 0n } = await sql`
+    delete from sqlite_stat1 where tbl in (
+      select tbl from sqlite_stat1 group by tbl having max(cast(stat as integer)) < ${sql.lit(FEWEST)}
+    )`.execute(db)
+  // It reads them again, and analyzes nothing.
+  if (numAffectedRows > 0n) await sql`analyze sqlite_schema`.execute(db)
+}
+
+/**
+ * Renews PostgreSQL's statistics of tables that have grown by half since it did so itself, and returns their names. Its
+ * autovacuum looks once a minute, or never where it is switched off.
+ */
+export async function renewPostgresStatistics(db: Db): Promise<string[]> {
+  const { rows } = await sql<{ name: string }>`
+    select relname as name from pg_stat_user_tables
+    where schemaname = any(current_schemas(false)) and n_mod_since_analyze > 1000 + n_live_tup / 3`.execute(db)
+  // Another process may analyze it at this moment.
+  for (const { name } of rows) await sql`analyze (skip_locked) ${sql.table(name)}`.execute(db)
+  return rows.map(({ name }) => name)
+}
