@@ -26,6 +26,7 @@ import {
 } from './backend.ts'
 import { show, store } from './explorer.ts'
 import { SOLANA_COLLECTION, solanaWallet } from './solana.ts'
+import { useRestOfStore } from './use-rest-of-store.ts'
 
 const RUN = 'run-1'
 const [ARTIST, HOLDER] = WALLETS
@@ -120,7 +121,8 @@ async function useSolana(backend: TestBackend): Promise<void> {
 async function useStore(opened: Store, { id: collectionId }: TestCollection, id: string): Promise<void> {
   const { db } = opened
   const nft = await db.selectFrom('nfts').selectAll().where('id', '=', id).executeTakeFirstOrThrow()
-  const transfer = await db.selectFrom('transfers').selectAll().where('nft_id', '=', id).executeTakeFirstOrThrow()
+  const signed = db.selectFrom('transfers').selectAll().where('nft_id', '=', id).where('transaction_id', 'is not', null)
+  const transfer = await signed.executeTakeFirstOrThrow()
   const cursor = await db.selectFrom('owner_cursors').selectAll().executeTakeFirstOrThrow()
   const { account_id: accountId } = await db.selectFrom('runs').select('account_id').executeTakeFirstOrThrow()
   const minted = nft.transaction_id ?? ''
@@ -154,5 +156,7 @@ async function useStore(opened: Store, { id: collectionId }: TestCollection, id:
   if (opened.shared !== null) await renewLeases(opened, 'nfts', [nft], 1000)
   await tellWebhook(db, 'listener', 'nft.deployed', {})
   await moveSharedCursor(db, { ...cursor, block_number: cursor.block_number + 1000 }, 10)
+  const transaction = await db.selectFrom('transactions').selectAll().where('id', '=', minted).executeTakeFirstOrThrow()
+  await useRestOfStore(opened, { transaction, nft })
   await undoEvents(db, 'polygon', 0)
 }

@@ -10,18 +10,17 @@ const HOUR = 60 * MINUTE
 const LONGEST_LEASE = 10 * MINUTE
 
 /**
- * Rows that wait, and a time longer than any wait of theirs. The pipeline retries after 75 s at most, a webhook is left
- * alone for an hour and a delivery for ten.
+ * Rows that wait, by the condition of an index that holds only them, and a time longer than any wait of theirs. The
+ * pipeline retries after 75 s at most. A webhook is left alone for an hour, and a delivery for ten.
  */
 const WAITING = [
-  { table: 'nfts', column: 'step', value: 'files', longest: 5 * MINUTE },
-  { table: 'collections', column: 'status', value: 'initiated', longest: 5 * MINUTE },
-  { table: 'transactions', column: 'state', value: 'signed', longest: 5 * MINUTE },
-  { table: 'solana_transactions', column: 'state', value: 'signed', longest: 5 * MINUTE },
-  { table: 'publications', column: 'state', value: 'waiting', longest: 5 * MINUTE },
-  { table: 'publications', column: 'state', value: 'asked', longest: 5 * MINUTE },
-  { table: 'webhooks', column: 'status', value: 'active', longest: 2 * HOUR },
-  { table: 'webhook_deliveries', column: 'state', value: 'waiting', longest: 12 * HOUR },
+  { table: 'nfts', among: "step = 'files'", longest: 5 * MINUTE },
+  { table: 'collections', among: "status = 'initiated'", longest: 5 * MINUTE },
+  { table: 'transactions', among: "state = 'signed'", longest: 5 * MINUTE },
+  { table: 'solana_transactions', among: "state = 'signed'", longest: 5 * MINUTE },
+  { table: 'publications', among: "state <> 'done'", longest: 5 * MINUTE },
+  { table: 'webhooks', among: "status = 'active'", longest: 2 * HOUR },
+  { table: 'webhook_deliveries', among: "state = 'waiting'", longest: 12 * HOUR },
 ] as const
 
 /**
@@ -29,15 +28,15 @@ const WAITING = [
  * were written before the clock was set back. Without this, work would stop for as long as the step.
  */
 export async function clampDueTimes(db: Db, now: Moment): Promise<void> {
-  for (const { table, column, value, longest } of WAITING) {
+  for (const { table, among, longest } of WAITING) {
     await sql`
       update ${sql.table(table)} set next_attempt_at = ${momentIn(now)}
-      where ${sql.ref(column)} = ${sql.lit(value)} and next_attempt_at > ${momentIn(now, longest)}`.execute(db)
+      where ${sql.raw(among)} and next_attempt_at > ${momentIn(now, longest)}`.execute(db)
   }
-  for (const table of LEASED) {
+  for (const { table, among } of LEASED) {
     await sql`
       update ${sql.table(table)} set lease_until = 0
-      where lease_until > 0 and lease_until > ${momentIn(now, LONGEST_LEASE)}`.execute(db)
+      where lease_until > 0 and ${sql.raw(among)} and lease_until > ${momentIn(now, LONGEST_LEASE)}`.execute(db)
   }
   await db
     .updateTable('chains')

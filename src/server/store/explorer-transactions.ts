@@ -143,13 +143,14 @@ export async function gasOfCollection(db: Db, collectionId: string): Promise<str
 /** How many are signed and not final. */
 export async function countUnderWay(db: Db, accountId: string | null): Promise<number> {
   const own = sql`select id from collections where account_id = ${accountId}`
-  const ownTransfers = sql`select transfers.transaction_id from transfers
-    join collections on collections.id = transfers.collection_id
-    where collections.account_id = ${accountId} and transfers.transaction_id is not null`
+  // SQLite keeps the order of tables in a cross join: it starts at the one transfer, not at the account's collections.
+  const ownTransfer = sql`select 1 from transfers cross join collections
+    where transfers.transaction_id = transactions.id and collections.id = transfers.collection_id
+      and collections.account_id = ${accountId}`
   const [mine, onSolana] =
     accountId === null
       ? [sql``, sql``]
-      : [sql` and (collection_id in (${own}) or id in (${ownTransfers}))`, sql` and collection_id in (${own})`]
+      : [sql` and (collection_id in (${own}) or exists (${ownTransfer}))`, sql` and collection_id in (${own})`]
   const { rows } = await sql<{ count: number }>`
     select (select count(*) from transactions where state = 'signed'${mine})
       + (select count(*) from solana_transactions where state = 'signed'${onSolana}) as count`.execute(db)

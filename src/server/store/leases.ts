@@ -2,23 +2,25 @@ import { sql } from 'kysely'
 import { momentIn } from './dialect.ts'
 import type { Store } from './open-store.ts'
 
+/** Tables whose rows are leased, and a condition by which an index finds those that may be. */
 export const LEASED = [
-  'nfts',
-  'collections',
-  'transactions',
-  'solana_transactions',
-  'publications',
-  'webhooks',
+  { table: 'nfts', among: 'lease_until > 0' },
+  { table: 'collections', among: 'lease_until > 0' },
+  { table: 'transactions', among: 'lease_until > 0' },
+  { table: 'solana_transactions', among: 'lease_until > 0' },
+  { table: 'publications', among: "state <> 'done'" },
+  { table: 'webhooks', among: 'lease_until > 0' },
 ] as const
 
 /** Ends every lease at once: for a process that knows it is the only one. */
 export async function releaseLeases(store: Store): Promise<void> {
   await store.transaction(async (db) => {
-    for (const table of LEASED) {
+    for (const { table, among } of LEASED) {
       await db
         .updateTable(table)
         .set((row) => ({ lease_until: 0, generation: row('generation', '+', 1) }))
         .where('lease_until', '>', sql.lit(0))
+        .where(sql.raw<boolean>(among))
         .execute()
     }
   })

@@ -1,4 +1,4 @@
-import { type Insertable, sql } from 'kysely'
+import { type Insertable, type RawBuilder, sql } from 'kysely'
 import type { NftRow } from './nfts.ts'
 import { tellMinted } from './outbox.ts'
 import type { Db, SolanaTransactionsTable } from './schema.ts'
@@ -88,16 +88,25 @@ export async function adoptMembers(db: Db, found: readonly FoundMember[]): Promi
   )
 }
 
+type DirectoryNft = Pick<NftRow, 'id' | 'metadata' | 'files'> & { batch_index: number }
+
 /** NFTs whose metadata files share a directory, in the order of its files. */
-export async function listNftsOfDirectory(db: Db, collectionId: string, directory: string) {
-  return await db
-    .selectFrom('solana_transactions')
-    .innerJoin('nfts', 'nfts.transaction_id', 'solana_transactions.id')
-    .select(['nfts.id', 'nfts.metadata', 'nfts.files', 'nfts.batch_index'])
-    .where('solana_transactions.collection_id', '=', collectionId)
-    .where('solana_transactions.directory', '=', directory)
-    .orderBy('nfts.batch_index')
-    .execute()
+export async function listNftsOfDirectory(db: Db, collectionId: string, directory: string): Promise<DirectoryNft[]> {
+  const those = (condition: RawBuilder<unknown>) => sql<DirectoryNft>`
+    select nfts.id, nfts.metadata, nfts.files, nfts.batch_index from solana_transactions cross join nfts
+    where solana_transactions.collection_id = ${collectionId} and solana_transactions.directory = ${directory}
+      and nfts.transaction_id = solana_transactions.id and ${condition}`
+  // No index has the transactions of all NFTs: by their tokens, by the index of the pending ones, and by that of those
+  // that failed, which are few.
+  const pending = sql`nfts.step = 'chain'`
+  const minted = sql`nfts.collection_id = ${collectionId} and nfts.token_id = solana_transactions.mint`
+  const failed = sql`nfts.collection_id = ${collectionId} and nfts.status = 'failed' and nfts.token_id is null`
+  // Pending ones first: one that is settled meanwhile is read twice, and kept once.
+  const found = new Map<string, DirectoryNft>()
+  for (const condition of [pending, minted, failed]) {
+    for (const nft of (await those(condition).execute(db)).rows) found.set(nft.id, nft)
+  }
+  return [...found.values()].sort((a, b) => a.batch_index - b.batch_index)
 }
 
 /** The NFT that a transaction mints. */

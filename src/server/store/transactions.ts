@@ -106,15 +106,15 @@ export async function hasUnfinished(db: Db, collectionId: string): Promise<boole
 
 /** The bytes of a signer's transactions that wait for their network, in the order of their nonces. */
 export async function listSignedOf(db: Db, blockchain: Blockchain, signer: string): Promise<string[]> {
+  // Sorted here: SQLite would read all that the signer ever signed, in their order.
   const rows = await db
     .selectFrom('transactions')
-    .select('raw')
+    .select(['nonce', 'raw'])
     .where('blockchain', '=', blockchain)
     .where('signer', '=', signer)
     .where('state', '=', sql.lit('signed'))
-    .orderBy('nonce')
     .execute()
-  return rows.map(({ raw }) => raw)
+  return rows.sort((a, b) => a.nonce - b.nonce).map(({ raw }) => raw)
 }
 
 /** Takes signed transactions of a blockchain in the order of their nonces, to send them and to see what became of them. */

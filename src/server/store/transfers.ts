@@ -26,10 +26,16 @@ export async function hasPendingTransfer(db: Db, nftId: string): Promise<boolean
   return row !== undefined
 }
 
+/** Transfers by the index of those that aren't signed. SQLite prefers one that also has all that failed unsigned. */
+const waiting = (db: Db) =>
+  sql<Selectable<TransfersTable>>`transfers`.as<'transfers'>(
+    isPostgres(db) ? sql`transfers` : sql`transfers indexed by transfers_unsigned`,
+  )
+
 /** Blockchains with transfers that aren't signed. */
 export async function blockchainsWithUnsigned(db: Db): Promise<EvmBlockchain[]> {
   const rows = await db
-    .selectFrom('transfers')
+    .selectFrom(waiting(db))
     .select('blockchain')
     .distinct()
     .where('status', '=', sql.lit('initiated'))
@@ -44,7 +50,7 @@ export async function blockchainsWithUnsigned(db: Db): Promise<EvmBlockchain[]> 
  */
 export async function listUnsigned(db: Db, blockchain: EvmBlockchain, limit: number) {
   return db
-    .selectFrom('transfers')
+    .selectFrom(waiting(db))
     .innerJoin('nfts', 'nfts.id', 'transfers.nft_id')
     .innerJoin('collections', 'collections.id', 'transfers.collection_id')
     .select(['transfers.id', 'transfers.request_id', 'transfers.sender', 'transfers.receiver'])
@@ -87,12 +93,12 @@ export async function assignTransfers(
   db: Db,
   assigned: readonly { id: string; transactionId: string }[],
 ): Promise<number> {
+  // By `coalesce`, for SQLite would start at all transfers without a transaction, not at those that are given.
   const pairs = sql.join(assigned.map(({ id, transactionId }) => sql`(${id}, ${transactionId})`))
   const { numAffectedRows } = await sql`
     update transfers set transaction_id = given.column2 from (values ${pairs}) as given
-    where transfers.id = given.column1 and transfers.status = 'initiated' and transfers.transaction_id is null`.execute(
-    db,
-  )
+    where transfers.id = given.column1 and transfers.status = 'initiated'
+      and coalesce(transfers.transaction_id, '') = ''`.execute(db)
   return Number(numAffectedRows ?? 0n)
 }
 

@@ -63,12 +63,15 @@ export async function giveUp(db: Db, webhookId: string, error: string, before?: 
     .updateTable('webhook_deliveries')
     .set({ state: 'failed', error })
     .where('webhook_id', '=', webhookId)
-    .where('state', '=', 'waiting')
+    .where('state', '=', sql.lit('waiting'))
     .$if(before !== undefined, (query) =>
-      query.where('event_id', 'in', ({ selectFrom }) =>
-        selectFrom('webhook_events')
-          .select('webhook_events.id')
-          .where('created_at', '<=', before ?? 0),
+      query.where(({ exists, selectFrom }) =>
+        exists(
+          selectFrom('webhook_events')
+            .select('webhook_events.id')
+            .whereRef('webhook_events.id', '=', 'webhook_deliveries.event_id')
+            .where('created_at', '<=', before ?? 0),
+        ),
       ),
     )
     .execute()

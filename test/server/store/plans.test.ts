@@ -5,9 +5,13 @@ import { sql } from 'kysely'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import type { Store } from '../../../src/server/store/open-store.ts'
-import { openSqlite } from '../../../src/server/store/sqlite-driver.ts'
+import { openSqlite, type RawDatabase } from '../../../src/server/store/sqlite-driver.ts'
+import { renewPostgresStatistics, renewSqliteStatistics } from '../../../src/server/store/statistics.ts'
 import { asked, recordPostgres, recordSqlite, type Statement } from '../../helpers/asked-statements.ts'
 import { freshDataDir, withStore } from '../../helpers/backend.ts'
+import { fillTables } from '../../helpers/fill-tables.ts'
+import { rowsRead } from '../../helpers/postgres-plans.ts'
+import { readTables, unboundedSteps } from '../../helpers/sqlite-plans.ts'
 import { databaseUrlOf, isOnPostgres, openTestStore } from '../../helpers/test-database.ts'
 import { useEverything } from '../../helpers/use-everything.ts'
 
@@ -15,24 +19,84 @@ import { useEverything } from '../../helpers/use-everything.ts'
 // from end to end, each statement that it ran is recorded, and its plan is checked: a new query is among them without
 // anybody adding it.
 
+/** The connection that was opened last. */
+const opened = vi.hoisted((): { last?: RawDatabase } => ({}))
+
 vi.mock('../../../src/server/store/sqlite-driver.ts', async (original) => {
   const actual = await original<typeof import('../../../src/server/store/sqlite-driver.ts')>()
-  return { ...actual, openSqlite: (path: string) => recordSqlite(actual.openSqlite(path)) }
+  return {
+    ...actual,
+    openSqlite(path: string) {
+      opened.last = actual.openSqlite(path)
+      return recordSqlite(opened.last)
+    },
+  }
 })
 
-/** NFTs in one collection, and how many more wait at each step. */
-const DEPLOYED = 40_000
-const WAITING = 300
+/** Tables that don't grow with NFTs. What grows with them is every other one. */
+const SMALL = [
+  // One row, or as many as there are blockchains, signers, names or migrations.
+  ...['backend', 'chains', 'lanes', 'nft_term_cursor', 'secrets', 'kysely_migration', 'kysely_migration_lock'],
+  ...['accounts', 'api_keys', 'collections', 'rate_windows', 'runs', 'unknown_mints', 'webhooks'],
+  // A row for 4,096 NFTs.
+  'nft_counts',
+  // What is old is removed.
+  ...['owner_cursors', 'used_signed_urls'],
+]
 
-/** Statements that read as many NFTs as they return or count. */
+/** Functions that only an operator's commands use, or a start after files were moved: these may read it all. */
+const OF_OPERATORS = [
+  ...['stored-files.countFilesIn', 'stored-files.movePlace', 'webhooks.removeWebhook'],
+  ...['countDeliveries', 'listDeliveries', 'replay'].map((name) => `webhook-deliveries.${name}`),
+]
+
+/** Statements that read as many rows as they return or count, or fewer than their plan says. */
 const WHOLE = [
   // getnftgdnids lists a collection.
-  /^select "id" from "nfts" where "collection_id" = (\?|\$1) order by "seq"$/,
-  // The web explorer counts the NFTs of an owner, in the index alone.
-  /select count\(\*\) (as count )?from nfts where .*owner = (\?|\$2)/,
-  // Metrics count what waits.
-  /^select count\(\*\) as "count", min\("seq"\) as "oldest" from "nfts" where "step" = /,
+  /^select id from nfts where collection_id = \? order by seq$/,
+  // The web explorer counts the NFTs of an owner, in the index alone, and doesn't wait for it.
+  /select count\(\*\) (as count )?from nfts where .*owner = \?/,
+  // It counts different owners by so many entries of the index at a time, without waiting for it.
+  /^select count\(distinct owner\) .* limit 20000 \)/,
+  // It adds up the gas of a collection's transactions, in the index alone, without waiting for it.
+  /^select sum\(gas\) as gas from/,
+  // It goes on through what failed, or was accepted with a run, up to a page; a bucket has at most 4,096 NFTs.
+  / nfts\.seq < \? and (nfts\.status = 'failed'|exists \(select 1 from requests) /,
+  /^select nfts\.seq, nfts\.id, nfts\.error from nfts .* nfts\.status = 'failed' and requests\.run = \?/,
+  // A reorg takes back the events of its blocks.
+  /^delete from owner_events where blockchain = \? and block_number > \? returning/,
+  // Where the chain has tokens that the database doesn't know, it looks for the last that it knows.
+  /^select start_id, token_count from transactions where collection_id = \? and start_id is not null/,
+  // Metadata files that a restored database lacks are made again, also of NFTs that failed.
+  / from solana_transactions cross join nfts .* and nfts\.status = 'failed' and nfts\.token_id is null$/,
+  // Events that still wait for a webhook are skipped.
+  /^select id from webhook_events where created_at < \? and not exists .* limit \?$/,
+  // SQLite looks for transfers of a new NFT only where a foreign key is violated already.
+  /^insert into nfts /,
 ]
+
+/**
+ * Statements that PostgreSQL plans badly without statistics, or with those of a few rows: gdn renews these every ten
+ * seconds.
+ */
+const NEED_STATISTICS = [
+  // Pages of the web explorer.
+  / nfts\.seq\) < \(\?, \?\) and exists \(select 1 from requests /,
+  /^select nfts\.seq, .* from \(select seq from nfts where \(collection_id, owner, seq\)/,
+  /^select page\.transaction_id as id, count\(\*\) as count from/,
+  // Metrics, and the removal of what waits for listeners that are gone.
+  /^delete from webhook_deliveries where state = 'waiting' and webhook_id not in/,
+  /^select count\(\*\) as count from webhook_deliveries where state = 'waiting'$/,
+  // Once at the start.
+  /^update publications set lease_until = /,
+  /^select number, timestamp, transactions(, hash)? from chain_blocks/,
+]
+
+const SOME = { after: 0, deployed: 2000, waiting: 100, finished: 1500 }
+const MANY = { after: 100_000, deployed: 40_000, waiting: 300, finished: 20_000 }
+
+/** A page of a run looks at as many NFTs as are counted together: 4,096. */
+const MOST_READ = 5000
 
 let folder: Awaited<ReturnType<typeof freshDataDir>>
 let store: Store
@@ -74,132 +138,106 @@ async function functionsRun(work: () => Promise<void>): Promise<Set<string>> {
   )
 }
 
-/** Adds NFTs of every state to the collection that was used. */
-async function fill({ db }: Store): Promise<void> {
-  const cast = isOnPostgres() ? sql`::text` : sql``
-  const model = await db
-    .selectFrom('nfts')
-    .innerJoin('collections', 'collections.id', 'nfts.collection_id')
-    .select(['nfts.collection_id', 'nfts.request_id'])
-    .where('collections.blockchain', '=', 'polygon')
-    .executeTakeFirstOrThrow()
-  for (const [step, count] of [
-    ...(['files', 'mint', 'chain'] as const).map((waiting) => [waiting, WAITING] as const),
-    ['done', DEPLOYED] as const,
-  ]) {
-    const isDone = step === 'done'
-    const prefix = sql`${step}${cast}`
-    await sql`insert into requests (id, account_id, endpoint, body_hash, response, accepted_at, run)
-      with recursive numbers (i) as (select 0 union all select i + 1 from numbers where i < ${sql.lit(count / 100)})
-      select ${prefix} || '-r' || i, account_id, endpoint, body_hash, response, accepted_at, run
-      from numbers, requests where requests.id = ${model.request_id}`.execute(db)
-    await sql`insert into nfts (id, request_id, collection_id, receiver, owner, metadata, status, step, next_attempt_at,
-        transaction_id, batch_index, token_id, files)
-      with recursive numbers (i) as (select 1 union all select i + 1 from numbers where i < ${sql.lit(count)})
-      select ${prefix} || i, ${prefix} || '-r' || (i / 100), ${model.collection_id}${cast}, 'w',
-        ${isDone ? sql`'w' || (i % 1000)` : sql`null`}, '{}', ${sql.lit(isDone ? 'deployed' : 'initiated')}, ${prefix}, 1,
-        ${isDone || step === 'chain' ? sql`${prefix} || '-t' || (i / 100)` : sql`null`}, i % 100,
-        ${isDone ? sql`cast(1000 + i as text)` : sql`null`}, '{}' from numbers`.execute(db)
-  }
+function isAmong(allowed: readonly RegExp[], { sql }: Statement): boolean {
+  const text = sql.replace(/"/g, '').replace(/\$\d+/g, '?').replace(/\s+/g, ' ').trim()
+  return allowed.some((each) => each.test(text))
 }
 
-const isWhole = (text: string) => WHOLE.some((allowed) => allowed.test(text.replace(/\s+/g, ' ').trim()))
+const growing = async () => {
+  const tables = await store.db.introspection.getTables({ withInternalKyselyTables: true })
+  return tables.map(({ name }) => name).filter((name) => !SMALL.includes(name))
+}
 
-it('every function of a module that reads NFTs ran', async () => {
+it('every function of a module that reads what grows with NFTs ran', async () => {
+  const grows = new RegExp(`('|(from|join|update|into) )(${(await growing()).join('|')})\\b`)
   const modules = new URL('../../../src/server/store/', import.meta.url)
   const exported: string[] = []
   for (const file of await readdir(modules)) {
-    if (!file.endsWith('.ts') || !/\bnfts\b/.test(await readFile(new URL(file, modules), 'utf8'))) continue
+    if (!file.endsWith('.ts') || !grows.test(await readFile(new URL(file, modules), 'utf8'))) continue
     const module: Record<string, unknown> = await import(new URL(file, modules).href)
     const names = Object.keys(module).filter((name) => typeof module[name] === 'function')
     exported.push(...names.map((name) => `${basename(file, '.ts')}.${name}`))
   }
-  const unused = isOnPostgres() ? [] : ['leases.renewLeases']
+  // SQLite has no clock that processes share.
+  const unused = isOnPostgres() ? OF_OPERATORS : [...OF_OPERATORS, 'leases.renewLeases']
   expect(exported.length).toBeGreaterThan(50)
-  expect(exported.filter((name) => !ran.has(name))).toEqual(unused)
+  expect(exported.filter((name) => !ran.has(name)).sort()).toEqual(unused.sort())
 })
-
-/** How SQLite may read NFTs: by a key, at an end of an index, or what is unfinished by an index that holds nothing else. */
-const BOUNDED = [
-  /^SEARCH nfts( USING COVERING INDEX \w+)?$/,
-  /\((rowid|id|transaction_id|collection_id=\? AND token_id)=\?\)$/,
-  /\(collection_id=\? AND seq>\? AND seq<\?\)$/,
-  /^S\w+ nfts USING (COVERING )?INDEX nfts_(files_due|mint_due|on_chain|leased)\b/,
-]
 
 describe.skipIf(isOnPostgres())('SQLite', () => {
-  const analyze = () => sql`analyze`.execute(store.db)
-  const forget = async () => {
-    await analyze()
-    await sql`delete from sqlite_stat1`.execute(store.db)
-  }
+  let own: RawDatabase
+  beforeAll(() => {
+    if (opened.last === undefined) throw new Error('no database is open')
+    own = opened.last
+  })
+  const renew = () => renewSqliteStatistics(store.db, 'analyze')
+  // A connection that has read them keeps them.
+  const forget = () => sql`delete from sqlite_stat1`.execute(store.db)
 
   it.each([
-    ['a few NFTs without statistics', forget],
-    ['a few NFTs with statistics', analyze],
-    ['many NFTs with statistics of a few', () => fill(store)],
-    ['many NFTs without statistics', forget],
-    ['many NFTs with statistics', analyze],
-  ])('reads no more NFTs than needed: %s', async (_, prepare) => {
+    ['a few rows without statistics', forget],
+    ['a few rows with statistics', renew],
+    ['some rows with statistics of a few', () => fillTables(store, SOME)],
+    ['some rows with statistics', renew],
+    ['many rows with statistics of some', () => fillTables(store, MANY)],
+    ['many rows with statistics', renew],
+    ['many rows without statistics', forget],
+  ])('reads no more rows than needed: %s', async (_, prepare) => {
     await prepare()
-    // Statistics are read when a connection is opened.
-    const raw = openSqlite(join(folder.path, 'gdn.db'))
-    const scans = statements.flatMap((statement) => {
-      const text = statement.sql
-      const rows = raw.prepare(`explain query plan ${text}`).all([...statement.parameters])
-      const plan = rows.map((row) => (row as { detail: string }).detail)
-      // What is chosen before a join is sorted after it, a page at most.
-      const isSorted = plan.includes('USE TEMP B-TREE FOR ORDER BY') && !plan.includes('SCAN page')
-      const reads = plan.filter((step) => /^S\w+ nfts\b/.test(step) && !BOUNDED.some((bounded) => bounded.test(step)))
-      return reads.length === 0 || isWhole(text) || (/ limit /i.test(text) && !isSorted) ? [] : [{ text, plan }]
-    })
-    raw.close()
+    const another = openSqlite(join(folder.path, 'gdn.db'))
+    // What a connection takes statistics for that were removed depends on those that it had.
+    const connections = { own, another }
+    const scans = []
+    for (const [connection, raw] of Object.entries(connections)) {
+      const tables = readTables(raw, await growing())
+      for (const statement of statements) {
+        const steps = isAmong(WHOLE, statement) ? [] : unboundedSteps(raw, tables, statement)
+        if (steps.length > 0) scans.push({ connection, sql: statement.sql, steps })
+      }
+    }
+    another.close()
     expect(scans).toEqual([])
-  })
-
-  it('knows every table by its own name in the plans', () => {
-    expect(statements.filter(({ sql }) => /\bnfts"? as\b/.test(sql))).toEqual([])
   })
 })
 
-/** A node of a plan as PostgreSQL prints it. */
-interface PlanNode {
-  'Relation Name'?: string
-  'Index Name'?: string
-  'Actual Rows': number
-  'Actual Loops': number
-  'Rows Removed by Filter'?: number
-  'Rows Removed by Index Recheck'?: number
-  Plans?: PlanNode[]
-}
-
-function nftsRead(node: PlanNode): number {
-  const isOfNfts = node['Relation Name'] === 'nfts' || node['Index Name']?.startsWith('nfts_')
-  const each =
-    node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0) + (node['Rows Removed by Index Recheck'] ?? 0)
-  const own = isOfNfts ? each * node['Actual Loops'] : 0
-  return (node.Plans ?? []).reduce((sum, part) => sum + nftsRead(part), own)
-}
-
-/** Owners are counted in parts of so many NFTs. */
-const MOST_READ = 20_000
-
 describe.runIf(isOnPostgres())('PostgreSQL', () => {
-  // Without statistics, or with those of a few NFTs, it estimates by chance. Its autovacuum analyzes within a minute.
-  it('reads no more NFTs than needed: many NFTs with statistics', async () => {
-    await fill(store)
-    await sql`analyze`.execute(store.db)
+  const analyze = () => sql`analyze`.execute(store.db)
+  const forget = async () => {
+    await sql`delete from pg_statistic where starelid >= 16384`.execute(store.db)
+    await sql`update pg_class set reltuples = -1, relpages = 0 where oid >= 16384 and relkind in ('r', 'i')`.execute(
+      store.db,
+    )
+  }
+  const renew = async () => {
+    // What was written is counted a moment later.
+    await vi.waitUntil(async () => (await renewPostgresStatistics(store.db)).includes('nfts'), { timeout: 10_000 })
+    await vi.waitUntil(async () => (await renewPostgresStatistics(store.db)).length === 0, { timeout: 10_000 })
+  }
+  // Its autovacuum would analyze at some time of the test.
+  beforeAll(async () => {
+    for (const table of await growing()) {
+      await sql`alter table ${sql.table(table)} set (autovacuum_enabled = off)`.execute(store.db)
+    }
+  })
+  afterAll(async () => {
+    for (const table of await growing()) {
+      await sql`alter table ${sql.table(table)} reset (autovacuum_enabled)`.execute(store.db)
+    }
+  })
+
+  it.each([
+    ['statistics of a few', () => analyze().then(() => fillTables(store, MANY)), [...WHOLE, ...NEED_STATISTICS]],
+    ['no statistics', forget, [...WHOLE, ...NEED_STATISTICS]],
+    ['the statistics that gdn renews', renew, WHOLE],
+  ])('reads no more rows than needed: many rows with %s', async (_, prepare, allowed) => {
+    await prepare()
     const client = new pg.Client({ connectionString: await databaseUrlOf(folder.path) })
     await client.connect()
     const scans: object[] = []
-    for (const { sql: text, parameters } of statements) {
-      // What inserts would do so twice.
-      if (/^\s*insert\b/i.test(text) || !/\bnfts\b/.test(text) || isWhole(text)) continue
-      await client.query('begin')
-      const { rows } = await client.query(`explain (analyze, format json) ${text}`, [...parameters])
-      await client.query('rollback')
-      const read = nftsRead(rows[0]['QUERY PLAN'][0].Plan)
-      if (read > MOST_READ) scans.push({ text, read })
+    for (const statement of statements) {
+      if (isAmong(allowed, statement)) continue
+      const read = await rowsRead(client, await growing(), statement)
+      if (read > MOST_READ) scans.push({ sql: statement.sql, read })
     }
     await client.end()
     expect(scans).toEqual([])

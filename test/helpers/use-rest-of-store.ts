@@ -1,0 +1,76 @@
+import type { Selectable } from 'kysely'
+import * as attempts from '../../src/server/store/attempts.ts'
+import { collectionAddresses, firstDeployed, hasCollections } from '../../src/server/store/collections.ts'
+import { withTerms } from '../../src/server/store/explorer-terms.ts'
+import type { Store } from '../../src/server/store/open-store.ts'
+import * as publications from '../../src/server/store/publications.ts'
+import type { TransactionsTable } from '../../src/server/store/schema.ts'
+import * as solanaNfts from '../../src/server/store/solana-nfts.ts'
+import { storedFiles } from '../../src/server/store/stored-files.ts'
+import * as transactions from '../../src/server/store/transactions.ts'
+import * as unknownMints from '../../src/server/store/unknown-mints.ts'
+import * as watched from '../../src/server/store/watched.ts'
+import * as deliveries from '../../src/server/store/webhook-deliveries.ts'
+import * as webhooks from '../../src/server/store/webhooks.ts'
+
+const CLAIM = { now: 1, leaseMs: 1, limit: 10 }
+
+/** What only networks behind RPC URLs, publishing and webhooks use; what was minted and told stays as it is. */
+export async function useRestOfStore(
+  { db, transaction }: Store,
+  { transaction: signed, nft }: { transaction: Selectable<TransactionsTable>; nft: { seq: number } },
+): Promise<void> {
+  const { signer, nonce, collection_id } = signed
+  const collectionId = collection_id ?? ''
+  await attempts.insertAttempts(db, [
+    {
+      ...{ transaction_id: signed.id, number: 0, raw: '', hash: 'none', created_at: 1 },
+      ...{ max_fee_per_gas: '1', max_priority_fee_per_gas: '1' },
+    },
+  ])
+  await attempts.attemptsOf(db, [signed.id])
+  await collectionAddresses(db, 'polygon')
+  await hasCollections(db, 'polygon')
+  await firstDeployed(db, 'polygon')
+  await withTerms(db, [nft.seq], ['term'])
+  await publications.addPublications(db, 'pins', ['cid'])
+  for (const publication of await publications.claimPublications(db, 'pins', CLAIM)) {
+    await publications.settlePublication(db, publication, { state: 'done', attempts: 1, nextAttemptAt: 0 })
+  }
+  await publications.nextPublicationDue(db, 'pins')
+  await solanaNfts.knownMembers(db, collectionId)
+  await solanaNfts.listNftsOfDirectory(db, collectionId, 'd1')
+  await solanaNfts.setBatchIndex(db, 'none', 0)
+  await solanaNfts.adoptMembers(db, [])
+  const files = storedFiles(db, transaction, 'place')
+  await files.size('cid')
+  await files.among(['cid'])
+  await transactions.raiseLane(db, 'polygon', signer, 0)
+  await transactions.nextNonceOf(db, 'polygon', signer)
+  await transactions.findTransactionByNonce(db, 'polygon', signer, nonce)
+  await transactions.forgetFactoryTransaction(db, 'none')
+  await transactions.listSignedOf(db, 'polygon', signer)
+  const none = { collection_id: 'none', hash: 'none' }
+  await unknownMints.addUnknownMembers(db, { id: 'none', blockchain: 'solana', contract_address: 'none' }, 1)
+  await unknownMints.forgetUnknownMints(db, 'polygon', 0)
+  await unknownMints.updateUnknownMint(db, none, { state: 'released' })
+  await unknownMints.removeUnknownMint(db, none)
+  await unknownMints.releaseUnknownMints(db, 'none')
+  await unknownMints.nextKnownTokenId(db, { id: collectionId, startId: 0n }, 1n)
+  await watched.listWatched(db, 'polygon')
+  await watched.updateWatched(db, signed, { watched: 0 })
+  await watched.returnTransaction(db, { ...signed, block_hash: 'none' }, 1)
+  await webhooks.claimWebhooks(db, CLAIM)
+  await webhooks.updateClaimedWebhook(db, { id: 'none', generation: 0 }, { failures: 0 })
+  await webhooks.findWebhook(db, 'none')
+  await webhooks.reviveWebhook(db, 'none')
+  await webhooks.prolongListener(db, 'none', 1)
+  await webhooks.findListenerSecret(db, 'none')
+  const delivery = { webhook_id: 'listener', event_id: 'none' }
+  await deliveries.listDue(db, 'listener', 1, 10)
+  await deliveries.findDelivery(db, 'listener', 'none')
+  await deliveries.recordAttempt(db, delivery, { attempts: 1 })
+  await deliveries.giveUp(db, 'listener', 'gone', 1)
+  await deliveries.removeDeliveries(db, 'listener', ['none'])
+  await deliveries.forgetOld(db, 1, 1, 10)
+}
