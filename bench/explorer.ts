@@ -10,7 +10,7 @@ import { openPostgres } from '../src/server/store/postgres/open-postgres.ts'
 import { startRun } from '../src/server/store/runs.ts'
 import { type Backend, createCollection, serve, withFolder } from './backend.ts'
 import type { Figure } from './figures.ts'
-import { deployedNft } from './filled.ts'
+import { deployedNft, untilIndexed } from './filled.ts'
 
 const [SMALL, LARGE] = [10_000, 1_000_000]
 const RUNS = 100
@@ -101,16 +101,6 @@ export async function fill(folder: string, total: number, databaseUrl?: string):
 
 const open = (folder: string, databaseUrl: string | undefined): Promise<Store> =>
   databaseUrl === undefined ? openStore(join(folder, 'gdn.db')) : openPostgres({ url: new Secret(databaseUrl) })
-
-/** Titles are indexed by and by. */
-async function untilIndexed({ url }: Backend, total: number): Promise<void> {
-  for (;;) {
-    const answer = await request(`${url}/explorer/search?q=number%20${total - 1}`)
-    const { hits } = (await answer.body.json()) as { hits: unknown[] }
-    if (hits.length > 0) return
-    await sleep(100)
-  }
-}
 
 /** Lower case would be a spelling that no chain gives; digits have none. */
 const ownerOf = (index: number) => `0x${String(Math.floor(index / PER_OWNER)).padStart(40, '1')}`

@@ -1,4 +1,6 @@
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { request } from 'undici'
 import { newId } from '../src/core/ids.ts'
 import { findCollectionById, insertCollection } from '../src/server/store/collections.ts'
 import { insertNfts } from '../src/server/store/nfts.ts'
@@ -26,9 +28,24 @@ export async function fill(folder: string, total: number): Promise<Filled> {
   const store = await openStore(join(folder, 'gdn.db'))
   try {
     const ids = await insertAll(store, collection.transaction_gdn_ids, total)
-    return { collection, ids, backend: await serve(folder) }
+    const backend = await serve(folder)
+    await untilIndexed(backend, total)
+    return { collection, ids, backend }
   } finally {
     await store.close()
+  }
+}
+
+/**
+ * Resolves when the last title can be found. A backend indexes titles in the background, and 1,000,000 that were written
+ * at once keep it busy for 40 s: what is asked meanwhile takes 10 ms longer.
+ */
+export async function untilIndexed({ url }: Backend, total: number): Promise<void> {
+  for (;;) {
+    const answer = await request(`${url}/explorer/search?q=number%20${total - 1}`)
+    const { hits } = (await answer.body.json()) as { hits: unknown[] }
+    if (hits.length > 0) return
+    await sleep(100)
   }
 }
 
