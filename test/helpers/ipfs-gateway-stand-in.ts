@@ -1,0 +1,57 @@
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { importer } from 'ipfs-unixfs-importer'
+import type { CID } from 'multiformats/cid'
+
+/** A trustless gateway that has these blocks. */
+export class GatewayStandIn {
+  readonly blocks = new Map<string, Buffer>()
+  readonly asked: string[] = []
+  answer: (cid: string, path: string) => { status?: number; headers?: Record<string, string>; body: Buffer } | null = (
+    cid,
+  ) => {
+    const body = this.blocks.get(cid)
+    return body === undefined ? { status: 404, body: Buffer.from('not found') } : { body }
+  }
+  #server: Server | undefined
+  url = ''
+
+  async start(): Promise<this> {
+    this.#server = createServer((request, response) => {
+      const cid = /^(?:\/subdomain)?\/ipfs\/([^?/]+)\?format=raw$/.exec(request.url ?? '')?.[1] ?? ''
+      this.asked.push(cid)
+      const answer = this.answer(cid, request.url ?? '')
+      if (answer === null) return
+      response.writeHead(answer.status ?? 200, { 'content-type': 'application/vnd.ipld.raw', ...answer.headers })
+      response.end(answer.body)
+    })
+    await new Promise<void>((resolve) => this.#server?.listen(0, '127.0.0.1', resolve))
+    this.url = `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`
+    return this
+  }
+
+  /** Adds files as a directory of IPFS does, in parts of a kilobyte; returns the CID of the directory. */
+  async add(files: Record<string, Buffer>, { sharded = false } = {}): Promise<string> {
+    const put = async (cid: CID, bytes: unknown) => {
+      this.blocks.set(cid.toV1().toString(), Buffer.from(bytes as Uint8Array))
+      return cid
+    }
+    const source = Object.entries(files).map(([path, content]) => ({ path, content: [content] }))
+    let root = ''
+    const chunker = async function* (parts: AsyncIterable<Uint8Array>) {
+      for await (const part of parts) {
+        for (let at = 0; at < Math.max(1, part.length); at += 1024) yield part.subarray(at, at + 1024)
+      }
+    }
+    const shards = sharded ? { shardSplitThresholdBytes: 0 } : {}
+    const options = { wrapWithDirectory: true, cidVersion: 1, rawLeaves: true, chunker, ...shards } as const
+    for await (const { cid, path } of importer(source, { put } as never, options))
+      if (path === '') root = cid.toString()
+    return root
+  }
+
+  close(): Promise<unknown> {
+    this.#server?.closeAllConnections()
+    return new Promise((resolve) => this.#server?.close(resolve))
+  }
+}
