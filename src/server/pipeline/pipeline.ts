@@ -74,7 +74,7 @@ export interface OwnPipeline extends Pipeline {
  * that whatever a killed process left behind goes on from there.
  */
 export async function startPipeline(options: PipelineOptions): Promise<OwnPipeline> {
-  const { store, chains, storage, fetcher, now, log } = options
+  const { store, chains, storage, fetcher, files, now, log } = options
   // The data dir's lock says that no other worker lives: whatever is leased was left by a dead one. Where processes share
   // a database, what a dead one held is free when its lease ends.
   if (store.shared === null) await releaseLeases(store)
@@ -113,7 +113,7 @@ export async function startPipeline(options: PipelineOptions): Promise<OwnPipeli
     let pipeline = solanaPipelines.get(blockchain)
     if (pipeline === undefined) {
       pipeline = import('./solana/solana-pipeline.ts').then(({ startSolanaPipeline }) =>
-        startSolanaPipeline({ store, solana: chains.solana, blockchain, storage, fetcher, now, log, serves }),
+        startSolanaPipeline({ store, solana: chains.solana, blockchain, storage, fetcher, files, now, log, serves }),
       )
       solanaPipelines.set(blockchain, pipeline)
       // Nobody else would come back to what is accepted already.
@@ -160,7 +160,7 @@ export async function startPipeline(options: PipelineOptions): Promise<OwnPipeli
     }
   }
   const recoverStep = createRecoverStep({
-    ...{ store, chains, storage, fetcher, now, log, onSigned, serves },
+    ...{ store, chains, storage, fetcher, files, now, log, onSigned, serves },
     onMintable: (collectionId) => wakeMint(collectionId),
   })
   const recoverLoop = startLoop('recover', recoverStep, log)
@@ -192,7 +192,7 @@ export async function startPipeline(options: PipelineOptions): Promise<OwnPipeli
     storage,
     checkedFiles: options.checkedFiles,
     fetcher,
-    files: options.files,
+    files,
     now,
     log,
     maxAttempts: options.maxFileAttempts,

@@ -55,7 +55,7 @@ function run(faults: Partial<SolanaNetwork> = {}) {
   const affordable = async () => Number.POSITIVE_INFINITY
   const solana = { signer: async () => signer, network: async () => network, affordable }
   // Nothing here has files.
-  const files = { storage: unused, fetcher: unused }
+  const files = { storage: unused, fetcher: unused, files: unused }
   pipeline = startSolanaPipeline({ store, solana, blockchain: 'solana', ...files, now, log })
   return pipeline
 }

@@ -1,13 +1,18 @@
+import { MAX_FILE_BYTES } from '../../../api/endpoints/files.ts'
 import type { NftMetadata } from '../../../api/metadata.ts'
 import { messageOf } from '../../../core/errors.ts'
 import type { Fetcher } from '../../../files/fetcher.ts'
 import type { FileStorage } from '../../storage/adapter.ts'
-import { isContentUrl, isIpfsUrl } from '../../storage/ipfs-url.ts'
+import { findStored, isContentUrl, isIpfsUrl } from '../../storage/ipfs-url.ts'
+import type { FilePolicy } from '../file-step.ts'
 import type { Log } from '../log.ts'
+
+const FETCH_WITHIN_MS = 60_000
 
 export interface FileSources {
   storage: FileStorage
   fetcher: Fetcher
+  files: Pick<FilePolicy, 'allowHtml' | 'ipfs'>
   log: Log
 }
 
@@ -16,20 +21,26 @@ export interface FileSources {
  * that can't be fetched is logged, since the token exists either way.
  */
 export async function storeFilesAgain(
-  { storage, fetcher, log }: FileSources,
+  { storage, fetcher, files: { allowHtml, ipfs }, log }: FileSources,
   { id, metadata, files }: { id: string; metadata: string; files: string | null },
 ): Promise<void> {
   const stored = JSON.parse(files ?? '{}') as Record<string, string>
   for (const { key, url } of (JSON.parse(metadata) as NftMetadata).file_fields) {
-    const cid = stored[key]
-    if (cid === undefined || isContentUrl(cid) || (await storage.has(cid.split('/')[0] ?? ''))) continue
+    const place = stored[key]
+    if (place === undefined || isContentUrl(place) || (await findStored(storage, place, { ours: true })) !== null)
+      continue
+    const signal = AbortSignal.timeout(FETCH_WITHIN_MS)
     try {
-      if (isIpfsUrl(url)) throw new Error('it was uploaded')
-      const { content } = await fetcher.fetchFile(url, AbortSignal.timeout(60_000))
+      if (isIpfsUrl(url)) {
+        if (ipfs === null) throw new Error('it was uploaded')
+        await ipfs.fetchFile(url, storage, { allowHtml, maxBytes: MAX_FILE_BYTES }, signal)
+        continue
+      }
+      const { content } = await fetcher.fetchFile(url, signal)
       const again = await storage.add(content)
-      if (again.cid !== cid) throw new Error('its content is another now')
+      if (again.cid !== place) throw new Error('its content is another now')
     } catch (error) {
-      log.error({ nft: id, cid, error: messageOf(error) }, 'a file of a minted NFT is missing in the storage')
+      log.error({ nft: id, file: place, error: messageOf(error) }, 'a file of a minted NFT is missing in the storage')
     }
   }
 }
