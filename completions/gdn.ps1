@@ -175,7 +175,7 @@ api Ask any endpoint of the API, and print its answer as it came'
     'batch template' = 'flags-d37262 output-c57e0f'
     'batch validate' = 'flags-984c93 server-abcaa3 output-62442f'
     'batch preview' = 'flags-b0f6cf server-abcaa3 output-62442f'
-    'batch mint' = 'flags-9135eb the-run-546911 sending-and-waiting-7d5c84 verifying-9423cd server-abcaa3 output-62442f'
+    'batch mint' = 'flags-9135eb the-run-00f14c sending-and-waiting-7d5c84 verifying-9423cd server-abcaa3 output-62442f'
     'batch list' = 'server-abcaa3 output-62442f'
     'batch status' = 'server-abcaa3 output-62442f'
     'batch resume' = 'flags-fd9bb3 the-run-0963b3 sending-and-waiting-7d5c84 verifying-9423cd server-abcaa3 output-62442f'
@@ -375,11 +375,11 @@ api Ask any endpoint of the API, and print its answer as it came'
 --map - text+ Read a column as another, such as Mood=attr:Mood; repeatable
 --unknown-columns - =unknown-columns Read unknown columns as attr, extra or error (error)
 --check-files - - Ask for every file URL first, a few at a time'
-    'the-run-546911' = '--run - @run-names Name of the run; without it, the path of the manifest
+    'the-run-00f14c' = '--run - @run-names Name of the run; without it, the path of the manifest
 --again - - Order a second drop: of a finished run, or of rows accepted in another run
 --new-rows - - Mint new rows though sent rows are not in the manifest anymore
---adopt - - Take rows that are in the collection already as minted by this new run
---no-lookup - - Don''t look into the collection before a new run; with --dry-run, don''t ask the server
+--adopt - - Take rows that are in the collection already as minted by this run
+--no-lookup - - Don''t look into the collection before rows are sent; with --dry-run, don''t ask the server
 --marker-key - text Give each row a value of its own under this key of its metadata, to find it by; it becomes public
 --chunk-size - text NFTs to a request (50)
 --rate - text Requests a second

@@ -11,6 +11,7 @@ import { readBaseline } from './reconcile/known-ids.ts'
 import { type Asker, LISTING_LAG_MS, LOOK_GAP_MS, listIds } from './reconcile/listing.ts'
 import { type FoundRow, RowLookup } from './reconcile/lookup.ts'
 import { ownersOf, shownKey } from './row-key.ts'
+import { ROW } from './row-table.ts'
 import { DEFAULT_TIMEOUT_MS, interruption } from './run-context.ts'
 import { baselinePath, journalPath } from './run-files.ts'
 import { readSpool, type SpooledRow } from './spool.ts'
@@ -31,8 +32,8 @@ const FOUND_PER_RECORD = 50
 
 /**
  * Finds out before a run sends anything whether that may mint a row a second time: whether another run has its key
- * already, and whether the collection holds rows of a new run (a journal was lost), or rows that are to be sent again
- * because they were absent.
+ * already, and whether the collection holds rows of a new run (a journal was lost), rows that are to be sent again
+ * because they were absent, or rows that a resumed run would send (its journal is an older copy).
  *
  * @param path where the rows of the manifest are
  * @throws GdnError `already_accepted`, `seems_minted`
@@ -47,28 +48,62 @@ export async function lookBefore(options: BatchOptions, deps: CheckDeps, found: 
     before.notes.push(`The journal ${others.unreadable} can't be read: rows of its run are not recognized`)
   }
   const repeated = !isNew && options.retryAbsent === true ? await repeatedOf(options.stateDir, run, ledger) : null
-  if ((!isNew && (repeated === null || repeated.size === 0)) || deps.client === null) return before
+  const repeats = repeated !== null && repeated.size > 0
+  const looks = options.again !== true && options.skipLookup !== true
+  const goesOn = !isNew && looks && options.reconcileOnly !== true && ledger.rows.count(ROW.pending) > 0
+  if (!(isNew || repeats || goesOn) || deps.client === null) return before
 
   const asker: Asker = { client: deps.client, signal: options.signal }
-  const looks = options.again !== true && options.skipLookup !== true
+  const baseline = isNew ? null : await readBaseline(baselinePath(options.stateDir, run.id))
+  if (!isNew && !repeats && baseline === null) return before
   before.listed = await listed(asker, options, looks, before.notes)
   if (before.listed === null || (isNew && !looks)) return before
-  const baseline = isNew ? null : await readBaseline(baselinePath(options.stateDir, run.id))
   const isStranger = (id: string) => !others.ids.has(id) && !ledger.ids.has(id) && !(baseline?.has(id) ?? false)
-  const wanted = repeated === null ? rows : () => only(rows(), ledger, repeated)
-  const lookup = new RowLookup(wanted, run.marker)
+  if (repeats) {
+    const absent = new RowLookup(() => only(rows(), ledger, repeated), run.marker)
+    await lookUp(absent, asker, before.listed, isStranger, deps.onEvent)
+    if (absent.hasMatches) throw await seemsMinted(absent.found(), run, 'absent')
+    if (baseline === null) return before
+  }
+  const lookup = new RowLookup(isNew ? rows : () => sentFirst(rows, ledger), run.marker)
   const look = (ids: Iterable<string>) => lookUp(lookup, asker, ids, isStranger, deps.onEvent)
   await look(before.listed)
-  const settled = isNew && options.adopt === true ? await settleListing(options, deps, asker, look) : null
+  const settled = options.adopt === true ? await settleListing(options, deps, asker, look) : null
+  if (!lookup.hasMatches) return { ...before, listed: settled ?? before.listed }
   // A run that started meanwhile may have minted them. Then it is named, and nothing of it is adopted.
-  if (isNew && lookup.hasMatches) await readOtherRuns(options, deps, found, path)
+  const { ids: given } = await readOtherRuns(options, deps, found, path)
+  const matches = () => unsent(lookup.found(), ledger, given)
   if (settled !== null) {
     // What is adopted is the run's own; all else was there before it.
-    before.adopted = await adopt(lookup)
+    before.adopted = await adopt(matches(), ledger.lastRequest)
     for (const { ids: own } of before.adopted) for (const id of own) settled.delete(id)
     before.listed = settled
-  } else if (lookup.hasMatches) throw await seemsMinted(lookup, run, isNew)
+    return before
+  }
+  for await (const _match of matches()) throw await seemsMinted(matches(), run, isNew ? 'new' : 'forgotten')
   return before
+}
+
+const MAY_HAVE_NFT: ReadonlySet<number> = new Set([ROW.unknown, ROW.absent, ROW.pending])
+
+/**
+ * The rows that an NFT may be of which the journal does not have. Those that were sent go first: equal rows are told
+ * apart by their number alone, and what became of a sending that the journal has is found out in other ways.
+ */
+async function* sentFirst(rows: () => AsyncIterable<SpooledRow>, ledger: Ledger): AsyncGenerator<SpooledRow> {
+  for (const wasSent of [true, false]) {
+    for await (const row of rows()) {
+      const number = ledger.rows.find(row.key)
+      if (MAY_HAVE_NFT.has(ledger.state(number)) && (ledger.sentBy(number) !== null) === wasSent) yield row
+    }
+  }
+}
+
+/** Those of rows that the journal never sent, without NFTs of other runs. */
+async function* unsent(found: AsyncIterable<FoundRow>, ledger: Ledger, given: IdSet): AsyncGenerator<FoundRow> {
+  for await (const one of found) {
+    if (ledger.sentBy(ledger.rows.find(one.row.key)) === null && !given.has(one.match.id)) yield one
+  }
 }
 
 /** The ids of the collection; null where the server doesn't tell them, which is noted. */
@@ -137,12 +172,12 @@ async function settleListing(
   }
 }
 
-/** Requests for the journal that say what was minted before it. */
-async function adopt(lookup: RowLookup): Promise<FoundRecord[]> {
+/** Requests for the journal that say what was minted and is not in it. Their numbers follow its last one. */
+async function adopt(matches: AsyncIterable<FoundRow>, lastRequest: number): Promise<FoundRecord[]> {
   const records: FoundRecord[] = []
   const byReceiver = new Map<string, FoundRecord>()
   const wrong: FoundRow[] = []
-  for await (const found of lookup.found()) {
+  for await (const found of matches) {
     const { row, match } = found
     if (match.owner !== null && !ownersOf(row.row).includes(match.owner)) {
       wrong.push(found)
@@ -151,7 +186,7 @@ async function adopt(lookup: RowLookup): Promise<FoundRecord[]> {
     const { receiver } = row.row
     let record = byReceiver.get(receiver)
     if (record === undefined || record.rows.length === FOUND_PER_RECORD) {
-      record = { t: 'found', n: records.length + 1, receiver, rows: [], ids: [], at: Date.now() }
+      record = { t: 'found', n: lastRequest + records.length + 1, receiver, rows: [], ids: [], at: Date.now() }
       byReceiver.set(receiver, record)
       records.push(record)
     }
@@ -171,12 +206,27 @@ async function adopt(lookup: RowLookup): Promise<FoundRecord[]> {
 
 const named = ({ row, match }: FoundRow) => ({ key: shownKey(row.key), line: row.row.line, nft_gdn_id: match.id })
 
-async function seemsMinted(lookup: RowLookup, run: RunRecord, isNew: boolean): Promise<GdnError> {
+async function seemsMinted(
+  matches: AsyncIterable<FoundRow>,
+  run: RunRecord,
+  which: 'new' | 'absent' | 'forgotten',
+): Promise<GdnError> {
   const rows: ReturnType<typeof named>[] = []
   let count = 0
-  for await (const found of lookup.found()) if (count++ < MAX_NAMED) rows.push(named(found))
+  for await (const found of matches) if (count++ < MAX_NAMED) rows.push(named(found))
   const many = count === 1 ? '1 row' : `${count} rows`
-  return isNew
+  if (which === 'forgotten') {
+    const message = `${many} of the manifest seem to be in the collection already, and the journal of ${run.name} does not have them`
+    return new GdnError('seems_minted', message, {
+      hint: [
+        'Nothing was sent. The journal may be an older copy, or another machine went on with the run: use the newest one.',
+        'To take these rows as minted and send the others, run gdn batch mint <manifest> --adopt.',
+        'To send all of them nevertheless, run gdn batch mint <manifest> --no-lookup.',
+      ].join('\n'),
+      details: { rows, count },
+    })
+  }
+  return which === 'new'
     ? new GdnError('seems_minted', `${many} of the manifest seem to be in the collection already`, {
         hint: 'nothing was sent, and no run was begun that could be resumed or reconciled\ntake them as minted, and send the others: the same command with --adopt\norder all rows nevertheless: the same command with --again',
         details: { rows, count },

@@ -44,8 +44,10 @@ export async function prepare(options: BatchOptions, deps: CheckDeps, { lock, dr
     const edits = sends
       ? await withState(stateDir, () => findEdits(options, found, given))
       : { renamed: [], replaced: [] }
+    const entered: FoundRecord[] = []
     const planRest = async (records: readonly FoundRecord[]) => {
-      enter(records, found)
+      enter(records, found, entered)
+      entered.push(...records)
       // What changed is known from the first reading: now the ledger has all rows.
       gathered = { ...(await gatherAgain(gathered, found, options, drafts)), changes: gathered.changes }
     }
@@ -75,9 +77,10 @@ export async function prepare(options: BatchOptions, deps: CheckDeps, { lock, dr
   }
 }
 
-/** Enters rows that were found to be minted into the ledger: their records are the next of the journal. */
-function enter(records: readonly FoundRecord[], { run, ledger, journal }: Found): void {
+/** Enters rows that were found to be minted into the ledger: their records are the next of the journal after others. */
+function enter(records: readonly FoundRecord[], { run, ledger, journal }: Found, after: readonly FoundRecord[]): void {
   let offset = journal === null ? encodeRecord(run).length : journal.end + (journal.lacksLineEnd ? 1 : 0)
+  for (const record of after) offset += encodeRecord(record).length
   for (const record of records) {
     const { length } = encodeRecord(record)
     ledger.apply(record, { offset, length: length - 1 })

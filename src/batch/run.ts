@@ -162,7 +162,8 @@ async function openFiles(
   }
   const opened = await openWriter(journalAt, whole, lock, deps.wrapJournal)
   // The ledger has them already: rows are planned by it.
-  for (const record of renamed) await opened.writer.append(record, { sync: false })
+  const unwritten = journal === null ? renamed : [...renamed, ...adopted]
+  for (const record of unwritten) await opened.writer.append(record, { sync: false })
   return { ...opened, spool: await SpoolReader.open(spoolAt) }
 }
 

@@ -81,7 +81,7 @@ export interface BatchOptions {
   reconcileOnly?: boolean
   /** Take rows of a new run that are in the collection already as minted by it. */
   adopt?: boolean
-  /** Don't look into the collection before a new run. */
+  /** Don't look into the collection for rows that are about to be sent. */
   skipLookup?: boolean
   /** Metadata key that gets a value of its own in each row, by which the row is found again. It becomes public. */
   markerKey?: string

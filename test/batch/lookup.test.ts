@@ -1,4 +1,4 @@
-import { readdir, rm, writeFile } from 'node:fs/promises'
+import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { listRuns, openRun, runResults } from '../../src/batch/runs.ts'
@@ -32,6 +32,53 @@ async function results(summary: BatchSummary): Promise<ResultRow[]> {
   for await (const result of runResults(await openRun(machine.stateDir, summary.run.id))) rows.push(result)
   return rows
 }
+
+describe('a run whose journal is an older copy', () => {
+  /** Runs to its end; returns the journal as it was after each of its records. */
+  async function journalsOf(server: FakeHostedApi, rows: readonly ManifestRow[]): Promise<Buffer[]> {
+    await run(server, rows, { chunkSize: 2 })
+    const whole = await readFile(machine.journal())
+    return [...whole.entries()].flatMap(([at, byte]) => (byte === 10 ? [whole.subarray(0, at + 1)] : []))
+  }
+
+  test.each([1, 3])(
+    'mints no row twice, whatever of the journal is missing (%i rows of one content)',
+    async (copies) => {
+      const rows = Array.from({ length: 6 }, (_, at) => row(Math.floor(at / copies), { line: at + 2 }))
+      const server = serverOf()
+      const journals = await journalsOf(server, rows)
+      const whole = journals.at(-1) ?? Buffer.alloc(0)
+      expect(journals.length).toBeGreaterThan(8)
+      const outcomes = new Set<unknown>()
+      for (const { length } of journals) {
+        for (const end of [length - 1, length, length + 1, length + 40]) {
+          await writeFile(machine.journal(), whole.subarray(0, end))
+          outcomes.add(
+            await run(server, rows).then(
+              () => 'done',
+              (error: GdnError) => error.code,
+            ),
+          )
+          expect(server.minted.size, `cut at byte ${end}`).toBe(rows.length)
+        }
+      }
+      expect(outcomes).toEqual(new Set(['seems_minted', 'done', 'run_finished']))
+    },
+  )
+
+  test('takes the rows that it forgot with --adopt, sends the others, and says so otherwise', async () => {
+    const server = serverOf()
+    const [header = Buffer.alloc(0)] = await journalsOf(server, rowsUpTo(4))
+    await writeFile(machine.journal(), header)
+    await expect(run(server, rowsUpTo(6))).rejects.toMatchObject({
+      message: expect.stringMatching(/^4 rows of the manifest seem .* the journal of drop-\w+ does not have them$/),
+      hint: expect.stringMatching(/older copy.*--adopt.*--no-lookup/s),
+    })
+    expect((await run(server, rowsUpTo(6), { adopt: true })).counts.deployed).toBe(6)
+    expect(server.minted.size).toBe(6)
+    await expect(run(server, rowsUpTo(6))).rejects.toMatchObject({ code: 'run_finished' })
+  })
+})
 
 describe('a new run whose rows are in the collection already, its journal lost', () => {
   test('stops before anything is sent or written, and names the rows and the ways out', async () => {

@@ -130,7 +130,8 @@ async function live(machine: Machine, chosen: Scenario): Promise<void> {
     killer.revive()
     meddle(life)
   }
-  const again = await run({ ...((await hasRun(machine)) ? {} : { skipLookup: true }) })
+  // What another client minted looks like rows that the journal forgot.
+  const again = await run({ ...((await hasRun(machine)) && chosen.twins.length === 0 ? {} : { skipLookup: true }) })
   noneTwice()
   if (again === null) {
     expect(own()).toHaveLength(ROWS)

@@ -99,11 +99,11 @@ export function addRunFlags(command: GdnCommand): GdnCommand {
   })
   switchFlag(command, '--again', 'Order a second drop: of a finished run, or of rows accepted in another run', RUN)
   switchFlag(command, '--new-rows', 'Mint new rows though sent rows are not in the manifest anymore', RUN)
-  switchFlag(command, '--adopt', 'Take rows that are in the collection already as minted by this new run', RUN)
+  switchFlag(command, '--adopt', 'Take rows that are in the collection already as minted by this run', RUN)
   switchFlag(
     command,
     '--no-lookup',
-    "Don't look into the collection before a new run; with --dry-run, don't ask the server",
+    "Don't look into the collection before rows are sent; with --dry-run, don't ask the server",
     RUN,
   )
   valueFlag(
