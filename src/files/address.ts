@@ -21,7 +21,28 @@ const CLOUD_METADATA: ReadonlySet<string> = new Set([
 /** Whether an address is one at which a cloud serves credentials, in whatever form it is spelled. */
 export function isCloudMetadata(text: string): boolean {
   if (!ipaddr.isValid(text)) return false
-  return CLOUD_METADATA.has(ipaddr.process(text).toString())
+  const address = ipaddr.process(text)
+  return CLOUD_METADATA.has(address.toString()) || CLOUD_METADATA.has(translated(address) ?? '')
+}
+
+/** Prefixes of IPv6 under which gateways reach IPv4, with the byte at which the IPv4 address begins (RFC 6052, 3056). */
+const TRANSLATING = [
+  { prefix: ipaddr.parseCIDR('64:ff9b::/96'), at: 12 },
+  { prefix: ipaddr.parseCIDR('64:ff9b:1::/48'), at: 12 },
+  { prefix: ipaddr.parseCIDR('::ffff:0:0:0/96'), at: 12 },
+  { prefix: ipaddr.parseCIDR('2002::/16'), at: 2 },
+] as const
+
+/** The IPv4 address that a gateway makes of an IPv6 address, or null. */
+function translated(address: ipaddr.IPv4 | ipaddr.IPv6): string | null {
+  if (address.kind() === 'ipv4') return null
+  const found = TRANSLATING.find(({ prefix }) => address.match(prefix))
+  return found === undefined
+    ? null
+    : address
+        .toByteArray()
+        .slice(found.at, found.at + 4)
+        .join('.')
 }
 
 /**
