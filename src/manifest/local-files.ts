@@ -1,7 +1,8 @@
-import { access, constants, realpath, stat } from 'node:fs/promises'
+import { realpath, stat } from 'node:fs/promises'
 import { isAbsolute, relative, resolve } from 'node:path'
 import { MAX_FILE_BYTES } from '../api/endpoints/files.ts'
 import { messageOf, systemCode } from '../core/errors.ts'
+import { localContentProblem } from '../files/file-content.ts'
 
 const MAX_REMEMBERED = 10_000
 
@@ -52,8 +53,8 @@ async function fileProblem(path: string): Promise<string | null> {
     if (!found.isFile()) return `is no regular file: ${path}`
     if (found.size === 0) return `is empty: ${path}`
     if (found.size > MAX_FILE_BYTES) return `has ${found.size} bytes, more than ${MAX_FILE_BYTES}: ${path}`
-    await access(path, constants.R_OK)
-    return null
+    const problem = await localContentProblem(path)
+    return problem === null ? null : `is ${problem}: ${path}`
   } catch (error) {
     return systemCode(error) === 'ENOENT' ? `doesn't exist: ${path}` : `can't be read: ${messageOf(error)}`
   }

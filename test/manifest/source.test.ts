@@ -105,6 +105,11 @@ describe('local files', () => {
     }
   })
 
+  test('must not be HTML pages with the name of a picture', async () => {
+    await writeFile(join(folder, 'page.png'), '<!doctype html><title>Not found</title>')
+    expect((await rowsOf('page.png')).issues[0]).toContain('(image) image is an HTML page: ')
+  })
+
   test('must be regular, not empty, and at most 64 MiB', async () => {
     await writeFile(join(folder, 'empty.png'), '')
     await writeFile(join(folder, 'large.png'), 'x')
