@@ -42,7 +42,7 @@ const ALLOWED: Record<string, readonly string[]> = {
   client: ['core', 'api', 'files'],
   config: ['core', 'api'],
   files: ['core', 'api'],
-  manifest: ['core', 'api'],
+  manifest: ['core', 'api', 'files'],
   keystore: ['core'],
   wallet: ['core', 'api', 'client', 'keystore'],
   batch: ['core', 'api', 'client', 'manifest'],
