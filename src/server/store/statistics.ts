@@ -15,7 +15,8 @@ const FEWEST = 1000
  *   when a database is opened, it does nothing before SQLite 3.46.
  */
 export async function renewSqliteStatistics(db: Db, how: 'analyze' | 'pragma optimize'): Promise<void> {
-  await sql.raw(how).execute(db)
+  // A start of a small database has nothing to write.
+  if (await isLarge(db)) await sql.raw(how).execute(db)
   const { rows } = await sql`select 1 from sqlite_master where name = 'sqlite_stat1'`.execute(db)
   if (rows.length === 0) return
   const { numAffectedRows = 0n } = await sql`
@@ -26,8 +27,19 @@ export async function renewSqliteStatistics(db: Db, how: 'analyze' | 'pragma opt
   if (numAffectedRows > 0n) await sql`analyze sqlite_schema`.execute(db)
 }
 
+/** Whether some table is large enough for statistics; the others have few rows where these three have. */
+async function isLarge(db: Db): Promise<boolean> {
+  const { rows } = await sql<{ most: number | null }>`
+    select max(most) as most from (
+      select max(rowid) as most from nfts
+      union all select max(rowid) from requests
+      union all select max(rowid) from transactions
+    )`.execute(db)
+  return Number(rows[0]?.most ?? 0) >= FEWEST
+}
+
 /**
- * Renews PostgreSQL's statistics of tables that have grown by half since it did so itself, and returns their names. Its
+ * Renews PostgreSQL's statistics of tables that have grown by half since they were analyzed, and returns their names. Its
  * autovacuum looks once a minute, or never where it is switched off.
  */
 export async function renewPostgresStatistics(db: Db): Promise<string[]> {

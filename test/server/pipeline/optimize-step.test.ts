@@ -60,11 +60,32 @@ describe.skipIf(isOnPostgres())('SQLite', () => {
     expect(await knownRows()).toBeGreaterThan(1000)
   })
 
-  it('keeps no statistics of a table with few rows', async () => {
+  it.each([
+    ['alone', 0],
+    ['beside a large one', 2000],
+  ])('keeps no statistics of a table with few rows: %s', async (_, requests) => {
     await fill(1, 100)
+    await sql`insert into accounts (id, created_at) values ('a', 0)`.execute(store.db)
+    await sql`insert into requests (id, account_id, endpoint, body_hash, response, accepted_at)
+      with recursive n(i) as (select 1 union all select i + 1 from n where i < ${sql.lit(requests)})
+      select i, 'a', '', '', '', 0 from n limit ${requests}`.execute(store.db)
     await lanesOf(store.db, 'polygon', SIGNERS)
+    await sql`analyze`.execute(store.db)
     await createOptimizeStep(store)()
     expect(await knownRows()).toBe(0)
+  })
+
+  it('writes nothing at the start of a small database', async () => {
+    await fill(1, 100)
+    await store.close()
+    const version = async () => {
+      const { rows } = await sql<{ data_version: number }>`pragma data_version`.execute(store.db)
+      return rows[0]?.data_version
+    }
+    store = await openTestStore(folder.path)
+    const before = await version()
+    await (await openTestStore(folder.path)).close()
+    expect(await version()).toBe(before)
   })
 })
 
