@@ -1,12 +1,14 @@
-import { mkdir } from 'node:fs/promises'
+import { randomUUID } from 'node:crypto'
+import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { PERMISSIONS } from '../../src/api/permissions.ts'
 import { parseExpiry } from '../../src/cli/commands/key/parse-expiry.ts'
 import { GdnError } from '../../src/core/errors.ts'
 import { writeRunning } from '../../src/server/data-dir/running.ts'
 import { openStore } from '../../src/server/store/open-store.ts'
 import { withStore } from '../helpers/backend.ts'
+import { startHttpServer } from '../helpers/http-server.ts'
 import { filesHolding } from '../helpers/leaks.ts'
 import { cli, errorOf, tempHome } from './harness.ts'
 
@@ -74,6 +76,25 @@ describe('administration commands', () => {
     const at = (url: string) => cli(['key', 'list'], { env: { ...env, GDN_BASE_URL: url } })
     expect((await at('http://localhost:4680')).code).toBe(0)
     expect((await at('http://localhost:4681')).code).toBe(2)
+  })
+
+  test('are refused while another backend answers at the configured server, and that of the data directory is stopped', async () => {
+    const { dir, env } = await tempHome()
+    const dataDir = join(dir, '.local/share/gdn/local')
+    await mkdir(dataDir, { recursive: true })
+    await (await openStore(join(dataDir, 'gdn.db'))).close()
+    const own = randomUUID()
+    await writeFile(join(dataDir, 'backend-id'), own)
+    let backend_id = own
+    const server = await startHttpServer(() => ({ json: { backend_id, incarnation: randomUUID() } }))
+    onTestFinished(() => server.close())
+    const list = () => cli(['key', 'list'], { env: { ...env, GDN_BASE_URL: server.url }, columns: 500 })
+    expect((await list()).code).toBe(0)
+    backend_id = randomUUID()
+    expect(await list()).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining(`GDN_BASE_URL names the server ${server.url}, but this command works on`),
+    })
   })
 })
 

@@ -37,7 +37,7 @@ export function evmBlockchain(word: string): EvmBlockchain {
 }
 
 export async function chainPlace(
-  deps: Pick<Deps, 'env' | 'cwd' | 'io' | 'settings'>,
+  deps: Pick<Deps, 'env' | 'cwd' | 'io' | 'settings' | 'identify'>,
   flags: ChainFlags,
 ): Promise<ChainPlace> {
   return {

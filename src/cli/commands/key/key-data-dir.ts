@@ -1,8 +1,8 @@
 import { resolve } from 'node:path'
 import { databaseGiven, type GivenDatabase } from '../../../config/database-url.ts'
-import { runningBackend } from '../../../config/local-backend.ts'
+import { localBackendId, runningBackend } from '../../../config/local-backend.ts'
 import { localDataDirectory } from '../../../config/paths.ts'
-import { isLoopback, originOf } from '../../../config/server.ts'
+import { isLoopback, originOf, type Server } from '../../../config/server.ts'
 import { GdnError } from '../../../core/errors.ts'
 import { orAborted } from '../../../core/or-aborted.ts'
 import type { Store } from '../../../server/store/open-store.ts'
@@ -52,7 +52,7 @@ export type DatabasePlace = ReturnType<typeof databasePlace>
  * @throws GdnError `usage` where it is the default, and the configuration names another server
  */
 export async function administeredPlace(
-  deps: Pick<Deps, 'env' | 'cwd' | 'io' | 'settings'>,
+  deps: Pick<Deps, 'env' | 'cwd' | 'io' | 'settings' | 'identify'>,
   flags: DataDirFlags & { config?: string },
 ): Promise<DatabasePlace> {
   const place = databasePlace(deps, flags)
@@ -65,14 +65,21 @@ export async function administeredPlace(
 }
 
 /** Someone whose commands go to another server does not expect this one to change the local backend. */
-async function refuseOtherServer({ settings }: Pick<Deps, 'settings'>, dataDir: string): Promise<void> {
-  const { baseUrl } = await settings({})
+async function refuseOtherServer(
+  { settings, identify }: Pick<Deps, 'settings' | 'identify'>,
+  dataDir: string,
+): Promise<void> {
+  const { baseUrl, server } = await settings({})
   if (baseUrl === null) return
   const origin = originOf(baseUrl.value, baseUrl.from)
   const running = await runningBackend(dataDir)
-  const isOther = isLoopback(origin)
-    ? running !== null && new URL(running.url).port !== new URL(origin).port
-    : running === null || originOf(running.url) !== origin
+  let isOther = running === null || originOf(running.url) !== origin
+  if (isLoopback(origin)) {
+    isOther =
+      running === null
+        ? await isOtherBackend(identify, await server(), dataDir)
+        : new URL(running.url).port !== new URL(origin).port
+  }
   if (!isOther) return
   throw new GdnError(
     'usage',
@@ -83,12 +90,18 @@ async function refuseOtherServer({ settings }: Pick<Deps, 'settings'>, dataDir: 
   )
 }
 
+/** Whether another backend than the stopped one of a data directory answers at a server of this machine. */
+async function isOtherBackend(identify: Deps['identify'], server: Server, dataDir: string): Promise<boolean> {
+  const seen = await identify(server, 'once').catch(() => null)
+  return seen !== null && seen.id !== null && seen.id !== (await localBackendId(dataDir))
+}
+
 /**
  * Works on the database of a backend, while its processes run or not. Ends when a signal comes, even if the database
  * does not answer.
  */
 export async function onDatabase<Result>(
-  deps: Pick<Deps, 'env' | 'cwd' | 'signals' | 'io' | 'settings'>,
+  deps: Pick<Deps, 'env' | 'cwd' | 'signals' | 'io' | 'settings' | 'identify'>,
   flags: DataDirFlags,
   work: (store: Store) => Promise<Result>,
 ): Promise<Result> {
