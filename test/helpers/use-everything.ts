@@ -1,3 +1,4 @@
+import { shiftDueTimes } from '../../src/server/store/due-times.ts'
 import { latestCollections } from '../../src/server/store/explorer-counts.ts'
 import { failedAfter, metadataAt, nftsOnChain } from '../../src/server/store/explorer-nfts.ts'
 import { nftsTransferred } from '../../src/server/store/explorer-transactions.ts'
@@ -152,6 +153,8 @@ async function useStore(opened: Store, { id: collectionId }: TestCollection, id:
   await failFreshNfts(db, nft.request_id, 'fault injection')
   await holdFreshNfts(db, nft.request_id)
   await releaseLeases(opened)
+  // Runs when the clock is set back.
+  await shiftDueTimes(db, Date.now(), 1)
   // Only used where processes share a database: SQLite has no clock for it.
   if (opened.shared !== null) await renewLeases(opened, 'nfts', [nft], 1000)
   await tellWebhook(db, 'listener', 'nft.deployed', {})

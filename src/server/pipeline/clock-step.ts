@@ -1,4 +1,4 @@
-import { clampDueTimes } from '../store/due-times.ts'
+import { clampDueTimes, shiftDueTimes } from '../store/due-times.ts'
 import type { Store } from '../store/open-store.ts'
 import { claimMoment } from './leases.ts'
 import type { Turn } from './loop.ts'
@@ -8,7 +8,8 @@ const TOLERATED_MS = 1000
 
 /**
  * Clamps due times at the start, and whenever the clock was set back since the last turn. The process can't know what
- * happened to the clock before it started.
+ * happened to the clock before it started. A step that it sees it knows: due times move back by as much. Where several
+ * processes see the step, each would move them, so there they are clamped alone.
  */
 export function createClockStep(
   store: Store,
@@ -18,8 +19,13 @@ export function createClockStep(
   let expectedAhead = Number.POSITIVE_INFINITY
   return async () => {
     const ahead = now() - steadyNow()
-    if (ahead < expectedAhead - TOLERATED_MS)
-      await store.transaction((db) => clampDueTimes(db, claimMoment(store, now)))
+    const step = expectedAhead - ahead
+    if (step > TOLERATED_MS) {
+      await store.transaction(async (db) => {
+        if (store.shared === null && Number.isFinite(step)) await shiftDueTimes(db, now(), Math.floor(step))
+        await clampDueTimes(db, claimMoment(store, now))
+      })
+    }
     expectedAhead = ahead
     return null
   }

@@ -23,6 +23,21 @@ const WAITING = [
   { table: 'webhook_deliveries', among: "state = 'waiting'", longest: 12 * HOUR },
 ] as const
 
+/** Moves what is due or leased in the future back by a step of the clock, which was set back by as much. */
+export async function shiftDueTimes(db: Db, now: number, step: number): Promise<void> {
+  for (const { table, among } of WAITING) {
+    await sql`
+      update ${sql.table(table)} set next_attempt_at = next_attempt_at - ${step}
+      where ${sql.raw(among)} and next_attempt_at > ${now}`.execute(db)
+  }
+  for (const { table, among } of LEASED) {
+    await sql`
+      update ${sql.table(table)} set lease_until = lease_until - ${step}
+      where lease_until > 0 and ${sql.raw(among)} and lease_until > ${now}`.execute(db)
+  }
+  await sql`update chains set follower_until = follower_until - ${step} where follower_until > ${now}`.execute(db)
+}
+
 /**
  * Makes due at once whatever is due later than any wait lasts, and ends leases that are longer than any: their times
  * were written before the clock was set back. Without this, work would stop for as long as the step.
