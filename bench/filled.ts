@@ -2,9 +2,9 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { request } from 'undici'
 import { newId } from '../src/core/ids.ts'
-import { findCollectionById, insertCollection } from '../src/server/store/collections.ts'
-import { insertNfts } from '../src/server/store/nfts.ts'
+import { findCollectionById } from '../src/server/store/collections.ts'
 import { openStore, type Store } from '../src/server/store/open-store.ts'
+import { insertCollection, insertNfts } from '../test/helpers/rows.ts'
 import { type Backend, type Collection, createCollection, serve, WALLET } from './backend.ts'
 
 export const SMALL = 1000

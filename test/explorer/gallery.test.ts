@@ -2,7 +2,6 @@ import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { newId } from '../../src/core/ids.ts'
 import { findCollectionById } from '../../src/server/store/collections.ts'
-import { insertNfts } from '../../src/server/store/nfts.ts'
 import {
   createTestCollection,
   freshDataDir,
@@ -16,6 +15,7 @@ import { CHROMIUM, NO_CHROMIUM, startChromium } from '../helpers/chromium.ts'
 import { show, store } from '../helpers/explorer.ts'
 import { pictureOf } from '../helpers/explorer-drop.ts'
 import { type Watched, watchedPage } from '../helpers/explorer-page.ts'
+import { insertNfts } from '../helpers/rows.ts'
 
 if (CHROMIUM === undefined) process.stdout.write(`${NO_CHROMIUM}\n`)
 

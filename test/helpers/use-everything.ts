@@ -1,9 +1,11 @@
 import { shiftDueTimes } from '../../src/server/store/due-times.ts'
+import * as nftStates from '../../src/server/state/nfts.ts'
+import { failFreshNfts, holdFreshNfts } from '../../src/server/state/nfts.ts'
+import * as transferStates from '../../src/server/state/transfers.ts'
 import { latestCollections } from '../../src/server/store/explorer-counts.ts'
 import { failedAfter, metadataAt, nftsOnChain } from '../../src/server/store/explorer-nfts.ts'
 import { nftsTransferred } from '../../src/server/store/explorer-transactions.ts'
 import { releaseLeases, renewLeases } from '../../src/server/store/leases.ts'
-import { failFreshNfts, holdFreshNfts } from '../../src/server/store/nft-faults.ts'
 import * as nfts from '../../src/server/store/nfts.ts'
 import type { Store } from '../../src/server/store/open-store.ts'
 import { tellWebhook } from '../../src/server/store/outbox.ts'
@@ -141,14 +143,14 @@ async function useStore(opened: Store, { id: collectionId }: TestCollection, id:
   await transfers.forgetReverts(db, id)
   await transfers.unknownMovesOf(db, id)
   await transfers.returnTransfer(db, transferred)
-  await transfers.withdrawTransfer(db, transferred)
+  await transferStates.withdrawTransfer(db, transferred)
   await nfts.countRevert(db, minted)
   await nfts.countPending(db, collectionId)
   await nfts.hasWaitingFiles(db, collectionId)
-  await nfts.returnBatchToMint(db, minted)
-  await nfts.failBatch(db, minted, 'reverted')
-  await nfts.failGrantsOfCollection(db, collectionId, 'refused')
-  await nfts.failNftsOfCollection(db, collectionId, 'refused')
+  await nftStates.returnBatchToMint(db, minted)
+  await nftStates.failBatch(db, minted, 'reverted')
+  await nftStates.failGrantsOfCollection(db, collectionId, 'refused')
+  await nftStates.failNftsOfCollection(db, collectionId, 'refused')
   await nfts.postponeNft(db, nft, { attempts: 1, nextAttemptAt: 0 })
   await failFreshNfts(db, nft.request_id, 'fault injection')
   await holdFreshNfts(db, nft.request_id)

@@ -1,4 +1,6 @@
 import type { Selectable } from 'kysely'
+import { adoptMembers, withdrawBatch } from '../../src/server/state/nfts.ts'
+import { returnLostTransaction, returnTransaction } from '../../src/server/state/transactions.ts'
 import * as attempts from '../../src/server/store/attempts.ts'
 import { collectionAddresses, firstDeployed, hasCollections } from '../../src/server/store/collections.ts'
 import { withTerms } from '../../src/server/store/explorer-terms.ts'
@@ -6,6 +8,7 @@ import type { Store } from '../../src/server/store/open-store.ts'
 import * as publications from '../../src/server/store/publications.ts'
 import type { TransactionsTable } from '../../src/server/store/schema.ts'
 import * as solanaNfts from '../../src/server/store/solana-nfts.ts'
+import { updateSolanaSigned } from '../../src/server/store/solana-transactions.ts'
 import { storedFiles } from '../../src/server/store/stored-files.ts'
 import * as transactions from '../../src/server/store/transactions.ts'
 import * as unknownMints from '../../src/server/store/unknown-mints.ts'
@@ -41,10 +44,14 @@ export async function useRestOfStore(
   await solanaNfts.knownMembers(db, collectionId)
   await solanaNfts.listNftsOfDirectory(db, collectionId, 'd1')
   await solanaNfts.setBatchIndex(db, 'none', 0)
-  await solanaNfts.adoptMembers(db, [])
+  await adoptMembers(db, [])
+  await withdrawBatch(db, { collectionId, transactionId: 'none', startId: '1', count: 2 })
   const files = storedFiles(db, transaction, 'place')
   await files.size('cid')
   await files.among(['cid'])
+  await transactions.updateSigned(db, { id: 'none', generation: 0 }, { attempts: 1 })
+  await updateSolanaSigned(db, { id: 'none', generation: 0 }, { attempts: 1 })
+  await returnLostTransaction(db, 'none', {})
   await transactions.raiseLane(db, 'polygon', signer, 0)
   await transactions.nextNonceOf(db, 'polygon', signer)
   await transactions.findTransactionByNonce(db, 'polygon', signer, nonce)
@@ -59,7 +66,7 @@ export async function useRestOfStore(
   await unknownMints.nextKnownTokenId(db, { id: collectionId, startId: 0n }, 1n)
   await watched.listWatched(db, 'polygon')
   await watched.updateWatched(db, signed, { watched: 0 })
-  await watched.returnTransaction(db, { ...signed, block_hash: 'none' }, 1)
+  await returnTransaction(db, { ...signed, block_hash: 'none' }, 1)
   await webhooks.claimWebhooks(db, CLAIM)
   await webhooks.updateClaimedWebhook(db, { id: 'none', generation: 0 }, { failures: 0 })
   await webhooks.findWebhook(db, 'none')

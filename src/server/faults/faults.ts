@@ -1,6 +1,6 @@
 import type { EndpointName } from '../../api/endpoints.ts'
 import { parseYaml } from '../settings/parse-yaml.ts'
-import { failFreshNfts, holdFreshNfts } from '../store/nft-faults.ts'
+import { failFreshNfts, holdFreshNfts } from '../state/nfts.ts'
 import type { Db } from '../store/schema.ts'
 import { type Fate, fateOf, tellRule } from './fates.ts'
 import { faultsFile } from './schema.ts'

@@ -1,8 +1,9 @@
 import { checksumAddress } from '../../api/address.ts'
 import { type Blockchain, isEvm } from '../../api/blockchains.ts'
 import { GdnError } from '../../core/errors.ts'
+import { failNftsOfCollection } from '../state/nfts.ts'
 import { type CollectionRow, findCollectionById, findCollectionsByAddress } from '../store/collections.ts'
-import { countPending, failNftsOfCollection } from '../store/nfts.ts'
+import { countPending } from '../store/nfts.ts'
 import type { Store } from '../store/open-store.ts'
 import { listUnknownMints, openMintsOf, releaseUnknownMints, type UnknownMintRow } from '../store/unknown-mints.ts'
 

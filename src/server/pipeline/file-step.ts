@@ -5,20 +5,14 @@ import { SNIFF_BYTES } from '../../files/content-type.ts'
 import { FetchFailure } from '../../files/failure.ts'
 import type { Fetcher } from '../../files/fetcher.ts'
 import { contentProblem } from '../../files/file-content.ts'
+import { failClaimedNft, passOnToMint } from '../state/nfts.ts'
 import { ContentTooLargeError, type FileStorage } from '../storage/adapter.ts'
 import type { CheckedFiles } from '../storage/checked-files.ts'
 import { isCid } from '../storage/cid.ts'
 import { firstBytes } from '../storage/first-bytes.ts'
 import type { Gateway } from '../storage/gateway.ts'
 import { findStored, isContentUrl, isIpfsUrl, partsOf, placeOf } from '../storage/ipfs-url.ts'
-import {
-  claimNftsForFiles,
-  failClaimedNft,
-  type NftRow,
-  nextFilesDue,
-  passOnToMint,
-  postponeNft,
-} from '../store/nfts.ts'
+import { claimNftsForFiles, type NftRow, nextFilesDue, postponeNft } from '../store/nfts.ts'
 import type { Store } from '../store/open-store.ts'
 import { backoffMs } from './backoff.ts'
 import { claimMoment, leaseMs, withLeases } from './leases.ts'

@@ -4,6 +4,7 @@ import { encodeDeployFactory, encodeMake } from '../chain/evm/factory.ts'
 import { deployFactoryGasLimit, makeGasLimit } from '../chain/evm/gas-limits.ts'
 import type { Hex } from '../chain/evm/network.ts'
 import type { AskSigning } from '../chain/signers.ts'
+import { failCollection } from '../state/collections.ts'
 import {
   type CollectionRow,
   claimUnmadeCollections,
@@ -13,7 +14,6 @@ import {
   updateCollection,
 } from '../store/collections.ts'
 import { lockUntilCommit } from '../store/dialect.ts'
-import { failNftsOfCollection } from '../store/nfts.ts'
 import type { Store } from '../store/open-store.ts'
 import type { Db } from '../store/schema.ts'
 import { findFactoryTransaction } from '../store/transactions.ts'
@@ -75,8 +75,7 @@ export function createMakeStep({ store, signing, now, onSigned, serves = () => t
   const fail = (collection: CollectionRow, reason: string) =>
     store.transaction(async (db) => {
       if (!(await isStillOurs(db, collection))) return
-      await updateCollection(db, collection.id, { status: 'failed', error: reason, lease_until: 0 })
-      await failNftsOfCollection(db, collection.id, reason)
+      await failCollection(db, collection.id, reason)
     })
 
   const make = async (collection: CollectionRow): Promise<void> => {

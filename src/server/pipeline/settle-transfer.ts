@@ -1,6 +1,7 @@
 import { readCollectionState, readOwnerOf } from '../chain/evm/collection-reads.ts'
 import { RpcError } from '../chain/evm/embedded/node-rpc.ts'
 import type { EvmNetwork, EvmReceipt, Hex } from '../chain/evm/network.ts'
+import { endTransfer } from '../state/transfers.ts'
 import { setOwner } from '../store/nfts.ts'
 import type { Store } from '../store/open-store.ts'
 import { findCursor } from '../store/owner-events.ts'
@@ -8,7 +9,6 @@ import type { Db } from '../store/schema.ts'
 import type { TransactionRow } from '../store/transactions.ts'
 import {
   countTransferRevert,
-  endTransfer,
   findTransferOf,
   followsUnfinal,
   forgetReverts,

@@ -1,21 +1,23 @@
 import { numberToHex, parseTransaction } from 'viem'
 import { readCollectionState } from '../chain/evm/collection-reads.ts'
 import type { EvmNetwork, EvmReceipt, Hex } from '../chain/evm/network.ts'
-import { type AttemptRow, attemptsOf } from '../store/attempts.ts'
-import { type CollectionRow, findCollectionById, updateCollection } from '../store/collections.ts'
+import { deployCollection, failCollection } from '../state/collections.ts'
 import {
-  countRevert,
   deployBatch,
   failBatch,
   failGrantsOfCollection,
   failNftsOfCollection,
   returnBatchToMint,
-} from '../store/nfts.ts'
+} from '../state/nfts.ts'
+import { endTransaction } from '../state/transactions.ts'
+import { type AttemptRow, attemptsOf } from '../store/attempts.ts'
+import { type CollectionRow, findCollectionById, updateCollection } from '../store/collections.ts'
+import { countRevert } from '../store/nfts.ts'
 import type { Store } from '../store/open-store.ts'
 import { lockOwners } from '../store/owner-events.ts'
 import { requestsOfTransaction } from '../store/requests.ts'
 import type { Db } from '../store/schema.ts'
-import { type TransactionRow, updateSigned } from '../store/transactions.ts'
+import type { TransactionRow } from '../store/transactions.ts'
 import { nextKnownTokenId } from '../store/unknown-mints.ts'
 import type { Log } from './log.ts'
 import { planTransfer } from './settle-transfer.ts'
@@ -35,7 +37,7 @@ export async function settle({ store, network, transaction, receipt, log }: Sett
   const requests = await requestsOfTransaction(store.db, transaction)
   const settled = await store.transaction(async (db) => {
     await lockOwners(db, transaction.blockchain, 'shared')
-    const ours = await updateSigned(db, transaction, {
+    const ours = await endTransaction(db, transaction, {
       state: receipt.status === 'success' ? 'final' : 'reverted',
       block_number: Number(receipt.blockNumber),
       block_hash: receipt.blockHash,
@@ -74,7 +76,7 @@ async function plan({ store, network, transaction, receipt, log }: Settlement): 
 }
 
 async function settleSuccess(db: Db, { id, kind, collection_id, start_id, directory }: TransactionRow): Promise<void> {
-  if (kind === 'collection' && collection_id !== null) await updateCollection(db, collection_id, { status: 'deployed' })
+  if (kind === 'collection' && collection_id !== null) await deployCollection(db, collection_id)
   if ((kind === 'mint' || kind === 'grant') && collection_id !== null && start_id !== null && directory !== null) {
     await deployBatch(db, { transactionId: id, startId: start_id, directory })
     await updateCollection(db, collection_id, { batch_limit: null })
@@ -99,11 +101,10 @@ async function planRevert({ store, network, transaction, receipt }: Omit<Settlem
   const state = await readCollectionState(network, collection.contract_address as Hex, block)
 
   if (kind === 'collection') {
-    if (state !== null) return (db) => updateCollection(db, collectionId, { status: 'deployed' })
+    if (state !== null) return (db) => deployCollection(db, collectionId)
     return async (db) => {
       const reason = `the collection could not be deployed: its transaction ${transaction.hash} reverted`
-      await updateCollection(db, collectionId, { status: 'failed', error: reason })
-      await failNftsOfCollection(db, collectionId, reason)
+      await failCollection(db, collectionId, reason)
     }
   }
   // An address without code can't revert: this node is behind.

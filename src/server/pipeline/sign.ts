@@ -2,8 +2,9 @@ import type { EvmBlockchain } from '../../api/blockchains.ts'
 import { newId } from '../../core/ids.ts'
 import type { Fees, Hex } from '../chain/evm/network.ts'
 import type { Signer } from '../chain/signers.ts'
+import { addTransactions } from '../state/transactions.ts'
 import type { Db, TransactionKind } from '../store/schema.ts'
-import { insertTransaction, takeNonce } from '../store/transactions.ts'
+import { takeNonce } from '../store/transactions.ts'
 
 export interface Draft {
   /** New, unless rows refer to it already. */
@@ -59,7 +60,6 @@ export async function signAndStoreAll(
       directory: batch?.directory ?? null,
       raw,
       hash,
-      state: 'signed' as const,
       block_number: null,
       block_hash: null,
       gas_used: null,
@@ -67,7 +67,7 @@ export async function signAndStoreAll(
       next_attempt_at: now,
     })
   }
-  await insertTransaction(db, rows)
+  await addTransactions(db, rows)
   return rows.map(({ id, hash, signer, nonce, kind }) => ({ id, hash, signer, nonce, kind })) as [
     SignedTransaction,
     ...SignedTransaction[],

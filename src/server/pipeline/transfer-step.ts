@@ -1,15 +1,10 @@
 import type { EvmBlockchain } from '../../api/blockchains.ts'
 import { TRANSFER_GAS_LIMIT } from '../chain/evm/gas-limits.ts'
 import type { AskSigning, Signer } from '../chain/signers.ts'
+import { endTransfer } from '../state/transfers.ts'
 import { isBehind } from '../store/followers.ts'
 import type { Store } from '../store/open-store.ts'
-import {
-  assignTransfers,
-  blockchainsWithUnsigned,
-  endTransfer,
-  listUnsigned,
-  lockForSigning,
-} from '../store/transfers.ts'
+import { assignTransfers, blockchainsWithUnsigned, listUnsigned, lockForSigning } from '../store/transfers.ts'
 import type { Turn } from './loop.ts'
 import { type Draft, type OnSigned, type SignedTransaction, signAndStoreAll } from './sign.ts'
 import { lanesOf } from './signed-ahead.ts'

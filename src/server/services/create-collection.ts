@@ -7,7 +7,7 @@ import { formatAcceptedDate } from '../../core/time.ts'
 import { collectionAddress } from '../chain/evm/collection-init.ts'
 import type { Hex } from '../chain/evm/network.ts'
 import { mintAddress } from '../chain/solana/mint-address.ts'
-import { insertCollection } from '../store/collections.ts'
+import { addCollection } from '../state/collections.ts'
 import { accept } from './accept.ts'
 import { requireChain } from './require-chain.ts'
 import { requireSolana } from './require-solana.ts'
@@ -50,13 +50,12 @@ export async function createCollection(deps: ServiceDeps, request: ServiceReques
         is_locked: (parsed.is_locked ?? false) ? 1 : 0,
         description: parsed.description ?? null,
         image: parsed.image ?? null,
-        status: 'initiated' as const,
         next_token_id: '1',
         next_attempt_at: acceptedAt,
       }
       const contract_address =
         'evm' in made ? collectionAddress(maker as Hex, collection) : mintAddress(maker, collection.id)
-      await insertCollection(db, { ...collection, contract_address })
+      await addCollection(db, { ...collection, contract_address })
       return {
         request: {
           name: parsed.name,

@@ -3,8 +3,8 @@ import { canonicalAddress } from '../../api/address.ts'
 import { createnft } from '../../api/endpoints/createnft.ts'
 import { newId } from '../../core/ids.ts'
 import { formatAcceptedDate } from '../../core/time.ts'
+import { addNfts } from '../state/nfts.ts'
 import type { CollectionRow } from '../store/collections.ts'
-import { insertNfts } from '../store/nfts.ts'
 import { startRun } from '../store/runs.ts'
 import { accept } from './accept.ts'
 import { findOwnCollection } from './find-collection.ts'
@@ -73,13 +73,12 @@ export async function acceptNfts(
         receiver,
         metadata: JSON.stringify(metadata),
         files: files[index] ? JSON.stringify(files[index]) : null,
-        status: 'initiated' as const,
         step: files[index] ? ('mint' as const) : ('files' as const),
         next_attempt_at: acceptedAt,
       }))
       if (run !== null)
         await startRun(db, { account_id: accountId, run, collection_id: collectionId, started_at: acceptedAt })
-      await insertNfts(db, rows)
+      await addNfts(db, rows)
       wake = () =>
         pipeline.nftsAccepted(collectionId, {
           files: files.some((stored) => stored === null),

@@ -8,9 +8,10 @@ import { formatAcceptedDate } from '../../core/time.ts'
 import { RunElsewhere } from '../chain/chains.ts'
 import { type CollectionState, readCollectionState, readOwnerOf } from '../chain/evm/collection-reads.ts'
 import type { Hex } from '../chain/evm/network.ts'
+import { addTransfer } from '../state/transfers.ts'
 import type { CollectionRow } from '../store/collections.ts'
 import { findNft } from '../store/nfts.ts'
-import { hasPendingTransfer, insertTransfer } from '../store/transfers.ts'
+import { hasPendingTransfer } from '../store/transfers.ts'
 import { accept } from './accept.ts'
 import { findOwnCollection } from './find-collection.ts'
 import { badRequest, notNow } from './refusal.ts'
@@ -51,7 +52,7 @@ export async function transferNft(deps: ServiceDeps, request: ServiceRequest<Par
     },
     async (db, requestId, { collectionId, sender }) => {
       const id = newId()
-      const inserted = await insertTransfer(db, {
+      const inserted = await addTransfer(db, {
         id,
         request_id: requestId,
         collection_id: collectionId,
@@ -59,7 +60,6 @@ export async function transferNft(deps: ServiceDeps, request: ServiceRequest<Par
         blockchain,
         sender,
         receiver: checksumAddress(parsed.receiver_wallet_address),
-        status: 'initiated',
       })
       if (!inserted) throw pending()
       return {

@@ -1,15 +1,10 @@
-import { type Insertable, type Selectable, sql } from 'kysely'
+import { type Selectable, sql, type Updateable } from 'kysely'
 import { type Blockchain, EVM_BLOCKCHAINS, type EvmBlockchain } from '../../api/blockchains.ts'
 import type { ClaimOptions } from './claim.ts'
 import { isPostgres, momentIn } from './dialect.ts'
-import { tellCollection } from './outbox.ts'
-import type { CollectionStatus, CollectionsTable, Db } from './schema.ts'
+import type { CollectionsTable, Db } from './schema.ts'
 
 export type CollectionRow = Selectable<CollectionsTable>
-
-export async function insertCollection(db: Db, collection: Insertable<CollectionsTable>): Promise<void> {
-  await db.insertInto('collections').values(collection).execute()
-}
 
 export async function findCollectionById(db: Db, id: string): Promise<CollectionRow | null> {
   return (await db.selectFrom('collections').selectAll().where('id', '=', id).executeTakeFirst()) ?? null
@@ -154,17 +149,8 @@ export async function postponeCollection(
     .execute()
 }
 
-/** Where it changes the status for good, call it in a transaction: webhooks are told of that. */
-export async function updateCollection(db: Db, id: string, changes: Partial<CollectionRow>): Promise<void> {
-  const { status } = changes
-  const ended = (status === 'deployed' || status === 'failed') && (await hasOtherStatus(db, id, status))
+export async function updateCollection(db: Db, id: string, changes: Updateable<CollectionsTable>): Promise<void> {
   await db.updateTable('collections').set(changes).where('id', '=', id).execute()
-  if (ended) await tellCollection(db, id, status)
-}
-
-async function hasOtherStatus(db: Db, id: string, status: CollectionStatus): Promise<boolean> {
-  const row = await db.selectFrom('collections').select('status').where('id', '=', id).executeTakeFirst()
-  return row !== undefined && row.status !== status
 }
 
 /** When the earliest unmade collection becomes due, or null. */

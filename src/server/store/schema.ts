@@ -1,4 +1,4 @@
-import type { Generated, Kysely, Transaction } from 'kysely'
+import type { ColumnType, Generated, Kysely, Transaction } from 'kysely'
 import type { EvmBlockchain } from '../../api/blockchains.ts'
 
 /** Times are milliseconds since the epoch; flags are 0 or 1; addresses have their checksum. */
@@ -77,6 +77,9 @@ export interface NftTermCursorTable {
   gaps: string
 }
 
+/** A column that only `src/server/state` writes: it has the allowed transitions. */
+export type State<Value> = ColumnType<Value, never, never>
+
 /** Where a row stands in the pipeline, and when and by whom it may be worked on. */
 interface Work {
   attempts: Generated<number>
@@ -107,7 +110,7 @@ export interface CollectionsTable extends Work {
   revoked: Generated<number>
   description: string | null
   image: string | null
-  status: CollectionStatus
+  status: State<CollectionStatus>
   error: string | null
   /** The token id that the next batch begins with, as signed so far. Text: ids may exceed 2^53. */
   next_token_id: string
@@ -136,8 +139,8 @@ export interface NftsTable extends Work {
   metadata: string
   /** JSON object: file field key to CID, once the files are stored. */
   files: string | null
-  status: NftStatus
-  step: NftStep
+  status: State<NftStatus>
+  step: State<NftStep>
   error: string | null
   token_id: string | null
   metadata_url: string | null
@@ -169,7 +172,7 @@ export interface TransactionsTable extends Work {
   directory: string | null
   raw: string
   hash: string
-  state: TransactionState
+  state: State<TransactionState>
   block_number: number | null
   block_hash: string | null
   /** Decimal digits. */
@@ -214,7 +217,7 @@ export interface SolanaTransactionsTable extends Work {
   raw: string | null
   signature: string
   last_valid_height: number
-  state: SolanaTransactionState
+  state: State<SolanaTransactionState>
   slot: number | null
   error: string | null
   created_at: number
@@ -233,7 +236,7 @@ export interface TransfersTable {
   blockchain: string
   sender: string
   receiver: string
-  status: TransferStatus
+  status: State<TransferStatus>
   error: string | null
   transaction_id: string | null
   /** 1 once a reorg has undone its block. */

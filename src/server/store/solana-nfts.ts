@@ -1,42 +1,6 @@
-import { type Insertable, type RawBuilder, sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import type { NftRow } from './nfts.ts'
-import { tellMinted } from './outbox.ts'
-import type { Db, SolanaTransactionsTable } from './schema.ts'
-import { insertSolanaTransactions } from './solana-transactions.ts'
-
-export interface Assignment {
-  seq: number
-  transactionId: string
-  /** Which file of the group's directory is its metadata. */
-  index: number
-}
-
-/**
- * Ties each NFT to the transaction that mints it. Returns how many were still waiting: fewer than given means that
- * another worker was faster, and the caller must roll back.
- */
-export async function assignToTransactions(db: Db, assignments: readonly Assignment[]): Promise<number> {
-  const rows = sql.join(
-    assignments.map(({ seq, transactionId, index }) => sql`(${sql.lit(seq)}, ${transactionId}, ${sql.lit(index)})`),
-  )
-  const { numAffectedRows } = await sql`
-    update nfts set step = 'chain', transaction_id = given.column2, batch_index = given.column3
-    from (values ${rows}) as given
-    where nfts.seq = given.column1 and nfts.step = 'mint'`.execute(db)
-  return Number(numAffectedRows ?? 0n)
-}
-
-/** These transactions are final: each NFT has its mint as its id, and its owner. */
-export async function deployMinted(db: Db, transactionIds: readonly string[]): Promise<void> {
-  if (transactionIds.length === 0) return
-  const { rows } = await sql<{ id: string; seq: number }>`
-    update nfts set status = 'deployed', step = 'done', owner = receiver, token_id = minted.mint,
-      metadata_url = 'ipfs://' || minted.directory || '/' || cast(nfts.batch_index as text) || '.json'
-    from solana_transactions as minted
-    where minted.id in (${sql.join(transactionIds)}) and nfts.transaction_id = minted.id and nfts.step = 'chain'
-    returning nfts.id, nfts.seq`.execute(db)
-  await tellMinted(db, rows)
-}
+import type { Db } from './schema.ts'
 
 export interface KnownMembers {
   /** Members of the group that are final, and those that an operator has released. */
@@ -59,33 +23,6 @@ export async function knownMembers(db: Db, collectionId: string): Promise<KnownM
     count: rows.reduce((sum, row) => sum + Number(row.count), 0),
     pending: rows.flatMap(({ mint }) => mint ?? []),
   }
-}
-
-/** A pending NFT whose token was found on chain. */
-export interface FoundMember {
-  nft: { seq: number; id: string }
-  transaction: Insertable<SolanaTransactionsTable> & { id: string }
-  /** Which file of the transaction's directory is its metadata. */
-  index: number
-}
-
-/** Marks NFTs as deployed by transactions that the database had lost. */
-export async function adoptMembers(db: Db, found: readonly FoundMember[]): Promise<void> {
-  if (found.length === 0) return
-  await insertSolanaTransactions(
-    db,
-    found.map(({ transaction }) => transaction),
-  )
-  const assignments = found.map(({ nft, transaction, index }) => ({
-    seq: nft.seq,
-    transactionId: transaction.id,
-    index,
-  }))
-  if ((await assignToTransactions(db, assignments)) !== found.length) throw new Error('an NFT was signed for meanwhile')
-  await deployMinted(
-    db,
-    found.map(({ transaction }) => transaction.id),
-  )
 }
 
 type DirectoryNft = Pick<NftRow, 'id' | 'metadata' | 'files'> & { batch_index: number }

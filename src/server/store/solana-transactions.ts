@@ -1,4 +1,4 @@
-import { type Insertable, type Selectable, sql } from 'kysely'
+import { type Selectable, sql, type Updateable } from 'kysely'
 import type { SolanaBlockchain } from '../../api/blockchains.ts'
 import type { ClaimOptions } from './claim.ts'
 import { isPostgres, momentIn } from './dialect.ts'
@@ -8,13 +8,6 @@ export type SolanaTransactionRow = Selectable<SolanaTransactionsTable>
 
 /** One that waits for its end: its bytes are there. */
 export type SignedRow = SolanaTransactionRow & { raw: string }
-
-export async function insertSolanaTransactions(
-  db: Db,
-  transactions: readonly Insertable<SolanaTransactionsTable>[],
-): Promise<void> {
-  await db.insertInto('solana_transactions').values(transactions).execute()
-}
 
 /** How many transactions of a collection are signed and not finished. */
 export async function countUnfinished(db: Db, collectionId: string): Promise<number> {
@@ -72,7 +65,7 @@ export async function claimSolanaSigned(
 export async function updateSolanaSigned(
   db: Db,
   claimed: Pick<SolanaTransactionRow, 'id' | 'generation'>,
-  changes: Partial<SolanaTransactionRow>,
+  changes: Updateable<SolanaTransactionsTable>,
 ): Promise<boolean> {
   const { numUpdatedRows } = await db
     .updateTable('solana_transactions')

@@ -1,4 +1,4 @@
-import { type Insertable, type Selectable, sql } from 'kysely'
+import { type Selectable, sql, type Updateable } from 'kysely'
 import type { Blockchain, EvmBlockchain } from '../../api/blockchains.ts'
 import type { ClaimOptions } from './claim.ts'
 import { isPostgres, momentIn } from './dialect.ts'
@@ -67,13 +67,6 @@ export async function findTransactionByNonce(
     .where('nonce', '=', nonce)
     .executeTakeFirst()
   return row ?? null
-}
-
-export async function insertTransaction(
-  db: Db,
-  transaction: Insertable<TransactionsTable> | readonly Insertable<TransactionsTable>[],
-): Promise<void> {
-  await db.insertInto('transactions').values(transaction).execute()
 }
 
 /** The transaction that deploys a blockchain's factory, signed once. */
@@ -150,7 +143,7 @@ export async function claimSigned(
 export async function updateSigned(
   db: Db,
   claimed: Pick<TransactionRow, 'id' | 'generation'>,
-  changes: Partial<TransactionRow>,
+  changes: Updateable<TransactionsTable>,
 ): Promise<boolean> {
   const { numUpdatedRows } = await db
     .updateTable('transactions')

@@ -1,20 +1,9 @@
-import { type Insertable, type Selectable, sql } from 'kysely'
+import { type Selectable, sql } from 'kysely'
 import type { EvmBlockchain } from '../../api/blockchains.ts'
 import { isPostgres } from './dialect.ts'
-import { tellTransfer } from './outbox.ts'
 import type { Db, TransfersTable } from './schema.ts'
 
 export type TransferRow = Selectable<TransfersTable>
-
-/** False, and nothing is written, where the NFT has a pending transfer already. */
-export async function insertTransfer(db: Db, transfer: Insertable<TransfersTable>): Promise<boolean> {
-  const { numInsertedOrUpdatedRows } = await db
-    .insertInto('transfers')
-    .values(transfer)
-    .onConflict((conflict) => conflict.doNothing())
-    .executeTakeFirst()
-  return (numInsertedOrUpdatedRows ?? 0n) > 0n
-}
 
 export async function hasPendingTransfer(db: Db, nftId: string): Promise<boolean> {
   const row = await db
@@ -206,37 +195,4 @@ export async function returnTransfer(db: Db, transactionId: string): Promise<voi
     .where('transaction_id', '=', transactionId)
     .where('status', '=', 'initiated')
     .execute()
-}
-
-/** The block of a transfer that was made is undone: it is pending again, with the same transaction. */
-export async function withdrawTransfer(db: Db, transactionId: string): Promise<void> {
-  const transfer = await db
-    .updateTable('transfers')
-    .set({ status: 'initiated', returned: 1 })
-    .where('transaction_id', '=', transactionId)
-    .where('status', '=', 'deployed')
-    .returning('nft_id')
-    .executeTakeFirst()
-  if (transfer === undefined) return
-  // As before it, by the events that are known. The follower takes those of the undone block back by itself.
-  await sql`
-    update nfts set owner = coalesce((select next from owner_events
-      where owner_events.collection_id = nfts.collection_id and owner_events.token_id = nfts.token_id
-      order by block_number desc, log_index desc limit 1), receiver)
-    where id = ${transfer.nft_id} and owner is not null`.execute(db)
-}
-
-/** Ends a pending transfer. */
-export async function endTransfer(
-  db: Db,
-  id: string,
-  end: { status: 'deployed' } | { status: 'failed'; error: string },
-): Promise<void> {
-  const { numUpdatedRows } = await db
-    .updateTable('transfers')
-    .set(end)
-    .where('id', '=', id)
-    .where('status', '=', 'initiated')
-    .executeTakeFirst()
-  if (numUpdatedRows > 0n) await tellTransfer(db, id, end.status)
 }

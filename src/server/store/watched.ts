@@ -41,20 +41,3 @@ const watchedAs = (db: Db, { id, block_hash }: Seen) =>
 export async function updateWatched(db: Db, seen: Seen, changes: Changes): Promise<boolean> {
   return (await watchedAs(db, seen).set(changes).executeTakeFirst()).numUpdatedRows > 0n
 }
-
-/** A reorg has undone its block: it waits again, with the same bytes. False if somebody else has seen to it. */
-export async function returnTransaction(db: Db, seen: Seen, now: number): Promise<boolean> {
-  const { numUpdatedRows } = await watchedAs(db, seen)
-    .set((transaction) => ({
-      state: 'signed',
-      watched: 0,
-      returned: 1,
-      block_number: null,
-      block_hash: null,
-      gas_used: null,
-      next_attempt_at: now,
-      generation: transaction('generation', '+', 1),
-    }))
-    .executeTakeFirst()
-  return numUpdatedRows > 0n
-}

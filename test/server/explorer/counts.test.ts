@@ -3,9 +3,9 @@ import { sql } from 'kysely'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { placesOf } from '../../../src/server/explorer/places.ts'
 import { countsOfCollections, countsOfRuns, NO_NFTS } from '../../../src/server/store/explorer-counts.ts'
-import { insertNfts } from '../../../src/server/store/nfts.ts'
 import type { Store } from '../../../src/server/store/open-store.ts'
 import { freshDataDir } from '../../helpers/backend.ts'
+import { insertNfts } from '../../helpers/rows.ts'
 import { isOnPostgres, openTestStore } from '../../helpers/test-database.ts'
 
 const COLLECTIONS = ['c0', 'c1', 'c2']

@@ -4,7 +4,6 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createMediaReader } from '../../../src/server/explorer/media.ts'
 import type { FileStorage } from '../../../src/server/storage/adapter.ts'
 import { findCollectionById } from '../../../src/server/store/collections.ts'
-import { insertNfts } from '../../../src/server/store/nfts.ts'
 import {
   createTestCollection,
   freshDataDir,
@@ -15,6 +14,7 @@ import {
   type TestCollection,
 } from '../../helpers/backend.ts'
 import { look, png, show, store } from '../../helpers/explorer.ts'
+import { insertNfts } from '../../helpers/rows.ts'
 import { openTestStore } from '../../helpers/test-database.ts'
 
 let dataDir: Awaited<ReturnType<typeof freshDataDir>>

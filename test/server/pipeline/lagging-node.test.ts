@@ -4,12 +4,11 @@ import { gdnCollection } from '../../../src/server/chain/evm/contracts/generated
 import type { EvmNetwork, EvmReceipt, Hex, SharedNetwork } from '../../../src/server/chain/evm/network.ts'
 import { createObserver } from '../../../src/server/pipeline/shared/observe.ts'
 import { watchSettled } from '../../../src/server/pipeline/shared/reorgs.ts'
-import { insertCollection } from '../../../src/server/store/collections.ts'
-import { insertNfts } from '../../../src/server/store/nfts.ts'
 import type { Store } from '../../../src/server/store/open-store.ts'
 import { insertRequest } from '../../../src/server/store/requests.ts'
-import { claimSigned, insertTransaction } from '../../../src/server/store/transactions.ts'
+import { claimSigned } from '../../../src/server/store/transactions.ts'
 import { freshDataDir, WALLETS } from '../../helpers/backend.ts'
+import { insertCollection, insertNfts, insertTransaction } from '../../helpers/rows.ts'
 import { openTestStore } from '../../helpers/test-database.ts'
 
 // Behind one URL there are often several nodes: one tells of the receipt, and the next, a hundred blocks behind, says

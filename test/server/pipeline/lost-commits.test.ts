@@ -5,6 +5,7 @@ import type { Hex } from '../../../src/server/chain/evm/network.ts'
 import { releaseCollection } from '../../../src/server/operations/unknown-mints.ts'
 import { openSigners } from '../../../src/server/settings/open-signer.ts'
 import { loadSettings } from '../../../src/server/settings/settings.ts'
+import { stateDb } from '../../../src/server/state/state-db.ts'
 import { openMintsOf } from '../../../src/server/store/unknown-mints.ts'
 import {
   call,
@@ -80,7 +81,7 @@ describe('on a network by RPC URL, while the backend runs', () => {
           .executeTakeFirstOrThrow()
         const waiting = { status: 'initiated', step: 'mint', token_id: null, metadata_url: null } as const
         const unsigned = { transaction_id: null, batch_index: null, owner: null, owner_block: null }
-        await db
+        await stateDb(db)
           .updateTable('nfts')
           .set({ ...waiting, ...unsigned })
           .where('id', 'in', ids)
@@ -146,7 +147,7 @@ describe('on embedded chains', () => {
         const backup = await backUp(dataDir.path)
         const mintNow = () =>
           withStore(dataDir.path, ({ db }) =>
-            db
+            stateDb(db)
               .updateTable('nfts')
               .set({ step: 'mint', files: '{"image":"bafkqaaa"}' })
               .where('id', 'in', ids)

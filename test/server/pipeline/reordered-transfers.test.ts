@@ -6,13 +6,13 @@ import type { EvmNetwork, EvmReceipt, Hex, SharedNetwork } from '../../../src/se
 import { EMBEDDED_FEES, openEmbeddedSigners } from '../../../src/server/chain/signers.ts'
 import { createObserver } from '../../../src/server/pipeline/shared/observe.ts'
 import { createTransferStep } from '../../../src/server/pipeline/transfer-step.ts'
-import { insertCollection } from '../../../src/server/store/collections.ts'
-import { failBatch, insertNfts } from '../../../src/server/store/nfts.ts'
+import { failBatch } from '../../../src/server/state/nfts.ts'
+import { stateDb } from '../../../src/server/state/state-db.ts'
 import type { Store } from '../../../src/server/store/open-store.ts'
 import { insertRequest } from '../../../src/server/store/requests.ts'
-import { claimSigned, insertTransaction } from '../../../src/server/store/transactions.ts'
-import { insertTransfer } from '../../../src/server/store/transfers.ts'
+import { claimSigned } from '../../../src/server/store/transactions.ts'
 import { freshDataDir, WALLETS } from '../../helpers/backend.ts'
+import { insertCollection, insertNfts, insertTransaction, insertTransfer } from '../../helpers/rows.ts'
 import { openTestStore } from '../../helpers/test-database.ts'
 
 // A reorg can put a transfer before the mint of its token, or before the transfer that it follows: it reverts, and its
@@ -147,10 +147,10 @@ const signedTransfers = async () =>
 /** A reorg has undone the mint. */
 const undoMint = async () => {
   const undone = { status: 'initiated', step: 'chain', token_id: null, owner: null } as const
-  await store.db.updateTable('nfts').set(undone).execute()
+  await stateDb(store.db).updateTable('nfts').set(undone).execute()
 }
 const mintAgain = () =>
-  store.db.updateTable('nfts').set({ status: 'deployed', step: 'done', token_id: '7', owner: ALICE }).execute()
+  stateDb(store.db).updateTable('nfts').set({ status: 'deployed', step: 'done', token_id: '7', owner: ALICE }).execute()
 
 const WAITS = { status: 'initiated', error: null, transaction_id: null }
 
@@ -180,10 +180,10 @@ it('a transfer that was put before the one that it follows waits for that one', 
   await store.db.updateTable('transfers').set({ returned: 1 }).where('id', '=', 'u').execute()
   await transferTurn()
   expect((await transfer('u')).transaction_id).toBeNull()
-  await store.db.updateTable('transfers').set({ status: 'deployed' }).where('id', '=', 't').execute()
+  await stateDb(store.db).updateTable('transfers').set({ status: 'deployed' }).where('id', '=', 't').execute()
   await transferTurn()
   expect(await signedTransfers()).toEqual(['signed'])
-  await store.db.updateTable('transfers').set({ status: 'initiated' }).where('id', '=', 't').execute()
+  await stateDb(store.db).updateTable('transfers').set({ status: 'initiated' }).where('id', '=', 't').execute()
   await look({ latest: 'refused', head: 'refused' })
   expect(await transfer('u')).toEqual(WAITS)
 })

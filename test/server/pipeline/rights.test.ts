@@ -1,6 +1,7 @@
 import { createPublicClient, createWalletClient, defineChain, getAddress, http, parseAbi } from 'viem'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { stateDb } from '../../../src/server/state/state-db.ts'
 import type { Store } from '../../../src/server/store/open-store.ts'
 import {
   createTestCollection,
@@ -174,7 +175,7 @@ describe('after a revert', () => {
     const ids = await mint(backend, collection, stuck)
     await edit(async ({ db }) => {
       const ready = { step: 'mint', files: '{"image":"bafkqaaa"}' } as const
-      await db.updateTable('nfts').set(ready).where('id', 'in', ids).execute()
+      await stateDb(db).updateTable('nfts').set(ready).where('id', 'in', ids).execute()
       // Nobody can ask for the zero address; the contract refuses it.
       await db
         .updateTable('nfts')

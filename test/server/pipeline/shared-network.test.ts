@@ -2,6 +2,7 @@ import { createPublicClient, getAddress, http, parseAbi } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Hex } from '../../../src/server/chain/evm/network.ts'
+import { stateDb } from '../../../src/server/state/state-db.ts'
 import {
   call,
   createTestCollection,
@@ -264,7 +265,7 @@ describe('a revert', () => {
     await remote.backend.close()
     await withStore(remote.dataDir, async ({ db }) => {
       const ready = { step: 'mint', files: '{"image":"bafkqaaa"}' } as const
-      await db.updateTable('nfts').set(ready).where('id', 'in', ids).execute()
+      await stateDb(db).updateTable('nfts').set(ready).where('id', 'in', ids).execute()
       // Nobody can ask for the zero address; the contract refuses it.
       const nobody = { receiver: `0x${'0'.repeat(40)}` }
       await db

@@ -7,10 +7,10 @@ import { mintAddress } from '../../../src/server/chain/solana/mint-address.ts'
 import type { SolanaNetwork } from '../../../src/server/chain/solana/network.ts'
 import { signerOfSeed } from '../../../src/server/chain/solana/signer.ts'
 import { type SolanaPipeline, startSolanaPipeline } from '../../../src/server/pipeline/solana/solana-pipeline.ts'
-import { insertCollection } from '../../../src/server/store/collections.ts'
-import { insertNfts } from '../../../src/server/store/nfts.ts'
+import { stateDb } from '../../../src/server/state/state-db.ts'
 import { openStore, type Store } from '../../../src/server/store/open-store.ts'
 import { freshDataDir, until } from '../../helpers/backend.ts'
+import { insertCollection, insertNfts } from '../../helpers/rows.ts'
 import { seededRandom } from '../../helpers/seed.ts'
 import { executeAll, memorySlotJournal, readMint, solanaWallet } from '../../helpers/solana.ts'
 
@@ -183,7 +183,7 @@ describe('whatever the network does, each NFT is minted once', () => {
     await store.db.deleteFrom('solana_transactions').where('kind', '=', 'mint').execute()
     await store.db.deleteFrom('blocks').execute()
     const waiting = { status: 'initiated', step: 'mint', token_id: null, metadata_url: null } as const
-    await store.db
+    await stateDb(store.db)
       .updateTable('nfts')
       .set({ ...waiting, transaction_id: null, batch_index: null, owner: null })
       .execute()

@@ -10,13 +10,10 @@ import {
 import { createMakeStep } from '../../../src/server/pipeline/make-step.ts'
 import { createMintStep } from '../../../src/server/pipeline/mint-step.ts'
 import { createTransferStep } from '../../../src/server/pipeline/transfer-step.ts'
-import { insertCollection } from '../../../src/server/store/collections.ts'
-import { insertNfts } from '../../../src/server/store/nfts.ts'
 import type { Store } from '../../../src/server/store/open-store.ts'
 import { insertRequest } from '../../../src/server/store/requests.ts'
-import { insertTransaction } from '../../../src/server/store/transactions.ts'
-import { insertTransfer } from '../../../src/server/store/transfers.ts'
 import { freshDataDir, WALLETS } from '../../helpers/backend.ts'
+import { insertCollection, insertNfts, insertTransaction, insertTransfer } from '../../helpers/rows.ts'
 import { openTestStore } from '../../helpers/test-database.ts'
 
 const [ALICE, BOB] = WALLETS

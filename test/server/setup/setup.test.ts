@@ -7,6 +7,7 @@ import { createRemoteNetwork } from '../../../src/server/chain/evm/remote/remote
 import { createSigner } from '../../../src/server/chain/signers.ts'
 import { planSetup } from '../../../src/server/setup/plan.ts'
 import { runSetup } from '../../../src/server/setup/run.ts'
+import { stateDb } from '../../../src/server/state/state-db.ts'
 import type { Store } from '../../../src/server/store/open-store.ts'
 import { freshDataDir, until } from '../../helpers/backend.ts'
 import { type RealNetwork, startRealNetwork } from '../../helpers/real-network.ts'
@@ -168,7 +169,7 @@ describe('an interrupted set-up', () => {
     await real.mine(FINALITY)
     one.interrupt()
     await expect(one.run).rejects.toThrow('interrupted')
-    await store.db.updateTable('transactions').set({ state: 'signed', watched: 0, lease_until: 0 }).execute()
+    await stateDb(store.db).updateTable('transactions').set({ state: 'signed', watched: 0, lease_until: 0 }).execute()
     node.answer = ({ method }) =>
       method === 'eth_getTransactionReceipt' || method === 'eth_getTransactionByHash' ? { result: null } : undefined
     const two = await begin([first])

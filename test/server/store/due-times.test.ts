@@ -1,12 +1,11 @@
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { createClockStep } from '../../../src/server/pipeline/clock-step.ts'
-import { insertCollection } from '../../../src/server/store/collections.ts'
 import { clampDueTimes } from '../../../src/server/store/due-times.ts'
-import { insertNfts } from '../../../src/server/store/nfts.ts'
 import type { Store } from '../../../src/server/store/open-store.ts'
 import { insertRequest } from '../../../src/server/store/requests.ts'
 import { freshDataDir, WALLETS } from '../../helpers/backend.ts'
 import { isOnPostgres, openTestStore } from '../../helpers/test-database.ts'
+import { insertCollection, insertNfts } from '../../helpers/rows.ts'
 
 const NOW = 1_800_000_000_000
 const MINUTE = 60_000

@@ -1,26 +1,23 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import {
+  assignToTransaction,
+  failClaimedNft,
+  failNftsOfCollection,
+  passOnToMint,
+} from '../../../src/server/state/nfts.ts'
+import { endTransaction } from '../../../src/server/state/transactions.ts'
+import {
   claimUnmadeCollections,
   findCollectionById,
-  insertCollection,
   postponeCollection,
 } from '../../../src/server/store/collections.ts'
 import { releaseLeases } from '../../../src/server/store/leases.ts'
-import {
-  assignToTransaction,
-  claimNftsForFiles,
-  failClaimedNft,
-  failNftsOfCollection,
-  insertNfts,
-  type NftRow,
-  nextFilesDue,
-  passOnToMint,
-  postponeNft,
-} from '../../../src/server/store/nfts.ts'
+import { claimNftsForFiles, type NftRow, nextFilesDue, postponeNft } from '../../../src/server/store/nfts.ts'
 import type { Store } from '../../../src/server/store/open-store.ts'
 import { insertRequest } from '../../../src/server/store/requests.ts'
-import { claimSigned, insertTransaction, takeNonce, updateSigned } from '../../../src/server/store/transactions.ts'
+import { claimSigned, takeNonce } from '../../../src/server/store/transactions.ts'
 import { freshDataDir, WALLETS } from '../../helpers/backend.ts'
+import { insertCollection, insertNfts, insertTransaction } from '../../helpers/rows.ts'
 import { openTestStore } from '../../helpers/test-database.ts'
 
 const NOW = 1_800_000_000_000
@@ -200,9 +197,9 @@ describe('a claim of signed transactions', () => {
     await addTransaction('t0', 0)
     const lost = first(await claim(NOW))
     const held = first(await claim(NOW + LEASE))
-    expect(await updateSigned(store.db, lost, { state: 'reverted' })).toBe(false)
-    expect(await updateSigned(store.db, held, { state: 'final' })).toBe(true)
-    expect(await updateSigned(store.db, held, { state: 'reverted' })).toBe(false)
+    expect(await endTransaction(store.db, lost, { state: 'reverted' })).toBe(false)
+    expect(await endTransaction(store.db, held, { state: 'final' })).toBe(true)
+    expect(await endTransaction(store.db, held, { state: 'reverted' })).toBe(false)
     expect(await claim(NOW + 10 * LEASE)).toEqual([])
   })
 
@@ -210,7 +207,7 @@ describe('a claim of signed transactions', () => {
     await addTransaction('t0', 0, 'c')
     await expect(addTransaction('t1', 1, 'c')).rejects.toThrow(/unique/i)
     await expect(addTransaction('t2', 0)).rejects.toThrow(/unique/i)
-    await updateSigned(store.db, first(await claim(NOW)), { state: 'final' })
+    await endTransaction(store.db, first(await claim(NOW)), { state: 'final' })
     await addTransaction('t1', 1, 'c')
   })
 })

@@ -46,8 +46,8 @@ const SMALL = [
 
 /** Functions that only an operator's commands use, or a start after files were moved: these may read it all. */
 const OF_OPERATORS = [
-  ...['stored-files.countFilesIn', 'stored-files.movePlace', 'webhooks.removeWebhook'],
-  ...['countDeliveries', 'listDeliveries', 'replay'].map((name) => `webhook-deliveries.${name}`),
+  ...['store/stored-files.countFilesIn', 'store/stored-files.movePlace', 'store/webhooks.removeWebhook'],
+  ...['countDeliveries', 'listDeliveries', 'replay'].map((name) => `store/webhook-deliveries.${name}`),
 ]
 
 /** Statements that read as many rows as they return or count, or fewer than their plan says. */
@@ -130,7 +130,7 @@ async function functionsRun(work: () => Promise<void>): Promise<Set<string>> {
   session.disconnect()
   return new Set(
     result.flatMap(({ url, functions }) => {
-      const module = /\/server\/store\/([\w-]+)\.ts/.exec(url)?.[1]
+      const module = /\/server\/((?:store|state)\/[\w-]+)\.ts/.exec(url)?.[1]
       return functions
         .filter(({ ranges }) => module !== undefined && (ranges[0]?.count ?? 0) > 0)
         .map(({ functionName }) => `${module}.${functionName}`)
@@ -150,18 +150,20 @@ const growing = async () => {
 
 it('every function of a module that reads what grows with NFTs ran', async () => {
   const grows = new RegExp(`('|(from|join|update|into) )(${(await growing()).join('|')})\\b`)
-  const modules = new URL('../../../src/server/store/', import.meta.url)
   const exported: string[] = []
-  for (const file of await readdir(modules)) {
-    if (!file.endsWith('.ts') || !grows.test(await readFile(new URL(file, modules), 'utf8'))) continue
-    const module: Record<string, unknown> = await import(new URL(file, modules).href)
-    const names = Object.keys(module).filter((name) => typeof module[name] === 'function')
-    exported.push(...names.map((name) => `${basename(file, '.ts')}.${name}`))
+  for (const folder of ['store', 'state']) {
+    const modules = new URL(`../../../src/server/${folder}/`, import.meta.url)
+    for (const file of await readdir(modules)) {
+      if (!file.endsWith('.ts') || !grows.test(await readFile(new URL(file, modules), 'utf8'))) continue
+      const module: Record<string, unknown> = await import(new URL(file, modules).href)
+      const names = Object.keys(module).filter((name) => typeof module[name] === 'function')
+      exported.push(...names.map((name) => `${folder}/${basename(file, '.ts')}.${name}`))
+    }
   }
   const ofTheOther = isOnPostgres()
-    ? ['statistics.renewSqliteStatistics']
+    ? ['store/statistics.renewSqliteStatistics']
     : // SQLite has no clock that processes share.
-      ['statistics.renewPostgresStatistics', 'leases.renewLeases']
+      ['store/statistics.renewPostgresStatistics', 'store/leases.renewLeases']
   const unused = [...OF_OPERATORS, ...ofTheOther]
   expect(exported.length).toBeGreaterThan(50)
   expect(exported.filter((name) => !ran.has(name)).sort()).toEqual(unused.sort())

@@ -1,19 +1,18 @@
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { insertCollection } from '../../../src/server/store/collections.ts'
-import { deployBatch, findNft, insertNfts, setOwner } from '../../../src/server/store/nfts.ts'
+import { deployBatch } from '../../../src/server/state/nfts.ts'
+import { addTransfer, endTransfer, withdrawTransfer } from '../../../src/server/state/transfers.ts'
+import { findNft, setOwner } from '../../../src/server/store/nfts.ts'
 import type { Store } from '../../../src/server/store/open-store.ts'
 import { insertRequest } from '../../../src/server/store/requests.ts'
 import {
   assignTransfers,
-  endTransfer,
   findTransferOf,
   hasPendingTransfer,
-  insertTransfer,
   listUnsigned,
   returnTransfer,
-  withdrawTransfer,
 } from '../../../src/server/store/transfers.ts'
 import { freshDataDir, WALLETS } from '../../helpers/backend.ts'
+import { insertCollection, insertNfts } from '../../helpers/rows.ts'
 import { openTestStore } from '../../helpers/test-database.ts'
 
 const [ALICE, BOB, CAROL] = WALLETS
@@ -56,7 +55,7 @@ afterEach(async () => {
 })
 
 const add = (id: string, sender: string, receiver: string) =>
-  insertTransfer(store.db, {
+  addTransfer(store.db, {
     id,
     request_id: 'r',
     collection_id: 'c',
@@ -64,7 +63,6 @@ const add = (id: string, sender: string, receiver: string) =>
     blockchain: 'polygon',
     sender,
     receiver,
-    status: 'initiated',
   })
 const unsigned = async () => (await listUnsigned(store.db, 'polygon', 10)).map((row) => row.id)
 const ownerOf = async () => (await findNft(store.db, 'n'))?.owner

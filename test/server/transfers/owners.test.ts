@@ -1,5 +1,6 @@
 import { getAddress } from 'viem'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { stateDb } from '../../../src/server/state/state-db.ts'
 import {
   call,
   createTestCollection,
@@ -87,13 +88,13 @@ describe('the owner that is shown is the one on chain', () => {
     await move(collection.address, holder, BOB, token)
     await backend.close()
     await withStore(dataDir.path, async ({ db }) => {
-      const nft = await db
+      const nft = await stateDb(db)
         .updateTable('nfts')
         .set({ status: 'initiated', step: 'chain', owner: null, token_id: null, metadata_url: null })
         .where('collection_id', '=', collection.id)
         .returning(['id', 'transaction_id'])
         .executeTakeFirstOrThrow()
-      await db
+      await stateDb(db)
         .updateTable('transactions')
         .set({ state: 'signed' })
         .where('id', '=', nft.transaction_id ?? '')

@@ -2,6 +2,7 @@ import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { zeroAddress } from 'viem'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { stateDb } from '../../../src/server/state/state-db.ts'
 import {
   type Answer,
   call,
@@ -236,7 +237,11 @@ describe('is refused, and nothing is accepted,', () => {
       file_fields: [{ key: 'image', url: 'http://127.0.0.1:9/' }],
     })
     await withStore(dataDir.path, ({ db }) =>
-      db.updateTable('nfts').set({ status: 'failed', step: 'done', error: 'no' }).where('id', 'in', ids).execute(),
+      stateDb(db)
+        .updateTable('nfts')
+        .set({ status: 'failed', step: 'done', error: 'no' })
+        .where('id', 'in', ids)
+        .execute(),
     )
     expectRefused(await transfer({ ...body, nft_gdn_id: ids[0] }), /the NFT failed/)
   })

@@ -1,20 +1,20 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createWebhookStep } from '../../../src/server/pipeline/webhooks/webhook-step.ts'
-import { insertCollection, updateCollection } from '../../../src/server/store/collections.ts'
-import { failFreshNfts } from '../../../src/server/store/nft-faults.ts'
+import { deployCollection, failCollection, withdrawCollection } from '../../../src/server/state/collections.ts'
 import {
   deployBatch,
   failBatch,
   failClaimedNft,
+  failFreshNfts,
   failGrantsOfCollection,
   failNftsOfCollection,
-  insertNfts,
   returnBatchToMint,
-} from '../../../src/server/store/nfts.ts'
+} from '../../../src/server/state/nfts.ts'
+import { endTransfer, withdrawTransfer } from '../../../src/server/state/transfers.ts'
+import { updateCollection } from '../../../src/server/store/collections.ts'
 import type { Store } from '../../../src/server/store/open-store.ts'
 import { insertRequest } from '../../../src/server/store/requests.ts'
 import type { Db, NftStep } from '../../../src/server/store/schema.ts'
-import { endTransfer, insertTransfer, withdrawTransfer } from '../../../src/server/store/transfers.ts'
 import { forgetOld, listDue, recordAttempt } from '../../../src/server/store/webhook-deliveries.ts'
 import {
   claimWebhooks,
@@ -23,6 +23,7 @@ import {
   updateClaimedWebhook,
 } from '../../../src/server/store/webhooks.ts'
 import { freshDataDir, WALLETS } from '../../helpers/backend.ts'
+import { insertCollection, insertNfts, insertTransfer } from '../../helpers/rows.ts'
 import { openTestStore } from '../../helpers/test-database.ts'
 
 const [ALICE, BOB, CAROL] = WALLETS
@@ -116,13 +117,13 @@ describe('a status that changes for good is told of, by the account’s own webh
       (db) => failGrantsOfCollection(db, 'c', 'why'),
       ['nft.failed mint'],
     ],
-    'a collection is deployed': [(db) => updateCollection(db, 'c', { status: 'deployed' }), ['collection.deployed c']],
+    'a collection is deployed': [(db) => deployCollection(db, 'c'), ['collection.deployed c']],
     'a collection fails': [
-      (db) => updateCollection(db, 'c', { status: 'failed', error: 'why' }),
-      ['collection.failed c'],
+      (db) => failCollection(db, 'c', 'why'),
+      ['collection.failed c', 'nft.failed chain', 'nft.failed files', 'nft.failed mint'],
     ],
     'a collection changes in another way': [(db) => updateCollection(db, 'c', { next_token_id: '9' }), []],
-    'a collection is put back': [(db) => updateCollection(db, 'c', { status: 'initiated' }), []],
+    'a collection is put back': [(db) => withdrawCollection(db, 'c'), []],
     'a transfer is done': [(db) => endTransfer(db, 'x', { status: 'deployed' }), ['transfer.deployed x']],
     'a transfer fails': [(db) => endTransfer(db, 'x', { status: 'failed', error: 'why' }), ['transfer.failed x']],
   }
@@ -158,8 +159,8 @@ describe('a status that changes for good is told of, by the account’s own webh
   })
 
   it('a collection that is deployed already is not told of again', async () => {
-    await store.transaction((db) => updateCollection(db, 'c', { status: 'deployed' }))
-    await store.transaction((db) => updateCollection(db, 'c', { status: 'deployed' }))
+    await store.transaction((db) => deployCollection(db, 'c'))
+    await store.transaction((db) => deployCollection(db, 'c'))
     expect(await subjects()).toEqual(['collection.deployed c'])
   })
 

@@ -2,9 +2,10 @@ import { parseTransaction } from 'viem'
 import type { EvmBlockchain } from '../../../api/blockchains.ts'
 import { newId } from '../../../core/ids.ts'
 import type { Hex } from '../../chain/evm/network.ts'
+import { addTransactions, returnLostTransaction } from '../../state/transactions.ts'
 import { attemptsOf, insertAttempts } from '../../store/attempts.ts'
 import type { Db, TransactionKind } from '../../store/schema.ts'
-import { findTransactionByNonce, insertTransaction, raiseLane, type TransactionRow } from '../../store/transactions.ts'
+import { findTransactionByNonce, raiseLane, type TransactionRow } from '../../store/transactions.ts'
 import type { SignedTransaction } from '../sign.ts'
 
 /** A transaction of ours that is on chain, with its bytes, and was unknown to the database. */
@@ -37,7 +38,7 @@ export async function adoptTransaction(
   const known = await findTransactionByNonce(db, blockchain, signer, nonce)
   if (known !== null && known.state !== 'lost') return null
   const row = {
-    ...{ hash, raw, kind, collection_id: collectionId, state: 'signed' as const },
+    ...{ hash, raw, kind, collection_id: collectionId },
     start_id: batch === undefined ? null : String(batch.startId),
     token_count: batch?.count ?? 0,
     directory: batch?.directory ?? null,
@@ -45,16 +46,12 @@ export async function adoptTransaction(
   }
   const id = known?.id ?? newId()
   if (known === null) {
-    await insertTransaction(db, { ...row, id, blockchain, signer, nonce })
+    await addTransactions(db, [{ ...row, id, blockchain, signer, nonce }])
     await raiseLane(db, blockchain, signer, nonce + 1)
   } else {
     // Counted as lost because its signing that was mined was unknown. None of the others can be mined any more.
     await db.deleteFrom('transaction_attempts').where('transaction_id', '=', id).execute()
-    await db
-      .updateTable('transactions')
-      .set((transaction) => ({ ...row, generation: transaction('generation', '+', 1), attempts: 0, lease_until: 0 }))
-      .where('id', '=', id)
-      .execute()
+    await returnLostTransaction(db, id, row)
   }
   return { id, hash, signer, nonce, kind }
 }

@@ -1,10 +1,13 @@
 import type { EvmNetwork, EvmReceipt } from '../../chain/evm/network.ts'
+import { failCollection } from '../../state/collections.ts'
+import { failBatch } from '../../state/nfts.ts'
+import { endTransaction } from '../../state/transactions.ts'
+import { endTransfer } from '../../state/transfers.ts'
 import { updateCollection } from '../../store/collections.ts'
-import { failBatch, failNftsOfCollection } from '../../store/nfts.ts'
 import type { Store } from '../../store/open-store.ts'
 import type { Db } from '../../store/schema.ts'
-import { type TransactionRow, updateSigned } from '../../store/transactions.ts'
-import { endTransfer, findTransferOf } from '../../store/transfers.ts'
+import type { TransactionRow } from '../../store/transactions.ts'
+import { findTransferOf } from '../../store/transfers.ts'
 import type { Log } from '../log.ts'
 import { nextTokenId } from './lost.ts'
 
@@ -24,7 +27,7 @@ export async function settleCancelled(settlement: {
   const { store, transaction, receipt, log } = settlement
   const apply = await plan(settlement)
   const settled = await store.transaction(async (db) => {
-    const ours = await updateSigned(db, transaction, {
+    const ours = await endTransaction(db, transaction, {
       state: 'cancelled',
       hash: receipt.transactionHash,
       block_number: Number(receipt.blockNumber),
@@ -56,10 +59,7 @@ async function plan({
   }
   if (collectionId === null) return async () => {}
   if (kind === 'collection') {
-    return async (db: Db) => {
-      await updateCollection(db, collectionId, { status: 'failed', error: CANCELLED })
-      await failNftsOfCollection(db, collectionId, CANCELLED)
-    }
+    return (db: Db) => failCollection(db, collectionId, CANCELLED)
   }
   const next = await nextTokenId(store, network, transaction, collectionId)
   return async (db: Db) => {

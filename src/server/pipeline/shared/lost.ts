@@ -2,11 +2,12 @@ import { getContractAddress } from 'viem'
 import { GdnError } from '../../../core/errors.ts'
 import { readCollectionState } from '../../chain/evm/collection-reads.ts'
 import type { EvmNetwork, Hex } from '../../chain/evm/network.ts'
+import { returnBatchToMint } from '../../state/nfts.ts'
+import { endTransaction } from '../../state/transactions.ts'
 import { findCollectionById, updateCollection } from '../../store/collections.ts'
-import { returnBatchToMint } from '../../store/nfts.ts'
 import type { Store } from '../../store/open-store.ts'
 import type { Db } from '../../store/schema.ts'
-import { type TransactionRow, updateSigned } from '../../store/transactions.ts'
+import type { TransactionRow } from '../../store/transactions.ts'
 import { returnTransfer } from '../../store/transfers.ts'
 import { nextKnownTokenId } from '../../store/unknown-mints.ts'
 import type { Log } from '../log.ts'
@@ -51,7 +52,7 @@ export async function settleLost({ store, network, transaction, now, log }: Loss
     }
   }
   return store.transaction(async (db) => {
-    const ours = await updateSigned(db, transaction, { state: 'lost' })
+    const ours = await endTransaction(db, transaction, { state: 'lost' })
     if (ours) await apply(db)
     return ours
   })

@@ -1,13 +1,14 @@
-import { sql } from 'kysely'
 import type { EvmNetwork, EvmReceipt, Hex, SharedNetwork } from '../../chain/evm/network.ts'
+import { withdrawCollection } from '../../state/collections.ts'
+import { withdrawBatch } from '../../state/nfts.ts'
+import { returnTransaction } from '../../state/transactions.ts'
+import { withdrawTransfer } from '../../state/transfers.ts'
 import { attemptsOf } from '../../store/attempts.ts'
-import { updateCollection } from '../../store/collections.ts'
 import type { Store } from '../../store/open-store.ts'
 import { lockOwners } from '../../store/owner-events.ts'
 import type { Db } from '../../store/schema.ts'
 import type { TransactionRow } from '../../store/transactions.ts'
-import { withdrawTransfer } from '../../store/transfers.ts'
-import { listWatched, returnTransaction, updateWatched } from '../../store/watched.ts'
+import { listWatched, updateWatched } from '../../store/watched.ts'
 import type { Log } from '../log.ts'
 import { findMined } from './observe.ts'
 
@@ -75,17 +76,10 @@ const isStillDeployed = ({ status, blockNumber }: EvmReceipt, head: number, { co
   status === 'success' && head - Number(blockNumber) + 1 >= confirmations
 
 /** Takes back what the settling of a success wrote. */
-async function withdraw(db: Db, { id, kind, collection_id: collectionId }: TransactionRow): Promise<void> {
+async function withdraw(db: Db, transaction: TransactionRow): Promise<void> {
+  const { id, kind, collection_id: collectionId, start_id: startId, token_count: count } = transaction
   if (kind === 'transfer') await withdrawTransfer(db, id)
   if (collectionId === null) return
-  if (kind === 'collection') await updateCollection(db, collectionId, { status: 'initiated' })
-  if (kind === 'mint' || kind === 'grant') {
-    await db
-      .updateTable('nfts')
-      .set({ status: 'initiated', step: 'chain', token_id: null, metadata_url: null, owner: null, owner_block: null })
-      .where('collection_id', '=', collectionId)
-      .where('transaction_id', '=', id)
-      .where('status', '=', sql.lit('deployed'))
-      .execute()
-  }
+  if (kind === 'collection') await withdrawCollection(db, collectionId)
+  if (startId !== null) await withdrawBatch(db, { collectionId, transactionId: id, startId, count })
 }

@@ -1,9 +1,10 @@
 import type { SolanaNetwork } from '../../chain/solana/network.ts'
 import type { SolanaChains } from '../../chain/solana/solana-chains.ts'
+import { addSolanaTransactions, endSolanaTransaction } from '../../state/solana-transactions.ts'
 import { findCollectionById, updateCollection } from '../../store/collections.ts'
 import type { Store } from '../../store/open-store.ts'
 import { findNftOfTransaction, moveToTransaction } from '../../store/solana-nfts.ts'
-import { insertSolanaTransactions, type SignedRow, updateSolanaSigned } from '../../store/solana-transactions.ts'
+import type { SignedRow } from '../../store/solana-transactions.ts'
 import type { Log } from '../log.ts'
 import { orderOfCollection, orderOfNft } from './orders.ts'
 import { signRow } from './sign.ts'
@@ -23,7 +24,7 @@ export async function signAnew(tools: Tools, network: SolanaNetwork, expired: Si
   const { store, solana, log, now } = tools
   const order = await orderOf(store, expired)
   if (order === null) {
-    await updateSolanaSigned(store.db, expired, { state: 'expired', raw: null })
+    await endSolanaTransaction(store.db, expired, { state: 'expired' })
     return
   }
   const signer = await solana.signer(network.blockchain)
@@ -31,8 +32,8 @@ export async function signAnew(tools: Tools, network: SolanaNetwork, expired: Si
   const facts = { collectionId: expired.collection_id, directory: expired.directory, now: now(), urgent: true }
   const row = await signRow({ signer, network, lifetime }, order, facts)
   const signed = await store.transaction(async (db) => {
-    if (!(await updateSolanaSigned(db, expired, { state: 'expired', raw: null }))) return false
-    await insertSolanaTransactions(db, [row])
+    if (!(await endSolanaTransaction(db, expired, { state: 'expired' }))) return false
+    await addSolanaTransactions(db, [row])
     if (expired.kind === 'collection') await updateCollection(db, expired.collection_id, { transaction_id: row.id })
     else await moveToTransaction(db, expired.id, row.id)
     return true

@@ -1,4 +1,3 @@
-import type { Insertable } from 'kysely'
 import type { SolanaBlockchain } from '../../../api/blockchains.ts'
 import { newId } from '../../../core/ids.ts'
 import { mintAddress } from '../../chain/solana/mint-address.ts'
@@ -6,7 +5,7 @@ import type { MintOrder } from '../../chain/solana/mint-instructions.ts'
 import type { Lifetime, SolanaNetwork } from '../../chain/solana/network.ts'
 import { signMint } from '../../chain/solana/sign-mint.ts'
 import type { SolanaSigner } from '../../chain/solana/signer.ts'
-import type { SolanaTransactionsTable } from '../../store/schema.ts'
+import type { NewSolanaTransaction } from '../../state/solana-transactions.ts'
 
 interface Facts {
   collectionId: string
@@ -24,7 +23,7 @@ export async function signRow(
   { signer, network, lifetime }: { signer: SolanaSigner; network: SolanaNetwork; lifetime: Lifetime },
   order: MintOrder,
   { collectionId, directory, now, urgent = false }: Facts,
-): Promise<Insertable<SolanaTransactionsTable> & { id: string }> {
+): Promise<NewSolanaTransaction> {
   const { raw, signature, lastValidBlockHeight } = await signMint(signer, network, order, lifetime, { urgent })
   return {
     id: newId(),

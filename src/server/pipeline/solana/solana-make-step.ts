@@ -1,3 +1,4 @@
+import { addSolanaTransactions } from '../../state/solana-transactions.ts'
 import { buildDirectory } from '../../storage/directory.ts'
 import { putBlocks } from '../../store/block-table.ts'
 import {
@@ -8,7 +9,6 @@ import {
   postponeCollection,
   updateCollection,
 } from '../../store/collections.ts'
-import { insertSolanaTransactions } from '../../store/solana-transactions.ts'
 import { backoffMs } from '../backoff.ts'
 import { claimMoment, leaseMs, withLeases } from '../leases.ts'
 import type { Turn } from '../loop.ts'
@@ -31,7 +31,7 @@ export function createSolanaMakeStep({ store, solana, blockchain, now, log, onSi
     const signed = await store.transaction(async (db) => {
       const current = await lockCollection(db, collection.id)
       if (current?.generation !== collection.generation || current.transaction_id !== null) return false
-      await insertSolanaTransactions(db, [row])
+      await addSolanaTransactions(db, [row])
       await updateCollection(db, collection.id, { transaction_id: row.id, lease_until: 0 })
       await putBlocks(db, blocks, store.publishTo)
       return true

@@ -1,9 +1,10 @@
+import { assignToTransactions, failNftsOfCollection } from '../../state/nfts.ts'
+import { addSolanaTransactions } from '../../state/solana-transactions.ts'
 import { putBlocks } from '../../store/block-table.ts'
 import { type CollectionRow, findCollectionById } from '../../store/collections.ts'
-import { collectionsWithMintable, failNftsOfCollection, listMintable } from '../../store/nfts.ts'
+import { collectionsWithMintable, listMintable } from '../../store/nfts.ts'
 import { MAX_TOLD } from '../../store/requests.ts'
-import { assignToTransactions } from '../../store/solana-nfts.ts'
-import { countUnfinished, insertSolanaTransactions } from '../../store/solana-transactions.ts'
+import { countUnfinished } from '../../store/solana-transactions.ts'
 import type { Turn } from '../loop.ts'
 import { batchDirectory } from '../metadata-file.ts'
 import { checkGroup } from './group-members.ts'
@@ -82,7 +83,7 @@ export function createSolanaMintStep({
     const assignments = group.map(({ seq }, index) => ({ seq, transactionId: rows[index]?.id ?? '', index }))
     await store.transaction(async (db) => {
       if ((await assignToTransactions(db, assignments)) !== group.length) throw new LostRace()
-      await insertSolanaTransactions(db, rows)
+      await addSolanaTransactions(db, rows)
       await putBlocks(db, blocks, store.publishTo)
     })
     const requests = [...new Set(group.map((nft) => nft.request_id))].slice(0, MAX_TOLD)

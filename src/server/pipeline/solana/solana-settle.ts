@@ -1,12 +1,13 @@
 import { TOKEN_2022 } from '../../chain/solana/mint-address.ts'
 import type { SignatureStatus, SolanaNetwork } from '../../chain/solana/network.ts'
 import { readMint } from '../../chain/solana/read-mint.ts'
-import { updateCollection } from '../../store/collections.ts'
-import { failBatch, failNftsOfCollection } from '../../store/nfts.ts'
+import { deployCollection, failCollection } from '../../state/collections.ts'
+import { deployMinted, failBatch } from '../../state/nfts.ts'
+import { endSolanaTransaction } from '../../state/solana-transactions.ts'
 import type { Store } from '../../store/open-store.ts'
 import type { Db } from '../../store/schema.ts'
-import { deployMinted, setBatchIndex } from '../../store/solana-nfts.ts'
-import { type SignedRow, updateSolanaSigned } from '../../store/solana-transactions.ts'
+import { setBatchIndex } from '../../store/solana-nfts.ts'
+import type { SignedRow } from '../../store/solana-transactions.ts'
 import type { Log } from '../log.ts'
 import { parseFileUri, restoreDirectory } from './restore-directory.ts'
 
@@ -66,15 +67,15 @@ export async function settle({ store, log }: { store: Store; log: Log }, fates: 
       const { id, kind, collection_id: collectionId } = transaction
       const file = fate.fate === 'deployed' && kind === 'mint' ? fate.file : undefined
       const directory = file?.directory ?? transaction.directory
-      const changes =
+      const end =
         fate.fate === 'deployed'
-          ? { state: 'final' as const, directory }
-          : { state: 'failed' as const, error: fate.error }
-      if (!(await updateSolanaSigned(db, transaction, { ...changes, slot, raw: null }))) continue
+          ? { state: 'final' as const, directory, slot }
+          : { state: 'failed' as const, error: fate.error, slot }
+      if (!(await endSolanaTransaction(db, transaction, end))) continue
       touched.add(transaction.collection_id)
       if (fate.fate === 'failed') await fail(db, transaction, fate.error)
       else if (kind === 'mint') minted.push(id)
-      else await updateCollection(db, collectionId, { status: 'deployed' })
+      else await deployCollection(db, collectionId)
       if (file && directory !== transaction.directory) {
         await setBatchIndex(db, id, file.index)
         directories.push({ collectionId, directory })
@@ -98,6 +99,5 @@ async function fail(db: Db, { id, kind, collection_id, signature }: SignedRow, e
     return failBatch(db, id, `the network refused to mint it: its transaction ${signature} failed: ${error}`)
   }
   const reason = `the collection could not be deployed: its transaction ${signature} failed: ${error}`
-  await updateCollection(db, collection_id, { status: 'failed', error: reason })
-  await failNftsOfCollection(db, collection_id, reason)
+  await failCollection(db, collection_id, reason)
 }

@@ -1,0 +1,43 @@
+import { tellCollection } from '../store/outbox.ts'
+import type { Db } from '../store/schema.ts'
+import { failNftsOfCollection } from './nfts.ts'
+import { type NewRow, stateDb } from './state-db.ts'
+
+/** Stores an accepted collection. */
+export async function addCollection(db: Db, collection: Omit<NewRow<'collections'>, 'status'>): Promise<void> {
+  await stateDb(db)
+    .insertInto('collections')
+    .values({ ...collection, status: 'initiated' })
+    .execute()
+}
+
+/** The contract is on chain. Call it in a transaction, since webhooks are notified. */
+export async function deployCollection(db: Db, id: string): Promise<void> {
+  await change(db, id, { status: 'deployed' })
+}
+
+/** The collection fails for good, and every unfinished NFT in it. Call it in a transaction. */
+export async function failCollection(db: Db, id: string, error: string): Promise<void> {
+  await change(db, id, { status: 'failed', error, lease_until: 0 })
+  await failNftsOfCollection(db, id, error)
+}
+
+/** A reorg removed the contract: the collection waits for its transaction again. */
+export async function withdrawCollection(db: Db, id: string): Promise<void> {
+  await stateDb(db).updateTable('collections').set({ status: 'initiated' }).where('id', '=', id).execute()
+}
+
+async function change(
+  db: Db,
+  id: string,
+  changes: { status: 'deployed' | 'failed'; error?: string; lease_until?: number },
+): Promise<void> {
+  const { status } = changes
+  const { numUpdatedRows } = await stateDb(db)
+    .updateTable('collections')
+    .set(changes)
+    .where('id', '=', id)
+    .where('status', '<>', status)
+    .executeTakeFirst()
+  if (numUpdatedRows > 0n) await tellCollection(db, id, status)
+}

@@ -1,0 +1,240 @@
+import { sql } from 'kysely'
+import { type NftRow, OF_COLLECTION, UNFINISHED } from '../store/nfts.ts'
+import { failAndTell, isHeard, tellMinted, tellNfts } from '../store/outbox.ts'
+import type { Db } from '../store/schema.ts'
+import { indexFiles } from '../store/title-index.ts'
+import { addSolanaTransactions, type NewSolanaTransaction } from './solana-transactions.ts'
+import { type NewRow, stateDb } from './state-db.ts'
+
+/** An NFT of an accepted request. Its step says whether its files are to be fetched first. */
+export type NewNft = Omit<NewRow<'nfts'>, 'status' | 'step'> & { step: 'files' | 'mint' }
+
+// SQLite binds at most 32,766 parameters in a statement; a row here has 10.
+const ROWS_PER_INSERT = 1000
+
+export async function addNfts(db: Db, nfts: readonly NewNft[]): Promise<void> {
+  for (let at = 0; at < nfts.length; at += ROWS_PER_INSERT) {
+    const rows = nfts.slice(at, at + ROWS_PER_INSERT).map((nft) => ({ ...nft, status: 'initiated' as const }))
+    await stateDb(db).insertInto('nfts').values(rows).execute()
+  }
+}
+
+type Claimed = Pick<NftRow, 'seq' | 'generation'>
+
+/** Changes a claimed NFT. False, and nothing is written, if the claim was lost to another worker. */
+async function updateClaimed(db: Db, claimed: Claimed, changes: Partial<NewRow<'nfts'>>): Promise<boolean> {
+  const { numUpdatedRows } = await stateDb(db)
+    .updateTable('nfts')
+    .set({ ...changes, lease_until: 0 })
+    .where('seq', '=', claimed.seq)
+    .where('generation', '=', claimed.generation)
+    .where('step', '=', 'files')
+    .executeTakeFirst()
+  return numUpdatedRows > 0n
+}
+
+/** The files are stored: the NFT waits for a batch, and is found by them. */
+export async function passOnToMint(
+  db: Db,
+  claimed: Claimed & Pick<NftRow, 'collection_id'>,
+  given: Readonly<Record<string, string>>,
+): Promise<boolean> {
+  const files = JSON.stringify(given)
+  const passed = await updateClaimed(db, claimed, { step: 'mint', files, attempts: 0, error: null })
+  if (passed) await indexFiles(db, { ...claimed, files })
+  return passed
+}
+
+/** The fetching failed for good. */
+export async function failClaimedNft(db: Db, claimed: Claimed & { id: string }, error: string): Promise<boolean> {
+  const failed = await updateClaimed(db, claimed, { status: 'failed', step: 'done', error })
+  if (failed && (await isHeard(db))) await tellNfts(db, 'nft.failed', [claimed])
+  return failed
+}
+
+/** Every unfinished NFT of a collection fails with one reason. */
+export async function failNftsOfCollection(db: Db, collectionId: string, error: string): Promise<void> {
+  for (const unfinished of unfinishedOf(db, collectionId, error)) await failAndTell(db, unfinished)
+}
+
+/** Every NFT of a collection that would be transferred in the step that creates it fails with one reason. */
+export async function failGrantsOfCollection(db: Db, collectionId: string, error: string): Promise<void> {
+  for (const unfinished of unfinishedOf(db, collectionId, error)) {
+    await failAndTell(db, unfinished.where('sender', 'is not', null))
+  }
+}
+
+/** One change for each step. */
+const unfinishedOf = (db: Db, collectionId: string, error: string) =>
+  UNFINISHED.map((step) =>
+    stateDb(db)
+      .updateTable('nfts')
+      .set((nft) => ({ status: 'failed', step: 'done', error, lease_until: 0, generation: nft('generation', '+', 1) }))
+      .where('step', '=', sql.lit(step))
+      .where(OF_COLLECTION, '=', collectionId),
+  )
+
+/**
+ * Changes the NFTs of a request that no worker has seen yet, and returns their IDs. Each step by itself, because each
+ * has its own index.
+ */
+async function changeFresh(
+  db: Db,
+  requestId: string,
+  changes: { status: 'failed'; error: string } | Record<string, never>,
+): Promise<{ id: string }[]> {
+  const changed: { id: string }[] = []
+  for (const step of ['files', 'mint'] as const) {
+    const rows = await stateDb(db)
+      .updateTable('nfts')
+      .set({ ...changes, step: 'done' })
+      .where('step', '=', sql.lit(step))
+      .where('request_id', '=', requestId)
+      .returning('id')
+      .execute()
+    changed.push(...rows)
+  }
+  return changed
+}
+
+/** They fail before anything is done for them. */
+export async function failFreshNfts(db: Db, requestId: string, error: string): Promise<void> {
+  const failed = await changeFresh(db, requestId, { status: 'failed', error })
+  if (await isHeard(db)) await tellNfts(db, 'nft.failed', failed)
+}
+
+/** They stay initiated: no step looks at them. */
+export async function holdFreshNfts(db: Db, requestId: string): Promise<void> {
+  await changeFresh(db, requestId, {})
+}
+
+/**
+ * Ties NFTs to the transaction that mints them, in their order in its batch. Returns how many were still waiting:
+ * fewer than given means that another worker was faster, and the caller must roll back.
+ */
+export async function assignToTransaction(db: Db, seqs: readonly number[], transactionId: string): Promise<number> {
+  const positions = sql.join(seqs.map((seq, index) => sql`(${sql.lit(seq)}, ${sql.lit(index)})`))
+  const { numAffectedRows } = await sql`
+    update nfts set step = 'chain', transaction_id = ${transactionId}, batch_index = positions.column2
+    from (values ${positions}) as positions
+    where nfts.seq = positions.column1 and nfts.step = 'mint'`.execute(db)
+  return Number(numAffectedRows ?? 0n)
+}
+
+/**
+ * The batch is final: every token of it has its id and its owner. Whoever got a token may have moved it on already, and
+ * the follower may have read of it before the token had its id here: then its last event says who owns it; or its
+ * transfer, mined in the same block, was settled before.
+ */
+export async function deployBatch(
+  db: Db,
+  batch: { transactionId: string; startId: string; directory: string },
+): Promise<void> {
+  const { rows } = await sql<{ id: string; seq: number }>`
+    update nfts set status = 'deployed', step = 'done', attempts = 0,
+      owner = coalesce((select next from owner_events where owner_events.collection_id = nfts.collection_id
+        and owner_events.token_id = cast(cast(${batch.startId} as bigint) + batch_index as text)
+        order by block_number desc, log_index desc limit 1), owner, receiver),
+      token_id = cast(cast(${batch.startId} as bigint) + batch_index as text),
+      metadata_url = 'ipfs://' || ${batch.directory} || '/' || cast(batch_index as text) || '.json'
+    where transaction_id = ${batch.transactionId} and step = 'chain'
+    returning id, seq`.execute(db)
+  await tellMinted(db, rows)
+}
+
+export interface Assignment {
+  seq: number
+  transactionId: string
+  /** Which file of the group's directory is its metadata. */
+  index: number
+}
+
+/**
+ * Ties each NFT to the transaction that mints it. Returns how many were still waiting: fewer than given means that
+ * another worker was faster, and the caller must roll back.
+ */
+export async function assignToTransactions(db: Db, assignments: readonly Assignment[]): Promise<number> {
+  const rows = sql.join(
+    assignments.map(({ seq, transactionId, index }) => sql`(${sql.lit(seq)}, ${transactionId}, ${sql.lit(index)})`),
+  )
+  const { numAffectedRows } = await sql`
+    update nfts set step = 'chain', transaction_id = given.column2, batch_index = given.column3
+    from (values ${rows}) as given
+    where nfts.seq = given.column1 and nfts.step = 'mint'`.execute(db)
+  return Number(numAffectedRows ?? 0n)
+}
+
+/** These transactions are final: each NFT has its mint as its id, and its owner. */
+export async function deployMinted(db: Db, transactionIds: readonly string[]): Promise<void> {
+  if (transactionIds.length === 0) return
+  const { rows } = await sql<{ id: string; seq: number }>`
+    update nfts set status = 'deployed', step = 'done', owner = receiver, token_id = minted.mint,
+      metadata_url = 'ipfs://' || minted.directory || '/' || cast(nfts.batch_index as text) || '.json'
+    from solana_transactions as minted
+    where minted.id in (${sql.join(transactionIds)}) and nfts.transaction_id = minted.id and nfts.step = 'chain'
+    returning nfts.id, nfts.seq`.execute(db)
+  await tellMinted(db, rows)
+}
+
+/** A pending NFT whose token was found on chain. */
+export interface FoundMember {
+  nft: { seq: number; id: string }
+  transaction: NewSolanaTransaction
+  /** Which file of the transaction's directory is its metadata. */
+  index: number
+}
+
+/** Marks NFTs as deployed by transactions that the database had lost. */
+export async function adoptMembers(db: Db, found: readonly FoundMember[]): Promise<void> {
+  if (found.length === 0) return
+  await addSolanaTransactions(
+    db,
+    found.map(({ transaction }) => transaction),
+  )
+  const assignments = found.map(({ nft, transaction, index }) => ({
+    seq: nft.seq,
+    transactionId: transaction.id,
+    index,
+  }))
+  if ((await assignToTransactions(db, assignments)) !== found.length) throw new Error('an NFT was signed for meanwhile')
+  await deployMinted(
+    db,
+    found.map(({ transaction }) => transaction.id),
+  )
+}
+
+/** The batch reverted and had no effect: its NFTs wait for another. */
+export async function returnBatchToMint(db: Db, transactionId: string): Promise<void> {
+  await stateDb(db)
+    .updateTable('nfts')
+    .set({ step: 'mint', transaction_id: null, batch_index: null })
+    .where('transaction_id', '=', transactionId)
+    .where('step', '=', 'chain')
+    .execute()
+}
+
+/** The batch can't be minted. */
+export async function failBatch(db: Db, transactionId: string, error: string): Promise<void> {
+  const change = stateDb(db)
+    .updateTable('nfts')
+    .set({ status: 'failed', step: 'done', error })
+    .where('transaction_id', '=', transactionId)
+    .where('step', '=', 'chain')
+  await failAndTell(db, change)
+}
+
+/** A reorg removed the mint of a batch: its NFTs wait for their transaction again. */
+export async function withdrawBatch(
+  db: Db,
+  batch: { collectionId: string; transactionId: string; startId: string; count: number },
+): Promise<void> {
+  const tokens = Array.from({ length: batch.count }, (_, index) => String(BigInt(batch.startId) + BigInt(index)))
+  await stateDb(db)
+    .updateTable('nfts')
+    .set({ status: 'initiated', step: 'chain', token_id: null, metadata_url: null, owner: null, owner_block: null })
+    .where('collection_id', '=', batch.collectionId)
+    .where('token_id', 'in', tokens)
+    .where('transaction_id', '=', batch.transactionId)
+    .where('status', '=', sql.lit('deployed'))
+    .execute()
+}

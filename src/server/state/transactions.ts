@@ -1,0 +1,71 @@
+import { sql } from 'kysely'
+import type { Db } from '../store/schema.ts'
+import type { TransactionRow } from '../store/transactions.ts'
+import { type NewRow, stateDb } from './state-db.ts'
+
+export type NewTransaction = Omit<NewRow<'transactions'>, 'state'>
+
+/** Stores signed transactions. A network gets their bytes only after the commit. */
+export async function addTransactions(db: Db, transactions: readonly NewTransaction[]): Promise<void> {
+  const rows = transactions.map((transaction) => ({ ...transaction, state: 'signed' as const }))
+  await stateDb(db).insertInto('transactions').values(rows).execute()
+}
+
+type Seen = Partial<Pick<NewTransaction, 'hash' | 'raw' | 'block_number' | 'block_hash' | 'gas_used' | 'watched'>>
+
+/** Ends a claimed transaction. False, and nothing is written, if the claim was lost or it has ended already. */
+export async function endTransaction(
+  db: Db,
+  claimed: Pick<TransactionRow, 'id' | 'generation'>,
+  end: Seen & { state: 'final' | 'reverted' | 'lost' | 'cancelled' },
+): Promise<boolean> {
+  const { numUpdatedRows } = await stateDb(db)
+    .updateTable('transactions')
+    .set({ ...end, lease_until: 0 })
+    .where('id', '=', claimed.id)
+    .where('generation', '=', claimed.generation)
+    .where('state', '=', 'signed')
+    .executeTakeFirst()
+  return numUpdatedRows > 0n
+}
+
+/** A reorg has undone its block: it waits again, with the same bytes. False if somebody else has seen to it. */
+export async function returnTransaction(
+  db: Db,
+  { id, block_hash }: Pick<TransactionRow, 'id' | 'block_hash'>,
+  now: number,
+): Promise<boolean> {
+  const { numUpdatedRows } = await stateDb(db)
+    .updateTable('transactions')
+    .set((transaction) => ({
+      state: 'signed',
+      watched: 0,
+      returned: 1,
+      block_number: null,
+      block_hash: null,
+      gas_used: null,
+      next_attempt_at: now,
+      generation: transaction('generation', '+', 1),
+    }))
+    .where('id', '=', id)
+    .where('block_hash', '=', block_hash)
+    .where('watched', '=', sql.lit(1))
+    .executeTakeFirst()
+  return numUpdatedRows > 0n
+}
+
+/** A transaction that counts as lost is on chain: it waits with the bytes that were found there. */
+export async function returnLostTransaction(db: Db, id: string, found: Partial<NewTransaction>): Promise<void> {
+  await stateDb(db)
+    .updateTable('transactions')
+    .set((transaction) => ({
+      ...found,
+      state: 'signed',
+      generation: transaction('generation', '+', 1),
+      attempts: 0,
+      lease_until: 0,
+    }))
+    .where('id', '=', id)
+    .where('state', '=', 'lost')
+    .execute()
+}

@@ -1,0 +1,47 @@
+import { sql } from 'kysely'
+import { tellTransfer } from '../store/outbox.ts'
+import type { Db } from '../store/schema.ts'
+import { type NewRow, stateDb } from './state-db.ts'
+
+/** Stores an accepted transfer. False, and nothing is written, where the NFT has a pending transfer already. */
+export async function addTransfer(db: Db, transfer: Omit<NewRow<'transfers'>, 'status'>): Promise<boolean> {
+  const { numInsertedOrUpdatedRows } = await stateDb(db)
+    .insertInto('transfers')
+    .values({ ...transfer, status: 'initiated' })
+    .onConflict((conflict) => conflict.doNothing())
+    .executeTakeFirst()
+  return (numInsertedOrUpdatedRows ?? 0n) > 0n
+}
+
+/** The block of a transfer that was made is undone: it is pending again, with the same transaction. */
+export async function withdrawTransfer(db: Db, transactionId: string): Promise<void> {
+  const transfer = await stateDb(db)
+    .updateTable('transfers')
+    .set({ status: 'initiated', returned: 1 })
+    .where('transaction_id', '=', transactionId)
+    .where('status', '=', 'deployed')
+    .returning('nft_id')
+    .executeTakeFirst()
+  if (transfer === undefined) return
+  // As before it, by the events that are known. The follower takes those of the undone block back by itself.
+  await sql`
+    update nfts set owner = coalesce((select next from owner_events
+      where owner_events.collection_id = nfts.collection_id and owner_events.token_id = nfts.token_id
+      order by block_number desc, log_index desc limit 1), receiver)
+    where id = ${transfer.nft_id} and owner is not null`.execute(db)
+}
+
+/** Ends a pending transfer. */
+export async function endTransfer(
+  db: Db,
+  id: string,
+  end: { status: 'deployed' } | { status: 'failed'; error: string },
+): Promise<void> {
+  const { numUpdatedRows } = await stateDb(db)
+    .updateTable('transfers')
+    .set(end)
+    .where('id', '=', id)
+    .where('status', '=', 'initiated')
+    .executeTakeFirst()
+  if (numUpdatedRows > 0n) await tellTransfer(db, id, end.status)
+}

@@ -1,0 +1,69 @@
+import type {
+  CollectionStatus,
+  NftStatus,
+  NftStep,
+  SolanaTransactionState,
+  TransactionState,
+  TransferStatus,
+} from '../store/schema.ts'
+
+type Transitions<Value extends string> = Readonly<Record<Value, readonly Value[]>>
+
+/** A collection. A reorg that removes its deployment makes it `initiated` again. */
+const collectionStatus: Transitions<CollectionStatus> = {
+  initiated: ['deployed', 'failed'],
+  deployed: ['initiated'],
+  failed: [],
+}
+
+/** An NFT as the API shows it. A reorg that removes its mint makes it `initiated` again. */
+const nftStatus: Transitions<NftStatus> = {
+  initiated: ['deployed', 'failed'],
+  deployed: ['initiated'],
+  failed: [],
+}
+
+/**
+ * An NFT in the pipeline. `chain` returns to `mint` where its transaction had no effect, and `done` to `chain` where a
+ * reorg removed its mint.
+ */
+const nftStep: Transitions<NftStep> = {
+  files: ['mint', 'done'],
+  mint: ['chain', 'done'],
+  chain: ['mint', 'done'],
+  done: ['chain'],
+}
+
+/** A transfer. A reorg that removes it makes it `initiated` again. */
+const transferStatus: Transitions<TransferStatus> = {
+  initiated: ['deployed', 'failed'],
+  deployed: ['initiated'],
+  failed: [],
+}
+
+/** A transaction of an EVM chain. A reorg makes it `signed` again, and so does a signing that is found on chain. */
+const transactionState: Transitions<TransactionState> = {
+  signed: ['final', 'reverted', 'lost', 'cancelled'],
+  final: ['signed'],
+  reverted: [],
+  lost: ['signed'],
+  cancelled: [],
+}
+
+/** A transaction of Solana. */
+const solanaTransactionState: Transitions<SolanaTransactionState> = {
+  signed: ['final', 'failed', 'expired'],
+  final: [],
+  failed: [],
+  expired: [],
+}
+
+/** The allowed changes of each column that only this folder writes. A new row may have any first value but the last ones. */
+export const TRANSITIONS = {
+  'collections.status': collectionStatus,
+  'nfts.status': nftStatus,
+  'nfts.step': nftStep,
+  'transfers.status': transferStatus,
+  'transactions.state': transactionState,
+  'solana_transactions.state': solanaTransactionState,
+} as const
