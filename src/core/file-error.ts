@@ -7,6 +7,10 @@ const REASONS: Readonly<Record<string, string>> = {
   EACCES: 'permission denied',
   EPERM: 'not permitted',
   EIO: 'the disk has an I/O error',
+  ENOTDIR: 'a part of its path is not a directory',
+  EISDIR: 'it is a directory',
+  ELOOP: 'its path has too many symbolic links',
+  ENAMETOOLONG: 'its path is too long',
   EMFILE: 'too many open files',
   ENFILE: 'too many open files on this machine',
 }
@@ -23,7 +27,7 @@ export async function namingFile<Value>(path: string, act: () => Promise<Value>)
 
 /** The error of the user's machine that a failed file operation stands for; null for any other error. */
 export function fileError(error: unknown): GdnError | null {
-  const reason = REASONS[systemCode(error) ?? '']
+  const reason = isFailedMkdir(error) ? 'the directory can not be created' : REASONS[systemCode(error) ?? '']
   const path = error instanceof Error && 'path' in error ? error.path : undefined
   if (reason === undefined || typeof path !== 'string') return null
   return new GdnError('file_error', reason, {
@@ -33,3 +37,7 @@ export function fileError(error: unknown): GdnError | null {
     cause: error,
   })
 }
+
+/** Node's recursive `mkdir` reports ENOENT for a file system that is read-only. */
+const isFailedMkdir = (error: unknown): boolean =>
+  systemCode(error) === 'ENOENT' && error instanceof Error && 'syscall' in error && error.syscall === 'mkdir'

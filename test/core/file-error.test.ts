@@ -4,7 +4,7 @@ import { createIo } from '../../src/cli/io.ts'
 import { reportError } from '../../src/cli/report-error.ts'
 import { writeDurably } from '../../src/core/durable-file.ts'
 import { writeNewFile } from '../../src/core/new-file.ts'
-import { writePrivateFile } from '../../src/core/private-file.ts'
+import { makePrivateFolder, writePrivateFile } from '../../src/core/private-file.ts'
 import { createSmallDisk } from '../helpers/small-disk.ts'
 
 const CONTENT = 'x'.repeat(200_000)
@@ -20,17 +20,7 @@ describe('a full disk', () => {
     try {
       const path = join(disk.path, 'file.json')
       const error: unknown = await write(path).catch((reason: unknown) => reason)
-      const written: string[] = []
-      const stderr = {
-        isTTY: false,
-        columns: 500,
-        write: (chunk: string) => written.push(chunk) > 0,
-        getColorDepth: () => 1,
-      }
-      const settings = { machine: false, quiet: false, debug: false, input: false, noColour: true }
-      const io = await createIo({ env: {}, stdin: process.stdin, stdout: stderr, stderr }, settings)
-      expect(reportError(io, stderr, error)).toBe(2)
-      const text = written.join('')
+      const text = await reported(error)
       expect(text).toMatch(new RegExp(`^error: ${path}: no space left on the disk`))
       expect(text).not.toContain('fault of gdn')
     } finally {
@@ -38,3 +28,26 @@ describe('a full disk', () => {
     }
   })
 })
+
+test('a folder that can not be made is reported with its path, and not as an unexpected failure', async () => {
+  const below: unknown = await makePrivateFolder('/dev/null/gdn').catch((reason: unknown) => reason)
+  expect(await reported(below)).toMatch(/^error: \/dev\/null\/gdn: a part of its path is not a directory/)
+  // What Node says of a file system that is read-only.
+  const missing = Object.assign(new Error('ENOENT'), { code: 'ENOENT', syscall: 'mkdir', path: '/read-only/gdn' })
+  expect(await reported(missing)).toMatch(/^error: \/read-only\/gdn: the directory can not be created/)
+})
+
+/** What gdn prints about an error to a file, with its exit code 2. */
+async function reported(error: unknown): Promise<string> {
+  const written: string[] = []
+  const stderr = {
+    isTTY: false,
+    columns: 500,
+    write: (chunk: string) => written.push(chunk) > 0,
+    getColorDepth: () => 1,
+  }
+  const settings = { machine: false, quiet: false, debug: false, input: false, noColour: true }
+  const io = await createIo({ env: {}, stdin: process.stdin, stdout: stderr, stderr }, settings)
+  expect(reportError(io, stderr, error)).toBe(2)
+  return written.join('')
+}

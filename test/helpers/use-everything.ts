@@ -1,7 +1,7 @@
-import { shiftDueTimes } from '../../src/server/store/due-times.ts'
 import * as nftStates from '../../src/server/state/nfts.ts'
 import { failFreshNfts, holdFreshNfts } from '../../src/server/state/nfts.ts'
 import * as transferStates from '../../src/server/state/transfers.ts'
+import { shiftDueTimes } from '../../src/server/store/due-times.ts'
 import { latestCollections } from '../../src/server/store/explorer-counts.ts'
 import { failedAfter, metadataAt, nftsOnChain } from '../../src/server/store/explorer-nfts.ts'
 import { nftsTransferred } from '../../src/server/store/explorer-transactions.ts'

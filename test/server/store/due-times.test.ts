@@ -4,8 +4,8 @@ import { clampDueTimes } from '../../../src/server/store/due-times.ts'
 import type { Store } from '../../../src/server/store/open-store.ts'
 import { insertRequest } from '../../../src/server/store/requests.ts'
 import { freshDataDir, WALLETS } from '../../helpers/backend.ts'
-import { isOnPostgres, openTestStore } from '../../helpers/test-database.ts'
 import { insertCollection, insertNfts } from '../../helpers/rows.ts'
+import { isOnPostgres, openTestStore } from '../../helpers/test-database.ts'
 
 const NOW = 1_800_000_000_000
 const MINUTE = 60_000
