@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config'
+import { defineSheetScript } from './src/build/sheet-script.mjs'
 import { findPostgres } from './test/helpers/postgres-server.ts'
 
 const soak = { name: 'soak', include: ['test/soak/**/*.test.ts'], testTimeout: 600_000 }
@@ -28,6 +29,7 @@ const postgres = {
 }
 
 export default defineConfig({
+  define: await defineSheetScript(),
   test: {
     // The long forms take their time.
     testTimeout: process.env.GDN_SOAK === '1' ? 3_600_000 : 60_000,

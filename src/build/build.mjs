@@ -12,6 +12,7 @@ import { pack, planPacks } from './pack.mjs'
 import { distDir, root } from './paths.mjs'
 import { publish } from './publish.mjs'
 import { referenceFiles } from './reference.mjs'
+import { defineSheetScript } from './sheet-script.mjs'
 
 /** What carries native code stays a package of its own; see `optionalDependencies`. */
 export const NATIVE_PACKAGES = ['libsql', '@foundry-rs/*', 'litesvm-*', '@napi-rs/keyring']
@@ -53,7 +54,7 @@ async function bundleOptions(entry, outDir) {
     minifySyntax: true,
     minifyWhitespace: true,
     legalComments: 'none',
-    define: { __GDN_VERSION__: JSON.stringify(version) },
+    define: { __GDN_VERSION__: JSON.stringify(version), ...(await defineSheetScript()) },
     // Its CommonJS form can't be bundled in parts, and holds all the hashes that there are.
     alias: { 'hash-wasm': 'hash-wasm/dist/index.esm.js' },
     external: [...NATIVE_PACKAGES, ...UNUSED_PACKAGES, 'typescript'],

@@ -11,6 +11,7 @@ const tool = (name, ...args) => run(join(root, 'node_modules', '.bin', name), ar
 const CHECKS = [
   { name: 'types (tsc)', run: () => tool('tsc', '-p', '.') },
   { name: 'types of the explorer (tsc)', run: () => tool('tsc', '-p', 'src/explorer') },
+  { name: 'types of the script of sheets (tsc)', run: () => tool('tsc', '-p', 'src/cli/sheet/browser') },
   {
     name: 'lint, format, import directions (biome)',
     run: () => tool('biome', 'ci', '--colors=off', '--error-on-warnings', '.'),

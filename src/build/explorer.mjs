@@ -12,7 +12,7 @@ const from = join(root, 'src/explorer')
 const ENTRIES = ['main.tsx', 'theme.ts', 'docs.ts', 'styles/main.css']
 const ICON = 'icon.svg'
 /** Browsers of the last two years and more: what the style asks of them came in 2023 and 2024. */
-const BROWSERS = ['chrome123', 'firefox121', 'safari17.5']
+export const BROWSERS = ['chrome123', 'firefox121', 'safari17.5']
 
 /**
  * Bundles the page.

@@ -3,7 +3,7 @@ import { type FileHandle, link, open, rename, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { GdnError, messageOf, systemCode } from '../../core/errors.ts'
 import { redactSecrets } from '../../core/secret.ts'
-import { CARDS_TOGETHER } from './script.ts'
+import { CARDS_PER_SECTION } from './sections.ts'
 
 const CHUNK_CHARS = 256 * 1024
 /** The script takes what is between for text, and so does the browser until it is shown: a card has no such tags. */
@@ -37,7 +37,7 @@ export class SheetFile {
   }
 
   async writeCard(html: string): Promise<void> {
-    if (this.#cards % CARDS_TOGETHER === 0) this.#text += `${this.#cards === 0 ? '' : SECTION_END}${SECTION}`
+    if (this.#cards % CARDS_PER_SECTION === 0) this.#text += `${this.#cards === 0 ? '' : SECTION_END}${SECTION}`
     this.#cards++
     this.#text += html
     if (this.#text.length >= CHUNK_CHARS) await this.#flush()

@@ -1,0 +1,1 @@
+export function defineSheetScript(): Promise<Record<string, string>>

@@ -1,0 +1,35 @@
+/** Returns the HTML of each card in the text of a section. */
+export const cardsIn = (section: string): string[] =>
+  section.slice(section.indexOf('<article '), section.lastIndexOf('</section>')).split(/\n(?=<article )/)
+
+const CHARACTERS: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', '#39': "'" }
+
+/** Returns the text that a card shows, in lower case, without the headings of what is folded. */
+const textOf = (card: string): string =>
+  card
+    .replace(/<summary>.*?<\/summary>|<[^>]*>/g, ' ')
+    .replace(/&(amp|lt|gt|quot|#39);/g, (_, name: string) => CHARACTERS[name] ?? '')
+    .toLowerCase()
+
+/** Whether a card is of the row at a line of the manifest (`line-12`). */
+export const isAt = (card: string, id: string): boolean => card.includes(` id="${id}"`)
+
+/**
+ * Returns the test that a card of the kind and with every word of the text passes, or null where all cards do.
+ * `line 12` is the row at that line.
+ *
+ * @param kind a class of the card, or null for all kinds
+ */
+export function cardTest(kind: string | null, text: string): ((card: string) => boolean) | null {
+  const wanted = text.trim().toLowerCase()
+  if (kind === null && wanted === '') return null
+  const ofKind = kind === null ? null : new RegExp(`^<article class="[^"]*\\b${kind}\\b`)
+  const line = /^line (\d+)$/.exec(wanted)
+  const words = wanted.split(/\s+/).filter((word) => word !== '')
+  const hasWords = (content: string) => words.every((word) => content.includes(word))
+  return (card) => {
+    if (ofKind !== null && !ofKind.test(card)) return false
+    if (line !== null) return isAt(card, `line-${line[1]}`)
+    return words.length === 0 || hasWords(textOf(card))
+  }
+}
