@@ -11,27 +11,20 @@ const NO_BORDERS = Object.fromEntries(
 export type PaintCell = (cell: string, row: number | null, column: number) => string
 
 /**
- * Aligned columns without borders. The library counts a flag, a heart or a family of emoji wrong, and everything behind
- * them would stand askew: it lays out stand-ins as wide as the cells are, which then make room for them.
+ * Returns a table with aligned columns and without borders. The cells of a column are padded to the same width here,
+ * and each line is laid out as a table of its own: across lines the library would align by its own count of columns,
+ * which is wrong for newer emoji and for scripts such as Devanagari.
  */
 export function drawTable(head: readonly string[], rows: readonly (readonly string[])[], paint: PaintCell): string {
-  const standIn = (cell: string) => 'x'.repeat(displayWidth(cell))
-  // It colours heads and borders by itself unless its style is empty.
-  const table = new Table({
-    head: head.map(standIn),
-    chars: NO_BORDERS,
-    style: { head: [], border: [], 'padding-left': 0, 'padding-right': 2, compact: true },
-  })
-  table.push(...rows.map((cells) => cells.map(standIn)))
-  const painted = [head, ...rows].flatMap((cells, row) =>
-    cells.flatMap((cell, column) =>
-      displayWidth(cell) === 0 ? [] : [paint(cell, row === 0 ? null : row - 1, column)],
-    ),
+  const widths = head.map((heading, i) =>
+    rows.reduce((max, row) => Math.max(max, displayWidth(row[i] ?? '')), displayWidth(heading)),
   )
-  const cells = painted.values()
-  return table
-    .toString()
-    .split('\n')
-    .map((line) => line.replace(/x+/g, () => cells.next().value ?? '').trimEnd())
-    .join('\n')
+  const line = (cells: readonly string[], row: number | null) => {
+    // It colours heads and borders by itself unless its style is empty.
+    const style = { head: [], border: [], 'padding-left': 0, 'padding-right': 2 }
+    const table = new Table({ chars: NO_BORDERS, style })
+    table.push(cells.map((cell, i) => paint(cell, row, i) + ' '.repeat((widths[i] ?? 0) - displayWidth(cell))))
+    return table.toString().trimEnd()
+  }
+  return [line(head, null), ...rows.map(line)].join('\n')
 }

@@ -240,6 +240,8 @@ test('columns stand under each other whatever the width of what is in them', asy
     'é decomposed',
     '한국어',
     '👍🏽',
+    '🫨 of Unicode 15',
+    'नमस्ते',
     'plain',
   ]
   const nfts = titles.map((title, i) =>
