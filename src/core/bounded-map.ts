@@ -1,13 +1,13 @@
-/** What was used last stays: of more than `most` entries those go that were used longest ago. */
-export class BoundedMap<Value> {
-  readonly #entries = new Map<string, Value>()
+/** A map that keeps the entries used last: of more than `most`, those go that were used longest ago. */
+export class BoundedMap<Value, Key = string> {
+  readonly #entries = new Map<Key, Value>()
   readonly #most: number
 
   constructor(most: number) {
     this.#most = most
   }
 
-  get(key: string): Value | undefined {
+  get(key: Key): Value | undefined {
     const value = this.#entries.get(key)
     if (value === undefined) return undefined
     this.#entries.delete(key)
@@ -15,7 +15,7 @@ export class BoundedMap<Value> {
     return value
   }
 
-  set(key: string, value: Value): void {
+  set(key: Key, value: Value): void {
     this.#entries.delete(key)
     this.#entries.set(key, value)
     for (const oldest of this.#entries.keys()) {
@@ -24,7 +24,11 @@ export class BoundedMap<Value> {
     }
   }
 
-  delete(key: string): void {
+  delete(key: Key): void {
     this.#entries.delete(key)
+  }
+
+  clear(): void {
+    this.#entries.clear()
   }
 }

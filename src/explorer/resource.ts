@@ -1,16 +1,10 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
+import { BoundedMap } from '../core/bounded-map.ts'
 import { ApiError, get } from './api.ts'
 import { useBack } from './live.ts'
 
-const MAX_KEPT = 60
-const kept = new Map<string, unknown>()
-
-function keep(path: string, answer: unknown): void {
-  kept.delete(path)
-  kept.set(path, answer)
-  const [oldest] = kept.keys()
-  if (kept.size > MAX_KEPT && oldest !== undefined) kept.delete(oldest)
-}
+/** Answers by path. */
+const kept = new BoundedMap<unknown>(60)
 
 /** Nothing of what one account saw is left for the next. */
 export const forgetAll = () => kept.clear()
@@ -40,7 +34,7 @@ export function useResource<Answer>(path: string): Resource<Answer> {
     get<Answer>(path, request.signal).then(
       (answer) => {
         if (request.signal.aborted) return
-        keep(path, answer)
+        kept.set(path, answer)
         current.error = undefined
         draw((n) => n + 1)
       },
@@ -61,7 +55,7 @@ export function useResource<Answer>(path: string): Resource<Answer> {
     (answer: Answer) => {
       state.current.request?.abort()
       state.current.error = undefined
-      keep(path, answer)
+      kept.set(path, answer)
       draw((n) => n + 1)
     },
     [path],

@@ -94,6 +94,16 @@ describe('the list behind a gallery', () => {
     expect(source.total).toBe(101)
   })
 
+  it('asks again for what was asked for before a refresh', async () => {
+    const { source, asked } = sourceOf(100)
+    source.listen(() => {})
+    source.refresh()
+    await asked[0]?.answer()
+    expect([asked.length, source.at(5)]).toEqual([2, 5])
+    await asked[1]?.answer()
+    expect(asked.length).toBe(2)
+  })
+
   it('says what went wrong, keeps what it has, and is well again after the next answer', async () => {
     const { source, asked } = sourceOf(1000)
     let told = 0

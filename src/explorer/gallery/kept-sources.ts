@@ -1,9 +1,9 @@
+import { BoundedMap } from '../../core/bounded-map.ts'
 import type { NftSummary } from '../../server/explorer/types.ts'
 import { get, query } from '../api.ts'
 import { Source } from './source.ts'
 
-const MAX_KEPT = 4
-const kept = new Map<string, Source<NftSummary>>()
+const kept = new BoundedMap<unknown>(4)
 
 /** The list at a path below `/explorer/`; one that was looked at lately is still there to come back to. */
 export function sourceOf<Item extends NftSummary>(
@@ -11,13 +11,10 @@ export function sourceOf<Item extends NftSummary>(
   filter: Readonly<Record<string, string | undefined>> = {},
 ): Source<Item> {
   const key = path + query(filter)
-  const source =
-    (kept.get(key) as Source<Item> | undefined) ??
-    new Source<Item>((offset, limit, signal) => get(path + query({ ...filter, offset, limit }), signal))
-  kept.delete(key)
-  kept.set(key, source as unknown as Source<NftSummary>)
-  const [oldest] = kept.keys()
-  if (kept.size > MAX_KEPT && oldest !== undefined) kept.delete(oldest)
+  const known = kept.get(key) as Source<Item> | undefined
+  if (known !== undefined) return known
+  const source = new Source<Item>((offset, limit, signal) => get(path + query({ ...filter, offset, limit }), signal))
+  kept.set(key, source)
   return source
 }
 

@@ -1,3 +1,4 @@
+import { BoundedMap } from '../../core/bounded-map.ts'
 import type { Page } from '../../server/explorer/types.ts'
 
 const PAGE_SIZE = 100
@@ -17,11 +18,12 @@ export class Source<Item> {
   total: number | null = null
   error: Error | null = null
   readonly #load: LoadPage<Item>
-  readonly #pages = new Map<number, readonly Item[]>()
-  readonly #stale = new Set<number>()
+  readonly #pages = new BoundedMap<{ items: readonly Item[]; version: number }, number>(MAX_PAGES)
   readonly #requests = new Map<number, AbortController>()
   readonly #listeners = new Set<() => void>()
   #wanted: readonly number[] = [0]
+  /** Grows with each refresh: a page that was asked for before it may be out of date. */
+  #version = 0
   #retry: ReturnType<typeof setTimeout> | undefined
 
   constructor(load: LoadPage<Item>) {
@@ -29,7 +31,7 @@ export class Source<Item> {
   }
 
   at(index: number): Item | undefined {
-    return this.#pages.get(Math.floor(index / PAGE_SIZE))?.[index % PAGE_SIZE]
+    return this.#pages.get(Math.floor(index / PAGE_SIZE))?.items[index % PAGE_SIZE]
   }
 
   /** Says what is looked at now: items from `start` up to, not including, `end`. */
@@ -42,19 +44,12 @@ export class Source<Item> {
       request.abort()
       this.#requests.delete(page)
     }
-    // Looked at now, forgotten last.
-    for (const page of this.#wanted) {
-      const items = this.#pages.get(page)
-      if (items === undefined) continue
-      this.#pages.delete(page)
-      this.#pages.set(page, items)
-    }
     this.#next()
   }
 
   /** What is there may have changed: it is shown until it has come again. */
   refresh(): void {
-    for (const page of this.#pages.keys()) this.#stale.add(page)
+    this.#version++
     this.error = null
     this.#next()
   }
@@ -74,7 +69,7 @@ export class Source<Item> {
     for (const page of this.#wanted) {
       if (this.#requests.size >= MAX_REQUESTS) return
       if (this.#requests.has(page)) continue
-      if (this.#pages.has(page) && !this.#stale.has(page)) continue
+      if (this.#pages.get(page)?.version === this.#version) continue
       if (this.total !== null && page > 0 && page * PAGE_SIZE >= this.total) continue
       void this.#fetch(page)
     }
@@ -82,12 +77,13 @@ export class Source<Item> {
 
   async #fetch(page: number): Promise<void> {
     const request = new AbortController()
+    const version = this.#version
     this.#requests.set(page, request)
     try {
       const { total, items } = await this.#load(page * PAGE_SIZE, PAGE_SIZE, request.signal)
       if (request.signal.aborted) return
       this.#requests.delete(page)
-      this.#keep(page, items)
+      this.#pages.set(page, { items, version })
       this.total = total
       this.error = null
     } catch (error) {
@@ -101,18 +97,6 @@ export class Source<Item> {
     }
     this.#tell()
     this.#next()
-  }
-
-  #keep(page: number, items: readonly Item[]): void {
-    this.#pages.delete(page)
-    this.#pages.set(page, items)
-    this.#stale.delete(page)
-    for (const oldest of this.#pages.keys()) {
-      if (this.#pages.size <= MAX_PAGES) break
-      if (this.#wanted.includes(oldest)) continue
-      this.#pages.delete(oldest)
-      this.#stale.delete(oldest)
-    }
   }
 
   #stop(): void {

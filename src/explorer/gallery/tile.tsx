@@ -5,7 +5,6 @@ import { Picture } from '../parts/picture.tsx'
 import { StatusBadge } from '../parts/status.tsx'
 import { Title } from '../parts/text.tsx'
 import { pathTo } from '../routes.ts'
-import { memo } from './memo.ts'
 
 export type View = 'grid' | 'list'
 
@@ -25,7 +24,7 @@ function tokenOf({ status, token_id: id }: NftSummary): string {
 }
 
 /** An NFT among others. */
-export const Tile = memo(function Tile({ nft, view, draws, tabIndex, note }: TileProps) {
+export function Tile({ nft, view, draws, tabIndex, note }: TileProps) {
   const { image, title, status } = nft
   const name = visible(title) ?? 'Untitled'
   const hasDrawn = useRef(draws)
@@ -52,7 +51,7 @@ export const Tile = memo(function Tile({ nft, view, draws, tabIndex, note }: Til
       )}
     </a>
   )
-})
+}
 
 /** Stands where one is still to come. */
 export const TileBone = ({ view }: { view: View }) => (
