@@ -15,8 +15,8 @@ export async function commandHelp(
 ): Promise<string> {
   const heading = await headingStyle(level)
   const width = proseWidth(columns)
-  const { summary, about, examples } = command.text
-  const lines = [...wrap(`${summary}.`, width)]
+  const { about, examples } = command.text
+  const lines = [...wrap(`${command.summary()}.`, width)]
   if (about !== undefined) lines.push('', ...about.split('\n').flatMap((part) => wrap(part, width)))
   lines.push('', heading('Examples'))
   for (const example of examples) lines.push(...exampleLines(example, width), '')

@@ -7,10 +7,8 @@ export interface CommandModule {
   readonly command: (deps: Deps) => GdnCommand
 }
 
+/** What a command's help says besides its name and summary, which stand in the catalogue. */
 export interface CommandText {
-  /** As it is typed: `nft mint`. */
-  name: string
-  summary: string
   /** More than the summary, if there is more to say. */
   about?: string
   /** What it does, and the line to type. At least one. */
@@ -56,7 +54,7 @@ export class GdnCommand extends Command {
   readonly flagFacts = new Map<string, { takes?: Takes; repeatable: boolean }>()
 
   constructor(text: CommandText) {
-    super(text.name)
+    super()
     this.text = text
     this.usageLine = ''
     this.exitOverride()

@@ -8,7 +8,7 @@ import { redactText } from '../core/redact.ts'
 import { sleep } from '../core/time.ts'
 import type { AddressBook } from '../wallet/address-book.ts'
 import { spellAliases } from './aliases.ts'
-import type { Verb } from './catalogue.ts'
+import { makeCommand, type Verb } from './catalogue.ts'
 import { colourLevel } from './colour.ts'
 import type { GdnCommand } from './command.ts'
 import type { Deps, Edge } from './deps.ts'
@@ -104,9 +104,8 @@ async function dispatch(argv: readonly string[], edge: Edge, io: Io): Promise<nu
 
 async function load(verb: Verb, edge: Edge, io: Io): Promise<{ command: GdnCommand; result: { exitCode: number } }> {
   const result = { exitCode: EXIT.ok as number }
-  const module = await verb.load()
   const deps = makeDeps(edge, io, result)
-  const command = module.command(deps)
+  const command = await makeCommand(verb, deps)
   command.hook('preAction', async () => await nameFlags(command, deps.addresses))
   return { command, result }
 }
@@ -129,7 +128,7 @@ function inOurWords({ code, message }: CommanderError, command: GdnCommand): str
   if (code === 'commander.excessArguments') {
     const [most, got] = [command.registeredArguments.length, command.args.length]
     const takes = most === 0 ? 'takes no arguments' : `takes at most ${most} argument${most === 1 ? '' : 's'}`
-    return `gdn ${command.text.name} ${takes}, and got ${got}; what has spaces needs quotes`
+    return `gdn ${command.name()} ${takes}, and got ${got}; what has spaces needs quotes`
   }
   const value = /^error: option '(.*)' argument missing$/s.exec(message)
   if (value !== null) return `the flag ${value[1]} needs a value`

@@ -1,14 +1,12 @@
 import { describe, expect, test } from 'vitest'
 import { evmAddressProblem } from '../../src/api/address.ts'
-import { ENTRIES, isNoun } from '../../src/cli/catalogue.ts'
+import { COMMANDS } from '../../src/cli/catalogue.ts'
 import { TOPICS } from '../../src/cli/help/topics.ts'
 import { cli } from './harness.ts'
 
 const PAGES: string[] = [
   'help',
-  ...ENTRIES.flatMap((entry) =>
-    isNoun(entry) ? entry.verbs.map(({ name }) => `${entry.name} ${name} --help`) : [`${entry.name} --help`],
-  ),
+  ...COMMANDS.map(({ command }) => `${command} --help`),
   ...TOPICS.map(({ name }) => `help ${name}`),
 ]
 

@@ -1,16 +1,13 @@
 import { describe, expect, test } from 'vitest'
-import { ENTRIES, isNoun } from '../../src/cli/catalogue.ts'
+import { COMMANDS, ENTRIES, isNoun } from '../../src/cli/catalogue.ts'
 import { displayWidth } from '../../src/cli/display-width.ts'
 import { TOPICS } from '../../src/cli/help/topics.ts'
 import { cli } from './harness.ts'
 
 const PAGES: string[] = [
   'help',
-  ...ENTRIES.flatMap((entry) =>
-    isNoun(entry)
-      ? [`${entry.name} --help`, ...entry.verbs.map(({ name }) => `${entry.name} ${name} --help`)]
-      : [`${entry.name} --help`],
-  ),
+  ...ENTRIES.filter(isNoun).map(({ name }) => `${name} --help`),
+  ...COMMANDS.map(({ command }) => `${command} --help`),
   ...TOPICS.map(({ name }) => `help ${name}`),
 ]
 

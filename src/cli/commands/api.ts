@@ -22,8 +22,6 @@ export interface ApiFlags extends CommonFlags, ServerFlags {
 
 export function command(deps: Deps, run = api): GdnCommand {
   const apiCommand = new GdnCommand({
-    name: 'api',
-    summary: 'Ask any endpoint of the API, and print its answer as it came',
     about:
       'An endpoint by its name, or a path that begins with /api/. The answer goes to stdout whatever its status; a refusal is also told on stderr, and exits by its kind. What may have an effect is sent exactly once, and is kept in no journal: gdn nft mint and the like are safer.',
     examples: [

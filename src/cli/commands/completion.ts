@@ -14,8 +14,6 @@ export const SHELLS = Object.keys(FILES) as Shell[]
 
 export function command(deps: Deps, run = completion): GdnCommand {
   const completionCommand = new GdnCommand({
-    name: 'completion',
-    summary: 'Print what completes gdn at the press of Tab: for bash, zsh, fish, PowerShell',
     about:
       'Commands, flags and their values are completed, and by name what this machine knows: profiles, runs, collections, wallets. Nothing is asked of a server. Install it with one of the lines below, then open a new shell; after an update of gdn, install it again where it was saved to a file.',
     examples: [

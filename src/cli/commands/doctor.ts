@@ -22,8 +22,6 @@ const VIEW: View = {
 
 export function command(deps: Deps, run = doctor): GdnCommand {
   const doctorCommand = new GdnCommand({
-    name: 'doctor',
-    summary: 'Say what is wrong with the set-up, and how to mend it',
     about:
       'Looks at configuration, server, key, clock, journals, and what the local backend needs. Nothing is changed. To see what the key permits, requests are sent that are empty, so that every server refuses them. Where a backend is named, by --config, --data-dir, --database-url or their variables, its database, storage and networks are looked at too: one small file is written to the storage and read back. Exits with the code that the first failure would give another command: 2, 4 or 6.',
     examples: [

@@ -18,8 +18,6 @@ const VIEW: View = { fields: FIELDS, columns: FIELDS, id: 'profile' }
 
 export function command(deps: Deps, run = init): GdnCommand {
   const initCommand = new GdnCommand({
-    name: 'init',
-    summary: 'Set up a server, its key and your defaults',
     about:
       'Asks for what no flag gives: a hosted service or a backend on this machine, its URL and key, your usual blockchain and wallet. Tries them by a call without effect, and writes them to a profile, which is in use from then on.',
     examples: [

@@ -15,8 +15,6 @@ export interface OpenFlags extends CommonFlags, ServerFlags {
 
 export function command(deps: Deps, run = open): GdnCommand {
   const openCommand = new GdnCommand({
-    name: 'open',
-    summary: "See collections, NFTs and runs in the browser: the backend's explorer",
     about:
       'What to open is the id of an NFT or a collection, the address of a contract or an owner (or the name of one: @alice), or a run; anything else is searched for. Without it the front page opens. Off a terminal, and where there is no browser, the URL is printed. BROWSER names another browser than the usual one.',
     examples: [

@@ -47,8 +47,6 @@ export interface ServeFlags extends CommonFlags, StoredFilesFlags {
 
 export function command(deps: Deps, run = serve): GdnCommand {
   const serveCommand = new GdnCommand({
-    name: 'serve',
-    summary: 'Run the backend in the foreground',
     about:
       'Serves the API, its chains and its files from one data directory until it is stopped. Ctrl-C and SIGTERM end it in good order, with exit code 0.',
     examples: [

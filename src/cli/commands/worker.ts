@@ -34,8 +34,6 @@ export interface WorkerFlags extends CommonFlags, StoredFilesFlags {
 
 export function command(deps: Deps, run = worker): GdnCommand {
   const workerCommand = new GdnCommand({
-    name: 'worker',
-    summary: 'Do the work of a backend on PostgreSQL: files, signing, sending',
     about:
       'Any number of them share a database with any number of gdn serve --role api, and need no other coordination: a killed one is stood in for after seconds. On several machines files belong into a bucket or an IPFS node (storage in backend.yaml): a process whose data dir is not the one that holds the files refuses to start. One of them runs the embedded chains. Ctrl-C and SIGTERM end it in good order.',
     examples: [

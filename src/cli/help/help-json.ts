@@ -15,6 +15,5 @@ async function asked(found: HelpRoute, make: MakeCommand): Promise<unknown> {
   const tree = await commandTree(make)
   if (found.kind === 'root-help') return tree
   if (found.kind === 'noun-help') return tree.commands.filter(({ name }) => name.startsWith(`${found.noun.name} `))
-  const { text } = await make(found.verb)
-  return tree.commands.find(({ name }) => name === text.name)
+  return tree.commands.find(({ name }) => name === found.verb.command)
 }

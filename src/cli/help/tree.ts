@@ -93,11 +93,11 @@ export async function commandTree(make: MakeCommand): Promise<CommandTree> {
 }
 
 export function treeCommand(command: GdnCommand, group: string): TreeCommand {
-  const { name, summary, about, examples } = command.text
+  const { about, examples } = command.text
   return {
-    name,
+    name: command.name(),
     group,
-    summary,
+    summary: command.summary(),
     about: about ?? null,
     usage: usageOf(command),
     examples: examples.map(([does, ...lines]) => ({ summary: does, lines: lines.flatMap((line) => line.split('\n')) })),

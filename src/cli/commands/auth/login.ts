@@ -30,8 +30,6 @@ const VIEW: View = {
 
 export function command(deps: Deps, run = login): GdnCommand {
   const loginCommand = new GdnCommand({
-    name: 'auth login',
-    summary: 'Save the API key of a server',
     about:
       'The key is asked for, or read from a file or a pipe; never given on the command line. It is tried by a call without effect, then kept in the system keyring, or where there is none in a file that only you may read. It is sent to the server it was saved for, and to no other.',
     examples: [

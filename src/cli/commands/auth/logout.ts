@@ -16,8 +16,6 @@ const VIEW: View = { fields: ['server', 'kept_in'], columns: ['server', 'kept_in
 
 export function command(deps: Deps, run = logout): GdnCommand {
   const logoutCommand = new GdnCommand({
-    name: 'auth logout',
-    summary: 'Forget the saved API key of a server',
     about: 'The key itself goes on working: revoke it where it was issued, if others may have it.',
     examples: [
       ['Of your usual server', 'gdn auth logout'],

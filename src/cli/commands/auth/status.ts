@@ -23,8 +23,6 @@ const FIELDS = ['server', 'in_use', 'profiles', 'kept_in', 'place', 'key', 'work
 
 export function command(deps: Deps, run = status): GdnCommand {
   const statusCommand = new GdnCommand({
-    name: 'auth status',
-    summary: 'Say which API keys there are, and where each is kept',
     about: 'Of each key its beginning is shown, never the key. With --check each is tried by a call without effect.',
     examples: [
       ['What is saved?', 'gdn auth status'],

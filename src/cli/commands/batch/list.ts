@@ -13,8 +13,6 @@ export type ListFlags = OutputFlags & ServerFlags
 
 export function command(deps: Deps, run = list): GdnCommand {
   const listCommand = new GdnCommand({
-    name: 'batch list',
-    summary: 'List the runs of this machine',
     about:
       'Newest first. A server named by a flag leaves out the runs of others; `server` is its URL at the start of the run. What counts as the state of a run, the worst first: damaged (its journal), unknown (outcomes of rows), unfinished, failed (rows), finished.',
     examples: [

@@ -11,8 +11,6 @@ import {
 
 export function command(deps: Deps, run = mint): GdnCommand {
   const mintCommand = new GdnCommand({
-    name: 'batch mint',
-    summary: 'Mint every row of a manifest; the same command again resumes',
     about:
       'All rows are checked before anything is sent. What is sent is written down first, so a run that was stopped goes on where it was, and no row is sent twice unless its first sending is known to have had no effect.',
     examples: [

@@ -37,8 +37,6 @@ const VIEW: View = { fields: FIELDS, columns: FIELDS, id: 'file' }
 
 export function command(deps: Deps, run = preview): GdnCommand {
   const previewCommand = new GdnCommand({
-    name: 'batch preview',
-    summary: 'Write a page with every picture of a manifest, to look at before it is sent',
     about:
       'One HTML file: each row with its picture, its metadata, and whatever gdn batch validate finds wrong with it. It opens from the disk, needs no server, and sends nothing; a hundred thousand rows open at once, are shown in pages, and can be searched. Local pictures stay where they are and are named from the page; move them together. Pictures on the web are links, unless --remote-images has the browser load them. Rows that a run of this manifest on this machine has sent show their status and token. With a fault the page is written all the same, and the exit code is 2.',
     examples: [

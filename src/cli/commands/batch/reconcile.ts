@@ -17,8 +17,6 @@ export interface ReconcileFlags extends BatchMintFlags {
 
 export function command(deps: Deps, run = reconcile): GdnCommand {
   const reconcileCommand = new GdnCommand({
-    name: 'batch reconcile',
-    summary: 'Find out what became of rows of unknown outcome',
     about:
       'Sends nothing: waits until the list of the collection has caught up, then looks in it for the rows. What is found belongs to the row; a row that is in none of two complete lists is absent; where several rows or NFTs could be meant, it is undecided and you can say it with --row. It also asks for what is accepted and not deployed yet.',
     examples: [

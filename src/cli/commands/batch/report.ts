@@ -43,8 +43,6 @@ const VIEW: View = { fields: FIELDS, columns: ['file', 'run', 'rows', 'errors'],
 
 export function command(deps: Deps, run = report): GdnCommand {
   const reportCommand = new GdnCommand({
-    name: 'batch report',
-    summary: 'Write a page of what a run minted, to hand to whoever ordered it',
     about:
       'One HTML file with all that it shows: pictures, titles, owners, token ids, rows by state, reasons of failures, time and gas. It opens from the disk, calls nobody, is searched where it lies, and prints. Pictures come from the storage of the server or from this machine, are made as large as the page shows them, and are linked instead beyond 32 MB. Gas is told where the server is a backend of gdn, which is asked with the API key where it has a login.',
     examples: [

@@ -50,8 +50,6 @@ const VERIFIED_VIEW: View = {
 
 export function command(deps: Deps, run = results): GdnCommand {
   const resultsCommand = new GdnCommand({
-    name: 'batch results',
-    summary: 'Every row of a run with what became of it',
     about:
       "In the order of the manifest, at any time, while the run is under way too. As CSV it is the manifest itself, with key, line, status, nft_gdn_id, token_id, contract_address, receiver_wallet_address, metadata_url and error behind the manifest's own columns; every cell is as it was, also one that a spreadsheet would run as a formula.",
     examples: [

@@ -10,8 +10,6 @@ export interface ResumeFlags extends BatchMintFlags {
 
 export function command(deps: Deps, run = resume): GdnCommand {
   const resumeCommand = new GdnCommand({
-    name: 'batch resume',
-    summary: 'Go on with a run that was stopped',
     about:
       'With the rows as the run last had them, whatever became of the manifest. Rows whose outcome is unknown are sent again only to a server that is known to recognise the repetition; otherwise they are looked for in the collection.',
     examples: [

@@ -10,8 +10,6 @@ export interface RetryFlags extends BatchMintFlags {
 
 export function command(deps: Deps, run = retry): GdnCommand {
   const retryCommand = new GdnCommand({
-    name: 'batch retry',
-    summary: 'Send rows of a run again that failed',
     about:
       'Rows that the server refused and rows whose NFT failed, as the run last had them; rows that were never sent go along. To change a row first, change the manifest and run gdn batch mint again.\nWith --absent instead the rows of unknown outcome that reconciling did not find in the collection. That is your decision: should such a row show up later after all, it is there twice.',
     examples: [

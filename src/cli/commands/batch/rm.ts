@@ -29,8 +29,6 @@ const VIEW: View = { fields: ['run', 'run_id', 'removed'], columns: ['run', 'run
 
 export function command(deps: Deps, run = rm): GdnCommand {
   const rmCommand = new GdnCommand({
-    name: 'batch rm',
-    summary: 'Forget a run: its journal and its rows',
     about:
       'Nothing that was minted is touched, but with the journal goes what keeps rows from being minted twice: the same manifest would begin anew. At a terminal gdn asks before it removes a run; scripts pass --yes.',
     examples: [

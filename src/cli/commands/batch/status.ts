@@ -11,8 +11,6 @@ export type StatusFlags = OutputFlags & ServerFlags
 
 export function command(deps: Deps, run = status): GdnCommand {
   const statusCommand = new GdnCommand({
-    name: 'batch status',
-    summary: 'Rows of a run by state',
     about:
       'As the journal on this machine has it, while the run is under way too. gdn batch resume asks the server. A run is named by its name or id, by the name given with --run, or by its manifest.',
     examples: [

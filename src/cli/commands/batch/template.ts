@@ -16,8 +16,6 @@ export interface TemplateFlags extends CommonFlags {
 
 export function command(deps: Deps, run = template): GdnCommand {
   const templateCommand = new GdnCommand({
-    name: 'batch template',
-    summary: 'Print a manifest to begin with',
     about:
       'Two rows with every kind of column. title, description and receiver are needed; the others can be left out. image and file:<key> take a URL or a path beside the manifest; id names a row for good; attr:<tag> becomes an attribute, extra:<key> a key of the metadata. Put your own receivers and pictures in before you mint: those of the template are examples, and rows with its pictures fail.',
     examples: [

@@ -41,8 +41,6 @@ export interface ValidateFlags extends BatchMintFlags {
 
 export function command(deps: Deps, run = validate): GdnCommand {
   const validateCommand = new GdnCommand({
-    name: 'batch validate',
-    summary: 'Check a manifest; nothing is sent',
     about:
       'Every row, every field, every local file: all faults at once, each with its line and column. Exit code 2 if there is one. With --check-files every file URL is asked for as well, by the rules by which a gdn backend fetches it; what may pass, such as a server that is down, is a warning. With --preview a terminal draws the local pictures of the first rows (GDN_IMAGES says how, where that is not found out); gdn batch preview shows all of them in a browser.',
     examples: [

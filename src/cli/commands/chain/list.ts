@@ -18,8 +18,6 @@ const VIEW: View = {
 
 export function command(deps: Deps, run = list): GdnCommand {
   const listCommand = new GdnCommand({
-    name: 'chain list',
-    summary: 'List the networks of a backend',
     about:
       'As its settings have them; nothing is asked of a network. Every other blockchain of the API is an embedded chain. Of nodes only the host is shown: a URL may hold a key.',
     examples: [

@@ -24,8 +24,6 @@ const VIEW: View = {
 
 export function command(deps: Deps, run = setup): GdnCommand {
   const setupCommand = new GdnCommand({
-    name: 'chain setup',
-    summary: 'Make a network ready: factory and signers, what it costs',
     about:
       "Done once for a network before collections can be made on it, and again after operators were added to the settings. The admin's key deploys and appoints and does nothing else: keep it offline between. What is sent is written down before, so the same command again goes on where it was interrupted. The backend may be running; it takes the network up at its next start. On Solana there is no factory: nothing is sent, the signer of the settings is accepted, for good, and what collections and NFTs cost is shown.",
     examples: [

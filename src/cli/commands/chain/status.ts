@@ -27,8 +27,6 @@ const VIEW: View = {
 
 export function command(deps: Deps, run = status): GdnCommand {
   const statusCommand = new GdnCommand({
-    name: 'chain status',
-    summary: 'Ask a network: nodes, fees, factory, signers and their funds',
     about:
       'A line for each signer, with what keeps it from signing, if anything does. Exits with 6 where the network cannot be asked, and with 5 where no signer can sign.',
     examples: [

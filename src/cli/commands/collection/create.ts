@@ -37,8 +37,6 @@ export interface CreateFlags extends OutputFlags, ServerFlags, WaitFlags, AgainF
 
 export function command(deps: Deps, run = create): GdnCommand {
   const createCommand = new GdnCommand({
-    name: 'collection create',
-    summary: 'Create a collection and wait until it is deployed',
     about:
       'A collection is a contract on a blockchain, owned by a wallet. Its address is printed; gdn remembers it for later commands.',
     examples: [

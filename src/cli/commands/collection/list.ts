@@ -15,8 +15,6 @@ export type ListFlags = OutputFlags & ServerFlags
 
 export function command(deps: Deps, run = list): GdnCommand {
   const listCommand = new GdnCommand({
-    name: 'collection list',
-    summary: 'List the collections made from this machine',
     about: 'The API has no list of collections: gdn remembers those that it created, and asks the server about them.',
     examples: [
       ['On the local backend', 'gdn collection list --local'],

@@ -17,8 +17,6 @@ export interface ShowFlags extends OutputFlags, ServerFlags {
 
 export function command(deps: Deps, run = show): GdnCommand {
   const showCommand = new GdnCommand({
-    name: 'collection show',
-    summary: 'Show collections by the id of their creation, or by address',
     about:
       'The API finds collections by the id that their creation was accepted with. An address is enough for those that were made from this machine.',
     examples: [

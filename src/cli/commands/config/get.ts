@@ -13,8 +13,6 @@ const VIEW: View = { fields: ['name', 'value', 'from'], columns: ['name', 'value
 
 export function command(deps: Deps, run = get): GdnCommand {
   const getCommand = new GdnCommand({
-    name: 'config get',
-    summary: 'Print one setting',
     about: 'The value in force: from flags, environment, project, profile. Keys are never printed.',
     examples: [
       ['Which server is used here?', 'gdn config get base_url'],

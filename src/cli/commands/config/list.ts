@@ -16,8 +16,6 @@ const VIEW: View = { fields: ['name', 'value', 'from'], columns: ['name', 'value
 
 export function command(deps: Deps, run = list): GdnCommand {
   const listCommand = new GdnCommand({
-    name: 'config list',
-    summary: 'Settings in force, and where each comes from',
     about: 'Flags go before the environment, that before the project, that before your own profile.',
     examples: [
       ['In this folder', 'gdn config list'],

@@ -12,8 +12,6 @@ export type PathFlags = OutputFlags & Pick<ServerFlags, 'stateDir'>
 
 export function command(deps: Deps, run = path): GdnCommand {
   const pathCommand = new GdnCommand({
-    name: 'config path',
-    summary: 'Print where configuration and state are kept',
     examples: [
       ['All of them', 'gdn config path'],
       ['Edit the configuration', '$EDITOR "$(gdn config path -o ids)"'],

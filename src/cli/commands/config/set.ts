@@ -31,8 +31,6 @@ const VIEW: View = {
 
 export function command(deps: Deps, run = set): GdnCommand {
   const setCommand = new GdnCommand({
-    name: 'config set',
-    summary: 'Save a setting in a profile',
     about: `Settings are ${SETTING_NAMES.join(', ')}, and profile: the profile to use when none is named. An API key comes from standard input only, and is saved for one server.`,
     examples: [
       ['Your usual server', 'gdn config set base_url https://api.example.com'],

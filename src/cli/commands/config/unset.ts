@@ -24,8 +24,6 @@ const VIEW: View = { fields: ['name', 'profile', 'server'], columns: ['name', 'p
 
 export function command(deps: Deps, run = unset): GdnCommand {
   const unsetCommand = new GdnCommand({
-    name: 'config unset',
-    summary: 'Remove a setting from a profile',
     examples: [
       ['A setting', 'gdn config unset contract'],
       ['The key of a server', 'gdn config unset api_key --base-url https://api.example.com'],

@@ -11,8 +11,6 @@ export type ExportFlags = OutputFlags & DatabaseFlags
 
 export function command(deps: Deps, run = exportAll): GdnCommand {
   const exportCommand = new GdnCommand({
-    name: 'db export',
-    summary: "Write all that a backend's database holds into a file",
     about:
       'A line of JSON for each row, as the database is at one moment, with counts and hashes. The file is private: secrets of the backend are in it. A backend that has its data dir to itself must be stopped; processes on PostgreSQL may go on. Files that are kept in the data dir stay there.',
     examples: [

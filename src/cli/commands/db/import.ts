@@ -12,8 +12,6 @@ export type ImportFlags = OutputFlags & DatabaseFlags
 
 export function command(deps: Deps, run = importAll): GdnCommand {
   const importCommand = new GdnCommand({
-    name: 'db import',
-    summary: 'Write what an export holds into an empty database',
     about:
       'All of it or nothing, into a database that is empty. Each table is read back and compared with the export by count and hash. Export and import are done with one version of gdn. The backend keeps its ID and starts a new incarnation: clients then check again what they believe accepted. A database file that you copy back yourself keeps its incarnation, so restore from an export.',
     examples: [

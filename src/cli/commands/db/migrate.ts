@@ -11,8 +11,6 @@ export type MigrateFlags = OutputFlags & DatabaseFlags
 
 export function command(deps: Deps, run = migrate): GdnCommand {
   const migrateCommand = new GdnCommand({
-    name: 'db migrate',
-    summary: "Bring a backend's database to the schema of this version",
     about:
       'Every process does so when it starts; this does it beforehand. Nothing that is stored is lost, and of any number that migrate at once, one does. Processes of an older version must be stopped first.',
     examples: [

@@ -11,8 +11,6 @@ export type StatusFlags = OutputFlags & DatabaseFlags
 
 export function command(deps: Deps, run = status): GdnCommand {
   const statusCommand = new GdnCommand({
-    name: 'db status',
-    summary: "Say which database a backend has, and whether it is this version's",
     about: 'Changes nothing. Exits with 6 where the database can’t be reached.',
     examples: [
       ['The one of gdn serve', 'gdn db status'],

@@ -26,8 +26,6 @@ const CREATED_VIEW: View = { ...KEY_VIEW, fields: [...KEY_VIEW.fields, 'api_key'
 
 export function command(deps: Deps, run = create): GdnCommand {
   const createCommand = new GdnCommand({
-    name: 'key create',
-    summary: 'Make an API key of a backend',
     about: `The key is printed once and stored nowhere: keep it. It belongs to the account of its e-mail address, which sees its own collections and NFTs only. Permissions are ${PERMISSIONS.join(', ')}, and all. The backend may be running.`,
     examples: [
       [

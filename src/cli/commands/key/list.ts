@@ -9,8 +9,6 @@ export interface ListFlags extends OutputFlags, DataDirFlags {}
 
 export function command(deps: Deps, run = list): GdnCommand {
   const listCommand = new GdnCommand({
-    name: 'key list',
-    summary: 'List the API keys of a backend',
     about: 'Keys themselves are stored nowhere: a prefix tells them apart. The key without an e-mail is the local one.',
     examples: [
       ['All of them', 'gdn key list'],

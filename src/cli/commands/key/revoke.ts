@@ -10,8 +10,6 @@ export interface RevokeFlags extends OutputFlags, DataDirFlags {}
 
 export function command(deps: Deps, run = revoke): GdnCommand {
   const revokeCommand = new GdnCommand({
-    name: 'key revoke',
-    summary: 'Revoke an API key of a backend',
     about:
       "A running backend refuses the key from its next request on. What the key made stays its account's. Revoking the local key makes the next start write a new one.",
     examples: [

@@ -23,8 +23,6 @@ export interface ExecFlags extends CommonFlags, StoredFilesFlags {
 
 export function command(deps: Deps, run = exec): GdnCommand {
   const execCommand = new GdnCommand({
-    name: 'local exec',
-    summary: 'Run a command against a fresh backend, then take it down',
     about:
       'The command gets GDN_BASE_URL, GDN_API_KEY and a GDN_STATE_DIR of its own. Its exit code is passed on. Nothing stays behind, also when it is interrupted: made for CI.',
     examples: [

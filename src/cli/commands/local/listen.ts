@@ -24,8 +24,6 @@ export interface ListenFlags extends CommonFlags, DataDirFlags {
 
 export function command(deps: Deps, run = listen): GdnCommand {
   const listenCommand = new GdnCommand({
-    name: 'local listen',
-    summary: 'Show events of the local backend as they come, and forward them',
     about:
       'Events are those of webhooks, read from the data dir beside the backend: nobody has to reach this machine for them. With --forward-to each is posted as a webhook would be, signed with the secret that is printed at the start, which stays the same. What is not taken is not sent again. Runs until Ctrl-C, which is a success.',
     examples: [

@@ -19,8 +19,6 @@ export interface LogsFlags extends CommonFlags {
 
 export function command(deps: Deps, run = logs): GdnCommand {
   const logsCommand = new GdnCommand({
-    name: 'local logs',
-    summary: 'Show the log of the local backend',
     examples: [
       ['The last lines', 'gdn local logs --lines 20'],
       ['Go on showing what comes', 'gdn local logs -f'],

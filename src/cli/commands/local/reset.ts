@@ -18,8 +18,6 @@ export interface ResetFlags extends OutputFlags {
 
 export function command(deps: Deps, run = reset): GdnCommand {
   const resetCommand = new GdnCommand({
-    name: 'local reset',
-    summary: 'Delete everything the local backend holds',
     about: 'Its collections, NFTs, files, chains and key. The backend must be stopped.',
     examples: [
       ['Begin anew', 'gdn local stop', 'gdn local reset', 'gdn local start'],

@@ -18,8 +18,6 @@ export interface StartFlags extends OutputFlags, StoredFilesFlags {
 
 export function command(deps: Deps, run = start): GdnCommand {
   const startCommand = new GdnCommand({
-    name: 'local start',
-    summary: 'Start the local backend',
     about:
       'A backend with all its chains, in the background, for --local. It listens on port 4680, or on a free one where that is taken. It keeps what it holds until gdn local reset.',
     examples: [

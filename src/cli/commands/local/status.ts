@@ -8,8 +8,6 @@ import { BACKEND_VIEW, backendData } from './backend-view.ts'
 
 export function command(deps: Deps, run = status): GdnCommand {
   const statusCommand = new GdnCommand({
-    name: 'local status',
-    summary: 'Say whether the local backend runs, and where',
     examples: [
       ['Is it running?', 'gdn local status'],
       ['Its address, for a script', 'gdn local status -o ids'],

@@ -13,8 +13,6 @@ const LOOK_EVERY_MS = 50
 
 export function command(deps: Deps, run = stop): GdnCommand {
   const stopCommand = new GdnCommand({
-    name: 'local stop',
-    summary: 'Stop the local backend',
     about: 'What it holds stays, and is there again after gdn local start.',
     examples: [['Stop it', 'gdn local stop']],
   })

@@ -17,8 +17,6 @@ import { orderNfts } from './order-nfts.ts'
 
 export function command(deps: Deps, run = grant): GdnCommand {
   const grantCommand = new GdnCommand({
-    name: 'nft grant',
-    summary: 'Mint NFTs to a first owner and transfer them in one step',
     about:
       'The chain shows the sender as the first owner and the receiver as the present one. The collection must let the API transfer (--enable-transfer). Local files are uploaded first.',
     examples: [

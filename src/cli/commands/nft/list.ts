@@ -25,8 +25,6 @@ const SHOWN_ON_TERMINAL = IDS_PER_REQUEST
 
 export function command(deps: Deps, run = list): GdnCommand {
   const listCommand = new GdnCommand({
-    name: 'nft list',
-    summary: 'List the NFTs of a collection',
     about: `Token, title, status and owner of each NFT, and its ID where the terminal is wide enough. A terminal shows the first ${SHOWN_ON_TERMINAL} NFTs unless --limit is given; pipes and files get all. Details cost one getnfts request per ${IDS_PER_REQUEST} NFTs; -o ids and --fields nft_gdn_id send none.`,
     examples: [
       ['In the only collection created on this machine', 'gdn nft list --local'],

@@ -15,8 +15,6 @@ import { orderNfts } from './order-nfts.ts'
 
 export function command(deps: Deps, run = mint): GdnCommand {
   const mintCommand = new GdnCommand({
-    name: 'nft mint',
-    summary: 'Mint NFTs and wait until they are deployed',
     about:
       'One NFT from flags, or what a JSON request holds. A manifest (CSV, JSONL, or a JSON list of rows) goes the way of gdn batch mint. Local files are uploaded first.',
     examples: [

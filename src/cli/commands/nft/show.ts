@@ -22,8 +22,6 @@ export interface ShowFlags extends OutputFlags, ServerFlags {
 
 export function command(deps: Deps, run = show): GdnCommand {
   const showCommand = new GdnCommand({
-    name: 'nft show',
-    summary: 'Show NFTs by their ids',
     about:
       'One id prints one thing, several print a list. Ids that the server does not know are named, and the exit code is 5.\nOn a terminal one NFT comes with its picture, drawn by the terminal itself (kitty, iTerm2, sixel) or in blocks of colour: a PNG, a JPEG or the first frame of a GIF, of at most 16 MiB. It is fetched from the /ipfs of a gdn backend or from --gateway, never from a web address that somebody put into an NFT. GDN_IMAGES says how to draw where that is not found out.',
     examples: [

@@ -25,8 +25,6 @@ type TransferRequest = z.output<typeof transfernft.request>
 
 export function command(deps: Deps, run = transfer): GdnCommand {
   const transferCommand = new GdnCommand({
-    name: 'nft transfer',
-    summary: 'Transfer an NFT and wait until its owner changed',
     about:
       'Token id, contract, blockchain and present owner are looked up where no flag gives them. The collection must let the API transfer (--enable-transfer). Not on Solana.',
     examples: [

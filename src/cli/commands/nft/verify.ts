@@ -43,8 +43,6 @@ const ON_CHAIN_VIEW: View = { ...VIEW, fields: [...FIELDS, 'verified', 'verify_e
 
 export function command(deps: Deps, run = verify): GdnCommand {
   const verifyCommand = new GdnCommand({
-    name: 'nft verify',
-    summary: 'Check that the service made an NFT, and what chain and storage say of it',
     about:
       "Asks the service whether it made the NFT for this owner; exit code 5 if not. Owner and blockchain are looked up where no flag gives them. With --on-chain, owner, token URI and metadata are read from chain and storage themselves and compared with what the service tells: 5 too where they differ, 6 where they can't be read.",
     examples: [

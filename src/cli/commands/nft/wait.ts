@@ -17,8 +17,6 @@ export interface WaitCommandFlags extends OutputFlags, ServerFlags {
 
 export function command(deps: Deps, run = wait): GdnCommand {
   const waitCommand = new GdnCommand({
-    name: 'nft wait',
-    summary: 'Wait until NFTs are deployed',
     about: 'Exit code 5 if one failed, 8 if one is still pending when the time is up.',
     examples: [
       [

@@ -10,8 +10,6 @@ export type BumpFlags = OutputFlags & DataDirFlags
 
 export function command(deps: Deps, run = bump): GdnCommand {
   const bumpCommand = new GdnCommand({
-    name: 'tx bump',
-    summary: 'Have the fees of a transaction raised now',
     about:
       'A backend raises the fees of a transaction that is stuck by itself, after stuck_seconds of its settings; this does not wait. The running backend has the key: it signs the same call again with the same nonce and higher fees, never above max_fee_gwei, and watches all its signings.',
     examples: [['Do not wait', 'gdn tx bump 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d']],

@@ -13,8 +13,6 @@ export interface CancelFlags extends OutputFlags, DataDirFlags {
 
 export function command(deps: Deps, run = cancel): GdnCommand {
   const cancelCommand = new GdnCommand({
-    name: 'tx cancel',
-    summary: 'Give a transaction up that is not in a block yet',
     about:
       'The running backend signs an empty transaction with the same nonce and higher fees. When that one is in a block for good, what the first was to do has failed: NFTs, a collection or a transfer get the status failed, with the reason. The first may still win; then nothing was cancelled.',
     examples: [['Give it up', 'gdn tx cancel 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d']],

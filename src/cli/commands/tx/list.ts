@@ -19,8 +19,6 @@ export interface ListFlags extends OutputFlags, DataDirFlags {
 
 export function command(deps: Deps, run = list): GdnCommand {
   const listCommand = new GdnCommand({
-    name: 'tx list',
-    summary: 'List the transactions that a backend has signed',
     about:
       'The newest first. signed: sent and not final yet; final; reverted: the chain refused it; lost: another used its nonce; cancelled. On Solana a backend keeps its own list, which is not shown here.',
     examples: [

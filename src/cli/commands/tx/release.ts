@@ -19,8 +19,6 @@ export interface ReleaseFlags extends OutputFlags, DataDirFlags {
 
 export function command(deps: Deps, run = release): GdnCommand {
   const releaseCommand = new GdnCommand({
-    name: 'tx release',
-    summary: 'Let a collection mint again after unknown tokens',
     about:
       'Records the unexplained tokens of `gdn tx unknown` as known, so that the backend mints after them. Before you release a collection, stop clients that would send requests from before the restore again: this backend does not know them and would mint them a second time. NFTs that wait in the collection are minted after the release. Use --fail-pending when they may be the tokens that exist.',
     examples: [

@@ -10,8 +10,6 @@ export type ShowFlags = OutputFlags & DataDirFlags
 
 export function command(deps: Deps, run = show): GdnCommand {
   const showCommand = new GdnCommand({
-    name: 'tx show',
-    summary: 'Show a transaction with all its signings',
     about: 'By its id or the hash of any of its signings. One that was signed once has none listed.',
     examples: [
       ['By its hash', `gdn tx show 0x${'1f'.repeat(32)}`],

@@ -21,8 +21,6 @@ export interface UnknownFlags extends OutputFlags, DataDirFlags {
 
 export function command(deps: Deps, run = unknown): GdnCommand {
   const unknownCommand = new GdnCommand({
-    name: 'tx unknown',
-    summary: 'List mints on chain that a backend does not know',
     about:
       'A backend finds such mints after its database was restored from a backup, after a database fail-over that lost commits, or when its key is used elsewhere. found: the backend compares them with its pending NFTs and takes over those that match. unexplained: no pending NFT matches, and requests for the collection get 503 until `gdn tx release`. released: with --all only.',
     examples: [

@@ -16,8 +16,6 @@ const VIEW: View = { fields: ['name', 'address', 'file'], columns: ['name', 'add
 
 export function command(deps: Deps, run = add): GdnCommand {
   const addCommand = new GdnCommand({
-    name: 'wallet add',
-    summary: 'Give an address a name',
     about:
       'For addresses whose key is elsewhere: a person you send to, a hardware wallet. Then @name stands for it wherever an address may. A keystore file of another program gets its name by being put into the folder of wallets (gdn wallet list shows it): alice.json is @alice.',
     examples: [['Then --receiver @bob', 'gdn wallet add bob 0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359']],

@@ -27,8 +27,6 @@ export interface ExportFlags extends CommonFlags {
 
 export function command(deps: Deps, run = exportWallet): GdnCommand {
   const exportCommand = new GdnCommand({
-    name: 'wallet export',
-    summary: 'Copy a keystore, or its private key, to a file or the screen',
     about:
       'A keystore is copied as it is, encrypted; a private key is what it holds, and whoever sees it has the wallet. The file is new and readable by you alone; nothing is overwritten. A path in place of a name opens any keystore of Web3 Secret Storage, version 3.',
     examples: [

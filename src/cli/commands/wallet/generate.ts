@@ -38,8 +38,6 @@ const VIEW: View = {
 
 export function command(deps: Deps, run = generate): GdnCommand {
   const generateCommand = new GdnCommand({
-    name: 'wallet generate',
-    summary: 'Generate a wallet and keep its key in an encrypted file',
     about:
       'The service makes the key and tells it once: it is kept in a keystore file (Web3 Secret Storage, version 3) that geth, cast, MetaMask and ethers open, encrypted with a password that you type twice. Everything that can fail here is done before the service is asked. The wallet has a name, and @name stands for its address in every command.',
     examples: [

@@ -16,8 +16,6 @@ const VIEW: View = {
 
 export function command(deps: Deps, run = list): GdnCommand {
   const listCommand = new GdnCommand({
-    name: 'wallet list',
-    summary: 'List the wallets and addresses that have a name here',
     about:
       'A keystore is a wallet whose key is in an encrypted file of this machine; an address was added by gdn wallet add. No key is opened for this.',
     examples: [

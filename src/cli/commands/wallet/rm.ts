@@ -14,8 +14,6 @@ const VIEW: View = { fields: ['name', 'address'], columns: ['name', 'address'], 
 
 export function command(deps: Deps, run = rm): GdnCommand {
   const rmCommand = new GdnCommand({
-    name: 'wallet rm',
-    summary: 'Forget the name of an address',
     about: 'Of an address that gdn wallet add named. Keystores are never deleted by gdn.',
     examples: [['Forget @bob', 'gdn wallet rm bob']],
   })

@@ -16,8 +16,6 @@ const VIEW: View = {
 
 export function command(deps: Deps, run = url): GdnCommand {
   const urlCommand = new GdnCommand({
-    name: 'wallet url',
-    summary: 'Print a signed URL by which somebody else generates a wallet',
     about:
       'A POST to the URL, with no body and no API key, answers a new wallet with its private key. Whoever has the URL can do that until it expires, so give it to one person. gdn wallet generate does both steps, and keeps the key encrypted.',
     examples: [

@@ -21,8 +21,6 @@ const ADDED_VIEW: View = { ...WEBHOOK_VIEW, fields: [...WEBHOOK_VIEW.fields, 'si
 
 export function command(deps: Deps, run = add): GdnCommand {
   const addCommand = new GdnCommand({
-    name: 'webhook add',
-    summary: 'Have a backend tell a URL when something is deployed or has failed',
     about: `The backend posts each event as JSON, signed: Gdn-Signature is t=<unix seconds>,v1=<hex HMAC-SHA-256 of "<t>.<body>">, its key the signing secret. The secret is printed once; the backend keeps it in its database, because it signs with it. Events are sent at least once and in no promised order: Gdn-Event-Id tells repeated ones. What isn't answered with 2xx within 10 seconds is sent again, for three days; 410 disables the webhook. Events are ${EVENT_TYPES.join(', ')}, or * for all. The backend may be running.`,
     examples: [
       ['When NFTs are done', 'gdn webhook add https://example.com/hooks/gdn \\\n  --event nft.deployed,nft.failed'],

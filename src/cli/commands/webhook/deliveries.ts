@@ -16,8 +16,6 @@ export interface DeliveriesFlags extends OutputFlags, DataDirFlags {
 
 export function command(deps: Deps, run = deliveries): GdnCommand {
   const deliveriesCommand = new GdnCommand({
-    name: 'webhook deliveries',
-    summary: 'List what a webhook was told, and what it answered',
     about:
       'The newest event first; events are kept for a week. waiting: to be sent, or to be sent again; failed: given up. The first 200 characters of an answer are kept.',
     examples: [

@@ -9,8 +9,6 @@ export type ListFlags = OutputFlags & DataDirFlags
 
 export function command(deps: Deps, run = list): GdnCommand {
   const listCommand = new GdnCommand({
-    name: 'webhook list',
-    summary: 'List the webhooks of a backend, and how they do',
     about:
       'Of all accounts. failing: nothing was taken for five minutes and more; disabled: the receiver answered 410. Counts are of events of the last week.',
     examples: [

@@ -17,8 +17,6 @@ const REPLAYED_VIEW: View = { ...WEBHOOK_VIEW, fields: [...WEBHOOK_VIEW.fields, 
 
 export function command(deps: Deps, run = replay): GdnCommand {
   const replayCommand = new GdnCommand({
-    name: 'webhook replay',
-    summary: 'Have a webhook told events again',
     about:
       'Those that were given up, or those that the flags name. They keep their ids, by which a receiver tells what it had before. A webhook that was disabled is in use again.',
     examples: [

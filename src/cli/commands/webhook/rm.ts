@@ -10,8 +10,6 @@ export type RmFlags = OutputFlags & DataDirFlags
 
 export function command(deps: Deps, run = rm): GdnCommand {
   const rmCommand = new GdnCommand({
-    name: 'webhook rm',
-    summary: 'Remove a webhook: it is told nothing any more',
     about: 'What it was still to be told is forgotten. The backend may be running.',
     examples: [['By its id', 'gdn webhook rm 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d']],
   })

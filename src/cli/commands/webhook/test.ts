@@ -14,8 +14,6 @@ export type TestFlags = OutputFlags & DataDirFlags
 
 export function command(deps: Deps, run = test): GdnCommand {
   const testCommand = new GdnCommand({
-    name: 'webhook test',
-    summary: 'Have the running backend send a test event',
     about:
       'The event webhook.test is sent once, whatever the webhook listens to, by the way that all events go. Exit code 5 says that the receiver did not take it, 8 that no backend sent it.',
     examples: [['Does the receiver answer?', 'gdn webhook test 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d']],

@@ -1,8 +1,8 @@
 import { BLOCKCHAIN_NAMES } from '../../../api/blockchains.ts'
-import { ENTRIES, isNoun } from '../../catalogue.ts'
+import { COMMANDS } from '../../catalogue.ts'
 import type { Topic } from '../topic.ts'
 
-const verbs = ENTRIES.flatMap((entry) => (isNoun(entry) && entry.name === 'local' ? entry.verbs : []))
+const verbs = COMMANDS.filter(({ command }) => command.startsWith('local '))
 
 export const local: Topic = {
   about:
@@ -18,7 +18,7 @@ export const local: Topic = {
     ['Always use it, without --local', 'export GDN_PROFILE=local'],
   ],
   sections: [
-    { title: 'Commands', rows: verbs.map(({ name, summary }) => [`gdn local ${name}`, summary]) },
+    { title: 'Commands', rows: verbs.map(({ command, summary }) => [`gdn ${command}`, summary]) },
     {
       title: 'Where it lives',
       text: `Everything it holds is in one folder: $XDG_DATA_HOME/gdn/local, without the variable ~/.local/share/gdn/local. Its API key is in the file api-key there, which only you may read.
