@@ -1,29 +1,43 @@
 import type { Endpoint } from './endpoint.ts'
-import { createcollection } from './endpoints/createcollection.ts'
-import { createnft } from './endpoints/createnft.ts'
-import { createnfttrans } from './endpoints/createnfttrans.ts'
-import { files } from './endpoints/files.ts'
-import { getcollections } from './endpoints/getcollections.ts'
-import { getisgdnnft } from './endpoints/getisgdnnft.ts'
-import { getnftgdnids } from './endpoints/getnftgdnids.ts'
-import { getnfts } from './endpoints/getnfts.ts'
-import { getpresignedurl } from './endpoints/getpresignedurl.ts'
-import { gettransactions } from './endpoints/gettransactions.ts'
-import { transfernft } from './endpoints/transfernft.ts'
 
-/** Every endpoint of the API, by name: the reference's first, then ours. */
-export const ENDPOINTS = {
-  createnft,
-  transfernft,
-  createnfttrans,
-  getnftgdnids,
-  getnfts,
-  getisgdnnft,
-  createcollection,
-  getpresignedurl,
-  getcollections,
-  gettransactions,
-  files,
-} as const satisfies Record<string, Endpoint>
+/**
+ * The contract of every endpoint, the reference's first, then ours. Building the schemas of all endpoints takes longer
+ * than a call on loopback, so each is loaded when it is needed.
+ */
+const CONTRACTS = {
+  createnft: async () => (await import('./endpoints/createnft.ts')).createnft,
+  transfernft: async () => (await import('./endpoints/transfernft.ts')).transfernft,
+  createnfttrans: async () => (await import('./endpoints/createnfttrans.ts')).createnfttrans,
+  getnftgdnids: async () => (await import('./endpoints/getnftgdnids.ts')).getnftgdnids,
+  getnfts: async () => (await import('./endpoints/getnfts.ts')).getnfts,
+  getisgdnnft: async () => (await import('./endpoints/getisgdnnft.ts')).getisgdnnft,
+  createcollection: async () => (await import('./endpoints/createcollection.ts')).createcollection,
+  getpresignedurl: async () => (await import('./endpoints/getpresignedurl.ts')).getpresignedurl,
+  getcollections: async () => (await import('./endpoints/getcollections.ts')).getcollections,
+  gettransactions: async () => (await import('./endpoints/gettransactions.ts')).gettransactions,
+  files: async () => (await import('./endpoints/files.ts')).files,
+} satisfies Record<string, () => Promise<Endpoint>>
 
-export type EndpointName = keyof typeof ENDPOINTS
+export type EndpointName = keyof typeof CONTRACTS
+
+export type Contracts = { [Name in EndpointName]: Awaited<ReturnType<(typeof CONTRACTS)[Name]>> }
+
+const LOADERS: { [Name in EndpointName]: () => Promise<Contracts[Name]> } = CONTRACTS
+
+export const ENDPOINT_NAMES = Object.keys(CONTRACTS) as EndpointName[]
+
+/** The endpoint of a path such as `/api/v1/getnfts`, with or without a trailing slash. */
+export function endpointAt(path: string): EndpointName | undefined {
+  return ENDPOINT_NAMES.find((name) => path === `/api/v1/${name}` || path === `/api/v1/${name}/`)
+}
+
+/** The contract of an endpoint, without loading the others. */
+export async function loadEndpoint<Name extends EndpointName>(name: Name): Promise<Contracts[Name]> {
+  return await LOADERS[name]()
+}
+
+/** The contracts of all endpoints, by name. */
+export async function loadEndpoints(): Promise<Contracts> {
+  const loaded = await Promise.all(ENDPOINT_NAMES.map(async (name) => [name, await loadEndpoint(name)] as const))
+  return Object.fromEntries(loaded) as Contracts
+}

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { ENDPOINTS } from '../api/endpoints.ts'
+import { createnft } from '../api/endpoints/createnft.ts'
 import { isAtWork } from '../core/lock-holder.ts'
 import { lockHolder } from '../core/process-lock.ts'
 import type { Plan } from './plan.ts'
@@ -54,7 +54,7 @@ async function describePlan({ found, gathered, planned }: Prepared, options: Bat
     await spool.close()
   }
   const { requests, receivers, files, reordered, rows, changes, notes = [] } = planned
-  const rate = options.requestsPerSecond ?? ENDPOINTS.createnft.ratePerSecond ?? DEFAULT_RATE
+  const rate = options.requestsPerSecond ?? createnft.ratePerSecond ?? DEFAULT_RATE
   return {
     run: { id: run.id, name: run.name },
     rows,

@@ -1,5 +1,6 @@
 import type { Blockchain } from '../api/blockchains.ts'
-import { ENDPOINTS } from '../api/endpoints.ts'
+import { createnft } from '../api/endpoints/createnft.ts'
+import { createnfttrans } from '../api/endpoints/createnfttrans.ts'
 import { formatIssue, validate } from '../api/validate.ts'
 import { GdnError } from '../core/errors.ts'
 import type { ManifestRow } from '../manifest/row.ts'
@@ -42,7 +43,7 @@ export function buildRequest(
 ): { endpoint: MintEndpoint; body: Record<string, unknown> } {
   const [first] = rows
   if (first === undefined) throw new Error('a request without rows')
-  const endpoint = first.sender === null ? 'createnft' : 'createnfttrans'
+  const endpoint = first.sender === null ? createnft : createnfttrans
   const body = {
     contract_address: collection.contractAddress,
     blockchain: collection.blockchain,
@@ -50,7 +51,7 @@ export function buildRequest(
     receiver_wallet_address: first.receiver,
     metadata: rows.map((row, index) => withMarker(requestMetadata(row, urlOf), markers[index])),
   }
-  const checked = validate(ENDPOINTS[endpoint].request, body)
+  const checked = validate(endpoint.request, body)
   if (!checked.ok) {
     const [issue] = checked.issues
     const index = issue?.path[0] === 'metadata' ? Number(issue.path[1] ?? 0) : 0
@@ -60,7 +61,7 @@ export function buildRequest(
       details: checked.issues,
     })
   }
-  return { endpoint, body }
+  return { endpoint: endpoint.name, body }
 }
 
 interface Source {

@@ -1,19 +1,17 @@
-import { ENDPOINTS, type EndpointName } from '../api/endpoints.ts'
+import { ENDPOINT_NAMES, loadEndpoint } from '../api/endpoints.ts'
 import type { RawEndpoint } from '../client/api-client.ts'
 import { GdnError } from '../core/errors.ts'
 import { nearest } from '../core/nearest.ts'
 
 /** Names that `gdn api` takes: every endpoint that takes JSON. */
-export const ENDPOINT_NAMES = Object.values(ENDPOINTS)
-  .filter(({ contentType }) => contentType === 'application/json')
-  .map(({ name }) => name as EndpointName)
+export const JSON_ENDPOINTS = ENDPOINT_NAMES.filter((name) => name !== 'files')
 
 /** The endpoint that a word means: its name, its path, or another path of the API, which the server knows alone. */
 export function endpointNamed(word: string): RawEndpoint {
   refuseWallets(word)
   const path = word.startsWith('api/') ? `/${word}` : word
   const name = path.replace(/^\/api\/v1\//, '').replace(/\/$/, '')
-  const known = ENDPOINT_NAMES.find((one) => one === name)
+  const known = JSON_ENDPOINTS.find((one) => one === name)
   if (known !== undefined) return { name: known }
   if (name === 'files') {
     throw new GdnError('usage', 'files takes a file, no JSON', {
@@ -22,12 +20,12 @@ export function endpointNamed(word: string): RawEndpoint {
     })
   }
   if (/^\/api\/[\w./~-]*$/.test(path) && !/(^|\/)\.{1,2}(\/|$)/.test(path)) return { path: path as `/${string}` }
-  const near = nearest(name, ENDPOINT_NAMES)
+  const near = nearest(name, JSON_ENDPOINTS)
   throw new GdnError('usage', `there is no endpoint "${word}"`, {
     place: { flag: '<endpoint>' },
     hint:
       near === undefined
-        ? `endpoints are ${ENDPOINT_NAMES.join(', ')}; another is named by its path: /api/…`
+        ? `endpoints are ${JSON_ENDPOINTS.join(', ')}; another is named by its path: /api/…`
         : `did you mean ${near}?`,
   })
 }
@@ -49,6 +47,6 @@ function refuseWallets(word: string): void {
 }
 
 /** Whether asking it may change anything; of a path that the contract doesn't know nobody can tell. */
-export function mayHaveEffect(endpoint: RawEndpoint): boolean {
-  return 'path' in endpoint || ENDPOINTS[endpoint.name].idempotent
+export async function mayHaveEffect(endpoint: RawEndpoint): Promise<boolean> {
+  return 'path' in endpoint || (await loadEndpoint(endpoint.name)).idempotent
 }

@@ -1,11 +1,12 @@
-import { ENDPOINTS, type EndpointName } from '../api/endpoints.ts'
+import { type EndpointName, loadEndpoint } from '../api/endpoints.ts'
 import type { Settings } from '../config/settings.ts'
 import type { Io } from './io.ts'
 
 /** Prints the request that would be sent, and sends nothing. The server needn't even run. */
 export async function printDryRun(io: Io, settings: Settings, name: EndpointName, body: unknown): Promise<void> {
   const server = await settings.server().catch(() => null)
-  const url = `${server?.baseUrl ?? settings.baseUrl?.value ?? ''}${ENDPOINTS[name].path}`
+  const { path } = await loadEndpoint(name)
+  const url = `${server?.baseUrl ?? settings.baseUrl?.value ?? ''}${path}`
   const request = { method: 'POST', url, body }
   await io.data(`${JSON.stringify(request, null, io.settings.machine && !io.stdoutTty ? undefined : 2)}\n`)
   io.note('Nothing was sent (--dry-run).')

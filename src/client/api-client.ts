@@ -1,12 +1,12 @@
 import type * as z from 'zod'
-import type { ENDPOINTS, EndpointName } from '../api/endpoints.ts'
+import type { Contracts, EndpointName } from '../api/endpoints.ts'
 import type { GdnError } from '../core/errors.ts'
 import type { CreationRecord } from './create.ts'
 import type { ObservedRateLimit } from './rate-limit-policy.ts'
 import type { TransportAnswer } from './transport.ts'
 
-export type RequestOf<Name extends EndpointName> = z.input<(typeof ENDPOINTS)[Name]['request']>
-export type ResponseOf<Name extends EndpointName> = z.output<(typeof ENDPOINTS)[Name]['response']>
+export type RequestOf<Name extends EndpointName> = z.input<Contracts[Name]['request']>
+export type ResponseOf<Name extends EndpointName> = z.output<Contracts[Name]['response']>
 
 /** What became of one attempt. `not_sent`: no effect. `cut`: nobody knows. */
 export type SendResult =

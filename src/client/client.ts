@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import type { EndpointName } from '../api/endpoints.ts'
+import { type EndpointName, loadEndpoint } from '../api/endpoints.ts'
 import { HEADERS } from '../api/headers.ts'
-import { loadEndpoint } from '../api/load-endpoint.ts'
 import { GdnError, messageOf } from '../core/errors.ts'
 import type { Secret } from '../core/secret.ts'
 import { badAnswer, describeAnswer, parseJson, statusOf } from './answers.ts'

@@ -1,5 +1,4 @@
-import type { EndpointName } from '../api/endpoints.ts'
-import { loadEndpoint } from '../api/load-endpoint.ts'
+import { type EndpointName, loadEndpoint } from '../api/endpoints.ts'
 import { formatIssue, validate } from '../api/validate.ts'
 import { GdnError } from '../core/errors.ts'
 import { answerError, badAnswer, parseJson } from './answers.ts'

@@ -1,11 +1,12 @@
+import { readdir } from 'node:fs/promises'
 import { describe, expect, it } from 'vitest'
 import * as z from 'zod'
 import { BLOCKCHAIN_NAMES, BLOCKCHAINS, EVM_BLOCKCHAINS, isBlockchain, isEvm } from '../../src/api/blockchains.ts'
 import type { Endpoint } from '../../src/api/endpoint.ts'
-import { ENDPOINTS } from '../../src/api/endpoints.ts'
 import { errorFormA, errorFormB } from '../../src/api/errors.ts'
 import { PERMISSIONS } from '../../src/api/permissions.ts'
 import { validate } from '../../src/api/validate.ts'
+import { ENDPOINTS } from '../helpers/endpoints.ts'
 
 // api-v1.1.md, Blockchain identifiers: value, transfer, create and transfer. Creating works everywhere.
 const REFERENCE = `
@@ -116,6 +117,11 @@ describe('every endpoint', () => {
       ].sort(),
     )
     expect(byOrigin('extension')).toEqual(['files', 'getcollections', 'gettransactions'])
+  })
+
+  it('has a contract file of its name, and every contract file an endpoint', async () => {
+    const contractFiles = await readdir(new URL('../../src/api/endpoints', import.meta.url))
+    expect(contractFiles.sort()).toEqual(all.map(([name]) => `${name}.ts`).sort())
   })
 
   it.each(all)('%s has the path of its name, and permissions that exist', (name, { name: own, path, permissions }) => {

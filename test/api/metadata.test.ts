@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { ENDPOINTS } from '../../src/api/endpoints.ts'
 import { extraKeys, nftMetadata, nftMetadataList } from '../../src/api/metadata.ts'
 import { formatIssue, validate } from '../../src/api/validate.ts'
+import { ENDPOINTS } from '../helpers/endpoints.ts'
 
 const FILE = { key: 'image', url: 'https://example.com/a.png' }
 const metadata = (change: object = {}) => ({ title: 't', description: '', file_fields: [], ...change })

@@ -208,7 +208,7 @@ it('transferring is refused as unsupported', async () => {
   const collection = await createOnSolana()
   const parties = { sender_wallet_address: solanaWallet('a'), receiver_wallet_address: RECEIVER }
   const common = { contract_address: collection.address, blockchain: 'solana', ...parties }
-  const { ENDPOINTS } = await import('../../src/api/endpoints.ts')
+  const { ENDPOINTS } = await import('../helpers/endpoints.ts')
   const refusal = (result: { success: boolean; error?: { issues: { message: string }[] } | undefined }) =>
     result.error?.issues.map(({ message }) => message)
   expect(refusal(ENDPOINTS.createnfttrans.request.safeParse({ ...common, metadata: plainMetadata(1) }))).toEqual([

@@ -8,8 +8,8 @@ import { shortText, text } from '../text.ts'
 
 export const createcollection = defineEndpoint({
   name: 'createcollection',
-  path: '/api/v1/createcollection',
   summary: 'Create a collection: a contract on a blockchain, owned by a wallet',
+  tag: 'Collections',
   permissions: ['collection:create'],
   idempotent: true,
   request: z

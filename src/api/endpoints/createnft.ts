@@ -6,7 +6,6 @@ import { nftMetadataList } from '../metadata.ts'
 
 export const createnft = defineEndpoint({
   name: 'createnft',
-  path: '/api/v1/createnft',
   summary: 'Create NFTs in a collection',
   permissions: ['nft:create'],
   ratePerSecond: 2,

@@ -6,7 +6,6 @@ import { nftMetadataList } from '../metadata.ts'
 
 export const createnfttrans = defineEndpoint({
   name: 'createnfttrans',
-  path: '/api/v1/createnfttrans',
   summary: 'Create NFTs for a first owner and transfer them in one step',
   permissions: ['nft:create', 'nft:transfer'],
   idempotent: true,

@@ -6,8 +6,8 @@ export const MAX_FILE_BYTES = 64 * 1024 * 1024
 
 export const files = defineEndpoint({
   name: 'files',
-  path: '/api/v1/files',
   summary: 'Upload a file (multipart form, field "file"); its URL goes into file_fields',
+  tag: 'Files',
   origin: 'extension',
   permissions: ['nft:create'],
   contentType: 'multipart/form-data',

@@ -22,8 +22,8 @@ export type CollectionRecord = z.output<typeof collectionRecord>
 
 export const getcollections = defineEndpoint({
   name: 'getcollections',
-  path: '/api/v1/getcollections',
   summary: 'Collections by the transactions that created them',
+  tag: 'Collections',
   origin: 'extension',
   permissions: ['nft:read'],
   request: z.strictObject({ transaction_gdn_ids: oneOrMore(transactionGdnId, 1000) }),

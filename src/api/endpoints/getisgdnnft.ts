@@ -5,7 +5,6 @@ import { address, blockchain, nftGdnId, oneOrMore } from '../fields.ts'
 
 export const getisgdnnft = defineEndpoint({
   name: 'getisgdnnft',
-  path: '/api/v1/getisgdnnft',
   summary: 'Was the NFT created by the service, and does this wallet own it?',
   permissions: ['nft:read'],
   validationStatus: 422,

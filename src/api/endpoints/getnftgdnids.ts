@@ -5,7 +5,6 @@ import { address, blockchain } from '../fields.ts'
 
 export const getnftgdnids = defineEndpoint({
   name: 'getnftgdnids',
-  path: '/api/v1/getnftgdnids',
   summary: 'List the NFTs of a collection',
   permissions: ['nft:read'],
   ratePerSecond: 2,

@@ -7,7 +7,6 @@ export const MAX_IDS_PER_REQUEST = 1000
 
 export const getnfts = defineEndpoint({
   name: 'getnfts',
-  path: '/api/v1/getnfts',
   summary: 'Details of NFTs',
   permissions: ['nft:read'],
   ratePerSecond: 2,

@@ -5,8 +5,8 @@ export const MAX_SIGNED_URL_MINUTES = 10_080
 
 export const getpresignedurl = defineEndpoint({
   name: 'getpresignedurl',
-  path: '/api/v1/getpresignedurl',
   summary: 'A time-limited signed URL for wallet generation',
+  tag: 'Wallets',
   permissions: ['wallet:create'],
   errorForm: 'B',
   request: z.strictObject({

@@ -15,7 +15,6 @@ export const transactionRecord = z.looseObject({
 
 export const gettransactions = defineEndpoint({
   name: 'gettransactions',
-  path: '/api/v1/gettransactions',
   summary: 'What became of transfers and of collection creations',
   origin: 'extension',
   permissions: ['nft:read'],

@@ -12,7 +12,6 @@ function spellTokenId(body: unknown): unknown {
 
 export const transfernft = defineEndpoint({
   name: 'transfernft',
-  path: '/api/v1/transfernft',
   summary: 'Transfer an NFT to a new owner',
   permissions: ['nft:transfer'],
   idempotent: true,

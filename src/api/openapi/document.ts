@@ -1,5 +1,5 @@
 import type { Endpoint } from '../endpoint.ts'
-import { ENDPOINTS } from '../endpoints.ts'
+import { loadEndpoints } from '../endpoints.ts'
 import { errorFormA, errorFormB } from '../errors.ts'
 import { RESPONSE_HEADERS } from './answers.ts'
 import { type Json, jsonSchema } from './json-schema.ts'
@@ -51,12 +51,12 @@ export interface RegisteredRoute {
  * The OpenAPI 3.1 document of a server: what the contract says about those of its endpoints that the server has.
  *
  * @example
- * buildOpenApi([{ method: 'POST', url: '/api/v1/createnft' }], '0.1.0')
+ * await buildOpenApi([{ method: 'POST', url: '/api/v1/createnft' }], '0.1.0')
  */
-export function buildOpenApi(routes: readonly RegisteredRoute[], version: string): Json {
+export async function buildOpenApi(routes: readonly RegisteredRoute[], version: string): Promise<Json> {
   const registered = new Set(routes.map(({ method, url }) => `${method} ${url}`))
   const paths: Record<string, Json> = {}
-  for (const endpoint of Object.values<Endpoint>(ENDPOINTS)) {
+  for (const endpoint of Object.values<Endpoint>(await loadEndpoints())) {
     if (registered.has(`POST ${endpoint.path}`)) paths[endpoint.path] = { post: operationOf(endpoint) }
   }
   for (const { method, route, paths: spelled, operation } of SURROUNDINGS) {

@@ -4,13 +4,6 @@ import { errorAnswers, headerRefs } from './answers.ts'
 import { ENDPOINT_NOTES } from './field-notes.ts'
 import { type Json, jsonSchema } from './json-schema.ts'
 
-const TAGS: Readonly<Record<string, string>> = {
-  createcollection: 'Collections',
-  getcollections: 'Collections',
-  getpresignedurl: 'Wallets',
-  files: 'Files',
-}
-
 function describe({ permissions, ratePerSecond, idempotent, origin }: Endpoint): string {
   const plural = permissions.length === 1 ? 'permission' : 'permissions'
   const lines = [
@@ -69,7 +62,7 @@ export function operationOf(endpoint: Endpoint): Json {
   const parameters = ['RequestId', ...(idempotent ? ['IdempotencyKey'] : [])]
   return {
     operationId: name,
-    tags: [TAGS[name] ?? 'NFTs'],
+    tags: [endpoint.tag],
     summary,
     description: describe(endpoint),
     security: [{ apiKey: [...permissions] }],

@@ -5,7 +5,7 @@ import type { TransportAnswer } from '../../client/transport.ts'
 import type { Server } from '../../config/server.ts'
 import { GdnError } from '../../core/errors.ts'
 import { type Body, type BodyField, bodyField, bodyOf } from '../api-body.ts'
-import { ENDPOINT_NAMES, endpointNamed, mayHaveEffect } from '../api-endpoint.ts'
+import { endpointNamed, JSON_ENDPOINTS, mayHaveEffect } from '../api-endpoint.ts'
 import { GdnCommand, switchFlag, valueFlag, wordArgument } from '../command.ts'
 import type { Deps } from '../deps.ts'
 import { addCommonFlags, addServerFlags, type CommonFlags, type ServerFlags } from '../flags/common.ts'
@@ -35,7 +35,7 @@ export function command(deps: Deps, run = api): GdnCommand {
     ],
     aliases: { '--input': '--file' },
   })
-  wordArgument(apiCommand, '<endpoint>', ENDPOINT_NAMES)
+  wordArgument(apiCommand, '<endpoint>', JSON_ENDPOINTS)
   valueFlag(apiCommand, '-f, --file <file>', 'JSON of the request; - is standard input', { parse: notEmpty })
   valueFlag(apiCommand, '--field <key=value>', 'A member of the request; key[]= adds to a list, key:= takes JSON', {
     parse: bodyField,
@@ -62,7 +62,7 @@ export async function api(deps: Deps, word: string, flags: ApiFlags): Promise<vo
   const settings = await deps.settings(flags)
   if (flags.dryRun) return await printRequest(deps, flags, endpoint, body.value)
   const { client, server } = await deps.connect(settings)
-  const hasEffect = mayHaveEffect(endpoint)
+  const hasEffect = await mayHaveEffect(endpoint)
   if (hasEffect) await confirm(deps, flags, endpoint, body.value, server)
   const idempotencyKey = hasEffect ? (flags.idempotencyKey ?? randomUUID()) : null
   let answer: TransportAnswer | null = null

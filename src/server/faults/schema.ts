@@ -1,19 +1,19 @@
 import * as z from 'zod'
-import { ENDPOINTS, type EndpointName } from '../../api/endpoints.ts'
-
-const NAMES = Object.keys(ENDPOINTS) as EndpointName[]
+import { ENDPOINT_NAMES, type EndpointName } from '../../api/endpoints.ts'
 
 /** Endpoints whose requests make NFTs. */
 export const MINTING: readonly EndpointName[] = ['createnft', 'createnfttrans']
 
 const MAX_WAIT_MS = 600_000
 
-const endpointName = z.enum(['*', ...NAMES], { error: `must be * or an endpoint: ${NAMES.join(', ')}` })
+const endpointName = z.enum(['*', ...ENDPOINT_NAMES], {
+  error: `must be * or an endpoint: ${ENDPOINT_NAMES.join(', ')}`,
+})
 
 const common = {
   /** `*` is every endpoint of the API. */
   endpoint: z.union([endpointName, z.array(endpointName).min(1)], {
-    error: `must be *, an endpoint or a list of endpoints: ${NAMES.join(', ')}`,
+    error: `must be *, an endpoint or a list of endpoints: ${ENDPOINT_NAMES.join(', ')}`,
   }),
   /** Of the endpoint's requests; all of them where it isn't given. */
   share: z

@@ -1,11 +1,12 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type * as z from 'zod'
 import type { Endpoint } from '../../api/endpoint.ts'
-import { ENDPOINTS } from '../../api/endpoints.ts'
+import { type Contracts, type EndpointName, loadEndpoints } from '../../api/endpoints.ts'
 import { TITLES } from '../../api/errors.ts'
 import { HEADERS, IDEMPOTENCY_ERRORS } from '../../api/headers.ts'
 import { MAX_NFTS_PER_REQUEST } from '../../api/metadata.ts'
 import { validate } from '../../api/validate.ts'
+import type { Accepted } from '../services/accept.ts'
 import { createCollection } from '../services/create-collection.ts'
 import { createNft } from '../services/create-nft.ts'
 import { createNftTrans } from '../services/create-nft-trans.ts'
@@ -18,19 +19,33 @@ import { getTransactions } from '../services/get-transactions.ts'
 import { Refusal, refusalOf } from '../services/refusal.ts'
 import type { ServiceDeps, ServiceRequest } from '../services/services.ts'
 import { transferNft } from '../services/transfer-nft.ts'
-import type { Store } from '../store/open-store.ts'
 import { callerOf } from './auth.ts'
 import { originOf } from './hosts.ts'
 import { createRateLimit } from './rate-limits.ts'
 
-const MAX_IDEMPOTENCY_KEY = 255
+/** Does what an endpoint promises: a creating one returns what it accepted, any other its response. */
+type Service<Name extends EndpointName> = (
+  deps: ServiceDeps,
+  request: ServiceRequest<z.output<Contracts[Name]['request']>>,
+) => Promise<Served<z.input<Contracts[Name]['response']>, Contracts[Name]['idempotent']>>
 
-interface Outcome {
-  response: unknown
-  replayed?: boolean
-  /** The accepted request, where one was accepted. */
-  requestId?: string
+type Served<Response, Idempotent> = Idempotent extends true ? Accepted<Response> : Response
+
+/** The service of every endpoint. An uploaded file isn't JSON: `files` has a route of its own. */
+const SERVICES: { readonly [Name in Exclude<EndpointName, 'files'>]: Service<Name> } = {
+  createnft: createNft,
+  transfernft: transferNft,
+  createnfttrans: createNftTrans,
+  getnftgdnids: getNftIds,
+  getnfts: getNfts,
+  getisgdnnft: getIsGdnNft,
+  createcollection: createCollection,
+  getpresignedurl: getPresignedUrl,
+  getcollections: getCollections,
+  gettransactions: getTransactions,
 }
+
+const MAX_IDEMPOTENCY_KEY = 255
 
 function idempotencyKey(request: FastifyRequest): string | null {
   const header = request.headers[HEADERS.idempotencyKey]
@@ -65,31 +80,35 @@ function refuseTooMany(body: unknown): void {
 }
 
 /** An endpoint's route: with and without a trailing slash, permission, limit, schema, then the service. */
-function addEndpoint<Request extends z.ZodType>(
+function addEndpoint(
   app: FastifyInstance,
-  endpoint: Endpoint<Request>,
-  limits: { store: Store; enabled: boolean },
-  serve: (request: ServiceRequest<z.output<Request>>, http: FastifyRequest) => Promise<Outcome>,
+  deps: ServiceDeps,
+  endpoint: Endpoint,
+  serve: (deps: ServiceDeps, request: ServiceRequest<never>) => Promise<unknown>,
+  rateLimits: boolean,
 ): void {
-  const limit = createRateLimit(endpoint, limits.enabled, limits.store)
+  const limit = createRateLimit(endpoint, rateLimits, deps.store)
   const handler = async (request: FastifyRequest, reply: FastifyReply) => {
     const { keyId, accountId } = callerOf(request)
     reply.headers(await limit(keyId))
     refuseTooMany(request.body)
     const validated = validate(endpoint.request, request.body)
     if (!validated.ok) throw refusalOf(validated.issues, endpoint.validationStatus)
-    const accepted = {
+    const served = await serve(deps, {
       accountId,
-      parsed: validated.value,
+      // The table ties each service to the schema of its endpoint.
+      parsed: validated.value as never,
       body: asObject(request.body),
       idempotencyKey: endpoint.idempotent ? idempotencyKey(request) : null,
       requestId: request.ownId,
       run: runOf(request),
-    }
-    const outcome = await serve(accepted, request)
-    request.accepted = outcome.requestId ?? null
-    if (outcome.replayed) reply.header(HEADERS.idempotencyReplayed, 'true')
-    return outcome.response
+      origin: () => originOf(request),
+    })
+    if (!endpoint.idempotent) return served
+    const { response, replayed, requestId } = served as Accepted<unknown>
+    request.accepted = requestId
+    if (replayed) reply.header(HEADERS.idempotencyReplayed, 'true')
+    return response
   }
   const { permissions: access, errorForm, validationStatus } = endpoint
   const config = { access, errorForm, validationStatus }
@@ -97,26 +116,9 @@ function addEndpoint<Request extends z.ZodType>(
 }
 
 /** The endpoints of the API. */
-export function addApiRoutes(app: FastifyInstance, deps: ServiceDeps, rateLimits: boolean): void {
-  const limits = { store: deps.store, enabled: rateLimits }
-  addEndpoint(app, ENDPOINTS.createcollection, limits, (request) => createCollection(deps, request))
-  addEndpoint(app, ENDPOINTS.createnft, limits, (request) => createNft(deps, request))
-  addEndpoint(app, ENDPOINTS.createnfttrans, limits, (request) => createNftTrans(deps, request))
-  addEndpoint(app, ENDPOINTS.transfernft, limits, (request) => transferNft(deps, request))
-  addEndpoint(app, ENDPOINTS.getcollections, limits, async (request) => ({
-    response: await getCollections(deps, request),
-  }))
-  addEndpoint(app, ENDPOINTS.getnftgdnids, limits, async (request) => ({
-    response: await getNftIds(deps, request),
-  }))
-  addEndpoint(app, ENDPOINTS.getisgdnnft, limits, async (request) => ({
-    response: await getIsGdnNft(deps, request),
-  }))
-  addEndpoint(app, ENDPOINTS.gettransactions, limits, async (request) => ({
-    response: await getTransactions(deps, request),
-  }))
-  addEndpoint(app, ENDPOINTS.getnfts, limits, async (request) => ({ response: await getNfts(deps, request) }))
-  addEndpoint(app, ENDPOINTS.getpresignedurl, limits, async (request, http) => ({
-    response: await getPresignedUrl(deps, request, originOf(http)),
-  }))
+export async function addApiRoutes(app: FastifyInstance, deps: ServiceDeps, rateLimits: boolean): Promise<void> {
+  const { files: _, ...endpoints } = await loadEndpoints()
+  for (const endpoint of Object.values(endpoints)) {
+    addEndpoint(app, deps, endpoint, SERVICES[endpoint.name], rateLimits)
+  }
 }

@@ -162,7 +162,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   limitBodyMemory(app, { ...DEFAULT_BODY_MEMORY, ...options.bodyMemory })
   if (faults !== undefined) addFaults(app, faults, log)
   addOpenApi(app, version)
-  addApiRoutes(app, deps, rateLimits)
+  await addApiRoutes(app, deps, rateLimits)
   await addFileRoutes(app, deps, { allowHtml })
   await addWalletRoutes(app, deps)
   addRpcRoutes(app, deps, allowedHosts)

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { ENDPOINTS, type EndpointName } from '../../api/endpoints.ts'
+import { type EndpointName, endpointAt } from '../../api/endpoints.ts'
 import { TITLES } from '../../api/errors.ts'
 import { HEADERS } from '../../api/headers.ts'
 import type { Fate } from '../faults/fates.ts'
@@ -16,10 +16,8 @@ const MESSAGE = 'a fault on demand: this server was told to answer so'
 
 const TITLE_OF = { 429: TITLES.tooManyRequests, 500: TITLES.internal, 503: TITLES.unavailable } as const
 
-const BY_PATH = new Map(Object.values(ENDPOINTS).map(({ path, name }) => [path as string, name as EndpointName]))
-
 function endpointOf({ routeOptions, method }: FastifyRequest): EndpointName | undefined {
-  return method === 'POST' ? BY_PATH.get((routeOptions.url ?? '').replace(/\/$/, '')) : undefined
+  return method === 'POST' ? endpointAt(routeOptions.url ?? '') : undefined
 }
 
 /** Lets requests of the API fail as the rules have it. Register it after authentication: refused requests don't count. */

@@ -1,7 +1,6 @@
 import multipart, { type MultipartFile } from '@fastify/multipart'
 import type { FastifyError, FastifyInstance, FastifyRequest } from 'fastify'
-import { MAX_FILE_BYTES } from '../../api/endpoints/files.ts'
-import { ENDPOINTS } from '../../api/endpoints.ts'
+import { files, MAX_FILE_BYTES } from '../../api/endpoints/files.ts'
 import { TITLES } from '../../api/errors.ts'
 import { HEADERS } from '../../api/headers.ts'
 import { messageOf } from '../../core/errors.ts'
@@ -16,7 +15,7 @@ export async function addFileRoutes(
   { storage, checkedFiles }: Pick<ServiceDeps, 'storage' | 'checkedFiles'>,
   rules: { allowHtml: boolean },
 ): Promise<void> {
-  const { name, path, permissions, errorForm } = ENDPOINTS.files
+  const { name, path, permissions, errorForm } = files
   // In a scope of its own: no other route takes forms, and this one takes nothing else.
   await parent.register(async (app) => {
     app.removeAllContentTypeParsers()

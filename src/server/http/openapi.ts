@@ -10,7 +10,7 @@ export function addOpenApi(app: FastifyInstance, version: string): void {
   let document: Promise<string> | undefined
   const build = async () => {
     const { buildOpenApi } = await import('../../api/openapi/document.ts')
-    return JSON.stringify(buildOpenApi(routes, version))
+    return JSON.stringify(await buildOpenApi(routes, version))
   }
   app.get('/openapi.json', { config: { access: 'public', errorForm: 'A' } }, async (_request, reply) => {
     // Made when somebody asks first: every route is there by then.

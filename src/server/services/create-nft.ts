@@ -22,25 +22,26 @@ export function createNft(deps: ServiceDeps, request: ServiceRequest<Parsed>) {
     endpoint: createnft.name,
     message: 'The request to create NFTs was accepted.',
     sender: null,
+    echo: {},
   })
 }
 
-interface Creation {
+interface Creation<Echo> {
   endpoint: string
   message: string
   /** Who has the NFTs first, where they are transferred in the same step. */
   sender: string | null
   /** Echoed beside what every creation echoes. */
-  echo?: { sender_wallet_address: string }
+  echo: Echo
   /** Refuses a collection that this can't be done in. */
   check?: (collection: CollectionRow) => void
 }
 
 /** Accepts NFTs: a row for each, with its place in the pipeline. */
-export async function acceptNfts(
+export async function acceptNfts<Echo extends object>(
   deps: ServiceDeps,
   request: ServiceRequest<Parsed>,
-  { endpoint, message, sender, echo, check }: Creation,
+  { endpoint, message, sender, echo, check }: Creation<Echo>,
 ) {
   const { store, pipeline, now } = deps
   const { accountId, parsed, body, idempotencyKey, requestId, run } = request

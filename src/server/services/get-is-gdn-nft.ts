@@ -12,7 +12,8 @@ export async function getIsGdnNft(
   const { receiver_wallet_address: address, blockchain, nft_gdn_ids: ids } = parsed
   const [id = ''] = ids
   const nft = await findNft(store.db, id)
-  const owned = nft !== null && nft.blockchain === blockchain && nft.owner !== null && sameAddress(nft.owner, address)
+  const owner = nft?.owner ?? null
+  const owned = nft?.blockchain === blockchain && owner !== null && sameAddress(owner, address)
   return {
     requests: { receiver_wallet_address: address, blockchain, nft_gdn_id: id },
     response: owned
@@ -22,7 +23,7 @@ export async function getIsGdnNft(
             nft_gdn_id: nft.id,
             token_id: nft.token_id,
             contract_address: nft.contract_address,
-            receiver_wallet_address: nft.owner,
+            receiver_wallet_address: owner,
             status: nft.status,
           },
         }

@@ -11,8 +11,7 @@ const DEFAULT_MINUTES = 60
 /** A signed URL for an account's own e-mail address; the local account, which has none, may take any. */
 export async function getPresignedUrl(
   { store, signedUrls }: Pick<ServiceDeps, 'store' | 'signedUrls'>,
-  { accountId, parsed }: ServiceRequest<z.output<typeof getpresignedurl.request>>,
-  origin: string,
+  { accountId, parsed, origin }: ServiceRequest<z.output<typeof getpresignedurl.request>>,
 ) {
   const { email, timeout = DEFAULT_MINUTES } = parsed
   const own = await accountEmail(store.db, accountId)
@@ -21,6 +20,6 @@ export async function getPresignedUrl(
     throw new Refusal(403, TITLES.forbidden, "email must be the address of the API key's own account")
   }
   const issuedAt = Math.floor(signedUrls.clock() / 1000)
-  const url = signUrl(signedUrls.secret, { origin, issuer: email, issuedAt, expiry: issuedAt + timeout * 60 })
+  const url = signUrl(signedUrls.secret, { origin: origin(), issuer: email, issuedAt, expiry: issuedAt + timeout * 60 })
   return { request: { email, timeout }, response: { url } }
 }

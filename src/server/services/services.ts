@@ -37,4 +37,6 @@ export interface ServiceRequest<Parsed> {
   requestId: string
   /** The run of a batch that it came with, as the client calls it. */
   run: string | null
+  /** The origin that the request was addressed to. @throws Refusal where its Host header names no host */
+  origin: () => string
 }

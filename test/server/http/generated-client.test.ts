@@ -6,8 +6,8 @@ import { execa } from 'execa'
 import openapiTS, { astToString } from 'openapi-typescript'
 import { afterAll, beforeAll, expect, it, vi } from 'vitest'
 import type { Endpoint } from '../../../src/api/endpoint.ts'
-import { ENDPOINTS } from '../../../src/api/endpoints.ts'
 import { buildOpenApi } from '../../../src/api/openapi/document.ts'
+import { ENDPOINTS } from '../../helpers/endpoints.ts'
 
 // The generator prints its types with the API of TypeScript 5 and 6, which TypeScript 7 doesn't have.
 vi.mock('typescript', async () => ({ default: (await import('@ts-morph/common')).ts }))
@@ -30,7 +30,7 @@ let folder: string
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'gdn-generated-'))
   const routes = Object.values(ENDPOINTS).map(({ path }) => ({ method: 'POST', url: path }))
-  const types = await openapiTS(JSON.stringify(buildOpenApi(routes, '1.2.3')))
+  const types = await openapiTS(JSON.stringify(await buildOpenApi(routes, '1.2.3')))
   await writeFile(join(folder, 'api.d.ts'), astToString(types))
 })
 afterAll(() => rm(folder, { recursive: true, force: true }))
@@ -102,9 +102,9 @@ const REQUEST_NOTES: Record<string, Record<string, RegExp>> = {
   createcollection: { wallet_address: /owns the collection/ },
 }
 
-it.each(Object.entries(REQUEST_NOTES))('%s describes each address as what it is', (name, notes) => {
+it.each(Object.entries(REQUEST_NOTES))('%s describes each address as what it is', async (name, notes) => {
   const endpoint = ENDPOINTS[name as keyof typeof ENDPOINTS]
-  const document = buildOpenApi([{ method: 'POST', url: endpoint.path }], '1.2.3')
+  const document = await buildOpenApi([{ method: 'POST', url: endpoint.path }], '1.2.3')
   const described: [field: string, description: string][] = []
   JSON.stringify(document.paths, (field, value) => {
     if (field.includes('address') && typeof value?.description === 'string') described.push([field, value.description])

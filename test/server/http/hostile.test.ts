@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { ENDPOINTS, type EndpointName } from '../../../src/api/endpoints.ts'
+import type { EndpointName } from '../../../src/api/endpoints.ts'
 import {
   createTestCollection,
   exchangeBytes,
@@ -14,6 +14,7 @@ import {
   type TestCollection,
   WALLETS,
 } from '../../helpers/backend.ts'
+import { ENDPOINTS } from '../../helpers/endpoints.ts'
 import { memoryInUse, rowCounts, streamBytes } from '../../helpers/hostile.ts'
 import { report } from '../../helpers/seed.ts'
 import { solanaWallet } from '../../helpers/solana.ts'

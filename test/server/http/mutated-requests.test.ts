@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { ENDPOINTS, type EndpointName } from '../../../src/api/endpoints.ts'
+import type { EndpointName } from '../../../src/api/endpoints.ts'
 import { errorFormA, errorFormB } from '../../../src/api/errors.ts'
 import {
   createTestCollection,
@@ -12,6 +12,7 @@ import {
   type TestBackend,
   WALLETS,
 } from '../../helpers/backend.ts'
+import { ENDPOINTS } from '../../helpers/endpoints.ts'
 import { runs } from '../../helpers/runs.ts'
 import { report } from '../../helpers/seed.ts'
 

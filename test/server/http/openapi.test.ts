@@ -1,7 +1,7 @@
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { ENDPOINTS, type EndpointName } from '../../../src/api/endpoints.ts'
+import type { EndpointName } from '../../../src/api/endpoints.ts'
 import { buildOpenApi } from '../../../src/api/openapi/document.ts'
 import {
   createTestCollection,
@@ -13,6 +13,7 @@ import {
   type TestBackend,
   WALLETS,
 } from '../../helpers/backend.ts'
+import { ENDPOINTS } from '../../helpers/endpoints.ts'
 
 let dataDir: Awaited<ReturnType<typeof freshDataDir>>
 let backend: TestBackend
@@ -62,7 +63,7 @@ describe('/openapi.json', () => {
   })
 
   it('is valid with every endpoint of the contract in it', async () => {
-    const result = await new Validator().validate(structuredClone(everything()))
+    const result = await new Validator().validate(structuredClone(await everything()))
     expect(result).toMatchObject({ valid: true })
   })
 
@@ -86,8 +87,8 @@ describe('/openapi.json', () => {
     )
   })
 
-  it('says of every endpoint what it needs: permissions, rate limit, headers, both kinds of answers', () => {
-    const whole = everything() as unknown as typeof document
+  it('says of every endpoint what it needs: permissions, rate limit, headers, both kinds of answers', async () => {
+    const whole = (await everything()) as unknown as typeof document
     for (const {
       name,
       path,
@@ -134,8 +135,8 @@ describe('/openapi.json', () => {
     }
   })
 
-  it('takes the odd spellings of the reference: one id for a list, one object for a list, tokenid', () => {
-    const whole = everything()
+  it('takes the odd spellings of the reference: one id for a list, one object for a list, tokenid', async () => {
+    const whole = await everything()
     ajv.addSchema(whole, 'whole')
     const takes = (name: EndpointName, change: object, without: string[] = []) => {
       const body: Record<string, unknown> = { ...(ENDPOINTS[name].example.request as object), ...change }

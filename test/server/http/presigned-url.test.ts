@@ -2,9 +2,9 @@ import { createHmac } from 'node:crypto'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { ENDPOINTS } from '../../../src/api/endpoints.ts'
 import { errorFormB } from '../../../src/api/errors.ts'
 import { exchangeBytes, freshDataDir, startTestBackend, type TestBackend } from '../../helpers/backend.ts'
+import { ENDPOINTS } from '../../helpers/endpoints.ts'
 import { makeKey } from '../../helpers/keys.ts'
 
 const NOW = Date.parse('2026-11-20T12:00:00.789Z')

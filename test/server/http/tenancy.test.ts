@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { ENDPOINTS, type EndpointName } from '../../../src/api/endpoints.ts'
+import type { EndpointName } from '../../../src/api/endpoints.ts'
 import {
   call,
   createTestCollection,
@@ -11,6 +11,7 @@ import {
   type TestBackend,
   WALLETS,
 } from '../../helpers/backend.ts'
+import { ENDPOINTS } from '../../helpers/endpoints.ts'
 import { makeKey, type TestKey } from '../../helpers/keys.ts'
 
 const OWNER_EMAIL = 'owner@example.com'

@@ -1,4 +1,4 @@
-import { ENDPOINTS } from '../../../api/endpoints.ts'
+import { createnft } from '../../../api/endpoints/createnft.ts'
 import { extraKeys } from '../../../api/metadata.ts'
 import { dryRunBatch } from '../../../batch/dry-run.ts'
 import type { BatchOptions, DryRun } from '../../../batch/types.ts'
@@ -111,7 +111,7 @@ function planData(plan: DryRun, options: BatchOptions, price: bigint | null): Da
     reordered,
     order,
     seconds: Math.round(seconds * 10) / 10,
-    requests_per_second: options.requestsPerSecond ?? ENDPOINTS.createnft.ratePerSecond ?? null,
+    requests_per_second: options.requestsPerSecond ?? createnft.ratePerSecond ?? null,
     changes: { added, changed, kept_accepted, removed },
     gas_estimate: gas === null ? null : Number(gas),
     gas_price_wei: price === null ? null : String(price),
