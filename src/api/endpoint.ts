@@ -1,4 +1,5 @@
 import type * as z from 'zod'
+import type { Creation } from './creation.ts'
 import type { ErrorForm } from './errors.ts'
 import type { Permission } from './permissions.ts'
 
@@ -7,7 +8,7 @@ export interface Endpoint<
   Request extends z.ZodType = z.ZodType,
   Response extends z.ZodType = z.ZodType,
   Name extends string = string,
-  Idempotent extends boolean = boolean,
+  Creates extends Creation | null = Creation | null,
 > {
   readonly name: Name
   readonly path: `/api/v1/${Name}`
@@ -23,26 +24,26 @@ export interface Endpoint<
   readonly errorForm: ErrorForm
   /** HTTP status of a request that breaks the schema. */
   readonly validationStatus: 400 | 422
-  /** Whether it honours Idempotency-Key: every creating one does. */
-  readonly idempotent: Idempotent
+  /** Set for an endpoint that creates something; exactly these honour Idempotency-Key. */
+  readonly creates: Creates
   readonly contentType: 'application/json' | 'multipart/form-data'
   readonly request: Request
   readonly response: Response
   readonly example: { readonly request: z.input<Request>; readonly response: z.input<Response> }
 }
 
-type Declared = 'name' | 'summary' | 'permissions' | 'request' | 'response' | 'example'
+type RequiredKey = 'name' | 'summary' | 'permissions' | 'request' | 'response' | 'example'
+
+type Declaration<Request extends z.ZodType, Response extends z.ZodType, Name extends string> = Pick<
+  Endpoint<Request, Response, Name>,
+  RequiredKey
+> &
+  Partial<Omit<Endpoint<Request, Response, Name>, RequiredKey | 'path' | 'creates'>>
 
 /** An endpoint with its path and the usual values: about NFTs, form A, 400, no rate limit, JSON, of the reference. */
-export function defineEndpoint<
-  Request extends z.ZodType,
-  Response extends z.ZodType,
-  const Name extends string,
-  const Idempotent extends boolean = false,
->(
-  endpoint: Pick<Endpoint<Request, Response, Name, Idempotent>, Declared> &
-    Partial<Omit<Endpoint<Request, Response, Name, Idempotent>, Declared | 'path'>>,
-): Endpoint<Request, Response, Name, Idempotent> {
+export function defineEndpoint<Request extends z.ZodType, Response extends z.ZodType, const Name extends string>(
+  endpoint: Declaration<Request, Response, Name>,
+): Endpoint<Request, Response, Name, null> {
   return {
     path: `/api/v1/${endpoint.name}`,
     tag: 'NFTs',
@@ -50,8 +51,19 @@ export function defineEndpoint<
     ratePerSecond: null,
     errorForm: 'A',
     validationStatus: 400,
-    idempotent: false as Idempotent,
+    creates: null,
     contentType: 'application/json',
     ...endpoint,
   }
+}
+
+/** As `defineEndpoint`, for an endpoint that creates something. */
+export function defineCreatingEndpoint<
+  Request extends z.ZodType,
+  Response extends z.ZodType,
+  const Name extends string,
+>(
+  endpoint: Declaration<Request, Response, Name> & { creates: Creation<z.output<Request>, z.output<Response>> },
+): Endpoint<Request, Response, Name, Creation> {
+  return { ...defineEndpoint(endpoint), creates: endpoint.creates }
 }

@@ -26,6 +26,11 @@ const LOADERS: { [Name in EndpointName]: () => Promise<Contracts[Name]> } = CONT
 
 export const ENDPOINT_NAMES = Object.keys(CONTRACTS) as EndpointName[]
 
+/** The names of the endpoints that create something. */
+export type CreatingEndpoint = {
+  [Name in EndpointName]: Contracts[Name]['creates'] extends null ? never : Name
+}[EndpointName]
+
 /** The endpoint of a path such as `/api/v1/getnfts`, with or without a trailing slash. */
 export function endpointAt(path: string): EndpointName | undefined {
   return ENDPOINT_NAMES.find((name) => path === `/api/v1/${name}` || path === `/api/v1/${name}/`)

@@ -48,5 +48,5 @@ function refuseWallets(word: string): void {
 
 /** Whether asking it may change anything; of a path that the contract doesn't know nobody can tell. */
 export async function mayHaveEffect(endpoint: RawEndpoint): Promise<boolean> {
-  return 'path' in endpoint || (await loadEndpoint(endpoint.name)).idempotent
+  return 'path' in endpoint || (await loadEndpoint(endpoint.name)).creates !== null
 }

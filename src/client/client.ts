@@ -50,6 +50,7 @@ export function createClient(options: ClientOptions): ApiClient {
   const dispatch = createDispatch(options)
 
   const urlOf = async (name: EndpointName) => baseUrl + (await loadEndpoint(name)).path
+  const hintOf = async (name: EndpointName) => (await loadEndpoint(name)).creates?.hints.request
 
   const postJson = (
     to: Pick<Post, 'name' | 'url'>,
@@ -75,6 +76,7 @@ export function createClient(options: ClientOptions): ApiClient {
     return await createOnce({
       name,
       url,
+      hint: await hintOf(name),
       resend,
       doubt,
       record,
@@ -110,7 +112,7 @@ export function createClient(options: ClientOptions): ApiClient {
     baseUrl,
     async call(name, request, { signal } = {}) {
       const body = await encode(name, request)
-      if ((await loadEndpoint(name)).idempotent) {
+      if ((await loadEndpoint(name)).creates !== null) {
         return await creation(name, body, { idempotencyKey: randomUUID(), signal }, false)
       }
       const url = await urlOf(name)
@@ -142,6 +144,7 @@ export function createClient(options: ClientOptions): ApiClient {
         'name' in endpoint
           ? { name: endpoint.name, url: await urlOf(endpoint.name) }
           : { name: null, url: baseUrl + endpoint.path }
+      const hint = 'name' in endpoint ? await hintOf(endpoint.name) : undefined
       const { url } = to
       const name = 'name' in endpoint ? endpoint.name : endpoint.path
       const post = async (beforeSending?: () => Promise<void>) => {
@@ -157,6 +160,7 @@ export function createClient(options: ClientOptions): ApiClient {
       return await createOnce({
         name,
         url,
+        hint,
         resend: false,
         signal,
         clock,

@@ -21,9 +21,11 @@ export interface CreationRecord {
   unknown(reason: string): Promise<void>
 }
 
-export interface Creation<Response> {
+export interface CreateOnceParameters<Response> {
   name: string
   url: string
+  /** Where to look for what an unknown outcome may have created, before the request is repeated. */
+  hint: string | undefined
   /** Whether to send again, where that is safe; else exactly one attempt is made. */
   resend: boolean
   /** Why the outcome of an earlier sending of this body under this key is unknown; undefined when there was none. */
@@ -48,8 +50,8 @@ type Outcome<Response> =
  * Creates something at most once. While every sending had no effect for certain, another may follow. Once one is
  * unknown, only a success resolves it: the same bytes go again under the same key, to a server that honours it.
  */
-export async function createOnce<Response>(creation: Creation<Response>): Promise<Response> {
-  const { name, clock, signal, resend, record } = creation
+export async function createOnce<Response>(creation: CreateOnceParameters<Response>): Promise<Response> {
+  const { clock, signal, resend, record } = creation
   const deadline = clock.now() + MAX_WAIT_MS
   let sending = 0
   const mayWait = (wait: number) => sending < MAX_SENDINGS && clock.now() + wait <= deadline
@@ -96,16 +98,16 @@ export async function createOnce<Response>(creation: Creation<Response>): Promis
     if (signal?.aborted !== true) throw error
   }
   const asked = creation.doubt === undefined ? sending - 1 : sending
-  throw unknownOutcome(name, doubt, asked === 0 || lastSaid === null ? null : { times: asked, lastSaid })
+  throw unknownOutcome(creation, doubt, asked === 0 || lastSaid === null ? null : { times: asked, lastSaid })
 }
 
 function earlierDoubt({
   doubt,
-}: Creation<unknown>): { reason: string; cause: unknown; retryAfterMs: number | null } | null {
+}: CreateOnceParameters<unknown>): { reason: string; cause: unknown; retryAfterMs: number | null } | null {
   return doubt === undefined ? null : { reason: doubt, cause: undefined, retryAfterMs: 0 }
 }
 
-async function sendOnce<Response>(creation: Creation<Response>): Promise<Outcome<Response>> {
+async function sendOnce<Response>(creation: CreateOnceParameters<Response>): Promise<Outcome<Response>> {
   const { name, url, post, decode, record, clock, signal } = creation
   let begun = false
   let answer: TransportAnswer
@@ -149,7 +151,7 @@ async function sendOnce<Response>(creation: Creation<Response>): Promise<Outcome
 }
 
 function unknownOutcome(
-  name: string,
+  { name, hint = 'it may exist already' }: Pick<CreateOnceParameters<unknown>, 'name' | 'hint'>,
   doubt: { reason: string; cause: unknown },
   again: { times: number; lastSaid: string } | null,
 ): GdnError {
@@ -159,16 +161,9 @@ function unknownOutcome(
     'unknown_outcome',
     `${name} was sent, and whether it took effect is unknown (${doubt.reason})${tried}`,
     {
-      hint: `look before you repeat it: ${WHERE_TO_LOOK[name] ?? 'it may exist already'}`,
+      hint: `look before you repeat it: ${hint}`,
       details: { reason: doubt.reason + tried },
       cause: doubt.cause,
     },
   )
-}
-
-const WHERE_TO_LOOK: Readonly<Record<string, string>> = {
-  createcollection: 'a second request would create, and pay for, a second collection if the first one arrived',
-  createnft: 'gdn nft list shows whether the NFTs are there; a second request would mint them again',
-  createnfttrans: 'gdn nft list shows whether the NFTs are there; a second request would mint them again',
-  transfernft: 'gdn nft show tells the present owner',
 }

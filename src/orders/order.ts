@@ -1,15 +1,11 @@
 import { createHash } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 import * as z from 'zod'
+import { type CreatingEndpoint, ENDPOINT_NAMES } from '../api/endpoints.ts'
 import { canonicalJson } from '../core/canonical-json.ts'
 
 /** The format of an order's file. A file of a higher one is refused, never guessed at. */
 export const ORDER_VERSION = 1
-
-/** What a single command may ask for. */
-export const ORDER_ENDPOINTS = ['createnft', 'createnfttrans', 'transfernft', 'createcollection'] as const
-
-export type OrderEndpoint = (typeof ORDER_ENDPOINTS)[number]
 
 const accepted = z.object({
   /** Of what was minted; empty for the others. */
@@ -24,7 +20,7 @@ const accepted = z.object({
 
 const order = z.object({
   id: z.string(),
-  endpoint: z.enum(ORDER_ENDPOINTS),
+  endpoint: z.custom<CreatingEndpoint>((name) => ENDPOINT_NAMES.some((one) => one === name)),
   /** What tells the server from others, as in a run. */
   origin: z.string(),
   /** The backend that it was sent to; missing in an order of an older gdn. */
@@ -62,7 +58,7 @@ const ID_DIGITS = 24
 /** What an order is known by. Never the API key, nor anything that differs from one try to the next. */
 export interface OrderName {
   origin: string
-  endpoint: OrderEndpoint
+  endpoint: CreatingEndpoint
   content: unknown
 }
 

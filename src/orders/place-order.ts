@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Blockchain } from '../api/blockchains.ts'
+import type { Creation } from '../api/creation.ts'
+import { type CreatingEndpoint, loadEndpoint } from '../api/endpoints.ts'
 import { IdSet } from '../batch/reconcile/id-set.ts'
 import { listIds } from '../batch/reconcile/listing.ts'
 import type { ApiClient } from '../client/api-client.ts'
@@ -11,14 +13,13 @@ import {
   type SeenBackend,
 } from '../client/backend.ts'
 import { GdnError } from '../core/errors.ts'
-import { acceptedBy, answerFault } from './answers.ts'
-import { type Accepted, type AcceptedOrder, type Order, type OrderEndpoint, orderId } from './order.ts'
+import { type Accepted, type AcceptedOrder, type Order, orderId } from './order.ts'
 import { OrderFiles } from './order-files.ts'
 import { isKnown, type LookDeps, lookForOrder } from './reconcile.ts'
 
 /** What is ordered. */
 export interface OrderRequest {
-  endpoint: OrderEndpoint
+  endpoint: CreatingEndpoint
   /** As runs know the server. */
   origin: string
   /** Null where that isn't known before the request is made. */
@@ -89,10 +90,11 @@ export async function placeOrder(
 ): Promise<void> {
   const files = new OrderFiles(deps.stateDir)
   const id = orderId(wanted)
+  const { creates } = await loadEndpoint(wanted.endpoint)
   const release = await files.lock(id, wanted.note)
   let nothingLeft = false
   try {
-    const order = await new Placing(deps, files, wanted, id).accepted()
+    const order = await new Placing(deps, files, wanted, creates, id).accepted()
     const { ended, problem } = await act(order)
     if (ended) nothingLeft = await keep(deps, files.pathOf(id), () => files.tell(order, deps.now()))
     if (problem !== null) throw problem
@@ -117,12 +119,14 @@ class Placing {
   readonly #deps: OrderDeps
   readonly #files: OrderFiles
   readonly #wanted: OrderRequest
+  readonly #creates: Creation
   readonly #id: string
 
-  constructor(deps: OrderDeps, files: OrderFiles, wanted: OrderRequest, id: string) {
+  constructor(deps: OrderDeps, files: OrderFiles, wanted: OrderRequest, creates: Creation, id: string) {
     this.#deps = deps
     this.#files = files
     this.#wanted = wanted
+    this.#creates = creates
     this.#id = id
   }
 
@@ -142,7 +146,7 @@ class Placing {
     refuseOtherBackend(`what was sent at ${timeOf(earlier.sent_at)}`, recorded, this.#wanted.backend)
     const restored = isRestored(recorded, this.#wanted.backend)
     if (!isAccepted(earlier)) return await this.#resolve(earlier, restored)
-    if (restored && !(await isKnown(earlier, this.#deps))) {
+    if (restored && !(await isKnown(earlier, this.#creates, this.#deps))) {
       await onEvent({ type: 'lost', order: earlier })
       return await this.#lookFor({ ...earlier, state: 'unknown', reason: LOST, accepted: null })
     }
@@ -158,7 +162,7 @@ class Placing {
   /** Only a server that honours Idempotency-Key shows at once what it accepted: others' lists lag. */
   async #isForgotten(order: AcceptedOrder): Promise<boolean> {
     const { client, signal } = this.#deps
-    if (!this.#wanted.mayForget || (await isKnown(order, this.#deps))) return false
+    if (!this.#wanted.mayForget || (await isKnown(order, this.#creates, this.#deps))) return false
     return (await client.learnIdempotency({ signal })) === true
   }
 
@@ -190,9 +194,8 @@ class Placing {
    */
   async #idsBefore(): Promise<string | null> {
     const { client, signal } = this.#deps
-    const { endpoint, contract, blockchain } = this.#wanted
-    if (contract === null || blockchain === null || (endpoint !== 'createnft' && endpoint !== 'createnfttrans'))
-      return null
+    const { contract, blockchain } = this.#wanted
+    if (contract === null || blockchain === null || this.#creates.effect.in !== 'collection') return null
     // Unknown means that the server gave no answer: sending will tell that better.
     if ((await client.learnIdempotency({ signal })) !== false) return null
     try {
@@ -221,14 +224,14 @@ class Placing {
     const { onEvent } = this.#deps
     const all = await this.#files.all()
     const copiesAside = all.filter((one) => one.id === order.id && one.accepted === null).length - 1
-    const looked = await lookForOrder(order, {
+    const looked = await lookForOrder(order, this.#creates, {
       ...this.#deps,
       copiesAside: Math.max(0, copiesAside),
       ordered: new Set(all.flatMap(({ accepted }) => accepted?.nfts.map(({ nft_gdn_id }) => nft_gdn_id) ?? [])),
       onLook: (look) =>
         onEvent('waitingMs' in look ? { type: 'looking_again', ...look } : { type: 'looking', ...look }),
     })
-    if (looked.kind === 'unknown') throw unknownOutcome(order, looked.reason, looked.ids)
+    if (looked.kind === 'unknown') throw unknownOutcome(order, this.#creates, looked.reason, looked.ids)
     const found = await this.#accept(order, looked.accepted)
     await onEvent({ type: 'found', order: found })
     return found
@@ -247,7 +250,7 @@ class Placing {
         idempotencyKey: order.key,
         signal,
         doubt: inDoubt ? (order.reason ?? ENDED_EARLY) : undefined,
-        check: (answer) => answerFault(order, answer),
+        check: (response) => this.#creates.problem(JSON.parse(order.body), response),
         record: {
           sending: async () => {
             // Once in doubt, the next sending is the same one again.
@@ -258,10 +261,10 @@ class Placing {
           unknown: (reason) => write({ state: 'unknown', reason }).catch(() => undefined),
         },
       })
-      return await this.#accept(current, acceptedBy(response, now()))
+      return await this.#accept(current, { ...this.#creates.accepted(response), by: 'answer', at: now() })
     } catch (error) {
       if (!(error instanceof GdnError) || error.code !== 'unknown_outcome') throw error
-      throw unknownOutcome(current, reasonOf(error), [], error)
+      throw unknownOutcome(current, this.#creates, reasonOf(error), [], error)
     }
   }
 
@@ -292,14 +295,20 @@ export const timeOf = (ms: number): string => new Date(ms).toISOString().replace
 const reasonOf = ({ details, message }: GdnError): string =>
   details !== null && typeof details === 'object' && 'reason' in details ? String(details.reason) : message
 
-function unknownOutcome(order: Order, reason: string, ids: readonly string[], cause?: unknown): GdnError {
+function unknownOutcome(
+  order: Order,
+  { hints }: Creation,
+  reason: string,
+  ids: readonly string[],
+  cause?: unknown,
+): GdnError {
   const { endpoint, sent_at, key, body } = order
   const seen = ids.length === 0 ? '' : ` (${ids.slice(0, 5).join(', ')}${ids.length > 5 ? ', …' : ''})`
   return new GdnError(
     'unknown_outcome',
     `${endpoint} was sent at ${timeOf(sent_at)}, and whether it took effect is unknown: ${reason}${seen}`,
     {
-      hint: `${HINTS[endpoint]}; --again orders another, and pays for it, whatever became of this one`,
+      hint: `${hints.command}; --again orders another, and pays for it, whatever became of this one`,
       details: {
         endpoint,
         sent_at: timeOf(sent_at),
@@ -310,12 +319,4 @@ function unknownOutcome(order: Order, reason: string, ids: readonly string[], ca
       cause,
     },
   )
-}
-
-const LATER = 'give the same command again later: it looks what became of it before anything is sent'
-const HINTS: Readonly<Record<OrderEndpoint, string>> = {
-  createnft: LATER,
-  createnfttrans: LATER,
-  transfernft: LATER,
-  createcollection: "look on the service's web site, in its list of collections, whether it is there",
 }

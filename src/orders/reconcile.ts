@@ -1,5 +1,6 @@
 import { sameAddress } from '../api/address.ts'
 import type { Blockchain } from '../api/blockchains.ts'
+import type { Creation } from '../api/creation.ts'
 import type { NftRecord } from '../api/fields.ts'
 import { IdSet } from '../batch/reconcile/id-set.ts'
 import { IDS_PER_CALL, LISTING_LAG_MS, LOOK_GAP_MS, listIds, readNfts } from '../batch/reconcile/listing.ts'
@@ -40,15 +41,14 @@ export interface LookDeps {
  * Looks at the server for what became of an order, where sending it again isn't safe. It sends nothing that has an
  * effect, and takes only for done what is seen: that nothing is seen never proves that nothing was done.
  */
-export async function lookForOrder(order: Order, deps: LookDeps): Promise<Looked> {
-  switch (order.endpoint) {
-    case 'createnft':
-    case 'createnfttrans':
+export async function lookForOrder(order: Order, { effect }: Creation, deps: LookDeps): Promise<Looked> {
+  switch (effect.in) {
+    case 'collection':
       return await lookForMints(order, deps)
-    case 'transfernft':
+    case 'owner':
       return await lookForOwner(order, deps)
-    case 'createcollection':
-      return { kind: 'unknown', reason: 'the API has no list of collections to look at', ids: [] }
+    case 'none':
+      return { kind: 'unknown', reason: effect.reason, ids: [] }
   }
 }
 
@@ -154,7 +154,8 @@ const acceptedAs = (ids: readonly string[], at: number): Accepted => ({
 
 /** Whether the server knows of what it accepted. Where it has no such question, it is taken to know. */
 export async function isKnown(
-  { endpoint, accepted }: AcceptedOrder,
+  { accepted }: AcceptedOrder,
+  { transactionsFrom }: Creation,
   { client, signal }: Pick<LookDeps, 'client' | 'signal'>,
 ): Promise<boolean> {
   const ids = accepted.nfts.map(({ nft_gdn_id }) => nft_gdn_id)
@@ -165,7 +166,7 @@ export async function isKnown(
     }
     if (id === null) return true
     const request = { transaction_gdn_ids: [id] }
-    return endpoint === 'createcollection'
+    return transactionsFrom === 'getcollections'
       ? (await client.call('getcollections', request, { signal })).collections.length > 0
       : (await client.call('gettransactions', request, { signal })).transactions.length > 0
   } catch (error) {

@@ -6,7 +6,7 @@ import type { Endpoint } from '../../src/api/endpoint.ts'
 import { errorFormA, errorFormB } from '../../src/api/errors.ts'
 import { PERMISSIONS } from '../../src/api/permissions.ts'
 import { validate } from '../../src/api/validate.ts'
-import { ENDPOINTS } from '../helpers/endpoints.ts'
+import { CREATING, ENDPOINTS } from '../helpers/endpoints.ts'
 
 // api-v1.1.md, Blockchain identifiers: value, transfer, create and transfer. Creating works everywhere.
 const REFERENCE = `
@@ -157,11 +157,37 @@ describe('every endpoint', () => {
   it('that creates honours Idempotency-Key, and no other', () => {
     expect(
       all
-        .filter(([, { idempotent }]) => idempotent)
+        .filter(([, { creates }]) => creates !== null)
         .map(([name]) => name)
         .sort(),
     ).toEqual(['createcollection', 'createnft', 'createnfttrans', 'transfernft'].sort())
   })
+
+  it.each(CREATING)('%s: its example response proves what was accepted', (name) => {
+    const { creates, request, response, example } = ENDPOINTS[name]
+    const sent = validate<z.ZodType>(request, example.request)
+    const answered = validate<z.ZodType>(response, example.response)
+    if (!sent.ok || !answered.ok) throw new Error('the examples are not valid')
+    expect(creates.problem(sent.value, answered.value)).toBe(null)
+    const { nfts, transaction_gdn_id } = creates.accepted(answered.value)
+    expect(nfts.length > 0).toBe(creates.transactionsFrom === null)
+    expect(transaction_gdn_id === null).toBe(creates.transactionsFrom === null)
+  })
+
+  it.each(['createnft', 'createnfttrans'] as const)(
+    '%s: a response proves nothing without an ID for each NFT',
+    (name) => {
+      const { creates } = ENDPOINTS[name]
+      const problem = (...ids: string[]) =>
+        creates.problem(
+          { metadata: [METADATA, METADATA] },
+          { nfts: ids.map((id) => ({ nft_gdn_ids: id, accepted_date: '2026-01-31 12:00:00' })) },
+        )
+      expect(problem('a', 'b')).toBe(null)
+      expect(problem('a')).toBe('1 ids for 2 NFTs')
+      expect(problem('a', 'a')).toBe('the same id for several NFTs')
+    },
+  )
 
   it('createnfttrans needs the permission to create and the one to transfer', () => {
     expect(ENDPOINTS.createnfttrans.permissions).toEqual(['nft:create', 'nft:transfer'])

@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, test } from 'vitest'
+import type { CreatingEndpoint } from '../../src/api/endpoints.ts'
 import { GdnError } from '../../src/core/errors.ts'
-import { ORDER_ENDPOINTS, type OrderEndpoint } from '../../src/orders/order.ts'
+import { CREATING } from '../helpers/endpoints.ts'
 import { Killer, Machine, Service, type Tried } from './world.ts'
 
 let machine: Machine | null = null
@@ -14,7 +15,7 @@ const idsOf = ({ printed }: Tried) =>
   printed === null ? [] : [...printed.nfts.map((nft) => nft.nft_gdn_id), printed.transaction_gdn_id].filter(Boolean)
 
 /** Gives the command, kills it at each of the given steps, and gives it once more to its end. */
-async function killAt(endpoint: OrderEndpoint, idempotency: boolean, steps: readonly number[]) {
+async function killAt(endpoint: CreatingEndpoint, idempotency: boolean, steps: readonly number[]) {
   await machine?.stop()
   machine = await Machine.start()
   const service = new Service(idempotency)
@@ -48,7 +49,7 @@ function check({ service, tries, last, isOpen }: Awaited<ReturnType<typeof killA
   expect(service.made).toBeLessThanOrEqual(1 + shown)
 }
 
-describe.each(ORDER_ENDPOINTS)('%s, killed at every step', (endpoint) => {
+describe.each(CREATING)('%s, killed at every step', (endpoint) => {
   test.each([
     ['that honours Idempotency-Key: it is done exactly once', true],
     ['that does not: it is done, or the outcome is unknown; never twice', false],

@@ -1,9 +1,10 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import type { CreatingEndpoint } from '../../src/api/endpoints.ts'
 import { contentOf } from '../../src/batch/reconcile/content.ts'
 import { GdnError } from '../../src/core/errors.ts'
 import { acquireLock } from '../../src/core/process-lock.ts'
-import { ORDER_ENDPOINTS } from '../../src/orders/order.ts'
 import { OrderFiles } from '../../src/orders/order-files.ts'
+import { CREATING } from '../helpers/endpoints.ts'
 import { gate } from '../helpers/gate.ts'
 import { DAWN, type Fault, Machine, OTHER, RECEIVER, REQUESTS, SENDER, Service } from './world.ts'
 
@@ -162,7 +163,7 @@ describe('what became of a request decides what is kept of it', () => {
 })
 
 describe('looking for what was ordered, where nothing else tells', () => {
-  const doubt = async (service: Service, endpoint: (typeof ORDER_ENDPOINTS)[number], fault: Fault = 'cut_after') => {
+  const doubt = async (service: Service, endpoint: CreatingEndpoint, fault: Fault = 'cut_after') => {
     service.faults = [fault]
     expect((await machine.command(service, endpoint)).error).toEqual(unknown)
   }
@@ -363,7 +364,7 @@ describe('two processes', () => {
     expect(service.arrived).toHaveLength(1)
   })
 
-  test.each(ORDER_ENDPOINTS)(
+  test.each(CREATING)(
     'with the same %s: while one is at its prompt, the other asks and sends nothing',
     async (endpoint) => {
       const service = new Service(true)

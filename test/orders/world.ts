@@ -2,11 +2,12 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { vi } from 'vitest'
+import type { CreatingEndpoint } from '../../src/api/endpoints.ts'
 import { createClient } from '../../src/client/client.ts'
 import { type TransportAnswer, TransportError, type TransportRequest } from '../../src/client/transport.ts'
 import { GdnError } from '../../src/core/errors.ts'
 import { Secret } from '../../src/core/secret.ts'
-import type { Accepted, OrderEndpoint } from '../../src/orders/order.ts'
+import type { Accepted } from '../../src/orders/order.ts'
 import { OrderFiles } from '../../src/orders/order-files.ts'
 import { type Ending, type OrderEvent, type OrderRequest, placeOrder } from '../../src/orders/place-order.ts'
 import type { OfBatches } from '../../src/orders/reconcile.ts'
@@ -21,7 +22,7 @@ const DATE = '2026-01-31 12:00:00'
 export const DAWN = { title: 'Dawn', description: '', file_fields: [] }
 
 /** What each endpoint is asked in these tests. */
-export const REQUESTS: Readonly<Record<OrderEndpoint, object>> = {
+export const REQUESTS: Readonly<Record<CreatingEndpoint, object>> = {
   createnft: {
     contract_address: CONTRACT,
     blockchain: 'polygon',
@@ -240,7 +241,7 @@ export class Machine {
   }
 
   /** Gives the command once: a process of its own, which may be killed. */
-  async command(service: Service, endpoint: OrderEndpoint, options: TryOptions = {}): Promise<Tried> {
+  async command(service: Service, endpoint: CreatingEndpoint, options: TryOptions = {}): Promise<Tried> {
     const { killer = new Killer(), ending = { ended: true, problem: null }, signal } = options
     const events: OrderEvent[] = []
     let slept = 0

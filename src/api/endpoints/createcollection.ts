@@ -1,17 +1,27 @@
 import * as z from 'zod'
 import { isEvm } from '../blockchains.ts'
 import { checkAddresses } from '../check-addresses.ts'
-import { defineEndpoint } from '../endpoint.ts'
+import { acceptedTransaction } from '../creation.ts'
+import { defineCreatingEndpoint } from '../endpoint.ts'
 import { acceptedDate, address, blockchain, transactionGdnId } from '../fields.ts'
 import { fileUrlProblem } from '../file-url.ts'
 import { shortText, text } from '../text.ts'
 
-export const createcollection = defineEndpoint({
+export const createcollection = defineCreatingEndpoint({
   name: 'createcollection',
   summary: 'Create a collection: a contract on a blockchain, owned by a wallet',
   tag: 'Collections',
   permissions: ['collection:create'],
-  idempotent: true,
+  creates: {
+    problem: () => null,
+    accepted: acceptedTransaction,
+    transactionsFrom: 'getcollections',
+    effect: { in: 'none', reason: 'the API has no list of collections to look at' },
+    hints: {
+      request: 'a second request would create, and pay for, a second collection if the first one arrived',
+      command: "look on the service's web site, in its list of collections, whether it is there",
+    },
+  },
   request: z
     .strictObject({
       wallet_address: address,

@@ -1,15 +1,25 @@
 import * as z from 'zod'
 import { checkAddresses } from '../check-addresses.ts'
-import { defineEndpoint } from '../endpoint.ts'
+import { acceptedNfts, nftIdsProblem, REPEAT_LATER } from '../creation.ts'
+import { defineCreatingEndpoint } from '../endpoint.ts'
 import { acceptedDate, address, blockchain } from '../fields.ts'
 import { nftMetadataList } from '../metadata.ts'
 
-export const createnft = defineEndpoint({
+export const createnft = defineCreatingEndpoint({
   name: 'createnft',
   summary: 'Create NFTs in a collection',
   permissions: ['nft:create'],
   ratePerSecond: 2,
-  idempotent: true,
+  creates: {
+    problem: nftIdsProblem,
+    accepted: acceptedNfts,
+    transactionsFrom: null,
+    effect: { in: 'collection' },
+    hints: {
+      request: 'gdn nft list shows whether the NFTs are there; a second request would mint them again',
+      command: REPEAT_LATER,
+    },
+  },
   request: z
     .strictObject({
       contract_address: address,

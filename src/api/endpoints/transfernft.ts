@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { checkAddresses } from '../check-addresses.ts'
-import { defineEndpoint } from '../endpoint.ts'
+import { acceptedTransaction, REPEAT_LATER } from '../creation.ts'
+import { defineCreatingEndpoint } from '../endpoint.ts'
 import { acceptedDate, address, nftGdnId, tokenId, transactionGdnId, transferBlockchain } from '../fields.ts'
 
 /** The parameter table says `token_id`, the request sample `tokenid`: both are taken, as token_id. */
@@ -10,11 +11,17 @@ function spellTokenId(body: unknown): unknown {
   return { ...rest, token_id: tokenid }
 }
 
-export const transfernft = defineEndpoint({
+export const transfernft = defineCreatingEndpoint({
   name: 'transfernft',
   summary: 'Transfer an NFT to a new owner',
   permissions: ['nft:transfer'],
-  idempotent: true,
+  creates: {
+    problem: () => null,
+    accepted: acceptedTransaction,
+    transactionsFrom: 'gettransactions',
+    effect: { in: 'owner' },
+    hints: { request: 'gdn nft show tells the present owner', command: REPEAT_LATER },
+  },
   request: z.preprocess(
     spellTokenId,
     z

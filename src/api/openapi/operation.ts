@@ -4,7 +4,7 @@ import { errorAnswers, headerRefs } from './answers.ts'
 import { ENDPOINT_NOTES } from './field-notes.ts'
 import { type Json, jsonSchema } from './json-schema.ts'
 
-function describe({ permissions, ratePerSecond, idempotent, origin }: Endpoint): string {
+function describe({ permissions, ratePerSecond, creates, origin }: Endpoint): string {
   const plural = permissions.length === 1 ? 'permission' : 'permissions'
   const lines = [
     `Needs an API key with the ${plural} ${permissions.map((name) => `\`${name}\``).join(' and ')}.`,
@@ -12,7 +12,7 @@ function describe({ permissions, ratePerSecond, idempotent, origin }: Endpoint):
       ? 'The reference names no rate limit.'
       : `At most ${ratePerSecond} requests a second for a key.`,
   ]
-  if (idempotent) lines.push('Send an `Idempotency-Key` to be able to repeat the request safely.')
+  if (creates !== null) lines.push('Send an `Idempotency-Key` to be able to repeat the request safely.')
   if (origin === 'extension') lines.push("Not in the hosted service's reference: servers of gdn have it.")
   return lines.join('\n\n')
 }
@@ -48,18 +48,18 @@ function requestBody(endpoint: Endpoint): Json {
   return { required: true, content: { [contentType]: { schema: taken, example: example.request } } }
 }
 
-function statusesOf({ validationStatus, idempotent, ratePerSecond }: Endpoint): number[] {
+function statusesOf({ validationStatus, creates, ratePerSecond }: Endpoint): number[] {
   const usual = [400, 401, 403, 413, 415, 421, 500, 503, validationStatus]
-  return [...usual, ...(idempotent ? [409, 422] : []), ...(ratePerSecond === null ? [] : [429])]
+  return [...usual, ...(creates === null ? [] : [409, 422]), ...(ratePerSecond === null ? [] : [429])]
 }
 
 /** The OpenAPI operation of an endpoint. */
 export function operationOf(endpoint: Endpoint): Json {
-  const { name, summary, permissions, ratePerSecond, errorForm, idempotent, response, example } = endpoint
+  const { name, summary, permissions, ratePerSecond, errorForm, creates, response, example } = endpoint
   const headers = ['x-request-id', 'Idempotency-Supported', 'Gdn-Backend-Id', 'Gdn-Incarnation', 'RateLimit-Policy']
-  if (idempotent) headers.push('Idempotency-Replayed')
+  if (creates !== null) headers.push('Idempotency-Replayed')
   if (ratePerSecond !== null) headers.push('RateLimit')
-  const parameters = ['RequestId', ...(idempotent ? ['IdempotencyKey'] : [])]
+  const parameters = ['RequestId', ...(creates === null ? [] : ['IdempotencyKey'])]
   return {
     operationId: name,
     tags: [endpoint.tag],
@@ -73,7 +73,7 @@ export function operationOf(endpoint: Endpoint): Json {
     requestBody: requestBody(endpoint),
     responses: {
       200: {
-        description: idempotent ? 'Accepted; it is processed afterwards.' : 'What was asked for.',
+        description: creates === null ? 'What was asked for.' : 'Accepted; it is processed afterwards.',
         headers: headerRefs(...headers),
         content: {
           'application/json': {

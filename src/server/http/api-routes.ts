@@ -27,9 +27,9 @@ import { createRateLimit } from './rate-limits.ts'
 type Service<Name extends EndpointName> = (
   deps: ServiceDeps,
   request: ServiceRequest<z.output<Contracts[Name]['request']>>,
-) => Promise<Served<z.input<Contracts[Name]['response']>, Contracts[Name]['idempotent']>>
+) => Promise<Served<z.input<Contracts[Name]['response']>, Contracts[Name]['creates']>>
 
-type Served<Response, Idempotent> = Idempotent extends true ? Accepted<Response> : Response
+type Served<Response, Creates> = Creates extends null ? Response : Accepted<Response>
 
 /** The service of every endpoint. An uploaded file isn't JSON: `files` has a route of its own. */
 const SERVICES: { readonly [Name in Exclude<EndpointName, 'files'>]: Service<Name> } = {
@@ -99,12 +99,12 @@ function addEndpoint(
       // The table ties each service to the schema of its endpoint.
       parsed: validated.value as never,
       body: asObject(request.body),
-      idempotencyKey: endpoint.idempotent ? idempotencyKey(request) : null,
+      idempotencyKey: endpoint.creates === null ? null : idempotencyKey(request),
       requestId: request.ownId,
       run: runOf(request),
       origin: () => originOf(request),
     })
-    if (!endpoint.idempotent) return served
+    if (endpoint.creates === null) return served
     const { response, replayed, requestId } = served as Accepted<unknown>
     request.accepted = requestId
     if (replayed) reply.header(HEADERS.idempotencyReplayed, 'true')

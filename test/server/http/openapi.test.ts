@@ -95,7 +95,7 @@ describe('/openapi.json', () => {
       summary,
       permissions,
       ratePerSecond,
-      idempotent,
+      creates,
       errorForm,
       validationStatus,
     } of Object.values(ENDPOINTS)) {
@@ -103,7 +103,7 @@ describe('/openapi.json', () => {
       expect(post).toMatchObject({ operationId: name, summary, security: [{ apiKey: permissions }] })
       for (const permission of permissions) expect(post.description).toContain(permission)
       const references = JSON.stringify(post.parameters)
-      expect([name, references.includes('IdempotencyKey')]).toEqual([name, idempotent])
+      expect([name, references.includes('IdempotencyKey')]).toEqual([name, creates !== null])
       expect([name, '429' in post.responses]).toEqual([name, ratePerSecond !== null])
       if (ratePerSecond !== null) {
         expect(post.description).toContain(`${ratePerSecond} requests a second`)
