@@ -20,14 +20,16 @@ import { openDataDir, openSharedDataDir } from './data-dir/open.ts'
 import { openUrlSecret } from './data-dir/url-secret.ts'
 import type { Faults } from './faults/faults.ts'
 import { refuseOnRealNetworks } from './faults/real-networks.ts'
-import type { Readiness } from './http/health.ts'
+import type { Log } from './log.ts'
 import { createLog, type LogLevel } from './log.ts'
 import { createMetrics } from './metrics/metrics.ts'
 import type { Metrics } from './metrics/types.ts'
-import type { Log } from './pipeline/log.ts'
+import type { Loop } from './pipeline/loop.ts'
 import { type Pipeline, startPipeline } from './pipeline/pipeline.ts'
+import type { PublishSurroundings } from './pipeline/publish-step.ts'
 import { createLazyPoster } from './pipeline/webhooks/lazy-poster.ts'
 import type { Timings } from './pipeline/webhooks/webhook-step.ts'
+import type { Readiness } from './readiness.ts'
 import { watchReadiness } from './readiness.ts'
 import { openLocalAccount } from './services/local-account.ts'
 import type { ServiceDeps } from './services/services.ts'
@@ -37,7 +39,7 @@ import type { Settings } from './settings/types.ts'
 import { createCheckedFiles } from './storage/checked-files.ts'
 import type { Gateway, GatewayOptions } from './storage/gateway.ts'
 import { measured } from './storage/measured.ts'
-import { openStorage } from './storage/open-storage.ts'
+import { type OpenedStorage, openStorage } from './storage/open-storage.ts'
 import { type Identity, keepIdentity } from './store/identity.ts'
 import { openStore, type Store } from './store/open-store.ts'
 import { toldOfDatabase } from './store/postgres/gone.ts'
@@ -127,10 +129,16 @@ export async function openCore(options: CoreOptions, undo: (() => unknown)[]): P
   const { credentialsDirectory, env = {} } = options
   const surroundings = { credentialsDirectory, env, userAgent: `gdn/${version}`, now, log }
   const place = await openStorage({ settings, dataDir, store: opened, ...surroundings })
-  undo.push(() => place.close())
+  let publishing: Pick<Loop, 'stop'> | undefined
+  undo.push(async () => {
+    // A turn that waits for an answer ends when the connections of the storage are closed.
+    const stopped = publishing?.stop()
+    await place.close()
+    await stopped
+  })
   const storage = measured(place.files, (observation) => metrics.observe({ what: 'storage', ...observation }))
   const checkedFiles = createCheckedFiles()
-  const store = { ...opened, publishTo: place.publishTo, ...(faults && { onAccepted: faults.onAccepted }) }
+  const store = { ...opened, publishTo: place.publishing?.first, ...(faults && { onAccepted: faults.onAccepted }) }
   const identity = await keepIdentity(store.db)
   const apiKey = await openLocalAccount(store, dataDir, now())
   const signers = await openEmbeddedSigners(dataDir, store)
@@ -155,7 +163,7 @@ export async function openCore(options: CoreOptions, undo: (() => unknown)[]): P
     db: store.db,
     settings: settings.chains,
     openSigners: async ({ operators }) => {
-      const { openAddresses, openSigners } = await import('./settings/open-signer.ts')
+      const { openAddresses, openSigners } = await import('./chain/open-signer.ts')
       if (!works) return openAddresses(operators)
       return await openSigners(operators, credentialsDirectory)
     },
@@ -167,7 +175,7 @@ export async function openCore(options: CoreOptions, undo: (() => unknown)[]): P
     settings: settings.clusters,
     openSigner: async ({ signer }) => {
       if (!works) return null
-      const { openKeypair } = await import('./settings/keypair.ts')
+      const { openKeypair } = await import('./chain/solana/open-keypair.ts')
       return openKeypair(signer, credentialsDirectory)
     },
     ...{ providers, onRequest },
@@ -203,7 +211,10 @@ export async function openCore(options: CoreOptions, undo: (() => unknown)[]): P
   const pipeline = works
     ? await work({ store, chains, storage, checkedFiles, now, log, metrics, settings }, options, undo)
     : await onlyTell(store, undo)
-  if (works) place.startPublishing()
+  if (works) {
+    place.startUpkeep()
+    publishing = await publish(place, { store: opened, now, log })
+  }
   const signedUrls = {
     secret: await openUrlSecret(dataDir, store),
     singleUse: options.singleUseUrls ?? false,
@@ -310,6 +321,13 @@ async function work(workshop: Workshop, options: CoreOptions, undo: (() => unkno
   const bus = openBus({ store, ...hear(pipeline) })
   undo.push(() => bus.close())
   return tellOthers(bus, pipeline)
+}
+
+/** Loaded only where stored metadata is published. */
+async function publish({ publishing }: OpenedStorage, surroundings: PublishSurroundings) {
+  if (publishing === null) return undefined
+  const { startPublishing } = await import('./pipeline/publish-step.ts')
+  return startPublishing(surroundings, publishing)
 }
 
 /** Leaves the work to others, and tells them. */

@@ -4,6 +4,14 @@ import { REDACTED } from '../core/secret.ts'
 
 export type LogLevel = 'silent' | 'error' | 'warn' | 'info' | 'debug'
 
+/** What the backend's parts tell its log: an event's name and its facts, never a secret. pino's logger fits. */
+export interface Log {
+  debug(facts: object, message: string): void
+  info(facts: object, message: string): void
+  warn(facts: object, message: string): void
+  error(facts: object, message: string): void
+}
+
 const NAMES = ['api_key', 'apiKey', 'x-api-key', 'authorization', 'private_key', 'privateKey', 'password', 'signature']
 
 /** The backend's log: a line of JSON for each event, without any secret. */

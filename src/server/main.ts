@@ -10,7 +10,7 @@ import type { BodyMemory } from './http/body-memory.ts'
 import type { ConnectionLimits } from './http/connections.ts'
 import { listen } from './http/listen.ts'
 import { readTlsPair, TLS_OPTIONS, type TlsFiles } from './http/tls.ts'
-import type { Log } from './pipeline/log.ts'
+import type { Log } from './log.ts'
 
 export interface BackendOptions extends CoreOptions {
   role?: Exclude<Role, 'worker'>

@@ -5,12 +5,22 @@ import { messageOf } from '../core/errors.ts'
 import { formatBytes } from '../core/format-bytes.ts'
 import { shareUnderWay } from '../core/share-under-way.ts'
 import type { Hindrance } from './chain/rpc/watch-network.ts'
-import type { Condition, Readiness } from './http/health.ts'
+
 import type { OpenedStorage } from './storage/open-storage.ts'
 import { isPostgres } from './store/dialect.ts'
 import { appliedMigrations, pendingMigrations, unknownMigrations } from './store/migrate.ts'
 import type { Store } from './store/open-store.ts'
 import { listUnknownMints } from './store/unknown-mints.ts'
+
+/** How a process stands at this moment, a sentence for each thing that is in the way. */
+export interface Condition {
+  /** Nothing can be done; empty where it can. */
+  problems: readonly string[]
+  /** Some of the work waits, the rest goes on. */
+  warnings: readonly string[]
+}
+
+export type Readiness = () => Promise<Condition>
 
 /** A database that takes longer to say that it is there isn't ready. */
 const ANSWER_WITHIN_MS = 2000

@@ -88,6 +88,8 @@ beforeAll(async () => {
   }
   await write('src/core/first.ts', "import { second } from './second.ts'\n\nexport const first = () => second\n")
   await write('src/core/second.ts', "import { first } from './first.ts'\n\nexport const second = () => first\n")
+  await write('src/core/type-a.ts', "import type { B } from './type-b.ts'\n\nexport type A = B | 1\n")
+  await write('src/core/type-b.ts', "import type { A } from './type-a.ts'\n\nexport type B = A | 2\n")
   faults = await lint()
 })
 
@@ -131,7 +133,7 @@ describe('imports run one way', () => {
     expect(probes('pid.ts').map(refused('noRestrictedGlobals'))).toEqual([true, true, false, false])
   })
 
-  test('no circle of imports', () => {
-    expect(faults.get('src/core/first.ts')).toContain('lint/suspicious/noImportCycles')
+  test.each(['first.ts', 'type-a.ts'])('rejects a circle of imports, types included: %s', (file) => {
+    expect(faults.get(`src/core/${file}`)).toContain('lint/suspicious/noImportCycles')
   })
 })

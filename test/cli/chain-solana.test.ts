@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { GENESIS_HASHES } from '../../src/server/chain/solana/remote/genesis.ts'
+import { GENESIS_HASHES } from '../../src/server/settings/solana-clusters.ts'
 import { type ClusterPlace, clusterPlace, newKeypair } from '../helpers/cluster-backend.ts'
 import { startRpcProxy } from '../helpers/rpc-proxy.ts'
 import { startCluster, type TestCluster } from '../helpers/solana-cluster.ts'

@@ -1,4 +1,4 @@
-import type { BlockJournal, JournalledBlock } from '../../src/server/chain/evm/embedded/block-journal.ts'
+import type { BlockJournal, JournalledBlock } from '../../src/server/store/chain-journal.ts'
 
 /** A block journal in memory, which a test can read, copy and make fail. */
 export interface MemoryBlockJournal extends BlockJournal {

@@ -1,4 +1,4 @@
-import type { Block, BlockTable } from '../../src/server/storage/blocks.ts'
+import type { Block, BlockTable } from '../../src/server/store/block-table.ts'
 
 /** A block table that forgets: for tests of what stands on one. */
 export class MemoryBlockTable implements BlockTable {

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { type Address, address, getAddressDecoder, getTransactionDecoder, lamports } from '@solana/kit'
 import { decodeMint, decodeToken, findAssociatedTokenPda, TOKEN_2022_PROGRAM_ADDRESS } from '@solana-program/token-2022'
 import { FailedTransactionMetadata, LiteSVM } from 'litesvm'
-import type { SlotJournal } from '../../src/server/chain/solana/embedded/slot-journal.ts'
+import type { SlotJournal } from '../../src/server/store/slot-journal.ts'
 import { withStore } from './backend.ts'
 
 /** Addresses that nobody holds the key of. */

@@ -1,9 +1,9 @@
 import { BoundedMap } from '../../core/bounded-map.ts'
+import { partsOf } from '../../core/ipfs-url.ts'
 import { within } from '../../core/within.ts'
 import { SNIFF_BYTES, sniffContentType } from '../../files/content-type.ts'
 import type { FileStorage, StoredFileContent } from '../storage/adapter.ts'
 import { firstBytes } from '../storage/first-bytes.ts'
-import { partsOf } from '../storage/ipfs-url.ts'
 import type { Media, MediaKind } from './types.ts'
 
 /** What stored content is, by its bytes. */

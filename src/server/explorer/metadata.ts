@@ -1,4 +1,4 @@
-import { isContentUrl } from '../storage/ipfs-url.ts'
+import { isContentUrl } from '../../core/ipfs-url.ts'
 import type { FileField } from './media.ts'
 import type { Nft } from './types.ts'
 

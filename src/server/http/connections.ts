@@ -1,6 +1,6 @@
 import type { Server, Socket } from 'node:net'
 import { isIPv6 } from 'node:net'
-import type { Log } from '../pipeline/log.ts'
+import type { Log } from '../log.ts'
 import { isLoopbackAddress } from './hosts.ts'
 
 /** How many connections are held open at once. */

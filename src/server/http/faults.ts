@@ -6,7 +6,7 @@ import { TITLES } from '../../api/errors.ts'
 import { HEADERS } from '../../api/headers.ts'
 import type { Fate } from '../faults/fates.ts'
 import type { Faults } from '../faults/faults.ts'
-import type { Log } from '../pipeline/log.ts'
+import type { Log } from '../log.ts'
 import { Refusal } from '../services/refusal.ts'
 
 /** Says that an answer is not the server's own. */

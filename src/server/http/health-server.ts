@@ -1,8 +1,9 @@
 import { createServer, type ServerResponse } from 'node:http'
 import { messageOf } from '../../core/errors.ts'
 import type { Metrics } from '../metrics/types.ts'
+import type { Readiness } from '../readiness.ts'
 import type { Identity } from '../store/identity.ts'
-import { answerReadiness, healthBody, type Readiness } from './health.ts'
+import { answerReadiness, healthBody } from './health.ts'
 import { listen } from './listen.ts'
 
 export interface Health {

@@ -1,15 +1,6 @@
 import type { FastifyInstance } from 'fastify'
+import type { Readiness } from '../readiness.ts'
 import type { Identity } from '../store/identity.ts'
-
-/** How a process stands at this moment, a sentence for each thing that is in the way. */
-export interface Condition {
-  /** Nothing can be done; empty where it can. */
-  problems: readonly string[]
-  /** Some of the work waits, the rest goes on. */
-  warnings: readonly string[]
-}
-
-export type Readiness = () => Promise<Condition>
 
 /** What /readyz answers. */
 export async function answerReadiness(readiness: Readiness): Promise<{ status: 200 | 503; body: object }> {

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import type { Log } from '../pipeline/log.ts'
+import type { Log } from '../log.ts'
 
 const MAX_PATH = 200
 

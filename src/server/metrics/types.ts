@@ -1,5 +1,5 @@
 import type { RpcOutcome } from '../chain/rpc/providers.ts'
-import type { Condition } from '../http/health.ts'
+import type { Condition } from '../readiness.ts'
 import type { StorageObservation } from '../storage/measured.ts'
 import type { Db } from '../store/schema.ts'
 

@@ -1,5 +1,5 @@
 import { messageOf } from '../../core/errors.ts'
-import type { Log } from './log.ts'
+import type { Log } from '../log.ts'
 
 /** A step of the pipeline that runs over and over: whenever it is woken, and when the time that it named has come. */
 export interface Loop {

@@ -1,6 +1,6 @@
 import { extraKeys, type NftMetadata } from '../../api/metadata.ts'
+import { urlOfPlace } from '../../core/ipfs-url.ts'
 import { type BuiltDirectory, buildDirectory } from '../storage/directory.ts'
-import { urlOfPlace } from '../storage/ipfs-url.ts'
 
 /**
  * The metadata file of an NFT by the ERC-721 metadata schema: `name`, `description`, each file field as the ipfs URL

@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { EvmBlockchain } from '../../api/blockchains.ts'
 import type { Chains } from '../chain/chains.ts'
+import type { Log } from '../log.ts'
 import type { Store } from '../store/open-store.ts'
 import { followOwners } from './follow-owners.ts'
-import type { Log } from './log.ts'
 import { type Loop, startLoop } from './loop.ts'
 
 /** A follower that is behind, or can't work at the moment, keeps nobody waiting for longer. */

@@ -1,9 +1,11 @@
 import { messageOf } from '../../core/errors.ts'
-import type { BlockTable } from '../storage/blocks.ts'
+import type { Log } from '../log.ts'
 import { parseCid } from '../storage/cid.ts'
 import { blocksBelow } from '../storage/dag.ts'
-import type { PinningService, PinRequest } from '../storage/remote/pinning-service.ts'
+import type { PublishPlaces } from '../storage/open-storage.ts'
+import type { PinRequest } from '../storage/remote/pinning-service.ts'
 import type { SharedBlocks } from '../storage/remote/remote-files.ts'
+import type { BlockTable } from '../store/block-table.ts'
 import type { Store } from '../store/open-store.ts'
 import {
   addPublications,
@@ -13,18 +15,36 @@ import {
   settlePublication,
 } from '../store/publications.ts'
 import { backoffMs } from './backoff.ts'
-import type { Log } from './log.ts'
-import type { Turn } from './loop.ts'
+import { type Loop, startLoop, type Turn } from './loop.ts'
 
 const LEASE_MS = 120_000
 /** Roots that travel together: at most 16 directories of 200 metadata files. */
 const TOGETHER = 16
 const PINS_AT_ONCE = 8
 
-interface Surroundings {
+export interface PublishSurroundings {
   store: Store
   now: () => number
   log: Log
+}
+
+/** Starts to publish stored metadata. */
+export function startPublishing(
+  surroundings: PublishSurroundings,
+  { blocks, node, pinning }: PublishPlaces,
+): Pick<Loop, 'stop'> {
+  const { log } = surroundings
+  const loops: Loop[] = []
+  if (node !== null) {
+    const step = createNodeStep(surroundings, { node, blocks, next: pinning === null ? null : 'pins' })
+    loops.push(startLoop('publish', step, log))
+  }
+  if (pinning !== null) loops.push(startLoop('pin', createPinStep(surroundings, pinning), log))
+  return {
+    async stop() {
+      await Promise.all(loops.map((loop) => loop.stop()))
+    },
+  }
 }
 
 /**
@@ -33,8 +53,8 @@ interface Surroundings {
  *
  * @param next who is to keep it next
  */
-export function createNodeStep(
-  { store, now, log }: Surroundings,
+function createNodeStep(
+  { store, now, log }: PublishSurroundings,
   { node, blocks, next }: { node: SharedBlocks; blocks: BlockTable; next: 'pins' | null },
 ): Turn {
   const publish = async (group: readonly Publication[]): Promise<void> => {
@@ -75,9 +95,9 @@ export function createNodeStep(
 }
 
 /** Asks a pinning service to keep content, and asks again until it does. */
-export function createPinStep(
-  { store, now, log }: Surroundings,
-  { service, origins }: { service: PinningService; origins: () => Promise<readonly string[]> },
+function createPinStep(
+  { store, now, log }: PublishSurroundings,
+  { service, origins }: NonNullable<PublishPlaces['pinning']>,
 ): Turn {
   const ask = async (publication: Publication): Promise<PinRequest> => {
     // An attempt whose answer was lost may have been heard.

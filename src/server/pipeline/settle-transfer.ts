@@ -1,6 +1,6 @@
 import { readCollectionState, readOwnerOf } from '../chain/evm/collection-reads.ts'
-import { RpcError } from '../chain/evm/embedded/node-rpc.ts'
 import type { EvmNetwork, EvmReceipt, Hex } from '../chain/evm/network.ts'
+import { RpcError } from '../chain/rpc/rpc-answer.ts'
 import { endTransfer } from '../state/transfers.ts'
 import { setOwner } from '../store/nfts.ts'
 import type { Store } from '../store/open-store.ts'

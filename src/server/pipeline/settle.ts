@@ -1,6 +1,7 @@
 import { numberToHex, parseTransaction } from 'viem'
 import { readCollectionState } from '../chain/evm/collection-reads.ts'
 import type { EvmNetwork, EvmReceipt, Hex } from '../chain/evm/network.ts'
+import type { Log } from '../log.ts'
 import { deployCollection, failCollection } from '../state/collections.ts'
 import {
   deployBatch,
@@ -19,7 +20,6 @@ import { requestsOfTransaction } from '../store/requests.ts'
 import type { Db } from '../store/schema.ts'
 import type { TransactionRow } from '../store/transactions.ts'
 import { nextKnownTokenId } from '../store/unknown-mints.ts'
-import type { Log } from './log.ts'
 import { planTransfer } from './settle-transfer.ts'
 import { type Call, PASSING_REVERTS, wouldSucceed } from './shared/would-succeed.ts'
 

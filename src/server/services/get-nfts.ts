@@ -1,7 +1,7 @@
 import type * as z from 'zod'
 import type { getnfts } from '../../api/endpoints/getnfts.ts'
 import type { NftMetadata } from '../../api/metadata.ts'
-import { isContentUrl } from '../storage/ipfs-url.ts'
+import { isContentUrl } from '../../core/ipfs-url.ts'
 import { findNfts } from '../store/nfts.ts'
 import type { ServiceDeps, ServiceRequest } from './services.ts'
 

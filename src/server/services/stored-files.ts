@@ -1,5 +1,6 @@
 import { MAX_FILE_FIELDS, type NftMetadata } from '../../api/metadata.ts'
-import { findStored, isIpfsUrl } from '../storage/ipfs-url.ts'
+import { isIpfsUrl } from '../../core/ipfs-url.ts'
+import { findStored } from '../storage/find-stored.ts'
 import type { ServiceDeps } from './services.ts'
 
 /**

@@ -1,8 +1,8 @@
 import { base58btc } from 'multiformats/bases/base58'
 import * as z from 'zod'
-import { CLUSTERS } from '../chain/solana/remote/genesis.ts'
 import { refuseStrangeHosts, requestsPerSecond, rpcUrls, seconds, webUrl } from './rpc-schema.ts'
 import { credentialName, fileOrCredential } from './secret-schema.ts'
+import { CLUSTERS } from './solana-clusters.ts'
 
 const HASH_BYTES = 32
 

@@ -1,7 +1,7 @@
 import type { Hex } from '../chain/evm/network.ts'
 import { isOperator } from '../chain/evm/registry.ts'
 import type { RemoteNetwork } from '../chain/evm/remote/remote-network.ts'
-import { isNoAnswer } from './until.ts'
+import { isNoAnswer } from '../chain/rpc/rpc-answer.ts'
 
 /** The first of these operators whom a factory didn't know as of a block; null where it knew all. */
 export async function findMissing(

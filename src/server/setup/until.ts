@@ -1,6 +1,5 @@
-import { GdnError } from '../../core/errors.ts'
 import { sleep } from '../../core/time.ts'
-import { RpcError } from '../chain/evm/embedded/node-rpc.ts'
+import { isNoAnswer } from '../chain/rpc/rpc-answer.ts'
 import type { SetupOptions } from './options.ts'
 
 /**
@@ -36,7 +35,3 @@ export async function until<Found>(
     signal.removeEventListener('abort', cut)
   }
 }
-
-/** No node answers, or one refuses what it has answered before. */
-export const isNoAnswer = (error: unknown): error is Error =>
-  error instanceof RpcError || (error instanceof GdnError && error.code === 'unreachable')

@@ -1,6 +1,6 @@
 import { GdnError, type GdnErrorOptions } from '../../core/errors.ts'
 import { formatBytes } from '../../core/format-bytes.ts'
-import type { Block } from './blocks.ts'
+import type { Block } from '../store/block-table.ts'
 
 /** What storing a file tells: equal content gives an equal CID, the one that `ipfs add --cid-version=1` gives. */
 export interface StoredFile {

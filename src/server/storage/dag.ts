@@ -1,5 +1,5 @@
 import type { CID } from 'multiformats/cid'
-import type { BlockTable } from './blocks.ts'
+import type { BlockTable } from '../store/block-table.ts'
 import { parseCid } from './cid.ts'
 import { isDirectory, readNode } from './nodes.ts'
 

@@ -1,7 +1,7 @@
 import { importDirectory, importer } from 'ipfs-unixfs-importer'
 import type { CID } from 'multiformats/cid'
 import { GdnError } from '../../core/errors.ts'
-import type { Block } from './blocks.ts'
+import type { Block } from '../store/block-table.ts'
 import { blockBytes, importOptions } from './import.ts'
 
 export interface NamedFile {

@@ -1,4 +1,6 @@
 import type { CID } from 'multiformats/cid'
+import type { BlockTable } from '../store/block-table.ts'
+import type { StoredFiles } from '../store/stored-files.ts'
 import {
   type AddOptions,
   ContentTooLargeError,
@@ -6,13 +8,12 @@ import {
   type StoredContent,
   type StoredFile,
 } from './adapter.ts'
-import type { BlockTable } from './blocks.ts'
 import { parseCid, rawCid } from './cid.ts'
 import { type FlatFiles, openFlatFiles } from './flat-files.ts'
 import { importStream } from './import.ts'
 import { findEntry, isComplete, readNode, streamNode } from './nodes.ts'
 import type { RemoteFiles } from './remote/remote-files.ts'
-import { remoteFlatFiles, type StoredFiles } from './remote/remote-flat-files.ts'
+import { remoteFlatFiles } from './remote/remote-flat-files.ts'
 import { withShared } from './remote/shared-blocks.ts'
 
 /** Up to this size a file is a row of the block table: a database reads and keeps those better than a file system. */

@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto'
 import { type FileHandle, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { GdnError, systemCode } from '../../core/errors.ts'
+import type { Block } from '../store/block-table.ts'
 import type { ByteRange } from './adapter.ts'
-import type { Block } from './blocks.ts'
 
 const READ_BYTES = 256 * 1024
 

@@ -1,14 +1,14 @@
 import { BoundedMap } from '../../core/bounded-map.ts'
+import { partsOf, placeOf } from '../../core/ipfs-url.ts'
 import { decodeBody, limitBody } from '../../files/body.ts'
 import { createAsker, headerOf, startClock } from '../../files/exchange.ts'
 import { FetchFailure } from '../../files/failure.ts'
 import { contentProblem, readHead } from '../../files/file-content.ts'
 import type { Pace } from '../../files/pace.ts'
 import { checkTarget } from '../../files/target.ts'
+import type { Block, BlockTable } from '../store/block-table.ts'
 import { ContentTooLargeError, type FileStorage } from './adapter.ts'
-import type { Block, BlockTable } from './blocks.ts'
 import { matchesCid, parseCid, RAW } from './cid.ts'
-import { partsOf, placeOf } from './ipfs-url.ts'
 import { findEntry, isDirectory, isReadable, readNode, type StoredNode, streamNode } from './nodes.ts'
 
 export interface GatewayOptions {

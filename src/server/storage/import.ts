@@ -1,6 +1,6 @@
 import { type ImporterOptions, importFile } from 'ipfs-unixfs-importer'
 import type { CID } from 'multiformats/cid'
-import type { Block } from './blocks.ts'
+import type { Block } from '../store/block-table.ts'
 import { RAW } from './cid.ts'
 
 /** What `ipfs add --cid-version=1` does: parts of 256 KiB, 174 to a node, raw leaves. Fresh: the importer writes to it. */

@@ -1,10 +1,9 @@
 import { GdnError, messageOf } from '../../core/errors.ts'
 import { sleep } from '../../core/time.ts'
 import { within } from '../../core/within.ts'
-import type { Log } from '../pipeline/log.ts'
-import { type Loop, startLoop } from '../pipeline/loop.ts'
+import type { Log } from '../log.ts'
 import type { Settings } from '../settings/types.ts'
-import { blockTable } from '../store/block-table.ts'
+import { type BlockTable, blockTable } from '../store/block-table.ts'
 import type { Store } from '../store/open-store.ts'
 import { addPublications } from '../store/publications.ts'
 import type { PublishTarget } from '../store/schema.ts'
@@ -13,7 +12,7 @@ import { type FileStorage, StorageUnavailableError } from './adapter.ts'
 import { createFileStorage } from './files.ts'
 import type { FilesPlace } from './files-place.ts'
 import type { PinningService } from './remote/pinning-service.ts'
-import type { RemoteFiles } from './remote/remote-files.ts'
+import type { RemoteFiles, SharedBlocks } from './remote/remote-files.ts'
 
 export interface OpenStorageOptions {
   settings: Pick<Settings, 'storage' | 'pinning'>
@@ -36,14 +35,28 @@ const FIRST_ANSWER_WITHIN_MS = 5000
 const DAY_MS = 24 * 3600_000
 const SEND_AGAIN_MS = 60_000
 
+/** Where stored metadata is published: an IPFS node, a pinning service, or first the one and then the other. */
+export interface PublishPlaces {
+  /** Where stored metadata goes first. */
+  first: PublishTarget
+  /** Holds what is published. */
+  blocks: BlockTable
+  node: SharedBlocks | null
+  pinning: {
+    service: PinningService
+    /** Multiaddresses from which the service can fetch content. */
+    origins: () => Promise<readonly string[]>
+  } | null
+}
+
 export interface OpenedStorage {
   files: FileStorage
-  /** Who else is to know the metadata that is stored. */
-  publishTo: PublishTarget | undefined
   /** What is in the way of storing now, a sentence each. What passes is noticed by asking again. */
   problems(): string[]
-  /** Begins to put what is stored where others find it. */
-  startPublishing(): void
+  /** Where the metadata that is stored is published; null for nowhere. */
+  publishing: PublishPlaces | null
+  /** Starts to send files that wait in the data dir, and to end unfinished uploads. */
+  startUpkeep(): void
   close(): Promise<void>
 }
 
@@ -81,8 +94,13 @@ export async function openStorage(options: OpenStorageOptions): Promise<OpenedSt
     throw error
   }
   const shared = remote?.shared
-  const pins = pinning === null ? undefined : ('pins' as const)
-  const publishTo = shared === undefined ? pins : ('node' as const)
+  const origins = settings.pinning?.origins ?? []
+  const pins = pinning && {
+    service: pinning,
+    origins: async () => (origins.length > 0 || shared === undefined ? origins : await shared.addresses()),
+  }
+  const afterNode = pins === null ? undefined : ('pins' as const)
+  const publishTo = shared === undefined ? afterNode : ('node' as const)
 
   const files = await createFileStorage({
     dataDir,
@@ -93,7 +111,7 @@ export async function openStorage(options: OpenStorageOptions): Promise<OpenedSt
       remote === null ? undefined : { files: remote, stored: storedFiles(store.db, store.transaction, remote.place) },
     onAdded: async (cid, where) => {
       // A larger file is in the node already.
-      const target = where === 'files' ? pins : publishTo
+      const target = where === 'files' ? afterNode : publishTo
       if (target !== undefined) await store.transaction((db) => addPublications(db, target, [cid]))
     },
   }).catch(async (error: unknown) => {
@@ -108,23 +126,6 @@ export async function openStorage(options: OpenStorageOptions): Promise<OpenedSt
       () => null,
       (error: unknown) => messageOf(error),
     )
-  }
-  let loops: Promise<Loop[]> = Promise.resolve([])
-  const startLoops = async (): Promise<Loop[]> => {
-    if (publishTo === undefined) return []
-    const { createNodeStep, createPinStep } = await import('../pipeline/publish-step.ts')
-    const surroundings = { store, now, log }
-    const started: Loop[] = []
-    if (shared !== undefined) {
-      const step = createNodeStep(surroundings, { node: shared, blocks, next: pins ?? null })
-      started.push(startLoop('publish', step, log))
-    }
-    if (pinning !== null) {
-      const told = settings.pinning?.origins ?? []
-      const origins = async () => (told.length > 0 || shared === undefined ? told : await shared.addresses())
-      started.push(startLoop('pin', createPinStep(surroundings, { service: pinning, origins }), log))
-    }
-    return started
   }
 
   const tidy = () => {
@@ -158,7 +159,7 @@ export async function openStorage(options: OpenStorageOptions): Promise<OpenedSt
 
   return {
     files,
-    publishTo,
+    publishing: publishTo === undefined ? null : { first: publishTo, blocks, node: shared ?? null, pinning: pins },
     problems() {
       const misplaced = ownPlace?.problem() ?? null
       if (misplaced !== null) return [misplaced]
@@ -169,8 +170,7 @@ export async function openStorage(options: OpenStorageOptions): Promise<OpenedSt
       return problem === null ? [] : [problem]
     },
 
-    startPublishing() {
-      loops = startLoops()
+    startUpkeep() {
       sending = sendLocal()
       tidy()
       tidying = setInterval(tidy, DAY_MS).unref()
@@ -179,10 +179,8 @@ export async function openStorage(options: OpenStorageOptions): Promise<OpenedSt
     async close() {
       clearInterval(tidying)
       closing.abort(new Error('the storage is closed'))
-      const stopped = (await loops).map((loop) => loop.stop())
-      // A turn that waits for an answer ends with its line.
       await close()
-      await Promise.all([...stopped, sending])
+      await sending
     },
   }
 }

@@ -1,6 +1,14 @@
-import type { StoredFiles } from '../storage/remote/remote-flat-files.ts'
-import { putBlocks } from './block-table.ts'
+import { type Block, putBlocks } from './block-table.ts'
 import type { Db } from './schema.ts'
+
+/** What was put into a place, as the database has it: asked first, whatever the place itself shows. */
+export interface StoredFiles {
+  size(cid: string): Promise<number | null>
+  /** Those of these CIDs that were put there. */
+  among(cids: readonly string[]): Promise<ReadonlySet<string>>
+  /** Once the content is there; with the nodes that list its pieces, all or nothing. */
+  put(cid: string, size: number, nodes: readonly Block[]): Promise<void>
+}
 
 const CIDS_AT_ONCE = 1000
 

@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
-import { cidOf } from '../storage/ipfs-url.ts'
+import { cidOf } from '../../core/ipfs-url.ts'
 import { isPostgres } from './dialect.ts'
 import type { Db } from './schema.ts'
 

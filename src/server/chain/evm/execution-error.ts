@@ -1,4 +1,4 @@
-import type { RpcError } from './embedded/node-rpc.ts'
+import type { RpcError } from '../rpc/rpc-answer.ts'
 
 const REVERTED = 3
 

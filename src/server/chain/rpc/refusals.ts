@@ -1,6 +1,6 @@
 import type { Blockchain } from '../../../api/blockchains.ts'
 import { GdnError } from '../../../core/errors.ts'
-import { RpcError } from '../evm/embedded/node-rpc.ts'
+import { RpcError } from './rpc-answer.ts'
 
 /** What a node refuses that others answer is its own fault: it is told in its words. */
 export async function tellRefusals<Result>(blockchain: Blockchain, work: () => Promise<Result>): Promise<Result> {

@@ -1,11 +1,12 @@
 import { MAX_FILE_BYTES } from '../../../api/endpoints/files.ts'
 import type { NftMetadata } from '../../../api/metadata.ts'
 import { messageOf } from '../../../core/errors.ts'
+import { isContentUrl, isIpfsUrl } from '../../../core/ipfs-url.ts'
 import type { Fetcher } from '../../../files/fetcher.ts'
+import type { Log } from '../../log.ts'
 import type { FileStorage } from '../../storage/adapter.ts'
-import { findStored, isContentUrl, isIpfsUrl } from '../../storage/ipfs-url.ts'
+import { findStored } from '../../storage/find-stored.ts'
 import type { FilePolicy } from '../file-step.ts'
-import type { Log } from '../log.ts'
 
 const FETCH_WITHIN_MS = 60_000
 

@@ -2,10 +2,10 @@ import { parseTransaction } from 'viem'
 import type { EvmBlockchain } from '../../../api/blockchains.ts'
 import type { Fees, Hex, SharedNetwork } from '../../chain/evm/network.ts'
 import type { FindSigner } from '../../chain/signers.ts'
+import type { Log } from '../../log.ts'
 import { type AttemptRow, insertAttempts } from '../../store/attempts.ts'
 import type { Store } from '../../store/open-store.ts'
 import { type TransactionRow, updateSigned } from '../../store/transactions.ts'
-import type { Log } from '../log.ts'
 
 /** Fees are raised without being asked for up to so many times what the network says is usual. */
 const FAR_ABOVE = 4n

@@ -1,4 +1,5 @@
 import type { EvmNetwork, EvmReceipt } from '../../chain/evm/network.ts'
+import type { Log } from '../../log.ts'
 import { failCollection } from '../../state/collections.ts'
 import { failBatch } from '../../state/nfts.ts'
 import { endTransaction } from '../../state/transactions.ts'
@@ -8,7 +9,6 @@ import type { Store } from '../../store/open-store.ts'
 import type { Db } from '../../store/schema.ts'
 import type { TransactionRow } from '../../store/transactions.ts'
 import { findTransferOf } from '../../store/transfers.ts'
-import type { Log } from '../log.ts'
 import { nextTokenId } from './lost.ts'
 
 const CANCELLED = 'the operator of this backend cancelled its transaction'

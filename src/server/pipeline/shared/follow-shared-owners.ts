@@ -1,13 +1,12 @@
-import { GdnError } from '../../../core/errors.ts'
 import { collectionEvents, mintsIn, TOPICS } from '../../chain/evm/collection-events.ts'
-import { RpcError } from '../../chain/evm/embedded/node-rpc.ts'
 import type { EvmNetwork, LogFilter, RawLog, SharedNetwork } from '../../chain/evm/network.ts'
+import { isUnreachable, RpcError } from '../../chain/rpc/rpc-answer.ts'
+import type { Log } from '../../log.ts'
 import { collectionAddresses, firstDeployed, hasCollections } from '../../store/collections.ts'
 import { rememberStartBlock, startBlock } from '../../store/followers.ts'
 import type { Store } from '../../store/open-store.ts'
 import { findCursor, listCursors, moveSharedCursor, type OwnerCursor } from '../../store/owner-events.ts'
 import { readBlock, takeBack, writeEvents } from '../follow-owners.ts'
-import type { Log } from '../log.ts'
 import { type Appetite, createAppetite } from './appetite.ts'
 
 /** The clock of a network and that of a machine may differ by so much. */
@@ -112,7 +111,7 @@ export function createSharedFollower({ store, network, log }: FollowSharedOption
     try {
       return await next(cursor)
     } catch (error) {
-      if (error instanceof GdnError && error.code === 'unreachable') appetite.shrink()
+      if (isUnreachable(error)) appetite.shrink()
       throw error
     }
   }

@@ -2,6 +2,7 @@ import { getContractAddress } from 'viem'
 import { GdnError } from '../../../core/errors.ts'
 import { readCollectionState } from '../../chain/evm/collection-reads.ts'
 import type { EvmNetwork, Hex } from '../../chain/evm/network.ts'
+import type { Log } from '../../log.ts'
 import { returnBatchToMint } from '../../state/nfts.ts'
 import { endTransaction } from '../../state/transactions.ts'
 import { findCollectionById, updateCollection } from '../../store/collections.ts'
@@ -10,7 +11,6 @@ import type { Db } from '../../store/schema.ts'
 import type { TransactionRow } from '../../store/transactions.ts'
 import { returnTransfer } from '../../store/transfers.ts'
 import { nextKnownTokenId } from '../../store/unknown-mints.ts'
-import type { Log } from '../log.ts'
 
 interface Loss {
   store: Store

@@ -1,4 +1,5 @@
 import type { EvmNetwork, EvmReceipt, Hex, SharedNetwork } from '../../chain/evm/network.ts'
+import type { Log } from '../../log.ts'
 import { withdrawCollection } from '../../state/collections.ts'
 import { withdrawBatch } from '../../state/nfts.ts'
 import { returnTransaction } from '../../state/transactions.ts'
@@ -9,7 +10,6 @@ import { lockOwners } from '../../store/owner-events.ts'
 import type { Db } from '../../store/schema.ts'
 import type { TransactionRow } from '../../store/transactions.ts'
 import { listWatched, updateWatched } from '../../store/watched.ts'
-import type { Log } from '../log.ts'
 import { findMined } from './observe.ts'
 
 export interface WatchOptions {

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import type { EvmBlockchain } from '../../../api/blockchains.ts'
 import type { Chains } from '../../chain/chains.ts'
+import type { Log } from '../../log.ts'
 import { claimFollower, releaseFollower } from '../../store/followers.ts'
 import type { Store } from '../../store/open-store.ts'
-import type { Log } from '../log.ts'
 import { type Loop, startLoop } from '../loop.ts'
 import { createSharedFollower } from './follow-shared-owners.ts'
 

@@ -1,7 +1,7 @@
+import type { Log } from '../../log.ts'
 import { putBlocks } from '../../store/block-table.ts'
 import type { Store } from '../../store/open-store.ts'
 import { listNftsOfDirectory } from '../../store/solana-nfts.ts'
-import type { Log } from '../log.ts'
 import { batchDirectory } from '../metadata-file.ts'
 
 const FILE_URI = /^ipfs:\/\/([a-z0-9]+)\/(0|[1-9][0-9]{0,2})\.json$/

@@ -1,11 +1,11 @@
 import type { SolanaNetwork } from '../../chain/solana/network.ts'
 import type { SolanaChains } from '../../chain/solana/solana-chains.ts'
+import type { Log } from '../../log.ts'
 import { addSolanaTransactions, endSolanaTransaction } from '../../state/solana-transactions.ts'
 import { findCollectionById, updateCollection } from '../../store/collections.ts'
 import type { Store } from '../../store/open-store.ts'
 import { findNftOfTransaction, moveToTransaction } from '../../store/solana-nfts.ts'
 import type { SignedRow } from '../../store/solana-transactions.ts'
-import type { Log } from '../log.ts'
 import { orderOfCollection, orderOfNft } from './orders.ts'
 import { signRow } from './sign.ts'
 

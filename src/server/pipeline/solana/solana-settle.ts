@@ -1,6 +1,7 @@
 import { TOKEN_2022 } from '../../chain/solana/mint-address.ts'
 import type { SignatureStatus, SolanaNetwork } from '../../chain/solana/network.ts'
 import { readMint } from '../../chain/solana/read-mint.ts'
+import type { Log } from '../../log.ts'
 import { deployCollection, failCollection } from '../../state/collections.ts'
 import { deployMinted, failBatch } from '../../state/nfts.ts'
 import { endSolanaTransaction } from '../../state/solana-transactions.ts'
@@ -8,7 +9,6 @@ import type { Store } from '../../store/open-store.ts'
 import type { Db } from '../../store/schema.ts'
 import { setBatchIndex } from '../../store/solana-nfts.ts'
 import type { SignedRow } from '../../store/solana-transactions.ts'
-import type { Log } from '../log.ts'
 import { parseFileUri, restoreDirectory } from './restore-directory.ts'
 
 /** What is known for good about a transaction; `expired`: it had no effect, and never will. */

@@ -1,7 +1,7 @@
 import type { SolanaBlockchain } from '../../../api/blockchains.ts'
 import type { SolanaChains } from '../../chain/solana/solana-chains.ts'
+import type { Log } from '../../log.ts'
 import type { Store } from '../../store/open-store.ts'
-import type { Log } from '../log.ts'
 
 /** What every step of a Solana blockchain works with. */
 export interface SolanaStepOptions {

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { CID } from 'multiformats/cid'
+import type { BlockTable } from '../../store/block-table.ts'
 import { type ByteRange, StorageUnavailableError } from '../adapter.ts'
-import type { BlockTable } from '../blocks.ts'
 import { matchesCid, RAW } from '../cid.ts'
 import { bounds, damaged } from '../flat-files.ts'
 import { readNode } from '../nodes.ts'

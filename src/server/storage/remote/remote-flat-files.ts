@@ -1,18 +1,10 @@
 import { createHash } from 'node:crypto'
-import type { Block, BlockTable } from '../blocks.ts'
+import type { BlockTable } from '../../store/block-table.ts'
+import type { StoredFiles } from '../../store/stored-files.ts'
 import { parseCid } from '../cid.ts'
 import type { FlatFiles } from '../flat-files.ts'
 import { readChecked } from './checked-read.ts'
 import type { RemoteFiles } from './remote-files.ts'
-
-/** What was put into a place, as the database has it: asked first, whatever the place itself shows. */
-export interface StoredFiles {
-  size(cid: string): Promise<number | null>
-  /** Those of these CIDs that were put there. */
-  among(cids: readonly string[]): Promise<ReadonlySet<string>>
-  /** Once the content is there; with the nodes that list its pieces, all or nothing. */
-  put(cid: string, size: number, nodes: readonly Block[]): Promise<void>
-}
 
 export interface RemoteFlatFilesOptions {
   /** Holds content until it is sent, and what was stored before there was another place. */

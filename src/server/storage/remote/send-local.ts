@@ -3,9 +3,9 @@ import { createReadStream } from 'node:fs'
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { CID } from 'multiformats/cid'
+import type { StoredFiles } from '../../store/stored-files.ts'
 import { parseCid } from '../cid.ts'
 import type { RemoteFiles, SpooledContent } from './remote-files.ts'
-import type { StoredFiles } from './remote-flat-files.ts'
 
 /**
  * Puts what a data dir holds from before where all processes of its database reach it, a file after the other. What is

@@ -1,4 +1,4 @@
-import type { BlockTable } from '../blocks.ts'
+import type { BlockTable } from '../../store/block-table.ts'
 import { parseCid } from '../cid.ts'
 import type { SharedBlocks } from './remote-files.ts'
 

@@ -4,12 +4,12 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { sleep } from '../../../../src/core/time.ts'
 import { mintAddress } from '../../../../src/server/chain/solana/mint-address.ts'
 import { createFeeMarket } from '../../../../src/server/chain/solana/remote/fee-market.ts'
-import { GENESIS_HASHES } from '../../../../src/server/chain/solana/remote/genesis.ts'
 import {
   createRemoteSolana,
   type RemoteSolana,
   type RemoteSolanaOptions,
 } from '../../../../src/server/chain/solana/remote/remote-solana.ts'
+import { GENESIS_HASHES } from '../../../../src/server/settings/solana-clusters.ts'
 import { clusterStatus, withCluster } from '../../../../src/server/setup/cluster.ts'
 import {
   createTestCollection,

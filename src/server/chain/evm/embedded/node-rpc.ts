@@ -1,26 +1,7 @@
 import { Agent, request } from 'node:http'
 import { GdnError, messageOf } from '../../../../core/errors.ts'
+import { type RpcAnswer, type RpcCall, RpcError } from '../../rpc/rpc-answer.ts'
 import type { NodeAddress } from './node-address.ts'
-
-/** An error that the node itself answered, as JSON-RPC spells it. */
-export class RpcError extends Error {
-  readonly code: number
-  readonly data: unknown
-
-  constructor(code: number, message: string, data?: unknown) {
-    super(message)
-    this.name = 'RpcError'
-    this.code = code
-    this.data = data
-  }
-}
-
-export interface RpcCall {
-  method: string
-  params: readonly unknown[]
-}
-
-export type RpcAnswer = { result: unknown } | { error: RpcError }
 
 /** JSON-RPC with one anvil. Everything but an answer of the node rejects with GdnError `unreachable`. */
 export interface NodeRpc {
@@ -60,10 +41,6 @@ export function connectNode(port: number, host = '127.0.0.1'): NodeRpc {
 
 export function unreachable(what: string, cause?: unknown): GdnError {
   return new GdnError('unreachable', `the embedded chain ${what}`, { hint: 'try again', cause })
-}
-
-export function isUnreachable(error: unknown): boolean {
-  return error instanceof GdnError && error.code === 'unreachable'
 }
 
 function answerOf(reply: unknown): RpcAnswer {

@@ -1,6 +1,7 @@
 import { keccak256 } from 'viem'
+import type { RpcAnswer } from '../../rpc/rpc-answer.ts'
 import type { BroadcastOutcome, Hex } from '../network.ts'
-import type { NodeRpc, RpcAnswer } from './node-rpc.ts'
+import type { NodeRpc } from './node-rpc.ts'
 import { legacyChainId } from './raw-transaction.ts'
 
 /**

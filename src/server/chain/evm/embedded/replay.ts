@@ -1,8 +1,9 @@
 import { GdnError } from '../../../../core/errors.ts'
+import type { BlockJournal, JournalledBlock } from '../../../store/chain-journal.ts'
+import { RpcError } from '../../rpc/rpc-answer.ts'
 import type { Hex } from '../network.ts'
-import type { BlockJournal, JournalledBlock } from './block-journal.ts'
 import { poolStatus, type Tip } from './mine.ts'
-import { type NodeRpc, RpcError } from './node-rpc.ts'
+import type { NodeRpc } from './node-rpc.ts'
 import { handIn } from './offer.ts'
 
 /** Blocks whose hashes are compared in one JSON-RPC batch. */

@@ -1,5 +1,5 @@
+import { isUnreachable, RpcError } from '../../rpc/rpc-answer.ts'
 import type { EvmNetwork } from '../network.ts'
-import { isUnreachable, RpcError } from './node-rpc.ts'
 import { sendRaw } from './send-raw.ts'
 
 /** What may be asked from outside: what only reads. Everything that could change the chain behind the journal is not. */

@@ -1,5 +1,5 @@
+import { RpcError } from '../../rpc/rpc-answer.ts'
 import type { EvmNetwork, Hex } from '../network.ts'
-import { RpcError } from './node-rpc.ts'
 
 /** "Server error": what nodes answer when they refuse a transaction. */
 const REFUSED = -32000

@@ -1,7 +1,8 @@
 import { sleep } from '../../../../core/time.ts'
+import { isUnreachable } from '../../rpc/rpc-answer.ts'
 import type { AnvilProcess } from './anvil-process.ts'
 import type { Tip } from './mine.ts'
-import { isUnreachable, type NodeRpc, unreachable } from './node-rpc.ts'
+import { type NodeRpc, unreachable } from './node-rpc.ts'
 
 /** A node that has replayed the journal and serves. */
 export interface LiveNode {

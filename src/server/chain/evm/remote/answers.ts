@@ -1,6 +1,7 @@
 import { GdnError } from '../../../../core/errors.ts'
 import type { RpcOutcome } from '../../rpc/providers.ts'
-import { type RpcAnswer, RpcError } from '../embedded/node-rpc.ts'
+import type { RpcAnswer } from '../../rpc/rpc-answer.ts'
+import { RpcError } from '../../rpc/rpc-answer.ts'
 import { isExecutionError } from '../execution-error.ts'
 
 /** Of what a node says: it goes into the log, and into the reason why an NFT failed. */

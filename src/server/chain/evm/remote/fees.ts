@@ -1,4 +1,4 @@
-import { RpcError } from '../embedded/node-rpc.ts'
+import { RpcError } from '../../rpc/rpc-answer.ts'
 import type { Fees, Hex } from '../network.ts'
 import { readQuantity } from '../quantity.ts'
 import { NodeFailed } from './answers.ts'

@@ -1,5 +1,5 @@
 import { keccak256 } from 'viem'
-import type { RpcAnswer } from '../embedded/node-rpc.ts'
+import type { RpcAnswer } from '../../rpc/rpc-answer.ts'
 import type { BroadcastOutcome, Hex } from '../network.ts'
 import type { RemoteRpc } from './json-rpc.ts'
 

@@ -2,7 +2,7 @@ import { Agent, request } from 'undici'
 import { GdnError, messageOf } from '../../../../core/errors.ts'
 import { parseRetryAfter, sleep } from '../../../../core/time.ts'
 import type { Providers, RpcOutcome } from '../../rpc/providers.ts'
-import type { RpcAnswer, RpcCall } from '../embedded/node-rpc.ts'
+import type { RpcAnswer, RpcCall } from '../../rpc/rpc-answer.ts'
 import { answerOf, isTooMuch, NodeFailed, outcomeOf, passing } from './answers.ts'
 
 /** What tells one network from another. */

@@ -3,8 +3,8 @@ import { mkdir, readFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import * as z from 'zod'
 import { writeDurably } from '../../../../core/durable-file.ts'
+import type { JournalledSlot } from '../../../store/slot-journal.ts'
 import type { SignatureStatus } from '../network.ts'
-import type { JournalledSlot } from './slot-journal.ts'
 
 const NEWLINE = 10
 

@@ -1,14 +1,14 @@
 import * as z from 'zod'
 import type { SolanaBlockchain } from '../../../../api/blockchains.ts'
 import { GdnError, messageOf } from '../../../../core/errors.ts'
-import { RpcError } from '../../evm/embedded/node-rpc.ts'
+import { clusterName } from '../../../settings/solana-clusters.ts'
 import { connectRemote } from '../../evm/remote/json-rpc.ts'
 import { createProviders, type Providers, type RpcOutcome } from '../../rpc/providers.ts'
 import { remembered } from '../../rpc/remembered.ts'
+import { isNoAnswer, RpcError } from '../../rpc/rpc-answer.ts'
 import { TOKEN_2022 } from '../mint-address.ts'
 import type { Lifetime, SendOutcome, SignatureStatus, SolanaAccount, SolanaNetwork } from '../network.ts'
 import { createFeeMarket } from './fee-market.ts'
-import { clusterName } from './genesis.ts'
 
 export interface RemoteSolanaOptions {
   blockchain: SolanaBlockchain
@@ -147,7 +147,7 @@ export function createRemoteSolana(options: RemoteSolanaOptions): RemoteSolana {
     } catch (error) {
       const reason = messageOf(error)
       if (error instanceof RpcError && ALREADY.test(reason)) return { outcome: 'known' }
-      if (error instanceof RpcError || (error instanceof GdnError && error.code === 'unreachable')) {
+      if (isNoAnswer(error)) {
         return { outcome: 'rejected', reason }
       }
       throw error

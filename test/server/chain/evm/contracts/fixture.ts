@@ -13,7 +13,6 @@ import {
 } from 'viem'
 import { encodeGrant, encodeMint, type MintRun } from '../../../../../src/server/chain/evm/collection.ts'
 import { gdnCollection, gdnFactory } from '../../../../../src/server/chain/evm/contracts/generated/artifacts.ts'
-import { RpcError } from '../../../../../src/server/chain/evm/embedded/node-rpc.ts'
 import {
   type CollectionInit,
   encodeDeployFactory,
@@ -23,6 +22,7 @@ import {
 } from '../../../../../src/server/chain/evm/factory.ts'
 import type { Hex } from '../../../../../src/server/chain/evm/network.ts'
 import { decodeRevert, type RevertName } from '../../../../../src/server/chain/evm/revert.ts'
+import { RpcError } from '../../../../../src/server/chain/rpc/rpc-answer.ts'
 import { type DevNode, type SentTransaction, startDevNode } from '../../../../helpers/evm-devnode.ts'
 
 export const ZERO: Hex = '0x0000000000000000000000000000000000000000'

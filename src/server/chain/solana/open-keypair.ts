@@ -1,9 +1,9 @@
 import { base58btc } from 'multiformats/bases/base58'
-import { GdnError } from '../../core/errors.ts'
-import { readPrivateFile } from '../../keystore/private-file.ts'
-import { type SolanaSigner, signerOfSeed } from '../chain/solana/signer.ts'
-import { readCredential } from './credentials.ts'
-import type { KeypairEntry } from './solana-schema.ts'
+import { GdnError } from '../../../core/errors.ts'
+import { readPrivateFile } from '../../../keystore/private-file.ts'
+import { readCredential } from '../../settings/credentials.ts'
+import type { KeypairEntry } from '../../settings/solana-schema.ts'
+import { type SolanaSigner, signerOfSeed } from './signer.ts'
 
 const SEED_BYTES = 32
 const KEYPAIR_BYTES = 64

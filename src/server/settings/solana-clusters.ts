@@ -1,4 +1,4 @@
-import type { SolanaBlockchain } from '../../../../api/blockchains.ts'
+import type { SolanaBlockchain } from '../../api/blockchains.ts'
 
 /** The public clusters by the hash of their genesis, which any node of a cluster tells. */
 export const GENESIS_HASHES = {

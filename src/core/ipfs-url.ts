@@ -1,5 +1,3 @@
-import type { FileStorage, OpenOptions, StoredFileContent } from './adapter.ts'
-
 /** Whether a URL names content of IPFS: it is looked up in the storage first. */
 export const isIpfsUrl = (url: string): boolean => /^ipfs:\/\//i.test(url)
 
@@ -26,18 +24,6 @@ function decoded(part: string): string {
   } catch {
     return part
   }
-}
-
-/** The stored file that an ipfs URL names, with its place; null where there is none. */
-export async function findStored(
-  storage: FileStorage,
-  url: string,
-  options?: OpenOptions,
-): Promise<{ place: string; content: StoredFileContent } | null> {
-  const place = placeOf(url)
-  const { cid, path } = partsOf(place)
-  const content = await storage.open(cid, path, options)
-  return content?.type === 'file' ? { place, content } : null
 }
 
 /**

@@ -1,5 +1,5 @@
-import type { EvmReceipt, Hex } from '../network.ts'
-import { readQuantity } from '../quantity.ts'
+import type { EvmReceipt, Hex } from './network.ts'
+import { readQuantity } from './quantity.ts'
 
 /** A receipt as the node spells it, null where the transaction isn't in a block. */
 export function receiptOf(raw: unknown): EvmReceipt | null {

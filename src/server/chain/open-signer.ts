@@ -5,10 +5,10 @@ import { openKeystore } from '../../keystore/open.ts'
 import { parseKeystore } from '../../keystore/parse.ts'
 import { passwordIn, passwordProblem, readPasswordFile } from '../../keystore/password.ts'
 import { readPrivateFile } from '../../keystore/private-file.ts'
-import type { Hex } from '../chain/evm/network.ts'
-import { createSigner, type Signer } from '../chain/signers.ts'
-import { readCredential } from './credentials.ts'
-import type { SignerEntry } from './schema.ts'
+import { readCredential } from '../settings/credentials.ts'
+import type { SignerEntry } from '../settings/schema.ts'
+import type { Hex } from './evm/network.ts'
+import { createSigner, type Signer } from './signers.ts'
 
 /**
  * Opens the keystore of a signer.

@@ -1,0 +1,27 @@
+import { GdnError } from '../../../core/errors.ts'
+
+/** An error that the node itself answered, as JSON-RPC spells it. */
+export class RpcError extends Error {
+  readonly code: number
+  readonly data: unknown
+
+  constructor(code: number, message: string, data?: unknown) {
+    super(message)
+    this.name = 'RpcError'
+    this.code = code
+    this.data = data
+  }
+}
+
+export interface RpcCall {
+  method: string
+  params: readonly unknown[]
+}
+
+export type RpcAnswer = { result: unknown } | { error: RpcError }
+
+export const isUnreachable = (error: unknown): error is GdnError =>
+  error instanceof GdnError && error.code === 'unreachable'
+
+/** No node answers, or one refuses what it has answered before. */
+export const isNoAnswer = (error: unknown): error is Error => error instanceof RpcError || isUnreachable(error)
