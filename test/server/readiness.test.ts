@@ -180,11 +180,8 @@ describe('it is not, and says why,', () => {
 
   it('when the database lacks migrations; one of a newer gdn is a warning: the first of a new version migrates', async () => {
     const { ask } = await ready()
-    const last = '0002'
-    await sql`delete from kysely_migration where name like ${`${last}%`}`.execute(store.db)
-    expect((await ask()).problems).toEqual([
-      expect.stringMatching(/^the database lacks migrations \(0002\S*\): gdn db migrate$/),
-    ])
+    await sql`delete from kysely_migration`.execute(store.db)
+    expect((await ask()).problems).toEqual(['the database lacks migrations (0001-initial): gdn db migrate'])
     await sql`insert into kysely_migration values ('9999-later', '')`.execute(store.db)
     expect((await ask()).warnings).toEqual(['the database is of a newer gdn (9999-later)'])
   })

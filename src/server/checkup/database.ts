@@ -4,7 +4,7 @@ import { sql } from 'kysely'
 import { GdnError } from '../../core/errors.ts'
 import { type DatabasePlace, databaseOf } from '../settings/database.ts'
 import { isPostgres } from '../store/dialect.ts'
-import { appliedMigrations, pendingMigrations, unknownMigrations } from '../store/migrate.ts'
+import { appliedMigrations, pendingMigrations, refuseUnknownMigrations } from '../store/migrate.ts'
 import { openStore, type Store } from '../store/open-store.ts'
 import { type Examined, examine } from './examined.ts'
 
@@ -45,12 +45,7 @@ async function look({ db, shared }: Store): Promise<{ message: string; fix?: str
   const shown = `${name}${version === null ? '' : ` (PostgreSQL ${version})`} answers in ${ms.toFixed(1)} ms`
   const applied = await appliedMigrations(db)
   const pending = pendingMigrations(applied)
-  const newer = unknownMigrations(applied)
-  if (newer.length > 0) {
-    throw new GdnError('data_dir', `${name} is of a newer gdn (${newer.join(', ')})`, {
-      hint: 'use that version of gdn, or another database',
-    })
-  }
+  refuseUnknownMigrations(db, name, applied)
   if (await isReadOnly(db)) {
     throw new GdnError('unreachable', `${name} takes no writes: it is a standby, or set to read only`, {
       hint: 'name the primary in the database URL',

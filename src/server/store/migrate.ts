@@ -32,23 +32,41 @@ export const unknownMigrations = (applied: readonly string[]): string[] =>
   applied.filter((name) => !Object.hasOwn(MIGRATIONS, name))
 
 /**
+ * Refuses a database with migrations that this version doesn't know.
+ *
+ * @param name how messages call the database
+ * @throws GdnError `data_dir` for one of a newer gdn, or of a development version before the first release
+ */
+export function refuseUnknownMigrations(db: Db, name: string, applied: readonly string[]): void {
+  const unknown = unknownMigrations(applied)
+  if (unknown.length === 0) return
+  // Every release has made its databases with the initial migration.
+  const [initial = ''] = Object.keys(MIGRATIONS)
+  if (!applied.includes(initial)) {
+    throw new GdnError('data_dir', `${name} was made by a development version of gdn and can't be migrated`, {
+      hint: isPostgres(db)
+        ? 'Use a new, empty database.'
+        : 'Choose a new folder with `--data-dir`. For the local backend, run `gdn local reset`.',
+    })
+  }
+  throw new GdnError('data_dir', `${name} was made by a newer gdn (it knows ${unknown.join(', ')})`, {
+    hint: isPostgres(db)
+      ? 'Use that version of gdn, or another database.'
+      : 'Use that version of gdn, or choose another folder with `--data-dir`.',
+  })
+}
+
+/**
  * Brings a database to the newest schema.
  *
- * @throws GdnError `data_dir` for one of a newer gdn, and beside running processes for one of an older
+ * @throws GdnError `data_dir` as {@link refuseUnknownMigrations}, and beside running processes for one of an older gdn
  */
 export async function migrate(
   db: Kysely<Schema>,
   { name, beside, patiently = (work) => work(db) }: MigrateOptions,
 ): Promise<void> {
   const applied = await appliedMigrations(db)
-  const unknown = unknownMigrations(applied)
-  if (unknown.length > 0) {
-    throw new GdnError('data_dir', `${name} was made by a newer gdn (it knows ${unknown.join(', ')})`, {
-      hint: isPostgres(db)
-        ? 'use that version of gdn, or another database'
-        : 'use that version of gdn, or choose another folder with --data-dir',
-    })
-  }
+  refuseUnknownMigrations(db, name, applied)
   // The migrator looks at every table first, which a database that is up to date needn't wait for.
   if (pendingMigrations(applied).length === 0) return
   if (beside) {

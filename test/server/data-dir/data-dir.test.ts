@@ -3,6 +3,8 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { GdnError } from '../../../src/core/errors.ts'
+import { appliedMigrations } from '../../../src/server/store/migrate.ts'
+import { openStore } from '../../../src/server/store/open-store.ts'
 import {
   createTestCollection,
   freshDataDir,
@@ -170,8 +172,29 @@ describe('a data dir that can not be used', () => {
         .execute(),
     )
     const error = await refusal()
-    expect(error).toMatchObject({ code: 'data_dir', hint: expect.stringMatching(/use that version of gdn/) })
+    expect(error).toMatchObject({ code: 'data_dir', hint: expect.stringMatching(/^Use that version of gdn/) })
     expect(error.message).toMatch(/gdn\.db was made by a newer gdn \(it knows 9999-of-the-future\)/)
+  })
+
+  it('made by a development version of gdn: refused with what to do, nothing changed', async () => {
+    await (await start()).close()
+    backend = undefined
+    const names = ['0001-first', '0002-solana']
+    await withStore(dir.path, async ({ db }) => {
+      await db.deleteFrom('kysely_migration' as never).execute()
+      const rows = names.map((name) => ({ name, timestamp: '2026-01-01' }))
+      await db
+        .insertInto('kysely_migration' as never)
+        .values(rows as never)
+        .execute()
+    })
+    const error = await refusal()
+    expect(error.code).toBe('data_dir')
+    expect(error.message).toMatch(/gdn\.db was made by a development version of gdn and can't be migrated$/)
+    expect(error.hint).toBe('Choose a new folder with `--data-dir`. For the local backend, run `gdn local reset`.')
+    const store = await openStore(join(dir.path, 'gdn.db'), { unchecked: true })
+    expect(await appliedMigrations(store.db)).toEqual(names)
+    await store.close()
   })
 
   it('with a database that is none: said so', async () => {

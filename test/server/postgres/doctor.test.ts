@@ -28,13 +28,11 @@ const database = async (at = url) => {
 
 it('one that lacks a migration is told, with what brings it; looked at, it is as it was', async () => {
   const store = await openPostgres({ url })
-  const { rows } = await sql<Migration>`delete from kysely_migration where name like '0012%' returning *`.execute(
-    store.db,
-  )
+  const { rows } = await sql<Migration>`delete from kysely_migration returning *`.execute(store.db)
   for (const _ of [1, 2]) {
     expect(await database()).toMatchObject({
       status: 'warn',
-      message: expect.stringContaining('lacks migrations: 0012'),
+      message: expect.stringContaining('lacks migrations: 0001-initial'),
       fix: expect.stringContaining('gdn db migrate'),
     })
   }

@@ -1,11 +1,18 @@
-import { sql } from 'kysely'
-import { afterEach, beforeEach, expect, it } from 'vitest'
+import { type Kysely, sql } from 'kysely'
+import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import { Secret } from '../../../src/core/secret.ts'
 import { lockUntilCommit } from '../../../src/server/store/dialect.ts'
 import { MIGRATIONS } from '../../../src/server/store/migrations/index.ts'
 import { openPostgres } from '../../../src/server/store/postgres/open-postgres.ts'
 import { freshDataDir } from '../../helpers/backend.ts'
 import { databaseUrlOf } from '../../helpers/test-database.ts'
+
+// A gdn with a later migration than those of this version.
+vi.mock(import('../../../src/server/store/migrations/index.ts'), async (original) => {
+  const { MIGRATIONS } = await original()
+  const later = { up: async (db: Kysely<unknown>) => void (await sql`create table later (id integer)`.execute(db)) }
+  return { MIGRATIONS: { ...MIGRATIONS, '0002-later': later } }
+})
 
 let url: Secret
 let folder: Awaited<ReturnType<typeof freshDataDir>>
@@ -57,8 +64,8 @@ it('a migration may take longer than any query of a running process, and who wai
 
 it('a migration that is ended for the sake of a process that works beside it is done again', async () => {
   const beside = await openPostgres({ url })
-  await sql`drop table secrets, rate_windows`.execute(beside.db)
-  await sql`delete from kysely_migration where name = '0009-processes'`.execute(beside.db)
+  await sql`drop table later`.execute(beside.db)
+  await sql`delete from kysely_migration where name = '0002-later'`.execute(beside.db)
   // Stands for a deadlock: the server ends the first attempt in its words.
   await sql`create sequence attempts`.execute(beside.db)
   await sql`create function end_the_first() returns trigger language plpgsql as $$ begin
@@ -69,7 +76,7 @@ it('a migration that is ended for the sake of a process that works beside it is 
     beside.db,
   )
   const store = await openPostgres({ url })
-  expect(await store.db.selectFrom('secrets').selectAll().execute()).toEqual([])
+  expect((await sql`select * from later`.execute(store.db)).rows).toEqual([])
   await store.close()
   await beside.close()
 })
@@ -77,9 +84,9 @@ it('a migration that is ended for the sake of a process that works beside it is 
 it('a database made by an older gdn keeps its rows', async () => {
   const old = await openPostgres({ url })
   await old.db.insertInto('accounts').values({ id: 'a', email: null, created_at: 1 }).execute()
-  // As the last migration but one left it.
-  await sql`drop table secrets, rate_windows`.execute(old.db)
-  await sql`delete from kysely_migration where name = '0009-processes'`.execute(old.db)
+  // As the initial migration left it.
+  await sql`drop table later`.execute(old.db)
+  await sql`delete from kysely_migration where name = '0002-later'`.execute(old.db)
   await old.close()
   await expect(openPostgres({ url, beside: true })).rejects.toMatchObject({
     code: 'data_dir',
@@ -88,7 +95,7 @@ it('a database made by an older gdn keeps its rows', async () => {
   })
   const store = await openPostgres({ url })
   expect(await store.db.selectFrom('accounts').selectAll().execute()).toEqual([{ id: 'a', email: null, created_at: 1 }])
-  expect(await store.db.selectFrom('secrets').selectAll().execute()).toEqual([])
+  expect((await sql`select * from later`.execute(store.db)).rows).toEqual([])
   await store.close()
   expect(await applied()).toEqual(Object.keys(MIGRATIONS))
 })
@@ -104,12 +111,24 @@ it('a database made by a newer gdn is refused, and left as it is', async () => {
   expect(await applied()).toEqual([...Object.keys(MIGRATIONS), '9999-future'])
 })
 
+it('a database made by a development version of gdn is refused, and left as it is', async () => {
+  const store = await openPostgres({ url })
+  await sql`update kysely_migration set name = '0001-first' where name = '0001-initial'`.execute(store.db)
+  await store.close()
+  await expect(openPostgres({ url })).rejects.toMatchObject({
+    code: 'data_dir',
+    message: expect.stringContaining("was made by a development version of gdn and can't be migrated"),
+    hint: 'Use a new, empty database.',
+  })
+  expect(await applied()).toEqual(['0001-first', '0002-later'])
+})
+
 it('a migration that fails leaves nothing of itself behind', async () => {
   const made = await openPostgres({ url, unchecked: true })
-  // In the way of a later migration.
-  await sql`create table secrets (id integer)`.execute(made.db)
-  await expect(openPostgres({ url })).rejects.toThrow(/secrets/)
+  // In the way of the last migration.
+  await sql`create table later (id integer)`.execute(made.db)
+  await expect(openPostgres({ url })).rejects.toThrow(/later/)
   const { rows } = await sql`select tablename from pg_tables where schemaname = 'public'`.execute(made.db)
-  expect(rows).toEqual([{ tablename: 'secrets' }])
+  expect(rows).toEqual([{ tablename: 'later' }])
   await made.close()
 })

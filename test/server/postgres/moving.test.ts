@@ -133,7 +133,7 @@ it.each([
   ['lacks its last line', (text: string) => text.replace(/\{"end":"all".*\n/, ''), /the file ends here/],
   ['lacks a row', (text: string) => text.replace(/^\[.*\n/m, ''), /not those that were exported/],
   ['was changed', (text: string) => text.replace('deployed', 'deplored'), /not those that were exported/],
-  ['is of another version', (text: string) => text.replace('0001-first', '0001-other'), /another version of gdn/],
+  ['is of another version', (text: string) => text.replace('0001-initial', '0001-other'), /another version of gdn/],
   ['is something else', () => '{"a":1}\n', /not the begin of an export/],
 ])('a file that %s is refused with its line, and nothing of it stays', async (_, spoil, told) => {
   await exportDatabase(here(), file)

@@ -1,7 +1,14 @@
 import { type Kysely, sql } from 'kysely'
+import { withLease } from './columns.ts'
+import type { InitialDialect } from './dialect.ts'
 
-/** Files in other places than the data dir, and what is to be known to others: an IPFS node, a pinning service. */
-export async function up(db: Kysely<unknown>): Promise<void> {
+/** Files: IPFS blocks, files stored outside the data dir, and what an IPFS node or pinning service is to hold. */
+export async function createStorage(db: Kysely<unknown>, dialect: InitialDialect): Promise<void> {
+  await db.schema
+    .createTable('blocks')
+    .addColumn('cid', 'text', (c) => c.primaryKey())
+    .addColumn('bytes', dialect.bytes, (c) => c.notNull())
+    .execute()
   await db.schema
     .createTable('stored_files')
     .addColumn('place', 'text', (c) => c.notNull())
@@ -15,10 +22,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     .addColumn('cid', 'text', (c) => c.notNull())
     .addColumn('state', 'text', (c) => c.notNull().defaultTo('waiting'))
     .addColumn('reference', 'text')
-    .addColumn('attempts', 'integer', (c) => c.notNull().defaultTo(0))
-    .addColumn('next_attempt_at', 'bigint', (c) => c.notNull())
-    .addColumn('lease_until', 'bigint', (c) => c.notNull().defaultTo(0))
-    .addColumn('generation', 'integer', (c) => c.notNull().defaultTo(0))
+    .$call(withLease)
     .addPrimaryKeyConstraint('publications_key', ['target', 'cid'])
     .execute()
   await db.schema

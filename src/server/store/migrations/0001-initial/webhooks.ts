@@ -1,7 +1,7 @@
 import { type Kysely, sql } from 'kysely'
 
-/** Webhooks, and the outbox: events written with the change they tell of, and whom each is to be told. */
-export async function up(db: Kysely<unknown>): Promise<void> {
+/** Webhooks, and the outbox: events written in the transaction of the change they report, and their deliveries. */
+export async function createWebhooks(db: Kysely<unknown>): Promise<void> {
   await db.schema
     .createTable('webhooks')
     .addColumn('id', 'text', (c) => c.primaryKey())
@@ -30,7 +30,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     .execute()
   await db.schema.createIndex('webhook_events_age').on('webhook_events').columns(['created_at']).execute()
 
-  // No foreign keys: a webhook that is removed at this moment must not make the change fail that an event tells of.
+  // No foreign keys: the change that an event reports must not fail because a webhook is removed at the same moment.
   await db.schema
     .createTable('webhook_deliveries')
     .addColumn('webhook_id', 'text', (c) => c.notNull())

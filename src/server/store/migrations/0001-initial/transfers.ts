@@ -1,25 +1,11 @@
 import { type Kysely, sql } from 'kysely'
-import { asSequence, sequenceType } from './column-types.ts'
+import type { InitialDialect } from './dialect.ts'
 
-/** Transfers, NFTs that are granted by a first owner, and what is needed to follow owners and flags on chain. */
-export async function up(db: Kysely<unknown>): Promise<void> {
-  await db.schema.alterTable('nfts').addColumn('sender', 'text').execute()
-  await db.schema
-    .alterTable('collections')
-    .addColumn('revoked', 'integer', (c) => c.notNull().defaultTo(0))
-    .execute()
-  // A token of an event is found by it, and no collection can come to hold a token twice.
-  await db.schema
-    .createIndex('nfts_token')
-    .unique()
-    .on('nfts')
-    .columns(['collection_id', 'token_id'])
-    .where(sql.ref('token_id'), 'is not', null)
-    .execute()
-
+/** Transfers of NFTs, and the transfers on chain that the owner follower saw. */
+export async function createTransfers(db: Kysely<unknown>, dialect: InitialDialect): Promise<void> {
   await db.schema
     .createTable('transfers')
-    .addColumn('seq', sequenceType(db), asSequence(db))
+    .addColumn('seq', dialect.sequence, dialect.asSequence)
     .addColumn('id', 'text', (c) => c.notNull().unique())
     .addColumn('request_id', 'text', (c) => c.notNull().references('requests.id'))
     .addColumn('collection_id', 'text', (c) => c.notNull().references('collections.id'))
@@ -32,21 +18,24 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     .addColumn('transaction_id', 'text')
     .addColumn('returned', 'integer', (c) => c.notNull().defaultTo(0))
     .execute()
-  // At most one pending transfer of an NFT: the database itself sees to it. A reorg can put several back.
-  await db.schema
-    .createIndex('transfers_pending')
+  const index = (name: string) => db.schema.createIndex(`transfers_${name}`).on('transfers')
+  // The database itself keeps each NFT to one pending transfer. A reorg can put several back.
+  await index('pending')
     .unique()
-    .on('transfers')
     .columns(['nft_id'])
     .where(sql<boolean>`status = 'initiated' and returned = 0`)
     .execute()
-  await db.schema
-    .createIndex('transfers_unsigned')
-    .on('transfers')
+  await index('unsigned')
     .columns(['blockchain', 'seq'])
     .where(sql<boolean>`status = 'initiated' and transaction_id is null`)
     .execute()
-  await db.schema.createIndex('transfers_transaction').on('transfers').columns(['transaction_id']).execute()
+  await index('transaction').columns(['transaction_id']).execute()
+  // Holds the transfers that a reorg put back too: they are pending, and `transfers_pending` leaves them out.
+  await index('initiated').columns(['nft_id']).where(sql.ref('status'), '=', sql.lit('initiated')).execute()
+  // These two leave out what is not signed yet: the work on that uses indexes of its own, which hold nothing else.
+  const isSigned = sql<boolean>`transaction_id is not null`
+  await index('nft').columns(['nft_id', 'seq']).where(isSigned).execute()
+  await index('collection').columns(['collection_id', 'transaction_id']).where(isSigned).execute()
 
   await db.schema
     .createTable('owner_events')

@@ -1,0 +1,51 @@
+import { type Kysely, sql } from 'kysely'
+
+/** Accounts, their API keys and requests, and signed URLs that were used. */
+export async function createAccounts(db: Kysely<unknown>): Promise<void> {
+  await db.schema
+    .createTable('accounts')
+    .addColumn('id', 'text', (c) => c.primaryKey())
+    .addColumn('email', 'text')
+    .addColumn('created_at', 'bigint', (c) => c.notNull())
+    .execute()
+  await db.schema.createIndex('accounts_email').unique().on('accounts').column('email').execute()
+
+  await db.schema
+    .createTable('api_keys')
+    .addColumn('id', 'text', (c) => c.primaryKey())
+    .addColumn('account_id', 'text', (c) => c.notNull().references('accounts.id'))
+    .addColumn('name', 'text', (c) => c.notNull())
+    .addColumn('prefix', 'text', (c) => c.notNull())
+    .addColumn('hash', 'text', (c) => c.notNull().unique())
+    .addColumn('permissions', 'text', (c) => c.notNull())
+    .addColumn('created_at', 'bigint', (c) => c.notNull())
+    .addColumn('expires_at', 'bigint')
+    .addColumn('revoked_at', 'bigint')
+    .execute()
+
+  await db.schema
+    .createTable('used_signed_urls')
+    .addColumn('signature_hash', 'text', (c) => c.primaryKey())
+    .addColumn('expires_at', 'bigint', (c) => c.notNull())
+    .execute()
+  await db.schema.createIndex('used_signed_urls_expiry').on('used_signed_urls').column('expires_at').execute()
+
+  await db.schema
+    .createTable('requests')
+    .addColumn('id', 'text', (c) => c.primaryKey())
+    .addColumn('account_id', 'text', (c) => c.notNull().references('accounts.id'))
+    .addColumn('endpoint', 'text', (c) => c.notNull())
+    .addColumn('idempotency_key', 'text')
+    .addColumn('body_hash', 'text', (c) => c.notNull())
+    .addColumn('response', 'text', (c) => c.notNull())
+    .addColumn('accepted_at', 'bigint', (c) => c.notNull())
+    .addColumn('run', 'text')
+    .addUniqueConstraint('requests_idempotency', ['account_id', 'endpoint', 'idempotency_key'])
+    .execute()
+  await db.schema
+    .createIndex('requests_run')
+    .on('requests')
+    .columns(['run', 'account_id', 'accepted_at'])
+    .where(sql.ref('run'), 'is not', null)
+    .execute()
+}

@@ -1,0 +1,54 @@
+import { type Kysely, sql } from 'kysely'
+
+/** Blockchains, the blocks of embedded chains, and mints on chain that the database doesn't know. */
+export async function createChains(db: Kysely<unknown>): Promise<void> {
+  await db.schema
+    .createTable('chains')
+    .addColumn('blockchain', 'text', (c) => c.primaryKey())
+    .addColumn('genesis_timestamp', 'bigint', (c) => c.notNull())
+    .addColumn('factory_address', 'text', (c) => c.notNull())
+    .addColumn('created_at', 'bigint', (c) => c.notNull())
+    // An embedded chain, or the public network of `chain_id` behind RPC URLs.
+    .addColumn('network', 'text', (c) => c.notNull().defaultTo('embedded'))
+    .addColumn('chain_id', 'bigint')
+    // The block from which owners are followed, and the process that follows them at the moment.
+    .addColumn('start_block', 'bigint')
+    .addColumn('follower', 'text')
+    .addColumn('follower_until', 'bigint', (c) => c.notNull().defaultTo(0))
+    // Identifies a Solana cluster, which has no chain ID.
+    .addColumn('genesis_hash', 'text')
+    .addColumn('behind_until', 'bigint')
+    .execute()
+  await db.schema
+    .createTable('chain_blocks')
+    .addColumn('blockchain', 'text', (c) => c.notNull())
+    .addColumn('number', 'bigint', (c) => c.notNull())
+    .addColumn('timestamp', 'bigint', (c) => c.notNull())
+    .addColumn('transactions', 'text', (c) => c.notNull())
+    .addColumn('hash', 'text')
+    .addPrimaryKeyConstraint('chain_blocks_key', ['blockchain', 'number'])
+    .execute()
+
+  // No transaction of the database made them: it was restored, lost commits, or a key is used elsewhere.
+  await db.schema
+    .createTable('unknown_mints')
+    .addColumn('collection_id', 'text', (c) => c.notNull())
+    .addColumn('hash', 'text', (c) => c.notNull())
+    .addColumn('blockchain', 'text', (c) => c.notNull())
+    .addColumn('block_number', 'bigint', (c) => c.notNull())
+    .addColumn('start_id', 'text', (c) => c.notNull())
+    .addColumn('token_count', 'integer', (c) => c.notNull())
+    .addColumn('state', 'text', (c) => c.notNull())
+    .addColumn('signer', 'text')
+    .addColumn('directory', 'text')
+    .addColumn('reason', 'text')
+    .addColumn('found_at', 'bigint', (c) => c.notNull())
+    .addPrimaryKeyConstraint('unknown_mints_key', ['collection_id', 'hash'])
+    .execute()
+  await db.schema
+    .createIndex('unknown_mints_open')
+    .on('unknown_mints')
+    .columns(['collection_id'])
+    .where(sql<boolean>`state <> 'released'`)
+    .execute()
+}

@@ -1,0 +1,76 @@
+import { type Kysely, sql } from 'kysely'
+import { isLeased, withLease } from './columns.ts'
+import type { InitialDialect } from './dialect.ts'
+
+/** Collections and their NFTs. */
+export async function createCollections(db: Kysely<unknown>, dialect: InitialDialect): Promise<void> {
+  await db.schema
+    .createTable('collections')
+    .addColumn('id', 'text', (c) => c.primaryKey())
+    .addColumn('account_id', 'text', (c) => c.notNull().references('accounts.id'))
+    .addColumn('request_id', 'text', (c) => c.notNull().references('requests.id'))
+    .addColumn('blockchain', 'text', (c) => c.notNull())
+    .addColumn('name', 'text', (c) => c.notNull())
+    .addColumn('symbol', 'text', (c) => c.notNull())
+    .addColumn('wallet_address', 'text', (c) => c.notNull())
+    .addColumn('contract_address', 'text', (c) => c.notNull())
+    .addColumn('factory_address', 'text', (c) => c.notNull())
+    .addColumn('enable_api', 'integer', (c) => c.notNull())
+    .addColumn('enable_transfer', 'integer', (c) => c.notNull())
+    .addColumn('is_locked', 'integer', (c) => c.notNull())
+    .addColumn('description', 'text')
+    .addColumn('image', 'text')
+    .addColumn('status', 'text', (c) => c.notNull())
+    .addColumn('error', 'text')
+    .addColumn('next_token_id', 'text', (c) => c.notNull())
+    .addColumn('batch_limit', 'integer')
+    .addColumn('transaction_id', 'text')
+    .$call(withLease)
+    .addColumn('revoked', 'integer', (c) => c.notNull().defaultTo(0))
+    .addUniqueConstraint('collections_address', ['blockchain', 'contract_address'])
+    .execute()
+  const collections = (name: string) => db.schema.createIndex(`collections_${name}`).on('collections')
+  await collections('due').columns(['next_attempt_at']).where(sql.ref('status'), '=', sql.lit('initiated')).execute()
+  await collections('leased').columns(['lease_until']).where(isLeased).execute()
+  await collections('account').columns(['account_id', 'id']).execute()
+  await collections('address_lookup').columns(['contract_address']).execute()
+
+  await db.schema
+    .createTable('nfts')
+    .addColumn('seq', dialect.sequence, dialect.asSequence)
+    .addColumn('id', 'text', (c) => c.notNull().unique())
+    .addColumn('request_id', 'text', (c) => c.notNull().references('requests.id'))
+    .addColumn('collection_id', 'text', (c) => c.notNull().references('collections.id'))
+    .addColumn('receiver', 'text', (c) => c.notNull())
+    .addColumn('owner', 'text')
+    .addColumn('metadata', 'text', (c) => c.notNull())
+    .addColumn('files', 'text')
+    .addColumn('status', 'text', (c) => c.notNull())
+    .addColumn('step', 'text', (c) => c.notNull())
+    .addColumn('error', 'text')
+    .addColumn('token_id', 'text')
+    .addColumn('metadata_url', 'text')
+    .addColumn('transaction_id', 'text')
+    .addColumn('batch_index', 'integer')
+    .$call(withLease)
+    .addColumn('sender', 'text')
+    // The block since which the owner owns it, where a transfer recorded that before the follower came there.
+    .addColumn('owner_block', 'bigint')
+    .execute()
+  const nfts = (name: string) => db.schema.createIndex(`nfts_${name}`).on('nfts')
+  const isAt = (step: string) => sql<boolean>`step = ${sql.lit(step)}`
+  // A listing reads this index alone, whatever the table holds.
+  await nfts('listing').columns(['collection_id', 'seq', 'id']).execute()
+  await nfts('files_due').columns(['next_attempt_at', 'seq']).where(isAt('files')).execute()
+  await nfts('mint_due').columns(['collection_id', 'seq']).where(isAt('mint')).execute()
+  await nfts('on_chain').columns(['transaction_id']).where(isAt('chain')).execute()
+  await nfts('leased').columns(['lease_until']).where(isLeased).execute()
+  // Finds the token of an event, and keeps a collection from holding a token twice.
+  await nfts('token')
+    .unique()
+    .columns(['collection_id', 'token_id'])
+    .where(sql.ref('token_id'), 'is not', null)
+    .execute()
+  await nfts('owned').columns(['collection_id', 'owner', 'seq']).where(sql.ref('owner'), 'is not', null).execute()
+  await nfts('failed').columns(['collection_id', 'seq']).where(sql.ref('status'), '=', sql.lit('failed')).execute()
+}

@@ -1,0 +1,12 @@
+import { type CreateTableBuilder, sql } from 'kysely'
+
+/** Adds the columns by which a process leases a row, works on it, and retries. */
+export const withLease = <Table extends string, Columns extends string>(table: CreateTableBuilder<Table, Columns>) =>
+  table
+    .addColumn('attempts', 'integer', (c) => c.notNull().defaultTo(0))
+    .addColumn('next_attempt_at', 'bigint', (c) => c.notNull())
+    .addColumn('lease_until', 'bigint', (c) => c.notNull().defaultTo(0))
+    .addColumn('generation', 'integer', (c) => c.notNull().defaultTo(0))
+
+/** The condition of an index that holds leased rows only: few at any time, also after a process was killed. */
+export const isLeased = sql<boolean>`lease_until > 0`

@@ -1,0 +1,29 @@
+import type { Kysely } from 'kysely'
+import type { InitialDialect } from './dialect.ts'
+
+/** What the web explorer looks things up by: runs, counts of NFTs, words of titles and names of files. */
+export async function createExplorer(db: Kysely<unknown>, dialect: InitialDialect): Promise<void> {
+  // A run's row is written with its first request.
+  await db.schema
+    .createTable('runs')
+    .addColumn('account_id', 'text', (c) => c.notNull().references('accounts.id'))
+    .addColumn('run', 'text', (c) => c.notNull())
+    .addColumn('collection_id', 'text', (c) => c.notNull().references('collections.id'))
+    .addColumn('started_at', 'bigint', (c) => c.notNull())
+    .addPrimaryKeyConstraint('runs_key', ['account_id', 'run'])
+    .execute()
+  await db.schema.createIndex('runs_started').on('runs').columns(['started_at', 'run']).execute()
+  await db.schema.createIndex('runs_account').on('runs').columns(['account_id', 'started_at', 'run']).execute()
+  await db.schema.createIndex('runs_name').on('runs').columns(['run', 'started_at']).execute()
+
+  await dialect.createNftCounts(db)
+
+  // Each word with the NFTs that have it, separate for each account. A background job fills it up to the cursor.
+  await dialect.createNftTerms(db)
+  await db.schema
+    .createTable('nft_term_cursor')
+    .addColumn('id', 'integer', (c) => c.primaryKey())
+    .addColumn('next_seq', 'bigint', (c) => c.notNull())
+    .addColumn('gaps', 'text', (c) => c.notNull())
+    .execute()
+}

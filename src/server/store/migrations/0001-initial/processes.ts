@@ -1,0 +1,23 @@
+import type { Kysely } from 'kysely'
+
+/** What the processes of a backend have in common: its identity, secrets and rate limits. */
+export async function createProcessTables(db: Kysely<unknown>): Promise<void> {
+  // Clients recognize a backend by its identity. The table has one row, whose key is 1.
+  await db.schema
+    .createTable('backend')
+    .addColumn('one', 'integer', (c) => c.primaryKey())
+    .addColumn('id', 'text', (c) => c.notNull())
+    .addColumn('incarnation', 'text', (c) => c.notNull())
+    .execute()
+  await db.schema
+    .createTable('secrets')
+    .addColumn('name', 'text', (c) => c.primaryKey())
+    .addColumn('value', 'text', (c) => c.notNull())
+    .execute()
+  await db.schema
+    .createTable('rate_windows')
+    .addColumn('name', 'text', (c) => c.primaryKey())
+    .addColumn('count', 'integer', (c) => c.notNull())
+    .addColumn('ends_at', 'bigint', (c) => c.notNull())
+    .execute()
+}
