@@ -2,6 +2,7 @@
 import { join } from 'node:path'
 import { findDrift } from './drift.mjs'
 import { generators } from './generators.mjs'
+import { findWrongImports } from './import-directions.mjs'
 import { root } from './paths.mjs'
 import { run } from './run.mjs'
 import { ensureInstalled } from './setup.mjs'
@@ -13,7 +14,14 @@ const CHECKS = [
   { name: 'types of the explorer (tsc)', run: () => tool('tsc', '-p', 'src/explorer') },
   { name: 'types of the script of sheets (tsc)', run: () => tool('tsc', '-p', 'src/cli/sheet/browser') },
   {
-    name: 'lint, format, import directions (biome)',
+    name: 'import directions',
+    run: async () => {
+      const wrong = await findWrongImports(join(root, 'src'))
+      return { code: wrong.length === 0 ? 0 : 1, output: wrong.join('\n') }
+    },
+  },
+  {
+    name: 'lint, format, import circles (biome)',
     run: () => tool('biome', 'ci', '--colors=off', '--error-on-warnings', '.'),
   },
   { name: 'dead code, unused dependencies (knip)', run: () => tool('knip', '--treat-config-hints-as-errors') },

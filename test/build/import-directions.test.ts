@@ -1,139 +1,129 @@
-import { copyFile, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { copyFile, mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { dirname, join, relative } from 'node:path'
+import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { execa } from 'execa'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { findWrongImports, MAY_IMPORT, SERVER_FLOORS } from '../../src/build/import-directions.mjs'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 
-const SERVER = ['http', 'services', 'store', 'pipeline', 'chain/evm'].map((room) => `server/${room}`)
-const TARGETS = [
-  'core',
-  'api',
-  'client',
-  'config',
-  'files',
-  'manifest',
-  'keystore',
-  'wallet',
-  'batch',
-  'cli',
-  'server',
-  ...SERVER,
-]
-
-const BELOW_CLI = ['core', 'api', 'client', 'config', 'files', 'manifest', 'keystore', 'wallet', 'batch']
-const BELOW_SERVER = [
-  'core',
-  'api',
-  'files',
-  'keystore',
-  'server',
-  'server/store',
-  'server/pipeline',
-  'server/chain/evm',
-]
-
-/** What each folder may import of ours, beside itself. */
-const ALLOWED: Record<string, readonly string[]> = {
-  core: [],
-  api: ['core'],
-  client: ['core', 'api', 'files'],
-  config: ['core', 'api'],
-  files: ['core', 'api'],
-  manifest: ['core', 'api', 'files'],
-  keystore: ['core'],
-  wallet: ['core', 'api', 'client', 'keystore'],
-  batch: ['core', 'api', 'client', 'manifest'],
-  cli: BELOW_CLI,
-  'cli/commands/nft': [...BELOW_CLI, 'cli'],
-  'cli/commands/local': [...BELOW_CLI, 'cli', 'server', ...SERVER],
-  'server/http': [...BELOW_SERVER, 'server/services'],
-  'server/services': BELOW_SERVER,
-  'server/pipeline': [...BELOW_SERVER, 'server/services'],
-  'server/store': BELOW_SERVER,
-  'server/chain/evm': BELOW_SERVER,
-  'server/storage': BELOW_SERVER,
-}
-
-const pairs = Object.keys(ALLOWED).flatMap((from) => TARGETS.map((to) => [from, to] as const))
-
-const probe = (from: string, to: string) => `src/${from}/imports-${to.replaceAll('/', '-')}.ts`
-
-interface Report {
-  diagnostics: { category: string; severity: string; location: { path: string | { file: string } } }[]
-}
-
 let folder: string
-let faults: Map<string, Set<string>>
-
-beforeAll(async () => {
+beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'gdn-directions-'))
-  for (const name of ['biome.json', '.gitignore']) await copyFile(join(root, name), join(folder, name))
-  for (const to of TARGETS) await write(`src/${to}/target.ts`, 'export const target = 1\n')
-  for (const [from, to] of pairs) {
-    const specifier = relative(`src/${from}`, `src/${to}/target.ts`)
-    const path = specifier.startsWith('.') ? specifier : `./${specifier}`
-    await write(probe(from, to), `import { target } from '${path}'\n\nexport const used = target\n`)
-  }
-  await write('src/core/lazy.ts', "export const lazy = () => import('../server/target.ts')\n")
-  await write(
-    'src/core/type.ts',
-    "import type { target } from '../client/target.ts'\n\nexport type T = typeof target\n",
-  )
-  for (const place of ['core', 'server/services', 'server/chain/evm', 'cli']) {
-    await write(`src/${place}/pid.ts`, 'export const pid = process.pid\n')
-    await write(`src/${place}/env.ts`, 'export const home = process.env.HOME\n')
-  }
-  await write('src/core/first.ts', "import { second } from './second.ts'\n\nexport const first = () => second\n")
-  await write('src/core/second.ts', "import { first } from './first.ts'\n\nexport const second = () => first\n")
-  await write('src/core/type-a.ts', "import type { B } from './type-b.ts'\n\nexport type A = B | 1\n")
-  await write('src/core/type-b.ts', "import type { A } from './type-a.ts'\n\nexport type B = A | 2\n")
-  faults = await lint()
 })
-
-afterAll(() => rm(folder, { recursive: true, force: true }))
+afterEach(() => rm(folder, { recursive: true, force: true }))
 
 async function write(path: string, text: string): Promise<void> {
   await mkdir(dirname(join(folder, path)), { recursive: true })
   await writeFile(join(folder, path), text)
 }
 
-async function lint(): Promise<Map<string, Set<string>>> {
-  const biome = join(root, 'node_modules/@biomejs/biome/bin/biome')
-  const args = ['lint', '--reporter=json', '--max-diagnostics=none', 'src']
-  const { stdout } = await execa(process.execPath, [biome, ...args], { cwd: folder, reject: false })
-  const found = new Map<string, Set<string>>()
-  for (const { category, severity, location } of (JSON.parse(stdout) as Report).diagnostics) {
-    const path = typeof location.path === 'string' ? location.path : location.path.file
-    if (severity === 'error') found.set(path, (found.get(path) ?? new Set()).add(category))
+describe('the tables of import directions', () => {
+  test('name every folder of src and every room of src/server, and nothing else', async () => {
+    const folders = async (path: string) => (await readdir(join(root, path))).sort()
+    expect(Object.keys(MAY_IMPORT).sort()).toEqual(await folders('src'))
+    expect(SERVER_FLOORS.flat().sort()).toEqual(await folders('src/server'))
+  })
+
+  test('let a folder import only what stands before it', () => {
+    const names = Object.keys(MAY_IMPORT)
+    for (const [name, allowed] of Object.entries(MAY_IMPORT)) {
+      for (const target of allowed) expect(names.indexOf(target.split('/')[0] ?? '')).toBeLessThan(names.indexOf(name))
+    }
+  })
+
+  test('hold in src', async () => {
+    expect(await findWrongImports(join(root, 'src'))).toEqual([])
+  })
+})
+
+describe('findWrongImports', () => {
+  /** What is found for one file with one import. */
+  async function found(from: string, text: string, to: string): Promise<string[]> {
+    await write(`src/${to}`, 'export const target = 1\n')
+    await write(`src/${from}`, text)
+    return await findWrongImports(join(folder, 'src'))
   }
-  return found
-}
 
-const isRefused = (path: string) => faults.get(path)?.has('lint/style/noRestrictedImports') ?? false
-
-describe('imports run one way', () => {
-  test.each(Object.entries(ALLOWED))('src/%s imports only what lies below it', (from, allowed) => {
-    const refused = TARGETS.filter((to) => isRefused(probe(from, to)))
-    expect(refused).toEqual(TARGETS.filter((to) => to !== from && !allowed.includes(to)))
+  test.each([
+    ['an import', "import { target } from '../api/a.ts'\n"],
+    ['an export', "export * from '../api/a.ts'\n"],
+    ['an import of a type', "import type { target } from '../api/a.ts'\n"],
+    ['the type of an import', "export type Target = import('../api/a.ts').target\n"],
+    ['a lazy import', "export const load = () => import('../api/a.ts')\n"],
+  ])('rejects %s that runs up', async (_, text) => {
+    expect(await found('core/c.ts', text, 'api/a.ts')).toEqual([
+      'src/core/c.ts imports src/api/a.ts: core may import nothing of ours',
+    ])
   })
 
-  test('a lazy import and a type import count as well', () => {
-    expect(isRefused('src/core/lazy.ts')).toBe(true)
-    expect(isRefused('src/core/type.ts')).toBe(true)
+  test('rejects an import between folders of src/server that stand on one floor, or that runs up', async () => {
+    const text = (path: string) => `import '../${path}'\n`
+    expect(await found('server/storage/s.ts', text('pipeline/loop.ts'), 'server/pipeline/loop.ts')).toEqual([
+      'src/server/storage/s.ts imports src/server/pipeline/loop.ts: server/pipeline is not below server/storage',
+    ])
+    await rm(join(folder, 'src'), { recursive: true })
+    expect(await found('server/storage/s.ts', text('state/nfts.ts'), 'server/state/nfts.ts')).toHaveLength(1)
+    await rm(join(folder, 'src'), { recursive: true })
+    expect(await found('server/storage/s.ts', text('store/nfts.ts'), 'server/store/nfts.ts')).toEqual([])
   })
 
-  test('only the command line reads the environment, and nothing of the rules touches the process', () => {
-    const refused = (rule: string) => (path: string) => faults.get(path)?.has(`lint/style/${rule}`) ?? false
-    const probes = (name: string) =>
-      ['core', 'server/services', 'server/chain/evm', 'cli'].map((to) => `src/${to}/${name}`)
-    expect(probes('env.ts').map(refused('noProcessEnv'))).toEqual([true, true, true, false])
-    expect(probes('pid.ts').map(refused('noRestrictedGlobals'))).toEqual([true, true, false, false])
+  test('lets only some commands load the server, and the web explorer know only its types', async () => {
+    const text = "import '../../server/explorer/types.ts'\n"
+    expect(await found('cli/commands/serve.ts', text, 'server/explorer/types.ts')).toEqual([])
+    expect(await found('explorer/pages/home.tsx', text, 'server/explorer/types.ts')).toEqual([])
+    expect(await found('cli/commands/nft.ts', text, 'server/explorer/types.ts')).toHaveLength(1)
   })
 
-  test.each(['first.ts', 'type-a.ts'])('rejects a circle of imports, types included: %s', (file) => {
-    expect(faults.get(`src/core/${file}`)).toContain('lint/suspicious/noImportCycles')
+  test('rejects a folder that the tables do not name', async () => {
+    await write('src/elsewhere/a.ts', '')
+    await write('src/server/attic/b.ts', '')
+    expect(await findWrongImports(join(folder, 'src'))).toEqual([
+      'src/elsewhere is not in a table of src/build/import-directions.mjs',
+      'src/server/attic is not in a table of src/build/import-directions.mjs',
+    ])
+  })
+})
+
+describe('the lint rules', () => {
+  interface Report {
+    diagnostics: { category: string; severity: string; location: { path: string | { file: string } } }[]
+  }
+
+  /** The errors of Biome: `<rule> <path>`. */
+  async function lint(): Promise<string[]> {
+    for (const name of ['biome.json', '.gitignore']) await copyFile(join(root, name), join(folder, name))
+    const biome = join(root, 'node_modules/@biomejs/biome/bin/biome')
+    const args = ['lint', '--reporter=json', '--max-diagnostics=none', 'src']
+    const { stdout } = await execa(process.execPath, [biome, ...args], { cwd: folder, reject: false })
+    return (JSON.parse(stdout) as Report).diagnostics
+      .filter(({ severity }) => severity === 'error')
+      .map(({ category, location: { path } }) => {
+        return `${category.split('/').at(-1)} ${typeof path === 'string' ? path : path.file}`
+      })
+      .sort()
+  }
+
+  test('let only the command line read the environment, and nothing of the rules touch the process', async () => {
+    for (const place of ['core', 'server/services', 'server/chain/evm', 'cli']) {
+      await write(`src/${place}/pid.ts`, 'export const pid = process.pid\n')
+      await write(`src/${place}/env.ts`, 'export const home = process.env.HOME\n')
+    }
+    expect((await lint()).filter((line) => !line.includes('noRestrictedGlobals') || line.endsWith('pid.ts'))).toEqual([
+      'noProcessEnv src/core/env.ts',
+      'noProcessEnv src/server/chain/evm/env.ts',
+      'noProcessEnv src/server/services/env.ts',
+      'noRestrictedGlobals src/core/pid.ts',
+      'noRestrictedGlobals src/server/services/pid.ts',
+    ])
+  })
+
+  test('reject a circle of imports, types included', async () => {
+    await write('src/core/first.ts', "import { second } from './second.ts'\n\nexport const first = () => second\n")
+    await write('src/core/second.ts', "import { first } from './first.ts'\n\nexport const second = () => first\n")
+    await write('src/core/a.ts', "import type { B } from './b.ts'\n\nexport type A = B | 1\n")
+    await write('src/core/b.ts', "import type { A } from './a.ts'\n\nexport type B = A | 2\n")
+    expect(await lint()).toEqual(['a', 'b', 'first', 'second'].map((name) => `noImportCycles src/core/${name}.ts`))
   })
 })

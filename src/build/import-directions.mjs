@@ -1,0 +1,98 @@
+// Which folder of `src` may import from which: part of `npm run check`. Circles are a rule of Biome (noImportCycles).
+import { readdir, readFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path/posix'
+
+const CLI = [
+  ...['core', 'api', 'keystore', 'object-store', 'files', 'config', 'client', 'manifest', 'nft', 'wallet'],
+  ...['batch', 'orders'],
+]
+
+/** What each folder of `src` may import of ours, from the ground up. Type imports and lazy imports count. */
+export const MAY_IMPORT = {
+  core: [],
+  api: ['core'],
+  keystore: ['core'],
+  'object-store': ['core'],
+  files: ['core', 'api'],
+  config: ['core', 'api'],
+  client: ['core', 'api', 'files', 'object-store'],
+  manifest: ['core', 'api', 'files'],
+  nft: ['core', 'api', 'client'],
+  wallet: ['core', 'api', 'client', 'keystore'],
+  batch: ['core', 'api', 'client', 'manifest'],
+  orders: ['core', 'api', 'client', 'batch'],
+  server: ['core', 'api', 'keystore', 'object-store', 'files'],
+  // It runs in browsers.
+  explorer: ['core', 'server/explorer/types.ts'],
+  cli: CLI,
+  build: [],
+}
+
+/** The commands that work on a backend's data, and the checks of what a backend needs: the only ones to load `server`. */
+const LOADS_SERVER = [
+  ...['chain', 'db', 'key', 'local', 'serve', 'tx', 'webhook', 'worker'].map((noun) => `cli/commands/${noun}`),
+  ...['cli/doctor/backend.ts', 'cli/doctor/native.ts'],
+]
+
+/** The floors of `src/server` from the ground up: what stands on one imports from those below it. */
+export const SERVER_FLOORS = [
+  ['close-all.ts', 'log.ts', 'settings', 'store'],
+  ['data-dir', 'state', 'storage'],
+  ['administration.ts', 'chain', 'faults'],
+  ['checkup', 'database', 'pipeline', 'readiness.ts'],
+  ['metrics', 'operations', 'services', 'setup'],
+  ['explorer'],
+  ['http'],
+  ['core.ts'],
+  ['main.ts', 'worker.ts'],
+]
+
+/**
+ * The imports that run against the tables, one sentence each, and the folders that the tables don't name.
+ *
+ * @param {string} src the folder `src`
+ * @returns {Promise<string[]>}
+ */
+export async function findWrongImports(src) {
+  const files = new Set((await readdir(src, { recursive: true })).map((path) => path.replaceAll('\\', '/')))
+  const found = new Set()
+  for (const from of files) {
+    if (!/\.(?:ts|tsx|mjs)$/.test(from)) continue
+    const unnamed = unnamedFolder(from)
+    if (unnamed !== null) found.add(`src/${unnamed} is not in a table of src/build/import-directions.mjs`)
+    for (const specifier of await importsOf(join(src, from))) {
+      const to = join(dirname(from), specifier)
+      const reason = files.has(to) ? reasonAgainst(from, to) : null
+      if (reason !== null) found.add(`src/${from} imports src/${to}: ${reason}`)
+    }
+  }
+  return [...found].sort()
+}
+
+/** Relative specifiers of a file. TypeScript 7 has no parser for programs: this is that of an earlier one. */
+async function importsOf(path) {
+  const { ts } = (await import('@ts-morph/common')).default
+  const { importedFiles } = ts.preProcessFile(await readFile(path, 'utf8'))
+  return importedFiles.map(({ fileName }) => fileName).filter((specifier) => specifier.startsWith('.'))
+}
+
+const folderOf = (path) => path.split('/', 1)[0]
+const roomOf = (path) => path.split('/')[1]
+const floorOf = (path) => SERVER_FLOORS.findIndex((rooms) => rooms.includes(roomOf(path)))
+
+function unnamedFolder(path) {
+  if (!(folderOf(path) in MAY_IMPORT)) return folderOf(path)
+  return folderOf(path) === 'server' && floorOf(path) < 0 ? `server/${roomOf(path)}` : null
+}
+
+function reasonAgainst(from, to) {
+  const [folder, target] = [folderOf(from), folderOf(to)]
+  if (folder === target) {
+    if (folder !== 'server' || roomOf(from) === roomOf(to) || floorOf(from) > floorOf(to)) return null
+    return `server/${roomOf(to)} is not below server/${roomOf(from)}`
+  }
+  const allowed = MAY_IMPORT[folder] ?? []
+  if (allowed.includes(target) || allowed.includes(to)) return null
+  if (folder === 'cli' && target === 'server' && LOADS_SERVER.some((path) => from.startsWith(path))) return null
+  return `${folder} may import ${allowed.join(', ') || 'nothing of ours'}`
+}
