@@ -3,7 +3,6 @@ import { base58btc } from 'multiformats/bases/base58'
 import { type Blockchain, isEvm } from './blockchains.ts'
 
 const DIGITS = 40
-const FORM = /^0x[0-9a-fA-F]{40}$/
 const ZERO = `0x${'0'.repeat(DIGITS)}`
 const MANGLED_NUMBER = /^\d+([.,]\d+)?[eE]\+?\d+$/
 const MANGLED = 'is a number, not an address: a spreadsheet seems to have changed it'
@@ -132,9 +131,4 @@ export function addressProblem(address: string, blockchain: Blockchain): string 
 /** The one spelling under which an address of a blockchain is kept. */
 export function canonicalAddress(address: string, blockchain: Blockchain): string {
   return isEvm(blockchain) ? checksumAddress(address) : address
-}
-
-/** Whether two addresses of a blockchain are the same: EVM addresses differ in case only for their checksum. */
-export function sameAddress(a: string, b: string): boolean {
-  return a === b || (FORM.test(a) && FORM.test(b) && a.toLowerCase() === b.toLowerCase())
 }

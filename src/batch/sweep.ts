@@ -1,4 +1,4 @@
-import type { NftRecord } from '../api/fields.ts'
+import type { NftRecord } from '../api/nft-record.ts'
 import { isBackendChange } from '../client/backend.ts'
 import { GdnError } from '../core/errors.ts'
 import type { NftEndRecord } from './journal/records.ts'

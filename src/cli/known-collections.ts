@@ -1,6 +1,6 @@
 import { appendFileSync, closeSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { sameAddress } from '../api/address.ts'
+import { sameAddress } from '../api/same-address.ts'
 import type { Server } from '../config/server.ts'
 import { makePrivateFolder, openToAppend, writePrivateFile } from '../core/private-file.ts'
 import { allKnownCollections, type KnownCollection, knownCollectionsFile } from './read-known-collections.ts'

@@ -1,4 +1,4 @@
-import type { NftRecord } from '../api/fields.ts'
+import type { NftRecord } from '../api/nft-record.ts'
 import type { ApiClient } from '../client/api-client.ts'
 import type { Server } from '../config/server.ts'
 import { GdnError } from '../core/errors.ts'

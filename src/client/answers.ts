@@ -1,5 +1,4 @@
 import type { EndpointName } from '../api/endpoints.ts'
-import { errorFormA, errorFormB } from '../api/errors.ts'
 import { HEADERS, IDEMPOTENCY_ERRORS } from '../api/headers.ts'
 import { GdnError } from '../core/errors.ts'
 import { redactText } from '../core/redact.ts'
@@ -72,8 +71,12 @@ export function isIdempotencyError(
 }
 
 /** The error that an answer other than 2xx stands for. */
-export function answerError(name: EndpointName | string, url: string, answer: TransportAnswer): GdnError {
-  const said = readErrorForm(parseJson(answer.body))
+export async function answerError(
+  name: EndpointName | string,
+  url: string,
+  answer: TransportAnswer,
+): Promise<GdnError> {
+  const said = await readErrorForm(parseJson(answer.body))
   const details: AnswerDetails = { status: answer.status, ...said }
   const words = said === null ? describeAnswer(answer) : sentence(said)
   if (isNotNow(answer)) {
@@ -125,7 +128,8 @@ const cut = (text: string): string =>
 
 type Said = { title: string; message: string; faults?: { field: string; message: string }[] }
 
-function readErrorForm(json: unknown): Said | null {
+async function readErrorForm(json: unknown): Promise<Said | null> {
+  const { errorFormA, errorFormB } = await import('../api/errors.ts')
   const formA = errorFormA.safeParse(json)
   if (formA.success) return { title: cut(formA.data.error.title), message: cut(formA.data.error.message) }
   const formB = errorFormB.safeParse(json)

@@ -62,8 +62,9 @@ export class Attempt {
   }
 
   fail(message: string, cause?: unknown): void {
-    const error = new TransportError(message, this.sent, cause)
+    // The connection closes after a complete answer too.
     if (!this.#settle()) return
+    const error = new TransportError(message, this.sent, cause)
     this.#reject(error)
     this.cancel(error)
   }

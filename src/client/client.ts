@@ -8,9 +8,7 @@ import type { ApiClient, CreateOptions, ResponseOf } from './api-client.ts'
 import { isBackendChange } from './backend.ts'
 import { parseBaseUrl } from './base-url.ts'
 import { decode, encode, jsonOf } from './codec.ts'
-import { createOnce } from './create.ts'
 import { createDispatch, type DispatchOptions, type Post } from './dispatch.ts'
-import { multipartFile } from './multipart.ts'
 import { persist } from './persist.ts'
 import { type Clock, SYSTEM_CLOCK } from './retry.ts'
 import { type TransportAnswer, TransportError } from './transport.ts'
@@ -72,7 +70,7 @@ export function createClient(options: ClientOptions): ApiClient {
     { idempotencyKey, signal, doubt, record, check }: CreateOptions<ResponseOf<Name>>,
     resend: boolean,
   ): Promise<ResponseOf<Name>> {
-    const url = await urlOf(name)
+    const [{ createOnce }, url] = await Promise.all([import('./create.ts'), urlOf(name)])
     return await createOnce({
       name,
       url,
@@ -152,11 +150,12 @@ export function createClient(options: ClientOptions): ApiClient {
         onAnswer?.(answer)
         return answer
       }
-      const check = (answer: TransportAnswer) => {
-        jsonOf(name, url, answer)
+      const check = async (answer: TransportAnswer) => {
+        await jsonOf(name, url, answer)
         return answer
       }
-      if (idempotencyKey === null) return check(await persist(url, clock, signal, () => post()))
+      if (idempotencyKey === null) return await check(await persist(url, clock, signal, () => post()))
+      const { createOnce } = await import('./create.ts')
       return await createOnce({
         name,
         url,
@@ -165,11 +164,12 @@ export function createClient(options: ClientOptions): ApiClient {
         signal,
         clock,
         post,
-        decode: async (answer) => check(answer),
+        decode: check,
         probe: async () => false,
       })
     },
     async upload(content, name, { signal, sha256 } = {}) {
+      const { multipartFile } = await import('./multipart.ts')
       const { contentType, body } = await multipartFile(content, name, sha256)
       const url = await urlOf('files')
       const headers = { 'content-type': contentType }

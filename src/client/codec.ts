@@ -23,15 +23,15 @@ export async function decode<Name extends EndpointName>(
   url: string,
   answer: TransportAnswer,
 ): Promise<ResponseOf<Name>> {
-  const checked = validate((await loadEndpoint(name)).response, jsonOf(name, url, answer))
+  const checked = validate((await loadEndpoint(name)).response, await jsonOf(name, url, answer))
   if (checked.ok) return checked.value as ResponseOf<Name>
   const [first] = checked.issues
   throw badAnswer(url, answer, `JSON that breaks the contract (${first === undefined ? '' : formatIssue(first)})`)
 }
 
 /** The JSON of an answer of 2xx. @throws GdnError for any other */
-export function jsonOf(name: string, url: string, answer: TransportAnswer): unknown {
-  if (answer.status < 200 || answer.status > 299) throw answerError(name, url, answer)
+export async function jsonOf(name: string, url: string, answer: TransportAnswer): Promise<unknown> {
+  if (answer.status < 200 || answer.status > 299) throw await answerError(name, url, answer)
   const json = parseJson(answer.body)
   if (json === undefined) throw badAnswer(url, answer, 'no JSON')
   return json

@@ -147,7 +147,7 @@ async function sendOnce<Response>(creation: CreateOnceParameters<Response>): Pro
   }
   const passes = answer.status === 429 || isNotNow(answer)
   const wait = passes ? (asked ?? backoffMs(2, clock.random)) : null
-  return { kind: 'no_effect', error: answerError(name, url, answer), retryAfterMs: wait }
+  return { kind: 'no_effect', error: await answerError(name, url, answer), retryAfterMs: wait }
 }
 
 function unknownOutcome(

@@ -1,4 +1,3 @@
-import * as z from 'zod'
 import { HEADERS } from '../api/headers.ts'
 import { GdnError } from '../core/errors.ts'
 import { badAnswer, describeAnswer, parseJson } from './answers.ts'
@@ -16,8 +15,7 @@ const MAX_BYTES = 1024 * 1024
 const TRUST_MS = 10_000
 
 const NONE: Identity = { id: null, incarnation: null }
-const uuid = z.uuid()
-const health = z.object({ backend_id: uuid, incarnation: uuid })
+const UUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i
 
 interface Known {
   identity: Identity
@@ -124,16 +122,18 @@ const healthUrl = (baseUrl: string) => `${baseUrl}/healthz`
 function identityIn(url: string, answer: TransportAnswer): Identity {
   const json = parseJson(answer.body)
   if (json === null || typeof json !== 'object' || !('backend_id' in json)) return NONE
-  const parsed = health.safeParse(json)
-  if (!parsed.success) throw badAnswer(url, answer, 'a backend ID that is no UUID')
-  return { id: parsed.data.backend_id, incarnation: parsed.data.incarnation }
+  const { backend_id: id, incarnation } = json as { backend_id: unknown; incarnation?: unknown }
+  if (!isUuid(id) || !isUuid(incarnation)) throw badAnswer(url, answer, 'a backend ID that is no UUID')
+  return { id, incarnation }
 }
 
 /** Who a response says it is of. A proxy may answer in the place of a backend, and says nothing. */
 function identityOf({ headers }: TransportAnswer): Identity | null {
-  const [id, incarnation] = [uuid.safeParse(headers[HEADERS.backendId]), uuid.safeParse(headers[HEADERS.incarnation])]
-  return id.success && incarnation.success ? { id: id.data, incarnation: incarnation.data } : null
+  const [id, incarnation] = [headers[HEADERS.backendId], headers[HEADERS.incarnation]]
+  return isUuid(id) && isUuid(incarnation) ? { id, incarnation } : null
 }
+
+const isUuid = (value: unknown): value is string => typeof value === 'string' && UUID.test(value)
 
 /** What is wrong where a backend is no longer the one that this process began with. */
 function changeOf(url: string, expected: Identity, found: Identity | null): GdnError | null {

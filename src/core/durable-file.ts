@@ -1,5 +1,6 @@
-import { constants } from 'node:fs'
-import { type FileHandle, open, rename } from 'node:fs/promises'
+// As `promises`, Node loads it when it is used: most commands only read.
+import { constants, promises as fs } from 'node:fs'
+import type { FileHandle } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { platform } from 'node:process'
 import { namingFile } from './file-error.ts'
@@ -7,7 +8,7 @@ import { namingFile } from './file-error.ts'
 /** Makes names in a folder survive a power cut. Windows can't sync a folder, and needs not. */
 export async function syncFolder(path: string): Promise<void> {
   if (platform === 'win32') return
-  const folder = await open(path, 'r')
+  const folder = await fs.open(path, 'r')
   try {
     await folder.sync()
   } finally {
@@ -22,7 +23,7 @@ export async function syncFolder(path: string): Promise<void> {
 export async function writeDurably(path: string, write: (file: FileHandle) => Promise<void>): Promise<void> {
   const temp = `${path}.new`
   const { O_WRONLY, O_CREAT, O_TRUNC, O_NOFOLLOW = 0 } = constants
-  const file = await open(temp, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0o600)
+  const file = await fs.open(temp, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0o600)
   try {
     await namingFile(path, async () => {
       await write(file)
@@ -31,6 +32,6 @@ export async function writeDurably(path: string, write: (file: FileHandle) => Pr
   } finally {
     await file.close()
   }
-  await rename(temp, path)
+  await fs.rename(temp, path)
   await syncFolder(dirname(path))
 }

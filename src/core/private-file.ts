@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import { closeSync, constants, fchmodSync, fstatSync, openSync, readFileSync } from 'node:fs'
-import { lstat, mkdir, open, realpath, rename, rm, stat } from 'node:fs/promises'
+// As `promises`, Node loads it when it is used: most commands only read.
+import { closeSync, constants, fchmodSync, promises as fs, fstatSync, openSync, readFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { getuid, platform } from 'node:process'
 import { syncFolder } from './durable-file.ts'
@@ -24,7 +24,7 @@ const HAS_MODES = platform !== 'win32'
 
 /** Makes a folder of ours, and those above it that are missing, for its owner alone. */
 export async function makePrivateFolder(path: string): Promise<void> {
-  await mkdir(path, { recursive: true, mode: FOLDER_MODE })
+  await fs.mkdir(path, { recursive: true, mode: FOLDER_MODE })
 }
 
 export interface Refusing {
@@ -40,7 +40,7 @@ export async function refuseForeignFolder(
   path: string,
   { code = 'invalid_config', uid = getuid?.() ?? 0 }: Refusing & { uid?: number } = {},
 ): Promise<void> {
-  const found = await stat(path)
+  const found = await fs.stat(path)
   if (!HAS_MODES || !isForeign(found.uid, uid)) return
   throw new GdnError(code, `${path} belongs to another user`, {
     hint: 'choose a folder of your own',
@@ -61,9 +61,9 @@ export async function refuseOpenFolder(
 ): Promise<void> {
   if (!HAS_MODES) return
   const given = resolve(path)
-  const real = await realpath(given).catch(() => given)
+  const real = await fs.realpath(given).catch(() => given)
   for (const folder of new Set([...upwards(given), ...upwards(real)])) {
-    const found = await lstat(folder).catch(() => null)
+    const found = await fs.lstat(folder).catch(() => null)
     if (found === null) continue
     if (isForeign(found.uid, uid)) {
       throw new GdnError(code, `${folder} belongs to another user, who could put another ${path} in place`, {
@@ -97,7 +97,7 @@ export async function writePrivateFile(path: string, content: string | Uint8Arra
   await makePrivateFolder(dirname(path))
   const draft = `${path}.${randomBytes(6).toString('hex')}`
   try {
-    const file = await open(draft, 'wx', FILE_MODE)
+    const file = await fs.open(draft, 'wx', FILE_MODE)
     try {
       await namingFile(path, async () => {
         await file.writeFile(content)
@@ -106,10 +106,10 @@ export async function writePrivateFile(path: string, content: string | Uint8Arra
     } finally {
       await file.close()
     }
-    await rename(draft, path)
+    await fs.rename(draft, path)
     await syncFolder(dirname(path))
   } catch (error) {
-    await rm(draft, { force: true }).catch(() => {})
+    await fs.rm(draft, { force: true }).catch(() => {})
     throw error
   }
 }
@@ -189,7 +189,7 @@ function loose(path: string, code: ErrorCode): GdnError {
 
 /** Refuses a file with a secret, or what a link to it leads to, that others may read. A missing one is none. */
 export async function refuseLooseFile(path: string, { code = 'unauthorized' }: Refusing = {}): Promise<void> {
-  const found = HAS_MODES ? await stat(path).catch(() => null) : null
+  const found = HAS_MODES ? await fs.stat(path).catch(() => null) : null
   if (found?.isFile() && (found.mode & OTHERS) !== 0) throw loose(path, code)
 }
 

@@ -1,6 +1,6 @@
-import { sameAddress } from '../api/address.ts'
 import { createnft } from '../api/endpoints/createnft.ts'
 import { createnfttrans } from '../api/endpoints/createnfttrans.ts'
+import { sameAddress } from '../api/same-address.ts'
 import { validate } from '../api/validate.ts'
 import { GdnError } from '../core/errors.ts'
 import type { RequestHead } from './json.ts'

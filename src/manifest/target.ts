@@ -1,5 +1,6 @@
-import { addressProblem, isLowerCaseAddress, sameAddress } from '../api/address.ts'
+import { addressProblem, isLowerCaseAddress } from '../api/address.ts'
 import { BLOCKCHAIN_NAMES, BLOCKCHAINS, type Blockchain, isBlockchain, isEvm } from '../api/blockchains.ts'
+import { sameAddress } from '../api/same-address.ts'
 import type { Column } from './columns.ts'
 import type { RowReport } from './report.ts'
 

@@ -1,5 +1,5 @@
-import { sameAddress } from '../api/address.ts'
-import type { NftRecord } from '../api/fields.ts'
+import type { NftRecord } from '../api/nft-record.ts'
+import { sameAddress } from '../api/same-address.ts'
 import { contentOf } from '../batch/reconcile/content.ts'
 
 /** What a look into the collection tells of the NFTs of an order. */

@@ -1,4 +1,4 @@
-import { sameAddress } from '../api/address.ts'
+import { sameAddress } from '../api/same-address.ts'
 import { sentMetadata } from '../batch/reconcile/content.ts'
 import { OrderFiles } from './order-files.ts'
 

@@ -89,7 +89,7 @@ async function callOnce(source: WalletSource, url: URL): Promise<TransportAnswer
   }
   if (answer.status >= 200 && answer.status <= 299) return answer
   if (answer.status >= 500 || answer.status === 408) throw lost(url, `it answered ${answer.status}`)
-  throw answerError('the signed URL', shown, answer)
+  throw await answerError('the signed URL', shown, answer)
 }
 
 function lost({ origin }: URL, reason: string, cause?: unknown): GdnError {

@@ -1,5 +1,6 @@
-import { checksumAddress, sameAddress } from '../api/address.ts'
+import { checksumAddress } from '../api/address.ts'
 import { generatedWallet } from '../api/endpoints/getpresignedurl.ts'
+import { sameAddress } from '../api/same-address.ts'
 import { parseJson } from '../client/answers.ts'
 import type { Secret } from '../core/secret.ts'
 import { terminalText } from '../core/terminal-text.ts'

@@ -7,9 +7,9 @@ import {
   checksumAddress,
   evmAddressProblem,
   isLowerCaseAddress,
-  sameAddress,
   solanaAddressProblem,
 } from '../../src/api/address.ts'
+import { sameAddress } from '../../src/api/same-address.ts'
 
 const ADDRESS = '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359'
 const hexDigits = fc.stringMatching(/^[0-9a-f]{40}$/).filter((digits) => !/^0+$/.test(digits))

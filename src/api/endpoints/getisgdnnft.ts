@@ -1,7 +1,8 @@
 import * as z from 'zod'
 import { checkAddresses } from '../check-addresses.ts'
 import { defineEndpoint } from '../endpoint.ts'
-import { address, blockchain, nftGdnId, oneOrMore } from '../fields.ts'
+import { address, blockchain, oneOrMore } from '../fields.ts'
+import { nftGdnId } from '../nft-record.ts'
 
 export const getisgdnnft = defineEndpoint({
   name: 'getisgdnnft',

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { defineEndpoint } from '../endpoint.ts'
-import { nftGdnId, nftRecord } from '../fields.ts'
+import { nftGdnId, nftRecord } from '../nft-record.ts'
 
 /** Ids that one getnfts request may name; the CLI asks for more in chunks. */
 export const MAX_IDS_PER_REQUEST = 1000

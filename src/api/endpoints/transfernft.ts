@@ -2,7 +2,8 @@ import * as z from 'zod'
 import { checkAddresses } from '../check-addresses.ts'
 import { acceptedTransaction, REPEAT_LATER } from '../creation.ts'
 import { defineCreatingEndpoint } from '../endpoint.ts'
-import { acceptedDate, address, nftGdnId, tokenId, transactionGdnId, transferBlockchain } from '../fields.ts'
+import { acceptedDate, address, tokenId, transactionGdnId, transferBlockchain } from '../fields.ts'
+import { nftGdnId } from '../nft-record.ts'
 
 /** The parameter table says `token_id`, the request sample `tokenid`: both are taken, as token_id. */
 function spellTokenId(body: unknown): unknown {

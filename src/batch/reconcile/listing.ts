@@ -1,4 +1,4 @@
-import type { NftRecord } from '../../api/fields.ts'
+import type { NftRecord } from '../../api/nft-record.ts'
 import type { BatchClient, BatchOptions } from '../types.ts'
 
 /** Who asks: a run, what comes before it, or a single order. The client keeps the pace. */

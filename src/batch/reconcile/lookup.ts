@@ -1,4 +1,4 @@
-import type { NftRecord } from '../../api/fields.ts'
+import type { NftRecord } from '../../api/nft-record.ts'
 import type { ManifestRow } from '../../manifest/row.ts'
 import { KeyTable } from '../key-table.ts'
 import { addressKey, ownersOf } from '../row-key.ts'

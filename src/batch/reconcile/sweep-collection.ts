@@ -1,4 +1,4 @@
-import type { NftRecord } from '../../api/fields.ts'
+import type { NftRecord } from '../../api/nft-record.ts'
 import { REQUEST } from '../ledger.ts'
 import { matchIds } from '../match.ts'
 import { addressKey } from '../row-key.ts'

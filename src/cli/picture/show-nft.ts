@@ -1,4 +1,4 @@
-import type { NftRecord } from '../../api/fields.ts'
+import type { NftRecord } from '../../api/nft-record.ts'
 import type { Connection, Deps } from '../deps.ts'
 import { safe } from '../io.ts'
 import { decodePicture } from './decode.ts'

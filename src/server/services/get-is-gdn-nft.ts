@@ -1,6 +1,6 @@
 import type * as z from 'zod'
-import { sameAddress } from '../../api/address.ts'
 import type { getisgdnnft } from '../../api/endpoints/getisgdnnft.ts'
+import { sameAddress } from '../../api/same-address.ts'
 import { findNft } from '../store/nfts.ts'
 import type { ServiceDeps, ServiceRequest } from './services.ts'
 

@@ -1,5 +1,5 @@
 import { basename, extname } from 'node:path'
-import { sameAddress } from '../../../api/address.ts'
+import { sameAddress } from '../../../api/same-address.ts'
 import { openOutcomes } from '../../../batch/run-rows.ts'
 import { listRuns, type Run } from '../../../batch/runs.ts'
 import { HashTable } from '../../../manifest/hash-table.ts'

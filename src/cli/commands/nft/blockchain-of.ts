@@ -1,5 +1,5 @@
 import { type Blockchain, isBlockchain } from '../../../api/blockchains.ts'
-import type { NftRecord } from '../../../api/fields.ts'
+import type { NftRecord } from '../../../api/nft-record.ts'
 import type { Server } from '../../../config/server.ts'
 import type { Settings } from '../../../config/settings.ts'
 import { GdnError } from '../../../core/errors.ts'

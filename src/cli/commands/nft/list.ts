@@ -1,5 +1,5 @@
 import type { Blockchain } from '../../../api/blockchains.ts'
-import type { NftRecord } from '../../../api/fields.ts'
+import type { NftRecord } from '../../../api/nft-record.ts'
 import type { DataRecord } from '../../cells.ts'
 import { GdnCommand, valueFlag } from '../../command.ts'
 import type { Deps } from '../../deps.ts'

@@ -1,4 +1,4 @@
-import type { NftRecord } from '../../../api/fields.ts'
+import type { NftRecord } from '../../../api/nft-record.ts'
 import { GdnError } from '../../../core/errors.ts'
 import type { DataRecord } from '../../cells.ts'
 import { GdnCommand, switchFlag, valueFlag } from '../../command.ts'

@@ -1,6 +1,6 @@
 import { addressProblem } from '../../../api/address.ts'
 import { type Blockchain, isEvm } from '../../../api/blockchains.ts'
-import type { NftRecord } from '../../../api/fields.ts'
+import type { NftRecord } from '../../../api/nft-record.ts'
 import type { Server } from '../../../config/server.ts'
 import { GdnError } from '../../../core/errors.ts'
 import type { OrderedMetadata } from '../../../nft/compare-metadata.ts'

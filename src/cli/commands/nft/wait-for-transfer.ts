@@ -1,4 +1,4 @@
-import { sameAddress } from '../../../api/address.ts'
+import { sameAddress } from '../../../api/same-address.ts'
 import { statusOf } from '../../../client/answers.ts'
 import { GdnError } from '../../../core/errors.ts'
 import type { DataRecord } from '../../cells.ts'
