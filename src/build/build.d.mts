@@ -1,4 +1,4 @@
-import type { Metafile } from 'esbuild'
+import type { OutputChunk } from 'rolldown'
 
 export const NATIVE_PACKAGES: readonly string[]
 export const UNUSED_PACKAGES: readonly string[]
@@ -6,5 +6,5 @@ export function bundle(options?: {
   entry?: string
   outDir?: string
   clean?: boolean
-}): Promise<{ files: number; bytes: number; metafile: Metafile; plan: Map<string, string> }>
+}): Promise<{ files: number; bytes: number; chunks: readonly OutputChunk[] }>
 export function build(options?: { clean?: boolean }): Promise<string>

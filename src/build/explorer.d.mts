@@ -1,10 +1,8 @@
-import type { Metafile } from 'esbuild'
-
 export function bundleExplorer(): Promise<{
   entries: Record<string, string>
   files: { name: string; contents: Buffer }[]
-  metafile: Metafile
+  sources: string[]
 }>
 export function explorerFiles(
   folder: string,
-): Promise<{ files: { path: string; contents: Buffer }[]; metafile: Metafile }>
+): Promise<{ files: { path: string; contents: Buffer }[]; sources: string[] }>

@@ -17,7 +17,7 @@ export const BROWSERS = ['chrome123', 'firefox121', 'safari17.5']
 /**
  * Bundles the page.
  *
- * @returns the names of its files by what they are, the files, and esbuild's metafile
+ * @returns the names of its files by what they are, the files, and the sources that they contain something of
  */
 export async function bundleExplorer() {
   const { outputFiles, metafile } = await build({
@@ -45,14 +45,20 @@ export async function bundleExplorer() {
     entries[name] = hashed
     files.push({ name: hashed, contents: await promisify(gzip)(contents, { level: 9 }) })
   }
-  return { entries, files, metafile }
+  return { entries, files, sources: sourcesOf(metafile) }
 }
 
-/** @returns what goes into the folder, and esbuild's metafile */
+/** From esbuild's metafile. */
+function sourcesOf({ outputs }) {
+  const inputs = Object.values(outputs).flatMap((output) => Object.entries(output.inputs))
+  return inputs.flatMap(([file, { bytesInOutput }]) => (bytesInOutput > 0 ? [join(root, file)] : []))
+}
+
+/** @returns what goes into the folder, and the sources that it contains something of */
 export async function explorerFiles(folder) {
-  const { entries, files, metafile } = await bundleExplorer()
+  const { entries, files, sources } = await bundleExplorer()
   const assets = files.map(({ name, contents }) => ({ path: join(folder, `${name}.gz`), contents }))
   // The last of them: it names the others.
   const index = { path: join(folder, 'assets.json'), contents: Buffer.from(JSON.stringify(entries)) }
-  return { files: [...assets, index], metafile }
+  return { files: [...assets, index], sources }
 }

@@ -7,27 +7,29 @@ const UNSEEN = ['@openzeppelin/contracts', 'erc721a-upgradeable', 'swagger-ui-di
 
 const RULE = `${'-'.repeat(80)}\n`
 
-/** Name, version and licence text of every package that bundles contain, from esbuild's metafiles. */
-export async function thirdPartyLicenses(metafiles) {
-  const folders = new Set(UNSEEN.map((name) => `node_modules/${name}`))
-  for (const { inputs } of metafiles.flatMap(({ outputs }) => Object.values(outputs))) {
-    for (const [file, { bytesInOutput }] of Object.entries(inputs)) {
-      const folder = bytesInOutput > 0 ? packageFolder(file) : undefined
-      if (folder !== undefined) folders.add(folder)
-    }
+/**
+ * Name, version and licence text of every package that bundles contain.
+ *
+ * @param sources the files that they contain something of
+ */
+export async function thirdPartyLicenses(sources) {
+  const folders = new Set(UNSEEN.map((name) => join(root, 'node_modules', name)))
+  for (const file of sources) {
+    const folder = packageFolder(file)
+    if (folder !== undefined) folders.add(folder)
   }
   const notices = new Map()
   for (const folder of [...folders].sort()) {
-    const { title, text } = await notice(join(root, folder))
+    const { title, text } = await notice(folder)
     notices.set(title, text)
   }
   const bodies = [...notices].sort(([a], [b]) => (a < b ? -1 : 1)).map(([title, text]) => `${title}\n\n${text}\n`)
   return `gdn contains these packages, under their own licences.\n\n${RULE}${bodies.join(`\n${RULE}`)}`
 }
 
-/** `node_modules/a/node_modules/@b/c/x.js` → `node_modules/a/node_modules/@b/c` */
+/** `…/node_modules/a/node_modules/@b/c/x.js` → `…/node_modules/a/node_modules/@b/c` */
 function packageFolder(file) {
-  return /^.*node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/.exec(file)?.[0]
+  return /^.*node_modules[\\/](?:@[^\\/]+[\\/])?[^\\/]+(?=[\\/])/.exec(file)?.[0]
 }
 
 async function notice(folder) {

@@ -1,3 +1,4 @@
+import { keepCompiledCode } from './compile-cache.ts'
 import { VERSION } from './version.ts'
 import { print } from './watch-streams.ts'
 
@@ -27,6 +28,7 @@ export async function main(argv: string[]): Promise<number> {
     const { knownValues } = await import('./completion/known-values.ts')
     return await print(await knownValues(argv.slice(1), process.env), argv)
   }
+  keepCompiledCode(process.env)
   const words = argv.filter((word) => word !== NO_COLOUR)
   if (words.length === 0 || (words.length === 1 && HELP_WORDS.has(words[0] ?? ''))) {
     const { rootHelpText } = await import('./root-help.ts')

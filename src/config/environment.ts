@@ -64,8 +64,11 @@ export const OTHER_VARIABLES: readonly Variable[] = [
   { name: 'XDG_CONFIG_HOME', what: 'Configuration and keys: gdn below it (~/.config)' },
   { name: 'XDG_STATE_HOME', what: 'Journals: gdn below it (~/.local/state)' },
   { name: 'XDG_DATA_HOME', what: 'The local backend and wallets: gdn/local and gdn/wallets below it (~/.local/share)' },
-  { name: 'XDG_CACHE_HOME', what: 'Compiled code, with which commands start faster: gdn/code below it (~/.cache)' },
-  { name: 'NODE_DISABLE_COMPILE_CACHE', what: 'Set: no compiled code is kept, nor used' },
+  {
+    name: 'XDG_CACHE_HOME',
+    what: 'Compiled code for faster starts on Node 22.8 and newer: gdn/compile below it (~/.cache)',
+  },
+  { name: 'NODE_DISABLE_COMPILE_CACHE', what: 'Set: store and use no compiled code' },
   { name: 'AWS_ACCESS_KEY_ID', what: 'For a storage at s3://, with AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN' },
   { name: 'AWS_PROFILE', what: 'Else this profile of your AWS credentials' },
   { name: 'AWS_SHARED_CREDENTIALS_FILE', what: 'The file they are in (~/.aws/credentials)' },

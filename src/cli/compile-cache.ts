@@ -1,0 +1,42 @@
+import { lstatSync, mkdirSync } from 'node:fs'
+import { isAbsolute, join } from 'node:path'
+
+type Env = NodeJS.ProcessEnv
+
+/** Node has the function from 22.8 on. */
+type NodeModule = typeof import('node:module') & { enableCompileCache?: (folder: string) => unknown }
+
+/**
+ * Lets Node keep the compiled code of this program from one command to the next, in `<user cache>/gdn/compile`. Without
+ * a folder, Node uses one in the system's temporary folder, which another user can create first. What is in it runs in
+ * the user's name.
+ */
+export function keepCompiledCode(env: Env): void {
+  const { enableCompileCache } = process.getBuiltinModule('node:module') as NodeModule
+  if (enableCompileCache === undefined || env.NODE_DISABLE_COMPILE_CACHE) return
+  const folder = compileCacheFolder(env)
+  if (folder !== null) enableCompileCache(folder)
+}
+
+/** Creates the folder if needed. Returns null for one that is not the user's own with mode 0700. */
+export function compileCacheFolder(
+  env: Env,
+  { platform, uid }: { platform: NodeJS.Platform; uid: number } = { platform: process.platform, uid: ownUid() },
+): string | null {
+  const home = env.HOME && join(env.HOME, '.cache')
+  const places = [platform === 'win32' ? env.LOCALAPPDATA : env.XDG_CACHE_HOME, home]
+  const cache = places.find((path) => path !== undefined && isAbsolute(path))
+  if (cache === undefined) return null
+  const folder = join(cache, 'gdn', 'compile')
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 })
+    const found = lstatSync(folder)
+    // A folder of a user of Windows is the user's own by its access list.
+    const isOwn = platform === 'win32' || (found.uid === uid && (found.mode & 0o077) === 0)
+    return found.isDirectory() && isOwn ? folder : null
+  } catch {
+    return null
+  }
+}
+
+const ownUid = () => process.getuid?.() ?? 0
