@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import { messageOf } from '../../core/errors.ts'
 import type { Log } from '../log.ts'
 
@@ -38,7 +39,9 @@ export function startLoop(name: string, turn: Turn, log: Log): Loop {
       try {
         const wait = await turn()
         failures = 0
-        if (wait !== 0) await idle(Math.min(wait ?? SWEEP_MS, SWEEP_MS))
+        // SQLite answers at once: without a pause, turns that always find more to do keep timers and requests waiting.
+        if (wait === 0) await setImmediate()
+        else await idle(Math.min(wait ?? SWEEP_MS, SWEEP_MS))
       } catch (error) {
         failures += 1
         log.error({ step: name, error: messageOf(error) }, 'a pipeline step failed and will be tried again')
