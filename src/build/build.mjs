@@ -60,7 +60,10 @@ async function inputOptions(entry) {
     input: { main: entry },
     platform: 'node',
     tsconfig: false,
-    transform: { target: 'node20.19', define: { __GDN_VERSION__: JSON.stringify(version), ...(await defineSheetScript()) } },
+    transform: {
+      target: 'node20.19',
+      define: { __GDN_VERSION__: JSON.stringify(version), ...(await defineSheetScript()) },
+    },
     // Its CommonJS form can't be bundled in parts, and holds all the hashes that there are.
     resolve: { alias: { 'hash-wasm': 'hash-wasm/dist/index.esm.js' } },
     external: [...NATIVE_PACKAGES, ...UNUSED_PACKAGES, 'typescript'].map(

@@ -4,8 +4,8 @@ import { GdnError } from '../core/errors.ts'
 import { type AddressBook, anyAddressProblem } from '../wallet/address-book.ts'
 import { askText, choose } from './ask-for.ts'
 import type { Io } from './io.ts'
-import type { KnownCollection } from './known-collections.ts'
 import type { Choice, TextQuestion } from './questions.ts'
+import type { KnownCollection } from './read-known-collections.ts'
 
 /**
  * Whether a person at the keyboard is asked for what a command misses. Not in JSON mode, where stderr carries nothing

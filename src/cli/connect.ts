@@ -6,7 +6,6 @@ import { createPacer } from '../client/pacer.ts'
 import { paceDirectories } from '../config/paths.ts'
 import type { Settings } from '../config/settings.ts'
 import { messageOf } from '../core/errors.ts'
-import { debugExchanges } from './debug-exchange.ts'
 import type { Connection } from './deps.ts'
 import { type Io, safe } from './io.ts'
 import { VERSION } from './version.ts'
@@ -22,7 +21,7 @@ export async function connect(
   const server = await settings.server()
   const apiKey = await settings.apiKey(server)
   const proxy = server.loopback ? undefined : proxyOf(env)
-  const onExchange = debugExchanges(io)
+  const onExchange = io.settings.debug ? (await import('./debug-exchange.ts')).debugExchanges(io) : undefined
   const shared = createSharedPace({
     folders: paceDirectories(env),
     origin: server.origin,

@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Blockchain, isBlockchain } from '../api/blockchains.ts'
+import { sameAddress } from '../api/same-address.ts'
+import type { Server } from '../config/server.ts'
 import { systemCode } from '../core/errors.ts'
 
 /** A collection that was created from this machine. The API has no list of them, so the CLI keeps one. */
@@ -26,6 +28,20 @@ export async function allKnownCollections(stateDir: string): Promise<KnownCollec
     if (collection !== null) byId.set(`${collection.server} ${collection.transaction_gdn_id}`, collection)
   }
   return [...byId.values()]
+}
+
+export function serverName(server: Server): string {
+  return server.source === 'local' ? 'local' : server.origin
+}
+
+/** The collections of one server, oldest first. A line that was cut off by a crash is passed over. */
+export async function knownCollections(stateDir: string, server: string): Promise<KnownCollection[]> {
+  const all = await allKnownCollections(stateDir)
+  return all.filter((collection) => collection.server === server)
+}
+
+export function findByAddress(collections: readonly KnownCollection[], address: string): KnownCollection | undefined {
+  return collections.find(({ contract_address }) => contract_address !== null && sameAddress(contract_address, address))
 }
 
 function readIfThere(path: string): string {

@@ -1,8 +1,8 @@
 import type { NftRecord } from '../api/nft-record.ts'
-import type { ApiClient } from '../client/api-client.ts'
 import type { Server } from '../config/server.ts'
 import { GdnError } from '../core/errors.ts'
 import type { Connection, Deps } from './deps.ts'
+import { fetchNfts } from './fetch-nfts.ts'
 import { safe } from './io.ts'
 import { serverFlag } from './server-flag.ts'
 
@@ -12,9 +12,6 @@ export const DEFAULT_TIMEOUT_MS = 5 * 60_000
 const FIRST_POLL_MS = 200
 const MAX_POLL_MS = 2000
 const FAILED = new Set(['failed', 'error'])
-/** Ids in one getnfts request. */
-export const IDS_PER_REQUEST = 200
-
 /**
  * Asks again and again, more slowly each time, until the answer is the last one.
  *
@@ -34,25 +31,6 @@ export async function poll<Value>(
     if (left <= 0) return undefined
     await sleep(Math.min(wait, left), signals.signal)
   }
-}
-
-/** Details of NFTs in the order asked for, in chunks; unknown ids are left out. */
-export async function fetchNfts(
-  { signals }: Deps,
-  client: ApiClient,
-  ids: readonly string[],
-  onChunk?: (records: NftRecord[], asked: number) => Promise<void> | void,
-): Promise<NftRecord[]> {
-  const found: NftRecord[] = []
-  for (let at = 0; at < ids.length; at += IDS_PER_REQUEST) {
-    const asked = ids.slice(at, at + IDS_PER_REQUEST)
-    const { nfts } = await client.call('getnfts', { nft_gdn_ids: asked }, { signal: signals.signal })
-    const byId = new Map(nfts.map((nft) => [nft.nft_gdn_id, nft]))
-    const chunk = asked.flatMap((id) => byId.get(id) ?? [])
-    found.push(...chunk)
-    await onChunk?.(chunk, asked.length)
-  }
-  return found
 }
 
 export const hasFailed = (status: string) => FAILED.has(status)

@@ -5,7 +5,7 @@ import type { Settings } from '../config/settings.ts'
 import { GdnError } from '../core/errors.ts'
 import { askBlockchain, askCollection, orAsk } from './ask-missing.ts'
 import type { Io } from './io.ts'
-import { findByAddress, type KnownCollection, knownCollections, serverName } from './known-collections.ts'
+import { findByAddress, type KnownCollection, knownCollections, serverName } from './read-known-collections.ts'
 
 export interface Collection {
   contract: string

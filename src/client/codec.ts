@@ -1,7 +1,7 @@
 import { type EndpointName, loadEndpoint } from '../api/endpoints.ts'
 import { formatIssue, validate } from '../api/validate.ts'
 import { GdnError } from '../core/errors.ts'
-import { answerError, badAnswer, parseJson } from './answers.ts'
+import { badAnswer, parseJson } from './answers.ts'
 import type { RequestOf, ResponseOf } from './api-client.ts'
 import type { TransportAnswer } from './transport.ts'
 
@@ -31,7 +31,10 @@ export async function decode<Name extends EndpointName>(
 
 /** The JSON of an answer of 2xx. @throws GdnError for any other */
 export async function jsonOf(name: string, url: string, answer: TransportAnswer): Promise<unknown> {
-  if (answer.status < 200 || answer.status > 299) throw await answerError(name, url, answer)
+  if (answer.status < 200 || answer.status > 299) {
+    const { answerError } = await import('./answer-error.ts')
+    throw answerError(name, url, answer)
+  }
   const json = parseJson(answer.body)
   if (json === undefined) throw badAnswer(url, answer, 'no JSON')
   return json

@@ -1,6 +1,6 @@
 import type { ProxyOptions } from './pool-transport.ts'
 import type { Transport } from './transport.ts'
-import { type OnExchange, watched } from './watched-transport.ts'
+import type { OnExchange } from './watched-transport.ts'
 
 export type TransportKind = 'single' | 'bulk'
 
@@ -21,7 +21,10 @@ export async function createTransport(
   kind: TransportKind,
   { proxy, onExchange }: TransportOptions = {},
 ): Promise<Transport> {
-  return watched(await bareTransport(kind, proxy), onExchange)
+  const transport = await bareTransport(kind, proxy)
+  if (onExchange === undefined) return transport
+  const { watched } = await import('./watched-transport.ts')
+  return watched(transport, onExchange)
 }
 
 async function bareTransport(kind: TransportKind, proxy: ProxyOptions | undefined): Promise<Transport> {

@@ -1,5 +1,6 @@
 import { GdnError, messageOf } from '../core/errors.ts'
-import { answerError, describeAnswer, isIdempotencyError, isNotNow, statusOf } from './answers.ts'
+import { answerError } from './answer-error.ts'
+import { describeAnswer, isIdempotencyError, isNotNow, statusOf } from './answers.ts'
 import { isBackendChange } from './backend.ts'
 import { unreachable } from './network-error.ts'
 import { backoffMs, type Clock, retryAfterMs } from './retry.ts'
@@ -147,7 +148,7 @@ async function sendOnce<Response>(creation: CreateOnceParameters<Response>): Pro
   }
   const passes = answer.status === 429 || isNotNow(answer)
   const wait = passes ? (asked ?? backoffMs(2, clock.random)) : null
-  return { kind: 'no_effect', error: await answerError(name, url, answer), retryAfterMs: wait }
+  return { kind: 'no_effect', error: answerError(name, url, answer), retryAfterMs: wait }
 }
 
 function unknownOutcome(

@@ -1,5 +1,4 @@
 import { GdnError } from '../core/errors.ts'
-import { unreachable } from './network-error.ts'
 import { backoffMs, type Clock, retryAfterMs } from './retry.ts'
 import { type TransportAnswer, TransportError } from './transport.ts'
 
@@ -22,8 +21,9 @@ export async function persist(
     const asked = answer === null ? null : retryAfterMs(answer.headers, Date.now())
     const wait = asked === null ? backoffMs(attempt, clock.random) : asked + clock.random() * 100
     if (attempt >= maxAttempts || clock.now() + wait > deadline) {
-      if (result instanceof TransportError) throw unreachable(url, result)
-      return result
+      if (!(result instanceof TransportError)) return result
+      const { unreachable } = await import('./network-error.ts')
+      throw unreachable(url, result)
     }
     await clock.sleep(wait, signal)
   }

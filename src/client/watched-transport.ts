@@ -5,8 +5,7 @@ import type { Transport, TransportAnswer } from './transport.ts'
 export type OnExchange = (exchange: Exchange) => void
 
 /** A transport that tells of every exchange, without its secrets. Whoever listens has no say in what becomes of it. */
-export function watched(transport: Transport, onExchange: OnExchange | undefined): Transport {
-  if (onExchange === undefined) return transport
+export function watched(transport: Transport, onExchange: OnExchange): Transport {
   return {
     async request(request) {
       const start = performance.now()

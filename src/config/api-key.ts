@@ -1,7 +1,6 @@
 import { GdnError } from '../core/errors.ts'
 import { Secret } from '../core/secret.ts'
 import type { OpenKeyring } from './keyring.ts'
-import { savedApiKey } from './saved-keys.ts'
 import type { UserConfig } from './schema.ts'
 import { originOf, type Server } from './server.ts'
 
@@ -29,6 +28,7 @@ export async function resolveApiKey(server: Server, { env, user, dataDir, openKe
       hint: `if you trust it, say so yourself: --base-url ${server.baseUrl}, GDN_BASE_URL, or a profile with that base_url`,
     })
   }
+  const { savedApiKey } = await import('./saved-keys.ts')
   const saved = await savedApiKey(env, server.origin, openKeyring)
   if (saved !== null) return saved
   throw new GdnError('unauthorized', `there is no API key for ${server.origin}`, {

@@ -1,4 +1,3 @@
-import { parseStrictJson } from '../core/strict-json.ts'
 import { userConfigFile } from './paths.ts'
 import { readTextIfThere } from './read-text.ts'
 import type { UserConfig } from './schema.ts'
@@ -10,6 +9,9 @@ export async function readUserConfig(env: NodeJS.ProcessEnv): Promise<UserConfig
   const path = userConfigFile(env)
   const text = await readTextIfThere(path, MAX_BYTES, 'invalid_config')
   if (text === null) return {}
-  const { parseUserConfig } = await import('./schema.ts')
+  const [{ parseUserConfig }, { parseStrictJson }] = await Promise.all([
+    import('./schema.ts'),
+    import('../core/strict-json.ts'),
+  ])
   return parseUserConfig(parseStrictJson(text, path, 'invalid_config'), path)
 }

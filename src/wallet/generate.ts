@@ -1,5 +1,5 @@
 import { basename, join } from 'node:path'
-import { answerError } from '../client/answers.ts'
+import { answerError } from '../client/answer-error.ts'
 import { unreachable } from '../client/network-error.ts'
 import { type TransportAnswer, TransportError } from '../client/transport.ts'
 import { GdnError, messageOf } from '../core/errors.ts'
@@ -89,7 +89,7 @@ async function callOnce(source: WalletSource, url: URL): Promise<TransportAnswer
   }
   if (answer.status >= 200 && answer.status <= 299) return answer
   if (answer.status >= 500 || answer.status === 408) throw lost(url, `it answered ${answer.status}`)
-  throw await answerError('the signed URL', shown, answer)
+  throw answerError('the signed URL', shown, answer)
 }
 
 function lost({ origin }: URL, reason: string, cause?: unknown): GdnError {

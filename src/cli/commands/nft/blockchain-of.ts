@@ -5,7 +5,7 @@ import type { Settings } from '../../../config/settings.ts'
 import { GdnError } from '../../../core/errors.ts'
 import type { DataRecord } from '../../cells.ts'
 import type { Connection } from '../../deps.ts'
-import { findByAddress, type KnownCollection, knownCollections, serverName } from '../../known-collections.ts'
+import { findByAddress, type KnownCollection, knownCollections, serverName } from '../../read-known-collections.ts'
 
 type Told = Pick<NftRecord, 'contract_address'> & { readonly blockchain?: unknown }
 

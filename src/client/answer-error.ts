@@ -1,0 +1,64 @@
+import type { EndpointName } from '../api/endpoints.ts'
+import { errorFormA, errorFormB } from '../api/errors.ts'
+import { GdnError } from '../core/errors.ts'
+import { redactText } from '../core/redact.ts'
+import { type AnswerDetails, badAnswer, describeAnswer, isNotNow, parseJson } from './answers.ts'
+import type { TransportAnswer } from './transport.ts'
+
+/** The error that an answer other than 2xx stands for. */
+export function answerError(name: EndpointName | string, url: string, answer: TransportAnswer): GdnError {
+  const said = readErrorForm(parseJson(answer.body))
+  const details: AnswerDetails = { status: answer.status, ...said }
+  const words = said === null ? describeAnswer(answer) : sentence(said)
+  if (isNotNow(answer)) {
+    return new GdnError('unreachable', `the server can't do this now: ${words}`, { hint: 'try again later', details })
+  }
+  switch (answer.status) {
+    case 401:
+      return new GdnError('unauthorized', `the server wants a valid API key: ${words}`, {
+        hint: `put yours in GDN_API_KEY, or save it: gdn auth login --base-url ${new URL(url).origin}`,
+        details,
+      })
+    case 403:
+      return new GdnError('forbidden', `the API key is not permitted to use ${name}: ${words}`, {
+        hint: 'check what the key was issued for, or use another',
+        details,
+      })
+    case 429:
+      return new GdnError('rate_limited', `the server's rate limit was reached: ${words}`, {
+        hint: 'wait a little, or lower --rate',
+        details,
+      })
+    default:
+      return said !== null && answer.status >= 400 && answer.status < 500
+        ? new GdnError('refused', words, { details })
+        : badAnswer(url, answer)
+  }
+}
+
+/** An answer of megabytes must not become a message of megabytes. Ours has 50 faults at most. */
+const MAX_FAULTS = 100
+const MAX_TEXT = 10_000
+
+/** Redacted before it is cut, as above. */
+const cut = (text: string): string =>
+  text.length <= MAX_TEXT ? text : `${redactText(text).slice(0, MAX_TEXT).toWellFormed()}…`
+
+type Said = { title: string; message: string; faults?: { field: string; message: string }[] }
+
+function readErrorForm(json: unknown): Said | null {
+  const formA = errorFormA.safeParse(json)
+  if (formA.success) return { title: cut(formA.data.error.title), message: cut(formA.data.error.message) }
+  const formB = errorFormB.safeParse(json)
+  if (!formB.success) return null
+  const { errorCode, message, detail } = formB.data
+  const faults = detail
+    .slice(0, MAX_FAULTS)
+    .map(({ loc, msg }) => ({ field: cut(loc.slice(1).join('.')), message: cut(msg) }))
+  return { title: cut(errorCode), message: cut(message), faults }
+}
+
+function sentence({ title, message, faults }: Said): string {
+  const listed = (faults ?? []).map((fault) => (fault.field === '' ? fault.message : `${fault.field} ${fault.message}`))
+  return cut([message === '' ? title : `${title}: ${message}`, ...listed].join('; '))
+}
