@@ -71,7 +71,7 @@ describe('the bundle', () => {
     const loaded = loadedWith(/^src\/cli\/completion\/known-values\.ts$/)
     expect(sourcesOf(loaded)).toContain('src/batch/run-names.ts')
     expect(sourcesOf(loaded).filter((source) => /node_modules|src\/server|src\/client/.test(source))).toEqual([])
-    expect(bytesOf(loaded)).toBeLessThan(50_000)
+    expect(bytesOf(loaded)).toBeLessThan(52_000)
   })
 
   test('loads commander and zod for gdn nft show, and no other package', () => {
@@ -92,13 +92,13 @@ describe('the bundle', () => {
     expect([...packagesIn(sourcesOf(loaded))]).toEqual(['commander'])
   })
 
-  test('loads nothing of the server for any command, and no more than 60 files', () => {
+  test('loads nothing of the server for any command, and no more than 64 files', () => {
     expect(commands.length).toBeGreaterThan(50)
     for (const command of commands) {
       const loaded = loadedWith(...ALWAYS, new RegExp(`^${command}$`))
       expect(sourcesOf(loaded), command).toContain(command)
       expect(sourcesOf(loaded).filter((source) => source.startsWith('src/server/'))).toEqual([])
-      expect(loaded.size, command).toBeLessThanOrEqual(60)
+      expect(loaded.size, command).toBeLessThanOrEqual(64)
     }
   })
 
