@@ -10,16 +10,16 @@
 const GROUPS = [
   // `gdn --version` and `gdn --help` are answered before a command is known.
   { name: 'main', test: /\/src\/cli\/main\.ts$/ },
-  { name: 'help', test: /\/src\/cli\/root-help\.ts$/ },
+  { name: 'help', test: /\/src\/cli\/help\/root-help\.ts$/ },
   // What a press of Tab and a command have in common.
   {
     name: 'core',
-    test: /\/src\/(?:core\/(?:secret|errors|terminal-text)|config\/paths|cli\/read-known-collections)\.ts$/,
+    test: /\/src\/(?:core\/(?:secret|errors|terminal-text)|config\/paths|cli\/connect\/read-known-collections)\.ts$/,
   },
   // What every command needs, and what those that call the API once need most.
   {
     name: 'run',
-    test: /\/src\/(?:cli\/(?:process|run|connect|table|commands\/nft\/show)|client\/(?:known-backends|light-transport)|config\/settings)\.ts$/,
+    test: /\/src\/(?:cli\/(?:process|run|connect\/connect|render\/table|commands\/nft\/show)|client\/(?:known-backends|light-transport)|config\/settings)\.ts$/,
   },
   { name: 'zod', test: /\/node_modules\/zod\// },
   { name: 'getnfts', test: /\/src\/api\/endpoints\/getnfts\.ts$/ },

@@ -7,10 +7,10 @@ import type { Server } from '../config/server.ts'
 import type { ConfigFlags, Settings } from '../config/settings.ts'
 import type { Now } from '../core/time.ts'
 import type { AddressBook } from '../wallet/address-book.ts'
-import type { Io } from './io.ts'
-import type { OutStream } from './out-stream.ts'
-import type { Signals } from './signals.ts'
-import type { UploadingClient } from './with-storage.ts'
+import type { UploadingClient } from './connect/with-storage.ts'
+import type { Io } from './io/io.ts'
+import type { OutStream } from './io/out-stream.ts'
+import type { Signals } from './io/signals.ts'
 
 /** What the process hands to the command line. Tests hand in their own. */
 export interface Edge {

@@ -1,6 +1,6 @@
 import { keepCompiledCode } from './compile-cache.ts'
+import { print } from './io/watch-streams.ts'
 import { VERSION } from './version.ts'
-import { print } from './watch-streams.ts'
 
 /** By it a gdn that nobody waits for asks the registry; of no use to people. */
 const CHECK_WORD = '--check-for-update'
@@ -31,7 +31,7 @@ export async function main(argv: string[]): Promise<number> {
   keepCompiledCode(process.env)
   const words = argv.filter((word) => word !== NO_COLOUR)
   if (words.length === 0 || (words.length === 1 && HELP_WORDS.has(words[0] ?? ''))) {
-    const { rootHelpText } = await import('./root-help.ts')
+    const { rootHelpText } = await import('./help/root-help.ts')
     return await print(await rootHelpText(words.length < argv.length), argv)
   }
   const { runFromProcess } = await import('./process.ts')

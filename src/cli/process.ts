@@ -1,8 +1,8 @@
 import { takeSecretVariables } from '../config/secret-variables.ts'
 import { EXIT } from '../core/exit-codes.ts'
-import { harden, tellUncaught } from './harden.ts'
-import { catchSignals } from './signals.ts'
-import { watchStreams, writeAtOnce } from './watch-streams.ts'
+import { harden, tellUncaught } from './io/harden.ts'
+import { catchSignals } from './io/signals.ts'
+import { watchStreams, writeAtOnce } from './io/watch-streams.ts'
 
 /** Ties the command line to this process: its streams, environment and signals. The one edge of the CLI. */
 export async function runFromProcess(argv: string[]): Promise<number> {
@@ -57,7 +57,7 @@ function leaveSoon(code: number): void {
 
 /** Nothing is added to what programs, or people who want no words, asked for. */
 async function isForPeople(argv: readonly string[]): Promise<boolean> {
-  const { ioSettings } = await import('./settings-of-argv.ts')
+  const { ioSettings } = await import('./connect/settings-of-argv.ts')
   const { machine, quiet } = ioSettings(argv, process.env)
   return !machine && !quiet
 }

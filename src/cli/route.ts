@@ -1,8 +1,8 @@
 import { GdnError } from '../core/errors.ts'
 import { nearest } from '../core/nearest.ts'
 import { ENTRIES, isNoun, type Noun, type Verb } from './catalogue.ts'
+import { insteadOf, suggestCommands } from './help/suggest.ts'
 import { findTopic, TOPICS, type TopicEntry } from './help/topics.ts'
-import { insteadOf, suggestCommands } from './suggest.ts'
 
 export type HelpRoute =
   | { kind: 'root-help' }

@@ -9,18 +9,18 @@ import { sleep } from '../core/time.ts'
 import type { AddressBook } from '../wallet/address-book.ts'
 import { spellAliases } from './aliases.ts'
 import { makeCommand, type Verb } from './catalogue.ts'
-import { colourLevel } from './colour.ts'
 import type { GdnCommand } from './command.ts'
+import { ioSettings } from './connect/settings-of-argv.ts'
 import type { Deps, Edge } from './deps.ts'
-import { isInActions, withoutCommands } from './in-actions.ts'
-import { createIo, type Io } from './io.ts'
-import { nameFlags, nameSettings } from './named-addresses.ts'
-import type { OutStream } from './out-stream.ts'
-import { reportError } from './report-error.ts'
+import { colourLevel } from './io/colour.ts'
+import { isInActions, withoutCommands } from './io/in-actions.ts'
+import { createIo, type Io } from './io/io.ts'
+import type { OutStream } from './io/out-stream.ts'
+import { reportError } from './render/report-error.ts'
+import { proseWidth } from './render/wrap.ts'
+import { nameFlags, nameSettings } from './request/named-addresses.ts'
 import { route } from './route.ts'
-import { ioSettings } from './settings-of-argv.ts'
 import { VERSION } from './version.ts'
-import { proseWidth } from './wrap.ts'
 
 /** Runs one command line from its arguments to its exit code. */
 export async function run(argv: readonly string[], given: Edge): Promise<number> {
@@ -36,7 +36,7 @@ export async function run(argv: readonly string[], given: Edge): Promise<number>
   } catch (error) {
     const code = reportError(io, edge.stderr, error)
     if (inActions && error instanceof GdnError) {
-      const { annotationsOf } = await import('./github-actions.ts')
+      const { annotationsOf } = await import('./render/github-actions.ts')
       given.stderr.write(redactText(await annotationsOf(error, given)))
     }
     return code
@@ -73,23 +73,23 @@ async function dispatch(argv: readonly string[], edge: Edge, io: Io): Promise<nu
   }
   switch (found.kind) {
     case 'topic': {
-      const [{ topicText }, { headingStyle }] = await Promise.all([import('./help/topic.ts'), import('./help.ts')])
+      const [{ topicText }, { headingStyle }] = await Promise.all([import('./help/topic.ts'), import('./help/help.ts')])
       const topic = await found.topic.load()
       await io.read(topicText(topic, proseWidth(edge.stdout.columns), await headingStyle(level)))
       return EXIT.ok
     }
     case 'root-help': {
-      const { rootHelp } = await import('./help.ts')
+      const { rootHelp } = await import('./help/help.ts')
       await io.read(await rootHelp(edge.stdout.columns, level))
       return EXIT.ok
     }
     case 'noun-help': {
-      const { nounHelp } = await import('./help.ts')
+      const { nounHelp } = await import('./help/help.ts')
       await io.read(await nounHelp(found.noun, edge.stdout.columns, level))
       return EXIT.ok
     }
     case 'verb-help': {
-      const { commandHelp } = await import('./command-help.ts')
+      const { commandHelp } = await import('./help/command-help.ts')
       const { command } = await load(found.verb, edge, io)
       await io.read(await commandHelp(command, edge.stdout.columns, level))
       return EXIT.ok
@@ -182,11 +182,11 @@ function makeDeps(edge: Edge, io: Io, result: { exitCode: number }): Deps {
     settings,
     addresses,
     identify: async (server, how) => {
-      const { identify } = await import('./identify.ts')
+      const { identify } = await import('./connect/identify.ts')
       return await identify(edge, io, await backends(), server, how)
     },
     connect: async (found, kind = 'single') => {
-      const { connect } = await import('./connect.ts')
+      const { connect } = await import('./connect/connect.ts')
       return await connect(found, io, edge.env, { kind, backends: await backends() })
     },
     setExitCode: (code) => {

@@ -62,7 +62,7 @@ describe('the bundle', () => {
   })
 
   test('loads no package for gdn --help', () => {
-    const loaded = loadedWith(/^src\/cli\/(main|root-help)\.ts$/)
+    const loaded = loadedWith(/^src\/cli\/(main|help\/root-help)\.ts$/)
     expect([...packagesIn(sourcesOf(loaded))]).toEqual([])
     expect(bytesOf(loaded)).toBeLessThan(30_000)
   })
@@ -75,7 +75,7 @@ describe('the bundle', () => {
   })
 
   test('loads commander and zod for gdn nft show, and no other package', () => {
-    const call = [/^src\/cli\/(connect|table|commands\/nft\/show)\.ts$/, /^src\/config\/settings\.ts$/]
+    const call = [/^src\/cli\/(connect\/connect|render\/table|commands\/nft\/show)\.ts$/, /^src\/config\/settings\.ts$/]
     const client = [/^src\/client\/(known-backends|light-transport)\.ts$/, /^src\/api\/endpoints\/getnfts\.ts$/]
     const loaded = loadedWith(...ALWAYS, ...call, ...client)
     const sources = sourcesOf(loaded)
@@ -88,7 +88,7 @@ describe('the bundle', () => {
   })
 
   test('loads no zod before a command needs it', () => {
-    const loaded = loadedWith(...ALWAYS, /^src\/config\/settings\.ts$/, /^src\/cli\/connect\.ts$/)
+    const loaded = loadedWith(...ALWAYS, /^src\/config\/settings\.ts$/, /^src\/cli\/connect\/connect\.ts$/)
     expect([...packagesIn(sourcesOf(loaded))]).toEqual(['commander'])
   })
 

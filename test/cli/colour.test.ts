@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { colourLevel } from '../../src/cli/colour.ts'
+import { colourLevel } from '../../src/cli/io/colour.ts'
 
 test('each stream is judged for itself', () => {
   const terminal = { isTTY: true, getColorDepth: () => 8 }

@@ -1,6 +1,6 @@
 import { Writable } from 'node:stream'
 import { expect, test } from 'vitest'
-import { createIo, type IoSettings } from '../../src/cli/io.ts'
+import { createIo, type IoSettings } from '../../src/cli/io/io.ts'
 
 const SETTINGS: IoSettings = { machine: false, quiet: false, debug: false, input: false, noColour: true }
 

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { ENTRIES, isNoun } from '../../src/cli/catalogue.ts'
+import { suggestCommands } from '../../src/cli/help/suggest.ts'
 import { TOPICS } from '../../src/cli/help/topics.ts'
-import { suggestCommands } from '../../src/cli/suggest.ts'
 import { cli, errorOf } from './harness.ts'
 
 const VERBS = ENTRIES.flatMap((entry) => (isNoun(entry) ? entry.verbs.map((verb) => [entry.name, verb.name]) : []))

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { BLOCKCHAIN_NAMES } from '../../src/api/blockchains.ts'
 import { generateCompletions } from '../../src/build/completions.mjs'
 import type { CommandTree } from '../../src/cli/help/tree.ts'
-import { OUTPUT_MODES } from '../../src/cli/output-modes.ts'
+import { OUTPUT_MODES } from '../../src/cli/render/output-modes.ts'
 import { cli } from '../cli/harness.ts'
 import { SHELLS, sayWhatIsMissing } from './shells.ts'
 

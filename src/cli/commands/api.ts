@@ -4,13 +4,13 @@ import type { RawEndpoint } from '../../client/api-client.ts'
 import type { TransportAnswer } from '../../client/transport.ts'
 import type { Server } from '../../config/server.ts'
 import { GdnError } from '../../core/errors.ts'
-import { type Body, type BodyField, bodyField, bodyOf } from '../api-body.ts'
-import { endpointNamed, JSON_ENDPOINTS, mayHaveEffect } from '../api-endpoint.ts'
 import { GdnCommand, switchFlag, valueFlag, wordArgument } from '../command.ts'
 import type { Deps } from '../deps.ts'
 import { addCommonFlags, addServerFlags, type CommonFlags, type ServerFlags } from '../flags/common.ts'
 import { notEmpty } from '../flags/parse.ts'
-import { safe } from '../io.ts'
+import { safe } from '../io/io.ts'
+import { type Body, type BodyField, bodyField, bodyOf } from '../request/api-body.ts'
+import { endpointNamed, JSON_ENDPOINTS, mayHaveEffect } from '../request/api-endpoint.ts'
 
 export interface ApiFlags extends CommonFlags, ServerFlags {
   file?: string

@@ -1,7 +1,4 @@
 import { GdnError } from '../../core/errors.ts'
-import { choose } from '../ask-for.ts'
-import { mayAsk } from '../ask-missing.ts'
-import type { DataRecord } from '../cells.ts'
 import { eitherFlag, GdnCommand, switchFlag, valueFlag } from '../command.ts'
 import type { Deps } from '../deps.ts'
 import { addOutputFlags } from '../flags/common.ts'
@@ -10,8 +7,11 @@ import { initHosted } from '../init/hosted.ts'
 import type { InitFlags } from '../init/init-flags.ts'
 import { initLocal } from '../init/local.ts'
 import { nextSteps, type SetUp } from '../init/next-steps.ts'
-import { createOutput, isAskedFor } from '../output.ts'
-import type { View } from '../view.ts'
+import { choose } from '../prompt/ask-for.ts'
+import { mayAsk } from '../prompt/ask-missing.ts'
+import type { DataRecord } from '../render/cells.ts'
+import { createOutput, isAskedFor } from '../render/output.ts'
+import type { View } from '../render/view.ts'
 
 const FIELDS = ['profile', 'base_url', 'key', 'blockchain', 'wallet', 'checked']
 const VIEW: View = { fields: FIELDS, columns: FIELDS, id: 'profile' }

@@ -3,10 +3,10 @@ import * as z from 'zod'
 import type { Settings } from '../../config/settings.ts'
 import { GdnError } from '../../core/errors.ts'
 import { GdnCommand, switchFlag } from '../command.ts'
+import { connectExplorer, type Explorer, explorerBase } from '../connect/explorer.ts'
 import type { Deps } from '../deps.ts'
-import { connectExplorer, type Explorer, explorerBase } from '../explorer.ts'
 import { addJsonFlag, addServerFlags, type CommonFlags, type ServerFlags } from '../flags/common.ts'
-import { safe } from '../io.ts'
+import { safe } from '../io/io.ts'
 import { settingsOfRun, whichServer } from './batch/which-server.ts'
 
 export interface OpenFlags extends CommonFlags, ServerFlags {
@@ -40,7 +40,7 @@ export async function open(deps: Deps, what: string | undefined, flags: OpenFlag
   const url = await urlOf(deps, what, flags)
   if (io.settings.machine) return await io.data(`${JSON.stringify({ url })}\n`)
   if (flags.print || !io.stdoutTty) return await io.data(`${url}\n`)
-  const { openInBrowser } = await import('../browser.ts')
+  const { openInBrowser } = await import('../io/browser.ts')
   if (await openInBrowser(url, deps.env, platform)) return io.note(`Opened ${safe(url)}`)
   io.note('There is no browser to open here; open this where there is one:')
   await io.data(`${url}\n`)

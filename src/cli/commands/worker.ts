@@ -9,10 +9,10 @@ import type { Deps } from '../deps.ts'
 import { addJsonFlag, type CommonFlags } from '../flags/common.ts'
 import { blockchainName, integer, notEmpty, oneOf } from '../flags/parse.ts'
 import { addStoredFilesFlags, type StoredFilesFlags, storedFilesOptions } from '../flags/stored-files.ts'
-import { safe } from '../io.ts'
-import { appendTo, unlessStopped, untilAborted } from '../serving.ts'
+import { safe } from '../io/io.ts'
 import { VERSION } from '../version.ts'
 import { addDatabaseFlag, settingsGiven } from './key/key-data-dir.ts'
+import { appendTo, unlessStopped, untilAborted } from './serving.ts'
 
 const LOG_LEVELS = ['silent', 'info', 'debug'] as const
 const CLOSE_WITHIN_MS = 5000

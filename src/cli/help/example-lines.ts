@@ -1,5 +1,5 @@
-import { displayWidth } from '../display-width.ts'
-import { wrap } from '../wrap.ts'
+import { displayWidth } from '../render/display-width.ts'
+import { wrap } from '../render/wrap.ts'
 
 type Example = readonly [does: string, ...typed: string[]]
 

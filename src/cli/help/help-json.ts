@@ -1,4 +1,4 @@
-import type { Io } from '../io.ts'
+import type { Io } from '../io/io.ts'
 import type { HelpRoute } from '../route.ts'
 import { commandTree, type MakeCommand } from './tree.ts'
 

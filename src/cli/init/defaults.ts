@@ -4,10 +4,10 @@ import type { ProfileSettings } from '../../config/schema.ts'
 import { readUserConfig } from '../../config/user-file.ts'
 import { writeUserConfig } from '../../config/write-user-file.ts'
 import { GdnError } from '../../core/errors.ts'
-import { choose } from '../ask-for.ts'
-import { askAddress, blockchainChoices, mayAsk } from '../ask-missing.ts'
 import type { Deps } from '../deps.ts'
-import type { Choice } from '../questions.ts'
+import { choose } from '../prompt/ask-for.ts'
+import { askAddress, blockchainChoices, mayAsk } from '../prompt/ask-missing.ts'
+import type { Choice } from '../prompt/questions.ts'
 import type { InitFlags } from './init-flags.ts'
 
 export interface Defaults {

@@ -1,6 +1,6 @@
 import type { NftRecord } from '../../api/nft-record.ts'
 import type { Connection, Deps } from '../deps.ts'
-import { safe } from '../io.ts'
+import { safe } from '../io/io.ts'
 import { decodePicture } from './decode.ts'
 import { drawn, inRoom, type Room } from './draw.ts'
 import { createPictureReader, orderedImage } from './nft-picture.ts'

@@ -1,5 +1,5 @@
 import type { Deps } from '../deps.ts'
-import { hasBlockCharacters } from '../io.ts'
+import { hasBlockCharacters } from '../io/io.ts'
 import type { Room } from './draw.ts'
 import { type Way, wayToDraw } from './way.ts'
 

@@ -1,4 +1,4 @@
-import type { ColourLevel } from '../colour.ts'
+import type { ColourLevel } from '../io/colour.ts'
 
 /** How a terminal is sent a picture: by a protocol of its own, or as blocks of 256 or 16 million colours. */
 export type Way = 'kitty' | 'iterm' | 'sixel' | 'blocks' | 'blocks-256'

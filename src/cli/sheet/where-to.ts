@@ -6,7 +6,7 @@ import { GdnError } from '../../core/errors.ts'
 import { type GdnCommand, switchFlag, valueFlag } from '../command.ts'
 import type { Deps } from '../deps.ts'
 import { notEmpty } from '../flags/parse.ts'
-import { safe } from '../io.ts'
+import { safe } from '../io/io.ts'
 import { isThere } from './sheet-file.ts'
 
 export interface SheetFlags {
@@ -47,6 +47,6 @@ export async function whereTo(
 
 /** Shows a page that was written. Where there is no browser, where it lies was said already. */
 export async function openSheet({ io, env }: Deps, path: string): Promise<void> {
-  const { openInBrowser } = await import('../browser.ts')
+  const { openInBrowser } = await import('../io/browser.ts')
   if (!(await openInBrowser(pathToFileURL(path).href, env, platform))) io.note('There is no browser to open here.')
 }

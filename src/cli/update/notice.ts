@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { sep } from 'node:path'
 import { childEnvironment } from '../../core/child-environment.ts'
-import { isSet } from '../io.ts'
+import { isSet } from '../io/io.ts'
 import { readUpdateCache, type UpdateCache, writeUpdateCache } from './cache.ts'
 import { type Installed, installedPackage } from './installed.ts'
 import { isNewer } from './version.ts'

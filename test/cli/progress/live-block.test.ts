@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createLiveBlock } from '../../../src/cli/live-block.ts'
+import { createLiveBlock } from '../../../src/cli/io/live-block.ts'
 import { Screen } from './screen.ts'
 
 test('the lines are written over in place, below what stood there before, and leave nothing behind', () => {

@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest'
 import type { BatchEvent, RowCounts } from '../../../src/batch/types.ts'
 import { ProgressState } from '../../../src/cli/commands/batch/progress-state.ts'
 import { barWidths, formatBlock, formatLine, roughly } from '../../../src/cli/commands/batch/progress-text.ts'
-import { displayWidth } from '../../../src/cli/display-width.ts'
-import { PLAIN } from '../../../src/cli/paint.ts'
+import { PLAIN } from '../../../src/cli/io/paint.ts'
+import { displayWidth } from '../../../src/cli/render/display-width.ts'
 import { counts, planned } from './events.ts'
 
 const LOOK = { columns: 80, paint: PLAIN, ascii: false }

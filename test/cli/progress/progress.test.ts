@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
 import { expect, test } from 'vitest'
 import { BatchProgress } from '../../../src/cli/commands/batch/progress.ts'
-import { createIo } from '../../../src/cli/io.ts'
+import { createIo } from '../../../src/cli/io/io.ts'
 import { counts, planned } from './events.ts'
 import { Screen } from './screen.ts'
 

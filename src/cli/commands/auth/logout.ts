@@ -4,9 +4,9 @@ import { GdnError } from '../../../core/errors.ts'
 import { GdnCommand, switchFlag } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
-import { isSet, safe } from '../../io.ts'
-import { createOutput, isAskedFor } from '../../output.ts'
-import type { View } from '../../view.ts'
+import { isSet, safe } from '../../io/io.ts'
+import { createOutput, isAskedFor } from '../../render/output.ts'
+import type { View } from '../../render/view.ts'
 
 export interface LogoutFlags extends OutputFlags, ServerFlags {
   all?: boolean

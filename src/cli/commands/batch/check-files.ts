@@ -4,9 +4,9 @@ import type { UrlFinding } from '../../../files/check-urls.ts'
 import type { Prober } from '../../../files/prober.ts'
 import type { ManifestIssue } from '../../../manifest/row.ts'
 import type { Deps } from '../../deps.ts'
-import { type Io, safe } from '../../io.ts'
+import { type Io, safe } from '../../io/io.ts'
+import { count } from '../../request/waiting.ts'
 import { VERSION } from '../../version.ts'
-import { count } from '../../waiting.ts'
 
 /** Where the URL of a file stands first, and in how many rows. */
 interface Use {

@@ -1,7 +1,7 @@
 import type { EditedPair } from '../../../batch/types.ts'
 import type { GdnError } from '../../../core/errors.ts'
-import { type Io, safe } from '../../io.ts'
-import { count } from '../../waiting.ts'
+import { type Io, safe } from '../../io/io.ts'
+import { count } from '../../request/waiting.ts'
 
 const MAX_SHOWN = 10
 const MAX_VALUE = 24
@@ -19,8 +19,8 @@ export async function printEditedRows(io: Io, { details }: GdnError): Promise<vo
       `${safe(field)}: ${from === null ? 'none' : quoted(from)} → ${to === null ? 'none' : quoted(to)}`,
     ])
   })
-  const { fitColumns } = await import('../../fit-columns.ts')
-  const { drawTable } = await import('../../draw-table.ts')
+  const { fitColumns } = await import('../../render/fit-columns.ts')
+  const { drawTable } = await import('../../render/draw-table.ts')
   const head = ['SENT LINE', 'TITLE', 'NOW LINE', 'CHANGED']
   for (const line of drawTable(head, fitColumns(head, rows, io.columns, 0), (cell) => cell).split('\n')) io.note(line)
   if (vanished > shown.length) io.note(`and ${count(vanished - shown.length, 'row')} more`)

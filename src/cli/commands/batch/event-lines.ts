@@ -1,7 +1,7 @@
 import type { BatchEvent } from '../../../batch/types.ts'
 import type { Now } from '../../../core/time.ts'
-import type { DataRecord } from '../../cells.ts'
-import type { Io } from '../../io.ts'
+import type { Io } from '../../io/io.ts'
+import type { DataRecord } from '../../render/cells.ts'
 
 /** Events of which only the newest matters are told at most so often. */
 const EVERY_MS = 500

@@ -2,6 +2,7 @@ import type { Blockchain } from '../../../api/blockchains.ts'
 import { GdnError } from '../../../core/errors.ts'
 import { meaningProblem, UNKNOWN_COLUMNS, type UnknownColumns } from '../../../manifest/columns.ts'
 import { type GdnCommand, type Parse, switchFlag, valueFlag } from '../../command.ts'
+import { addVerifyFlags, type VerifyFlags } from '../../connect/open-verifier.ts'
 import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
 import {
   address,
@@ -15,7 +16,6 @@ import {
   positiveNumber,
 } from '../../flags/parse.ts'
 import { addWaitFlags, type WaitFlags } from '../../flags/wait.ts'
-import { addVerifyFlags, type VerifyFlags } from '../../open-verifier.ts'
 
 /** Flags of the commands that send a manifest. */
 export interface BatchMintFlags extends OutputFlags, ServerFlags, WaitFlags, VerifyFlags {

@@ -3,7 +3,7 @@ import { resolve } from 'node:path'
 import type { ColumnMapping } from '../../../manifest/columns.ts'
 import type { ManifestOptions, ManifestSource } from '../../../manifest/read.ts'
 import type { Deps } from '../../deps.ts'
-import { type Io, safe } from '../../io.ts'
+import { type Io, safe } from '../../io/io.ts'
 import type { BatchMintFlags } from './flags.ts'
 
 type TargetFlags = Pick<BatchMintFlags, 'contract' | 'blockchain' | 'receiver' | 'sender' | 'map' | 'unknownColumns'>

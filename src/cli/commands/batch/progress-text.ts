@@ -1,7 +1,7 @@
-import { cutToWidth, displayWidth } from '../../display-width.ts'
-import { safe } from '../../io.ts'
-import type { Paint } from '../../paint.ts'
-import { wrap } from '../../wrap.ts'
+import { safe } from '../../io/io.ts'
+import type { Paint } from '../../io/paint.ts'
+import { cutToWidth, displayWidth } from '../../render/display-width.ts'
+import { wrap } from '../../render/wrap.ts'
 import type { Phase, ProgressState } from './progress-state.ts'
 
 export interface BlockLook {

@@ -1,8 +1,8 @@
 import type { BatchEvent } from '../../../batch/types.ts'
 import type { Now } from '../../../core/time.ts'
-import { type Io, safe } from '../../io.ts'
-import type { LiveBlock } from '../../live-block.ts'
-import type { Signals } from '../../signals.ts'
+import { type Io, safe } from '../../io/io.ts'
+import type { LiveBlock } from '../../io/live-block.ts'
+import type { Signals } from '../../io/signals.ts'
 import { type Known, ProgressState } from './progress-state.ts'
 import { formatBlock, formatLine } from './progress-text.ts'
 

@@ -1,8 +1,8 @@
 import type { ManifestColumns } from '../../../batch/manifest-cells.ts'
 import { GdnError } from '../../../core/errors.ts'
 import type { ManifestRow } from '../../../manifest/row.ts'
-import { csvLine, type DataRecord, harmlessCell, plainCell } from '../../cells.ts'
-import type { Io } from '../../io.ts'
+import type { Io } from '../../io/io.ts'
+import { csvLine, type DataRecord, harmlessCell, plainCell } from '../../render/cells.ts'
 
 const CHUNK_CHARS = 64 * 1024
 

@@ -1,5 +1,5 @@
 import { shellWord } from '../../../core/shell-word.ts'
-import { safe } from '../../io.ts'
+import { safe } from '../../io/io.ts'
 
 /** The commands that go on with a run, as a person types them. */
 export type RunCommands = (verb: 'results' | 'resume' | 'retry' | 'reconcile', more?: string) => string

@@ -1,8 +1,8 @@
 import { type DamagedRun, serverOf } from '../../../batch/runs.ts'
 import type { RunStatus } from '../../../batch/types.ts'
-import type { DataRecord } from '../../cells.ts'
-import type { Io } from '../../io.ts'
-import type { View } from '../../view.ts'
+import type { Io } from '../../io/io.ts'
+import type { DataRecord } from '../../render/cells.ts'
+import type { View } from '../../render/view.ts'
 import { age } from './age.ts'
 import { rowsByState, runCard } from './summary.ts'
 

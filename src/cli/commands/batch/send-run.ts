@@ -7,13 +7,13 @@ import type { Settings } from '../../../config/settings.ts'
 import { GdnError, messageOf } from '../../../core/errors.ts'
 import type { ManifestItem } from '../../../manifest/read.ts'
 import { orderedNfts } from '../../../orders/known-orders.ts'
+import { openVerifier, type VerifyFlags } from '../../connect/open-verifier.ts'
+import { confirmSpending } from '../../connect/real-network.ts'
 import type { Connection, Deps } from '../../deps.ts'
-import { isInActions } from '../../in-actions.ts'
-import { safe } from '../../io.ts'
-import { openVerifier, type VerifyFlags } from '../../open-verifier.ts'
-import type { Output } from '../../output.ts'
-import { confirmSpending } from '../../real-network.ts'
-import { count } from '../../waiting.ts'
+import { isInActions } from '../../io/in-actions.ts'
+import { safe } from '../../io/io.ts'
+import type { Output } from '../../render/output.ts'
+import { count } from '../../request/waiting.ts'
 import { checkFiles, type FileUrls, filesProblem, tellWarnings } from './check-files.ts'
 import { complaintOf, differingRows } from './complaint.ts'
 import { EventLines } from './event-lines.ts'
@@ -127,7 +127,7 @@ export async function checkPlannedFiles(
 /** In GitHub Actions, how it went goes into the summary of the job. */
 async function tellJob({ env, io }: Deps, summary: BatchSummary): Promise<void> {
   if (!isInActions(env)) return
-  const { addJobSummary } = await import('../../github-actions.ts')
+  const { addJobSummary } = await import('../../render/github-actions.ts')
   const problem = await addJobSummary(summary, env)
   if (problem !== null) io.debug(safe(`the summary of the job can't be written: ${messageOf(problem)}`))
 }

@@ -1,8 +1,8 @@
 import type { BatchOptions, BatchSummary } from '../../../batch/types.ts'
-import type { DataRecord } from '../../cells.ts'
-import type { Io } from '../../io.ts'
-import type { Card, View } from '../../view.ts'
-import { count } from '../../waiting.ts'
+import type { Io } from '../../io/io.ts'
+import type { DataRecord } from '../../render/cells.ts'
+import type { Card, View } from '../../render/view.ts'
+import { count } from '../../request/waiting.ts'
 import { runCommands } from './run-commands.ts'
 
 /** What comparing the deployed rows with chain and storage came to; `unread` could not be read. */

@@ -1,9 +1,9 @@
 import { type Blockchain, isEvm } from '../../../api/blockchains.ts'
-import { csvLine } from '../../cells.ts'
 import { GdnCommand, valueFlag } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addCommonFlags, type CommonFlags } from '../../flags/common.ts'
 import { address, blockchainName, oneOf } from '../../flags/parse.ts'
+import { csvLine } from '../../render/cells.ts'
 
 const FORMATS = ['csv', 'json', 'jsonl'] as const
 type Format = (typeof FORMATS)[number]

@@ -1,7 +1,7 @@
 import type { RunRow } from '../../../batch/run-rows.ts'
 import type { OrderedMetadata } from '../../../nft/compare-metadata.ts'
 import { type Claim, type Verification, verifyNfts } from '../../../nft/verify.ts'
-import type { Verifier } from '../../open-verifier.ts'
+import type { Verifier } from '../../connect/open-verifier.ts'
 
 export interface VerifiedRow extends RunRow {
   /** Null for a row that isn't deployed. */

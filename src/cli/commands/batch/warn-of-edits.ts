@@ -3,8 +3,8 @@ import { fileExists, type Run } from '../../../batch/run-files.ts'
 import { GdnError } from '../../../core/errors.ts'
 import { readManifest } from '../../../manifest/read.ts'
 import type { Deps } from '../../deps.ts'
-import { safe } from '../../io.ts'
-import { count } from '../../waiting.ts'
+import { safe } from '../../io/io.ts'
+import { count } from '../../request/waiting.ts'
 import { manifestOptions } from './manifest-options.ts'
 
 const MAX_SHOWN = 5

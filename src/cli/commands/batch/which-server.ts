@@ -6,9 +6,9 @@ import type { Server } from '../../../config/server.ts'
 import type { Settings } from '../../../config/settings.ts'
 import { GdnError } from '../../../core/errors.ts'
 import { parseUrl } from '../../../core/parse-url.ts'
+import { runOrigin } from '../../connect/run-origin.ts'
 import type { Deps } from '../../deps.ts'
 import type { ServerFlags } from '../../flags/common.ts'
-import { runOrigin } from '../../run-origin.ts'
 
 /** The server whose runs are meant, where a flag names one; any server's otherwise. It need not answer. */
 export async function whichServer(deps: Deps, flags: ServerFlags): Promise<ServerOfRuns | undefined> {

@@ -1,8 +1,8 @@
 import { GdnCommand } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
-import { createOutput } from '../../output.ts'
-import type { View } from '../../view.ts'
+import { createOutput } from '../../render/output.ts'
+import type { View } from '../../render/view.ts'
 import { addChainFlags, type ChainFlags, chainPlace } from './chain-place.ts'
 
 export type ListFlags = OutputFlags & ChainFlags

@@ -1,7 +1,7 @@
 import { BLOCKCHAINS, isBlockchain } from '../../../api/blockchains.ts'
-import { askWhether } from '../../ask-for.ts'
-import { askAddress, askBlockchain, askLine, mayAsk } from '../../ask-missing.ts'
 import type { Deps } from '../../deps.ts'
+import { askWhether } from '../../prompt/ask-for.ts'
+import { askAddress, askBlockchain, askLine, mayAsk } from '../../prompt/ask-missing.ts'
 
 /** Members of the request that a person is asked for. */
 interface Asked {

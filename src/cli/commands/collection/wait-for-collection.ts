@@ -2,10 +2,10 @@ import type { CollectionRecord } from '../../../api/endpoints/getcollections.ts'
 import { statusOf } from '../../../client/answers.ts'
 import type { Server } from '../../../config/server.ts'
 import { GdnError } from '../../../core/errors.ts'
+import { serverFlag } from '../../connect/server-flag.ts'
 import type { Connection, Deps } from '../../deps.ts'
-import { safe } from '../../io.ts'
-import { serverFlag } from '../../server-flag.ts'
-import { DEFAULT_TIMEOUT_MS, poll } from '../../waiting.ts'
+import { safe } from '../../io/io.ts'
+import { DEFAULT_TIMEOUT_MS, poll } from '../../request/waiting.ts'
 
 export interface WaitedForCollection {
   /** As last seen; null if it was never seen. */

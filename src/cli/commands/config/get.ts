@@ -2,9 +2,9 @@ import { GdnError } from '../../../core/errors.ts'
 import { GdnCommand, wordArgument } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
-import { safe } from '../../io.ts'
-import { createOutput } from '../../output.ts'
-import type { View } from '../../view.ts'
+import { safe } from '../../io/io.ts'
+import { createOutput } from '../../render/output.ts'
+import type { View } from '../../render/view.ts'
 import { SETTINGS_SHOWN, settingNamed, settingsInForce } from './settings-in-force.ts'
 
 export type GetFlags = OutputFlags & ServerFlags

@@ -1,4 +1,4 @@
-import type { View } from '../../view.ts'
+import type { View } from '../../render/view.ts'
 
 export const DB_VIEW: View = {
   fields: ['database', 'kind', 'applied', 'pending', 'accounts', 'collections', 'nfts', 'processes'],

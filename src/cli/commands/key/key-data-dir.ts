@@ -9,7 +9,7 @@ import type { Store } from '../../../server/store/open-store.ts'
 import { type GdnCommand, valueFlag } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { notEmpty } from '../../flags/parse.ts'
-import { safe } from '../../io.ts'
+import { safe } from '../../io/io.ts'
 
 export interface DataDirFlags {
   dataDir?: string

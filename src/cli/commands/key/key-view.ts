@@ -1,6 +1,6 @@
 import type { Permission } from '../../../api/permissions.ts'
-import type { DataRecord } from '../../cells.ts'
-import type { View } from '../../view.ts'
+import type { DataRecord } from '../../render/cells.ts'
+import type { View } from '../../render/view.ts'
 
 /** What of a key is shown: never the key, but once, when it is made. */
 interface ShownKey {

@@ -7,12 +7,12 @@ import { EXIT } from '../../../core/exit-codes.ts'
 import { within } from '../../../core/within.ts'
 import { GdnCommand, valueFlag } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
-import { announceFaults, readFaults } from '../../faults.ts'
 import { addCommonFlags, type CommonFlags } from '../../flags/common.ts'
 import { notEmpty, oneOf } from '../../flags/parse.ts'
 import { addStoredFilesFlags, type StoredFilesFlags, storedFilesOptions } from '../../flags/stored-files.ts'
-import { unlessStopped } from '../../serving.ts'
+import { announceFaults, readFaults } from '../../request/faults.ts'
 import { VERSION } from '../../version.ts'
+import { unlessStopped } from '../serving.ts'
 
 const CLOSE_WITHIN_MS = 5000
 

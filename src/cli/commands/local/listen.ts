@@ -6,10 +6,10 @@ import { GdnCommand, type Parse, valueFlag } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addJsonFlag, type CommonFlags } from '../../flags/common.ts'
 import { email } from '../../flags/email.ts'
-import { safe } from '../../io.ts'
-import { unlessStopped } from '../../serving.ts'
+import { safe } from '../../io/io.ts'
 import { VERSION } from '../../version.ts'
 import { addDataDirFlag, administeredPlace, type DataDirFlags } from '../key/key-data-dir.ts'
+import { unlessStopped } from '../serving.ts'
 import { eventTypes } from '../webhook/event-flag.ts'
 
 const LOOK_EVERY_MS = 250

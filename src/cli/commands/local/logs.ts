@@ -7,7 +7,7 @@ import { GdnCommand, switchFlag, valueFlag } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addCommonFlags, type CommonFlags } from '../../flags/common.ts'
 import { integer } from '../../flags/parse.ts'
-import { safe } from '../../io.ts'
+import { safe } from '../../io/io.ts'
 
 const LOOK_EVERY_MS = 300
 const MAX_CHUNK = 4 * 1024 * 1024

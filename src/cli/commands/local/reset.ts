@@ -3,12 +3,12 @@ import { isDataDirectory, runningBackend } from '../../../config/local-backend.t
 import { localDataDirectory, stateDirectory } from '../../../config/paths.ts'
 import { GdnError } from '../../../core/errors.ts'
 import { GdnCommand, switchFlag } from '../../command.ts'
+import { forgetCollections } from '../../connect/known-collections.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
-import { safe } from '../../io.ts'
-import { forgetCollections } from '../../known-collections.ts'
-import { createOutput, isAskedFor } from '../../output.ts'
-import type { View } from '../../view.ts'
+import { safe } from '../../io/io.ts'
+import { createOutput, isAskedFor } from '../../render/output.ts'
+import type { View } from '../../render/view.ts'
 
 const VIEW: View = { fields: ['data_dir', 'deleted'], columns: ['data_dir', 'deleted'], id: 'data_dir' }
 

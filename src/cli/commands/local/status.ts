@@ -3,7 +3,7 @@ import { localDataDirectory } from '../../../config/paths.ts'
 import { GdnCommand } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
-import { createOutput } from '../../output.ts'
+import { createOutput } from '../../render/output.ts'
 import { BACKEND_VIEW, backendData } from './backend-view.ts'
 
 export function command(deps: Deps, run = status): GdnCommand {

@@ -4,7 +4,7 @@ import { GdnError, systemCode } from '../../../core/errors.ts'
 import { GdnCommand } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
-import { createOutput, isAskedFor } from '../../output.ts'
+import { createOutput, isAskedFor } from '../../render/output.ts'
 import { BACKEND_VIEW, backendData } from './backend-view.ts'
 
 const STOP_WITHIN_MS = 10_000

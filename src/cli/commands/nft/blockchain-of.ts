@@ -3,9 +3,14 @@ import type { NftRecord } from '../../../api/nft-record.ts'
 import type { Server } from '../../../config/server.ts'
 import type { Settings } from '../../../config/settings.ts'
 import { GdnError } from '../../../core/errors.ts'
-import type { DataRecord } from '../../cells.ts'
+import {
+  findByAddress,
+  type KnownCollection,
+  knownCollections,
+  serverName,
+} from '../../connect/read-known-collections.ts'
 import type { Connection } from '../../deps.ts'
-import { findByAddress, type KnownCollection, knownCollections, serverName } from '../../read-known-collections.ts'
+import type { DataRecord } from '../../render/cells.ts'
 
 type Told = Pick<NftRecord, 'contract_address'> & { readonly blockchain?: unknown }
 

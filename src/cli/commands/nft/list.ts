@@ -1,16 +1,16 @@
 import type { Blockchain } from '../../../api/blockchains.ts'
 import type { NftRecord } from '../../../api/nft-record.ts'
-import type { DataRecord } from '../../cells.ts'
 import { GdnCommand, valueFlag } from '../../command.ts'
+import { whichCollection } from '../../connect/which-collection.ts'
 import type { Deps } from '../../deps.ts'
-import { fetchNfts, IDS_PER_REQUEST } from '../../fetch-nfts.ts'
 import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
 import { blockchainName, integer, notEmpty } from '../../flags/parse.ts'
-import { createOutput } from '../../output.ts'
-import type { View } from '../../view.ts'
-import { NFT_VIEW } from '../../views.ts'
-import { count } from '../../waiting.ts'
-import { whichCollection } from '../../which-collection.ts'
+import type { DataRecord } from '../../render/cells.ts'
+import { createOutput } from '../../render/output.ts'
+import type { View } from '../../render/view.ts'
+import { NFT_VIEW } from '../../render/views.ts'
+import { fetchNfts, IDS_PER_REQUEST } from '../../request/fetch-nfts.ts'
+import { count } from '../../request/waiting.ts'
 
 export interface ListFlags extends OutputFlags, ServerFlags {
   contract?: string

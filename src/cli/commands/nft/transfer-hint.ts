@@ -1,6 +1,6 @@
 import { isBlockchain, isEvm } from '../../../api/blockchains.ts'
 import type { Connection } from '../../deps.ts'
-import { safe } from '../../io.ts'
+import { safe } from '../../io/io.ts'
 
 interface Collection {
   contract_address?: unknown

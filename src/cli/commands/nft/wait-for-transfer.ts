@@ -1,11 +1,11 @@
 import { sameAddress } from '../../../api/same-address.ts'
 import { statusOf } from '../../../client/answers.ts'
 import { GdnError } from '../../../core/errors.ts'
-import type { DataRecord } from '../../cells.ts'
+import { serverFlag } from '../../connect/server-flag.ts'
 import type { Connection, Deps } from '../../deps.ts'
-import { safe } from '../../io.ts'
-import { serverFlag } from '../../server-flag.ts'
-import { hasFailed, isFinal, poll } from '../../waiting.ts'
+import { safe } from '../../io/io.ts'
+import type { DataRecord } from '../../render/cells.ts'
+import { hasFailed, isFinal, poll } from '../../request/waiting.ts'
 
 export interface AcceptedTransfer {
   nftGdnId: string

@@ -1,6 +1,6 @@
 import { addressUrl, transactionUrl } from '../../../core/explorer-url.ts'
 import type { Deps } from '../../deps.ts'
-import type { View } from '../../view.ts'
+import type { View } from '../../render/view.ts'
 import { type DataDirFlags, databasePlace } from '../key/key-data-dir.ts'
 
 export const TX_VIEW: View = {

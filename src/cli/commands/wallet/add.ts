@@ -9,8 +9,8 @@ import { nameTaken, refuseTaken } from '../../../wallet/new-names.ts'
 import { GdnCommand } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
-import { createOutput, isAskedFor } from '../../output.ts'
-import type { View } from '../../view.ts'
+import { createOutput, isAskedFor } from '../../render/output.ts'
+import type { View } from '../../render/view.ts'
 
 const VIEW: View = { fields: ['name', 'address', 'file'], columns: ['name', 'address'], id: 'address' }
 

@@ -14,7 +14,7 @@ import { GdnCommand, valueFlag } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addJsonFlag, type CommonFlags } from '../../flags/common.ts'
 import { notEmpty, oneOf } from '../../flags/parse.ts'
-import { safe } from '../../io.ts'
+import { safe } from '../../io/io.ts'
 import { addPasswordFlag, knownPassword } from './password.ts'
 
 const FORMATS = ['keystore', 'private-key'] as const

@@ -1,11 +1,11 @@
 import type { KnownWallet } from '../../../wallet/address-book.ts'
-import type { DataRecord } from '../../cells.ts'
 import { GdnCommand } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
-import { safe } from '../../io.ts'
-import { createOutput } from '../../output.ts'
-import type { View } from '../../view.ts'
+import { safe } from '../../io/io.ts'
+import type { DataRecord } from '../../render/cells.ts'
+import { createOutput } from '../../render/output.ts'
+import type { View } from '../../render/view.ts'
 
 const VIEW: View = {
   fields: ['name', 'address', 'kind', 'created_at', 'file', 'error'],

@@ -1,12 +1,12 @@
 import { GdnError, systemCode } from '../../../core/errors.ts'
 import { Secret } from '../../../core/secret.ts'
 import { newPasswordProblem, passwordIn, passwordProblem, readPasswordFile } from '../../../keystore/password.ts'
-import { askSecret } from '../../ask-for.ts'
-import { mayAsk } from '../../ask-missing.ts'
 import { type GdnCommand, switchFlag, valueFlag } from '../../command.ts'
 import { notEmpty } from '../../flags/parse.ts'
-import type { Io } from '../../io.ts'
-import { readInput } from '../../request-file.ts'
+import type { Io } from '../../io/io.ts'
+import { askSecret } from '../../prompt/ask-for.ts'
+import { mayAsk } from '../../prompt/ask-missing.ts'
+import { readInput } from '../../request/request-file.ts'
 
 const FLAG = '--password-file'
 

@@ -1,8 +1,8 @@
 import { GdnCommand } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
-import { createOutput, isAskedFor } from '../../output.ts'
-import type { View } from '../../view.ts'
+import { createOutput, isAskedFor } from '../../render/output.ts'
+import type { View } from '../../render/view.ts'
 import { type AccountFlags, addAccountFlags, signedUrlRequest } from './account.ts'
 import { signedUrl } from './wallet-source.ts'
 

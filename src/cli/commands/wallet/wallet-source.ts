@@ -4,9 +4,9 @@ import { createTransport } from '../../../client/create-transport.ts'
 import { messageOf } from '../../../core/errors.ts'
 import type { WalletSource } from '../../../wallet/generate.ts'
 import { checkSignedUrl } from '../../../wallet/signed-url.ts'
-import { proxyOf } from '../../connect.ts'
+import { proxyOf } from '../../connect/connect.ts'
 import type { Connection, Deps } from '../../deps.ts'
-import { safe } from '../../io.ts'
+import { safe } from '../../io/io.ts'
 import { VERSION } from '../../version.ts'
 
 /** The service took the request: it is given more time than others are, because its answer can't be had again. */

@@ -2,7 +2,7 @@ import { GdnError } from '../../../core/errors.ts'
 import { GdnCommand } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
-import { createOutput } from '../../output.ts'
+import { createOutput } from '../../render/output.ts'
 import { addDataDirFlag, type DataDirFlags, onDatabase } from '../key/key-data-dir.ts'
 import { DELIVERY_VIEW } from './webhook-view.ts'
 

@@ -1,0 +1,64 @@
+import type { Permission } from '../../api/permissions.ts'
+import type { ApiClient } from '../../client/api-client.ts'
+import { GdnError } from '../../core/errors.ts'
+
+type Client = Pick<ApiClient, 'call' | 'send'>
+
+/** A question that every server has an answer to, and that has no effect. */
+const NOBODYS_NFT = {
+  receiver_wallet_address: '0x0000000000000000000000000000000000000001',
+  blockchain: 'polygon',
+  nft_gdn_ids: ['00000000-0000-0000-0000-000000000000'],
+} as const
+
+/**
+ * Tries a key by a call that has no effect.
+ *
+ * @throws GdnError `unauthorized` or `forbidden` for a key that nothing is permitted with; `unreachable`, `bad_answer`
+ */
+export async function tryKey(client: Client, signal: AbortSignal): Promise<void> {
+  const error = await reading(client, signal)
+  if (error === null) return
+  const permissions = await seemingPermissions(client, signal)
+  if (![...permissions.values()].includes(true)) throw error
+}
+
+/** Why the key may not read, or null. A refusal of the question itself shows that the key was taken. */
+async function reading(client: Client, signal: AbortSignal): Promise<GdnError | null> {
+  try {
+    await client.call('getisgdnnft', { ...NOBODYS_NFT, nft_gdn_ids: [...NOBODYS_NFT.nft_gdn_ids] }, { signal })
+    return null
+  } catch (error) {
+    if (!(error instanceof GdnError)) throw error
+    if (error.code === 'refused') return null
+    if (error.code === 'forbidden') return error
+    throw error
+  }
+}
+
+/** Endpoints by what they need. An empty request is refused by each of them, so it has no effect. */
+const PROBES = [
+  ['nft:read', 'getisgdnnft'],
+  ['nft:create', 'createnft'],
+  ['nft:transfer', 'transfernft'],
+  ['collection:create', 'createcollection'],
+  ['wallet:create', 'getpresignedurl'],
+] as const satisfies readonly (readonly [Permission, string])[]
+
+/**
+ * What a key seems to be permitted to do: a server says "not permitted" before it looks at a request, which is empty
+ * here and refused by every endpoint. Null where the answer says neither.
+ */
+export async function seemingPermissions(
+  client: Client,
+  signal: AbortSignal,
+): Promise<Map<Permission, boolean | null>> {
+  const found = new Map<Permission, boolean | null>()
+  const empty = new TextEncoder().encode('{}')
+  for (const [permission, endpoint] of PROBES) {
+    const result = await client.send(endpoint, empty, { idempotencyKey: crypto.randomUUID(), signal })
+    const status = result.kind === 'answered' ? result.status : 0
+    found.set(permission, status === 403 ? false : status === 400 || status === 422 ? true : null)
+  }
+  return found
+}

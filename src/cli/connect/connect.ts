@@ -1,0 +1,67 @@
+import { createClient } from '../../client/client.ts'
+import { createTransport, type TransportKind } from '../../client/create-transport.ts'
+import type { KnownBackends } from '../../client/known-backends.ts'
+import { createSharedPace } from '../../client/pace/shared-pace.ts'
+import { createPacer } from '../../client/pacer.ts'
+import { paceDirectories } from '../../config/paths.ts'
+import type { Settings } from '../../config/settings.ts'
+import { messageOf } from '../../core/errors.ts'
+import type { Connection } from '../deps.ts'
+import { type Io, safe } from '../io/io.ts'
+import { VERSION } from '../version.ts'
+import { withStorage } from './with-storage.ts'
+
+/** A client of the server that the settings name, with the key that may go there. */
+export async function connect(
+  settings: Settings,
+  io: Io,
+  env: NodeJS.ProcessEnv,
+  { kind, backends }: { kind: TransportKind; backends: KnownBackends },
+): Promise<Connection> {
+  const server = await settings.server()
+  const apiKey = await settings.apiKey(server)
+  const proxy = server.loopback ? undefined : proxyOf(env)
+  const onExchange = io.settings.debug ? (await import('./debug-exchange.ts')).debugExchanges(io) : undefined
+  const shared = createSharedPace({
+    folders: paceDirectories(env),
+    origin: server.origin,
+    apiKey,
+    onTrouble: (error) => io.debug(safe(`the pace is this process's own, shared with no other: ${messageOf(error)}`)),
+  })
+  const pacer = createPacer({
+    rate: settings.rate?.value ?? null,
+    observed: (endpoint) => client.observedRateLimit(endpoint),
+    shared,
+  })
+  const client = createClient({
+    baseUrl: server.baseUrl,
+    apiKey,
+    transport: backends.guard(await createTransport(kind, { proxy, onExchange }), server.baseUrl),
+    userAgent: `gdn/${VERSION}`,
+    pacer,
+  })
+  const uploading = withStorage(client, {
+    settings,
+    env,
+    proxy: proxyOf(env),
+    userAgent: `gdn/${VERSION}`,
+    onExchange,
+  })
+  return { client: uploading, pacer, server, settings }
+}
+
+/** Tools write these variables in either case; the lower one goes first, as curl has it. */
+export function proxyOf(
+  env: NodeJS.ProcessEnv,
+): { httpProxy?: string; httpsProxy?: string; noProxy?: string } | undefined {
+  const either = (name: string) => env[name.toLowerCase()] || env[name] || undefined
+  const httpProxy = either('HTTP_PROXY')
+  const httpsProxy = either('HTTPS_PROXY')
+  const noProxy = either('NO_PROXY')
+  if (httpProxy === undefined && httpsProxy === undefined) return undefined
+  return {
+    ...(httpProxy === undefined ? {} : { httpProxy }),
+    ...(httpsProxy === undefined ? {} : { httpsProxy }),
+    ...(noProxy === undefined ? {} : { noProxy }),
+  }
+}

@@ -1,0 +1,35 @@
+import type { SeenBackend } from '../../client/backend.ts'
+import { createTransport } from '../../client/create-transport.ts'
+import type { KnownBackends } from '../../client/known-backends.ts'
+import type { Server } from '../../config/server.ts'
+import { GdnError } from '../../core/errors.ts'
+import type { Edge } from '../deps.ts'
+import type { Io } from '../io/io.ts'
+import { proxyOf } from './connect.ts'
+import { debugExchanges } from './debug-exchange.ts'
+
+/** Asks a server which backend it is, without the key. @throws GdnError `bad_answer` */
+export async function identify(
+  { env, signals }: Pick<Edge, 'env' | 'signals'>,
+  io: Io,
+  backends: KnownBackends,
+  { baseUrl, loopback }: Server,
+  how: 'once' | 'patiently' = 'patiently',
+): Promise<SeenBackend> {
+  const proxy = loopback ? undefined : proxyOf(env)
+  const transport = await createTransport('single', { proxy, onExchange: debugExchanges(io) })
+  try {
+    return {
+      url: baseUrl,
+      ...(await backends.identify(transport, baseUrl, { how, signal: signals.signal })),
+      silence: null,
+      isLocal: loopback,
+    }
+  } catch (error) {
+    if (!(error instanceof GdnError) || error.code !== 'unreachable') throw error
+    if (loopback) backends.close(baseUrl, error)
+    return { url: baseUrl, id: null, incarnation: null, silence: error, isLocal: loopback }
+  } finally {
+    await transport.close()
+  }
+}

@@ -1,0 +1,42 @@
+import { readText } from '../../config/read-text.ts'
+import { GdnError } from '../../core/errors.ts'
+import { refuseLooseFile } from '../../core/private-file.ts'
+import { Secret } from '../../core/secret.ts'
+import type { Io } from '../io/io.ts'
+import { askSecret } from '../prompt/ask-for.ts'
+import { readInput } from '../request/request-file.ts'
+
+const MAX_FILE_BYTES = 64 * 1024
+
+/**
+ * An API key, from a file, standard input (`-`, or a pipe), or a hidden answer; never from an argument, which others
+ * can read in the list of processes and the shell's history.
+ */
+export async function readKey(io: Io, file: string | undefined, question: string): Promise<Secret> {
+  if (file !== undefined && file !== '-') {
+    await refuseLooseFile(file)
+    return keyIn(await readText(file, MAX_FILE_BYTES, 'invalid_input'), file)
+  }
+  if (file === '-' || io.stdin.isTTY !== true) return keyIn(await readInput(io, '-'), 'stdin')
+  const key = await askSecret(io, {
+    message: question,
+    flag: '--key-file',
+    check: (text) => (isKey(text.trim()) ? true : 'one line of printable characters, without spaces'),
+  })
+  return new Secret(key.trim())
+}
+
+/** A key as a file holds it: one line. */
+export function keyIn(text: string, file: string): Secret {
+  const key = text.replace(/\r?\n$/, '')
+  if (isKey(key)) return new Secret(key)
+  throw new GdnError(
+    'invalid_input',
+    key === ''
+      ? 'is empty; an API key is expected'
+      : 'this is no API key: one line of printable characters is expected',
+    { place: { file }, hint: 'give it by --key-file <file>, through a pipe, or at a terminal' },
+  )
+}
+
+const isKey = (text: string) => /^[\x21-\x7e]{1,4096}$/.test(text)

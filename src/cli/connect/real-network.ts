@@ -1,0 +1,22 @@
+import { BLOCKCHAINS, type Blockchain } from '../../api/blockchains.ts'
+import type { Server } from '../../config/server.ts'
+import { GdnError } from '../../core/errors.ts'
+import { type Io, safe } from '../io/io.ts'
+
+/** Whether something sent there costs money: no testnet, and a server that isn't on this machine. */
+export function isRealNetwork(blockchain: Blockchain, server: Server): boolean {
+  return !BLOCKCHAINS[blockchain].testnet && !server.loopback
+}
+
+/** Asks before anything is spent on a real network; off a terminal only --yes says so. */
+export async function confirmSpending(
+  io: Io,
+  yes: boolean | undefined,
+  blockchain: Blockchain,
+  server: Server,
+  what: string,
+): Promise<void> {
+  if (yes || !isRealNetwork(blockchain, server)) return
+  if (await io.confirm(`${safe(what)} on ${blockchain}, a real network, through ${server.origin}?`, '--yes')) return
+  throw new GdnError('not_confirmed', 'nothing was sent')
+}

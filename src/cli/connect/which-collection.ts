@@ -1,0 +1,67 @@
+import { addressProblem, evmAddressProblem } from '../../api/address.ts'
+import type { Blockchain } from '../../api/blockchains.ts'
+import type { Server } from '../../config/server.ts'
+import type { Settings } from '../../config/settings.ts'
+import { GdnError } from '../../core/errors.ts'
+import type { Io } from '../io/io.ts'
+import { askBlockchain, askCollection, orAsk } from '../prompt/ask-missing.ts'
+import { findByAddress, type KnownCollection, knownCollections, serverName } from './read-known-collections.ts'
+
+export interface Collection {
+  contract: string
+  blockchain: Blockchain
+}
+
+/**
+ * The collection that a command means: from flags, environment, project or profile; else the only one that was made
+ * from this machine on that server. Its blockchain may be known from there too. With `io` a person may be asked for what
+ * is left open.
+ */
+export async function whichCollection(settings: Settings, server: Server, io?: Io): Promise<Collection> {
+  const known = await knownCollections(settings.stateDir, serverName(server))
+  const wanted = settings.blockchain?.value
+  const fitting = known.filter((one) => one.contract_address !== null && (wanted ?? one.blockchain) === one.blockchain)
+  const contract =
+    settings.contract?.value ?? onlyOf(fitting) ?? (await maybeAsk(io, (at) => askCollection(at, fitting, wanted)))
+  if (contract === undefined) throw notNamed(fitting)
+  if (wanted === undefined) refuseMistyped(contract, settings)
+  const blockchain =
+    wanted ??
+    findByAddress(known, contract)?.blockchain ??
+    (await maybeAsk(io, (at) => askBlockchain(at, { message: `Blockchain of ${contract}` })))
+  if (blockchain === undefined) {
+    throw new GdnError('usage', `the blockchain of ${contract} is not known`, {
+      place: { flag: '--blockchain' },
+      hint: 'name it with --blockchain (-b)',
+    })
+  }
+  const problem = addressProblem(contract, blockchain)
+  if (problem !== null) throw notAnAddress(contract, problem, settings.contract?.from)
+  return { contract, blockchain }
+}
+
+const maybeAsk = async <Answer>(io: Io | undefined, ask: (io: Io) => Promise<Answer>) =>
+  io === undefined ? undefined : await orAsk(io, undefined, () => ask(io))
+
+/** What is no address on any blockchain is told before the blockchain is asked for. */
+function refuseMistyped(contract: string, { contract: named }: Settings): void {
+  const problem = contract.startsWith('0x') ? evmAddressProblem(contract) : null
+  if (problem !== null) throw notAnAddress(contract, problem, named?.from)
+}
+
+const notAnAddress = (contract: string, problem: string, from = '--contract') =>
+  new GdnError('usage', `"${contract}" ${problem}`, { place: { flag: from } })
+
+function onlyOf(fitting: readonly KnownCollection[]): string | undefined {
+  const [only, ...others] = fitting
+  return others.length === 0 ? (only?.contract_address ?? undefined) : undefined
+}
+
+const notNamed = (fitting: readonly KnownCollection[]) =>
+  new GdnError('usage', fitting.length === 0 ? 'no collection is named' : 'several collections are known: name one', {
+    place: { flag: '--contract' },
+    hint:
+      fitting.length === 0
+        ? 'name one with --contract (-c), or make one with gdn collection create'
+        : fitting.map(({ name, contract_address }) => `${contract_address} ${name}`).join('\n'),
+  })

@@ -1,0 +1,102 @@
+import { statusOf } from '../../client/answers.ts'
+import type { ApiClient } from '../../client/api-client.ts'
+import { createTransport } from '../../client/create-transport.ts'
+import type { ProxyOptions } from '../../client/pool-transport.ts'
+import type { Storage, StorageLine } from '../../client/storage/storage.ts'
+import type { OnExchange } from '../../client/watched-transport.ts'
+import type { Settings } from '../../config/settings.ts'
+import type { StorageSettings } from '../../config/storage.ts'
+import { GdnError } from '../../core/errors.ts'
+import { sleep } from '../../core/time.ts'
+
+export interface StorageSurroundings {
+  settings: Settings
+  env: NodeJS.ProcessEnv
+  proxy: ProxyOptions | undefined
+  userAgent: string
+  onExchange: OnExchange | undefined
+}
+
+/** A client whose uploads go to the server, or where it takes none, to the storage that the profile names. */
+export interface UploadingClient extends ApiClient {
+  /** Whether local files have a place to go to; asked before anything is sent. Throws for a storage that can't be used. */
+  hasPlaceForFiles(signal?: AbortSignal): Promise<boolean>
+}
+
+export const STORAGE_HINT =
+  'name a storage of your own (gdn config set storage s3://<bucket>/<prefix>, or gdn config set storage ipfs), or give http(s) or ipfs URLs'
+
+export function withStorage(client: ApiClient, surroundings: StorageSurroundings): UploadingClient {
+  /** Null until it is known. */
+  let serverTakes: boolean | null = null
+  let opening: Promise<Storage> | undefined
+
+  const storage = (): Promise<Storage> | null => {
+    const named = surroundings.settings.fileStorage()
+    if (named === null) return null
+    opening ??= open(named, surroundings)
+    return opening
+  }
+
+  return {
+    ...client,
+    async hasPlaceForFiles(signal) {
+      // A backend of ours has said who it is, and takes them.
+      serverTakes ??= client.supportsIdempotency() === true || (await takesUploads(client, signal))
+      return serverTakes || (await storage()) !== null
+    },
+    async upload(content, name, options = {}) {
+      if (serverTakes !== false) {
+        try {
+          return await client.upload(content, name, options)
+        } catch (error) {
+          if (!saysNone(statusOf(error))) throw error
+          serverTakes = false
+        }
+      }
+      const place = await storage()
+      if (place !== null) return await place.upload(content, name, options)
+      throw new GdnError('invalid_input', `${client.baseUrl} takes no uploads, so ${name} can't become an NFT's file`, {
+        hint: STORAGE_HINT,
+      })
+    },
+    async close() {
+      const opened = await opening?.catch(() => undefined)
+      await Promise.all([client.close(), opened?.close()])
+    },
+  }
+}
+
+const saysNone = (status: number | undefined): boolean => status === 404 || status === 405
+
+/** Asks with what is no file. Only a server without the endpoint says that there is none; its faults show later. */
+async function takesUploads(client: ApiClient, signal: AbortSignal | undefined): Promise<boolean> {
+  const answer = await client.send('files', Buffer.from('{}'), { idempotencyKey: 'probe', signal })
+  return answer.kind !== 'answered' || !saysNone(answer.status)
+}
+
+async function open(
+  named: StorageSettings,
+  { env, proxy, userAgent, onExchange }: StorageSurroundings,
+): Promise<Storage> {
+  const address = named.kind === 'ipfs' ? named.api : named.endpoint
+  const isNear = address !== null && /^(?:localhost$|127\.|\[::1\])/.test(new URL(address).hostname)
+  const line = async (): Promise<StorageLine> => ({
+    transport: await createTransport('bulk', { proxy: isNear ? undefined : proxy, onExchange }),
+    userAgent,
+    clock: { now: () => performance.now(), sleep, random: Math.random },
+  })
+  if (named.kind === 'ipfs') {
+    const { createIpfsNodeStorage } = await import('../../client/storage/ipfs-node.ts')
+    return createIpfsNodeStorage({ ...(await line()), api: named.api })
+  }
+  const [{ createS3Storage }, { awsCredentials }] = await Promise.all([
+    import('../../client/storage/s3.ts'),
+    import('../../object-store/aws-credentials.ts'),
+  ])
+  const { bucket, prefix, endpoint } = named
+  const credentials = await awsCredentials(env)
+  const region = named.region ?? (env.AWS_REGION || env.AWS_DEFAULT_REGION || 'us-east-1')
+  const publicUrl = named.publicUrl ?? `https://${bucket}.s3.${region}.amazonaws.com`
+  return createS3Storage({ ...(await line()), bucket, prefix, endpoint, region, publicUrl, credentials })
+}

@@ -1,0 +1,48 @@
+import { EXIT } from '../../core/exit-codes.ts'
+import { EXIT_MEANINGS } from '../../core/exit-meanings.ts'
+import type { GdnCommand } from '../command.ts'
+import type { ColourLevel } from '../io/colour.ts'
+import { proseWidth, twoColumns, wrap } from '../render/wrap.ts'
+import { exampleLines } from './example-lines.ts'
+import { headingStyle } from './help.ts'
+import { usageOf } from './usage.ts'
+
+/** `gdn nft mint --help`: examples first, then usage, flags by group, and what the exit code tells. */
+export async function commandHelp(
+  command: GdnCommand,
+  columns: number | undefined,
+  level: ColourLevel,
+): Promise<string> {
+  const heading = await headingStyle(level)
+  const width = proseWidth(columns)
+  const { about, examples } = command.text
+  const lines = [...wrap(`${command.summary()}.`, width)]
+  if (about !== undefined) lines.push('', ...about.split('\n').flatMap((part) => wrap(part, width)))
+  lines.push('', heading('Examples'))
+  for (const example of examples) lines.push(...exampleLines(example, width), '')
+  lines.push(
+    heading('Usage'),
+    ...wrap(usageOf(command), width - 2).map((line, i) => `${i === 0 ? '  ' : '    '}${line}`),
+  )
+  for (const [title, rows] of optionGroups(command)) lines.push('', heading(title), ...twoColumns(rows, width))
+  lines.push('', ...wrap(exitNote(), width), ...wrap('More: gdn help exit-codes, gdn help output.', width), '')
+  return lines.join('\n')
+}
+
+/** The codes that a person looks up; what a signal ends with isn't one. */
+function exitNote(): string {
+  const names = (Object.keys(EXIT) as (keyof typeof EXIT)[]).filter((name) => EXIT[name] < 128)
+  return `Exit codes: ${names.map((name) => `${EXIT[name]} ${EXIT_MEANINGS[name].short}`).join(', ')}.`
+}
+
+function optionGroups(command: GdnCommand): Map<string, [string, string][]> {
+  const helper = command.createHelp()
+  const groups = new Map<string, [string, string][]>([['Flags', []]])
+  for (const option of helper.visibleOptions(command)) {
+    const title = option.helpGroupHeading ?? 'Output'
+    const term = option.short === undefined ? `    ${option.flags}` : option.flags
+    const row: [string, string] = [term, option.description]
+    groups.set(title, [...(groups.get(title) ?? []), row])
+  }
+  return new Map([...groups].filter(([, rows]) => rows.length > 0))
+}

@@ -1,0 +1,95 @@
+import { join } from 'node:path'
+import { CATALOGUE, type Noun } from '../catalogue.ts'
+import type { ColourLevel } from '../io/colour.ts'
+import { packageRoot } from '../package-root.ts'
+import { proseWidth, twoColumns, wrap } from '../render/wrap.ts'
+import { exampleLines } from './example-lines.ts'
+import type { Heading } from './topic.ts'
+import { TOPICS } from './topics.ts'
+
+export const SUMMARY =
+  'Create NFT collections, mint and look after NFTs: against the service, or against a backend of your own.'
+
+const ROOT_EXAMPLES = [
+  ['A backend of your own, a wallet, and its collection', 'gdn local start'],
+  ['', 'gdn wallet generate --local --name alice'],
+  ['', 'gdn collection create --local --name "First light" -b polygon --wallet @alice'],
+  ['An NFT, and a drop', 'gdn nft mint --local --title Dawn --receiver @alice'],
+  ['', 'gdn batch mint drop.csv --local'],
+] as const
+
+/** Headings stand out by their capitals; colour only adds to it. */
+export async function headingStyle(level: ColourLevel): Promise<Heading> {
+  if (level === 0) return (text) => text.toUpperCase()
+  const { Chalk } = await import('chalk')
+  const chalk = new Chalk({ level })
+  return (text) => chalk.bold(text.toUpperCase())
+}
+
+/** `gdn --help`, from the catalogue alone. */
+export async function rootHelp(columns: number | undefined, level: ColourLevel): Promise<string> {
+  const heading = await headingStyle(level)
+  const width = proseWidth(columns)
+  const names = [...CATALOGUE.flatMap(({ entries }) => entries), ...TOPICS].map(({ name }) => name)
+  const termWidth = Math.max(...names.map((name) => name.length))
+  const inColumns = (entries: readonly { name: string; summary: string }[]) =>
+    twoColumns(
+      entries.map(({ name, summary }) => [name.padEnd(termWidth), summary]),
+      width,
+    )
+  const lines = [
+    ...wrap(SUMMARY, width),
+    '',
+    heading('Examples'),
+    ...ROOT_EXAMPLES.flatMap(([does, line]) => exampleLines([does, line], width).slice(does === '' ? 1 : 0)),
+    '',
+    heading('Usage'),
+    '  gdn <command> [flags]',
+  ]
+  for (const { title, entries } of CATALOGUE) lines.push('', heading(title), ...inColumns(entries))
+  lines.push('', heading('Help topics'), ...inColumns(TOPICS))
+  lines.push('', heading('Flags of every command'), ...twoColumns(ROOT_FLAGS, width))
+  lines.push('', heading('Flags of most commands'), ...twoColumns(MOST_FLAGS, width))
+  lines.push('', ...wrap('gdn <command> --help tells the rest, examples first; gdn help <topic> more.', width))
+  return [...lines, '', heading('Documentation'), `  ${docsLink()}`, ''].join('\n')
+}
+
+/** The README comes with every installation: a link that needs no network, and is of this version. */
+export const docsLink = () => join(packageRoot(), 'README.md')
+
+export const ROOT_FLAGS = [
+  ['-h, --help', 'Help for the command'],
+  ['-q, --quiet', 'Say nothing but data and errors'],
+  ['    --no-input', 'Ask nothing'],
+  ['    --no-color', 'No colours'],
+  ['    --debug', 'More on stderr: requests, timings, stack traces'],
+  ['-V, --version', 'Print the version'],
+] as const
+
+const MOST_FLAGS = [
+  ['    --local', 'The backend that gdn local start runs'],
+  ['    --base-url <url>', 'Another server'],
+  ['    --json', 'Print JSON, with the field names of the API'],
+  ['-o, --output <mode>', 'table, json, ndjson, csv or ids'],
+] as const
+
+/** `gdn nft --help`. */
+export async function nounHelp(noun: Noun, columns: number | undefined, level: ColourLevel): Promise<string> {
+  const heading = await headingStyle(level)
+  const width = proseWidth(columns)
+  const rows = noun.verbs.map(({ name, summary }) => [name, summary] as const)
+  const topic = TOPICS.find(({ name }) => name === noun.name)
+  const more = `gdn ${noun.name} <command> --help tells the rest, examples first${topic === undefined ? '.' : `; gdn help ${topic.name} more.`}`
+  return [
+    ...wrap(`${noun.summary}.`, width),
+    '',
+    heading('Usage'),
+    `  gdn ${noun.name} <command> [flags]`,
+    '',
+    heading('Commands'),
+    ...twoColumns(rows, width),
+    '',
+    ...wrap(more, width),
+    '',
+  ].join('\n')
+}

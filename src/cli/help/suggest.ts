@@ -1,0 +1,128 @@
+import { nearest } from '../../core/nearest.ts'
+import { ENTRIES, isNoun, type Noun } from '../catalogue.ts'
+import { TOPICS } from './topics.ts'
+
+/** What other tools call our commands. Suggested, never run. */
+const SYNONYMS: Readonly<Record<string, readonly string[]>> = {
+  add: ['create', 'mint'],
+  create: ['create', 'mint'],
+  new: ['create', 'mint'],
+  make: ['create', 'mint'],
+  run: ['mint', 'exec', 'start'],
+  upload: ['mint'],
+  ls: ['list'],
+  all: ['list'],
+  get: ['show', 'get'],
+  info: ['show', 'status'],
+  view: ['show'],
+  describe: ['show'],
+  send: ['transfer'],
+  move: ['transfer'],
+  check: ['validate', 'status', 'verify'],
+  continue: ['resume'],
+  delete: ['rm', 'revoke', 'unset', 'reset'],
+  remove: ['rm', 'revoke', 'unset'],
+  log: ['logs'],
+  up: ['start'],
+  down: ['stop'],
+}
+
+/** Commands that users expect and gdn does not have, and what to do instead. Keyed by noun and verb. */
+const MISSING: Readonly<Record<string, readonly [verbs: readonly string[], instead: string][]>> = {
+  nft: [
+    [
+      ['burn', 'delete', 'rm', 'remove', 'destroy'],
+      'gdn cannot burn NFTs. To take one out of circulation, transfer it to an address without a known key:\ngdn nft transfer <nft_gdn_id> --receiver 0x000000000000000000000000000000000000dEaD',
+    ],
+    [
+      ['update', 'edit', 'set', 'modify', 'change'],
+      'The metadata of a minted NFT cannot be changed. Mint a corrected NFT with gdn nft mint.',
+    ],
+  ],
+  wallet: [
+    [
+      ['import', 'restore', 'recover'],
+      'To use a keystore file of another program, copy it into the wallet folder as <name>.json. gdn wallet list shows the folder.\nTo name an address without its key: gdn wallet add <name> <address>',
+    ],
+    [['balance', 'balances', 'funds'], 'gdn does not read wallet balances. Look up the address in a block explorer.'],
+  ],
+  collection: [
+    [
+      ['set', 'update', 'edit', 'modify', 'change', 'enable', 'disable'],
+      'The owner changes a collection on its contract, with setEnableApi(bool), setEnableTransfer(bool) or setContractURI(string):\ncast send <contract_address> "setEnableTransfer(bool)" true --rpc-url <url> --account <owner>',
+    ],
+    [
+      ['burn', 'delete', 'rm', 'remove', 'destroy'],
+      'A collection is a contract and cannot be deleted. The owner can stop minting on it:\ncast send <contract_address> "setEnableApi(bool)" false --rpc-url <url> --account <owner>',
+    ],
+  ],
+}
+
+/** What to do instead of a command that users expect and gdn does not have; undefined for any other words. */
+export function insteadOf([noun = '', verb = '']: readonly string[]): string | undefined {
+  const entries = Object.hasOwn(MISSING, noun) ? MISSING[noun] : undefined
+  return entries?.find(([verbs]) => verbs.includes(verb.toLowerCase()))?.[1]
+}
+
+export interface Suggestion {
+  /** The words that were understood, and the one that wasn't. */
+  before: string
+  word: string
+  /** Commands that were probably meant, as they are typed; at most three. */
+  near: string[]
+  /** Every word that may stand there. */
+  known: string[]
+}
+
+const NOUNS = ENTRIES.filter(isNoun)
+const FIRST_WORDS = ENTRIES.map(({ name }) => name)
+/** Words that are no command of the catalogue, and are understood all the same. */
+const OTHER_FIRST_WORDS = ['help', 'version']
+
+/** What was probably meant by words that name no command. */
+export function suggestCommands(words: readonly string[]): Suggestion {
+  const [first = '', second] = words
+  const noun = NOUNS.find(({ name }) => name === first)
+  if (noun !== undefined && second !== undefined) {
+    const verb = verbNear(second, noun)
+    const near = verb === undefined ? [] : [`gdn ${noun.name} ${verb}`]
+    return { before: `gdn ${noun.name}`, word: second, near, known: noun.verbs.map(({ name }) => name) }
+  }
+  return { before: 'gdn', word: first, near: nearFirst(first, second).slice(0, 3), known: FIRST_WORDS }
+}
+
+function nearFirst(word: string, next: string | undefined): string[] {
+  const turned = NOUNS.find(({ name }) => name === next)
+  const turnedVerb = turned === undefined ? undefined : verbNear(word, turned)
+  if (turned !== undefined && turnedVerb !== undefined) return [`gdn ${turned.name} ${turnedVerb}`]
+  const joined = NOUNS.flatMap(({ name, verbs }) => verbs.map((verb) => `${name} ${verb.name}`)).filter(
+    (command) => bare(command) === bare(word),
+  )
+  if (joined.length > 0) return joined.map((command) => `gdn ${command}`)
+  const first = nearest(word, [...FIRST_WORDS, ...OTHER_FIRST_WORDS])
+  if (first !== undefined) return [withVerb(first, next)]
+  const verbs = NOUNS.flatMap((noun) => noun.verbs.map((verb) => [noun.name, verb.name] as const))
+  const verb = nearest(word, [...new Set(verbs.map(([, name]) => name))])
+  if (verb !== undefined) return verbs.filter(([, name]) => name === verb).map(([noun, name]) => `gdn ${noun} ${name}`)
+  const topic = nearest(
+    word,
+    TOPICS.map(({ name }) => name),
+  )
+  return topic === undefined ? [] : [`gdn help ${topic}`]
+}
+
+/** With the second word too, where that makes a command. */
+function withVerb(first: string, next: string | undefined): string {
+  const noun = NOUNS.find(({ name }) => name === first)
+  const verb = noun === undefined || next === undefined ? undefined : verbNear(next, noun)
+  return verb === undefined ? `gdn ${first}` : `gdn ${first} ${verb}`
+}
+
+function verbNear(word: string, { verbs }: Noun): string | undefined {
+  const names = verbs.map(({ name }) => name)
+  const lower = word.toLowerCase()
+  const synonyms = Object.hasOwn(SYNONYMS, lower) ? SYNONYMS[lower] : undefined
+  return nearest(word, names) ?? synonyms?.find((name) => names.includes(name))
+}
+
+const bare = (command: string) => command.toLowerCase().replaceAll(/[\s:._/-]/g, '')

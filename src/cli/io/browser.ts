@@ -1,0 +1,70 @@
+import { spawn } from 'node:child_process'
+import { childEnvironment } from '../../core/child-environment.ts'
+
+/** What a browser needs to find the screen of the person that it is opened for. */
+const OF_THE_DESKTOP =
+  /^(?:DISPLAY|WAYLAND_DISPLAY|XAUTHORITY|DBUS_SESSION_BUS_ADDRESS|BROWSER|DESKTOP_SESSION|GNOME_\w+|KDE_\w+|WSL\w*)$/
+
+/** A program and its arguments; no shell is between, so that nothing in an address means anything but itself. */
+export type Opener = readonly [program: string, ...args: string[]]
+
+/**
+ * The programs that may open an address here, in the order in which to try them; none where there is no screen to open
+ * it on. BROWSER goes before all: commands with colons between, `%s` for the address, `none` for no browser at all.
+ */
+export function openersOf(url: string, env: NodeJS.ProcessEnv, platform: NodeJS.Platform): Opener[] {
+  const named = env.BROWSER?.trim() ?? ''
+  if (named === 'none') return []
+  if (named !== '') return (platform === 'win32' ? [named] : named.split(':')).flatMap((line) => asNamed(line, url))
+  // Whoever sits at the other end of ssh doesn't see this machine's screen.
+  if ((env.SSH_CONNECTION ?? env.SSH_TTY ?? '') !== '') return []
+  if (platform === 'darwin') return [['open', url]]
+  if (platform === 'win32') return [['rundll32', 'url.dll,FileProtocolHandler', url]]
+  const isWsl = (env.WSL_DISTRO_NAME ?? '') !== ''
+  const onWindows: Opener[] = [
+    ['wslview', url],
+    ['rundll32.exe', 'url.dll,FileProtocolHandler', url],
+  ]
+  const hasScreen = (env.DISPLAY ?? env.WAYLAND_DISPLAY ?? '') !== ''
+  return [...(isWsl ? onWindows : []), ...(hasScreen ? ([['xdg-open', url]] as const) : [])]
+}
+
+function asNamed(line: string, url: string): Opener[] {
+  const [program, ...args] = line.trim().split(/\s+/)
+  if (program === undefined || program === '') return []
+  const hasPlace = args.some((arg) => arg.includes('%s'))
+  return [[program, ...(hasPlace ? args.map((arg) => arg.replaceAll('%s', () => url)) : [...args, url])]]
+}
+
+/** A program that hands the address on ends at once; one that is the browser itself stays. */
+const SETTLED_MS = 1500
+
+/**
+ * Opens an address in the browser of this machine.
+ *
+ * @returns false where there is none, or none that would
+ */
+export async function openInBrowser(url: string, env: NodeJS.ProcessEnv, platform: NodeJS.Platform): Promise<boolean> {
+  for (const opener of openersOf(url, env, platform)) if (await start(opener, env)) return true
+  return false
+}
+
+async function start([program, ...args]: Opener, env: NodeJS.ProcessEnv): Promise<boolean> {
+  const desktop = Object.entries(env).filter(([name]) => OF_THE_DESKTOP.test(name))
+  const child = spawn(program, args, {
+    detached: true,
+    stdio: 'ignore',
+    env: { ...childEnvironment(env), ...Object.fromEntries(desktop) },
+    windowsHide: true,
+  })
+  return await new Promise((resolve) => {
+    const timer = setTimeout(() => settle(true), SETTLED_MS)
+    const settle = (opened: boolean) => {
+      clearTimeout(timer)
+      child.unref()
+      resolve(opened)
+    }
+    child.once('error', () => settle(false))
+    child.once('exit', (code) => settle(code === 0))
+  })
+}

@@ -1,0 +1,50 @@
+import { writeSync } from 'node:fs'
+import { EXIT } from '../../core/exit-codes.ts'
+
+/** What a write to a reader that went away ends with: a closed pipe, or (EIO) a terminal that was closed. */
+const GONE = new Set(['EPIPE', 'EIO', 'ERR_STREAM_DESTROYED'])
+const FULL = new Set(['ENOSPC', 'EDQUOT'])
+
+export interface WatchedStreams {
+  /** The exit code of a command, given what it would be if all could be written. */
+  exitCode(code: number): number
+}
+
+/**
+ * `gdn nft list | head` closes the pipe early: what is left to write has no reader, and that is no error. Anything else,
+ * such as a full disk, is reported once, and the command goes on to its end: what it does must not depend on who listens.
+ */
+export function watchStreams(argv: readonly string[]): WatchedStreams {
+  let hasFailed = false
+  const watch = (name: string, stream: NodeJS.WriteStream) =>
+    stream.on('error', (error: NodeJS.ErrnoException) => {
+      if (hasFailed || GONE.has(error.code ?? '')) return
+      hasFailed = true
+      const reason = FULL.has(error.code ?? '') ? 'no space left on the disk' : error.message
+      const message = `can't write to ${name}: ${reason}`
+      const inJson = JSON.stringify({ error: { code: 'unexpected', message, hint: null, details: null } })
+      writeAtOnce(`${argv.includes('--json') ? inJson : `error: ${message}`}\n`)
+    })
+  watch('stdout', process.stdout)
+  watch('stderr', process.stderr)
+  // Never the code that says that nothing was sent: the command has done its work.
+  return { exitCode: (code) => (hasFailed ? EXIT.unexpected : code) }
+}
+
+/** Prints to stdout before anything else is loaded. Returns the exit code. */
+export async function print(text: string, argv: readonly string[]): Promise<number> {
+  const streams = watchStreams(argv)
+  await new Promise<void>((resolve) => {
+    // After a failed write, 'error' comes later than this callback, and 'close' last.
+    process.stdout.write(text, (error) => (error ? process.stdout.once('close', resolve) : resolve()))
+  })
+  return streams.exitCode(EXIT.ok)
+}
+
+export function writeAtOnce(text: string): void {
+  try {
+    writeSync(2, text)
+  } catch {
+    // stderr is closed.
+  }
+}

@@ -1,0 +1,111 @@
+import { addressProblem } from '../../api/address.ts'
+import { BLOCKCHAIN_NAMES, BLOCKCHAINS, type Blockchain } from '../../api/blockchains.ts'
+import { GdnError } from '../../core/errors.ts'
+import { type AddressBook, anyAddressProblem } from '../../wallet/address-book.ts'
+import type { KnownCollection } from '../connect/read-known-collections.ts'
+import type { Io } from '../io/io.ts'
+import { askText, choose } from './ask-for.ts'
+import type { Choice, TextQuestion } from './questions.ts'
+
+/**
+ * Whether a person at the keyboard is asked for what a command misses. Not in JSON mode, where stderr carries nothing
+ * but an error; without a terminal the error names the flag.
+ */
+export function mayAsk(io: Io): boolean {
+  return io.interactive && !io.settings.machine
+}
+
+/** The value that was given, else what a person answers, else undefined. */
+export async function orAsk<Value>(
+  io: Io,
+  given: Value | undefined,
+  ask: () => Promise<Value>,
+): Promise<Value | undefined> {
+  return given === undefined && mayAsk(io) ? await ask() : given
+}
+
+interface BlockchainQuestion {
+  message?: string
+  /** Those that can be chosen; all, when it isn't said. */
+  fits?: (blockchain: Blockchain) => boolean
+}
+
+/** A blockchain from the list of them: testnets say that they are. */
+export async function askBlockchain(io: Io, question: BlockchainQuestion = {}): Promise<Blockchain> {
+  const { message = 'Blockchain', fits = () => true } = question
+  return await choose(io, {
+    message,
+    flag: '--blockchain',
+    choices: blockchainChoices().filter(({ value }) => fits(value)),
+  })
+}
+
+export function blockchainChoices(): Choice<Blockchain>[] {
+  return BLOCKCHAIN_NAMES.map((name) => ({
+    name,
+    value: name,
+    description: BLOCKCHAINS[name].testnet ? 'a testnet' : 'a real network, unless the backend is your own',
+  }))
+}
+
+interface AddressQuestion extends TextQuestion {
+  blockchain?: Blockchain | undefined
+  /** An empty answer is one too. */
+  optional?: boolean
+  /** Where an answer such as `@alice` is looked up. Without it there are no names, as for a collection. */
+  addresses?: (() => Promise<AddressBook>) | undefined
+}
+
+/** An address, checked by the rules of its blockchain as it is typed. */
+export async function askAddress(
+  io: Io,
+  { blockchain, optional = false, addresses, ...question }: AddressQuestion,
+): Promise<string> {
+  const addressOf = async (typed: string): Promise<string> => {
+    const answer = typed.trim()
+    return addresses !== undefined && answer.startsWith('@') ? (await addresses()).resolve(answer, {}) : answer
+  }
+  const check = async (typed: string): Promise<true | string> => {
+    try {
+      const address = await addressOf(typed)
+      if (address === '') return optional || 'an address is needed'
+      return checkAddress(address, blockchain)
+    } catch (error) {
+      if (!(error instanceof GdnError)) throw error
+      return error.hint === undefined ? error.message : `${error.message}: ${error.hint}`
+    }
+  }
+  return await addressOf(await askText(io, { ...question, check }))
+}
+
+function checkAddress(address: string, blockchain: Blockchain | undefined): true | string {
+  if (blockchain !== undefined) return addressProblem(address, blockchain) ?? true
+  return anyAddressProblem(address) ?? true
+}
+
+/** A line of text that must say something. */
+export async function askLine(io: Io, question: TextQuestion): Promise<string> {
+  const check = (typed: string) => typed.trim() !== '' || 'something is needed here'
+  return await askText(io, { check, ...question })
+}
+
+/** One of the collections known here, or another by its address. */
+export async function askCollection(
+  io: Io,
+  known: readonly KnownCollection[],
+  blockchain: Blockchain | undefined,
+): Promise<string> {
+  const flag = '--contract'
+  const choices: Choice<string | null>[] = known.flatMap(({ name, contract_address, blockchain: on }) =>
+    contract_address === null ? [] : [{ name, value: contract_address, description: `${contract_address} on ${on}` }],
+  )
+  const chosen =
+    choices.length === 0
+      ? null
+      : await choose(io, {
+          message: 'Collection',
+          flag,
+          choices: [...choices, { name: 'Another', value: null, description: 'by its address' }],
+        })
+  return chosen ?? (await askAddress(io, { message: 'Address of the collection', flag, blockchain }))
+}

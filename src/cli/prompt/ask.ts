@@ -1,0 +1,83 @@
+import inquirer from 'inquirer'
+import { GdnError } from '../../core/errors.ts'
+import { terminalText } from '../../core/terminal-text.ts'
+import type { OutStream } from '../io/out-stream.ts'
+import { wrap } from '../render/wrap.ts'
+import type { Prompts, TextQuestion } from './questions.ts'
+
+type Prompt = (questions: readonly object[]) => Promise<{ answer: unknown }>
+
+/**
+ * The prompts, by inquirer.
+ *
+ * @param output the terminal where they are asked
+ */
+export function prompts(output: OutStream): Prompts {
+  const stream = output as NodeJS.WriteStream
+  const prompt = inquirer.createPromptModule({ output: stream }) as unknown as Prompt
+
+  async function answer<Value>(question: object): Promise<Value> {
+    try {
+      return (await prompt([{ ...question, name: 'answer' }])).answer as Value
+    } catch (error) {
+      if (error instanceof Error && error.name === 'ExitPromptError') throw new GdnError('not_confirmed', 'cancelled')
+      throw error
+    }
+  }
+
+  const whether: Prompts['whether'] = ({ message, default: usual }) =>
+    answer({ type: 'confirm', message: terminalText(message), default: usual })
+
+  return {
+    ask: (question) => whether({ message: question, default: false }),
+    whether,
+    text: ({ message, default: usual, check }) =>
+      answer({
+        type: 'input',
+        message: terminalText(message),
+        ...(usual === undefined ? {} : { default: terminalText(usual) }),
+        ...(check === undefined ? {} : { validate: folded(check, stream.columns) }),
+      }),
+    secret: ({ message, check }) =>
+      answer({
+        type: 'password',
+        message: terminalText(message),
+        mask: false,
+        // A key on the screen is a key on the recording.
+        toggleMask: false,
+        theme: { style: { maskedText: '(nothing is shown)' } },
+        ...(check === undefined ? {} : { validate: folded(check, stream.columns) }),
+      }),
+    choose: ({ message, choices, default: usual }) => {
+      const shown = choices.map(({ name, value, description }) => ({
+        name: terminalText(name),
+        value,
+        ...(description === undefined ? {} : { description: terminalText(description) }),
+      }))
+      return answer({
+        type: 'search',
+        message: terminalText(message),
+        ...(usual === undefined ? {} : { default: usual }),
+        source: (typed: string | undefined) => narrowed(shown, typed ?? ''),
+      })
+    },
+  }
+}
+
+/** What is wrong with an answer stands behind `> `, and is broken between words: the terminal would break it anywhere. */
+export function folded(check: NonNullable<TextQuestion['check']>, columns: number | undefined): typeof check {
+  return async (answer) => {
+    const wrong = await check(answer)
+    return typeof wrong === 'string' ? wrap(wrong, Math.max(20, (columns || 80) - 2)).join('\n  ') : wrong
+  }
+}
+
+/** What holds every word that was typed; what begins with it goes first. */
+export function narrowed<Of extends { name: string; description?: string }>(all: readonly Of[], typed: string): Of[] {
+  const words = typed.toLowerCase().split(/\s+/).filter(Boolean)
+  const textOf = ({ name, description = '' }: Of) => `${name} ${description}`.toLowerCase()
+  const fitting = all.filter((one) => words.every((word) => textOf(one).includes(word)))
+  const [first = ''] = words
+  const begins = (one: Of) => textOf(one).startsWith(first)
+  return [...fitting.filter(begins), ...fitting.filter((one) => !begins(one))]
+}

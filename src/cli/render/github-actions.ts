@@ -1,0 +1,155 @@
+import { appendFile } from 'node:fs/promises'
+import { isAbsolute, relative, resolve } from 'node:path'
+import type { BatchSummary } from '../../batch/types.ts'
+import { formatFault, type GdnError, type Place } from '../../core/errors.ts'
+import { fileLines } from '../../manifest/file-lines.ts'
+import { rowsByState } from '../commands/batch/summary.ts'
+import { isInActions } from '../io/in-actions.ts'
+import { safe } from '../io/io.ts'
+
+/** So many GitHub shows of one step. */
+const MAX_ANNOTATIONS = 10
+const MAX_ROWS = 20
+
+interface Surroundings {
+  env: NodeJS.ProcessEnv
+  cwd: string
+}
+
+interface Annotation {
+  file?: string
+  line?: number
+  column?: number
+  message: string
+}
+
+/** Faults of a file and rows of a manifest as workflow commands, for GitHub to show beside the line. */
+export async function annotationsOf(error: GdnError, where: Surroundings): Promise<string> {
+  const all = [...faultsOf(error), ...rowsOf(error)]
+  const shown = await inFiles(all.slice(0, MAX_ANNOTATIONS), where)
+  return shown.map((annotation) => command(annotation, where)).join('')
+}
+
+/** Annotations at lines of their files: messages name rows of CSV as a spreadsheet does. */
+async function inFiles(annotations: readonly Annotation[], { cwd }: Surroundings): Promise<Annotation[]> {
+  const rows = new Map<string, Set<number>>()
+  for (const { file, line } of annotations) {
+    if (file !== undefined && line !== undefined) rows.set(file, (rows.get(file) ?? new Set()).add(line))
+  }
+  const found = new Map<string, ReadonlyMap<number, number>>()
+  for (const [file, lines] of rows) found.set(file, await fileLines(resolve(cwd, file), lines))
+  return annotations.map((annotation) => {
+    const { file = '', line, message } = annotation
+    const fileLine = line === undefined ? undefined : found.get(file)?.get(line)
+    // The column of CSV is the number of a cell, and GitHub would take it for a character of the line.
+    return fileLine === undefined ? annotation : { file, line: fileLine, message }
+  })
+}
+
+function faultsOf({ place, message, details }: GdnError): Annotation[] {
+  const issues = recordOf(details).issues
+  const faults = Array.isArray(issues) && issues.length > 0 ? (issues as { place?: Place; message: string }[]) : null
+  return (faults ?? [{ ...(place === undefined ? {} : { place }), message }]).flatMap((fault) => {
+    const { file, line, column, field } = fault.place ?? {}
+    if (file === undefined) return []
+    const text = formatFault({ place: field === undefined ? {} : { field }, message: fault.message })
+    return [
+      { file, ...(line === undefined ? {} : { line }), ...(column === undefined ? {} : { column }), message: text },
+    ]
+  })
+}
+
+const REASON_IN = {
+  failed_rows: (row: Row) => row.error,
+  unknown_rows: () => 'its outcome is unknown',
+  doubled_rows: (row: Row) => `minted twice: also there as ${row.nft_gdn_id}`,
+  differing_rows: (row: Row) => row.differs,
+} as const
+
+type Row = Readonly<Record<string, unknown>>
+
+/** Rows of a run that ended badly; where the manifest isn't a file, they have no place. */
+function rowsOf({ details }: GdnError): Annotation[] {
+  const { manifest, ...rows } = recordOf(details)
+  if (typeof manifest !== 'string') return []
+  return Object.entries(REASON_IN).flatMap(([name, reason]) => {
+    const list = rows[name]
+    if (!Array.isArray(list)) return []
+    return (list as Row[]).map((row) => ({
+      file: manifest,
+      line: Number(row.line),
+      message: `row ${String(row.key)}: ${String(reason(row))}`,
+    }))
+  })
+}
+
+const recordOf = (value: unknown): Row => (value !== null && typeof value === 'object' ? (value as Row) : {})
+
+/** A workflow command. Its text must end neither the line nor a property: github.com/actions/toolkit, command.ts. */
+function command({ file, line, column, message }: Annotation, where: Surroundings): string {
+  const properties = { file: file === undefined ? undefined : inRepository(file, where), line, col: column }
+  const named = Object.entries(properties).flatMap(([name, value]) =>
+    value === undefined ? [] : [`${name}=${escapeData(String(value)).replaceAll(':', '%3A').replaceAll(',', '%2C')}`],
+  )
+  return `::error ${named.join(',')}::${escapeData(message.split('\n').map(safe).join('\n'))}\n`
+}
+
+const escapeData = (text: string) => text.replaceAll('%', '%25').replaceAll('\r', '%0D').replaceAll('\n', '%0A')
+
+/** GitHub names files by their path in the repository. */
+function inRepository(file: string, { env, cwd }: Surroundings): string {
+  const root = env.GITHUB_WORKSPACE
+  if (root === undefined || root === '') return file
+  const path = relative(root, resolve(cwd, file))
+  return path.startsWith('..') || isAbsolute(path) ? file : path.replaceAll('\\', '/')
+}
+
+/**
+ * Adds how a run ended to the summary of the job; nothing outside of GitHub Actions. That it can't be written changes
+ * nothing of the run.
+ *
+ * @returns what went wrong, or null
+ */
+export async function addJobSummary(summary: BatchSummary, env: NodeJS.ProcessEnv): Promise<unknown> {
+  const file = env.GITHUB_STEP_SUMMARY
+  if (!isInActions(env) || file === undefined || file === '') return null
+  try {
+    await appendFile(file, summaryText(summary))
+    return null
+  } catch (error) {
+    return error
+  }
+}
+
+function summaryText({ run, counts, requests, failedRows, unknownRows, stopped }: BatchSummary): string {
+  const states = ['deployed', 'accepted', 'pending', 'failed', 'unknown'] as const
+  const lines = [
+    `### gdn batch ${inert(run.name)}`,
+    '',
+    ...(stopped === null ? [] : [inert(stopped.message), '']),
+    `${inert(rowsByState({ ...counts }))}, in ${requests} ${requests === 1 ? 'request' : 'requests'}`,
+    '',
+    `| ${states.join(' | ')} |`,
+    `| ${states.map(() => '---:').join(' | ')} |`,
+    `| ${states.map((state) => counts[state]).join(' | ')} |`,
+    '',
+  ]
+  const rows = [
+    ...failedRows.map(({ line, key, error }) => [line, key, error] as const),
+    ...unknownRows.map(({ line, key }) => [line, key, 'outcome unknown'] as const),
+  ]
+  if (rows.length === 0) return `${lines.join('\n')}\n`
+  const told = rows.slice(0, MAX_ROWS).map(([line, key, why]) => `| ${line} | ${inert(key)} | ${inert(why)} |`)
+  lines.push('| line | row | why |', '| ---: | --- | --- |', ...told, '')
+  const left = counts.failed + counts.unknown - told.length
+  if (left > 0) lines.push(`… and ${left} more`, '')
+  return `${lines.join('\n')}\n`
+}
+
+const MAX_TEXT = 300
+
+/** Text from outside in Markdown: whatever might be markup, HTML or a link becomes an entity. */
+function inert(text: string): string {
+  const short = text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)}…` : text
+  return safe(short).replace(/[^\p{L}\p{N}\p{M} ]/gu, (char) => `&#${char.codePointAt(0)};`)
+}

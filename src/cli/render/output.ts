@@ -1,0 +1,136 @@
+import { GdnError } from '../../core/errors.ts'
+import { nearest } from '../../core/nearest.ts'
+import type { OutputFlags } from '../flags/common.ts'
+import type { Io } from '../io/io.ts'
+import { csvLine, type DataRecord, harmlessCell, plainCell } from './cells.ts'
+import type { OutputMode } from './output-modes.ts'
+import type { View } from './view.ts'
+
+type Records = readonly DataRecord[] | AsyncIterable<DataRecord>
+
+/** The one place where records become text. A command doesn't know the mode. */
+export interface Output {
+  readonly mode: OutputMode
+  /** The chosen fields of a record. */
+  pick(record: DataRecord): DataRecord
+  one(record: DataRecord): Promise<void>
+  /** A list. What comes bit by bit is printed bit by bit, where the mode allows it. */
+  many(records: Records): Promise<void>
+}
+
+interface OutputSettings {
+  /** Neutralise cells that a spreadsheet would run. */
+  forSpreadsheet?: boolean | undefined
+}
+
+/**
+ * Chooses the mode and the fields; call it before anything is sent, so that a wrong `--fields` has no effect.
+ * Fields are those of the API. JSON is an object for one thing and an array for a list.
+ */
+export function createOutput(io: Io, flags: OutputFlags, view: View, { forSpreadsheet }: OutputSettings = {}): Output {
+  const mode = outputMode(flags)
+  const { fields } = flags
+  for (const field of fields ?? []) checkField(field, view)
+  const pick = (record: DataRecord): DataRecord =>
+    fields === undefined ? record : Object.fromEntries(fields.map((field) => [field, record[field] ?? null]))
+  const cell = (value: unknown) => (forSpreadsheet ? harmlessCell(plainCell(value)) : plainCell(value))
+  const inCsv = fields ?? view.fields
+  const toCsv = (record: DataRecord) => csvLine(inCsv.map((field) => cell(record[field])))
+
+  return {
+    mode,
+    pick,
+    async one(record) {
+      if (mode === 'json') return await io.data(`${JSON.stringify(pick(record), null, io.stdoutTty ? 2 : undefined)}\n`)
+      if (mode === 'ndjson') return await io.data(`${JSON.stringify(pick(record))}\n`)
+      if (mode === 'ids') return await io.data(idLine(record, view))
+      if (mode === 'csv') return await io.data(csvLine(inCsv) + toCsv(record))
+      const { renderOne } = await import('./table.ts')
+      await io.read(renderOne(io, record, view, fields))
+    },
+    async many(records) {
+      if (mode === 'json') return await printJsonList(io, records, pick)
+      if (mode === 'ndjson') return await printLines(io, records, (record) => `${JSON.stringify(pick(record))}\n`)
+      if (mode === 'ids') return await printLines(io, records, (record) => idLine(record, view))
+      if (mode === 'csv') {
+        await io.data(csvLine(inCsv))
+        return await printLines(io, records, toCsv)
+      }
+      const { renderTable, tabbedLine } = await import('./table.ts')
+      const columns = fields ?? view.columns
+      const cells = (record: DataRecord) => view.cells?.(record) ?? record
+      if (!io.stdoutTty)
+        return await printLines({ data: io.read }, records, (record) => tabbedLine(cells(record), columns))
+      const { id, dropsId = false } = view
+      const all = (await collect(records)).map(cells)
+      const table = { columns, id, dropsId: dropsId && fields === undefined }
+      const { text, withoutIds } = await renderTable(io, all, table)
+      await io.read(text)
+      if (withoutIds) io.note(`This terminal has no room for IDs. Add \`--fields ${columns[0]},${id}\` to show them.`)
+    },
+  }
+}
+
+/** Whether a form of output was asked for: some commands say what they did, and print its record only then. */
+export function isAskedFor({ json, output, fields }: OutputFlags): boolean {
+  return json === true || output !== undefined || fields !== undefined
+}
+
+/** What has no id yet has no line. */
+function idLine(record: DataRecord, view: View): string {
+  const id = plainCell(record[view.id])
+  return id === '' ? '' : `${id}\n`
+}
+
+/** The mode that the flags ask for. */
+function outputMode(flags: Pick<OutputFlags, 'json' | 'output'>): OutputMode {
+  if (flags.json && flags.output !== undefined && flags.output !== 'json') {
+    throw new GdnError('usage', `--json and --output ${flags.output} contradict each other`, {
+      hint: 'give one of them',
+    })
+  }
+  return flags.json ? 'json' : (flags.output ?? 'table')
+}
+
+function checkField(field: string, view: View): void {
+  if (view.fields.includes(field)) return
+  const near = nearest(field, view.fields)
+  throw new GdnError('usage', `unknown field "${field}"`, {
+    place: { flag: '--fields' },
+    hint: near === undefined ? `fields are ${view.fields.join(', ')}` : `did you mean ${near}?`,
+  })
+}
+
+const CHUNK_CHARS = 64 * 1024
+
+async function printLines(io: Pick<Io, 'data'>, records: Records, line: (record: DataRecord) => string): Promise<void> {
+  let text = ''
+  for await (const record of records) {
+    text += line(record)
+    if (text.length < CHUNK_CHARS) continue
+    await io.data(text)
+    text = ''
+  }
+  if (text !== '') await io.data(text)
+}
+
+/** A list may have a million records: it is written as it comes, and still one JSON value. */
+async function printJsonList(io: Io, records: Records, pick: (record: DataRecord) => DataRecord): Promise<void> {
+  const [open, between, close] = io.stdoutTty ? ['[\n  ', ',\n  ', '\n]\n'] : ['[', ',', ']\n']
+  let first = true
+  await printLines(io, records, (record) => {
+    const text = io.stdoutTty
+      ? JSON.stringify(pick(record), null, 2).replaceAll('\n', '\n  ')
+      : JSON.stringify(pick(record))
+    const before = first ? open : between
+    first = false
+    return before + text
+  })
+  await io.data(first ? '[]\n' : close)
+}
+
+async function collect(records: Records): Promise<DataRecord[]> {
+  const all: DataRecord[] = []
+  for await (const record of records) all.push(record)
+  return all
+}

@@ -1,0 +1,85 @@
+import { formatFault, GdnError, messageOf, type Place } from '../../core/errors.ts'
+import { EXIT } from '../../core/exit-codes.ts'
+import { fileError } from '../../core/file-error.ts'
+import { terminalLines } from '../../core/terminal-text.ts'
+import { type Io, safe } from '../io/io.ts'
+
+interface Fault {
+  place?: Place
+  message: string
+  hint?: string
+}
+
+const MAX_FAULTS_SHOWN = 50
+const MAX_ALIKE_SHOWN = 5
+
+/** Tells people or machines what went wrong, on stderr. @returns the exit code */
+export function reportError(io: Io, stderr: { write(text: string): unknown }, error: unknown): number {
+  const known = error instanceof GdnError ? error : (fileError(error) ?? undefined)
+  const inert = (text: string) => (io.stderrTty ? terminalLines(text) : text)
+  if (io.settings.machine) stderr.write(`${inert(JSON.stringify(asJson(error, known)))}\n`)
+  else stderr.write(io.toWidth(known === undefined ? unexpectedText(error) : knownText(io, known)))
+  if (io.settings.debug && error instanceof Error) stderr.write(`${safeLines(stackOf(error))}\n`)
+  return known?.exitCode ?? EXIT.unexpected
+}
+
+function asJson(error: unknown, known: GdnError | undefined): object {
+  if (known === undefined) {
+    return { error: { code: 'unexpected', message: messageOf(error), hint: REPORT_IT, details: null } }
+  }
+  const { code, hint, place, details } = known
+  return {
+    error: {
+      code,
+      message: formatFault(known),
+      hint: hint ?? null,
+      details: details ?? (place === undefined ? null : { place }),
+    },
+  }
+}
+
+function knownText(io: Io, error: GdnError): string {
+  const mark = io.errPaint.bad('error:')
+  const lines = [`${mark} ${safeLines(formatFault(error))}`, ...faultLines(error)]
+  if (error.hint !== undefined) lines.push(`  ${safeLines(error.hint)}`)
+  return `${lines.join('\n')}\n`
+}
+
+/** The other faults. Where one kind of fault goes through a whole file, a few of them tell as much as all. */
+function faultLines({ message: first, hint, details }: GdnError): string[] {
+  const faults = faultsOf(details).filter(({ message }, i) => i > 0 || !first.includes(message))
+  const alike = new Map<string, number>()
+  const lines: string[] = []
+  let left = 0
+  for (const fault of faults) {
+    const seen = (alike.get(fault.message) ?? 0) + 1
+    alike.set(fault.message, seen)
+    if (seen > MAX_ALIKE_SHOWN || lines.length === MAX_FAULTS_SHOWN) {
+      left += 1
+      continue
+    }
+    const advice = fault.hint === undefined || fault.hint === hint ? '' : ` (${safe(fault.hint)})`
+    lines.push(`  ${safeLines(formatFault(fault))}${advice}`)
+  }
+  return left === 0 ? lines : [...lines, `  … and ${left} more; --json lists them`]
+}
+
+/** Several faults of one input travel in `details.issues`, the first of them in the message too. */
+function faultsOf(details: unknown): Fault[] {
+  if (details === null || typeof details !== 'object' || !('issues' in details) || !Array.isArray(details.issues))
+    return []
+  return details.issues
+}
+
+const safeLines = (text: string) => text.split('\n').map(safe).join('\n  ')
+
+const REPORT_IT = 'this is a fault of gdn: run it again with --debug and report what it says; keys are never in it'
+
+function unexpectedText(error: unknown): string {
+  return `error: unexpected: ${safeLines(messageOf(error))}\n  ${REPORT_IT}\n`
+}
+
+function stackOf(error: Error): string {
+  const cause = error.cause instanceof Error ? `\ncaused by ${stackOf(error.cause)}` : ''
+  return `${error.stack ?? error.message}${cause}`
+}

@@ -1,0 +1,14 @@
+import type { Verification } from '../../nft/verify.ts'
+
+/** What a verification came to, in a sentence; null where all is as it was ordered. */
+export function verifyText(verification: Verification): string | null {
+  if (verification.verified === true) return null
+  if (verification.verified === null) return `can't be read: ${verification.reason}`
+  return verification.differences
+    .map(({ what, expected, found }) => `${what} is ${found === null ? 'missing' : cut(found)}, not ${cut(expected)}`)
+    .join('; ')
+}
+
+const MAX_SHOWN = 200
+
+const cut = (text: string): string => (text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text)

@@ -1,0 +1,73 @@
+import type { CollectionRecord } from '../../api/endpoints/getcollections.ts'
+import type { DataRecord } from './cells.ts'
+import { nftCard, titleOf } from './nft-card.ts'
+import type { View } from './view.ts'
+
+export const COLLECTION_VIEW: View = {
+  fields: [
+    'contract_address',
+    'name',
+    'blockchain',
+    'status',
+    'wallet_address',
+    'enable_api',
+    'enable_transfer',
+    'is_locked',
+    'description',
+    'image',
+    'transaction_gdn_id',
+    'accepted_date',
+    'error',
+  ],
+  columns: ['contract_address', 'name', 'blockchain', 'status'],
+  id: 'contract_address',
+}
+
+/** An NFT: what the server tells of it, and what is known here. */
+export const NFT_VIEW: View = {
+  fields: [
+    'nft_gdn_id',
+    'token_id',
+    'status',
+    'contract_address',
+    'receiver_wallet_address',
+    'metadata_url',
+    'request_metadata',
+    'error',
+    'pending_reason',
+    'files_not_stored',
+    'blockchain',
+    'accepted_date',
+  ],
+  columns: ['token_id', 'title', 'status', 'receiver_wallet_address', 'nft_gdn_id', 'error'],
+  id: 'nft_gdn_id',
+  cells: (record) => ({ ...record, title: titleOf(record) }),
+  card: nftCard,
+}
+
+/** As NFT_VIEW, of one that was minted to its sender first. */
+export const GRANTED_VIEW: View = { ...NFT_VIEW, fields: [...NFT_VIEW.fields, 'sender_wallet_address'] }
+
+export const TRANSFER_VIEW: View = {
+  fields: [
+    'nft_gdn_id',
+    'token_id',
+    'status',
+    'contract_address',
+    'blockchain',
+    'sender_wallet_address',
+    'receiver_wallet_address',
+    'transaction_gdn_id',
+    'accepted_date',
+    'transaction_hash',
+    'gas_used',
+    'error',
+  ],
+  columns: ['token_id', 'status', 'sender_wallet_address', 'receiver_wallet_address', 'nft_gdn_id'],
+  id: 'nft_gdn_id',
+}
+
+/** A collection as the CLI prints it. The API's field is plural and holds one id. */
+export function collectionData({ transaction_gdn_ids, ...record }: CollectionRecord): DataRecord {
+  return { transaction_gdn_id: transaction_gdn_ids, ...record }
+}

@@ -1,0 +1,59 @@
+import { GdnError } from '../../core/errors.ts'
+import { parseStrictJson } from '../../core/strict-json.ts'
+import type { Parse } from '../command.ts'
+import { keyValue } from '../flags/parse.ts'
+import type { Io } from '../io/io.ts'
+import { nameOfInput, parseRequest, readInput } from './request-file.ts'
+
+/** One `--field`: a member of the request, or an element of a list in it. */
+export interface BodyField {
+  key: string
+  value: unknown
+  isElement: boolean
+}
+
+/** `key=text`, `key:=json`, `key[]=text`, `key[]:=json`. */
+export const bodyField: Parse<BodyField> = (raw, flag) => {
+  const pair = keyValue(raw, flag)
+  const isJson = pair.key.endsWith(':')
+  const name = isJson ? pair.key.slice(0, -1) : pair.key
+  const isElement = name.endsWith('[]')
+  const key = isElement ? name.slice(0, -2) : name
+  if (key === '' || key === '__proto__') {
+    throw new GdnError('usage', `"${key}" is no name of a member`, { place: { flag } })
+  }
+  return { key, value: isJson ? parseStrictJson(pair.value, flag, 'invalid_input') : pair.value, isElement }
+}
+
+/** A request as it goes over the wire, and what it says. */
+export interface Body {
+  text: string
+  value: Record<string, unknown>
+}
+
+/** The request: a file as it is, or with what the fields add or replace. */
+export async function bodyOf(io: Io, file: string | undefined, fields: readonly BodyField[]): Promise<Body> {
+  const text = file === undefined ? '{}' : await readInput(io, file)
+  const body = parseRequest(text, file === undefined ? '--field' : nameOfInput(file))
+  // Not written anew: a number of many digits would lose some.
+  if (fields.length === 0) return { text: text.replace(/^\ufeff/, ''), value: body }
+  const isGiven = new Set<string>()
+  for (const { key, value, isElement } of fields) {
+    if (isElement && isGiven.has(key)) {
+      const list = body[key]
+      if (Array.isArray(list)) {
+        list.push(value)
+        continue
+      }
+    }
+    if (isGiven.has(key)) {
+      throw new GdnError('usage', `"${key}" is given twice`, {
+        place: { flag: '--field' },
+        hint: `give it once, or as elements of a list: --field '${key}[]=…'`,
+      })
+    }
+    isGiven.add(key)
+    body[key] = isElement ? [value] : value
+  }
+  return { text: JSON.stringify(body), value: body }
+}

@@ -1,0 +1,76 @@
+import type * as z from 'zod'
+import { BLOCKCHAIN_NAMES, isBlockchain } from '../../api/blockchains.ts'
+import { type FieldIssue, validate } from '../../api/validate.ts'
+import { GdnError, type Place } from '../../core/errors.ts'
+import { nearest } from '../../core/nearest.ts'
+
+/** The flag that stands for a field of a request. */
+const FLAG_OF: Readonly<Record<string, string>> = {
+  contract_address: '--contract',
+  contract_addresses: '--contract',
+  blockchain: '--blockchain',
+  receiver_wallet_address: '--receiver',
+  sender_wallet_address: '--sender',
+  token_id: '--token-id',
+  nft_gdn_id: '<nft_gdn_id>',
+  wallet_address: '--wallet',
+  name: '--name',
+  description: '--description',
+  image: '--image',
+  enable_api: '--enable-api',
+  enable_transfer: '--enable-transfer',
+  is_locked: '--locked',
+}
+
+const MAX_SHOWN = 60
+
+/** What the metadata of one NFT comes from, when flags gave it. */
+const METADATA_FLAG: Readonly<Record<string, string>> = {
+  title: '--title',
+  description: '--description',
+  file_fields: '--media',
+  attribute: '--attr',
+}
+
+/**
+ * Checks a request by the contract before anything is sent: every fault at once, with the flag or the field of the
+ * file that it stands in.
+ */
+export function checkRequest<Schema extends z.ZodType>(
+  schema: Schema,
+  request: Record<string, unknown>,
+  file: string | null,
+): z.output<Schema> {
+  const result = validate(schema, request)
+  if (result.ok) return result.value
+  const issues = result.issues.map((issue) => toFault(issue, request, file))
+  const [first] = issues
+  throw new GdnError('invalid_input', first?.message ?? 'is not a valid request', {
+    ...(first?.place === undefined ? {} : { place: first.place }),
+    ...(first?.hint === undefined ? {} : { hint: first.hint }),
+    details: { issues },
+  })
+}
+
+function toFault(issue: FieldIssue, request: Record<string, unknown>, file: string | null) {
+  const name = String(issue.path[0] ?? '')
+  const value = request[name]
+  const isUnknown = name === 'blockchain' && typeof value === 'string' && !isBlockchain(value)
+  const near = isUnknown ? nearest(value, BLOCKCHAIN_NAMES) : undefined
+  return {
+    place: placeOf(issue, file),
+    message: file === null && isShown(name, value) ? `"${value}" ${issue.message}` : issue.message,
+    ...(near === undefined ? {} : { hint: `did you mean ${near}?` }),
+  }
+}
+
+/** A wrong address is repeated, as for the flags that are read elsewhere; not what is as long as a key. */
+const isShown = (name: string, value: unknown) =>
+  name.endsWith('_address') && typeof value === 'string' && value !== '' && value.length <= MAX_SHOWN
+
+function placeOf(issue: FieldIssue, file: string | null): Place {
+  if (file !== null) return { file, field: issue.field }
+  const [name, , inMetadata] = issue.path.map(String)
+  if (name !== 'metadata') return { flag: FLAG_OF[name ?? ''] ?? issue.field }
+  return { flag: inMetadata === undefined ? 'the metadata' : (METADATA_FLAG[inMetadata] ?? `--extra ${inMetadata}`) }
+}

@@ -1,0 +1,13 @@
+import { type EndpointName, loadEndpoint } from '../../api/endpoints.ts'
+import type { Settings } from '../../config/settings.ts'
+import type { Io } from '../io/io.ts'
+
+/** Prints the request that would be sent, and sends nothing. The server needn't even run. */
+export async function printDryRun(io: Io, settings: Settings, name: EndpointName, body: unknown): Promise<void> {
+  const server = await settings.server().catch(() => null)
+  const { path } = await loadEndpoint(name)
+  const url = `${server?.baseUrl ?? settings.baseUrl?.value ?? ''}${path}`
+  const request = { method: 'POST', url, body }
+  await io.data(`${JSON.stringify(request, null, io.settings.machine && !io.stdoutTty ? undefined : 2)}\n`)
+  io.note('Nothing was sent (--dry-run).')
+}

@@ -1,0 +1,21 @@
+import { resolve } from 'node:path'
+import { readText } from '../../config/read-text.ts'
+import { type Io, safe } from '../io/io.ts'
+
+const MAX_BYTES = 1024 * 1024
+
+/** The file that `--faults` names, as the backend takes it. */
+export async function readFaults(
+  cwd: string,
+  path: string | undefined,
+): Promise<{ text: string; file: string } | undefined> {
+  if (path === undefined) return undefined
+  return { text: await readText(resolve(cwd, path), MAX_BYTES, 'invalid_config'), file: path }
+}
+
+/** Nobody should take the faults that were asked for as those of the backend. */
+export function announceFaults(io: Io, faults: readonly string[]): void {
+  if (faults.length === 0) return
+  io.warn(io.errPaint.bold('FAULTS ON DEMAND: this backend fails on purpose (--faults).'))
+  for (const sentence of faults) io.warn(`  ${safe(sentence)}`)
+}

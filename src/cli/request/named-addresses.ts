@@ -1,0 +1,55 @@
+import type { ConfigFlags, Settings } from '../../config/settings.ts'
+import type { Place } from '../../core/errors.ts'
+import type { AddressBook } from '../../wallet/address-book.ts'
+import type { GdnCommand } from '../command.ts'
+
+type OpenBook = () => Promise<AddressBook>
+
+/** Fields of a request that hold the address of a wallet. */
+const FIELDS = ['receiver_wallet_address', 'sender_wallet_address', 'wallet_address'] as const
+
+const isName = (value: unknown): value is string => typeof value === 'string' && value.startsWith('@')
+
+/** Puts the address in place of `@alice` in every flag that takes one: commands never see the name. */
+export async function nameFlags(command: GdnCommand, open: OpenBook): Promise<void> {
+  for (const { long, attributeName } of command.options.map((option) => ({
+    long: option.long ?? '',
+    attributeName: option.attributeName(),
+  }))) {
+    const value: unknown = command.getOptionValue(attributeName)
+    if (command.flagFacts.get(long)?.takes?.type !== 'address' || !isName(value)) continue
+    command.setOptionValue(attributeName, (await open()).resolve(value, { flag: long }))
+  }
+}
+
+/** As nameFlags, in the fields of a request that came from a file. */
+export async function nameFields(
+  request: Record<string, unknown>,
+  file: string,
+  open: OpenBook,
+): Promise<Record<string, unknown>> {
+  const named = FIELDS.filter((field) => isName(request[field]))
+  if (named.length === 0) return request
+  const book = await open()
+  const resolved = named.map((field) => [field, book.resolve(String(request[field]), { file, field })] as const)
+  return { ...request, ...Object.fromEntries(resolved) }
+}
+
+/** As nameFlags, in a profile. A name that nobody knows is told when the wallet is used, and not before. */
+export async function nameSettings(settings: Settings, flags: ConfigFlags, open: OpenBook): Promise<Settings> {
+  const { wallet } = settings
+  if (wallet === null || !isName(wallet.value)) return settings
+  const { value: typed, from } = wallet
+  const place: Place = { flag: flags.wallet === undefined ? `the wallet of ${from}` : from }
+  const book = await open()
+  return {
+    ...settings,
+    wallet: {
+      from,
+      typed,
+      get value() {
+        return book.resolve(typed, place)
+      },
+    },
+  }
+}

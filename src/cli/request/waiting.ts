@@ -1,0 +1,144 @@
+import type { NftRecord } from '../../api/nft-record.ts'
+import type { Server } from '../../config/server.ts'
+import { GdnError } from '../../core/errors.ts'
+import { serverFlag } from '../connect/server-flag.ts'
+import type { Connection, Deps } from '../deps.ts'
+import { safe } from '../io/io.ts'
+import { fetchNfts } from './fetch-nfts.ts'
+
+/** How long to wait for a chain, unless --timeout says otherwise. */
+export const DEFAULT_TIMEOUT_MS = 5 * 60_000
+
+const FIRST_POLL_MS = 200
+const MAX_POLL_MS = 2000
+const FAILED = new Set(['failed', 'error'])
+/**
+ * Asks again and again, more slowly each time, until the answer is the last one.
+ *
+ * @param ask returns undefined as long as there is reason to ask again
+ * @returns undefined when the time was up
+ */
+export async function poll<Value>(
+  { sleep, signals }: Deps,
+  timeoutMs: number,
+  ask: () => Promise<Value | undefined>,
+): Promise<Value | undefined> {
+  const deadline = performance.now() + timeoutMs
+  for (let wait = FIRST_POLL_MS; ; wait = Math.min(wait * 2, MAX_POLL_MS)) {
+    const value = await ask()
+    if (value !== undefined) return value
+    const left = deadline - performance.now()
+    if (left <= 0) return undefined
+    await sleep(Math.min(wait, left), signals.signal)
+  }
+}
+
+export const hasFailed = (status: string) => FAILED.has(status)
+
+export const isFinal = (status: string) => status === 'deployed' || hasFailed(status)
+
+/** What waiting for NFTs came to: their records as last seen, and what to complain about. */
+export interface Waited {
+  records: NftRecord[]
+  /** Whether nothing more is to come of any of them. */
+  ended: boolean
+  problem: GdnError | null
+}
+
+/**
+ * Waits until every NFT is deployed or failed. Only those still under way are asked about again.
+ *
+ * @param isDone where more than that is waited for
+ */
+export async function waitForNfts(
+  deps: Deps,
+  { client, server }: Pick<Connection, 'client' | 'server'>,
+  ids: readonly string[],
+  timeoutMs: number,
+  isDone: (record: NftRecord) => boolean = ({ status }) => isFinal(status),
+): Promise<Waited> {
+  const seen = new Map<string, NftRecord>()
+  const progress = await deps.io.progress(`Waiting for ${count(ids.length, 'NFT')} to be deployed`)
+  const records = () => ids.flatMap((id) => seen.get(id) ?? [])
+  const underWay = () =>
+    ids.filter((id) => {
+      const record = seen.get(id)
+      return record === undefined || !isDone(record)
+    })
+  try {
+    await poll(deps, timeoutMs, async () => {
+      for (const record of await fetchNfts(deps, client, underWay())) seen.set(record.nft_gdn_id, record)
+      const left = underWay()
+      const reason = pendingReason(left.flatMap((id) => seen.get(id) ?? []))
+      progress.update(
+        `Waiting for ${count(ids.length, 'NFT')} to be deployed: ${ids.length - left.length} done, ${left.length} to go${reason}`,
+      )
+      return left.length === 0 ? true : undefined
+    })
+    const pending = underWay()
+    return {
+      records: records(),
+      ended: pending.length === 0,
+      problem: problemOf(pending, records(), timeoutMs, server),
+    }
+  } catch (error) {
+    if (!(error instanceof GdnError)) throw error
+    return { records: records(), ended: false, problem: withWayOn(error, underWay(), server) }
+  } finally {
+    progress.stop()
+  }
+}
+
+/** Who interrupts a wait may want to go on with it later. */
+function withWayOn(error: GdnError, pending: readonly string[], server: Server): GdnError {
+  const { code, message, hint, details } = error
+  if ((code !== 'interrupted' && code !== 'terminated') || hint !== undefined || pending.length === 0) return error
+  return new GdnError(code, message, { hint: goOnWaiting(pending, server), details, cause: error })
+}
+
+const goOnWaiting = (pending: readonly string[], server: Server) =>
+  `go on waiting: gdn nft wait ${pending.map(safe).join(' ')}${serverFlag(server)}`
+
+function problemOf(
+  pending: readonly string[],
+  records: readonly NftRecord[],
+  timeoutMs: number,
+  server: Server,
+): GdnError | null {
+  const failed = records.filter(({ status }) => hasFailed(status))
+  if (pending.length > 0) {
+    const waiting = records.filter(({ nft_gdn_id }) => pending.includes(nft_gdn_id))
+    const message = `${count(pending.length, 'NFT')} still pending after ${timeoutMs / 1000} s${pendingReason(waiting)}`
+    return new GdnError('pending', message, {
+      hint: goOnWaiting(pending, server),
+      details: { nft_gdn_ids: pending },
+    })
+  }
+  const [first] = failed
+  if (first === undefined) return null
+  return new GdnError(
+    'nft_failed',
+    `${count(failed.length, 'NFT')} failed: ${first.error ?? 'the server gives no reason'}`,
+    {
+      hint: 'what failed was not minted; put right what the reason names, and mint it again',
+      details: { nfts: failed.map(({ nft_gdn_id, error }) => ({ nft_gdn_id, error: error ?? null })) },
+    },
+  )
+}
+
+/** The commonest reason why NFTs are pending, as the end of a sentence; empty where the server gives none. */
+function pendingReason(records: readonly NftRecord[]): string {
+  const times = new Map<string, number>()
+  for (const { pending_reason } of records) {
+    if (pending_reason) times.set(pending_reason, (times.get(pending_reason) ?? 0) + 1)
+  }
+  const [first] = [...times].sort(([, a], [, b]) => b - a)
+  if (first === undefined) return ''
+  const [reason, n] = first
+  return `: ${records.length === 1 ? '' : `${count(n, 'NFT')}: `}${safe(reason)}`
+}
+
+/** `1 NFT`, `24 NFTs`. */
+export function count(n: number, noun: string): string {
+  return `${n} ${noun}${n === 1 ? '' : 's'}`
+}
