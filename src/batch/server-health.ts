@@ -1,3 +1,4 @@
+import { backoffMs } from '../core/backoff.ts'
 import { GdnError } from '../core/errors.ts'
 import type { Verdict } from './classify.ts'
 import type { RunContext } from './run-context.ts'
@@ -14,7 +15,7 @@ const ANSWERS: ReadonlySet<string> = new Set(['refused', 'unauthorized', 'forbid
 const NOBODY = '00000000-0000-0000-0000-000000000000'
 
 /** 0.5 s, doubled each time, up to 15 s. */
-export const backoff = (attempt: number): number => Math.min(15_000, 500 * 2 ** (attempt - 1))
+export const backoff = (attempt: number): number => backoffMs(attempt, { firstMs: 500, maxMs: 15_000, jitter: 0 })
 
 /** Whether the server does what servers do, by the outcomes of what was sent; and the waiting until it does again. */
 export class ServerHealth {

@@ -1,9 +1,10 @@
+import { backoffMs } from '../core/backoff.ts'
 import { GdnError, messageOf } from '../core/errors.ts'
 import { answerError } from './answer-error.ts'
 import { describeAnswer, isIdempotencyError, isNotNow, statusOf } from './answers.ts'
 import { isBackendChange } from './backend.ts'
 import { unreachable } from './network-error.ts'
-import { backoffMs, type Clock, retryAfterMs } from './retry.ts'
+import { type Clock, RETRIES, retryAfterMs } from './retry.ts'
 import { type TransportAnswer, TransportError } from './transport.ts'
 
 const MAX_SENDINGS = 6
@@ -84,7 +85,7 @@ export async function createOnce<Response>(creation: CreateOnceParameters<Respon
     for (let attempt = Math.max(1, sending); resend && attempt < MAX_SENDINGS && mayWait(0); attempt++) {
       isHonoured ??= await creation.probe()
       if (isHonoured === false) break
-      await clock.sleep(wait ?? backoffMs(attempt, clock.random), signal)
+      await clock.sleep(wait ?? backoffMs(attempt, RETRIES, clock.random), signal)
       wait = null
       if (isHonoured === null) continue
       const again: Outcome<Response> = await send()
@@ -147,7 +148,7 @@ async function sendOnce<Response>(creation: CreateOnceParameters<Response>): Pro
     return { kind: 'unknown', reason: describeAnswer(answer), cause: undefined, retryAfterMs: asked }
   }
   const passes = answer.status === 429 || isNotNow(answer)
-  const wait = passes ? (asked ?? backoffMs(2, clock.random)) : null
+  const wait = passes ? (asked ?? backoffMs(2, RETRIES, clock.random)) : null
   return { kind: 'no_effect', error: answerError(name, url, answer), retryAfterMs: wait }
 }
 

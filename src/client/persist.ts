@@ -1,5 +1,6 @@
+import { backoffMs } from '../core/backoff.ts'
 import { GdnError } from '../core/errors.ts'
-import { backoffMs, type Clock, retryAfterMs } from './retry.ts'
+import { type Clock, RETRIES, retryAfterMs } from './retry.ts'
 import { type TransportAnswer, TransportError } from './transport.ts'
 
 const MAX_ATTEMPTS = 4
@@ -19,7 +20,7 @@ export async function persist(
     const answer = result instanceof TransportError ? null : result
     if (answer !== null && !isPassing(answer.status)) return answer
     const asked = answer === null ? null : retryAfterMs(answer.headers, Date.now())
-    const wait = asked === null ? backoffMs(attempt, clock.random) : asked + clock.random() * 100
+    const wait = asked === null ? backoffMs(attempt, RETRIES, clock.random) : asked + clock.random() * 100
     if (attempt >= maxAttempts || clock.now() + wait > deadline) {
       if (!(result instanceof TransportError)) return result
       const { unreachable } = await import('./network-error.ts')

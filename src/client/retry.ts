@@ -1,4 +1,5 @@
 import { HEADERS } from '../api/headers.ts'
+import type { Backoff } from '../core/backoff.ts'
 import { bootClock } from '../core/boot-clock.ts'
 import { parseRetryAfter, sleep } from '../core/time.ts'
 
@@ -13,11 +14,8 @@ export interface Clock {
 
 export const SYSTEM_CLOCK: Clock = { now: bootClock, sleep, random: Math.random }
 
-/** Waiting before attempt `attempt` (the first retry is 1): doubled each time, with jitter so that clients spread. */
-export function backoffMs(attempt: number, random: () => number): number {
-  const full = Math.min(8_000, 250 * 2 ** (attempt - 1))
-  return full / 2 + random() * (full / 2)
-}
+/** How long a request that failed waits before it is sent again. */
+export const RETRIES: Backoff = { firstMs: 250, maxMs: 8000 }
 
 /** How long an answer asks to wait (Retry-After in seconds or as a date), or null where it doesn't say. */
 export function retryAfterMs(headers: Readonly<Record<string, string>>, wallClock: number): number | null {

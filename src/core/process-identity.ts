@@ -1,4 +1,4 @@
-import { execFile } from 'node:child_process'
+import { execFile, execFileSync } from 'node:child_process'
 import { readFileSync, readlinkSync } from 'node:fs'
 import { env, kill, pid as ownPid, platform } from 'node:process'
 import { promisify } from 'node:util'
@@ -12,26 +12,38 @@ export interface ProcessIdentity {
   bootId: string | null
 }
 
-/** The kernel's words on when a process began; null where there is no such process, or no way to tell. */
-async function processStart(pid: number): Promise<{ startedAt: string | null; zombie: boolean }> {
-  if (platform === 'linux') {
-    try {
-      const text = readFileSync(`/proc/${pid}/stat`, 'latin1')
-      // The name in parentheses may hold anything, parentheses too.
-      const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
-      return { startedAt: fields[19] ?? null, zombie: fields[0] === 'Z' || fields[0] === 'X' }
-    } catch {
-      return { startedAt: null, zombie: false }
-    }
-  }
-  if (platform === 'win32') return { startedAt: null, zombie: false }
+/** A running process, told from a later one with the same pid by its start time and its command line. */
+export interface RunningProcess {
+  /** In the system's own form; only compared with another of the same machine. */
+  startedAt: string
+  command: string
+}
+
+/** This process, as another one can look for it later. */
+export async function ownIdentity(): Promise<ProcessIdentity> {
+  return { pid: ownPid, startedAt: (await processStart(ownPid)).startedAt, bootId: await bootId() }
+}
+
+/** Whether the very process still runs. */
+export async function isAlive(identity: ProcessIdentity): Promise<boolean> {
+  if (!exists(identity.pid) || identity.bootId !== (await bootId())) return false
+  const { startedAt, isZombie } = await processStart(identity.pid)
+  return !isZombie && startedAt === identity.startedAt
+}
+
+/**
+ * The running process with a pid, null when there is none. Synchronous, so that a child's pidfile can be written before
+ * anything else happens once it is spawned.
+ */
+export function findProcess(pid: number): RunningProcess | null {
   try {
-    const { stdout } = await promisify(execFile)('ps', ['-o', 'lstart=', '-p', String(pid)], {
-      env: { ...childEnvironment(env), LC_ALL: 'C' },
-    })
-    return { startedAt: stdout.trim() || null, zombie: false }
+    if (platform === 'win32') return fromPowershell(pid)
+    if (platform !== 'linux') return fromPs(runPs(pid))
+    const { startedAt, isZombie } = readStat(pid)
+    if (isZombie || startedAt === null) return null
+    return { startedAt, command: readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ') }
   } catch {
-    return { startedAt: null, zombie: false }
+    return null
   }
 }
 
@@ -62,14 +74,55 @@ function exists(pid: number): boolean {
   }
 }
 
-/** This process, as another one can look for it later. */
-export async function ownIdentity(): Promise<ProcessIdentity> {
-  return { pid: ownPid, startedAt: (await processStart(ownPid)).startedAt, bootId: await bootId() }
+interface ProcessStart {
+  /** Null where there is no such process, or no way to tell. */
+  startedAt: string | null
+  isZombie: boolean
 }
 
-/** Whether the very process still runs. */
-export async function isAlive(identity: ProcessIdentity): Promise<boolean> {
-  if (!exists(identity.pid) || identity.bootId !== (await bootId())) return false
-  const { startedAt, zombie } = await processStart(identity.pid)
-  return !zombie && startedAt === identity.startedAt
+/** When a process began. Windows is not asked: PowerShell takes a second. */
+async function processStart(pid: number): Promise<ProcessStart> {
+  const unknown = { startedAt: null, isZombie: false }
+  try {
+    if (platform === 'linux') return readStat(pid)
+    if (platform === 'win32') return unknown
+    const { stdout } = await promisify(execFile)('ps', psArguments(pid), { env: PS_ENVIRONMENT })
+    return { startedAt: fromPs(stdout)?.startedAt ?? null, isZombie: false }
+  } catch {
+    return unknown
+  }
+}
+
+/** From Linux. @throws where there is no such process */
+function readStat(pid: number): ProcessStart {
+  const text = readFileSync(`/proc/${pid}/stat`, 'latin1')
+  // The command in parentheses may hold spaces and parentheses: count the fields from the last one on.
+  const [state, ...fields] = text.slice(text.lastIndexOf(')') + 2).split(' ')
+  return { startedAt: fields[18] ?? null, isZombie: state === 'Z' || state === 'X' }
+}
+
+const PS_ENVIRONMENT = { PATH: '/bin:/usr/bin', LC_ALL: 'C' }
+const psArguments = (pid: number) => ['-ww', '-o', 'lstart=', '-o', 'command=', '-p', String(pid)]
+const runPs = (pid: number) => run('ps', psArguments(pid), PS_ENVIRONMENT)
+
+function fromPs(output: string): RunningProcess | null {
+  const line = output.trim()
+  // lstart is always of the form "Fri Nov 20 04:22:13 2026".
+  return line.length <= 24 ? null : { startedAt: line.slice(0, 24), command: line.slice(24).trim() }
+}
+
+function fromPowershell(pid: number): RunningProcess | null {
+  const query = `Get-CimInstance Win32_Process -Filter 'ProcessId=${pid}' | ForEach-Object { "$($_.CreationDate.Ticks) $($_.CommandLine)" }`
+  const line = run('powershell', ['-NoProfile', '-NonInteractive', '-Command', query], childEnvironment(env)).trim()
+  const space = line.indexOf(' ')
+  return space < 0 ? null : { startedAt: line.slice(0, space), command: line.slice(space + 1) }
+}
+
+function run(command: string, args: readonly string[], environment: NodeJS.ProcessEnv): string {
+  return execFileSync(command, args, {
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'ignore'],
+    timeout: 10_000,
+    env: environment,
+  })
 }

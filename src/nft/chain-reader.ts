@@ -1,7 +1,8 @@
 import { parseJson } from '../client/answers.ts'
 import { persist } from '../client/persist.ts'
-import { backoffMs, type Clock } from '../client/retry.ts'
+import { type Clock, RETRIES } from '../client/retry.ts'
 import type { Transport } from '../client/transport.ts'
+import { backoffMs } from '../core/backoff.ts'
 import { GdnError } from '../core/errors.ts'
 
 /** What became of one call. `reverted`: the contract said no. `failed`: nobody knows. */
@@ -113,7 +114,7 @@ export function createChainReader({ url, transport, clock, userAgent, signal }: 
         }
         open = open.filter((index) => isOpen(results[index] ?? NO_ANSWER, round))
         if (open.length === 0 || round === ROUNDS) return results
-        await clock.sleep(backoffMs(round + 1, clock.random), signal)
+        await clock.sleep(backoffMs(round + 1, RETRIES, clock.random), signal)
       }
     },
   }

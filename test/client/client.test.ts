@@ -203,7 +203,7 @@ describe('reading', () => {
     const server = await serve([{ status, json: {} }, { status, json: {} }, { status, json: {} }, NFTS])
     const it = client(server.url)
     expect((await it.call('getnfts', IDS)).nfts).toHaveLength(1)
-    expect(it.waits).toEqual([187.5, 375, 750])
+    expect(it.waits).toEqual([250, 500, 1000])
   })
 
   test('a cut connection is tried again', async () => {

@@ -1,4 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
+import { backoffMs } from '../../core/backoff.ts'
 import { messageOf } from '../../core/errors.ts'
 import type { Log } from '../log.ts'
 
@@ -14,7 +15,7 @@ export type Turn = () => Promise<number | null>
 
 // Rows that another worker left behind are found at the latest after this time.
 const SWEEP_MS = 2000
-const MAX_FAILURE_MS = 10_000
+const FAILURES = { firstMs: 200, maxMs: 10_000 }
 
 /** Runs turns one after another. A turn that throws is logged and tried again, later each time. */
 export function startLoop(name: string, turn: Turn, log: Log): Loop {
@@ -46,7 +47,7 @@ export function startLoop(name: string, turn: Turn, log: Log): Loop {
         failures += 1
         log.error({ step: name, error: messageOf(error) }, 'a pipeline step failed and will be tried again')
         woken = false
-        await idle(Math.min(100 * 2 ** failures, MAX_FAILURE_MS))
+        await idle(backoffMs(failures, FAILURES))
       }
     }
   }

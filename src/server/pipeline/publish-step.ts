@@ -1,3 +1,4 @@
+import { backoffMs } from '../../core/backoff.ts'
 import { messageOf } from '../../core/errors.ts'
 import type { Log } from '../log.ts'
 import { parseCid } from '../storage/cid.ts'
@@ -14,7 +15,6 @@ import {
   type Publication,
   settlePublication,
 } from '../store/publications.ts'
-import { backoffMs } from './backoff.ts'
 import { type Loop, startLoop, type Turn } from './loop.ts'
 
 const LEASE_MS = 120_000

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest'
 import { nftMetadata } from '../../../src/api/metadata.ts'
-import { backoffMs } from '../../../src/server/pipeline/backoff.ts'
 import { metadataFile } from '../../../src/server/pipeline/metadata-file.ts'
 import { toRuns } from '../../../src/server/pipeline/mint-step.ts'
 import { symbolOf } from '../../../src/server/services/symbol.ts'
@@ -30,19 +29,6 @@ describe('runs of a batch', () => {
     const batch = ['a', 'a', 'b', 'a', 'b', 'b', 'b'].map((receiver) => ({ receiver }))
     expect(toRuns(batch).map(({ receiver, count }) => `${receiver}${count}`)).toEqual(['a2', 'b1', 'a1', 'b3'])
     expect(toRuns([])).toEqual([])
-  })
-})
-
-describe('the wait before another attempt', () => {
-  it('doubles from a second up to a minute', () => {
-    const middle = () => 0.5
-    expect([1, 2, 3, 6, 7, 50].map((attempts) => backoffMs(attempts, middle))).toEqual([
-      1000, 2000, 4000, 32_000, 60_000, 60_000,
-    ])
-  })
-
-  it('is spread by a quarter to both sides', () => {
-    expect([backoffMs(1, () => 0), backoffMs(1, () => 1)]).toEqual([750, 1250])
   })
 })
 

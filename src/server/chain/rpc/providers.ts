@@ -1,3 +1,4 @@
+import { backoffMs } from '../../../core/backoff.ts'
 import { createPace, type Pace } from '../../../files/pace.ts'
 
 /** What became of a request: an answer, a refusal of what was asked, "too much for now", or none. */
@@ -73,8 +74,8 @@ export function createProviders(
       limited(ms) {
         // Those under way at the same time are refused for the same reason.
         if (restUntil > now() && ms === null) return
-        const own = Math.min(firstRestMs * 2 ** inARow, LONGEST_OWN_REST_MS)
-        inARow = Math.min(inARow + 1, 30)
+        inARow += 1
+        const own = backoffMs(inARow, { firstMs: firstRestMs, maxMs: LONGEST_OWN_REST_MS, jitter: 0 })
         restUntil = Math.max(restUntil, now() + Math.min(ms ?? own, LONGEST_REST_MS))
       },
       restMs: () => Math.max(0, restUntil - now()),

@@ -1,10 +1,10 @@
+import { backoffMs } from '../../../core/backoff.ts'
 import {
   claimSolanaSigned,
   nextSolanaDue,
   type SignedRow,
   updateSolanaSigned,
 } from '../../store/solana-transactions.ts'
-import { backoffMs } from '../backoff.ts'
 import { claimMoment, leaseMs, withLeases } from '../leases.ts'
 import type { Turn } from '../loop.ts'
 import { signAnew } from './sign-anew.ts'

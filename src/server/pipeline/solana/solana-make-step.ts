@@ -1,3 +1,4 @@
+import { backoffMs } from '../../../core/backoff.ts'
 import { addSolanaTransactions } from '../../state/solana-transactions.ts'
 import { buildDirectory } from '../../storage/directory.ts'
 import { putBlocks } from '../../store/block-table.ts'
@@ -9,7 +10,6 @@ import {
   postponeCollection,
   updateCollection,
 } from '../../store/collections.ts'
-import { backoffMs } from '../backoff.ts'
 import { claimMoment, leaseMs, withLeases } from '../leases.ts'
 import type { Turn } from '../loop.ts'
 import { collectionFile, orderOfCollection } from './orders.ts'

@@ -1,3 +1,4 @@
+import { backoffMs, jittered } from '../../../core/backoff.ts'
 import type { WebhookRow } from '../../store/webhooks.ts'
 
 const SECOND = 1000
@@ -13,8 +14,7 @@ export const GIVE_UP_AFTER_MS = 72 * HOUR
 
 /** Failures in a row after which a webhook is only probed: with one event, then left alone for a while. */
 export const PROBE_AFTER = 5
-const FIRST_PAUSE = 2 * SECOND
-const LONGEST_PAUSE = 10 * MINUTE
+const PAUSES = { firstMs: 2 * SECOND, maxMs: 10 * MINUTE }
 
 /** A webhook that failed for so long is called failing. */
 const FAILING_AFTER_MS = 5 * MINUTE
@@ -42,7 +42,5 @@ export function retryMs(attempts: number, random: () => number = Math.random): n
  */
 export function pauseMs(failures: number, random: () => number = Math.random): number {
   if (failures < PROBE_AFTER) return 0
-  return jittered(Math.min(FIRST_PAUSE * 2 ** Math.min(failures - PROBE_AFTER, 20), LONGEST_PAUSE), random)
+  return backoffMs(failures - PROBE_AFTER + 1, PAUSES, random)
 }
-
-const jittered = (ms: number, random: () => number) => Math.round(ms * (0.75 + random() / 2))

@@ -1,11 +1,12 @@
 import { Readable } from 'node:stream'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Agent, request } from 'undici'
+import { backoffMs } from '../../../core/backoff.ts'
 import { GdnError, messageOf, systemCode } from '../../../core/errors.ts'
 import { StorageUnavailableError } from '../adapter.ts'
 
 const ATTEMPTS = 3
-const FIRST_PAUSE_MS = 100
+const PAUSES = { firstMs: 100, maxMs: 10_000 }
 const CONNECT_MS = 5_000
 /** Between two pieces of an answer, and until it begins. */
 const SILENCE_MS = 30_000
@@ -123,7 +124,7 @@ export function openLine(name: string, userAgent: string, longestMs = longest): 
         } catch (error) {
           if (last || isOwn(error)) throw failed(error)
         }
-        await delay(FIRST_PAUSE_MS * 2 ** (attempt - 1) * (0.75 + Math.random() / 2), undefined, {
+        await delay(backoffMs(attempt, PAUSES), undefined, {
           signal: closing.signal,
         }).catch(() => {})
       }

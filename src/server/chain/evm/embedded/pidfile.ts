@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto'
 import { readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import * as z from 'zod'
+import { findProcess } from '../../../../core/process-identity.ts'
 import { sleep } from '../../../../core/time.ts'
-import { identifyProcess } from './process-identity.ts'
 
 /** Where the node of a chain is noted and lives. */
 export interface NodeFiles {
@@ -25,7 +25,7 @@ const schema = z.object({ pid: z.int().positive(), startedAt: z.string() })
 
 /** Notes the child that was just spawned, with its start time, so that a recycled pid is never taken for it. */
 export function writePidfile(path: string, pid: number): void {
-  const startedAt = identifyProcess(pid)?.startedAt
+  const startedAt = findProcess(pid)?.startedAt
   if (startedAt !== undefined) writeFileSync(path, JSON.stringify({ pid, startedAt }), { mode: 0o600 })
 }
 
@@ -56,7 +56,7 @@ export async function endOrphan(path: string): Promise<number | null> {
 }
 
 function isStill(noted: z.infer<typeof schema>, marker: string): boolean {
-  const found = identifyProcess(noted.pid)
+  const found = findProcess(noted.pid)
   return found !== null && found.startedAt === noted.startedAt && found.command.includes(marker)
 }
 

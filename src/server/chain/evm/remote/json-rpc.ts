@@ -1,4 +1,5 @@
 import { Agent, request } from 'undici'
+import { backoffMs } from '../../../../core/backoff.ts'
 import { GdnError, messageOf } from '../../../../core/errors.ts'
 import { parseRetryAfter, sleep } from '../../../../core/time.ts'
 import type { Providers, RpcOutcome } from '../../rpc/providers.ts'
@@ -42,6 +43,7 @@ export interface RemoteRpc {
   close(): Promise<void>
 }
 
+const LONGEST_RETRY_MS = 10_000
 const MAX_BATCH = 100
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024
 /** A request waits for so long where every provider wants to be left alone; what takes longer is tried again later. */
@@ -181,7 +183,8 @@ export function connectRemote(options: RemoteRpcOptions): RemoteRpc {
         if (attempt === tries) throw error
         // Another node is asked at once. One that has failed, because the others have too or aren't to be asked now,
         // wants a pause.
-        if (failed.has(choose(failed))) await sleep(retryMs * 2 ** (attempt - 1), closing.signal)
+        if (failed.has(choose(failed)))
+          await sleep(backoffMs(attempt, { firstMs: retryMs, maxMs: LONGEST_RETRY_MS, jitter: 0 }), closing.signal)
       }
     }
   }
