@@ -40,7 +40,7 @@ export const SERVER_FLOORS = [
   ['data-dir', 'state', 'storage'],
   ['administration.ts', 'chain', 'faults'],
   ['checkup', 'database', 'pipeline', 'readiness.ts'],
-  ['metrics', 'operations', 'services', 'setup'],
+  ['metrics', 'admin', 'services', 'setup'],
   ['explorer'],
   ['http'],
   ['core.ts'],

@@ -16,7 +16,7 @@ import { createProviders } from './chain/rpc/providers.ts'
 import { openEmbeddedSigners } from './chain/signers.ts'
 import { openClusters } from './chain/solana/clusters.ts'
 import { isDiskFull } from './data-dir/disk-full.ts'
-import { openDataDir, openSharedDataDir } from './data-dir/open.ts'
+import { openDataDir, openDataDirOfPostgres } from './data-dir/open.ts'
 import { openUrlSecret } from './data-dir/url-secret.ts'
 import type { Faults } from './faults/faults.ts'
 import { refuseOnRealNetworks } from './faults/real-networks.ts'
@@ -188,7 +188,7 @@ export async function openCore(options: CoreOptions, undo: (() => unknown)[]): P
   }
   const chains = await openChains({
     db: store.db,
-    shared: store.shared === null ? null : store,
+    postgresStore: store.postgres === null ? null : store,
     only: options.only === undefined ? undefined : new Set(options.only),
     ...{ dataDir, signers, remote, clusters, now, onEvent },
     wrapNetwork: options.wrapNetwork ?? ((network) => network),
@@ -196,7 +196,7 @@ export async function openCore(options: CoreOptions, undo: (() => unknown)[]): P
   undo.push(() => chains.close())
   if (faults !== undefined) refuseOnRealNetworks(chains)
   await anvil
-  if (works && store.shared !== null) {
+  if (works && store.postgres !== null) {
     const { holdOnlyOne } = await import('./store/postgres/only-one.ts')
     const owner = await holdOnlyOne(store, 'embedded chains', async (held) => {
       log.info({ held }, held ? 'this process runs the embedded chains' : 'this process no longer runs embedded chains')
@@ -237,7 +237,7 @@ async function openData(options: CoreOptions, dataDir: string, undo: (() => unkn
   if (place === null) {
     const lock = await openDataDir(dataDir)
     undo.push(() => lock.release())
-  } else await openSharedDataDir(dataDir)
+  } else await openDataDirOfPostgres(dataDir)
   const { openPostgres } = place === null ? {} : await import('./store/postgres/open-postgres.ts')
   const opened =
     place === null || openPostgres === undefined ? await openStore(join(dataDir, 'gdn.db')) : await openPostgres(place)
@@ -247,7 +247,7 @@ async function openData(options: CoreOptions, dataDir: string, undo: (() => unkn
 
 /** What is due is due by the clock that all who share a database have in common. */
 async function clockOf(store: Store, undo: (() => unknown)[]): Promise<() => number> {
-  if (store.shared === null) return Date.now
+  if (store.postgres === null) return Date.now
   const { startDatabaseClock } = await import('./store/postgres/clock.ts')
   const clock = await startDatabaseClock(store.db)
   undo.push(() => clock.close())
@@ -315,12 +315,12 @@ async function work(workshop: Workshop, options: CoreOptions, undo: (() => unkno
     await stopped
   })
   await pipeline.takeUp()
-  if (store.shared === null) return pipeline
+  if (store.postgres === null) return pipeline
   const { openBus } = await import('./store/postgres/bus.ts')
-  const { hear, tellOthers } = await import('./pipeline/together.ts')
-  const bus = openBus({ store, ...hear(pipeline) })
+  const { onNotification, notifyOthers } = await import('./pipeline/together.ts')
+  const bus = openBus({ store, ...onNotification(pipeline) })
   undo.push(() => bus.close())
-  return tellOthers(bus, pipeline)
+  return notifyOthers(bus, pipeline)
 }
 
 /** Loaded only where stored metadata is published. */
@@ -333,10 +333,10 @@ async function publish({ publishing }: OpenedStorage, surroundings: PublishSurro
 /** Leaves the work to others, and tells them. */
 async function onlyTell(store: Store, undo: (() => unknown)[]): Promise<Pipeline> {
   const { openBus } = await import('./store/postgres/bus.ts')
-  const { tellOthers } = await import('./pipeline/together.ts')
+  const { notifyOthers } = await import('./pipeline/together.ts')
   const bus = openBus({ store })
   undo.push(() => bus.close())
-  return tellOthers(bus)
+  return notifyOthers(bus)
 }
 
 /** Loaded only where faults are asked for: they bring a reader of YAML. */

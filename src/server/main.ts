@@ -96,7 +96,7 @@ export async function startBackend(options: BackendOptions): Promise<Backend> {
     }
     const { url, exposed } = await listen(app, { host, port, scheme: tls === undefined ? 'http' : 'https' })
     // A folder that several processes have in common can't say where the one serves.
-    if (deps.store.shared === null) {
+    if (deps.store.postgres === null) {
       await writeBackendId(dataDir, identity.id)
       await writeRunning(dataDir, url)
       undo.push(() => removeRunning(dataDir))

@@ -36,7 +36,7 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
     }
     undo.push(core.stopping)
     log.info({ url }, 'ready')
-    return { url, database: deps.store.shared?.name ?? '', warnings, close: () => closeAll(undo) }
+    return { url, database: deps.store.postgres?.name ?? '', warnings, close: () => closeAll(undo) }
   } catch (error) {
     await closeFailed(undo)
     throw toldOfStart(error, options.dataDir)

@@ -1,7 +1,7 @@
 import { createPublicClient, createWalletClient, encodeFunctionData, getAddress, http, parseAbi } from 'viem'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { ShownAttempt, ShownTransaction } from '../../src/server/operations/transactions.ts'
+import type { ShownAttempt, ShownTransaction } from '../../src/server/admin/transactions.ts'
 import { until } from '../helpers/backend.ts'
 import {
   CONFIRMATIONS,

@@ -9,7 +9,7 @@ import { releaseLeases, renewLeases } from '../../src/server/store/leases.ts'
 import * as nfts from '../../src/server/store/nfts.ts'
 import type { Store } from '../../src/server/store/open-store.ts'
 import { tellWebhook } from '../../src/server/store/outbox.ts'
-import { moveSharedCursor, undoEvents } from '../../src/server/store/owner-events.ts'
+import { movePublicCursor, undoEvents } from '../../src/server/store/owner-events.ts'
 import { findRepeated } from '../../src/server/store/requests.ts'
 import { findNftOfTransaction, moveToTransaction } from '../../src/server/store/solana-nfts.ts'
 import * as transfers from '../../src/server/store/transfers.ts'
@@ -158,9 +158,9 @@ async function useStore(opened: Store, { id: collectionId }: TestCollection, id:
   // Runs when the clock is set back.
   await shiftDueTimes(db, Date.now(), 1)
   // Only used where processes share a database: SQLite has no clock for it.
-  if (opened.shared !== null) await renewLeases(opened, 'nfts', [nft], 1000)
+  if (opened.postgres !== null) await renewLeases(opened, 'nfts', [nft], 1000)
   await tellWebhook(db, 'listener', 'nft.deployed', {})
-  await moveSharedCursor(db, { ...cursor, block_number: cursor.block_number + 1000 }, 10)
+  await movePublicCursor(db, { ...cursor, block_number: cursor.block_number + 1000 }, 10)
   const transaction = await db.selectFrom('transactions').selectAll().where('id', '=', minted).executeTakeFirstOrThrow()
   await useRestOfStore(opened, { transaction, nft })
   await undoEvents(db, 'polygon', 0)

@@ -1,5 +1,5 @@
+import { addWebhook, getDeliveries, type ShownDelivery, showWebhook } from '../../src/server/admin/webhooks.ts'
 import { administrate } from '../../src/server/administration.ts'
-import { addWebhook, getDeliveries, type ShownDelivery, showWebhook } from '../../src/server/operations/webhooks.ts'
 import { placeOf } from './test-database.ts'
 
 /** Makes a webhook of the local account of a data dir, beside its backend. */

@@ -80,13 +80,13 @@ test('metadata goes there as it is, its directory is pinned, and each file is fo
   })
   const root = parseCid(built.cid)
   if (root === null) throw new Error('no CID')
-  await remote.shared?.publish([root], blocks)
+  await remote.nodeBlocks?.publish([root], blocks)
   expect((await ask(`pin/ls?arg=${root}`)).bytes.toString()).toContain('recursive')
   for (const index of [0, 57, 199]) {
     expect((await ask(`cat?arg=${root}/${index}.json`)).bytes.toString()).toBe(`{"name":"${index}"}`)
   }
-  expect(await remote.shared?.block(root)).not.toBeNull()
-  await remote.shared?.keep(root)
+  expect(await remote.nodeBlocks?.block(root)).not.toBeNull()
+  await remote.nodeBlocks?.keep(root)
   await remote.close()
 })
 

@@ -50,7 +50,7 @@ export interface Chains {
 export interface ChainsOptions {
   db: Db
   /** The database, where several processes share it; the embedded chains are then another's until `own`. */
-  shared?: SecretPlace['store']
+  postgresStore?: SecretPlace['store']
   /** Of all blockchains, those that this process works on; by default all. */
   only?: ReadonlySet<Blockchain> | undefined
   dataDir: string
@@ -77,7 +77,7 @@ const same = (network: EvmNetwork) => network
 /** Also ends the nodes that a killed backend of this data dir left behind. */
 export async function openChains({
   db,
-  shared = null,
+  postgresStore = null,
   only,
   dataDir,
   signers,
@@ -91,13 +91,13 @@ export async function openChains({
   const started = new Map<EvmBlockchain, Promise<EmbeddedChain>>()
   const closing = new AbortController()
   const listeners: ((blockchain: EvmBlockchain) => void)[] = []
-  let owned = shared === null
+  let owned = postgresStore === null
   if (owned) await endOrphans(stateDir)
   const refuseUnlessOurs = (blockchain: Blockchain) => {
     if (owned) return
     throw new RunElsewhere(blockchain)
   }
-  const solana = createSolanaChains({ db, store: shared, dataDir, now, onEvent, refuseUnlessOurs, clusters })
+  const solana = createSolanaChains({ db, store: postgresStore, dataDir, now, onEvent, refuseUnlessOurs, clusters })
 
   const remember = async (on: Db, blockchain: EvmBlockchain) => {
     const known = await findChain(on, blockchain)
@@ -161,8 +161,8 @@ export async function openChains({
 
     async signing(blockchain) {
       if (remote.has(blockchain)) return await remote.signing(blockchain)
-      const { chainId, shared } = await network(blockchain)
-      return { chainId, signers, fees: (await shared?.suggestFees()) ?? EMBEDDED_FEES }
+      const { chainId, publicNetwork } = await network(blockchain)
+      return { chainId, signers, fees: (await publicNetwork?.suggestFees()) ?? EMBEDDED_FEES }
     },
 
     findSigner: (blockchain, address) =>

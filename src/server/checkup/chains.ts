@@ -56,10 +56,10 @@ function examineNode(settings: ChainSettings, url: string): Promise<Examined> {
     const { host } = new URL(url)
     const network = open(settings, [url])
     try {
-      await network.shared.head()
+      await network.publicNetwork.head()
       // The first answer has told its chain as well, and opened the connection.
       const since = performance.now()
-      const block = await network.shared.head()
+      const block = await network.publicNetwork.head()
       return { message: `${host} answers in ${msSince(since)} ms, is of chain ${settings.chainId}, at block ${block}` }
     } finally {
       await network.close()
@@ -97,7 +97,7 @@ async function examineSigners(
   let fees: Fees
   let addresses: readonly Hex[]
   try {
-    fees = await tellRefusals(blockchain, () => network.shared.suggestFees())
+    fees = await tellRefusals(blockchain, () => network.publicNetwork.suggestFees())
     addresses = openAddresses(operators).map(({ address }) => getAddress(address))
   } catch (error) {
     return [{ check, status: 'fail', error }]
@@ -105,7 +105,7 @@ async function examineSigners(
   return await Promise.all(
     addresses.map((address) =>
       examine(check, async () => {
-        const balance = await network.shared.balance(address)
+        const balance = await network.publicNetwork.balance(address)
         const least = reserve(fees)
         const funds = `${address} has ${formatEther(balance)} coins`
         if (balance < least) {

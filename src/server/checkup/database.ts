@@ -38,10 +38,10 @@ async function open(place: DatabasePlace): Promise<Store | null> {
   return isThere ? await openStore(path, { unchecked: true }) : null
 }
 
-async function look({ db, shared }: Store): Promise<{ message: string; fix?: string }> {
+async function look({ db, postgres }: Store): Promise<{ message: string; fix?: string }> {
   const version = await versionOf(db)
   const ms = await roundTrip(db)
-  const name = shared?.name ?? 'SQLite in the data dir'
+  const name = postgres?.name ?? 'SQLite in the data dir'
   const shown = `${name}${version === null ? '' : ` (PostgreSQL ${version})`} answers in ${ms.toFixed(1)} ms`
   const applied = await appliedMigrations(db)
   const pending = pendingMigrations(applied)

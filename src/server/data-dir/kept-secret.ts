@@ -8,7 +8,7 @@ export interface SecretPlace {
   /** Its name in the data dir. */
   file: string
   /** Null: there is only the data dir. */
-  store: Pick<Store, 'db' | 'shared'> | null
+  store: Pick<Store, 'db' | 'postgres'> | null
 }
 
 /**
@@ -22,9 +22,9 @@ export async function keptSecret(
   make: () => string,
 ): Promise<{ text: string; place: string }> {
   const path = join(dataDir, file)
-  if (store !== null && store.shared !== null) {
+  if (store !== null && store.postgres !== null) {
     const text = await keepSecret(store.db, file, () => readPrivateText(path, { code: 'data_dir' }) ?? make())
-    return { text, place: `${file} in ${store.shared.name}` }
+    return { text, place: `${file} in ${store.postgres.name}` }
   }
   let text = readPrivateText(path, { code: 'data_dir' })
   if (text === null) {

@@ -15,7 +15,7 @@ const HINTS: Readonly<Record<string, string>> = {
 export const openDataDir = (dataDir: string): Promise<DataDirLock> => open(dataDir, lockDataDir)
 
 /** The same for a folder that several processes may have in common, because what they must not share is in a database. */
-export const openSharedDataDir = (dataDir: string): Promise<void> => open(dataDir, () => {})
+export const openDataDirOfPostgres = (dataDir: string): Promise<void> => open(dataDir, () => {})
 
 async function open<Result>(dataDir: string, take: (dataDir: string) => Result): Promise<Result> {
   try {

@@ -56,7 +56,7 @@ async function open(place: DatabasePlace, schema: 'as it is' | 'up to date'): Pr
   if (postgres !== null) {
     const { openPostgres } = await import('../store/postgres/open-postgres.ts')
     const store = await openPostgres({ ...postgres, connections: 2, ...options })
-    return { store, name: store.shared?.name ?? '' }
+    return { store, name: store.postgres?.name ?? '' }
   }
   const path = join(resolve(place.dataDir), 'gdn.db')
   if (schema === 'as it is') {
@@ -70,18 +70,18 @@ async function open(place: DatabasePlace, schema: 'as it is' | 'up to date'): Pr
   return { store: await openStore(path, options), name: path }
 }
 
-async function statusOf({ db, shared }: Store, database: string): Promise<DatabaseStatus> {
+async function statusOf({ db, postgres }: Store, database: string): Promise<DatabaseStatus> {
   const applied = await appliedMigrations(db)
   const isMade = applied.length > 0
   return {
     database,
-    kind: shared === null ? 'sqlite' : 'postgres',
+    kind: postgres === null ? 'sqlite' : 'postgres',
     applied,
     pending: pendingMigrations(applied),
     accounts: isMade ? await count(db, 'accounts') : null,
     collections: isMade ? await count(db, 'collections') : null,
     nfts: isMade ? await count(db, 'nfts') : null,
-    processes: shared === null ? null : await connections(db),
+    processes: postgres === null ? null : await connections(db),
   }
 }
 

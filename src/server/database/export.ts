@@ -52,7 +52,7 @@ export async function exportDatabase(
     const store = await openBeside(place)
     try {
       const counted = await write(store, isOfDataDir ? secretsOf(place.dataDir) : [], file, signal)
-      const database = store.shared?.name ?? resolve(place.dataDir)
+      const database = store.postgres?.name ?? resolve(place.dataDir)
       return { file, database, ...counted, seconds: Math.round((performance.now() - since) / 100) / 10 }
     } finally {
       await orAborted(store.close(), signal)

@@ -51,7 +51,7 @@ export async function importDatabase(place: DatabasePlace, path: string): Promis
       })
       // Until the server has looked at what is new, it takes tables of millions for empty ones, and plans accordingly.
       await sql`analyze`.execute(store.db)
-      const database = store.shared?.name ?? resolve(place.dataDir)
+      const database = store.postgres?.name ?? resolve(place.dataDir)
       return { file, database, ...counted, seconds: Math.round((performance.now() - since) / 100) / 10 }
     } finally {
       await store.close()

@@ -2,7 +2,7 @@ import type { EndpointName } from '../../api/endpoints.ts'
 import { parseYaml } from '../settings/parse-yaml.ts'
 import { failFreshNfts, holdFreshNfts } from '../state/nfts.ts'
 import type { Db } from '../store/schema.ts'
-import { type Fate, fateOf, tellRule } from './fates.ts'
+import { faultFor, type InjectedFault, tellRule } from './fault-for.ts'
 import { faultsFile } from './schema.ts'
 
 /** Faults on demand: for people who test what their own program does when a server fails. */
@@ -10,7 +10,7 @@ export interface Faults {
   /** The rules as sentences. */
   readonly told: readonly string[]
   /** The fate of the next request of an endpoint; each call counts one. */
-  next(endpoint: EndpointName, requestId: string): Fate
+  next(endpoint: EndpointName, requestId: string): InjectedFault
   /** In the transaction that accepts a request: what its NFTs become. */
   onAccepted(db: Db, requestId: string): Promise<void>
   /** The request is over. */
@@ -23,14 +23,14 @@ const REASON = 'a fault on demand'
 export function createFaults({ text, file }: { text: string; file: string }): Faults {
   const rules = parseYaml(faultsFile, text, file)
   const counts = new Map<EndpointName, number>()
-  const fates = new Map<string, Fate>()
+  const fates = new Map<string, InjectedFault>()
   return {
     told: rules.faults.map(tellRule),
 
     next(endpoint, requestId) {
       const n = (counts.get(endpoint) ?? 0) + 1
       counts.set(endpoint, n)
-      const fate = fateOf(rules, endpoint, n)
+      const fate = faultFor(rules, endpoint, n)
       fates.set(requestId, fate)
       return fate
     },

@@ -4,7 +4,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { type EndpointName, endpointAt } from '../../api/endpoints.ts'
 import { TITLES } from '../../api/errors.ts'
 import { HEADERS } from '../../api/headers.ts'
-import type { Fate } from '../faults/fates.ts'
+import type { InjectedFault } from '../faults/fault-for.ts'
 import type { Faults } from '../faults/faults.ts'
 import type { Log } from '../log.ts'
 import { Refusal } from '../services/refusal.ts'
@@ -22,7 +22,7 @@ function endpointOf({ routeOptions, method }: FastifyRequest): EndpointName | un
 
 /** Lets requests of the API fail as the rules have it. Register it after authentication: refused requests don't count. */
 export function addFaults(app: FastifyInstance, faults: Faults, log: Log): void {
-  const fates = new WeakMap<FastifyRequest, Fate>()
+  const fates = new WeakMap<FastifyRequest, InjectedFault>()
 
   app.addHook('onRequest', async (request, reply) => {
     const endpoint = endpointOf(request)

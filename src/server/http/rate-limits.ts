@@ -14,7 +14,7 @@ const seconds = (ms: number) => Math.max(1, Math.ceil(ms / 1000))
 export function createRateLimit(
   { name, ratePerSecond }: Endpoint,
   enabled: boolean,
-  store: Pick<Store, 'db' | 'shared'>,
+  store: Pick<Store, 'db' | 'postgres'>,
 ): RateLimit {
   if (!enabled || ratePerSecond === null) {
     const headers = { [HEADERS.rateLimitPolicy]: `"${name}"` }
@@ -22,7 +22,7 @@ export function createRateLimit(
   }
   // Loaded with the first request, not before the backend is ready.
   const load = async () =>
-    store.shared === null
+    store.postgres === null
       ? (await import('./memory-limiter.ts')).createMemoryLimiter(ratePerSecond)
       : (keyId: string) => countRequest(store.db, { name: `${name} ${keyId}`, ratePerSecond })
   let loading: ReturnType<typeof load> | undefined

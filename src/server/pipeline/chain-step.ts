@@ -9,9 +9,9 @@ import { claimSigned, type TransactionRow, updateSigned } from '../store/transac
 import { hasWatched } from '../store/watched.ts'
 import { claimMoment, leaseMs, withLeases } from './leases.ts'
 import type { Turn } from './loop.ts'
+import { createObserver } from './public-network/observe.ts'
+import { watchSettled } from './public-network/reorgs.ts'
 import { settle } from './settle.ts'
-import { createObserver } from './shared/observe.ts'
-import { watchSettled } from './shared/reorgs.ts'
 import { someAtOnce } from './some-at-once.ts'
 
 const LEASE_MS = 60_000
@@ -32,15 +32,15 @@ export interface ChainStepOptions {
 /** Sends what is signed for a blockchain, the same bytes each time, and writes down what became of it. */
 export function createChainStep(options: ChainStepOptions): Turn {
   const { store, chains, blockchain, now, log, onSettled } = options
-  const observeShared = createObserver(options)
+  const observePublic = createObserver(options)
   /** Milliseconds until the next look. */
   const observe = async (claimed: readonly TransactionRow[]): Promise<number> => {
     const network = await chains.network(blockchain)
-    const { shared } = network
-    if (shared !== undefined) {
-      const waiting = claimed.length === 0 ? 0 : await observeShared(network, shared, claimed)
-      const watched = await watchSettled({ store, network, shared, now, log })
-      return waiting + watched === 0 ? 0 : shared.pollMs
+    const { publicNetwork } = network
+    if (publicNetwork !== undefined) {
+      const waiting = claimed.length === 0 ? 0 : await observePublic(network, publicNetwork, claimed)
+      const watched = await watchSettled({ store, network, publicNetwork, now, log })
+      return waiting + watched === 0 ? 0 : publicNetwork.pollMs
     }
     const outcomes = await network.broadcast(claimed.map((transaction) => transaction.raw as Hex))
     const receipts = await network.receipts(claimed.map((transaction) => transaction.hash as Hex))

@@ -22,7 +22,7 @@ export function createClockStep(
     const step = expectedAhead - ahead
     if (step > TOLERATED_MS) {
       await store.transaction(async (db) => {
-        if (store.shared === null && Number.isFinite(step)) await shiftDueTimes(db, now(), Math.floor(step))
+        if (store.postgres === null && Number.isFinite(step)) await shiftDueTimes(db, now(), Math.floor(step))
         await clampDueTimes(db, claimMoment(store, now))
       })
     }

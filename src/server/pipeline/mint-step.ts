@@ -101,7 +101,7 @@ export function createMintStep(options: MintStepOptions): MintStep {
     let most = 0n
     for (const operator of operators) if (payable(operator) > most) most = payable(operator)
     // A process that is alone keeps its one writer free meanwhile.
-    const ahead = store.shared === null ? await prepare(store.db, collection, most) : undefined
+    const ahead = store.postgres === null ? await prepare(store.db, collection, most) : undefined
     if (ahead === null) return null
     const blockchain = collection.blockchain as EvmBlockchain
     return store.transaction(async (db) => {

@@ -8,14 +8,14 @@ const POSTGRES_EVERY_MS = 10_000
 
 /** Has the database renew its statistics of tables that have grown, so that its plans fit them. */
 export function createOptimizeStep(
-  { db, shared }: Pick<Store, 'db' | 'shared'>,
+  { db, postgres }: Pick<Store, 'db' | 'postgres'>,
   steadyNow: () => number = () => performance.now(),
 ): Turn {
   let due = Number.NEGATIVE_INFINITY
   return async () => {
     if (steadyNow() < due) return null
-    due = steadyNow() + (shared === null ? SQLITE_EVERY_MS : POSTGRES_EVERY_MS)
-    await (shared === null ? renewSqliteStatistics(db, 'pragma optimize') : renewPostgresStatistics(db))
+    due = steadyNow() + (postgres === null ? SQLITE_EVERY_MS : POSTGRES_EVERY_MS)
+    await (postgres === null ? renewSqliteStatistics(db, 'pragma optimize') : renewPostgresStatistics(db))
     return null
   }
 }

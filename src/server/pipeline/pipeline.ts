@@ -16,15 +16,15 @@ import { blockchainsWithSigned, type TransactionRow } from '../store/transaction
 import { nextKnownTokenId } from '../store/unknown-mints.ts'
 import { createChainStep } from './chain-step.ts'
 import { createClockStep } from './clock-step.ts'
+import { createDeployStep } from './deploy-step.ts'
 import { createFileStep, type FilePolicy } from './file-step.ts'
 import { type Loop, startLoop } from './loop.ts'
-import { createMakeStep } from './make-step.ts'
 import { createMintStep } from './mint-step.ts'
 import { createOptimizeStep } from './optimize-step.ts'
 import { type OwnerFollower, startOwnerFollower } from './owner-follower.ts'
+import { startPublicOwnerFollower } from './public-network/owner-follower.ts'
 import { createRecoverStep } from './recovery/recover-step.ts'
 import { adoptTransfer, findMadeTransfer } from './recovery/recover-transfer.ts'
-import { startSharedOwnerFollower } from './shared/shared-owner-follower.ts'
 import type { OnSigned } from './sign.ts'
 import type { SolanaPipeline } from './solana/solana-pipeline.ts'
 import { createTransferStep, type TransferStepOptions } from './transfer-step.ts'
@@ -77,7 +77,7 @@ export async function startPipeline(options: PipelineOptions): Promise<OwnPipeli
   const { store, chains, storage, fetcher, files, now, log } = options
   // The data dir's lock says that no other worker lives: whatever is leased was left by a dead one. Where processes share
   // a database, what a dead one held is free when its lease ends.
-  if (store.shared === null) await releaseLeases(store)
+  if (store.postgres === null) await releaseLeases(store)
   let stopped = false
   // A turn that is under way when all is to stop takes nothing more in hand.
   const serves = (blockchain: Blockchain) => !stopped && chains.serves(blockchain)
@@ -97,7 +97,7 @@ export async function startPipeline(options: PipelineOptions): Promise<OwnPipeli
       onSettled: (transaction, receipt) => {
         const { kind, collection_id } = transaction
         if (receipt !== null) options.onFinal?.(transaction, receipt)
-        if (kind === 'factory') makeLoop.wake()
+        if (kind === 'factory') deployLoop.wake()
         // Any that is finished leaves room in its signer's lane.
         transferLoop.wake()
         if (collection_id !== null) wakeMint(collection_id)
@@ -185,8 +185,8 @@ export async function startPipeline(options: PipelineOptions): Promise<OwnPipeli
     recover: recoverTransfers,
   })
   const transferLoop = startLoop('transfer', transferStep, log)
-  const makeStep = createMakeStep({ store, signing: chains.signing, now, onSigned, serves })
-  const makeLoop = startLoop('make', makeStep, log)
+  const deployStep = createDeployStep({ store, signing: chains.signing, now, onSigned, serves })
+  const deployLoop = startLoop('make', deployStep, log)
   const fileStep = createFileStep({
     store,
     storage,
@@ -219,9 +219,9 @@ export async function startPipeline(options: PipelineOptions): Promise<OwnPipeli
     return started
   }
   chains.onBlocks((blockchain) => follow(blockchain)?.wake())
-  const sharedFollowers = chains.remote.blockchains
+  const publicFollowers = chains.remote.blockchains
     .filter((blockchain) => serves(blockchain))
-    .map((blockchain) => startSharedOwnerFollower({ store, chains, blockchain, log }))
+    .map((blockchain) => startPublicOwnerFollower({ store, chains, blockchain, log }))
 
   let takingUp: Loop | null = null
   const takeUp = async () => {
@@ -247,11 +247,11 @@ export async function startPipeline(options: PipelineOptions): Promise<OwnPipeli
     async takeUp() {
       await takeUp()
       // Others may sign, and die before what they have signed is final; and the embedded chains may become this process's.
-      if (store.shared !== null && !stopped) takingUp = startLoop('take up', takeUp, log)
+      if (store.postgres !== null && !stopped) takingUp = startLoop('take up', takeUp, log)
     },
 
     collectionAccepted(blockchain) {
-      if (isEvm(blockchain)) makeLoop.wake()
+      if (isEvm(blockchain)) deployLoop.wake()
       else if (serves(blockchain)) {
         openSolana(blockchain)
           .then((pipeline) => pipeline.collectionAccepted())
@@ -279,13 +279,13 @@ export async function startPipeline(options: PipelineOptions): Promise<OwnPipeli
         clockLoop,
         optimizeLoop,
         recoverLoop,
-        makeLoop,
+        deployLoop,
         mintLoop,
         transferLoop,
         filesLoop,
         ...(takingUp === null ? [] : [takingUp]),
       ]
-      const chainSteps = [...chainLoops.values(), ...followers.values(), ...sharedFollowers]
+      const chainSteps = [...chainLoops.values(), ...followers.values(), ...publicFollowers]
       await Promise.all([filesStopped, ...[...steps, ...chainSteps].map((loop) => loop.stop())])
       // A turn of it that was just ending has still taken NFTs in hand.
       await fileStep.stop()

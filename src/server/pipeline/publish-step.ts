@@ -5,7 +5,7 @@ import { parseCid } from '../storage/cid.ts'
 import { blocksBelow } from '../storage/dag.ts'
 import type { PublishPlaces } from '../storage/open-storage.ts'
 import type { PinRequest } from '../storage/remote/pinning-service.ts'
-import type { SharedBlocks } from '../storage/remote/remote-files.ts'
+import type { NodeBlocks } from '../storage/remote/remote-files.ts'
 import type { BlockTable } from '../store/block-table.ts'
 import type { Store } from '../store/open-store.ts'
 import {
@@ -55,7 +55,7 @@ export function startPublishing(
  */
 function createNodeStep(
   { store, now, log }: PublishSurroundings,
-  { node, blocks, next }: { node: SharedBlocks; blocks: BlockTable; next: 'pins' | null },
+  { node, blocks, next }: { node: NodeBlocks; blocks: BlockTable; next: 'pins' | null },
 ): Turn {
   const publish = async (group: readonly Publication[]): Promise<void> => {
     try {

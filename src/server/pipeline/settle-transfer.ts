@@ -14,8 +14,8 @@ import {
   forgetReverts,
   returnTransfer,
 } from '../store/transfers.ts'
+import { PASSING_REVERTS, wouldSucceed } from './public-network/would-succeed.ts'
 import { findMadeTransfer } from './recovery/recover-transfer.ts'
-import { PASSING_REVERTS, wouldSucceed } from './shared/would-succeed.ts'
 import { transferCall } from './transfer-call.ts'
 
 interface Settlement {
@@ -41,7 +41,7 @@ export async function planTransfer({ store, network, transaction, receipt }: Set
     }
   }
   // It was made already, by a transaction that the database had lost: that one settles it.
-  if (reverted && network.shared !== undefined && (await findMadeTransfer(store, network, id)) !== null) {
+  if (reverted && network.publicNetwork !== undefined && (await findMadeTransfer(store, network, id)) !== null) {
     return async (db) => returnTransfer(db, transaction.id)
   }
   const error = reverted ? await reasonOf(network, transfer, transaction) : null
@@ -68,7 +68,7 @@ async function passes(
   { signer }: TransactionRow,
 ): Promise<boolean> {
   const { nft_status, reverts } = transfer
-  if (network.shared === undefined || nft_status === 'failed' || reverts >= PASSING_REVERTS) return false
+  if (network.publicNetwork === undefined || nft_status === 'failed' || reverts >= PASSING_REVERTS) return false
   if (nft_status === 'initiated' || (await followsUnfinal(store.db, transfer))) return true
   return wouldSucceed(network, { from: signer as Hex, ...transferCall(transfer) })
 }

@@ -20,8 +20,8 @@ import { requestsOfTransaction } from '../store/requests.ts'
 import type { Db } from '../store/schema.ts'
 import type { TransactionRow } from '../store/transactions.ts'
 import { nextKnownTokenId } from '../store/unknown-mints.ts'
+import { type Call, PASSING_REVERTS, wouldSucceed } from './public-network/would-succeed.ts'
 import { planTransfer } from './settle-transfer.ts'
-import { type Call, PASSING_REVERTS, wouldSucceed } from './shared/would-succeed.ts'
 
 interface Settlement {
   store: Store
@@ -42,7 +42,7 @@ export async function settle({ store, network, transaction, receipt, log }: Sett
       block_number: Number(receipt.blockNumber),
       block_hash: receipt.blockHash,
       gas_used: String(receipt.gasUsed),
-      ...(network.shared === undefined ? {} : await minedAs(db, transaction, receipt)),
+      ...(network.publicNetwork === undefined ? {} : await minedAs(db, transaction, receipt)),
     })
     if (ours) await apply(db)
     return ours
@@ -97,7 +97,7 @@ async function planRevert({ store, network, transaction, receipt }: Omit<Settlem
   if (collection === null) return async () => {}
   // A node that is behind may not have the collection, nor the rights that were given last; of a block that it lacks it
   // tells nothing.
-  const block = network.shared === undefined ? 'latest' : numberToHex(await network.shared.head())
+  const block = network.publicNetwork === undefined ? 'latest' : numberToHex(await network.publicNetwork.head())
   const state = await readCollectionState(network, collection.contract_address as Hex, block)
 
   if (kind === 'collection') {

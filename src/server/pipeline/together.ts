@@ -3,7 +3,7 @@ import type { Bus, BusOptions } from '../store/postgres/bus.ts'
 import type { Pipeline } from './pipeline.ts'
 
 /** A pipeline that hears what other processes have accepted for it to work on. */
-export const hear = (pipeline: Pipeline): Pick<BusOptions, 'onWord'> => ({
+export const onNotification = (pipeline: Pipeline): Pick<BusOptions, 'onWord'> => ({
   onWord(word) {
     if (word.what === 'transfer') pipeline.transferAccepted()
     if (word.what === 'nfts') pipeline.nftsAccepted(word.collection, word)
@@ -12,7 +12,7 @@ export const hear = (pipeline: Pipeline): Pick<BusOptions, 'onWord'> => ({
 })
 
 /** What is accepted here is told to the others, and to the pipeline of this process where it has one. */
-export function tellOthers(bus: Pick<Bus, 'tell'>, own?: Pipeline): Pipeline {
+export function notifyOthers(bus: Pick<Bus, 'tell'>, own?: Pipeline): Pipeline {
   return {
     collectionAccepted(blockchain) {
       own?.collectionAccepted(blockchain)

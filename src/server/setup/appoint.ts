@@ -1,7 +1,7 @@
 import { GdnError } from '../../core/errors.ts'
 import type { EvmReceipt, Fees, Hex } from '../chain/evm/network.ts'
 import { encodeAppoint, isOperator } from '../chain/evm/registry.ts'
-import { isFarAbove, raiseFees } from '../pipeline/shared/bump.ts'
+import { isFarAbove, raiseFees } from '../pipeline/public-network/bump.ts'
 import type { SetupOptions } from './options.ts'
 import { APPOINT_GAS } from './plan.ts'
 import { until } from './until.ts'
@@ -30,7 +30,7 @@ export async function appoint(
   newestHead: () => Promise<number>,
 ): Promise<void> {
   const { network, admin, now } = options
-  const { chainId, shared } = network
+  const { chainId, publicNetwork } = network
   const sign = async (nonce: number, fees: Fees): Promise<Attempt> => {
     const call = { chainId, nonce, to: factory, data: encodeAppoint(operator), gas: APPOINT_GAS, fees }
     return { ...(await admin.sign(call)), nonce, fees, at: now() }
@@ -41,11 +41,11 @@ export async function appoint(
   await until(options, `Waiting until ${operator} is appointed`, async () => {
     const head = await newestHead()
     // Both of one block: where it has an earlier appointment, it has its nonce as used too.
-    const next = await shared.nextNonce(admin.address, head)
+    const next = await publicNetwork.nextNonce(admin.address, head)
     const isKnown = () => isOperator(network, factory, operator, head)
     if (newest === null) {
       if (await isKnown()) return true
-      newest = await sign(next, await shared.suggestFees())
+      newest = await sign(next, await publicNetwork.suggestFees())
       hashes.push(newest.hash)
     }
     const { nonce, raw, fees, at } = newest
@@ -65,11 +65,11 @@ export async function appoint(
       throw refusal(operator, outcome.reason)
     }
     strange = 0
-    if (now() - at < shared.stuckMs) return null
-    const suggested = await shared.suggestFees()
+    if (now() - at < publicNetwork.stuckMs) return null
+    const suggested = await publicNetwork.suggestFees()
     const raised = raiseFees(fees, suggested)
     // A network that stands still is no reason to offer more and more.
-    if (raised.maxFeePerGas > shared.feeCap || isFarAbove(raised, suggested)) return null
+    if (raised.maxFeePerGas > publicNetwork.feeCap || isFarAbove(raised, suggested)) return null
     newest = await sign(nonce, raised)
     hashes.push(newest.hash)
     return null
@@ -79,7 +79,7 @@ export async function appoint(
 async function isSettled({ network }: SetupOptions, receipt: EvmReceipt, head: number): Promise<boolean> {
   const { blockNumber, blockHash } = receipt
   if (head - Number(blockNumber) + 1 < network.confirmations) return false
-  const [hash] = await network.shared.blockHashes([Number(blockNumber)], head)
+  const [hash] = await network.publicNetwork.blockHashes([Number(blockNumber)], head)
   return hash === blockHash
 }
 

@@ -24,7 +24,7 @@ export async function wereAppointed(
   operators: readonly Hex[],
   head: number,
 ): Promise<boolean | null> {
-  const deep = head - network.shared.finality + 1
+  const deep = head - network.publicNetwork.finality + 1
   if (deep < 0) return false
   try {
     return (await findMissing(network, factory, operators, deep)) === null

@@ -79,7 +79,7 @@ export async function planSetup({ store, network, admin, operators, known }: Set
     .map(({ address }) => address)
   const deploying = factory === null && !underWay ? deployFactoryGasLimit(operators) : 0n
   const gas = deploying + APPOINT_GAS * BigInt(toAppoint.length)
-  const fees = await network.shared.suggestFees()
+  const fees = await network.publicNetwork.suggestFees()
   return {
     factory,
     operators: states,
@@ -91,7 +91,7 @@ export async function planSetup({ store, network, admin, operators, known }: Set
     isDone:
       remembered !== undefined &&
       toAppoint.length === 0 &&
-      (await wereAppointed(network, remembered, operators, await network.shared.head())) === true,
+      (await wereAppointed(network, remembered, operators, await network.publicNetwork.head())) === true,
   }
 }
 

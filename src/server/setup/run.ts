@@ -26,7 +26,7 @@ import { until } from './until.ts'
 export async function runSetup(options: SetupOptions): Promise<Hex> {
   const { store, network, admin, plan, now } = options
   const { blockchain, chainId } = network
-  await raiseLane(store.db, blockchain, admin.address, await network.shared.nextNonce(admin.address))
+  await raiseLane(store.db, blockchain, admin.address, await network.publicNetwork.nextNonce(admin.address))
   const factory = plan.factory ?? (await deploy(options))
   const newestHead = createNewestHead(options)
   for (;;) {
@@ -49,7 +49,7 @@ export async function runSetup(options: SetupOptions): Promise<Hex> {
 function createNewestHead({ network }: SetupOptions): () => Promise<number> {
   let newest = 0
   return async () => {
-    const head = await network.shared.head()
+    const head = await network.publicNetwork.head()
     if (head < newest) throw new GdnError('unreachable', 'a node is behind')
     newest = head
     return head
@@ -73,7 +73,7 @@ async function untilNoneIsUndone(
     if (missing !== null) return { missing }
     const isOver = final !== null && head >= final
     if (final !== null && !isOver) return null
-    final ??= head + network.shared.finality - 1
+    final ??= head + network.publicNetwork.finality - 1
     // Where nobody says how it was then, the blocks that came meanwhile are enough.
     const wereKnown = (await wereAppointed(network, factory, operators, head)) ?? isOver
     return wereKnown ? { missing: null } : null

@@ -31,14 +31,14 @@ export interface SignerStatus {
 
 /** Asks a network for all that signing on it takes. */
 export async function chainStatus({ store, network, operators }: OpenedChain): Promise<SignerStatus[]> {
-  const { blockchain, chainId, shared } = network
+  const { blockchain, chainId, publicNetwork } = network
   const factory = ((await findChain(store.db, blockchain))?.factory_address as Hex | undefined) ?? null
-  const [block, fees] = [await shared.head(), await shared.suggestFees()]
+  const [block, fees] = [await publicNetwork.head(), await publicNetwork.suggestFees()]
   return await Promise.all(
     operators.map(async ({ address }) => {
-      const balance = await shared.balance(address)
+      const balance = await publicNetwork.balance(address)
       const waiting = (await listSignedOf(store.db, blockchain, address)) as Hex[]
-      const { due } = debtOf(waiting, await shared.nextNonce(address))
+      const { due } = debtOf(waiting, await publicNetwork.nextNonce(address))
       const appointed = factory !== null && (await isOperator(network, factory, address))
       return {
         blockchain,

@@ -29,7 +29,7 @@ export async function until<Found>(
         // Once is usual: of several nodes one is a block behind.
         if (failures === 2) say(`${what}: ${error.message}; trying on`)
       }
-      await sleep(network.shared.pollMs, signal)
+      await sleep(network.publicNetwork.pollMs, signal)
     }
   } finally {
     signal.removeEventListener('abort', cut)

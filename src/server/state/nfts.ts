@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { type NftRow, OF_COLLECTION, UNFINISHED } from '../store/nfts.ts'
-import { failAndTell, isHeard, tellMinted, tellNfts } from '../store/outbox.ts'
+import { failAndTell, hasWebhooks, tellMinted, tellNfts } from '../store/outbox.ts'
 import type { Db } from '../store/schema.ts'
 import { indexFiles } from '../store/title-index.ts'
 import { addSolanaTransactions, type NewSolanaTransaction } from './solana-transactions.ts'
@@ -48,7 +48,7 @@ export async function passOnToMint(
 /** The fetching failed for good. */
 export async function failClaimedNft(db: Db, claimed: Claimed & { id: string }, error: string): Promise<boolean> {
   const failed = await updateClaimed(db, claimed, { status: 'failed', step: 'done', error })
-  if (failed && (await isHeard(db))) await tellNfts(db, 'nft.failed', [claimed])
+  if (failed && (await hasWebhooks(db))) await tellNfts(db, 'nft.failed', [claimed])
   return failed
 }
 
@@ -100,7 +100,7 @@ async function changeFresh(
 /** They fail before anything is done for them. */
 export async function failFreshNfts(db: Db, requestId: string, error: string): Promise<void> {
   const failed = await changeFresh(db, requestId, { status: 'failed', error })
-  if (await isHeard(db)) await tellNfts(db, 'nft.failed', failed)
+  if (await hasWebhooks(db)) await tellNfts(db, 'nft.failed', failed)
 }
 
 /** They stay initiated: no step looks at them. */

@@ -12,9 +12,9 @@ import { parseCid, rawCid } from './cid.ts'
 import { type FlatFiles, openFlatFiles } from './flat-files.ts'
 import { importStream } from './import.ts'
 import { findEntry, isComplete, readNode, streamNode } from './nodes.ts'
+import { withNodeBlocks } from './remote/node-blocks.ts'
 import type { RemoteFiles } from './remote/remote-files.ts'
 import { remoteFlatFiles } from './remote/remote-flat-files.ts'
-import { withShared } from './remote/shared-blocks.ts'
 
 /** Up to this size a file is a row of the block table: a database reads and keeps those better than a file system. */
 export const SMALL_FILE_BYTES = 16 * 1024
@@ -43,7 +43,7 @@ export async function createFileStorage(options: FileStorageOptions): Promise<Fi
   const local = await openFlatFiles(dataDir, { alone })
   const files =
     remote === undefined ? local : remoteFlatFiles({ local, blocks: own, remote: remote.files, stored: remote.stored })
-  const shared = remote?.files.shared
+  const nodeBlocks = remote?.files.nodeBlocks
 
   const openCid = async (cid: CID, blocks: BlockTable): Promise<StoredContent | null> => {
     const key = cid.toString()
@@ -79,7 +79,7 @@ export async function createFileStorage(options: FileStorageOptions): Promise<Fi
     },
 
     async open(text, path = [], { ours = false } = {}) {
-      const blocks = shared === undefined || ours ? own : withShared(own, shared)
+      const blocks = nodeBlocks === undefined || ours ? own : withNodeBlocks(own, nodeBlocks)
       let cid = parseCid(text)
       for (const name of path) {
         const node = cid && (await readNode(blocks, cid))
@@ -100,8 +100,8 @@ export async function createFileStorage(options: FileStorageOptions): Promise<Fi
 
     async keep(text) {
       const cid = parseCid(text)
-      if (shared === undefined || cid === null || (await openCid(cid, own)) !== null) return
-      await shared.keep(cid)
+      if (nodeBlocks === undefined || cid === null || (await openCid(cid, own)) !== null) return
+      await nodeBlocks.keep(cid)
     },
   }
 }

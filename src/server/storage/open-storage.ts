@@ -12,7 +12,7 @@ import { type FileStorage, StorageUnavailableError } from './adapter.ts'
 import { createFileStorage } from './files.ts'
 import type { FilesPlace } from './files-place.ts'
 import type { PinningService } from './remote/pinning-service.ts'
-import type { RemoteFiles, SharedBlocks } from './remote/remote-files.ts'
+import type { NodeBlocks, RemoteFiles } from './remote/remote-files.ts'
 
 export interface OpenStorageOptions {
   settings: Pick<Settings, 'storage' | 'pinning'>
@@ -41,7 +41,7 @@ export interface PublishPlaces {
   first: PublishTarget
   /** Holds what is published. */
   blocks: BlockTable
-  node: SharedBlocks | null
+  node: NodeBlocks | null
   pinning: {
     service: PinningService
     /** Multiaddresses from which the service can fetch content. */
@@ -82,7 +82,7 @@ export async function openStorage(options: OpenStorageOptions): Promise<OpenedSt
   }
   try {
     await refuseLostFiles(store, remote?.place ?? null, settings.storage)
-    if (kind === 'files' && store.shared !== null) ownPlace = await placeInDataDir(store, dataDir)
+    if (kind === 'files' && store.postgres !== null) ownPlace = await placeInDataDir(store, dataDir)
     pinning = openPinning(settings.pinning, { ...options, userAgent })
     await checkSoon(remote).catch((error) => {
       if (!(error instanceof StorageUnavailableError)) throw error
@@ -93,19 +93,19 @@ export async function openStorage(options: OpenStorageOptions): Promise<OpenedSt
     await close()
     throw error
   }
-  const shared = remote?.shared
+  const nodeBlocks = remote?.nodeBlocks
   const origins = settings.pinning?.origins ?? []
   const pins = pinning && {
     service: pinning,
-    origins: async () => (origins.length > 0 || shared === undefined ? origins : await shared.addresses()),
+    origins: async () => (origins.length > 0 || nodeBlocks === undefined ? origins : await nodeBlocks.addresses()),
   }
   const afterNode = pins === null ? undefined : ('pins' as const)
-  const publishTo = shared === undefined ? afterNode : ('node' as const)
+  const publishTo = nodeBlocks === undefined ? afterNode : ('node' as const)
 
   const files = await createFileStorage({
     dataDir,
     blocks,
-    alone: store.shared === null,
+    alone: store.postgres === null,
     beforeLarge: ownPlace?.claim,
     remote:
       remote === null ? undefined : { files: remote, stored: storedFiles(store.db, store.transaction, remote.place) },
@@ -140,7 +140,7 @@ export async function openStorage(options: OpenStorageOptions): Promise<OpenedSt
   const closing = new AbortController()
   /** Others of this database see only what is where all of them reach it. */
   const sendLocal = async () => {
-    if (remote === null || store.shared === null) return
+    if (remote === null || store.postgres === null) return
     const { sendLocalFiles } = await import('./remote/send-local.ts')
     const stored = storedFiles(store.db, store.transaction, remote.place)
     while (!closing.signal.aborted) {
@@ -159,7 +159,7 @@ export async function openStorage(options: OpenStorageOptions): Promise<OpenedSt
 
   return {
     files,
-    publishing: publishTo === undefined ? null : { first: publishTo, blocks, node: shared ?? null, pinning: pins },
+    publishing: publishTo === undefined ? null : { first: publishTo, blocks, node: nodeBlocks ?? null, pinning: pins },
     problems() {
       const misplaced = ownPlace?.problem() ?? null
       if (misplaced !== null) return [misplaced]

@@ -107,7 +107,7 @@ export async function firstDeployed(
 }
 
 /** Takes collections that wait to be made: due, unsigned, and in nobody's hands (or in those of a worker that died). */
-export async function claimUnmadeCollections(
+export async function claimUndeployedCollections(
   db: Db,
   { now, leaseMs, limit }: ClaimOptions,
   blockchains: readonly Blockchain[] = EVM_BLOCKCHAINS,

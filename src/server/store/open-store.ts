@@ -17,12 +17,12 @@ export interface Store {
   /** Called in the transaction that accepts a request, after its rows are written. */
   readonly onAccepted?: (db: Db, requestId: string) => Promise<void>
   /** How processes that work on it together find each other; null where one has it to itself. */
-  readonly shared: Shared | null
+  readonly postgres: PostgresConnection | null
   close(): Promise<void>
 }
 
 /** What several processes need beside queries. */
-export interface Shared {
+export interface PostgresConnection {
   /** Connects to the server itself, past any pooler. */
   readonly direct: ClientConfig
   /** What the database may be called in messages. */
@@ -66,7 +66,7 @@ export async function openStore(path: string, { beside = false, unchecked = fals
   }
   return {
     db,
-    shared: null,
+    postgres: null,
     transaction: createGroupCommit(db),
     async close() {
       if (!beside && !unchecked) await renewStatistics(db, 'pragma optimize')

@@ -9,7 +9,7 @@ import type { Db, Schema } from './schema.ts'
 const ROWS_AT_ONCE = 500
 
 /** Whether anybody at all is told of anything: without webhooks this is what events cost. */
-export async function isHeard(db: Db): Promise<boolean> {
+export async function hasWebhooks(db: Db): Promise<boolean> {
   const active = db.selectFrom('webhooks').select('id').where('status', '=', 'active').limit(1)
   return (await active.executeTakeFirst()) !== undefined
 }
@@ -28,7 +28,7 @@ export async function tellNfts(
 
 /** As tellNfts, of NFTs that were just deployed, in the order of their acceptance. */
 export async function tellMinted(db: Db, nfts: readonly { id: string; seq: number }[]): Promise<void> {
-  if (!(await isHeard(db))) return
+  if (!(await hasWebhooks(db))) return
   await tellNfts(
     db,
     'nft.deployed',
@@ -41,18 +41,18 @@ export async function failAndTell(
   db: Db,
   change: UpdateQueryBuilder<Schema, 'nfts', 'nfts', UpdateResult>,
 ): Promise<void> {
-  if (await isHeard(db)) await tellNfts(db, 'nft.failed', await change.returning('id').execute())
+  if (await hasWebhooks(db)) await tellNfts(db, 'nft.failed', await change.returning('id').execute())
   else await change.execute()
 }
 
 /** Call it in the transaction that gives the collection its status. */
 export async function tellCollection(db: Db, id: string, status: 'deployed' | 'failed'): Promise<void> {
-  if (await isHeard(db)) await tell(db, `collection.${status}`, [await collectionSubject(db, id)])
+  if (await hasWebhooks(db)) await tell(db, `collection.${status}`, [await collectionSubject(db, id)])
 }
 
 /** Call it in the transaction that gives the transfer its status. */
 export async function tellTransfer(db: Db, id: string, status: 'deployed' | 'failed'): Promise<void> {
-  if (await isHeard(db)) await tell(db, `transfer.${status}`, [await transferSubject(db, id)])
+  if (await hasWebhooks(db)) await tell(db, `transfer.${status}`, [await transferSubject(db, id)])
 }
 
 /** An event that one webhook is told before all others, whatever it listens to. The event's id. */
@@ -67,7 +67,7 @@ export async function tellWebhook(db: Db, webhookId: string, type: EventType, da
 }
 
 /** Who hears of an account's events, by account. Listeners that went away without a word hear nothing. */
-async function hearersOf(db: Db, type: EventType, accountIds: readonly string[]): Promise<Map<string, string[]>> {
+async function webhooksFor(db: Db, type: EventType, accountIds: readonly string[]): Promise<Map<string, string[]>> {
   const rows = await db
     .selectFrom('webhooks')
     .select(['id', 'account_id', 'events'])
@@ -87,7 +87,7 @@ async function hearersOf(db: Db, type: EventType, accountIds: readonly string[])
 
 async function tell(db: Db, type: EventType, subjects: readonly Subject[]): Promise<void> {
   if (subjects.length === 0) return
-  const hearers = await hearersOf(db, type, [...new Set(subjects.map(({ accountId }) => accountId))])
+  const hearers = await webhooksFor(db, type, [...new Set(subjects.map(({ accountId }) => accountId))])
   const told = subjects.flatMap(({ accountId, data }) => {
     const webhooks = hearers.get(accountId) ?? []
     return webhooks.length === 0 ? [] : [{ event: newEvent(type, data), webhooks }]

@@ -44,7 +44,7 @@ export async function moveCursor(db: Db, cursor: OwnerCursor): Promise<void> {
 }
 
 /** The same of a network whose blocks may be undone up to `finality` deep: there is always one to fall back to. */
-export async function moveSharedCursor(db: Db, cursor: OwnerCursor, finality: number): Promise<void> {
+export async function movePublicCursor(db: Db, cursor: OwnerCursor, finality: number): Promise<void> {
   await insertCursor(db, cursor)
   await sql`
     delete from owner_cursors where blockchain = ${cursor.blockchain} and block_number < (

@@ -155,7 +155,7 @@ export type TransactionKind = 'factory' | 'collection' | 'mint' | 'grant' | 'tra
  */
 export type TransactionState = 'signed' | 'final' | 'reverted' | 'lost' | 'cancelled'
 /** What an operator asks of one that is stuck: higher fees, or that it be given up. */
-export type TransactionWish = 'bump' | 'cancel'
+export type TransactionAction = 'bump' | 'cancel'
 
 /** A signed transaction. Its bytes are here before any network sees them, and the same bytes are sent on any doubt. */
 export interface TransactionsTable extends Work {
@@ -182,7 +182,7 @@ export interface TransactionsTable extends Work {
   watched: Generated<number>
   /** 1 once a reorg has undone its block. */
   returned: Generated<number>
-  wish: Generated<TransactionWish | null>
+  wish: Generated<TransactionAction | null>
 }
 
 /** Each signing of a transaction that was signed more than once: the same nonce, higher fees. Any of them may be mined. */

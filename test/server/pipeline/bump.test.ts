@@ -1,7 +1,7 @@
 import { parseTransaction, serializeTransaction } from 'viem'
 import { expect, it } from 'vitest'
-import type { SharedNetwork } from '../../../src/server/chain/evm/network.ts'
-import { createBumper } from '../../../src/server/pipeline/shared/bump.ts'
+import type { PublicNetwork } from '../../../src/server/chain/evm/network.ts'
+import { createBumper } from '../../../src/server/pipeline/public-network/bump.ts'
 import type { Store } from '../../../src/server/store/open-store.ts'
 import type { TransactionRow } from '../../../src/server/store/transactions.ts'
 import { WALLETS } from '../../helpers/backend.ts'
@@ -34,8 +34,8 @@ async function stuckAfter(nextNonce: (look: number) => number, setBackMs = 0): P
   for (let look = 0; look < 200 && stuckAt === null; look++) {
     clock = look * 1000
     if (look === 30) setBack = setBackMs
-    const shared = { stuckMs: STUCK_MS, nextNonce: async () => nextNonce(look) } as unknown as SharedNetwork
-    await bumper.bump({ chainId: 137, shared }, [transaction as unknown as TransactionRow], new Map())
+    const publicNetwork = { stuckMs: STUCK_MS, nextNonce: async () => nextNonce(look) } as unknown as PublicNetwork
+    await bumper.bump({ chainId: 137, publicNetwork }, [transaction as unknown as TransactionRow], new Map())
   }
   return stuckAt
 }

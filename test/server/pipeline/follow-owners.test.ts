@@ -5,10 +5,10 @@ import { encodeMint, encodeTransfer } from '../../../src/server/chain/evm/collec
 import { collectionAddress, collectionInit } from '../../../src/server/chain/evm/collection-init.ts'
 import { readCollectionState, readOwnerOf } from '../../../src/server/chain/evm/collection-reads.ts'
 import { encodeDeployFactory, encodeMake, factoryAddress } from '../../../src/server/chain/evm/factory.ts'
-import type { EvmNetwork, Hex, RawLog, SharedNetwork } from '../../../src/server/chain/evm/network.ts'
+import type { EvmNetwork, Hex, PublicNetwork, RawLog } from '../../../src/server/chain/evm/network.ts'
 import { RpcError } from '../../../src/server/chain/rpc/rpc-answer.ts'
 import { type FollowOptions, followOwners } from '../../../src/server/pipeline/follow-owners.ts'
-import { createSharedFollower } from '../../../src/server/pipeline/shared/follow-shared-owners.ts'
+import { createPublicOwnerFollower } from '../../../src/server/pipeline/public-network/follow-owners.ts'
 import { rememberChain } from '../../../src/server/store/chains.ts'
 import { findCollectionById } from '../../../src/server/store/collections.ts'
 import type { Store } from '../../../src/server/store/open-store.ts'
@@ -107,7 +107,7 @@ async function follow(options: Partial<FollowOptions> = {}): Promise<number> {
 }
 
 /** As a network that others mine, of which reorgs are expected up to two blocks deep. */
-const sharedNetwork = (blocksAtOnce: number): EvmNetwork & { shared: SharedNetwork } => {
+const sharedNetwork = (blocksAtOnce: number): EvmNetwork & { publicNetwork: PublicNetwork } => {
   const hashesOf = (blocks: readonly number[]) =>
     Promise.all(
       blocks.map(async (block) => {
@@ -115,7 +115,7 @@ const sharedNetwork = (blocksAtOnce: number): EvmNetwork & { shared: SharedNetwo
         return found?.hash ?? null
       }),
     )
-  const shared: Pick<SharedNetwork, 'finality' | 'blockHashes' | 'logs'> = {
+  const publicNetwork: Pick<PublicNetwork, 'finality' | 'blockHashes' | 'logs'> = {
     finality: 2,
     blockHashes: hashesOf,
     async logs(filters, blocks) {
@@ -129,11 +129,11 @@ const sharedNetwork = (blocksAtOnce: number): EvmNetwork & { shared: SharedNetwo
       return { logs: logs.flat(), hashes: await hashesOf(blocks) }
     },
   }
-  return { ...network(), shared } as EvmNetwork & { shared: SharedNetwork }
+  return { ...network(), publicNetwork } as EvmNetwork & { publicNetwork: PublicNetwork }
 }
 
 async function followShared({ blocksAtOnce = 100 }: Partial<FollowOptions> = {}): Promise<void> {
-  const turn = createSharedFollower({ store, network: sharedNetwork(blocksAtOnce), log: SILENT })
+  const turn = createPublicOwnerFollower({ store, network: sharedNetwork(blocksAtOnce), log: SILENT })
   while (await turn());
 }
 
@@ -337,10 +337,10 @@ describe('when the chain takes blocks back', () => {
     expect((await listCursors(store.db, 'polygon'))[0]?.block_number).toBe(await height())
   })
 
-  it.each(['ours', 'shared'])(
+  it.each(['embedded', 'public'])(
     'any moves, switches, readings and reorgs of a chain that is %s: in the end all is as on chain',
     async (kind) => {
-      const read = kind === 'ours' ? follow : followShared
+      const read = kind === 'embedded' ? follow : followShared
 
       const action = fc.oneof(
         { weight: 4, arbitrary: fc.record({ do: fc.constant('move' as const), a: fc.nat(TOKENS - 1), b: fc.nat(6) }) },

@@ -1,9 +1,9 @@
 import { encodeFunctionResult, serializeTransaction } from 'viem'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { gdnCollection } from '../../../src/server/chain/evm/contracts/generated/artifacts.ts'
-import type { EvmNetwork, EvmReceipt, Hex, SharedNetwork } from '../../../src/server/chain/evm/network.ts'
-import { createObserver } from '../../../src/server/pipeline/shared/observe.ts'
-import { watchSettled } from '../../../src/server/pipeline/shared/reorgs.ts'
+import type { EvmNetwork, EvmReceipt, Hex, PublicNetwork } from '../../../src/server/chain/evm/network.ts'
+import { createObserver } from '../../../src/server/pipeline/public-network/observe.ts'
+import { watchSettled } from '../../../src/server/pipeline/public-network/reorgs.ts'
 import type { Store } from '../../../src/server/store/open-store.ts'
 import { insertRequest } from '../../../src/server/store/requests.ts'
 import { claimSigned } from '../../../src/server/store/transactions.ts'
@@ -110,7 +110,7 @@ async function look(nodeAt: number, status: EvmReceipt['status'], knows = HEAD):
       return stateWith(status === 'success' && asked >= MINED ? 2n : 1n) as Result
     },
   }
-  const shared = {
+  const publicNetwork = {
     pollMs: 1,
     finality: 8,
     stuckMs: 60_000,
@@ -125,7 +125,7 @@ async function look(nodeAt: number, status: EvmReceipt['status'], knows = HEAD):
   }
   const observe = createObserver({ store, findSigner: () => null, now: () => NOW, log, onSettled: () => {} })
   const claimed = await claimSigned(store.db, 'polygon', { now: NOW, leaseMs: 0, limit: 10 })
-  await observe({ ...network, shared }, shared, claimed)
+  await observe({ ...network, publicNetwork }, publicNetwork, claimed)
 }
 
 const nft = () =>
@@ -149,8 +149,8 @@ it('a node that stands still, on a branch that was given up, does not make a min
     head: async () => HEAD,
     blockHashes: async (numbers: readonly number[], head = 0) => numbers.map(() => (head > knows ? null : BLOCK_HASH)),
   })
-  expect(await watchSettled({ ...watched, network, shared: at(HEAD - 1) as unknown as SharedNetwork })).toBe(1)
-  expect(await watchSettled({ ...watched, network, shared: at(HEAD) as unknown as SharedNetwork })).toBe(0)
+  expect(await watchSettled({ ...watched, network, publicNetwork: at(HEAD - 1) as unknown as PublicNetwork })).toBe(1)
+  expect(await watchSettled({ ...watched, network, publicNetwork: at(HEAD) as unknown as PublicNetwork })).toBe(0)
 })
 
 it('a revert is not judged by a node that is behind: it may not have the collection, nor the rights given last', async () => {

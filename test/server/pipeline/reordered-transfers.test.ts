@@ -1,10 +1,10 @@
 import { encodeFunctionResult } from 'viem'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { gdnCollection } from '../../../src/server/chain/evm/contracts/generated/artifacts.ts'
-import type { EvmNetwork, EvmReceipt, Hex, SharedNetwork } from '../../../src/server/chain/evm/network.ts'
+import type { EvmNetwork, EvmReceipt, Hex, PublicNetwork } from '../../../src/server/chain/evm/network.ts'
 import { RpcError } from '../../../src/server/chain/rpc/rpc-answer.ts'
 import { EMBEDDED_FEES, openEmbeddedSigners } from '../../../src/server/chain/signers.ts'
-import { createObserver } from '../../../src/server/pipeline/shared/observe.ts'
+import { createObserver } from '../../../src/server/pipeline/public-network/observe.ts'
 import { createTransferStep } from '../../../src/server/pipeline/transfer-step.ts'
 import { failBatch } from '../../../src/server/state/nfts.ts'
 import { stateDb } from '../../../src/server/state/state-db.ts'
@@ -99,7 +99,7 @@ const STATE = encodeFunctionResult({
 
 /** Looks once at what is signed, which has reverted; of a transfer that is asked for again the nodes say so. */
 async function look(again: { latest: Answer; head: Answer | 'unknown' }): Promise<void> {
-  const shared: SharedNetwork = {
+  const publicNetwork: PublicNetwork = {
     ...{ pollMs: 1, finality: 8, stuckMs: 60_000, feeCap: 1n, head: async () => HEAD },
     blockHashes: async (numbers) => numbers.map(() => BLOCK_HASH),
     logs: async () => ({ logs: [], hashes: [] }),
@@ -109,7 +109,7 @@ async function look(again: { latest: Answer; head: Answer | 'unknown' }): Promis
     suggestFees: async () => ({ maxFeePerGas: 1n, maxPriorityFeePerGas: 1n }),
   }
   const network: EvmNetwork = {
-    ...{ blockchain: 'polygon', chainId: 137, confirmations: 3, shared, broadcast: async () => [] },
+    ...{ blockchain: 'polygon', chainId: 137, confirmations: 3, publicNetwork, broadcast: async () => [] },
     receipts: async (hashes) =>
       hashes.map(
         (transactionHash): EvmReceipt => ({
@@ -125,7 +125,7 @@ async function look(again: { latest: Answer; head: Answer | 'unknown' }): Promis
     },
   }
   const observe = createObserver({ store, findSigner: () => null, now: () => NOW, log, onSettled: () => {} })
-  await observe(network, shared, await claimSigned(store.db, 'polygon', { now: NOW, leaseMs: 0, limit: 10 }))
+  await observe(network, publicNetwork, await claimSigned(store.db, 'polygon', { now: NOW, leaseMs: 0, limit: 10 }))
 }
 
 /** By the selector: `state()`, or else `ownerOf`, which refuses here. */

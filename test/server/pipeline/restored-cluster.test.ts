@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { findHeld, releaseCollection, showUnknownMints } from '../../../src/server/admin/unknown-mints.ts'
 import { mintAddress } from '../../../src/server/chain/solana/mint-address.ts'
 import { readMint } from '../../../src/server/chain/solana/read-mint.ts'
-import { findHeld, releaseCollection, showUnknownMints } from '../../../src/server/operations/unknown-mints.ts'
 import { openMintsOf } from '../../../src/server/store/unknown-mints.ts'
 import {
   createTestCollection,

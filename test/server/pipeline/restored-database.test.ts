@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import { createPublicClient, getAddress, http, parseAbi, zeroAddress } from 'viem'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { NftRecord } from '../../../src/api/nft-record.ts'
-import { wish } from '../../../src/server/operations/transactions.ts'
-import { releaseCollection } from '../../../src/server/operations/unknown-mints.ts'
+import { wish } from '../../../src/server/admin/transactions.ts'
+import { releaseCollection } from '../../../src/server/admin/unknown-mints.ts'
 import { openMintsOf } from '../../../src/server/store/unknown-mints.ts'
 import {
   call,

@@ -7,7 +7,7 @@ import {
   type Signer,
   type Signers,
 } from '../../../src/server/chain/signers.ts'
-import { createMakeStep } from '../../../src/server/pipeline/make-step.ts'
+import { createDeployStep } from '../../../src/server/pipeline/deploy-step.ts'
 import { createMintStep } from '../../../src/server/pipeline/mint-step.ts'
 import { createTransferStep } from '../../../src/server/pipeline/transfer-step.ts'
 import type { Store } from '../../../src/server/store/open-store.ts'
@@ -198,7 +198,7 @@ describe('the step that signs for collections', () => {
       },
     }
     for (const id of ['c1', 'c2', 'c3']) await addCollection(id, { status: 'initiated' })
-    const step = createMakeStep({
+    const step = createDeployStep({
       store,
       signing: signingBy({ ...signers, operators: [operator] }),
       now,
@@ -225,7 +225,7 @@ describe('the step that signs for collections', () => {
         return store.transaction(work)
       },
     }
-    await createMakeStep({ store: taken, signing: signingBy(signers), now, onSigned: () => {} })()
+    await createDeployStep({ store: taken, signing: signingBy(signers), now, onSigned: () => {} })()
     expect((await collections()).map((row) => row.transaction_id)).toEqual([null])
     expect(await store.db.selectFrom('transactions').select('id').where('kind', '=', 'collection').execute()).toEqual(
       [],

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { showTransaction, wish } from '../../../src/server/operations/transactions.ts'
+import { showTransaction, wish } from '../../../src/server/admin/transactions.ts'
 import {
   createTestCollection,
   mint,

@@ -1,6 +1,6 @@
 import { expect, it, onTestFinished } from 'vitest'
 import { Secret } from '../../../src/core/secret.ts'
-import { openListener } from '../../../src/server/operations/listen.ts'
+import { openListener } from '../../../src/server/admin/listen.ts'
 import { openPostgres } from '../../../src/server/store/postgres/open-postgres.ts'
 import { createTestCollection, freshDataDir, startTestBackend, until } from '../../helpers/backend.ts'
 import { databaseUrlOf } from '../../helpers/test-database.ts'

@@ -4,7 +4,7 @@ import { sleep } from '../../../src/core/time.ts'
 import { openUrlSecret } from '../../../src/server/data-dir/url-secret.ts'
 import { accept } from '../../../src/server/services/accept.ts'
 import { openLocalAccount } from '../../../src/server/services/local-account.ts'
-import { claimUnmadeCollections } from '../../../src/server/store/collections.ts'
+import { claimUndeployedCollections } from '../../../src/server/store/collections.ts'
 import { renewLeases } from '../../../src/server/store/leases.ts'
 import { claimNftsForFiles } from '../../../src/server/store/nfts.ts'
 import type { Store } from '../../../src/server/store/open-store.ts'
@@ -103,8 +103,8 @@ it('what one process claims no other gets, and none waits for the other', async 
   // One that is in the midst of claiming holds up nobody.
   await addCollection(stores[0], 'd')
   await stores[0].transaction(async (db) => {
-    const [mine] = await claimUnmadeCollections(db, { now: 'database', leaseMs: 60_000, limit: 1 })
-    const others = await claimUnmadeCollections(stores[1].db, { now: 'database', leaseMs: 60_000, limit: 5 })
+    const [mine] = await claimUndeployedCollections(db, { now: 'database', leaseMs: 60_000, limit: 1 })
+    const others = await claimUndeployedCollections(stores[1].db, { now: 'database', leaseMs: 60_000, limit: 5 })
     expect(others.map(({ id }) => id)).not.toContain(mine?.id)
     expect(others).toHaveLength(1)
   })
@@ -112,9 +112,9 @@ it('what one process claims no other gets, and none waits for the other', async 
 
 it("leases last by the database's clock, and go on as long as they are renewed", async () => {
   await addCollection(stores[0], 'c')
-  const [claimed] = await claimUnmadeCollections(stores[0].db, { now: 'database', leaseMs: 400, limit: 1 })
+  const [claimed] = await claimUndeployedCollections(stores[0].db, { now: 'database', leaseMs: 400, limit: 1 })
   if (claimed === undefined) throw new Error('nothing was claimed')
-  const take = () => claimUnmadeCollections(stores[1].db, { now: 'database', leaseMs: 400, limit: 1 })
+  const take = () => claimUndeployedCollections(stores[1].db, { now: 'database', leaseMs: 400, limit: 1 })
   expect(await take()).toEqual([])
   await renewLeases(stores[0], 'collections', [claimed], 2000)
   await sleep(500)

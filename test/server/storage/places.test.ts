@@ -170,17 +170,17 @@ describe.each(Object.entries(PLACES))('files in %s', (_name, open) => {
   })
 
   test('where content goes by its CID, metadata is taken too, kept, and found by everybody', async () => {
-    const { shared } = (await storageOn(await open())).remote
-    if (shared === undefined) return
+    const { nodeBlocks } = (await storageOn(await open())).remote
+    if (nodeBlocks === undefined) return
     const names = Array.from({ length: 200 }, (_, index) => `${index}.json`)
     const built = await buildDirectory(names.map((name) => ({ name, bytes: Buffer.from(`{"name":"${name}"}`) })))
     const blocks = built.blocks.map(({ cid, bytes }) => ({ cid: parsed(cid), bytes }))
-    await shared.publish([parsed(built.cid)], blocks)
+    await nodeBlocks.publish([parsed(built.cid)], blocks)
     for (const { cid, bytes } of blocks.slice(-3)) {
-      expect(Buffer.compare((await shared.block(cid)) ?? Buffer.alloc(0), bytes)).toBe(0)
+      expect(Buffer.compare((await nodeBlocks.block(cid)) ?? Buffer.alloc(0), bytes)).toBe(0)
     }
-    await shared.keep(parsed(built.cid))
-    await shared.publish([parsed(built.cid)], blocks)
+    await nodeBlocks.keep(parsed(built.cid))
+    await nodeBlocks.publish([parsed(built.cid)], blocks)
   })
 
   test('killed after it was put and before that was noted, it is not stored, and stored when it is tried again', async () => {
@@ -492,11 +492,11 @@ describe('an IPFS node', () => {
       return parsed === null ? [] : [{ cid: parsed, bytes }]
     })
     const roots = blocks.slice(-1).map(({ cid }) => cid)
-    await remote.shared?.publish(roots, blocks)
+    await remote.nodeBlocks?.publish(roots, blocks)
     expect([...node.pinned]).toEqual([built.cid])
     const strange = parseCid('bafkreigh2akiscaildcqabsyg3dfr6chu3fgpregiymsck7e7aqa4s52zy')
     if (strange === null) throw new Error('no CID')
-    await expect(remote.shared?.publish([strange], blocks)).rejects.toThrow(/did not take bafkreigh/)
+    await expect(remote.nodeBlocks?.publish([strange], blocks)).rejects.toThrow(/did not take bafkreigh/)
   })
 
   test('that wants to know who asks is told by the header, and its refusal is a fault of the settings', async () => {

@@ -7,7 +7,7 @@ import {
 } from '../../../src/server/state/nfts.ts'
 import { endTransaction } from '../../../src/server/state/transactions.ts'
 import {
-  claimUnmadeCollections,
+  claimUndeployedCollections,
   findCollectionById,
   postponeCollection,
 } from '../../../src/server/store/collections.ts'
@@ -167,7 +167,7 @@ describe('a claim of NFTs', () => {
 })
 
 describe('a claim of collections', () => {
-  const claim = (now: number) => claimUnmadeCollections(store.db, { now, leaseMs: LEASE, limit: 10 })
+  const claim = (now: number) => claimUndeployedCollections(store.db, { now, leaseMs: LEASE, limit: 10 })
 
   it('is exclusive until its lease ends', async () => {
     expect(idsOf(await claim(NOW))).toEqual(['c'])

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { dropWebhook, getWebhooks, replayDeliveries, testWebhook } from '../../../src/server/admin/webhooks.ts'
 import { administrate } from '../../../src/server/administration.ts'
-import { dropWebhook, getWebhooks, replayDeliveries, testWebhook } from '../../../src/server/operations/webhooks.ts'
 import type { Timings } from '../../../src/server/pipeline/webhooks/webhook-step.ts'
 import {
   createTestCollection,

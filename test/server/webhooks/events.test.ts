@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { addWebhook, dropWebhook, type ShownWebhook } from '../../../src/server/admin/webhooks.ts'
 import { administrate } from '../../../src/server/administration.ts'
-import { addWebhook, dropWebhook, type ShownWebhook } from '../../../src/server/operations/webhooks.ts'
 import { createApiKey } from '../../../src/server/services/api-keys.ts'
 import {
   call,

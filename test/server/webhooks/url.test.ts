@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { checkWebhookUrl } from '../../../src/server/operations/webhook-url.ts'
+import { checkWebhookUrl } from '../../../src/server/admin/webhook-url.ts'
 
 it.each([
   ['https://example.com/hooks/gdn', false],

@@ -1,7 +1,7 @@
 import { runningBackend } from '../../../config/local-backend.ts'
 import { GdnError } from '../../../core/errors.ts'
 import { parseUrl } from '../../../core/parse-url.ts'
-import type { HeardEvent, Listener } from '../../../server/operations/listen.ts'
+import type { Listener, ReceivedEvent } from '../../../server/admin/listen.ts'
 import { GdnCommand, type Parse, valueFlag } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addJsonFlag, type CommonFlags } from '../../flags/common.ts'
@@ -54,7 +54,7 @@ export async function listen(deps: Deps, flags: ListenFlags): Promise<void> {
   deps.signals.own()
   const place = await administeredPlace(deps, flags)
   const { administrate } = await import('../../../server/administration.ts')
-  const { openListener } = await import('../../../server/operations/listen.ts')
+  const { openListener } = await import('../../../server/admin/listen.ts')
   const listening = administrate(place, async (store) => {
     const events = flags.event?.flat() ?? ['*']
     const listener = await openListener(store, {
@@ -62,7 +62,7 @@ export async function listen(deps: Deps, flags: ListenFlags): Promise<void> {
     })
     try {
       await begin(deps, flags, listener)
-      if (store.shared === null && (await runningBackend(place.dataDir)) === null) {
+      if (store.postgres === null && (await runningBackend(place.dataDir)) === null) {
         deps.io.warn('No backend runs on this data dir yet: gdn local start starts one.')
       }
       await hearUntilStopped(deps, flags, listener)
@@ -87,7 +87,7 @@ async function begin({ io }: Deps, { json, forwardTo }: ListenFlags, { secret }:
 
 async function hearUntilStopped(deps: Deps, flags: ListenFlags, listener: Listener): Promise<void> {
   const { signal } = deps.signals
-  const waiting: HeardEvent[] = []
+  const waiting: ReceivedEvent[] = []
   const forwardAll = async () => {
     for (let next = waiting.shift(); next !== undefined && !signal.aborted; next = waiting.shift()) {
       await forward(deps, flags, listener, next)
@@ -104,7 +104,7 @@ async function hearUntilStopped(deps: Deps, flags: ListenFlags, listener: Listen
   }
 }
 
-async function show({ io, now }: Deps, { json }: ListenFlags, { id, type, body }: HeardEvent): Promise<void> {
+async function show({ io, now }: Deps, { json }: ListenFlags, { id, type, body }: ReceivedEvent): Promise<void> {
   if (json) return await io.data(`${body}\n`)
   const { data } = JSON.parse(body) as { data: Record<string, unknown> }
   const subject = data.nft_gdn_id ?? data.transaction_gdn_id ?? ''
@@ -112,7 +112,7 @@ async function show({ io, now }: Deps, { json }: ListenFlags, { id, type, body }
   await io.read(`${time(now())}  --> ${type}  ${safe(String(subject))}  [${id}]${error}\n`)
 }
 
-async function forward(deps: Deps, { json, forwardTo = '' }: ListenFlags, listener: Listener, event: HeardEvent) {
+async function forward(deps: Deps, { json, forwardTo = '' }: ListenFlags, listener: Listener, event: ReceivedEvent) {
   const { status, error } = await listener.forward(event, forwardTo)
   if (deps.signals.signal.aborted) return
   if (json) {

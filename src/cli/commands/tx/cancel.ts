@@ -28,7 +28,7 @@ export async function cancel(deps: Deps, word: string, flags: CancelFlags): Prom
   const { io } = deps
   const output = createOutput(io, flags, TX_VIEW)
   const name = txName(word)
-  const { showTransaction, wish } = await import('../../../server/operations/transactions.ts')
+  const { showTransaction, wish } = await import('../../../server/admin/transactions.ts')
   const place = await administeredPlace(deps, flags)
   const { kind, nfts, blockchain, state } = await onPlace(deps, place, (store) => showTransaction(store, name))
   const what = nfts > 0 ? `${nfts} NFTs fail` : `a ${kind} fails`

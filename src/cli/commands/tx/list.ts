@@ -38,7 +38,7 @@ export async function list(deps: Deps, flags: ListFlags): Promise<void> {
   const output = createOutput(deps.io, flags, TX_VIEW)
   const { blockchain, state, limit = DEFAULT_LIMIT } = flags
   const filter = { blockchain: blockchain === undefined ? undefined : evmBlockchain(blockchain), state, limit }
-  const { listTransactions } = await import('../../../server/operations/transactions.ts')
+  const { listTransactions } = await import('../../../server/admin/transactions.ts')
   const found = await onDatabase(deps, flags, (store) => listTransactions(store, filter))
   if (found.length === 0) deps.io.note('There are no such transactions.')
   await output.many((await withLinks(deps, flags, found)).map((one) => ({ ...one })))

@@ -39,7 +39,7 @@ export function command(deps: Deps, run = release): GdnCommand {
 export async function release(deps: Deps, name: string, flags: ReleaseFlags): Promise<void> {
   const { io } = deps
   const output = createOutput(io, flags, RELEASE_VIEW)
-  const { findHeld, releaseCollection } = await import('../../../server/operations/unknown-mints.ts')
+  const { findHeld, releaseCollection } = await import('../../../server/admin/unknown-mints.ts')
   const place = await administeredPlace(deps, flags)
   const { tokens, pending } = await onPlace(deps, place, (store) => findHeld(store, name))
   const failPending = flags.failPending === true

@@ -25,7 +25,7 @@ export function command(deps: Deps, run = show): GdnCommand {
 export async function show(deps: Deps, word: string, flags: ShowFlags): Promise<void> {
   const output = createOutput(deps.io, flags, { ...TX_VIEW, fields: [...TX_VIEW.fields, 'attempts'] })
   const name = txName(word)
-  const { showTransaction } = await import('../../../server/operations/transactions.ts')
+  const { showTransaction } = await import('../../../server/admin/transactions.ts')
   const found = await onDatabase(deps, flags, (store) => showTransaction(store, name))
   await output.one({ ...(await withLinks(deps, flags, [found]))[0] })
 }

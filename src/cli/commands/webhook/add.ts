@@ -48,10 +48,10 @@ export async function add(deps: Deps, text: string, flags: AddFlags): Promise<vo
       hint: `say what to tell: --event nft.deployed,nft.failed, or '*' for all; there are ${EVENT_TYPES.join(', ')}`,
     })
   }
-  const { checkWebhookUrl } = await import('../../../server/operations/webhook-url.ts')
+  const { checkWebhookUrl } = await import('../../../server/admin/webhook-url.ts')
   const { href: url, isPrivate } = checkWebhookUrl(text)
   const request = { url, events: flags.event.flat(), email: flags.email, now: deps.now() }
-  const { addWebhook } = await import('../../../server/operations/webhooks.ts')
+  const { addWebhook } = await import('../../../server/admin/webhooks.ts')
   const { webhook, secret } = await onDatabase(deps, flags, (store) => addWebhook(store, request))
   if (isAskedFor(flags)) await output.one({ ...webhook, signing_secret: secret.disclose() })
   else await io.data(`${secret.disclose()}\n`)

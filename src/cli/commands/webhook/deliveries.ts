@@ -36,7 +36,7 @@ export function command(deps: Deps, run = deliveries): GdnCommand {
 export async function deliveries(deps: Deps, id: string, flags: DeliveriesFlags): Promise<void> {
   const output = createOutput(deps.io, flags, DELIVERY_VIEW)
   const { state, limit = DEFAULT_LIMIT } = flags
-  const { getDeliveries } = await import('../../../server/operations/webhooks.ts')
+  const { getDeliveries } = await import('../../../server/admin/webhooks.ts')
   const found = await onDatabase(deps, flags, (store) => getDeliveries(store, id, { state, limit }))
   if (found.length === 0) deps.io.note('There are no such deliveries.')
   await output.many(found.map((delivery) => ({ ...delivery })))

@@ -23,7 +23,7 @@ export function command(deps: Deps, run = list): GdnCommand {
 
 export async function list(deps: Deps, flags: ListFlags): Promise<void> {
   const output = createOutput(deps.io, flags, WEBHOOK_VIEW)
-  const { getWebhooks } = await import('../../../server/operations/webhooks.ts')
+  const { getWebhooks } = await import('../../../server/admin/webhooks.ts')
   const webhooks = await onDatabase(deps, flags, (store) => getWebhooks(store, deps.now()))
   if (webhooks.length === 0) deps.io.note('There are no webhooks: gdn webhook add makes one.')
   await output.many(webhooks.map((webhook) => ({ ...webhook })))

@@ -44,7 +44,7 @@ export async function replay(deps: Deps, id: string, flags: ReplayFlags): Promis
   const now = deps.now()
   const eventIds = flags.id === undefined ? undefined : [...new Set(flags.id.flat())]
   const choice = { eventIds, since: flags.since === undefined ? undefined : now - flags.since }
-  const { replayDeliveries } = await import('../../../server/operations/webhooks.ts')
+  const { replayDeliveries } = await import('../../../server/admin/webhooks.ts')
   const { webhook, replayed } = await onDatabase(deps, flags, (store) => replayDeliveries(store, id, choice, now))
   await output.one({ ...webhook, replayed })
   deps.io.note(

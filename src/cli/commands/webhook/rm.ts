@@ -21,7 +21,7 @@ export function command(deps: Deps, run = rm): GdnCommand {
 
 export async function rm(deps: Deps, id: string, flags: RmFlags): Promise<void> {
   const output = createOutput(deps.io, flags, WEBHOOK_VIEW)
-  const { dropWebhook } = await import('../../../server/operations/webhooks.ts')
+  const { dropWebhook } = await import('../../../server/admin/webhooks.ts')
   const webhook = await onDatabase(deps, flags, (store) => dropWebhook(store, id, deps.now()))
   if (isAskedFor(flags)) await output.one({ ...webhook })
   deps.io.note(`Removed the webhook to ${safe(webhook.url)}.`)

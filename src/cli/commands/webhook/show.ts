@@ -20,7 +20,7 @@ export function command(deps: Deps, run = show): GdnCommand {
 
 export async function show(deps: Deps, id: string, flags: ShowFlags): Promise<void> {
   const output = createOutput(deps.io, flags, WEBHOOK_VIEW)
-  const { showWebhook } = await import('../../../server/operations/webhooks.ts')
+  const { showWebhook } = await import('../../../server/admin/webhooks.ts')
   await output.one({
     ...(await onDatabase(deps, flags, (store) => showWebhook(store, id, deps.now()))),
   })

@@ -26,7 +26,7 @@ export function command(deps: Deps, run = test): GdnCommand {
 
 export async function test(deps: Deps, id: string, flags: TestFlags): Promise<void> {
   const output = createOutput(deps.io, flags, DELIVERY_VIEW)
-  const { showDelivery, testWebhook } = await import('../../../server/operations/webhooks.ts')
+  const { showDelivery, testWebhook } = await import('../../../server/admin/webhooks.ts')
   const delivery = await onDatabase(deps, flags, async (store) => {
     const eventId = await testWebhook(store, id)
     let found = await showDelivery(store, id, eventId)

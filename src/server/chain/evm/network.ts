@@ -43,7 +43,7 @@ export interface LogFilter {
 }
 
 /** What there is to know of a network whose blocks others make: they come late, cost, and may be undone. */
-export interface SharedNetwork {
+export interface PublicNetwork {
   /** Milliseconds between two looks at what waits. */
   readonly pollMs: number
   /**
@@ -88,7 +88,7 @@ export interface EvmNetwork {
   /** Blocks on top of a transaction's own (itself included) before it counts as final. */
   readonly confirmations: number
   /** Absent on an embedded chain, where every block is ours and final at once. */
-  readonly shared?: SharedNetwork
+  readonly publicNetwork?: PublicNetwork
   /** Any standard JSON-RPC method. Rejects with the node's message, or when the node can't be reached. */
   request<Result>(method: string, params: readonly unknown[]): Promise<Result>
   /**

@@ -1,7 +1,7 @@
 import { startLoop, type Turn } from '../loop.ts'
 import type { FileSources } from '../recovery/store-files-again.ts'
 import { createSolanaChainStep } from './solana-chain-step.ts'
-import { createSolanaMakeStep } from './solana-make-step.ts'
+import { createSolanaDeployStep } from './solana-deploy-step.ts'
 import { createSolanaMintStep } from './solana-mint-step.ts'
 import { createSolanaRecoverStep } from './solana-recover-step.ts'
 import type { SolanaStepOptions } from './step-options.ts'
@@ -26,14 +26,14 @@ export function startSolanaPipeline(options: SolanaStepOptions & FileSources): S
   const chainStep = createSolanaChainStep({ ...options, onSettled: mintable })
   const chainLoop = startLoop(`chain ${blockchain}`, guard(chainStep), log)
   const mintLoop = startLoop(`mint ${blockchain}`, guard(mintStep.turn), log)
-  const makeLoop = startLoop(`make ${blockchain}`, guard(createSolanaMakeStep({ ...options, onSigned })), log)
+  const deployLoop = startLoop(`make ${blockchain}`, guard(createSolanaDeployStep({ ...options, onSigned })), log)
   const recoverStep = createSolanaRecoverStep({ ...options, onMintable: mintable })
   const recoverLoop = startLoop(`recover ${blockchain}`, guard(recoverStep), log)
   return {
-    collectionAccepted: () => makeLoop.wake(),
+    collectionAccepted: () => deployLoop.wake(),
     mintable,
     async stop() {
-      await Promise.all([makeLoop.stop(), mintLoop.stop(), chainLoop.stop(), recoverLoop.stop()])
+      await Promise.all([deployLoop.stop(), mintLoop.stop(), chainLoop.stop(), recoverLoop.stop()])
     },
   }
 }

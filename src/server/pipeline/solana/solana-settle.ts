@@ -12,7 +12,7 @@ import type { SignedRow } from '../../store/solana-transactions.ts'
 import { parseFileUri, restoreDirectory } from './restore-directory.ts'
 
 /** What is known for good about a transaction; `expired`: it had no effect, and never will. */
-export type Fate =
+export type Outcome =
   | {
       transaction: SignedRow
       fate: 'deployed'
@@ -24,21 +24,21 @@ export type Fate =
   | { transaction: SignedRow; fate: 'expired' | 'pending' }
 
 /** What became of transactions. */
-export async function observe(network: SolanaNetwork, transactions: readonly SignedRow[]): Promise<Fate[]> {
+export async function observe(network: SolanaNetwork, transactions: readonly SignedRow[]): Promise<Outcome[]> {
   // In this order: see SolanaNetwork.blockHeight.
   const height = await network.blockHeight()
   const statuses = await network.statuses(transactions.map(({ signature }) => signature))
   return Promise.all(
-    transactions.map((transaction, index) => fateOf(network, height, transaction, statuses[index] ?? null)),
+    transactions.map((transaction, index) => outcomeOf(network, height, transaction, statuses[index] ?? null)),
   )
 }
 
-async function fateOf(
+async function outcomeOf(
   network: SolanaNetwork,
   height: number,
   transaction: SignedRow,
   status: SignatureStatus | null,
-): Promise<Fate> {
+): Promise<Outcome> {
   if (status?.error === null) return { transaction, fate: 'deployed', slot: status.slot }
   if (status === null && height <= transaction.last_valid_height) return { transaction, fate: 'pending' }
   // Only this service can make a mint at that address: if it is there, an earlier transaction has made it, or this one
@@ -55,7 +55,10 @@ async function fateOf(
 }
 
 /** Writes down what is final, and resolves with the collections that it concerns. */
-export async function settle({ store, log }: { store: Store; log: Log }, fates: readonly Fate[]): Promise<Set<string>> {
+export async function settle(
+  { store, log }: { store: Store; log: Log },
+  fates: readonly Outcome[],
+): Promise<Set<string>> {
   const final = fates.filter((fate) => fate.fate === 'deployed' || fate.fate === 'failed')
   const touched = new Set<string>()
   if (final.length === 0) return touched

@@ -88,7 +88,7 @@ export function openKuboNode({ api, authorization, userAgent }: KuboNodeOptions)
       yield* (await read(`cat?arg=${cid}&offset=${start}&length=${end - start}`)).body
     },
 
-    shared: {
+    nodeBlocks: {
       async block(cid) {
         // Only what the node has: it would look for the rest in the whole network, for minutes.
         const answer = await line.open(call(`block/get?arg=${cid}&offline=true`))

@@ -30,12 +30,12 @@ export interface RemoteFiles {
   /** Of a place where a killed process leaves something behind. */
   readonly tidy?: { end(before: Date): Promise<number | null> }
   /** Of a place that holds more than what was put there by us. */
-  readonly shared?: SharedBlocks
+  readonly nodeBlocks?: NodeBlocks
   close(): Promise<void>
 }
 
 /** Blocks of a place that knows content by its CID, whoever put it there. */
-export interface SharedBlocks {
+export interface NodeBlocks {
   /** A block that is there, unchecked; null where it isn't. */
   block(cid: CID): Promise<Uint8Array | null>
   /** Holds on to everything that a CID leads to. */

@@ -33,8 +33,8 @@ export interface BusOptions {
  * by looking for it every two seconds.
  */
 export function openBus({ store, onWord }: BusOptions): Bus {
-  const { shared, db } = store
-  if (shared === null) throw new Error('nobody else has this database')
+  const { postgres, db } = store
+  if (postgres === null) throw new Error('nobody else has this database')
   const self = randomUUID()
   const waiting = new Set<string>()
   let gathering: NodeJS.Timeout | undefined
@@ -52,7 +52,7 @@ export function openBus({ store, onWord }: BusOptions): Bus {
   let listening: Direct | null = null
   if (onWord !== undefined) {
     listening = keepDirect({
-      config: shared.direct,
+      config: postgres.direct,
       async open(client) {
         client.on('notification', ({ payload = '' }) => {
           for (const word of readWords(payload, self)) onWord(word)

@@ -19,12 +19,12 @@ export function holdOnlyOne(
   name: string,
   onChange: (held: boolean) => void | Promise<void>,
 ): Promise<OnlyOne> {
-  const { shared } = store
-  if (shared === null) throw new Error('nobody else has this database')
+  const { postgres } = store
+  if (postgres === null) throw new Error('nobody else has this database')
   let held = false
   return new Promise((resolve) => {
     const direct = keepDirect({
-      config: shared.direct,
+      config: postgres.direct,
       async open(client) {
         await client.query('begin; set local idle_in_transaction_session_timeout = 0')
         const { rows } = await client.query<{ taken: boolean }>(

@@ -82,7 +82,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
   }
   return {
     db,
-    shared: { direct: clientConfig(direct), name: address.shown },
+    postgres: { direct: clientConfig(direct), name: address.shown },
     transaction: (work) => repeatConflicts(() => db.transaction().execute(work)),
     close: () => db.destroy(),
   }

@@ -49,7 +49,7 @@ export interface Operators {
 
 /** Watches who may sign for a network: nothing is signed that the factory refuses, or that nobody can pay for. */
 export function watchOperators(options: {
-  network: Pick<RemoteNetwork, 'request' | 'blockchain' | 'shared'>
+  network: Pick<RemoteNetwork, 'request' | 'blockchain' | 'publicNetwork'>
   factory: () => Promise<Hex>
   signers: readonly Signer[]
   /** What a signer has signed and the network hasn't taken yet, in the order of the nonces. */
@@ -66,8 +66,8 @@ export function watchOperators(options: {
     const factory = await options.factory()
     seen = await Promise.all(
       signers.map(async ({ address }) => {
-        const nextNonce = await network.shared.nextNonce(address)
-        const balance = await network.shared.balance(address)
+        const nextNonce = await network.publicNetwork.nextNonce(address)
+        const balance = await network.publicNetwork.balance(address)
         const appointed = await isOperator(network, factory, address)
         return { address, nextNonce, balance, appointed, ...debtOf(await options.waiting(address), nextNonce) }
       }),

@@ -51,7 +51,7 @@ export async function openRemoteChains({
       ...{ ...chain, urls: chain.rpcUrls, providers },
       onRequest: (host, outcome) => onRequest?.(blockchain, host, outcome),
     })
-    const fees = remembered(FEES_FRESH_MS, () => network.shared.suggestFees(), now)
+    const fees = remembered(FEES_FRESH_MS, () => network.publicNetwork.suggestFees(), now)
     const operators = watchOperators({
       ...{ network, factory: () => factory(db, blockchain), signers, now },
       waiting: async (signer) => (await listSignedOf(db, blockchain, signer)) as Hex[],
@@ -98,7 +98,7 @@ export async function openRemoteChains({
         const known = await nextNonceOf(db, blockchain, address)
         if (known !== null && known >= nextNonce) continue
         // Transactions of ours that the database doesn't know: it was restored, or a fail-over lost commits.
-        if (known !== null) await markBehind(db, blockchain, await network.shared.head())
+        if (known !== null) await markBehind(db, blockchain, await network.publicNetwork.head())
         await raiseLane(db, blockchain, address, nextNonce)
       }
       return {

@@ -1,7 +1,7 @@
 import { BLOCKCHAINS, type EvmBlockchain } from '../../../../api/blockchains.ts'
 import { createProviders, type Providers, type RpcOutcome } from '../../rpc/providers.ts'
 import type { RpcAnswer } from '../../rpc/rpc-answer.ts'
-import type { EvmNetwork, EvmReceipt, Hex, RawLog, SharedNetwork } from '../network.ts'
+import type { EvmNetwork, EvmReceipt, Hex, PublicNetwork, RawLog } from '../network.ts'
 import { readQuantity } from '../quantity.ts'
 import { receiptOf } from '../receipt.ts'
 import { readFees } from './fees.ts'
@@ -32,7 +32,7 @@ export interface RemoteNetworkOptions {
 }
 
 export interface RemoteNetwork extends EvmNetwork {
-  readonly shared: SharedNetwork
+  readonly publicNetwork: PublicNetwork
   /** Cuts what is under way. */
   close(): Promise<void>
 }
@@ -65,7 +65,7 @@ export function createRemoteNetwork(options: RemoteNetworkOptions): RemoteNetwor
   const receiptCalls = (hashes: readonly Hex[]) =>
     hashes.map((hash) => ({ method: 'eth_getTransactionReceipt', params: [hash] }))
 
-  const shared: SharedNetwork = {
+  const publicNetwork: PublicNetwork = {
     pollMs: options.pollMs ?? POLL_MS,
     stuckMs: options.stuckMs ?? STUCK_MS,
     finality,
@@ -107,7 +107,7 @@ export function createRemoteNetwork(options: RemoteNetworkOptions): RemoteNetwor
     async isNonceForeign({ signer, nonce, hashes }) {
       const deep = (await head()) - finality + 1
       // What was the state then not every node has kept: it is asked for only where it decides.
-      if (deep < 0 || (await shared.nextNonce(signer)) <= nonce) return false
+      if (deep < 0 || (await publicNetwork.nextNonce(signer)) <= nonce) return false
       // In one batch, so that one node answers all of it: one that knows the nonce as used knows by what.
       const [count, ...receipts] = await rpc.batch([
         { method: 'eth_getTransactionCount', params: [signer, quantity(deep)] },
@@ -123,7 +123,7 @@ export function createRemoteNetwork(options: RemoteNetworkOptions): RemoteNetwor
     blockchain,
     chainId,
     confirmations,
-    shared,
+    publicNetwork,
     request: (method, params) => rpc.call(method, params),
     broadcast: (raws) => handIn(rpc, raws),
     async receipts(hashes) {

@@ -154,11 +154,11 @@ describe('nodes of other makes', () => {
     const network = connect({ urls: [provider.url] })
     await real.mine(20)
     const numbers = Array.from({ length: 20 }, (_, index) => index)
-    const hashes = await network.shared.blockHashes(numbers)
+    const hashes = await network.publicNetwork.blockHashes(numbers)
     expect(new Set(hashes).size).toBe(20)
-    expect(hashes).toEqual(await connect().shared.blockHashes(numbers))
+    expect(hashes).toEqual(await connect().publicNetwork.blockHashes(numbers))
     const refused = provider.tooLong
-    expect(await network.shared.blockHashes(numbers)).toEqual(hashes)
+    expect(await network.publicNetwork.blockHashes(numbers)).toEqual(hashes)
     expect(provider.tooLong).toBe(refused)
     await provider.close()
   })
@@ -166,10 +166,10 @@ describe('nodes of other makes', () => {
 
 describe('a nonce is foreign', () => {
   it("when another's transaction used it as many blocks ago as nothing is undone any more, and not before", async () => {
-    const { shared } = connect()
+    const { publicNetwork } = connect()
     const ours = keccak256(await sign(0, 5n))
     const foreign = await sign(0, 10n)
-    const ask = (hashes: Hex[]) => shared.isNonceForeign({ signer: account.address, nonce: 0, hashes })
+    const ask = (hashes: Hex[]) => publicNetwork.isNonceForeign({ signer: account.address, nonce: 0, hashes })
     await real.mine(FINALITY)
     expect(await ask([ours])).toBe(false)
     await real.call('eth_sendRawTransaction', [foreign])
@@ -189,13 +189,13 @@ describe('nodes that fail', () => {
     ['never answers', () => null],
   ])('a node that %s is passed over for the next', async (_what, answer) => {
     const broken = await pretend(answer)
-    expect(await connect({ urls: [broken.url, real.url] }).shared.head()).toBe(0)
+    expect(await connect({ urls: [broken.url, real.url] }).publicNetwork.head()).toBe(0)
   })
 
   it('with none that answers the call fails as unreachable in bounded time, and no message quotes the URL', async () => {
     const silent = await pretend(() => null)
     const since = Date.now()
-    const failed = connect({ urls: [`${silent.url}/v2/secret-key`] }).shared.head()
+    const failed = connect({ urls: [`${silent.url}/v2/secret-key`] }).publicNetwork.head()
     const error = await failed.catch((cause: unknown) => cause)
     expect(error).toMatchObject({ code: 'unreachable' })
     expect(String(error)).not.toContain('secret-key')
@@ -206,16 +206,19 @@ describe('nodes that fail', () => {
   it('requests that fail at the same time all go on to the node that works', async () => {
     const broken = await pretend(() => ({ status: 503, text: 'no' }))
     const network = connect({ urls: [broken.url, real.url] })
-    expect(await Promise.all(Array.from({ length: 6 }, () => network.shared.head()))).toEqual(new Array(6).fill(0))
+    expect(await Promise.all(Array.from({ length: 6 }, () => network.publicNetwork.head()))).toEqual(
+      new Array(6).fill(0),
+    )
   })
 
   it('a node that says how long it wants to be left alone is left alone, also where it is the only one', async () => {
     const full = await pretend(() => ({ status: 429, text: 'slow down', headers: { 'retry-after': '30' } }))
     const network = connect({ urls: [full.url] })
-    for (let asked = 0; asked < 5; asked++) await expect(network.shared.head()).rejects.toThrow(/left alone for 30 s/)
+    for (let asked = 0; asked < 5; asked++)
+      await expect(network.publicNetwork.head()).rejects.toThrow(/left alone for 30 s/)
     expect(full.bodies).toHaveLength(1)
     const both = connect({ urls: [full.url, real.url] })
-    for (let asked = 0; asked < 5; asked++) expect(await both.shared.head()).toBe(0)
+    for (let asked = 0; asked < 5; asked++) expect(await both.publicNetwork.head()).toBe(0)
     expect(full.bodies).toHaveLength(2)
   })
 
@@ -241,10 +244,10 @@ describe('nodes that fail', () => {
       return { text: JSON.stringify({ jsonrpc: '2.0', id, ...answer }) }
     })
     const network = connect({ urls: [behind.url], tries: 3 })
-    expect(await network.shared.nextNonce(account.address)).toBe(7)
+    expect(await network.publicNetwork.nextNonce(account.address)).toBe(7)
     expect(left).toBeLessThanOrEqual(0)
     left = 3
-    await expect(network.shared.nextNonce(account.address)).rejects.toMatchObject({ code: 'unreachable' })
+    await expect(network.publicNetwork.nextNonce(account.address)).rejects.toMatchObject({ code: 'unreachable' })
   })
 
   it.each([
@@ -258,7 +261,7 @@ describe('nodes that fail', () => {
       return { text: JSON.stringify({ jsonrpc: '2.0', id, ...answer }) }
     })
     const network = connect({ urls: [full.url, real.url] })
-    expect([await network.shared.head(), await network.shared.head()]).toEqual([0, 0])
+    expect([await network.publicNetwork.head(), await network.publicNetwork.head()]).toEqual([0, 0])
     expect(full.bodies).toHaveLength(2)
   })
 
@@ -278,7 +281,7 @@ describe('nodes that fail', () => {
 
   it('one that refuses without JSON is told by its status', async () => {
     const closed = await pretend(() => ({ status: 403, text: '<html>no</html>' }))
-    await expect(connect({ urls: [closed.url] }).shared.head()).rejects.toThrow(/answered 403$/)
+    await expect(connect({ urls: [closed.url] }).publicNetwork.head()).rejects.toThrow(/answered 403$/)
   })
 
   it('what a node refuses is told at once, in its words', async () => {
@@ -290,9 +293,9 @@ describe('fees', () => {
   it('follow the base fee, up to the cap', async () => {
     await real.call('anvil_setNextBlockBaseFeePerGas', [`0x${(50n * 10n ** 9n).toString(16)}`])
     await real.mine()
-    const wanted = await connect().shared.suggestFees()
+    const wanted = await connect().publicNetwork.suggestFees()
     expect(wanted.maxFeePerGas).toBe(100n * 10n ** 9n + wanted.maxPriorityFeePerGas)
-    const capped = await connect({ feeCap: 60n * 10n ** 9n }).shared.suggestFees()
+    const capped = await connect({ feeCap: 60n * 10n ** 9n }).publicNetwork.suggestFees()
     expect(capped.maxFeePerGas).toBe(60n * 10n ** 9n)
   })
 })
@@ -314,14 +317,14 @@ describe('a node that lacks something', () => {
 
   it('has no newest block for a moment: its network is not taken for one without a base fee', async () => {
     const url = await knowing({ eth_chainId: '0x89', eth_getBlockByNumber: null, eth_gasPrice: '0x1' })
-    await expect(connect({ urls: [url] }).shared.suggestFees()).rejects.toMatchObject({ code: 'unreachable' })
+    await expect(connect({ urls: [url] }).publicNetwork.suggestFees()).rejects.toMatchObject({ code: 'unreachable' })
   })
 
   it('has null for a number: an account is not taken for new, nor a network', async () => {
     const url = await knowing({ eth_chainId: '0x89', eth_getTransactionCount: null, eth_blockNumber: null })
-    const { shared } = connect({ urls: [url] })
-    await expect(shared.nextNonce(account.address)).rejects.toMatchObject({ code: 'unreachable' })
-    await expect(shared.head()).rejects.toMatchObject({ code: 'unreachable' })
+    const { publicNetwork } = connect({ urls: [url] })
+    await expect(publicNetwork.nextNonce(account.address)).rejects.toMatchObject({ code: 'unreachable' })
+    await expect(publicNetwork.head()).rejects.toMatchObject({ code: 'unreachable' })
   })
 
   it('has a receipt without a block: it is still in the pool', async () => {
@@ -334,16 +337,16 @@ describe('a node that lacks something', () => {
     const count = (_: string, block: string) =>
       block === 'latest' ? '0x5' : Object.assign(new Error(), { code: -32000, message: 'missing trie node' })
     const url = await knowing({ eth_chainId: '0x89', eth_blockNumber: '0x64', eth_getTransactionCount: count })
-    const { shared } = connect({ urls: [url] })
-    expect(await shared.isNonceForeign({ signer: account.address, nonce: 5, hashes: [] })).toBe(false)
+    const { publicNetwork } = connect({ urls: [url] })
+    expect(await publicNetwork.isNonceForeign({ signer: account.address, nonce: 5, hashes: [] })).toBe(false)
   })
 
   it('lacks the head that others have told: what it says of blocks before counts for nothing', async () => {
     await real.mine(120)
-    const { shared } = connect()
+    const { publicNetwork } = connect()
     const numbers = Array.from({ length: 110 }, (_, number) => number)
-    expect(await shared.blockHashes(numbers, 120)).toEqual(await shared.blockHashes(numbers))
-    expect(await shared.blockHashes(numbers, 121)).toEqual(numbers.map(() => null))
+    expect(await publicNetwork.blockHashes(numbers, 120)).toEqual(await publicNetwork.blockHashes(numbers))
+    expect(await publicNetwork.blockHashes(numbers, 121)).toEqual(numbers.map(() => null))
   })
 })
 
@@ -362,8 +365,8 @@ describe('a node that lies', () => {
     async (result) => {
       const { url } = await lying({ result: { baseFeePerGas: result } })
       const since = performance.now()
-      const { shared } = connect({ urls: [url], timeoutMs: 5000 })
-      await expect(shared.suggestFees()).rejects.toMatchObject({ message: expect.stringContaining('no number') })
+      const { publicNetwork } = connect({ urls: [url], timeoutMs: 5000 })
+      await expect(publicNetwork.suggestFees()).rejects.toMatchObject({ message: expect.stringContaining('no number') })
       expect(performance.now() - since).toBeLessThan(500)
     },
   )

@@ -1,12 +1,12 @@
 import type { BlockTable } from '../../store/block-table.ts'
 import { parseCid } from '../cid.ts'
-import type { SharedBlocks } from './remote-files.ts'
+import type { NodeBlocks } from './remote-files.ts'
 
 /** The block table, and behind it the blocks of a place that others use too. What comes from there is checked by who reads it. */
-export function withShared(own: BlockTable, shared: SharedBlocks): BlockTable {
+export function withNodeBlocks(own: BlockTable, nodeBlocks: NodeBlocks): BlockTable {
   const ask = async (text: string) => {
     const cid = parseCid(text)
-    return cid === null ? null : await shared.block(cid)
+    return cid === null ? null : await nodeBlocks.block(cid)
   }
   return {
     get: async (cid) => (await own.get(cid)) ?? (await ask(cid)),

@@ -18,10 +18,13 @@ export interface Call {
  * Where every block is final at once, nothing passes.
  */
 export async function wouldSucceed(network: EvmNetwork, call: Call): Promise<boolean> {
-  const { shared } = network
-  if (shared === undefined) return false
+  const { publicNetwork } = network
+  if (publicNetwork === undefined) return false
   // A node that is behind may not have what it follows yet. One that lacks a block refuses to be asked about it.
-  return (await succeeds(network, call, 'latest')) || (await succeeds(network, call, numberToHex(await shared.head())))
+  return (
+    (await succeeds(network, call, 'latest')) ||
+    (await succeeds(network, call, numberToHex(await publicNetwork.head())))
+  )
 }
 
 async function succeeds(network: EvmNetwork, { gas, ...call }: Call, block: Hex | 'latest'): Promise<boolean> {

@@ -5,7 +5,7 @@ import { GdnError } from '../../core/errors.ts'
 import { attemptsOf } from '../store/attempts.ts'
 import { findChain } from '../store/chains.ts'
 import type { Store } from '../store/open-store.ts'
-import type { TransactionState, TransactionWish } from '../store/schema.ts'
+import type { TransactionAction, TransactionState } from '../store/schema.ts'
 import type { TransactionRow } from '../store/transactions.ts'
 
 export interface TransactionFilter {
@@ -28,7 +28,7 @@ export interface ShownTransaction {
   collection_id: string | null
   block_number: number | null
   gas_used: string | null
-  wish: TransactionWish | null
+  requestAction: TransactionAction | null
   /** ISO 8601. */
   created_at: string
 }
@@ -73,7 +73,12 @@ export async function showTransaction(
  *
  * @throws GdnError `not_found_locally`; `usage` for one that no longer waits, or is on an embedded chain
  */
-export async function wish(store: Store, name: string, what: TransactionWish, now: number): Promise<ShownTransaction> {
+export async function wish(
+  store: Store,
+  name: string,
+  what: TransactionAction,
+  now: number,
+): Promise<ShownTransaction> {
   const row = await find(store, name)
   if ((await findChain(store.db, row.blockchain as EvmBlockchain))?.network !== 'remote') {
     throw new GdnError('usage', `${row.blockchain} is an embedded chain here, where no transaction can be stuck`)
@@ -125,7 +130,7 @@ function shown(row: TransactionRow): ShownTransaction {
     collection_id,
     block_number,
     gas_used,
-    wish: asked,
+    requestAction: asked,
     created_at,
   }
 }

@@ -4,7 +4,7 @@ import { buildDirectory } from '../../storage/directory.ts'
 import { putBlocks } from '../../store/block-table.ts'
 import {
   type CollectionRow,
-  claimUnmadeCollections,
+  claimUndeployedCollections,
   lockCollection,
   nextCollectionDue,
   postponeCollection,
@@ -20,7 +20,7 @@ import type { SolanaSigningOptions } from './step-options.ts'
 const LEASE_MS = 30_000
 
 /** Signs the transactions that make collections: the group mint, and its one token for the collection's wallet. */
-export function createSolanaMakeStep({ store, solana, blockchain, now, log, onSigned }: SolanaSigningOptions): Turn {
+export function createSolanaDeployStep({ store, solana, blockchain, now, log, onSigned }: SolanaSigningOptions): Turn {
   const make = async (collection: CollectionRow): Promise<void> => {
     await requireFunds({ store, solana, blockchain })
     const [signer, network] = await Promise.all([solana.signer(blockchain), solana.network(blockchain)])
@@ -44,7 +44,7 @@ export function createSolanaMakeStep({ store, solana, blockchain, now, log, onSi
 
   return async () => {
     const options = { now: claimMoment(store, now), leaseMs: leaseMs(store, LEASE_MS), limit: 50 }
-    const claimed = await claimUnmadeCollections(store.db, options, [blockchain])
+    const claimed = await claimUndeployedCollections(store.db, options, [blockchain])
     let failure: unknown
     for (const collection of claimed) {
       await withLeases(store, 'collections', [collection], () => make(collection)).catch(async (error) => {

@@ -5,7 +5,7 @@ import type { Log } from '../../log.ts'
 import { claimFollower, releaseFollower } from '../../store/followers.ts'
 import type { Store } from '../../store/open-store.ts'
 import { type Loop, startLoop } from '../loop.ts'
-import { createSharedFollower } from './follow-shared-owners.ts'
+import { createPublicOwnerFollower } from './follow-owners.ts'
 
 /** For how long one process follows a network before it has to say so again; a killed one is followed by another. */
 const LEASE_MS = 10_000
@@ -14,7 +14,7 @@ const LEASE_MS = 10_000
  * Follows the owners of a network behind RPC URLs, looking as often as its settings say; of several processes that share
  * a database one at a time.
  */
-export function startSharedOwnerFollower(options: {
+export function startPublicOwnerFollower(options: {
   store: Store
   chains: Pick<Chains, 'network' | 'serves'>
   blockchain: EvmBlockchain
@@ -27,7 +27,7 @@ export function startSharedOwnerFollower(options: {
   let nextAt = Number.NEGATIVE_INFINITY
 
   const isOurs = async (): Promise<boolean> => {
-    if (store.shared === null) return true
+    if (store.postgres === null) return true
     if (leasedUntil - performance.now() > LEASE_MS / 2) return true
     const since = performance.now()
     if (!(await claimFollower(store.db, blockchain, name, LEASE_MS))) return false
@@ -42,12 +42,12 @@ export function startSharedOwnerFollower(options: {
       if (wait > 0) return wait
       if (!chains.serves(blockchain) || !(await isOurs())) return null
       const network = await chains.network(blockchain)
-      const { shared } = network
-      if (shared === undefined) return null
-      follow ??= createSharedFollower({ store, network: { ...network, shared }, log })
+      const { publicNetwork } = network
+      if (publicNetwork === undefined) return null
+      follow ??= createPublicOwnerFollower({ store, network: { ...network, publicNetwork }, log })
       if (await follow()) return 0
-      nextAt = performance.now() + shared.pollMs
-      return shared.pollMs
+      nextAt = performance.now() + publicNetwork.pollMs
+      return publicNetwork.pollMs
     },
     log,
   )
@@ -55,7 +55,7 @@ export function startSharedOwnerFollower(options: {
     wake: () => loop.wake(),
     async stop() {
       await loop.stop()
-      if (store.shared !== null) await releaseFollower(store.db, blockchain, name).catch(() => {})
+      if (store.postgres !== null) await releaseFollower(store.db, blockchain, name).catch(() => {})
     },
   }
 }

@@ -1,6 +1,6 @@
 import { parseTransaction } from 'viem'
 import type { EvmBlockchain } from '../../../api/blockchains.ts'
-import type { Fees, Hex, SharedNetwork } from '../../chain/evm/network.ts'
+import type { Fees, Hex, PublicNetwork } from '../../chain/evm/network.ts'
 import type { FindSigner } from '../../chain/signers.ts'
 import type { Log } from '../../log.ts'
 import { type AttemptRow, insertAttempts } from '../../store/attempts.ts'
@@ -20,7 +20,7 @@ export interface BumperOptions {
 export interface Bumper {
   /** Signs again what is stuck among transactions that are in no block. Resolves with the ids of those. */
   bump(
-    network: { chainId: number; shared: SharedNetwork },
+    network: { chainId: number; publicNetwork: PublicNetwork },
     missing: readonly TransactionRow[],
     attempts: ReadonlyMap<string, readonly AttemptRow[]>,
   ): Promise<Set<string>>
@@ -42,8 +42,8 @@ export function createBumper({ store, findSigner, now, log }: BumperOptions): Bu
   /** By signer: the nonce of ours that is next, and since when it was seen so. */
   const next = new Map<string, { nonce: number; since: number }>()
 
-  const isNextFor = async (shared: SharedNetwork, { signer, nonce }: TransactionRow): Promise<number> => {
-    const onChain = await shared.nextNonce(signer as Hex)
+  const isNextFor = async (publicNetwork: PublicNetwork, { signer, nonce }: TransactionRow): Promise<number> => {
+    const onChain = await publicNetwork.nextNonce(signer as Hex)
     // A node that is behind has an earlier one: what others have told stands.
     if (onChain < nonce) return 0
     if (onChain > nonce) next.delete(signer)
@@ -57,7 +57,7 @@ export function createBumper({ store, findSigner, now, log }: BumperOptions): Bu
   const timeSince = (then: number): number | null => (then > now() ? null : now() - then)
 
   const signAgain = async (
-    { chainId, shared }: { chainId: number; shared: SharedNetwork },
+    { chainId, publicNetwork }: { chainId: number; publicNetwork: PublicNetwork },
     transaction: TransactionRow,
     earlier: readonly AttemptRow[],
     wish: TransactionRow['wish'],
@@ -72,9 +72,9 @@ export function createBumper({ store, findSigner, now, log }: BumperOptions): Bu
     }
     const call = parseTransaction(raw as Hex)
     const original = feesOf(call)
-    const suggested = await shared.suggestFees()
+    const suggested = await publicNetwork.suggestFees()
     const fees = raiseFees(highest(original, earlier), suggested)
-    if (fees.maxFeePerGas > shared.feeCap) {
+    if (fees.maxFeePerGas > publicNetwork.feeCap) {
       tellOnce(transaction, 'a transaction is stuck and its fees are at the cap')
       return false
     }
@@ -85,7 +85,7 @@ export function createBumper({ store, findSigner, now, log }: BumperOptions): Bu
     const cancels = cancel || earlier.at(-1)?.cancels === 1
     const { data = '0x', gas = 0n, to = null } = cancel ? emptyCall(signer.address) : call
     // No node takes it, and each signing would make it dearer for when the funds are back.
-    if ((await shared.balance(signer.address)) < gas * fees.maxFeePerGas) {
+    if ((await publicNetwork.balance(signer.address)) < gas * fees.maxFeePerGas) {
       tellOnce(transaction, 'a transaction waits for the funds of its signer')
       return false
     }
@@ -121,7 +121,7 @@ export function createBumper({ store, findSigner, now, log }: BumperOptions): Bu
 
   return {
     async bump(network, missing, attempts) {
-      const { shared } = network
+      const { publicNetwork } = network
       const bumped = new Set<string>()
       const firsts = new Map<string, TransactionRow>()
       for (const transaction of missing) {
@@ -136,9 +136,9 @@ export function createBumper({ store, findSigner, now, log }: BumperOptions): Bu
         if (bumped.has(transaction.id)) continue
         const earlier = attempts.get(transaction.id) ?? []
         const signedAt = earlier.at(-1)?.created_at ?? transaction.created_at
-        const waits = await isNextFor(shared, transaction)
+        const waits = await isNextFor(publicNetwork, transaction)
         const stuckFor = Math.min(timeSince(signedAt) ?? waits, waits)
-        if (stuckFor >= shared.stuckMs && (await signAgain(network, transaction, earlier, null))) {
+        if (stuckFor >= publicNetwork.stuckMs && (await signAgain(network, transaction, earlier, null))) {
           bumped.add(transaction.id)
         }
       }

@@ -8,7 +8,7 @@ import type { AskSigning } from '../chain/signers.ts'
 import { failCollection } from '../state/collections.ts'
 import {
   type CollectionRow,
-  claimUnmadeCollections,
+  claimUndeployedCollections,
   lockCollection,
   nextCollectionDue,
   postponeCollection,
@@ -27,7 +27,7 @@ const LEASE_MS = 30_000
 const FACTORY_WAIT_MS = 25
 const LANE_WAIT_MS = 100
 
-export interface MakeStepOptions {
+export interface DeployStepOptions {
   store: Store
   signing: AskSigning
   now: () => number
@@ -37,7 +37,7 @@ export interface MakeStepOptions {
 }
 
 /** Signs the transactions that make collections, and before a chain's first one the transaction of its factory. */
-export function createMakeStep({ store, signing, now, onSigned, serves = () => true }: MakeStepOptions): Turn {
+export function createDeployStep({ store, signing, now, onSigned, serves = () => true }: DeployStepOptions): Turn {
   /** True once the chain's factory is deployed. */
   const factoryReady = async (blockchain: EvmBlockchain): Promise<boolean> => {
     const known = await findFactoryTransaction(store.db, blockchain)
@@ -116,7 +116,7 @@ export function createMakeStep({ store, signing, now, onSigned, serves = () => t
   return async () => {
     const blockchains = EVM_BLOCKCHAINS.filter(serves)
     const options = { now: claimMoment(store, now), leaseMs: leaseMs(store, LEASE_MS), limit: 50 }
-    const claimed = await claimUnmadeCollections(store.db, options, blockchains)
+    const claimed = await claimUndeployedCollections(store.db, options, blockchains)
     let failure: unknown
     for (const collection of claimed) {
       const { attempts } = collection

@@ -1,4 +1,4 @@
-import type { EvmNetwork, EvmReceipt, Hex, SharedNetwork } from '../../chain/evm/network.ts'
+import type { EvmNetwork, EvmReceipt, Hex, PublicNetwork } from '../../chain/evm/network.ts'
 import type { FindSigner } from '../../chain/signers.ts'
 import type { Log } from '../../log.ts'
 import { type AttemptRow, attemptsOf } from '../../store/attempts.ts'
@@ -22,7 +22,7 @@ export interface ObserverOptions {
 /** Looks at claimed transactions once and writes down what became of them; resolves with how many still wait. */
 export type Observe = (
   network: EvmNetwork,
-  shared: SharedNetwork,
+  publicNetwork: PublicNetwork,
   claimed: readonly TransactionRow[],
 ) => Promise<number>
 
@@ -35,18 +35,18 @@ export function createObserver({ store, findSigner, now, log, onSettled }: Obser
   /** Whose nonce was seen used by a stranger once: to be believed it has to be seen again. */
   const suspects = new Set<string>()
 
-  return async (network, shared, claimed) => {
+  return async (network, publicNetwork, claimed) => {
     const attempts = await attemptsOf(
       store.db,
       claimed.map(({ id }) => id),
     )
     const hashesOf = ({ id, hash }: TransactionRow) => (attempts.get(id)?.map((one) => one.hash) ?? [hash]) as Hex[]
     // Before the receipts: a block that is mined in between makes a depth too small, never too large.
-    const head = await shared.head()
+    const head = await publicNetwork.head()
     const mined = await findMined(network, claimed, hashesOf)
     const missing = claimed.filter(({ id }) => !mined.has(id))
     const outcomes = await network.broadcast(missing.map(({ raw }) => raw as Hex))
-    const deep = await canonical(shared, head, [...mined.values()].filter(isDeep(head, network, shared)))
+    const deep = await canonical(publicNetwork, head, [...mined.values()].filter(isDeep(head, network, publicNetwork)))
 
     const settled = new Set<string>()
     await someAtOnce(claimed, async (transaction) => {
@@ -62,7 +62,11 @@ export function createObserver({ store, findSigner, now, log, onSettled }: Obser
       if (outcome?.outcome !== 'rejected') continue
       const { id, nonce, signer } = transaction
       log.debug({ transaction: id, nonce, reason: outcome.reason }, 'the network refused a transaction')
-      const foreign = await shared.isNonceForeign({ signer: signer as Hex, nonce, hashes: hashesOf(transaction) })
+      const foreign = await publicNetwork.isNonceForeign({
+        signer: signer as Hex,
+        nonce,
+        hashes: hashesOf(transaction),
+      })
       if (!foreign) {
         suspects.delete(id)
       } else if (suspects.has(id)) {
@@ -74,7 +78,7 @@ export function createObserver({ store, findSigner, now, log, onSettled }: Obser
       }
     }
     const bumped = await bumper.bump(
-      { chainId: network.chainId, shared },
+      { chainId: network.chainId, publicNetwork },
       missing.filter(({ id }) => !settled.has(id)),
       attempts,
     )
@@ -86,7 +90,7 @@ export function createObserver({ store, findSigner, now, log, onSettled }: Obser
       if (bumped.has(id)) return
       await updateSigned(store.db, transaction, {
         attempts: transaction.attempts + 1,
-        next_attempt_at: now() + shared.pollMs,
+        next_attempt_at: now() + publicNetwork.pollMs,
       })
     })
     return waiting
@@ -119,18 +123,18 @@ export async function findMined(
 
 /** A success can be taken back, what follows from a revert can't: new requests are signed for it. */
 const isDeep =
-  (head: number, { confirmations }: EvmNetwork, { finality }: SharedNetwork) =>
+  (head: number, { confirmations }: EvmNetwork, { finality }: PublicNetwork) =>
   ({ status, blockNumber }: EvmReceipt): boolean =>
     head - Number(blockNumber) + 1 >= (status === 'success' ? confirmations : finality)
 
 /** Those whose block is still the one at its height. */
 async function canonical(
-  shared: SharedNetwork,
+  publicNetwork: PublicNetwork,
   head: number,
   receipts: readonly EvmReceipt[],
 ): Promise<Set<EvmReceipt>> {
   const numbers = [...new Set(receipts.map(({ blockNumber }) => Number(blockNumber)))]
-  const hashes = await shared.blockHashes(numbers, head)
+  const hashes = await publicNetwork.blockHashes(numbers, head)
   const hashAt = new Map(numbers.map((number, index) => [number, hashes[index]]))
   return new Set(receipts.filter(({ blockNumber, blockHash }) => hashAt.get(Number(blockNumber)) === blockHash))
 }

@@ -5,7 +5,7 @@ const MOST_ADDRESSES = 1000
 const TRY_MORE_AFTER = 100
 
 /** How much a network's providers take at once, as their refusals have told. */
-export interface Appetite {
+export interface EventQueryRange {
   readonly blocks: number
   readonly addresses: number
   /** So many blocks were answered. */
@@ -16,7 +16,7 @@ export interface Appetite {
   refused(blocks: number, words: string): boolean
 }
 
-export function createAppetite(): Appetite {
+export function createEventQueryRange(): EventQueryRange {
   let [blocks, most] = [MOST_BLOCKS, MOST_BLOCKS]
   let addresses = MOST_ADDRESSES
   let answered = 0

@@ -6,7 +6,7 @@ import { type FaultRule, type FaultsFile, MINTING } from './schema.ts'
 export type Verdict = Exclude<FaultRule, { fault: 'latency' }>
 
 /** What will become of a request. */
-export interface Fate {
+export interface InjectedFault {
   /** Milliseconds to wait before anything else. */
   delayMs: number
   /** The first rule that strikes it, latency excepted: latency may come on top. */
@@ -35,8 +35,8 @@ function delayOf(milliseconds: number | [number, number], luck: number): number 
  * Decides fates. It depends on nothing but the seed, the rules and the number of the request: the n-th request of an
  * endpoint always gets the same.
  */
-export function fateOf({ seed, faults }: FaultsFile, endpoint: EndpointName, n: number): Fate {
-  const fate: Fate = { delayMs: 0, verdict: null }
+export function faultFor({ seed, faults }: FaultsFile, endpoint: EndpointName, n: number): InjectedFault {
+  const fate: InjectedFault = { delayMs: 0, verdict: null }
   for (const [index, rule] of faults.entries()) {
     if (!concerns(rule, endpoint) || draw(seed, endpoint, index, n) >= rule.share) continue
     if (rule.fault === 'latency') fate.delayMs += delayOf(rule.milliseconds, draw(seed, endpoint, index, n, 'delay'))

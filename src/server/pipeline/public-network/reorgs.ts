@@ -1,4 +1,4 @@
-import type { EvmNetwork, EvmReceipt, Hex, SharedNetwork } from '../../chain/evm/network.ts'
+import type { EvmNetwork, EvmReceipt, Hex, PublicNetwork } from '../../chain/evm/network.ts'
 import type { Log } from '../../log.ts'
 import { withdrawCollection } from '../../state/collections.ts'
 import { withdrawBatch } from '../../state/nfts.ts'
@@ -15,7 +15,7 @@ import { findMined } from './observe.ts'
 export interface WatchOptions {
   store: Store
   network: EvmNetwork
-  shared: SharedNetwork
+  publicNetwork: PublicNetwork
   now: () => number
   log: Log
 }
@@ -26,14 +26,14 @@ export interface WatchOptions {
  *
  * @returns how many are still watched or wait again
  */
-export async function watchSettled({ store, network, shared, now, log }: WatchOptions): Promise<number> {
+export async function watchSettled({ store, network, publicNetwork, now, log }: WatchOptions): Promise<number> {
   const watched = await listWatched(store.db, network.blockchain)
   if (watched.length === 0) return 0
-  const head = await shared.head()
+  const head = await publicNetwork.head()
   const numbers = [...new Set(watched.map((row) => Number(row.block_number)))]
-  const hashes = await shared.blockHashes(numbers, head)
+  const hashes = await publicNetwork.blockHashes(numbers, head)
   const hashAt = new Map(numbers.map((number, index) => [number, hashes[index] ?? null]))
-  const isFinal = (blockNumber: number) => head - blockNumber + 1 >= shared.finality
+  const isFinal = (blockNumber: number) => head - blockNumber + 1 >= publicNetwork.finality
 
   let left = watched.length
   const moved: TransactionRow[] = []

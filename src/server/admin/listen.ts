@@ -12,7 +12,7 @@ import { accountNamed } from './webhooks.ts'
 const STAYS_MS = 30_000
 const EVENTS_AT_ONCE = 64
 
-export interface HeardEvent {
+export interface ReceivedEvent {
   id: string
   type: string
   /** What a webhook would be sent, to the byte. */
@@ -24,9 +24,9 @@ export interface Listener {
   /** What events are signed with that are passed on. The same for an account from one time to the next. */
   readonly secret: Secret
   /** What has come since, the oldest first. */
-  hear(): Promise<HeardEvent[]>
+  hear(): Promise<ReceivedEvent[]>
   /** Posts an event, signed, to any address: whoever listens says where. */
-  forward(event: HeardEvent, url: string): Promise<PostOutcome>
+  forward(event: ReceivedEvent, url: string): Promise<PostOutcome>
   close(): Promise<void>
 }
 
@@ -89,8 +89,8 @@ export async function openListener(store: Store, options: ListenOptions): Promis
 }
 
 /** Others say by it whether a listener is still there, whatever the clock of its own machine says. */
-async function clockOf({ db, shared }: Store): Promise<DatabaseClock | null> {
-  if (shared === null) return null
+async function clockOf({ db, postgres }: Store): Promise<DatabaseClock | null> {
+  if (postgres === null) return null
   const { startDatabaseClock } = await import('../store/postgres/clock.ts')
   return await startDatabaseClock(db)
 }

@@ -1,20 +1,20 @@
 import { collectionEvents, mintsIn, TOPICS } from '../../chain/evm/collection-events.ts'
-import type { EvmNetwork, LogFilter, RawLog, SharedNetwork } from '../../chain/evm/network.ts'
+import type { EvmNetwork, LogFilter, PublicNetwork, RawLog } from '../../chain/evm/network.ts'
 import { isUnreachable, RpcError } from '../../chain/rpc/rpc-answer.ts'
 import type { Log } from '../../log.ts'
 import { collectionAddresses, firstDeployed, hasCollections } from '../../store/collections.ts'
 import { rememberStartBlock, startBlock } from '../../store/followers.ts'
 import type { Store } from '../../store/open-store.ts'
-import { findCursor, listCursors, moveSharedCursor, type OwnerCursor } from '../../store/owner-events.ts'
+import { findCursor, listCursors, movePublicCursor, type OwnerCursor } from '../../store/owner-events.ts'
 import { readBlock, takeBack, writeEvents } from '../follow-owners.ts'
-import { type Appetite, createAppetite } from './appetite.ts'
+import { createEventQueryRange, type EventQueryRange } from './event-query-range.ts'
 
 /** The clock of a network and that of a machine may differ by so much. */
 const CLOCKS_APART_MS = 3_600_000
 
-export interface FollowSharedOptions {
+export interface FollowPublicOwnersOptions {
   store: Store
-  network: EvmNetwork & { readonly shared: SharedNetwork }
+  network: EvmNetwork & { readonly publicNetwork: PublicNetwork }
   log: Log
 }
 
@@ -26,9 +26,9 @@ export interface FollowSharedOptions {
  * What was read counts only if the node that told it has the block up to which it was read, and the one from which on:
  * the nodes behind a URL need not all be at the same block, nor on the same branch.
  */
-export function createSharedFollower({ store, network, log }: FollowSharedOptions): () => Promise<boolean> {
-  const { blockchain, shared } = network
-  const appetite = createAppetite()
+export function createPublicOwnerFollower({ store, network, log }: FollowPublicOwnersOptions): () => Promise<boolean> {
+  const { blockchain, publicNetwork } = network
+  const range = createEventQueryRange()
 
   /** The block from which on there may be something of ours; null where nothing of ours is deployed yet. */
   const findStart = async (): Promise<number | null> => {
@@ -36,7 +36,7 @@ export function createSharedFollower({ store, network, log }: FollowSharedOption
     if (first === null) return null
     // A reorg may have put it so many blocks earlier.
     const { acceptedAt, block } = first
-    const start = block === null ? await blockBefore(acceptedAt) : Math.max(0, block - shared.finality)
+    const start = block === null ? await blockBefore(acceptedAt) : Math.max(0, block - publicNetwork.finality)
     await rememberStartBlock(store.db, blockchain, start)
     return start
   }
@@ -44,7 +44,7 @@ export function createSharedFollower({ store, network, log }: FollowSharedOption
   /** A block from before a time: a restored database doesn't know the transactions that came after it. */
   const blockBefore = async (ms: number): Promise<number> => {
     const since = Math.floor((ms - CLOCKS_APART_MS) / 1000)
-    let [before, after] = [0, await shared.head()]
+    let [before, after] = [0, await publicNetwork.head()]
     while (after - before > 1) {
       const middle = Math.floor((before + after) / 2)
       const block = await readBlock(network, middle)
@@ -67,12 +67,12 @@ export function createSharedFollower({ store, network, log }: FollowSharedOption
     const from = (cursor?.block_number ?? start - 1) + 1
     // One of the nodes may be late: what others have told stands. A reorg is seen once its chain is as long.
     if (top < from) return false
-    const to = Math.min(top, from + appetite.blocks - 1)
+    const to = Math.min(top, from + range.blocks - 1)
     // After the head: whatever is in its blocks was accepted before.
     const addresses = await collectionAddresses(store.db, blockchain)
     const asked = [to, ...(cursor === null ? [] : [cursor.block_number])]
-    const told = await shared.logs(filtersFor({ from, to, addresses }, appetite), asked).catch((error: unknown) => {
-      if (error instanceof RpcError && appetite.refused(to - from + 1, error.message)) return null
+    const told = await publicNetwork.logs(filtersFor({ from, to, addresses }, range), asked).catch((error: unknown) => {
+      if (error instanceof RpcError && range.refused(to - from + 1, error.message)) return null
       throw error
     })
     if (told === null) return true
@@ -86,16 +86,16 @@ export function createSharedFollower({ store, network, log }: FollowSharedOption
     await writeEvents(store, {
       ...{ events: collectionEvents(own), mints: mintsIn(own), cursor },
       reached: { blockchain, block_number: to, block_hash: last },
-      move: (db, reached) => moveSharedCursor(db, reached, shared.finality),
+      move: (db, reached) => movePublicCursor(db, reached, publicNetwork.finality),
     })
-    appetite.grow(to - from + 1)
+    range.grow(to - from + 1)
     return to < top
   }
 
   /** To the newest block read that is still on the chain. */
   const fallBack = async (cursor: OwnerCursor, start: number): Promise<boolean> => {
     const known = await listCursors(store.db, blockchain)
-    const hashes = await shared.blockHashes(known.map(({ block_number }) => block_number))
+    const hashes = await publicNetwork.blockHashes(known.map(({ block_number }) => block_number))
     // A node without the block is behind, or the new chain isn't as long yet. It will tell.
     if (hashes.includes(null)) return false
     const kept = known.find(({ block_hash }, index) => hashes[index] === block_hash)?.block_number ?? start - 1
@@ -111,7 +111,7 @@ export function createSharedFollower({ store, network, log }: FollowSharedOption
     try {
       return await next(cursor)
     } catch (error) {
-      if (isUnreachable(error)) appetite.shrink()
+      if (isUnreachable(error)) range.shrink()
       throw error
     }
   }
@@ -119,7 +119,7 @@ export function createSharedFollower({ store, network, log }: FollowSharedOption
 
 function filtersFor(
   { from, to, addresses }: { from: number; to: number; addresses: readonly string[] },
-  { addresses: atOnce }: Pick<Appetite, 'addresses'>,
+  { addresses: atOnce }: Pick<EventQueryRange, 'addresses'>,
 ): LogFilter[] {
   const filters: LogFilter[] = []
   for (let at = 0; at < addresses.length; at += atOnce) {
