@@ -28,7 +28,7 @@ export interface ShownTransaction {
   collection_id: string | null
   block_number: number | null
   gas_used: string | null
-  requestAction: TransactionAction | null
+  wish: TransactionAction | null
   /** ISO 8601. */
   created_at: string
 }
@@ -73,7 +73,7 @@ export async function showTransaction(
  *
  * @throws GdnError `not_found_locally`; `usage` for one that no longer waits, or is on an embedded chain
  */
-export async function wish(
+export async function requestAction(
   store: Store,
   name: string,
   what: TransactionAction,
@@ -130,7 +130,7 @@ function shown(row: TransactionRow): ShownTransaction {
     collection_id,
     block_number,
     gas_used,
-    requestAction: asked,
+    wish: asked,
     created_at,
   }
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { createPublicClient, getAddress, http, parseAbi, zeroAddress } from 'viem'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { NftRecord } from '../../../src/api/nft-record.ts'
-import { wish } from '../../../src/server/admin/transactions.ts'
+import { requestAction } from '../../../src/server/admin/transactions.ts'
 import { releaseCollection } from '../../../src/server/admin/unknown-mints.ts'
 import { openMintsOf } from '../../../src/server/store/unknown-mints.ts'
 import {
@@ -147,7 +147,7 @@ async function bumpSigned(): Promise<void> {
       if (row === undefined) return []
       const rows = store.db.selectFrom('transaction_attempts').select('hash').where('transaction_id', '=', row.id)
       const hashes = (await rows.orderBy('number').execute()).map(({ hash }) => hash)
-      if (hashes.length === 0) await wish(store, row.id, 'bump', Date.now())
+      if (hashes.length === 0) await requestAction(store, row.id, 'bump', Date.now())
       return hashes.slice(1)
     })
   const pool = () => real.pool()

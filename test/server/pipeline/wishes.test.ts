@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { showTransaction, wish } from '../../../src/server/admin/transactions.ts'
+import { requestAction, showTransaction } from '../../../src/server/admin/transactions.ts'
 import {
   createTestCollection,
   mint,
@@ -44,7 +44,7 @@ const newest = () =>
     db.selectFrom('transactions').selectAll().orderBy('created_at', 'desc').executeTakeFirstOrThrow(),
   )
 const asks = (id: string, what: 'bump' | 'cancel') =>
-  withStore(remote.dataDir, (store) => wish(store, id, what, Date.now()))
+  withStore(remote.dataDir, (store) => requestAction(store, id, what, Date.now()))
 const shown = (id: string) => withStore(remote.dataDir, (store) => showTransaction(store, id))
 const statuses = async (ids: readonly string[]) => (await showNfts(remote.backend, ids)).map((nft) => nft.status)
 
@@ -136,7 +136,7 @@ it('what is stuck can be given up by a signer that can pay for nothing new, and 
         .select('id')
         .where('hash', '=', first)
         .executeTakeFirstOrThrow()
-      await wish(store, id, 'cancel', Date.now())
+      await requestAction(store, id, 'cancel', Date.now())
     })
     const [empty] = await untilInPool((pool) => pool.length === 1 && pool[0] !== first)
     expect(await real.call('eth_getTransactionByHash', [empty])).toMatchObject({ input: '0x' })

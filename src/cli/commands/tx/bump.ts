@@ -23,8 +23,8 @@ export function command(deps: Deps, run = bump): GdnCommand {
 export async function bump(deps: Deps, word: string, flags: BumpFlags): Promise<void> {
   const output = createOutput(deps.io, flags, TX_VIEW)
   const name = txName(word)
-  const { wish } = await import('../../../server/admin/transactions.ts')
-  const bumped = await onDatabase(deps, flags, (store) => wish(store, name, 'bump', deps.now()))
+  const { requestAction } = await import('../../../server/admin/transactions.ts')
+  const bumped = await onDatabase(deps, flags, (store) => requestAction(store, name, 'bump', deps.now()))
   await output.one({ ...(await withLinks(deps, flags, [bumped]))[0] })
   deps.io.note(`The backend raises its fees when it looks next; gdn tx show ${name} tells.`)
 }

@@ -28,7 +28,7 @@ export async function cancel(deps: Deps, word: string, flags: CancelFlags): Prom
   const { io } = deps
   const output = createOutput(io, flags, TX_VIEW)
   const name = txName(word)
-  const { showTransaction, wish } = await import('../../../server/admin/transactions.ts')
+  const { showTransaction, requestAction } = await import('../../../server/admin/transactions.ts')
   const place = await administeredPlace(deps, flags)
   const { kind, nfts, blockchain, state } = await onPlace(deps, place, (store) => showTransaction(store, name))
   const what = nfts > 0 ? `${nfts} NFTs fail` : `a ${kind} fails`
@@ -36,7 +36,7 @@ export async function cancel(deps: Deps, word: string, flags: CancelFlags): Prom
   if (isAsked && !(await io.confirm(`Cancel it, so that ${what} on ${blockchain}?`, '--yes'))) {
     throw new GdnError('not_confirmed', 'nothing was cancelled')
   }
-  const cancelled = await onPlace(deps, place, (store) => wish(store, name, 'cancel', deps.now()))
+  const cancelled = await onPlace(deps, place, (store) => requestAction(store, name, 'cancel', deps.now()))
   await output.one({ ...(await withLinks(deps, flags, [cancelled]))[0] })
   io.note(`The backend replaces it when it looks next; gdn tx show ${name} tells.`)
 }
