@@ -1,11 +1,10 @@
 import { readFile, stat } from 'node:fs/promises'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import * as z from 'zod'
 import { GdnError } from '../core/errors.ts'
-import { writePrivateFile } from '../core/private-file.ts'
+import { readPrivateText, refuseOpenFolder, writePrivateFile } from '../core/private-file.ts'
 import { isAlive } from '../core/process-identity.ts'
-import type { Secret } from '../core/secret.ts'
-import { readSecretFile } from './secret-file.ts'
+import { Secret } from '../core/secret.ts'
 
 const RECORD = 'backend.json'
 const KEY = 'api-key'
@@ -92,4 +91,14 @@ export async function localApiKeyIfThere(dataDir: string): Promise<Secret | null
 /** Where the local account's key is kept. */
 export function localApiKeyFile(dataDir: string): string {
   return join(dataDir, KEY)
+}
+
+/** Reads a file of ours that holds one API key, or null where there is none; one that others may read, or could replace, is refused. */
+async function readSecretFile(path: string): Promise<Secret | null> {
+  await refuseOpenFolder(dirname(path), { code: 'unauthorized' })
+  const found = readPrivateText(path, { code: 'unauthorized' })
+  if (found === null) return null
+  const text = found.replace(/\r?\n$/, '')
+  if (/^[\x21-\x7e]{1,4096}$/.test(text)) return new Secret(text)
+  throw new GdnError('unauthorized', `${path} doesn't hold an API key: one line of printable characters is expected`)
 }

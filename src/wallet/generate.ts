@@ -1,15 +1,16 @@
+import { randomBytes } from 'node:crypto'
 import { basename, join } from 'node:path'
 import { answerError } from '../client/answer-error.ts'
 import { unreachable } from '../client/network-error.ts'
 import { type TransportAnswer, TransportError } from '../client/transport.ts'
 import { GdnError, messageOf } from '../core/errors.ts'
+import { writeNewFile } from '../core/new-file.ts'
 import type { Secret } from '../core/secret.ts'
 import { MAX_KEYSTORE_BYTES } from '../keystore/limits.ts'
 import { openKeystore } from '../keystore/open.ts'
 import { quoted, readPrivateFile } from '../keystore/private-file.ts'
 import { prepareSeal, type Seal } from '../keystore/seal.ts'
 import { KEYSTORE_ENDING, makeWalletFolder } from './folder.ts'
-import { type KeptElsewhere, keepAnywhere } from './keep-anywhere.ts'
 import { type Answered, readWalletAnswer } from './read-answer.ts'
 import type { Reservation } from './reservation.ts'
 
@@ -161,4 +162,25 @@ function notKept(address: string, text: string, error: unknown, { file }: KeptEl
         details: { address, file },
         cause: error,
       })
+}
+
+interface KeptElsewhere {
+  /** Null where no folder takes it. */
+  file: string | null
+  /** Why each place before it didn't. */
+  reasons: string[]
+}
+
+/** Writes what must not be lost into the first folder that takes it, under a name of its own. */
+async function keepAnywhere(folders: readonly string[], name: string, text: string): Promise<KeptElsewhere> {
+  const reasons: string[] = []
+  for (const folder of folders) {
+    const file = join(folder, `${name}-${randomBytes(4).toString('hex')}.json`)
+    try {
+      if (await writeNewFile(file, text)) return { file, reasons }
+    } catch (error) {
+      reasons.push(messageOf(error))
+    }
+  }
+  return { file: null, reasons }
 }

@@ -7,7 +7,6 @@ import { parseUrl } from '../../core/parse-url.ts'
 import { terminalText } from '../../core/terminal-text.ts'
 import { allKnownCollections } from '../connect/read-known-collections.ts'
 import { cutToWidth } from '../render/display-width.ts'
-import { flagValue } from './flag-value.ts'
 
 /** A value that a shell may offer, and what it is. */
 interface Known {
@@ -145,4 +144,15 @@ function textOf(record: unknown, name: string): string {
   const value =
     record !== null && typeof record === 'object' ? Object.entries(record).find(([key]) => key === name) : null
   return typeof value?.[1] === 'string' ? value[1] : ''
+}
+
+/** The value of a flag among words as they were typed, without the quotes around it. */
+function flagValue(words: readonly string[], ...names: string[]): string | undefined {
+  for (const [i, word] of words.entries()) {
+    const name = names.find((one) => word === one || word.startsWith(`${one}=`))
+    if (name === undefined) continue
+    const value = word === name ? words[i + 1] : word.slice(name.length + 1)
+    return value?.replace(/^(['"])(.*)\1$/s, '$2')
+  }
+  return undefined
 }

@@ -6,9 +6,9 @@ import { wrap } from '../render/wrap.ts'
 import { count } from '../request/waiting.ts'
 import { decodePicture } from './decode.ts'
 import { boxOf, drawn, inRoom, type Room } from './draw.ts'
-import { frame, sideBySide } from './frame.ts'
 import { PictureFault, type Pixels } from './pixels.ts'
 import { readPicture } from './read-picture.ts'
+import type { Size } from './scale.ts'
 import type { Way } from './way.ts'
 
 interface Tiles {
@@ -29,6 +29,9 @@ interface Tile {
 }
 
 const TITLE_LINES = 2
+const FRAME_COLOR = [104, 104, 104, 255]
+/** Width of a frame's line as a share of its box, at least one pixel. */
+const FRAME_PART = 1 / 100
 
 /** Draws the pictures of rows side by side, each with its title. A line of them is one picture to the terminal. */
 export async function drawTiles({ io }: Pick<Deps, 'io'>, rows: readonly ManifestRow[], how: Tiles): Promise<void> {
@@ -76,4 +79,32 @@ function titleLines(title: string, columns: number): string[] {
 function inColumns(tiles: readonly Tile[], { columns }: Room, gap: number, textOf: (tile: Tile) => string): string {
   const padded = tiles.map((tile) => textOf(tile) + ' '.repeat(Math.max(0, columns - displayWidth(textOf(tile)))))
   return padded.join(' '.repeat(gap)).trimEnd()
+}
+
+/** An empty frame, where a picture would be. */
+function frame({ width, height }: Size): Pixels {
+  const data = new Uint8Array(width * height * 4)
+  const thick = Math.max(1, Math.round(width * FRAME_PART))
+  for (let y = 0; y < height; y++) {
+    for (let x = 0; x < width; x++) {
+      const isInside = x >= thick && y >= thick && x < width - thick && y < height - thick
+      if (!isInside) data.set(FRAME_COLOR, (y * width + x) * 4)
+    }
+  }
+  return { width, height, data }
+}
+
+/** Pictures side by side, each in the middle of a box of its own. */
+function sideBySide(pictures: readonly Pixels[], box: Size, gap: number): Pixels {
+  const width = pictures.length * (box.width + gap) - gap
+  const data = new Uint8Array(width * box.height * 4)
+  for (const [i, picture] of pictures.entries()) {
+    const left = i * (box.width + gap) + Math.floor((box.width - picture.width) / 2)
+    const top = Math.floor((box.height - picture.height) / 2)
+    for (let y = 0; y < picture.height; y++) {
+      const row = picture.data.subarray(y * picture.width * 4, (y + 1) * picture.width * 4)
+      data.set(row, ((top + y) * width + left) * 4)
+    }
+  }
+  return { width, height: box.height, data }
 }

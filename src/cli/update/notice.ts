@@ -4,7 +4,6 @@ import { childEnvironment } from '../../core/child-environment.ts'
 import { isSet } from '../io/io.ts'
 import { readUpdateCache, type UpdateCache, writeUpdateCache } from './cache.ts'
 import { type Installed, installedPackage } from './installed.ts'
-import { isNewer } from './version.ts'
 
 const DAY_MS = 24 * 60 * 60_000
 
@@ -65,4 +64,20 @@ function noticeText({ name, version, root }: Installed, latest: string, cwd: str
   const isOfProject = root.startsWith(`${cwd}${sep}node_modules${sep}`)
   const install = isOfProject ? `npm install ${name}@latest` : `npm install -g ${name}`
   return `\ngdn ${latest} is there; this is ${version}. Get it: ${install}\n  GDN_NO_UPDATE_NOTICE=1 turns this notice off.\n`
+}
+
+/** Whether `a` is newer than `b`, for releases; whatever else a registry says is newer than nothing. */
+export function isNewer(a: string, b: string): boolean {
+  const [left, right] = [numbers(a), numbers(b)]
+  if (left === null || right === null) return false
+  for (const [i, number] of left.entries()) {
+    const other = right[i] ?? 0
+    if (number !== other) return number > other
+  }
+  return false
+}
+
+function numbers(version: string): number[] | null {
+  const match = /^(\d{1,9})\.(\d{1,9})\.(\d{1,9})$/.exec(version)
+  return match === null ? null : match.slice(1).map(Number)
 }

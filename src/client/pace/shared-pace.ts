@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { chmodSync, lstatSync, mkdirSync } from 'node:fs'
+import { chmodSync, lstatSync, mkdirSync, readdirSync, readFileSync, rmdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { getuid, platform } from 'node:process'
 import { bootClock } from '../../core/boot-clock.ts'
@@ -8,8 +8,11 @@ import type { Secret } from '../../core/secret.ts'
 import { sleep } from '../../core/time.ts'
 import { updateTogether } from '../../core/versioned-file.ts'
 import type { SharedPace } from '../pacer.ts'
+import { isIdle } from './lane-state.ts'
 import { createSharedLane, type LaneWorld } from './shared-lane.ts'
-import { sweepLanes } from './sweep-lanes.ts'
+
+const MANY_LANES = 64
+const IDLE_MS = 3_600_000
 
 export interface SharedPaceOptions {
   /** Where to keep it: the first of these folders that can be used and is nobody else's. */
@@ -86,4 +89,28 @@ function checkOwner(folder: string): void {
   if (platform === 'win32') return
   if (found.uid !== getuid?.()) throw new Error(`${folder} belongs to somebody else`)
   if ((found.mode & 0o022) !== 0) chmodSync(folder, 0o700)
+}
+
+/** Removes lanes of earlier boots, and those that nobody used for an hour, when there are many. */
+function sweepLanes(folder: string, boot: string | null): void {
+  const lanes = readdirSync(folder)
+  if (lanes.length <= MANY_LANES) return
+  for (const name of lanes) {
+    try {
+      sweepLane(join(folder, name), boot)
+    } catch {
+      // Somebody else sweeps or uses it, or it can't be done: nothing depends on it.
+    }
+  }
+}
+
+function sweepLane(dir: string, boot: string | null): void {
+  // The wall clock only saves reading; what counts is the time that stands in the lane.
+  if (Math.abs(Date.now() - lstatSync(dir).mtimeMs) < IDLE_MS) return
+  const names = readdirSync(dir).sort((a, b) => Number(a) - Number(b))
+  const last = names.at(-1)
+  if (last !== undefined && !isIdle(readFileSync(join(dir, last), 'utf8'), boot, bootClock(), IDLE_MS)) return
+  for (const name of names) rmSync(join(dir, name), { force: true })
+  // Fails where somebody just put a new version in.
+  rmdirSync(dir)
 }

@@ -12,9 +12,10 @@ import { accept } from './accept.ts'
 import { requireChain } from './require-chain.ts'
 import { requireSolana } from './require-solana.ts'
 import type { ServiceDeps, ServiceRequest } from './services.ts'
-import { symbolOf } from './symbol.ts'
 
 type Parsed = z.output<typeof createcollection.request>
+
+const MAX_SYMBOL = 5
 
 /** Echoed when given. */
 const OPTIONAL = ['description', 'image', 'is_locked'] as const
@@ -71,4 +72,10 @@ export async function createCollection(deps: ServiceDeps, request: ServiceReques
   )
   pipeline.collectionAccepted(blockchain)
   return accepted
+}
+
+/** A token symbol for a collection's name: its first letters and digits in capitals; `NFT` where it has none. */
+export function symbolOf(name: string): string {
+  const letters = name.normalize('NFKD').replace(/[^A-Za-z0-9]/g, '')
+  return letters === '' ? 'NFT' : letters.slice(0, MAX_SYMBOL).toUpperCase()
 }

@@ -1,17 +1,24 @@
+import { changesSince } from '../../../batch/manifest-changes.ts'
 import { runBatch } from '../../../batch/run.ts'
+import { fileExists } from '../../../batch/run-files.ts'
 import { openRun, type Run, runStatus } from '../../../batch/runs.ts'
 import type { BatchOptions } from '../../../batch/types.ts'
 import { GdnError } from '../../../core/errors.ts'
+import { readManifest } from '../../../manifest/read.ts'
 import type { Deps } from '../../deps.ts'
+import { safe } from '../../io/io.ts'
 import { createOutput } from '../../render/output.ts'
+import { count } from '../../request/waiting.ts'
 import { printBatchDryRun } from './dry-run.ts'
 import { printFinished } from './finished.ts'
 import type { BatchMintFlags } from './flags.ts'
+import { manifestOptions } from './manifest-options.ts'
 import { runOptions } from './mint-manifest.ts'
 import { sendRun } from './send-run.ts'
 import { summaryView } from './summary.ts'
-import { warnOfEdits } from './warn-of-edits.ts'
 import { settingsOfRun, whichServer } from './which-server.ts'
+
+const MAX_SHOWN_EDITS = 5
 
 /** Goes on with a run that is there, with the rows as it last had them: resume, retry and reconcile. */
 export async function goOn(
@@ -55,5 +62,31 @@ async function findRun(deps: Deps, stateDir: string, name: string, flags: BatchM
     const server = await whichServer(deps, flags)
     if (server === undefined) throw error
     return await openRun(stateDir, name, server)
+  }
+}
+
+/** Warns where the manifest of a run differs from the rows that the run has planned, and sends as they are. */
+async function warnOfEdits(deps: Deps, run: Run): Promise<void> {
+  const { manifestPath, blockchain, contractAddress } = run
+  if (manifestPath === null || !(await fileExists(manifestPath))) return
+  const options = { ...(await manifestOptions(deps, {})), ...run.reading, blockchain, contractAddress }
+  const { io } = deps
+  const name = safe(manifestPath)
+  const mint = `To send the manifest as it is now, run gdn batch mint ${name}.`
+  try {
+    const changes = await changesSince(run, readManifest({ path: manifestPath }, options))
+    if (changes === null) return
+    const { added, changed, removed, examples } = changes
+    io.warn(
+      `${name} has changed since the run was planned: ${count(added, 'row')} added, ${changed} changed, ${removed} removed.`,
+    )
+    for (const { kind, key, line } of examples.slice(0, MAX_SHOWN_EDITS))
+      io.warn(`  ${kind}: ${safe(key)} (line ${line})`)
+    if (examples.length > MAX_SHOWN_EDITS) io.warn(`  and ${added + changed + removed - MAX_SHOWN_EDITS} more`)
+    io.warn(`The run goes on with the planned rows. ${mint}`)
+  } catch (error) {
+    if (!(error instanceof GdnError) || error.code !== 'invalid_manifest') throw error
+    io.warn(`${name} has changed since the run was planned, and has errors now: ${safe(error.message)}`)
+    io.warn(`The run goes on with the planned rows. Check it with gdn batch validate ${name}.`)
   }
 }

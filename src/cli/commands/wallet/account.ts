@@ -1,13 +1,13 @@
 import type * as z from 'zod'
-import { getpresignedurl } from '../../../api/endpoints/getpresignedurl.ts'
+import { getpresignedurl, MAX_SIGNED_URL_MINUTES } from '../../../api/endpoints/getpresignedurl.ts'
 import type { Settings } from '../../../config/settings.ts'
 import { GdnError } from '../../../core/errors.ts'
+import type { Parse } from '../../command.ts'
 import { type GdnCommand, valueFlag } from '../../command.ts'
 import { notEmpty } from '../../flags/parse.ts'
 import type { Io } from '../../io/io.ts'
 import { askLine, orAsk } from '../../prompt/ask-missing.ts'
 import { checkRequest } from '../../request/check-request.ts'
-import { validFor } from './valid-for.ts'
 
 /** The local backend takes any: there is one account. */
 const LOCAL_EMAIL = 'local@example.com'
@@ -45,3 +45,17 @@ export async function signedUrlRequest(
   const timeout = flags.validFor === undefined ? {} : { timeout: flags.validFor }
   return checkRequest(getpresignedurl.request, { email, ...timeout }, null)
 }
+
+const MINUTES: Readonly<Record<string, number>> = { m: 1, h: 60, d: 1440 }
+
+/** `15m`, `24h`, `7d`, in minutes, as the API counts. */
+const validFor: Parse<number> = Object.assign(
+  (raw: string, flag: string) => {
+    const [, count = '', unit = ''] = /^([1-9][0-9]{0,5})([mhd])$/.exec(raw) ?? []
+    const minutes = Number(count) * (MINUTES[unit] ?? 0)
+    if (minutes >= 1 && minutes <= MAX_SIGNED_URL_MINUTES) return minutes
+    const shown = JSON.stringify(raw.length > 60 ? `${raw.slice(0, 60)}…` : raw)
+    throw new GdnError('usage', `must be a time such as 15m, 24h or 7d, at most 7d, not ${shown}`, { place: { flag } })
+  },
+  { takes: { type: 'duration' } as const },
+)
