@@ -10,10 +10,10 @@ import { createPace } from '../files/pace.ts'
 import { type ChainsOptions, openChains } from './chain/chains.ts'
 import { checkAnvil } from './chain/evm/embedded/check-anvil.ts'
 import type { EvmNetwork } from './chain/evm/network.ts'
+import type { RemoteChainsOptions } from './chain/evm/remote/remote-chains.ts'
+import { openEmbeddedSigners } from './chain/evm/signers.ts'
 import { openRemote, refuseOtherNetworks } from './chain/remote.ts'
-import type { RemoteChainsOptions } from './chain/remote-chains.ts'
 import { createProviders } from './chain/rpc/providers.ts'
-import { openEmbeddedSigners } from './chain/signers.ts'
 import { openClusters } from './chain/solana/clusters.ts'
 import { isDiskFull } from './data-dir/disk-full.ts'
 import { openDataDir, openDataDirOfPostgres } from './data-dir/open.ts'
@@ -163,7 +163,7 @@ export async function openCore(options: CoreOptions, undo: (() => unknown)[]): P
     db: store.db,
     settings: settings.chains,
     openSigners: async ({ operators }) => {
-      const { openAddresses, openSigners } = await import('./chain/open-signer.ts')
+      const { openAddresses, openSigners } = await import('./chain/evm/open-signer.ts')
       if (!works) return openAddresses(operators)
       return await openSigners(operators, credentialsDirectory)
     },

@@ -3,7 +3,7 @@ import { GdnError } from '../../core/errors.ts'
 import type { Settings } from '../settings/types.ts'
 import { listChains } from '../store/chains.ts'
 import type { Db } from '../store/schema.ts'
-import type { RemoteChains, RemoteChainsOptions } from './remote-chains.ts'
+import type { RemoteChains, RemoteChainsOptions } from './evm/remote/remote-chains.ts'
 
 const absent = (blockchain: EvmBlockchain): never => {
   throw new Error(`${blockchain} is not reached by RPC URL`)

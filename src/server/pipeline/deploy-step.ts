@@ -4,7 +4,7 @@ import { collectionInit } from '../chain/evm/collection-init.ts'
 import { encodeDeployFactory, encodeMake } from '../chain/evm/factory.ts'
 import { deployFactoryGasLimit, makeGasLimit } from '../chain/evm/gas-limits.ts'
 import type { Hex } from '../chain/evm/network.ts'
-import type { AskSigning } from '../chain/signers.ts'
+import type { AskSigning } from '../chain/evm/signers.ts'
 import { failCollection } from '../state/collections.ts'
 import {
   type CollectionRow,

@@ -14,9 +14,9 @@ import {
   forgetReverts,
   returnTransfer,
 } from '../store/transfers.ts'
-import { PASSING_REVERTS, wouldSucceed } from './public-network/would-succeed.ts'
 import { findMadeTransfer } from './recovery/recover-transfer.ts'
 import { transferCall } from './transfer-call.ts'
+import { PASSING_REVERTS, wouldSucceed } from './would-succeed.ts'
 
 interface Settlement {
   store: Store

@@ -20,8 +20,8 @@ import { requestsOfTransaction } from '../store/requests.ts'
 import type { Db } from '../store/schema.ts'
 import type { TransactionRow } from '../store/transactions.ts'
 import { nextKnownTokenId } from '../store/unknown-mints.ts'
-import { type Call, PASSING_REVERTS, wouldSucceed } from './public-network/would-succeed.ts'
 import { planTransfer } from './settle-transfer.ts'
+import { type Call, PASSING_REVERTS, wouldSucceed } from './would-succeed.ts'
 
 interface Settlement {
   store: Store

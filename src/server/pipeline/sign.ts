@@ -1,7 +1,7 @@
 import type { EvmBlockchain } from '../../api/blockchains.ts'
 import { newId } from '../../core/ids.ts'
 import type { Fees, Hex } from '../chain/evm/network.ts'
-import type { Signer } from '../chain/signers.ts'
+import type { Signer } from '../chain/evm/signers.ts'
 import { addTransactions } from '../state/transactions.ts'
 import type { Db, TransactionKind } from '../store/schema.ts'
 import { takeNonce } from '../store/transactions.ts'

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { EvmBlockchain } from '../../api/blockchains.ts'
 import { shuffled } from '../../core/shuffled.ts'
-import type { Signer } from '../chain/signers.ts'
+import type { Signer } from '../chain/evm/signers.ts'
 import { isPostgres } from '../store/dialect.ts'
 import type { Db } from '../store/schema.ts'
 

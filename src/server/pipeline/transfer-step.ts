@@ -1,6 +1,6 @@
 import type { EvmBlockchain } from '../../api/blockchains.ts'
 import { TRANSFER_GAS_LIMIT } from '../chain/evm/gas-limits.ts'
-import type { AskSigning, Signer } from '../chain/signers.ts'
+import type { AskSigning, Signer } from '../chain/evm/signers.ts'
 import { endTransfer } from '../state/transfers.ts'
 import { isBehind } from '../store/followers.ts'
 import type { Store } from '../store/open-store.ts'

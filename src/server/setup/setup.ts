@@ -1,6 +1,6 @@
 // All that the command line needs to set networks up, in one module that it loads when it is needed.
 export { formatEther } from 'viem'
-export { openKeystoreFile } from '../chain/open-signer.ts'
+export { openKeystoreFile } from '../chain/evm/open-signer.ts'
 export { type ClusterStatus, clusterStatus, setUpCluster, withCluster } from './cluster.ts'
 export { planSetup, type SetupPlan } from './plan.ts'
 export { runSetup } from './run.ts'

@@ -6,7 +6,7 @@ import {
   openEmbeddedSigners,
   type Signer,
   type Signers,
-} from '../../../src/server/chain/signers.ts'
+} from '../../../src/server/chain/evm/signers.ts'
 import { createDeployStep } from '../../../src/server/pipeline/deploy-step.ts'
 import { createMintStep } from '../../../src/server/pipeline/mint-step.ts'
 import { createTransferStep } from '../../../src/server/pipeline/transfer-step.ts'

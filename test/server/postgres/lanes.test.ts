@@ -1,7 +1,7 @@
 import { generatePrivateKey } from 'viem/accounts'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { Secret } from '../../../src/core/secret.ts'
-import { createSigner, EMBEDDED_FEES, type Signer } from '../../../src/server/chain/signers.ts'
+import { createSigner, EMBEDDED_FEES, type Signer } from '../../../src/server/chain/evm/signers.ts'
 import { createMintStep } from '../../../src/server/pipeline/mint-step.ts'
 import { takeLane } from '../../../src/server/pipeline/signed-ahead.ts'
 import { lockCollection } from '../../../src/server/store/collections.ts'

@@ -1,5 +1,5 @@
 import type { SolanaBlockchain } from '../../../api/blockchains.ts'
-import type { RemoteClusters, RemoteClustersOptions } from './remote-clusters.ts'
+import type { RemoteClusters, RemoteClustersOptions } from './remote/remote-clusters.ts'
 
 const absent = (blockchain: SolanaBlockchain): never => {
   throw new Error(`${blockchain} is not reached by RPC URL`)

@@ -8,7 +8,7 @@ import { NO_CLUSTERS } from './clusters.ts'
 import type { EmbeddedSolana, EmbeddedSolanaEvent } from './embedded/embedded-solana.ts'
 import { loadLiteSvm } from './embedded/load-litesvm.ts'
 import type { SolanaNetwork } from './network.ts'
-import type { RemoteClusters } from './remote-clusters.ts'
+import type { RemoteClusters } from './remote/remote-clusters.ts'
 import { openEmbeddedSolanaSigner, type SolanaSigner } from './signer.ts'
 
 /**

@@ -1,7 +1,7 @@
 import { parseTransaction } from 'viem'
 import type { EvmBlockchain } from '../../../api/blockchains.ts'
 import type { Fees, Hex, PublicNetwork } from '../../chain/evm/network.ts'
-import type { FindSigner } from '../../chain/signers.ts'
+import type { FindSigner } from '../../chain/evm/signers.ts'
 import type { Log } from '../../log.ts'
 import { type AttemptRow, insertAttempts } from '../../store/attempts.ts'
 import type { Store } from '../../store/open-store.ts'

@@ -1,5 +1,5 @@
 import type { EvmNetwork, EvmReceipt, Hex, PublicNetwork } from '../../chain/evm/network.ts'
-import type { FindSigner } from '../../chain/signers.ts'
+import type { FindSigner } from '../../chain/evm/signers.ts'
 import type { Log } from '../../log.ts'
 import { type AttemptRow, attemptsOf } from '../../store/attempts.ts'
 import type { Store } from '../../store/open-store.ts'

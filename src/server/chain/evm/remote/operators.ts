@@ -1,7 +1,7 @@
 import { GdnError } from '../../../../core/errors.ts'
-import type { Signer } from '../../signers.ts'
 import type { Fees, Hex } from '../network.ts'
 import { isOperator } from '../registry.ts'
+import type { Signer } from '../signers.ts'
 import { debtOf } from './cost.ts'
 import type { RemoteNetwork } from './remote-network.ts'
 

@@ -1,10 +1,10 @@
 import { keccak256 } from 'viem'
 import { generatePrivateKey, type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
 import * as z from 'zod'
-import type { EvmBlockchain } from '../../api/blockchains.ts'
-import { GdnError } from '../../core/errors.ts'
-import { keptSecret, type SecretPlace } from '../data-dir/kept-secret.ts'
-import type { Fees, Hex } from './evm/network.ts'
+import type { EvmBlockchain } from '../../../api/blockchains.ts'
+import { GdnError } from '../../../core/errors.ts'
+import { keptSecret, type SecretPlace } from '../../data-dir/kept-secret.ts'
+import type { Fees, Hex } from './network.ts'
 
 const FILE = 'signers.json'
 

@@ -1,7 +1,7 @@
 import { numberToHex } from 'viem'
-import { isExecutionError } from '../../chain/evm/execution-error.ts'
-import type { EvmNetwork, Hex } from '../../chain/evm/network.ts'
-import { RpcError } from '../../chain/rpc/rpc-answer.ts'
+import { isExecutionError } from '../chain/evm/execution-error.ts'
+import type { EvmNetwork, Hex } from '../chain/evm/network.ts'
+import { RpcError } from '../chain/rpc/rpc-answer.ts'
 
 /** What reverts again and again isn't held up by what passes, whatever the network says of the next time. */
 export const PASSING_REVERTS = 3
