@@ -48,7 +48,8 @@ export const SERVER_FLOORS = [
 ]
 
 /**
- * The imports that run against the tables, one sentence each, and the folders that the tables don't name.
+ * The imports that run against the tables, one sentence each, the folders that the tables don't name, and the imports
+ * that tie files and folders of `src/server` into a circle.
  *
  * @param {string} src the folder `src`
  * @returns {Promise<string[]>}
@@ -56,17 +57,38 @@ export const SERVER_FLOORS = [
 export async function findWrongImports(src) {
   const files = new Set((await readdir(src, { recursive: true })).map((path) => path.replaceAll('\\', '/')))
   const found = new Set()
+  const inServer = []
   for (const from of files) {
     if (!/\.(?:ts|tsx|mjs)$/.test(from)) continue
     const unnamed = unnamedFolder(from)
     if (unnamed !== null) found.add(`src/${unnamed} is not in a table of src/build/import-directions.mjs`)
     for (const specifier of await importsOf(join(src, from))) {
       const to = join(dirname(from), specifier)
-      const reason = files.has(to) ? reasonAgainst(from, to) : null
+      if (!files.has(to)) continue
+      const reason = reasonAgainst(from, to)
       if (reason !== null) found.add(`src/${from} imports src/${to}: ${reason}`)
+      if (folderOf(from) === 'server') inServer.push([from, to])
     }
   }
-  return [...found].sort()
+  return [...found, ...findCircles(inServer)].sort()
+}
+
+/** Imports within a folder of `src/server` that tie its files and folders into a circle, without being one of files. */
+function findCircles(imports) {
+  const arrows = imports.map(([from, to]) => {
+    const [start, end] = [from.split('/'), to.split('/')]
+    const depth = start.findIndex((part, at) => part !== end[at])
+    return { from, to, start: start.slice(0, depth + 1).join('/'), end: end.slice(0, depth + 1).join('/') }
+  })
+  const reaches = (from, to, seen = new Set()) =>
+    arrows.some(({ start, end }) => {
+      if (start !== from || seen.has(end)) return false
+      seen.add(end)
+      return end === to || reaches(end, to, seen)
+    })
+  return arrows
+    .filter(({ start, end }) => dirname(start) !== 'server' && reaches(end, start))
+    .map(({ from, to, start, end }) => `src/${from} imports src/${to}: src/${end} leads back to src/${start}`)
 }
 
 /** Relative specifiers of a file. TypeScript 7 has no parser for programs: this is that of an earlier one. */

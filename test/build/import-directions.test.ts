@@ -69,6 +69,16 @@ describe('findWrongImports', () => {
     expect(await found('server/storage/s.ts', text('store/nfts.ts'), 'server/store/nfts.ts')).toEqual([])
   })
 
+  test('rejects a circle of folders in src/server where no files form one', async () => {
+    await write('src/server/chain/evm/a.ts', "import '../signers.ts'\n")
+    await write('src/server/chain/signers.ts', "import './evm/b.ts'\n")
+    await write('src/server/chain/evm/b.ts', '')
+    expect(await findWrongImports(join(folder, 'src'))).toEqual([
+      'src/server/chain/evm/a.ts imports src/server/chain/signers.ts: src/server/chain/signers.ts leads back to src/server/chain/evm',
+      'src/server/chain/signers.ts imports src/server/chain/evm/b.ts: src/server/chain/evm leads back to src/server/chain/signers.ts',
+    ])
+  })
+
   test('lets only some commands load the server, and the web explorer know only its types', async () => {
     const text = "import '../../server/explorer/types.ts'\n"
     expect(await found('cli/commands/serve.ts', text, 'server/explorer/types.ts')).toEqual([])
