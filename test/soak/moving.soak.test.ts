@@ -98,7 +98,8 @@ test.each(moves)(
     // Read back from PostgreSQL by another process: table for table the same.
     const again = await bare(url)('db', 'export', second)
     const tables = await tablesIn(first)
-    expect(await tablesIn(second)).toEqual(tables)
+    // An import starts a new incarnation.
+    expect(await tablesIn(second)).toEqual({ ...tables, backend: { rows: 1, sha256: expect.any(String) } })
     expect(tables.nfts?.rows).toBe(nfts)
 
     process.env.GDN_DATABASE_URL = url
