@@ -165,7 +165,9 @@ describe('the examples, executed with real ids', () => {
     const nfts = await settled(backend, ids)
     const [first, second] = nfts
     // What the examples name and this backend doesn't have. The transfer goes last: it changes the owner.
-    const real: Partial<Record<EndpointName, object>> = {
+    const real: Record<Exclude<EndpointName, 'files'>, object> = {
+      createcollection: {},
+      getpresignedurl: {},
       createnft: { contract_address: collection.address },
       createnfttrans: { contract_address: collection.address },
       getnftgdnids: { contract_addresses: collection.address },
@@ -186,7 +188,7 @@ describe('the examples, executed with real ids', () => {
       const { operationId, requestBody } = document.paths[path].post
       const json = requestBody.content['application/json']
       if (json === undefined) continue
-      const body = { ...json.example, ...real[operationId as EndpointName] }
+      const body = { ...json.example, ...real[operationId as keyof typeof real] }
       const { status, json: answer, headers } = await backend.post(path, body)
       expect([path, status, status === 200 ? null : answer]).toEqual([path, 200, null])
       const validates = answerSchema(path, 200)
