@@ -14,6 +14,9 @@ const MAX_BYTES = 1024 * 1024
 /** After this time without a response, another backend may have taken the address. */
 const TRUST_MS = 10_000
 
+/** Request Timeout, Too Early, Too Many Requests. */
+const PASSING: ReadonlySet<number> = new Set([408, 425, 429])
+
 const NONE: Identity = { id: null, incarnation: null }
 const UUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i
 
@@ -52,11 +55,8 @@ export class KnownBackends {
     const known = this.#known.get(baseUrl)
     if (known !== undefined) return known.identity
     const url = healthUrl(baseUrl)
-    const once = () => transport.request(this.#request(url, signal))
+    const once = () => this.#ask(transport, url, signal)
     const answer = await persist(url, SYSTEM_CLOCK, signal, once, how === 'once' ? 1 : undefined)
-    if (answer.status >= 500) {
-      throw new GdnError('unreachable', `${url} returned ${describeAnswer(answer)}`, { hint: 'Try again in a moment.' })
-    }
     const identity = identityIn(url, answer)
     this.#closed.delete(baseUrl)
     this.#known.set(baseUrl, { identity, trustedUntil: this.#now() + TRUST_MS })
@@ -99,8 +99,7 @@ export class KnownBackends {
     const url = healthUrl(baseUrl)
     let problem: GdnError | null
     try {
-      const answer = await transport.request(this.#request(url, signal))
-      if (answer.status >= 500) throw new Error(`${url} returns HTTP ${answer.status}`)
+      const answer = await this.#ask(transport, url, signal)
       problem = changeOf(baseUrl, expected, identityIn(url, answer))
     } catch (error) {
       if (signal?.aborted === true) throw signal.reason
@@ -109,10 +108,14 @@ export class KnownBackends {
     if (problem !== null) throw new TransportError(problem.message, false, problem)
   }
 
-  #request(url: string, signal: AbortSignal | undefined): TransportRequest {
+  /** An error of a server or balancer does not say who answers there, nor that the server has no ID. */
+  async #ask(transport: Transport, url: string, signal: AbortSignal | undefined): Promise<TransportAnswer> {
     const headers = { 'user-agent': this.#userAgent, accept: 'application/json' }
     const limits = { timeoutMs: TIMEOUT_MS, maxBytes: MAX_BYTES }
-    return { method: 'GET', url, headers, ...limits, ...(signal === undefined ? {} : { signal }) }
+    const request: TransportRequest = { method: 'GET', url, headers, ...limits }
+    const answer = await transport.request(signal === undefined ? request : { ...request, signal })
+    if (answer.status < 500 && !PASSING.has(answer.status)) return answer
+    throw new TransportError(`it returned ${describeAnswer(answer)}`, true)
   }
 }
 

@@ -37,11 +37,11 @@ const idOf = async ({ get }: TestBackend) =>
 /** The routes that a backend was asked for, by its log. */
 const asked = ({ log }: TestBackend) => log.flatMap((line) => (JSON.parse(line) as { route?: string }).route ?? [])
 
-/** The titles that a data dir has NFTs of. */
+/** The titles that a data dir has NFTs of, sorted: requests are in flight at once. */
 const titlesIn = (dataDir: string) =>
   withStore(dataDir, async ({ db }) => {
     const rows = await db.selectFrom('nfts').select('metadata').orderBy('seq').execute()
-    return rows.map(({ metadata }) => (JSON.parse(metadata) as { title: string }).title)
+    return rows.map(({ metadata }) => (JSON.parse(metadata) as { title: string }).title).sort()
   })
 
 const manifest = (rows: number, from = 1) =>

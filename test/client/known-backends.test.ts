@@ -95,6 +95,8 @@ describe('identify', () => {
 
   test.each([
     ['an error of a proxy', says(502, '<html>away</html>')],
+    ['a timeout of a proxy', says(408, '<html>too slow</html>')],
+    ['too many requests', says(429, '{"error":{"title":"Too Many Requests","message":"wait"}}')],
     [
       'an answer that never ends',
       ((_request, response) => void response.write('a'.repeat(2 ** 21))) as RequestListener,
