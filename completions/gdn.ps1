@@ -5,117 +5,117 @@ Register-ArgumentCompleter -Native -CommandName gdn -ScriptBlock {
   param($wordToComplete, $commandAst, $cursorPosition)
 
   $words = @{
-    '' = 'collection Create collections and look them up
-nft Mint NFTs, transfer them, list them, show them
-batch Drops from a manifest: CSV, JSON or JSONL
-wallet Wallets: generate them, name them, take their keys along
-local A backend of your own on this machine, in the background
+    '' = 'collection Create, show and list collections
+nft Mint, transfer, list and verify NFTs
+batch Mint drops from CSV, JSON or JSONL manifests
+wallet Generate, name and export wallets
+local Run a local backend in the background
 serve Run the backend in the foreground
-worker Do the work of a backend on PostgreSQL: files, signing, sending
-open See collections, NFTs and runs in the browser: the backend''s explorer
-chain Networks that a backend reaches by RPC URL
-tx Transactions that a backend has signed
-key API keys of a backend, and what each may do
-webhook Who a backend tells when something is deployed or has failed
-db The database of a backend: SQLite or PostgreSQL
-init Set up a server, its key and your defaults
-auth API keys that you use: save, look at, forget
-config Profiles and their settings
-doctor Say what is wrong with the set-up, and how to mend it
-completion Print what completes gdn at the press of Tab: for bash, zsh, fish, PowerShell
-api Ask any endpoint of the API, and print its answer as it came
+worker Run a worker of a backend on PostgreSQL
+open Open the web explorer of a backend
+chain Manage the public networks of a backend
+tx Manage the transactions that a backend has signed
+key Manage the API keys of a backend
+webhook Manage webhooks for deployment events
+db Manage the database of a backend
+init Set up a server, its API key and your defaults
+auth Save, show and delete the API keys that you use
+config Manage profiles and their settings
+doctor Diagnose setup problems and suggest fixes
+completion Print a shell completion script
+api Call an API endpoint and print the raw response
 help Help for commands, and help topics'
     'collection' = 'create Create a collection and wait until it is deployed
-show Show collections by the id of their creation, or by address
-list List the collections made from this machine'
+show Show collections by ID or contract address
+list List the collections created on this machine'
     'nft' = 'mint Mint NFTs and wait until they are deployed
 grant Mint NFTs to a first owner and transfer them in one step
-transfer Transfer an NFT and wait until its owner changed
+transfer Transfer an NFT and wait until its owner changes
 list List the NFTs of a collection
-show Show NFTs by their ids
+show Show NFTs by ID
 wait Wait until NFTs are deployed
-verify Check that the service made an NFT, and what chain and storage say of it'
-    'batch' = 'template Print a manifest to begin with
-validate Check a manifest; nothing is sent
-preview Write a page with every picture of a manifest, to look at before it is sent
-mint Mint every row of a manifest; the same command again resumes
-list List the runs of this machine
-status Rows of a run by state
-resume Go on with a run that was stopped
-retry Send rows of a run again that failed
-reconcile Find out what became of rows of unknown outcome
-results Every row of a run with what became of it
-report Write a page of what a run minted, to hand to whoever ordered it
-rm Forget a run: its journal and its rows'
+verify Compare an NFT with its chain and storage'
+    'batch' = 'template Print a sample manifest
+validate Validate a manifest without sending anything
+preview Write an HTML preview of a manifest
+mint Mint every row of a manifest, or resume its run
+list List the runs on this machine
+status Show the rows of a run by state
+resume Resume an interrupted run
+retry Retry the failed rows of a run
+reconcile Resolve the rows of a run whose outcome is unknown
+results Show the outcome of every row in a run
+report Write an HTML report of the NFTs that a run minted
+rm Delete a run with its journal'
     'wallet' = 'generate Generate a wallet and keep its key in an encrypted file
-url Print a signed URL by which somebody else generates a wallet
-list List the wallets and addresses that have a name here
-add Give an address a name
-rm Forget the name of an address
-export Copy a keystore, or its private key, to a file or the screen'
+url Print a signed URL that generates a wallet
+list List named wallets and addresses
+add Name an address
+rm Delete the name of a wallet or address
+export Export a keystore or its private key'
     'local' = 'start Start the local backend
 stop Stop the local backend
-status Say whether the local backend runs, and where
+status Show whether and where the local backend runs
 logs Show the log of the local backend
-listen Show events of the local backend as they come, and forward them
-reset Delete everything the local backend holds
-exec Run a command against a fresh backend, then take it down'
-    'chain' = 'list List the networks of a backend
-setup Make a network ready: factory and signers, what it costs
-status Ask a network: nodes, fees, factory, signers and their funds'
+listen Show events of the local backend, and forward them
+reset Delete all data of the local backend
+exec Run a command against a temporary backend'
+    'chain' = 'list List the public networks of a backend
+setup Deploy the factory and authorize signers on a network
+status Show nodes, fees, factory and signers of a network'
     'tx' = 'list List the transactions that a backend has signed
-show Show a transaction with all its signings
-bump Have the fees of a transaction raised now
-cancel Give a transaction up that is not in a block yet
+show Show a transaction with all its attempts
+bump Raise the fees of a pending transaction
+cancel Cancel a pending transaction
 unknown List mints on chain that a backend does not know
 release Let a collection mint again after unknown tokens'
-    'key' = 'create Make an API key of a backend
+    'key' = 'create Create an API key for a backend
 list List the API keys of a backend
 revoke Revoke an API key of a backend'
-    'webhook' = 'add Have a backend tell a URL when something is deployed or has failed
-list List the webhooks of a backend, and how they do
-show Show a webhook, and how it does
-rm Remove a webhook: it is told nothing any more
-test Have the running backend send a test event
-deliveries List what a webhook was told, and what it answered
-replay Have a webhook told events again'
-    'db' = 'export Write all that a backend''s database holds into a file
-import Write what an export holds into an empty database
-migrate Bring a backend''s database to the schema of this version
-status Say which database a backend has, and whether it is this version''s'
+    'webhook' = 'add Add a webhook for deployment events
+list List the webhooks of a backend
+show Show a webhook with its failures
+rm Delete a webhook
+test Send a test event to a webhook
+deliveries List a webhook''s deliveries and responses
+replay Replay the events of a webhook'
+    'db' = 'export Export the database of a backend to a file
+import Import an export into an empty database
+migrate Migrate the database to the schema of this version
+status Show the database of a backend and its migrations'
     'auth' = 'login Save the API key of a server
-status Say which API keys there are, and where each is kept
-logout Forget the saved API key of a server'
+status Show saved API keys and where they are stored
+logout Delete the saved API key of a server'
     'config' = 'get Print one setting
 set Save a setting in a profile
 unset Remove a setting from a profile
-list Settings in force, and where each comes from
-path Print where configuration and state are kept'
+list List the configuration in effect and its sources
+path Print the paths of configuration and state'
     'help' = 'environment Variables that are read, and what goes before what
 exit-codes What each exit code means, and what to do
 manifest Columns of a drop, its formats and limits
 output JSON, CSV, ids, tables; fields; colours; what scripts may rely on
 blockchains The blockchains of the API, and what each can do
 security Where keys are kept, where they go, what is never shown
-collection Create collections and look them up
-nft Mint NFTs, transfer them, list them, show them
-batch Drops from a manifest: CSV, JSON or JSONL
-wallet Wallets: generate them, name them, take their keys along
-local A backend of your own on this machine, in the background
+collection Create, show and list collections
+nft Mint, transfer, list and verify NFTs
+batch Mint drops from CSV, JSON or JSONL manifests
+wallet Generate, name and export wallets
+local Run a local backend in the background
 serve Run the backend in the foreground
-worker Do the work of a backend on PostgreSQL: files, signing, sending
-open See collections, NFTs and runs in the browser: the backend''s explorer
-chain Networks that a backend reaches by RPC URL
-tx Transactions that a backend has signed
-key API keys of a backend, and what each may do
-webhook Who a backend tells when something is deployed or has failed
-db The database of a backend: SQLite or PostgreSQL
-init Set up a server, its key and your defaults
-auth API keys that you use: save, look at, forget
-config Profiles and their settings
-doctor Say what is wrong with the set-up, and how to mend it
-completion Print what completes gdn at the press of Tab: for bash, zsh, fish, PowerShell
-api Ask any endpoint of the API, and print its answer as it came'
+worker Run a worker of a backend on PostgreSQL
+open Open the web explorer of a backend
+chain Manage the public networks of a backend
+tx Manage the transactions that a backend has signed
+key Manage the API keys of a backend
+webhook Manage webhooks for deployment events
+db Manage the database of a backend
+init Set up a server, its API key and your defaults
+auth Save, show and delete the API keys that you use
+config Manage profiles and their settings
+doctor Diagnose setup problems and suggest fixes
+completion Print a shell completion script
+api Call an API endpoint and print the raw response'
   }
 
   $arguments = @{

@@ -32,194 +32,134 @@ const noun = (name: string, summary: string, verbs: readonly Verb[]): Noun => ({
   verbs: verbs.map((of) => ({ ...of, command: `${name} ${of.name}` })),
 })
 
-const collection = noun('collection', 'Create collections and look them up', [
+const collection = noun('collection', 'Create, show and list collections', [
   verb('create', 'Create a collection and wait until it is deployed', () => import('./commands/collection/create.ts')),
-  verb(
-    'show',
-    'Show collections by the id of their creation, or by address',
-    () => import('./commands/collection/show.ts'),
-  ),
-  verb('list', 'List the collections made from this machine', () => import('./commands/collection/list.ts')),
+  verb('show', 'Show collections by ID or contract address', () => import('./commands/collection/show.ts')),
+  verb('list', 'List the collections created on this machine', () => import('./commands/collection/list.ts')),
 ])
 
-const nft = noun('nft', 'Mint NFTs, transfer them, list them, show them', [
+const nft = noun('nft', 'Mint, transfer, list and verify NFTs', [
   verb('mint', 'Mint NFTs and wait until they are deployed', () => import('./commands/nft/mint.ts')),
   verb('grant', 'Mint NFTs to a first owner and transfer them in one step', () => import('./commands/nft/grant.ts')),
-  verb('transfer', 'Transfer an NFT and wait until its owner changed', () => import('./commands/nft/transfer.ts')),
+  verb('transfer', 'Transfer an NFT and wait until its owner changes', () => import('./commands/nft/transfer.ts')),
   verb('list', 'List the NFTs of a collection', () => import('./commands/nft/list.ts')),
-  verb('show', 'Show NFTs by their ids', () => import('./commands/nft/show.ts')),
+  verb('show', 'Show NFTs by ID', () => import('./commands/nft/show.ts')),
   verb('wait', 'Wait until NFTs are deployed', () => import('./commands/nft/wait.ts')),
-  verb(
-    'verify',
-    'Check that the service made an NFT, and what chain and storage say of it',
-    () => import('./commands/nft/verify.ts'),
-  ),
+  verb('verify', 'Compare an NFT with its chain and storage', () => import('./commands/nft/verify.ts')),
 ])
 
-const batch = noun('batch', 'Drops from a manifest: CSV, JSON or JSONL', [
-  verb('template', 'Print a manifest to begin with', () => import('./commands/batch/template.ts')),
-  verb('validate', 'Check a manifest; nothing is sent', () => import('./commands/batch/validate.ts')),
+const batch = noun('batch', 'Mint drops from CSV, JSON or JSONL manifests', [
+  verb('template', 'Print a sample manifest', () => import('./commands/batch/template.ts')),
+  verb('validate', 'Validate a manifest without sending anything', () => import('./commands/batch/validate.ts')),
+  verb('preview', 'Write an HTML preview of a manifest', () => import('./commands/batch/preview.ts')),
+  verb('mint', 'Mint every row of a manifest, or resume its run', () => import('./commands/batch/mint.ts')),
+  verb('list', 'List the runs on this machine', () => import('./commands/batch/list.ts')),
+  verb('status', 'Show the rows of a run by state', () => import('./commands/batch/status.ts')),
+  verb('resume', 'Resume an interrupted run', () => import('./commands/batch/resume.ts')),
+  verb('retry', 'Retry the failed rows of a run', () => import('./commands/batch/retry.ts')),
   verb(
-    'preview',
-    'Write a page with every picture of a manifest, to look at before it is sent',
-    () => import('./commands/batch/preview.ts'),
+    'reconcile',
+    'Resolve the rows of a run whose outcome is unknown',
+    () => import('./commands/batch/reconcile.ts'),
   ),
-  verb(
-    'mint',
-    'Mint every row of a manifest; the same command again resumes',
-    () => import('./commands/batch/mint.ts'),
-  ),
-  verb('list', 'List the runs of this machine', () => import('./commands/batch/list.ts')),
-  verb('status', 'Rows of a run by state', () => import('./commands/batch/status.ts')),
-  verb('resume', 'Go on with a run that was stopped', () => import('./commands/batch/resume.ts')),
-  verb('retry', 'Send rows of a run again that failed', () => import('./commands/batch/retry.ts')),
-  verb('reconcile', 'Find out what became of rows of unknown outcome', () => import('./commands/batch/reconcile.ts')),
-  verb('results', 'Every row of a run with what became of it', () => import('./commands/batch/results.ts')),
-  verb(
-    'report',
-    'Write a page of what a run minted, to hand to whoever ordered it',
-    () => import('./commands/batch/report.ts'),
-  ),
-  verb('rm', 'Forget a run: its journal and its rows', () => import('./commands/batch/rm.ts')),
+  verb('results', 'Show the outcome of every row in a run', () => import('./commands/batch/results.ts')),
+  verb('report', 'Write an HTML report of the NFTs that a run minted', () => import('./commands/batch/report.ts')),
+  verb('rm', 'Delete a run with its journal', () => import('./commands/batch/rm.ts')),
 ])
 
-const wallet = noun('wallet', 'Wallets: generate them, name them, take their keys along', [
+const wallet = noun('wallet', 'Generate, name and export wallets', [
   verb(
     'generate',
     'Generate a wallet and keep its key in an encrypted file',
     () => import('./commands/wallet/generate.ts'),
   ),
-  verb('url', 'Print a signed URL by which somebody else generates a wallet', () => import('./commands/wallet/url.ts')),
-  verb('list', 'List the wallets and addresses that have a name here', () => import('./commands/wallet/list.ts')),
-  verb('add', 'Give an address a name', () => import('./commands/wallet/add.ts')),
-  verb('rm', 'Forget the name of an address', () => import('./commands/wallet/rm.ts')),
-  verb(
-    'export',
-    'Copy a keystore, or its private key, to a file or the screen',
-    () => import('./commands/wallet/export.ts'),
-  ),
+  verb('url', 'Print a signed URL that generates a wallet', () => import('./commands/wallet/url.ts')),
+  verb('list', 'List named wallets and addresses', () => import('./commands/wallet/list.ts')),
+  verb('add', 'Name an address', () => import('./commands/wallet/add.ts')),
+  verb('rm', 'Delete the name of a wallet or address', () => import('./commands/wallet/rm.ts')),
+  verb('export', 'Export a keystore or its private key', () => import('./commands/wallet/export.ts')),
 ])
 
-const local = noun('local', 'A backend of your own on this machine, in the background', [
+const local = noun('local', 'Run a local backend in the background', [
   verb('start', 'Start the local backend', () => import('./commands/local/start.ts')),
   verb('stop', 'Stop the local backend', () => import('./commands/local/stop.ts')),
-  verb('status', 'Say whether the local backend runs, and where', () => import('./commands/local/status.ts')),
+  verb('status', 'Show whether and where the local backend runs', () => import('./commands/local/status.ts')),
   verb('logs', 'Show the log of the local backend', () => import('./commands/local/logs.ts')),
-  verb(
-    'listen',
-    'Show events of the local backend as they come, and forward them',
-    () => import('./commands/local/listen.ts'),
-  ),
-  verb('reset', 'Delete everything the local backend holds', () => import('./commands/local/reset.ts')),
-  verb('exec', 'Run a command against a fresh backend, then take it down', () => import('./commands/local/exec.ts')),
+  verb('listen', 'Show events of the local backend, and forward them', () => import('./commands/local/listen.ts')),
+  verb('reset', 'Delete all data of the local backend', () => import('./commands/local/reset.ts')),
+  verb('exec', 'Run a command against a temporary backend', () => import('./commands/local/exec.ts')),
 ])
 
-const config = noun('config', 'Profiles and their settings', [
+const config = noun('config', 'Manage profiles and their settings', [
   verb('get', 'Print one setting', () => import('./commands/config/get.ts')),
   verb('set', 'Save a setting in a profile', () => import('./commands/config/set.ts')),
   verb('unset', 'Remove a setting from a profile', () => import('./commands/config/unset.ts')),
-  verb('list', 'Settings in force, and where each comes from', () => import('./commands/config/list.ts')),
-  verb('path', 'Print where configuration and state are kept', () => import('./commands/config/path.ts')),
+  verb('list', 'List the configuration in effect and its sources', () => import('./commands/config/list.ts')),
+  verb('path', 'Print the paths of configuration and state', () => import('./commands/config/path.ts')),
 ])
 
-const auth = noun('auth', 'API keys that you use: save, look at, forget', [
+const auth = noun('auth', 'Save, show and delete the API keys that you use', [
   verb('login', 'Save the API key of a server', () => import('./commands/auth/login.ts')),
-  verb('status', 'Say which API keys there are, and where each is kept', () => import('./commands/auth/status.ts')),
-  verb('logout', 'Forget the saved API key of a server', () => import('./commands/auth/logout.ts')),
+  verb('status', 'Show saved API keys and where they are stored', () => import('./commands/auth/status.ts')),
+  verb('logout', 'Delete the saved API key of a server', () => import('./commands/auth/logout.ts')),
 ])
 
-const key = noun('key', 'API keys of a backend, and what each may do', [
-  verb('create', 'Make an API key of a backend', () => import('./commands/key/create.ts')),
+const key = noun('key', 'Manage the API keys of a backend', [
+  verb('create', 'Create an API key for a backend', () => import('./commands/key/create.ts')),
   verb('list', 'List the API keys of a backend', () => import('./commands/key/list.ts')),
   verb('revoke', 'Revoke an API key of a backend', () => import('./commands/key/revoke.ts')),
 ])
 
-const chain = noun('chain', 'Networks that a backend reaches by RPC URL', [
-  verb('list', 'List the networks of a backend', () => import('./commands/chain/list.ts')),
-  verb('setup', 'Make a network ready: factory and signers, what it costs', () => import('./commands/chain/setup.ts')),
-  verb(
-    'status',
-    'Ask a network: nodes, fees, factory, signers and their funds',
-    () => import('./commands/chain/status.ts'),
-  ),
+const chain = noun('chain', 'Manage the public networks of a backend', [
+  verb('list', 'List the public networks of a backend', () => import('./commands/chain/list.ts')),
+  verb('setup', 'Deploy the factory and authorize signers on a network', () => import('./commands/chain/setup.ts')),
+  verb('status', 'Show nodes, fees, factory and signers of a network', () => import('./commands/chain/status.ts')),
 ])
 
-const tx = noun('tx', 'Transactions that a backend has signed', [
+const tx = noun('tx', 'Manage the transactions that a backend has signed', [
   verb('list', 'List the transactions that a backend has signed', () => import('./commands/tx/list.ts')),
-  verb('show', 'Show a transaction with all its signings', () => import('./commands/tx/show.ts')),
-  verb('bump', 'Have the fees of a transaction raised now', () => import('./commands/tx/bump.ts')),
-  verb('cancel', 'Give a transaction up that is not in a block yet', () => import('./commands/tx/cancel.ts')),
+  verb('show', 'Show a transaction with all its attempts', () => import('./commands/tx/show.ts')),
+  verb('bump', 'Raise the fees of a pending transaction', () => import('./commands/tx/bump.ts')),
+  verb('cancel', 'Cancel a pending transaction', () => import('./commands/tx/cancel.ts')),
   verb('unknown', 'List mints on chain that a backend does not know', () => import('./commands/tx/unknown.ts')),
   verb('release', 'Let a collection mint again after unknown tokens', () => import('./commands/tx/release.ts')),
 ])
 
-const db = noun('db', 'The database of a backend: SQLite or PostgreSQL', [
-  verb('export', "Write all that a backend's database holds into a file", () => import('./commands/db/export.ts')),
-  verb('import', 'Write what an export holds into an empty database', () => import('./commands/db/import.ts')),
-  verb('migrate', "Bring a backend's database to the schema of this version", () => import('./commands/db/migrate.ts')),
-  verb(
-    'status',
-    "Say which database a backend has, and whether it is this version's",
-    () => import('./commands/db/status.ts'),
-  ),
+const db = noun('db', 'Manage the database of a backend', [
+  verb('export', 'Export the database of a backend to a file', () => import('./commands/db/export.ts')),
+  verb('import', 'Import an export into an empty database', () => import('./commands/db/import.ts')),
+  verb('migrate', 'Migrate the database to the schema of this version', () => import('./commands/db/migrate.ts')),
+  verb('status', 'Show the database of a backend and its migrations', () => import('./commands/db/status.ts')),
 ])
 
-const worker = verb(
-  'worker',
-  'Do the work of a backend on PostgreSQL: files, signing, sending',
-  () => import('./commands/worker.ts'),
-)
+const worker = verb('worker', 'Run a worker of a backend on PostgreSQL', () => import('./commands/worker.ts'))
 
-const webhook = noun('webhook', 'Who a backend tells when something is deployed or has failed', [
-  verb(
-    'add',
-    'Have a backend tell a URL when something is deployed or has failed',
-    () => import('./commands/webhook/add.ts'),
-  ),
-  verb('list', 'List the webhooks of a backend, and how they do', () => import('./commands/webhook/list.ts')),
-  verb('show', 'Show a webhook, and how it does', () => import('./commands/webhook/show.ts')),
-  verb('rm', 'Remove a webhook: it is told nothing any more', () => import('./commands/webhook/rm.ts')),
-  verb('test', 'Have the running backend send a test event', () => import('./commands/webhook/test.ts')),
-  verb(
-    'deliveries',
-    'List what a webhook was told, and what it answered',
-    () => import('./commands/webhook/deliveries.ts'),
-  ),
-  verb('replay', 'Have a webhook told events again', () => import('./commands/webhook/replay.ts')),
+const webhook = noun('webhook', 'Manage webhooks for deployment events', [
+  verb('add', 'Add a webhook for deployment events', () => import('./commands/webhook/add.ts')),
+  verb('list', 'List the webhooks of a backend', () => import('./commands/webhook/list.ts')),
+  verb('show', 'Show a webhook with its failures', () => import('./commands/webhook/show.ts')),
+  verb('rm', 'Delete a webhook', () => import('./commands/webhook/rm.ts')),
+  verb('test', 'Send a test event to a webhook', () => import('./commands/webhook/test.ts')),
+  verb('deliveries', "List a webhook's deliveries and responses", () => import('./commands/webhook/deliveries.ts')),
+  verb('replay', 'Replay the events of a webhook', () => import('./commands/webhook/replay.ts')),
 ])
 
 const serve = verb('serve', 'Run the backend in the foreground', () => import('./commands/serve.ts'))
 
-const init = verb('init', 'Set up a server, its key and your defaults', () => import('./commands/init.ts'))
+const init = verb('init', 'Set up a server, its API key and your defaults', () => import('./commands/init.ts'))
 
-const doctor = verb(
-  'doctor',
-  'Say what is wrong with the set-up, and how to mend it',
-  () => import('./commands/doctor.ts'),
-)
+const doctor = verb('doctor', 'Diagnose setup problems and suggest fixes', () => import('./commands/doctor.ts'))
 
-const api = verb(
-  'api',
-  'Ask any endpoint of the API, and print its answer as it came',
-  () => import('./commands/api.ts'),
-)
+const api = verb('api', 'Call an API endpoint and print the raw response', () => import('./commands/api.ts'))
 
-const open = verb(
-  'open',
-  "See collections, NFTs and runs in the browser: the backend's explorer",
-  () => import('./commands/open.ts'),
-)
+const open = verb('open', 'Open the web explorer of a backend', () => import('./commands/open.ts'))
 
-const completion = verb(
-  'completion',
-  'Print what completes gdn at the press of Tab: for bash, zsh, fish, PowerShell',
-  () => import('./commands/completion.ts'),
-)
+const completion = verb('completion', 'Print a shell completion script', () => import('./commands/completion.ts'))
 
 export const CATALOGUE: readonly Group[] = [
   { title: 'Minting', entries: [collection, nft, batch, wallet] },
   { title: 'Backend', entries: [local, serve, worker, open, chain, tx, key, webhook, db] },
-  { title: 'Set-up', entries: [init, auth, config, doctor, completion] },
+  { title: 'Setup', entries: [init, auth, config, doctor, completion] },
   { title: 'For programs', entries: [api] },
 ]
 
