@@ -3,9 +3,9 @@ import { Agent, request } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { Readable } from 'node:stream'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { createApp } from '../../../src/server/http/app.ts'
 import { listen } from '../../../src/server/http/listen.ts'
 import { freshDataDir, startTestBackend, type TestBackend } from '../../helpers/backend.ts'
+import { appWithRoutes } from '../../helpers/routes.ts'
 
 let dataDir: Awaited<ReturnType<typeof freshDataDir>>
 let backend: TestBackend
@@ -104,24 +104,7 @@ it('one that never ends holds it up for 3 seconds and no longer', async () => {
 })
 
 it('a stream of events is ended at once when it stops, and its connection with it', async () => {
-  const unused = {} as never
-  const app = await createApp({
-    ...{ host: '127.0.0.1', allowedHosts: [], rateLimits: false, version: '0' },
-    deps: {
-      store: unused,
-      chains: unused,
-      storage: unused,
-      checkedFiles: unused,
-      pipeline: unused,
-      signedUrls: unused,
-      comparedGroups: unused,
-      now: Date.now,
-    },
-    log: { debug() {}, info() {}, warn() {}, error() {} },
-    identity: { id: 'id', incarnation: 'incarnation' },
-    readiness: async () => ({ problems: [], warnings: [] }),
-    metrics: { observe() {}, scrape: async () => ({ text: '', type: 'text/plain' }) },
-  })
+  const app = await appWithRoutes()
   app.get('/events', { config: { access: 'public' } }, (_request, reply) => {
     const events = new Readable({ read() {} })
     events.push('data: first\n\n')

@@ -4,38 +4,18 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { errorFormA, errorFormB } from '../../../src/api/errors.ts'
 import { PERMISSIONS, type Permission } from '../../../src/api/permissions.ts'
 import { administrate } from '../../../src/server/administration.ts'
-import { createApp } from '../../../src/server/http/app.ts'
 import { getApiKeys } from '../../../src/server/services/api-keys.ts'
 import { insertAccount } from '../../../src/server/store/accounts.ts'
 import { type Answer, freshDataDir, startTestBackend, type TestBackend, withStore } from '../../helpers/backend.ts'
 import { ENDPOINTS } from '../../helpers/endpoints.ts'
 import { makeKey, revokeKey, type TestKey } from '../../helpers/keys.ts'
 import { filesHolding } from '../../helpers/leaks.ts'
+import { appWithRoutes } from '../../helpers/routes.ts'
 import { isOnPostgres, placeOf } from '../../helpers/test-database.ts'
 
 /** Every route of the API that the backend has, by the router itself. */
 async function registeredRoutes(): Promise<string[]> {
-  const unused = {} as never
-  const app = await createApp({
-    deps: {
-      store: unused,
-      chains: unused,
-      storage: unused,
-      checkedFiles: unused,
-      pipeline: unused,
-      signedUrls: unused,
-      comparedGroups: unused,
-      now: Date.now,
-    },
-    host: '127.0.0.1',
-    allowedHosts: [],
-    rateLimits: false,
-    version: '0',
-    log: { debug() {}, info() {}, warn() {}, error() {} },
-    identity: { id: 'id', incarnation: 'incarnation' },
-    readiness: async () => ({ problems: [], warnings: [] }),
-    metrics: { observe() {}, scrape: async () => ({ text: '', type: 'text/plain' }) },
-  })
+  const app = await appWithRoutes()
   await app.ready()
   const known = Object.values(ENDPOINTS).flatMap(({ path }) => [path, `${path}/`])
   const lines = app.printRoutes({ commonPrefix: false }).split('\n')
