@@ -33,7 +33,7 @@ export interface Creation<Request = unknown, Response = unknown> {
 export type Effect = { readonly in: 'collection' | 'owner' } | { readonly in: 'none'; readonly reason: string }
 
 /** The hint for a command that looks for the effect of its request when it is repeated. */
-export const REPEAT_LATER = 'give the same command again later: it looks what became of it before anything is sent'
+export const REPEAT_LATER = 'Run the same command again later. It checks the outcome before it sends anything.'
 
 interface NftsResponse {
   nfts: readonly { nft_gdn_ids: string; accepted_date: string }[]

@@ -88,7 +88,7 @@ const MAY_HAVE_NFT: ReadonlySet<number> = new Set([ROW.unknown, ROW.absent, ROW.
 
 /**
  * The rows that an NFT may be of which the journal does not have. Those that were sent go first: equal rows are told
- * apart by their number alone, and what became of a sending that the journal has is found out in other ways.
+ * apart by their number alone, and the outcome of a request in the journal is resolved elsewhere.
  */
 async function* sentFirst(rows: () => AsyncIterable<SpooledRow>, ledger: Ledger): AsyncGenerator<SpooledRow> {
   for (const wasSent of [true, false]) {

@@ -22,7 +22,7 @@ export const DEFAULT_TIMEOUT_MS = 30_000
 export interface FetcherOptions {
   /** Development only: private addresses and any port may be fetched from. Every other rule stays. */
   allowPrivate: boolean
-  /** URLs that `allowPrivate` is true for in any case: whoever runs the backend named their server. */
+  /** URLs whose private addresses are always allowed, since the operator named their server. */
   isTrusted?: (url: URL) => boolean
   /** HTML pages are files too; else they are refused: what should be a picture is often a page that says it is gone. */
   allowHtml?: boolean

@@ -60,10 +60,7 @@ const chain = z
 const recordOf = <Name extends string, Schema>(names: readonly Name[], schema: Schema) =>
   Object.fromEntries(names.map((name) => [name, schema])) as Record<Name, Schema>
 
-/**
- * What a backend is told by a file: the networks that it reaches by RPC URL, its
- * database where that is PostgreSQL, where it keeps files, and which files of NFTs it takes.
- */
+/** The schema of `backend.yaml`: public networks, PostgreSQL, the storage of files, and which files of NFTs are accepted. */
 export const settingsFile = z.strictObject({
   chains: z
     .strictObject({

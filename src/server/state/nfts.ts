@@ -122,9 +122,8 @@ export async function assignToTransaction(db: Db, seqs: readonly number[], trans
 }
 
 /**
- * The batch is final: every token of it has its id and its owner. Whoever got a token may have moved it on already, and
- * the follower may have read of it before the token had its id here: then its last event says who owns it; or its
- * transfer, mined in the same block, was settled before.
+ * Marks the NFTs of a final batch as deployed, with their token IDs and owners. A receiver may have transferred a token
+ * already. Then its last event has the owner, or the transfer was settled first because it was mined in the same block.
  */
 export async function deployBatch(
   db: Db,

@@ -24,7 +24,7 @@ export interface SolanaChains {
   /** Of who signs: the addresses of tokens follow from it. Rejects for a cluster that wasn't set up. */
   address(blockchain: SolanaBlockchain): Promise<string>
   signer(blockchain: SolanaBlockchain): Promise<SolanaSigner>
-  /** Tokens that could be paid for now, were nothing under way. */
+  /** Number of tokens that the signer can pay for, not counting pending transactions. */
   affordable(blockchain: SolanaBlockchain): Promise<number>
   network(blockchain: SolanaBlockchain): Promise<SolanaNetwork>
   close(): Promise<void>

@@ -19,7 +19,7 @@ export interface RemoteClusters {
   address(blockchain: SolanaBlockchain): Promise<string>
   /** Rejects in a process that never signs, and where the cluster wasn't set up. */
   signer(blockchain: SolanaBlockchain): Promise<SolanaSigner>
-  /** Tokens that could be paid for now, were nothing under way. */
+  /** Number of tokens that the signer can pay for, not counting pending transactions. */
   affordable(blockchain: SolanaBlockchain): Promise<number>
   /** Why nothing can be paid for now, as it was seen last; null where nothing is in the way. */
   problem(blockchain: SolanaBlockchain): string | null

@@ -22,7 +22,7 @@ export const listCounts = (entry: (count: Count) => string, separator = ', ') =>
 
 /**
  * Counts of NFTs by state, for every 4,096 NFTs in the order of acceptance: 245 rows for a million. They give the total
- * and the place where a page begins. Triggers keep them, whoever changes a state.
+ * and the place where a page begins. Triggers keep them up to date.
  */
 export function nftCounts(db: Kysely<unknown>) {
   const table = db.schema
