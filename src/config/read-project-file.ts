@@ -34,13 +34,13 @@ const either = (path: string, text: string) => (text.trimStart().startsWith('{')
 /** Reads one project file. The search is ours; cosmiconfig picks the loader, and none of them runs code. */
 export async function readProjectFile(path: string): Promise<ProjectFile> {
   await readText(path, MAX_BYTES, 'invalid_config')
-  const explorer = cosmiconfig('gdn', {
+  const reader = cosmiconfig('gdn', {
     searchPlaces: [basename(path)],
     loaders: { '.json': json, '.yaml': yaml, noExt: either },
     packageProp: 'gdn',
     cache: false,
   })
-  const found = await explorer.load(path).catch((error: unknown) => {
+  const found = await reader.load(path).catch((error: unknown) => {
     if (error instanceof GdnError) throw error
     throw new GdnError('invalid_config', messageOf(error), { place: { file: path }, cause: error })
   })

@@ -28,7 +28,10 @@ const json = async (...argv: string[]) => {
 
 describe('a Solana cluster on the command line', () => {
   test('chain list shows it by its genesis, its commitment and its signer, and of nodes only the host', async () => {
-    await place.write({ urls: [`${cluster.url}/secret-key`], more: { explorer_url: 'https://explorer.solana.com/' } })
+    await place.write({
+      urls: [`${cluster.url}/secret-key`],
+      more: { block_explorer_url: 'https://explorer.solana.com/' },
+    })
     const { stdout } = await gdn('chain', 'list')
     expect(JSON.parse(stdout)).toEqual([
       {
@@ -40,7 +43,7 @@ describe('a Solana cluster on the command line', () => {
         finality: null,
         commitment: 'finalized',
         operators: [join(place.dataDir, 'signer.json')],
-        explorer_url: 'https://explorer.solana.com/',
+        block_explorer_url: 'https://explorer.solana.com/',
       },
     ])
     expect(stdout).not.toContain('secret-key')

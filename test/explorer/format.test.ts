@@ -63,7 +63,7 @@ describe('links', () => {
     '',
   ])('%j becomes none', (address) => expect(format.webAddress(address)).toBe(null))
 
-  it('to an explorer of a chain lead by http and https', () => {
+  it('to a block explorer lead by http and https', () => {
     expect(format.webAddress('https://scan.example/tx/0x1')).toBe('https://scan.example/tx/0x1')
     expect(format.webAddress(null)).toBe(null)
   })

@@ -10,7 +10,11 @@ afterEach(async () => {
 })
 
 it.each([
-  ['the explorer of the settings', { explorer_url: 'https://polygonscan.com/' }, 'https://polygonscan.com/tx/'],
+  [
+    'the block explorer of the settings',
+    { block_explorer_url: 'https://polygonscan.com/' },
+    'https://polygonscan.com/tx/',
+  ],
   ['nothing where they name none', {}, null],
 ])('a transaction is linked to %s, in gettransactions and in gdn tx', async (_, more, link) => {
   const real = await startRealNetwork()

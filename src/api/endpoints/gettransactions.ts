@@ -9,7 +9,7 @@ export const transactionRecord = z.looseObject({
   /** Decimal digits. */
   gas_used: z.string().nullish(),
   error: z.string().nullish(),
-  /** Where people look at the transaction, on a network whose settings name an explorer. */
+  /** Where people look at the transaction, on a network whose settings name a block explorer. */
   explorer_url: z.string().nullish(),
 })
 

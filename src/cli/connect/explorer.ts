@@ -20,7 +20,7 @@ const SESSION_COOKIE = /\bgdn_session_[0-9a-f]{8}=[\w.-]+/
 
 const session = z.object({ version: z.string(), open: z.boolean() })
 
-/** The explorer of a gdn backend: what it shows in a browser, and the data behind it. */
+/** The web explorer of a gdn backend: what it shows in a browser, and the data behind it. */
 export interface Explorer {
   /** Whether it shows us what it has: all to whoever asks from here, or what the key may see. */
   readonly open: boolean
@@ -30,7 +30,7 @@ export interface Explorer {
 }
 
 /**
- * Asks a server whether it has an explorer. No key goes along: none is needed for that. Where it is behind a login, the
+ * Asks a server whether it has a web explorer. No key goes along: none is needed for that. Where it is behind a login, the
  * key that is given opens it for us.
  *
  * @throws GdnError `unreachable`, or `not_found` with what to do where the server is no backend of ours
@@ -100,11 +100,11 @@ function noExplorer({ origin, source }: Server, { status, headers }: TransportAn
     return new GdnError('unreachable', `${origin} answers HTTP ${status}`, { hint: 'try again in a moment' })
   }
   if (headers[HEADERS.idempotencySupported] !== undefined) {
-    return new GdnError('not_found', `the backend at ${origin} has no explorer yet: it is an older one`, {
+    return new GdnError('not_found', `the backend at ${origin} has no web explorer yet: it is an older one`, {
       hint: source === 'local' ? 'gdn local stop, then gdn local start, starts this one' : 'update it',
     })
   }
-  return new GdnError('not_found', `${origin} is no backend of gdn's, and has no explorer`, {
-    hint: 'the explorer belongs to a backend of your own: gdn open --local, or --base-url <its address>',
+  return new GdnError('not_found', `${origin} is no backend of gdn's, and has no web explorer`, {
+    hint: 'the web explorer belongs to a backend of your own: gdn open --local, or --base-url <its address>',
   })
 }

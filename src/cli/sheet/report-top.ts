@@ -35,7 +35,7 @@ const MAX_REASON = 300
 
 /** Everything above the rows of a run. */
 export function reportTop(top: ReportTop): string {
-  const { status, counts, name, collection, owners, times, gasUsed, left, now, chainExplorer } = top
+  const { status, counts, name, collection, owners, times, gasUsed, left, now, blockExplorer } = top
   const total = STATES.reduce((sum, state) => sum + counts[state], 0)
   const contract = `<code>${escapeHtml(status.contractAddress)}</code>`
   return `${pageHead({ title: `${name}: report`, images: 'data:' })}<header>
@@ -52,9 +52,9 @@ ${stats([
     ['Collection', collection === null ? '' : ownDirection(beginningOf(collection, 300))],
     [
       'Contract',
-      chainExplorer === null
+      blockExplorer === null
         ? contract
-        : `${contract} ${webLink(`${chainExplorer}/address/${encodeURIComponent(status.contractAddress)}`, 'in the explorer of the chain')}`,
+        : `${contract} ${webLink(`${blockExplorer}/address/${encodeURIComponent(status.contractAddress)}`, 'in the block explorer')}`,
     ],
     ['Blockchain', escapeHtml(status.blockchain)],
     ['Begun', time(times.startedAt)],

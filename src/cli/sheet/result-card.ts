@@ -16,7 +16,7 @@ export const TONES: Readonly<Record<RowStatus, Tone>> = {
 /** Where things of a report can be looked up by whoever has it. */
 export interface ReportLinks {
   /** Of the chain, where one is known. */
-  chainExplorer: string | null
+  blockExplorer: string | null
   /** A gateway that others can reach too. */
   publicGateway: string | null
 }
@@ -32,12 +32,12 @@ export function resultCard({ result, row }: RunRow, picture: string, links: Repo
     result
   const tone = TONES[status]
   const token = token_id === null ? '' : `<span>token ${escapeHtml(beginningOf(token_id, 50))}</span>`
-  const { chainExplorer, publicGateway } = links
+  const { blockExplorer, publicGateway } = links
   const metadata = metadata_url === null || publicGateway === null ? null : atGateway(publicGateway, metadata_url)
   const tokenPage =
-    chainExplorer === null || token_id === null
+    blockExplorer === null || token_id === null
       ? null
-      : `${chainExplorer}/token/${encodeURIComponent(contract_address)}?a=${encodeURIComponent(token_id)}`
+      : `${blockExplorer}/token/${encodeURIComponent(contract_address)}?a=${encodeURIComponent(token_id)}`
   const code = (text: string) => `<code>${escapeHtml(text)}</code>`
   return card({
     id: `line-${line}`,
@@ -51,7 +51,7 @@ export function resultCard({ result, row }: RunRow, picture: string, links: Repo
       error === null ? '' : `<ul class="problems"><li>${ownDirection(beginningOf(error, MAX_REASON))}</li></ul>\n`,
     more: [
       ['Owner', code(receiver_wallet_address)],
-      ['Token', tokenPage === null ? '' : webLink(tokenPage, `${token_id} in the explorer of the chain`)],
+      ['Token', tokenPage === null ? '' : webLink(tokenPage, `${token_id} in the block explorer`)],
       ['NFT', nft_gdn_id === null ? '' : code(nft_gdn_id)],
       ['Metadata', metadata_url === null ? '' : webLink(metadata ?? metadata_url, beginningOf(metadata_url, 200))],
       ['Row', key === '' ? '' : code(beginningOf(key, 100))],

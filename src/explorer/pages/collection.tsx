@@ -76,7 +76,7 @@ function Head({ collection }: { collection: CollectionFacts | undefined }) {
             <Fact name="Transaction">
               <Id text={transaction.transaction_hash} what="transaction hash" />
               <Outside href={transaction.explorer_url} icon>
-                View on chain explorer
+                View on block explorer
               </Outside>
             </Fact>
           )}

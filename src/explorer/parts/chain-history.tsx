@@ -25,7 +25,7 @@ export function Transactions({ transactions }: { transactions: readonly Transact
           </div>
           <div class="row-id">
             <Id text={transaction.transaction_hash} what="transaction hash" />
-            <Outside href={transaction.explorer_url}>View on chain explorer</Outside>
+            <Outside href={transaction.explorer_url}>View on block explorer</Outside>
           </div>
           <div class="row-more faint">
             {transaction.block_number !== null && <span>Block {count(transaction.block_number)}</span>}
@@ -59,7 +59,7 @@ export function OwnerHistory({ owners }: { owners: readonly OwnerChange[] }) {
           <div class="row-more faint">
             {change.block_number !== null && <span>Block {count(change.block_number)}</span>}
             {change.transaction_hash !== null && <Id text={change.transaction_hash} what="transaction hash" />}
-            <Outside href={change.explorer_url}>View on chain explorer</Outside>
+            <Outside href={change.explorer_url}>View on block explorer</Outside>
           </div>
         </li>
       ))}

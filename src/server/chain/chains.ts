@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { BLOCKCHAINS, type Blockchain, type EvmBlockchain, isEvm } from '../../api/blockchains.ts'
+import { transactionUrl } from '../../core/block-explorer.ts'
 import { GdnError } from '../../core/errors.ts'
-import { transactionUrl } from '../../core/explorer-url.ts'
 import type { SecretPlace } from '../data-dir/kept-secret.ts'
 import { chainJournal } from '../store/chain-journal.ts'
 import { findChain, rememberChain } from '../store/chains.ts'
@@ -183,8 +183,10 @@ export async function openChains({
     },
 
     transactionUrl(blockchain, hash) {
-      const explorer = isEvm(blockchain) ? remote.explorerUrl(blockchain) : clusters.explorerUrl(blockchain)
-      return explorer === null ? null : transactionUrl(explorer, hash)
+      const blockExplorer = isEvm(blockchain)
+        ? remote.blockExplorerUrl(blockchain)
+        : clusters.blockExplorerUrl(blockchain)
+      return blockExplorer === null ? null : transactionUrl(blockExplorer, hash)
     },
 
     onBlocks(listener) {

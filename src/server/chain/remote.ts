@@ -19,7 +19,7 @@ const NONE: RemoteChains = {
   problem: () => null,
   away: async () => [],
   signers: () => [],
-  explorerUrl: () => null,
+  blockExplorerUrl: () => null,
   close: async () => {},
 }
 

@@ -93,7 +93,7 @@ export interface Transaction {
   created_at: string
   /** How many NFTs it minted together. */
   token_count: number
-  /** An explorer of the chain's own, where the settings name one. */
+  /** Page of the block explorer, where the settings name one. */
   explorer_url: string | null
 }
 

@@ -84,7 +84,7 @@ export function addExplorerAccess(
     const { origin, 'sec-fetch-site': site } = request.headers
     // A page that takes it for a picture, say, can't read it, but it would keep the backend busy; it tells no origin.
     if (isForeignPage(request, allowedHosts) || (origin === undefined && site === 'cross-site')) {
-      throw new Refusal(403, TITLES.forbidden, 'pages of other origins may not use the explorer')
+      throw new Refusal(403, TITLES.forbidden, 'pages of other origins may not use the web explorer')
     }
   }
 

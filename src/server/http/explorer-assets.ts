@@ -32,7 +32,7 @@ interface Bundle {
 
 let loading: Promise<Explorer> | undefined
 
-/** The page of the explorer and its files, read when somebody looks for the first time. */
+/** The page of the web explorer and its files, read when somebody looks for the first time. */
 export function loadExplorer(): Promise<Explorer> {
   loading ??= load().catch((error) => {
     loading = undefined
@@ -86,7 +86,7 @@ const pageOf = (entries: Bundle['entries']) => `<!doctype html>
 <script type="module" src="/explorer/assets/${entries['main.js']}"></script>
 </head>
 <body>
-<div id="app"><noscript><main><h1>The explorer needs JavaScript</h1><p>The same is told by the <a href="/docs">API</a>.</p></main></noscript></div>
+<div id="app"><noscript><main><h1>The web explorer needs JavaScript</h1><p>The same is told by the <a href="/docs">API</a>.</p></main></noscript></div>
 </body>
 </html>
 `

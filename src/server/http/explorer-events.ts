@@ -23,7 +23,8 @@ export function addExplorerEvents(
   { access, log, heartbeatMs = HEARTBEAT_MS }: { access: ExplorerAccess; log: Log; heartbeatMs?: number | undefined },
 ): void {
   const watch = createWatch(explorer, {
-    onError: (error) => log.warn({ error: messageOf(error) }, "listeners of the explorer couldn't be told of changes"),
+    onError: (error) =>
+      log.warn({ error: messageOf(error) }, "listeners of the web explorer couldn't be told of changes"),
   })
   app.addHook('preClose', async () => watch.close())
   app.get('/explorer/events', { config: { access: 'explorer', errorForm: 'A' } }, (request, reply) => {

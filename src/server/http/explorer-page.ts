@@ -35,7 +35,7 @@ const SECURITY = {
 
 const takesGzip = ({ headers }: FastifyRequest) => /\bgzip\b/.test(String(headers['accept-encoding'] ?? ''))
 
-/** `GET /` and the other pages of the explorer. Who may see what is up to the data that the page asks for. */
+/** `GET /` and the other pages of the web explorer. Who may see what is up to the data that the page asks for. */
 export function addExplorerPage(app: FastifyInstance): void {
   const config = { access: 'public', errorForm: 'A' } as const
   for (const url of PAGES) {

@@ -19,7 +19,7 @@ export interface ExplorerOptions extends AccessOptions {
   heartbeatMs?: number | undefined
 }
 
-/** What the explorer's page asks for under `/explorer/`: all of it is read, nothing changed. */
+/** What the web explorer's page asks for under `/explorer/`: all of it is read, nothing changed. */
 export function addExplorer(app: FastifyInstance, deps: ServiceDeps, options: ExplorerOptions): void {
   const access = addExplorerAccess(app, deps, options)
   const explorer = createExplorer({

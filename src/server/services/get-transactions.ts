@@ -18,8 +18,8 @@ export async function getTransactions(
       if (row === undefined) return []
       const { status, hash, gas_used, error, blockchain } = row
       const link = hash === null ? null : chains.transactionUrl(blockchain as Blockchain, hash)
-      const explorer = link === null ? {} : { explorer_url: link }
-      return [{ transaction_gdn_id: id, status, transaction_hash: hash, gas_used, error, ...explorer }]
+      const page = link === null ? {} : { explorer_url: link }
+      return [{ transaction_gdn_id: id, status, transaction_hash: hash, gas_used, error, ...page }]
     }),
   }
 }

@@ -70,7 +70,7 @@ function toCluster(blockchain: SolanaBlockchain, entry: SolanaChainEntry, path: 
     commitment: entry.commitment,
     pollMs: entry.poll_seconds * 1000,
     priceCap: BigInt(entry.max_compute_unit_price),
-    explorerUrl: entry.explorer_url ?? null,
+    blockExplorerUrl: entry.block_explorer_url ?? null,
     signer: besides(entry.signer, path),
   }
 }
@@ -107,7 +107,7 @@ function toSettings(blockchain: EvmBlockchain, entry: ChainEntry, path: string):
     pollMs: entry.poll_seconds * 1000,
     stuckMs: entry.stuck_seconds * 1000,
     feeCap: BigInt(Math.round(entry.max_fee_gwei * GWEI)),
-    explorerUrl: entry.explorer_url ?? null,
+    blockExplorerUrl: entry.block_explorer_url ?? null,
     operators: entry.operators.map(({ keystore, ...more }) => ({
       ...besides(more, path),
       keystore: resolve(dirname(path), keystore),

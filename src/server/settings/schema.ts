@@ -43,7 +43,7 @@ const chain = z
       .gt(0, { error: 'must be above 0' })
       .max(1_000_000, { error: 'must be at most 1000000 gwei' })
       .default(1000),
-    explorer_url: webUrl.optional(),
+    block_explorer_url: webUrl.optional(),
     operators: z
       .array(signer)
       .min(1, { error: 'needs one signer at least' })

@@ -45,7 +45,7 @@ export const solanaChain = z
       .min(0)
       .max(1_000_000_000)
       .default(100_000),
-    explorer_url: webUrl.optional(),
+    block_explorer_url: webUrl.optional(),
     signer,
   })
   .check((context) => {

@@ -17,7 +17,7 @@ export interface ChainSettings {
   stuckMs: number
   /** Wei for a unit of gas. */
   feeCap: bigint
-  explorerUrl: string | null
+  blockExplorerUrl: string | null
   /** Paths are absolute. */
   operators: readonly SignerEntry[]
 }
@@ -34,7 +34,7 @@ export interface ClusterSettings {
   pollMs: number
   /** Micro-lamports for a compute unit at most. */
   priceCap: bigint
-  explorerUrl: string | null
+  blockExplorerUrl: string | null
   /** Its path is absolute. */
   signer: KeypairEntry
 }

@@ -507,7 +507,7 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
   'key revoke': { shape: 'object', json: KEY, prepare: () => onKeys('key', 'revoke', 'ID') },
   'chain list': {
     shape: 'array',
-    json: 'blockchain chain_id genesis_hash nodes confirmations finality commitment operators explorer_url',
+    json: 'blockchain chain_id genesis_hash nodes confirmations finality commitment operators block_explorer_url',
     prepare: () => onNetwork(false, 'chain', 'list'),
   },
   'chain setup': {

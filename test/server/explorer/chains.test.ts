@@ -122,7 +122,7 @@ it('an address that two blockchains have is told apart by the blockchain', async
   expect((await look(backend, `collections/${collection.address}?blockchain=astar`)).status).toBe(404)
 })
 
-it('transactions are linked to the explorer that the settings name', async () => {
+it('transactions are linked to the block explorer of the settings', async () => {
   await withStore(dataDir.path, async (store) => {
     const chains = { transactionUrl: (name: string, hash: string) => `https://scan.example/${name}/tx/${hash}` }
     const deps = { store, storage: {}, chains, now: Date.now } as unknown as ServiceDeps

@@ -96,7 +96,7 @@ export async function report(deps: Deps, given: string | undefined, flags: Repor
   const reader =
     gateway === null ? null : await createPictureReader(deps, gateway, flags.gateway === undefined ? server : null)
   const pictures = new ReportPictures({ reader, publicGateway })
-  const links = { chainExplorer: told.chainExplorer, publicGateway }
+  const links = { blockExplorer: told.blockExplorer, publicGateway }
   const tally = new Tally()
   const sheet = await SheetFile.open(path)
   const progress = await io.progress('Writing the report')
@@ -167,7 +167,7 @@ interface Told {
   isOurs: boolean
   gasUsed: string | null
   collection: string | null
-  chainExplorer: string | null
+  blockExplorer: string | null
 }
 
 const runAnswer = z.object({
@@ -183,7 +183,7 @@ const collectionAnswer = z.object({
 
 /** What only a backend of ours tells, and only where it shows it to us. A report can do without. */
 async function whatServerTells(deps: Deps, run: Run, server: Server | null, settings: Settings | null): Promise<Told> {
-  const nothing: Told = { isOurs: server?.loopback === true, gasUsed: null, collection: null, chainExplorer: null }
+  const nothing: Told = { isOurs: server?.loopback === true, gasUsed: null, collection: null, blockExplorer: null }
   if (server === null || settings === null) return nothing
   try {
     const explorer = await connectExplorer(deps, server, () => settings.apiKey(server).catch(() => null))
@@ -197,7 +197,7 @@ async function whatServerTells(deps: Deps, run: Run, server: Server | null, sett
         isOurs: true,
         gasUsed: gas.success ? gas.data.gas_used : null,
         collection: collection.success ? collection.data.name : null,
-        chainExplorer: collection.success ? chainExplorerOf(collection.data.transaction?.explorer_url ?? '') : null,
+        blockExplorer: collection.success ? blockExplorerOf(collection.data.transaction?.explorer_url ?? '') : null,
       }
     } finally {
       await explorer.close()
@@ -209,5 +209,5 @@ async function whatServerTells(deps: Deps, run: Run, server: Server | null, sett
 }
 
 /** `https://polygonscan.com` of the page of a transaction there. */
-const chainExplorerOf = (transaction: string): string | null =>
+const blockExplorerOf = (transaction: string): string | null =>
   /^(https?:\/\/.+)\/tx\/[^/]+$/.exec(transaction)?.[1] ?? null

@@ -10,7 +10,7 @@ export type ListFlags = OutputFlags & ChainFlags
 const VIEW: View = {
   fields: [
     ...['blockchain', 'chain_id', 'genesis_hash', 'nodes', 'confirmations', 'finality', 'commitment', 'operators'],
-    'explorer_url',
+    'block_explorer_url',
   ],
   columns: ['blockchain', 'chain_id', 'nodes', 'confirmations', 'operators'],
   id: 'blockchain',
@@ -41,7 +41,7 @@ export async function list(deps: Deps, flags: ListFlags): Promise<void> {
   const nodes = (urls: readonly string[]) => urls.map((url) => new URL(url).host)
   await output.many([
     ...[...chains.values()].map(
-      ({ blockchain, chainId, rpcUrls, confirmations, finality, operators, explorerUrl }) => ({
+      ({ blockchain, chainId, rpcUrls, confirmations, finality, operators, blockExplorerUrl }) => ({
         blockchain,
         chain_id: chainId,
         genesis_hash: null,
@@ -50,10 +50,10 @@ export async function list(deps: Deps, flags: ListFlags): Promise<void> {
         finality,
         commitment: null,
         operators: operators.map(({ keystore }) => keystore),
-        explorer_url: explorerUrl,
+        block_explorer_url: blockExplorerUrl,
       }),
     ),
-    ...[...clusters.values()].map(({ blockchain, genesisHash, rpcUrls, commitment, signer, explorerUrl }) => ({
+    ...[...clusters.values()].map(({ blockchain, genesisHash, rpcUrls, commitment, signer, blockExplorerUrl }) => ({
       blockchain,
       chain_id: null,
       genesis_hash: genesisHash,
@@ -62,7 +62,7 @@ export async function list(deps: Deps, flags: ListFlags): Promise<void> {
       finality: null,
       commitment,
       operators: [signer.keypair_file ?? signer.keypair_credential],
-      explorer_url: explorerUrl,
+      block_explorer_url: blockExplorerUrl,
     })),
   ])
 }

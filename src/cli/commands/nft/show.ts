@@ -54,7 +54,7 @@ export function command(deps: Deps, run = show): GdnCommand {
 
 export async function show(deps: Deps, ids: readonly string[], flags: ShowFlags): Promise<void> {
   let page: string | null = null
-  const card = (record: DataRecord): Card => [...nftCard(record), ['explorer', page]]
+  const card = (record: DataRecord): Card => [...nftCard(record), ['web explorer', page]]
   const output = createOutput(deps.io, flags, { ...NFT_VIEW, card })
   if (ids.length === 0) throw new GdnError('usage', 'no NFT is named', { hint: 'gdn nft show <nft_gdn_id>' })
   const connection = await deps.connect(await deps.settings(flags))

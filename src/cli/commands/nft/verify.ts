@@ -134,7 +134,7 @@ function refuseUnreadable(blockchain: Blockchain): void {
   if (isEvm(blockchain)) return
   throw new GdnError('usage', `${blockchain} can't be read by gdn yet`, {
     place: { flag: '--on-chain' },
-    hint: 'leave --on-chain out, and look into an explorer of that blockchain',
+    hint: 'leave --on-chain out, and look into a block explorer',
   })
 }
 

@@ -1,4 +1,4 @@
-import { addressUrl, transactionUrl } from '../../../core/explorer-url.ts'
+import { addressUrl, transactionUrl } from '../../../core/block-explorer.ts'
 import type { Deps } from '../../deps.ts'
 import type { View } from '../../render/view.ts'
 import { type DataDirFlags, databasePlace } from '../key/key-data-dir.ts'
@@ -19,7 +19,7 @@ interface Linkable {
   contract_address?: string
 }
 
-/** Adds the pages of a block explorer: null where the backend's settings name no explorer. */
+/** Adds the pages of a block explorer: null where the backend's settings name none. */
 export async function withLinks<Transaction extends Linkable>(
   deps: Pick<Deps, 'env' | 'cwd'>,
   flags: DataDirFlags,
@@ -28,11 +28,13 @@ export async function withLinks<Transaction extends Linkable>(
   const { loadSettings } = await import('../../../server/settings/settings.ts')
   const { dataDir, settingsFile } = databasePlace(deps, flags)
   const { chains, clusters } = await loadSettings(dataDir, settingsFile)
-  const explorers = new Map([...chains, ...clusters].map(([name, { explorerUrl }]) => [String(name), explorerUrl]))
+  const blockExplorers = new Map(
+    [...chains, ...clusters].map(([name, { blockExplorerUrl }]) => [String(name), blockExplorerUrl]),
+  )
   return transactions.map((transaction) => {
     const { blockchain, hash, contract_address = '' } = transaction
-    const explorer = explorers.get(blockchain)
+    const blockExplorer = blockExplorers.get(blockchain)
     const page = (found: string) => (hash === null ? addressUrl(found, contract_address) : transactionUrl(found, hash))
-    return { ...transaction, explorer_url: explorer ? page(explorer) : null }
+    return { ...transaction, explorer_url: blockExplorer ? page(blockExplorer) : null }
   })
 }

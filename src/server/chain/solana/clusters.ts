@@ -15,7 +15,7 @@ export const NO_CLUSTERS: RemoteClusters = {
   problem: () => null,
   away: async () => [],
   signers: () => [],
-  explorerUrl: () => null,
+  blockExplorerUrl: () => null,
   close: async () => {},
 }
 

@@ -32,8 +32,8 @@ export interface RemoteChains {
   /** What was seen last of the signers' funds. */
   signers(): { blockchain: EvmBlockchain; address: string; coins: number }[]
   readonly blockchains: readonly EvmBlockchain[]
-  /** The explorer where people look at a blockchain's transactions; null where the settings name none. */
-  explorerUrl(blockchain: EvmBlockchain): string | null
+  /** URL of the block explorer of a blockchain; null where the settings name none. */
+  blockExplorerUrl(blockchain: EvmBlockchain): string | null
   close(): Promise<void>
 }
 
@@ -115,7 +115,7 @@ export async function openRemoteChains({
     has: (blockchain) => opened.has(blockchain),
     network: (blockchain) => get(blockchain).network,
     factory,
-    explorerUrl: (blockchain) => opened.get(blockchain)?.settings.explorerUrl ?? null,
+    blockExplorerUrl: (blockchain) => opened.get(blockchain)?.settings.blockExplorerUrl ?? null,
     problem: (blockchain) => opened.get(blockchain)?.operators.problem ?? null,
     away: () => watch.away(),
     signers: () =>

@@ -27,8 +27,8 @@ export interface RemoteClusters {
   away(): Promise<readonly ({ blockchain: SolanaBlockchain } & Hindrance)[]>
   /** What was seen last of the signers' funds. */
   signers(): { blockchain: SolanaBlockchain; address: string; coins: number }[]
-  /** The explorer where people look at a blockchain's transactions; null where the settings name none. */
-  explorerUrl(blockchain: SolanaBlockchain): string | null
+  /** URL of the block explorer of a blockchain; null where the settings name none. */
+  blockExplorerUrl(blockchain: SolanaBlockchain): string | null
   close(): Promise<void>
 }
 
@@ -130,7 +130,7 @@ export async function openRemoteClusters(options: RemoteClustersOptions): Promis
     },
 
     problem: (blockchain) => opened.get(blockchain)?.problem ?? null,
-    explorerUrl: (blockchain) => opened.get(blockchain)?.settings.explorerUrl ?? null,
+    blockExplorerUrl: (blockchain) => opened.get(blockchain)?.settings.blockExplorerUrl ?? null,
 
     away: () => watch.away(),
 

@@ -29,7 +29,7 @@ it('a network that lets whoever asks wait is not asked for each signing: others 
   const polygon = { blockchain: 'polygon', chainId: 137, rpcUrls, ...depths } as const
   vi.useFakeTimers({ toFake: ['performance'] })
   const remote = await openRemote({
-    settings: new Map([['polygon', { ...polygon, explorerUrl: null, operators: [], requestLimits: new Map() }]]),
+    settings: new Map([['polygon', { ...polygon, blockExplorerUrl: null, operators: [], requestLimits: new Map() }]]),
     ...{ db: store.db, now: Date.now, providers: createProviders(), openSigners: async () => [] },
   })
   undo.push(() => remote.close())

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { transactionUrl } from '../../src/core/explorer-url.ts'
+import { transactionUrl } from '../../src/core/block-explorer.ts'
 
 it.each([
   ['https://polygonscan.com', 'https://polygonscan.com/tx/0xab'],
