@@ -38,10 +38,13 @@ export interface DeployStepOptions {
 
 /** Signs the transactions that make collections, and before a chain's first one the transaction of its factory. */
 export function createDeployStep({ store, signing, now, onSigned, serves = () => true }: DeployStepOptions): Turn {
-  /** True once the chain's factory is deployed. */
+  /**
+   * True once the chain's factory is deployed and no reorg can undo it. After one, the network could take a collection
+   * before the factory: the call has no effect, and its nonce is used up.
+   */
   const factoryReady = async (blockchain: EvmBlockchain): Promise<boolean> => {
     const known = await findFactoryTransaction(store.db, blockchain)
-    if (known !== null) return known.state === 'final'
+    if (known !== null) return known.state === 'final' && known.watched === 0
     const { chainId, signers, fees } = await signing(blockchain)
     const { admin } = signers
     // Set up by whoever has the admin's key, before any collection was accepted.

@@ -338,6 +338,34 @@ describe('a revert', () => {
   )
 })
 
+describe('a reorg that puts a collection before its factory', () => {
+  it('does not fail the collection: nothing follows a factory that can still be undone', async () => {
+    const collection = await createTestCollection(remote.backend)
+    const ids = await mint(remote.backend, collection, plainMetadata(3))
+    const ofKind = async (kind: string) => (await transactions()).find((row) => row.kind === kind)
+    const blockOf = async (kind: string) => {
+      const receipt = await real.call<{ blockNumber: Hex } | null>('eth_getTransactionReceipt', [
+        (await ofKind(kind))?.hash,
+      ])
+      return receipt === null ? null : Number(receipt.blockNumber)
+    }
+    await mineUntil(async () => (await ofKind('collection')) !== undefined && (await blockOf('collection')) !== null)
+    const head = Number(await real.call('eth_blockNumber'))
+    const depth = Math.min(FINALITY - 1, head - ((await blockOf('factory')) ?? 0) + 1)
+    const admin = privateKeyToAccount(remote.adminKey).address
+    const funds = await real.call<Hex>('eth_getBalance', [admin, 'latest'])
+    await real.reorg(depth)
+    // The factory can't come before the collection now, nor soon after it.
+    await real.call('anvil_setBalance', [admin, '0x0'])
+    await mineUntil(async () => (await blockOf('collection')) !== null)
+    await mineUntil(async () => (await ofKind('collection'))?.state !== 'signed')
+    await real.call('anvil_setBalance', [admin, funds])
+    await mineUntil(async () => (await statuses(ids)).every((status) => status !== 'initiated'))
+    expect(await statuses(ids)).toEqual(ids.map(() => 'deployed'))
+    expect((await showCollection(remote.backend, collection.id)).status).toBe('deployed')
+  })
+})
+
 describe('a network that mines nothing', () => {
   it('gets at most 64 transactions of a signer ahead; the rest is signed as they are finished', async () => {
     await deployedCollection()
