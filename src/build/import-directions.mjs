@@ -4,13 +4,14 @@ import { dirname, join } from 'node:path/posix'
 
 const CLI = [
   ...['core', 'api', 'keystore', 'object-store', 'files', 'config', 'client', 'manifest', 'nft', 'wallet'],
-  ...['batch', 'orders'],
+  ...['batch', 'orders', 'sqlite'],
 ]
 
 /** What each folder of `src` may import of ours, from the ground up. Type imports and lazy imports count. */
 export const MAY_IMPORT = {
   core: [],
   api: ['core'],
+  sqlite: ['core'],
   keystore: ['core'],
   'object-store': ['core'],
   files: ['core', 'api'],
@@ -21,7 +22,7 @@ export const MAY_IMPORT = {
   wallet: ['core', 'api', 'client', 'keystore'],
   batch: ['core', 'api', 'client', 'manifest'],
   orders: ['core', 'api', 'client', 'batch'],
-  server: ['core', 'api', 'keystore', 'object-store', 'files'],
+  server: ['core', 'api', 'keystore', 'object-store', 'files', 'sqlite'],
   // It runs in browsers.
   explorer: ['core', 'server/explorer/types.ts'],
   cli: CLI,

@@ -1,5 +1,5 @@
 import pg from 'pg'
-import type { RawDatabase } from '../../src/server/store/sqlite-driver.ts'
+import type { RawDatabase } from '../../src/sqlite/driver.ts'
 
 /** A statement that gdn ran, with the parameters of its last run. */
 export interface Statement {

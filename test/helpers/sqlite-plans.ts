@@ -1,4 +1,4 @@
-import type { RawDatabase } from '../../src/server/store/sqlite-driver.ts'
+import type { RawDatabase } from '../../src/sqlite/driver.ts'
 import type { Statement } from './asked-statements.ts'
 
 /** Indexes that hold only what is unfinished, or one row. */

@@ -17,7 +17,7 @@ export async function checkNativeParts({ openKeyring }: Deps): Promise<Finding[]
       loadLiteSvm()
     }),
     await part('SQLite', 'the local backend can store', async () => {
-      const { openSqlite } = await import('../../server/store/sqlite-driver.ts')
+      const { openSqlite } = await import('../../sqlite/driver.ts')
       openSqlite(':memory:').close()
     }),
     await checkKeyring(openKeyring),

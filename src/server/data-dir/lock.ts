@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { GdnError, messageOf } from '../../core/errors.ts'
 import { ensurePrivateFile } from '../../core/private-file.ts'
-import { openSqlite } from '../store/sqlite-driver.ts'
+import { openSqlite } from '../../sqlite/driver.ts'
 import { RUNNING_FILE } from './running.ts'
 
 export interface DataDirLock {

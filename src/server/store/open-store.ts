@@ -2,11 +2,11 @@ import { Kysely } from 'kysely'
 import type { ClientConfig } from 'pg'
 import { GdnError, messageOf } from '../../core/errors.ts'
 import { ensurePrivateFile } from '../../core/private-file.ts'
+import { openSqlite, type RawDatabase } from '../../sqlite/driver.ts'
 import { createGroupCommit, type RunTransaction } from './group-commit.ts'
 import { migrate } from './migrate.ts'
 import type { Db, PublishTarget, Schema } from './schema.ts'
 import { createSqliteDialect } from './sqlite-dialect.ts'
-import { openSqlite, type RawDatabase } from './sqlite-driver.ts'
 import { renewSqliteStatistics } from './statistics.ts'
 
 export interface Store {

@@ -1,6 +1,6 @@
 import { SqliteAdapter, type SqliteDatabase, SqliteDialect } from 'kysely'
 import { messageOf } from '../../core/errors.ts'
-import type { RawDatabase } from './sqlite-driver.ts'
+import type { RawDatabase } from '../../sqlite/driver.ts'
 
 /** Without this word the migrator makes tables one by one, and a start that is killed meanwhile leaves half of them. */
 class TransactionalAdapter extends SqliteAdapter {

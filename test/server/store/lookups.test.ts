@@ -6,9 +6,9 @@ import { collectionsWithMintable, findNfts } from '../../../src/server/store/nft
 import { openStore, type Store } from '../../../src/server/store/open-store.ts'
 import type { Db, Schema } from '../../../src/server/store/schema.ts'
 import { createSqliteDialect } from '../../../src/server/store/sqlite-dialect.ts'
-import { openSqlite } from '../../../src/server/store/sqlite-driver.ts'
 import { findFactoryTransaction, hasUnfinished } from '../../../src/server/store/transactions.ts'
 import { hasPendingTransfer } from '../../../src/server/store/transfers.ts'
+import { openSqlite } from '../../../src/sqlite/driver.ts'
 import { freshDataDir } from '../../helpers/backend.ts'
 
 // Every one of these is asked for each batch, collection or transfer: the index named holds only what isn't finished

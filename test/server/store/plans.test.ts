@@ -5,8 +5,8 @@ import { sql } from 'kysely'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import type { Store } from '../../../src/server/store/open-store.ts'
-import { openSqlite, type RawDatabase } from '../../../src/server/store/sqlite-driver.ts'
 import { renewPostgresStatistics, renewSqliteStatistics } from '../../../src/server/store/statistics.ts'
+import { openSqlite, type RawDatabase } from '../../../src/sqlite/driver.ts'
 import { asked, recordPostgres, recordSqlite, type Statement } from '../../helpers/asked-statements.ts'
 import { freshDataDir, withStore } from '../../helpers/backend.ts'
 import { fillTables } from '../../helpers/fill-tables.ts'
@@ -22,8 +22,8 @@ import { useEverything } from '../../helpers/use-everything.ts'
 /** The connection that was opened last. */
 const opened = vi.hoisted((): { last?: RawDatabase } => ({}))
 
-vi.mock('../../../src/server/store/sqlite-driver.ts', async (original) => {
-  const actual = await original<typeof import('../../../src/server/store/sqlite-driver.ts')>()
+vi.mock('../../../src/sqlite/driver.ts', async (original) => {
+  const actual = await original<typeof import('../../../src/sqlite/driver.ts')>()
   return {
     ...actual,
     openSqlite(path: string) {

@@ -1,10 +1,19 @@
 import { createRequire } from 'node:module'
-import type { SqliteDatabase } from 'kysely'
-import { GdnError, messageOf } from '../../core/errors.ts'
+import { GdnError, messageOf } from '../core/errors.ts'
+
+/** A prepared statement. Parameters are text, numbers, bytes or null; IDs are text, since libsql rounds large integers. */
+export interface RawStatement {
+  /** Whether it returns rows. */
+  readonly reader: boolean
+  all(parameters: readonly unknown[]): unknown[]
+  run(parameters: readonly unknown[]): { changes: number | bigint; lastInsertRowid: number | bigint }
+  iterate(parameters: readonly unknown[]): IterableIterator<unknown>
+}
 
 /** The part of a synchronous SQLite binding that we use; both bindings below have it. */
-export interface RawDatabase extends SqliteDatabase {
+export interface RawDatabase {
   exec(sql: string): void
+  prepare(sql: string): RawStatement
   close(): void
 }
 
@@ -67,8 +76,8 @@ function openWithLibsql(path: string): RawDatabase {
   try {
     Database = require('libsql') as typeof Database
   } catch (cause) {
-    throw new GdnError('native_missing', 'the backend needs SQLite, and this Node.js has none built in', {
-      hint: 'use Node.js 22.13 or newer, or install the optional package: npm install libsql@0.5',
+    throw new GdnError('native_missing', 'SQLite is missing: this Node.js has none built in', {
+      hint: 'Use Node.js 22.13 or newer, or install the optional package: npm install libsql@0.5',
       details: messageOf(cause),
       cause,
     })
