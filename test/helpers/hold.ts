@@ -35,3 +35,6 @@ export const holdSettling = (dataDir: string, kind: 'transfer') =>
 
 /** No events are followed. */
 export const holdFollowing = (dataDir: string) => hold(dataDir, sql`insert on owner_cursors`)
+
+/** No metadata file and no directory is stored. */
+export const holdBlocks = (dataDir: string) => hold(dataDir, sql`insert on blocks for each row`)

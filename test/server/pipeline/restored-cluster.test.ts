@@ -15,7 +15,7 @@ import {
 } from '../../helpers/backend.ts'
 import { backUp, restore } from '../../helpers/backups.ts'
 import { type ClusterPlace, clusterPlace } from '../../helpers/cluster-backend.ts'
-import { holdSolanaSigning } from '../../helpers/hold.ts'
+import { holdBlocks, holdSolanaSigning } from '../../helpers/hold.ts'
 import { SOLANA_COLLECTION, solanaWallet } from '../../helpers/solana.ts'
 import { startCluster, type TestCluster } from '../../helpers/solana-cluster.ts'
 
@@ -95,6 +95,30 @@ describe('a database of a Solana cluster that is restored after NFTs were minted
     const next = await mint(backend, collection, plainMetadata(1, 'next'), receive)
     expect(await settled(backend, next)).toMatchObject([{ status: 'deployed' }])
     expect(await membersOf(collection)).toBe(5)
+  })
+
+  it('stores the metadata files of the tokens that it takes over, however often it is interrupted', async () => {
+    const collection = await deployedCollection()
+    const letGo = await holdSolanaSigning(place.dataDir)
+    const ids = await mint(backend, collection, plainMetadata(3), receive)
+    const backup = await stopAndBackUp()
+    await letGo()
+    await start()
+    await settled(backend, ids)
+    await backend.close()
+    await restore(place.dataDir, backup)
+    const letBlocks = await holdBlocks(place.dataDir)
+    await start()
+    await until(
+      async () => backend.log.filter((line) => line.includes('held by a test')),
+      (lines) => lines.length > 0,
+    )
+    await backend.close()
+    await letBlocks()
+    await start()
+    for (const { metadata_url } of await settled(backend, ids)) {
+      expect((await backend.get(`/ipfs/${String(metadata_url).slice('ipfs://'.length)}`)).status).toBe(200)
+    }
   })
 
   it.skipIf(isSurfpool)('settles NFTs that were signed for by their transactions', async () => {

@@ -1,6 +1,7 @@
 import type { Log } from '../../log.ts'
 import { putBlocks } from '../../store/block-table.ts'
 import type { Store } from '../../store/open-store.ts'
+import type { Db } from '../../store/schema.ts'
 import { listNftsOfDirectory } from '../../store/solana-nfts.ts'
 import { batchDirectory } from '../metadata-file.ts'
 
@@ -12,14 +13,19 @@ export function parseFileUri(uri: string | null): { directory: string; index: nu
   return directory === undefined ? null : { directory, index: Number(index) }
 }
 
-/** Stores the blocks of a metadata directory that tokens on chain name and the database had lost. */
+/**
+ * Stores the blocks of a metadata directory that tokens on chain name and the database had lost.
+ *
+ * Call it in the transaction that records the tokens, which must have locked the collection before: the transaction that
+ * records the last token of the directory then stores it, and no crash can separate the two.
+ */
 export async function restoreDirectory(
-  { store, log }: { store: Store; log: Log },
-  collectionId: string,
-  directory: string,
+  db: Db,
+  { store, log }: { store: Pick<Store, 'publishTo'>; log: Log },
+  { collectionId, directory }: { collectionId: string; directory: string },
 ): Promise<void> {
-  const { cid, blocks } = await batchDirectory(await listNftsOfDirectory(store.db, collectionId, directory))
-  if (cid === directory) return await putBlocks(store.db, blocks, store.publishTo)
+  const { cid, blocks } = await batchDirectory(await listNftsOfDirectory(db, collectionId, directory))
+  if (cid === directory) return await putBlocks(db, blocks, store.publishTo)
   const facts = { collection: collectionId, directory }
   log.error(facts, 'metadata files of minted NFTs are missing: not all NFTs of their directory are in the database')
 }

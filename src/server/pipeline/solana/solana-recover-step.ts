@@ -3,7 +3,7 @@ import { mintAddress } from '../../chain/solana/mint-address.ts'
 import type { SolanaNetwork } from '../../chain/solana/network.ts'
 import { readMint } from '../../chain/solana/read-mint.ts'
 import { adoptMembers, type FoundMember } from '../../state/nfts.ts'
-import { type CollectionRow, findCollectionById } from '../../store/collections.ts'
+import { type CollectionRow, findCollectionById, lockCollection } from '../../store/collections.ts'
 import { hasWaitingFiles, listMintable } from '../../store/nfts.ts'
 import { listFoundMints, removeUnknownMint, type UnknownMintRow, updateUnknownMint } from '../../store/unknown-mints.ts'
 import type { Turn } from '../loop.ts'
@@ -64,10 +64,13 @@ export function createSolanaRecoverStep(options: SolanaRecoverStepOptions): Turn
         found.push({ nft, index, transaction: lostTransaction(collection.id, { mint, directory, signature }) })
         await storeFilesAgain(options, nft)
       }
-      await store.transaction((db) => adoptMembers(db, found))
-      for (const directory of new Set(found.map(({ transaction }) => transaction.directory))) {
-        await restoreDirectory({ store, log }, collection.id, directory)
-      }
+      await store.transaction(async (db) => {
+        await lockCollection(db, collection.id)
+        await adoptMembers(db, found)
+        for (const directory of new Set(found.map(({ transaction }) => transaction.directory))) {
+          await restoreDirectory(db, { store, log }, { collectionId: collection.id, directory })
+        }
+      })
       adopted += found.length
       const last = waiting.at(-1)
       if (last === undefined || waiting.length < PAGE) break

@@ -5,6 +5,7 @@ import type { Log } from '../../log.ts'
 import { deployCollection, failCollection } from '../../state/collections.ts'
 import { deployMinted, failBatch } from '../../state/nfts.ts'
 import { endSolanaTransaction } from '../../state/solana-transactions.ts'
+import { lockCollection } from '../../store/collections.ts'
 import type { Store } from '../../store/open-store.ts'
 import type { Db } from '../../store/schema.ts'
 import { setBatchIndex } from '../../store/solana-nfts.ts'
@@ -62,8 +63,11 @@ export async function settle(
   const final = fates.filter((fate) => fate.fate === 'deployed' || fate.fate === 'failed')
   const touched = new Set<string>()
   if (final.length === 0) return touched
-  const directories: { collectionId: string; directory: string }[] = []
   await store.transaction(async (db) => {
+    const moved = new Map<string, { collectionId: string; directory: string }>()
+    for (const collectionId of [...new Set(final.filter(isMoved).map(collectionOf))].sort()) {
+      await lockCollection(db, collectionId)
+    }
     const minted: string[] = []
     for (const fate of final) {
       const { transaction, slot } = fate
@@ -81,14 +85,12 @@ export async function settle(
       else await deployCollection(db, collectionId)
       if (file && directory !== transaction.directory) {
         await setBatchIndex(db, id, file.index)
-        directories.push({ collectionId, directory })
+        moved.set(directory, { collectionId, directory })
       }
     }
     await deployMinted(db, minted)
+    for (const place of moved.values()) await restoreDirectory(db, { store, log }, place)
   })
-  for (const { collectionId, directory } of directories) {
-    await restoreDirectory({ store, log }, collectionId, directory)
-  }
   for (const fate of final) {
     if (fate.fate !== 'failed') continue
     const { blockchain, id, signature } = fate.transaction
@@ -96,6 +98,12 @@ export async function settle(
   }
   return touched
 }
+
+/** Whether a token names another metadata file than its transaction. */
+const isMoved = (outcome: Outcome): boolean =>
+  outcome.fate === 'deployed' && outcome.file != null && outcome.file.directory !== outcome.transaction.directory
+
+const collectionOf = ({ transaction }: Outcome): string => transaction.collection_id
 
 async function fail(db: Db, { id, kind, collection_id, signature }: SignedRow, error: string): Promise<void> {
   if (kind === 'mint') {
