@@ -1,4 +1,4 @@
-import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
+import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import { TITLES } from '../../api/errors.ts'
 import type { Permission } from '../../api/permissions.ts'
 import { Secret } from '../../core/secret.ts'
@@ -12,25 +12,35 @@ const NEEDED: Permission = 'nft:read'
 
 export const SESSION_MS = 12 * 60 * 60_000
 
-/** A session names a key and ends at a time, or with the key. It is signed: nobody makes one but this server. */
-export function signSession(secret: Secret, { keyId, now }: { keyId: string; now: number }): string {
-  const said = `${keyId}.${now + SESSION_MS}`
-  return `${said}.${signatureOf(secret, said)}`
+/** What signs sessions: the server's secret and the incarnation of its data. */
+export interface SessionSigner {
+  secret: Secret
+  /** Sessions end with it: a restored database doesn't know which of them were ended after its backup. */
+  incarnation: string
+}
+
+/**
+ * Signs a session, which names a key and ends at a time, or with the key. Only this server can make one. A random part
+ * makes each login's session its own: ending one must not end that of a login in the same millisecond.
+ */
+export function signSession(signer: SessionSigner, { keyId, now }: { keyId: string; now: number }): string {
+  const said = `${keyId}.${now + SESSION_MS}.${randomBytes(16).toString('base64url')}`
+  return `${said}.${signatureOf(signer, said)}`
 }
 
 /** The server's secret signs URLs too: what is signed here is of another kind, so neither serves for the other. */
-function signatureOf(secret: Secret, said: string): string {
-  const own = createHmac('sha256', Buffer.from(secret.reveal(), 'hex')).update('gdn explorer session 1').digest()
-  return createHmac('sha256', own).update(said).digest('base64url')
+function signatureOf({ secret, incarnation }: SessionSigner, said: string): string {
+  const own = createHmac('sha256', Buffer.from(secret.reveal(), 'hex')).update(`gdn explorer session 2 ${incarnation}`)
+  return createHmac('sha256', own.digest()).update(said).digest('base64url')
 }
 
-/** The key that a session was opened with, or null for one that is over or was not signed here. */
-function readSession(secret: Secret, session: string, now: number): string | null {
+/** The key that a session was opened with and its end, or null for one that is over or was not signed here. */
+function readSession(signer: SessionSigner, session: string, now: number): { keyId: string; end: number } | null {
   const [, said = '', keyId = '', end = '', signature = ''] =
-    /^(([A-Za-z0-9-]{1,64})\.(\d{1,15}))\.([A-Za-z0-9_-]{43})$/.exec(session) ?? []
-  const [given, expected] = [Buffer.from(signature), Buffer.from(signatureOf(secret, said))]
+    /^(([A-Za-z0-9-]{1,64})\.(\d{1,15})\.[A-Za-z0-9_-]{22})\.([A-Za-z0-9_-]{43})$/.exec(session) ?? []
+  const [given, expected] = [Buffer.from(signature), Buffer.from(signatureOf(signer, said))]
   if (given.length !== expected.length || !timingSafeEqual(given, expected)) return null
-  return Number(end) > now ? keyId : null
+  return Number(end) > now ? { keyId, end: Number(end) } : null
 }
 
 /** Whom a key lets in. @throws Refusal 401 for one that isn't valid, 403 for one that may not read */
@@ -44,21 +54,22 @@ export async function admit(db: Db, key: string, now: number): Promise<Caller> {
 }
 
 /** Who has a session, as long as its key may read; null where it is over. */
-export async function resume(db: Db, secret: Secret, session: string, now: number): Promise<Caller | null> {
-  const keyId = readSession(secret, session, now)
-  if (keyId === null || (await isSignedUrlUsed(db, hashOf(session)))) return null
-  const caller = await callerOfKey(db, keyId, now)
+export async function resume(db: Db, signer: SessionSigner, session: string, now: number): Promise<Caller | null> {
+  const found = readSession(signer, session, now)
+  if (found === null || (await isSignedUrlUsed(db, hashOf(session)))) return null
+  const caller = await callerOfKey(db, found.keyId, now)
   return caller?.permissions.has(NEEDED) ? caller : null
 }
 
 /**
  * Ends a session for all processes of the backend, also after a restart. It is kept among the used signed URLs until it
- * would have expired: both are texts with our signature that must not be accepted again.
+ * would have expired, also where the clock is set back: both are texts with our signature that must not be accepted again.
  */
-export async function endSession(db: Db, secret: Secret, session: string, now: number): Promise<void> {
-  if (readSession(secret, session, now) === null) return
+export async function endSession(db: Db, signer: SessionSigner, session: string, now: number): Promise<void> {
+  const found = readSession(signer, session, now)
+  if (found === null) return
   await forgetSignedUrls(db, now - SESSION_MS)
-  await useSignedUrl(db, { signatureHash: hashOf(session), expiresAt: now + SESSION_MS })
+  await useSignedUrl(db, { signatureHash: hashOf(session), expiresAt: Math.max(found.end, now + SESSION_MS) })
 }
 
 const hashOf = (session: string): string => createHash('sha256').update(session).digest('hex')

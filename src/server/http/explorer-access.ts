@@ -44,12 +44,13 @@ export function addExplorerAccess(
   const bound = isLoopbackHost(host.toLowerCase())
   const isOpen = (request: FastifyRequest) => bound && isHere(request, isTrusted)
   const countLogin = createLoginLimit()
+  const signer = { secret: signedUrls.secret, incarnation: identity.incarnation }
   // Browsers send a cookie to every port of a host: backends on one host need names of their own.
   const cookie = `gdn_session_${identity.id.slice(0, 8)}`
 
   const callerOf = async (request: FastifyRequest) => {
     const session = cookieOf(request, cookie)
-    const caller = session === null ? null : await resume(db, signedUrls.secret, session, now())
+    const caller = session === null ? null : await resume(db, signer, session, now())
     if (caller === null) return null
     // What was refused at login is refused with a cookie that was carried elsewhere too.
     return await refuseElsewhere(request, caller).then(
@@ -104,19 +105,14 @@ export function addExplorerAccess(
     if (typeof key !== 'string') throw new Refusal(400, TITLES.validation, 'api_key must be text')
     const caller = await admit(db, key.trim(), now())
     await refuseElsewhere(request, caller)
-    setCookie(
-      request,
-      reply,
-      cookie,
-      signSession(signedUrls.secret, { keyId: caller.keyId, now: now() }),
-      SESSION_MS / 1000,
-    )
+    const session = signSession(signer, { keyId: caller.keyId, now: now() })
+    setCookie(request, reply, cookie, session, SESSION_MS / 1000)
     return await sessionOf(caller.accountId, isOpen(request))
   })
   app.post('/explorer/logout', { config, bodyLimit: LOGIN_BODY_LIMIT }, async (request, reply) => {
     refuseForeign(request)
     const session = cookieOf(request, cookie)
-    if (session !== null) await endSession(db, signedUrls.secret, session, now())
+    if (session !== null) await endSession(db, signer, session, now())
     setCookie(request, reply, cookie, '', 0)
     return await sessionOf(null, isOpen(request))
   })

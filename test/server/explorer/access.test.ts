@@ -11,6 +11,7 @@ import {
   type TestCollection,
   until,
 } from '../../helpers/backend.ts'
+import { backUp, restore } from '../../helpers/backups.ts'
 import { type Seen, show } from '../../helpers/explorer.ts'
 import { makeKey, revokeKey, type TestKey } from '../../helpers/keys.ts'
 import { routesOf } from '../../helpers/routes.ts'
@@ -93,6 +94,13 @@ async function login(key: string): Promise<string> {
   if (answer.status !== 200) throw new Error(`the login answered ${answer.status}: ${JSON.stringify(answer.json)}`)
   return cookieOf(answer)
 }
+
+/** The cookie of a login at a backend of a test's own. */
+async function cookieFrom(one: TestBackend, key: string): Promise<string> {
+  return cookieOf(await one.post('/explorer/login', { api_key: key }))
+}
+
+const overviewOf = async (one: TestBackend, cookie: string) => (await one.get('/explorer/overview', { cookie })).status
 
 async function statusWith(cookie: string, path = 'overview'): Promise<number> {
   const { status, body } = await outside().get(`/explorer/${path}`, { cookie })
@@ -240,6 +248,52 @@ describe.skipIf(OUTER_ADDRESS === undefined)('from another machine', () => {
     expect([await statusWith(ended), await statusWith(other)]).toEqual([401, 200])
   })
 
+  it('logging out leaves the session of another login with the same key in the same millisecond', async () => {
+    const other = await freshDataDir()
+    const at = Date.now()
+    const still = await startTestBackend(other.path, { host: '0.0.0.0', now: () => at })
+    const { key } = await makeKey(other.path, { email: 'me@example.com' })
+    try {
+      const [ended, kept] = [await cookieFrom(still, key), await cookieFrom(still, key)]
+      await still.post('/explorer/logout', {}, { cookie: ended })
+      expect(await Promise.all([ended, kept].map((cookie) => overviewOf(still, cookie)))).toEqual([401, 200])
+    } finally {
+      await still.close()
+      await other.remove()
+    }
+  })
+
+  it('a session that was ended stays so after the clock was set back and forward again', async () => {
+    const [ended, other] = [await login(mine.key.key), await login(mine.key.key)]
+    shift = -30 * 24 * 3_600_000
+    await send('logout', {}, { cookie: ended })
+    shift = 0
+    await send('logout', {}, { cookie: other })
+    expect([await statusWith(ended), await statusWith(other)]).toEqual([401, 401])
+  })
+
+  it('a session that was ended after a backup is not valid once the backup is restored', async () => {
+    const other = await freshDataDir()
+    const before = await startTestBackend(other.path, { host: '0.0.0.0' })
+    const { key } = await makeKey(other.path, { email: 'me@example.com' })
+    const cookie = await cookieFrom(before, key)
+    expect(await overviewOf(before, cookie)).toBe(200)
+    await before.close()
+    const backup = await backUp(other.path)
+    const meanwhile = await startTestBackend(other.path, { host: '0.0.0.0' })
+    await meanwhile.post('/explorer/logout', {}, { cookie })
+    expect(await overviewOf(meanwhile, cookie)).toBe(401)
+    await meanwhile.close()
+    await restore(other.path, backup)
+    const restored = await startTestBackend(other.path, { host: '0.0.0.0' })
+    try {
+      expect(await overviewOf(restored, cookie)).toBe(401)
+    } finally {
+      await restored.close()
+      await other.remove()
+    }
+  })
+
   it('a login is counted and its size checked before its body is read', async () => {
     const large = await until(
       () => send('login', { api_key: 'x'.repeat(2000) }),
@@ -302,11 +356,12 @@ describe.skipIf(OUTER_ADDRESS === undefined)('from another machine', () => {
   it('a session that was changed is none', async () => {
     const cookie = await login(mine.key.key)
     const name = await cookieName()
-    const [id = '', end = '', signature = ''] = cookie.replace(`${name}=`, '').split('.')
-    expect(await statusWith(`${name}=${id}.${end}.${signature}`)).toBe(200)
-    expect(await statusWith(`${name}=${theirs.key.id}.${end}.${signature}`)).toBe(401)
-    expect(await statusWith(`${name}=${id}.${Number(end) + 1}.${signature}`)).toBe(401)
-    expect(await statusWith(`${name}=${id}.${end}.${signature.slice(0, -2)}AA`)).toBe(401)
+    const [id = '', end = '', random = '', signature = ''] = cookie.replace(`${name}=`, '').split('.')
+    expect(await statusWith(`${name}=${id}.${end}.${random}.${signature}`)).toBe(200)
+    expect(await statusWith(`${name}=${theirs.key.id}.${end}.${random}.${signature}`)).toBe(401)
+    expect(await statusWith(`${name}=${id}.${Number(end) + 1}.${random}.${signature}`)).toBe(401)
+    expect(await statusWith(`${name}=${id}.${end}.${'A'.repeat(22)}.${signature}`)).toBe(401)
+    expect(await statusWith(`${name}=${id}.${end}.${random}.${signature.slice(0, -2)}AA`)).toBe(401)
   })
 })
 
