@@ -1,9 +1,16 @@
 import { extname } from 'node:path'
 
-/** How many bytes of a file {@link sniffContentType} can make use of. */
-export const SNIFF_BYTES = 1024
+/**
+ * How many bytes of a file {@link sniffContentType} can make use of. Comments with a license, which come before the first
+ * tag of some pictures, have up to 12 KiB.
+ */
+export const SNIFF_BYTES = 16 * 1024
+/** How many bytes of JSON are searched for the marks of glTF. */
+const JSON_BYTES = 1024
 
 const UNKNOWN = 'application/octet-stream'
+const HTML_TYPE = 'text/html; charset=utf-8'
+const UTF8_MARK = /^\xef\xbb\xbf/
 
 const BY_EXTENSION: Record<string, string> = {
   '.json': 'application/json',
@@ -22,8 +29,8 @@ const BY_EXTENSION: Record<string, string> = {
   '.glb': 'model/gltf-binary',
   '.gltf': 'model/gltf+json',
   '.pdf': 'application/pdf',
-  '.html': 'text/html; charset=utf-8',
-  '.htm': 'text/html; charset=utf-8',
+  '.html': HTML_TYPE,
+  '.htm': HTML_TYPE,
   '.txt': 'text/plain; charset=utf-8',
   '.md': 'text/plain; charset=utf-8',
   '.csv': 'text/csv; charset=utf-8',
@@ -35,10 +42,10 @@ const SIGNATURES: readonly (readonly [contentType: string, pattern: RegExp])[] =
   ['image/jpeg', /^\xff\xd8\xff/],
   ['image/gif', /^GIF8[79]a/],
   ['image/webp', /^RIFF.{4}WEBP/s],
-  ['image/avif', /^.{4}ftyp(?:avif|avis|.{8}(?:.{4}){0,8}?avif)/s],
-  ['audio/mp4', /^.{4}ftypM4[AB] /s],
-  ['video/quicktime', /^.{4}ftypqt {2}/s],
-  ['video/mp4', /^.{4}ftyp(?:isom|iso[2-9]|mp4[12]|avc1|dash|mmp4|M4V |MSNV|3gp)/s],
+  ['image/avif', /^\0\0.{2}ftyp(?:avif|avis|.{8}(?:.{4}){0,8}?avif)/s],
+  ['audio/mp4', /^\0\0.{2}ftypM4[AB] /s],
+  ['video/quicktime', /^\0\0.{2}ftypqt {2}/s],
+  ['video/mp4', /^\0\0.{2}ftyp(?:isom|iso[2-9]|mp4[12]|avc1|dash|mmp4|M4V |MSNV|3gp)/s],
   ['video/webm', /^\x1aE\xdf\xa3.{0,64}webm/s],
   ['audio/wav', /^RIFF.{4}WAVE/s],
   ['audio/ogg', /^OggS\0/],
@@ -51,8 +58,12 @@ const SIGNATURES: readonly (readonly [contentType: string, pattern: RegExp])[] =
 // follows in the pattern, and a doctype is cut off in a step of its own: one pattern for all would try every way of
 // grouping hostile comments.
 const PROLOGUE = /^(?:\s|<!--[\s\S]*?-->|<\?[\s\S]*?\?>)*/
-const SVG_DOCTYPE = /^<!doctype\s+svg[^>[]*(?:\[[^\]]*\]\s*)?>/i
+const DOCTYPE = /^<!doctype\s[^>[]*(?:\[[^\]]*\]\s*)?>/i
 const SVG = /^<svg[\s>/]/i
+/** A comment, a declaration or a doctype whose end isn't there. */
+const UNFINISHED = /^<(?:!--|\?|!doctype\s)/i
+/** Browsers and gateways take what begins with a comment for HTML. */
+const COMMENT_FIRST = /^\s*<!--/
 const HTML =
   /^<(?:!doctype\s+html|html|head|body|title|meta|link|base|script|style|iframe|frameset|table|div|span|form|center|font|h[1-6]|p|a|br|b|i|img|noscript|main|section|article|header|nav)(?=[\s>/]|$)/i
 
@@ -75,15 +86,30 @@ function byBytes(bytes: Uint8Array): string {
   const signature = SIGNATURES.find(([, pattern]) => pattern.test(latin1))
   if (signature !== undefined) return signature[0]
   const text = decodeText(bytes)
-  return text === null ? UNKNOWN : byText(text)
+  if (text !== null) return byText(text, { isCut: bytes.length >= SNIFF_BYTES })
+  // A page in an older encoding, or with a stray control character.
+  return isHtml(latin1.replace(UTF8_MARK, ''), { isCut: false }) ? HTML_TYPE : UNKNOWN
 }
 
-function byText(text: string): string {
+/** The text from its first tag on, with and without a doctype. */
+function startOf(text: string): { start: string; root: string } {
   const start = text.replace(PROLOGUE, '')
-  if (SVG.test(start.replace(SVG_DOCTYPE, '').replace(PROLOGUE, ''))) return 'image/svg+xml'
-  if (HTML.test(start)) return 'text/html; charset=utf-8'
+  return { start, root: start.replace(DOCTYPE, '').replace(PROLOGUE, '') }
+}
+
+/** @param isCut the file may go on after the text: where its first tag isn't there, that it is a picture can't be told */
+function isHtml(text: string, { isCut }: { isCut: boolean }): boolean {
+  const { start, root } = startOf(text)
+  if (HTML.test(start) || HTML.test(root)) return true
+  if (SVG.test(root)) return false
+  return COMMENT_FIRST.test(text) || (isCut && (root === '' || UNFINISHED.test(root)))
+}
+
+function byText(text: string, { isCut }: { isCut: boolean }): string {
+  if (isHtml(text, { isCut })) return HTML_TYPE
+  if (SVG.test(startOf(text).root)) return 'image/svg+xml'
   if (/^\s*(?:\{\s*(?:"|\}|$)|\[\s*(?:[[{"\]\d-]|true|false|null|$))/.test(text)) {
-    return /"asset"\s*:\s*\{[^}]*"version"/.test(text) ? 'model/gltf+json' : 'application/json'
+    return /"asset"\s*:\s*\{[^}]*"version"/.test(text.slice(0, JSON_BYTES)) ? 'model/gltf+json' : 'application/json'
   }
   return text.length > 0 ? 'text/plain; charset=utf-8' : UNKNOWN
 }

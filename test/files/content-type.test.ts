@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { looksLikeHtml, sniffContentType } from '../../src/files/content-type.ts'
+import { looksLikeHtml, SNIFF_BYTES, sniffContentType } from '../../src/files/content-type.ts'
 
 const latin1 = (text: string) => Uint8Array.from(Buffer.from(text, 'latin1'))
 
@@ -56,6 +56,27 @@ test('a page in UTF-16 is a page', () => {
   expect(looksLikeHtml(Buffer.from('\ufeff<!doctype html>', 'utf16le'))).toBe(true)
 })
 
+test.each([
+  ['a comment of 2 KiB', `<!-- ${'x'.repeat(2048)} --><html><script>`],
+  ['a comment that goes on after all that is read', `<!-- ${'x'.repeat(SNIFF_BYTES)} --><html><script>`],
+  ['white space alone in all that is read', `${' '.repeat(SNIFF_BYTES)}<html>`],
+  ['an XML declaration that goes on after all that is read', `<?${'x'.repeat(SNIFF_BYTES)}?><html>`],
+  ['many comments', `${'<!-- x -->\n'.repeat(500)}<body>`],
+  ['a comment and text', '<!-- x -->hello <script>alert(1)</script>'],
+  ['the doctype of an SVG picture', '<!DOCTYPE svg><html><script>'],
+  ['the mark of a video in a comment', '<!--ftypisom--><html><script>'],
+  ['a control character', '<html>\x01<script>'],
+  ['a tag, in Latin-1', '<html><title>caf\xe9</title>'],
+  ['a byte order mark, in Latin-1', '\xef\xbb\xbf<html><title>caf\xe9</title>'],
+])('recognizes an HTML page that begins with %s', (_, text) => {
+  expect(looksLikeHtml(latin1(text))).toBe(true)
+})
+
+test('a picture after a license of 12 KiB is a picture', () => {
+  const text = `<?xml version="1.0"?>\n<!-- ${'license '.repeat(1500)} -->\n<!DOCTYPE svg [<!ENTITY x "y">]>\n<svg width="1">`
+  expect(sniffContentType(latin1(text))).toBe('image/svg+xml')
+})
+
 test('hostile comments cost no time', () => {
   const started = performance.now()
   for (const text of [
@@ -63,6 +84,10 @@ test('hostile comments cost no time', () => {
     '<!--'.repeat(9000),
     `<!doctype svg [${'['.repeat(9000)}`,
     '<?'.repeat(9000),
+    `{"asset":{${'"asset":{'.repeat(9000)}`,
+    `<!--${'<!---->'.repeat(9000)}`,
+    '\n'.repeat(20_000),
+    `\x01${'<!---->'.repeat(5000)}`,
   ]) {
     sniffContentType(latin1(text))
   }

@@ -54,7 +54,7 @@ const redirectTo =
 test('one small request tells that a file can be had', async () => {
   internet.answer = inParts(PNG)
   await prober.probe(URL_OF_FILE)
-  expect(internet.requests.map(({ method, headers }) => [method, headers.range])).toEqual([['GET', 'bytes=0-1023']])
+  expect(internet.requests.map(({ method, headers }) => [method, headers.range])).toEqual([['GET', 'bytes=0-16383']])
 })
 
 test('a server that knows no parts is read as far as is needed, and no further', async () => {
