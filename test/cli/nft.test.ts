@@ -228,7 +228,12 @@ describe('nft mint', () => {
     [
       'a URL of another scheme',
       [...MINT, '--title', 'x', '--media', 'a=ftp://x/y'],
-      '--media: must be an http(s), ipfs or ar URL',
+      '--media a: must be an http(s), ipfs or ar URL',
+    ],
+    [
+      'an image that is a data URL',
+      [...MINT, '--title', 'x', '--media', 'a=https://x.test/a', '--image', 'data:image/png;base64,AAAA'],
+      '--image: must be an http(s), ipfs or ar URL',
     ],
     ['a file that is not there', [...MINT, '--title', 'x', '--media', 'a=none.png'], '--media a: there is no file'],
     ['a directory', [...MINT, '--title', 'x', '--media', 'a=/'], 'is not a regular file'],

@@ -58,7 +58,7 @@ function toFault(issue: FieldIssue, request: Record<string, unknown>, file: stri
   const isUnknown = name === 'blockchain' && typeof value === 'string' && !isBlockchain(value)
   const near = isUnknown ? nearest(value, BLOCKCHAIN_NAMES) : undefined
   return {
-    place: placeOf(issue, file),
+    place: placeOf(issue, request, file),
     message: file === null && isShown(name, value) ? `"${value}" ${issue.message}` : issue.message,
     ...(near === undefined ? {} : { hint: `did you mean ${near}?` }),
   }
@@ -68,9 +68,20 @@ function toFault(issue: FieldIssue, request: Record<string, unknown>, file: stri
 const isShown = (name: string, value: unknown) =>
   name.endsWith('_address') && typeof value === 'string' && value !== '' && value.length <= MAX_SHOWN
 
-function placeOf(issue: FieldIssue, file: string | null): Place {
-  if (file !== null) return { file, field: issue.field }
-  const [name, , inMetadata] = issue.path.map(String)
-  if (name !== 'metadata') return { flag: FLAG_OF[name ?? ''] ?? issue.field }
-  return { flag: inMetadata === undefined ? 'the metadata' : (METADATA_FLAG[inMetadata] ?? `--extra ${inMetadata}`) }
+function placeOf({ path, field }: FieldIssue, request: Record<string, unknown>, file: string | null): Place {
+  if (file !== null) return { file, field }
+  const [name, , inMetadata, index] = path.map(String)
+  if (name !== 'metadata') return { flag: FLAG_OF[name ?? ''] ?? field }
+  if (inMetadata === undefined) return { flag: 'the metadata' }
+  if (inMetadata === 'file_fields' && index !== undefined) return { flag: mediaFlag(keyOfFile(request, Number(index))) }
+  return { flag: METADATA_FLAG[inMetadata] ?? `--extra ${inMetadata}` }
+}
+
+/** The flag that a file of an NFT comes from. */
+export const mediaFlag = (key: unknown): string =>
+  key === 'image' ? '--image' : `--media ${typeof key === 'string' ? key : ''}`.trimEnd()
+
+function keyOfFile({ metadata }: Record<string, unknown>, index: number): unknown {
+  const [first] = (Array.isArray(metadata) ? metadata : []) as { file_fields?: { key?: unknown }[] }[]
+  return first?.file_fields?.[index]?.key
 }

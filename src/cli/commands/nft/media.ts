@@ -8,6 +8,7 @@ import { GdnError, systemCode } from '../../../core/errors.ts'
 import { localContentProblem } from '../../../files/file-content.ts'
 import type { Deps } from '../../deps.ts'
 import type { KeyValue } from '../../flags/parse.ts'
+import { mediaFlag } from '../../request/check-request.ts'
 
 /** A file of this machine that becomes a file of an NFT. Until it is uploaded, a placeholder stands for its URL. */
 export interface LocalFile {
@@ -42,8 +43,7 @@ const isUrl = (value: string) =>
   /^[a-z][a-z0-9+.-]*:\/\//i.test(value) || /^(data|javascript):/i.test(value) || value === ''
 
 async function checkFile(path: string, key: string): Promise<void> {
-  const fail = (message: string) =>
-    new GdnError('invalid_input', message, { place: { flag: key === 'image' ? '--image' : `--media ${key}` } })
+  const fail = (message: string) => new GdnError('invalid_input', message, { place: { flag: mediaFlag(key) } })
   const found = await stat(path).catch((error: unknown) => {
     throw fail(systemCode(error) === 'ENOENT' ? `there is no file ${path}` : `${path} can't be read`)
   })
@@ -81,6 +81,7 @@ export async function uploadLocalFiles(
   files: readonly LocalFile[],
   hashes: ReadonlyMap<string, string>,
 ): Promise<Map<string, string>> {
+  if (files.length === 0) return new Map()
   const byPath = new Map<string, string>()
   const paths = new Map(files.map(({ path, placeholder }) => [path, hashes.get(placeholder)?.replace('sha256:', '')]))
   const waiting = paths.entries()
