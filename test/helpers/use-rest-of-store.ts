@@ -57,6 +57,7 @@ export async function useRestOfStore(
   await transactions.findTransactionByNonce(db, 'polygon', signer, nonce)
   await transactions.forgetFactoryTransaction(db, 'none')
   await transactions.listSignedOf(db, 'polygon', signer)
+  await transactions.followsUnfinal(db, signed)
   const none = { collection_id: 'none', hash: 'none' }
   await unknownMints.addUnknownMembers(db, { id: 'none', blockchain: 'solana', contract_address: 'none' }, 1)
   await unknownMints.forgetUnknownMints(db, 'polygon', 0)

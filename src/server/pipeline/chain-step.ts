@@ -48,7 +48,8 @@ export function createChainStep(options: ChainStepOptions): Turn {
     await someAtOnce([...claimed.entries()], async ([index, transaction]) => {
       const receipt = receipts[index] ?? null
       if (receipt !== null) {
-        if (await settle({ store, network, transaction, receipt, log })) onSettled(transaction, receipt)
+        const settled = await settle({ store, network, transaction, receipt, log })
+        if (settled === 'settled') onSettled(transaction, receipt)
         return
       }
       const outcome = outcomes[index]

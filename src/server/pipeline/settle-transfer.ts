@@ -14,9 +14,9 @@ import {
   forgetReverts,
   returnTransfer,
 } from '../store/transfers.ts'
+import { judgeRevert, PASSING_REVERTS, type RevertVerdict } from './judge-revert.ts'
 import { findMadeTransfer } from './recovery/recover-transfer.ts'
 import { transferCall } from './transfer-call.ts'
-import { PASSING_REVERTS, wouldSucceed } from './would-succeed.ts'
 
 interface Settlement {
   store: Store
@@ -28,13 +28,16 @@ interface Settlement {
 type Apply = (db: Db) => Promise<void>
 type Transfer = NonNullable<Awaited<ReturnType<typeof findTransferOf>>>
 
-/** What a transfer's final receipt changes. */
-export async function planTransfer({ store, network, transaction, receipt }: Settlement): Promise<Apply> {
+/** What a transfer's final receipt changes. Null while a reorg can still undo what decides. */
+export async function planTransfer({ store, network, transaction, receipt }: Settlement): Promise<Apply | null> {
   const transfer = await findTransferOf(store.db, transaction.id)
   if (transfer === null) return async () => {}
   const { id, nft_id, receiver, reverts } = transfer
   const reverted = receipt.status === 'reverted'
-  if (reverted && (await passes(store, network, transfer, transaction))) {
+  if (reverted && (await followsReorg(store, network, transfer))) return (db) => returnTransfer(db, transaction.id)
+  const verdict = reverted ? await judge(network, transfer, transaction) : null
+  if (verdict === 'wait') return null
+  if (verdict === 'again') {
     return async (db) => {
       await countTransferRevert(db, nft_id)
       await returnTransfer(db, transaction.id)
@@ -58,19 +61,19 @@ export async function planTransfer({ store, network, transaction, receipt }: Set
 }
 
 /**
- * Whether what reverted may yet be done: a reorg has put it before the mint of its token, or before an earlier transfer.
- * Its nonce is used up for good, so that it can't be made twice.
+ * Whether a reorg may have put what reverted before the mint of its token, or before an earlier transfer. It is signed
+ * anew once both are there. Its nonce is used up for good, so that it can't be made twice.
  */
-async function passes(
-  store: Store,
-  network: EvmNetwork,
-  transfer: Transfer,
-  { signer }: TransactionRow,
-): Promise<boolean> {
+async function followsReorg(store: Store, network: EvmNetwork, transfer: Transfer): Promise<boolean> {
+  if (network.publicNetwork === undefined || transfer.nft_status === 'failed') return false
+  return transfer.nft_status === 'initiated' || (await followsUnfinal(store.db, transfer))
+}
+
+/** Whether what reverted may yet be done, though all that it follows is final. */
+async function judge(network: EvmNetwork, transfer: Transfer, { signer }: TransactionRow): Promise<RevertVerdict> {
   const { nft_status, reverts } = transfer
-  if (network.publicNetwork === undefined || nft_status === 'failed' || reverts >= PASSING_REVERTS) return false
-  if (nft_status === 'initiated' || (await followsUnfinal(store.db, transfer))) return true
-  return wouldSucceed(network, { from: signer as Hex, ...transferCall(transfer) })
+  if (nft_status === 'failed' || reverts >= PASSING_REVERTS) return 'never'
+  return await judgeRevert(network, { from: signer as Hex, ...transferCall(transfer) })
 }
 
 /** Why it reverted, by what the chain says now. Nothing was moved, and it isn't tried again: the client decides. */

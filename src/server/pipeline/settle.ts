@@ -1,5 +1,5 @@
 import { numberToHex, parseTransaction } from 'viem'
-import { readCollectionState } from '../chain/evm/collection-reads.ts'
+import { type CollectionState, readCollectionState } from '../chain/evm/collection-reads.ts'
 import type { EvmNetwork, EvmReceipt, Hex } from '../chain/evm/network.ts'
 import type { Log } from '../log.ts'
 import { deployCollection, failCollection } from '../state/collections.ts'
@@ -17,11 +17,11 @@ import { countRevert } from '../store/nfts.ts'
 import type { Store } from '../store/open-store.ts'
 import { lockOwners } from '../store/owner-events.ts'
 import { requestsOfTransaction } from '../store/requests.ts'
-import type { Db } from '../store/schema.ts'
-import type { TransactionRow } from '../store/transactions.ts'
+import type { Db, TransactionKind } from '../store/schema.ts'
+import { followsUnfinal, type TransactionRow } from '../store/transactions.ts'
 import { nextKnownTokenId } from '../store/unknown-mints.ts'
+import { atFinality, type Call, judgeRevert, PASSING_REVERTS } from './judge-revert.ts'
 import { planTransfer } from './settle-transfer.ts'
-import { type Call, PASSING_REVERTS, wouldSucceed } from './would-succeed.ts'
 
 interface Settlement {
   store: Store
@@ -31,9 +31,13 @@ interface Settlement {
   log: Log
 }
 
-/** Writes down what a final receipt means. False if another worker has done so. */
-export async function settle({ store, network, transaction, receipt, log }: Settlement): Promise<boolean> {
-  const apply = await plan({ store, network, transaction, receipt, log })
+/** `taken`: another worker has settled it. `undecided`: what a revert means depends on blocks that aren't final yet. */
+export type Settled = 'settled' | 'taken' | 'undecided'
+
+/** Writes down what a final receipt means. */
+export async function settle({ store, network, transaction, receipt, log }: Settlement): Promise<Settled> {
+  const apply = await plan({ store, network, transaction, receipt })
+  if (apply === null) return 'undecided'
   const requests = await requestsOfTransaction(store.db, transaction)
   const settled = await store.transaction(async (db) => {
     await lockOwners(db, transaction.blockchain, 'shared')
@@ -51,9 +55,10 @@ export async function settle({ store, network, transaction, receipt, log }: Sett
     const { id, blockchain, hash, kind } = transaction
     const { status, blockNumber, gasUsed } = receipt
     const facts = { blockchain, transaction: id, hash, kind, status, block: Number(blockNumber), gas: Number(gasUsed) }
+    if (status === 'reverted') log.warn({ blockchain, transaction: id, hash, kind }, 'a transaction reverted')
     log.info({ ...facts, requests }, 'a transaction is final')
   }
-  return settled
+  return settled ? 'settled' : 'taken'
 }
 
 /** Which attempt was mined; and that a success is watched until its block can't be undone any more. */
@@ -67,10 +72,8 @@ async function minedAttempt(db: Db, id: string, { transactionHash }: EvmReceipt)
   return (await attemptsOf(db, [id])).get(id)?.find(({ hash }) => hash === transactionHash)
 }
 
-async function plan({ store, network, transaction, receipt, log }: Settlement): Promise<Apply> {
-  const { id, blockchain, hash, kind } = transaction
-  if (receipt.status === 'reverted') log.warn({ blockchain, transaction: id, hash, kind }, 'a transaction reverted')
-  if (kind === 'transfer') return planTransfer({ store, network, transaction, receipt })
+async function plan({ store, network, transaction, receipt }: Omit<Settlement, 'log'>): Promise<Apply | null> {
+  if (transaction.kind === 'transfer') return planTransfer({ store, network, transaction, receipt })
   if (receipt.status === 'reverted') return planRevert({ store, network, transaction, receipt })
   return (db) => settleSuccess(db, transaction)
 }
@@ -89,10 +92,13 @@ type Apply = (db: Db) => Promise<void>
  * After a revert the collection's state on chain decides: rights that are gone fail what waits, a start id that others
  * used up is signed anew, and any other batch is halved until the NFT that is at fault stands alone. On a network that
  * undoes blocks, what wouldn't revert any more is signed anew as well: a reorg had put it before the batch that it follows.
+ * Null while a reorg can still undo what decides.
  */
-async function planRevert({ store, network, transaction, receipt }: Omit<Settlement, 'log'>): Promise<Apply> {
+async function planRevert({ store, network, transaction, receipt }: Omit<Settlement, 'log'>): Promise<Apply | null> {
   const { kind, collection_id: collectionId, token_count: count } = transaction
   if (kind === 'factory' || collectionId === null) return async () => {}
+  const isPublic = network.publicNetwork !== undefined
+  if (isPublic && (await followsUnfinal(store.db, transaction))) return null
   const collection = await findCollectionById(store.db, collectionId)
   if (collection === null) return async () => {}
   // A node that is behind may not have the collection, nor the rights that were given last; of a block that it lacks it
@@ -107,8 +113,12 @@ async function planRevert({ store, network, transaction, receipt }: Omit<Settlem
       await failCollection(db, collectionId, reason)
     }
   }
-  // An address without code can't revert: this node is behind.
-  if (state === null) throw new Error(`the node doesn't have the collection ${collection.contract_address}`)
+  if (state === null) {
+    if (collection.status === 'failed') return async () => {}
+    if (isPublic && collection.status === 'initiated') return null
+    // An address without code can't revert: this node is behind.
+    throw new Error(`the node doesn't have the collection ${collection.contract_address}`)
+  }
   // Tokens from the batch's start on that the database doesn't know: the recovery step looks into them before anything is
   // signed again.
   if (transaction.start_id !== null && state.nextTokenId > BigInt(transaction.start_id)) {
@@ -117,29 +127,23 @@ async function planRevert({ store, network, transaction, receipt }: Omit<Settlem
     return (db) => signAnew(db, { collection, transaction, nextTokenId, limit: collection.batch_limit })
   }
   const next_token_id = String(state.nextTokenId)
-  if (state.revoked || !state.enableApi) {
-    const reason = state.revoked
-      ? "the collection's owner has revoked the service's right to mint"
-      : "the collection's owner has switched off creating NFTs through the API"
+  const refusal = refusalOf(kind, state)
+  if (refusal !== null) {
+    if (!(await isRefusedAtFinality(network, collection, kind))) return null
     return async (db) => {
       await updateCollection(db, collectionId, { next_token_id })
-      await failNftsOfCollection(db, collectionId, reason)
-    }
-  }
-  if (kind === 'grant' && !state.enableTransfer) {
-    return async (db) => {
-      await updateCollection(db, collectionId, { next_token_id })
-      const reason = "the collection's owner has switched off transferring NFTs through the API"
-      await failGrantsOfCollection(db, collectionId, reason)
+      if (refusal.fails === 'all') await failNftsOfCollection(db, collectionId, refusal.reason)
+      else await failGrantsOfCollection(db, collectionId, refusal.reason)
     }
   }
   const { nextTokenId } = state
   const stale = String(nextTokenId) !== transaction.start_id
   const call = stale ? null : await callOf(store.db, transaction, receipt)
-  const passing = call !== null && (await wouldSucceed(network, call))
+  const verdict = call === null ? 'never' : await judgeRevert(network, call)
+  if (verdict === 'wait') return null
   return async (db) => {
     if (stale) return signAnew(db, { collection, transaction, nextTokenId, limit: collection.batch_limit })
-    if (passing && (await countRevert(db, transaction.id)) <= PASSING_REVERTS) {
+    if (verdict === 'again' && (await countRevert(db, transaction.id)) <= PASSING_REVERTS) {
       return signAnew(db, { collection, transaction, nextTokenId, limit: collection.batch_limit })
     }
     if (count > 1) {
@@ -148,6 +152,30 @@ async function planRevert({ store, network, transaction, receipt }: Omit<Settlem
     await failBatch(db, transaction.id, `the network refused to mint it: its transaction ${transaction.hash} reverted`)
     await updateCollection(db, collectionId, { next_token_id, batch_limit: 1 })
   }
+}
+
+/** Why the collection's owner no longer lets the service create these NFTs; null where the owner does. */
+function refusalOf(kind: TransactionKind, state: CollectionState): { fails: 'all' | 'grants'; reason: string } | null {
+  if (state.revoked) return { fails: 'all', reason: "the collection's owner has revoked the service's right to mint" }
+  if (!state.enableApi) {
+    return { fails: 'all', reason: "the collection's owner has switched off creating NFTs through the API" }
+  }
+  if (kind !== 'grant' || state.enableTransfer) return null
+  return { fails: 'grants', reason: "the collection's owner has switched off transferring NFTs through the API" }
+}
+
+/** Whether no reorg can give the rights back. True where no node keeps the state that tells. */
+async function isRefusedAtFinality(
+  network: EvmNetwork,
+  { contract_address }: CollectionRow,
+  kind: TransactionKind,
+): Promise<boolean> {
+  if (network.publicNetwork === undefined) return true
+  const isRefused = await atFinality(network.publicNetwork, async (block) => {
+    const state = await readCollectionState(network, contract_address as Hex, block)
+    return state !== null && refusalOf(kind, state) !== null
+  })
+  return isRefused ?? true
 }
 
 /**

@@ -97,6 +97,29 @@ export async function hasUnfinished(db: Db, collectionId: string): Promise<boole
   return row !== undefined
 }
 
+/**
+ * Whether a reorg can still undo, or has undone, what a transaction of a collection follows: the deployment of the
+ * collection, or an earlier batch.
+ */
+export async function followsUnfinal(
+  db: Db,
+  { id, blockchain, collection_id, start_id }: Pick<TransactionRow, 'id' | 'blockchain' | 'collection_id' | 'start_id'>,
+): Promise<boolean> {
+  if (start_id === null) return false
+  const others = db
+    .selectFrom('transactions')
+    .select(['kind', 'start_id'])
+    .where('blockchain', '=', blockchain)
+    .where('collection_id', '=', collection_id)
+    .where('id', '<>', id)
+  const unfinal = await others
+    .where('state', '=', sql.lit('signed'))
+    .unionAll(others.where('watched', '=', sql.lit(1)))
+    .execute()
+  // Of several that wait, the first is judged first: none waits for a later one.
+  return unfinal.some((other) => other.start_id === null || BigInt(other.start_id) < BigInt(start_id))
+}
+
 /** The bytes of a signer's transactions that wait for their network, in the order of their nonces. */
 export async function listSignedOf(db: Db, blockchain: Blockchain, signer: string): Promise<string[]> {
   // Sorted here: SQLite would read all that the signer ever signed, in their order.

@@ -1,17 +1,16 @@
 import { encodeFunctionResult } from 'viem'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { gdnCollection } from '../../../src/server/chain/evm/contracts/generated/artifacts.ts'
-import type { EvmNetwork, EvmReceipt, Hex, PublicNetwork } from '../../../src/server/chain/evm/network.ts'
+import type { Hex } from '../../../src/server/chain/evm/network.ts'
 import { EMBEDDED_FEES, openEmbeddedSigners } from '../../../src/server/chain/evm/signers.ts'
 import { RpcError } from '../../../src/server/chain/rpc/rpc-answer.ts'
-import { createObserver } from '../../../src/server/pipeline/public-network/observe.ts'
 import { createTransferStep } from '../../../src/server/pipeline/transfer-step.ts'
 import { failBatch } from '../../../src/server/state/nfts.ts'
 import { stateDb } from '../../../src/server/state/state-db.ts'
 import type { Store } from '../../../src/server/store/open-store.ts'
 import { insertRequest } from '../../../src/server/store/requests.ts'
-import { claimSigned } from '../../../src/server/store/transactions.ts'
 import { freshDataDir, WALLETS } from '../../helpers/backend.ts'
+import { BLOCK_HASH, HEAD, lookAtReverts } from '../../helpers/look-once.ts'
 import { insertCollection, insertNfts, insertTransaction, insertTransfer } from '../../helpers/rows.ts'
 import { openTestStore } from '../../helpers/test-database.ts'
 
@@ -21,10 +20,6 @@ import { openTestStore } from '../../helpers/test-database.ts'
 const [ALICE, BOB, CAROL] = WALLETS
 const CONTRACT: Hex = '0x00000000000000000000000000000000000c0113'
 const NOW = 1_800_000_000_000
-const BLOCK_HASH: Hex = `0x${'b'.repeat(64)}`
-const HEAD = 200
-const REVERTED = 100
-const log = { debug() {}, info() {}, warn() {}, error() {} }
 
 let dir: Awaited<ReturnType<typeof freshDataDir>>
 let store: Store
@@ -98,35 +93,15 @@ const STATE = encodeFunctionResult({
 })
 
 /** Looks once at what is signed, which has reverted; of a transfer that is asked for again the nodes say so. */
-async function look(again: { latest: Answer; head: Answer | 'unknown' }): Promise<void> {
-  const publicNetwork: PublicNetwork = {
-    ...{ pollMs: 1, finality: 8, stuckMs: 60_000, feeCap: 1n, head: async () => HEAD },
-    blockHashes: async (numbers) => numbers.map(() => BLOCK_HASH),
-    logs: async () => ({ logs: [], hashes: [] }),
-    nextNonce: async () => 1,
-    isNonceForeign: async () => false,
-    balance: async () => 10n ** 18n,
-    suggestFees: async () => ({ maxFeePerGas: 1n, maxPriorityFeePerGas: 1n }),
-  }
-  const network: EvmNetwork = {
-    ...{ blockchain: 'polygon', chainId: 137, confirmations: 3, publicNetwork, broadcast: async () => [] },
-    receipts: async (hashes) =>
-      hashes.map(
-        (transactionHash): EvmReceipt => ({
-          ...{ transactionHash, blockNumber: BigInt(REVERTED), blockHash: BLOCK_HASH, gasUsed: 1n, status: 'reverted' },
-        }),
-      ),
-    async request<Result>(_method: string, [call, block]: readonly unknown[]) {
-      if ((call as { from?: string }).from === undefined) return answerTo((call as { data: Hex }).data) as Result
-      const answer = block === 'latest' ? again.latest : again.head
-      if (answer === 'unknown') throw new RpcError(-32000, 'header not found')
-      if (answer === 'refused') throw new RpcError(3, 'execution reverted', '0x')
-      return '0x' as Result
-    },
-  }
-  const observe = createObserver({ store, findSigner: () => null, now: () => NOW, log, onSettled: () => {} })
-  await observe(network, publicNetwork, await claimSigned(store.db, 'polygon', { now: NOW, leaseMs: 0, limit: 10 }))
-}
+const look = (again: { latest: Answer; head: Answer | 'unknown'; final?: Answer | 'unknown' }) =>
+  lookAtReverts(store, NOW, ({ call, block }) => {
+    if (call.from === undefined) return answerTo(call.data)
+    const { latest, head, final = head } = again
+    const answer = block === 'latest' ? latest : Number(block) === HEAD ? head : final
+    if (answer === 'unknown') throw new RpcError(-32000, 'header not found')
+    if (answer === 'refused') throw new RpcError(3, 'execution reverted', '0x')
+    return '0x'
+  })
 
 /** By the selector: `state()`, or else `ownerOf`, which refuses here. */
 function answerTo(data: Hex): Hex {
@@ -198,6 +173,27 @@ it('what the network would take now is signed anew, three times; then it has fai
   await look({ latest: 'taken', head: 'taken' })
   expect(await transfer()).toMatchObject({ status: 'failed', error: expect.stringMatching(/refused to transfer it/) })
   expect(await signedTransfers()).toEqual(['reverted', 'reverted', 'reverted', 'reverted'])
+})
+
+it('a transfer that reorgs put before the mint of its token again and again never fails for it', async () => {
+  for (let round = 1; round <= 5; round++) {
+    await transferTurn()
+    await undoMint()
+    await look({ latest: 'refused', head: 'refused' })
+    expect(await transfer()).toEqual(WAITS)
+    await mintAgain()
+  }
+  expect(await signedTransfers()).toEqual(Array.from({ length: 5 }, () => 'reverted'))
+})
+
+it('a transfer that only blocks refuse which a reorg can undo is not judged by them', async () => {
+  await transferTurn()
+  await look({ latest: 'refused', head: 'refused', final: 'taken' })
+  expect(await transfer()).toMatchObject({ status: 'initiated', error: null })
+  expect(await signedTransfers()).toEqual(['signed'])
+  // Where no node keeps the older state, the newest decides.
+  await look({ latest: 'refused', head: 'refused', final: 'unknown' })
+  expect(await transfer()).toMatchObject({ status: 'failed' })
 })
 
 it('what the newest block refuses has failed, and no word of a node that lacks this block decides it', async () => {

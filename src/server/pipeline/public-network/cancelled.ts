@@ -9,21 +9,19 @@ import type { Store } from '../../store/open-store.ts'
 import type { Db } from '../../store/schema.ts'
 import type { TransactionRow } from '../../store/transactions.ts'
 import { findTransferOf } from '../../store/transfers.ts'
+import type { Settled } from '../settle.ts'
 import { nextTokenId } from './lost.ts'
 
 const CANCELLED = 'the operator of this backend cancelled its transaction'
 
-/**
- * An operator had a transaction's nonce used by an empty one, for good: what it was to do has failed. False if another
- * worker has done so.
- */
+/** An operator had a transaction's nonce used by an empty one, for good: what it was to do has failed. */
 export async function settleCancelled(settlement: {
   store: Store
   network: EvmNetwork
   transaction: TransactionRow
   receipt: EvmReceipt
   log: Log
-}): Promise<boolean> {
+}): Promise<Settled> {
   const { store, transaction, receipt, log } = settlement
   const apply = await plan(settlement)
   const settled = await store.transaction(async (db) => {
@@ -38,7 +36,7 @@ export async function settleCancelled(settlement: {
     return ours
   })
   if (settled) log.info({ transaction: transaction.id, kind: transaction.kind }, 'a transaction is cancelled')
-  return settled
+  return settled ? 'settled' : 'taken'
 }
 
 async function plan({

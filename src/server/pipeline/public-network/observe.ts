@@ -53,9 +53,9 @@ export function createObserver({ store, findSigner, now, log, onSettled }: Obser
       const receipt = mined.get(transaction.id)
       if (receipt === undefined || !deep.has(receipt)) return
       const isCancelled = attempts.get(transaction.id)?.some(cancelledBy(receipt)) === true
-      const settling = { store, network, transaction, receipt, log }
-      if (await (isCancelled ? settleCancelled(settling) : settle(settling))) onSettled(transaction, receipt)
-      settled.add(transaction.id)
+      const outcome = await (isCancelled ? settleCancelled : settle)({ store, network, transaction, receipt, log })
+      if (outcome === 'settled') onSettled(transaction, receipt)
+      if (outcome !== 'undecided') settled.add(transaction.id)
     })
     for (const [index, transaction] of missing.entries()) {
       const outcome = outcomes[index]

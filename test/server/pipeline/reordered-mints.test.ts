@@ -1,0 +1,190 @@
+import { encodeFunctionResult, serializeTransaction } from 'viem'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { gdnCollection } from '../../../src/server/chain/evm/contracts/generated/artifacts.ts'
+import type { Hex } from '../../../src/server/chain/evm/network.ts'
+import { RpcError } from '../../../src/server/chain/rpc/rpc-answer.ts'
+import { failCollection, withdrawCollection } from '../../../src/server/state/collections.ts'
+import { stateDb } from '../../../src/server/state/state-db.ts'
+import type { Store } from '../../../src/server/store/open-store.ts'
+import { insertRequest } from '../../../src/server/store/requests.ts'
+import type { TransactionRow } from '../../../src/server/store/transactions.ts'
+import { freshDataDir, WALLETS } from '../../helpers/backend.ts'
+import { BLOCK_HASH, HEAD, lookAtReverts } from '../../helpers/look-once.ts'
+import { insertCollection, insertNfts, insertTransaction } from '../../helpers/rows.ts'
+import { openTestStore } from '../../helpers/test-database.ts'
+
+// A reorg can put a mint before its collection, before an earlier batch, or before the blocks in which the owner gave the
+// service its rights. The mint has no effect and its nonce is used up, though the NFT isn't at fault.
+
+const [ALICE] = WALLETS
+const CONTRACT: Hex = '0x00000000000000000000000000000000000c0113'
+const NOW = 1_800_000_000_000
+
+let dir: Awaited<ReturnType<typeof freshDataDir>>
+let store: Store
+
+beforeEach(async () => {
+  dir = await freshDataDir()
+  store = await openTestStore(dir.path)
+  const { db } = store
+  await db.insertInto('accounts').values({ id: 'a', email: null, created_at: NOW }).execute()
+  const request = { id: 'r', account_id: 'a', endpoint: 'e', idempotency_key: null, body_hash: '', response: '' }
+  await insertRequest(db, { ...request, accepted_at: NOW })
+  await insertCollection(db, {
+    ...{ id: 'c', account_id: 'a', request_id: 'r', blockchain: 'polygon', name: 'c', symbol: 'C' },
+    ...{ wallet_address: ALICE, contract_address: CONTRACT, factory_address: ALICE, description: null, image: null },
+    ...{ enable_api: 1, enable_transfer: 1, is_locked: 0, status: 'deployed', transaction_id: 'make' },
+    ...{ next_token_id: '3', next_attempt_at: NOW },
+  })
+  await addTransaction({ id: 'make', nonce: 0, kind: 'collection', state: 'final', start_id: null })
+})
+afterEach(async () => {
+  await store.close()
+  await dir.remove()
+})
+
+type Given = Pick<TransactionRow, 'id' | 'nonce' | 'kind' | 'state' | 'start_id'> & { watched?: 0 | 1 }
+
+const addTransaction = (given: Given) =>
+  insertTransaction(store.db, {
+    ...{ blockchain: 'polygon', signer: ALICE, collection_id: 'c', directory: 'd', hash: `0x${given.id}` },
+    ...{ token_count: 1, created_at: NOW, next_attempt_at: NOW, gas_used: null, returned: 1 },
+    ...(given.state === 'signed'
+      ? { block_number: null, block_hash: null }
+      : { block_number: 90, block_hash: BLOCK_HASH }),
+    raw: serializeTransaction({ type: 'eip1559', chainId: 137, to: CONTRACT, gas: 100_000n }),
+    ...given,
+  })
+
+/** An NFT whose mint is signed. */
+async function addMint(id: string, nonce: number, startId: string, sender: string | null = null): Promise<void> {
+  await addTransaction({ id, nonce, kind: sender === null ? 'mint' : 'grant', state: 'signed', start_id: startId })
+  await insertNfts(store.db, [
+    {
+      ...{ id: `nft-${id}`, request_id: 'r', collection_id: 'c', receiver: ALICE, metadata: '{}', sender },
+      ...{ status: 'initiated', step: 'chain', transaction_id: id, batch_index: 0, next_attempt_at: NOW },
+    },
+  ])
+}
+
+interface Chain {
+  /** By the newest block: the collection's state, null where it isn't there. */
+  state?: Partial<Rights> | null
+  /** By the newest block that no reorg can undo; by default the same. */
+  finalState?: Partial<Rights> | null | 'unknown'
+  /** Whether the same mint would succeed now. */
+  takes?: boolean
+  takesAtFinality?: boolean
+}
+const RIGHTS = { enableApi: true, enableTransfer: true, revoked: false, nextTokenId: 1n }
+type Rights = typeof RIGHTS
+
+const encodeState = (rights: Partial<Rights> | null) =>
+  rights === null
+    ? '0x'
+    : encodeFunctionResult({
+        ...{ abi: gdnCollection.abi, functionName: 'state' },
+        result: { owner: ALICE as Hex, locked: false, ...RIGHTS, ...rights },
+      })
+
+/** Looks once at what is signed, which has reverted. */
+const look = ({ state = {}, finalState = state, takes = false, takesAtFinality = takes }: Chain = {}) =>
+  lookAtReverts(store, NOW, ({ call, block }) => {
+    const isNewest = block === 'latest' || Number(block) === HEAD
+    if (call.from === undefined) {
+      if (isNewest) return encodeState(state)
+      if (finalState === 'unknown') throw new RpcError(-32000, 'missing trie node')
+      return encodeState(finalState)
+    }
+    if (isNewest ? takes : takesAtFinality) return '0x'
+    throw new RpcError(3, 'execution reverted', '0x')
+  })
+
+const nft = (id: string) =>
+  store.db
+    .selectFrom('nfts')
+    .select(['status', 'step', 'error'])
+    .where('id', '=', `nft-${id}`)
+    .executeTakeFirstOrThrow()
+const stateOf = async (id: string) =>
+  (await store.db.selectFrom('transactions').select('state').where('id', '=', id).executeTakeFirstOrThrow()).state
+const change = (id: string, changes: { state?: 'signed' | 'final'; watched?: 0 | 1 }) =>
+  stateDb(store.db).updateTable('transactions').set(changes).where('id', '=', id).execute()
+
+const PENDING = { status: 'initiated', step: 'chain', error: null }
+const WAITS = { status: 'initiated', step: 'mint', error: null }
+
+it('a mint that was put before its collection is judged once the collection is there for good', async () => {
+  await addMint('m', 1, '1')
+  await stateDb(store.db).updateTable('collections').set({ status: 'initiated', transaction_id: null }).execute()
+  await look({ state: null })
+  expect(await nft('m')).toEqual(PENDING)
+  // Mined again, and not final yet.
+  await stateDb(store.db).updateTable('collections').set({ status: 'deployed' }).execute()
+  await change('make', { watched: 1 })
+  await look({ takes: true })
+  expect(await nft('m')).toEqual(PENDING)
+  await change('make', { watched: 0 })
+  await look({ takes: true })
+  expect(await nft('m')).toEqual(WAITS)
+  expect(await stateOf('m')).toBe('reverted')
+})
+
+it('a mint whose collection failed meanwhile ends with it', async () => {
+  await addMint('m', 1, '1')
+  await withdrawCollection(store.db, 'c')
+  await failCollection(store.db, 'c', 'cancelled')
+  await look({ state: null })
+  expect(await stateOf('m')).toBe('reverted')
+  expect(await nft('m')).toMatchObject({ status: 'failed', error: 'cancelled' })
+})
+
+it('a mint that was put before an earlier batch is judged once that batch is final, and signed anew', async () => {
+  await addMint('first', 1, '1')
+  await change('first', { state: 'final', watched: 1 })
+  await addMint('m', 2, '2')
+  await look({ state: { nextTokenId: 2n } })
+  expect(await nft('m')).toEqual(PENDING)
+  await change('first', { watched: 0 })
+  await look({ state: { nextTokenId: 2n }, takes: true })
+  expect(await nft('m')).toEqual(WAITS)
+})
+
+it('of several reverted mints the first is judged first, and none waits for a later one', async () => {
+  await addMint('second', 1, '2')
+  await addMint('first', 2, '1')
+  await look({ takes: true })
+  expect(await nft('first')).toEqual(WAITS)
+  await store.db.updateTable('transactions').set({ next_attempt_at: NOW }).execute()
+  await look({ takes: true })
+  expect(await nft('second')).toEqual(WAITS)
+})
+
+it.each([
+  ['mint', { enableApi: false }, 'switched off creating'],
+  ['mint', { revoked: true }, "revoked the service's right"],
+  ['grant', { enableTransfer: false }, 'switched off transferring'],
+] as const)('a %s that a block with %o refuses fails once no reorg can undo that block', async (kind, off, reason) => {
+  await addMint('m', 1, '1', kind === 'grant' ? ALICE : null)
+  await look({ state: off, finalState: {} })
+  expect(await nft('m')).toEqual(PENDING)
+  // Neither does a block decide in which the collection wasn't there.
+  await look({ state: off, finalState: null })
+  expect(await nft('m')).toEqual(PENDING)
+  await look({ state: off })
+  expect(await nft('m')).toMatchObject({ status: 'failed', error: expect.stringContaining(reason) })
+})
+
+it('where no node keeps the older state, the newest decides of rights that are gone', async () => {
+  await addMint('m', 1, '1')
+  await look({ state: { enableApi: false }, finalState: 'unknown' })
+  expect(await nft('m')).toMatchObject({ status: 'failed', error: expect.stringContaining('switched off creating') })
+})
+
+it('a mint that only blocks refuse which a reorg can undo is not judged by them', async () => {
+  await addMint('m', 1, '1')
+  await look({ takesAtFinality: true })
+  expect(await nft('m')).toEqual(PENDING)
+  await look()
+  expect(await nft('m')).toMatchObject({ status: 'failed', error: expect.stringContaining('refused to mint it') })
+})
