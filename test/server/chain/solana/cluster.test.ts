@@ -384,6 +384,20 @@ describe('what nodes tell', () => {
     },
   )
 
+  it('with commitment confirmed a failure counts all the same only once it is finalized', async () => {
+    let confirmationStatus = 'confirmed'
+    const proxy = await proxied({
+      answer: ({ method }) => {
+        const value = [{ slot: 7, err: 'AccountNotFound', confirmationStatus }]
+        return method === 'getSignatureStatuses' ? { result: { context: { slot: 9 }, value } } : undefined
+      },
+    })
+    const network = connect({ urls: [proxy.url], commitment: 'confirmed' })
+    expect(await network.statuses(['x'])).toEqual([null])
+    confirmationStatus = 'finalized'
+    expect(await network.statuses(['x'])).toMatchObject([{ error: '"AccountNotFound"' }])
+  })
+
   it.each([
     [{ InstructionError: [2, { Custom: 1 }] }, true],
     [{ InsufficientFundsForRent: { account_index: 0 } }, true],

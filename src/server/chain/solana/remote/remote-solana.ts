@@ -160,8 +160,10 @@ export function createRemoteSolana(options: RemoteSolanaOptions): RemoteSolana {
     for (const [raw, at] of sentAt) if (at < longAgo) sentAt.delete(raw)
   }
 
-  const isDone = ({ confirmationStatus }: z.output<typeof status>) =>
-    confirmationStatus === 'finalized' || (commitment === 'confirmed' && confirmationStatus === 'confirmed')
+  // A failure ends a request for good: it counts only where no fork can drop it.
+  const isDone = ({ confirmationStatus, err }: z.output<typeof status>) =>
+    confirmationStatus === 'finalized' ||
+    (commitment === 'confirmed' && confirmationStatus === 'confirmed' && (err ?? null) === null)
 
   return {
     blockchain,
