@@ -2,7 +2,8 @@ import { randomBytes } from 'node:crypto'
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { startEmbeddedChain } from '../src/server/chain/evm/embedded/embedded-chain.ts'
-import { chainJournal } from '../src/server/store/chain-journal.ts'
+import type { Hex } from '../src/server/chain/evm/network.ts'
+import { blockJournal } from '../src/server/store/block-journal.ts'
 import { findChain } from '../src/server/store/chains.ts'
 import { openStore } from '../src/server/store/open-store.ts'
 import { type Backend, createCollection, order, serve, untilDeployed, withFolder } from './backend.ts'
@@ -66,7 +67,7 @@ async function chainAlone(folder: string) {
   try {
     const known = await findChain(store.db, CHAIN.blockchain)
     if (known === null) throw new Error('the chain is not in the data dir')
-    const journal = chainJournal(store.db, CHAIN.blockchain, known.genesis_timestamp)
+    const journal = blockJournal<Hex>(store.db, CHAIN.blockchain, known.genesis_timestamp)
     const chain = await startEmbeddedChain({ ...CHAIN, journal, stateDir: join(folder, 'alone') })
     try {
       if (chain.pid === undefined) throw new Error('the chain does not run')

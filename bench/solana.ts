@@ -2,9 +2,9 @@ import { randomBytes } from 'node:crypto'
 import { readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { startEmbeddedSolana } from '../src/server/chain/solana/embedded/embedded-solana.ts'
+import { blockJournal } from '../src/server/store/block-journal.ts'
 import { findChain } from '../src/server/store/chains.ts'
 import { openStore } from '../src/server/store/open-store.ts'
-import { slotJournal } from '../src/server/store/slot-journal.ts'
 import { type Backend, createCollection, type Order, order, serve, untilDeployed, withFolder } from './backend.ts'
 import type { Figure } from './figures.ts'
 import { memoryOf } from './processes.ts'
@@ -74,7 +74,7 @@ async function replay(folder: string): Promise<{ transactions: number; milliseco
     const since = performance.now()
     const chain = await startEmbeddedSolana({
       blockchain: 'solana',
-      journal: slotJournal(store.db, 'solana', known.genesis_timestamp),
+      journal: blockJournal(store.db, 'solana', known.genesis_timestamp),
       payer: known.factory_address,
       snapshotPath: join(folder, SNAPSHOT),
       onEvent: (event) => {

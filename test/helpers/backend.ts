@@ -10,6 +10,7 @@ import { Secret } from '../../src/core/secret.ts'
 import { endOrphans } from '../../src/server/chain/evm/embedded/orphans.ts'
 import { type Backend, type BackendOptions, startBackend } from '../../src/server/main.ts'
 import type { Store } from '../../src/server/store/open-store.ts'
+import { nonceOf } from '../../src/server/store/transactions.ts'
 import { ENDPOINTS } from './endpoints.ts'
 import { databaseUrlOf, forgetDatabaseOf, openTestStore } from './test-database.ts'
 
@@ -176,14 +177,19 @@ export async function withStore<Result>(dataDir: string, work: (store: Store) =>
 /** The nonces that each signer has used on each blockchain, ascending. */
 export async function usedNonces(dataDir: string): Promise<Record<string, number[]>> {
   const rows = await withStore(dataDir, ({ db }) =>
-    db.selectFrom('transactions').select(['blockchain', 'signer', 'nonce']).orderBy('nonce').execute(),
+    db
+      .selectFrom('transactions')
+      .select(['id', 'blockchain', 'signer', 'nonce'])
+      .where('nonce', 'is not', null)
+      .orderBy('nonce')
+      .execute(),
   )
-  const lanes: Record<string, number[]> = {}
-  for (const { blockchain, signer, nonce } of rows) {
-    const lane = `${blockchain} ${signer}`
-    lanes[lane] = [...(lanes[lane] ?? []), nonce]
+  const nonces: Record<string, number[]> = {}
+  for (const row of rows) {
+    const signer = `${row.blockchain} ${row.signer}`
+    nonces[signer] = [...(nonces[signer] ?? []), nonceOf(row)]
   }
-  return lanes
+  return nonces
 }
 
 /** Sends bytes as they are to a server and gives everything that comes back until it hangs up (or 5 s passed). */

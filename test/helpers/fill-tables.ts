@@ -57,9 +57,10 @@ export async function fillTables({ db }: Store, { after, deployed, waiting, fini
         i, 0 from numbers`,
     sql`transaction_attempts (transaction_id, number, raw, hash, max_fee_per_gas, max_priority_fee_per_gas, created_at)
       ${each} select 'done-t' || i, 0, '', 'h' || i, '1', '1', i from numbers`,
-    sql`solana_transactions (id, blockchain, kind, collection_id, mint, directory, signature, last_valid_height, state,
-        created_at, next_attempt_at) ${each}
-      select 's' || i, 'solana', 'mint', ${collection}, 'm' || i, 'd' || i, 's' || i, 1, 'final', i, 0 from numbers`,
+    sql`transactions (id, blockchain, signer, kind, collection_id, mint, token_count, directory, raw, hash,
+        last_valid_height, state, created_at, next_attempt_at) ${each}
+      select 's' || i, 'solana', 's', 'mint', ${collection}, 'm' || i, 1, 'd' || i, '', 's' || i, 1, 'final', i, 0
+        from numbers`,
     sql`transfers (id, request_id, collection_id, nft_id, blockchain, sender, receiver, status, transaction_id) ${each}
       select 'x' || i, ${request}, ${collection}, 'done' || i, 'polygon', 's', 'r',
         case when i % 10 = 0 then 'failed' else 'deployed' end, case when i % 10 = 0 then null else 'x-t' || i end

@@ -27,7 +27,7 @@ export const holdSigning = (dataDir: string, kind: 'collection' | 'mint' | 'gran
 
 /** No mint of an NFT on Solana is signed. */
 export const holdSolanaSigning = (dataDir: string) =>
-  hold(dataDir, sql`insert on solana_transactions for each row when (new.kind = 'mint')`)
+  hold(dataDir, sql`insert on transactions for each row when (new.kind = 'mint' and new.nonce is null)`)
 
 /** No transaction of a kind is found to be final, though it is in a block. */
 export const holdSettling = (dataDir: string, kind: 'transfer') =>

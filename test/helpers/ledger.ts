@@ -1,6 +1,7 @@
 import { expect } from 'vitest'
 import { startEmbeddedChain } from '../../src/server/chain/evm/embedded/embedded-chain.ts'
-import { chainJournal } from '../../src/server/store/chain-journal.ts'
+import type { Hex } from '../../src/server/chain/evm/network.ts'
+import { blockJournal } from '../../src/server/store/block-journal.ts'
 import type { TransactionRow } from '../../src/server/store/transactions.ts'
 import { freshDataDir, withStore } from './backend.ts'
 import { memoryBlockJournal } from './memory-block-journal.ts'
@@ -17,7 +18,7 @@ export function expectLedger(dataDir: string): Promise<{ blocks: number; transac
       .where('blockchain', '=', 'polygon')
       .executeTakeFirstOrThrow()
     const recorded = []
-    for await (const block of chainJournal(db, 'polygon', chain.genesis_timestamp).blocks()) recorded.push(block)
+    for await (const block of blockJournal<Hex>(db, 'polygon', chain.genesis_timestamp).blocks()) recorded.push(block)
     const journal = { ...memoryBlockJournal(recorded.map((block) => ({ ...block, hash: null }))) }
     Object.defineProperty(journal, 'genesisTimestamp', { value: chain.genesis_timestamp })
     const scratch = await freshDataDir()

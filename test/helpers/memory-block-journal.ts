@@ -1,8 +1,9 @@
-import type { BlockJournal, JournalledBlock } from '../../src/server/store/chain-journal.ts'
+import type { Hex } from '../../src/server/chain/evm/network.ts'
+import type { BlockJournal, HashedBlock } from '../../src/server/store/block-journal.ts'
 
 /** A block journal in memory, which a test can read, copy and make fail. */
-export interface MemoryBlockJournal extends BlockJournal {
-  readonly entries: JournalledBlock[]
+export interface MemoryBlockJournal extends BlockJournal<Hex> {
+  readonly entries: HashedBlock<Hex>[]
   /** Awaited before a block is taken down; throw in it to fail the write. */
   beforeAppend: (number: number) => unknown
   /** Awaited when a block is durable, before `append` resolves. */
@@ -21,7 +22,7 @@ export const GENESIS_TIMESTAMP = 1_750_000_000
  * @example
  * const chain = await startEmbeddedChain({ blockchain: 'polygon', chainId: 137, journal: memoryBlockJournal(), stateDir })
  */
-export function memoryBlockJournal(entries: readonly JournalledBlock[] = []): MemoryBlockJournal {
+export function memoryBlockJournal(entries: readonly HashedBlock<Hex>[] = []): MemoryBlockJournal {
   const kept = entries.map((entry) => ({ ...entry }))
   const journal: MemoryBlockJournal = {
     genesisTimestamp: GENESIS_TIMESTAMP,
@@ -41,6 +42,7 @@ export function memoryBlockJournal(entries: readonly JournalledBlock[] = []): Me
       if (entry === undefined) throw new Error(`block ${number} isn't in the journal`)
       entry.hash = hash
     },
+    find: async (number) => kept[number - 1] ?? null,
     async *blocks() {
       for (const entry of [...kept]) yield { ...entry }
     },

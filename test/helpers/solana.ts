@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { type Address, address, getAddressDecoder, getTransactionDecoder, lamports } from '@solana/kit'
 import { decodeMint, decodeToken, findAssociatedTokenPda, TOKEN_2022_PROGRAM_ADDRESS } from '@solana-program/token-2022'
 import { FailedTransactionMetadata, LiteSVM } from 'litesvm'
-import type { SlotJournal } from '../../src/server/store/slot-journal.ts'
+import type { BlockJournal, JournalledBlock } from '../../src/server/store/block-journal.ts'
 import { withStore } from './backend.ts'
 
 /** Addresses that nobody holds the key of. */
@@ -19,25 +19,28 @@ export const SOLANA_COLLECTION = {
 }
 
 /** A journal in memory, which a test can make fail. */
-export function memorySlotJournal(slots: Parameters<SlotJournal['append']>[0][] = []) {
+export function memorySlotJournal(slots: JournalledBlock[] = []) {
   const journal = {
     genesisTimestamp: 1_750_000_000,
     kept: slots,
     /** Throw in them to fail a write, before or after it is durable. */
     beforeAppend: () => {},
     afterAppend: () => {},
-    async append(slot: Parameters<SlotJournal['append']>[0]) {
+    async append(slot: JournalledBlock) {
       journal.beforeAppend()
       if (slot.number <= (journal.kept.at(-1)?.number ?? 0)) throw new Error(`slot ${slot.number} is taken`)
       journal.kept.push(slot)
       journal.afterAppend()
     },
-    find: async (number: number) => journal.kept.find((slot) => slot.number === number) ?? null,
-    async *slots(after: number) {
-      for (const slot of [...journal.kept]) if (slot.number > after) yield slot
+    async find(number: number) {
+      const slot = journal.kept.find((one) => one.number === number)
+      return slot === undefined ? null : { ...slot, hash: null }
+    },
+    async *blocks(after = -1) {
+      for (const slot of [...journal.kept]) if (slot.number > after) yield { ...slot, hash: null }
     },
   }
-  return journal satisfies SlotJournal
+  return journal satisfies Omit<BlockJournal, 'recordHash'>
 }
 
 const SYSTEM_PROGRAM = address('11111111111111111111111111111111')

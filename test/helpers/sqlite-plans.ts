@@ -8,7 +8,6 @@ const UNFINISHED =
 /** Keys of indexes that aren't unique, and that have few rows each. */
 const FEW = [
   'owner_events_token (collection_id=? AND token_id=?',
-  'solana_transactions_directory (directory=?',
   'sqlite_autoindex_transaction_attempts_2 (transaction_id=?',
   'transactions_directory (directory=?',
   'transactions_hash (hash=?',

@@ -11,7 +11,6 @@ import type { Store } from '../../src/server/store/open-store.ts'
 import { tellWebhook } from '../../src/server/store/outbox.ts'
 import { movePublicCursor, undoEvents } from '../../src/server/store/owner-events.ts'
 import { findRepeated } from '../../src/server/store/requests.ts'
-import { findNftOfTransaction, moveToTransaction } from '../../src/server/store/solana-nfts.ts'
 import * as transfers from '../../src/server/store/transfers.ts'
 import { insertWebhook } from '../../src/server/store/webhooks.ts'
 import {
@@ -136,8 +135,8 @@ async function useStore(opened: Store, { id: collectionId }: TestCollection, id:
   await failedAfter(db, { collectionId, run: RUN, after: 0 }, 10)
   await nftsTransferred(db, transferred)
   await findRepeated(db, { accountId, endpoint: 'createnft', idempotencyKey: 'key' })
-  await findNftOfTransaction(db, minted)
-  await moveToTransaction(db, minted, minted)
+  await nfts.findNftOfTransaction(db, minted)
+  await nfts.updateSignedNfts(db, minted, { transaction_id: minted })
   await transfers.followsUnfinal(db, transfer)
   await transfers.countTransferRevert(db, id)
   await transfers.forgetReverts(db, id)

@@ -4,11 +4,10 @@ import { returnLostTransaction, returnTransaction } from '../../src/server/state
 import * as attempts from '../../src/server/store/attempts.ts'
 import { collectionAddresses, firstDeployed, hasCollections } from '../../src/server/store/collections.ts'
 import { withTerms } from '../../src/server/store/explorer-terms.ts'
+import * as nfts from '../../src/server/store/nfts.ts'
 import type { Store } from '../../src/server/store/open-store.ts'
 import * as publications from '../../src/server/store/publications.ts'
 import type { TransactionsTable } from '../../src/server/store/schema.ts'
-import * as solanaNfts from '../../src/server/store/solana-nfts.ts'
-import { updateSolanaSigned } from '../../src/server/store/solana-transactions.ts'
 import { storedFiles } from '../../src/server/store/stored-files.ts'
 import * as transactions from '../../src/server/store/transactions.ts'
 import * as unknownMints from '../../src/server/store/unknown-mints.ts'
@@ -23,7 +22,7 @@ export async function useRestOfStore(
   { db, transaction }: Store,
   { transaction: signed, nft }: { transaction: Selectable<TransactionsTable>; nft: { seq: number } },
 ): Promise<void> {
-  const { signer, nonce, collection_id } = signed
+  const { signer, collection_id } = signed
   const collectionId = collection_id ?? ''
   await attempts.insertAttempts(db, [
     {
@@ -41,20 +40,18 @@ export async function useRestOfStore(
     await publications.settlePublication(db, publication, { state: 'done', attempts: 1, nextAttemptAt: 0 })
   }
   await publications.nextPublicationDue(db, 'pins')
-  await solanaNfts.knownMembers(db, collectionId)
-  await solanaNfts.listNftsOfDirectory(db, collectionId, 'd1')
-  await solanaNfts.setBatchIndex(db, 'none', 0)
+  await unknownMints.knownMembers(db, collectionId)
+  await nfts.listNftsOfDirectory(db, collectionId, 'd1')
   await adoptMembers(db, [])
   await withdrawBatch(db, { collectionId, transactionId: 'none', startId: '1', count: 2 })
   const files = storedFiles(db, transaction, 'place')
   await files.size('cid')
   await files.among(['cid'])
   await transactions.updateSigned(db, { id: 'none', generation: 0 }, { attempts: 1 })
-  await updateSolanaSigned(db, { id: 'none', generation: 0 }, { attempts: 1 })
   await returnLostTransaction(db, 'none', {})
-  await transactions.raiseLane(db, 'polygon', signer, 0)
+  await transactions.raiseNonce(db, 'polygon', signer, 0)
   await transactions.nextNonceOf(db, 'polygon', signer)
-  await transactions.findTransactionByNonce(db, 'polygon', signer, nonce)
+  await transactions.findTransactionByNonce(db, 'polygon', signer, transactions.nonceOf(signed))
   await transactions.forgetFactoryTransaction(db, 'none')
   await transactions.listSignedOf(db, 'polygon', signer)
   await transactions.followsUnfinal(db, signed)

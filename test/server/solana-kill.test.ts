@@ -102,7 +102,7 @@ it(`${NFTS} NFTs are on chain once each although the backend is killed at random
   expect(held.filter((amount) => amount === 1n)).toHaveLength(NFTS)
   const counts = await withStore(dir.path, ({ db }) =>
     db
-      .selectFrom('solana_transactions')
+      .selectFrom('transactions')
       .select(({ fn }) => ['state', fn.countAll<number>().as('count')])
       .groupBy('state')
       .execute(),

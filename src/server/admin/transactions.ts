@@ -6,7 +6,7 @@ import { attemptsOf } from '../store/attempts.ts'
 import { findChain } from '../store/chains.ts'
 import type { Store } from '../store/open-store.ts'
 import type { TransactionAction, TransactionState } from '../store/schema.ts'
-import type { TransactionRow } from '../store/transactions.ts'
+import { nonceOf, type TransactionRow } from '../store/transactions.ts'
 
 export interface TransactionFilter {
   blockchain?: EvmBlockchain | undefined
@@ -14,7 +14,7 @@ export interface TransactionFilter {
   limit: number
 }
 
-/** A signed transaction as an operator sees it. */
+/** A signed transaction of an EVM chain as an operator sees it. */
 export interface ShownTransaction {
   id: string
   blockchain: string
@@ -28,7 +28,7 @@ export interface ShownTransaction {
   collection_id: string | null
   block_number: number | null
   gas_used: string | null
-  wish: TransactionAction | null
+  requested_action: TransactionAction | null
   /** ISO 8601. */
   created_at: string
 }
@@ -41,16 +41,16 @@ export interface ShownAttempt {
   created_at: string
 }
 
-/** The newest first. */
+/** Transactions of EVM chains, the newest first. */
 export async function listTransactions(store: Store, filter: TransactionFilter): Promise<ShownTransaction[]> {
-  let query = store.db.selectFrom('transactions').selectAll()
+  let query = store.db.selectFrom('transactions').selectAll().where('nonce', 'is not', null)
   if (filter.blockchain !== undefined) query = query.where('blockchain', '=', filter.blockchain)
   if (filter.state !== undefined) query = query.where('state', '=', filter.state)
   const rows = await query.orderBy('created_at', 'desc').orderBy('nonce', 'desc').limit(filter.limit).execute()
   return rows.map(shown)
 }
 
-/** A transaction by its id or by the hash of any of its signings, and all of these. */
+/** A transaction of an EVM chain by its id or by the hash of any of its signings, and all of these. */
 export async function showTransaction(
   store: Store,
   name: string,
@@ -85,14 +85,14 @@ export async function requestAction(
   }
   const { numUpdatedRows } = await store.db
     .updateTable('transactions')
-    .set({ wish: what, next_attempt_at: now })
+    .set({ requested_action: what, next_attempt_at: now })
     .where('id', '=', row.id)
     .where('state', '=', sql.lit('signed'))
     .executeTakeFirst()
   if (numUpdatedRows === 0n) {
     throw new GdnError('usage', `the transaction ${row.id} is ${row.state}: there is nothing to wait for any more`)
   }
-  return shown({ ...row, wish: what })
+  return shown({ ...row, requested_action: what })
 }
 
 async function find({ db }: Store, name: string): Promise<TransactionRow> {
@@ -100,6 +100,7 @@ async function find({ db }: Store, name: string): Promise<TransactionRow> {
     .selectFrom('transactions')
     .selectAll()
     .where((is) => is.or([is('id', '=', name), is('hash', '=', name)]))
+    .where('nonce', 'is not', null)
     .executeTakeFirst()
   if (byName !== undefined) return byName
   const byAttempt = await db
@@ -115,7 +116,7 @@ async function find({ db }: Store, name: string): Promise<TransactionRow> {
 }
 
 function shown(row: TransactionRow): ShownTransaction {
-  const { id, blockchain, kind, state, signer, nonce, hash, collection_id, block_number, gas_used, wish: asked } = row
+  const { id, blockchain, kind, state, signer, hash, collection_id, block_number, gas_used, requested_action } = row
   const created_at = iso(row.created_at)
   const nfts = row.token_count
   return {
@@ -124,13 +125,13 @@ function shown(row: TransactionRow): ShownTransaction {
     kind,
     state,
     signer,
-    nonce,
+    nonce: nonceOf(row),
     hash,
     nfts,
     collection_id,
     block_number,
     gas_used,
-    wish: asked,
+    requested_action,
     created_at,
   }
 }

@@ -3,7 +3,7 @@ import { BLOCKCHAINS, type Blockchain, type EvmBlockchain, isEvm } from '../../a
 import { transactionUrl } from '../../core/block-explorer.ts'
 import { GdnError } from '../../core/errors.ts'
 import type { SecretPlace } from '../data-dir/kept-secret.ts'
-import { chainJournal } from '../store/chain-journal.ts'
+import { blockJournal } from '../store/block-journal.ts'
 import { findChain, rememberChain } from '../store/chains.ts'
 import type { Db } from '../store/schema.ts'
 import { type EmbeddedChain, type EmbeddedChainEvent, startEmbeddedChain } from './evm/embedded/embedded-chain.ts'
@@ -118,7 +118,7 @@ export async function openChains({
     return startEmbeddedChain({
       blockchain,
       chainId: BLOCKCHAINS[blockchain].chainId,
-      journal: chainJournal(db, blockchain, genesis_timestamp),
+      journal: blockJournal<Hex>(db, blockchain, genesis_timestamp),
       stateDir,
       now,
       onEvent: (event) => onEvent(blockchain, event),

@@ -5,7 +5,7 @@ import { encodeGrant, encodeMint, MAX_BATCH, type MintRun } from '../chain/evm/c
 import { grantGasLimit, mintGasLimit } from '../chain/evm/gas-limits.ts'
 import type { Hex } from '../chain/evm/network.ts'
 import type { AskSigning, Signer, Signing } from '../chain/evm/signers.ts'
-import { assignToTransaction, failNftsOfCollection } from '../state/nfts.ts'
+import { assignToTransactions, failNftsOfCollection } from '../state/nfts.ts'
 import { putBlocks } from '../store/block-table.ts'
 import { type CollectionRow, findCollectionById, tryLockCollection, updateCollection } from '../store/collections.ts'
 import { isBehind } from '../store/followers.ts'
@@ -113,8 +113,8 @@ export function createMintStep(options: MintStepOptions): MintStep {
       if (batch === null || String(batch.startId) !== current.next_token_id) return null
       const { nfts, kind, startId, directory, data, blocks } = batch
       const id = newId()
-      const seqs = nfts.map((nft) => nft.seq)
-      if ((await assignToTransaction(db, seqs, id)) !== nfts.length) throw new LostRace()
+      const assignments = nfts.map(({ seq }, index) => ({ seq, transactionId: id, index }))
+      if ((await assignToTransactions(db, assignments)) !== nfts.length) throw new LostRace()
       await updateCollection(db, collection.id, { next_token_id: String(startId + BigInt(nfts.length)) })
       await putBlocks(db, blocks, store.publishTo)
       const gas = gasOf(nfts, collection.is_locked === 1)

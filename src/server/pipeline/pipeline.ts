@@ -226,7 +226,7 @@ export async function startPipeline(options: PipelineOptions): Promise<OwnPipeli
   let takingUp: Loop | null = null
   const takeUp = async () => {
     for (const blockchain of await blockchainsWithSigned(store.db)) {
-      if (serves(blockchain) && !chainLoops.has(blockchain)) wakeChain(blockchain)
+      if (isEvm(blockchain) && serves(blockchain) && !chainLoops.has(blockchain)) wakeChain(blockchain)
     }
     for (const blockchain of await usedBlockchains(store.db)) {
       if (!isEvm(blockchain) && serves(blockchain)) await openSolana(blockchain).catch(() => {})

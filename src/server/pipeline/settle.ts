@@ -4,7 +4,7 @@ import type { EvmNetwork, EvmReceipt, Hex } from '../chain/evm/network.ts'
 import type { Log } from '../log.ts'
 import { deployCollection, failCollection } from '../state/collections.ts'
 import {
-  deployBatch,
+  deployNfts,
   failBatch,
   failGrantsOfCollection,
   failNftsOfCollection,
@@ -78,10 +78,10 @@ async function plan({ store, network, transaction, receipt }: Omit<Settlement, '
   return (db) => settleSuccess(db, transaction)
 }
 
-async function settleSuccess(db: Db, { id, kind, collection_id, start_id, directory }: TransactionRow): Promise<void> {
+async function settleSuccess(db: Db, { id, kind, collection_id }: TransactionRow): Promise<void> {
   if (kind === 'collection' && collection_id !== null) await deployCollection(db, collection_id)
-  if ((kind === 'mint' || kind === 'grant') && collection_id !== null && start_id !== null && directory !== null) {
-    await deployBatch(db, { transactionId: id, startId: start_id, directory })
+  if ((kind === 'mint' || kind === 'grant') && collection_id !== null) {
+    await deployNfts(db, [id])
     await updateCollection(db, collection_id, { batch_limit: null })
   }
 }
@@ -179,8 +179,8 @@ async function isRefusedAtFinality(
 }
 
 /**
- * What reverted. Of several attempts the one in the block: a later one may be empty, an operator's wish that came too
- * late. Null where the bytes can't be read: then nothing is known of the next time.
+ * What reverted. Of several attempts the one in the block: a later one may be empty, a cancellation that came too late.
+ * Null where the bytes can't be read: then nothing is known of the next time.
  */
 async function callOf(db: Db, { id, raw, signer }: TransactionRow, receipt: EvmReceipt): Promise<Call | null> {
   const mined = await minedAttempt(db, id, receipt)

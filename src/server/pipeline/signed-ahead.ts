@@ -60,7 +60,7 @@ export async function takeLane(db: Db, blockchain: EvmBlockchain, signers: reado
   if (!isPostgres(db) || signers.length === 1) return first
   const addresses = signers.map(({ address }) => address)
   const found = await db
-    .selectFrom('lanes')
+    .selectFrom('signer_nonces')
     .select('signer')
     .where('blockchain', '=', blockchain)
     .where('signer', 'in', addresses)

@@ -10,7 +10,7 @@ import { createChainStep } from '../pipeline/chain-step.ts'
 import { signAndStore } from '../pipeline/sign.ts'
 import { rememberChain } from '../store/chains.ts'
 import { lockUntilCommit } from '../store/dialect.ts'
-import { findFactoryTransaction, forgetFactoryTransaction, raiseLane } from '../store/transactions.ts'
+import { findFactoryTransaction, forgetFactoryTransaction, nonceOf, raiseNonce } from '../store/transactions.ts'
 import { hasWatched } from '../store/watched.ts'
 import { appoint } from './appoint.ts'
 import { findMissing, wereAppointed } from './appointed.ts'
@@ -26,7 +26,7 @@ import { until } from './until.ts'
 export async function runSetup(options: SetupOptions): Promise<Hex> {
   const { store, network, admin, plan, now } = options
   const { blockchain, chainId } = network
-  await raiseLane(store.db, blockchain, admin.address, await network.publicNetwork.nextNonce(admin.address))
+  await raiseNonce(store.db, blockchain, admin.address, await network.publicNetwork.nextNonce(admin.address))
   const factory = plan.factory ?? (await deploy(options))
   const newestHead = createNewestHead(options)
   for (;;) {
@@ -113,7 +113,7 @@ async function untilFinal(options: SetupOptions): Promise<{ nonce: number }> {
     await turn()
     const found = await findFactoryTransaction(store.db, blockchain)
     if (found === null) throw new Error('the transaction of the factory is gone from the database')
-    if (found.state === 'final' && !(await hasWatched(store.db, blockchain))) return found
+    if (found.state === 'final' && !(await hasWatched(store.db, blockchain))) return { nonce: nonceOf(found) }
     if (!hasEnded(found)) return null
     throw new GdnError(
       'refused',

@@ -3,8 +3,8 @@ import { type NftRow, OF_COLLECTION, UNFINISHED } from '../store/nfts.ts'
 import { failAndTell, hasWebhooks, tellMinted, tellNfts } from '../store/outbox.ts'
 import type { Db } from '../store/schema.ts'
 import { indexFiles } from '../store/title-index.ts'
-import { addSolanaTransactions, type NewSolanaTransaction } from './solana-transactions.ts'
 import { type NewRow, stateDb } from './state-db.ts'
+import { addTransactions, type NewTransaction } from './transactions.ts'
 
 /** An NFT of an accepted request. Its step says whether its files are to be fetched first. */
 export type NewNft = Omit<NewRow<'nfts'>, 'status' | 'step'> & { step: 'files' | 'mint' }
@@ -108,43 +108,10 @@ export async function holdFreshNfts(db: Db, requestId: string): Promise<void> {
   await changeFresh(db, requestId, {})
 }
 
-/**
- * Ties NFTs to the transaction that mints them, in their order in its batch. Returns how many were still waiting:
- * fewer than given means that another worker was faster, and the caller must roll back.
- */
-export async function assignToTransaction(db: Db, seqs: readonly number[], transactionId: string): Promise<number> {
-  const positions = sql.join(seqs.map((seq, index) => sql`(${sql.lit(seq)}, ${sql.lit(index)})`))
-  const { numAffectedRows } = await sql`
-    update nfts set step = 'chain', transaction_id = ${transactionId}, batch_index = positions.column2
-    from (values ${positions}) as positions
-    where nfts.seq = positions.column1 and nfts.step = 'mint'`.execute(db)
-  return Number(numAffectedRows ?? 0n)
-}
-
-/**
- * Marks the NFTs of a final batch as deployed, with their token IDs and owners. A receiver may have transferred a token
- * already. Then its last event has the owner, or the transfer was settled first because it was mined in the same block.
- */
-export async function deployBatch(
-  db: Db,
-  batch: { transactionId: string; startId: string; directory: string },
-): Promise<void> {
-  const { rows } = await sql<{ id: string; seq: number }>`
-    update nfts set status = 'deployed', step = 'done', attempts = 0,
-      owner = coalesce((select next from owner_events where owner_events.collection_id = nfts.collection_id
-        and owner_events.token_id = cast(cast(${batch.startId} as bigint) + batch_index as text)
-        order by block_number desc, log_index desc limit 1), owner, receiver),
-      token_id = cast(cast(${batch.startId} as bigint) + batch_index as text),
-      metadata_url = 'ipfs://' || ${batch.directory} || '/' || cast(batch_index as text) || '.json'
-    where transaction_id = ${batch.transactionId} and step = 'chain'
-    returning id, seq`.execute(db)
-  await tellMinted(db, rows)
-}
-
 export interface Assignment {
   seq: number
   transactionId: string
-  /** Which file of the group's directory is its metadata. */
+  /** Which file of the transaction's directory is its metadata. */
   index: number
 }
 
@@ -163,13 +130,20 @@ export async function assignToTransactions(db: Db, assignments: readonly Assignm
   return Number(numAffectedRows ?? 0n)
 }
 
-/** These transactions are final: each NFT has its mint as its id, and its owner. */
-export async function deployMinted(db: Db, transactionIds: readonly string[]): Promise<void> {
+/**
+ * Marks the NFTs of final transactions as deployed, with their token IDs and owners. A receiver may have transferred a
+ * token already. Then its last event has the owner, or the transfer was settled first because it was mined in the same
+ * block.
+ */
+export async function deployNfts(db: Db, transactionIds: readonly string[]): Promise<void> {
   if (transactionIds.length === 0) return
+  const token = sql`coalesce(minted.mint, cast(cast(minted.start_id as bigint) + nfts.batch_index as text))`
   const { rows } = await sql<{ id: string; seq: number }>`
-    update nfts set status = 'deployed', step = 'done', owner = receiver, token_id = minted.mint,
+    update nfts set status = 'deployed', step = 'done', attempts = 0, token_id = ${token},
+      owner = coalesce((select next from owner_events where owner_events.collection_id = nfts.collection_id
+        and owner_events.token_id = ${token} order by block_number desc, log_index desc limit 1), owner, receiver),
       metadata_url = 'ipfs://' || minted.directory || '/' || cast(nfts.batch_index as text) || '.json'
-    from solana_transactions as minted
+    from transactions as minted
     where minted.id in (${sql.join(transactionIds)}) and nfts.transaction_id = minted.id and nfts.step = 'chain'
     returning nfts.id, nfts.seq`.execute(db)
   await tellMinted(db, rows)
@@ -178,7 +152,7 @@ export async function deployMinted(db: Db, transactionIds: readonly string[]): P
 /** A pending NFT whose token was found on chain. */
 export interface FoundMember {
   nft: { seq: number; id: string }
-  transaction: NewSolanaTransaction
+  transaction: NewTransaction & { id: string }
   /** Which file of the transaction's directory is its metadata. */
   index: number
 }
@@ -186,19 +160,17 @@ export interface FoundMember {
 /** Marks NFTs as deployed by transactions that the database had lost. */
 export async function adoptMembers(db: Db, found: readonly FoundMember[]): Promise<void> {
   if (found.length === 0) return
-  await addSolanaTransactions(
-    db,
-    found.map(({ transaction }) => transaction),
-  )
+  const transactions = found.map(({ transaction }) => transaction)
+  await addTransactions(db, transactions, 'final')
   const assignments = found.map(({ nft, transaction, index }) => ({
     seq: nft.seq,
     transactionId: transaction.id,
     index,
   }))
   if ((await assignToTransactions(db, assignments)) !== found.length) throw new Error('an NFT was signed for meanwhile')
-  await deployMinted(
+  await deployNfts(
     db,
-    found.map(({ transaction }) => transaction.id),
+    transactions.map(({ id }) => id),
   )
 }
 

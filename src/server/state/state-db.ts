@@ -7,21 +7,17 @@ import type {
   NftStep,
   NftsTable,
   Schema,
-  SolanaTransactionState,
-  SolanaTransactionsTable,
   TransactionState,
   TransactionsTable,
   TransferStatus,
   TransfersTable,
 } from '../store/schema.ts'
 
-interface StateSchema
-  extends Omit<Schema, 'collections' | 'nfts' | 'transfers' | 'transactions' | 'solana_transactions'> {
+interface StateSchema extends Omit<Schema, 'collections' | 'nfts' | 'transfers' | 'transactions'> {
   collections: Omit<CollectionsTable, 'status'> & { status: CollectionStatus }
   nfts: Omit<NftsTable, 'status' | 'step'> & { status: NftStatus; step: NftStep }
   transfers: Omit<TransfersTable, 'status'> & { status: TransferStatus }
   transactions: Omit<TransactionsTable, 'state'> & { state: TransactionState }
-  solana_transactions: Omit<SolanaTransactionsTable, 'state'> & { state: SolanaTransactionState }
 }
 
 export type NewRow<Table extends keyof StateSchema> = Insertable<StateSchema[Table]>

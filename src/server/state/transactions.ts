@@ -5,13 +5,20 @@ import { type NewRow, stateDb } from './state-db.ts'
 
 export type NewTransaction = Omit<NewRow<'transactions'>, 'state'>
 
-/** Stores signed transactions. A network gets their bytes only after the commit. */
-export async function addTransactions(db: Db, transactions: readonly NewTransaction[]): Promise<void> {
-  const rows = transactions.map((transaction) => ({ ...transaction, state: 'signed' as const }))
+/** Stores transactions: signed, or found on chain as final. A network gets their bytes only after the commit. */
+export async function addTransactions(
+  db: Db,
+  transactions: readonly NewTransaction[],
+  state: 'signed' | 'final' = 'signed',
+): Promise<void> {
+  const rows = transactions.map((transaction) => ({ ...transaction, state }))
   await stateDb(db).insertInto('transactions').values(rows).execute()
 }
 
-type Seen = Partial<Pick<NewTransaction, 'hash' | 'raw' | 'block_number' | 'block_hash' | 'gas_used' | 'watched'>>
+/** What the chain has of an executed transaction. */
+export type Seen = Partial<
+  Pick<NewTransaction, 'hash' | 'raw' | 'block_number' | 'block_hash' | 'gas_used' | 'watched' | 'directory' | 'error'>
+>
 
 /** Ends a claimed transaction. False, and nothing is written, if the claim was lost or it has ended already. */
 export async function endTransaction(
@@ -29,7 +36,7 @@ export async function endTransaction(
   return numUpdatedRows > 0n
 }
 
-/** A reorg has undone its block: it waits again, with the same bytes. False if somebody else has seen to it. */
+/** A reorg removed its block: it is pending again, with the same bytes. False if another worker has done so. */
 export async function returnTransaction(
   db: Db,
   { id, block_hash }: Pick<TransactionRow, 'id' | 'block_hash'>,

@@ -1,11 +1,4 @@
-import type {
-  CollectionStatus,
-  NftStatus,
-  NftStep,
-  SolanaTransactionState,
-  TransactionState,
-  TransferStatus,
-} from '../store/schema.ts'
+import type { CollectionStatus, NftStatus, NftStep, TransactionState, TransferStatus } from '../store/schema.ts'
 
 type Transitions<Value extends string> = Readonly<Record<Value, readonly Value[]>>
 
@@ -41,21 +34,13 @@ const transferStatus: Transitions<TransferStatus> = {
   failed: [],
 }
 
-/** A transaction of an EVM chain. A reorg makes it `signed` again, and so does a signing that is found on chain. */
+/** A transaction. A reorg makes it `signed` again, and so does a signing that is found on chain. */
 const transactionState: Transitions<TransactionState> = {
   signed: ['final', 'reverted', 'lost', 'cancelled'],
   final: ['signed'],
   reverted: [],
   lost: ['signed'],
   cancelled: [],
-}
-
-/** A transaction of Solana. */
-const solanaTransactionState: Transitions<SolanaTransactionState> = {
-  signed: ['final', 'failed', 'expired'],
-  final: [],
-  failed: [],
-  expired: [],
 }
 
 /** The allowed changes of each column that only this folder writes. A new row may have any first value but the last ones. */
@@ -65,5 +50,4 @@ export const TRANSITIONS = {
   'nfts.step': nftStep,
   'transfers.status': transferStatus,
   'transactions.state': transactionState,
-  'solana_transactions.state': solanaTransactionState,
 } as const

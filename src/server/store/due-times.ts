@@ -17,7 +17,6 @@ const WAITING = [
   { table: 'nfts', among: "step = 'files'", longest: 5 * MINUTE },
   { table: 'collections', among: "status = 'initiated'", longest: 5 * MINUTE },
   { table: 'transactions', among: "state = 'signed'", longest: 5 * MINUTE },
-  { table: 'solana_transactions', among: "state = 'signed'", longest: 5 * MINUTE },
   { table: 'publications', among: "state <> 'done'", longest: 5 * MINUTE },
   { table: 'webhooks', among: "status = 'active'", longest: 2 * HOUR },
   { table: 'webhook_deliveries', among: "state = 'waiting'", longest: 12 * HOUR },

@@ -1,77 +1,24 @@
 import { sql } from 'kysely'
 import { firstSeqOf } from './explorer-counts.ts'
-import type { Db, SolanaTransactionState, TransactionState } from './schema.ts'
+import type { Db } from './schema.ts'
+import type { TransactionRow } from './transactions.ts'
 
-/** A transaction of any blockchain. */
-export interface SeenTransaction {
-  id: string
-  blockchain: string
-  kind: string
-  hash: string
-  state: TransactionState | SolanaTransactionState
-  /** On Solana the slot. */
-  block_number: number | null
-  gas_used: string | null
-  created_at: number
-  token_count: number
-  /** Null of a factory's and of a transfer's. */
-  collection_id: string | null
-  start_id: string | null
-  /** On Solana: the token. */
-  mint: string | null
-}
-
-const EVM = [
+const SEEN = [
   ...(['id', 'blockchain', 'kind', 'hash', 'state', 'block_number', 'gas_used'] as const),
-  ...(['created_at', 'token_count', 'collection_id', 'start_id'] as const),
+  ...(['created_at', 'token_count', 'collection_id', 'start_id', 'mint'] as const),
 ] as const
 
-const SOLANA = [
-  'id',
-  'blockchain',
-  'kind',
-  'collection_id',
-  'mint',
-  'signature',
-  'state',
-  'slot',
-  'created_at',
-] as const
+/** A transaction as the web explorer shows it. */
+export type SeenTransaction = Pick<TransactionRow, (typeof SEEN)[number]>
 
 type Find = { by: 'id'; ids: readonly string[] } | { by: 'hash' | 'directory'; text: string }
 
 /** Transactions by their ids, or by what goes over the wire, the oldest first. */
 export async function findTransactions(db: Db, find: Find, limit = 100): Promise<SeenTransaction[]> {
   if (find.by === 'id' && find.ids.length === 0) return []
-  const evm = await db
-    .selectFrom('transactions')
-    .select(EVM)
-    .$if(find.by === 'id', (query) => query.where('id', 'in', find.by === 'id' ? find.ids : []))
-    .$if(find.by === 'hash', (query) => query.where('hash', '=', find.by === 'id' ? '' : find.text))
-    .$if(find.by === 'directory', (query) => query.where('directory', '=', find.by === 'id' ? '' : find.text))
-    .orderBy('created_at')
-    .limit(limit)
-    .execute()
-  const solana = await db
-    .selectFrom('solana_transactions')
-    .select(SOLANA)
-    .$if(find.by === 'id', (query) => query.where('id', 'in', find.by === 'id' ? find.ids : []))
-    .$if(find.by === 'hash', (query) => query.where('signature', '=', find.by === 'id' ? '' : find.text))
-    .$if(find.by === 'directory', (query) => query.where('directory', '=', find.by === 'id' ? '' : find.text))
-    .orderBy('created_at')
-    .limit(limit)
-    .execute()
-  return [
-    ...evm.map((row) => ({ ...row, mint: null })),
-    ...solana.map(({ signature, slot, ...row }) => ({
-      ...row,
-      hash: signature,
-      block_number: slot,
-      gas_used: null,
-      token_count: row.kind === 'mint' ? 1 : 0,
-      start_id: null,
-    })),
-  ]
+  const select = db.selectFrom('transactions').select(SEEN)
+  const found = find.by === 'id' ? select.where('id', 'in', find.ids) : select.where(find.by, '=', find.text)
+  return await found.orderBy('created_at').limit(limit).execute()
 }
 
 /** A transaction that was signed several times goes by each of its hashes. */
@@ -147,13 +94,9 @@ export async function countUnderWay(db: Db, accountId: string | null): Promise<n
   const ownTransfer = sql`select 1 from transfers cross join collections
     where transfers.transaction_id = transactions.id and collections.id = transfers.collection_id
       and collections.account_id = ${accountId}`
-  const [mine, onSolana] =
-    accountId === null
-      ? [sql``, sql``]
-      : [sql` and (collection_id in (${own}) or exists (${ownTransfer}))`, sql` and collection_id in (${own})`]
+  const mine = accountId === null ? sql`` : sql` and (collection_id in (${own}) or exists (${ownTransfer}))`
   const { rows } = await sql<{ count: number }>`
-    select (select count(*) from transactions where state = 'signed'${mine})
-      + (select count(*) from solana_transactions where state = 'signed'${onSolana}) as count`.execute(db)
+    select count(*) as count from transactions where state = 'signed'${mine}`.execute(db)
   return Number(rows[0]?.count ?? 0)
 }
 

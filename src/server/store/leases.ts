@@ -7,7 +7,6 @@ export const LEASED = [
   { table: 'nfts', among: 'lease_until > 0' },
   { table: 'collections', among: 'lease_until > 0' },
   { table: 'transactions', among: 'lease_until > 0' },
-  { table: 'solana_transactions', among: 'lease_until > 0' },
   { table: 'publications', among: "state <> 'done'" },
   { table: 'webhooks', among: 'lease_until > 0' },
 ] as const
@@ -26,7 +25,7 @@ export async function releaseLeases(store: Store): Promise<void> {
   })
 }
 
-type Leased = 'nfts' | 'collections' | 'transactions' | 'solana_transactions'
+type Leased = 'nfts' | 'collections' | 'transactions'
 
 /** Leases of rows that are still being worked on last so much longer from now; those that were lost are left alone. */
 export async function renewLeases(

@@ -1,4 +1,4 @@
-import { type Selectable, sql } from 'kysely'
+import { type RawBuilder, type Selectable, sql } from 'kysely'
 import type { ClaimOptions } from './claim.ts'
 import { isPostgres, momentIn } from './dialect.ts'
 import type { Db, NftsTable } from './schema.ts'
@@ -192,4 +192,50 @@ export async function nextFilesDue(db: Db): Promise<number | null> {
     .where('step', '=', sql.lit('files'))
     .executeTakeFirst()
   return row?.at ?? null
+}
+
+type DirectoryNft = Pick<NftRow, 'id' | 'metadata' | 'files'> & { batch_index: number }
+
+/** NFTs of a collection on Solana whose metadata files share a directory, in the order of its files. */
+export async function listNftsOfDirectory(db: Db, collectionId: string, directory: string): Promise<DirectoryNft[]> {
+  const those = (condition: RawBuilder<unknown>) => sql<DirectoryNft>`
+    select nfts.id, nfts.metadata, nfts.files, nfts.batch_index from transactions cross join nfts
+    where transactions.collection_id = ${collectionId} and transactions.directory = ${directory}
+      and nfts.transaction_id = transactions.id and ${condition}`
+  // No index has the transactions of all NFTs: by their tokens, by the index of the pending ones, and by that of those
+  // that failed, which are few.
+  const pending = sql`nfts.step = 'chain'`
+  const minted = sql`nfts.collection_id = ${collectionId} and nfts.token_id = transactions.mint`
+  const failed = sql`nfts.collection_id = ${collectionId} and nfts.status = 'failed' and nfts.token_id is null`
+  // Pending ones first: one that is settled meanwhile is read twice, and stored once.
+  const found = new Map<string, DirectoryNft>()
+  for (const condition of [pending, minted, failed]) {
+    for (const nft of (await those(condition).execute(db)).rows) found.set(nft.id, nft)
+  }
+  return [...found.values()].sort((a, b) => a.batch_index - b.batch_index)
+}
+
+/** The pending NFT that a transaction mints. */
+export async function findNftOfTransaction(db: Db, transactionId: string): Promise<NftRow | null> {
+  const row = await db
+    .selectFrom('nfts')
+    .selectAll()
+    .where('transaction_id', '=', transactionId)
+    .where('step', '=', sql.lit('chain'))
+    .executeTakeFirst()
+  return row ?? null
+}
+
+/** Changes which transaction mints a pending NFT, or which file of the transaction's directory is its metadata. */
+export async function updateSignedNfts(
+  db: Db,
+  transactionId: string,
+  changes: { transaction_id: string } | { batch_index: number },
+): Promise<void> {
+  await db
+    .updateTable('nfts')
+    .set(changes)
+    .where('transaction_id', '=', transactionId)
+    .where('step', '=', sql.lit('chain'))
+    .execute()
 }

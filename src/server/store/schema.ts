@@ -150,11 +150,13 @@ export interface NftsTable extends Work {
 
 export type TransactionKind = 'factory' | 'collection' | 'mint' | 'grant' | 'transfer'
 /**
- * lost: a transaction that isn't ours used its nonce up; what it was to do is signed anew with another.
- * cancelled: an operator had its nonce used by an empty one; what it was to do has failed.
+ * reverted: executed without effect.
+ * lost: it can never be executed; what it was to do is signed for again. On EVM chains another transaction used its
+ * nonce, on Solana it expired.
+ * cancelled: an operator had its nonce used by an empty transaction; what it was to do has failed.
  */
 export type TransactionState = 'signed' | 'final' | 'reverted' | 'lost' | 'cancelled'
-/** What an operator asks of one that is stuck: higher fees, or that it be given up. */
+/** What an operator requests of a pending transaction: higher fees, or that it is cancelled. */
 export type TransactionAction = 'bump' | 'cancel'
 
 /** A signed transaction. Its bytes are here before any network sees them, and the same bytes are sent on any doubt. */
@@ -162,27 +164,39 @@ export interface TransactionsTable extends Work {
   id: string
   blockchain: string
   signer: string
-  nonce: number
+  /** Null on Solana. */
+  nonce: number | null
   kind: TransactionKind
-  /** The collection whose lane it holds; transfers hold none. */
+  /** Null for a factory and for transfers. On EVM chains a collection has one unfinished transaction at a time. */
   collection_id: string | null
+  /** ID of the first token that it mints on an EVM chain; else null. */
   start_id: string | null
+  /** On Solana the address of the mint that it creates, which is the ID of the token; else null. */
+  mint: Generated<string | null>
+  /** NFTs that it mints. */
   token_count: number
-  /** CID of the batch's metadata directory. */
+  /** CID of the directory of its metadata files. */
   directory: string | null
+  /** Hexadecimal, on Solana base64. Empty where it is not sent again. */
   raw: string
+  /** On Solana the signature. */
   hash: string
+  /** On Solana the block height after which it can't be executed; else null. */
+  last_valid_height: Generated<number | null>
   state: State<TransactionState>
+  /** On Solana the slot. */
   block_number: number | null
   block_hash: string | null
-  /** Decimal digits. */
+  /** Decimal digits; null on Solana. */
   gas_used: string | null
+  /** On Solana why it failed; else null. */
+  error: Generated<string | null>
   created_at: number
   /** 1 while its block may still be undone by a reorg. */
   watched: Generated<number>
   /** 1 once a reorg has undone its block. */
   returned: Generated<number>
-  wish: Generated<TransactionAction | null>
+  requested_action: Generated<TransactionAction | null>
 }
 
 /** Each signing of a transaction that was signed more than once: the same nonce, higher fees. Any of them may be mined. */
@@ -198,29 +212,6 @@ export interface TransactionAttemptsTable {
   created_at: number
   /** 1 where it does nothing but use the nonce. */
   cancels: Generated<number>
-}
-
-/** expired: it can never be executed any more, and another was signed in its place. */
-export type SolanaTransactionState = 'signed' | 'final' | 'failed' | 'expired'
-
-/** A signed transaction of Solana: it makes one token, that of a collection or of an NFT. */
-export interface SolanaTransactionsTable extends Work {
-  id: string
-  blockchain: string
-  kind: 'collection' | 'mint'
-  collection_id: string
-  /** Address of the mint that it makes. */
-  mint: string
-  /** CID of the directory of its metadata file. */
-  directory: string
-  /** base64; null once it is finished: nobody sends it any more. */
-  raw: string | null
-  signature: string
-  last_valid_height: number
-  state: State<SolanaTransactionState>
-  slot: number | null
-  error: string | null
-  created_at: number
 }
 
 export type TransferStatus = 'initiated' | 'deployed' | 'failed'
@@ -267,7 +258,7 @@ export interface OwnerCursorsTable {
 }
 
 /** The next nonce of each signer. */
-export interface LanesTable {
+export interface SignerNoncesTable {
   blockchain: string
   signer: string
   next_nonce: number
@@ -457,13 +448,12 @@ export interface Schema {
   nft_terms: NftTermsTable
   nft_term_cursor: NftTermCursorTable
   transactions: TransactionsTable
-  solana_transactions: SolanaTransactionsTable
   transaction_attempts: TransactionAttemptsTable
   transfers: TransfersTable
   owner_events: OwnerEventsTable
   owner_cursors: OwnerCursorsTable
   unknown_mints: UnknownMintsTable
-  lanes: LanesTable
+  signer_nonces: SignerNoncesTable
   chains: ChainsTable
   chain_blocks: ChainBlocksTable
   blocks: BlocksTable

@@ -1,22 +1,28 @@
 import { type Selectable, sql, type Updateable } from 'kysely'
-import type { Blockchain, EvmBlockchain } from '../../api/blockchains.ts'
+import { type Blockchain, isEvm } from '../../api/blockchains.ts'
 import type { ClaimOptions } from './claim.ts'
 import { isPostgres, momentIn } from './dialect.ts'
 import type { Db, TransactionsTable } from './schema.ts'
 
 export type TransactionRow = Selectable<TransactionsTable>
 
+/** The nonce of a transaction of an EVM chain. */
+export function nonceOf({ id, nonce }: Pick<TransactionRow, 'id' | 'nonce'>): number {
+  if (nonce === null) throw new Error(`the transaction ${id} has no nonce`)
+  return nonce
+}
+
 /**
- * Takes the next nonce of a signer, or so many, and returns the first; call it in the transaction that stores what is signed with
- * them. Until that ends, who else wants one of this signer waits.
+ * Takes the next nonces of a signer, and returns the first. Call it in the transaction that stores what is signed with
+ * them: until it ends, others who want a nonce of this signer wait.
  */
 export async function takeNonce(db: Db, blockchain: Blockchain, signer: string, count = 1): Promise<number> {
   const row = await db
-    .insertInto('lanes')
+    .insertInto('signer_nonces')
     .values({ blockchain, signer, next_nonce: count })
     .onConflict((conflict) =>
-      conflict.columns(['blockchain', 'signer']).doUpdateSet((lane) => ({
-        next_nonce: lane('lanes.next_nonce', '+', count),
+      conflict.columns(['blockchain', 'signer']).doUpdateSet((row) => ({
+        next_nonce: row('signer_nonces.next_nonce', '+', count),
       })),
     )
     .returning('next_nonce')
@@ -25,31 +31,31 @@ export async function takeNonce(db: Db, blockchain: Blockchain, signer: string, 
 }
 
 /**
- * Takes note of an account's next nonce as its network has it: a key that was used before doesn't begin at 0, and a
- * restored database doesn't know the last nonces. A lane that is ahead stays as it is.
+ * Stores an account's next nonce as its network has it: a key that was used before doesn't begin at 0, and a restored
+ * database doesn't know the last nonces. A higher one stays as it is.
  */
-export async function raiseLane(db: Db, blockchain: Blockchain, signer: string, nextNonce: number): Promise<void> {
+export async function raiseNonce(db: Db, blockchain: Blockchain, signer: string, nextNonce: number): Promise<void> {
   await db
-    .insertInto('lanes')
+    .insertInto('signer_nonces')
     .values({ blockchain, signer, next_nonce: nextNonce })
     .onConflict((conflict) =>
       conflict
         .columns(['blockchain', 'signer'])
         .doUpdateSet({ next_nonce: nextNonce })
-        .where('lanes.next_nonce', '<', nextNonce),
+        .where('signer_nonces.next_nonce', '<', nextNonce),
     )
     .execute()
 }
 
 /** The next nonce of a signer as far as the database knows; null where none was taken. */
 export async function nextNonceOf(db: Db, blockchain: Blockchain, signer: string): Promise<number | null> {
-  const lane = await db
-    .selectFrom('lanes')
+  const row = await db
+    .selectFrom('signer_nonces')
     .select('next_nonce')
     .where('blockchain', '=', blockchain)
     .where('signer', '=', signer)
     .executeTakeFirst()
-  return lane?.next_nonce ?? null
+  return row?.next_nonce ?? null
 }
 
 /** The transaction that was signed with a nonce; null where none was. */
@@ -86,7 +92,23 @@ export async function forgetFactoryTransaction(db: Db, id: string): Promise<void
   await db.deleteFrom('transactions').where('id', '=', id).where('kind', '=', sql.lit('factory')).execute()
 }
 
-/** Whether a collection has a transaction that isn't final: its lane is taken. */
+/** Number of transactions that are signed and not final, of a collection or of a blockchain. */
+export async function countUnfinished(
+  db: Db,
+  of: { collectionId: string } | { blockchain: Blockchain },
+): Promise<number> {
+  const [column, value] =
+    'blockchain' in of ? (['blockchain', of.blockchain] as const) : (['collection_id', of.collectionId] as const)
+  const row = await db
+    .selectFrom('transactions')
+    .select(({ fn }) => fn.countAll<number>().as('count'))
+    .where(column, '=', value)
+    .where('state', '=', sql.lit('signed'))
+    .executeTakeFirstOrThrow()
+  return Number(row.count)
+}
+
+/** Whether a collection has a transaction that isn't final. */
 export async function hasUnfinished(db: Db, collectionId: string): Promise<boolean> {
   const row = await db
     .selectFrom('transactions')
@@ -121,19 +143,23 @@ export async function followsUnfinal(
 }
 
 /** The bytes of a signer's transactions that wait for their network, in the order of their nonces. */
+/** The bytes of a signer's pending transactions, in the order of their nonces. */
 export async function listSignedOf(db: Db, blockchain: Blockchain, signer: string): Promise<string[]> {
   // Sorted here: SQLite would read all that the signer ever signed, in their order.
   const rows = await db
     .selectFrom('transactions')
-    .select(['nonce', 'raw'])
+    .select(['id', 'nonce', 'raw'])
     .where('blockchain', '=', blockchain)
     .where('signer', '=', signer)
     .where('state', '=', sql.lit('signed'))
     .execute()
-  return rows.sort((a, b) => a.nonce - b.nonce).map(({ raw }) => raw)
+  return rows.sort(inOrder).map(({ raw }) => raw)
 }
 
-/** Takes signed transactions of a blockchain in the order of their nonces, to send them and to see what became of them. */
+/**
+ * Takes signed transactions of a blockchain, to send them and to look for their outcomes: on an EVM chain in the order of
+ * their nonces, on Solana those first that are due first.
+ */
 export async function claimSigned(
   db: Db,
   blockchain: Blockchain,
@@ -146,7 +172,8 @@ export async function claimSigned(
     .where('state', '=', sql.lit('signed'))
     .where('next_attempt_at', '<=', momentIn(now))
     .where('lease_until', '<=', momentIn(now))
-    .orderBy('nonce')
+    .$if(isEvm(blockchain), (query) => query.orderBy('nonce'))
+    .$if(!isEvm(blockchain), (query) => query.orderBy('next_attempt_at').orderBy('id'))
     .limit(limit)
     .$if(isPostgres(db), (query) => query.forNoKeyUpdate().skipLocked())
   const rows = await db
@@ -159,8 +186,12 @@ export async function claimSigned(
     .where('id', 'in', ({ selectFrom }) => selectFrom('due').select('due.id'))
     .returningAll()
     .execute()
-  return rows.sort((a, b) => a.nonce - b.nonce)
+  return rows.sort(inOrder)
 }
+
+/** Those without nonces in the order of their signing. */
+const inOrder = (a: Pick<TransactionRow, 'id' | 'nonce'>, b: Pick<TransactionRow, 'id' | 'nonce'>): number =>
+  (a.nonce ?? 0) - (b.nonce ?? 0) || (a.id < b.id ? -1 : 1)
 
 /** Changes a claimed transaction. False, and nothing is written, if the claim was lost or it is finished already. */
 export async function updateSigned(
@@ -178,13 +209,25 @@ export async function updateSigned(
   return numUpdatedRows > 0n
 }
 
+/** When the next unfinished transaction of a blockchain is due that no worker has claimed, or null. */
+export async function nextSignedDue(db: Db, blockchain: Blockchain): Promise<number | null> {
+  const row = await db
+    .selectFrom('transactions')
+    .select(({ fn }) => fn.min('next_attempt_at').as('at'))
+    .where('blockchain', '=', blockchain)
+    .where('state', '=', sql.lit('signed'))
+    .where('lease_until', '=', sql.lit(0))
+    .executeTakeFirst()
+  return row?.at ?? null
+}
+
 /** Blockchains with transactions that aren't final, or whose blocks may still be undone. */
-export async function blockchainsWithSigned(db: Db): Promise<EvmBlockchain[]> {
+export async function blockchainsWithSigned(db: Db): Promise<Blockchain[]> {
   const rows = await db
     .selectFrom('transactions')
     .select('blockchain')
     .where('state', '=', sql.lit('signed'))
     .union(db.selectFrom('transactions').select('blockchain').where('watched', '=', sql.lit(1)))
     .execute()
-  return rows.map((row) => row.blockchain as EvmBlockchain)
+  return rows.map((row) => row.blockchain as Blockchain)
 }

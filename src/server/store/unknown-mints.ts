@@ -51,6 +51,29 @@ export async function addUnknownMembers(
     .execute()
 }
 
+export interface KnownMembers {
+  /** Members of the group that are final, and those that an operator has released. */
+  count: number
+  /** Mints of transactions that are signed and not final. */
+  pending: string[]
+}
+
+/** Members of a Solana collection's group that the database knows, by one statement: each of them is counted once. */
+export async function knownMembers(db: Db, collectionId: string): Promise<KnownMembers> {
+  const { rows } = await sql<{ mint: string | null; count: number }>`
+    select null as mint, coalesce(sum(deployed), 0) as count from nft_counts where collection_id = ${collectionId}
+    union all
+    select null, coalesce(sum(token_count), 0) from unknown_mints
+      where collection_id = ${collectionId} and state = 'released'
+    union all
+    select mint, 0 from transactions
+      where collection_id = ${collectionId} and state = 'signed' and kind = 'mint'`.execute(db)
+  return {
+    count: rows.reduce((sum, row) => sum + Number(row.count), 0),
+    pending: rows.flatMap(({ mint }) => mint ?? []),
+  }
+}
+
 /** A reorg has undone the blocks above `block`. What was released stays so, should it be mined again. */
 export async function forgetUnknownMints(db: Db, blockchain: EvmBlockchain, block: number): Promise<void> {
   await db

@@ -48,7 +48,7 @@ const MOVED = 'file database tables rows nfts seconds'
 const DATABASE = 'database kind applied pending accounts collections nfts processes'
 const KEY = 'id name email prefix permissions status created_at expires_at revoked_at'
 const TX =
-  'id blockchain kind state signer nonce hash nfts collection_id block_number gas_used wish created_at explorer_url'
+  'id blockchain kind state signer nonce hash nfts collection_id block_number gas_used requested_action created_at explorer_url'
 const WEBHOOK = 'id url events email status waiting delivered failed failing_since created_at'
 const DELIVERY = 'event_id type state attempts response_status error response attempted_at next_attempt_at created_at'
 const TRANSACTION = '0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d'

@@ -28,7 +28,7 @@ async function stuckAfter(nextNonce: (look: number) => number, setBackMs = 0): P
     signer: SIGNER,
     nonce: NONCE,
     raw: RAW,
-    wish: null,
+    requested_action: null,
     created_at: 0,
   }
   for (let look = 0; look < 200 && stuckAt === null; look++) {

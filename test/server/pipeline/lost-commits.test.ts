@@ -6,6 +6,7 @@ import type { Hex } from '../../../src/server/chain/evm/network.ts'
 import { openSigners } from '../../../src/server/chain/evm/open-signer.ts'
 import { loadSettings } from '../../../src/server/settings/settings.ts'
 import { stateDb } from '../../../src/server/state/state-db.ts'
+import { nonceOf } from '../../../src/server/store/transactions.ts'
 import { openMintsOf } from '../../../src/server/store/unknown-mints.ts'
 import {
   call,
@@ -88,7 +89,11 @@ describe('on a network by RPC URL, while the backend runs', () => {
           .execute()
         await db.updateTable('collections').set({ next_token_id: '1' }).where('id', '=', collection.id).execute()
         await db.deleteFrom('transactions').where('id', '=', lost.id).execute()
-        await db.updateTable('lanes').set({ next_nonce: lost.nonce }).where('signer', '=', lost.signer).execute()
+        await db
+          .updateTable('signer_nonces')
+          .set({ next_nonce: nonceOf(lost) })
+          .where('signer', '=', lost.signer)
+          .execute()
         const since = (lost.block_number ?? 0) - 1
         await db.deleteFrom('owner_cursors').where('block_number', '>', since).execute()
         const hash = (await real.call<{ hash: Hex }>('eth_getBlockByNumber', [`0x${since.toString(16)}`, false])).hash

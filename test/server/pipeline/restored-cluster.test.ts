@@ -89,9 +89,9 @@ describe('a database of a Solana cluster that is restored after NFTs were minted
       expect((await backend.get(`/ipfs/${String(metadata_url).slice('ipfs://'.length)}`)).status).toBe(200)
     }
     const signatures = await withStore(place.dataDir, ({ db }) =>
-      db.selectFrom('solana_transactions').select('signature').execute(),
+      db.selectFrom('transactions').select('hash').execute(),
     )
-    expect(signatures.filter(({ signature }) => signature.startsWith('unknown'))).toEqual([])
+    expect(signatures.filter(({ hash }) => hash.startsWith('unknown'))).toEqual([])
     const next = await mint(backend, collection, plainMetadata(1, 'next'), receive)
     expect(await settled(backend, next)).toMatchObject([{ status: 'deployed' }])
     expect(await membersOf(collection)).toBe(5)
@@ -127,7 +127,7 @@ describe('a database of a Solana cluster that is restored after NFTs were minted
     const ids = await mint(backend, collection, plainMetadata(3), receive)
     const signed = () =>
       withStore(place.dataDir, ({ db }) =>
-        db.selectFrom('solana_transactions').select('id').where('state', '=', 'signed').execute(),
+        db.selectFrom('transactions').select('id').where('state', '=', 'signed').execute(),
       )
     expect(await until(signed, (rows) => rows.length === 3)).toHaveLength(3)
     const backup = await stopAndBackUp()
@@ -183,7 +183,7 @@ describe('a database of a Solana cluster that is restored after NFTs were minted
         const ids = lost.map(({ nft_gdn_id }) => nft_gdn_id)
         const mints = lost.map(({ token_id }) => String(token_id))
         await db.deleteFrom('nfts').where('id', 'in', ids).execute()
-        await db.deleteFrom('solana_transactions').where('mint', 'in', mints).execute()
+        await db.deleteFrom('transactions').where('mint', 'in', mints).execute()
       }),
     )
     const ids = await mint(backend, collection, plainMetadata(2), receive)

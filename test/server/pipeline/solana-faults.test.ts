@@ -100,7 +100,7 @@ async function nftRows(collectionId: string, count: number, step: 'mint' | 'file
 }
 
 const nfts = () => store.db.selectFrom('nfts').selectAll().orderBy('seq').execute()
-const transactions = () => store.db.selectFrom('solana_transactions').selectAll().orderBy('id').execute()
+const transactions = () => store.db.selectFrom('transactions').selectAll().orderBy('id').execute()
 const finished = () =>
   until(nfts, (rows) => rows.every(({ step }) => step === 'done'), 90_000).then((rows) => {
     expect(rows.filter(({ step }) => step !== 'done')).toEqual([])
@@ -158,9 +158,9 @@ describe('whatever the network does, each NFT is minted once', () => {
     })
     await until(transactions, (rows) => rows.some(({ state }) => state === 'final'))
     const [first, second] = await transactions()
-    expect([first?.state, second?.state]).toEqual(['expired', 'final'])
+    expect([first?.state, second?.state]).toEqual(['lost', 'final'])
     expect([second?.mint, second?.directory]).toEqual([first?.mint, first?.directory])
-    expect(second?.slot).toBeGreaterThan(first?.last_valid_height ?? Number.POSITIVE_INFINITY)
+    expect(second?.block_number).toBeGreaterThan(first?.last_valid_height ?? Number.POSITIVE_INFINITY)
     await expectEachOnce(await nftRows(id, 3), mint)
   })
 
@@ -169,7 +169,7 @@ describe('whatever the network does, each NFT is minted once', () => {
     const ids = await nftRows(id, 5)
     run({ statuses: async (signatures) => signatures.map(() => null) })
     await expectEachOnce(ids, mint)
-    const states = (await transactions()).map(({ state, slot }) => [state, slot])
+    const states = (await transactions()).map(({ state, block_number }) => [state, block_number])
     expect(states).toEqual(Array.from({ length: 6 }, () => ['final', null]))
   })
 
@@ -180,7 +180,7 @@ describe('whatever the network does, each NFT is minted once', () => {
     const before = await finished()
     await pipeline?.stop()
     // As it was before the NFTs were signed for; one more is accepted and comes before them.
-    await store.db.deleteFrom('solana_transactions').where('kind', '=', 'mint').execute()
+    await store.db.deleteFrom('transactions').where('kind', '=', 'mint').execute()
     await store.db.deleteFrom('blocks').execute()
     const waiting = { status: 'initiated', step: 'mint', token_id: null, metadata_url: null } as const
     await stateDb(store.db)
@@ -235,7 +235,7 @@ describe('a transaction that fails', () => {
     await nftRows(id, 1, 'files')
     run({ send: swallow, statuses: async (signatures) => signatures.map(() => failure) })
     const rows = await finished()
-    const [{ signature } = { signature: '' }] = await transactions()
+    const [{ hash: signature } = { hash: '' }] = await transactions()
     const reason = `the collection could not be deployed: its transaction ${signature} failed: InsufficientFunds`
     expect(rows.map(({ status, error, token_id }) => [status, error, token_id])).toEqual(
       rows.map(() => ['failed', reason, null]),
@@ -252,7 +252,7 @@ describe('a transaction that fails', () => {
     const { id, mint } = await collectionRow()
     const ids = await nftRows(id, 3)
     const unlucky = mintAddress(signer.address, ids[1] ?? '')
-    const isUnlucky = async (column: 'raw' | 'signature', value: string) =>
+    const isUnlucky = async (column: 'raw' | 'hash', value: string) =>
       (await transactions()).some((row) => row.mint === unlucky && row[column] === value)
     run({
       async send(raws) {
@@ -262,7 +262,7 @@ describe('a transaction that fails', () => {
       async statuses(signatures) {
         const found = await chain.statuses(signatures)
         return Promise.all(
-          found.map(async (one, i) => ((await isUnlucky('signature', signatures[i] ?? '')) ? failure : one)),
+          found.map(async (one, i) => ((await isUnlucky('hash', signatures[i] ?? '')) ? failure : one)),
         )
       },
     })

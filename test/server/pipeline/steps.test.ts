@@ -208,7 +208,7 @@ describe('the step that signs for collections', () => {
     const rows = await collections()
     expect(rows.filter((row) => row.transaction_id !== null)).toHaveLength(2)
     expect(rows.filter((row) => row.lease_until !== 0)).toEqual([])
-    const { next_nonce } = await store.db.selectFrom('lanes').select('next_nonce').executeTakeFirstOrThrow()
+    const { next_nonce } = await store.db.selectFrom('signer_nonces').select('next_nonce').executeTakeFirstOrThrow()
     expect(next_nonce).toBe(2)
   })
 

@@ -63,7 +63,7 @@ describe('what an operator asks of a transaction that waits', () => {
     await asks(id, 'bump')
     const [second = ''] = await untilInPool((pool) => pool.length === 1 && pool[0] !== first)
     const seen = await shown(first)
-    expect(seen).toMatchObject({ id, nonce, state: 'signed', hash: second, wish: null })
+    expect(seen).toMatchObject({ id, nonce, state: 'signed', hash: second, requested_action: null })
     expect(seen.attempts.map(({ hash, cancels }) => [hash, cancels])).toEqual([
       [first, false],
       [second, false],

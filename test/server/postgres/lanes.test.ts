@@ -8,7 +8,7 @@ import { lockCollection } from '../../../src/server/store/collections.ts'
 import type { Store } from '../../../src/server/store/open-store.ts'
 import { openPostgres } from '../../../src/server/store/postgres/open-postgres.ts'
 import { insertRequest } from '../../../src/server/store/requests.ts'
-import { raiseLane } from '../../../src/server/store/transactions.ts'
+import { raiseNonce } from '../../../src/server/store/transactions.ts'
 import { freshDataDir, plainMetadata } from '../../helpers/backend.ts'
 import { insertCollection, insertNfts } from '../../helpers/rows.ts'
 import { databaseUrlOf } from '../../helpers/test-database.ts'
@@ -25,7 +25,7 @@ beforeEach(async () => {
   here = await openPostgres({ url })
   there = await openPostgres({ url })
   signers = [createSigner(generatePrivateKey()), createSigner(generatePrivateKey())]
-  for (const { address } of signers) await raiseLane(here.db, 'polygon', address, 0)
+  for (const { address } of signers) await raiseNonce(here.db, 'polygon', address, 0)
   await here.db.insertInto('accounts').values({ id: 'a', email: null, created_at: 1 }).execute()
   const request = { id: 'r', account_id: 'a', endpoint: 'e', idempotency_key: null, body_hash: '', response: '' }
   await insertRequest(here.db, { ...request, accepted_at: 1 })

@@ -11,7 +11,7 @@ const NOW = 1_800_000_000_000
 const MINUTE = 60_000
 const DAY = 24 * 60 * MINUTE
 const TABLES = [
-  ...(['nfts', 'collections', 'transactions', 'solana_transactions', 'publications', 'webhooks'] as const),
+  ...(['nfts', 'collections', 'transactions', 'publications', 'webhooks'] as const),
   'webhook_deliveries',
 ] as const
 
@@ -48,13 +48,6 @@ async function addWaiting(next_attempt_at: number, lease_until: number): Promise
   await db
     .insertInto('transactions')
     .values({ ...signed, id: 't', signer: 's', nonce: 0, kind: 'factory', token_count: 0, hash: '0x' })
-    .execute()
-  await db
-    .insertInto('solana_transactions')
-    .values({
-      ...{ ...signed, id: 't', blockchain: 'solana', kind: 'mint', collection_id: 'c', mint: 'm' },
-      ...{ directory: 'd', signature: 's', last_valid_height: 1 },
-    })
     .execute()
   await db
     .insertInto('publications')

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import {
-  assignToTransaction,
+  assignToTransactions,
   failClaimedNft,
   failNftsOfCollection,
   passOnToMint,
@@ -233,8 +233,13 @@ describe('nonces', () => {
 describe('NFTs of a batch', () => {
   it('that another batch has taken are not counted: the caller sees it and rolls back', async () => {
     await addNfts(3, 'mint')
-    expect(await assignToTransaction(store.db, [1, 2], 't0')).toBe(2)
-    expect(await assignToTransaction(store.db, [2, 3], 't1')).toBe(1)
+    const assign = (seqs: number[], transactionId: string) =>
+      assignToTransactions(
+        store.db,
+        seqs.map((seq, index) => ({ seq, transactionId, index })),
+      )
+    expect(await assign([1, 2], 't0')).toBe(2)
+    expect(await assign([2, 3], 't1')).toBe(1)
     expect(await nft('n1')).toMatchObject({ transaction_id: 't0', batch_index: 1 })
   })
 })

@@ -62,7 +62,7 @@ it.each([
   ['how full the lanes of signers are', (db: Db) => lanesOf(db, 'polygon', SIGNERS), 'transactions_ahead'],
   ['the factory of a blockchain', (db: Db) => findFactoryTransaction(db, 'polygon'), 'transactions_factory'],
   ['whether a transfer of an NFT is pending', (db: Db) => hasPendingTransfer(db, 'n'), 'transfers_initiated'],
-  ['whether a collection has an unfinished transaction', (db: Db) => hasUnfinished(db, 'c'), 'transactions_due'],
+  ['whether a collection has an unfinished transaction', (db: Db) => hasUnfinished(db, 'c'), 'transactions_unfinished'],
 ])('%s is looked up among what is unfinished', async (_, lookup, index) => {
   const plans = await plansOf(lookup)
   expect(plans).toHaveLength(1)

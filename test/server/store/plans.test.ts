@@ -36,7 +36,7 @@ vi.mock('../../../src/sqlite/driver.ts', async (original) => {
 /** Tables that don't grow with NFTs. What grows with them is every other one. */
 const SMALL = [
   // One row, or as many as there are blockchains, signers, names or migrations.
-  ...['backend', 'chains', 'lanes', 'nft_term_cursor', 'secrets', 'kysely_migration', 'kysely_migration_lock'],
+  ...['backend', 'chains', 'signer_nonces', 'nft_term_cursor', 'secrets', 'kysely_migration', 'kysely_migration_lock'],
   ...['accounts', 'api_keys', 'collections', 'rate_windows', 'runs', 'unknown_mints', 'webhooks'],
   // A row for 4,096 NFTs.
   'nft_counts',
@@ -68,7 +68,7 @@ const WHOLE = [
   // Where the chain has tokens that the database doesn't know, it looks for the last that it knows.
   /^select start_id, token_count from transactions where collection_id = \? and start_id is not null/,
   // Metadata files that a restored database lacks are made again, also of NFTs that failed.
-  / from solana_transactions cross join nfts .* and nfts\.status = 'failed' and nfts\.token_id is null$/,
+  / from transactions cross join nfts .* and nfts\.status = 'failed' and nfts\.token_id is null$/,
   // Events that still wait for a webhook are skipped.
   /^select id from webhook_events where created_at < \? and not exists .* limit \?$/,
   // SQLite looks for transfers of a new NFT only where a foreign key is violated already.

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { deployBatch } from '../../../src/server/state/nfts.ts'
+import { deployNfts } from '../../../src/server/state/nfts.ts'
 import { addTransfer, endTransfer, withdrawTransfer } from '../../../src/server/state/transfers.ts'
 import { findNft, setOwner } from '../../../src/server/store/nfts.ts'
 import type { Store } from '../../../src/server/store/open-store.ts'
@@ -12,7 +12,7 @@ import {
   returnTransfer,
 } from '../../../src/server/store/transfers.ts'
 import { freshDataDir, WALLETS } from '../../helpers/backend.ts'
-import { insertCollection, insertNfts } from '../../helpers/rows.ts'
+import { insertCollection, insertNfts, insertTransaction } from '../../helpers/rows.ts'
 import { openTestStore } from '../../helpers/test-database.ts'
 
 const [ALICE, BOB, CAROL] = WALLETS
@@ -127,7 +127,12 @@ it('a mint that is settled after the transfer of its NFT, as both come back in o
   const nft = { id: 'm', request_id: 'r', collection_id: 'c', receiver: ALICE, metadata: '{}', next_attempt_at: NOW }
   const minted = async () => (await findNft(store.db, 'm'))?.owner
   await insertNfts(store.db, [{ ...nft, status: 'initiated', step: 'chain', transaction_id: 't', batch_index: 0 }])
+  await insertTransaction(store.db, {
+    ...{ id: 't', blockchain: 'polygon', signer: ALICE, nonce: 0, kind: 'mint', collection_id: 'c', start_id: '2' },
+    ...{ token_count: 1, directory: 'cid', raw: '0x', hash: '0xaa', state: 'signed' },
+    ...{ created_at: NOW, next_attempt_at: NOW },
+  })
   await setOwner(store.db, 'm', BOB, 497)
-  await deployBatch(store.db, { transactionId: 't', startId: '2', directory: 'd' })
+  await deployNfts(store.db, ['t'])
   expect(await minted()).toBe(BOB)
 })

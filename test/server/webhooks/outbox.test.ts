@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createWebhookStep } from '../../../src/server/pipeline/webhooks/webhook-step.ts'
 import { deployCollection, failCollection, withdrawCollection } from '../../../src/server/state/collections.ts'
 import {
-  deployBatch,
+  deployNfts,
   failBatch,
   failClaimedNft,
   failFreshNfts,
@@ -23,7 +23,7 @@ import {
   updateClaimedWebhook,
 } from '../../../src/server/store/webhooks.ts'
 import { freshDataDir, WALLETS } from '../../helpers/backend.ts'
-import { insertCollection, insertNfts, insertTransfer } from '../../helpers/rows.ts'
+import { insertCollection, insertNfts, insertTransaction, insertTransfer } from '../../helpers/rows.ts'
 import { openTestStore } from '../../helpers/test-database.ts'
 
 const [ALICE, BOB, CAROL] = WALLETS
@@ -67,6 +67,11 @@ beforeEach(async () => {
     nft('done', 'done', { status: 'deployed', owner: BOB, token_id: '1' }),
     nft('failed', 'done', { status: 'failed', error: 'long ago' }),
   ])
+  await insertTransaction(store.db, {
+    ...{ id: 't', blockchain: 'polygon', signer: ALICE, nonce: 0, kind: 'mint', collection_id: 'c', start_id: '5' },
+    ...{ token_count: 1, directory: 'cid', raw: '0x', hash: '0xaa', state: 'signed' },
+    ...{ created_at: NOW, next_attempt_at: NOW },
+  })
   await insertTransfer(store.db, {
     ...{ id: 'x', request_id: 'r', collection_id: 'c', nft_id: 'done', blockchain: 'polygon', sender: BOB },
     ...{ receiver: ALICE, status: 'initiated', error: null, transaction_id: 'tx' },
@@ -95,10 +100,7 @@ const claimed = async (db: Db, id: string) =>
 
 describe('a status that changes for good is told of, by the account’s own webhooks only', () => {
   const CHANGES: Record<string, [(db: Db) => Promise<unknown>, string[]]> = {
-    'a batch is deployed': [
-      (db) => deployBatch(db, { transactionId: 't', startId: '5', directory: 'cid' }),
-      ['nft.deployed chain'],
-    ],
+    'a batch is deployed': [(db) => deployNfts(db, ['t']), ['nft.deployed chain']],
     'a batch fails': [(db) => failBatch(db, 't', 'why'), ['nft.failed chain']],
     'a batch is to be signed anew': [(db) => returnBatchToMint(db, 't'), []],
     'a file can not be had': [

@@ -6,7 +6,7 @@ import { type DataDirFlags, databasePlace } from '../key/key-data-dir.ts'
 export const TX_VIEW: View = {
   fields: [
     ...['id', 'blockchain', 'kind', 'state', 'signer', 'nonce', 'hash', 'nfts', 'collection_id', 'block_number'],
-    ...['gas_used', 'wish', 'created_at', 'explorer_url'],
+    ...['gas_used', 'requested_action', 'created_at', 'explorer_url'],
   ],
   columns: ['id', 'blockchain', 'kind', 'state', 'nonce', 'nfts', 'created_at'],
   id: 'id',

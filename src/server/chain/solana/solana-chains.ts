@@ -1,9 +1,9 @@
 import { join } from 'node:path'
 import type { SolanaBlockchain } from '../../../api/blockchains.ts'
 import type { SecretPlace } from '../../data-dir/kept-secret.ts'
+import { blockJournal } from '../../store/block-journal.ts'
 import { findChain, rememberChain } from '../../store/chains.ts'
 import type { Db } from '../../store/schema.ts'
-import { slotJournal } from '../../store/slot-journal.ts'
 import { NO_CLUSTERS } from './clusters.ts'
 import type { EmbeddedSolana, EmbeddedSolanaEvent } from './embedded/embedded-solana.ts'
 import { loadLiteSvm } from './embedded/load-litesvm.ts'
@@ -72,7 +72,7 @@ export function createSolanaChains(options: SolanaChainsOptions): SolanaChains {
     const { startEmbeddedSolana } = await import('./embedded/embedded-solana.ts')
     return startEmbeddedSolana({
       blockchain,
-      journal: slotJournal(db, blockchain, known.genesis_timestamp),
+      journal: blockJournal(db, blockchain, known.genesis_timestamp),
       payer: address,
       snapshotPath: join(dataDir, 'chains', `${blockchain}.snapshot`),
       now,

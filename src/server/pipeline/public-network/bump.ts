@@ -5,7 +5,7 @@ import type { FindSigner } from '../../chain/evm/signers.ts'
 import type { Log } from '../../log.ts'
 import { type AttemptRow, insertAttempts } from '../../store/attempts.ts'
 import type { Store } from '../../store/open-store.ts'
-import { type TransactionRow, updateSigned } from '../../store/transactions.ts'
+import { nonceOf, type TransactionRow, updateSigned } from '../../store/transactions.ts'
 
 /** Fees are raised without being asked for up to so many times what the network says is usual. */
 const FAR_ABOVE = 4n
@@ -42,7 +42,9 @@ export function createBumper({ store, findSigner, now, log }: BumperOptions): Bu
   /** By signer: the nonce of ours that is next, and since when it was seen so. */
   const next = new Map<string, { nonce: number; since: number }>()
 
-  const isNextFor = async (publicNetwork: PublicNetwork, { signer, nonce }: TransactionRow): Promise<number> => {
+  const isNextFor = async (publicNetwork: PublicNetwork, transaction: TransactionRow): Promise<number> => {
+    const { signer } = transaction
+    const nonce = nonceOf(transaction)
     const onChain = await publicNetwork.nextNonce(signer as Hex)
     // A node that is behind has an earlier one: what others have told stands.
     if (onChain < nonce) return 0
@@ -60,10 +62,10 @@ export function createBumper({ store, findSigner, now, log }: BumperOptions): Bu
     { chainId, publicNetwork }: { chainId: number; publicNetwork: PublicNetwork },
     transaction: TransactionRow,
     earlier: readonly AttemptRow[],
-    wish: TransactionRow['wish'],
+    action: TransactionRow['requested_action'],
   ): Promise<boolean> => {
     const { id, raw } = transaction
-    const cancel = wish === 'cancel'
+    const cancel = action === 'cancel'
     // Also where it can pay for nothing new: what is stuck may be what its funds are bound by.
     const signer = findSigner(transaction.blockchain as EvmBlockchain, transaction.signer)
     if (signer === null) {
@@ -78,7 +80,7 @@ export function createBumper({ store, findSigner, now, log }: BumperOptions): Bu
       tellOnce(transaction, 'a transaction is stuck and its fees are at the cap')
       return false
     }
-    if (wish === null && isFarAbove(fees, suggested)) {
+    if (action === null && isFarAbove(fees, suggested)) {
       tellOnce(transaction, 'a transaction is stuck though it offers far more than is usual: higher fees are up to you')
       return false
     }
@@ -89,7 +91,7 @@ export function createBumper({ store, findSigner, now, log }: BumperOptions): Bu
       tellOnce(transaction, 'a transaction waits for the funds of its signer')
       return false
     }
-    const signed = await signer.sign({ chainId, nonce: transaction.nonce, to, data, gas, fees })
+    const signed = await signer.sign({ chainId, nonce: nonceOf(transaction), to, data, gas, fees })
     const attempt = (number: number, one: { raw: string; hash: string }, of: Fees, created_at: number) => ({
       transaction_id: id,
       number,
@@ -103,7 +105,8 @@ export function createBumper({ store, findSigner, now, log }: BumperOptions): Bu
     // Stored before it is sent: whatever gets mined is watched.
     const stored = await store.transaction(async (db) => {
       const { raw, hash } = signed
-      if (!(await updateSigned(db, transaction, { raw, hash, next_attempt_at: now(), wish: null }))) return false
+      if (!(await updateSigned(db, transaction, { raw, hash, next_attempt_at: now(), requested_action: null })))
+        return false
       await insertAttempts(db, [
         ...(earlier.length === 0 ? [attempt(0, transaction, original, transaction.created_at)] : []),
         attempt(Math.max(1, earlier.length), signed, fees, now()),
@@ -125,9 +128,12 @@ export function createBumper({ store, findSigner, now, log }: BumperOptions): Bu
       const bumped = new Set<string>()
       const firsts = new Map<string, TransactionRow>()
       for (const transaction of missing) {
-        const { id, wish } = transaction
+        const { id, requested_action } = transaction
         // Nodes replace any transaction that waits, not only the next one.
-        if (wish !== null && (await signAgain(network, transaction, attempts.get(id) ?? [], wish))) {
+        if (
+          requested_action !== null &&
+          (await signAgain(network, transaction, attempts.get(id) ?? [], requested_action))
+        ) {
           bumped.add(id)
         }
         if (!firsts.has(transaction.signer)) firsts.set(transaction.signer, transaction)
@@ -149,9 +155,9 @@ export function createBumper({ store, findSigner, now, log }: BumperOptions): Bu
 
 /** Nodes replace a transaction only when both fees rise by an eighth; more where the network asks for more. */
 export function raiseFees(before: Fees, suggested: Fees): Fees {
-  const raise = (fee: bigint, wish: bigint) => {
+  const raise = (fee: bigint, suggestion: bigint) => {
     const least = (fee * 9n + 7n) / 8n
-    return wish > least ? wish : least
+    return suggestion > least ? suggestion : least
   }
   return {
     maxFeePerGas: raise(before.maxFeePerGas, suggested.maxFeePerGas),

@@ -8,7 +8,7 @@ import { endTransaction } from '../../state/transactions.ts'
 import { findCollectionById, updateCollection } from '../../store/collections.ts'
 import type { Store } from '../../store/open-store.ts'
 import type { Db } from '../../store/schema.ts'
-import type { TransactionRow } from '../../store/transactions.ts'
+import { nonceOf, type TransactionRow } from '../../store/transactions.ts'
 import { returnTransfer } from '../../store/transfers.ts'
 import { nextKnownTokenId } from '../../store/unknown-mints.ts'
 
@@ -28,7 +28,7 @@ export async function settleLost({ store, network, transaction, now, log }: Loss
   const { id, signer, nonce, kind, collection_id: collectionId } = transaction
   if (
     kind === 'factory' &&
-    (await isThere(network, getContractAddress({ from: signer as Hex, nonce: BigInt(nonce) })))
+    (await isThere(network, getContractAddress({ from: signer as Hex, nonce: BigInt(nonceOf(transaction)) })))
   ) {
     throw new GdnError('unreachable', `${network.blockchain} has the factory, and no node tells of its transaction`, {
       hint: 'give the RPC URL of a node that has all transactions',

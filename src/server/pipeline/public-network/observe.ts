@@ -3,7 +3,7 @@ import type { FindSigner } from '../../chain/evm/signers.ts'
 import type { Log } from '../../log.ts'
 import { type AttemptRow, attemptsOf } from '../../store/attempts.ts'
 import type { Store } from '../../store/open-store.ts'
-import { type TransactionRow, updateSigned } from '../../store/transactions.ts'
+import { nonceOf, type TransactionRow, updateSigned } from '../../store/transactions.ts'
 import { settle } from '../settle.ts'
 import { someAtOnce } from '../some-at-once.ts'
 import { createBumper } from './bump.ts'
@@ -64,7 +64,7 @@ export function createObserver({ store, findSigner, now, log, onSettled }: Obser
       log.debug({ transaction: id, nonce, reason: outcome.reason }, 'the network refused a transaction')
       const foreign = await publicNetwork.isNonceForeign({
         signer: signer as Hex,
-        nonce,
+        nonce: nonceOf(transaction),
         hashes: hashesOf(transaction),
       })
       if (!foreign) {

@@ -5,7 +5,7 @@ import type { Hex } from '../../chain/evm/network.ts'
 import { addTransactions, returnLostTransaction } from '../../state/transactions.ts'
 import { attemptsOf, insertAttempts } from '../../store/attempts.ts'
 import type { Db, TransactionKind } from '../../store/schema.ts'
-import { findTransactionByNonce, raiseLane, type TransactionRow } from '../../store/transactions.ts'
+import { findTransactionByNonce, raiseNonce, type TransactionRow } from '../../store/transactions.ts'
 import type { SignedTransaction } from '../sign.ts'
 
 /** A transaction of ours that is on chain, with its bytes, and was unknown to the database. */
@@ -47,7 +47,7 @@ export async function adoptTransaction(
   const id = known?.id ?? newId()
   if (known === null) {
     await addTransactions(db, [{ ...row, id, blockchain, signer, nonce }])
-    await raiseLane(db, blockchain, signer, nonce + 1)
+    await raiseNonce(db, blockchain, signer, nonce + 1)
   } else {
     // Counted as lost because its signing that was mined was unknown. None of the others can be mined any more.
     await db.deleteFrom('transaction_attempts').where('transaction_id', '=', id).execute()

@@ -3,7 +3,7 @@ import type { Chains } from '../../chain/chains.ts'
 import { decodeBatch, type MintedBatch } from '../../chain/evm/collection.ts'
 import { type MinedTransaction, makesCall, readMinedTransaction } from '../../chain/evm/mined-transaction.ts'
 import type { Hex } from '../../chain/evm/network.ts'
-import { assignToTransaction } from '../../state/nfts.ts'
+import { assignToTransactions } from '../../state/nfts.ts'
 import { directoryCid } from '../../storage/cid.ts'
 import { putBlocks } from '../../store/block-table.ts'
 import { type CollectionRow, findCollectionById, lockCollection, updateCollection } from '../../store/collections.ts'
@@ -104,8 +104,8 @@ export function createRecoverStep(options: RecoverStepOptions): Turn {
       const found = { blockchain, hash: mined.hash, raw, signer, nonce }
       const signed = await adoptTransaction(db, found, { ...of, batch: { startId, count, directory } }, now())
       if (signed === null) return null
-      const seqs = nfts.map(({ seq }) => seq)
-      if ((await assignToTransaction(db, seqs, signed.id)) !== count) throw new Error('an NFT was signed for meanwhile')
+      const assignments = nfts.map(({ seq }, index) => ({ seq, transactionId: signed.id, index }))
+      if ((await assignToTransactions(db, assignments)) !== count) throw new Error('an NFT was signed for meanwhile')
       await updateCollection(db, collection.id, { next_token_id: nextAfter(current, startId + BigInt(count)) })
       await putBlocks(db, blocks, store.publishTo)
       await removeUnknownMint(db, row)

@@ -3,8 +3,7 @@ import { readMint } from '../../chain/solana/read-mint.ts'
 import type { CollectionRow } from '../../store/collections.ts'
 import type { Store } from '../../store/open-store.ts'
 import type { Db } from '../../store/schema.ts'
-import { knownMembers } from '../../store/solana-nfts.ts'
-import { addUnknownMembers, openMintsOf } from '../../store/unknown-mints.ts'
+import { addUnknownMembers, knownMembers, openMintsOf } from '../../store/unknown-mints.ts'
 
 export interface GroupComparison {
   /** Members of the group on chain that neither a row nor a release explains. */

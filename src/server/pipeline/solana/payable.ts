@@ -2,7 +2,7 @@ import type { SolanaBlockchain } from '../../../api/blockchains.ts'
 import { GdnError } from '../../../core/errors.ts'
 import type { SolanaChains } from '../../chain/solana/solana-chains.ts'
 import type { Store } from '../../store/open-store.ts'
-import { countUnfinishedOn } from '../../store/solana-transactions.ts'
+import { countUnfinished } from '../../store/transactions.ts'
 
 interface Purse {
   store: Pick<Store, 'db'>
@@ -18,7 +18,7 @@ interface Purse {
  */
 export async function payableTokens({ store, solana, blockchain }: Purse): Promise<number> {
   // Counted before the balance is asked for: what is executed in between counts twice, and never not at all.
-  const unfinished = await countUnfinishedOn(store.db, blockchain)
+  const unfinished = await countUnfinished(store.db, { blockchain })
   const affordable = await solana.affordable(blockchain)
   if (affordable < 1 && unfinished === 0) {
     throw new GdnError('unreachable', `the signer of ${blockchain} has not enough funds to pay for a token`, {

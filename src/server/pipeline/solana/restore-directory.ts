@@ -1,8 +1,8 @@
 import type { Log } from '../../log.ts'
 import { putBlocks } from '../../store/block-table.ts'
+import { listNftsOfDirectory } from '../../store/nfts.ts'
 import type { Store } from '../../store/open-store.ts'
 import type { Db } from '../../store/schema.ts'
-import { listNftsOfDirectory } from '../../store/solana-nfts.ts'
 import { batchDirectory } from '../metadata-file.ts'
 
 const FILE_URI = /^ipfs:\/\/([a-z0-9]+)\/(0|[1-9][0-9]{0,2})\.json$/

@@ -5,7 +5,7 @@ import type { MintOrder } from '../../chain/solana/mint-instructions.ts'
 import type { Lifetime, SolanaNetwork } from '../../chain/solana/network.ts'
 import { signMint } from '../../chain/solana/sign-mint.ts'
 import type { SolanaSigner } from '../../chain/solana/signer.ts'
-import type { NewSolanaTransaction } from '../../state/solana-transactions.ts'
+import type { NewTransaction } from '../../state/transactions.ts'
 
 interface Facts {
   collectionId: string
@@ -23,21 +23,25 @@ export async function signRow(
   { signer, network, lifetime }: { signer: SolanaSigner; network: SolanaNetwork; lifetime: Lifetime },
   order: MintOrder,
   { collectionId, directory, now, urgent = false }: Facts,
-): Promise<NewSolanaTransaction> {
+): Promise<NewTransaction & { id: string }> {
   const { raw, signature, lastValidBlockHeight } = await signMint(signer, network, order, lifetime, { urgent })
   return {
     id: newId(),
     blockchain: network.blockchain satisfies SolanaBlockchain,
+    signer: signer.address,
+    nonce: null,
     kind: order.group === null ? 'collection' : 'mint',
     collection_id: collectionId,
+    start_id: null,
     mint: mintAddress(signer.address, order.id),
+    token_count: order.group === null ? 0 : 1,
     directory,
     raw,
-    signature,
+    hash: signature,
     last_valid_height: lastValidBlockHeight,
-    state: 'signed',
-    slot: null,
-    error: null,
+    block_number: null,
+    block_hash: null,
+    gas_used: null,
     created_at: now,
     next_attempt_at: now,
   }

@@ -1,10 +1,5 @@
 import { backoffMs } from '../../../core/backoff.ts'
-import {
-  claimSolanaSigned,
-  nextSolanaDue,
-  type SignedRow,
-  updateSolanaSigned,
-} from '../../store/solana-transactions.ts'
+import { claimSigned, nextSignedDue, type TransactionRow, updateSigned } from '../../store/transactions.ts'
 import { claimMoment, leaseMs, withLeases } from '../leases.ts'
 import type { Turn } from '../loop.ts'
 import { signAnew } from './sign-anew.ts'
@@ -26,7 +21,7 @@ export interface SolanaChainStepOptions extends SolanaStepOptions {
 export function createSolanaChainStep(options: SolanaChainStepOptions): Turn {
   const { store, solana, blockchain, now, log, onSettled } = options
 
-  const work = async (claimed: readonly SignedRow[]): Promise<void> => {
+  const work = async (claimed: readonly TransactionRow[]): Promise<void> => {
     const network = await solana.network(blockchain)
     const outcomes = await network.send(claimed.map(({ raw }) => raw))
     const observed = await observe(network, claimed)
@@ -48,23 +43,23 @@ export function createSolanaChainStep(options: SolanaChainStepOptions): Turn {
       const attempts = isRefused ? transaction.attempts + 1 : 0
       const wait = fate === 'expired' ? FUNDS_MS : isRefused ? backoffMs(attempts) : (network.pollMs ?? POLL_MS)
       const next_attempt_at = now() + wait
-      await updateSolanaSigned(store.db, transaction, { attempts, next_attempt_at })
+      await updateSigned(store.db, transaction, { attempts, next_attempt_at })
     }
   }
 
   return async () => {
-    const claimed = await claimSolanaSigned(store.db, blockchain, {
+    const claimed = await claimSigned(store.db, blockchain, {
       now: claimMoment(store, now),
       leaseMs: leaseMs(store, LEASE_MS),
       limit: AT_ONCE,
     })
     if (claimed.length > 0) {
       try {
-        await withLeases(store, 'solana_transactions', claimed, () => work(claimed))
+        await withLeases(store, 'transactions', claimed, () => work(claimed))
       } catch (error) {
         // Given back at once, those already settled excepted: nobody should wait for the lease to end.
         for (const transaction of claimed) {
-          await updateSolanaSigned(store.db, transaction, {
+          await updateSigned(store.db, transaction, {
             attempts: transaction.attempts + 1,
             next_attempt_at: now(),
           })
@@ -72,7 +67,7 @@ export function createSolanaChainStep(options: SolanaChainStepOptions): Turn {
         throw error
       }
     }
-    const due = await nextSolanaDue(store.db, blockchain)
+    const due = await nextSignedDue(store.db, blockchain)
     return due === null ? null : Math.max(0, due - now())
   }
 }

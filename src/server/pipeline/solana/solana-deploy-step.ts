@@ -1,5 +1,5 @@
 import { backoffMs } from '../../../core/backoff.ts'
-import { addSolanaTransactions } from '../../state/solana-transactions.ts'
+import { addTransactions } from '../../state/transactions.ts'
 import { buildDirectory } from '../../storage/directory.ts'
 import { putBlocks } from '../../store/block-table.ts'
 import {
@@ -31,13 +31,13 @@ export function createSolanaDeployStep({ store, solana, blockchain, now, log, on
     const signed = await store.transaction(async (db) => {
       const current = await lockCollection(db, collection.id)
       if (current?.generation !== collection.generation || current.transaction_id !== null) return false
-      await addSolanaTransactions(db, [row])
+      await addTransactions(db, [row])
       await updateCollection(db, collection.id, { transaction_id: row.id, lease_until: 0 })
       await putBlocks(db, blocks, store.publishTo)
       return true
     })
     if (!signed) return
-    const { id: transaction, signature, kind } = row
+    const { id: transaction, hash: signature, kind } = row
     log.info({ blockchain, transaction, signature, kind, requests: [collection.request_id] }, 'a transaction is signed')
     onSigned()
   }

@@ -1,10 +1,10 @@
 import { assignToTransactions, failNftsOfCollection } from '../../state/nfts.ts'
-import { addSolanaTransactions } from '../../state/solana-transactions.ts'
+import { addTransactions } from '../../state/transactions.ts'
 import { putBlocks } from '../../store/block-table.ts'
 import { type CollectionRow, findCollectionById } from '../../store/collections.ts'
 import { collectionsWithMintable, listMintable } from '../../store/nfts.ts'
 import { MAX_TOLD } from '../../store/requests.ts'
-import { countUnfinished } from '../../store/solana-transactions.ts'
+import { countUnfinished } from '../../store/transactions.ts'
 import type { Turn } from '../loop.ts'
 import { batchDirectory } from '../metadata-file.ts'
 import { checkGroup } from './group-members.ts'
@@ -62,7 +62,7 @@ export function createSolanaMintStep({
 
   /** What is left to do for the collection: nothing, more at once, or more after a moment. */
   const sign = async (collection: CollectionRow): Promise<'done' | 'more' | 'later'> => {
-    const unfinished = await countUnfinished(store.db, collection.id)
+    const unfinished = await countUnfinished(store.db, { collectionId: collection.id })
     const payable = await payableTokens({ store, solana, blockchain })
     const room = Math.min(MAX_AHEAD - unfinished, payable)
     const group = room <= 0 ? [] : await listMintable(store.db, collection.id, Math.min(GROUP, room))
@@ -83,7 +83,7 @@ export function createSolanaMintStep({
     const assignments = group.map(({ seq }, index) => ({ seq, transactionId: rows[index]?.id ?? '', index }))
     await store.transaction(async (db) => {
       if ((await assignToTransactions(db, assignments)) !== group.length) throw new LostRace()
-      await addSolanaTransactions(db, rows)
+      await addTransactions(db, rows)
       await putBlocks(db, blocks, store.publishTo)
     })
     const requests = [...new Set(group.map((nft) => nft.request_id))].slice(0, MAX_TOLD)

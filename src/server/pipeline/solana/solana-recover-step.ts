@@ -45,12 +45,12 @@ export function createSolanaRecoverStep(options: SolanaRecoverStepOptions): Turn
 
   /** Marks the waiting NFTs whose tokens exist as deployed. Returns how many there are. */
   const adopt = async (network: SolanaNetwork, collection: CollectionRow): Promise<number> => {
-    const { address } = await solana.signer(blockchain)
+    const { address: signer } = await solana.signer(blockchain)
     let adopted = 0
     let after = 0
     for (;;) {
       const waiting = await listMintable(store.db, collection.id, PAGE, after)
-      const mints = waiting.map(({ id }) => mintAddress(address, id))
+      const mints = waiting.map(({ id }) => mintAddress(signer, id))
       const exist = await network.mintsExist(mints)
       const found: FoundMember[] = []
       for (const [at, nft] of waiting.entries()) {
@@ -60,14 +60,14 @@ export function createSolanaRecoverStep(options: SolanaRecoverStepOptions): Turn
         const file = parseFileUri(account === null ? null : readMint(account.data).uri)
         if (file === null) continue
         const { directory, index } = file
-        const signature = (await network.creationOf?.(mint)) ?? `unknown:${mint}`
-        found.push({ nft, index, transaction: lostTransaction(collection.id, { mint, directory, signature }) })
+        const hash = (await network.creationOf?.(mint)) ?? `unknown:${mint}`
+        found.push({ nft, index, transaction: lostTransaction(collection.id, { signer, mint, directory, hash }) })
         await storeFilesAgain(options, nft)
       }
       await store.transaction(async (db) => {
         await lockCollection(db, collection.id)
         await adoptMembers(db, found)
-        for (const directory of new Set(found.map(({ transaction }) => transaction.directory))) {
+        for (const directory of new Set(found.flatMap(({ transaction }) => transaction.directory ?? []))) {
           await restoreDirectory(db, { store, log }, { collectionId: collection.id, directory })
         }
       })
@@ -84,9 +84,12 @@ export function createSolanaRecoverStep(options: SolanaRecoverStepOptions): Turn
   }
 
   /** The transaction that made a token, as far as the chain tells. */
-  const lostTransaction = (collectionId: string, made: { mint: string; directory: string; signature: string }) => ({
-    ...{ id: newId(), blockchain, kind: 'mint' as const, collection_id: collectionId, ...made },
-    ...{ raw: null, last_valid_height: 0, state: 'final' as const, slot: null, error: null },
+  const lostTransaction = (
+    collectionId: string,
+    { signer, ...made }: { signer: string; mint: string; directory: string; hash: string },
+  ) => ({
+    ...{ id: newId(), blockchain, signer, nonce: null, kind: 'mint' as const, collection_id: collectionId, ...made },
+    ...{ start_id: null, token_count: 1, raw: '', block_number: null, block_hash: null, gas_used: null },
     ...{ created_at: now(), next_attempt_at: now() },
   })
 

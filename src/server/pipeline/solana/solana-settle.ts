@@ -3,32 +3,32 @@ import type { SignatureStatus, SolanaNetwork } from '../../chain/solana/network.
 import { readMint } from '../../chain/solana/read-mint.ts'
 import type { Log } from '../../log.ts'
 import { deployCollection, failCollection } from '../../state/collections.ts'
-import { deployMinted, failBatch } from '../../state/nfts.ts'
-import { endSolanaTransaction } from '../../state/solana-transactions.ts'
+import { deployNfts, failBatch } from '../../state/nfts.ts'
+import { endTransaction } from '../../state/transactions.ts'
 import { lockCollection } from '../../store/collections.ts'
+import { updateSignedNfts } from '../../store/nfts.ts'
 import type { Store } from '../../store/open-store.ts'
 import type { Db } from '../../store/schema.ts'
-import { setBatchIndex } from '../../store/solana-nfts.ts'
-import type { SignedRow } from '../../store/solana-transactions.ts'
+import type { TransactionRow } from '../../store/transactions.ts'
 import { parseFileUri, restoreDirectory } from './restore-directory.ts'
 
 /** What is known for good about a transaction; `expired`: it had no effect, and never will. */
 export type Outcome =
   | {
-      transaction: SignedRow
+      transaction: TransactionRow
       fate: 'deployed'
       slot: number | null
       /** Of the metadata file, where an earlier transaction made the token; null where it can't be told. */
       file?: ReturnType<typeof parseFileUri>
     }
-  | { transaction: SignedRow; fate: 'failed'; slot: number; error: string }
-  | { transaction: SignedRow; fate: 'expired' | 'pending' }
+  | { transaction: TransactionRow; fate: 'failed'; slot: number; error: string }
+  | { transaction: TransactionRow; fate: 'expired' | 'pending' }
 
 /** What became of transactions. */
-export async function observe(network: SolanaNetwork, transactions: readonly SignedRow[]): Promise<Outcome[]> {
+export async function observe(network: SolanaNetwork, transactions: readonly TransactionRow[]): Promise<Outcome[]> {
   // In this order: see SolanaNetwork.blockHeight.
   const height = await network.blockHeight()
-  const statuses = await network.statuses(transactions.map(({ signature }) => signature))
+  const statuses = await network.statuses(transactions.map(({ hash }) => hash))
   return Promise.all(
     transactions.map((transaction, index) => outcomeOf(network, height, transaction, statuses[index] ?? null)),
   )
@@ -37,15 +37,15 @@ export async function observe(network: SolanaNetwork, transactions: readonly Sig
 async function outcomeOf(
   network: SolanaNetwork,
   height: number,
-  transaction: SignedRow,
+  transaction: TransactionRow,
   status: SignatureStatus | null,
 ): Promise<Outcome> {
   if (status?.error === null) return { transaction, fate: 'deployed', slot: status.slot }
-  if (status === null && height <= transaction.last_valid_height) return { transaction, fate: 'pending' }
+  if (status === null && height <= (transaction.last_valid_height ?? 0)) return { transaction, fate: 'pending' }
   // Only this service can make a mint at that address: if it is there, an earlier transaction has made it, or this one
   // did so long ago that its signature is forgotten. The earlier one may name another file: a restored database does
   // not know which NFTs shared a directory.
-  const account = await network.account(transaction.mint)
+  const account = await network.account(transaction.mint ?? '')
   if (account?.owner === TOKEN_2022) {
     const file = parseFileUri(readMint(account.data).uri)
     return { transaction, fate: 'deployed', slot: status?.slot ?? null, file }
@@ -65,35 +65,36 @@ export async function settle(
   if (final.length === 0) return touched
   await store.transaction(async (db) => {
     const moved = new Map<string, { collectionId: string; directory: string }>()
-    for (const collectionId of [...new Set(final.filter(isMoved).map(collectionOf))].sort()) {
+    for (const collectionId of [...new Set(final.filter(isMoved).flatMap(collectionOf))].sort()) {
       await lockCollection(db, collectionId)
     }
     const minted: string[] = []
     for (const fate of final) {
       const { transaction, slot } = fate
       const { id, kind, collection_id: collectionId } = transaction
+      if (collectionId === null) continue
       const file = fate.fate === 'deployed' && kind === 'mint' ? fate.file : undefined
       const directory = file?.directory ?? transaction.directory
       const end =
         fate.fate === 'deployed'
-          ? { state: 'final' as const, directory, slot }
-          : { state: 'failed' as const, error: fate.error, slot }
-      if (!(await endSolanaTransaction(db, transaction, end))) continue
-      touched.add(transaction.collection_id)
+          ? { state: 'final' as const, directory, block_number: slot, raw: '' }
+          : { state: 'reverted' as const, error: fate.error, block_number: slot, raw: '' }
+      if (!(await endTransaction(db, transaction, end))) continue
+      touched.add(collectionId)
       if (fate.fate === 'failed') await fail(db, transaction, fate.error)
       else if (kind === 'mint') minted.push(id)
       else await deployCollection(db, collectionId)
-      if (file && directory !== transaction.directory) {
-        await setBatchIndex(db, id, file.index)
+      if (file && directory !== null && directory !== transaction.directory) {
+        await updateSignedNfts(db, id, { batch_index: file.index })
         moved.set(directory, { collectionId, directory })
       }
     }
-    await deployMinted(db, minted)
+    await deployNfts(db, minted)
     for (const place of moved.values()) await restoreDirectory(db, { store, log }, place)
   })
   for (const fate of final) {
     if (fate.fate !== 'failed') continue
-    const { blockchain, id, signature } = fate.transaction
+    const { blockchain, id, hash: signature } = fate.transaction
     log.warn({ blockchain, transaction: id, signature, error: fate.error }, 'a transaction failed')
   }
   return touched
@@ -103,12 +104,16 @@ export async function settle(
 const isMoved = (outcome: Outcome): boolean =>
   outcome.fate === 'deployed' && outcome.file != null && outcome.file.directory !== outcome.transaction.directory
 
-const collectionOf = ({ transaction }: Outcome): string => transaction.collection_id
+const collectionOf = ({ transaction }: Outcome): string | [] => transaction.collection_id ?? []
 
-async function fail(db: Db, { id, kind, collection_id, signature }: SignedRow, error: string): Promise<void> {
+async function fail(
+  db: Db,
+  { id, kind, collection_id, hash: signature }: TransactionRow,
+  error: string,
+): Promise<void> {
   if (kind === 'mint') {
     return failBatch(db, id, `the network refused to mint it: its transaction ${signature} failed: ${error}`)
   }
   const reason = `the collection could not be deployed: its transaction ${signature} failed: ${error}`
-  await failCollection(db, collection_id, reason)
+  if (collection_id !== null) await failCollection(db, collection_id, reason)
 }

@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs'
 import type { EvmBlockchain } from '../../../../api/blockchains.ts'
 import type { Now } from '../../../../core/time.ts'
-import type { BlockJournal } from '../../../store/chain-journal.ts'
+import type { BlockJournal } from '../../../store/block-journal.ts'
 import { isUnreachable, RpcError } from '../../rpc/rpc-answer.ts'
 import type { EvmNetwork, EvmReceipt, Hex } from '../network.ts'
 import { receiptOf } from '../receipt.ts'
@@ -26,7 +26,7 @@ export type EmbeddedChainEvent =
 export interface EmbeddedChainOptions {
   blockchain: EvmBlockchain
   chainId: number
-  journal: BlockJournal
+  journal: BlockJournal<Hex>
   /** Holds the pidfile and the home of the child. Several chains may share it. */
   stateDir: string
   now?: Now

@@ -1,5 +1,5 @@
 import { GdnError } from '../../../../core/errors.ts'
-import type { BlockJournal, JournalledBlock } from '../../../store/chain-journal.ts'
+import type { BlockJournal, HashedBlock } from '../../../store/block-journal.ts'
 import { RpcError } from '../../rpc/rpc-answer.ts'
 import type { Hex } from '../network.ts'
 import { poolStatus, type Tip } from './mine.ts'
@@ -23,13 +23,13 @@ export interface Replayed {
  */
 export async function replayJournal(
   rpc: NodeRpc,
-  journal: BlockJournal,
+  journal: BlockJournal<Hex>,
   genesis: { hash: Hex; timestamp: number },
   onBlocks: (height: number) => void,
 ): Promise<Replayed> {
   const tip: Tip = { number: 0, timestamp: genesis.timestamp, hash: genesis.hash, waiting: 0 }
   let transactions = 0
-  let unchecked: JournalledBlock[] = []
+  let unchecked: HashedBlock<Hex>[] = []
   const check = async () => {
     const hash = await checkHashes(rpc, journal, unchecked)
     if (hash !== undefined) tip.hash = hash
@@ -51,7 +51,7 @@ export async function replayJournal(
   return { tip, transactions }
 }
 
-async function replayBlock(rpc: NodeRpc, block: JournalledBlock): Promise<void> {
+async function replayBlock(rpc: NodeRpc, block: HashedBlock<Hex>): Promise<void> {
   for (const answer of await handIn(rpc, block.transactions)) {
     if ('error' in answer) {
       throw damaged(`a transaction of block ${block.number} is refused now: ${answer.error.message}`)
@@ -65,7 +65,7 @@ async function replayBlock(rpc: NodeRpc, block: JournalledBlock): Promise<void> 
 }
 
 /** @returns the hash of the last of them */
-async function checkHashes(rpc: NodeRpc, journal: BlockJournal, blocks: readonly JournalledBlock[]) {
+async function checkHashes(rpc: NodeRpc, journal: BlockJournal<Hex>, blocks: readonly HashedBlock<Hex>[]) {
   const calls = blocks.map(({ number }) => ({
     method: 'eth_getBlockByNumber',
     params: [`0x${number.toString(16)}`, false],

@@ -1,6 +1,6 @@
 import { messageOf } from '../../../../core/errors.ts'
 import type { Now } from '../../../../core/time.ts'
-import type { BlockJournal } from '../../../store/chain-journal.ts'
+import type { BlockJournal } from '../../../store/block-journal.ts'
 import { isUnreachable } from '../../rpc/rpc-answer.ts'
 import type { BroadcastOutcome, Hex } from '../network.ts'
 import { type MinedBlock, mineBlock, poolStatus } from './mine.ts'
@@ -43,7 +43,7 @@ export interface Sequencer {
 
 export interface SequencerOptions {
   chainId: number
-  journal: BlockJournal
+  journal: BlockJournal<Hex>
   supervisor: () => Supervisor
   now: Now
   onUnrecordedHash: (number: number, message: string) => void

@@ -4,7 +4,7 @@ import type { ChainSettings, Networks } from '../../../settings/types.ts'
 import { findChain } from '../../../store/chains.ts'
 import { markBehind } from '../../../store/followers.ts'
 import type { Db } from '../../../store/schema.ts'
-import { listSignedOf, nextNonceOf, raiseLane } from '../../../store/transactions.ts'
+import { listSignedOf, nextNonceOf, raiseNonce } from '../../../store/transactions.ts'
 import type { Providers, RpcOutcome } from '../../rpc/providers.ts'
 import { remembered } from '../../rpc/remembered.ts'
 import type { Hindrance } from '../../rpc/watch-network.ts'
@@ -134,7 +134,7 @@ export async function openRemoteChains({
         if (known !== null && known >= nextNonce) continue
         // Transactions of ours that the database doesn't know: it was restored, or a fail-over lost commits.
         if (known !== null) await markBehind(db, blockchain, await network.publicNetwork.head())
-        await raiseLane(db, blockchain, address, nextNonce)
+        await raiseNonce(db, blockchain, address, nextNonce)
       }
       return {
         chainId: chain.chainId,

@@ -1,6 +1,6 @@
 import type { SolanaBlockchain } from '../../../../api/blockchains.ts'
 import { messageOf } from '../../../../core/errors.ts'
-import type { JournalledSlot, SlotJournal } from '../../../store/slot-journal.ts'
+import type { BlockJournal, JournalledBlock } from '../../../store/block-journal.ts'
 import { TOKEN_2022 } from '../mint-address.ts'
 import type { SendOutcome, SignatureStatus, SolanaNetwork } from '../network.ts'
 import { createBlockhashes, VALID_BLOCKS } from './blockhashes.ts'
@@ -24,9 +24,12 @@ export type EmbeddedSolanaEvent =
   | { type: 'replaying'; slot: number; transactions: number }
   | { type: 'no_snapshot'; reason: string }
 
+/** Its hashes are of no use: a block is identified by its number and content. */
+type Journal = Omit<BlockJournal, 'recordHash'>
+
 export interface EmbeddedSolanaOptions {
   blockchain: SolanaBlockchain
-  journal: SlotJournal
+  journal: Journal
   /** Who pays for everything; rich from the first slot on. */
   payer: string
   /** The file of the snapshot, which spares most of a replay; none is kept where it isn't given. */
@@ -80,7 +83,7 @@ export async function startEmbeddedSolana(options: EmbeddedSolanaOptions): Promi
     }
   }
 
-  const execute = async (block: JournalledSlot, transactions: readonly Uint8Array[]) => {
+  const execute = async (block: JournalledBlock, transactions: readonly Uint8Array[]) => {
     machine.setTime(block.number, block.timestamp)
     for (const [index, transaction] of transactions.entries()) {
       if (index > 0 && index % AT_ONCE === 0) await pause()
@@ -110,7 +113,7 @@ export async function startEmbeddedSolana(options: EmbeddedSolanaOptions): Promi
   const catchUp = async () => {
     let transactions = 0
     let told = performance.now()
-    for await (const block of journal.slots(tip)) {
+    for await (const block of journal.blocks(tip)) {
       await execute(
         block,
         block.transactions.map((raw) => Buffer.from(raw, 'base64')),
@@ -203,7 +206,7 @@ export async function startEmbeddedSolana(options: EmbeddedSolanaOptions): Promi
 }
 
 /** The snapshot of the file, if it is one of this journal: the journal may be that of a backup. */
-async function usableSnapshot(path: string, chain: string, journal: SlotJournal): Promise<Snapshot | null> {
+async function usableSnapshot(path: string, chain: string, journal: Journal): Promise<Snapshot | null> {
   const snapshot = await readSnapshot(path, chain)
   if (snapshot === null) return null
   const block = await journal.find(snapshot.slot)

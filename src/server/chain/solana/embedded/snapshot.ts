@@ -3,7 +3,7 @@ import { mkdir, readFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import * as z from 'zod'
 import { writeDurably } from '../../../../core/durable-file.ts'
-import type { JournalledSlot } from '../../../store/slot-journal.ts'
+import type { JournalledBlock } from '../../../store/block-journal.ts'
 import type { SignatureStatus } from '../network.ts'
 
 const NEWLINE = 10
@@ -30,7 +30,7 @@ export interface Snapshot {
   machine: Uint8Array
 }
 
-export function digestOf({ number, timestamp, transactions }: JournalledSlot): string {
+export function digestOf({ number, timestamp, transactions }: JournalledBlock): string {
   return createHash('sha256')
     .update([number, timestamp, ...transactions].join('\n'))
     .digest('hex')

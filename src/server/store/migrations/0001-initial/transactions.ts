@@ -3,52 +3,53 @@ import { isLeased, withLease } from './columns.ts'
 
 const isSigned = sql<boolean>`state = 'signed'`
 
-/** Transactions of EVM chains and of Solana. */
+/** Transactions of all blockchains. On EVM chains they have nonces, on Solana mints and a height at which they expire. */
 export async function createTransactions(db: Kysely<unknown>): Promise<void> {
-  await createEvmTransactions(db)
-  await createAttempts(db)
-  await createSolanaTransactions(db)
-}
-
-async function createEvmTransactions(db: Kysely<unknown>): Promise<void> {
   await db.schema
     .createTable('transactions')
     .addColumn('id', 'text', (c) => c.primaryKey())
     .addColumn('blockchain', 'text', (c) => c.notNull())
     .addColumn('signer', 'text', (c) => c.notNull())
-    .addColumn('nonce', 'integer', (c) => c.notNull())
+    .addColumn('nonce', 'integer')
     .addColumn('kind', 'text', (c) => c.notNull())
     .addColumn('collection_id', 'text')
     .addColumn('start_id', 'text')
+    .addColumn('mint', 'text')
     .addColumn('token_count', 'integer', (c) => c.notNull())
     .addColumn('directory', 'text')
     .addColumn('raw', 'text', (c) => c.notNull())
     .addColumn('hash', 'text', (c) => c.notNull())
+    .addColumn('last_valid_height', 'bigint')
     .addColumn('state', 'text', (c) => c.notNull())
     .addColumn('block_number', 'bigint')
     .addColumn('block_hash', 'text')
     .addColumn('gas_used', 'text')
+    .addColumn('error', 'text')
     .addColumn('created_at', 'bigint', (c) => c.notNull())
     .$call(withLease)
     // 1 while a reorg may still remove its block.
     .addColumn('watched', 'integer', (c) => c.notNull().defaultTo(0))
     // 1 after a reorg removed its block.
     .addColumn('returned', 'integer', (c) => c.notNull().defaultTo(0))
-    // What an operator asks of a transaction that is stuck.
-    .addColumn('wish', 'text')
-    .addUniqueConstraint('transactions_nonce', ['blockchain', 'signer', 'nonce'])
+    // What an operator requests of a pending transaction.
+    .addColumn('requested_action', 'text')
     .execute()
   const index = (name: string) => db.schema.createIndex(`transactions_${name}`).on('transactions')
-  await index('due').columns(['blockchain', 'next_attempt_at', 'nonce']).where(isSigned).execute()
+  const hasNonce = sql.ref('nonce')
+  await index('nonce').unique().columns(['blockchain', 'signer', 'nonce']).where(hasNonce, 'is not', null).execute()
+  await index('due').columns(['blockchain', 'next_attempt_at', 'id']).where(isSigned).execute()
   await index('leased').columns(['lease_until']).where(isLeased).execute()
   await index('watched').columns(['blockchain', 'block_number']).where(sql.ref('watched'), '=', sql.lit(1)).execute()
-  // The database itself keeps each collection to one unfinished transaction. A reorg can put several back: they were
-  // signed one after the other.
-  await index('lane')
+  await index('unfinished').columns(['collection_id']).where(isSigned).execute()
+  // The database itself keeps each EVM collection to one unfinished transaction. A reorg can put several back: they
+  // were signed one after the other.
+  await index('evm_unfinished')
     .unique()
     .columns(['collection_id'])
-    .where(sql<boolean>`state = 'signed' and returned = 0`)
+    .where(sql<boolean>`state = 'signed' and returned = 0 and nonce is not null`)
     .execute()
+  // And each mint of Solana to one signed transaction.
+  await index('mint_unfinished').unique().columns(['mint']).where(isSigned).execute()
   // Counts the pending transactions of a signer before anything is signed.
   await index('ahead').columns(['blockchain', 'signer']).where(isSigned).execute()
   await index('factory').columns(['blockchain']).where(sql.ref('kind'), '=', sql.lit('factory')).execute()
@@ -57,12 +58,13 @@ async function createEvmTransactions(db: Kysely<unknown>): Promise<void> {
   await index('directory').columns(['directory']).execute()
 
   await db.schema
-    .createTable('lanes')
+    .createTable('signer_nonces')
     .addColumn('blockchain', 'text', (c) => c.notNull())
     .addColumn('signer', 'text', (c) => c.notNull())
     .addColumn('next_nonce', 'integer', (c) => c.notNull())
-    .addPrimaryKeyConstraint('lanes_key', ['blockchain', 'signer'])
+    .addPrimaryKeyConstraint('signer_nonces_key', ['blockchain', 'signer'])
     .execute()
+  await createAttempts(db)
 }
 
 /** On public networks a transaction is signed again with higher fees, or its nonce is used to cancel it. */
@@ -79,32 +81,4 @@ async function createAttempts(db: Kysely<unknown>): Promise<void> {
     .addColumn('cancels', 'integer', (c) => c.notNull().defaultTo(0))
     .addPrimaryKeyConstraint('transaction_attempts_key', ['transaction_id', 'number'])
     .execute()
-}
-
-/** Solana has no nonces: a collection has many transactions at once, each with the block height at which it expires. */
-async function createSolanaTransactions(db: Kysely<unknown>): Promise<void> {
-  await db.schema
-    .createTable('solana_transactions')
-    .addColumn('id', 'text', (c) => c.primaryKey())
-    .addColumn('blockchain', 'text', (c) => c.notNull())
-    .addColumn('kind', 'text', (c) => c.notNull())
-    .addColumn('collection_id', 'text', (c) => c.notNull().references('collections.id'))
-    .addColumn('mint', 'text', (c) => c.notNull())
-    .addColumn('directory', 'text', (c) => c.notNull())
-    .addColumn('raw', 'text')
-    .addColumn('signature', 'text', (c) => c.notNull().unique())
-    .addColumn('last_valid_height', 'bigint', (c) => c.notNull())
-    .addColumn('state', 'text', (c) => c.notNull())
-    .addColumn('slot', 'bigint')
-    .addColumn('error', 'text')
-    .addColumn('created_at', 'bigint', (c) => c.notNull())
-    .$call(withLease)
-    .execute()
-  const index = (name: string) => db.schema.createIndex(`solana_transactions_${name}`).on('solana_transactions')
-  await index('due').columns(['blockchain', 'next_attempt_at', 'id']).where(isSigned).execute()
-  await index('unfinished').columns(['collection_id']).where(isSigned).execute()
-  // The database itself keeps each mint to one signed transaction.
-  await index('lane').unique().columns(['mint']).where(isSigned).execute()
-  await index('leased').columns(['lease_until']).where(isLeased).execute()
-  await index('directory').columns(['directory']).execute()
 }
