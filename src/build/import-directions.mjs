@@ -32,7 +32,7 @@ export const MAY_IMPORT = {
 /** The commands that work on a backend's data, and the checks of what a backend needs: the only ones to load `server`. */
 const LOADS_SERVER = [
   ...['chain', 'db', 'key', 'local', 'serve', 'tx', 'webhook', 'worker'].map((noun) => `cli/commands/${noun}`),
-  ...['cli/doctor/backend.ts', 'cli/doctor/native.ts'],
+  ...['cli/commands/doctor/backend.ts', 'cli/commands/doctor/native.ts', 'cli/connect/data-dir.ts'],
 ]
 
 /** The floors of `src/server` from the ground up: what stands on one imports from those below it. */
@@ -48,9 +48,12 @@ export const SERVER_FLOORS = [
   ['main.ts', 'worker.ts'],
 ]
 
+/** The folders of `src` in which circles are not reported. */
+const MAY_HAVE_CIRCLES = ['batch', 'client']
+
 /**
  * The imports that run against the tables, one sentence each, the folders that the tables don't name, and the imports
- * that tie files and folders of `src/server` into a circle.
+ * that tie files and folders into a circle.
  *
  * @param {string} src the folder `src`
  * @returns {Promise<string[]>}
@@ -58,7 +61,7 @@ export const SERVER_FLOORS = [
 export async function findWrongImports(src) {
   const files = new Set((await readdir(src, { recursive: true })).map((path) => path.replaceAll('\\', '/')))
   const found = new Set()
-  const inServer = []
+  const withinFolders = []
   for (const from of files) {
     if (!/\.(?:ts|tsx|mjs)$/.test(from)) continue
     const unnamed = unnamedFolder(from)
@@ -68,28 +71,39 @@ export async function findWrongImports(src) {
       if (!files.has(to)) continue
       const reason = reasonAgainst(from, to)
       if (reason !== null) found.add(`src/${from} imports src/${to}: ${reason}`)
-      if (folderOf(from) === 'server') inServer.push([from, to])
+      const folder = folderOf(from)
+      if (folder === folderOf(to) && !MAY_HAVE_CIRCLES.includes(folder)) withinFolders.push([from, to])
     }
   }
-  return [...found, ...findCircles(inServer)].sort()
+  return [...found, ...findCircles(withinFolders)].sort()
 }
 
-/** Imports within a folder of `src/server` that tie its files and folders into a circle, without being one of files. */
+/** The imports that tie files and folders into a circle, even where the files alone form none. */
 function findCircles(imports) {
   const arrows = imports.map(([from, to]) => {
     const [start, end] = [from.split('/'), to.split('/')]
     const depth = start.findIndex((part, at) => part !== end[at])
     return { from, to, start: start.slice(0, depth + 1).join('/'), end: end.slice(0, depth + 1).join('/') }
   })
-  const reaches = (from, to, seen = new Set()) =>
-    arrows.some(({ start, end }) => {
-      if (start !== from || seen.has(end)) return false
-      seen.add(end)
-      return end === to || reaches(end, to, seen)
-    })
+  const ends = new Map()
+  for (const { start, end } of arrows) ends.set(start, (ends.get(start) ?? new Set()).add(end))
+  const reached = new Map([...ends.keys()].map((start) => [start, allReached(ends, start)]))
   return arrows
-    .filter(({ start, end }) => dirname(start) !== 'server' && reaches(end, start))
+    .filter(({ start, end }) => reached.get(end)?.has(start))
     .map(({ from, to, start, end }) => `src/${from} imports src/${to}: src/${end} leads back to src/${start}`)
+}
+
+function allReached(ends, start) {
+  const found = new Set()
+  const open = [start]
+  for (let from = open.pop(); from !== undefined; from = open.pop()) {
+    for (const end of ends.get(from) ?? []) {
+      if (found.has(end)) continue
+      found.add(end)
+      open.push(end)
+    }
+  }
+  return found
 }
 
 /** Relative specifiers of a file. TypeScript 7 has no parser for programs: this is that of an earlier one. */

@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream'
+import type { ApiClient } from '../client/api-client.ts'
 import type { SeenBackend } from '../client/backend.ts'
 import type { TransportKind } from '../client/create-transport.ts'
 import type { Pacer } from '../client/pacer.ts'
@@ -7,7 +8,6 @@ import type { Server } from '../config/server.ts'
 import type { ConfigFlags, Settings } from '../config/settings.ts'
 import type { Now } from '../core/time.ts'
 import type { AddressBook } from '../wallet/address-book.ts'
-import type { UploadingClient } from './connect/with-storage.ts'
 import type { Io } from './io/io.ts'
 import type { OutStream } from './io/out-stream.ts'
 import type { Signals } from './io/signals.ts'
@@ -24,6 +24,12 @@ export interface Edge {
   signals: Signals
   /** The system's own, where none is given. */
   openKeyring?: OpenKeyring
+}
+
+/** A client whose uploads go to the server, or where it takes none, to the storage that the profile names. */
+export interface UploadingClient extends ApiClient {
+  /** Whether local files have a place to go to; asked before anything is sent. Throws for a storage that can't be used. */
+  hasPlaceForFiles(signal?: AbortSignal): Promise<boolean>
 }
 
 /** A client of the API, and the server it talks to. */

@@ -1,14 +1,9 @@
 import { GdnError } from '../core/errors.ts'
 import { nearest } from '../core/nearest.ts'
 import { ENTRIES, isNoun, type Noun, type Verb } from './catalogue.ts'
+import type { HelpRoute } from './help/help-json.ts'
 import { insteadOf, suggestCommands } from './help/suggest.ts'
-import { findTopic, TOPICS, type TopicEntry } from './help/topics.ts'
-
-export type HelpRoute =
-  | { kind: 'root-help' }
-  | { kind: 'topic'; topic: TopicEntry }
-  | { kind: 'noun-help'; noun: Noun }
-  | { kind: 'verb-help'; verb: Verb }
+import { findTopic, TOPICS } from './help/topics.ts'
 
 export type Route = HelpRoute | { kind: 'verb'; verb: Verb; argv: string[] }
 

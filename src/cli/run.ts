@@ -17,9 +17,9 @@ import { isInActions, withoutCommands } from './io/in-actions.ts'
 import { createIo, type Io } from './io/io.ts'
 import type { OutStream } from './io/out-stream.ts'
 import { reportError } from './render/report-error.ts'
-import { proseWidth } from './render/wrap.ts'
 import { nameFlags, nameSettings } from './request/named-addresses.ts'
 import { route } from './route.ts'
+import { proseWidth } from './text/wrap.ts'
 import { VERSION } from './version.ts'
 
 /** Runs one command line from its arguments to its exit code. */

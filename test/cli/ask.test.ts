@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { folded, narrowed } from '../../src/cli/prompt/ask.ts'
+import { folded, narrowed } from '../../src/cli/io/prompts.ts'
 
 const CHAINS = ['polygon', 'polygon-mumbai', 'astar', 'bnb-testnet', 'fantom-testnet'].map((name) => ({ name }))
 const names = (typed: string) => narrowed(CHAINS, typed).map(({ name }) => name)

@@ -1,7 +1,7 @@
 import { chmod, mkdir, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { clock } from '../../src/cli/doctor/server.ts'
+import { clock } from '../../src/cli/commands/doctor/server.ts'
 import { OrderFiles } from '../../src/orders/order-files.ts'
 import { writeRunning } from '../../src/server/data-dir/running.ts'
 import { filesHolding, textHolds } from '../helpers/leaks.ts'

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { COMMANDS, ENTRIES, isNoun } from '../../src/cli/catalogue.ts'
 import { TOPICS } from '../../src/cli/help/topics.ts'
-import { displayWidth } from '../../src/cli/render/display-width.ts'
+import { displayWidth } from '../../src/cli/text/display-width.ts'
 import { cli } from './harness.ts'
 
 const PAGES: string[] = [

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { CATALOGUE, COMMANDS } from '../../src/cli/catalogue.ts'
-import { displayWidth } from '../../src/cli/render/display-width.ts'
+import { displayWidth } from '../../src/cli/text/display-width.ts'
 import { cli } from './harness.ts'
 
 describe.each(COMMANDS)('gdn $command --help', ({ command: name }) => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { displayWidth } from '../../src/cli/render/display-width.ts'
+import { displayWidth } from '../../src/cli/text/display-width.ts'
 import { folder, TARGET } from './drop.ts'
 import { CONTRACT, fakeApi, OWNER, type Reply } from './fake-api.ts'
 import { type CliOptions, cli } from './harness.ts'

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { rememberCollection } from '../../src/cli/connect/known-collections.ts'
+import { rememberCollection } from '../../src/cli/collections/known-collections.ts'
 import { CONTRACT, fakeApi, knows, nft, OWNER, type Reply } from './fake-api.ts'
 import { chain, token, URI } from './fake-chain.ts'
 import { type CliOptions, cli, errorOf, tempHome } from './harness.ts'

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { wrapLine } from '../../src/cli/render/wrap.ts'
+import { wrapLine } from '../../src/cli/text/wrap.ts'
 
 const word = fc.stringMatching(/^[a-z]{1,12}$/)
 

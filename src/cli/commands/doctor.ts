@@ -1,16 +1,16 @@
 import { GdnCommand, valueFlag } from '../command.ts'
+import { addDataDirFlag } from '../connect/data-dir.ts'
 import type { Deps } from '../deps.ts'
-import type { BackendFlags } from '../doctor/backend.ts'
-import { checkFiles, checkSettings } from '../doctor/configuration.ts'
-import type { Finding } from '../doctor/finding.ts'
-import { checkEnvironment, checkNetworkSettings, checkNode } from '../doctor/surroundings.ts'
 import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } from '../flags/common.ts'
 import { notEmpty } from '../flags/parse.ts'
 import { type Io, safe } from '../io/io.ts'
 import { createOutput } from '../render/output.ts'
 import type { View } from '../render/view.ts'
-import { proseWidth, wrap, wrapLine } from '../render/wrap.ts'
-import { addDataDirFlag } from './key/key-data-dir.ts'
+import { proseWidth, wrap, wrapLine } from '../text/wrap.ts'
+import type { BackendFlags } from './doctor/backend.ts'
+import { checkFiles, checkSettings } from './doctor/configuration.ts'
+import type { Finding } from './doctor/finding.ts'
+import { checkEnvironment, checkNetworkSettings, checkNode } from './doctor/surroundings.ts'
 
 export type DoctorFlags = OutputFlags & ServerFlags & BackendFlags
 
@@ -57,12 +57,12 @@ export async function doctor(deps: Deps, flags: DoctorFlags): Promise<void> {
 async function examine(deps: Deps, flags: DoctorFlags): Promise<Finding[]> {
   const { env } = deps
   const { finding, settings } = await checkSettings(deps, flags)
-  const { withoutToldNetworks } = await import('../doctor/readiness.ts')
-  const { checkServer } = await import('../doctor/server.ts')
-  const { checkJournals, checkStateDirectory } = await import('../doctor/state.ts')
-  const { checkLocalBackend } = await import('../doctor/local.ts')
-  const { checkBackend } = await import('../doctor/backend.ts')
-  const { checkNativeParts } = await import('../doctor/native.ts')
+  const { withoutToldNetworks } = await import('./doctor/readiness.ts')
+  const { checkServer } = await import('./doctor/server.ts')
+  const { checkJournals, checkStateDirectory } = await import('./doctor/state.ts')
+  const { checkLocalBackend } = await import('./doctor/local.ts')
+  const { checkBackend } = await import('./doctor/backend.ts')
+  const { checkNativeParts } = await import('./doctor/native.ts')
   const { stateDirectory } = await import('../../config/paths.ts')
   const stateDir = stateDirectory(env, flags.stateDir)
   const state = await checkStateDirectory(stateDir)

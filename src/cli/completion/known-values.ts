@@ -5,8 +5,8 @@ import { runNames } from '../../batch/run-names.ts'
 import { stateDirectory, userConfigFile, walletsDirectory } from '../../config/paths.ts'
 import { parseUrl } from '../../core/parse-url.ts'
 import { terminalText } from '../../core/terminal-text.ts'
-import { allKnownCollections } from '../connect/read-known-collections.ts'
-import { cutToWidth } from '../render/display-width.ts'
+import { allKnownCollections } from '../collections/read-known-collections.ts'
+import { cutToWidth } from '../text/display-width.ts'
 
 /** A value that a shell may offer, and what it is. */
 interface Known {

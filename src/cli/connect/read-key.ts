@@ -3,8 +3,8 @@ import { GdnError } from '../../core/errors.ts'
 import { refuseLooseFile } from '../../core/private-file.ts'
 import { Secret } from '../../core/secret.ts'
 import type { Io } from '../io/io.ts'
+import { readInput } from '../io/request-file.ts'
 import { askSecret } from '../prompt/ask-for.ts'
-import { readInput } from '../request/request-file.ts'
 
 const MAX_FILE_BYTES = 64 * 1024
 

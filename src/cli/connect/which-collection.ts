@@ -3,9 +3,14 @@ import type { Blockchain } from '../../api/blockchains.ts'
 import type { Server } from '../../config/server.ts'
 import type { Settings } from '../../config/settings.ts'
 import { GdnError } from '../../core/errors.ts'
+import {
+  findByAddress,
+  type KnownCollection,
+  knownCollections,
+  serverName,
+} from '../collections/read-known-collections.ts'
 import type { Io } from '../io/io.ts'
 import { askBlockchain, askCollection, orAsk } from '../prompt/ask-missing.ts'
-import { findByAddress, type KnownCollection, knownCollections, serverName } from './read-known-collections.ts'
 
 export interface Collection {
   contract: string

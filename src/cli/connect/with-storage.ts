@@ -8,6 +8,7 @@ import type { Settings } from '../../config/settings.ts'
 import type { StorageSettings } from '../../config/storage.ts'
 import { GdnError } from '../../core/errors.ts'
 import { sleep } from '../../core/time.ts'
+import type { UploadingClient } from '../deps.ts'
 
 export interface StorageSurroundings {
   settings: Settings
@@ -15,12 +16,6 @@ export interface StorageSurroundings {
   proxy: ProxyOptions | undefined
   userAgent: string
   onExchange: OnExchange | undefined
-}
-
-/** A client whose uploads go to the server, or where it takes none, to the storage that the profile names. */
-export interface UploadingClient extends ApiClient {
-  /** Whether local files have a place to go to; asked before anything is sent. Throws for a storage that can't be used. */
-  hasPlaceForFiles(signal?: AbortSignal): Promise<boolean>
 }
 
 export const STORAGE_HINT =

@@ -1,5 +1,5 @@
 import { type GdnCommand, switchFlag, valueFlag } from '../command.ts'
-import { OUTPUT_MODES, type OutputMode } from '../render/output-modes.ts'
+import { OUTPUT_MODES, type OutputMode } from './output-modes.ts'
 import { notEmpty, oneOf, wordList } from './parse.ts'
 
 /** Flags that every command takes. */

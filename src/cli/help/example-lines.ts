@@ -1,5 +1,5 @@
-import { displayWidth } from '../render/display-width.ts'
-import { wrap } from '../render/wrap.ts'
+import { displayWidth } from '../text/display-width.ts'
+import { wrap } from '../text/wrap.ts'
 
 type Example = readonly [does: string, ...typed: string[]]
 

@@ -1,6 +1,14 @@
+import type { Noun, Verb } from '../catalogue.ts'
 import type { Io } from '../io/io.ts'
-import type { HelpRoute } from '../route.ts'
+import type { TopicEntry } from './topics.ts'
 import { commandTree, type MakeCommand } from './tree.ts'
+
+/** What `gdn help` explains. */
+export type HelpRoute =
+  | { kind: 'root-help' }
+  | { kind: 'topic'; topic: TopicEntry }
+  | { kind: 'noun-help'; noun: Noun }
+  | { kind: 'verb-help'; verb: Verb }
 
 /**
  * `gdn help --json`: the command tree. Of one command or noun, its part of it; of a topic, its text as it stands for

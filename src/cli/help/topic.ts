@@ -1,5 +1,5 @@
 import type { CommandText } from '../command.ts'
-import { twoColumns, wrap } from '../render/wrap.ts'
+import { twoColumns, wrap } from '../text/wrap.ts'
 import { exampleLines } from './example-lines.ts'
 
 /** How a heading is written. */

@@ -2,7 +2,7 @@ import type { Readable } from 'node:stream'
 import { GdnError } from '../../core/errors.ts'
 import { redactSecrets } from '../../core/secret.ts'
 import { terminalLines, terminalText } from '../../core/terminal-text.ts'
-import { wrapLine } from '../render/wrap.ts'
+import { wrapLine } from '../text/wrap.ts'
 import { type ColourLevel, colourLevel } from './colour.ts'
 import { isInActions, withoutCommands } from './in-actions.ts'
 import type { LiveBlock } from './live-block.ts'
@@ -154,7 +154,7 @@ export async function createIo(edge: IoEdge, settings: IoSettings): Promise<Io> 
       if (!interactive) {
         throw new GdnError('not_confirmed', `this needs a yes: ${question}`, { hint: `add ${flag} to say it` })
       }
-      const { prompts } = await import('../prompt/ask.ts')
+      const { prompts } = await import('./prompts.ts')
       return await prompts(stderr).ask(question)
     },
   }

@@ -1,4 +1,4 @@
-import { displayWidth } from '../render/display-width.ts'
+import { displayWidth } from '../text/display-width.ts'
 import type { OutStream } from './out-stream.ts'
 
 /** Some lines at the foot of a terminal that are written over in place. */

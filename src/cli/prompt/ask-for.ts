@@ -1,6 +1,6 @@
 import { GdnError } from '../../core/errors.ts'
 import type { Io } from '../io/io.ts'
-import type { Choice, Prompts, Question, TextQuestion } from './questions.ts'
+import type { Choice, Prompts, Question, TextQuestion } from '../io/questions.ts'
 
 /** Asks for a line of text. */
 export async function askText(io: Io, question: TextQuestion): Promise<string> {
@@ -33,6 +33,6 @@ async function prompts(io: Io, { flag }: Question): Promise<Prompts> {
       hint: `give it with ${flag}`,
     })
   }
-  const { prompts: promptsOn } = await import('./ask.ts')
+  const { prompts: promptsOn } = await import('../io/prompts.ts')
   return promptsOn(io.promptOutput)
 }

@@ -2,10 +2,10 @@ import { addressProblem } from '../../api/address.ts'
 import { BLOCKCHAIN_NAMES, BLOCKCHAINS, type Blockchain } from '../../api/blockchains.ts'
 import { GdnError } from '../../core/errors.ts'
 import { type AddressBook, anyAddressProblem } from '../../wallet/address-book.ts'
-import type { KnownCollection } from '../connect/read-known-collections.ts'
+import type { KnownCollection } from '../collections/read-known-collections.ts'
 import type { Io } from '../io/io.ts'
+import type { Choice, TextQuestion } from '../io/questions.ts'
 import { askText, choose } from './ask-for.ts'
-import type { Choice, TextQuestion } from './questions.ts'
 
 /**
  * Whether a person at the keyboard is asked for what a command misses. Not in JSON mode, where stderr carries nothing

@@ -1,5 +1,5 @@
 import Table from 'cli-table3'
-import { displayWidth } from './display-width.ts'
+import { displayWidth } from '../text/display-width.ts'
 
 const NO_BORDERS = Object.fromEntries(
   ['top', 'top-mid', 'top-left', 'top-right', 'bottom', 'bottom-mid', 'bottom-left', 'bottom-right', 'left', 'left-mid']

@@ -1,4 +1,4 @@
-import { cutToWidth, displayWidth } from './display-width.ts'
+import { cutToWidth, displayWidth } from '../text/display-width.ts'
 
 /** Columns of white space between two cells. */
 const GAP = 2

@@ -3,9 +3,9 @@ import { isAbsolute, relative, resolve } from 'node:path'
 import type { BatchSummary } from '../../batch/types.ts'
 import { formatFault, type GdnError, type Place } from '../../core/errors.ts'
 import { fileLines } from '../../manifest/file-lines.ts'
-import { rowsByState } from '../commands/batch/summary.ts'
 import { isInActions } from '../io/in-actions.ts'
 import { safe } from '../io/io.ts'
+import { rowsByState } from './count.ts'
 
 /** So many GitHub shows of one step. */
 const MAX_ANNOTATIONS = 10

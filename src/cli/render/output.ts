@@ -1,9 +1,9 @@
 import { GdnError } from '../../core/errors.ts'
 import { nearest } from '../../core/nearest.ts'
 import type { OutputFlags } from '../flags/common.ts'
+import type { OutputMode } from '../flags/output-modes.ts'
 import type { Io } from '../io/io.ts'
 import { csvLine, type DataRecord, harmlessCell, plainCell } from './cells.ts'
-import type { OutputMode } from './output-modes.ts'
 import type { View } from './view.ts'
 
 type Records = readonly DataRecord[] | AsyncIterable<DataRecord>

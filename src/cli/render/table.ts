@@ -1,9 +1,9 @@
 import { type Io, safe } from '../io/io.ts'
 import { paintStatus } from '../io/paint.ts'
+import { displayWidth } from '../text/display-width.ts'
+import { wrap } from '../text/wrap.ts'
 import { type DataRecord, plainCell } from './cells.ts'
-import { displayWidth } from './display-width.ts'
 import type { Card, View } from './view.ts'
-import { wrap } from './wrap.ts'
 
 /** Narrower than this, words of a value are left to the terminal to break. */
 const MIN_VALUE_WIDTH = 20

@@ -3,7 +3,7 @@ import { parseStrictJson } from '../../core/strict-json.ts'
 import type { Parse } from '../command.ts'
 import { keyValue } from '../flags/parse.ts'
 import type { Io } from '../io/io.ts'
-import { nameOfInput, parseRequest, readInput } from './request-file.ts'
+import { nameOfInput, parseRequest, readInput } from '../io/request-file.ts'
 
 /** One `--field`: a member of the request, or an element of a list in it. */
 export interface BodyField {

@@ -7,7 +7,7 @@ import { runOrigin } from '../connect/run-origin.ts'
 import type { Connection, Deps } from '../deps.ts'
 import { safe } from '../io/io.ts'
 import type { Progress } from '../io/progress.ts'
-import { count } from './waiting.ts'
+import { count } from '../render/count.ts'
 
 /** Flag of commands that order one thing. */
 export interface AgainFlag {

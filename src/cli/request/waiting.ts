@@ -4,6 +4,7 @@ import { GdnError } from '../../core/errors.ts'
 import { serverFlag } from '../connect/server-flag.ts'
 import type { Connection, Deps } from '../deps.ts'
 import { safe } from '../io/io.ts'
+import { count } from '../render/count.ts'
 import { fetchNfts } from './fetch-nfts.ts'
 
 /** How long to wait for a chain, unless --timeout says otherwise. */
@@ -136,9 +137,4 @@ function pendingReason(records: readonly NftRecord[]): string {
   if (first === undefined) return ''
   const [reason, n] = first
   return `: ${records.length === 1 ? '' : `${count(n, 'NFT')}: `}${safe(reason)}`
-}
-
-/** `1 NFT`, `24 NFTs`. */
-export function count(n: number, noun: string): string {
-  return `${n} ${noun}${n === 1 ? '' : 's'}`
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test, vi } from 'vitest'
 import { COMMANDS, makeCommand } from '../../../src/cli/catalogue.ts'
 import type { Deps } from '../../../src/cli/deps.ts'
-import { OUTPUT_MODES, type OutputMode } from '../../../src/cli/render/output-modes.ts'
+import { OUTPUT_MODES, type OutputMode } from '../../../src/cli/flags/output-modes.ts'
 import { type CliResult, cli, errorOf } from '../harness.ts'
 import { NO_RECORDS, SCENARIOS, type Scenario } from './scenarios.ts'
 

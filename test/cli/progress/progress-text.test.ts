@@ -3,7 +3,7 @@ import type { BatchEvent, RowCounts } from '../../../src/batch/types.ts'
 import { ProgressState } from '../../../src/cli/commands/batch/progress-state.ts'
 import { barWidths, formatBlock, formatLine, roughly } from '../../../src/cli/commands/batch/progress-text.ts'
 import { PLAIN } from '../../../src/cli/io/paint.ts'
-import { displayWidth } from '../../../src/cli/render/display-width.ts'
+import { displayWidth } from '../../../src/cli/text/display-width.ts'
 import { counts, planned } from './events.ts'
 
 const LOOK = { columns: 80, paint: PLAIN, ascii: false }

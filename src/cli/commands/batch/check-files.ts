@@ -5,7 +5,7 @@ import type { Prober } from '../../../files/prober.ts'
 import type { ManifestIssue } from '../../../manifest/row.ts'
 import type { Deps } from '../../deps.ts'
 import { type Io, safe } from '../../io/io.ts'
-import { count } from '../../request/waiting.ts'
+import { count } from '../../render/count.ts'
 import { VERSION } from '../../version.ts'
 
 /** Where the URL of a file stands first, and in how many rows. */

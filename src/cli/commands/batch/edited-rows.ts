@@ -1,7 +1,7 @@
 import type { EditedPair } from '../../../batch/types.ts'
 import type { GdnError } from '../../../core/errors.ts'
 import { type Io, safe } from '../../io/io.ts'
-import { count } from '../../request/waiting.ts'
+import { count } from '../../render/count.ts'
 
 const MAX_SHOWN = 10
 const MAX_VALUE = 24

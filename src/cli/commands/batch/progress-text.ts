@@ -1,7 +1,7 @@
 import { safe } from '../../io/io.ts'
 import type { Paint } from '../../io/paint.ts'
-import { cutToWidth, displayWidth } from '../../render/display-width.ts'
-import { wrap } from '../../render/wrap.ts'
+import { cutToWidth, displayWidth } from '../../text/display-width.ts'
+import { wrap } from '../../text/wrap.ts'
 import type { Phase, ProgressState } from './progress-state.ts'
 
 export interface BlockLook {

@@ -14,10 +14,9 @@ import { GdnCommand, switchFlag } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
 import { safe } from '../../io/io.ts'
+import { count, rowsByState } from '../../render/count.ts'
 import { createOutput } from '../../render/output.ts'
 import type { View } from '../../render/view.ts'
-import { count } from '../../request/waiting.ts'
-import { rowsByState } from './summary.ts'
 import { whichServer } from './which-server.ts'
 
 export interface RmFlags extends OutputFlags, ServerFlags {

@@ -2,9 +2,10 @@ import { type DamagedRun, serverOf } from '../../../batch/runs.ts'
 import type { RunStatus } from '../../../batch/types.ts'
 import type { Io } from '../../io/io.ts'
 import type { DataRecord } from '../../render/cells.ts'
+import { rowsByState } from '../../render/count.ts'
 import type { View } from '../../render/view.ts'
 import { age } from './age.ts'
-import { rowsByState, runCard } from './summary.ts'
+import { runCard } from './summary.ts'
 
 const FIELDS = [
   'run',

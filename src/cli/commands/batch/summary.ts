@@ -1,8 +1,8 @@
 import type { BatchOptions, BatchSummary } from '../../../batch/types.ts'
 import type { Io } from '../../io/io.ts'
 import type { DataRecord } from '../../render/cells.ts'
+import { rowsByState } from '../../render/count.ts'
 import type { Card, View } from '../../render/view.ts'
-import { count } from '../../request/waiting.ts'
 import { runCommands } from './run-commands.ts'
 
 /** What comparing the deployed rows with chain and storage came to; `unread` could not be read. */
@@ -36,15 +36,6 @@ export const summaryView = (stateDir: string | undefined): View => ({
   id: 'run',
   card: (record) => runCard(record, stateDir),
 })
-
-const STATES = ['deployed', 'accepted', 'pending', 'failed', 'unknown'] as const
-
-/** `24 rows: 22 deployed, 2 failed`. States without rows are left out. */
-export function rowsByState(counts: Readonly<Record<string, unknown>>): string {
-  const states = STATES.filter((state) => Number(counts[state]) > 0).map((state) => `${counts[state]} ${state}`)
-  const total = count(Number(counts.total), 'row')
-  return states.length === 0 ? total : `${total}: ${states.join(', ')}`
-}
 
 /** A run as a person reads it: where it stands, and where to look. */
 export function runCard(record: DataRecord, stateDir: string | undefined): Card {

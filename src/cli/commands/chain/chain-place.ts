@@ -8,9 +8,9 @@ import {
 import { GdnError } from '../../../core/errors.ts'
 import type { ChainPlace } from '../../../server/setup/setup.ts'
 import { type GdnCommand, valueFlag, wordArgument } from '../../command.ts'
+import { addDataDirFlag, administeredPlace, type DataDirFlags } from '../../connect/data-dir.ts'
 import type { Deps } from '../../deps.ts'
 import { blockchainName, notEmpty } from '../../flags/parse.ts'
-import { addDataDirFlag, administeredPlace, type DataDirFlags } from '../key/key-data-dir.ts'
 
 export interface ChainFlags extends DataDirFlags {
   config?: string

@@ -1,15 +1,15 @@
 import type { Blockchain } from '../../../api/blockchains.ts'
 import { GdnError } from '../../../core/errors.ts'
+import { rememberCollection } from '../../collections/known-collections.ts'
+import { findByAddress, knownCollections, serverName } from '../../collections/read-known-collections.ts'
 import { GdnCommand, valueFlag } from '../../command.ts'
-import { rememberCollection } from '../../connect/known-collections.ts'
-import { findByAddress, knownCollections, serverName } from '../../connect/read-known-collections.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
 import { blockchainName, notEmpty } from '../../flags/parse.ts'
 import { safe } from '../../io/io.ts'
+import { count } from '../../render/count.ts'
 import { createOutput } from '../../render/output.ts'
 import { COLLECTION_VIEW, collectionData } from '../../render/views.ts'
-import { count } from '../../request/waiting.ts'
 
 export interface ShowFlags extends OutputFlags, ServerFlags {
   blockchain?: Blockchain

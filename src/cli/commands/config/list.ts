@@ -1,3 +1,4 @@
+import { profileNames } from '../../../config/profile-names.ts'
 import { SETTING_NAMES } from '../../../config/schema.ts'
 import { readUserConfig } from '../../../config/user-file.ts'
 import { GdnCommand, switchFlag } from '../../command.ts'
@@ -5,7 +6,6 @@ import type { Deps } from '../../deps.ts'
 import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
 import { createOutput } from '../../render/output.ts'
 import type { View } from '../../render/view.ts'
-import { profileNames } from './profile-names.ts'
 import { settingsInForce } from './settings-in-force.ts'
 
 export interface ListFlags extends OutputFlags, ServerFlags {

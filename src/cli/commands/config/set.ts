@@ -1,3 +1,4 @@
+import { checkProfileName, refuseUnknownProfile } from '../../../config/profile-names.ts'
 import { type ProfileSettings, parseSetting, SETTING_NAMES } from '../../../config/schema.ts'
 import { readUserConfig } from '../../../config/user-file.ts'
 import { writeUserConfig } from '../../../config/write-user-file.ts'
@@ -9,13 +10,12 @@ import type { Deps } from '../../deps.ts'
 import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
 import { notEmpty } from '../../flags/parse.ts'
 import { safe } from '../../io/io.ts'
+import { readInput } from '../../io/request-file.ts'
 import type { DataRecord } from '../../render/cells.ts'
 import { createOutput, isAskedFor, type Output } from '../../render/output.ts'
 import type { View } from '../../render/view.ts'
-import { readInput } from '../../request/request-file.ts'
 import { serverForKey } from '../auth/server-for-key.ts'
 import { nearestSetting } from './nearest-setting.ts'
-import { checkProfileName, refuseUnknownProfile } from './profile-names.ts'
 
 export interface SetFlags extends OutputFlags {
   profile?: string

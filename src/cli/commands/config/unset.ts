@@ -1,3 +1,4 @@
+import { refuseUnknownProfile } from '../../../config/profile-names.ts'
 import { forgetApiKey } from '../../../config/saved-keys.ts'
 import { SETTING_NAMES } from '../../../config/schema.ts'
 import { originOf } from '../../../config/server.ts'
@@ -13,7 +14,6 @@ import type { DataRecord } from '../../render/cells.ts'
 import { createOutput, isAskedFor, type Output } from '../../render/output.ts'
 import type { View } from '../../render/view.ts'
 import { nearestSetting } from './nearest-setting.ts'
-import { refuseUnknownProfile } from './profile-names.ts'
 
 export interface UnsetFlags extends OutputFlags {
   profile?: string

@@ -1,6 +1,6 @@
 import { type GdnCommand, valueFlag } from '../../command.ts'
+import { addDataDirFlag, type DataDirFlags } from '../../connect/data-dir.ts'
 import { notEmpty } from '../../flags/parse.ts'
-import { addDataDirFlag, type DataDirFlags } from '../key/key-data-dir.ts'
 
 export interface DatabaseFlags extends DataDirFlags {
   config?: string

@@ -1,9 +1,9 @@
 import { resolve } from 'node:path'
 import { GdnCommand } from '../../command.ts'
+import { administeredPlace } from '../../connect/data-dir.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
 import { createOutput } from '../../render/output.ts'
-import { administeredPlace } from '../key/key-data-dir.ts'
 import { addDatabasePlace, type DatabaseFlags } from './db-place.ts'
 import { MOVED_VIEW } from './db-view.ts'
 

@@ -1,9 +1,9 @@
 import { GdnCommand } from '../../command.ts'
+import { addDataDirFlag, type DataDirFlags, onDatabase } from '../../connect/data-dir.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
 import { safe } from '../../io/io.ts'
 import { createOutput, isAskedFor } from '../../render/output.ts'
-import { addDataDirFlag, type DataDirFlags, onDatabase } from './key-data-dir.ts'
 import { KEY_VIEW, keyRecord } from './key-view.ts'
 
 export interface RevokeFlags extends OutputFlags, DataDirFlags {}

@@ -8,7 +8,7 @@ import {
   type KnownCollection,
   knownCollections,
   serverName,
-} from '../../connect/read-known-collections.ts'
+} from '../../collections/read-known-collections.ts'
 import type { Connection } from '../../deps.ts'
 import type { DataRecord } from '../../render/cells.ts'
 

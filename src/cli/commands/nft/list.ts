@@ -6,11 +6,11 @@ import type { Deps } from '../../deps.ts'
 import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
 import { blockchainName, integer, notEmpty } from '../../flags/parse.ts'
 import type { DataRecord } from '../../render/cells.ts'
+import { count } from '../../render/count.ts'
 import { createOutput } from '../../render/output.ts'
 import type { View } from '../../render/view.ts'
 import { NFT_VIEW } from '../../render/views.ts'
 import { fetchNfts, IDS_PER_REQUEST } from '../../request/fetch-nfts.ts'
-import { count } from '../../request/waiting.ts'
 
 export interface ListFlags extends OutputFlags, ServerFlags {
   contract?: string

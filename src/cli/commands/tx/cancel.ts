@@ -1,9 +1,9 @@
 import { GdnError } from '../../../core/errors.ts'
 import { GdnCommand, switchFlag } from '../../command.ts'
+import { addDataDirFlag, administeredPlace, type DataDirFlags, onPlace } from '../../connect/data-dir.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
 import { createOutput } from '../../render/output.ts'
-import { addDataDirFlag, administeredPlace, type DataDirFlags, onPlace } from '../key/key-data-dir.ts'
 import { txName } from './list.ts'
 import { TX_VIEW, withLinks } from './tx-view.ts'
 

@@ -1,11 +1,11 @@
 import { GdnError } from '../../../core/errors.ts'
 import { GdnCommand, valueFlag } from '../../command.ts'
+import { addDataDirFlag, type DataDirFlags, onDatabase } from '../../connect/data-dir.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
 import { blockchainName, integer, oneOf } from '../../flags/parse.ts'
 import { createOutput } from '../../render/output.ts'
 import { evmBlockchain } from '../chain/chain-place.ts'
-import { addDataDirFlag, type DataDirFlags, onDatabase } from '../key/key-data-dir.ts'
 import { TX_VIEW, withLinks } from './tx-view.ts'
 
 const STATES = ['signed', 'final', 'reverted', 'lost', 'cancelled'] as const

@@ -1,10 +1,10 @@
 import { GdnError } from '../../../core/errors.ts'
 import { GdnCommand, switchFlag } from '../../command.ts'
+import { addDataDirFlag, administeredPlace, type DataDirFlags, onPlace } from '../../connect/data-dir.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
 import { createOutput } from '../../render/output.ts'
 import type { View } from '../../render/view.ts'
-import { addDataDirFlag, administeredPlace, type DataDirFlags, onPlace } from '../key/key-data-dir.ts'
 
 const RELEASE_VIEW: View = {
   fields: ['collection_id', 'contract_address', 'blockchain', 'tokens', 'pending', 'failed'],

@@ -1,8 +1,8 @@
 import { GdnCommand } from '../../command.ts'
+import { addDataDirFlag, type DataDirFlags, onDatabase } from '../../connect/data-dir.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
 import { createOutput } from '../../render/output.ts'
-import { addDataDirFlag, type DataDirFlags, onDatabase } from '../key/key-data-dir.ts'
 import { txName } from './list.ts'
 import { TX_VIEW, withLinks } from './tx-view.ts'
 

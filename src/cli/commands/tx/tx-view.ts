@@ -1,7 +1,7 @@
 import { addressUrl, transactionUrl } from '../../../core/block-explorer.ts'
+import { type DataDirFlags, databasePlace } from '../../connect/data-dir.ts'
 import type { Deps } from '../../deps.ts'
 import type { View } from '../../render/view.ts'
-import { type DataDirFlags, databasePlace } from '../key/key-data-dir.ts'
 
 export const TX_VIEW: View = {
   fields: [

@@ -4,9 +4,9 @@ import { newPasswordProblem, passwordIn, passwordProblem, readPasswordFile } fro
 import { type GdnCommand, switchFlag, valueFlag } from '../../command.ts'
 import { notEmpty } from '../../flags/parse.ts'
 import type { Io } from '../../io/io.ts'
+import { readInput } from '../../io/request-file.ts'
 import { askSecret } from '../../prompt/ask-for.ts'
 import { mayAsk } from '../../prompt/ask-missing.ts'
-import { readInput } from '../../request/request-file.ts'
 
 const FLAG = '--password-file'
 

@@ -1,9 +1,9 @@
 import { GdnCommand, valueFlag } from '../../command.ts'
+import { addDataDirFlag, type DataDirFlags, onDatabase } from '../../connect/data-dir.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
 import { integer, oneOf } from '../../flags/parse.ts'
 import { createOutput } from '../../render/output.ts'
-import { addDataDirFlag, type DataDirFlags, onDatabase } from '../key/key-data-dir.ts'
 import { DELIVERY_VIEW } from './webhook-view.ts'
 
 const STATES = ['waiting', 'delivered', 'failed'] as const

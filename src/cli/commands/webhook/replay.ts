@@ -1,11 +1,11 @@
 import { GdnError } from '../../../core/errors.ts'
 import { GdnCommand, valueFlag } from '../../command.ts'
+import { addDataDirFlag, type DataDirFlags, onDatabase } from '../../connect/data-dir.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
 import { duration, wordList } from '../../flags/parse.ts'
 import { createOutput } from '../../render/output.ts'
 import type { View } from '../../render/view.ts'
-import { addDataDirFlag, type DataDirFlags, onDatabase } from '../key/key-data-dir.ts'
 import { WEBHOOK_VIEW } from './webhook-view.ts'
 
 export interface ReplayFlags extends OutputFlags, DataDirFlags {

@@ -1,8 +1,8 @@
 import { GdnCommand } from '../../command.ts'
+import { addDataDirFlag, type DataDirFlags, onDatabase } from '../../connect/data-dir.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
 import { createOutput } from '../../render/output.ts'
-import { addDataDirFlag, type DataDirFlags, onDatabase } from '../key/key-data-dir.ts'
 import { WEBHOOK_VIEW } from './webhook-view.ts'
 
 export type ShowFlags = OutputFlags & DataDirFlags

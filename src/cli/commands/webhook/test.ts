@@ -1,9 +1,9 @@
 import { GdnError } from '../../../core/errors.ts'
 import { GdnCommand } from '../../command.ts'
+import { addDataDirFlag, type DataDirFlags, onDatabase } from '../../connect/data-dir.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
 import { createOutput } from '../../render/output.ts'
-import { addDataDirFlag, type DataDirFlags, onDatabase } from '../key/key-data-dir.ts'
 import { DELIVERY_VIEW } from './webhook-view.ts'
 
 /** An attempt takes 10 s at most, and the backend looks twice a second. */

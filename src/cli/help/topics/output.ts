@@ -1,4 +1,4 @@
-import { OUTPUT_MODES, type OutputMode } from '../../render/output-modes.ts'
+import { OUTPUT_MODES, type OutputMode } from '../../flags/output-modes.ts'
 import type { Topic } from '../topic.ts'
 
 const MODES: Readonly<Record<OutputMode, string>> = {

@@ -1,6 +1,6 @@
-import type { UserConfig } from '../../../config/schema.ts'
-import { GdnError } from '../../../core/errors.ts'
-import { nearest } from '../../../core/nearest.ts'
+import { GdnError } from '../core/errors.ts'
+import { nearest } from '../core/nearest.ts'
+import type { UserConfig } from './schema.ts'
 
 /** The profiles there are; `local` is built in. */
 export function profileNames({ profiles = {} }: UserConfig): string[] {

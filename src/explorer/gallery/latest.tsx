@@ -1,5 +1,5 @@
 import type { Overview } from '../../server/explorer/types.ts'
-import { Tile } from '../gallery/tile.tsx'
+import { Tile } from './tile.tsx'
 
 /** What was accepted last, on a shelf that scrolls sideways. */
 export const Latest = ({ latest }: Pick<Overview, 'latest'>) => (

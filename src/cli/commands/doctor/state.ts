@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { readdir, rm, stat, statfs, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { findRuns, runStatus } from '../../batch/runs.ts'
-import { GdnError, messageOf } from '../../core/errors.ts'
-import { OrderFiles } from '../../orders/order-files.ts'
+import { findRuns, runStatus } from '../../../batch/runs.ts'
+import { GdnError, messageOf } from '../../../core/errors.ts'
+import { OrderFiles } from '../../../orders/order-files.ts'
 import { type Finding, fail, ok, warn } from './finding.ts'
 
 const LITTLE_SPACE = 100 * 1024 * 1024

@@ -1,5 +1,5 @@
-import { GdnError, messageOf } from '../../core/errors.ts'
-import type { Deps } from '../deps.ts'
+import { GdnError, messageOf } from '../../../core/errors.ts'
+import type { Deps } from '../../deps.ts'
 import { type Finding, ok, warn } from './finding.ts'
 
 /** Nobody has a key of this name; asking for it shows whether the keyring answers. */
@@ -9,15 +9,15 @@ const NOBODY = 'https://doctor.invalid'
 export async function checkNativeParts({ openKeyring }: Deps): Promise<Finding[]> {
   return [
     await part('anvil', 'the EVM chains of the local backend run', async () => {
-      const { checkAnvil } = await import('../../server/chain/evm/embedded/check-anvil.ts')
+      const { checkAnvil } = await import('../../../server/chain/evm/embedded/check-anvil.ts')
       await checkAnvil()
     }),
     await part('litesvm', 'the Solana chains of the local backend run', async () => {
-      const { loadLiteSvm } = await import('../../server/chain/solana/embedded/load-litesvm.ts')
+      const { loadLiteSvm } = await import('../../../server/chain/solana/embedded/load-litesvm.ts')
       loadLiteSvm()
     }),
     await part('SQLite', 'the local backend can store', async () => {
-      const { openSqlite } = await import('../../sqlite/driver.ts')
+      const { openSqlite } = await import('../../../sqlite/driver.ts')
       openSqlite(':memory:').close()
     }),
     await checkKeyring(openKeyring),

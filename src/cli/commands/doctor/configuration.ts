@@ -1,10 +1,10 @@
 import { stat } from 'node:fs/promises'
-import { credentialsFile, userConfigFile } from '../../config/paths.ts'
-import { loadProjectFile } from '../../config/project-file.ts'
-import { savedOrigins } from '../../config/saved-keys.ts'
-import type { ConfigFlags, Settings } from '../../config/settings.ts'
-import { readUserConfig } from '../../config/user-file.ts'
-import type { Deps } from '../deps.ts'
+import { credentialsFile, userConfigFile } from '../../../config/paths.ts'
+import { loadProjectFile } from '../../../config/project-file.ts'
+import { savedOrigins } from '../../../config/saved-keys.ts'
+import type { ConfigFlags, Settings } from '../../../config/settings.ts'
+import { readUserConfig } from '../../../config/user-file.ts'
+import type { Deps } from '../../deps.ts'
 import { type Finding, fail, ok, warn } from './finding.ts'
 
 /** The user's configuration, the project's, and the file of keys: readable, understood, and nobody else's to write. */

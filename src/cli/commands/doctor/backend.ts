@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { orAborted } from '../../core/or-aborted.ts'
-import type { Examined } from '../../server/checkup/examined.ts'
-import { databasePlace } from '../commands/key/key-data-dir.ts'
-import type { Deps } from '../deps.ts'
-import { VERSION } from '../version.ts'
+import { orAborted } from '../../../core/or-aborted.ts'
+import type { Examined } from '../../../server/checkup/examined.ts'
+import { databasePlace } from '../../connect/data-dir.ts'
+import type { Deps } from '../../deps.ts'
+import { VERSION } from '../../version.ts'
 import { type Finding, fail, ok, warn } from './finding.ts'
 
 export interface BackendFlags {
@@ -21,7 +21,7 @@ export async function checkBackend(deps: Deps, flags: BackendFlags): Promise<Fin
   const place = databasePlace(deps, flags)
   const isNamed = flags.dataDir !== undefined || place.settingsFile !== undefined || place.database.url !== undefined
   if (!isNamed && !existsSync(join(place.dataDir, 'backend.yaml'))) return []
-  const { checkUp } = await import('../../server/checkup/checkup.ts')
+  const { checkUp } = await import('../../../server/checkup/checkup.ts')
   const found = await orAborted(
     checkUp({
       ...place,

@@ -1,5 +1,5 @@
-import { GdnError, messageOf } from '../../core/errors.ts'
-import { EXIT, type ExitCode } from '../../core/exit-codes.ts'
+import { GdnError, messageOf } from '../../../core/errors.ts'
+import { EXIT, type ExitCode } from '../../../core/exit-codes.ts'
 
 /** What one check found. A warning is something that may hurt later; a failure keeps commands from working now. */
 export interface Finding {

@@ -1,10 +1,10 @@
-import { runningBackend } from '../../config/local-backend.ts'
-import { localDataDirectory } from '../../config/paths.ts'
-import { GdnError } from '../../core/errors.ts'
-import { tryKey } from '../connect/check-key.ts'
-import type { Deps } from '../deps.ts'
-import { askWhether } from '../prompt/ask-for.ts'
-import { mayAsk } from '../prompt/ask-missing.ts'
+import { runningBackend } from '../../../config/local-backend.ts'
+import { localDataDirectory } from '../../../config/paths.ts'
+import { GdnError } from '../../../core/errors.ts'
+import { tryKey } from '../../connect/check-key.ts'
+import type { Deps } from '../../deps.ts'
+import { askWhether } from '../../prompt/ask-for.ts'
+import { mayAsk } from '../../prompt/ask-missing.ts'
 import { askDefaults, checkWallet, writeProfile } from './defaults.ts'
 import type { InitFlags } from './init-flags.ts'
 import type { SetUp } from './next-steps.ts'
@@ -43,7 +43,7 @@ async function start(deps: Deps, flags: InitFlags): Promise<boolean> {
     flags.start ??
     (mayAsk(io) && (await askWhether(io, { message: 'Start the local backend now?', flag: '--start', default: true })))
   if (!isWanted) return false
-  const { start: startBackend } = await import('../commands/local/start.ts')
+  const { start: startBackend } = await import('../local/start.ts')
   await startBackend(deps, {})
   return true
 }

@@ -1,8 +1,8 @@
 import inquirer from 'inquirer'
 import { GdnError } from '../../core/errors.ts'
 import { terminalText } from '../../core/terminal-text.ts'
-import type { OutStream } from '../io/out-stream.ts'
-import { wrap } from '../render/wrap.ts'
+import { wrap } from '../text/wrap.ts'
+import type { OutStream } from './out-stream.ts'
 import type { Prompts, TextQuestion } from './questions.ts'
 
 type Prompt = (questions: readonly object[]) => Promise<{ answer: unknown }>

@@ -1,6 +1,6 @@
-import type { Blockchain } from '../../api/blockchains.ts'
-import type { KeptIn } from '../../config/saved-keys.ts'
-import type { OutputFlags } from '../flags/common.ts'
+import type { Blockchain } from '../../../api/blockchains.ts'
+import type { KeptIn } from '../../../config/saved-keys.ts'
+import type { OutputFlags } from '../../flags/common.ts'
 
 /** The flags of `gdn init`: each answers a question. */
 export interface InitFlags extends OutputFlags {

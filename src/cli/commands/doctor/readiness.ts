@@ -1,6 +1,6 @@
 import * as z from 'zod'
-import { BLOCKCHAIN_NAMES, type Blockchain } from '../../api/blockchains.ts'
-import { parseJson } from '../../client/answers.ts'
+import { BLOCKCHAIN_NAMES, type Blockchain } from '../../../api/blockchains.ts'
+import { parseJson } from '../../../client/answers.ts'
 import { type Finding, warn } from './finding.ts'
 
 const readiness = z.object({ problems: z.array(z.string()).optional(), warnings: z.array(z.string()).optional() })

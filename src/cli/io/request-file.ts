@@ -1,7 +1,7 @@
 import { decodeUtf8, readText } from '../../config/read-text.ts'
 import { GdnError } from '../../core/errors.ts'
 import { parseStrictJson } from '../../core/strict-json.ts'
-import type { Io } from '../io/io.ts'
+import type { Io } from './io.ts'
 
 const MAX_REQUEST_BYTES = 64 * 1024 * 1024
 

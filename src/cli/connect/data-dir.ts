@@ -1,15 +1,15 @@
 import { resolve } from 'node:path'
-import { databaseGiven, type GivenDatabase } from '../../../config/database-url.ts'
-import { localBackendId, runningBackend } from '../../../config/local-backend.ts'
-import { localDataDirectory } from '../../../config/paths.ts'
-import { isLoopback, originOf, type Server } from '../../../config/server.ts'
-import { GdnError } from '../../../core/errors.ts'
-import { orAborted } from '../../../core/or-aborted.ts'
-import type { Store } from '../../../server/store/open-store.ts'
-import { type GdnCommand, valueFlag } from '../../command.ts'
-import type { Deps } from '../../deps.ts'
-import { notEmpty } from '../../flags/parse.ts'
-import { safe } from '../../io/io.ts'
+import { databaseGiven, type GivenDatabase } from '../../config/database-url.ts'
+import { localBackendId, runningBackend } from '../../config/local-backend.ts'
+import { localDataDirectory } from '../../config/paths.ts'
+import { isLoopback, originOf, type Server } from '../../config/server.ts'
+import { GdnError } from '../../core/errors.ts'
+import { orAborted } from '../../core/or-aborted.ts'
+import type { Store } from '../../server/store/open-store.ts'
+import { type GdnCommand, valueFlag } from '../command.ts'
+import type { Deps } from '../deps.ts'
+import { notEmpty } from '../flags/parse.ts'
+import { safe } from '../io/io.ts'
 
 export interface DataDirFlags {
   dataDir?: string
@@ -114,7 +114,7 @@ export async function onPlace<Result>(
   place: DatabasePlace,
   work: (store: Store) => Promise<Result>,
 ): Promise<Result> {
-  const { administrate } = await import('../../../server/administration.ts')
+  const { administrate } = await import('../../server/administration.ts')
   return await orAborted(administrate(place, work), signals.signal)
 }
 

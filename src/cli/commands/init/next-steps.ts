@@ -1,5 +1,5 @@
-import { type Blockchain, isEvm } from '../../api/blockchains.ts'
-import { safe } from '../io/io.ts'
+import { type Blockchain, isEvm } from '../../../api/blockchains.ts'
+import { safe } from '../../io/io.ts'
 
 /** What `gdn init` has made. */
 export interface SetUp {
