@@ -68,8 +68,20 @@ export class KnownBackends {
     this.#closed.set(baseUrl, reason)
   }
 
-  /** Returns a transport to a base URL whose requests reach the backend that was identified there, or none. */
-  guard(transport: Transport, baseUrl: string): Transport {
+  /**
+   * Returns a transport to a base URL whose requests reach the backend that was identified there, or none.
+   *
+   * @param isLocal whether the server runs on this machine: another backend can take its port within a second, so that
+   *   the ID is read again for each new connection
+   */
+  guard(transport: Transport, baseUrl: string, { isLocal = false } = {}): Transport {
+    // Shared by requests that are sent at once. Null: the next request has to check.
+    let checked: Promise<void> | null = isLocal ? null : Promise.resolve()
+    if (isLocal) {
+      transport.onDisconnect?.(() => {
+        checked = null
+      })
+    }
     return {
       request: async (request) => {
         const closed = this.#closed.get(baseUrl)
@@ -78,7 +90,14 @@ export class KnownBackends {
         if (known === undefined || known.identity.id === null) {
           return await transport.request(request)
         }
-        if (this.#now() > known.trustedUntil) await this.#check(transport, baseUrl, known.identity, request.signal)
+        if (checked === null || this.#now() > known.trustedUntil) {
+          const check = this.#check(transport, baseUrl, known.identity, request.signal)
+          checked = check
+          check.catch(() => {
+            if (checked === check) checked = isLocal ? null : Promise.resolve()
+          })
+        }
+        await checked
         try {
           const answer = await transport.request(request)
           const problem = changeOf(baseUrl, known.identity, identityOf(answer))

@@ -10,6 +10,16 @@ type Scheme = { request: typeof import('node:http').request; agent: Agent }
 /** The transport of a single command: Node's own HTTP, which starts in half the time of undici. */
 export function createLightTransport(): Transport {
   const schemes = new Map<string, Promise<Scheme>>()
+  const sockets = new WeakSet<Socket>()
+  const listeners: (() => void)[] = []
+
+  const watch = (socket: Socket) => {
+    if (sockets.has(socket)) return
+    sockets.add(socket)
+    socket.once('close', () => {
+      for (const listener of listeners) listener()
+    })
+  }
 
   const scheme = (protocol: string): Promise<Scheme> => {
     let loading = schemes.get(protocol)
@@ -27,11 +37,16 @@ export function createLightTransport(): Transport {
       request.signal?.throwIfAborted()
       const attempt = new Attempt(request)
       try {
-        run(attempt, request, start(url, { method: request.method, headers: headersOf(request), agent }))
+        const outgoing = start(url, { method: request.method, headers: headersOf(request), agent })
+        outgoing.on('socket', watch)
+        run(attempt, request, outgoing)
       } catch (error) {
         attempt.fail(messageOf(error), error)
       }
       return await attempt.answer
+    },
+    onDisconnect(listener) {
+      listeners.push(listener)
     },
     async close() {
       for (const loading of schemes.values()) (await loading).agent.destroy()

@@ -62,6 +62,9 @@ export function createPoolTransport(options: { proxy?: ProxyOptions } = {}): Tra
       }
       return await attempt.answer
     },
+    onDisconnect(listener) {
+      dispatcher.on('disconnect', listener)
+    },
     async close() {
       await dispatcher.destroy()
     },

@@ -48,6 +48,8 @@ export class TransportError extends Error {
 /** Makes exactly one attempt: no retries, no redirects. Rejects with TransportError, or the signal's reason before sending. */
 export interface Transport {
   request(request: TransportRequest): Promise<TransportAnswer>
+  /** Calls a listener when a connection has ended: the next one may reach another server at the same address. */
+  onDisconnect?(listener: () => void): void
   close(): Promise<void>
 }
 

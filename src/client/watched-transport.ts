@@ -25,6 +25,7 @@ export function watched(transport: Transport, onExchange: OnExchange): Transport
         throw error
       }
     },
+    onDisconnect: (listener) => transport.onDisconnect?.(listener),
     close: () => transport.close(),
   }
 }

@@ -1,4 +1,4 @@
-import { createServer, type RequestListener } from 'node:http'
+import { createServer, type RequestListener, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { createClient } from '../../src/client/client.ts'
@@ -17,11 +17,12 @@ let answer: RequestListener
 let seen: string[]
 let keys: unknown[]
 let transport: Transport
+let server: Server
 let close: () => Promise<void>
 beforeEach(async () => {
   seen = []
   keys = []
-  const server = createServer((request, response) => {
+  server = createServer((request, response) => {
     seen.push(request.url ?? '')
     keys.push(request.headers['x-api-key'])
     answer(request, response)
@@ -166,5 +167,51 @@ describe('a guarded transport', () => {
     const restored = await guarded()
     answer = as(A, SECOND)
     await expect(restored.ask()).rejects.toMatchObject({ code: 'backend_restored', exitCode: 8 })
+  })
+
+  test.each(['single', 'bulk'] as const)(
+    'sends neither key nor request to another backend on this machine that took the port at once (%s)',
+    async (kind) => {
+      answer = as(A)
+      const known = new KnownBackends('gdn/test')
+      await identify(known)
+      const own = await createTransport(kind)
+      const guard = known.guard(own, url, { isLocal: true })
+      const client = createClient({
+        ...{ baseUrl: url, apiKey: new Secret('gdn_key'), transport: guard, userAgent: 'gdn/test' },
+      })
+      const ask = () => client.call('getnfts', { nft_gdn_ids: [A] })
+      try {
+        await ask()
+        await ask()
+        expect(seen.filter((path) => path === '/healthz')).toHaveLength(2)
+        // As when its process ends: idle connections are closed, and no request was cut.
+        const ended = new Promise<void>((resolve) => own.onDisconnect?.(resolve))
+        server.closeAllConnections()
+        await ended
+        answer = as(B)
+        keys.length = 0
+        await expect(ask()).rejects.toMatchObject({ code: 'wrong_backend' })
+        expect(new Set(keys)).toEqual(new Set([undefined]))
+      } finally {
+        await own.close()
+      }
+    },
+  )
+
+  test('sends nothing to another backend on this machine that took the port before the first request', async () => {
+    answer = as(A)
+    const known = new KnownBackends('gdn/test')
+    await identify(known)
+    answer = as(B)
+    keys.length = 0
+    const guard = known.guard(transport, url, { isLocal: true })
+    const headers = { 'x-api-key': 'gdn_key' }
+    const request = { method: 'POST', url: `${url}/api/v1/createnft`, headers, timeoutMs: 1000 } as const
+    const attempts = await Promise.allSettled([guard.request(request), guard.request(request)])
+    for (const { reason } of attempts as PromiseRejectedResult[]) {
+      expect(reason).toMatchObject({ sent: false, cause: { code: 'wrong_backend' } })
+    }
+    expect(keys).toEqual([undefined])
   })
 })

@@ -36,7 +36,9 @@ export async function connect(
   const client = createClient({
     baseUrl: server.baseUrl,
     apiKey,
-    transport: backends.guard(await createTransport(kind, { proxy, onExchange }), server.baseUrl),
+    transport: backends.guard(await createTransport(kind, { proxy, onExchange }), server.baseUrl, {
+      isLocal: server.loopback,
+    }),
     userAgent: `gdn/${VERSION}`,
     pacer,
   })
