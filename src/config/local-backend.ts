@@ -2,6 +2,7 @@ import { readFile, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import * as z from 'zod'
 import { GdnError } from '../core/errors.ts'
+import { fileIdentity } from '../core/file-identity.ts'
 import { readPrivateText, refuseOpenFolder, writePrivateFile } from '../core/private-file.ts'
 import { isAlive } from '../core/process-identity.ts'
 import { Secret } from '../core/secret.ts'
@@ -24,14 +25,20 @@ const record = z.looseObject({
   url: z.url(),
   process_started: z.string().nullable(),
   boot_id: z.string().nullable(),
+  /** Of the data directory; an older gdn doesn't write it. */
+  folder: z.string().optional(),
 })
 
-/** The backend that serves from `dataDir` now, or null: what a killed one wrote down is not believed. */
+/**
+ * The backend that serves from `dataDir` now, or null: what a killed one wrote down is not believed, nor what was copied
+ * with the folder of another.
+ */
 export async function runningBackend(dataDir: string): Promise<RunningBackend | null> {
   const text = await readFile(join(dataDir, RECORD), 'utf8').catch(() => '')
   const parsed = record.safeParse(parseJson(text))
   if (!parsed.success) return null
-  const { pid, url, process_started: startedAt, boot_id: bootId } = parsed.data
+  const { pid, url, process_started: startedAt, boot_id: bootId, folder } = parsed.data
+  if (folder !== undefined && folder !== (await fileIdentity(dataDir).catch(() => null))) return null
   return (await isAlive({ pid, startedAt, bootId })) ? { url, pid } : null
 }
 

@@ -15,6 +15,7 @@ import { openEmbeddedSigners } from './chain/evm/signers.ts'
 import { openRemote, refuseOtherNetworks } from './chain/remote.ts'
 import { createProviders } from './chain/rpc/providers.ts'
 import { openClusters } from './chain/solana/clusters.ts'
+import { noticeCopy } from './data-dir/copied.ts'
 import { isDiskFull } from './data-dir/disk-full.ts'
 import { openDataDir, openDataDirOfPostgres } from './data-dir/open.ts'
 import { openUrlSecret } from './data-dir/url-secret.ts'
@@ -139,6 +140,7 @@ export async function openCore(options: CoreOptions, undo: (() => unknown)[]): P
   const storage = measured(place.files, (observation) => metrics.observe({ what: 'storage', ...observation }))
   const checkedFiles = createCheckedFiles()
   const store = { ...opened, publishTo: place.publishing?.first, ...(faults && { onAccepted: faults.onAccepted }) }
+  if (opened.postgres === null) await noticeCopy(store.db, dataDir)
   const identity = await keepIdentity(store.db)
   const apiKey = await openLocalAccount(store, dataDir, now())
   const signers = await openEmbeddedSigners(dataDir, store)

@@ -31,6 +31,7 @@ test.each([
   ['of a process that ended', { pid: 2 ** 22 - 1 }],
   ['of an earlier process with this pid', { process_started: '1' }],
   ['of another boot', { boot_id: 'another' }],
+  ['that was copied with the folder of another', { folder: '1' }],
   ['without an address', { url: undefined }],
   ['whose address is none', { url: 'x' }],
 ])('a record %s is not believed', async (_what, changes) => {

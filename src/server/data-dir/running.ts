@@ -1,5 +1,6 @@
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { fileIdentity } from '../../core/file-identity.ts'
 import { writePrivateFile } from '../../core/private-file.ts'
 import { ownIdentity } from '../../core/process-identity.ts'
 
@@ -10,12 +11,13 @@ const BACKEND_ID_FILE = 'backend-id'
 
 /**
  * Writes down where this process serves. Start time and boot tell it from a later process with its pid, so that what a
- * killed backend left behind is not believed.
+ * killed backend left behind is not believed; the folder's own number tells it from a copy.
  */
 export async function writeRunning(dataDir: string, url: string): Promise<void> {
   const path = join(dataDir, RUNNING_FILE)
   const { pid, startedAt, bootId } = await ownIdentity()
-  const record = { pid, url, process_started: startedAt, boot_id: bootId }
+  const folder = await fileIdentity(dataDir)
+  const record = { pid, url, process_started: startedAt, boot_id: bootId, folder }
   await writePrivateFile(path, `${JSON.stringify(record)}\n`)
 }
 

@@ -1,7 +1,8 @@
-import { chmod, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { chmod, cp, mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { runningBackend } from '../../../src/config/local-backend.ts'
 import { GdnError } from '../../../src/core/errors.ts'
 import { appliedMigrations } from '../../../src/server/store/migrate.ts'
 import { openStore } from '../../../src/server/store/open-store.ts'
@@ -138,10 +139,48 @@ describe('a data dir', () => {
     const { url } = await start()
     const running = JSON.parse(await readFile(join(dir.path, 'backend.json'), 'utf8'))
     expect(running).toMatchObject({ pid: process.pid, url })
-    expect(Object.keys(running).sort()).toEqual(['boot_id', 'pid', 'process_started', 'url'])
+    expect(Object.keys(running).sort()).toEqual(['boot_id', 'folder', 'pid', 'process_started', 'url'])
     await backend?.close()
     backend = undefined
     expect(await readdir(dir.path)).not.toContain('backend.json')
+  })
+})
+
+describe('a copy of a data dir', () => {
+  const identityOf = async (path: string) => {
+    const one = await start(path)
+    const body = (await (await one.get('/healthz')).json()) as Record<string, string>
+    await one.close()
+    backend = undefined
+    return { id: body.backend_id, incarnation: body.incarnation }
+  }
+
+  it('is the same backend with other data, and stays so; what was copied keeps its own', async () => {
+    const [original, copy] = [join(dir.path, 'original'), join(dir.path, 'copy')]
+    const before = await identityOf(original)
+    await cp(original, copy, { recursive: true, preserveTimestamps: true })
+    const copied = await identityOf(copy)
+    expect(copied.id).toBe(before.id)
+    expect(copied.incarnation).not.toBe(before.incarnation)
+    expect([await identityOf(copy), await identityOf(original)]).toEqual([copied, before])
+  })
+
+  it('put back in the place of the data dir has other data; a data dir that is renamed keeps its own', async () => {
+    const [original, backup] = [join(dir.path, 'original'), join(dir.path, 'backup')]
+    const before = await identityOf(original)
+    await cp(original, backup, { recursive: true, preserveTimestamps: true })
+    await rename(original, join(dir.path, 'renamed'))
+    expect(await identityOf(join(dir.path, 'renamed'))).toEqual(before)
+    await rename(backup, original)
+    expect((await identityOf(original)).incarnation).not.toBe(before.incarnation)
+  })
+
+  it('that was made while the backend ran is not taken for running', async () => {
+    const [original, copy] = [join(dir.path, 'original'), join(dir.path, 'copy')]
+    const { url } = await start(original)
+    await cp(original, copy, { recursive: true, preserveTimestamps: true })
+    expect(await runningBackend(original)).toMatchObject({ url })
+    expect(await runningBackend(copy)).toBeNull()
   })
 })
 
