@@ -1,11 +1,17 @@
 /**
- * JSON with sorted keys and no white space: two values are equal exactly when these strings are.
- * Takes what JSON takes; `undefined` members are left out, as JSON.stringify does.
+ * Canonical JSON (RFC 8785): keys sorted by code units, no white space. Two values are equal exactly when these strings
+ * are. Takes what JSON takes; `undefined` members are left out, as JSON.stringify does.
+ *
+ * @example
+ * canonicalJson({ b: [1], a: 'x' }) // '{"a":"x","b":[1]}'
  */
 export function canonicalJson(value: unknown): string {
-  return JSON.stringify(value, (_key, member: unknown) =>
-    member !== null && typeof member === 'object' && !Array.isArray(member)
-      ? Object.fromEntries(Object.entries(member).sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0)))
-      : member,
-  )
+  if (value === null || typeof value !== 'object') return JSON.stringify(value) ?? 'null'
+  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`
+  // Not an object with sorted keys: JavaScript enumerates keys such as "10" before all others, and after "9".
+  const members: string[] = []
+  for (const [key, member] of Object.entries(value).sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0))) {
+    if (member !== undefined) members.push(`${JSON.stringify(key)}:${canonicalJson(member)}`)
+  }
+  return `{${members.join(',')}}`
 }

@@ -26,6 +26,10 @@ describe('canonical JSON', () => {
     expect(canonicalJson({ é: 1, z: 2, Z: 3, a: 4 })).toBe('{"Z":3,"a":4,"z":2,"é":1}')
   })
 
+  it('sorts keys that look like numbers as text, as RFC 8785 does', () => {
+    expect(canonicalJson({ 9: 1, 10: 2, a: 3 })).toBe('{"10":2,"9":1,"a":3}')
+  })
+
   it('keeps a key __proto__ as a key', () => {
     expect(canonicalJson(JSON.parse('{"b":1,"__proto__":{"x":1}}'))).toBe('{"__proto__":{"x":1},"b":1}')
   })
