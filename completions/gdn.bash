@@ -731,7 +731,8 @@ getisgdnnft
 createcollection
 getpresignedurl
 getcollections
-gettransactions' ;;
+gettransactions
+getreferences' ;;
     *) REPLY='' ;;
   esac
 }

@@ -944,7 +944,8 @@ function __gdn_values
         'createcollection' \
         'getpresignedurl' \
         'getcollections' \
-        'gettransactions'
+        'gettransactions' \
+        'getreferences'
   end
 end
 

@@ -721,7 +721,8 @@ getisgdnnft
 createcollection
 getpresignedurl
 getcollections
-gettransactions'
+gettransactions
+getreferences'
   }
 
   # The flags of a command ('gdn': those that may stand before one): name, short form, what it takes, summary.

@@ -15,6 +15,7 @@ const CONTRACTS = {
   getpresignedurl: async () => (await import('./endpoints/getpresignedurl.ts')).getpresignedurl,
   getcollections: async () => (await import('./endpoints/getcollections.ts')).getcollections,
   gettransactions: async () => (await import('./endpoints/gettransactions.ts')).gettransactions,
+  getreferences: async () => (await import('./endpoints/getreferences.ts')).getreferences,
   files: async () => (await import('./endpoints/files.ts')).files,
 } satisfies Record<string, () => Promise<Endpoint>>
 

@@ -2,10 +2,12 @@
 export const HEADERS = {
   apiKey: 'x-api-key',
   idempotencyKey: 'idempotency-key',
-  /** Code of an error for programs; see `IDEMPOTENCY_ERRORS`. */
+  /** Code of an error for programs; see `IDEMPOTENCY_ERRORS` and `REFERENCE_ERRORS`. */
   errorCode: 'error-code',
   idempotencySupported: 'idempotency-supported',
   idempotencyReplayed: 'idempotency-replayed',
+  /** `yes`: every creating endpoint takes reference IDs, and `getreferences` knows them. */
+  referenceIdsSupported: 'reference-ids-supported',
   /** `no` beside a 503 of ours: nothing was accepted or stored, and the same request may be taken later. */
   requestAccepted: 'request-accepted',
   requestId: 'x-request-id',
@@ -24,4 +26,12 @@ export const IDEMPOTENCY_ERRORS = {
   reused: 'idempotency_key_reused',
   /** 400: the key is empty or too long. The request had no effect. */
   invalid: 'idempotency_key_invalid',
+} as const
+
+/** Values of the header `Error-Code`: what the server rejects about reference IDs. The request had no effect. */
+export const REFERENCE_ERRORS = {
+  /** 409: the reference ID names an operation with another digest. */
+  conflict: 'reference_id_conflict',
+  /** 422: the request has the reference ID twice. */
+  repeated: 'reference_id_repeated',
 } as const

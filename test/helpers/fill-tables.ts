@@ -65,6 +65,8 @@ export async function fillTables({ db }: Store, { after, deployed, waiting, fini
       select 'x' || i, ${request}, ${collection}, 'done' || i, 'polygon', 's', 'r',
         case when i % 10 = 0 then 'failed' else 'deployed' end, case when i % 10 = 0 then null else 'x-t' || i end
       from numbers`,
+    sql`operation_references (scope_id, operation, reference_id, digest, target_id) ${each}
+      select ${collection}, 'createnft', 'row' || i, 'v1:', 'done' || i from numbers`,
     sql`owner_events (blockchain, block_number, log_index, transaction_hash, collection_id, kind, token_id, previous, next)
       ${each} select 'polygon', -i, 0, 'h' || i, ${collection}, 'transfer', cast(1000 + i as text), 's', 'r' from numbers`,
     sql`chain_blocks (blockchain, number, timestamp, transactions) ${each}

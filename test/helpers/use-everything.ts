@@ -76,6 +76,7 @@ async function useApi(backend: TestBackend, collection: TestCollection): Promise
   const options = { receiver: ARTIST, headers: { 'gdn-run': RUN, 'idempotency-key': 'key' } }
   const ids = await mint(backend, collection, [...plainMetadata(2), ...fetched], options)
   const [first] = await settled(backend, ids)
+  await useReferences(backend, { contract_address, blockchain }, withFile(`${backend.url}/missing`))
   await call(backend, 'getnftgdnids', { contract_addresses: contract_address, blockchain })
   await call(backend, 'getisgdnnft', { receiver_wallet_address: ARTIST, blockchain, nft_gdn_ids: ids[0] })
   const { response } = await call(backend, 'transfernft', { ...parties, token_id: first?.token_id, nft_gdn_id: ids[0] })
@@ -93,6 +94,21 @@ async function useApi(backend: TestBackend, collection: TestCollection): Promise
   await backend.get('/metrics')
   await backend.get('/readyz')
   return ids
+}
+
+/** Gives an NFT that fails, and the next in its place, one reference ID, and looks it up. */
+async function useReferences(backend: TestBackend, where: object, metadata: object): Promise<void> {
+  const body = { ...where, receiver_wallet_address: ARTIST, metadata: [metadata], reference_ids: ['row'] }
+  const failing = await call(backend, 'createnft', body)
+  await settled(
+    backend,
+    failing.nfts.map((nft) => nft.nft_gdn_ids),
+  )
+  await call(backend, 'createnft', { ...body, metadata: plainMetadata(1) })
+  for (const operation of ['createnft', 'transfernft']) {
+    await call(backend, 'getreferences', { ...where, operation, reference_ids: ['row'] })
+  }
+  await call(backend, 'getreferences', { operation: 'createcollection', reference_ids: ['row'] })
 }
 
 /** Requests each page of the web explorer, from this machine and with the session of an account. */

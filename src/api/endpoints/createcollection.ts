@@ -5,6 +5,7 @@ import { acceptedTransaction } from '../creation.ts'
 import { defineCreatingEndpoint } from '../endpoint.ts'
 import { acceptedDate, address, blockchain, transactionGdnId } from '../fields.ts'
 import { fileUrlProblem } from '../file-url.ts'
+import { referenceFields, referenceId } from '../reference-id.ts'
 import { shortText, text } from '../text.ts'
 
 export const createcollection = defineCreatingEndpoint({
@@ -32,6 +33,7 @@ export const createcollection = defineCreatingEndpoint({
       enable_api: z.boolean().optional(),
       enable_transfer: z.boolean().optional(),
       is_locked: z.boolean().optional(),
+      reference_id: referenceId.optional(),
     })
     .check(checkAddresses('wallet_address'))
     .check((context) => {
@@ -46,7 +48,7 @@ export const createcollection = defineCreatingEndpoint({
     }),
   response: z.looseObject({
     request: z.looseObject({ name: z.string(), blockchain: z.string(), wallet_address: z.string() }),
-    response: z.looseObject({ transaction_gdn_id: transactionGdnId, accepted_date: acceptedDate }),
+    response: z.looseObject({ transaction_gdn_id: transactionGdnId, accepted_date: acceptedDate, ...referenceFields }),
   }),
   example: {
     request: {

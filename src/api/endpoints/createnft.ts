@@ -4,6 +4,7 @@ import { acceptedNfts, nftIdsProblem, REPEAT_LATER } from '../creation.ts'
 import { defineCreatingEndpoint } from '../endpoint.ts'
 import { acceptedDate, address, blockchain } from '../fields.ts'
 import { nftMetadataList } from '../metadata.ts'
+import { checkReferenceIds, referenceFields, referenceIds } from '../reference-id.ts'
 
 export const createnft = defineCreatingEndpoint({
   name: 'createnft',
@@ -26,8 +27,10 @@ export const createnft = defineCreatingEndpoint({
       blockchain,
       receiver_wallet_address: address,
       metadata: nftMetadataList,
+      reference_ids: referenceIds,
     })
-    .check(checkAddresses('contract_address', 'receiver_wallet_address')),
+    .check(checkAddresses('contract_address', 'receiver_wallet_address'))
+    .check(checkReferenceIds),
   response: z.looseObject({
     message: z.string(),
     requests: z.looseObject({
@@ -35,7 +38,7 @@ export const createnft = defineCreatingEndpoint({
       receiver_wallet_address: z.string(),
       metadata: z.unknown(),
     }),
-    nfts: z.array(z.looseObject({ nft_gdn_ids: z.string(), accepted_date: acceptedDate })),
+    nfts: z.array(z.looseObject({ nft_gdn_ids: z.string(), accepted_date: acceptedDate, ...referenceFields })),
   }),
   example: {
     request: {

@@ -4,6 +4,7 @@ import { acceptedTransaction, REPEAT_LATER } from '../creation.ts'
 import { defineCreatingEndpoint } from '../endpoint.ts'
 import { acceptedDate, address, tokenId, transactionGdnId, transferBlockchain } from '../fields.ts'
 import { nftGdnId } from '../nft-record.ts'
+import { referenceFields, referenceId } from '../reference-id.ts'
 
 /** The parameter table says `token_id`, the request sample `tokenid`: both are taken, as token_id. */
 function spellTokenId(body: unknown): unknown {
@@ -33,6 +34,7 @@ export const transfernft = defineCreatingEndpoint({
         nft_gdn_id: nftGdnId,
         sender_wallet_address: address,
         receiver_wallet_address: address,
+        reference_id: referenceId.optional(),
       })
       .check(checkAddresses('contract_address', 'sender_wallet_address', 'receiver_wallet_address')),
   ),
@@ -43,7 +45,7 @@ export const transfernft = defineCreatingEndpoint({
       blockchain: z.string(),
       sender_wallet_address: z.string(),
     }),
-    response: z.looseObject({ transaction_gdn_id: transactionGdnId, accepted_date: acceptedDate }),
+    response: z.looseObject({ transaction_gdn_id: transactionGdnId, accepted_date: acceptedDate, ...referenceFields }),
   }),
   example: {
     request: {

@@ -1,5 +1,5 @@
 import { type ErrorForm, errorCodeOf, TITLES } from '../errors.ts'
-import { IDEMPOTENCY_ERRORS } from '../headers.ts'
+import { IDEMPOTENCY_ERRORS, REFERENCE_ERRORS } from '../headers.ts'
 import type { Json } from './json-schema.ts'
 
 const header = (description: string, example: string): Json => ({
@@ -15,6 +15,10 @@ export const RESPONSE_HEADERS: Readonly<Record<string, Json>> = {
     '0197a1f2-7a10-7d55-8f2e-51c0d2e3f4a5',
   ),
   'Idempotency-Supported': header('This server honours Idempotency-Key on every creating request.', 'yes'),
+  'Reference-Ids-Supported': header(
+    'Extension: every creating request of this server takes reference IDs, and getreferences looks them up.',
+    'yes',
+  ),
   'Gdn-Backend-Id': header(
     "The UUID of the backend's database: it tells one backend from another, whatever its address.",
     'b8f5a9de-3a51-4c43-9f0e-6f7a2c1d0e5b',
@@ -25,7 +29,7 @@ export const RESPONSE_HEADERS: Readonly<Record<string, Json>> = {
   ),
   'Idempotency-Replayed': header('The answer to an earlier request with the same Idempotency-Key.', 'true'),
   'Error-Code': header(
-    'What the request is rejected for, where its Idempotency-Key is the reason. The outcome of an earlier request with the key is not affected.',
+    `What the request is rejected for, where its Idempotency-Key or a reference ID is the reason: ${[...Object.values(IDEMPOTENCY_ERRORS), ...Object.values(REFERENCE_ERRORS)].join(', ')}. The outcome of an earlier request is not affected.`,
     IDEMPOTENCY_ERRORS.reused,
   ),
   'RateLimit-Policy': header(
@@ -51,8 +55,8 @@ const ERRORS: Readonly<Record<number, readonly [title: string, meaning: string, 
   404: [TITLES.notFound, 'There is nothing here.', 'there is no such path here'],
   409: [
     TITLES.conflict,
-    'A request with the same Idempotency-Key is still running.',
-    'a request with this Idempotency-Key is still running',
+    'A reference ID names an operation with another digest: nothing was accepted, and Error-Code is reference_id_conflict. Or a request with the same Idempotency-Key is still running.',
+    'reference_id "row-1" names another operation; nothing was accepted',
   ],
   410: ['Gone', 'The signed URL was used before, and this server lets each be used once.', 'this signed URL was used'],
   413: [TITLES.tooLarge, 'The body is too large.', 'the body is larger than this server takes'],
@@ -68,7 +72,7 @@ const ERRORS: Readonly<Record<number, readonly [title: string, meaning: string, 
   ],
   422: [
     TITLES.validation,
-    'The request breaks its schema, or its Idempotency-Key was used with another body.',
+    'The request breaks its schema, has a reference ID twice, or its Idempotency-Key was used with another body.',
     'nft_gdn_ids must hold at least one id',
   ],
   429: [
@@ -90,6 +94,7 @@ const ERRORS: Readonly<Record<number, readonly [title: string, meaning: string, 
 
 /** Headers that come with some errors. */
 const ERROR_HEADERS: Readonly<Record<number, readonly string[]>> = {
+  409: ['Error-Code'],
   422: ['Error-Code'],
   429: ['RateLimit-Policy', 'RateLimit', 'Retry-After'],
 }

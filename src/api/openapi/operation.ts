@@ -12,7 +12,12 @@ function describe({ permissions, ratePerSecond, creates, origin }: Endpoint): st
       ? 'The reference names no rate limit.'
       : `At most ${ratePerSecond} requests a second for a key.`,
   ]
-  if (creates !== null) lines.push('Send an `Idempotency-Key` to be able to repeat the request safely.')
+  if (creates !== null) {
+    lines.push('Send an `Idempotency-Key` to be able to repeat the request safely.')
+    lines.push(
+      "Reference IDs are an extension of gdn's servers: each names one operation for good, and a request that repeats one returns what it names and creates nothing.",
+    )
+  }
   if (origin === 'extension') lines.push("Not in the hosted service's reference: servers of gdn have it.")
   return lines.join('\n\n')
 }
@@ -56,7 +61,14 @@ function statusesOf({ validationStatus, creates, ratePerSecond }: Endpoint): num
 /** The OpenAPI operation of an endpoint. */
 export function operationOf(endpoint: Endpoint): Json {
   const { name, summary, permissions, ratePerSecond, errorForm, creates, response, example } = endpoint
-  const headers = ['x-request-id', 'Idempotency-Supported', 'Gdn-Backend-Id', 'Gdn-Incarnation', 'RateLimit-Policy']
+  const headers = [
+    'x-request-id',
+    'Idempotency-Supported',
+    'Reference-Ids-Supported',
+    'Gdn-Backend-Id',
+    'Gdn-Incarnation',
+    'RateLimit-Policy',
+  ]
   if (creates !== null) headers.push('Idempotency-Replayed')
   if (ratePerSecond !== null) headers.push('RateLimit')
   const parameters = ['RequestId', ...(creates === null ? [] : ['IdempotencyKey'])]

@@ -15,6 +15,7 @@ import { getIsGdnNft } from '../services/get-is-gdn-nft.ts'
 import { getNftIds } from '../services/get-nft-ids.ts'
 import { getNfts } from '../services/get-nfts.ts'
 import { getPresignedUrl } from '../services/get-presigned-url.ts'
+import { getReferences } from '../services/get-references.ts'
 import { getTransactions } from '../services/get-transactions.ts'
 import { Refusal, refusalOf } from '../services/refusal.ts'
 import type { ServiceDeps, ServiceRequest } from '../services/services.ts'
@@ -43,6 +44,7 @@ const SERVICES: { readonly [Name in Exclude<EndpointName, 'files'>]: Service<Nam
   getpresignedurl: getPresignedUrl,
   getcollections: getCollections,
   gettransactions: getTransactions,
+  getreferences: getReferences,
 }
 
 const MAX_IDEMPOTENCY_KEY = 255

@@ -51,6 +51,7 @@ const CORS = {
     'Error-Code',
     'Idempotency-Replayed',
     'Idempotency-Supported',
+    'Reference-Ids-Supported',
     'Gdn-Backend-Id',
     'Gdn-Incarnation',
     'x-request-id',
@@ -103,6 +104,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   const handleError = createErrorHandler(log)
   const ours = {
     [HEADERS.idempotencySupported]: 'yes',
+    [HEADERS.referenceIdsSupported]: 'yes',
     [HEADERS.backendId]: identity.id,
     [HEADERS.incarnation]: identity.incarnation,
   }

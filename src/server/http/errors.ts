@@ -15,7 +15,9 @@ import { SECURITY_HEADERS } from './security-headers.ts'
 const formA = (title: string, message: string): ErrorFormA => ({ error: { title, message } })
 
 function bodyOf(form: ErrorForm, refusal: Refusal): ErrorFormA | ErrorFormB {
-  return form === 'A' ? formA(refusal.title, refusal.message) : formB(refusal)
+  if (form === 'B') return formB(refusal)
+  const { error } = formA(refusal.title, refusal.message)
+  return { error: { ...error, ...refusal.details } }
 }
 
 /** Errors of the framework that are the client's, in our words. */

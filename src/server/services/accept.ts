@@ -37,24 +37,34 @@ function replay<Response>(earlier: RequestRow, bodyHash: string): Accepted<Respo
   return { response: JSON.parse(earlier.response) as Response, replayed: true, requestId: earlier.id }
 }
 
+/** What a creating endpoint does with a request, beside keeping it. */
+export interface Work<Prepared, Response> {
+  /** The answer where all that is asked for exists already, by its reference IDs; then nothing else is done. */
+  findExisting(): Promise<Response | null>
+  /** Checks against the world outside of the transaction; not called for a repeated request. */
+  prepare(): Promise<Prepared>
+  /** Adds the rows. */
+  write(db: Db, requestId: string, prepared: Prepared): Promise<Response>
+}
+
 /**
  * Accepts a creating request in one transaction: the Idempotency-Key, the request with its answer, and what `write`
  * adds. The answer may go out once this resolves. The same key and body get the first answer again.
- *
- * @param prepare Checks against the world outside of the transaction; not called for a repeated request.
  */
 export async function accept<Prepared, Response>(
   store: Store,
   { accountId, endpoint, body, idempotencyKey, requestId, run = null }: Acceptance,
   now: number,
-  prepare: () => Promise<Prepared>,
-  write: (db: Db, requestId: string, prepared: Prepared) => Promise<Response>,
+  { findExisting, prepare, write }: Work<Prepared, Response>,
 ): Promise<Accepted<Response>> {
   const bodyHash = createHash('sha256').update(canonicalJson(body)).digest('hex')
   const scope = idempotencyKey === null ? null : { accountId, endpoint, idempotencyKey }
   const earlier = scope && (await findRepeated(store.db, scope))
   if (earlier) return replay(earlier, bodyHash)
-  const prepared = await prepare()
+  const existing = await findExisting()
+  // Without a key nothing has to be kept of a request that creates nothing.
+  if (existing !== null && scope === null) return { response: existing, replayed: false, requestId }
+  const prepared = existing === null ? await prepareUnlessExisting(prepare, findExisting) : { existing }
   return store.transaction(async (db) => {
     // Again: the same key may have been accepted while this request was prepared.
     const meanwhile = scope && (await findRepeated(db, scope))
@@ -73,9 +83,23 @@ export async function accept<Prepared, Response>(
     })
     const first = isFirst || scope === null ? null : await findRepeated(db, scope)
     if (first !== null) return replay<Response>(first, bodyHash)
-    const response = await write(db, requestId, prepared)
+    const response = 'existing' in prepared ? prepared.existing : await write(db, requestId, prepared.prepared)
     await store.onAccepted?.(db, requestId)
     await recordResponse(db, requestId, JSON.stringify(response))
     return { response, replayed: false, requestId }
   })
+}
+
+/** Where a check fails because the same operation was accepted in the meantime, that one is the answer. */
+async function prepareUnlessExisting<Prepared, Response>(
+  prepare: () => Promise<Prepared>,
+  findExisting: () => Promise<Response | null>,
+): Promise<{ prepared: Prepared } | { existing: Response }> {
+  try {
+    return { prepared: await prepare() }
+  } catch (error) {
+    const existing = await findExisting()
+    if (existing === null) throw error
+    return { existing }
+  }
 }

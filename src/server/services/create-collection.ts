@@ -2,13 +2,14 @@ import type * as z from 'zod'
 import { canonicalAddress } from '../../api/address.ts'
 import { isEvm } from '../../api/blockchains.ts'
 import { createcollection } from '../../api/endpoints/createcollection.ts'
+import { type OperationFields, operationDigest } from '../../api/operation-digest.ts'
 import { newId } from '../../core/ids.ts'
-import { formatAcceptedDate } from '../../core/time.ts'
 import { collectionAddress } from '../chain/evm/collection-init.ts'
 import type { Hex } from '../chain/evm/network.ts'
 import { mintAddress } from '../chain/solana/mint-address.ts'
 import { addCollection } from '../state/collections.ts'
 import { accept } from './accept.ts'
+import { claimReferences, findAllNamed, idOf, type Known, showAccepted } from './references.ts'
 import { requireChain } from './require-chain.ts'
 import { requireSolana } from './require-solana.ts'
 import type { ServiceDeps, ServiceRequest } from './services.ts'
@@ -18,60 +19,81 @@ type Parsed = z.output<typeof createcollection.request>
 const MAX_SYMBOL = 5
 
 /** Echoed when given. */
-const OPTIONAL = ['description', 'image', 'is_locked'] as const
+const OPTIONAL = ['description', 'image', 'is_locked', 'reference_id'] as const
 
 /** Accepts a collection. Its address is fixed here, so that NFTs can be created in it at once. */
 export async function createCollection(deps: ServiceDeps, request: ServiceRequest<Parsed>) {
   const { store, chains, pipeline, now } = deps
   const { accountId, parsed, body, idempotencyKey, requestId } = request
-  const { blockchain } = parsed
+  const { blockchain, reference_id } = parsed
   const acceptedAt = now()
+  const references =
+    reference_id === undefined
+      ? []
+      : [{ reference_id, digest: operationDigest(createcollection.name, fieldsOf(parsed)) }]
+  const scope = { scope_id: accountId, operation: createcollection.name }
+  const answer = (collection: string | Known) => ({
+    request: {
+      name: parsed.name,
+      blockchain,
+      enable_api: parsed.enable_api ?? true,
+      enable_transfer: parsed.enable_transfer ?? false,
+      wallet_address: parsed.wallet_address,
+      ...Object.fromEntries(OPTIONAL.filter((field) => field in body).map((field) => [field, body[field]])),
+    },
+    response: { transaction_gdn_id: idOf(collection), ...showAccepted(collection, acceptedAt, reference_id) },
+  })
   const accepted = await accept(
     store,
     { accountId, endpoint: createcollection.name, body, idempotencyKey, requestId },
     acceptedAt,
-    async () => {
-      if (!isEvm(blockchain)) return { signer: await requireSolana(deps, blockchain) }
-      await requireChain(deps, blockchain)
-      return { evm: blockchain }
-    },
-    async (db, requestId, made) => {
-      const maker = 'evm' in made ? await chains.factory(db, made.evm) : made.signer
-      const collection = {
-        id: newId(),
-        account_id: accountId,
-        request_id: requestId,
-        blockchain,
-        name: parsed.name,
-        symbol: symbolOf(parsed.name),
-        wallet_address: canonicalAddress(parsed.wallet_address, blockchain),
-        factory_address: maker,
-        enable_api: (parsed.enable_api ?? true) ? 1 : 0,
-        enable_transfer: (parsed.enable_transfer ?? false) ? 1 : 0,
-        is_locked: (parsed.is_locked ?? false) ? 1 : 0,
-        description: parsed.description ?? null,
-        image: parsed.image ?? null,
-        next_token_id: '1',
-        next_attempt_at: acceptedAt,
-      }
-      const contract_address =
-        'evm' in made ? collectionAddress(maker as Hex, collection) : mintAddress(maker, collection.id)
-      await addCollection(db, { ...collection, contract_address })
-      return {
-        request: {
-          name: parsed.name,
+    {
+      async findExisting() {
+        if (reference_id === undefined) return null
+        const [known] = (await findAllNamed(store.db, scope, references)) ?? []
+        return known === undefined ? null : answer(known)
+      },
+      async prepare() {
+        if (!isEvm(blockchain)) return { signer: await requireSolana(deps, blockchain) }
+        await requireChain(deps, blockchain)
+        return { evm: blockchain }
+      },
+      async write(db, requestId, made) {
+        const id = newId()
+        const named = references.map((reference) => ({ ...reference, target_id: id }))
+        const existing = (await claimReferences(db, scope, named)).get(reference_id ?? '')
+        if (existing !== undefined) return answer(existing)
+        const maker = 'evm' in made ? await chains.factory(db, made.evm) : made.signer
+        const collection = {
+          id,
+          account_id: accountId,
+          request_id: requestId,
           blockchain,
-          enable_api: parsed.enable_api ?? true,
-          enable_transfer: parsed.enable_transfer ?? false,
-          wallet_address: parsed.wallet_address,
-          ...Object.fromEntries(OPTIONAL.filter((field) => field in body).map((field) => [field, body[field]])),
-        },
-        response: { transaction_gdn_id: collection.id, accepted_date: formatAcceptedDate(acceptedAt) },
-      }
+          name: parsed.name,
+          symbol: symbolOf(parsed.name),
+          wallet_address: canonicalAddress(parsed.wallet_address, blockchain),
+          factory_address: maker,
+          enable_api: (parsed.enable_api ?? true) ? 1 : 0,
+          enable_transfer: (parsed.enable_transfer ?? false) ? 1 : 0,
+          is_locked: (parsed.is_locked ?? false) ? 1 : 0,
+          description: parsed.description ?? null,
+          image: parsed.image ?? null,
+          next_token_id: '1',
+          next_attempt_at: acceptedAt,
+        }
+        const contract_address =
+          'evm' in made ? collectionAddress(maker as Hex, collection) : mintAddress(maker, collection.id)
+        await addCollection(db, { ...collection, contract_address })
+        return answer(id)
+      },
     },
   )
   pipeline.collectionAccepted(blockchain)
   return accepted
+}
+
+function fieldsOf({ reference_id: _, ...fields }: Parsed): OperationFields['createcollection'] {
+  return fields
 }
 
 /** A token symbol for a collection's name: its first letters and digits in capitals; `NFT` where it has none. */

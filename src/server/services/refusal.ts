@@ -9,13 +9,22 @@ export class Refusal extends Error {
   readonly status: number
   readonly title: Title
   readonly headers: Readonly<Record<string, string>>
+  /** Fields for programs, beside the two texts. */
+  readonly details: Readonly<Record<string, unknown>>
 
-  constructor(status: number, title: Title, message: string, headers: Readonly<Record<string, string>> = {}) {
+  constructor(
+    status: number,
+    title: Title,
+    message: string,
+    headers: Readonly<Record<string, string>> = {},
+    details: Readonly<Record<string, unknown>> = {},
+  ) {
     super(message)
     this.name = 'Refusal'
     this.status = status
     this.title = title
     this.headers = headers
+    this.details = details
   }
 }
 

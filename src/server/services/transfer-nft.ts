@@ -3,8 +3,8 @@ import type * as z from 'zod'
 import { checksumAddress } from '../../api/address.ts'
 import { type EvmBlockchain, isEvm } from '../../api/blockchains.ts'
 import { transfernft } from '../../api/endpoints/transfernft.ts'
+import { operationDigest } from '../../api/operation-digest.ts'
 import { newId } from '../../core/ids.ts'
-import { formatAcceptedDate } from '../../core/time.ts'
 import { RunElsewhere } from '../chain/chains.ts'
 import { type CollectionState, readCollectionState, readOwnerOf } from '../chain/evm/collection-reads.ts'
 import type { Hex } from '../chain/evm/network.ts'
@@ -14,6 +14,7 @@ import { findNft } from '../store/nfts.ts'
 import { hasPendingTransfer } from '../store/transfers.ts'
 import { accept } from './accept.ts'
 import { findOwnCollection } from './find-collection.ts'
+import { claimReferences, findAllNamed, idOf, type Known, showAccepted } from './references.ts'
 import { badRequest, notNow } from './refusal.ts'
 import { requireChain } from './require-chain.ts'
 import { refuseUnlessTransferable } from './rights.ts'
@@ -31,46 +32,62 @@ const CHAIN_PATIENCE_MS = 10_000
 export async function transferNft(deps: ServiceDeps, request: ServiceRequest<Parsed>) {
   const { store, pipeline, now } = deps
   const { accountId, parsed, body, idempotencyKey, requestId } = request
-  const { blockchain } = parsed
+  const { blockchain, reference_id, nft_gdn_id, sender_wallet_address, receiver_wallet_address } = parsed
   const acceptedAt = now()
+  const fields = { nft_gdn_id, sender_wallet_address, receiver_wallet_address }
+  const references =
+    reference_id === undefined ? [] : [{ reference_id, digest: operationDigest(transfernft.name, fields) }]
+  const findCollection = () =>
+    findOwnCollection(store.db, accountId, { contractAddress: parsed.contract_address, blockchain })
+  const answer = (transfer: string | Known) => ({
+    requests: {
+      contract_address: parsed.contract_address,
+      receiver_wallet_address,
+      blockchain,
+      sender_wallet_address,
+      ...(reference_id === undefined ? {} : { reference_id }),
+    },
+    response: { transaction_gdn_id: idOf(transfer), ...showAccepted(transfer, acceptedAt, reference_id) },
+  })
   const accepted = await accept(
     store,
     { accountId, endpoint: transfernft.name, body, idempotencyKey, requestId },
     acceptedAt,
-    async () => {
-      if (!isEvm(blockchain)) throw badRequest(`transfer is unsupported on ${blockchain}`)
-      const collection = await findOwnCollection(store.db, accountId, {
-        contractAddress: parsed.contract_address,
-        blockchain,
-      })
-      await refuseUnlessSameNft(deps, collection, parsed)
-      if (await hasPendingTransfer(store.db, parsed.nft_gdn_id)) throw pending()
-      await requireChain(deps, blockchain)
-      const sender = checksumAddress(parsed.sender_wallet_address)
-      await refuseUnlessOwner(deps, { blockchain, collection, tokenId: BigInt(parsed.token_id), sender })
-      return { collectionId: collection.id, sender }
-    },
-    async (db, requestId, { collectionId, sender }) => {
-      const id = newId()
-      const inserted = await addTransfer(db, {
-        id,
-        request_id: requestId,
-        collection_id: collectionId,
-        nft_id: parsed.nft_gdn_id,
-        blockchain,
-        sender,
-        receiver: checksumAddress(parsed.receiver_wallet_address),
-      })
-      if (!inserted) throw pending()
-      return {
-        requests: {
-          contract_address: parsed.contract_address,
-          receiver_wallet_address: parsed.receiver_wallet_address,
+    {
+      async findExisting() {
+        if (reference_id === undefined) return null
+        const scope = { scope_id: (await findCollection()).id, operation: transfernft.name }
+        const [known] = (await findAllNamed(store.db, scope, references)) ?? []
+        return known === undefined ? null : answer(known)
+      },
+      async prepare() {
+        if (!isEvm(blockchain)) throw badRequest(`transfer is unsupported on ${blockchain}`)
+        const collection = await findCollection()
+        await refuseUnlessSameNft(deps, collection, parsed)
+        if (await hasPendingTransfer(store.db, nft_gdn_id)) throw pending()
+        await requireChain(deps, blockchain)
+        const sender = checksumAddress(sender_wallet_address)
+        await refuseUnlessOwner(deps, { blockchain, collection, tokenId: BigInt(parsed.token_id), sender })
+        return { collectionId: collection.id, sender }
+      },
+      async write(db, requestId, { collectionId, sender }) {
+        const id = newId()
+        const scope = { scope_id: collectionId, operation: transfernft.name }
+        const named = references.map((reference) => ({ ...reference, target_id: id }))
+        const existing = (await claimReferences(db, scope, named)).get(reference_id ?? '')
+        if (existing !== undefined) return answer(existing)
+        const inserted = await addTransfer(db, {
+          id,
+          request_id: requestId,
+          collection_id: collectionId,
+          nft_id: nft_gdn_id,
           blockchain,
-          sender_wallet_address: parsed.sender_wallet_address,
-        },
-        response: { transaction_gdn_id: id, accepted_date: formatAcceptedDate(acceptedAt) },
-      }
+          sender,
+          receiver: checksumAddress(receiver_wallet_address),
+        })
+        if (!inserted) throw pending()
+        return answer(id)
+      },
     },
   )
   pipeline.transferAccepted()

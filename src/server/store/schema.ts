@@ -1,5 +1,6 @@
 import type { ColumnType, Generated, Kysely, Transaction } from 'kysely'
 import type { EvmBlockchain } from '../../api/blockchains.ts'
+import type { Operation } from '../../api/operation-digest.ts'
 
 /** Times are milliseconds since the epoch; flags are 0 or 1; addresses have their checksum. */
 
@@ -234,6 +235,18 @@ export interface TransfersTable {
   returned: Generated<number>
 }
 
+/** What a client's reference ID names. It stays for good; what failed without effect may be replaced. */
+export interface OperationReferencesTable {
+  /** The collection; of createcollection the account. */
+  scope_id: string
+  operation: Operation
+  reference_id: string
+  /** Of the operation, with the version of its definition. */
+  digest: string
+  /** The NFT, transfer or collection. */
+  target_id: string
+}
+
 export type OwnerEventKind = 'transfer' | 'owner' | 'enable_api' | 'enable_transfer' | 'revoked'
 
 /** What an event on chain changed, and from what: enough to take it back. Flags are '0' or '1'. */
@@ -450,6 +463,7 @@ export interface Schema {
   transactions: TransactionsTable
   transaction_attempts: TransactionAttemptsTable
   transfers: TransfersTable
+  operation_references: OperationReferencesTable
   owner_events: OwnerEventsTable
   owner_cursors: OwnerCursorsTable
   unknown_mints: UnknownMintsTable

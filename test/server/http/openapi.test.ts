@@ -175,6 +175,7 @@ describe('the examples, executed with real ids', () => {
       getisgdnnft: { nft_gdn_ids: [first?.nft_gdn_id] },
       getcollections: { transaction_gdn_ids: [collection.id] },
       gettransactions: { transaction_gdn_ids: [collection.id] },
+      getreferences: { contract_address: collection.address },
       transfernft: {
         contract_address: collection.address,
         nft_gdn_id: second?.nft_gdn_id,

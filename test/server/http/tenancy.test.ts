@@ -4,7 +4,6 @@ import {
   call,
   createTestCollection,
   freshDataDir,
-  mint,
   plainMetadata,
   settled,
   startTestBackend,
@@ -25,6 +24,8 @@ interface Things {
   /** The creation of a collection. */
   transaction: string
   email: string
+  /** Names the NFT. */
+  reference: string
 }
 
 /** Things that nobody has, of the same shape. */
@@ -34,6 +35,7 @@ const NOBODYS: Things = {
   token: '0',
   transaction: '0197a1f2-7a10-7d55-8f2e-51c0d2e3f4a5',
   email: 'nobody@example.com',
+  reference: 'reference-of-nobody',
 }
 
 const transfer = { blockchain: 'polygon', sender_wallet_address: WALLETS[1], receiver_wallet_address: WALLETS[2] }
@@ -61,6 +63,10 @@ const REQUESTS: Record<EndpointName, ((things: Things) => object) | null> = {
   getpresignedurl: ({ email }) => ({ email }),
   getcollections: ({ transaction }) => ({ transaction_gdn_ids: [transaction] }),
   gettransactions: ({ transaction }) => ({ transaction_gdn_ids: [transaction] }),
+  getreferences: ({ contract, reference }) => ({
+    ...{ operation: 'createnft', contract_address: contract, blockchain: 'polygon' },
+    reference_ids: [reference],
+  }),
   files: null,
 }
 
@@ -81,9 +87,19 @@ async function things(headers: Record<string, string>, email: string, name: stri
   const transaction = answer.response.transaction_gdn_id
   const { collections } = await call(backend, 'getcollections', { transaction_gdn_ids: [transaction] }, headers)
   const contract = collections[0]?.contract_address ?? ''
-  const [nft = ''] = await mint(backend, { address: contract, blockchain: 'polygon' }, plainMetadata(1), { headers })
+  const reference = `reference-${name}`
+  const { nfts } = await call(
+    backend,
+    'createnft',
+    {
+      ...{ contract_address: contract, blockchain: 'polygon', receiver_wallet_address: WALLETS[1] },
+      ...{ metadata: plainMetadata(1), reference_ids: [reference] },
+    },
+    headers,
+  )
+  const nft = nfts[0]?.nft_gdn_ids ?? ''
   const deployed = await settled({ ...backend, post: (path, body) => backend.post(path, body, headers) }, [nft])
-  return { contract, nft, token: deployed[0]?.token_id ?? '', transaction, email }
+  return { contract, nft, token: deployed[0]?.token_id ?? '', transaction, email, reference }
 }
 
 beforeAll(async () => {
@@ -174,6 +190,20 @@ it('the local account does not see what others have, nor they what it has', asyn
   expect((await ask(owned.transaction)).collections).toEqual([])
   expect((await ask(id, owner.headers)).collections).toEqual([])
   expect((await ask(id)).collections).toHaveLength(1)
+})
+
+it('a reference ID is an account’s own: another’s collection is never returned, and its conflict is not told', async () => {
+  const body = { wallet_address: WALLETS[0], name: 'Named', blockchain: 'polygon', reference_id: 'shared-name' }
+  const send = (key: TestKey, name = 'Named') =>
+    call(backend, 'createcollection', { ...body, name }, key.headers).then(({ response }) => response)
+  const first = await send(owner)
+  const second = await send(stranger, 'Another')
+  expect([first.created, second.created]).toEqual([true, true])
+  expect(second.transaction_gdn_id).not.toBe(first.transaction_gdn_id)
+  expect(await send(owner)).toMatchObject({ transaction_gdn_id: first.transaction_gdn_id, created: false })
+  const ask = { operation: 'createcollection', reference_ids: ['shared-name'] }
+  const { references } = await call(backend, 'getreferences', ask, stranger.headers)
+  expect(references).toMatchObject([{ transaction_gdn_id: second.transaction_gdn_id }])
 })
 
 it('an Idempotency-Key is an account’s own: another’s answer is never replayed', async () => {

@@ -49,25 +49,21 @@ it('an Idempotency-Key that comes to several processes at the same moment is acc
   let written = 0
   const answers = await times(12, async (store, index) => {
     const request = { accountId: 'a', endpoint: 'e', body: { same: true }, idempotencyKey: 'k', requestId: `r${index}` }
-    return accept(
-      store,
-      request,
-      1,
-      async () => sleep(20),
-      async () => ({ answer: written++ }),
-    )
+    return accept(store, request, 1, {
+      findExisting: async () => null,
+      prepare: () => sleep(20),
+      write: async () => ({ answer: written++ }),
+    })
   })
   expect(new Set(answers.map(({ response }) => JSON.stringify(response)))).toEqual(new Set(['{"answer":0}']))
   expect(answers.filter(({ replayed }) => !replayed)).toHaveLength(1)
   expect(written).toBe(1)
   const other = { accountId: 'a', endpoint: 'e', body: {}, idempotencyKey: 'k', requestId: 'x' }
-  const refused = accept(
-    stores[1],
-    other,
-    1,
-    async () => {},
-    async () => ({}),
-  )
+  const refused = accept(stores[1], other, 1, {
+    findExisting: async () => null,
+    prepare: async () => {},
+    write: async () => ({}),
+  })
   await expect(refused).rejects.toMatchObject({ status: 422 })
 })
 

@@ -6,6 +6,7 @@ import { createCollections } from './collections.ts'
 import { createExplorer } from './explorer.ts'
 import { postgres } from './postgres.ts'
 import { createProcessTables } from './processes.ts'
+import { createReferences } from './references.ts'
 import { sqlite } from './sqlite.ts'
 import { createStorage } from './storage.ts'
 import { createTransactions } from './transactions.ts'
@@ -20,6 +21,7 @@ export async function createInitialSchema(db: Kysely<unknown>): Promise<void> {
   await createCollections(db, dialect)
   await createTransactions(db)
   await createTransfers(db, dialect)
+  await createReferences(db)
   await createChains(db)
   await createStorage(db, dialect)
   await createWebhooks(db)

@@ -1,0 +1,71 @@
+import * as z from 'zod'
+import { checkAddresses } from '../check-addresses.ts'
+import { defineEndpoint } from '../endpoint.ts'
+import { acceptedDate, address, blockchain, oneOrMore } from '../fields.ts'
+import { referenceId } from '../reference-id.ts'
+
+/** Reference IDs that one getreferences request may name. */
+export const MAX_REFERENCES_PER_REQUEST = 1000
+
+const OF_COLLECTION = ['createnft', 'createnfttrans', 'transfernft'] as const
+const reference_ids = oneOrMore(referenceId, MAX_REFERENCES_PER_REQUEST)
+
+/** What a reference ID names. */
+export const referenceRecord = z.looseObject({
+  reference_id: z.string(),
+  /** Of createnft and createnfttrans; else `transaction_gdn_id`. */
+  nft_gdn_id: z.string().nullish(),
+  transaction_gdn_id: z.string().nullish(),
+  status: z.string(),
+  digest: z.string(),
+  accepted_date: acceptedDate,
+  is_free: z.boolean(),
+})
+
+export const getreferences = defineEndpoint({
+  name: 'getreferences',
+  summary: 'What reference IDs name',
+  origin: 'extension',
+  permissions: ['nft:read'],
+  request: z.discriminatedUnion(
+    'operation',
+    [
+      z
+        .strictObject({ operation: z.enum(OF_COLLECTION), contract_address: address, blockchain, reference_ids })
+        .check(checkAddresses('contract_address')),
+      // Not in a collection, but in the account.
+      z.strictObject({ operation: z.literal('createcollection'), reference_ids }),
+    ],
+    { error: `must be one of ${[...OF_COLLECTION, 'createcollection'].join(', ')}` },
+  ),
+  response: z.looseObject({
+    requests: z.looseObject({ operation: z.string(), reference_ids: z.unknown() }),
+    references: z.array(referenceRecord),
+  }),
+  example: {
+    request: {
+      operation: 'createnft',
+      contract_address: '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed',
+      blockchain: 'polygon',
+      reference_ids: ['row-1', 'row-2'],
+    },
+    response: {
+      requests: {
+        operation: 'createnft',
+        contract_address: '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed',
+        blockchain: 'polygon',
+        reference_ids: ['row-1', 'row-2'],
+      },
+      references: [
+        {
+          reference_id: 'row-1',
+          nft_gdn_id: '0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d',
+          status: 'deployed',
+          digest: 'v1:55c7d4a4e7a0c02e7ad0b7a6f1c1f2c6f7a1f3f0a3f6d1c1e5b2d3c4a5f60718',
+          accepted_date: '2026-01-31 12:00:00',
+          is_free: false,
+        },
+      ],
+    },
+  },
+})

@@ -1,0 +1,59 @@
+import { hash } from 'node:crypto'
+import { canonicalJson } from '../core/canonical-json.ts'
+
+/** The metadata of one NFT as it was sent. */
+type Metadata = Readonly<Record<string, unknown>>
+
+/** What identifies an operation of each creating endpoint, beside its collection or account. */
+export interface OperationFields {
+  createnft: { metadata: Metadata; receiver_wallet_address: string }
+  createnfttrans: { metadata: Metadata; receiver_wallet_address: string; sender_wallet_address: string }
+  transfernft: { nft_gdn_id: string; receiver_wallet_address: string; sender_wallet_address: string }
+  createcollection: {
+    blockchain: string
+    name: string
+    wallet_address: string
+    description?: string | undefined
+    image?: string | undefined
+    enable_api?: boolean | undefined
+    enable_transfer?: boolean | undefined
+    is_locked?: boolean | undefined
+  }
+}
+
+/** An endpoint whose operations may have reference IDs. */
+export type Operation = keyof OperationFields
+
+export const OPERATIONS = [
+  'createnft',
+  'createnfttrans',
+  'transfernft',
+  'createcollection',
+] as const satisfies Operation[]
+
+/** The flags of a collection have the same digest whether they are left out or given as they are by default. */
+const DEFAULTS: { readonly [Name in Operation]: Partial<OperationFields[Name]> } = {
+  createnft: {},
+  createnfttrans: {},
+  transfernft: {},
+  createcollection: { enable_api: true, enable_transfer: false, is_locked: false },
+}
+
+/** EVM addresses are the same in every case; a Solana address never begins with 0. */
+const sameCase = (value: unknown) =>
+  typeof value === 'string' && /^0x[0-9a-f]{40}$/i.test(value) ? value.toLowerCase() : value
+
+/**
+ * The digest of one operation: `v1:` and the SHA-256 in hex of its fields in canonical JSON (RFC 8785). It is the same
+ * however requests are grouped, and whatever the order of keys, white space, and the case of EVM addresses.
+ *
+ * Servers keep digests for good, so this definition never changes. Another one gets another version.
+ *
+ * @example
+ * operationDigest('createnft', { metadata: { title: 'Dawn', description: '', file_fields: [] }, receiver_wallet_address })
+ */
+export function operationDigest<Name extends Operation>(operation: Name, fields: OperationFields[Name]): string {
+  const given = Object.entries(fields).filter(([, value]) => value !== undefined)
+  const spelled = given.map(([name, value]) => [name, name.endsWith('_address') ? sameCase(value) : value])
+  return `v1:${hash('sha256', canonicalJson({ ...DEFAULTS[operation], ...Object.fromEntries(spelled) }), 'hex')}`
+}

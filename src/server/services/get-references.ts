@@ -1,0 +1,35 @@
+import type * as z from 'zod'
+import type { getreferences } from '../../api/endpoints/getreferences.ts'
+import { formatAcceptedDate } from '../../core/time.ts'
+import { findOwnCollection } from './find-collection.ts'
+import { lookUpReferences, nameTarget } from './references.ts'
+import type { ServiceDeps, ServiceRequest } from './services.ts'
+
+type Parsed = z.output<typeof getreferences.request>
+
+/** What the account's reference IDs name, in the order of the request; unknown ones are left out. */
+export async function getReferences(
+  { store }: Pick<ServiceDeps, 'store'>,
+  { accountId, parsed, body }: ServiceRequest<Parsed>,
+) {
+  const { operation } = parsed
+  const scope = { scope_id: await scopeOf({ store }, accountId, parsed), operation }
+  const ids = [...new Set(parsed.reference_ids)]
+  const known = await lookUpReferences(store.db, scope, ids)
+  return {
+    requests: { ...body, operation, reference_ids: body.reference_ids },
+    references: ids.flatMap((id) => {
+      const row = known.get(id)
+      if (row === undefined) return []
+      const { reference_id, status, digest, accepted_at, isFree: is_free } = row
+      const accepted_date = formatAcceptedDate(accepted_at)
+      return [{ reference_id, ...nameTarget(scope, row), status, digest, accepted_date, is_free }]
+    }),
+  }
+}
+
+async function scopeOf({ store }: Pick<ServiceDeps, 'store'>, accountId: string, parsed: Parsed): Promise<string> {
+  if (parsed.operation === 'createcollection') return accountId
+  const { contract_address: contractAddress, blockchain } = parsed
+  return (await findOwnCollection(store.db, accountId, { contractAddress, blockchain })).id
+}

@@ -1,0 +1,149 @@
+import { TITLES } from '../../api/errors.ts'
+import { HEADERS, REFERENCE_ERRORS } from '../../api/headers.ts'
+import { formatAcceptedDate } from '../../core/time.ts'
+import {
+  addReferences,
+  findReferences,
+  type KnownReference,
+  type NewReference,
+  type ReferenceScope,
+  replaceReference,
+  withPossibleTokens,
+} from '../store/references.ts'
+import type { Db } from '../store/schema.ts'
+import { Refusal } from './refusal.ts'
+
+/** A reference ID of a request, with the digest of its operation. */
+export type Wanted = Pick<NewReference, 'reference_id' | 'digest'>
+
+/** What a reference ID names. */
+export interface Known extends KnownReference {
+  /** It failed without effect: the next operation with this reference ID takes its place. */
+  isFree: boolean
+}
+
+/** @throws Refusal 422 where a request has a reference ID twice */
+export function refuseRepeated(ids: readonly string[]): void {
+  const seen = new Set<string>()
+  for (const [index, id] of ids.entries()) {
+    if (seen.has(id)) {
+      const message = `reference_ids[${index}] repeats "${id}": each NFT needs a reference ID of its own`
+      throw new Refusal(422, TITLES.validation, message, { [HEADERS.errorCode]: REFERENCE_ERRORS.repeated })
+    }
+    seen.add(id)
+  }
+}
+
+/** What reference IDs name; unknown ones are left out. */
+export async function lookUpReferences(
+  db: Db,
+  scope: ReferenceScope,
+  ids: readonly string[],
+): Promise<Map<string, Known>> {
+  const rows = await findReferences(db, scope, ids)
+  const failed = rows.filter(({ status }) => status === 'failed').map(({ target_id }) => target_id)
+  const held = scope.operation.startsWith('createnft') ? await withPossibleTokens(db, failed) : new Set()
+  const known = rows.map((row) => ({ ...row, isFree: row.status === 'failed' && !held.has(row.target_id) }))
+  return new Map(known.map((row) => [row.reference_id, row]))
+}
+
+/**
+ * What the reference IDs of a request name, in its order, where each names an operation with the same digest: then there
+ * is nothing to create. Null where one is unknown or free.
+ *
+ * @throws Refusal 409 where one names another operation
+ */
+export async function findAllNamed(db: Db, scope: ReferenceScope, wanted: readonly Wanted[]): Promise<Known[] | null> {
+  const ids = wanted.map(({ reference_id }) => reference_id)
+  const known = await lookUpReferences(db, scope, ids)
+  refuseConflicts(scope, wanted, known)
+  const named = ids.flatMap((id) => {
+    const one = known.get(id)
+    return one === undefined || one.isFree ? [] : [one]
+  })
+  return named.length === ids.length ? named : null
+}
+
+/**
+ * Gives the operations of a request their reference IDs, and returns those that exist already: their reference IDs
+ * stay as they are, and nothing is created for them. Call it in the transaction that creates the others.
+ *
+ * @throws Refusal 409 where one names another operation
+ */
+export async function claimReferences(
+  db: Db,
+  scope: ReferenceScope,
+  operations: readonly NewReference[],
+): Promise<Map<string, Known>> {
+  // In the same order everywhere: two processes that wait for each other would end one of the transactions.
+  const sorted = [...operations].sort((a, b) => (a.reference_id < b.reference_id ? -1 : 1))
+  const existing = new Map<string, Known>()
+  if (sorted.length === 0) return existing
+  const claimed = await addReferences(db, scope, sorted)
+  let open = sorted.filter(({ reference_id }) => !claimed.has(reference_id))
+  while (open.length > 0) {
+    const ids = open.map(({ reference_id }) => reference_id)
+    const known = await lookUpReferences(db, scope, ids)
+    refuseConflicts(scope, operations, known)
+    const lost: NewReference[] = []
+    for (const operation of open) {
+      const named = known.get(operation.reference_id)
+      if (named === undefined) throw new Error(`the reference ID ${operation.reference_id} is taken and unknown`)
+      if (!named.isFree) existing.set(named.reference_id, named)
+      else if (!(await replaceReference(db, scope, operation, named.target_id))) lost.push(operation)
+    }
+    open = lost
+  }
+  return existing
+}
+
+/** The answer names so many. */
+const MAX_CONFLICTS = 50
+
+function refuseConflicts(
+  { operation }: ReferenceScope,
+  wanted: readonly Wanted[],
+  known: ReadonlyMap<string, Known>,
+): void {
+  const conflicts = wanted.flatMap(({ reference_id, digest: request_digest }, index) => {
+    const named = known.get(reference_id)
+    if (named === undefined || named.isFree || named.digest === request_digest) return []
+    const { status, digest } = named
+    return [{ reference_id, index, ...nameTarget({ operation }, named), status, digest, request_digest }]
+  })
+  const [first] = conflicts
+  if (first === undefined) return
+  const { reference_id, digest, request_digest } = first
+  const field = operation.startsWith('createnft') ? `reference_ids[${first.index}]` : 'reference_id'
+  const target = known.get(reference_id)?.target_id
+  const others = conflicts.length === 1 ? '' : `, and ${conflicts.length - 1} more`
+  const message = `${field} "${reference_id}" names another operation: ${target} has the digest ${digest}, this request ${request_digest}${others}; nothing was accepted`
+  throw new Refusal(
+    409,
+    TITLES.conflict,
+    message,
+    { [HEADERS.errorCode]: REFERENCE_ERRORS.conflict },
+    { conflict_count: conflicts.length, conflicts: conflicts.slice(0, MAX_CONFLICTS) },
+  )
+}
+
+/** The ID of what a reference ID names, under the name that the API has for it. */
+export const nameTarget = ({ operation }: Pick<ReferenceScope, 'operation'>, { target_id }: NewReference) =>
+  operation.startsWith('createnft') ? { nft_gdn_id: target_id } : { transaction_gdn_id: target_id }
+
+/**
+ * What a response says of an operation beside its ID: one that was just created, by that ID, or one that existed.
+ *
+ * @param reference_id the one of the request, if it has one
+ */
+export const showAccepted = (operation: string | Known, acceptedAt: number, reference_id: string | undefined) => {
+  const created = typeof operation === 'string'
+  return {
+    accepted_date: formatAcceptedDate(created ? acceptedAt : operation.accepted_at),
+    ...(reference_id === undefined ? {} : { reference_id, created }),
+  }
+}
+
+/** The ID of an operation that was just created, or of one that existed. */
+export const idOf = (operation: string | Known): string =>
+  typeof operation === 'string' ? operation : operation.target_id

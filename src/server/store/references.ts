@@ -1,0 +1,93 @@
+import { type Selectable, sql } from 'kysely'
+import type { Operation } from '../../api/operation-digest.ts'
+import type { Db, OperationReferencesTable } from './schema.ts'
+
+/** Where reference IDs are unique. */
+export type ReferenceScope = Pick<Selectable<OperationReferencesTable>, 'scope_id' | 'operation'>
+
+/** A reference ID, and what it is to name. */
+export type NewReference = Pick<Selectable<OperationReferencesTable>, 'reference_id' | 'digest' | 'target_id'>
+
+/** A reference ID, and what it names. */
+export interface KnownReference extends NewReference {
+  status: string
+  accepted_at: number
+}
+
+/** Tables of what reference IDs name. */
+const TARGETS: Readonly<Record<Operation, string>> = {
+  createnft: 'nfts',
+  createnfttrans: 'nfts',
+  transfernft: 'transfers',
+  createcollection: 'collections',
+}
+
+/**
+ * Takes the reference IDs that nobody has taken, and returns them. Where another process is taking one of them, this
+ * waits for its commit.
+ */
+export async function addReferences(
+  db: Db,
+  scope: ReferenceScope,
+  references: readonly NewReference[],
+): Promise<Set<string>> {
+  const rows = await db
+    .insertInto('operation_references')
+    .values(references.map((reference) => ({ ...scope, ...reference })))
+    .onConflict((conflict) => conflict.columns(['scope_id', 'operation', 'reference_id']).doNothing())
+    .returning('reference_id')
+    .execute()
+  return new Set(rows.map(({ reference_id }) => reference_id))
+}
+
+/** What reference IDs name, in no particular order; unknown ones are left out. */
+export async function findReferences(
+  db: Db,
+  { scope_id, operation }: ReferenceScope,
+  ids: readonly string[],
+): Promise<KnownReference[]> {
+  // Left joins: without statistics SQLite would begin with all NFTs.
+  const { rows } = await sql<KnownReference>`
+    select named.reference_id, named.digest, named.target_id, target.status, requests.accepted_at
+    from operation_references as named
+    left join ${sql.table(TARGETS[operation])} as target on target.id = named.target_id
+    left join requests on requests.id = target.request_id
+    where named.scope_id = ${scope_id} and named.operation = ${operation}
+      and named.reference_id in (${sql.join(ids)})`.execute(db)
+  return rows
+}
+
+/** Lets a reference ID name another operation than the one that failed. False where another process was faster. */
+export async function replaceReference(
+  db: Db,
+  { scope_id, operation }: ReferenceScope,
+  { reference_id, digest, target_id }: NewReference,
+  failed: string,
+): Promise<boolean> {
+  const { numUpdatedRows } = await db
+    .updateTable('operation_references')
+    .set({ digest, target_id })
+    .where('scope_id', '=', scope_id)
+    .where('operation', '=', operation)
+    .where('reference_id', '=', reference_id)
+    .where('target_id', '=', failed)
+    .executeTakeFirst()
+  return numUpdatedRows > 0n
+}
+
+/**
+ * Of NFTs that failed, those of which a token may exist all the same: their transaction may have had an effect, or
+ * tokens that the database did not know were found after they were accepted.
+ */
+export async function withPossibleTokens(db: Db, failed: readonly string[]): Promise<Set<string>> {
+  if (failed.length === 0) return new Set()
+  const { rows } = await sql<{ id: string }>`
+    select nfts.id from nfts
+    left join requests on requests.id = nfts.request_id
+    left join transactions on transactions.id = nfts.transaction_id
+    where nfts.id in (${sql.join(failed)}) and (
+      transactions.state not in ('reverted', 'cancelled')
+      or exists (select 1 from unknown_mints where unknown_mints.collection_id = nfts.collection_id
+        and unknown_mints.found_at >= requests.accepted_at))`.execute(db)
+  return new Set(rows.map(({ id }) => id))
+}

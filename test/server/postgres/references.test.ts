@@ -1,0 +1,146 @@
+import { sql } from 'kysely'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { createnft } from '../../../src/api/endpoints/createnft.ts'
+import { Secret } from '../../../src/core/secret.ts'
+import { createNft } from '../../../src/server/services/create-nft.ts'
+import type { ServiceDeps } from '../../../src/server/services/services.ts'
+import type { Store } from '../../../src/server/store/open-store.ts'
+import { openPostgres } from '../../../src/server/store/postgres/open-postgres.ts'
+import { insertRequest } from '../../../src/server/store/requests.ts'
+import { freshDataDir, WALLETS } from '../../helpers/backend.ts'
+import { gate } from '../../helpers/gate.ts'
+import { insertCollection } from '../../helpers/rows.ts'
+import { databaseUrlOf } from '../../helpers/test-database.ts'
+
+const CONTRACT = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed'
+
+// Two stores stand for two processes: they have nothing in common but the database.
+let folder: Awaited<ReturnType<typeof freshDataDir>>
+let first: Store
+let second: Store
+
+beforeEach(async () => {
+  folder = await freshDataDir()
+  const url = new Secret((await databaseUrlOf(folder.path)) ?? '')
+  first = await openPostgres({ url })
+  second = await openPostgres({ url })
+  await first.db.insertInto('accounts').values({ id: 'a', email: null, created_at: 1 }).execute()
+  const request = { id: 'r', account_id: 'a', endpoint: 'e', idempotency_key: null, body_hash: '', response: '' }
+  await insertRequest(first.db, { ...request, accepted_at: 1 })
+  await insertCollection(first.db, {
+    ...{ id: 'c', account_id: 'a', request_id: 'r', blockchain: 'polygon', name: 'c', symbol: 'C' },
+    ...{ wallet_address: 'w', contract_address: CONTRACT, factory_address: 'f', enable_api: 1, enable_transfer: 0 },
+    ...{ is_locked: 0, description: null, image: null, status: 'initiated', next_token_id: '1', next_attempt_at: 0 },
+  })
+})
+afterEach(async () => {
+  await Promise.all([first?.close(), second?.close()])
+  await folder?.remove()
+})
+
+let requests = 0
+
+/** Sends a request to the process that has this store. */
+async function send(store: Store, references: readonly string[], title = 'Dawn') {
+  const metadata = references.map(() => ({ title, description: '', file_fields: [] }))
+  const body = {
+    ...{ contract_address: CONTRACT, blockchain: 'polygon', receiver_wallet_address: WALLETS[1] },
+    ...{ metadata, reference_ids: references },
+  }
+  const deps = {
+    ...{ store, now: () => 1, chains: { remote: new Map() }, pipeline: { nftsAccepted() {} } },
+    ...{ storage: null, checkedFiles: null, signedUrls: null, comparedGroups: new Set() },
+  } as unknown as ServiceDeps
+  const { response } = await createNft(deps, {
+    ...{ accountId: 'a', parsed: createnft.request.parse(body), body, idempotencyKey: null, run: null },
+    requestId: `request-${requests++}`,
+    origin: () => '',
+  })
+  return response.nfts.map(({ nft_gdn_ids, created }) => ({ id: nft_gdn_ids, created }))
+}
+
+const countNfts = async () => (await first.db.selectFrom('nfts').select('id').execute()).length
+
+/** Resolves when a transaction waits for another. */
+async function waitsForLock(): Promise<void> {
+  for (;;) {
+    const { rows } = await sql`select 1 from pg_locks where not granted`.execute(first.db)
+    if (rows.length > 0) return
+  }
+}
+
+it('a reference ID that two processes accept at the same moment creates once: the second waits for the first', async () => {
+  const held = gate()
+  const holding: Store = { ...first, onAccepted: held.pass }
+  const one = send(holding, ['b', 'a'])
+  await held.reached
+  const other = send(second, ['a', 'c', 'b'])
+  await waitsForLock()
+  held.open()
+  const [created, found] = await Promise.all([one, other])
+  expect(created.map((nft) => nft.created)).toEqual([true, true])
+  expect(found).toEqual([
+    { ...created[1], created: false },
+    { id: expect.any(String), created: true },
+    { ...created[0], created: false },
+  ])
+  expect(await countNfts()).toBe(3)
+})
+
+it('where the first process rolls back, the second creates', async () => {
+  const held = gate()
+  const holding: Store = {
+    ...first,
+    async onAccepted() {
+      await held.pass()
+      throw new Error('disk full')
+    },
+  }
+  const one = expect(send(holding, ['a'])).rejects.toThrow('disk full')
+  await held.reached
+  const other = send(second, ['a'])
+  await waitsForLock()
+  held.open()
+  await one
+  expect(await other).toEqual([{ id: expect.any(String), created: true }])
+  expect(await countNfts()).toBe(1)
+})
+
+it('another operation with the reference ID that the first process is accepting is 409, and nothing of it is created', async () => {
+  const held = gate()
+  const one = send({ ...first, onAccepted: held.pass }, ['a'])
+  await held.reached
+  const other = expect(send(second, ['new', 'a'], 'Dusk')).rejects.toMatchObject({ status: 409 })
+  await waitsForLock()
+  held.open()
+  await one
+  await other
+  expect(await countNfts()).toBe(1)
+  expect(await send(second, ['new'])).toMatchObject([{ created: true }])
+})
+
+it('what failed is created again once, whatever processes retry it at the same moment', async () => {
+  const [failed] = await send(first, ['a'])
+  const change = { status: 'failed', step: 'done' } as never
+  await first.db.updateTable('nfts').set(change).execute()
+  const held = gate()
+  const one = send({ ...first, onAccepted: held.pass }, ['a'])
+  await held.reached
+  const other = send(second, ['a'])
+  await waitsForLock()
+  held.open()
+  const [[retried], [found]] = await Promise.all([one, other])
+  expect(retried).toMatchObject({ created: true })
+  expect(retried?.id).not.toBe(failed?.id)
+  expect(found).toEqual({ id: retried?.id, created: false })
+  expect(await countNfts()).toBe(2)
+})
+
+it('processes that take the same reference IDs in other orders create each once', async () => {
+  const references = Array.from({ length: 40 }, (_, n) => `row-${n}`)
+  const orders = Array.from({ length: 16 }, (_, n) => (n % 2 === 0 ? references : [...references].reverse()))
+  const answers = await Promise.all(orders.map((order, n) => send(n % 3 === 0 ? second : first, order)))
+  expect(answers.flat().filter(({ created }) => created)).toHaveLength(references.length)
+  expect(new Set(answers.flat().map(({ id }) => id)).size).toBe(references.length)
+  expect(await countNfts()).toBe(references.length)
+})
