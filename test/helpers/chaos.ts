@@ -5,7 +5,7 @@ import { freshDataDir, WALLETS, withStore } from './backend.ts'
 import { type ChildBackend, startedChild } from './backend-child.ts'
 import { startFileServer, status } from './file-server.ts'
 import { expectLedger } from './ledger.ts'
-import { processesWith } from './processes.ts'
+import { expectNoProcesses } from './processes.ts'
 import { SOLANA_COLLECTION, solanaWallet } from './solana.ts'
 
 const ABI = parseAbi([
@@ -260,7 +260,7 @@ export async function chaos({ requests, clients, longestLife, random }: ChaosOpt
   }
   await backend.kill('SIGTERM')
   await files.close()
-  expect(processesWith(dataDir.path)).toEqual([])
+  await expectNoProcesses(dataDir.path)
   const { blocks, transactions } = await expectLedger(dataDir.path)
   expect(new Set(transactions.map((row) => row.state))).toEqual(new Set(['final']))
   await dataDir.remove()

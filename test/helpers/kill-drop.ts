@@ -4,7 +4,7 @@ import { createPublicClient, http, parseAbi } from 'viem'
 import { expect } from 'vitest'
 import { freshDataDir } from './backend.ts'
 import { expectLedger } from './ledger.ts'
-import { processesWith } from './processes.ts'
+import { expectNoProcesses } from './processes.ts'
 import { type ServedBackend, serve } from './served-backend.ts'
 
 const WALLET = '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359'
@@ -192,7 +192,7 @@ export async function killDrop(options: {
 
   expect(await backend.end('SIGTERM')).toBe(0)
   files.close()
-  expect(processesWith(dataDir.path)).toEqual([])
+  await expectNoProcesses(dataDir.path)
 
   const { blocks, transactions } = await expectLedger(dataDir.path)
   expect(transactions.filter(({ state }) => state !== 'final')).toEqual([])

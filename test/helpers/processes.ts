@@ -1,4 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs'
+import { expect } from 'vitest'
+import { sleep } from '../../src/core/time.ts'
+
+const GONE_WITHIN_MS = 10_000
 
 /** Pids of processes whose command line or environment holds a text. Linux only: it reads /proc. */
 export function processesWith(text: string): number[] {
@@ -13,4 +17,21 @@ export function processesWith(text: string): number[] {
       }
     })
     .map(Number)
+}
+
+/**
+ * Expects that no process holds a text, or soon none does: of what a backend ended by SIGKILL nobody waits for the end.
+ * The failure shows the command lines of those that are left.
+ */
+export async function expectNoProcesses(text: string): Promise<void> {
+  for (const end = Date.now() + GONE_WITHIN_MS; processesWith(text).length > 0 && Date.now() < end; ) await sleep(20)
+  expect(processesWith(text).map(commandOf)).toEqual([])
+}
+
+function commandOf(pid: number): string {
+  try {
+    return `${pid} ${readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ')}`
+  } catch {
+    return String(pid)
+  }
 }

@@ -24,10 +24,14 @@ export interface Starting {
 }
 
 /** Starts the built `gdn serve` as a process of its own. */
-export function serve(dataDir: string, flags: readonly string[] = []): Starting {
+export function serve(
+  dataDir: string,
+  flags: readonly string[] = [],
+  env: Readonly<Record<string, string>> = {},
+): Starting {
   const node = process.env.GDN_TEST_NODE ?? process.execPath
   const argv = [GDN, 'serve', '--json', '--port', '0', '--data-dir', dataDir, ...flags]
-  const child = spawn(node, argv, { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, HOME: dataDir } })
+  const child = spawn(node, argv, { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, HOME: dataDir, ...env } })
   let stderr = ''
   child.stderr?.on('data', (chunk) => {
     stderr += chunk

@@ -36,13 +36,19 @@ export function removePidfile(path: string): void {
 /**
  * Ends the child that a killed backend left behind, and removes the file. A file that can't be read, or that speaks of
  * a process which is no longer the one it was, ends nothing; nor does one that was copied here from another data dir.
+ * A child that was spawned and not noted yet needs no ending: it can't start without its upstream, which was killed.
  *
  * @returns the pid that was ended, or null
  */
 export async function endOrphan(path: string): Promise<number | null> {
   const noted = read(path)
+  const ended = noted === null ? null : await endNoted(path, noted)
+  // Last: where this process is killed before it has ended the child, the next start still knows of it.
   removePidfile(path)
-  if (noted === null) return null
+  return ended
+}
+
+async function endNoted(path: string, noted: z.infer<typeof schema>): Promise<number | null> {
   const { marker } = filesOf(dirname(path), basename(path, '.pid'))
   if (!isStill(noted, marker)) return null
   try {
