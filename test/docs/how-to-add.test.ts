@@ -129,7 +129,7 @@ export async function count(deps: Deps, flags: OutputFlags): Promise<void> {
   )
   await addLine(
     'src/cli/catalogue.ts',
-    "verb('list', 'List the wallets",
+    "() => import('./commands/wallet/list.ts')",
     "  verb('count', 'Count the wallets', () => import('./commands/wallet/count.ts')),",
   )
   await addLine(
