@@ -7,7 +7,6 @@ import { nearest } from '../core/nearest.ts'
 import { redactText } from '../core/redact.ts'
 import { sleep } from '../core/time.ts'
 import type { AddressBook } from '../wallet/address-book.ts'
-import { spellAliases } from './aliases.ts'
 import { makeCommand, type Verb } from './catalogue.ts'
 import type { GdnCommand } from './command.ts'
 import { ioSettings } from './connect/settings-of-argv.ts'
@@ -193,4 +192,16 @@ function makeDeps(edge: Edge, io: Io, result: { exitCode: number }): Deps {
       result.exitCode = code
     },
   }
+}
+
+/** Replaces long flags that are other names of a flag: `--receiver-wallet-address=0x…` becomes `--receiver=0x…`. */
+function spellAliases(argv: readonly string[], aliases: Readonly<Record<string, string>>): string[] {
+  const end = argv.indexOf('--')
+  return argv.map((word, i) => {
+    if ((end >= 0 && i > end) || !word.startsWith('--')) return word
+    const at = word.indexOf('=')
+    const name = at < 0 ? word : word.slice(0, at)
+    const meant = Object.hasOwn(aliases, name) ? aliases[name] : undefined
+    return meant === undefined ? word : meant + word.slice(name.length)
+  })
 }

@@ -38,8 +38,8 @@ async function smaller(bytes: Uint8Array): Promise<{ type: string; bytes: Uint8A
   const pixels = isLarger ? scaled(picture, fitted(picture, box)) : picture
   const isOpaque = pixels.data.every((value, i) => i % 4 !== 3 || value === 255)
   if (isOpaque) {
-    const { encodeJpeg } = await import('./encode-jpeg.ts')
-    return { type: 'image/jpeg', bytes: encodeJpeg(pixels, JPEG_QUALITY) }
+    const { default: jpeg } = await import('jpeg-js')
+    return { type: 'image/jpeg', bytes: jpeg.encode(pixels, JPEG_QUALITY).data }
   }
   const { encode } = await import('fast-png')
   return { type: 'image/png', bytes: encode({ ...pixels, channels: 4, depth: 8 }) }

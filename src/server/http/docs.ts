@@ -1,11 +1,20 @@
+import { readFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
 import { promisify } from 'node:util'
-import { gunzip } from 'node:zlib'
+import { gunzip, gzip } from 'node:zlib'
 import type { FastifyInstance } from 'fastify'
 import { TITLES } from '../../api/errors.ts'
+import { systemCode } from '../../core/errors.ts'
 import { Refusal } from '../services/refusal.ts'
-import { PAGE } from './docs-page.ts'
+import { PAGE, STYLE } from './docs-page.ts'
 
+const compress = promisify(gzip)
 const decompress = promisify(gunzip)
+
+const SWAGGER_UI = ['swagger-ui.css', 'swagger-ui-bundle.js']
+
+/** Files that are built with the web explorer, by their names here. */
+const BUILT: Readonly<Record<string, string>> = { 'page.js': 'docs.js', 'theme.js': 'theme.js' }
 
 const SECURITY = {
   // Nothing but this server, and no code that is made of text.
@@ -37,7 +46,6 @@ export function addDocs(app: FastifyInstance): void {
   }
   app.get('/docs/:file', { config }, async (request, reply) => {
     const { file } = request.params as { file: string }
-    const { readAsset } = await import('./docs-assets.ts')
     const content = await readAsset(file)
     if (content === null) throw new Refusal(404, TITLES.notFound, `/docs/${file} is not here`)
     reply
@@ -47,4 +55,25 @@ export function addDocs(app: FastifyInstance): void {
     if (compressed) reply.header('content-encoding', 'gzip')
     return reply.send(compressed ? content : await decompress(content))
   })
+}
+
+/** A file that the page of `/docs` loads, gzipped, or null for any other name. */
+async function readAsset(name: string): Promise<Buffer | null> {
+  if (name === 'page.css') return compress(STYLE)
+  const built = Object.hasOwn(BUILT, name) ? BUILT[name] : undefined
+  if (built !== undefined) {
+    const { loadExplorer } = await import('./explorer-assets.ts')
+    return (await loadExplorer()).built(built)
+  }
+  return SWAGGER_UI.includes(name) ? readSwaggerUi(name) : null
+}
+
+/** A file of Swagger UI, gzipped: from the published package, or in a checkout from the one it is made of. */
+async function readSwaggerUi(name: string): Promise<Buffer> {
+  try {
+    return await readFile(new URL(`../docs/${name}.gz`, import.meta.url))
+  } catch (error) {
+    if (systemCode(error) !== 'ENOENT') throw error
+    return compress(await readFile(createRequire(import.meta.url).resolve(`swagger-ui-dist/${name}`)))
+  }
 }
