@@ -15,8 +15,18 @@ export interface AskedCall {
   block: string
 }
 
-/** Looks once at what is signed on a public network, where all of it has reverted in a final block. */
-export async function lookAtReverts(store: Store, now: number, answer: (asked: AskedCall) => Hex): Promise<void> {
+/**
+ * Looks once at what is signed on a public network, where all of it has reverted in a final block.
+ *
+ * @param options.missing hashes of transactions that are in no block
+ * @param options.warn receives the messages of warnings
+ */
+export async function lookAtReverts(
+  store: Store,
+  now: number,
+  answer: (asked: AskedCall) => Hex,
+  { missing = [], warn = () => {} }: { missing?: readonly string[]; warn?: (message: string) => void } = {},
+): Promise<void> {
   const publicNetwork: PublicNetwork = {
     ...{ pollMs: 0, finality: HEAD - FINAL + 1, stuckMs: 60_000, feeCap: 1n, head: async () => HEAD },
     blockHashes: async (numbers) => numbers.map(() => BLOCK_HASH),
@@ -29,16 +39,16 @@ export async function lookAtReverts(store: Store, now: number, answer: (asked: A
   const network: EvmNetwork = {
     ...{ blockchain: 'polygon', chainId: 137, confirmations: 3, publicNetwork, broadcast: async () => [] },
     receipts: async (hashes) =>
-      hashes.map(
-        (transactionHash): EvmReceipt => ({
-          ...{ transactionHash, blockNumber: BigInt(REVERTED), blockHash: BLOCK_HASH, gasUsed: 1n, status: 'reverted' },
-        }),
-      ),
+      hashes.map((transactionHash): EvmReceipt | null => {
+        if (missing.includes(transactionHash)) return null
+        const block = { blockNumber: BigInt(REVERTED), blockHash: BLOCK_HASH }
+        return { transactionHash, ...block, gasUsed: 1n, status: 'reverted' }
+      }),
     async request<Result>(_method: string, [call, block]: readonly unknown[]) {
       return answer({ call: call as AskedCall['call'], block: String(block) }) as Result
     },
   }
-  const log = { debug() {}, info() {}, warn() {}, error() {} }
+  const log = { debug() {}, info() {}, warn: (_: object, message: string) => warn(message), error() {} }
   const observe = createObserver({ store, findSigner: () => null, now: () => now, log, onSettled: () => {} })
   await observe(network, publicNetwork, await claimSigned(store.db, 'polygon', { now, leaseMs: 0, limit: 10 }))
 }

@@ -38,8 +38,12 @@ export function createChainStep(options: ChainStepOptions): Turn {
     const network = await chains.network(blockchain)
     const { publicNetwork } = network
     if (publicNetwork !== undefined) {
-      const waiting = claimed.length === 0 ? 0 : await observePublic(network, publicNetwork, claimed)
-      const watched = await watchSettled({ store, network, publicNetwork, now, log })
+      let [waiting, watched] = [0, 0]
+      try {
+        if (claimed.length > 0) waiting = await observePublic(network, publicNetwork, claimed)
+      } finally {
+        watched = await watchSettled({ store, network, publicNetwork, now, log })
+      }
       return waiting + watched === 0 ? 0 : publicNetwork.pollMs
     }
     const outcomes = await network.broadcast(claimed.map((transaction) => transaction.raw as Hex))

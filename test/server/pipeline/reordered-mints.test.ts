@@ -188,3 +188,21 @@ it('a mint that only blocks refuse which a reorg can undo is not judged by them'
   await look()
   expect(await nft('m')).toMatchObject({ status: 'failed', error: expect.stringContaining('refused to mint it') })
 })
+
+it('a mint that no node can judge now keeps no other transaction from higher fees, and is judged later', async () => {
+  await addMint('m', 1, '1')
+  await addTransaction({ id: 'stuck', nonce: 2, kind: 'transfer', state: 'signed', start_id: null })
+  const asked = { requested_action: 'bump', collection_id: null } as const
+  await store.db.updateTable('transactions').set(asked).where('id', '=', 'stuck').execute()
+  const behind = () => {
+    throw new RpcError(-32000, 'header not found')
+  }
+  const warnings: string[] = []
+  const options = { missing: ['0xstuck'], warn: (message: string) => warnings.push(message) }
+  await expect(lookAtReverts(store, NOW, behind, options)).rejects.toThrow('header not found')
+  // It can't be signed again here, which is known only to what raises fees.
+  expect(warnings).toEqual(['a transaction is stuck and the key of its signer is gone'])
+  expect(await nft('m')).toEqual(PENDING)
+  await look({ takes: true })
+  expect(await nft('m')).toEqual(WAITS)
+})

@@ -49,7 +49,9 @@ export function createObserver({ store, findSigner, now, log, onSettled }: Obser
     const deep = await canonical(publicNetwork, head, [...mined.values()].filter(isDeep(head, network, publicNetwork)))
 
     const settled = new Set<string>()
-    await someAtOnce(claimed, async (transaction) => {
+    /** One that can't be judged now keeps no other from being settled, or from higher fees. */
+    const failures: unknown[] = []
+    const settling = someAtOnce(claimed, async (transaction) => {
       const receipt = mined.get(transaction.id)
       if (receipt === undefined || !deep.has(receipt)) return
       const isCancelled = attempts.get(transaction.id)?.some(cancelledBy(receipt)) === true
@@ -57,11 +59,10 @@ export function createObserver({ store, findSigner, now, log, onSettled }: Obser
       if (outcome === 'settled') onSettled(transaction, receipt)
       if (outcome !== 'undecided') settled.add(transaction.id)
     })
-    for (const [index, transaction] of missing.entries()) {
-      const outcome = outcomes[index]
-      if (outcome?.outcome !== 'rejected') continue
+    await settling.catch((error: unknown) => failures.push(error))
+    const findLost = async (transaction: TransactionRow, reason: string) => {
       const { id, nonce, signer } = transaction
-      log.debug({ transaction: id, nonce, reason: outcome.reason }, 'the network refused a transaction')
+      log.debug({ transaction: id, nonce, reason }, 'the network refused a transaction')
       const foreign = await publicNetwork.isNonceForeign({
         signer: signer as Hex,
         nonce: nonceOf(transaction),
@@ -76,6 +77,11 @@ export function createObserver({ store, findSigner, now, log, onSettled }: Obser
       } else {
         suspects.add(id)
       }
+    }
+    for (const [index, transaction] of missing.entries()) {
+      const outcome = outcomes[index]
+      if (outcome?.outcome !== 'rejected') continue
+      await findLost(transaction, outcome.reason).catch((error: unknown) => failures.push(error))
     }
     const bumped = await bumper.bump(
       { chainId: network.chainId, publicNetwork },
@@ -93,6 +99,7 @@ export function createObserver({ store, findSigner, now, log, onSettled }: Obser
         next_attempt_at: now() + publicNetwork.pollMs,
       })
     })
+    if (failures.length > 0) throw failures[0]
     return waiting
   }
 }
