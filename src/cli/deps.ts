@@ -60,6 +60,6 @@ export interface Deps {
   identify(server: Server, how?: 'once' | 'patiently'): Promise<SeenBackend>
   /** A client of the server that the settings name; `bulk` for many requests. */
   connect(settings: Settings, kind?: TransportKind): Promise<Connection>
-  /** The exit code of a command that has nothing to complain about and yet doesn't end with 0. */
+  /** The exit code of a command that reports no error and yet doesn't end with 0. */
   setExitCode(code: number): void
 }

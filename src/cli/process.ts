@@ -1,6 +1,6 @@
 import { takeSecretVariables } from '../config/secret-variables.ts'
 import { EXIT } from '../core/exit-codes.ts'
-import { harden, tellUncaught } from './io/harden.ts'
+import { harden, reportUncaught } from './io/harden.ts'
 import { catchSignals } from './io/signals.ts'
 import { watchStreams, writeAtOnce } from './io/watch-streams.ts'
 
@@ -8,7 +8,7 @@ import { watchStreams, writeAtOnce } from './io/watch-streams.ts'
 export async function runFromProcess(argv: string[]): Promise<number> {
   harden(argv)
   const env = takeSecretVariables(process.env)
-  tellUncaught(argv, writeAtOnce, EXIT.unexpected)
+  reportUncaught(argv, writeAtOnce, EXIT.unexpected)
   const streams = watchStreams(argv)
   const signals = catchSignals({
     say: (text) => process.stderr.isTTY && writeAtOnce(text),
@@ -33,9 +33,9 @@ export async function runFromProcess(argv: string[]): Promise<number> {
       const { updateNotice } = await import('./update/notice.ts')
       updateNotice({ env, cwd: process.cwd(), stderr: process.stderr, program, now: Date.now() })
     }
-    const told = streams.exitCode(code)
-    leaveSoon(told)
-    return told
+    const exitCode = streams.exitCode(code)
+    leaveSoon(exitCode)
+    return exitCode
   } finally {
     signals.release()
   }

@@ -109,7 +109,7 @@ async function load(verb: Verb, edge: Edge, io: Io): Promise<{ command: GdnComma
   return { command, result }
 }
 
-/** Parses and runs; Commander's complaints become usage errors. */
+/** Parses and runs; Commander's errors become usage errors. */
 export async function parse(command: GdnCommand, argv: readonly string[]): Promise<void> {
   try {
     await command.parseAsync(spellAliases(argv, command.text.aliases ?? {}), { from: 'user' })

@@ -63,7 +63,7 @@ export function createPace({ atOnce, apartMs }: PaceLimits = DEFAULT_PACE, now =
   }
 
   const forget = () => {
-    for (const [name, origin] of origins) if (isForgotten(origin)) origins.delete(name)
+    for (const [name, origin] of origins) if (isIdle(origin)) origins.delete(name)
   }
 
   /** Lets in whoever may go, and comes again when the next one may. */
@@ -80,11 +80,11 @@ export function createPace({ atOnce, apartMs }: PaceLimits = DEFAULT_PACE, now =
       origin.next = now() + apartMs
       origin.queue.shift()?.()
     }
-    if (isForgotten(origin)) origins.delete(name)
+    if (isIdle(origin)) origins.delete(name)
   }
 
   /** Nothing more to know about it. */
-  const isForgotten = ({ active, queue, next, booked }: Origin) =>
+  const isIdle = ({ active, queue, next, booked }: Origin) =>
     active === 0 && queue.length === 0 && Math.max(next, booked) <= now()
 
   const leave = (name: string, origin: Origin): void => {

@@ -67,12 +67,12 @@ function readHeader({ header }: CsvFile, file: string, options: ManifestOptions)
     report(column?.position, problem, hint)
     if (column?.position !== undefined) columns[column.position - 1] = undefined
   }
-  tellMapped(known, options)
+  reportMapped(known, options)
   return { columns, issues, isWhole: problems.every(({ column }) => column !== null) }
 }
 
 /** Tells which columns have a meaning that is not their name. */
-function tellMapped(columns: readonly Column[], { onMapped }: ManifestOptions): void {
+function reportMapped(columns: readonly Column[], { onMapped }: ManifestOptions): void {
   if (onMapped === undefined) return
   const mapped = columns.flatMap(({ name, role }) => {
     const meaning = spellingOf(role)
@@ -143,7 +143,7 @@ function createKeyReader(file: string, options: ManifestOptions) {
     }
     if (issues.length === 0) {
       last = { names: joined, columns }
-      tellMapped(columns, options)
+      reportMapped(columns, options)
     }
     return { columns, issues }
   }

@@ -130,7 +130,7 @@ export class RowBuilder {
           title: hasTitle ? metadata.title : undefined,
           description: hasDescription ? metadata.description : undefined,
         })
-    if (!checked.ok) this.#tellColumns(checked.issues, columns, metadata, report)
+    if (!checked.ok) this.#reportColumns(checked.issues, columns, metadata, report)
     this.#target.check(chain, contract, report)
     const name = id === undefined ? null : this.#ids.check(id, line, trusted, report)
     return this.#finish(
@@ -154,7 +154,7 @@ export class RowBuilder {
     return this.#report
   }
 
-  #tellColumns(
+  #reportColumns(
     issues: readonly FieldIssue[],
     columns: RowInput['columns'],
     metadata: Metadata,

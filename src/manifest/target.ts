@@ -22,7 +22,7 @@ const ONE_TARGET = 'a run goes to one collection: split the manifest'
 /** Where all rows go, and whether the addresses in them are addresses there. */
 export class TargetCheck {
   #target: ManifestTarget
-  #isMissingTold = false
+  #isMissingReported = false
   /** Addresses that were found right, a few of them: a million rows mostly repeat a few. */
   readonly #good = new Array<string>(GOOD).fill('')
   /** Hashes of such that came once: only what comes again is worth keeping. */
@@ -42,8 +42,8 @@ export class TargetCheck {
     const { blockchain, contractAddress } = this.#target
     if (blockchain === null) {
       // Once is enough: what is missing is no row's fault.
-      if (chain === undefined && !this.#isMissingTold) {
-        this.#isMissingTold = true
+      if (chain === undefined && !this.#isMissingReported) {
+        this.#isMissingReported = true
         report.add('blockchain', 'blockchain is required', 'add the column, or give --blockchain')
       }
       return

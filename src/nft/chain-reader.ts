@@ -108,9 +108,9 @@ export function createChainReader({ url, transport, clock, userAgent, signal }: 
           const some = open.slice(at, at + MAX_BATCH)
           const asking = callBatch(some.flatMap((index) => calls[index] ?? []))
           // What was told before stands.
-          const told = await (round === 1 ? asking : asking.catch(unanswered))
-          if (told === null) return results
-          for (const [number, index] of some.entries()) results[index] = told[number] ?? NO_ANSWER
+          const answers = await (round === 1 ? asking : asking.catch(unanswered))
+          if (answers === null) return results
+          for (const [number, index] of some.entries()) results[index] = answers[number] ?? NO_ANSWER
         }
         open = open.filter((index) => isOpen(results[index] ?? NO_ANSWER, round))
         if (open.length === 0 || round === ROUNDS) return results

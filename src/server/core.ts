@@ -212,7 +212,7 @@ export async function openCore(options: CoreOptions, undo: (() => unknown)[]): P
   }
   const pipeline = works
     ? await work({ store, chains, storage, checkedFiles, now, log, metrics, settings }, options, undo)
-    : await onlyTell(store, undo)
+    : await notifyOnly(store, undo)
   if (works) {
     place.startUpkeep()
     publishing = await publish(place, { store: opened, now, log })
@@ -333,7 +333,7 @@ async function publish({ publishing }: OpenedStorage, surroundings: PublishSurro
 }
 
 /** Leaves the work to others, and tells them. */
-async function onlyTell(store: Store, undo: (() => unknown)[]): Promise<Pipeline> {
+async function notifyOnly(store: Store, undo: (() => unknown)[]): Promise<Pipeline> {
   const { openBus } = await import('./store/postgres/bus.ts')
   const { notifyOthers } = await import('./pipeline/together.ts')
   const bus = openBus({ store })
@@ -349,7 +349,7 @@ async function loadFaults({ faults }: CoreOptions): Promise<Faults | undefined> 
 }
 
 /** A disk that is full is told by the folder that is on it, and a database that went away as what it is. */
-export function toldOfStart(error: unknown, dataDir: string): unknown {
+export function explainStartFailure(error: unknown, dataDir: string): unknown {
   if (!isDiskFull(error)) return toldOfDatabase(error)
   return new GdnError('data_dir', `the disk of the data dir ${dataDir} is full`, {
     hint: 'make room, or choose another folder with --data-dir',

@@ -3,7 +3,7 @@ import type { Server } from 'node:tls'
 import { messageOf } from '../core/errors.ts'
 import type { Secret } from '../core/secret.ts'
 import { closeAll, closeFailed } from './close-all.ts'
-import { type CoreOptions, openCore, type Role, toldOfStart } from './core.ts'
+import { type CoreOptions, explainStartFailure, openCore, type Role } from './core.ts'
 import { removeRunning, writeBackendId, writeRunning } from './data-dir/running.ts'
 import { createApp } from './http/app.ts'
 import type { BodyMemory } from './http/body-memory.ts'
@@ -101,15 +101,25 @@ export async function startBackend(options: BackendOptions): Promise<Backend> {
       await writeRunning(dataDir, url)
       undo.push(() => removeRunning(dataDir))
     }
-    const told = faults?.told ?? []
-    if (told.length > 0) log.warn({ faults: told }, 'faults on demand are in force')
+    const descriptions = faults?.descriptions ?? []
+    if (descriptions.length > 0) log.warn({ faults: descriptions }, 'faults on demand are in force')
     if (exposed) log.warn({ url, encrypted: tls !== undefined }, 'other machines can reach this server')
     log.info({ url, dataDir }, 'ready')
     const reloadTls = tlsReloader(options.tls, app.server, log)
-    return { url, apiKey, dataDir, exposed, reloadTls, faults: told, warnings, drain, close: () => closeAll(undo) }
+    return {
+      url,
+      apiKey,
+      dataDir,
+      exposed,
+      reloadTls,
+      faults: descriptions,
+      warnings,
+      drain,
+      close: () => closeAll(undo),
+    }
   } catch (error) {
     await closeFailed(undo)
-    throw toldOfStart(error, options.dataDir)
+    throw explainStartFailure(error, options.dataDir)
   }
 }
 

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { messageOf } from '../core/errors.ts'
 import { formatBytes } from '../core/format-bytes.ts'
-import { shareUnderWay } from '../core/share-under-way.ts'
+import { shareInFlight } from '../core/share-in-flight.ts'
 import type { Hindrance } from './chain/rpc/watch-network.ts'
 
 import type { OpenedStorage } from './storage/open-storage.ts'
@@ -56,7 +56,7 @@ export function watchReadiness({ store, storage, networks, dataDir }: Watched): 
   const allAway = async () => (await Promise.all(networks.map((some) => some.away()))).flat()
   const all = networks.flatMap(({ blockchains }) => blockchains)
   // Anybody may ask, as often as he likes: it costs queries, and those of a database that is away queue up.
-  const look = shareUnderWay(async (): Promise<Condition> => {
+  const look = shareInFlight(async (): Promise<Condition> => {
     const [database, disk, away] = await Promise.all([conditionOf(store), diskProblems(dataDir), allAway()])
     const reasons = away.map(({ blockchain, reason }) => `${blockchain}: ${reason}`)
     const noneLeft = all.length > 0 && away.filter(({ silent }) => silent).length === all.length

@@ -29,15 +29,15 @@ export function readWalletAnswer(body: Uint8Array): Answered | { ok: false; prob
     const field = issue?.path.join('.') || 'the whole'
     return wrong(`breaks the contract: ${terminalText(field)} isn't as it must be`)
   }
-  const { address: told, private_key } = read.data.wallet
+  const { address: named, private_key } = read.data.wallet
   const privateKey = readPrivateKey(private_key)
   if (privateKey === null) return wrong('has a private_key that is no 32 bytes in hex')
   const bytes = privateKeyBytes(privateKey)
   const derived = addressOfKey(bytes)
   bytes.fill(0)
   if (derived === null) return wrong('has a private_key that is none of this curve')
-  if (sameAddress(told, derived)) return { ok: true, address: checksumAddress(derived), privateKey }
+  if (sameAddress(named, derived)) return { ok: true, address: checksumAddress(derived), privateKey }
   return wrong(
-    `tells the address ${terminalText(told.slice(0, 100))}, but its key is that of ${checksumAddress(derived)}`,
+    `tells the address ${terminalText(named.slice(0, 100))}, but its key is that of ${checksumAddress(derived)}`,
   )
 }

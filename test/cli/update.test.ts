@@ -26,7 +26,7 @@ async function terminal(cache: Partial<UpdateCache> | null = {}) {
     script,
     `import { writeFileSync } from 'node:fs'; writeFileSync(${JSON.stringify(join(dir, 'asked'))}, process.argv[2])`,
   )
-  if (cache !== null) writeUpdateCache(env, { checkedAt: NOW, toldAt: 0, latest: '1.3.0', ...cache })
+  if (cache !== null) writeUpdateCache(env, { checkedAt: NOW, notifiedAt: 0, latest: '1.3.0', ...cache })
   let screen = ''
   const end = (more: { env?: NodeJS.ProcessEnv; isTTY?: boolean; now?: number; installed?: Installed | null } = {}) => {
     screen = ''

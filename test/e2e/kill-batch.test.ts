@@ -4,7 +4,7 @@ import { report, seededRandom } from '../helpers/seed.ts'
 
 it('a batch that is killed again and again over a bad line, on the hosted service: no row twice, none lost', async () => {
   const { random } = seededRandom('kill-batch hosted')
-  const figures = await killBatchOnHosted({ rows: 60, kills: 4, strangers: false, random })
+  const figures = await killBatchOnHosted({ rows: 60, kills: 4, othersMint: false, random })
   report(figures)
   expect(figures.kills).toBeGreaterThan(0)
 })

@@ -89,7 +89,7 @@ async function open(look = {}): Promise<Watched> {
 
 describe.skipIf(CHROMIUM === undefined)('a gallery of 10,000', () => {
   it('holds a few of them in the document, and asks for what is looked at', async () => {
-    const { page, asked, complaints, close } = await open()
+    const { page, asked, errors, close } = await open()
     const before = await nodes(page)
     expect(before).toBeLessThan(1500)
     expect(await tiles(page).first().getAttribute('aria-setsize')).toBe(String(TOTAL))
@@ -105,7 +105,7 @@ describe.skipIf(CHROMIUM === undefined)('a gallery of 10,000', () => {
     expect(pages.length).toBeLessThan(40)
     expect(await nodes(page)).toBeLessThan(before * 1.5)
     expect(await positions(page)).toContain(TOTAL)
-    expect(complaints).toEqual([])
+    expect(errors).toEqual([])
     await close()
   })
 

@@ -55,7 +55,7 @@ describe.skipIf(CHROMIUM === undefined)('what happens', () => {
     const collection = await createTestCollection(backend, { name: 'Live' })
     const metadata = [image(`${files.url}/later.png`), image(`${files.url}/gone.png`), ...plainMetadata(3)]
     await mint(backend, collection, metadata, { headers: { 'gdn-run': RUN } })
-    const { page, complaints, close } = await watchedPage(browser, backend.url)
+    const { page, errors, close } = await watchedPage(browser, backend.url)
     await page.goto(`${backend.url}/runs/${RUN}`)
     await page.getByRole('heading', { name: 'What failed' }).waitFor()
     await page.getByText('404 Not Found').waitFor()
@@ -69,7 +69,7 @@ describe.skipIf(CHROMIUM === undefined)('what happens', () => {
     await page.locator('.gallery .drawn').waitFor()
     await page.locator('.failure-ids a').click()
     await page.locator('.reason', { hasText: '404 Not Found' }).waitFor()
-    expect(complaints).toEqual([])
+    expect(errors).toEqual([])
     await close()
   })
 
@@ -94,7 +94,7 @@ describe.skipIf(CHROMIUM === undefined)('what happens', () => {
     await home.page.getByText('1 deployed').waitFor()
     await createTestCollection(backend, { name: 'Another' })
     await home.page.getByRole('link', { name: 'Another' }).waitFor()
-    expect([...nft.complaints, ...activity.complaints, ...home.complaints]).toEqual([])
+    expect([...nft.errors, ...activity.errors, ...home.errors]).toEqual([])
     for (const { close } of [nft, activity, home]) await close()
   })
 
@@ -121,7 +121,7 @@ describe.skipIf(CHROMIUM === undefined)('a server that is away', () => {
     const collection = await createTestCollection(backend, { name: 'Still here' })
     await settled(backend, await mint(backend, collection, plainMetadata(1)))
     const except = /ERR_|Failed to load/
-    const { page, complaints, close } = await watchedPage(browser, backend.url, { except })
+    const { page, errors, close } = await watchedPage(browser, backend.url, { except })
     await page.goto(`${backend.url}/`)
     await page.getByRole('link', { name: 'Still here' }).first().waitFor()
     const { port } = new URL(backend.url)
@@ -134,19 +134,19 @@ describe.skipIf(CHROMIUM === undefined)('a server that is away', () => {
     backend = await startTestBackend(dataDir.path, { port: Number(port) })
     await page.getByText('No run yet').waitFor()
     await page.getByText('The server gives no answer').waitFor({ state: 'hidden' })
-    expect(complaints).toEqual([])
+    expect(errors).toEqual([])
     await close()
   })
 
   it('before the first answer: the page says so, and begins when there is one', async () => {
     const except = /ERR_|Failed to load/
-    const { page, complaints, close } = await watchedPage(browser, backend.url, { except })
+    const { page, errors, close } = await watchedPage(browser, backend.url, { except })
     await page.route('**/explorer/session', (route) => route.abort())
     await page.goto(`${backend.url}/`)
     await page.getByRole('heading', { name: 'The server gives no answer' }).waitFor()
     await page.unroute('**/explorer/session')
     await page.getByText('Nothing minted yet').waitFor()
-    expect(complaints).toEqual([])
+    expect(errors).toEqual([])
     await close()
   })
 })

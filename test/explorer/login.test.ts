@@ -37,7 +37,7 @@ describe.skipIf(CHROMIUM === undefined || OUTER_ADDRESS === undefined)('where th
       { name: 'Ours' },
     )
     await createTestCollection(backend, { name: 'Of the local account' })
-    const { page, context, complaints, others, close } = await watchedPage(browser, url, {
+    const { page, context, errors, others, close } = await watchedPage(browser, url, {
       except: /status of 40[13]|Cross-Origin-Opener-Policy/,
     })
     await page.goto(`${url}/collections/whatever`)
@@ -69,7 +69,7 @@ describe.skipIf(CHROMIUM === undefined || OUTER_ADDRESS === undefined)('where th
     expect(await page.getByText('Ours').count()).toBe(0)
     await page.reload()
     await field.waitFor()
-    expect([complaints, others]).toEqual([[], []])
+    expect([errors, others]).toEqual([[], []])
     expect(backend.log.join('\n')).not.toContain(key.key)
     await close()
   })
@@ -79,7 +79,7 @@ describe.skipIf(CHROMIUM === undefined || OUTER_ADDRESS === undefined)('where th
     ['dark', 360],
   ] as const)('the login, %s and %d pixels wide, fits, and axe finds nothing serious in it', async (scheme, width) => {
     const look = { scheme, width, except: /status of 40[13]|Cross-Origin-Opener-Policy/ }
-    const { page, complaints, others, close } = await watchedPage(browser, url, look)
+    const { page, errors, others, close } = await watchedPage(browser, url, look)
     await page.emulateMedia({ reducedMotion: 'reduce' })
     await page.goto(`${url}/`)
     await page.getByLabel('API key').waitFor()
@@ -92,7 +92,7 @@ describe.skipIf(CHROMIUM === undefined || OUTER_ADDRESS === undefined)('where th
     await page.getByText('That key is not valid here.').waitFor()
     expect(await tooWide(page)).toBeLessThanOrEqual(0)
     expect(await seriousFaults(page)).toEqual([])
-    expect([complaints, others]).toEqual([[], []])
+    expect([errors, others]).toEqual([[], []])
     await close()
   })
 

@@ -83,13 +83,13 @@ describe.skipIf(CHROMIUM === undefined).each(LOOKS)('%s, %d pixels wide', (schem
   it.each(Object.entries(PAGES))(
     '%s: nothing is complained of, asked elsewhere or scrolled sideways, and axe finds nothing serious',
     async (_, [path, shown]) => {
-      const { page, complaints, others } = watched
-      complaints.length = 0
+      const { page, errors, others } = watched
+      errors.length = 0
       await page.goto(backend.url + path())
       await page.waitForSelector(shown)
       expect(await tooWide(page)).toBeLessThanOrEqual(0)
       expect(await seriousFaults(page)).toEqual([])
-      expect([complaints, others]).toEqual([[], []])
+      expect([errors, others]).toEqual([[], []])
     },
   )
 })
@@ -99,11 +99,11 @@ it.skipIf(CHROMIUM === undefined)('an NFT says which of its files are not stored
   const file_fields = [{ key: 'image', url: `ar://${'a'.repeat(43)}` }]
   const [id = ''] = await mint(backend, collection, { title: 'elsewhere', description: '', file_fields })
   await settled(backend, [id])
-  const { page, complaints, close } = await watchedPage(browser, backend.url)
+  const { page, errors, close } = await watchedPage(browser, backend.url)
   await page.goto(`${backend.url}/nfts/${id}`)
   await page.locator('.stage').getByText('Not stored here').waitFor()
   expect(await page.locator('section[aria-labelledby=files]').textContent()).toMatch(/imageNot stored here.*ar:\/\//)
-  expect(complaints).toEqual([])
+  expect(errors).toEqual([])
   await close()
 })
 
@@ -111,7 +111,7 @@ describe.skipIf(CHROMIUM === undefined)('colours', () => {
   const background = (page: Page) => page.evaluate<string>('getComputedStyle(document.documentElement).backgroundColor')
 
   it('are those of the system, until others are chosen; these are kept', async () => {
-    const { page, complaints, close } = await watchedPage(browser, backend.url, { scheme: 'dark' })
+    const { page, errors, close } = await watchedPage(browser, backend.url, { scheme: 'dark' })
     await page.goto(`${backend.url}/`)
     const dark = await background(page)
     const choose = page.getByRole('button', { name: /^Colours: / })
@@ -125,14 +125,14 @@ describe.skipIf(CHROMIUM === undefined)('colours', () => {
     await page.goBack()
     await choose.click()
     await choose.click()
-    expect([await background(page), complaints]).toEqual([dark, []])
+    expect([await background(page), errors]).toEqual([dark, []])
     await close()
   })
 })
 
 describe.skipIf(CHROMIUM === undefined)('what is hostile', () => {
   it('is shown as the text it is, and nothing of it runs', async () => {
-    const { page, complaints, others, close } = await watchedPage(browser, backend.url)
+    const { page, errors, others, close } = await watchedPage(browser, backend.url)
     for (const path of [
       `/nfts/${hostile.nfts.scripts}`,
       `/nfts/${hostile.nfts.html}`,
@@ -158,26 +158,26 @@ describe.skipIf(CHROMIUM === undefined)('what is hostile', () => {
     expect(hrefs.filter((href) => !/^\/(?!\/)/.test(href))).toEqual([])
     expect(await page.locator('iframe, object, embed, main script, .stage svg circle').count()).toBe(0)
     expect(await page.evaluate('window.ran')).toBe(undefined)
-    expect([complaints, others]).toEqual([[], []])
+    expect([errors, others]).toEqual([[], []])
     await close()
   })
 
   it('a stored page is saved, never opened, under a name that no browser opens as one', async () => {
-    const { page, complaints, close } = await watchedPage(browser, backend.url)
+    const { page, errors, close } = await watchedPage(browser, backend.url)
     await page.goto(`${backend.url}/nfts/${hostile.nfts.html}`)
     const saved = page.waitForEvent('download')
     await page.getByRole('link', { name: 'Download animation_url' }).click()
     expect((await saved).suggestedFilename()).toMatch(/^bafk.*\.bin$/)
-    expect([new URL(page.url()).pathname, complaints]).toEqual([`/nfts/${hostile.nfts.html}`, []])
+    expect([new URL(page.url()).pathname, errors]).toEqual([`/nfts/${hostile.nfts.html}`, []])
     await close()
   })
 
   it('a stored page that is opened by its address is locked in: it runs nothing', async () => {
-    const { page, complaints, close } = await watchedPage(browser, backend.url, { except: /Blocked script execution/ })
+    const { page, errors, close } = await watchedPage(browser, backend.url, { except: /Blocked script execution/ })
     const { media } = await show(backend, `nfts/${hostile.nfts.html}`)
     await page.goto(backend.url + media[0].url)
     expect(await page.evaluate('window.ran')).toBe(undefined)
-    expect(complaints).toEqual([])
+    expect(errors).toEqual([])
     await close()
   })
 
@@ -192,7 +192,7 @@ describe.skipIf(CHROMIUM === undefined)('what is hostile', () => {
   })
 
   it('a picture of 400 million pixels is not even fetched until it is asked for', async () => {
-    const { page, asked, complaints, close } = await watchedPage(browser, backend.url)
+    const { page, asked, errors, close } = await watchedPage(browser, backend.url)
     const { media } = await show(backend, `nfts/${hostile.nfts.huge}`)
     await page.goto(`${backend.url}/collections/${hostile.collection.id}`)
     await page.locator('.gallery').getByText('20,000 × 20,000').waitFor()
@@ -204,7 +204,7 @@ describe.skipIf(CHROMIUM === undefined)('what is hostile', () => {
       async () => asked.filter((path) => path === media[0].url).length,
       (count) => count > 0,
     )
-    expect(complaints).toEqual([])
+    expect(errors).toEqual([])
     await close()
   })
 

@@ -42,7 +42,7 @@ const arrivesAt = async (path: string) => {
 
 describe.skipIf(CHROMIUM === undefined)('the search, by the keyboard alone', () => {
   it('finds as one types, goes down the list and opens what was chosen', async () => {
-    const { page, complaints } = watched
+    const { page, errors } = watched
     await page.goto(`${backend.url}/runs`)
     await page.waitForSelector('.run')
     await page.keyboard.press('/')
@@ -56,7 +56,7 @@ describe.skipIf(CHROMIUM === undefined)('the search, by the keyboard alone', () 
     await page.keyboard.press('Enter')
     await arrivesAt(`/nfts/${drop.nfts[2]}`)
     await page.getByRole('heading', { level: 1, name: 'Low moon 3' }).waitFor()
-    expect(complaints).toEqual([])
+    expect(errors).toEqual([])
   })
 
   it('Enter shows all that was found where it is no one thing, Escape closes the list', async () => {

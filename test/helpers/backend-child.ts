@@ -78,13 +78,13 @@ export async function startChildBackend(
     void exited.then(() => resolve(''))
   })
   if (line === '') throw new Error(`the backend ended without a word: ${log}`)
-  const told = JSON.parse(line) as { url: string; apiKey: string } | StartFailure
-  if ('error' in told) {
+  const report = JSON.parse(line) as { url: string; apiKey: string } | StartFailure
+  if ('error' in report) {
     await exited
-    return told
+    return report
   }
   const backend: ChildBackend = {
-    ...told,
+    ...report,
     pid: child.pid ?? 0,
     log: () => log,
     async kill(signal) {

@@ -20,7 +20,7 @@ export interface Balancer {
 interface Target {
   failures: number
   up: boolean
-  underWay: number
+  inFlight: number
 }
 
 /**
@@ -61,7 +61,7 @@ export async function startBalancer(places: () => readonly string[]): Promise<Ba
       for (const url of targets.keys()) if (!there.has(url)) targets.delete(url)
       for (const url of there) {
         if (targets.has(url)) continue
-        const target = { failures: 0, up: false, underWay: 0 }
+        const target = { failures: 0, up: false, inFlight: 0 }
         targets.set(url, target)
         watching.push(watch(url, target))
       }
@@ -72,7 +72,7 @@ export async function startBalancer(places: () => readonly string[]): Promise<Ba
   const choose = async (tried: ReadonlySet<string>): Promise<[string, Target] | null> => {
     for (const late = Date.now() + QUEUE_MS; Date.now() < late; await sleep(20)) {
       const up = [...targets].filter(([url, target]) => target.up && !tried.has(url))
-      up.sort(([, one], [, other]) => one.underWay - other.underWay)
+      up.sort(([, one], [, other]) => one.inFlight - other.inFlight)
       if (up[0] !== undefined) return up[0]
     }
     return null
@@ -121,9 +121,9 @@ export async function startBalancer(places: () => readonly string[]): Promise<Ba
         return void response.writeHead(503, { 'retry-after': '1' }).end()
       }
       const [url, target] = chosen
-      target.underWay += 1
+      target.inFlight += 1
       const outcome = await give(url, asked, Buffer.concat(chunks), response)
-      target.underWay -= 1
+      target.inFlight -= 1
       if (outcome === 'given') return
       counts.redispatched += 1
       tried.add(url)

@@ -3,8 +3,8 @@ import type { Browser, BrowserContext, Page, Request } from 'playwright-core'
 export interface Watched {
   page: Page
   context: BrowserContext
-  /** What the browser complained of: errors, refusals of the policy, dialogs that a script opened. */
-  complaints: string[]
+  /** What the browser reported: errors, refusals of the policy, dialogs that a script opened. */
+  errors: string[]
   /** Requests to anything but the server. */
   others: string[]
   /** Paths of all requests to the server. */
@@ -25,23 +25,23 @@ export async function watchedPage(browser: Browser, url: string, look: Look = {}
   const { scheme = 'light', width = 1280, height = 900, except } = look
   const context = await browser.newContext({ colorScheme: scheme, viewport: { width, height } })
   const page = await context.newPage()
-  const complaints: string[] = []
+  const errors: string[] = []
   const others: string[] = []
   const asked: string[] = []
-  const complain = (text: string) => {
-    if (except?.test(text) !== true) complaints.push(text)
+  const record = (text: string) => {
+    if (except?.test(text) !== true) errors.push(text)
   }
-  page.on('console', (message) => complain(`${message.type()}: ${message.text()}`))
-  page.on('pageerror', (error) => complain(String(error.stack)))
+  page.on('console', (message) => record(`${message.type()}: ${message.text()}`))
+  page.on('pageerror', (error) => record(String(error.stack)))
   page.on('dialog', async (dialog) => {
-    complain(`dialog: ${dialog.message()}`)
+    record(`dialog: ${dialog.message()}`)
     await dialog.dismiss()
   })
   context.on('request', (request: Request) => {
     if (request.url().startsWith(`${url}/`)) asked.push(request.url().slice(url.length))
     else if (!request.url().startsWith('data:')) others.push(request.url())
   })
-  return { page, context, complaints, others, asked, close: () => context.close() }
+  return { page, context, errors, others, asked, close: () => context.close() }
 }
 
 /** How far the page is wider than the window: 0 where nothing scrolls sideways. */

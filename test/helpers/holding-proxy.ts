@@ -32,8 +32,8 @@ export async function startHoldingProxy(target: string): Promise<HoldingProxy> {
       open.add(response)
       return tell()
     }
-    const { 'transfer-encoding': _encoding, 'content-encoding': _content, ...told } = Object.fromEntries(answer.headers)
-    response.writeHead(answer.status, { ...told, 'content-length': body.length })
+    const { 'transfer-encoding': _encoding, 'content-encoding': _content, ...kept } = Object.fromEntries(answer.headers)
+    response.writeHead(answer.status, { ...kept, 'content-length': body.length })
     response.end(body)
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))

@@ -95,8 +95,10 @@ async function toTheEnd(gdn: Gdn, argv: readonly string[]): Promise<Run> {
  * at random moments. Afterwards no row is minted twice, every row is accounted for, and what is called absent, or
  * minted, is so.
  */
-export async function killBatchOnHosted(options: KillBatchOptions & { strangers: boolean }): Promise<KillBatchFigures> {
-  const { rows, random, strangers } = options
+export async function killBatchOnHosted(
+  options: KillBatchOptions & { othersMint: boolean },
+): Promise<KillBatchFigures> {
+  const { rows, random, othersMint } = options
   const since = performance.now()
   const home = await mkdtemp(join(tmpdir(), 'gdn-kill-batch-'))
   const service = await startHostedService({
@@ -105,7 +107,7 @@ export async function killBatchOnHosted(options: KillBatchOptions & { strangers:
     listingLagMs: 150,
     deployMs: 400,
     onMinted(nfts, { mintByOther }) {
-      if (strangers && random() < 0.15) for (const nft of nfts.slice(0, 1)) mintByOther(nft)
+      if (othersMint && random() < 0.15) for (const nft of nfts.slice(0, 1)) mintByOther(nft)
     },
   })
   const proxy = await startFaultProxy(service.url, { faultOf: faultsOf(random), random })
@@ -118,10 +120,10 @@ export async function killBatchOnHosted(options: KillBatchOptions & { strangers:
     proxy.heal()
     const last = await toTheEnd(gdn, argv)
     const results = await resultsOf(gdn)
-    const { absent, undecided } = checkHosted(results, titles, service.nfts, strangers, last)
+    const { absent, undecided } = checkHosted(results, titles, service.nfts, othersMint, last)
     if (absent > 0) {
       const retried = await gdn.run('batch', 'retry', 'drop', '--absent', '--listing-wait', '2s')
-      checkHosted(await resultsOf(gdn), titles, service.nfts, strangers, retried)
+      checkHosted(await resultsOf(gdn), titles, service.nfts, othersMint, retried)
     }
     expect(service.tooFast).toBe(0)
     const faults = Object.entries(proxy.counts).reduce((sum, [name, n]) => sum + (name === 'none' ? 0 : n), 0)
@@ -137,7 +139,7 @@ function checkHosted(
   results: readonly ResultRow[],
   titles: readonly string[],
   nfts: ReadonlyMap<string, HostedNft>,
-  strangers: boolean,
+  othersMint: boolean,
   last: Run,
 ) {
   const context = `${last.stderr}\n${JSON.stringify(results.filter(({ status }) => status !== 'deployed'))}`
@@ -149,14 +151,14 @@ function checkHosted(
   expect(results.map(({ line }) => line)).toEqual(titles.map((_, index) => index + 2))
   const ids = results.flatMap(({ status, nft_gdn_id }) => (status === 'deployed' ? [nft_gdn_id ?? ''] : []))
   expect(new Set(ids).size, context).toBe(ids.length)
-  const told = new Map<string, number>()
+  const reported = new Map<string, number>()
   const absent: string[] = []
   let undecided = 0
   for (const { line, status, nft_gdn_id, error } of results) {
     const title = titles[line - 2] ?? ''
     if (status === 'deployed') {
       expect(nfts.get(nft_gdn_id ?? '')?.metadata.title, context).toBe(title)
-      told.set(title, (told.get(title) ?? 0) + 1)
+      reported.set(title, (reported.get(title) ?? 0) + 1)
       continue
     }
     expect(status, context).toBe('unknown')
@@ -165,10 +167,10 @@ function checkHosted(
   }
   // What is called absent may be sent again: it must not be there.
   for (const title of absent) {
-    expect((minted.get(title) ?? 0) - (told.get(title) ?? 0), `${title}\n${context}`).toBeLessThanOrEqual(0)
+    expect((minted.get(title) ?? 0) - (reported.get(title) ?? 0), `${title}\n${context}`).toBeLessThanOrEqual(0)
   }
   // Only another client's copies leave anything in doubt.
-  if (!strangers) expect(undecided, context).toBe(0)
+  if (!othersMint) expect(undecided, context).toBe(0)
   expect(last.exitCode, context).toBe(absent.length + undecided > 0 ? 9 : 0)
   return { absent: absent.length, undecided }
 }

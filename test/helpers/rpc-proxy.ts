@@ -51,16 +51,16 @@ export async function startRpcProxy(target: string, options: RpcProxyOptions = {
     if (delay > 0) await sleep(delay)
     const own = new Map(asked.map((call) => [call.id, options.answer?.(call)]))
     const others = asked.filter(({ id }) => own.get(id) === undefined)
-    const told = new Map<number, object>()
+    const answered = new Map<number, object>()
     if (others.length > 0) {
       const forwarded = await fetch(target, {
         method: 'POST',
         headers: { 'content-type': 'application/json' },
         body: JSON.stringify(options.batches === false ? others[0] : others),
       })
-      for (const answer of [await forwarded.json()].flat() as { id: number }[]) told.set(answer.id, answer)
+      for (const answer of [await forwarded.json()].flat() as { id: number }[]) answered.set(answer.id, answer)
     }
-    const answers = asked.map(({ id }) => told.get(id) ?? { jsonrpc: '2.0', id, ...own.get(id) })
+    const answers = asked.map(({ id }) => answered.get(id) ?? { jsonrpc: '2.0', id, ...own.get(id) })
     response.setHeader('content-type', 'application/json')
     response.end(JSON.stringify(Array.isArray(body) ? answers : answers[0]))
   }

@@ -178,9 +178,9 @@ export async function startS3(buckets: string[], { region = 'us-east-1', token =
       return void response.writeHead(200, { etag: `"${sha256(body)}"` }).end()
     }
     if (request.method === 'POST') {
-      const told = [...body.toString().matchAll(/<PartNumber>(\d+)<\/PartNumber><ETag>"([0-9a-f]+)"<\/ETag>/g)]
-      const parts = told.map(([, at]) => upload.parts.get(Number(at)) ?? Buffer.alloc(0))
-      if (told.some(([, , tag], index) => tag !== sha256(parts[index] ?? Buffer.alloc(0)))) {
+      const listed = [...body.toString().matchAll(/<PartNumber>(\d+)<\/PartNumber><ETag>"([0-9a-f]+)"<\/ETag>/g)]
+      const parts = listed.map(([, at]) => upload.parts.get(Number(at)) ?? Buffer.alloc(0))
+      if (listed.some(([, , tag], index) => tag !== sha256(parts[index] ?? Buffer.alloc(0)))) {
         return refuse(response, { status: 400, code: 'InvalidPart' })
       }
       if (parts.slice(0, -1).some((part) => part.length < 5 * 2 ** 20)) {

@@ -121,10 +121,10 @@ ${keys.map((_, index) => `      - { keystore: op${index}.json, password_file: ${
       const line = new Promise<string>((resolve) => {
         if (started.stdout !== null) createInterface(started.stdout).once('line', resolve)
       })
-      const told = await Promise.race([line, exited, sleep(START_WITHIN_MS)])
-      if (told === undefined) throw new Error(`${kind} ${number} neither starts nor ends: ${log}`)
-      if (told === null) return false
-      const ready = JSON.parse(told)
+      const outcome = await Promise.race([line, exited, sleep(START_WITHIN_MS)])
+      if (outcome === undefined) throw new Error(`${kind} ${number} neither starts nor ends: ${log}`)
+      if (outcome === null) return false
+      const ready = JSON.parse(outcome)
       if (ready.api_key !== undefined) apiKey = ready.api_key
       url = ready.url
       return true

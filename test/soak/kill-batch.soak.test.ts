@@ -12,7 +12,7 @@ it(`${ROUNDS} drops on the hosted service, gdn killed over a bad line, in every 
   let kills = 0
   for (let round = 0; round < ROUNDS; round++) {
     const strangers = round % 2 === 1
-    const figures = await killBatchOnHosted({ rows: 100, kills: 6, strangers, random })
+    const figures = await killBatchOnHosted({ rows: 100, kills: 6, othersMint: strangers, random })
     report({ round, strangers, ...figures })
     kills += figures.kills
   }

@@ -57,7 +57,7 @@ export async function doctor(deps: Deps, flags: DoctorFlags): Promise<void> {
 async function examine(deps: Deps, flags: DoctorFlags): Promise<Finding[]> {
   const { env } = deps
   const { finding, settings } = await checkSettings(deps, flags)
-  const { withoutToldNetworks } = await import('./doctor/readiness.ts')
+  const { withoutReportedNetworks } = await import('./doctor/readiness.ts')
   const { checkServer } = await import('./doctor/server.ts')
   const { checkJournals, checkStateDirectory } = await import('./doctor/state.ts')
   const { checkLocalBackend } = await import('./doctor/local.ts')
@@ -76,7 +76,7 @@ async function examine(deps: Deps, flags: DoctorFlags): Promise<Finding[]> {
     ...(await checkFiles(deps)),
     finding,
     await checkNetworkSettings(env),
-    ...(server?.loopback ? withoutToldNetworks(asked, backend) : asked),
+    ...(server?.loopback ? withoutReportedNetworks(asked, backend) : asked),
     state,
     ...(state.status === 'fail' ? [] : await checkJournals(stateDir)),
     ...(await checkLocalBackend(deps, isThere ? server : null)),

@@ -73,10 +73,10 @@ export async function connectExplorer(
   }
   try {
     const found = await ask('/explorer/session')
-    const told = session.safeParse(found.status === 200 ? parseJson(found.body) : null)
-    if (!told.success) throw noExplorer(server, found)
+    const parsed = session.safeParse(found.status === 200 ? parseJson(found.body) : null)
+    if (!parsed.success) throw noExplorer(server, found)
     return {
-      open: told.data.open || (await logIn()),
+      open: parsed.data.open || (await logIn()),
       async get(path) {
         const { status, body } = await ask(path)
         return status === 200 ? (parseJson(body) ?? null) : null

@@ -34,7 +34,7 @@ function leaveOutOfCoreFiles(): void {
  * Has an error that nobody caught told as any other, without secrets, in place of Node's own words with all that the
  * error carries.
  */
-export function tellUncaught(argv: readonly string[], say: (text: string) => void, exitCode: number): void {
+export function reportUncaught(argv: readonly string[], say: (text: string) => void, exitCode: number): void {
   process.on('uncaughtException', (error: unknown) => {
     const isDebug = argv.includes('--debug') || (process.env.GDN_DEBUG ?? '') !== ''
     say(uncaughtText(error, { inJson: argv.includes('--json'), isDebug }))
@@ -47,6 +47,6 @@ const REPORT_IT = 'this is a fault of gdn: run it again with --debug and report 
 function uncaughtText(error: unknown, { inJson, isDebug }: { inJson: boolean; isDebug: boolean }): string {
   const message = redactText(error instanceof Error ? error.message : String(error))
   const stack = isDebug && error instanceof Error ? `${redactText(error.stack ?? '')}\n` : ''
-  const told = { error: { code: 'unexpected', message, hint: REPORT_IT, details: null } }
-  return (inJson ? `${JSON.stringify(told)}\n` : `error: unexpected: ${message}\n  ${REPORT_IT}\n`) + stack
+  const report = { error: { code: 'unexpected', message, hint: REPORT_IT, details: null } }
+  return (inJson ? `${JSON.stringify(report)}\n` : `error: unexpected: ${message}\n  ${REPORT_IT}\n`) + stack
 }

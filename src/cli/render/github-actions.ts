@@ -139,9 +139,9 @@ function summaryText({ run, counts, requests, failedRows, unknownRows, stopped }
     ...unknownRows.map(({ line, key }) => [line, key, 'outcome unknown'] as const),
   ]
   if (rows.length === 0) return `${lines.join('\n')}\n`
-  const told = rows.slice(0, MAX_ROWS).map(([line, key, why]) => `| ${line} | ${inert(key)} | ${inert(why)} |`)
-  lines.push('| line | row | why |', '| ---: | --- | --- |', ...told, '')
-  const left = counts.failed + counts.unknown - told.length
+  const table = rows.slice(0, MAX_ROWS).map(([line, key, why]) => `| ${line} | ${inert(key)} | ${inert(why)} |`)
+  lines.push('| line | row | why |', '| ---: | --- | --- |', ...table, '')
+  const left = counts.failed + counts.unknown - table.length
   if (left > 0) lines.push(`… and ${left} more`, '')
   return `${lines.join('\n')}\n`
 }

@@ -30,7 +30,7 @@ export async function order(
   const { io, signals, now, sleep } = deps
   const backend = await deps.identify(server)
   const origin = runOrigin(server, backend)
-  const teller = new Teller(deps)
+  const reporter = new EventReporter(deps)
   await placeOrder(
     {
       stateDir: settings.stateDir,
@@ -38,7 +38,7 @@ export async function order(
       now,
       sleep,
       signal: signals.signal,
-      onEvent: (event) => teller.tell(event),
+      onEvent: (event) => reporter.report(event),
       batches: async (contractAddress, blockchain) => {
         const { readOthers } = await import('../../batch/reconcile/known-ids.ts')
         // No run is left out: what is ordered here is none.
@@ -47,15 +47,15 @@ export async function order(
     },
     { ...wanted, again, origin, backend, mayForget: server.loopback && backend.id === null },
     async (accepted) => {
-      teller.done()
+      reporter.done()
       const ending = await act(accepted)
       if (!ending.ended) io.note('The same command goes on with it; with --again it orders another.')
       return ending
     },
-  ).finally(() => teller.done())
+  ).finally(() => reporter.done())
 }
 
-class Teller {
+class EventReporter {
   readonly #io: Deps['io']
   #progress: Progress | null = null
 
@@ -63,7 +63,7 @@ class Teller {
     this.#io = io
   }
 
-  async tell(event: OrderEvent): Promise<void> {
+  async report(event: OrderEvent): Promise<void> {
     if (event.type === 'looking') {
       return await this.#look(`Looking into the collection: ${event.ids} of ${count(event.ofIds, 'new NFT')} read`)
     }

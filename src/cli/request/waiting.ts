@@ -38,7 +38,7 @@ export const hasFailed = (status: string) => FAILED.has(status)
 
 export const isFinal = (status: string) => status === 'deployed' || hasFailed(status)
 
-/** What waiting for NFTs came to: their records as last seen, and what to complain about. */
+/** What waiting for NFTs came to: their records as last seen, and the problem, if there is one. */
 export interface Waited {
   records: NftRecord[]
   /** Whether nothing more is to come of any of them. */
@@ -61,22 +61,22 @@ export async function waitForNfts(
   const seen = new Map<string, NftRecord>()
   const progress = await deps.io.progress(`Waiting for ${count(ids.length, 'NFT')} to be deployed`)
   const records = () => ids.flatMap((id) => seen.get(id) ?? [])
-  const underWay = () =>
+  const stillPending = () =>
     ids.filter((id) => {
       const record = seen.get(id)
       return record === undefined || !isDone(record)
     })
   try {
     await poll(deps, timeoutMs, async () => {
-      for (const record of await fetchNfts(deps, client, underWay())) seen.set(record.nft_gdn_id, record)
-      const left = underWay()
+      for (const record of await fetchNfts(deps, client, stillPending())) seen.set(record.nft_gdn_id, record)
+      const left = stillPending()
       const reason = pendingReason(left.flatMap((id) => seen.get(id) ?? []))
       progress.update(
         `Waiting for ${count(ids.length, 'NFT')} to be deployed: ${ids.length - left.length} done, ${left.length} to go${reason}`,
       )
       return left.length === 0 ? true : undefined
     })
-    const pending = underWay()
+    const pending = stillPending()
     return {
       records: records(),
       ended: pending.length === 0,
@@ -84,7 +84,7 @@ export async function waitForNfts(
     }
   } catch (error) {
     if (!(error instanceof GdnError)) throw error
-    return { records: records(), ended: false, problem: withWayOn(error, underWay(), server) }
+    return { records: records(), ended: false, problem: withWayOn(error, stillPending(), server) }
   } finally {
     progress.stop()
   }
@@ -94,10 +94,10 @@ export async function waitForNfts(
 function withWayOn(error: GdnError, pending: readonly string[], server: Server): GdnError {
   const { code, message, hint, details } = error
   if ((code !== 'interrupted' && code !== 'terminated') || hint !== undefined || pending.length === 0) return error
-  return new GdnError(code, message, { hint: goOnWaiting(pending, server), details, cause: error })
+  return new GdnError(code, message, { hint: waitAgainHint(pending, server), details, cause: error })
 }
 
-const goOnWaiting = (pending: readonly string[], server: Server) =>
+const waitAgainHint = (pending: readonly string[], server: Server) =>
   `go on waiting: gdn nft wait ${pending.map(safe).join(' ')}${serverFlag(server)}`
 
 function problemOf(
@@ -111,7 +111,7 @@ function problemOf(
     const waiting = records.filter(({ nft_gdn_id }) => pending.includes(nft_gdn_id))
     const message = `${count(pending.length, 'NFT')} still pending after ${timeoutMs / 1000} s${pendingReason(waiting)}`
     return new GdnError('pending', message, {
-      hint: goOnWaiting(pending, server),
+      hint: waitAgainHint(pending, server),
       details: { nft_gdn_ids: pending },
     })
   }

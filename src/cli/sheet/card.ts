@@ -36,13 +36,13 @@ export function card({ id, classes, picture, where, title, description, tags, pr
     whole.push(['Description', ownDirection(beginningOf(description, MAX_DESCRIPTION))])
   }
   const rest = definitions([...whole, ...more])
-  const told = beginningOf(description, MAX_DESCRIPTION)
+  const beginning = beginningOf(description, MAX_DESCRIPTION)
   return `<article class="card ${classes}" id="${id}">
 <div class="picture">${picture}</div>
 <div class="text">
 <p class="where">${where}</p>
 <h2 class="clamp" dir="auto">${escapeHtml(beginningOf(title, MAX_TITLE))}</h2>
-${description === '' ? '' : `<p class="description clamp" dir="auto">${escapeHtml(told)}</p>\n`}${problems}${tagList(tags)}${rest === '' ? '' : `<details><summary>More</summary>${rest}</details>\n`}</div>
+${description === '' ? '' : `<p class="description clamp" dir="auto">${escapeHtml(beginning)}</p>\n`}${problems}${tagList(tags)}${rest === '' ? '' : `<details><summary>More</summary>${rest}</details>\n`}</div>
 </article>
 `
 }

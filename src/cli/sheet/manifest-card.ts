@@ -102,8 +102,8 @@ function problem({ place, message, hint }: ManifestIssue): string {
   const { line, column, field } = place
   const at = [line, column].filter((part) => part !== undefined).join(':')
   const where = at === '' ? formatPlace(place) : `${at}${field === undefined ? '' : ` ${beginningOf(field, 60)}`}`
-  const told = hint === undefined ? '' : `<span class="hint">${escapeHtml(beginningOf(hint, MAX_MESSAGE))}</span>`
-  return `<li><code>${escapeHtml(where)}</code> ${ownDirection(beginningOf(message, MAX_MESSAGE))}${told}</li>`
+  const hintHtml = hint === undefined ? '' : `<span class="hint">${escapeHtml(beginningOf(hint, MAX_MESSAGE))}</span>`
+  return `<li><code>${escapeHtml(where)}</code> ${ownDirection(beginningOf(message, MAX_MESSAGE))}${hintHtml}</li>`
 }
 
 function whereOf(line: number, id: string | null): string {

@@ -69,8 +69,9 @@ function faults({ issues, issueCount }: PreviewTop): string {
         ? formatPlace(place)
         : [at.line, at.column].filter((part) => part !== undefined).join(':')
     const link = place.line === undefined ? '' : `<a href="#line-${place.line}"><code>${escapeHtml(where)}</code></a> `
-    const told = hint === undefined ? '' : ` <span class="hint">${escapeHtml(beginningOf(hint, MAX_MESSAGE))}</span>`
-    return `<li>${link}${ownDirection(beginningOf(message, MAX_MESSAGE))}${told}</li>`
+    const hintHtml =
+      hint === undefined ? '' : ` <span class="hint">${escapeHtml(beginningOf(hint, MAX_MESSAGE))}</span>`
+    return `<li>${link}${ownDirection(beginningOf(message, MAX_MESSAGE))}${hintHtml}</li>`
   })
   const left = issueCount - items.length
   if (left > 0) items.push(`<li class="hint">and ${number(left)} more, each beside its row</li>`)

@@ -8,22 +8,22 @@ export interface UpdateCache {
   /** When the registry was last asked, or about to be. */
   checkedAt: number
   /** When a person was last told. */
-  toldAt: number
+  notifiedAt: number
   /** The registry's latest version; null where it has none of ours. */
   latest: string | null
 }
 
-const NOTHING: UpdateCache = { checkedAt: 0, toldAt: 0, latest: null }
+const NOTHING: UpdateCache = { checkedAt: 0, notifiedAt: 0, latest: null }
 
 export const updateCacheFile = (env: NodeJS.ProcessEnv): string => join(stateDirectory(env), 'update-check.json')
 
 /** What was written down. What can't be read counts as nothing. */
 export function readUpdateCache(env: NodeJS.ProcessEnv): UpdateCache {
   try {
-    const { checkedAt, toldAt, latest } = JSON.parse(readFileSync(updateCacheFile(env), 'utf8'))
+    const { checkedAt, notifiedAt, latest } = JSON.parse(readFileSync(updateCacheFile(env), 'utf8'))
     return {
       checkedAt: Number.isFinite(checkedAt) ? checkedAt : 0,
-      toldAt: Number.isFinite(toldAt) ? toldAt : 0,
+      notifiedAt: Number.isFinite(notifiedAt) ? notifiedAt : 0,
       latest: typeof latest === 'string' ? latest : null,
     }
   } catch {

@@ -40,17 +40,17 @@ export function updateNotice({ env, cwd, stderr, program, now, installed = insta
     const cache = readUpdateCache(env)
     // A clock that was set back makes a time of the future count as long ago.
     const isDue = (time: number) => time > now || now - time >= DAY_MS
-    const tells = cache.latest !== null && isNewer(cache.latest, found.version) && isDue(cache.toldAt)
+    const notifies = cache.latest !== null && isNewer(cache.latest, found.version) && isDue(cache.notifiedAt)
     const asks = isDue(cache.checkedAt)
-    if (!tells && !asks) return
+    if (!notifies && !asks) return
     const next: UpdateCache = {
       ...cache,
-      ...(tells ? { toldAt: now } : {}),
+      ...(notifies ? { notifiedAt: now } : {}),
       ...(asks ? { checkedAt: now } : {}),
     }
     // Written first: what can't be remembered is neither told nor asked again with every command.
     writeUpdateCache(env, next)
-    if (tells) stderr.write(noticeText(found, cache.latest ?? '', cwd))
+    if (notifies) stderr.write(noticeText(found, cache.latest ?? '', cwd))
     if (asks) {
       const childEnv = childEnvironment(env, { proxies: true })
       spawn(program.node, [program.script, CHECK_WORD], { detached: true, stdio: 'ignore', env: childEnv }).unref()

@@ -34,8 +34,8 @@ export function Nft({ id }: { id: string }) {
           </span>
         </a>
         <div class="neighbours">
-          <Neighbour id={data.previous} name="left" words="Previous NFT" />
-          <Neighbour id={data.next} name="right" words="Next NFT" />
+          <AdjacentNft id={data.previous} name="left" words="Previous NFT" />
+          <AdjacentNft id={data.next} name="right" words="Next NFT" />
         </div>
       </div>
       <div class="nft-columns">
@@ -145,7 +145,7 @@ const STEPS: Readonly<Record<string, string>> = {
   done: 'Done',
 }
 
-function Neighbour({ id, name, words }: { id: string | null; name: 'left' | 'right'; words: string }) {
+function AdjacentNft({ id, name, words }: { id: string | null; name: 'left' | 'right'; words: string }) {
   if (id === null) {
     return (
       <span class="icon-button off" aria-hidden="true">

@@ -19,12 +19,12 @@ export interface ReceivedEvent {
   body: string
 }
 
-/** Hears events by reading them from the backend's database; nobody has to reach this machine for that. */
+/** Receives events by reading them from the backend's database; nobody has to reach this machine for that. */
 export interface Listener {
   /** What events are signed with that are passed on. The same for an account from one time to the next. */
   readonly secret: Secret
-  /** What has come since, the oldest first. */
-  hear(): Promise<ReceivedEvent[]>
+  /** Events since the last call, the oldest first. */
+  receive(): Promise<ReceivedEvent[]>
   /** Posts an event, signed, to any address: whoever listens says where. */
   forward(event: ReceivedEvent, url: string): Promise<PostOutcome>
   close(): Promise<void>
@@ -38,7 +38,7 @@ export interface ListenOptions {
   now: () => number
 }
 
-/** Begins to listen: what happens from now on is heard. The store stays open as long as the listener. */
+/** Begins to listen: events from now on are received. The store stays open as long as the listener. */
 export async function openListener(store: Store, options: ListenOptions): Promise<Listener> {
   const { events, email, userAgent } = options
   const clock = await clockOf(store)
@@ -65,19 +65,19 @@ export async function openListener(store: Store, options: ListenOptions): Promis
   let prolongedAt = now()
   return {
     secret,
-    async hear() {
+    async receive() {
       if (now() - prolongedAt > STAYS_MS / 4) {
         prolongedAt = now()
         await prolongListener(store.db, id, now() + STAYS_MS)
       }
-      const heard = await listDue(store.db, id, now(), EVENTS_AT_ONCE)
-      if (heard.length === 0) return []
+      const received = await listDue(store.db, id, now(), EVENTS_AT_ONCE)
+      if (received.length === 0) return []
       await removeDeliveries(
         store.db,
         id,
-        heard.map(({ event_id }) => event_id),
+        received.map(({ event_id }) => event_id),
       )
-      return heard.map(({ event_id, type, body }) => ({ id: event_id, type, body }))
+      return received.map(({ event_id, type, body }) => ({ id: event_id, type, body }))
     },
     forward: ({ id: eventId, body }, url) => poster.post({ url, secret: secret.reveal(), eventId, body }),
     async close() {

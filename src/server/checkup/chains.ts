@@ -5,7 +5,7 @@ import { openAddresses } from '../chain/evm/open-signer.ts'
 import { isOperator, readAdmin } from '../chain/evm/registry.ts'
 import { reserve } from '../chain/evm/remote/operators.ts'
 import { createRemoteNetwork, type RemoteNetwork } from '../chain/evm/remote/remote-network.ts'
-import { tellRefusals } from '../chain/rpc/refusals.ts'
+import { explainRefusals } from '../chain/rpc/refusals.ts'
 import type { ChainSettings } from '../settings/types.ts'
 import { findChain } from '../store/chains.ts'
 import type { Store } from '../store/open-store.ts'
@@ -36,7 +36,7 @@ export async function examineChain(settings: ChainSettings, store: Store | null)
         ? []
         : [
             await examine(`${blockchain} factory`, () =>
-              tellRefusals(blockchain, () => examineFactory(network, factory)),
+              explainRefusals(blockchain, () => examineFactory(network, factory)),
             ),
           ],
       await examineSigners(network, settings, factory),
@@ -97,7 +97,7 @@ async function examineSigners(
   let fees: Fees
   let addresses: readonly Hex[]
   try {
-    fees = await tellRefusals(blockchain, () => network.publicNetwork.suggestFees())
+    fees = await explainRefusals(blockchain, () => network.publicNetwork.suggestFees())
     addresses = openAddresses(operators).map(({ address }) => getAddress(address))
   } catch (error) {
     return [{ check, status: 'fail', error }]

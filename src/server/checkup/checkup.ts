@@ -34,7 +34,11 @@ export async function checkUp(options: CheckupOptions): Promise<Examined[]> {
       ...[...settings.clusters.values()].map((cluster) => examineCluster(cluster, store, options.credentialsDirectory)),
     ])
     return [
-      { check: 'backend', status: 'ok', message: told(settings, settingsPath(dataDir, options.settingsFile)) },
+      {
+        check: 'backend',
+        status: 'ok',
+        message: describeSettings(settings, settingsPath(dataDir, options.settingsFile)),
+      },
       found,
       ...(await examineStorage(settings.storage, dataDir, options)),
       ...chains.flat(),
@@ -49,7 +53,7 @@ const NOTHING = {
   examineCluster: async (): Promise<Examined[]> => [],
 }
 
-function told({ chains, clusters, storage }: Settings, path: string): string {
+function describeSettings({ chains, clusters, storage }: Settings, path: string): string {
   const byUrl = [...chains.keys(), ...clusters.keys()]
   const networks = byUrl.length === 0 ? 'embedded chains' : byUrl.join(', ')
   const files = { files: 'files in the data dir', s3: 'files in a bucket', ipfs: 'files in an IPFS node' }[storage.kind]

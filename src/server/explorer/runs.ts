@@ -42,10 +42,10 @@ export async function showRuns(explorer: Explorer, viewer: Viewer, part: Part): 
 }
 
 const MOST_REASONS = 100
-/** Of each reason, ids that are told. */
+/** Ids that are listed of each reason. */
 const MOST_IDS = 20
-/** Reasons that are told apart; of those beyond, none is among the most frequent. */
-const MOST_TOLD_APART = 10_000
+/** Reasons that are counted separately; of those beyond, none is among the most frequent. */
+const MAX_REASONS = 10_000
 const FAILED_AT_ONCE = 1000
 
 /** All that is shown of a run, or null where the viewer may see none of this name. */
@@ -78,7 +78,7 @@ async function failuresOf({ db }: Explorer, { collection_id, run }: SeenRun): Pr
       if (reason !== undefined) {
         reason.count += 1
         if (reason.ids.length < MOST_IDS) reason.ids.push(id)
-      } else if (reasons.size < MOST_TOLD_APART) reasons.set(error ?? '', { count: 1, ids: [id] })
+      } else if (reasons.size < MAX_REASONS) reasons.set(error ?? '', { count: 1, ids: [id] })
     }
     const last = failed.at(-1)
     if (last === undefined || failed.length < FAILED_AT_ONCE) break

@@ -69,7 +69,7 @@ export function createSlowFacts(): SlowFacts {
     const begun = isFresh ? null : (finding.get(name) ?? begin(name, of, find))
     // Whoever waits for it hears of a failure.
     begun?.catch(() => {})
-    return { known, begun, toldAtOnce: begun === null || (known !== undefined && !isQuick) }
+    return { known, begun, isReturnedAtOnce: begun === null || (known !== undefined && !isQuick) }
   }
 
   return {
@@ -82,12 +82,12 @@ export function createSlowFacts(): SlowFacts {
       return true
     },
     async get<Value>(name: string, of: string, find: () => Promise<Value>) {
-      const { known, begun, toldAtOnce } = ask(name, of, find)
-      return (toldAtOnce ? known?.value : await begun) as Value
+      const { known, begun, isReturnedAtOnce } = ask(name, of, find)
+      return (isReturnedAtOnce ? known?.value : await begun) as Value
     },
     async soon<Value>(name: string, of: string, find: () => Promise<Value>) {
-      const { known, begun, toldAtOnce } = ask(name, of, find)
-      const found = toldAtOnce || begun === null ? null : await within(begun, PATIENCE_MS)
+      const { known, begun, isReturnedAtOnce } = ask(name, of, find)
+      const found = isReturnedAtOnce || begun === null ? null : await within(begun, PATIENCE_MS)
       return (found ?? known?.value ?? null) as Value | null
     },
   }

@@ -48,12 +48,12 @@ export async function ownersOf(
     block_number: block,
     explorer_url: hash === null ? null : linkOf(blockchain, hash),
   })
-  const told = await ownerChanges(db, nft.collection_id, nft.token_id, MOST_CHANGES)
-  const changes = told.map((row) => change(row.previous, row.next, row.transaction_hash, row.block_number))
-  if (told.length === MOST_CHANGES) return changes
+  const stored = await ownerChanges(db, nft.collection_id, nft.token_id, MOST_CHANGES)
+  const changes = stored.map((row) => change(row.previous, row.next, row.transaction_hash, row.block_number))
+  if (stored.length === MOST_CHANGES) return changes
   const [hash, block] = [mint?.hash ?? null, mint?.block_number ?? null]
-  const first = told.at(-1)?.previous ?? nft.sender ?? nft.receiver
+  const first = stored.at(-1)?.previous ?? nft.sender ?? nft.receiver
   // Granted in the transaction that minted it, and the chain's events weren't read yet.
-  if (told.length === 0 && nft.sender !== null) changes.push(change(nft.sender, nft.receiver, hash, block))
+  if (stored.length === 0 && nft.sender !== null) changes.push(change(nft.sender, nft.receiver, hash, block))
   return [...changes, change(null, first, hash, block)]
 }

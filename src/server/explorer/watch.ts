@@ -57,7 +57,7 @@ export function createWatch(
 ): Watch {
   const listeners = new Set<Listener>()
   /** What each was told last, by event. */
-  const told = new WeakMap<Listener, Map<string, string>>()
+  const sent = new WeakMap<Listener, Map<string, string>>()
   let marker: string | null = null
   let looking = false
   let again = false
@@ -73,7 +73,7 @@ export function createWatch(
     return found === null ? null : JSON.stringify(found)
   }
 
-  const tellAll = async (to: readonly Listener[]) => {
+  const notifyAll = async (to: readonly Listener[]) => {
     const found = new Map<string, Promise<string | null>>()
     const failures: unknown[] = []
     // What can't be read keeps nobody from hearing of the rest.
@@ -88,7 +88,7 @@ export function createWatch(
         const begun = found.get(key) ?? find(event, listener).catch(failed)
         found.set(key, begun)
         const json = await begun
-        const before = told.get(listener)
+        const before = sent.get(listener)
         if (json === null || before === undefined || before.get(event) === json) continue
         before.set(event, json)
         listener.tell(event, json)
@@ -109,7 +109,7 @@ export function createWatch(
       const present = `${await changeMarker(explorer.db)} ${explorer.slow.found}`
       const hasChanged = isForAll && (present !== marker || explorer.slow.isDue())
       if (isForAll) marker = present
-      await tellAll([...listeners].filter((listener) => hasChanged || told.get(listener)?.size === 0))
+      await notifyAll([...listeners].filter((listener) => hasChanged || sent.get(listener)?.size === 0))
     } catch (error) {
       marker = null
       if (!closed) onError(error)
@@ -128,7 +128,7 @@ export function createWatch(
       const own = [...listeners].filter((other) => other.viewer.accountId === listener.viewer.accountId)
       if (closed || listeners.size >= most.total || own.length >= most.perAccount) return false
       listeners.add(listener)
-      told.set(listener, new Map())
+      sent.set(listener, new Map())
       void look()
       return true
     },

@@ -5,7 +5,7 @@ import { type FaultRule, type FaultsFile, MINTING } from './schema.ts'
 /** What a rule comes to for one request. */
 export type Verdict = Exclude<FaultRule, { fault: 'latency' }>
 
-/** What will become of a request. */
+/** The faults that a request gets. */
 export interface InjectedFault {
   /** Milliseconds to wait before anything else. */
   delayMs: number
@@ -32,17 +32,18 @@ function delayOf(milliseconds: number | [number, number], luck: number): number 
 }
 
 /**
- * Decides fates. It depends on nothing but the seed, the rules and the number of the request: the n-th request of an
+ * Decides which faults a request gets. That depends on nothing but the seed, the rules and the number of the request: the n-th request of an
  * endpoint always gets the same.
  */
 export function faultFor({ seed, faults }: FaultsFile, endpoint: EndpointName, n: number): InjectedFault {
-  const fate: InjectedFault = { delayMs: 0, verdict: null }
+  const injected: InjectedFault = { delayMs: 0, verdict: null }
   for (const [index, rule] of faults.entries()) {
     if (!concerns(rule, endpoint) || draw(seed, endpoint, index, n) >= rule.share) continue
-    if (rule.fault === 'latency') fate.delayMs += delayOf(rule.milliseconds, draw(seed, endpoint, index, n, 'delay'))
-    else fate.verdict ??= rule
+    if (rule.fault === 'latency')
+      injected.delayMs += delayOf(rule.milliseconds, draw(seed, endpoint, index, n, 'delay'))
+    else injected.verdict ??= rule
   }
-  return fate
+  return injected
 }
 
 const percent = (share: number) => `${Number((share * 100).toFixed(3))} %`
@@ -65,7 +66,7 @@ function effectOf(rule: FaultRule): string {
 }
 
 /** A rule as a sentence: `10 % of createnft get 429`. */
-export function tellRule(rule: FaultRule): string {
+export function describeRule(rule: FaultRule): string {
   const named: readonly string[] = [rule.endpoint].flat()
   const endpoints = named.includes('*') ? 'all requests' : named.join(' and ')
   return `${percent(rule.share)} of ${endpoints} ${effectOf(rule)}`

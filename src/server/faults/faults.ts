@@ -2,16 +2,16 @@ import type { EndpointName } from '../../api/endpoints.ts'
 import { parseYaml } from '../settings/parse-yaml.ts'
 import { failFreshNfts, holdFreshNfts } from '../state/nfts.ts'
 import type { Db } from '../store/schema.ts'
-import { faultFor, type InjectedFault, tellRule } from './fault-for.ts'
+import { describeRule, faultFor, type InjectedFault } from './fault-for.ts'
 import { faultsFile } from './schema.ts'
 
 /** Faults on demand: for people who test what their own program does when a server fails. */
 export interface Faults {
   /** The rules as sentences. */
-  readonly told: readonly string[]
-  /** The fate of the next request of an endpoint; each call counts one. */
+  readonly descriptions: readonly string[]
+  /** The faults of the next request of an endpoint; each call counts one. */
   next(endpoint: EndpointName, requestId: string): InjectedFault
-  /** In the transaction that accepts a request: what its NFTs become. */
+  /** Sets the outcome of NFTs, in the transaction that accepts their request. */
   onAccepted(db: Db, requestId: string): Promise<void>
   /** The request is over. */
   forget(requestId: string): void
@@ -23,27 +23,27 @@ const REASON = 'a fault on demand'
 export function createFaults({ text, file }: { text: string; file: string }): Faults {
   const rules = parseYaml(faultsFile, text, file)
   const counts = new Map<EndpointName, number>()
-  const fates = new Map<string, InjectedFault>()
+  const injectedFaults = new Map<string, InjectedFault>()
   return {
-    told: rules.faults.map(tellRule),
+    descriptions: rules.faults.map(describeRule),
 
     next(endpoint, requestId) {
       const n = (counts.get(endpoint) ?? 0) + 1
       counts.set(endpoint, n)
-      const fate = faultFor(rules, endpoint, n)
-      fates.set(requestId, fate)
-      return fate
+      const injected = faultFor(rules, endpoint, n)
+      injectedFaults.set(requestId, injected)
+      return injected
     },
 
     async onAccepted(db, requestId) {
-      const verdict = fates.get(requestId)?.verdict
+      const verdict = injectedFaults.get(requestId)?.verdict
       if (verdict?.fault !== 'nft') return
       if (verdict.becomes === 'failed') await failFreshNfts(db, requestId, verdict.reason ?? REASON)
       else await holdFreshNfts(db, requestId)
     },
 
     forget(requestId) {
-      fates.delete(requestId)
+      injectedFaults.delete(requestId)
     },
   }
 }

@@ -13,7 +13,7 @@ export interface ConnectionLimits {
 export const DEFAULT_CONNECTIONS: ConnectionLimits = { total: 2000, perAddress: 200 }
 
 /** So often it is logged that connections were closed, at most. */
-const TOLD_EVERY_MS = 60_000
+const LOG_EVERY_MS = 60_000
 
 /**
  * Closes connections beyond the limits before a byte of them is read. This machine and trusted proxies count for the
@@ -26,11 +26,11 @@ export function limitConnections(
 ): void {
   const open = new Map<string, number>()
   let closed = 0
-  let told = Number.NEGATIVE_INFINITY
+  let loggedAt = Number.NEGATIVE_INFINITY
   const count = () => {
     closed++
-    if (performance.now() - told < TOLD_EVERY_MS) return
-    told = performance.now()
+    if (performance.now() - loggedAt < LOG_EVERY_MS) return
+    loggedAt = performance.now()
     log.warn({ closed }, 'connections beyond the limits were closed')
     closed = 0
   }

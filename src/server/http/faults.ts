@@ -22,14 +22,14 @@ function endpointOf({ routeOptions, method }: FastifyRequest): EndpointName | un
 
 /** Lets requests of the API fail as the rules have it. Register it after authentication: refused requests don't count. */
 export function addFaults(app: FastifyInstance, faults: Faults, log: Log): void {
-  const fates = new WeakMap<FastifyRequest, InjectedFault>()
+  const injectedFaults = new WeakMap<FastifyRequest, InjectedFault>()
 
   app.addHook('onRequest', async (request, reply) => {
     const endpoint = endpointOf(request)
     if (endpoint === undefined) return
-    const fate = faults.next(endpoint, request.ownId)
-    const { delayMs, verdict } = fate
-    fates.set(request, fate)
+    const injected = faults.next(endpoint, request.ownId)
+    const { delayMs, verdict } = injected
+    injectedFaults.set(request, injected)
     if (delayMs > 0) {
       reply.header(FAULT_HEADER, 'latency')
       await delay(delayMs)
@@ -53,7 +53,7 @@ export function addFaults(app: FastifyInstance, faults: Faults, log: Log): void 
   })
 
   app.addHook('onSend', async (request, reply) => {
-    const verdict = fates.get(request)?.verdict
+    const verdict = injectedFaults.get(request)?.verdict
     const { socket } = request.raw
     // A request that was refused was not accepted: its client hears so.
     if (verdict == null || reply.statusCode >= 300 || socket.destroyed) return

@@ -3,7 +3,7 @@ import { TITLES } from '../../api/errors.ts'
 import { Refusal } from '../services/refusal.ts'
 
 const UTF8 = /^"?utf-?8"?$/i
-const MAX_NAME_TOLD = 100
+const MAX_NAME_SHOWN = 100
 
 /**
  * JSON bodies, read more strictly than JSON.parse does it: bytes that are no UTF-8 would be stored as U+FFFD, and of
@@ -84,7 +84,7 @@ export function repeatedName(text: string): string | null {
       const spelled = text.slice(start + 1, at)
       const name = spelled.includes('\\') ? String(JSON.parse(`"${spelled}"`)) : spelled
       const names = open.at(-1) ?? new Set<string>()
-      if (names.has(name)) return name.slice(0, MAX_NAME_TOLD).toWellFormed()
+      if (names.has(name)) return name.slice(0, MAX_NAME_SHOWN).toWellFormed()
       open[open.length - 1] = names.add(name)
     }
   }

@@ -1,7 +1,7 @@
 import { statfs } from 'node:fs/promises'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry as PromRegistry } from 'prom-client'
-import { shareUnderWay } from '../../core/share-under-way.ts'
+import { shareInFlight } from '../../core/share-in-flight.ts'
 import { WEBHOOK_STATUSES, webhookStatus } from '../pipeline/webhooks/schedule.ts'
 import { chainHeights, type Depth, pipelineDepths } from '../store/depths.ts'
 import { listFollowed } from '../store/owner-events.ts'
@@ -97,7 +97,7 @@ export function createRegistry({ db, signers, hindered, now, version, ready, dat
     '1 while a network by RPC URL does not answer, or none of its signers can sign or pay',
     'blockchain',
   )
-  const untold = gauge('gdn_webhook_deliveries_waiting', 'Events that webhooks are still to be told')
+  const pendingDeliveries = gauge('gdn_webhook_deliveries_waiting', 'Events that webhooks are still to be told')
   const hooks = gauge('gdn_webhooks', 'Webhooks: active, failing for minutes, disabled', 'status')
   const isReady = gauge('gdn_ready', 'Whether this process can do its work: 1 as long as /readyz says so')
   const database = gauge('gdn_database_up', 'Whether the database answered this scrape')
@@ -122,7 +122,7 @@ export function createRegistry({ db, signers, hindered, now, version, ready, dat
       waiting.set({ step }, count)
       oldest.set({ step }, since === null ? 0 : Math.max(0, (now() - since) / 1000))
     }
-    untold.set(await countWaiting(db))
+    pendingDeliveries.set(await countWaiting(db))
     const statuses = (await listWebhooks(db)).map((row) => webhookStatus(row, now()))
     for (const status of WEBHOOK_STATUSES) hooks.set({ status }, statuses.filter((one) => one === status).length)
     for (const { blockchain, block } of await listFollowed(db)) followed.set({ blockchain }, block)
@@ -141,7 +141,8 @@ export function createRegistry({ db, signers, hindered, now, version, ready, dat
   const answersInTime = async (): Promise<boolean> => {
     const late = delay(DATABASE_WITHIN_MS, false, { ref: false })
     const there = await Promise.race([late, readDatabase().then(always, never)])
-    if (!there) for (const seen of [waiting, oldest, unsettled, height, followed, untold, hooks]) seen.reset()
+    if (!there)
+      for (const seen of [waiting, oldest, unsettled, height, followed, pendingDeliveries, hooks]) seen.reset()
     return there
   }
 
@@ -194,7 +195,7 @@ export function createRegistry({ db, signers, hindered, now, version, ready, dat
     },
 
     // Who asks while another does gets the same answer: anybody may ask, and each costs queries.
-    scrape: shareUnderWay(scrape),
+    scrape: shareInFlight(scrape),
   }
 }
 

@@ -44,12 +44,12 @@ const MAX_ISSUES = 50
 const MAX_ISSUE_LENGTH = 1000
 
 function tell(issues: readonly FieldIssue[]): string {
-  const told = issues.slice(0, MAX_ISSUES).map((issue) => {
+  const shown = issues.slice(0, MAX_ISSUES).map((issue) => {
     const sentence = formatIssue(issue)
     return sentence.length <= MAX_ISSUE_LENGTH ? sentence : `${sentence.slice(0, MAX_ISSUE_LENGTH).toWellFormed()}…`
   })
-  if (issues.length > MAX_ISSUES) told.push(`and ${issues.length - MAX_ISSUES} more faults`)
-  return told.join('; ')
+  if (issues.length > MAX_ISSUES) shown.push(`and ${issues.length - MAX_ISSUES} more faults`)
+  return shown.join('; ')
 }
 
 /** A request that breaks its schema, with its faults (the first 50 of very many). */

@@ -67,7 +67,7 @@ export function readSignedUrl(secret: Secret, query: string): ReadSignedUrl {
 }
 
 const MAX_QUERY = 4096
-const MAX_TOLD = 10
+const MAX_SHOWN = 10
 
 const issue = (name: string, message: string, code: string): FieldIssue => ({
   field: name,
@@ -90,17 +90,17 @@ function parse(query: string): { parameters: Parameters | null; issues: FieldIss
     else if (value === null) issues.push(issue(name, 'is not properly encoded', 'custom'))
     else found.set(name, value)
   }
-  const told = new Set(issues.map(({ field }) => field))
+  const reported = new Set(issues.map(({ field }) => field))
   for (const name of NAMES) {
     const value = found.get(name)
     if (value === undefined) {
-      if (!told.has(name)) issues.push({ ...issue(name, 'is required', 'missing'), missing: true })
+      if (!reported.has(name)) issues.push({ ...issue(name, 'is required', 'missing'), missing: true })
     } else if (value === '') issues.push(issue(name, 'must not be empty', 'empty'))
     else if ((name === 'expiry' || name === 'issued_at') && !/^(0|[1-9][0-9]{0,14})$/.test(value)) {
       issues.push({ ...issue(name, 'must be a time in seconds: a whole number', 'invalid_type'), expected: 'int' })
     }
   }
-  if (issues.length > 0) return { parameters: null, issues: issues.slice(0, MAX_TOLD) }
+  if (issues.length > 0) return { parameters: null, issues: issues.slice(0, MAX_SHOWN) }
   return { parameters: Object.fromEntries(found) as Parameters, issues }
 }
 

@@ -37,7 +37,7 @@ export async function appoint(
   }
   let newest: Attempt | null = null
   const hashes: Hex[] = []
-  let strange = 0
+  let unexplained = 0
   await until(options, `Waiting until ${operator} is appointed`, async () => {
     const head = await newestHead()
     // Both of one block: where it has an earlier appointment, it has its nonce as used too.
@@ -59,12 +59,12 @@ export async function appoint(
     const [outcome] = await network.broadcast([raw])
     if (outcome?.outcome === 'rejected' && next > nonce) {
       // One of ours may have been mined since it was looked for: so the second time counts.
-      strange += 1
-      if (strange < 2) return null
+      unexplained += 1
+      if (unexplained < 2) return null
       if (await isKnown()) return true
       throw refusal(operator, outcome.reason)
     }
-    strange = 0
+    unexplained = 0
     if (now() - at < publicNetwork.stuckMs) return null
     const suggested = await publicNetwork.suggestFees()
     const raised = raiseFees(fees, suggested)

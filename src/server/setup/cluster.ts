@@ -3,7 +3,7 @@ import type { SolanaBlockchain } from '../../api/blockchains.ts'
 import { GdnError } from '../../core/errors.ts'
 import { openBeside } from '../administration.ts'
 import { createProviders } from '../chain/rpc/providers.ts'
-import { tellRefusals } from '../chain/rpc/refusals.ts'
+import { explainRefusals } from '../chain/rpc/refusals.ts'
 import { tokenCosts } from '../chain/solana/costs.ts'
 import { openKeypair } from '../chain/solana/open-keypair.ts'
 import { createRemoteSolana, type RemoteSolana } from '../chain/solana/remote/remote-solana.ts'
@@ -74,7 +74,7 @@ export async function withCluster<Result>(
     providers: createProviders(settings.requestLimits),
   })
   try {
-    return await tellRefusals(blockchain, () => work({ store, settings, network, signer }))
+    return await explainRefusals(blockchain, () => work({ store, settings, network, signer }))
   } finally {
     await network.close()
     await store.close()

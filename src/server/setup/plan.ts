@@ -63,8 +63,8 @@ export async function planSetup({ store, network, admin, operators, known }: Set
   const remembered = (await findChain(store.db, blockchain))?.factory_address as Hex | undefined
   const factory = remembered ?? known ?? null
   const pending = await findFactoryTransaction(store.db, blockchain)
-  const underWay = pending !== null && !hasEnded(pending)
-  const deployed = underWay ? operatorsOfDeployment(parseTransaction(pending.raw as Hex).data ?? '0x') : null
+  const isPending = pending !== null && !hasEnded(pending)
+  const deployed = isPending ? operatorsOfDeployment(parseTransaction(pending.raw as Hex).data ?? '0x') : null
   const promised = deployed ?? operators
   if (factory !== null) await refuseOthersFactory(network, factory, admin)
   const states = await Promise.all(
@@ -77,7 +77,7 @@ export async function planSetup({ store, network, admin, operators, known }: Set
   const toAppoint = states
     .filter(({ address, appointed }) => (factory === null ? !promised.includes(address) : !appointed))
     .map(({ address }) => address)
-  const deploying = factory === null && !underWay ? deployFactoryGasLimit(operators) : 0n
+  const deploying = factory === null && !isPending ? deployFactoryGasLimit(operators) : 0n
   const gas = deploying + APPOINT_GAS * BigInt(toAppoint.length)
   const fees = await network.publicNetwork.suggestFees()
   return {

@@ -5,7 +5,7 @@ import { openSigners } from '../chain/evm/open-signer.ts'
 import { createRemoteNetwork, type RemoteNetwork } from '../chain/evm/remote/remote-network.ts'
 import type { Signer } from '../chain/evm/signers.ts'
 import { createProviders } from '../chain/rpc/providers.ts'
-import { tellRefusals } from '../chain/rpc/refusals.ts'
+import { explainRefusals } from '../chain/rpc/refusals.ts'
 import type { DatabasePlace } from '../settings/database.ts'
 import { loadSettings, settingsPath } from '../settings/settings.ts'
 import type { ChainSettings } from '../settings/types.ts'
@@ -49,7 +49,7 @@ export async function withChain<Result>(
     providers: createProviders(settings.requestLimits),
   })
   try {
-    return await tellRefusals(blockchain, () => work({ store, settings, network, operators }))
+    return await explainRefusals(blockchain, () => work({ store, settings, network, operators }))
   } finally {
     await network.close()
     await store.close()

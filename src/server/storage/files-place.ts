@@ -34,7 +34,7 @@ export async function openFilesPlace(store: Store, dataDir: string): Promise<Fil
   const compare = (there: string | null): string | null =>
     there === null || there === here
       ? null
-      : `files of this database are in ${told(there)}, and this process has its own in ${told(here)}: neither would see what the other stores`
+      : `files of this database are in ${withoutId(there)}, and this process has its own in ${withoutId(here)}: neither would see what the other stores`
 
   // Those of a data dir that moved to this database.
   const there = (await hasFiles(dataDir)) ? await keepSecret(store.db, NAME, () => here) : await find()
@@ -75,7 +75,7 @@ async function placeOf(dataDir: string): Promise<string> {
   return (await writeNewFile(path, name)) ? name : (read() ?? name)
 }
 
-const told = (place: string) => place.replace(/ #[0-9a-f]{16}$/, '')
+const withoutId = (place: string) => place.replace(/ #[0-9a-f]{16}$/, '')
 
 async function hasFiles(dataDir: string): Promise<boolean> {
   const found = await readdir(join(dataDir, 'files')).catch(() => [])

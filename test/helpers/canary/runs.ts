@@ -237,9 +237,9 @@ export async function runCombination(world: World, combination: Combination): Pr
     server.plans.delete(canaries.apiKey)
 
     // The one who asks for a signed URL gets it; and what a server says, gdn api repeats.
-    const toldByServer = command[0] === 'api' ? [canaries.signature, canaries.privateKey] : []
-    if (command.includes('--show-private-key')) toldByServer.push(canaries.privateKey)
-    if (command[1] === 'url') toldByServer.push(canaries.signature)
+    const expectedHere = command[0] === 'api' ? [canaries.signature, canaries.privateKey] : []
+    if (command.includes('--show-private-key')) expectedHere.push(canaries.privateKey)
+    if (command[1] === 'url') expectedHere.push(canaries.signature)
     const leaks: string[] = []
     const search = (where: string, bytes: Buffer, except: readonly string[] = []) => {
       for (const [name, secret] of Object.entries(canaries)) {
@@ -248,7 +248,7 @@ export async function runCombination(world: World, combination: Combination): Pr
         if (spelling !== null) leaks.push(`${name} in ${where}: ${around(bytes, spelling)}`)
       }
     }
-    search('stdout', outcome.stdout, toldByServer)
+    search('stdout', outcome.stdout, expectedHere)
     search('stderr', outcome.stderr)
     let searched = 2
     for (const folder of [home, ...(env.GDN_STATE_DIR === undefined ? [] : [env.GDN_STATE_DIR])]) {
@@ -402,10 +402,10 @@ async function start(home: string, env: Record<string, string>, argv: readonly s
     await setTimeout(PATIENCE_MS, undefined, { signal: ended.signal })
     child.kill('SIGKILL')
   }
-  const told = signals().catch(() => {})
+  const signalled = signals().catch(() => {})
   const { stdout, stderr, exitCode, signal } = await child
   ended.abort()
-  await told
+  await signalled
   return { stdout: Buffer.from(stdout), stderr: Buffer.from(stderr), ended: signal ?? String(exitCode) }
 }
 

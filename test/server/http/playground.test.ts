@@ -70,7 +70,7 @@ const kept = (page: Page) =>
 
 describe.skipIf(CHROMIUM === undefined)('the playground of /docs', () => {
   it('sends requests with a key given in the page: a collection, a file, an NFT of it', async () => {
-    const { page, complaints, others, close } = await withKey()
+    const { page, errors, others, close } = await withKey()
     const collections = await opened(page, '/api/v1/createcollection')
     const made = await send(collections)
     expect(made).toContain('transaction_gdn_id')
@@ -88,7 +88,7 @@ describe.skipIf(CHROMIUM === undefined)('the playground of /docs', () => {
     const body = { contract_address: address, blockchain: 'polygon', receiver_wallet_address: WALLETS[1], metadata }
     await nfts.locator('textarea').fill(JSON.stringify(body))
     expect(await send(nfts)).toMatch(/^200[\s\S]*"nft_gdn_ids": "/)
-    expect([complaints, others]).toEqual([[], []])
+    expect([errors, others]).toEqual([[], []])
     await close()
   })
 
@@ -132,7 +132,7 @@ describe.skipIf(CHROMIUM === undefined)('the playground of /docs', () => {
   })
 
   it('a wallet is made in two steps; its private key is not in the page until it is asked for, with a warning', async () => {
-    const { page, complaints, close } = await withKey()
+    const { page, errors, close } = await withKey()
     const signing = await opened(page, '/api/v1/getpresignedurl')
     await send(signing)
     await signing.getByRole('button', { name: 'Go on to the second step' }).click()
@@ -147,7 +147,7 @@ describe.skipIf(CHROMIUM === undefined)('the playground of /docs', () => {
     await making.getByRole('button', { name: 'Show the private key' }).click()
     await making.getByText(wallet.private_key).first().waitFor()
     await making.getByRole('alert').waitFor()
-    expect(complaints).toEqual([])
+    expect(errors).toEqual([])
     await close()
   })
 

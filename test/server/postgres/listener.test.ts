@@ -20,7 +20,7 @@ it.each([
   const listener = await openListener(store, { events: ['*'], userAgent: 'test', now })
   await createTestCollection(backend)
   const heard = await until(
-    () => listener.hear(),
+    () => listener.receive(),
     (events) => events.length > 0,
   )
   expect(heard.map(({ type }) => type)).toEqual(['collection.deployed'])

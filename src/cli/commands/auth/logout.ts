@@ -33,18 +33,18 @@ export async function logout(deps: Deps, flags: LogoutFlags): Promise<void> {
   const { io, env, openKeyring } = deps
   const output = createOutput(io, flags, VIEW)
   const origins = flags.all ? (await savedOrigins(env)).map(({ origin }) => origin) : [await originNamed(deps, flags)]
-  const forgotten: { server: string; kept_in: string }[] = []
+  const deleted: { server: string; kept_in: string }[] = []
   for (const origin of origins) {
     const keptIn = await forgetApiKey(env, origin, openKeyring)
     if (keptIn === null) io.note(`There is no saved key for ${safe(origin)}.`)
     else {
-      forgotten.push({ server: origin, kept_in: keptIn })
+      deleted.push({ server: origin, kept_in: keptIn })
       io.note(`Forgot the key for ${safe(origin)}; it was in ${keptIn === 'file' ? 'the file' : 'the system keyring'}.`)
     }
   }
   if (flags.all && origins.length === 0) io.note('No key is saved.')
   if (isSet(env.GDN_API_KEY)) io.warn('GDN_API_KEY is set, and goes on being used until you unset it.')
-  if (isAskedFor(flags)) await output.many(forgotten)
+  if (isAskedFor(flags)) await output.many(deleted)
 }
 
 async function originNamed(deps: Deps, flags: LogoutFlags): Promise<string> {

@@ -70,7 +70,7 @@ export async function checkFiles(deps: Deps, files: FileUrls, server: Server | n
   return { checked, errors: byPlace(issues('error')), warnings: byPlace(issues('warning')) }
 }
 
-/** What the files have to be complained about, as the error of a command; null where there is nothing. */
+/** The problems of the files as the error of a command; null where there are none. */
 export function filesProblem({ errors, warnings }: FileCheck): GdnError | null {
   const [first] = errors
   if (first === undefined) return null
@@ -85,7 +85,7 @@ export function filesProblem({ errors, warnings }: FileCheck): GdnError | null {
 const MAX_WARNINGS_SHOWN = 50
 
 /** What may pass, or only looks odd from here. */
-export function tellWarnings(io: Io, { warnings }: FileCheck): void {
+export function printWarnings(io: Io, { warnings }: FileCheck): void {
   for (const warning of warnings.slice(0, MAX_WARNINGS_SHOWN)) {
     io.warn(`${io.errPaint.busy('warning:')} ${safe(formatFault(warning))}`)
   }

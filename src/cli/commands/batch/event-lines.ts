@@ -14,7 +14,7 @@ const COALESCED = new Set<BatchEvent['type']>(['rows', 'looking_up', 'reconcilin
 export class EventLines {
   readonly #io: Io
   readonly #now: Now
-  readonly #toldAt = new Map<BatchEvent['type'], number>()
+  readonly #printedAt = new Map<BatchEvent['type'], number>()
   readonly #held = new Map<BatchEvent['type'], BatchEvent>()
   #written: Promise<void> = Promise.resolve()
 
@@ -27,7 +27,7 @@ export class EventLines {
     const { type } = event
     if (COALESCED.has(type)) {
       this.#held.set(type, event)
-      if (this.#now() - (this.#toldAt.get(type) ?? Number.NEGATIVE_INFINITY) >= EVERY_MS) this.#flush(type)
+      if (this.#now() - (this.#printedAt.get(type) ?? Number.NEGATIVE_INFINITY) >= EVERY_MS) this.#flush(type)
       return
     }
     // While requests come and go by the hundred, the rows wait their turn; before anything else they are told.
@@ -50,7 +50,7 @@ export class EventLines {
     for (const [type, event] of this.#held) {
       if (only !== undefined && type !== only) continue
       this.#held.delete(type)
-      this.#toldAt.set(type, this.#now())
+      this.#printedAt.set(type, this.#now())
       this.#write(eventData(event))
     }
   }
@@ -62,11 +62,11 @@ export class EventLines {
 }
 
 /** An event as a program reads it. */
-function eventData(told: BatchEvent): DataRecord {
-  const { type: event } = told
-  switch (told.type) {
+function eventData(batchEvent: BatchEvent): DataRecord {
+  const { type: event } = batchEvent
+  switch (batchEvent.type) {
     case 'planned': {
-      const { run, resumed, rows, requests, receivers, reordered, files, changes } = told
+      const { run, resumed, rows, requests, receivers, reordered, files, changes } = batchEvent
       const { added, changed, keptAccepted: kept_accepted, removed } = changes
       return {
         event,
@@ -82,11 +82,11 @@ function eventData(told: BatchEvent): DataRecord {
       }
     }
     case 'rows':
-      return { event, ...told.counts }
+      return { event, ...batchEvent.counts }
     case 'resized':
-      return { event, chunk_size: told.chunkSize, message: told.message }
+      return { event, chunk_size: batchEvent.chunkSize, message: batchEvent.message }
     default: {
-      const { type: _, ...fields } = told
+      const { type: _, ...fields } = batchEvent
       return { event, ...fields }
     }
   }

@@ -2,7 +2,7 @@ import { GdnError, type Place } from '../../../core/errors.ts'
 import type { ManifestIssue } from '../../../manifest/row.ts'
 import { STORAGE_HINT } from '../../connect/with-storage.ts'
 
-const MAX_TOLD = 1000
+const MAX_SHOWN = 1000
 
 /** Where local files stand in a manifest, collected while it is read. */
 export class LocalFiles {
@@ -11,7 +11,7 @@ export class LocalFiles {
 
   readonly add = (path: string, place: Place): void => {
     this.count++
-    if (this.first.length < MAX_TOLD) this.first.push({ path, place })
+    if (this.first.length < MAX_SHOWN) this.first.push({ path, place })
   }
 }
 

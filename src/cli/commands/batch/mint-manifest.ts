@@ -11,12 +11,12 @@ import { type Collection, whichCollection } from '../../connect/which-collection
 import type { Deps } from '../../deps.ts'
 import { createOutput } from '../../render/output.ts'
 import { FileUrls } from './check-files.ts'
-import { linesOf } from './complaint.ts'
 import { printEditedRows } from './edited-rows.ts'
 import { printFinished } from './finished.ts'
 import type { BatchMintFlags } from './flags.ts'
 import { LocalFiles } from './local-files.ts'
 import { MappedColumns, manifestOptions, manifestPath, manifestSource } from './manifest-options.ts'
+import { linesOf } from './run-error.ts'
 import { summaryView } from './summary.ts'
 
 /** Sends a manifest as a run, or goes on with it: `batch mint`, and `nft mint -f` with a manifest. */

@@ -6,7 +6,7 @@ import type { Deps } from '../../deps.ts'
 import { addOutputFlags, addServerFlags } from '../../flags/common.ts'
 import { addTimeoutFlag } from '../../flags/wait.ts'
 import { addRateFlag, type BatchMintFlags } from './flags.ts'
-import { goOn } from './go-on.ts'
+import { resumeRun } from './resume-run.ts'
 import { addRunArgument, whichRun } from './which-run.ts'
 
 type Settled = NonNullable<BatchOptions['settle']>[number]
@@ -42,7 +42,7 @@ export function command(deps: Deps, run = reconcile): GdnCommand {
 
 export async function reconcile(deps: Deps, given: string | undefined, flags: ReconcileFlags): Promise<void> {
   const name = await whichRun(deps, given, flags)
-  await goOn(deps, name, flags, {
+  await resumeRun(deps, name, flags, {
     reconcileOnly: true,
     ...(flags.row === undefined ? {} : { settle: onceEach(flags.row) }),
   })

@@ -89,14 +89,14 @@ export async function report(deps: Deps, given: string | undefined, flags: Repor
       import('../../sheet/report-pictures.ts'),
       import('../../picture/nft-picture.ts'),
     ])
-  const told = await whatServerTells(deps, run, server, settings)
+  const facts = await readServerFacts(deps, run, server, settings)
   const publicGateway =
-    flags.gateway ?? (server === null || server.loopback || !told.isOurs ? null : explorerBase(server))
-  const gateway = flags.gateway ?? (server !== null && told.isOurs ? explorerBase(server) : null)
+    flags.gateway ?? (server === null || server.loopback || !facts.isOurs ? null : explorerBase(server))
+  const gateway = flags.gateway ?? (server !== null && facts.isOurs ? explorerBase(server) : null)
   const reader =
     gateway === null ? null : await createPictureReader(deps, gateway, flags.gateway === undefined ? server : null)
   const pictures = new ReportPictures({ reader, publicGateway })
-  const links = { blockExplorer: told.blockExplorer, publicGateway }
+  const links = { blockExplorer: facts.blockExplorer, publicGateway }
   const tally = new Tally()
   const sheet = await SheetFile.open(path)
   const progress = await io.progress('Writing the report')
@@ -113,7 +113,7 @@ export async function report(deps: Deps, given: string | undefined, flags: Repor
     const top = { status, counts, failures, name: run.runName ?? manifest ?? run.name, ...links }
     const times = await runTimes(run)
     await sheet.finish(
-      reportTop({ ...top, ...told, times, owners: tally.owners, left: pictures.left, now: deps.now() }),
+      reportTop({ ...top, ...facts, times, owners: tally.owners, left: pictures.left, now: deps.now() }),
       PAGE_END,
       replace,
     )
@@ -129,7 +129,7 @@ export async function report(deps: Deps, given: string | undefined, flags: Repor
     errors: tally.counts.failed + tally.counts.unknown,
     ...tally.counts,
     pictures: pictures.embedded,
-    gas_used: told.gasUsed,
+    gas_used: facts.gasUsed,
   })
   io.note(`Wrote ${safe(path)}`)
   if (flags.open) await openSheet(deps, path)
@@ -162,7 +162,7 @@ class Tally {
   }
 }
 
-interface Told {
+interface ServerFacts {
   /** Whether the server is a backend of ours. */
   isOurs: boolean
   gasUsed: string | null
@@ -182,8 +182,18 @@ const collectionAnswer = z.object({
 })
 
 /** What only a backend of ours tells, and only where it shows it to us. A report can do without. */
-async function whatServerTells(deps: Deps, run: Run, server: Server | null, settings: Settings | null): Promise<Told> {
-  const nothing: Told = { isOurs: server?.loopback === true, gasUsed: null, collection: null, blockExplorer: null }
+async function readServerFacts(
+  deps: Deps,
+  run: Run,
+  server: Server | null,
+  settings: Settings | null,
+): Promise<ServerFacts> {
+  const nothing: ServerFacts = {
+    isOurs: server?.loopback === true,
+    gasUsed: null,
+    collection: null,
+    blockExplorer: null,
+  }
   if (server === null || settings === null) return nothing
   try {
     const explorer = await connectExplorer(deps, server, () => settings.apiKey(server).catch(() => null))

@@ -1,7 +1,7 @@
 import { GdnCommand, switchFlag } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addPaceFlags, addSendingFlags, type BatchMintFlags } from './flags.ts'
-import { goOn } from './go-on.ts'
+import { resumeRun } from './resume-run.ts'
 import { addRunArgument, whichRun } from './which-run.ts'
 
 export interface ResumeFlags extends BatchMintFlags {
@@ -29,5 +29,5 @@ export function command(deps: Deps, run = resume): GdnCommand {
 
 export async function resume(deps: Deps, given: string | undefined, flags: ResumeFlags): Promise<void> {
   const name = await whichRun(deps, given, flags)
-  await goOn(deps, name, flags, flags.retryFailed ? { retryFailed: true } : {})
+  await resumeRun(deps, name, flags, flags.retryFailed ? { retryFailed: true } : {})
 }

@@ -14,14 +14,14 @@ import { isInActions } from '../../io/in-actions.ts'
 import { safe } from '../../io/io.ts'
 import { count } from '../../render/count.ts'
 import type { Output } from '../../render/output.ts'
-import { checkFiles, type FileUrls, filesProblem, tellWarnings } from './check-files.ts'
-import { complaintOf, differingRows } from './complaint.ts'
+import { checkFiles, type FileUrls, filesProblem, printWarnings } from './check-files.ts'
 import { EventLines } from './event-lines.ts'
 import type { BatchMintFlags } from './flags.ts'
 import { type LocalFiles, noPlaceForFiles } from './local-files.ts'
 import { BatchProgress } from './progress.ts'
 import { runCommands } from './run-commands.ts'
-import { summaryData, tellNext } from './summary.ts'
+import { differingRows, errorOfRun } from './run-error.ts'
+import { printNextSteps, summaryData } from './summary.ts'
 import { verifyRows } from './verify-rows.ts'
 import { VerifyTally } from './verify-tally.ts'
 
@@ -70,7 +70,7 @@ export async function sendRun(
           const rows = planned.rows.pending
           if (rows === 0 || options.reconcileOnly === true) return
           progress.stop()
-          tellPlan(deps, planned)
+          printPlan(deps, planned)
           await checkPlannedFiles(deps, planned, { client, server, files, localFiles })
           await confirmSpending(
             io,
@@ -89,11 +89,11 @@ export async function sendRun(
     if (events === null) await output.one(data)
     else await events.end(output.pick(data))
     const commands = runCommands(summary.run.name, flags.stateDir)
-    const complaint = complaintOf(summary, commands, found ?? undefined, options.manifestPath)
-    if (options.reconcileOnly !== true) await tellJob(deps, summary)
-    if (complaint !== null) throw complaint
+    const failure = errorOfRun(summary, commands, found ?? undefined, options.manifestPath)
+    if (options.reconcileOnly !== true) await writeJobSummary(deps, summary)
+    if (failure !== null) throw failure
     if (found !== null) refuseUnverified(found)
-    if (!io.stdoutTty || output.mode !== 'table') tellNext(io, summary, flags.stateDir)
+    if (!io.stdoutTty || output.mode !== 'table') printNextSteps(io, summary, flags.stateDir)
   } finally {
     progress.stop()
     await events?.written()
@@ -119,13 +119,13 @@ export async function checkPlannedFiles(
   }
   if (files === null) return
   const check = await checkFiles(deps, files, server)
-  tellWarnings(deps.io, check)
+  printWarnings(deps.io, check)
   const problem = filesProblem(check)
   if (problem !== null) throw problem
 }
 
 /** In GitHub Actions, how it went goes into the summary of the job. */
-async function tellJob({ env, io }: Deps, summary: BatchSummary): Promise<void> {
+async function writeJobSummary({ env, io }: Deps, summary: BatchSummary): Promise<void> {
   if (!isInActions(env)) return
   const { addJobSummary } = await import('../../render/github-actions.ts')
   const problem = await addJobSummary(summary, env)
@@ -186,7 +186,7 @@ async function verify(
 }
 
 /** What is about to happen, before it does; above all what differs from the last time. */
-function tellPlan(
+function printPlan(
   { io }: Deps,
   { run, resumed, rows, requests, receivers, reordered, files, changes, notes = [] }: PlannedEvent,
 ): void {

@@ -75,7 +75,7 @@ export function summaryData(
 }
 
 /** How it went and what can be done next, where the summary went to a file or a program. */
-export function tellNext(io: Io, { run, counts }: BatchSummary, stateDir: string | undefined): void {
+export function printNextSteps(io: Io, { run, counts }: BatchSummary, stateDir: string | undefined): void {
   io.note(io.errPaint.good(rowsByState({ ...counts })))
   io.note(`Results: ${runCommands(run.name, stateDir)('results')}`)
 }

@@ -14,7 +14,7 @@ import { previewOf } from '../../picture/preview.ts'
 import { count } from '../../render/count.ts'
 import { createOutput } from '../../render/output.ts'
 import type { View } from '../../render/view.ts'
-import { checkFiles, type FileCheck, FileUrls, tellWarnings } from './check-files.ts'
+import { checkFiles, type FileCheck, FileUrls, printWarnings } from './check-files.ts'
 import { addCheckFlag, addTargetFlags, type BatchMintFlags, TARGET_ALIASES } from './flags.ts'
 import { MappedColumns, manifestOptions, manifestSource } from './manifest-options.ts'
 
@@ -79,7 +79,7 @@ export async function validate(deps: Deps, manifest: string, flags: ValidateFlag
   )
   await preview?.draw()
   const check = urls === null ? null : await checkFiles(deps, urls, await serverIfNamed(settings))
-  if (check !== null) tellWarnings(deps.io, check)
+  if (check !== null) printWarnings(deps.io, check)
   const { rows, receivers, files, target } = found
   refuseFaults(found, check)
   const { contractAddress } = target

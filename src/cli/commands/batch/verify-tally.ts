@@ -1,7 +1,7 @@
 import { type Io, safe } from '../../io/io.ts'
 import { count } from '../../render/count.ts'
 import { verifyText } from '../../render/verify-text.ts'
-import type { DifferingRow } from './complaint.ts'
+import type { DifferingRow } from './run-error.ts'
 import type { VerifiedCounts } from './summary.ts'
 import type { VerifiedRow } from './verify-rows.ts'
 

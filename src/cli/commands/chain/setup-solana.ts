@@ -39,8 +39,8 @@ export async function setUpSolana(deps: Deps, blockchain: SolanaBlockchain, flag
   const output = createOutput(deps.io, flags, SETUP_VIEW)
   const { clusterStatus, setUpCluster, withCluster } = await import('../../../server/setup/setup.ts')
   await withCluster(await chainPlace(deps, flags), blockchain, async (cluster) => {
-    const { cluster: name, genesis_hash, signer, compute_unit_price, set_up, ...told } = await clusterStatus(cluster)
-    const costs = Object.fromEntries(COSTS.map((field) => [field, told[field]]))
+    const { cluster: name, genesis_hash, signer, compute_unit_price, set_up, ...rest } = await clusterStatus(cluster)
+    const costs = Object.fromEntries(COSTS.map((field) => [field, rest[field]]))
     const record = (status: string) => ({
       ...{ blockchain, cluster: name, genesis_hash, status, signer },
       ...costs,

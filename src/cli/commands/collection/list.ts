@@ -37,14 +37,14 @@ export async function list(deps: Deps, flags: ListFlags): Promise<void> {
     return
   }
   const { client } = await deps.connect(settings)
-  const told = await ask(
+  const records = await ask(
     deps,
     client,
     known.map(({ transaction_gdn_id }) => transaction_gdn_id),
   )
   await output.many(
     known.map(({ server: _server, created_at: _at, ...collection }) => {
-      const record = told.get(collection.transaction_gdn_id)
+      const record = records.get(collection.transaction_gdn_id)
       return record === undefined ? { ...collection, status: null } : { ...collection, ...collectionData(record) }
     }),
   )
@@ -52,7 +52,7 @@ export async function list(deps: Deps, flags: ListFlags): Promise<void> {
 
 /** What the server tells of them; nothing where it has no such endpoint. */
 async function ask(deps: Deps, client: ApiClient, ids: readonly string[]): Promise<Map<string, CollectionRecord>> {
-  const told = new Map<string, CollectionRecord>()
+  const records = new Map<string, CollectionRecord>()
   try {
     for (let at = 0; at < ids.length; at += IDS_PER_REQUEST) {
       const asked = ids.slice(at, at + IDS_PER_REQUEST)
@@ -61,11 +61,11 @@ async function ask(deps: Deps, client: ApiClient, ids: readonly string[]): Promi
         { transaction_gdn_ids: asked },
         { signal: deps.signals.signal },
       )
-      for (const record of collections) told.set(record.transaction_gdn_ids, record)
+      for (const record of collections) records.set(record.transaction_gdn_ids, record)
     }
   } catch (error) {
     if (!(error instanceof GdnError) || !lacksEndpoint(error)) throw error
     deps.io.note('This server tells nothing about collections; shown is what is known here.')
   }
-  return told
+  return records
 }

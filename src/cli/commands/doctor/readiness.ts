@@ -25,11 +25,11 @@ function networkOf(message: string): Blockchain | null {
 }
 
 /** Without what the backend says of networks that were found at fault from here too: that says more. */
-export function withoutToldNetworks(findings: readonly Finding[], own: readonly Finding[]): Finding[] {
-  const isTold = (network: Blockchain) =>
+export function withoutReportedNetworks(findings: readonly Finding[], own: readonly Finding[]): Finding[] {
+  const isReported = (network: Blockchain) =>
     own.some(({ check, status }) => status !== 'ok' && check.startsWith(`${network} `))
   return findings.filter(({ status, message }) => {
     const network = status === 'warn' ? networkOf(message) : null
-    return network === null || !isTold(network)
+    return network === null || !isReported(network)
   })
 }

@@ -63,9 +63,9 @@ async function knock(
 
 /** By the Date header, which tells whole seconds. */
 export function clock(date: string | undefined, now: number, { origin, loopback }: Server): Finding[] {
-  const told = Date.parse(date ?? '')
-  if (Number.isNaN(told) || loopback) return []
-  const skew = now - told - 500
+  const serverTime = Date.parse(date ?? '')
+  if (Number.isNaN(serverTime) || loopback) return []
+  const skew = now - serverTime - 500
   if (Math.abs(skew) < MAX_SKEW_MS) return [ok('clock', `agrees with ${origin}`)]
   const minutes = Math.round(Math.abs(skew) / 60_000)
   const by = minutes === 1 ? 'a minute' : `${minutes} minutes`

@@ -110,7 +110,7 @@ async function triedKey(deps: Deps, flags: InitFlags, server: Server): Promise<G
       progress.stop()
       const isTyped = given.from === 'given' && flags.keyFile === undefined && mayAsk(io)
       const isRefused = error instanceof GdnError && (error.code === 'unauthorized' || error.code === 'forbidden')
-      if (!isTyped || !isRefused || attempt === KEY_TRIES) throw untold(error)
+      if (!isTyped || !isRefused || attempt === KEY_TRIES) throw withoutHint(error)
       io.warn(safe(error.message))
     } finally {
       progress.stop()
@@ -118,7 +118,7 @@ async function triedKey(deps: Deps, flags: InitFlags, server: Server): Promise<G
   }
 }
 
-function untold(error: unknown): unknown {
+function withoutHint(error: unknown): unknown {
   if (!(error instanceof GdnError)) return error
   const { code, message, hint, details } = error
   return new GdnError(code, `nothing was written: ${message}`, {

@@ -86,9 +86,10 @@ async function firstLine(
 /** What the backend said last, its own error first: it speaks JSON there. */
 function failure(error: unknown, lines: string[], logFile: string): GdnError {
   if (error instanceof GdnError) return error
-  const told = lines.map(errorIn).findLast((found) => found !== undefined)
+  const reported = lines.map(errorIn).findLast((found) => found !== undefined)
   const reason = error instanceof Error ? error.message : String(error)
-  if (told !== undefined) return new GdnError(told.code, told.message, told.hint === null ? {} : { hint: told.hint })
+  if (reported !== undefined)
+    return new GdnError(reported.code, reported.message, reported.hint === null ? {} : { hint: reported.hint })
   const tail = lines.length === 0 ? '' : `\nthe end of its log:\n${lines.join('\n')}`
   return new GdnError('unexpected', `the backend didn't start: ${reason}${tail}`, { hint: `its log is ${logFile}` })
 }

@@ -65,7 +65,7 @@ export async function listen(deps: Deps, flags: ListenFlags): Promise<void> {
       if (store.postgres === null && (await runningBackend(place.dataDir)) === null) {
         deps.io.warn('No backend runs on this data dir yet: gdn local start starts one.')
       }
-      await hearUntilStopped(deps, flags, listener)
+      await receiveUntilStopped(deps, flags, listener)
     } finally {
       await listener.close()
     }
@@ -85,7 +85,7 @@ async function begin({ io }: Deps, { json, forwardTo }: ListenFlags, { secret }:
   }
 }
 
-async function hearUntilStopped(deps: Deps, flags: ListenFlags, listener: Listener): Promise<void> {
+async function receiveUntilStopped(deps: Deps, flags: ListenFlags, listener: Listener): Promise<void> {
   const { signal } = deps.signals
   const waiting: ReceivedEvent[] = []
   const forwardAll = async () => {
@@ -94,13 +94,13 @@ async function hearUntilStopped(deps: Deps, flags: ListenFlags, listener: Listen
     }
   }
   while (!signal.aborted) {
-    const heard = await listener.hear()
-    for (const event of heard) await show(deps, flags, event)
+    const received = await listener.receive()
+    for (const event of received) await show(deps, flags, event)
     if (flags.forwardTo !== undefined) {
-      waiting.push(...heard)
+      waiting.push(...received)
       await Promise.all(Array.from({ length: FORWARD_AT_ONCE }, forwardAll))
     }
-    if (heard.length === 0) await deps.sleep(LOOK_EVERY_MS, signal).catch(() => {})
+    if (received.length === 0) await deps.sleep(LOOK_EVERY_MS, signal).catch(() => {})
   }
 }
 
@@ -119,8 +119,8 @@ async function forward(deps: Deps, { json, forwardTo = '' }: ListenFlags, listen
     const line = { event: 'forwarded', id: event.id, url: forwardTo, response_status: status, error }
     return await deps.io.data(`${JSON.stringify(line)}\n`)
   }
-  const told = error === null || status !== null ? `[${status}]` : `[failed: ${safe(error)}]`
-  await deps.io.read(`${time(deps.now())}  <-- ${told} POST ${safe(forwardTo)}  [${event.id}]\n`)
+  const outcome = error === null || status !== null ? `[${status}]` : `[failed: ${safe(error)}]`
+  await deps.io.read(`${time(deps.now())}  <-- ${outcome} POST ${safe(forwardTo)}  [${event.id}]\n`)
 }
 
 const time = (ms: number) => new Date(ms).toISOString().slice(0, 19).replace('T', ' ')

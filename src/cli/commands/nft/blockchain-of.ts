@@ -12,16 +12,20 @@ import {
 import type { Connection } from '../../deps.ts'
 import type { DataRecord } from '../../render/cells.ts'
 
-type Told = Pick<NftRecord, 'contract_address'> & { readonly blockchain?: unknown }
+type ReturnedNft = Pick<NftRecord, 'contract_address'> & { readonly blockchain?: unknown }
 
 /** The blockchain of an NFT, as the server tells it or as its collection is known here; null where neither does. */
-export function knownBlockchain(nft: Told, collections: readonly KnownCollection[]): Blockchain | null {
+export function knownBlockchain(nft: ReturnedNft, collections: readonly KnownCollection[]): Blockchain | null {
   if (typeof nft.blockchain === 'string' && isBlockchain(nft.blockchain)) return nft.blockchain
   return findByAddress(collections, nft.contract_address ?? '')?.blockchain ?? null
 }
 
 /** As knownBlockchain; else what is configured. */
-export async function blockchainOf(nft: Told, { stateDir, blockchain }: Settings, server: Server): Promise<Blockchain> {
+export async function blockchainOf(
+  nft: ReturnedNft,
+  { stateDir, blockchain }: Settings,
+  server: Server,
+): Promise<Blockchain> {
   const found = knownBlockchain(nft, await knownCollections(stateDir, serverName(server))) ?? blockchain?.value
   if (found !== undefined) return found
   throw new GdnError('usage', `the blockchain of ${nft.contract_address ?? 'this NFT'} is not known`, {

@@ -84,14 +84,14 @@ export async function verify(deps: Deps, id: string | undefined, flags: VerifyNf
     { receiver_wallet_address: owner, blockchain, nft_gdn_ids: [nftGdnId] },
     { signal: deps.signals.signal },
   )
-  const told = response.nft ?? record
+  const shown = response.nft ?? record
   const data = {
     nft_gdn_id: nftGdnId,
     isgdnnft: response.isgdnnft,
-    token_id: told?.token_id ?? null,
-    status: told?.status ?? null,
-    contract_address: told?.contract_address ?? null,
-    receiver_wallet_address: told?.receiver_wallet_address ?? owner,
+    token_id: shown?.token_id ?? null,
+    status: shown?.status ?? null,
+    contract_address: shown?.contract_address ?? null,
+    receiver_wallet_address: shown?.receiver_wallet_address ?? owner,
     blockchain,
   }
   if (!response.isgdnnft) {
@@ -108,7 +108,7 @@ export async function verify(deps: Deps, id: string | undefined, flags: VerifyNf
   if (!flags.onChain || record === null) return await output.one(data)
   const verification = await readChain(deps, flags, { record, owner, blockchain, server: connection.server })
   await output.one({ ...data, ...verificationData(verification) })
-  complain(nftGdnId, verification)
+  throwUnlessVerified(nftGdnId, verification)
 }
 
 function oneId(id: string | undefined, { nftGdnId }: VerifyNftFlags): string {
@@ -219,7 +219,7 @@ const verificationData = (verification: Verification) => ({
   differences: verification.verified === false ? verification.differences : [],
 })
 
-function complain(id: string, verification: Verification): void {
+function throwUnlessVerified(id: string, verification: Verification): void {
   if (verification.verified === true) return
   if (verification.verified === null) {
     throw new GdnError('unreachable', `${id} is not verified: ${verification.reason}`, {

@@ -60,8 +60,8 @@ export async function exportWallet(deps: Deps, what: string, flags: ExportFlags)
   const { content, address, format } = await contentOf(deps, { text, keystore, file }, flags)
   if (target !== null) await write(target, content)
   if (io.settings.machine) {
-    const told = target === null ? { content: content.trimEnd() } : { file: target }
-    await io.data(`${JSON.stringify({ address, format, ...told })}\n`)
+    const written = target === null ? { content: content.trimEnd() } : { file: target }
+    await io.data(`${JSON.stringify({ address, format, ...written })}\n`)
     return
   }
   if (target === null) await io.data(content)
@@ -77,8 +77,8 @@ interface Found {
 async function contentOf(deps: Deps, { text, keystore, file }: Found, flags: ExportFlags) {
   const isAnswer = keystore.ciphertext.length > PRIVATE_KEY_BYTES
   const format = isAnswer ? 'answer' : (flags.format ?? 'keystore')
-  const told = keystore.address === null ? null : checksumAddress(keystore.address)
-  if (format === 'keystore') return { content: text, address: told, format }
+  const written = keystore.address === null ? null : checksumAddress(keystore.address)
+  if (format === 'keystore') return { content: text, address: written, format }
   const password = await knownPassword(deps.io, flags.passwordFile)
   const progress = await deps.io.progress('Opening the keystore')
   try {

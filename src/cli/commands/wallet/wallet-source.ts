@@ -34,7 +34,7 @@ export async function walletSource(
     async call(url) {
       const started = performance.now()
       // Nothing of the query or the answer: both are secrets.
-      const told = (what: string) =>
+      const debug = (what: string) =>
         io.debug(safe(`POST ${url.origin}${url.pathname} -> ${what} in ${Math.round(performance.now() - started)} ms`))
       try {
         const answer = await transport.request({
@@ -46,10 +46,10 @@ export async function walletSource(
           // The first Ctrl-C lets the answer come: it is the only copy of a key.
           signal: signals.again,
         })
-        told(`${answer.status}, ${answer.body.length} bytes`)
+        debug(`${answer.status}, ${answer.body.length} bytes`)
         return answer
       } catch (error) {
-        told(messageOf(error))
+        debug(messageOf(error))
         throw error
       }
     },

@@ -15,7 +15,7 @@ export interface MinedTransaction {
   raw: Hex | null
 }
 
-interface ToldTransaction {
+interface RpcTransaction {
   hash: Hex
   from: Hex
   to: Hex | null
@@ -40,36 +40,36 @@ export async function readMinedTransaction(
   network: Pick<EvmNetwork, 'request' | 'chainId'>,
   hash: Hex,
 ): Promise<MinedTransaction | null> {
-  const told = await network.request<ToldTransaction | null>('eth_getTransactionByHash', [hash])
-  if (told === null || told.blockNumber === null) return null
+  const found = await network.request<RpcTransaction | null>('eth_getTransactionByHash', [hash])
+  if (found === null || found.blockNumber === null) return null
   return {
     hash,
-    signer: getAddress(told.from),
-    to: told.to === null ? null : getAddress(told.to),
-    nonce: Number(told.nonce),
-    data: told.input,
-    blockNumber: Number(told.blockNumber),
-    raw: rawOf(told, network.chainId),
+    signer: getAddress(found.from),
+    to: found.to === null ? null : getAddress(found.to),
+    nonce: Number(found.nonce),
+    data: found.input,
+    blockNumber: Number(found.blockNumber),
+    raw: rawOf(found, network.chainId),
   }
 }
 
 /** Only bytes that hash to what was asked for are believed. */
-function rawOf(told: ToldTransaction, chainId: number): Hex | null {
-  const { to, input: data, r, s, gasPrice = '0x0', maxFeePerGas, maxPriorityFeePerGas } = told
-  const call = { to, data, nonce: Number(told.nonce), gas: BigInt(told.gas), value: BigInt(told.value), chainId }
+function rawOf(found: RpcTransaction, chainId: number): Hex | null {
+  const { to, input: data, r, s, gasPrice = '0x0', maxFeePerGas, maxPriorityFeePerGas } = found
+  const call = { to, data, nonce: Number(found.nonce), gas: BigInt(found.gas), value: BigInt(found.value), chainId }
   try {
     const raw =
       maxFeePerGas === undefined || maxPriorityFeePerGas === undefined
-        ? serializeTransaction({ type: 'legacy', ...call, gasPrice: BigInt(gasPrice) }, { r, s, v: BigInt(told.v) })
+        ? serializeTransaction({ type: 'legacy', ...call, gasPrice: BigInt(gasPrice) }, { r, s, v: BigInt(found.v) })
         : serializeTransaction(
             {
               ...{ type: 'eip1559', ...call },
               maxFeePerGas: BigInt(maxFeePerGas),
               maxPriorityFeePerGas: BigInt(maxPriorityFeePerGas),
             },
-            { r, s, yParity: Number(told.yParity ?? told.v) },
+            { r, s, yParity: Number(found.yParity ?? found.v) },
           )
-    return keccak256(raw) === told.hash ? raw : null
+    return keccak256(raw) === found.hash ? raw : null
   } catch {
     return null
   }

@@ -3,7 +3,7 @@ import { GdnError } from '../../../core/errors.ts'
 import { RpcError } from './rpc-answer.ts'
 
 /** What a node refuses that others answer is its own fault: it is told in its words. */
-export async function tellRefusals<Result>(blockchain: Blockchain, work: () => Promise<Result>): Promise<Result> {
+export async function explainRefusals<Result>(blockchain: Blockchain, work: () => Promise<Result>): Promise<Result> {
   try {
     return await work()
   } catch (error) {

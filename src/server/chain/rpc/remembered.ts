@@ -8,15 +8,15 @@ export function remembered<Value>(
   ask: () => Promise<Value>,
   now: () => number = () => performance.now(),
 ): () => Promise<Value> {
-  let last: { at: number; told: Promise<Value> } | null = null
+  let last: { at: number; answer: Promise<Value> } | null = null
   return () => {
     if (last === null || now() < last.at || now() - last.at >= freshMs) {
-      const asked = { at: now(), told: ask() }
+      const asked = { at: now(), answer: ask() }
       last = asked
-      asked.told.catch(() => {
+      asked.answer.catch(() => {
         if (last === asked) last = null
       })
     }
-    return last.told
+    return last.answer
   }
 }

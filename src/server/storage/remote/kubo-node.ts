@@ -6,8 +6,8 @@ import { redactText } from '../../../core/redact.ts'
 import type { Secret } from '../../../core/secret.ts'
 import { StorageUnavailableError } from '../adapter.ts'
 import { parseCid } from '../cid.ts'
-import { collect, type LineAnswer, type LineText, openLine } from './line.ts'
 import type { RemoteFiles } from './remote-files.ts'
+import { collect, openStorageClient, type StorageResponse, type StorageTextResponse } from './storage-client.ts'
 
 export interface KuboNodeOptions {
   /** Its RPC API, without a trailing slash: `http://127.0.0.1:5001`. */
@@ -23,7 +23,7 @@ const ADD = 'add?cid-version=1&raw-leaves=true&chunker=size-262144&hash=sha2-256
 /** An IPFS node by the RPC API of Kubo. Whatever it holds can be read, not only what was put there by us. */
 export function openKuboNode({ api, authorization, userAgent }: KuboNodeOptions): RemoteFiles {
   const name = `the IPFS node ${new URL(api).host}`
-  const line = openLine(name, userAgent)
+  const client = openStorageClient(name, userAgent)
 
   /** Everything is a POST with this API. */
   const call = (path: string, form?: Form) => ({
@@ -36,9 +36,9 @@ export function openKuboNode({ api, authorization, userAgent }: KuboNodeOptions)
     ...(form === undefined ? {} : { body: form }),
   })
 
-  const ask = (path: string, form?: Form) => line.ask(async () => call(path, form))
+  const ask = (path: string, form?: Form) => client.ask(async () => call(path, form))
 
-  const refusal = ({ status, body }: Pick<LineText, 'status' | 'body'>): GdnError => {
+  const refusal = ({ status, body }: Pick<StorageTextResponse, 'status' | 'body'>): GdnError => {
     const details = { status }
     if (status === 401 || status === 403) {
       return new GdnError('forbidden', `${name} refused: it lets only known callers in (${status})`, {
@@ -54,13 +54,13 @@ export function openKuboNode({ api, authorization, userAgent }: KuboNodeOptions)
     })
   }
 
-  const read = async (path: string): Promise<LineAnswer> => {
-    const answer = await line.open(call(path))
+  const read = async (path: string): Promise<StorageResponse> => {
+    const answer = await client.open(call(path))
     if (answer.status === 200) return answer
     throw refusal({ status: answer.status, body: await collect(answer.body, MAX_BLOCK_BYTES) })
   }
 
-  const expectOk = (answer: LineText): LineText => {
+  const expectOk = (answer: StorageTextResponse): StorageTextResponse => {
     if (answer.status !== 200) throw refusal(answer)
     return answer
   }
@@ -91,7 +91,7 @@ export function openKuboNode({ api, authorization, userAgent }: KuboNodeOptions)
     nodeBlocks: {
       async block(cid) {
         // Only what the node has: it would look for the rest in the whole network, for minutes.
-        const answer = await line.open(call(`block/get?arg=${cid}&offline=true`))
+        const answer = await client.open(call(`block/get?arg=${cid}&offline=true`))
         const body = await collect(answer.body, MAX_BLOCK_BYTES)
         if (answer.status === 200) return body
         if (/not found|blockstore/i.test(messageIn(body) ?? '')) return null
@@ -122,8 +122,8 @@ export function openKuboNode({ api, authorization, userAgent }: KuboNodeOptions)
       },
     },
 
-    problem: line.problem,
-    close: line.close,
+    problem: client.problem,
+    close: client.close,
   }
 }
 

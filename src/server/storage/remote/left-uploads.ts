@@ -1,4 +1,4 @@
-import type { Line, LineRequest, LineText } from './line.ts'
+import type { StorageClient, StorageRequest, StorageTextResponse } from './storage-client.ts'
 
 /** A process that was killed in the midst of an upload leaves its parts in the bucket, where they cost money unseen. */
 export interface LeftUploads {
@@ -11,20 +11,20 @@ export interface LeftUploads {
 }
 
 export interface LeftUploadsOptions {
-  line: Pick<Line, 'ask'>
-  signed: (request: LineRequest) => Promise<LineRequest>
+  client: Pick<StorageClient, 'ask'>
+  signed: (request: StorageRequest) => Promise<StorageRequest>
   /** The URL of a key, or of the bucket for an empty one, with a query. */
   urlOf: (key: string, query: string) => string
   prefix: string
-  refusal: (answer: LineText) => Error
+  refusal: (answer: StorageTextResponse) => Error
 }
 
 /** Keys of ours: CIDs, as they are spelled here. Others may share the bucket. */
 const OURS = /^ba[a-z2-7]{50,}$/
 const NOT_FOR_US = new Set([403, 405, 501])
 
-export function leftUploads({ line, signed, urlOf, prefix, refusal }: LeftUploadsOptions): LeftUploads {
-  const ask = (method: 'GET' | 'DELETE', url: string) => line.ask(() => signed({ method, url }))
+export function leftUploads({ client, signed, urlOf, prefix, refusal }: LeftUploadsOptions): LeftUploads {
+  const ask = (method: 'GET' | 'DELETE', url: string) => client.ask(() => signed({ method, url }))
   return {
     async end(before) {
       const listed = await ask('GET', urlOf('', `?prefix=${encodeURIComponent(prefix)}&uploads=`))

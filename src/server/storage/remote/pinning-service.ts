@@ -2,7 +2,7 @@ import { GdnError } from '../../../core/errors.ts'
 import { redactText } from '../../../core/redact.ts'
 import type { Secret } from '../../../core/secret.ts'
 import { StorageUnavailableError } from '../adapter.ts'
-import { type LineRequest, openLine } from './line.ts'
+import { openStorageClient, type StorageRequest } from './storage-client.ts'
 
 export interface PinRequest {
   /** What the service calls it. */
@@ -35,10 +35,10 @@ const STATUSES = ['queued', 'pinning', 'pinned', 'failed'] as const
 
 export function openPinningService({ endpoint, token, userAgent }: PinningServiceOptions): PinningService {
   const name = `the pinning service ${new URL(endpoint).host}`
-  const line = openLine(name, userAgent)
+  const client = openStorageClient(name, userAgent)
   const headers = () => ({ authorization: `Bearer ${token().reveal()}` })
 
-  const get = (path: string) => line.ask(async () => ({ method: 'GET', url: endpoint + path, headers: headers() }))
+  const get = (path: string) => client.ask(async () => ({ method: 'GET', url: endpoint + path, headers: headers() }))
 
   /** What `read` finds in an answer; undefined is an answer that isn't one. */
   const understand = <Found>(status: number, body: Buffer, read: (json: unknown) => Found | undefined): Found => {
@@ -65,7 +65,7 @@ export function openPinningService({ endpoint, token, userAgent }: PinningServic
 
     async pin(cid, origins) {
       const text = Buffer.from(JSON.stringify({ cid, ...(origins.length === 0 ? {} : { origins }) }))
-      const request: LineRequest = {
+      const request: StorageRequest = {
         method: 'POST',
         url: `${endpoint}/pins`,
         headers: { ...headers(), 'content-type': 'application/json' },
@@ -77,7 +77,7 @@ export function openPinningService({ endpoint, token, userAgent }: PinningServic
         },
       }
       // Once: after a lost answer it is to be looked for first.
-      const answer = await line.askOnce(request)
+      const answer = await client.askOnce(request)
       return understand(answer.status, answer.body, (json) => pinIn(json) ?? undefined)
     },
 
@@ -94,8 +94,8 @@ export function openPinningService({ endpoint, token, userAgent }: PinningServic
       return status === 404 ? null : understand(status, body, (json) => pinIn(json) ?? undefined)
     },
 
-    problem: line.problem,
-    close: line.close,
+    problem: client.problem,
+    close: client.close,
   }
 }
 

@@ -7,8 +7,14 @@ import { refusalCode } from '../../../object-store/refusal.ts'
 import { EMPTY_SHA256, signS3 } from '../../../object-store/sign.ts'
 import { StorageUnavailableError } from '../adapter.ts'
 import { leftUploads, unescapeXml } from './left-uploads.ts'
-import { collect, type Line, type LineRequest, type LineText, openLine } from './line.ts'
 import type { RemoteFiles, SpooledContent } from './remote-files.ts'
+import {
+  collect,
+  openStorageClient,
+  type StorageClient,
+  type StorageRequest,
+  type StorageTextResponse,
+} from './storage-client.ts'
 
 /** Larger content goes in parts, each repeated by itself should it fail. S3 takes none below 5 MiB. */
 export const PART_BYTES = 8 * 2 ** 20
@@ -40,20 +46,20 @@ export function openS3Bucket(options: S3BucketOptions): RemoteFiles {
   const root = bucketRoot(options)
   const place = `s3://${bucket}/${prefix}`
   const name = `the bucket ${bucket} (${new URL(root).host})`
-  const line: Line = openLine(name, options.userAgent)
+  const client: StorageClient = openStorageClient(name, options.userAgent)
   /** Of services that know nothing of conditions; then content that is there already is written over by its equal. */
   let conditional = true
 
   const urlOf = (key: string, query = '') => objectUrl(root, prefix + key) + query
 
-  const signed = async (request: LineRequest, sha256 = EMPTY_SHA256): Promise<LineRequest> => {
+  const signed = async (request: StorageRequest, sha256 = EMPTY_SHA256): Promise<StorageRequest> => {
     const credentials = await options.credentials()
     const { method, url, headers = {} } = request
     return { ...request, ...(await signS3({ method, url, headers, sha256, region, credentials })) }
   }
-  const ask = (request: LineRequest, sha256?: string) => line.ask(() => signed(request, sha256))
+  const ask = (request: StorageRequest, sha256?: string) => client.ask(() => signed(request, sha256))
 
-  const refusal = ({ status, headers, body }: Pick<LineText, 'status' | 'headers' | 'body'>): GdnError => {
+  const refusal = ({ status, headers, body }: Pick<StorageTextResponse, 'status' | 'headers' | 'body'>): GdnError => {
     const code = refusalCode(body)
     const said = `${name} refused: ${code ?? status}`
     const details = { status, ...(code === undefined ? {} : { code }) }
@@ -90,7 +96,7 @@ export function openS3Bucket(options: S3BucketOptions): RemoteFiles {
   }
 
   /** True for "it is there already". */
-  const settle = (answer: LineText): boolean => {
+  const settle = (answer: StorageTextResponse): boolean => {
     if (answer.status === 412) return true
     // A part of these services answers 200 at once, and in the body what came of it.
     if (answer.status === 200 && refusalCode(answer.body) === undefined) return false
@@ -169,7 +175,7 @@ export function openS3Bucket(options: S3BucketOptions): RemoteFiles {
 
     async *read(cid, start, end) {
       const headers = { range: `bytes=${start}-${end - 1}` }
-      const answer = await line.open(await signed({ method: 'GET', url: urlOf(cid.toString()), headers }))
+      const answer = await client.open(await signed({ method: 'GET', url: urlOf(cid.toString()), headers }))
       if (answer.status === 206) return void (yield* answer.body)
       // Ranges are no duty.
       if (answer.status === 200) return void (yield* within(answer.body, start, end))
@@ -183,11 +189,11 @@ export function openS3Bucket(options: S3BucketOptions): RemoteFiles {
     },
 
     tidy: leftUploads({
-      ...{ line, signed, prefix, refusal },
+      ...{ client: client, signed, prefix, refusal },
       urlOf: (key, query) => (key === '' ? `${root}/${query}` : urlOf(key, query)),
     }),
-    problem: line.problem,
-    close: line.close,
+    problem: client.problem,
+    close: client.close,
   }
 }
 

@@ -68,9 +68,9 @@ export async function spawnAnvil(options: AnvilOptions): Promise<AnvilProcess> {
     detached: process.platform !== 'win32',
     windowsHide: true,
   })
-  let complaint = ''
+  let output = ''
   child.stderr.on('data', (chunk: Buffer) => {
-    complaint = (complaint + chunk.toString()).slice(-2_000)
+    output = (output + chunk.toString()).slice(-2_000)
   })
   const failed = new Promise<never>((_, reject) => child.once('error', reject))
   const exited = new Promise<string>((resolve) => {
@@ -94,7 +94,7 @@ export async function spawnAnvil(options: AnvilOptions): Promise<AnvilProcess> {
 
   try {
     onSpawn(pid)
-    const ended = exited.then((why) => Promise.reject(startError(binary, why, complaint)))
+    const ended = exited.then((why) => Promise.reject(startError(binary, why, output)))
     const address = await Promise.race([listeningAddress(child), ended])
     return {
       pid,
@@ -128,7 +128,7 @@ function childEnv(home: string): NodeJS.ProcessEnv {
 
 /** Reads where it listens: the system may have chosen the port. Afterwards the output is drained, since a full pipe would stop the child. */
 async function listeningAddress(child: ChildProcess): Promise<NodeAddress> {
-  const giveUp = new AbortController()
+  const stopWaiting = new AbortController()
   const found = new Promise<NodeAddress>((resolve) => {
     let output = ''
     const read = (chunk: Buffer) => {
@@ -140,14 +140,14 @@ async function listeningAddress(child: ChildProcess): Promise<NodeAddress> {
     }
     child.stdout?.on('data', read)
   })
-  const late = sleep(START_TIMEOUT_MS, giveUp.signal).then(() => {
+  const late = sleep(START_TIMEOUT_MS, stopWaiting.signal).then(() => {
     throw new GdnError('unreachable', `anvil didn't listen within ${START_TIMEOUT_MS / 1000} s`)
   })
   late.catch(() => {})
   try {
     return await Promise.race([found, late])
   } finally {
-    giveUp.abort()
+    stopWaiting.abort()
   }
 }
 
@@ -158,9 +158,9 @@ function startFailure(cause: unknown): string {
   return code === 'EACCES' ? 'the file may not be executed' : messageOf(cause)
 }
 
-function startError(binary: string, why: string, complaint: string): GdnError {
-  if (/GLIBC|libc\.so|error while loading|dyld|Exec format/i.test(complaint)) {
-    return anvilCannotRun(binary, complaint.trim().split('\n').at(-1) ?? why)
+function startError(binary: string, why: string, output: string): GdnError {
+  if (/GLIBC|libc\.so|error while loading|dyld|Exec format/i.test(output)) {
+    return anvilCannotRun(binary, output.trim().split('\n').at(-1) ?? why)
   }
-  return new GdnError('unreachable', `anvil ${why} before it listened`, { details: { output: complaint.trim() } })
+  return new GdnError('unreachable', `anvil ${why} before it listened`, { details: { output: output.trim() } })
 }

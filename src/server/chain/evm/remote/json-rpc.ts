@@ -62,7 +62,7 @@ export function connectRemote(options: RemoteRpcOptions): RemoteRpc {
   const agent = new Agent({ connections: 16, maxResponseSize: MAX_ANSWER_BYTES, connectTimeout: timeoutMs })
   const checked = new Map<string, Promise<void>>()
   const closing = new AbortController()
-  const underWay = new Set<AbortController>()
+  const inFlight = new Set<AbortController>()
   /** Of nodes that take fewer calls in a request than we would send: how many. */
   const batchLimits = new Map<string, number>()
   let first = 0
@@ -95,7 +95,7 @@ export function connectRemote(options: RemoteRpcOptions): RemoteRpc {
       late = true
       cut.abort()
     }, timeoutMs)
-    underWay.add(cut)
+    inFlight.add(cut)
     let text: string
     let refused: number | null = null
     try {
@@ -121,7 +121,7 @@ export function connectRemote(options: RemoteRpcOptions): RemoteRpc {
       throw new NodeFailed(`the node at ${host} ${why}`, { cause })
     } finally {
       clearTimeout(timer)
-      underWay.delete(cut)
+      inFlight.delete(cut)
     }
     try {
       return JSON.parse(text)
@@ -241,7 +241,7 @@ export function connectRemote(options: RemoteRpcOptions): RemoteRpc {
     },
     async close() {
       closing.abort(new NodeFailed('the network is closed'))
-      for (const cut of underWay) cut.abort()
+      for (const cut of inFlight) cut.abort()
       await agent.destroy()
     },
   }

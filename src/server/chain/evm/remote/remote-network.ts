@@ -77,8 +77,8 @@ export function createRemoteNetwork(options: RemoteNetworkOptions): RemoteNetwor
       const hashes: (Hex | null)[] = []
       for (let at = 0; at < numbers.length; at += BLOCKS_OF_ONE_NODE) {
         const some = numbers.slice(at, at + BLOCKS_OF_ONE_NODE)
-        const [top = null, ...told] = (await rpc.batch([head, ...some].map(blockCall))).map(hashOf)
-        hashes.push(...told.map((hash) => (top === null ? null : hash)))
+        const [top = null, ...answer] = (await rpc.batch([head, ...some].map(blockCall))).map(hashOf)
+        hashes.push(...answer.map((hash) => (top === null ? null : hash)))
       }
       return hashes
     },
@@ -149,7 +149,7 @@ function effectOf(raw: unknown): EvmReceipt | null {
 
 const chainIdentity = (chainId: number): Identity => ({
   method: 'eth_chainId',
-  problem: (told) => (Number(told) === chainId ? null : `is of chain ${Number(told)}, not of ${chainId}`),
+  problem: (answer) => (Number(answer) === chainId ? null : `is of chain ${Number(answer)}, not of ${chainId}`),
 })
 
 const blockCall = (number: number) => ({ method: 'eth_getBlockByNumber', params: [quantity(number), false] })

@@ -14,7 +14,7 @@ const MAX_TEXT_BYTES = 1024 * 1024
 /** The slowest line that an upload is still given time for: 32 bytes a millisecond. */
 const BYTES_PER_MS = 32
 
-export interface LineRequest {
+export interface StorageRequest {
   method: 'GET' | 'HEAD' | 'PUT' | 'POST' | 'DELETE'
   url: string
   headers?: Record<string, string>
@@ -22,26 +22,26 @@ export interface LineRequest {
   body?: { size: number; open(): AsyncIterable<Uint8Array> }
 }
 
-export interface LineAnswer {
+export interface StorageResponse {
   status: number
   headers: Record<string, string | string[] | undefined>
   body: AsyncIterable<Uint8Array>
 }
 
-export interface LineText {
+export interface StorageTextResponse {
   status: number
-  headers: LineAnswer['headers']
+  headers: StorageResponse['headers']
   body: Buffer
 }
 
-/** HTTP to a storage of somebody else's, and what was seen of it last. */
-export interface Line {
+/** HTTP client of a storage service, and the last problem that it saw. */
+export interface StorageClient {
   /** One attempt; the caller reads the body to its end, or leaves it. */
-  open(request: LineRequest): Promise<LineAnswer>
+  open(request: StorageRequest): Promise<StorageResponse>
   /** One attempt, with its whole answer. */
-  askOnce(request: LineRequest): Promise<LineText>
+  askOnce(request: StorageRequest): Promise<StorageTextResponse>
   /** A request without effect beyond the first time, repeated over passing failures, with its whole answer. */
-  ask(prepare: () => Promise<LineRequest>): Promise<LineText>
+  ask(prepare: () => Promise<StorageRequest>): Promise<StorageTextResponse>
   /** Why it couldn't be reached when it was last tried; null where it could. */
   problem(): string | null
   close(): Promise<void>
@@ -53,7 +53,7 @@ const isPassing = (status: number) => status === 429 || status >= 500
 const longest = (bytes: number | null) => 2 * SILENCE_MS + Math.ceil((bytes ?? 64 * 2 ** 20) / BYTES_PER_MS)
 
 /** @param name what is spoken to, in messages: `the bucket art (s3.example)` */
-export function openLine(name: string, userAgent: string, longestMs = longest): Line {
+export function openStorageClient(name: string, userAgent: string, longestMs = longest): StorageClient {
   const agent = new Agent({
     connect: { timeout: CONNECT_MS },
     headersTimeout: SILENCE_MS,
@@ -69,7 +69,7 @@ export function openLine(name: string, userAgent: string, longestMs = longest): 
     return new StorageUnavailableError(problem, { cause })
   }
 
-  const open = async ({ method, url, headers = {}, body }: LineRequest): Promise<LineAnswer> => {
+  const open = async ({ method, url, headers = {}, body }: StorageRequest): Promise<StorageResponse> => {
     const size = body?.size ?? null
     const { statusCode, ...answer } = await request(url, {
       method,

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { BatchSummary } from '../../src/batch/types.ts'
-import { complaintOf } from '../../src/cli/commands/batch/complaint.ts'
 import { runCommands } from '../../src/cli/commands/batch/run-commands.ts'
+import { errorOfRun } from '../../src/cli/commands/batch/run-error.ts'
 import { counts } from './progress/events.ts'
 
 const summary = (some: Partial<BatchSummary>): BatchSummary => ({
@@ -30,15 +30,12 @@ const commands = runCommands('drop-3f9a', undefined)
 
 describe('what a run that didn’t go well ends with', () => {
   test('a run that went well has nothing to complain about', () => {
-    expect(complaintOf(summary({ counts: counts({ deployed: 3 }) }), commands)).toBeNull()
+    expect(errorOfRun(summary({ counts: counts({ deployed: 3 }) }), commands)).toBeNull()
   })
 
   test('failed rows: which, each reason once, and the command that sends them again', () => {
     const failedRows = [...because('error', 'not liked', 3, 4, 5, 9), ...because('error', 'file is gone', 7)]
-    const error = complaintOf(
-      summary({ counts: counts({ deployed: 1, failed: 5 }), failedRows, exitCode: 7 }),
-      commands,
-    )
+    const error = errorOfRun(summary({ counts: counts({ deployed: 1, failed: 5 }), failedRows, exitCode: 7 }), commands)
     expect(error?.exitCode).toBe(7)
     expect(error?.message).toBe('5 rows failed:\n  lines 3-5, 9: not liked\n  line 7: file is gone')
     expect(error?.hint).toBe(
@@ -47,7 +44,7 @@ describe('what a run that didn’t go well ends with', () => {
   })
 
   test('rows of unknown outcome by what is known of them, and every way on', () => {
-    const error = complaintOf(
+    const error = errorOfRun(
       summary({
         counts: counts({ unknown: 5 }),
         unknownRows: rows(2, 3, 4, 5, 6),
@@ -76,12 +73,12 @@ describe('what a run that didn’t go well ends with', () => {
 
   test('where no row is absent, none is offered to be sent again', () => {
     const one = summary({ counts: counts({ unknown: 1 }), unknownRows: rows(2), exitCode: 9 })
-    expect(complaintOf(one, commands)?.hint).not.toContain('--absent')
+    expect(errorOfRun(one, commands)?.hint).not.toContain('--absent')
   })
 
   test('many rows are named as far as they are known', () => {
     const unknownRows = rows(...Array.from({ length: 50 }, (_, i) => 2 + 2 * i))
-    const error = complaintOf(summary({ counts: counts({ unknown: 120 }), unknownRows, exitCode: 9 }), commands)
+    const error = errorOfRun(summary({ counts: counts({ unknown: 120 }), unknownRows, exitCode: 9 }), commands)
     expect(error?.message).toBe(
       'the outcome of 120 rows is unknown (the first 50 are named):\n  lines 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, …',
     )
@@ -89,7 +86,7 @@ describe('what a run that didn’t go well ends with', () => {
 
   test('of many reasons the first five are told', () => {
     const failedRows = [1, 2, 3, 4, 5, 6, 7].flatMap((line) => because('error', `reason ${line}`, line))
-    const error = complaintOf(summary({ counts: counts({ failed: 7 }), failedRows, exitCode: 7 }), commands)
+    const error = errorOfRun(summary({ counts: counts({ failed: 7 }), failedRows, exitCode: 7 }), commands)
     expect(error?.message).toMatch(/line 5: reason 5\n {2}and 2 rows more, for other reasons$/)
   })
 
@@ -116,19 +113,19 @@ describe('what a run that didn’t go well ends with', () => {
       130,
     ],
   ])('%j is %s, exit code %i', (some, code, exitCode) => {
-    expect(complaintOf(summary(some), commands)).toMatchObject({ code, exitCode })
+    expect(errorOfRun(summary(some), commands)).toMatchObject({ code, exitCode })
   })
 
   test('what stopped the run is said first, with what to do about it', () => {
     const stopped = { code: 'unreachable' as const, message: 'nothing answers', hint: 'start it' }
-    const error = complaintOf(summary({ stopped, counts: counts({ pending: 2, deployed: 1 }), exitCode: 6 }), commands)
+    const error = errorOfRun(summary({ stopped, counts: counts({ pending: 2, deployed: 1 }), exitCode: 6 }), commands)
     expect(error?.message).toBe('nothing answers\n2 rows not sent yet')
     expect(error?.hint).toBe('start it\ngo on: gdn batch resume drop-3f9a\nevery row: gdn batch results drop-3f9a')
   })
 
   test('rows that were minted twice are told with their other NFT', () => {
     const doubledRows = [{ key: 'a', line: 3, nft_gdn_id: '01a1' }]
-    const error = complaintOf(summary({ counts: counts({ deployed: 2 }), doubledRows, exitCode: 7 }), commands)
+    const error = errorOfRun(summary({ counts: counts({ deployed: 2 }), doubledRows, exitCode: 7 }), commands)
     expect(error).toMatchObject({ exitCode: 7, details: { doubled_rows: doubledRows } })
     expect(error?.message).toContain('line 3: also there as 01a1')
   })
@@ -136,13 +133,13 @@ describe('what a run that didn’t go well ends with', () => {
   test('rows that differ on chain are a complaint of their own, after what else went wrong', () => {
     const differing = because('differs', 'owner is 0x1, not 0x2', 4)
     const verified = { counts: { differing: 1 }, differing }
-    expect(complaintOf(summary({ counts: counts({ deployed: 1 }) }), commands, verified)).toMatchObject({
+    expect(errorOfRun(summary({ counts: counts({ deployed: 1 }) }), commands, verified)).toMatchObject({
       code: 'verify_failed',
       exitCode: 5,
       message: '1 row not as ordered on chain or in storage:\n  line 4: owner is 0x1, not 0x2',
     })
     const failed = summary({ counts: counts({ failed: 1 }), exitCode: 7 })
-    expect(complaintOf(failed, commands, verified)).toMatchObject({
+    expect(errorOfRun(failed, commands, verified)).toMatchObject({
       exitCode: 7,
       message: expect.stringContaining('not as ordered'),
       details: { differing_rows: differing },

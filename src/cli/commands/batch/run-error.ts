@@ -26,8 +26,8 @@ export const differingRows = (verified: Verified): GdnError =>
     details: { differing_rows: verified.differing },
   })
 
-/** What a run that didn't go well ends with: its exit code, which rows and why, and what to do about them. */
-export function complaintOf(
+/** The error of a run that ended with problems: its exit code, the rows with reasons, and hints. Null if there are none. */
+export function errorOfRun(
   summary: BatchSummary,
   commands: RunCommands,
   verified: Verified = { counts: { differing: 0 }, differing: [] },
@@ -123,9 +123,9 @@ function byReason(rows: readonly Named[]): string[] {
     if (alike === undefined) reasons.set(row.reason, [row])
     else alike.push(row)
   }
-  const told = [...reasons].slice(0, MAX_REASONS).map(([reason, alike]) => `  ${linesOf(alike)}: ${reason}`)
+  const shown = [...reasons].slice(0, MAX_REASONS).map(([reason, alike]) => `  ${linesOf(alike)}: ${reason}`)
   const left = [...reasons.values()].slice(MAX_REASONS).flat().length
-  return left === 0 ? told : [...told, `  and ${count(left, 'row')} more, for other reasons`]
+  return left === 0 ? shown : [...shown, `  and ${count(left, 'row')} more, for other reasons`]
 }
 
 /** `lines 2-6, 9, …`. */

@@ -20,8 +20,8 @@ import { settingsOfRun, whichServer } from './which-server.ts'
 
 const MAX_SHOWN_EDITS = 5
 
-/** Goes on with a run that is there, with the rows as it last had them: resume, retry and reconcile. */
-export async function goOn(
+/** Resumes a run with the rows as it last had them, for resume, retry and reconcile. */
+export async function resumeRun(
   deps: Deps,
   name: string,
   flags: BatchMintFlags,

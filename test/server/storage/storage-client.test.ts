@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { expect, onTestFinished, test } from 'vitest'
-import { collect, openLine } from '../../../src/server/storage/remote/line.ts'
+import { collect, openStorageClient } from '../../../src/server/storage/remote/storage-client.ts'
 
 /** A server whose answer never ends, a byte at a time. */
 async function dripping(): Promise<string> {
@@ -25,23 +25,23 @@ function collectGarbage(): void {
 
 test('an answer that never ends is given up when its time is over', async () => {
   collectGarbage()
-  const line = openLine('the bucket art', 'test', () => 400)
-  onTestFinished(() => line.close())
-  const { body } = await line.open({ method: 'GET', url: await dripping() })
+  const client = openStorageClient('the bucket art', 'test', () => 400)
+  onTestFinished(() => client.close())
+  const { body } = await client.open({ method: 'GET', url: await dripping() })
   await expect(collect(body)).rejects.toThrow("the bucket art can't be reached")
 })
 
 test('closing ends what is under way', async () => {
-  const line = openLine('the bucket art', 'test')
-  const { body } = await line.open({ method: 'GET', url: await dripping() })
+  const client = openStorageClient('the bucket art', 'test')
+  const { body } = await client.open({ method: 'GET', url: await dripping() })
   const read = collect(body).catch((error) => error)
-  await line.close()
+  await client.close()
   expect(await read).toMatchObject({ code: 'unreachable' })
 })
 
 test('an answer is read no further than one may be long', async () => {
-  const line = openLine('the bucket art', 'test')
-  onTestFinished(() => line.close())
-  const { body } = await line.open({ method: 'GET', url: await dripping() })
+  const client = openStorageClient('the bucket art', 'test')
+  onTestFinished(() => client.close())
+  const { body } = await client.open({ method: 'GET', url: await dripping() })
   await expect(collect(body, 3)).rejects.toThrow('longer than any')
 })

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { faultFor, tellRule } from '../../../src/server/faults/fault-for.ts'
+import { describeRule, faultFor } from '../../../src/server/faults/fault-for.ts'
 import { refuseOnRealNetworks } from '../../../src/server/faults/real-networks.ts'
 import { type FaultsFile, faultsFile } from '../../../src/server/faults/schema.ts'
 
@@ -110,7 +110,7 @@ describe('fates', () => {
         { endpoint: ['createnft', 'createnfttrans'], fault: 'nft', becomes: 'initiated' },
       ],
     })
-    expect(faults.map(tellRule)).toEqual([
+    expect(faults.map(describeRule)).toEqual([
       '12.5 % of all requests wait 5 to 9 ms',
       '10 % of createnft lose their connection after they are accepted',
       '100 % of createnft and createnfttrans make NFTs that stay initiated',

@@ -1,0 +1,10 @@
+/** A function that runs once at a time: callers meanwhile share the result of the call in flight. */
+export function shareInFlight<Result>(work: () => Promise<Result>): () => Promise<Result> {
+  let inFlight: Promise<Result> | undefined
+  return () => {
+    inFlight ??= work().finally(() => {
+      inFlight = undefined
+    })
+    return inFlight
+  }
+}
