@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { stat } from 'node:fs/promises'
 import { basename, extname, join } from 'node:path'
 import { GdnError, messageOf, systemCode } from '../core/errors.ts'
+import { fileError } from '../core/file-error.ts'
 import type { BatchOptions, RunInfo, RunRef } from './types.ts'
 
 /** What names a run. Never the key, and never what the manifest holds. */
@@ -89,7 +90,7 @@ function stateError(stateDir: string, error: unknown): unknown {
   const full = code === 'ENOSPC' || code === 'EDQUOT'
   const message = full
     ? `no space left in the state directory ${stateDir}`
-    : `can't use the state directory ${stateDir}: ${messageOf(error)}`
+    : `can't use the state directory ${stateDir}: ${fileError(error)?.message ?? messageOf(error)}`
   return new GdnError('data_dir', message, {
     hint: `${full ? 'make room' : 'put that right'}, or choose another folder with --state-dir or GDN_STATE_DIR`,
     cause: error,

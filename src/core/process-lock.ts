@@ -34,6 +34,10 @@ export interface Lock {
    * @throws GdnError `run_busy` when another process has taken the lock over
    */
   check(): Promise<void>
+  /**
+   * Releases it. A file system that refuses to record that (full, read-only) is no error: the lock ends with its process
+   * at the latest, and what was done under it counts.
+   */
   release(): Promise<void>
   /** Releases it, and leaves nothing behind where nobody had it before. */
   discard(): Promise<void>
@@ -211,6 +215,10 @@ export async function acquireLock(dir: string, note: string, timing: LockTiming 
   }
 }
 
+function ignoreSystem(error: unknown): void {
+  if (systemCode(error) === undefined) throw error
+}
+
 class HeldLock implements Lock {
   readonly epoch: number
   readonly mayWake: boolean
@@ -248,11 +256,16 @@ class HeldLock implements Lock {
 
   async release(): Promise<void> {
     clearInterval(this.#beat)
-    // A file of a number that others have gone beyond must not come back.
-    if (!(await this.#isMine())) return
     const temp = join(this.#dir, `end.${ownPid}.${randomBytes(6).toString('hex')}`)
-    await writeFile(temp, JSON.stringify({ ...this.#mine, released: true }), { mode: 0o600, flag: 'wx' })
-    await rename(temp, pathOf(this.#dir, this.epoch))
+    try {
+      // A file of a number that others have gone beyond must not come back.
+      if (!(await this.#isMine())) return
+      await writeFile(temp, JSON.stringify({ ...this.#mine, released: true }), { mode: 0o600, flag: 'wx' })
+      await rename(temp, pathOf(this.#dir, this.epoch))
+    } catch (error) {
+      ignoreSystem(error)
+      await rm(temp, { force: true }).catch(ignoreSystem)
+    }
   }
 
   async discard(): Promise<void> {
@@ -262,7 +275,7 @@ class HeldLock implements Lock {
     // Moved away before it is removed: whoever looks at it right now has seen it empty or held, and can't take a
     // number in it that somebody else has again.
     const gone = `${this.#dir}.${randomUUID()}`
-    await rename(this.#dir, gone)
-    await rm(gone, { recursive: true, force: true })
+    await rename(this.#dir, gone).catch(ignoreSystem)
+    await rm(gone, { recursive: true, force: true }).catch(ignoreSystem)
   }
 }

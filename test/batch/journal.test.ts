@@ -11,6 +11,7 @@ import {
 } from '../../src/batch/journal/records.ts'
 import { Ledger } from '../../src/batch/ledger.ts'
 import { hashOfText } from '../../src/batch/row-text.ts'
+import { withState } from '../../src/batch/run-files.ts'
 import { listRuns, runStatus } from '../../src/batch/runs.ts'
 import type { AppendFile } from '../../src/batch/types.ts'
 import { FakeHostedApi } from '../helpers/fake-hosted-api.ts'
@@ -79,6 +80,18 @@ test('what a crash left behind the whole part is cut, however long it is', async
   expect(after.slice(0, before.length)).toEqual(before)
   expect(after).toHaveLength(before.length + 1)
   expect((await stat(machine.journal())).size).toBeLessThan(50_000)
+})
+
+test('a state directory on a read-only disk is reported as one that can not be created', async () => {
+  const error = Object.assign(new Error('ENOENT: no such file or directory, mkdir'), {
+    ...{ code: 'ENOENT', syscall: 'mkdir', path: '/state/runs', errno: -2 },
+  })
+  // As Node's recursive mkdir reports it.
+  const refused = withState('/state', () => Promise.reject(error))
+  await expect(refused).rejects.toMatchObject({
+    code: 'data_dir',
+    message: "can't use the state directory /state: the directory can not be created",
+  })
 })
 
 test('a state directory that can not be used is told, and nothing is sent', async () => {

@@ -7,6 +7,7 @@ import { build } from 'esbuild'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { type LockHolder, thisProcess } from '../../src/core/lock-holder.ts'
 import { acquireLock, lockHolder } from '../../src/core/process-lock.ts'
+import { createSmallDisk } from '../helpers/small-disk.ts'
 
 let bundle: string
 let bundleDir: string
@@ -45,6 +46,19 @@ test('a second taker is refused, and told who holds it', async () => {
   expect(await lockHolder(dir)).toMatchObject({ pid: process.pid, note: 'batch of drop.csv' })
   await lock.release()
   expect(await lockHolder(dir)).toBeNull()
+})
+
+test('a full disk is no error of a release: what was done under the lock counts', async ({ skip }) => {
+  const disk = await createSmallDisk(64)
+  if (typeof disk === 'string') return skip(disk)
+  try {
+    const lock = await acquireLock(join(disk.path, 'lock'), 'batch')
+    await disk.fill()
+    await lock.release()
+    expect(await readdir(join(disk.path, 'lock'))).toEqual(['lock.1'])
+  } finally {
+    await disk.remove()
+  }
 })
 
 test('what was released can be taken again, and its number never comes back', async () => {
