@@ -15,6 +15,7 @@ const CLOUD_METADATA: ReadonlySet<string> = new Set([
   'fd20:ce::254', // GCP
   '168.63.129.16', // Azure
   '192.0.0.192', // Oracle Cloud
+  '169.254.0.23', // Tencent Cloud
   '100.100.100.200', // Alibaba Cloud
 ])
 
@@ -25,8 +26,9 @@ export function isCloudMetadata(text: string): boolean {
   return CLOUD_METADATA.has(address.toString()) || CLOUD_METADATA.has(translated(address) ?? '')
 }
 
-/** Prefixes of IPv6 under which gateways reach IPv4, with the byte at which the IPv4 address begins (RFC 6052, 3056). */
+/** Prefixes of IPv6 that stand for IPv4, with the byte at which the IPv4 address begins (RFC 6052, 3056, 4291). */
 const TRANSLATING = [
+  { prefix: ipaddr.parseCIDR('::/96'), at: 12 },
   { prefix: ipaddr.parseCIDR('64:ff9b::/96'), at: 12 },
   { prefix: ipaddr.parseCIDR('64:ff9b:1::/48'), at: 12 },
   { prefix: ipaddr.parseCIDR('::ffff:0:0:0/96'), at: 12 },
