@@ -43,6 +43,14 @@ describe('the node of a backend that was killed', () => {
     expect(chain.pid).not.toBe(orphan.pid)
   })
 
+  test('ends by itself when the backend was killed before the node listened, and so before it was noted', async () => {
+    const stub = await startUpstreamStub({ chainId: CHAIN_ID, timestamp: GENESIS_TIMESTAMP })
+    await stub.close()
+    const { home, marker } = filesOf(temporaryDir(), 'polygon')
+    const node = { binary: findAnvil(), chainId: CHAIN_ID, upstreamUrl: stub.url, home, marker, onSpawn: () => {} }
+    await expect(spawnAnvil(node)).rejects.toThrow('ended with code 1 before it listened')
+  })
+
   test('is ended as well when its state dir is reached by another path', async () => {
     const stateDir = temporaryDir()
     const link = join(temporaryDir(), 'link')
