@@ -23,7 +23,7 @@ const GROUPS = [
   },
   { name: 'zod', test: /\/node_modules\/zod\// },
   { name: 'getnfts', test: /\/src\/api\/endpoints\/getnfts\.ts$/ },
-  { name: 'contract', test: /\/src\/api\// },
+  { name: 'contract', test: /\/src\/api\/(?!openapi\/)/ },
 ]
 
 /** The groups as Rolldown takes them. */
