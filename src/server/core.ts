@@ -118,7 +118,7 @@ const DRAIN_MS = 1500
 export async function openCore(options: CoreOptions, undo: (() => unknown)[]): Promise<Core> {
   const { version, role = 'all' } = options
   const dataDir = resolve(options.dataDir)
-  const log = createLog(options.logLevel, options.logStream)
+  const log = await createLog(options.logLevel, options.logStream)
   const works = role !== 'api'
   const anvil = works ? checkAnvil() : Promise.resolve()
   // Awaited below; it must not count as unhandled should an earlier step fail.

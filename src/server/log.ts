@@ -1,4 +1,3 @@
-import pino, { type Logger } from 'pino'
 import { redactText } from '../core/redact.ts'
 import { REDACTED } from '../core/secret.ts'
 
@@ -14,9 +13,14 @@ export interface Log {
 
 const NAMES = ['api_key', 'apiKey', 'x-api-key', 'authorization', 'private_key', 'privateKey', 'password', 'signature']
 
-/** The backend's log: a line of JSON for each event, without any secret. */
-export function createLog(level: LogLevel, stream: { write(line: string): void }): Logger {
-  return pino(
+const nothing = () => {}
+const SILENT: Log = { debug: nothing, info: nothing, warn: nothing, error: nothing }
+
+/** The backend's log: a line of JSON for each event, without any secret. pino is loaded only where something is logged. */
+export async function createLog(level: LogLevel, stream: { write(line: string): void }): Promise<Log> {
+  if (level === 'silent') return SILENT
+  const { pino } = await import('pino')
+  const log: Log = pino(
     {
       level,
       base: null,
@@ -25,4 +29,5 @@ export function createLog(level: LogLevel, stream: { write(line: string): void }
     },
     { write: (line: string) => stream.write(redactText(line)) },
   )
+  return log
 }

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { createLog } from '../../src/server/log.ts'
+import { createLog, type Log } from '../../src/server/log.ts'
 
-function logged(write: (log: ReturnType<typeof createLog>) => void): string {
+async function logged(write: (log: Log) => void): Promise<string> {
   const lines: string[] = []
-  write(createLog('debug', { write: (line) => void lines.push(line) }))
+  write(await createLog('debug', { write: (line) => void lines.push(line) }))
   return lines.join('')
 }
 
@@ -12,15 +12,17 @@ const KEY = `gdn_${'k'.repeat(43)}`
 describe('the log', () => {
   it.each(['api_key', 'x-api-key', 'authorization', 'private_key', 'password', 'signature'])(
     'never holds a %s, at the top or one level down',
-    (name) => {
-      const text = logged((log) => log.info({ [name]: 'hidden-1', facts: { [name]: 'hidden-2' }, kept: 'shown' }, 'x'))
+    async (name) => {
+      const text = await logged((log) =>
+        log.info({ [name]: 'hidden-1', facts: { [name]: 'hidden-2' }, kept: 'shown' }, 'x'),
+      )
       expect(text).not.toContain('hidden')
       expect(text).toContain('shown')
     },
   )
 
-  it('never holds an API key, not even quoted in a message or a reason', () => {
-    const text = logged((log) => log.error({ error: `no such key ${KEY}!` }, `refused ${KEY}`))
+  it('never holds an API key, not even quoted in a message or a reason', async () => {
+    const text = await logged((log) => log.error({ error: `no such key ${KEY}!` }, `refused ${KEY}`))
     expect(text).not.toContain('kkk')
     expect(JSON.parse(text)).toMatchObject({ error: 'no such key [redacted]!', msg: 'refused [redacted]' })
   })
@@ -30,14 +32,14 @@ describe('the log', () => {
     'https://bucket.example/a.png?X-Amz-Credential=AKIA%2Fx&X-Amz-Signature=abcdef0123&X-Amz-Security-Token=abcdef0123',
     'https://files.example/a.png?sig=abcdef0123',
     'https://files.example/a.png?token=abcdef0123',
-  ])('quotes %s without what makes it valid', (url) => {
-    const text = logged((log) => log.warn({ reason: `${url} answered 403` }, 'x'))
+  ])('quotes %s without what makes it valid', async (url) => {
+    const text = await logged((log) => log.warn({ reason: `${url} answered 403` }, 'x'))
     expect(text).not.toMatch(/abcdef0123|AKIA/)
     expect(JSON.parse(text).reason).toMatch(/\[redacted\] answered 403$/)
   })
 
-  it('is JSON, a line each, with the time', () => {
-    const text = logged((log) => {
+  it('is JSON, a line each, with the time', async () => {
+    const text = await logged((log) => {
       log.info({ n: 1 }, 'one')
       log.info({ n: 2 }, 'a\nb')
     })

@@ -10,7 +10,6 @@ import {
 } from './adapter.ts'
 import { parseCid, rawCid } from './cid.ts'
 import { type FlatFiles, openFlatFiles } from './flat-files.ts'
-import { importStream } from './import.ts'
 import { findEntry, isComplete, readNode, streamNode } from './nodes.ts'
 import { withNodeBlocks } from './remote/node-blocks.ts'
 import type { RemoteFiles } from './remote/remote-files.ts'
@@ -153,6 +152,7 @@ async function addLarge(
     }
   }
   try {
+    const { importStream } = await import('./import.ts')
     const { cid, nodes } = await importStream(written())
     const key = cid.toString()
     if (await files.keeps(key, size)) await file.discard()

@@ -9,7 +9,8 @@ import { checkTarget } from '../../files/target.ts'
 import type { Block, BlockTable } from '../store/block-table.ts'
 import { ContentTooLargeError, type FileStorage } from './adapter.ts'
 import { matchesCid, parseCid, RAW } from './cid.ts'
-import { findEntry, isDirectory, isReadable, readNode, type StoredNode, streamNode } from './nodes.ts'
+import { findEntry, isDirectory, readNode, streamNode } from './nodes.ts'
+import { isReadable, type StoredNode } from './unixfs.ts'
 
 export interface GatewayOptions {
   /** Base URL of a trustless gateway, without a trailing slash: blocks are at `/ipfs/<cid>?format=raw`. */

@@ -1,25 +1,9 @@
-import { decode, type PBNode } from '@ipld/dag-pb'
-import { murmur3128 } from '@multiformats/murmur3'
-import { UnixFS } from 'ipfs-unixfs'
 import type { CID } from 'multiformats/cid'
 import type { BlockTable } from '../store/block-table.ts'
-import type { ByteRange, DirectoryEntry } from './adapter.ts'
+import type { ByteRange } from './adapter.ts'
 import { DAG_PB, matchesCid, RAW } from './cid.ts'
 import { bounds, damaged } from './flat-files.ts'
-
-interface FilePart {
-  cid: CID
-  size: number
-}
-
-type NamedLink = DirectoryEntry & { link: CID }
-
-/** A block of the table, understood. A shard is a node of a directory that is too large for one. */
-export type StoredNode =
-  | { type: 'bytes'; bytes: Uint8Array }
-  | { type: 'file'; size: number; data: Uint8Array; parts: readonly FilePart[] }
-  | { type: 'directory'; entries: readonly NamedLink[] }
-  | { type: 'shard'; entries: readonly NamedLink[] }
+import type { NamedLink, StoredNode } from './unixfs.ts'
 
 /**
  * A block, checked against its CID (a hash of a few KiB costs microseconds, and a flipped bit must not go unseen).
@@ -30,32 +14,9 @@ export async function readNode(blocks: Pick<BlockTable, 'get'>, cid: CID): Promi
   if (bytes === null) return null
   if (!matchesCid(cid, bytes)) throw damaged(cid.toString())
   if (cid.code === RAW) return { type: 'bytes', bytes }
-  return cid.code === DAG_PB ? understand(bytes) : null
+  return cid.code === DAG_PB ? (await import('./unixfs.ts')).understand(bytes) : null
 }
 
-function understand(bytes: Uint8Array): StoredNode | null {
-  const node = decode(bytes)
-  if (node.Data === undefined) return null
-  const unixfs = UnixFS.unmarshal(node.Data)
-  if (unixfs.type === 'directory') return { type: 'directory', entries: node.Links.map(namedLink) }
-  if (unixfs.type === 'hamt-sharded-directory') {
-    return unixfs.fanout === SHARD_FANOUT ? { type: 'shard', entries: node.Links.map(namedLink) } : null
-  }
-  if (unixfs.type !== 'file' && unixfs.type !== 'raw') return null
-  const parts = node.Links.map(({ Hash }, index) => ({
-    cid: Hash.toV1(),
-    size: Number(unixfs.blockSizes[index] ?? 0n),
-  }))
-  return { type: 'file', size: Number(unixfs.fileSize()), data: unixfs.data ?? new Uint8Array(), parts }
-}
-
-function namedLink({ Name, Hash }: PBNode['Links'][number]): NamedLink {
-  const link = Hash.toV1()
-  return { name: Name ?? '', cid: link.toString(), link }
-}
-
-/** Links of a shard at most, as all implementations of IPFS make them. */
-const SHARD_FANOUT = 256n
 /** Names are hashed by murmur3-x64-64, the first half of the 128-bit hash. */
 const HASH_BYTES = 8
 
@@ -71,7 +32,7 @@ export async function findEntry(
   name: string,
 ): Promise<CID | null> {
   if (directory.type === 'directory') return directory.entries.find((entry) => entry.name === name)?.link ?? null
-  const hash = directory.type === 'shard' ? await murmur3128.encode(Buffer.from(name)) : []
+  const hash = directory.type === 'shard' ? await (await import('./unixfs.ts')).hashOfName(name) : []
   let node: StoredNode | null = directory
   for (const byte of hash.slice(0, HASH_BYTES)) {
     if (node?.type !== 'shard') return null
@@ -111,16 +72,6 @@ async function isCompletePart(blocks: BlockTable, cid: CID, seen: Set<string>): 
 
 export const isDirectory = (node: StoredNode): node is Extract<StoredNode, { type: 'directory' | 'shard' }> =>
   node.type === 'directory' || node.type === 'shard'
-
-/** Whether a block of the kind dag-pb can be understood at all. */
-export function isReadable(bytes: Uint8Array): boolean {
-  try {
-    understand(bytes)
-    return true
-  } catch {
-    return false
-  }
-}
 
 /** The content of a file whose parts are all in the table, in order; parts outside the range aren't read. */
 export async function* streamNode(

@@ -1,0 +1,57 @@
+import { decode, type PBNode } from '@ipld/dag-pb'
+import { murmur3128 } from '@multiformats/murmur3'
+import { UnixFS } from 'ipfs-unixfs'
+import type { CID } from 'multiformats/cid'
+import type { DirectoryEntry } from './adapter.ts'
+
+interface FilePart {
+  cid: CID
+  size: number
+}
+
+export type NamedLink = DirectoryEntry & { link: CID }
+
+/** A block of the table, understood. A shard is a node of a directory that is too large for one. */
+export type StoredNode =
+  | { type: 'bytes'; bytes: Uint8Array }
+  | { type: 'file'; size: number; data: Uint8Array; parts: readonly FilePart[] }
+  | { type: 'directory'; entries: readonly NamedLink[] }
+  | { type: 'shard'; entries: readonly NamedLink[] }
+
+/** Links of a shard at most, as all implementations of IPFS make them. */
+const SHARD_FANOUT = 256n
+
+/** Decodes a block of the kind dag-pb. Returns null for kinds of node that gdn doesn't read. */
+export function understand(bytes: Uint8Array): StoredNode | null {
+  const node = decode(bytes)
+  if (node.Data === undefined) return null
+  const unixfs = UnixFS.unmarshal(node.Data)
+  if (unixfs.type === 'directory') return { type: 'directory', entries: node.Links.map(namedLink) }
+  if (unixfs.type === 'hamt-sharded-directory') {
+    return unixfs.fanout === SHARD_FANOUT ? { type: 'shard', entries: node.Links.map(namedLink) } : null
+  }
+  if (unixfs.type !== 'file' && unixfs.type !== 'raw') return null
+  const parts = node.Links.map(({ Hash }, index) => ({
+    cid: Hash.toV1(),
+    size: Number(unixfs.blockSizes[index] ?? 0n),
+  }))
+  return { type: 'file', size: Number(unixfs.fileSize()), data: unixfs.data ?? new Uint8Array(), parts }
+}
+
+function namedLink({ Name, Hash }: PBNode['Links'][number]): NamedLink {
+  const link = Hash.toV1()
+  return { name: Name ?? '', cid: link.toString(), link }
+}
+
+/** The hash of a name in a sharded directory. */
+export const hashOfName = (name: string) => murmur3128.encode(Buffer.from(name))
+
+/** Whether a block of the kind dag-pb can be understood at all. */
+export function isReadable(bytes: Uint8Array): boolean {
+  try {
+    understand(bytes)
+    return true
+  } catch {
+    return false
+  }
+}
