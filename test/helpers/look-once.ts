@@ -49,6 +49,6 @@ export async function lookAtReverts(
     },
   }
   const log = { debug() {}, info() {}, warn: (_: object, message: string) => warn(message), error() {} }
-  const observe = createObserver({ store, findSigner: () => null, now: () => now, log, onSettled: () => {} })
+  const observe = createObserver({ store, findSigner: async () => null, now: () => now, log, onSettled: () => {} })
   await observe(network, publicNetwork, await claimSigned(store.db, 'polygon', { now, leaseMs: 0, limit: 10 }))
 }

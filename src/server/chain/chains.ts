@@ -6,12 +6,12 @@ import type { SecretPlace } from '../data-dir/kept-secret.ts'
 import { blockJournal } from '../store/block-journal.ts'
 import { findChain, rememberChain } from '../store/chains.ts'
 import type { Db } from '../store/schema.ts'
-import { type EmbeddedChain, type EmbeddedChainEvent, startEmbeddedChain } from './evm/embedded/embedded-chain.ts'
+import type { EmbeddedChain, EmbeddedChainEvent } from './evm/embedded/embedded-chain.ts'
+import type { LazySigners } from './evm/embedded/embedded-signers.ts'
 import { endOrphans } from './evm/embedded/orphans.ts'
-import { factoryAddress } from './evm/factory.ts'
 import type { EvmNetwork, Hex } from './evm/network.ts'
 import type { RemoteChains } from './evm/remote/remote-chains.ts'
-import { type AskSigning, EMBEDDED_FEES, type EmbeddedSigners, type FindSigner, signerAt } from './evm/signers.ts'
+import { type AskSigning, EMBEDDED_FEES, type FindSigner, signerAt } from './evm/signers.ts'
 import { NO_CLUSTERS } from './solana/clusters.ts'
 import type { EmbeddedSolanaEvent } from './solana/embedded/embedded-solana.ts'
 import type { RemoteClusters } from './solana/remote/remote-clusters.ts'
@@ -54,7 +54,7 @@ export interface ChainsOptions {
   /** Of all blockchains, those that this process works on; by default all. */
   only?: ReadonlySet<Blockchain> | undefined
   dataDir: string
-  signers: EmbeddedSigners
+  signers: LazySigners
   remote: RemoteChains
   clusters?: RemoteClusters | undefined
   now: () => number
@@ -102,10 +102,11 @@ export async function openChains({
   const remember = async (on: Db, blockchain: EvmBlockchain) => {
     const known = await findChain(on, blockchain)
     if (known !== null) return known
+    const [{ factoryAddress }, { admin }] = await Promise.all([import('./evm/factory.ts'), signers()])
     await rememberChain(on, {
       blockchain,
       genesis_timestamp: Math.floor(now() / 1000),
-      factory_address: factoryAddress(signers.admin.address),
+      factory_address: factoryAddress(admin.address),
       created_at: now(),
     })
     const row = await findChain(on, blockchain)
@@ -115,7 +116,8 @@ export async function openChains({
 
   const start = async (blockchain: EvmBlockchain) => {
     const { genesis_timestamp } = await remember(db, blockchain)
-    return startEmbeddedChain({
+    const { startEmbeddedChain } = await import('./evm/embedded/embedded-chain.ts')
+    return await startEmbeddedChain({
       blockchain,
       chainId: BLOCKCHAINS[blockchain].chainId,
       journal: blockJournal<Hex>(db, blockchain, genesis_timestamp),
@@ -162,11 +164,11 @@ export async function openChains({
     async signing(blockchain) {
       if (remote.has(blockchain)) return await remote.signing(blockchain)
       const { chainId, publicNetwork } = await network(blockchain)
-      return { chainId, signers, fees: (await publicNetwork?.suggestFees()) ?? EMBEDDED_FEES }
+      return { chainId, signers: await signers(), fees: (await publicNetwork?.suggestFees()) ?? EMBEDDED_FEES }
     },
 
-    findSigner: (blockchain, address) =>
-      remote.has(blockchain) ? remote.findSigner(blockchain, address) : signerAt(signers, address),
+    findSigner: async (blockchain, address) =>
+      remote.has(blockchain) ? await remote.findSigner(blockchain, address) : signerAt(await signers(), address),
 
     serves(blockchain) {
       if (only !== undefined && !only.has(blockchain)) return false

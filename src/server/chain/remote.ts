@@ -14,7 +14,7 @@ const NONE: RemoteChains = {
   has: () => false,
   network: absent,
   signing: async (blockchain) => absent(blockchain),
-  findSigner: absent,
+  findSigner: async (blockchain) => absent(blockchain),
   factory: async (_db, blockchain) => absent(blockchain),
   problem: () => null,
   away: async () => [],

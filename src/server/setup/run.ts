@@ -107,7 +107,7 @@ async function untilFinal(options: SetupOptions): Promise<{ nonce: number }> {
   const { store, network, admin, now, log } = options
   const { blockchain } = network
   const chains: Pick<Chains, 'network'> = { network: async (_: EvmBlockchain) => network }
-  const findSigner = (_: EvmBlockchain, address: string) => signerAt({ admin, operators: [] }, address)
+  const findSigner = async (_: EvmBlockchain, address: string) => signerAt({ admin, operators: [] }, address)
   const turn = createChainStep({ ...{ store, chains, findSigner, blockchain, now, log }, onSettled: () => {} })
   return await until(options, 'Waiting until the factory is deployed and can’t be undone', async () => {
     await turn()

@@ -21,7 +21,7 @@ async function stuckAfter(nextNonce: (look: number) => number, setBackMs = 0): P
   }
   // Whose key is gone can't be signed for again, which is told: nothing else is needed of the store.
   const log = { debug() {}, info() {}, warn, error() {} }
-  const bumper = createBumper({ store: {} as Store, findSigner: () => null, now: () => clock - setBack, log })
+  const bumper = createBumper({ store: {} as Store, findSigner: async () => null, now: () => clock - setBack, log })
   const transaction = {
     id: 't',
     blockchain: 'polygon',

@@ -123,7 +123,7 @@ async function look(nodeAt: number, status: EvmReceipt['status'], knows = HEAD):
     balance: async () => 10n ** 18n,
     suggestFees: async () => ({ maxFeePerGas: 1n, maxPriorityFeePerGas: 1n }),
   }
-  const observe = createObserver({ store, findSigner: () => null, now: () => NOW, log, onSettled: () => {} })
+  const observe = createObserver({ store, findSigner: async () => null, now: () => NOW, log, onSettled: () => {} })
   const claimed = await claimSigned(store.db, 'polygon', { now: NOW, leaseMs: 0, limit: 10 })
   await observe({ ...network, publicNetwork }, publicNetwork, claimed)
 }

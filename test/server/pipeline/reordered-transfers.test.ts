@@ -1,8 +1,9 @@
 import { encodeFunctionResult } from 'viem'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { gdnCollection } from '../../../src/server/chain/evm/contracts/generated/artifacts.ts'
+import { type EmbeddedSigners, openEmbeddedSigners } from '../../../src/server/chain/evm/embedded/embedded-signers.ts'
 import type { Hex } from '../../../src/server/chain/evm/network.ts'
-import { EMBEDDED_FEES, openEmbeddedSigners } from '../../../src/server/chain/evm/signers.ts'
+import { EMBEDDED_FEES } from '../../../src/server/chain/evm/signers.ts'
 import { RpcError } from '../../../src/server/chain/rpc/rpc-answer.ts'
 import { createTransferStep } from '../../../src/server/pipeline/transfer-step.ts'
 import { failBatch } from '../../../src/server/state/nfts.ts'
@@ -23,12 +24,12 @@ const NOW = 1_800_000_000_000
 
 let dir: Awaited<ReturnType<typeof freshDataDir>>
 let store: Store
-let signers: Awaited<ReturnType<typeof openEmbeddedSigners>>
+let signers: EmbeddedSigners
 
 beforeEach(async () => {
   dir = await freshDataDir()
   store = await openTestStore(dir.path)
-  signers = await openEmbeddedSigners(dir.path)
+  signers = await (await openEmbeddedSigners(dir.path))()
   const { db } = store
   await db.insertInto('accounts').values({ id: 'a', email: null, created_at: NOW }).execute()
   const request = { id: 'r', account_id: 'a', endpoint: 'e', idempotency_key: null, body_hash: '', response: '' }

@@ -1,12 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import {
-  type AskSigning,
-  EMBEDDED_FEES,
-  type EmbeddedSigners,
-  openEmbeddedSigners,
-  type Signer,
-  type Signers,
-} from '../../../src/server/chain/evm/signers.ts'
+import { type EmbeddedSigners, openEmbeddedSigners } from '../../../src/server/chain/evm/embedded/embedded-signers.ts'
+import { type AskSigning, EMBEDDED_FEES, type Signer, type Signers } from '../../../src/server/chain/evm/signers.ts'
 import { createDeployStep } from '../../../src/server/pipeline/deploy-step.ts'
 import { createMintStep } from '../../../src/server/pipeline/mint-step.ts'
 import { createTransferStep } from '../../../src/server/pipeline/transfer-step.ts'
@@ -30,7 +24,7 @@ const signingBy =
 beforeEach(async () => {
   dir = await freshDataDir()
   store = await openTestStore(dir.path)
-  signers = await openEmbeddedSigners(dir.path)
+  signers = await (await openEmbeddedSigners(dir.path))()
   await store.db.insertInto('accounts').values({ id: 'a', email: null, created_at: NOW }).execute()
   const request = { id: 'r', account_id: 'a', endpoint: 'e', idempotency_key: null, body_hash: '', response: '' }
   await insertRequest(store.db, { ...request, accepted_at: NOW })

@@ -7,8 +7,9 @@ import { passwordIn, passwordProblem, readPasswordFile } from '../../../keystore
 import { readPrivateFile } from '../../../keystore/private-file.ts'
 import { readCredential } from '../../settings/credentials.ts'
 import type { SignerEntry } from '../../settings/schema.ts'
+import { createSigner } from './create-signer.ts'
 import type { Hex } from './network.ts'
-import { createSigner, type Signer } from './signers.ts'
+import type { Signer } from './signers.ts'
 
 /**
  * Opens the keystore of a signer.

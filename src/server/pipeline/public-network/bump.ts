@@ -67,7 +67,7 @@ export function createBumper({ store, findSigner, now, log }: BumperOptions): Bu
     const { id, raw } = transaction
     const cancel = action === 'cancel'
     // Also where it can pay for nothing new: what is stuck may be what its funds are bound by.
-    const signer = findSigner(transaction.blockchain as EvmBlockchain, transaction.signer)
+    const signer = await findSigner(transaction.blockchain as EvmBlockchain, transaction.signer)
     if (signer === null) {
       tellOnce(transaction, 'a transaction is stuck and the key of its signer is gone')
       return false

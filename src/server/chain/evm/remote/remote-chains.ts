@@ -144,7 +144,7 @@ export async function openRemoteChains({
       }
     },
 
-    findSigner: (blockchain, address) => signerAt({ admin: null, operators: get(blockchain).signers }, address),
+    findSigner: async (blockchain, address) => signerAt({ admin: null, operators: get(blockchain).signers }, address),
 
     async close() {
       watch.stop()
