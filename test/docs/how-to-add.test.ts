@@ -84,11 +84,10 @@ export async function countNfts(
 }
 `,
   )
-  await addLine('src/server/http/api-routes.ts', 'const SERVICES', '  countnfts: countNfts,')
   await addLine(
     'src/server/http/api-routes.ts',
-    "} from '../services/",
-    "import { countNfts } from '../services/count-nfts.ts'",
+    'const SERVICES',
+    "  countnfts: async () => (await import('../services/count-nfts.ts')).countNfts,",
   )
   await addLine(
     'test/server/http/tenancy.test.ts',

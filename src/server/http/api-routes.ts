@@ -7,19 +7,8 @@ import { HEADERS, IDEMPOTENCY_ERRORS } from '../../api/headers.ts'
 import { MAX_NFTS_PER_REQUEST } from '../../api/metadata.ts'
 import { validate } from '../../api/validate.ts'
 import type { Accepted } from '../services/accept.ts'
-import { createCollection } from '../services/create-collection.ts'
-import { createNft } from '../services/create-nft.ts'
-import { createNftTrans } from '../services/create-nft-trans.ts'
-import { getCollections } from '../services/get-collections.ts'
-import { getIsGdnNft } from '../services/get-is-gdn-nft.ts'
-import { getNftIds } from '../services/get-nft-ids.ts'
-import { getNfts } from '../services/get-nfts.ts'
-import { getPresignedUrl } from '../services/get-presigned-url.ts'
-import { getReferences } from '../services/get-references.ts'
-import { getTransactions } from '../services/get-transactions.ts'
 import { Refusal, refusalOf } from '../services/refusal.ts'
 import type { ServiceDeps, ServiceRequest } from '../services/services.ts'
-import { transferNft } from '../services/transfer-nft.ts'
 import { callerOf } from './auth.ts'
 import { originOf } from './hosts.ts'
 import { createRateLimit } from './rate-limits.ts'
@@ -32,19 +21,27 @@ type Service<Name extends EndpointName> = (
 
 type Served<Response, Creates> = Creates extends null ? Response : Accepted<Response>
 
-/** The service of every endpoint. An uploaded file isn't JSON: `files` has a route of its own. */
-const SERVICES: { readonly [Name in Exclude<EndpointName, 'files'>]: Service<Name> } = {
-  createnft: createNft,
-  transfernft: transferNft,
-  createnfttrans: createNftTrans,
-  getnftgdnids: getNftIds,
-  getnfts: getNfts,
-  getisgdnnft: getIsGdnNft,
-  createcollection: createCollection,
-  getpresignedurl: getPresignedUrl,
-  getcollections: getCollections,
-  gettransactions: getTransactions,
-  getreferences: getReferences,
+/**
+ * The service of every endpoint, loaded on the first request. An uploaded file isn't JSON: `files` has a route of its
+ * own.
+ */
+const SERVICES: { readonly [Name in Exclude<EndpointName, 'files'>]: () => Promise<Service<Name>> } = {
+  createnft: async () => (await import('../services/create-nft.ts')).createNft,
+  transfernft: async () => (await import('../services/transfer-nft.ts')).transferNft,
+  createnfttrans: async () => (await import('../services/create-nft-trans.ts')).createNftTrans,
+  getnftgdnids: async () => (await import('../services/get-nft-ids.ts')).getNftIds,
+  getnfts: async () => (await import('../services/get-nfts.ts')).getNfts,
+  getisgdnnft: async () => (await import('../services/get-is-gdn-nft.ts')).getIsGdnNft,
+  createcollection: async () => (await import('../services/create-collection.ts')).createCollection,
+  getpresignedurl: async () => (await import('../services/get-presigned-url.ts')).getPresignedUrl,
+  getcollections: async () => (await import('../services/get-collections.ts')).getCollections,
+  gettransactions: async () => (await import('../services/get-transactions.ts')).getTransactions,
+  getreferences: async () => (await import('../services/get-references.ts')).getReferences,
+}
+
+/** Loads the services of all endpoints. */
+export async function loadServices(): Promise<void> {
+  await Promise.all(Object.values(SERVICES).map((load) => load()))
 }
 
 const MAX_IDEMPOTENCY_KEY = 255
@@ -86,7 +83,7 @@ function addEndpoint(
   app: FastifyInstance,
   deps: ServiceDeps,
   endpoint: Endpoint,
-  serve: (deps: ServiceDeps, request: ServiceRequest<never>) => Promise<unknown>,
+  load: () => Promise<(deps: ServiceDeps, request: ServiceRequest<never>) => Promise<unknown>>,
   rateLimits: boolean,
 ): void {
   const limit = createRateLimit(endpoint, rateLimits, deps.store)
@@ -96,6 +93,7 @@ function addEndpoint(
     refuseTooMany(request.body)
     const validated = validate(endpoint.request, request.body)
     if (!validated.ok) throw refusalOf(validated.issues, endpoint.validationStatus)
+    const serve = await load()
     const served = await serve(deps, {
       accountId,
       // The table ties each service to the schema of its endpoint.

@@ -4,7 +4,7 @@ import { TITLES } from '../../api/errors.ts'
 import { HEADERS } from '../../api/headers.ts'
 import { messageOf } from '../../core/errors.ts'
 import type { Explorer } from '../explorer/explorer.ts'
-import { createWatch, type Listener, SUBJECT_NAMES, type Subject } from '../explorer/watch.ts'
+import type { Listener, Subject, Watch } from '../explorer/watch.ts'
 import type { Log } from '../log.ts'
 import { Refusal } from '../services/refusal.ts'
 import { type ExplorerAccess, viewerOf } from './explorer-access.ts'
@@ -15,6 +15,7 @@ const HEARTBEAT_MS = 15_000
 /** Who reads slower than there is news is let go, and comes again. */
 const MOST_UNREAD = 4 * 1024 * 1024
 const RETRY_MS = 2000
+const SUBJECTS = ['run', 'nft', 'collection'] as const satisfies readonly Subject[]
 
 /** `GET /explorer/events`: what goes on, as it goes on. */
 export function addExplorerEvents(
@@ -22,12 +23,16 @@ export function addExplorerEvents(
   explorer: Explorer,
   { access, log, heartbeatMs = HEARTBEAT_MS }: { access: ExplorerAccess; log: Log; heartbeatMs?: number | undefined },
 ): void {
-  const watch = createWatch(explorer, {
-    onError: (error) =>
-      log.warn({ error: messageOf(error) }, "listeners of the web explorer couldn't be told of changes"),
-  })
-  app.addHook('preClose', async () => watch.close())
-  app.get('/explorer/events', { config: { access: 'explorer', errorForm: 'A' } }, (request, reply) => {
+  let watching: Promise<Watch> | undefined
+  const startWatch = async () =>
+    (await import('../explorer/watch.ts')).createWatch(explorer, {
+      onError: (error) =>
+        log.warn({ error: messageOf(error) }, "listeners of the web explorer couldn't be told of changes"),
+    })
+  app.addHook('preClose', async () => (await watching)?.close())
+  app.get('/explorer/events', { config: { access: 'explorer', errorForm: 'A' } }, async (request, reply) => {
+    watching ??= startWatch()
+    const watch = await watching
     const viewer = viewerOf(request)
     const stream = new Readable({ read() {} })
     let ended = false
@@ -68,6 +73,6 @@ export function addExplorerEvents(
 }
 
 function subjectsOf(request: FastifyRequest): Partial<Record<Subject, string>> {
-  const given = SUBJECT_NAMES.map((name) => [name, textParam(request, name, 200)] as const)
+  const given = SUBJECTS.map((name) => [name, textParam(request, name, 200)] as const)
   return Object.fromEntries(given.filter(([, id]) => id !== null))
 }

@@ -2,7 +2,6 @@ import type { FastifyInstance } from 'fastify'
 import { type EvmBlockchain, isBlockchain, isEvm } from '../../api/blockchains.ts'
 import { TITLES } from '../../api/errors.ts'
 import { RunElsewhere } from '../chain/chains.ts'
-import { handleRpc } from '../chain/evm/embedded/rpc.ts'
 import { Refusal } from '../services/refusal.ts'
 import type { ServiceDeps } from '../services/services.ts'
 import { isForeignPage } from './hosts.ts'
@@ -32,6 +31,7 @@ export function addRpcRoutes(
     if (sends(request.body) && isForeignPage(request, allowedHosts)) {
       throw new Refusal(403, TITLES.forbidden, 'pages of other origins may read this chain, and send nothing')
     }
+    const { handleRpc } = await import('../chain/evm/embedded/rpc.ts')
     const answer = await handleRpc(await networkOf(chains, blockchain), request.body)
     // Who has sent a transaction and asks the API next finds what it has changed.
     if (sends(request.body)) await pipeline.ownersFollowed(blockchain)

@@ -1,0 +1,7 @@
+// The functions behind the routes of the web explorer, loaded with the first request.
+export { addressOf, findCollection, listCollections, showCollection } from './collections.ts'
+export { listNfts, listOwned } from './nft-lists.ts'
+export { showNft } from './nfts.ts'
+export { showOverview } from './overview.ts'
+export { listNftsOfRun, showRun, showRuns } from './runs.ts'
+export { search } from './search.ts'
