@@ -25,8 +25,9 @@ import type { Log } from './log.ts'
 import { createLog, type LogLevel } from './log.ts'
 import { createMetrics } from './metrics/metrics.ts'
 import type { Metrics } from './metrics/types.ts'
+import { createLazyPipeline } from './pipeline/lazy-pipeline.ts'
 import type { Loop } from './pipeline/loop.ts'
-import { type Pipeline, startPipeline } from './pipeline/pipeline.ts'
+import type { Pipeline } from './pipeline/pipeline.ts'
 import type { PublishSurroundings } from './pipeline/publish-step.ts'
 import { createLazyPoster } from './pipeline/webhooks/lazy-poster.ts'
 import type { Timings } from './pipeline/webhooks/webhook-step.ts'
@@ -105,6 +106,8 @@ export interface Core {
   faults: Faults | undefined
   /** What is in the way at the start and may pass, a sentence each. */
   warnings: readonly string[]
+  /** Starts the pipeline, which takes up pending work first. */
+  begin: () => void
 }
 
 /** How long a shutdown waits for work that is under way. */
@@ -210,7 +213,7 @@ export async function openCore(options: CoreOptions, undo: (() => unknown)[]): P
       await owner.close()
     })
   }
-  const pipeline = works
+  const { pipeline, begin } = works
     ? await work({ store, chains, storage, checkedFiles, now, log, metrics, settings }, options, undo)
     : await notifyOnly(store, undo)
   if (works) {
@@ -224,7 +227,7 @@ export async function openCore(options: CoreOptions, undo: (() => unknown)[]): P
   }
   const deps = { store, chains, storage, checkedFiles, pipeline, signedUrls, comparedGroups: new Set<string>(), now }
   const warnings = place.problems()
-  return { dataDir, apiKey, deps, identity, log, metrics, readiness, stopping, faults, warnings }
+  return { dataDir, apiKey, deps, identity, log, metrics, readiness, stopping, faults, warnings, begin }
 }
 
 /** The folder and its database: SQLite, which the process has to itself, or PostgreSQL, which it shares. */
@@ -256,6 +259,8 @@ async function clockOf(store: Store, undo: (() => unknown)[]): Promise<() => num
   return clock.now
 }
 
+type Work = Pick<Core, 'begin'> & { pipeline: Pipeline }
+
 type Workshop = Pick<ServiceDeps, 'store' | 'chains' | 'storage' | 'checkedFiles' | 'now'> & {
   log: Log
   metrics: Metrics
@@ -279,7 +284,7 @@ async function openIpfs(
 }
 
 /** Does the work, and where there are other processes hears what they have for it and tells them what it has accepted. */
-async function work(workshop: Workshop, options: CoreOptions, undo: (() => unknown)[]): Promise<Pipeline> {
+async function work(workshop: Workshop, options: CoreOptions, undo: (() => unknown)[]): Promise<Work> {
   const { store, chains, metrics, now } = workshop
   const { allowPrivateFiles: allowPrivate, allowHtmlFiles: allowHtml = false, fileFetching } = options
   const [pace, userAgent] = [createPace(), `gdn/${options.version}`]
@@ -292,7 +297,7 @@ async function work(workshop: Workshop, options: CoreOptions, undo: (() => unkno
   const { settings, ...tools } = workshop
   const ipfs = await openIpfs(options.ipfsGateway, settings, { allowPrivate, pace, userAgent, timeoutMs })
   undo.push(() => ipfs?.close())
-  const pipeline = await startPipeline({
+  const own = createLazyPipeline({
     ...tools,
     fetcher,
     files: { allowHtml, requireStored: options.requireStoredFiles || settings.requireStoredFiles, ipfs },
@@ -311,18 +316,18 @@ async function work(workshop: Workshop, options: CoreOptions, undo: (() => unkno
   })
   undo.push(async () => {
     // What is under way may end; a chain that holds it up (a long replay, say) is closed over it.
-    const stopped = pipeline.stop()
+    const stopped = own.stop()
     await Promise.race([stopped, delay(DRAIN_MS, undefined, { ref: false })])
     await chains.close()
     await stopped
   })
-  await pipeline.takeUp()
-  if (store.postgres === null) return pipeline
+  const { begin } = own
+  if (store.postgres === null) return { pipeline: own, begin }
   const { openBus } = await import('./store/postgres/bus.ts')
   const { onNotification, notifyOthers } = await import('./pipeline/together.ts')
-  const bus = openBus({ store, ...onNotification(pipeline) })
+  const bus = openBus({ store, ...onNotification(own) })
   undo.push(() => bus.close())
-  return notifyOthers(bus, pipeline)
+  return { pipeline: notifyOthers(bus, own), begin }
 }
 
 /** Loaded only where stored metadata is published. */
@@ -333,12 +338,12 @@ async function publish({ publishing }: OpenedStorage, surroundings: PublishSurro
 }
 
 /** Leaves the work to others, and tells them. */
-async function notifyOnly(store: Store, undo: (() => unknown)[]): Promise<Pipeline> {
+async function notifyOnly(store: Store, undo: (() => unknown)[]): Promise<Work> {
   const { openBus } = await import('./store/postgres/bus.ts')
   const { notifyOthers } = await import('./pipeline/together.ts')
   const bus = openBus({ store })
   undo.push(() => bus.close())
-  return notifyOthers(bus)
+  return { pipeline: notifyOthers(bus), begin() {} }
 }
 
 /** Loaded only where faults are asked for: they bring a reader of YAML. */

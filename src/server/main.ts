@@ -1,10 +1,11 @@
-import { setTimeout as delay } from 'node:timers/promises'
+import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises'
 import type { Server } from 'node:tls'
 import { messageOf } from '../core/errors.ts'
 import type { Secret } from '../core/secret.ts'
 import { closeAll, closeFailed } from './close-all.ts'
 import { type CoreOptions, explainStartFailure, openCore, type Role } from './core.ts'
 import { removeRunning, writeBackendId, writeRunning } from './data-dir/running.ts'
+import { loadServices } from './http/api-routes.ts'
 import { createApp } from './http/app.ts'
 import type { BodyMemory } from './http/body-memory.ts'
 import type { ConnectionLimits } from './http/connections.ts'
@@ -105,6 +106,11 @@ export async function startBackend(options: BackendOptions): Promise<Backend> {
     if (descriptions.length > 0) log.warn({ faults: descriptions }, 'faults on demand are in force')
     if (exposed) log.warn({ url, encrypted: tls !== undefined }, 'other machines can reach this server')
     log.info({ url, dataDir }, 'ready')
+    // The caller hears first that the backend is ready.
+    setImmediate(() => {
+      core.begin()
+      void loadRest()
+    })
     const reloadTls = tlsReloader(options.tls, app.server, log)
     return {
       url,
@@ -120,6 +126,27 @@ export async function startBackend(options: BackendOptions): Promise<Backend> {
   } catch (error) {
     await closeFailed(undo)
     throw explainStartFailure(error, options.dataDir)
+  }
+}
+
+/** The code that a start without work doesn't need. */
+const REST = [
+  loadServices,
+  () => import('./chain/evm/create-signer.ts'),
+  () => import('./chain/evm/embedded/embedded-chain.ts'),
+  () => import('./chain/evm/embedded/rpc.ts'),
+  () => import('./explorer/answers.ts'),
+  () => import('./explorer/watch.ts'),
+  () => import('./storage/import.ts'),
+  () => import('./storage/unixfs.ts'),
+]
+
+/** Loads the rest of the code while its files are there: an upgrade of the package removes them. */
+async function loadRest(): Promise<void> {
+  for (const load of REST) {
+    // A request that needs it tells what is wrong.
+    await load().catch(() => {})
+    await nextTurn()
   }
 }
 

@@ -35,6 +35,7 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
       url = health.url
     }
     undo.push(core.stopping)
+    core.begin()
     log.info({ url }, 'ready')
     return { url, database: deps.store.postgres?.name ?? '', warnings, close: () => closeAll(undo) }
   } catch (error) {

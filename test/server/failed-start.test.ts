@@ -1,40 +1,69 @@
-import { expect, it, vi } from 'vitest'
+import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import { sleep } from '../../src/core/time.ts'
 import { createTestCollection, freshDataDir, showCollection, startTestBackend, until } from '../helpers/backend.ts'
 
-const failures = vi.hoisted(() => ({ left: 0 }))
+const failures = vi.hoisted(() => ({ ofListening: 0, ofTakingUp: 0 }))
+
+vi.mock(import('../../src/server/http/listen.ts'), async (original) => {
+  const real = await original()
+  return {
+    ...real,
+    async listen(app, options) {
+      if (failures.ofListening-- > 0) throw new Error('the address went away')
+      return await real.listen(app, options)
+    },
+  }
+})
 
 vi.mock(import('../../src/server/store/transactions.ts'), async (original) => {
   const real = await original()
   return {
     ...real,
     async blockchainsWithSigned(db) {
-      if (failures.left-- > 0) throw new Error('the database went away')
+      if (failures.ofTakingUp-- > 0) throw new Error('the database went away')
       return await real.blockchainsWithSigned(db)
     },
   }
 })
 
-it('a start that fails when the pipeline runs already leaves nothing running, and the next one works', async () => {
-  const dataDir = await freshDataDir()
+let dataDir: Awaited<ReturnType<typeof freshDataDir>>
+beforeEach(async () => {
+  failures.ofListening = 0
+  failures.ofTakingUp = 0
+  dataDir = await freshDataDir()
+})
+afterEach(() => dataDir.remove())
+
+async function expectToWork() {
+  const backend = await startTestBackend(dataDir.path)
   try {
-    failures.left = 1
-    const log: string[] = []
-    const logStream = { write: (line: string) => void log.push(line) }
-    await expect(startTestBackend(dataDir.path, { logStream })).rejects.toThrow('the database went away')
-    const told = log.length
-    // Steps that still ran would come again within this time, and find that the database is closed.
-    await sleep(2500)
-    expect(log.slice(told)).toEqual([])
-    const backend = await startTestBackend(dataDir.path)
     const { id } = await createTestCollection(backend)
     const shown = await until(
       () => showCollection(backend, id),
       ({ status }) => status === 'deployed',
     )
-    await backend.close()
     expect(shown.status).toBe('deployed')
+    return backend.log
   } finally {
-    await dataDir.remove()
+    await backend.close()
   }
+}
+
+it('a start that fails after all is open leaves nothing running, and the next one works', async () => {
+  failures.ofListening = 1
+  const log: string[] = []
+  const logStream = { write: (line: string) => void log.push(line) }
+  await expect(startTestBackend(dataDir.path, { logStream })).rejects.toThrow('the address went away')
+  const told = log.length
+  // Steps that still ran would come again within this time, and find that the database is closed.
+  await sleep(2500)
+  expect(log.slice(told)).toEqual([])
+  await expectToWork()
+})
+
+it('takes up what was left when the database fails at it first', async () => {
+  failures.ofTakingUp = 1
+  const log = await expectToWork()
+  expect(log.filter((line) => line.includes('"step":"take up"'))).toHaveLength(1)
+  expect(failures.ofTakingUp).toBeLessThan(0)
 })

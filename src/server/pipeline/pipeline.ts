@@ -64,16 +64,11 @@ export interface Pipeline {
   stop(): Promise<void>
 }
 
-export interface OwnPipeline extends Pipeline {
-  /** Takes up what others have left under way: once, after the start. What was started is to be stopped though this fails. */
-  takeUp(): Promise<void>
-}
-
 /**
  * Fetch files → sign → broadcast → confirm. Each step reads its work from the rows and writes its result to them, so
  * that whatever a killed process left behind goes on from there.
  */
-export async function startPipeline(options: PipelineOptions): Promise<OwnPipeline> {
+export async function startPipeline(options: PipelineOptions): Promise<Pipeline> {
   const { store, chains, storage, fetcher, files, now, log } = options
   // The data dir's lock says that no other worker lives: whatever is leased was left by a dead one. Where processes share
   // a database, what a dead one held is free when its lease ends.
@@ -223,8 +218,10 @@ export async function startPipeline(options: PipelineOptions): Promise<OwnPipeli
     .filter((blockchain) => serves(blockchain))
     .map((blockchain) => startPublicOwnerFollower({ store, chains, blockchain, log }))
 
-  let takingUp: Loop | null = null
+  let isTakenUp = false
   const takeUp = async () => {
+    // Others may sign, and die before what they have signed is final; and the embedded chains may become this process's.
+    if (isTakenUp && store.postgres === null) return null
     for (const blockchain of await blockchainsWithSigned(store.db)) {
       if (isEvm(blockchain) && serves(blockchain) && !chainLoops.has(blockchain)) wakeChain(blockchain)
     }
@@ -232,8 +229,10 @@ export async function startPipeline(options: PipelineOptions): Promise<OwnPipeli
       if (!isEvm(blockchain) && serves(blockchain)) await openSolana(blockchain).catch(() => {})
     }
     for (const blockchain of await chainsToFollow(store.db)) follow(blockchain)
+    isTakenUp = true
     return null
   }
+  const takeUpLoop = startLoop('take up', takeUp, log)
 
   /** Whoever is being told something may take ten seconds to answer, and is told again after the next start. */
   const stopWebhooks = async () => {
@@ -244,12 +243,6 @@ export async function startPipeline(options: PipelineOptions): Promise<OwnPipeli
   }
 
   return {
-    async takeUp() {
-      await takeUp()
-      // Others may sign, and die before what they have signed is final; and the embedded chains may become this process's.
-      if (store.postgres !== null && !stopped) takingUp = startLoop('take up', takeUp, log)
-    },
-
     collectionAccepted(blockchain) {
       if (isEvm(blockchain)) deployLoop.wake()
       else if (serves(blockchain)) {
@@ -275,16 +268,7 @@ export async function startPipeline(options: PipelineOptions): Promise<OwnPipeli
       const webhooksStopped = stopWebhooks()
       // Cut first, so that none waits for another: what they hold is given back at once.
       const filesStopped = fileStep.stop()
-      const steps = [
-        clockLoop,
-        optimizeLoop,
-        recoverLoop,
-        deployLoop,
-        mintLoop,
-        transferLoop,
-        filesLoop,
-        ...(takingUp === null ? [] : [takingUp]),
-      ]
+      const steps = [clockLoop, optimizeLoop, recoverLoop, deployLoop, mintLoop, transferLoop, filesLoop, takeUpLoop]
       const chainSteps = [...chainLoops.values(), ...followers.values(), ...publicFollowers]
       await Promise.all([filesStopped, ...[...steps, ...chainSteps].map((loop) => loop.stop())])
       // A turn of it that was just ending has still taken NFTs in hand.

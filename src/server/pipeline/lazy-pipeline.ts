@@ -1,0 +1,49 @@
+import { messageOf } from '../../core/errors.ts'
+import type { Pipeline, PipelineOptions } from './pipeline.ts'
+
+export interface LazyPipeline extends Pipeline {
+  /** Loads and starts the steps. */
+  begin(): void
+}
+
+const RETRY_MS = 1000
+
+/**
+ * A pipeline that `begin` loads and starts, so that a backend is ready sooner: loading it takes 35 ms. Requests that are
+ * accepted before are in the database, where every step looks first. A start that fails is logged and retried.
+ */
+export function createLazyPipeline(options: PipelineOptions): LazyPipeline {
+  let stopped = false
+  let retry: NodeJS.Timeout | undefined
+  let starting: Promise<Pipeline | null> = Promise.resolve(null)
+  let running: Pipeline | null = null
+
+  const start = async () => {
+    try {
+      const { startPipeline } = await import('./pipeline.ts')
+      running = await startPipeline(options)
+    } catch (error) {
+      options.log.error({ error: messageOf(error) }, 'the pipeline could not be started and will be tried again')
+      if (!stopped) retry = setTimeout(begin, RETRY_MS).unref()
+    }
+    return running
+  }
+  const begin = () => {
+    if (!stopped) starting = start()
+  }
+
+  return {
+    begin,
+    collectionAccepted: (blockchain) => running?.collectionAccepted(blockchain),
+    nftsAccepted: (collectionId, what) => running?.nftsAccepted(collectionId, what),
+    transferAccepted: () => running?.transferAccepted(),
+    async ownersFollowed(blockchain) {
+      await (await starting)?.ownersFollowed(blockchain)
+    },
+    async stop() {
+      stopped = true
+      clearTimeout(retry)
+      await (await starting)?.stop()
+    },
+  }
+}

@@ -1,0 +1,69 @@
+import { afterEach, beforeEach, expect, it, vi } from 'vitest'
+import { createTestCollection, freshDataDir, showCollection, startTestBackend, until } from '../../helpers/backend.ts'
+import { gate } from '../../helpers/gate.ts'
+
+const hook = vi.hoisted(() => ({ before: async () => {} }))
+
+vi.mock(import('../../../src/server/pipeline/pipeline.ts'), async (original) => {
+  const { startPipeline } = await original()
+  return {
+    async startPipeline(options) {
+      await hook.before()
+      return await startPipeline(options)
+    },
+  }
+})
+
+let dataDir: Awaited<ReturnType<typeof freshDataDir>>
+beforeEach(async () => {
+  dataDir = await freshDataDir()
+})
+afterEach(() => dataDir.remove())
+
+it('a backend is ready before its pipeline is started, and makes what it accepts meanwhile', async () => {
+  const { pass, open } = gate()
+  hook.before = pass
+  const backend = await startTestBackend(dataDir.path)
+  try {
+    const { id } = await createTestCollection(backend)
+    expect((await showCollection(backend, id)).status).toBe('initiated')
+    open()
+    const made = await until(
+      () => showCollection(backend, id),
+      ({ status }) => status === 'deployed',
+    )
+    expect(made.status).toBe('deployed')
+  } finally {
+    open()
+    await backend.close()
+  }
+})
+
+it('a pipeline that could not be started is started later', async () => {
+  let failures = 1
+  hook.before = async () => {
+    if (failures-- > 0) throw new Error('a file of it could not be read')
+  }
+  const backend = await startTestBackend(dataDir.path)
+  try {
+    const { id } = await createTestCollection(backend)
+    const made = await until(
+      () => showCollection(backend, id),
+      ({ status }) => status === 'deployed',
+    )
+    expect(made.status).toBe('deployed')
+    expect(backend.log.filter((line) => line.includes('the pipeline could not be started'))).toHaveLength(1)
+  } finally {
+    await backend.close()
+  }
+})
+
+it('a pipeline that can never be started keeps the backend from nothing but its work, nor from stopping', async () => {
+  hook.before = async () => {
+    throw new Error('a file of it could not be read')
+  }
+  const backend = await startTestBackend(dataDir.path)
+  const { id } = await createTestCollection(backend)
+  expect((await showCollection(backend, id)).status).toBe('initiated')
+  await backend.close()
+})
