@@ -24,6 +24,16 @@ const GROUPS = [
   { name: 'zod', test: /\/node_modules\/zod\// },
   { name: 'getnfts', test: /\/src\/api\/endpoints\/getnfts\.ts$/ },
   { name: 'contract', test: /\/src\/api\/(?!openapi\/)/ },
+  // What a backend loads before it is ready: the database, which administration opens too; the rest; what serves.
+  {
+    name: 'basics',
+    test: /\/src\/(?:core\/(?:private-file|within|explorer-url|format-bytes|forward-clock|ids|ipfs-url|bounded-map|share-under-way)|files\/(?:content-type|file-content|failure))\.ts$/,
+  },
+  { name: 'multiformats', test: /\/node_modules\/multiformats\// },
+  { name: 'ipaddr', test: /\/node_modules\/ipaddr\.js\// },
+  { name: 'store', test: /\/src\/server\/store\/open-store\.ts$/ },
+  { name: 'backend', test: /\/src\/server\/core\.ts$/ },
+  { name: 'http', test: /\/src\/server\/main\.ts$/ },
 ]
 
 /** The groups as Rolldown takes them. */
