@@ -14,7 +14,7 @@ const GROUPS = [
   // What a press of Tab and a command have in common.
   {
     name: 'core',
-    test: /\/src\/(?:core\/(?:secret|errors|terminal-text)|config\/paths|cli\/collections\/read-known-collections)\.ts$/,
+    test: /\/src\/(?:core\/(?:secret|errors|file-error|terminal-text)|config\/paths|cli\/collections\/read-known-collections)\.ts$/,
   },
   // What every command needs, and what those that call the API once need most.
   {
