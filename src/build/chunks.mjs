@@ -24,10 +24,11 @@ const GROUPS = [
   { name: 'zod', test: /\/node_modules\/zod\// },
   { name: 'getnfts', test: /\/src\/api\/endpoints\/getnfts\.ts$/ },
   { name: 'contract', test: /\/src\/api\/(?!openapi\/)/ },
-  // What a backend loads before it is ready: the database, which administration opens too; the rest; what serves.
+  // What a backend loads before it is ready, in this order: what other commands load too, the database, the rest of what
+  // a worker loads, and HTTP.
   {
     name: 'basics',
-    test: /\/src\/(?:core\/(?:private-file|within|explorer-url|format-bytes|forward-clock|ids|ipfs-url|bounded-map|share-under-way)|files\/(?:content-type|file-content|failure))\.ts$/,
+    test: /\/src\/(?:core\/(?:private-file|file-identity|within|block-explorer|format-bytes|forward-clock|ids|ipfs-url|bounded-map|share-under-way)|files\/(?:content-type|file-content|failure)|sqlite\/driver)\.ts$/,
   },
   { name: 'multiformats', test: /\/node_modules\/multiformats\// },
   { name: 'ipaddr', test: /\/node_modules\/ipaddr\.js\// },
