@@ -1,6 +1,6 @@
 import type * as z from 'zod'
 
-/** One fault of an input, with its place (`metadata[0].title`); an empty field is the input itself. */
+/** One problem of an input, with its place (`metadata[0].title`); an empty field is the input itself. */
 export interface FieldIssue {
   field: string
   path: readonly (string | number)[]
@@ -94,7 +94,7 @@ function isRare(schema: z.ZodType): boolean {
   return true
 }
 
-/** Parses a value by a schema; on failure every fault at once, each with its place and a sentence. */
+/** Parses a value by a schema; on failure every problem at once, each with its place and a sentence. */
 export function validate<Schema extends z.ZodType>(schema: Schema, value: unknown): Validated<z.output<Schema>> {
   let result: z.ZodSafeParseResult<z.output<Schema>>
   try {

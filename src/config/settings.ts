@@ -23,7 +23,7 @@ export interface ConfigFlags {
   rate?: number | undefined
 }
 
-/** A value in force, and where it came from: `--contract`, `GDN_CONTRACT`, a file, `profile main`. */
+/** A value in effect, and where it came from: `--contract`, `GDN_CONTRACT`, a file, `profile main`. */
 export interface Setting<Value> {
   value: Value
   from: string
@@ -33,7 +33,7 @@ export interface Setting<Value> {
 
 /** Flags, environment, project, user and defaults, in this order of precedence. */
 export interface Settings {
-  /** The profile in force, if there is one. */
+  /** The profile in use, if there is one. */
   profile: string | null
   blockchain: Setting<Blockchain> | null
   contract: Setting<string> | null
@@ -137,7 +137,7 @@ function profileNamed(user: UserConfig, name: string): ProfileSettings {
   })
 }
 
-// What belongs to a server: taken from a file only when that file's own server is the one in force.
+// What belongs to a server: taken from a file only when that file's own server is the one in use.
 const OF_A_SERVER = new Set<keyof ProfileSettings>(['contract', 'blockchain', 'rate'])
 
 function pick<Name extends 'contract' | 'wallet' | 'rate' | 'blockchain'>(

@@ -96,7 +96,7 @@ export function formatPlace(place: Place): string {
 }
 
 /** A message behind its place. A message that begins with the name of its field doesn't get it a second time. */
-export function formatFault({ place = {}, message }: { place?: Place | undefined; message: string }): string {
+export function formatProblem({ place = {}, message }: { place?: Place | undefined; message: string }): string {
   const { field, ...rest } = place
   const where = formatPlace(field !== undefined && message.startsWith(`${field} `) ? rest : place)
   return where === '' ? message : `${where}: ${message}`

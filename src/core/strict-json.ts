@@ -7,7 +7,7 @@ const SPACE = /[ \t\r\n]*/y
 const MAX_DEPTH = 100
 const UNSAFE_KEYS = new Set(['__proto__', 'constructor', 'prototype'])
 
-class Fault {
+class Problem {
   readonly offset: number
   readonly message: string
 
@@ -25,30 +25,31 @@ class Fault {
  * @throws GdnError of the given code
  */
 export function parseStrictJson(text: string, file: string, code: ErrorCode): unknown {
-  const fault = findFault(text)
-  if (fault !== null) throw new GdnError(code, fault.message, { place: { file, ...lineAndColumn(text, fault.offset) } })
+  const problem = findProblem(text)
+  if (problem !== null)
+    throw new GdnError(code, problem.message, { place: { file, ...lineAndColumn(text, problem.offset) } })
   return JSON.parse(text)
 }
 
-function findFault(text: string): Fault | null {
-  if (text.startsWith('\ufeff')) return new Fault(0, 'begins with a byte order mark; save it as UTF-8 without one')
+function findProblem(text: string): Problem | null {
+  if (text.startsWith('\ufeff')) return new Problem(0, 'begins with a byte order mark; save it as UTF-8 without one')
   try {
     const end = skipSpace(text, scanValue(text, skipSpace(text, 0), 0))
-    return end === text.length ? null : new Fault(end, 'something follows the end of the JSON')
+    return end === text.length ? null : new Problem(end, 'something follows the end of the JSON')
   } catch (error) {
-    if (error instanceof Fault) return error
+    if (error instanceof Problem) return error
     throw error
   }
 }
 
 function scanValue(text: string, at: number, depth: number): number {
-  if (depth > MAX_DEPTH) throw new Fault(at, `is nested deeper than ${MAX_DEPTH} levels`)
+  if (depth > MAX_DEPTH) throw new Problem(at, `is nested deeper than ${MAX_DEPTH} levels`)
   const char = text[at]
   if (char === '{') return scanObject(text, at, depth)
   if (char === '[') return scanArray(text, at, depth)
   const end = match(STRING, text, at) ?? match(NUMBER, text, at) ?? match(LITERAL, text, at)
   if (end !== undefined) return end
-  throw new Fault(at, unexpected(text, at, 'a value'))
+  throw new Problem(at, unexpected(text, at, 'a value'))
 }
 
 function scanObject(text: string, start: number, depth: number): number {
@@ -57,10 +58,10 @@ function scanObject(text: string, start: number, depth: number): number {
   if (text[at] === '}') return at + 1
   for (;;) {
     const keyEnd = match(STRING, text, at)
-    if (keyEnd === undefined) throw new Fault(at, unexpected(text, at, 'a key in double quotes'))
+    if (keyEnd === undefined) throw new Problem(at, unexpected(text, at, 'a key in double quotes'))
     const key: string = JSON.parse(text.slice(at, keyEnd))
-    if (UNSAFE_KEYS.has(key)) throw new Fault(at, `"${key}" is not allowed as a key`)
-    if (keys.has(key)) throw new Fault(at, `"${key}" stands here twice`)
+    if (UNSAFE_KEYS.has(key)) throw new Problem(at, `"${key}" is not allowed as a key`)
+    if (keys.has(key)) throw new Problem(at, `"${key}" stands here twice`)
     keys.add(key)
     at = expect(text, skipSpace(text, keyEnd), ':')
     at = skipSpace(text, scanValue(text, skipSpace(text, at), depth + 1))
@@ -81,7 +82,7 @@ function scanArray(text: string, start: number, depth: number): number {
 
 function expect(text: string, at: number, char: string): number {
   if (text[at] === char) return at + 1
-  throw new Fault(at, unexpected(text, at, `"${char}"`))
+  throw new Problem(at, unexpected(text, at, `"${char}"`))
 }
 
 function unexpected(text: string, at: number, wanted: string): string {

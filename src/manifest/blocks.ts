@@ -1,12 +1,12 @@
 import { type Built, RowBuilder } from './build-row.ts'
 import { type Column, columnSetProblems, parseColumnName, spellingOf } from './columns.ts'
 import type { CsvFile } from './csv.ts'
-import { ManifestFault } from './fault.ts'
 import type { JsonFile, JsonRecord } from './json.ts'
 import { createFileCheck, type FileCheck } from './local-files.ts'
+import { ManifestError } from './manifest-error.ts'
 import type { ManifestOptions } from './options.ts'
 import { applyRequest } from './request.ts'
-import type { FaultyRow, ManifestIssue, ManifestItem } from './row.ts'
+import type { InvalidRow, ManifestIssue, ManifestItem } from './row.ts'
 import type { OpenSource } from './source.ts'
 import type { ManifestTarget } from './target.ts'
 
@@ -100,7 +100,7 @@ export async function* jsonBlocks({ request, records }: JsonFile, open: OpenSour
     return await settle(built, columns, { file: open.name, check }, items)
   }
   let items: ManifestItem[] = []
-  let fault: ManifestFault | null = null
+  let fatal: ManifestError | null = null
   try {
     for await (const record of records) {
       await buildItem(record, items)
@@ -110,11 +110,11 @@ export async function* jsonBlocks({ request, records }: JsonFile, open: OpenSour
       items = []
     }
   } catch (error) {
-    if (!(error instanceof ManifestFault)) throw error
-    fault = error
+    if (!(error instanceof ManifestError)) throw error
+    fatal = error
   }
   context.target = builder.target
-  if (fault !== null) items.push({ issue: fault.issue })
+  if (fatal !== null) items.push({ issue: fatal.issue })
   if (items.length > 0) yield items
 }
 
@@ -162,13 +162,13 @@ async function settle(
 ): Promise<void> {
   const { line, localFiles } = 'row' in built ? built.row : built
   const title = 'row' in built ? built.row.metadata.title : built.title
-  const faulty: FaultyRow = { line, title, localFiles: [] }
+  const invalidRow: InvalidRow = { line, title, localFiles: [] }
   let isGood = 'row' in built
-  if ('issues' in built) for (const issue of built.issues) items.push({ issue, faulty })
+  if ('issues' in built) for (const issue of built.issues) items.push({ issue, invalidRow })
   for (const { key, path } of localFiles) {
     const problem = await check(path)
     if (problem === null) {
-      faulty.localFiles.push({ key, path })
+      invalidRow.localFiles.push({ key, path })
       continue
     }
     isGood = false
@@ -181,7 +181,7 @@ async function settle(
       ...(column?.position === undefined ? {} : { column: column.position }),
     }
     const hint = 'paths begin at the folder of the manifest; a URL begins with https://'
-    items.push({ issue: { place, message: `${field} ${problem}`, hint }, faulty })
+    items.push({ issue: { place, message: `${field} ${problem}`, hint }, invalidRow })
   }
   if (isGood && 'row' in built) items.push(built)
 }

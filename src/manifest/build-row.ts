@@ -9,7 +9,7 @@ import type { ManifestIssue, ManifestRow } from './row.ts'
 import { RowIds } from './row-ids.ts'
 import { type Cell, type ManifestTarget, TargetCheck } from './target.ts'
 
-/** A row, or its faults; the local files of both are still to be looked at. */
+/** A row, or its problems; the local files of both are still to be looked at. */
 export type Built =
   | { row: ManifestRow }
   | { issues: ManifestIssue[]; line: number; title: string | null; localFiles: ManifestRow['localFiles'] }

@@ -149,7 +149,7 @@ function keyProblem({ kind, key }: { kind: 'file' | 'attr' | 'extra'; key: strin
   return checked.ok ? null : (checked.issues[0]?.message ?? null)
 }
 
-/** Faults of the columns as a set: the same meaning twice, too many files, what every NFT needs missing. */
+/** Problems of the columns as a set: the same meaning twice, too many files, what every NFT needs missing. */
 export function columnSetProblems(
   columns: readonly Column[],
   { hasReceiver, columnMap = [] }: { hasReceiver: boolean } & Pick<ColumnNaming, 'columnMap'>,

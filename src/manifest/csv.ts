@@ -1,5 +1,5 @@
 import Papa from 'papaparse'
-import { ManifestFault } from './fault.ts'
+import { ManifestError } from './manifest-error.ts'
 import type { ManifestIssue } from './row.ts'
 
 /** One row of cells with its number in a spreadsheet, or its error. */
@@ -34,15 +34,15 @@ export async function openCsv(
   let head = ''
   let done = false
   /** After which nothing more can be read; the rows before it are read all the same. */
-  let fault: ManifestFault | null = null
+  let fatal: ManifestError | null = null
   while (!done && head.length < HEAD_CHARACTERS) {
     try {
       const next = await input.next()
       if (next.done === true) done = true
       else head += next.value
     } catch (error) {
-      if (!(error instanceof ManifestFault) || !/[\r\n]/.test(head)) throw error
-      fault = error
+      if (!(error instanceof ManifestError) || !/[\r\n]/.test(head)) throw error
+      fatal = error
       done = true
     }
   }
@@ -50,7 +50,7 @@ export async function openCsv(
   const lineStart = start === undefined ? 0 : Math.max(head.lastIndexOf('\n', start), head.lastIndexOf('\r', start)) + 1
   const end = lineEnd(head, lineStart)
   const headLine = countLines(head.slice(0, lineStart)) + 1
-  if (end.quote !== null) throw fault ?? unclosedQuote(file, headLine)
+  if (end.quote !== null) throw fatal ?? unclosedQuote(file, headLine)
   const dialect = { delimiter: findDelimiter(head.slice(lineStart, end.index), known), newline: end.newline }
   const [names = []] = parserOf(dialect).parse(head.slice(lineStart, end.index), 0, false).data
   const bodyStart = end.index + end.newline.length
@@ -60,9 +60,9 @@ export async function openCsv(
     async *blocks() {
       const headerBreaks = breaksIn(head.slice(lineStart, end.index), dialect)
       const body = new BodyReader(file, dialect, names.length, { line: headLine + 1, more: headerBreaks })
-      yield* body.take(head.slice(bodyStart), done && fault === null)
+      yield* body.take(head.slice(bodyStart), done && fatal === null)
       try {
-        if (fault !== null) throw fault
+        if (fatal !== null) throw fatal
         while (!done) {
           const next = await input.next()
           done = next.done === true
@@ -70,9 +70,9 @@ export async function openCsv(
         }
       } catch (error) {
         // Text that can't be decoded has the line of the file: here it gets that of the row, as all others have.
-        if (!(error instanceof ManifestFault)) throw error
+        if (!(error instanceof ManifestError)) throw error
         const { place } = error.issue
-        throw new ManifestFault({ ...error.issue, place: { ...place, line: body.lineOfRest() } }, place.line)
+        throw new ManifestError({ ...error.issue, place: { ...place, line: body.lineOfRest() } }, place.line)
       }
     },
   }
@@ -108,8 +108,8 @@ class BodyReader {
     this.#rest = isLast ? '' : text.slice(meta.cursor)
     // A row longer than a piece is parsed again at double its length only: the work stays linear.
     this.#wanted = meta.cursor === 0 && !isLast ? text.length * 2 : 0
-    const faults = errors.filter(({ row = 0 }) => row < data.length)
-    const quotes = faults.length === 0 ? null : this.#quoteFaults(text, isLast)
+    const rowErrors = errors.filter(({ row = 0 }) => row < data.length)
+    const quotes = rowErrors.length === 0 ? null : this.#quoteErrors(text, isLast)
     // Only quoted cells hold line breaks.
     const mayBreak = text.includes('"')
     const records: CsvRecord[] = []
@@ -154,21 +154,21 @@ class BodyReader {
   }
 
   /** Issues by row, for text that is known to have wrong quotes: parsed again, row by row, to find the places. */
-  #quoteFaults(text: string, isLast: boolean): Map<number, ManifestIssue> {
+  #quoteErrors(text: string, isLast: boolean): Map<number, ManifestIssue> {
     const issues = new Map<number, ManifestIssue>()
     let index = 0
     let rowStart = 0
     const step = ({ errors, meta }: Parsed) => {
-      const fault = errors.find(({ type }) => type === 'Quotes')
-      if (fault !== undefined) {
-        const opened = (fault.index ?? 0) - 1
+      const found = errors.find(({ type }) => type === 'Quotes')
+      if (found !== undefined) {
+        const opened = (found.index ?? 0) - 1
         const before = parserOf(this.#dialect).parse(text.slice(rowStart, opened), 0, false).data[0] ?? ['']
         const line = this.#line + index
         // The text before the cell ends in a delimiter: its last, empty cell is ours.
         const place = { file: this.#file, line, column: Math.max(1, before.length) }
         issues.set(
           index,
-          fault.code === 'MissingQuotes'
+          found.code === 'MissingQuotes'
             ? { place, message: 'the quote that opens here is never closed', hint: QUOTE_HINT }
             : { place, message: 'a quoted cell goes on after its closing quote', hint: QUOTE_HINT },
         )
@@ -180,7 +180,7 @@ class BodyReader {
     return issues
   }
 
-  #tooLong(): ManifestFault {
+  #tooLong(): ManifestError {
     const { data } = this.#parser.parse(this.#rest, 0, false)
     const cells = data[0] ?? []
     const quoted = this.#rest.includes('"')
@@ -189,7 +189,7 @@ class BodyReader {
       message: `the row is longer than ${MAX_ROW_CHARACTERS / 1024 / 1024} million characters`,
       ...(quoted ? { hint: 'a quote seems never to be closed' } : {}),
     }
-    return new ManifestFault(issue, this.#line + this.#breaks)
+    return new ManifestError(issue, this.#line + this.#breaks)
   }
 }
 
@@ -231,8 +231,8 @@ function findDelimiter(line: string, known: (name: string) => boolean): string {
   return scores[0]?.delimiter ?? ','
 }
 
-function unclosedQuote(file: string, line: number): ManifestFault {
-  return new ManifestFault({
+function unclosedQuote(file: string, line: number): ManifestError {
+  return new ManifestError({
     place: { file, line },
     message: 'the quote that opens here is never closed',
     hint: QUOTE_HINT,

@@ -1,5 +1,5 @@
 import { isAscii, isUtf8 } from 'node:buffer'
-import { ManifestFault } from './fault.ts'
+import { ManifestError } from './manifest-error.ts'
 
 const LF = 10
 const CR = 13
@@ -30,13 +30,13 @@ export async function* decodeText(bytes: AsyncIterable<Uint8Array>, file: string
     }
     const cut = chunk.isLast ? data.length : completeLength(data)
     const whole = data.subarray(0, cut)
-    const bad = firstFault(whole)
+    const bad = firstInvalidByte(whole)
     if (bad !== null) {
       const good = whole.subarray(0, bad.index)
       // What stands before it has faults of its own, perhaps.
       if (good.length > 0) yield good.toString('utf8')
       const place = { file, line: lines.add(good) }
-      throw new ManifestFault({ place, message: `${bad.what} (byte ${offset + bad.index + 1})`, hint: bad.hint })
+      throw new ManifestError({ place, message: `${bad.what} (byte ${offset + bad.index + 1})`, hint: bad.hint })
     }
     if (whole.length > 0) yield whole.toString(isAscii(whole) ? 'latin1' : 'utf8')
     lines.add(whole)
@@ -59,7 +59,7 @@ function refuseUtf16(data: Buffer, file: string): void {
   // ASCII text in UTF-16 has a NUL in every second byte.
   const unmarked = data.length >= 4 && (data[0] === 0) !== (data[1] === 0) && (data[2] === 0) === (data[0] === 0)
   if (!marked && !(unmarked && (data[3] === 0) === (data[1] === 0))) return
-  throw new ManifestFault({
+  throw new ManifestError({
     place: { file, line: 1 },
     message: 'is UTF-16 text; a manifest is UTF-8',
     hint: 'save it as UTF-8 (in Excel: "CSV UTF-8")',
@@ -79,7 +79,7 @@ function completeLength(data: Buffer): number {
   return data.length
 }
 
-function firstFault(data: Buffer): { index: number; what: string; hint: string } | null {
+function firstInvalidByte(data: Buffer): { index: number; what: string; hint: string } | null {
   const nul = data.indexOf(0)
   const text = nul === -1 ? data : data.subarray(0, nul)
   if (!isUtf8(text)) {

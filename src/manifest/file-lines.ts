@@ -1,7 +1,7 @@
 import { parseColumnName } from './columns.ts'
 import { openCsv } from './csv.ts'
 import { decodeText } from './decode.ts'
-import { ManifestFault } from './fault.ts'
+import { ManifestError } from './manifest-error.ts'
 import { openSource } from './source.ts'
 
 /**
@@ -32,7 +32,7 @@ export async function fileLines(path: string, rows: ReadonlySet<number>): Promis
       }
     }
   } catch (error) {
-    if (error instanceof ManifestFault) add(error.issue.place.line, error.fileLine)
+    if (error instanceof ManifestError) add(error.issue.place.line, error.fileLine)
   } finally {
     await text?.return(undefined)
   }

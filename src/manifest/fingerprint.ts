@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { canonicalJson } from '../core/canonical-json.ts'
-import { ManifestFault } from './fault.ts'
+import { ManifestError } from './manifest-error.ts'
 import type { ManifestOptions } from './options.ts'
 import { type ManifestSource, type OpenSource, openSource } from './source.ts'
 
@@ -43,7 +43,7 @@ export class Fingerprint {
       for await (const piece of open.bytes) hash.update(piece)
       return this.#with(open, hash.digest('hex'))
     } catch (error) {
-      if (error instanceof ManifestFault) return null
+      if (error instanceof ManifestError) return null
       throw error
     }
   }

@@ -1,6 +1,6 @@
 import { messageOf } from '../core/errors.ts'
-import { ManifestFault } from './fault.ts'
 import { countMembers, findDuplicateKey, membersOf, scanValue, skipWhite } from './json-scan.ts'
+import { ManifestError } from './manifest-error.ts'
 import type { ManifestIssue } from './row.ts'
 
 /** One entry of a JSON manifest with the line on which it begins, or what is wrong with it. */
@@ -30,7 +30,7 @@ export async function openJson(text: AsyncIterable<string>, file: string): Promi
   if (first === '') return null
   if (first === '[') return { request: null, records: listEntries(input, file) }
   if (first !== '{') {
-    throw new ManifestFault({
+    throw new ManifestError({
       place: { file, line: input.line },
       message: 'is no JSON manifest: it begins with neither [ nor {',
       hint: 'give a list of rows, or a createnft request',
@@ -69,7 +69,7 @@ async function* listEntries(input: TextWindow, file: string): AsyncIterable<Json
     const { line } = input
     const mark = input.char()
     if (mark !== '' && ',:]}'.includes(mark)) {
-      throw new ManifestFault({ place: { file, line }, message: `has "${mark}" where an entry must be` })
+      throw new ManifestError({ place: { file, line }, message: `has "${mark}" where an entry must be` })
     }
     const scanned = await input.scan((length) => {
       if (length > MAX_ENTRY_CHARACTERS) throw tooLong(file, line)
@@ -77,7 +77,7 @@ async function* listEntries(input: TextWindow, file: string): AsyncIterable<Json
     if (scanned === null) {
       const message =
         input.char() === '' ? `ends before the list of line ${listLine} does` : 'ends in the middle of an entry'
-      throw new ManifestFault({ place: { file, line }, message, hint: 'the file is not complete' })
+      throw new ManifestError({ place: { file, line }, message, hint: 'the file is not complete' })
     }
     yield parseEntry(scanned.text, { file, line }, scanned)
     await input.skipWhite()
@@ -86,7 +86,7 @@ async function* listEntries(input: TextWindow, file: string): AsyncIterable<Json
     if (next !== ',') {
       const message =
         next === '' ? `ends before the list of line ${listLine} does` : `has "${next}" where , or ] must be`
-      throw new ManifestFault({ place: { file, line: input.line }, message })
+      throw new ManifestError({ place: { file, line: input.line }, message })
     }
     input.advance(1)
   }
@@ -99,10 +99,10 @@ async function openObject(input: TextWindow, file: string): Promise<JsonFile> {
   const scanned = await input.scan((length) => {
     if (length <= MAX_REQUEST_CHARACTERS) return
     const message = `is longer than ${MAX_REQUEST_CHARACTERS / 1024 / 1024} million characters`
-    throw new ManifestFault({ place: { file, line }, message, hint: 'give a list of rows, or one row a line (.jsonl)' })
+    throw new ManifestError({ place: { file, line }, message, hint: 'give a list of rows, or one row a line (.jsonl)' })
   })
   if (scanned === null) {
-    throw new ManifestFault({ place: { file, line }, message: 'ends in the middle of the object that begins here' })
+    throw new ManifestError({ place: { file, line }, message: 'ends in the middle of the object that begins here' })
   }
   await expectEnd(input, file)
   const record = parseEntry(scanned.text, { file, line }, scanned)
@@ -131,7 +131,7 @@ async function expectEnd(input: TextWindow, file: string): Promise<void> {
   await input.skipWhite()
   if (input.char() === '') return
   const place = { file, line: input.line }
-  throw new ManifestFault({ place, message: 'goes on after its end', hint: 'for one row a line, name the file .jsonl' })
+  throw new ManifestError({ place, message: 'goes on after its end', hint: 'for one row a line, name the file .jsonl' })
 }
 
 function parseEntry(
@@ -177,9 +177,9 @@ function syntaxIssue(text: string, place: { file: string; line: number }, error:
   return { place: { ...place, line: place.line + breaksIn(before), column }, message }
 }
 
-function tooLong(file: string, line: number): ManifestFault {
+function tooLong(file: string, line: number): ManifestError {
   const message = `the entry is longer than ${MAX_ENTRY_CHARACTERS / 1024 / 1024} million characters`
-  return new ManifestFault({ place: { file, line }, message })
+  return new ManifestError({ place: { file, line }, message })
 }
 
 async function* once<Item>(items: Iterable<Item>): AsyncIterable<Item> {

@@ -2,10 +2,10 @@ import { type Blocks, csvBlocks, jsonBlocks, type ReadContext } from './blocks.t
 import { parseColumnName } from './columns.ts'
 import { openCsv } from './csv.ts'
 import { decodeText } from './decode.ts'
-import { ManifestFault } from './fault.ts'
 import { Fingerprint } from './fingerprint.ts'
 import { HashTable } from './hash-table.ts'
 import { jsonLines, openJson } from './json.ts'
+import { ManifestError } from './manifest-error.ts'
 import type { ManifestOptions } from './options.ts'
 import type { ManifestIssue, ManifestItem, ManifestRow } from './row.ts'
 import { type ManifestFormat, type ManifestSource, openSource } from './source.ts'
@@ -13,7 +13,7 @@ import type { ManifestTarget } from './target.ts'
 
 export type { ManifestFormat, ManifestItem, ManifestOptions, ManifestSource, ManifestTarget }
 
-/** The rows of a manifest in their order, with its faults between them. */
+/** The rows of a manifest in their order, with its problems between them. */
 export interface ManifestReading extends AsyncIterable<ManifestItem> {
   /** The collection that flags and rows name; complete when the first row was read. */
   readonly target: ManifestTarget
@@ -43,7 +43,7 @@ const MAX_HEAD = 64 * 1024
 
 /**
  * Reads a manifest (CSV, JSON, JSONL) row by row, each checked by the contract. Memory stays bounded however long it is.
- * Never throws for what stands in it: every fault is an issue with its place.
+ * Never throws for what stands in it: every problem is an issue with its place.
  *
  * @example
  * for await (const item of readManifest({ path: 'drop.csv' }, options)) if ('issue' in item) report(item.issue)
@@ -68,7 +68,7 @@ export function readManifest(source: ManifestSource, options: ManifestOptions): 
   }
 }
 
-/** Reads a whole manifest and collects its faults. `onRow` is told of every row without one. */
+/** Reads a whole manifest and collects its problems. `onRow` gets every row without one. */
 export async function validateManifest(
   source: ManifestSource,
   options: ManifestOptions,
@@ -108,7 +108,7 @@ async function* read(source: ManifestSource, context: ReadContext, fingerprint: 
       yield block
     }
   } catch (error) {
-    if (!(error instanceof ManifestFault)) throw error
+    if (!(error instanceof ManifestError)) throw error
     isEmpty = false
     yield [{ issue: error.issue }]
   }
@@ -119,7 +119,7 @@ async function* readFormat(source: ManifestSource, context: ReadContext, fingerp
   const open = await openSource(source)
   const { head, text } = await peek(decodeText(fingerprint.watch(open), open.name))
   if (head.trim() === '') {
-    throw new ManifestFault({ place: { file: open.name }, message: 'is empty', hint: 'give at least one NFT' })
+    throw new ManifestError({ place: { file: open.name }, message: 'is empty', hint: 'give at least one NFT' })
   }
   const format = open.format ?? sniff(head)
   if (format === 'csv') {

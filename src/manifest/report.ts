@@ -4,7 +4,7 @@ import type { ManifestIssue } from './row.ts'
 
 const MAX_ISSUES_PER_ROW = 20
 
-/** Collects the faults of one row: each at its column, or at a field that has none. */
+/** Collects the problems of one row: each at its column, or at a field that has none. */
 export class RowReport {
   readonly issues: ManifestIssue[] = []
   /** On which the row begins. */

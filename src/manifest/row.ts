@@ -24,20 +24,20 @@ export interface ManifestRow {
   localFiles: { key: string; path: string }[]
 }
 
-/** One fault of a manifest. */
+/** One problem of a manifest. */
 export interface ManifestIssue {
   place: Place
   message: string
   hint?: string
 }
 
-/** What can be told of a row with a fault, to show it beside what is wrong. */
-export interface FaultyRow {
+/** What is known of a row with a problem, to show it beside the problem. */
+export interface InvalidRow {
   line: number
   title: string | null
   /** Local files that are there, as those of a row. */
   localFiles: ManifestRow['localFiles']
 }
 
-/** What reading a manifest gives, in the order of the file. The faults of one row stand beside each other. */
-export type ManifestItem = { row: ManifestRow } | { issue: ManifestIssue; faulty?: FaultyRow }
+/** What reading a manifest gives, in the order of the file. The problems of one row follow each other. */
+export type ManifestItem = { row: ManifestRow } | { issue: ManifestIssue; invalidRow?: InvalidRow }

@@ -2,7 +2,7 @@ import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { dirname, extname, resolve } from 'node:path'
 import { messageOf, systemCode } from '../core/errors.ts'
-import { ManifestFault } from './fault.ts'
+import { ManifestError } from './manifest-error.ts'
 
 export type ManifestFormat = 'csv' | 'json' | 'jsonl'
 
@@ -39,7 +39,7 @@ export async function openSource(source: ManifestSource): Promise<OpenSource> {
   }
   const { path } = source
   const fail = (message: string, hint?: string) =>
-    new ManifestFault({ place: { file: path }, message, ...(hint === undefined ? {} : { hint }) })
+    new ManifestError({ place: { file: path }, message, ...(hint === undefined ? {} : { hint }) })
   try {
     const found = await stat(path)
     if (found.isDirectory()) throw fail('is a directory, not a manifest', 'name the file in it')
@@ -47,7 +47,7 @@ export async function openSource(source: ManifestSource): Promise<OpenSource> {
     if (found.isSocket()) throw fail('is a socket, not a file')
     if (!found.isFile()) throw fail('is a device, not a file', 'to read standard input, give - as the manifest')
   } catch (error) {
-    if (error instanceof ManifestFault) throw error
+    if (error instanceof ManifestError) throw error
     if (systemCode(error) === 'ENOENT') throw fail('there is no such file')
     throw fail(`can't be read: ${messageOf(error)}`)
   }
@@ -66,6 +66,6 @@ async function* readable(stream: AsyncIterable<Uint8Array>, path: string): Async
       for (let from = 0; from < read.length; from += PIECE_BYTES) yield read.subarray(from, from + PIECE_BYTES)
     }
   } catch (error) {
-    throw new ManifestFault({ place: { file: path }, message: `can't be read: ${messageOf(error)}` })
+    throw new ManifestError({ place: { file: path }, message: `can't be read: ${messageOf(error)}` })
   }
 }

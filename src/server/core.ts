@@ -20,7 +20,7 @@ import { isDiskFull } from './data-dir/disk-full.ts'
 import { openDataDir, openDataDirOfPostgres } from './data-dir/open.ts'
 import { openUrlSecret } from './data-dir/url-secret.ts'
 import type { Faults } from './faults/faults.ts'
-import { refuseOnRealNetworks } from './faults/real-networks.ts'
+import { refuseOnPublicNetworks } from './faults/public-networks.ts'
 import type { Log } from './log.ts'
 import { createLog, type LogLevel } from './log.ts'
 import { createMetrics } from './metrics/metrics.ts'
@@ -199,7 +199,7 @@ export async function openCore(options: CoreOptions, undo: (() => unknown)[]): P
     wrapNetwork: options.wrapNetwork ?? ((network) => network),
   })
   undo.push(() => chains.close())
-  if (faults !== undefined) refuseOnRealNetworks(chains)
+  if (faults !== undefined) refuseOnPublicNetworks(chains)
   await anvil
   if (works && store.postgres !== null) {
     const { holdOnlyOne } = await import('./store/postgres/only-one.ts')

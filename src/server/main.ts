@@ -48,7 +48,7 @@ export interface Backend {
   exposed: boolean
   /** Reads certificate and key anew; null without TLS. Should they be no good, the old ones stay. */
   reloadTls: (() => Promise<void>) | null
-  /** The faults on demand that are in force, a sentence each. */
+  /** The rules of fault injection, a sentence each. */
   faults: readonly string[]
   /** What is in the way at the start and may pass, a sentence each. */
   warnings: readonly string[]

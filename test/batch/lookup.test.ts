@@ -139,10 +139,10 @@ describe('a new run whose rows are in the collection already, its journal lost',
 
   test('is not mistaken for one with other rows, nor for NFTs that journals know', async () => {
     const server = serverOf()
-    server.mintElsewhere(A, { title: 'other', description: '', file_fields: [] })
+    server.mintByOther(A, { title: 'other', description: '', file_fields: [] })
     await run(server, rowsUpTo(3))
     expect((await run(server, [row(4), row(5)], { runName: 'more' })).counts.deployed).toBe(2)
-    const ordered = server.mintElsewhere(A, row(6).metadata)
+    const ordered = server.mintByOther(A, row(6).metadata)
     const elsewhere = async () => ({ ids: [ordered], open: [] })
     const summary = await machine.run(server, [row(6)], { runName: 'ordered' }, { elsewhere })
     expect(summary.counts.deployed).toBe(1)
@@ -150,7 +150,7 @@ describe('a new run whose rows are in the collection already, its journal lost',
 
   test('of so many equal rows names as many as there are NFTs', async () => {
     const server = serverOf()
-    for (let copy = 0; copy < 2; copy++) server.mintElsewhere(A, row(3).metadata)
+    for (let copy = 0; copy < 2; copy++) server.mintByOther(A, row(3).metadata)
     const twins = [2, 3, 4].map((line) => row(3, { line }))
     await expect(run(server, twins)).rejects.toMatchObject({ details: { count: 2 } })
   })
@@ -162,7 +162,7 @@ describe('a new run whose rows are in the collection already, its journal lost',
     }
     await expect(machine.run(server, rowsUpTo(3), {}, { confirm })).rejects.toMatchObject({ code: 'not_confirmed' })
     expect(server.reads).toEqual(['getnftgdnids'])
-    for (let other = 0; other < 250; other++) server.mintElsewhere(A, { title: `other ${other}` })
+    for (let other = 0; other < 250; other++) server.mintByOther(A, { title: `other ${other}` })
     server.reads.length = 0
     await expect(machine.run(server, rowsUpTo(3), {}, { confirm })).rejects.toMatchObject({ code: 'not_confirmed' })
     expect(server.reads).toEqual(['getnftgdnids', 'getnfts', 'getnfts', 'getnfts'])

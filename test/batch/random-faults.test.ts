@@ -91,7 +91,7 @@ async function live(machine: Machine, chosen: Scenario): Promise<void> {
   const meddle = (life: number) => {
     for (const twin of chosen.twins.filter((each) => each.life === life)) {
       const { receiver, metadata } = rows[twin.row] ?? row(1)
-      server.mintElsewhere(receiver, metadata)
+      server.mintByOther(receiver, metadata)
       disturbed.add(metadata.title)
     }
     for (const { nft, to } of chosen.moves.filter((each) => each.life === life)) {

@@ -200,9 +200,9 @@ describe('an NFT with the metadata of an unknown row', () => {
 
   test('that another client minted too leaves the row undecided: there are two for one', async () => {
     const server = serverWith(['cut_after'])
-    server.mintElsewhere(A, { title: 'before', description: '', file_fields: [] })
+    server.mintByOther(A, { title: 'before', description: '', file_fields: [] })
     await run(server, PAIR, { noWait: true })
-    server.mintElsewhere(A, PAIR[0]?.metadata ?? {})
+    server.mintByOther(A, PAIR[0]?.metadata ?? {})
     const summary = await run(server, PAIR)
     expect(summary).toMatchObject({ counts: { unknown: 1, deployed: 3 }, absentRows: [] })
     expect(summary.undecidedRows[0]?.reason).toContain('2 NFTs')
@@ -212,7 +212,7 @@ describe('an NFT with the metadata of an unknown row', () => {
     const server = serverWith(['cut_after', 'cut_before'])
     let others = 0
     const onEvent = (event: { type: string }) => {
-      if (event.type === 'reconciling') server.mintElsewhere(B, { title: `other ${++others}` })
+      if (event.type === 'reconciling') server.mintByOther(B, { title: `other ${++others}` })
     }
     const summary = await machine.run(server, PAIR, { inFlight: 1 }, { onEvent })
     expect(summary.counts).toMatchObject({ deployed: 3, unknown: 1 })
@@ -222,7 +222,7 @@ describe('an NFT with the metadata of an unknown row', () => {
 
   test('that was there before the run is no row of it', async () => {
     const server = serverWith(['cut_before'])
-    server.mintElsewhere(A, PAIR[0]?.metadata ?? {})
+    server.mintByOther(A, PAIR[0]?.metadata ?? {})
     const summary = await run(server, PAIR, { skipLookup: true })
     expect(summary.absentRows.map(({ line }) => line)).toEqual([4, 7])
   })
@@ -255,7 +255,7 @@ describe('an NFT with the metadata of an unknown row', () => {
     await run(server, [row(3)], { runName: 'other', again: true })
     const [first = ''] = server.idsOf('#3')
     expect((await run(server, [row(3), row(1)])).absentRows).toHaveLength(1)
-    const ordered = server.mintElsewhere(A, row(3).metadata)
+    const ordered = server.mintByOther(A, row(3).metadata)
     const elsewhere = async () => ({ ids: [ordered], open: [] })
     const summary = await machine.run(server, null, { reconcileOnly: true }, { elsewhere })
     expect(summary).toMatchObject({ counts: { unknown: 1 }, absentRows: [{ line: 4 }] })
@@ -267,7 +267,7 @@ describe('what changes while it is looked at', () => {
   test('an NFT that another command was given meanwhile is not taken from it', async () => {
     const server = serverWith(['cut_before'])
     await run(server, PAIR, { noWait: true })
-    const ordered = server.mintElsewhere(A, PAIR[0]?.metadata ?? {})
+    const ordered = server.mintByOther(A, PAIR[0]?.metadata ?? {})
     let isWritten = false
     const onEvent = (event: { type: string; phase?: string }) => {
       if (event.type === 'reconciling' && event.phase === 'reading') isWritten = true
@@ -283,7 +283,7 @@ describe('what changes while it is looked at', () => {
     let twins = 0
     const onEvent = (event: { type: string; phase?: string; ms?: number }) => {
       const isBetween = event.type === 'reconciling' && event.phase === 'waiting' && machine.time.now() >= 30_000
-      if (isBetween && twins++ === 0) server.mintElsewhere(A, row(3).metadata)
+      if (isBetween && twins++ === 0) server.mintByOther(A, row(3).metadata)
     }
     const summary = await machine.run(server, [row(3), row(1)], { inFlight: 1 }, { onEvent })
     expect(twins).toBeGreaterThan(0)
@@ -459,7 +459,7 @@ describe('absent rows', () => {
   test('that turned up since stop the retry before anything is sent', async () => {
     const server = serverWith(['cut_before'])
     await run(server, PAIR)
-    server.mintElsewhere(A, PAIR[0]?.metadata ?? {})
+    server.mintByOther(A, PAIR[0]?.metadata ?? {})
     const attempts = server.attempts
     await expect(run(server, PAIR, { retryAbsent: true })).rejects.toMatchObject({
       code: 'seems_minted',
@@ -475,7 +475,7 @@ describe('absent rows', () => {
     const server = serverWith(['cut_before'])
     await run(server, PAIR)
     await run(server, PAIR, { retryAbsent: true })
-    const late = server.mintElsewhere(A, PAIR[0]?.metadata ?? {})
+    const late = server.mintByOther(A, PAIR[0]?.metadata ?? {})
     const summary = await run(server, PAIR, { reconcileOnly: true })
     expect(summary).toMatchObject({ exitCode: 7, counts: { deployed: 4 } })
     expect(summary.doubledRows).toEqual([{ key: expect.any(String), line: 4, nft_gdn_id: late }])
@@ -530,7 +530,7 @@ describe('the word of a person', () => {
   test('that a row is absent stands, whatever turns up: the person has looked', async () => {
     const server = serverWith(['cut_after'])
     await run(server, [row(3), row(1)], { noWait: true })
-    const twin = server.mintElsewhere(A, row(3).metadata)
+    const twin = server.mintByOther(A, row(3).metadata)
     const [open] = (await run(server, [row(3), row(1)])).undecidedRows
     const settle = [{ key: open?.key ?? '', nftGdnId: null }]
     await run(server, [row(3), row(1)], { reconcileOnly: true, settle })
@@ -591,7 +591,7 @@ describe('what is kept for it', () => {
   test('the ids known before with a flipped bit, or cut, are not relied on: a match is undecided', async () => {
     const known = () => machine.journal().replace('.journal', '.known')
     const server = serverWith(['cut_after'])
-    server.mintElsewhere(A, { title: 'old', description: '', file_fields: [] })
+    server.mintByOther(A, { title: 'old', description: '', file_fields: [] })
     await run(server, PAIR, { noWait: true })
     const whole = await readFile(known())
     for (const damaged of [...whole.keys()].map((at) => {

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { pathToFileURL } from 'node:url'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
-import { seriousFaults } from '../helpers/axe.ts'
+import { seriousViolations } from '../helpers/axe.ts'
 import { CHROMIUM, NO_CHROMIUM, startChromium } from '../helpers/chromium.ts'
 import { png, QUARTERS } from '../helpers/pictures.ts'
 import { folder, service, TARGET } from './drop.ts'
@@ -311,7 +311,7 @@ describe.skipIf(CHROMIUM === undefined)('a page of many rows', () => {
     const { page } = await opened(path)
     await page.getByText('With faults 2').click()
     await expect.poll(() => titles(page)).toEqual(FAULTY.map((at) => `Tide ${at} & <ebb>`))
-    expect(await seriousFaults(page)).toEqual([])
+    expect(await seriousViolations(page)).toEqual([])
     await page.goto(`${pathToFileURL(path).href}#line-604`)
     await expect.poll(() => page.locator('article:target h2').textContent()).toBe('Tide 604 & <ebb>')
     expect(await told(page)).toBe('651 rows. Here: 601 to 651')

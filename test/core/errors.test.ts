@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { formatFault, formatPlace, GdnError, messageOf, systemCode } from '../../src/core/errors.ts'
+import { formatPlace, formatProblem, GdnError, messageOf, systemCode } from '../../src/core/errors.ts'
 import { EXIT } from '../../src/core/exit-codes.ts'
 
 describe('GdnError', () => {
@@ -55,7 +55,7 @@ describe('formatFault', () => {
     [{ field: 'id' }, 'identical rows', 'id: identical rows'],
     [{ flag: '--name' }, 'must not be empty', '--name: must not be empty'],
     [undefined, 'is odd', 'is odd'],
-  ])('%j and %j', (place, message, text) => expect(formatFault({ place, message })).toBe(text))
+  ])('%j and %j', (place, message, text) => expect(formatProblem({ place, message })).toBe(text))
 })
 
 describe('formatPlace', () => {

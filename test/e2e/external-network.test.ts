@@ -16,7 +16,7 @@ import { type ServedBackend, serve } from '../helpers/served-backend.ts'
 const isLong = process.env.GDN_SOAK === '1'
 const BLOCK_SECONDS = isLong ? 2 : 0.4
 const BATCH_ROWS = isLong ? 2000 : 40
-/** Rounds of single mints, grants and transfers while the batch runs, at least: each weather must be met. */
+/** Rounds of single mints, grants and transfers while the batch runs, at least: all network conditions must occur. */
 const ROUNDS = isLong ? 40 : 1
 const STUCK_SECONDS = 2 * BLOCK_SECONDS
 const PATIENCE_MS = isLong ? 600_000 : 60_000
@@ -101,7 +101,7 @@ afterAll(async () => {
 })
 
 test(
-  'networks are set up by their URL in any weather, one with a base fee and one from before',
+  'networks are set up by their URL under reorgs, drops and fee jumps, one with a base fee and one from before',
   async () => {
     await nets.settings({ stuckSeconds: STUCK_SECONDS, signers: 1 })
     await Promise.all(
@@ -138,7 +138,7 @@ test(
       const batch = gdn().run('batch', 'mint', csv, '-c', drop.address, '-b', of.blockchain, '--rate', '10', '--json')
       drop.minted += BATCH_ROWS
       const rounds = async () => {
-        for (let round = 0; round < ROUNDS || !of.weather.hasShownAll(); round++) {
+        for (let round = 0; round < ROUNDS || !of.conditions.hasShownAll(); round++) {
           shop.minted += 1
           const [minted] = await Promise.all([
             mintOne(shop),
@@ -162,7 +162,7 @@ test(
 test(
   'an operator has a stuck transaction bumped, and another cancelled, whose NFT fails with that reason',
   async () => {
-    await Promise.all(both().map(({ weather }) => weather.clearUp()))
+    await Promise.all(both().map(({ conditions }) => conditions.settle()))
     await backend?.end('SIGTERM')
     // Nothing is bumped but by hand.
     await nets.settings({ stuckSeconds: 3600 })
@@ -187,7 +187,7 @@ test(
       const offered = await of.network.call<{ maxFeePerGas?: string; gasPrice: string }>('eth_getTransactionByHash', [
         stuck.hash,
       ])
-      await of.weather.hold(2 * (Number(offered.maxFeePerGas ?? offered.gasPrice) / 1e9))
+      await of.conditions.hold(2 * (Number(offered.maxFeePerGas ?? offered.gasPrice) / 1e9))
       for (const hash of await of.network.pool()) await of.network.call('anvil_dropTransaction', [hash])
       await of.resume()
       const height = Number(await of.network.call('eth_blockNumber'))
@@ -203,7 +203,7 @@ test(
         (nft) => nft.status !== 'initiated',
         PATIENCE_MS,
       )
-      await of.weather.hold(null)
+      await of.conditions.hold(null)
       const shown = await admin<ShownTransaction>('tx', 'show', stuck.id)
       expect({ nonce: shown.nonce, same: shown.hash === stuck.hash }).toEqual({ nonce: stuck.nonce, same: false })
       expect(await attemptsOf(stuck)).toHaveLength(2)
@@ -327,11 +327,11 @@ test(
         nfts: collections.filter((one) => one.of === of).reduce((sum, { minted }) => sum + minted, 0),
         transactions: all.length,
         bumps,
-        ...of.weather.figures,
+        ...of.conditions.figures,
         underpriced: of.endpoint.underpriced,
         batchesTooLong: of.endpoint.tooLong,
       })
-      expect(of.weather.hasShownAll()).toBe(true)
+      expect(of.conditions.hasShownAll()).toBe(true)
       expect(bumps).toBeGreaterThan(0)
     }
     expect(await backend?.end('SIGTERM')).toBe(0)

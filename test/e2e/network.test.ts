@@ -6,14 +6,14 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { until } from '../helpers/backend.ts'
 import { gdnAt } from '../helpers/gdn-at.ts'
 import { writeKeystore, writePassword } from '../helpers/keystore-file.ts'
-import { type RealNetwork, startRealNetwork } from '../helpers/real-network.ts'
+import { type PublicNetwork, startPublicNetwork } from '../helpers/public-network.ts'
 import { type ServedBackend, serve } from '../helpers/served-backend.ts'
 
 const OWNER = '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359'
 const OTHER = '0xdbF03B407c01E7cD3CBea99509d93f8DDDC8C6FB'
 const COIN = 10n ** 18n
 
-let network: RealNetwork
+let network: PublicNetwork
 let folder: string
 let dataDir: string
 let stopMining = () => {}
@@ -49,7 +49,7 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'gdn-network-'))
   dataDir = join(folder, 'data')
   await mkdir(dataDir, { mode: 0o700 })
-  network = await startRealNetwork()
+  network = await startPublicNetwork()
   const mining = setInterval(() => {
     if (!isHalted) network.mine().catch(() => {})
   }, 150)

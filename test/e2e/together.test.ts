@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type ClusterChaos, openClusterChaos } from '../helpers/cluster-chaos.ts'
 import { findPostgres } from '../helpers/postgres-server.ts'
 import { report, seededRandom } from '../helpers/seed.ts'
-import { openStorm, type Storm } from '../helpers/storm.ts'
 
 const isLong = process.env.GDN_SOAK === '1'
 const NFTS = isLong ? 5000 : 200
@@ -12,30 +12,30 @@ const WITHIN_MS = isLong ? 3_600_000 : 180_000
 const onPostgres = findPostgres() === null ? [] : ['PostgreSQL']
 
 describe.each(onPostgres)('two API processes and three workers on %s, behind a load balancer', () => {
-  let storm: Storm
+  let chaos: ClusterChaos
 
   beforeAll(async () => {
-    storm = await openStorm({
+    chaos = await openClusterChaos({
       ...{ random: seededRandom('storm').random, nftsPerRequest: PER_REQUEST, clients: 6 },
       // Each has a lane of its own: the more, the more transactions there are.
       collections: isLong ? 60 : 6,
       patienceMs: isLong ? 1_800_000 : 120_000,
     })
   }, 180_000)
-  afterAll(() => storm?.close())
+  afterAll(() => chaos?.close())
 
   test(
     'one after the other is replaced while clients ask: no request is lost or refused, and each is done',
     async () => {
       const which = isLong ? { apis: 2, workers: 3 } : { apis: 1, workers: 1 }
-      const { requestIds, ...figures } = await storm.replace(which)
+      const { requestIds, ...figures } = await chaos.replace(which)
       report(figures)
       expect(figures.replaced).toBe(which.apis + which.workers)
       const { 200: answered = 0, ...others } = figures.answers
       expect(answered).toBeGreaterThan(20)
       expect(others).toEqual({})
       // A request id leads through the logs of who took it, of who signed for it, and of who saw it final.
-      const lines = storm.linesOf(requestIds.at(-1) ?? '')
+      const lines = chaos.linesOf(requestIds.at(-1) ?? '')
       const by = (msg: string) => lines.filter(({ line }) => line.msg === msg).map((found) => found.by)
       expect(by('request')).toEqual([expect.stringMatching(/^api/)])
       expect(by('a transaction is signed')).toEqual([expect.stringMatching(/^worker/)])
@@ -47,7 +47,7 @@ describe.each(onPostgres)('two API processes and three workers on %s, behind a l
   test(
     `${NFTS} NFTs, all of them and PostgreSQL killed at random, 30 % of the RPC failing: each is minted once, no nonce is missing, nothing is left`,
     async () => {
-      const figures = await storm.rage({
+      const figures = await chaos.killAtRandom({
         requests: NFTS / PER_REQUEST,
         killEvery: isLong ? 4000 : 2500,
         databaseKills: isLong ? 12 : 1,

@@ -1,6 +1,6 @@
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { seriousFaults } from '../helpers/axe.ts'
+import { seriousViolations } from '../helpers/axe.ts'
 import { createTestCollection, freshDataDir, startTestBackend, type TestBackend } from '../helpers/backend.ts'
 import { CHROMIUM, NO_CHROMIUM, startChromium } from '../helpers/chromium.ts'
 import { tooWide, watchedPage } from '../helpers/explorer-page.ts'
@@ -84,14 +84,14 @@ describe.skipIf(CHROMIUM === undefined || OUTER_ADDRESS === undefined)('where th
     await page.goto(`${url}/`)
     await page.getByLabel('API key').waitFor()
     expect(await tooWide(page)).toBeLessThanOrEqual(0)
-    expect(await seriousFaults(page)).toEqual([])
+    expect(await seriousViolations(page)).toEqual([])
     await page.getByRole('button', { name: 'Log in' }).click()
     await page.getByText('Type the API key first.').waitFor()
     await page.getByLabel('API key').fill('gdn_wrong')
     await page.keyboard.press('Enter')
     await page.getByText('That key is not valid here.').waitFor()
     expect(await tooWide(page)).toBeLessThanOrEqual(0)
-    expect(await seriousFaults(page)).toEqual([])
+    expect(await seriousViolations(page)).toEqual([])
     expect([errors, others]).toEqual([[], []])
     await close()
   })

@@ -1,6 +1,6 @@
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { seriousFaults } from '../helpers/axe.ts'
+import { seriousViolations } from '../helpers/axe.ts'
 import {
   createTestCollection,
   freshDataDir,
@@ -88,7 +88,7 @@ describe.skipIf(CHROMIUM === undefined).each(LOOKS)('%s, %d pixels wide', (schem
       await page.goto(backend.url + path())
       await page.waitForSelector(shown)
       expect(await tooWide(page)).toBeLessThanOrEqual(0)
-      expect(await seriousFaults(page)).toEqual([])
+      expect(await seriousViolations(page)).toEqual([])
       expect([errors, others]).toEqual([[], []])
     },
   )

@@ -11,7 +11,7 @@ interface Finding {
 }
 
 /** What axe holds against a page, if it is serious. */
-export async function seriousFaults(page: Page): Promise<string[]> {
+export async function seriousViolations(page: Page): Promise<string[]> {
   await page.evaluate(AXE)
   const found: Finding[] = await page.evaluate(
     "axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) => violations)",

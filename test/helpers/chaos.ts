@@ -40,7 +40,7 @@ export interface ChaosFigures {
   seconds: number
 }
 
-interface Wish {
+interface PlannedNft {
   title: string
   receiver: string
   /** A transfer of it was asked for; each NFT moves once at most. */
@@ -94,7 +94,7 @@ export async function chaos({ requests, clients, longestLife, random }: ChaosOpt
 
   const collections: Collection[] = []
   const transfers: string[] = []
-  const wishes = new Map<string, Wish & { address: string }>()
+  const plans = new Map<string, PlannedNft & { address: string }>()
 
   const createCollection = async (key: string, blockchain: Collection['blockchain']) => {
     const polygon = { wallet_address: WALLETS[0], blockchain, enable_transfer: true }
@@ -111,7 +111,7 @@ export async function chaos({ requests, clients, longestLife, random }: ChaosOpt
     const receiver = anyOf<string>(blockchain === 'polygon' ? WALLETS : SOLANA_WALLETS)
     // Half of them are created for a first owner.
     const givenOn = blockchain === 'polygon' && random() < 0.5
-    const wanted: Wish[] = Array.from({ length: 1 + Math.floor(random() * 4) }, (_, index) => ({
+    const wanted: PlannedNft[] = Array.from({ length: 1 + Math.floor(random() * 4) }, (_, index) => ({
       title: `${key} ${index}`,
       receiver,
       broken: random() < 0.05,
@@ -123,39 +123,41 @@ export async function chaos({ requests, clients, longestLife, random }: ChaosOpt
       receiver_wallet_address: receiver,
       metadata: wanted.map(({ title, broken }, index) => ({
         title,
-        description: 'in a storm',
+        description: 'under chaos',
         file_fields:
           broken || index % 2 === 0 ? [{ key: 'image', url: `${files.url}/${broken ? 'gone' : key}.png` }] : [],
       })),
     }
     const path = givenOn ? '/api/v1/createnfttrans' : '/api/v1/createnft'
     const { nfts } = await ask<{ nfts: { nft_gdn_ids: string }[] }>(path, body, key)
-    for (const [index, wish] of wanted.entries()) wishes.set(nfts[index]?.nft_gdn_ids ?? '', { ...wish, address })
+    for (const [index, planned] of wanted.entries()) plans.set(nfts[index]?.nft_gdn_ids ?? '', { ...planned, address })
   }
 
   /** Transfers an NFT that is deployed by now; where the first one looked at is not, nothing. */
   const transfer = async (key: string): Promise<boolean> => {
-    const waiting = [...wishes].filter(([, wish]) => wish.receiver.startsWith('0x') && !wish.broken && !wish.moved)
+    const waiting = [...plans].filter(
+      ([, planned]) => planned.receiver.startsWith('0x') && !planned.broken && !planned.moved,
+    )
     if (waiting.length === 0) return false
-    const [id, wish] = anyOf(waiting)
-    wish.moved = true
+    const [id, planned] = anyOf(waiting)
+    planned.moved = true
     const [nft] = (await ask<{ nfts: NftRecord[] }>('/api/v1/getnfts', { nft_gdn_ids: [id] })).nfts
     if (nft?.status !== 'deployed') {
-      delete wish.moved
+      delete planned.moved
       return false
     }
     const receiver = anyOf(WALLETS)
     const body = {
-      contract_address: wish.address,
+      contract_address: planned.address,
       token_id: nft.token_id,
       blockchain: 'polygon',
       nft_gdn_id: id,
-      sender_wallet_address: wish.receiver,
+      sender_wallet_address: planned.receiver,
       receiver_wallet_address: receiver,
     }
     type Made = { response: { transaction_gdn_id: string } }
     transfers.push((await ask<Made>('/api/v1/transfernft', body, key)).response.transaction_gdn_id)
-    wish.receiver = receiver
+    planned.receiver = receiver
     return true
   }
 
@@ -220,14 +222,14 @@ export async function chaos({ requests, clients, longestLife, random }: ChaosOpt
       contract_addresses: address,
       blockchain,
     })
-    const wanted = [...wishes].filter(([, wish]) => wish.address === address)
+    const wanted = [...plans].filter(([, planned]) => planned.address === address)
     expect([...ids].sort()).toEqual(wanted.map(([id]) => id).sort())
     const records =
       ids.length === 0 ? [] : (await ask<{ nfts: NftRecord[] }>('/api/v1/getnfts', { nft_gdn_ids: ids })).nfts
     const tokens = new Set<string>()
     for (const nft of records) {
-      const wish = wishes.get(nft.nft_gdn_id)
-      if (wish?.broken) {
+      const planned = plans.get(nft.nft_gdn_id)
+      if (planned?.broken) {
         expect(nft).toMatchObject({
           status: 'failed',
           token_id: null,
@@ -236,18 +238,18 @@ export async function chaos({ requests, clients, longestLife, random }: ChaosOpt
         failed += 1
         continue
       }
-      expect(nft).toMatchObject({ status: 'deployed', request_metadata: { title: wish?.title } })
+      expect(nft).toMatchObject({ status: 'deployed', request_metadata: { title: planned?.title } })
       deployed += 1
       tokens.add(String(nft.token_id))
       const uri = String(nft.metadata_url)
       if (blockchain === 'polygon') {
         const args = [BigInt(String(nft.token_id))] as const
         const contract = { address: getAddress(address), abi: ABI }
-        expect(await reader.readContract({ ...contract, functionName: 'ownerOf', args })).toBe(wish?.receiver)
+        expect(await reader.readContract({ ...contract, functionName: 'ownerOf', args })).toBe(planned?.receiver)
         expect(await reader.readContract({ ...contract, functionName: 'tokenURI', args })).toBe(uri)
       }
       const metadata = await (await fetch(`${backend.url}/ipfs/${uri.slice('ipfs://'.length)}`)).json()
-      expect(metadata).toMatchObject({ name: wish?.title })
+      expect(metadata).toMatchObject({ name: planned?.title })
     }
     // As many tokens on chain as NFTs that are deployed: none twice, none too many.
     expect(tokens.size).toBe(records.filter((nft) => nft.status === 'deployed').length)

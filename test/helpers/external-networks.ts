@@ -5,16 +5,16 @@ import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import type { EvmBlockchain } from '../../src/api/blockchains.ts'
 import { gdnAt } from './gdn-at.ts'
 import { writeKeystore, writePassword } from './keystore-file.ts'
+import { type NetworkConditions, startNetworkConditions } from './network-conditions.ts'
 import { type PublicEndpoint, startPublicEndpoint } from './public-endpoint.ts'
-import { type RealNetwork, startRealNetwork } from './real-network.ts'
-import { startWeather, type Weather } from './weather.ts'
+import { type PublicNetwork, startPublicNetwork } from './public-network.ts'
 
 export interface ExternalNetwork {
   blockchain: EvmBlockchain
   chainId: number
-  network: RealNetwork
+  network: PublicNetwork
   endpoint: PublicEndpoint
-  weather: Weather
+  conditions: NetworkConditions
   admin: `0x${string}`
   operators: readonly `0x${string}`[]
   /** Stops mining, until by `resume`. */
@@ -64,20 +64,20 @@ export async function startExternalNetworks(options: {
     // It takes whole seconds to change; what is quicker is told to mine.
     const isQuick = blockSeconds < 1
     const own = { chainId, ...(isQuick ? {} : { blockSeconds }) }
-    const network = await startRealNetwork(['--gas-limit', '30000000', ...fork], own)
+    const network = await startPublicNetwork(['--gas-limit', '30000000', ...fork], own)
     let isHalted = false
     const mining = setInterval(() => {
       if (isQuick && !isHalted) network.mine().catch(() => {})
     }, blockSeconds * 1000)
     const endpoint = await startPublicEndpoint(network.url, isLegacy ? { batchLimit: 2, internalErrors: true } : {})
     const blockMs = blockSeconds * 1000
-    const weather = startWeather({ network, endpoint, blockMs, random, legacy: isLegacy })
+    const conditions = startNetworkConditions({ network, endpoint, blockMs, random, legacy: isLegacy })
     const admin = generatePrivateKey()
     const keys = Array.from({ length: of.operators }, () => generatePrivateKey())
     await writeKeystore(join(folder, `${blockchain}-admin.json`), admin)
     for (const [index, key] of keys.entries()) await writeKeystore(join(dataDir, `${blockchain}-${index}.json`), key)
     return {
-      ...{ blockchain, chainId, network, endpoint, weather },
+      ...{ blockchain, chainId, network, endpoint, conditions },
       admin: privateKeyToAccount(admin).address,
       operators: keys.map((key) => privateKeyToAccount(key).address),
       async halt() {
@@ -90,7 +90,7 @@ export async function startExternalNetworks(options: {
       },
       async close() {
         clearInterval(mining)
-        await weather.stop().catch(() => {})
+        await conditions.stop().catch(() => {})
         await endpoint.close()
         await network.close()
       },

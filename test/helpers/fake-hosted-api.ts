@@ -194,7 +194,7 @@ export class FakeHostedApi implements BatchClient {
   }
 
   /** Another client mints in the same collection. */
-  mintElsewhere(receiver: string, metadata: object): string {
+  mintByOther(receiver: string, metadata: object): string {
     return this.#add('createnft', receiver, metadata, null)
   }
 

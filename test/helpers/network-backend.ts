@@ -11,7 +11,7 @@ import { runSetup } from '../../src/server/setup/run.ts'
 import { withChain } from '../../src/server/setup/with-chain.ts'
 import { startTestBackend, type TestBackend } from './backend.ts'
 import { writeKeystore, writePassword } from './keystore-file.ts'
-import type { RealNetwork } from './real-network.ts'
+import type { PublicNetwork } from './public-network.ts'
 import { COLLECTION_ABI, type OwnersCall } from './rpc-wallets.ts'
 import { forgetDatabaseOf, placeOf } from './test-database.ts'
 
@@ -28,10 +28,10 @@ export interface NetworkPlace {
 const SILENT = { debug() {}, info() {}, warn() {}, error() {} }
 const RICH = `0x${(10n ** 21n).toString(16)}`
 
-export const fund = (real: RealNetwork, address: string) => real.call('anvil_setBalance', [address, RICH])
+export const fund = (real: PublicNetwork, address: string) => real.call('anvil_setBalance', [address, RICH])
 
 /** Sets polygon up on a network; its depths are 2 blocks until something counts and 6 until nothing is undone. */
-export async function setUpNetwork(real: RealNetwork): Promise<NetworkPlace> {
+export async function setUpNetwork(real: PublicNetwork): Promise<NetworkPlace> {
   const folder = await mkdtemp(join(tmpdir(), 'gdn-set-up-'))
   const dataDir = join(folder, 'data')
   await mkdir(dataDir, { mode: 0o700 })
@@ -81,7 +81,7 @@ export async function setUpNetwork(real: RealNetwork): Promise<NetworkPlace> {
 
 /** A wallet's own transaction on a network: in its pool when it resolves. */
 export async function sendByWallet(
-  real: RealNetwork,
+  real: PublicNetwork,
   account: PrivateKeyAccount,
   address: string,
   call: OwnersCall,

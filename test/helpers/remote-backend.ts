@@ -1,7 +1,7 @@
 import type { Hex } from '../../src/server/chain/evm/network.ts'
 import { createRemoteNetwork, type RemoteNetworkOptions } from '../../src/server/chain/evm/remote/remote-network.ts'
 import { freshDataDir, startTestBackend, type TestBackend } from './backend.ts'
-import { fundSigners, type RealNetwork } from './real-network.ts'
+import { fundSigners, type PublicNetwork } from './public-network.ts'
 
 export const CONFIRMATIONS = 3
 export const FINALITY = 8
@@ -20,7 +20,7 @@ export interface RemoteBackend {
 
 /** A backend whose polygon is a network behind an RPC URL; quick to look and quick to lose patience. */
 export async function startRemoteBackend(
-  real: RealNetwork,
+  real: PublicNetwork,
   options: Partial<RemoteNetworkOptions> = {},
 ): Promise<RemoteBackend> {
   const dir = await freshDataDir()

@@ -4,7 +4,7 @@ import { expect } from 'vitest'
 import { sleep } from '../../src/core/time.ts'
 import { call, createTestCollection, mint, type TestCollection, until, WALLETS, withStore } from './backend.ts'
 import { startFaultyProxy } from './faulty-proxy.ts'
-import { startRealNetwork } from './real-network.ts'
+import { startPublicNetwork } from './public-network.ts'
 import { startRemoteBackend } from './remote-backend.ts'
 import { report } from './seed.ts'
 
@@ -39,7 +39,7 @@ export async function reorgDrop(options: {
 }): Promise<ReorgDropFigures> {
   const { nfts, random } = options
   const since = performance.now()
-  const real = await startRealNetwork()
+  const real = await startPublicNetwork()
   const proxy = await startFaultyProxy(real.url, { random, share: options.faults })
   const remote = await startRemoteBackend(real, { urls: [proxy.url], stuckMs: 1500, timeoutMs: 250 })
   let putBack = 0
@@ -47,14 +47,14 @@ export async function reorgDrop(options: {
   let dropped = 0
   let restarts = 0
 
-  // The network's own doings, one after the other.
-  let rough = true
+  // Reorgs, dropped transactions and new blocks, one after the other.
+  let isDisturbed = true
   let running = true
-  const weather = async () => {
+  const disturbNetwork = async () => {
     while (running) {
       await sleep(random() * (options.faults > 0 ? 60 : 15))
       const height = Number(await real.call('eth_blockNumber'))
-      const dice = rough ? random() : 1
+      const dice = isDisturbed ? random() : 1
       if (dice < 0.2 && height > 2 * DEEPEST) {
         const depth = 1 + (reorgs.reduce((sum, count) => sum + count) % DEEPEST)
         await real.reorg(depth)
@@ -70,7 +70,7 @@ export async function reorgDrop(options: {
       }
     }
   }
-  const blowing = weather()
+  const disturbing = disturbNetwork()
 
   const orders: { collection: TestCollection; ids: string[] }[] = []
   const deployed = async (ids: readonly string[]) => {
@@ -109,10 +109,10 @@ export async function reorgDrop(options: {
       restarts += 1
       await remote.restart()
     }
-    // Everything ends well even in bad weather; then it clears up until nothing can be undone any more.
+    // Everything is deployed despite reorgs and drops. Then the network is left alone until every block is final.
     const ids = orders.flatMap((order) => order.ids)
     await deployed(ids)
-    rough = false
+    isDisturbed = false
     const unsettled = () =>
       withStore(remote.dataDir, ({ db }) =>
         db
@@ -123,7 +123,7 @@ export async function reorgDrop(options: {
       )
     expect(await until(unsettled, (rows) => rows.length === 0, 30_000)).toEqual([])
     running = false
-    await blowing
+    await disturbing
     putBack += takenBack()
 
     const final = await statesOf(ids)
@@ -178,7 +178,7 @@ export async function reorgDrop(options: {
     throw error
   } finally {
     running = false
-    await blowing.catch(() => {})
+    await disturbing.catch(() => {})
     await remote.close()
     await proxy.close()
     await real.close()

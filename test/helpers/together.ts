@@ -10,7 +10,7 @@ import { sleep } from '../../src/core/time.ts'
 import { gdnAt } from './gdn-at.ts'
 import { writeKeystore, writePassword } from './keystore-file.ts'
 import { type PostgresServer, startPostgres } from './postgres-server.ts'
-import { type RealNetwork, startRealNetwork } from './real-network.ts'
+import { type PublicNetwork, startPublicNetwork } from './public-network.ts'
 
 const GDN = fileURLToPath(new URL('../../bin/gdn.js', import.meta.url))
 const BLOCK_MS = 200
@@ -34,7 +34,7 @@ export interface Together {
   folder: string
   postgres: PostgresServer
   databaseUrl: string
-  network: RealNetwork
+  network: PublicNetwork
   /** Who signs. */
   operators: readonly string[]
   apiKey(): string
@@ -44,10 +44,10 @@ export interface Together {
 
 /** A PostgreSQL server, a network that others mine, set up for two signers, and processes of the built gdn that share both. */
 export async function startTogether(
-  options: { rpcUrl?: (network: RealNetwork) => Promise<string> } = {},
+  options: { rpcUrl?: (network: PublicNetwork) => Promise<string> } = {},
 ): Promise<Together> {
   const folder = await mkdtemp(join(tmpdir(), 'gdn-together-'))
-  const [postgres, network] = await Promise.all([startPostgres(), startRealNetwork(['--gas-limit', '1000000000'])])
+  const [postgres, network] = await Promise.all([startPostgres(), startPublicNetwork(['--gas-limit', '1000000000'])])
   await postgres.execute('create database gdn')
   const databaseUrl = postgres.url('gdn')
   const mining = setInterval(() => void network.mine().catch(() => {}), BLOCK_MS)

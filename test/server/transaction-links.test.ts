@@ -2,7 +2,7 @@ import { afterEach, expect, it } from 'vitest'
 import { cli } from '../cli/harness.ts'
 import { call, createTestCollection, showCollection, until } from '../helpers/backend.ts'
 import { setUpNetwork } from '../helpers/network-backend.ts'
-import { startRealNetwork } from '../helpers/real-network.ts'
+import { startPublicNetwork } from '../helpers/public-network.ts'
 
 const undo: (() => Promise<unknown>)[] = []
 afterEach(async () => {
@@ -17,7 +17,7 @@ it.each([
   ],
   ['nothing where they name none', {}, null],
 ])('a transaction is linked to %s, in gettransactions and in gdn tx', async (_, more, link) => {
-  const real = await startRealNetwork()
+  const real = await startPublicNetwork()
   undo.push(() => real.close())
   const place = await setUpNetwork(real)
   undo.push(() => place.remove())

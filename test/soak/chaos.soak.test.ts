@@ -6,7 +6,7 @@ import { report, seededRandom } from '../helpers/seed.ts'
 const ROUNDS = Number(process.env.GDN_SOAK_ROUNDS ?? 4)
 const ROUND_MS = 600_000
 
-it(`${ROUNDS} storms of 500 requests, the backend killed every few seconds`, {
+it(`${ROUNDS} rounds of 500 requests, the backend killed every few seconds`, {
   timeout: ROUNDS * ROUND_MS,
 }, async () => {
   const { random } = seededRandom('chaos soak')

@@ -134,7 +134,7 @@ export async function createIo(edge: IoEdge, settings: IoSettings): Promise<Io> 
         const { spinner } = await import('./spinner.ts')
         return spinner(text, stderr, errLevel > 0)
       }
-      return calmProgress(text, say)
+      return lineProgress(text, say)
     },
     async block() {
       if (silent || !animates) return null
@@ -161,7 +161,7 @@ export async function createIo(edge: IoEdge, settings: IoSettings): Promise<Io> 
 }
 
 /** Off a terminal: a line now, and one whenever something changed and a few seconds have gone by. */
-function calmProgress(first: string, say: (line: string) => void): Progress {
+function lineProgress(first: string, say: (line: string) => void): Progress {
   say(first)
   let last = first
   let saidAt = performance.now()

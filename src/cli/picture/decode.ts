@@ -1,6 +1,6 @@
 import { SNIFF_BYTES, sniffContentType } from '../../files/content-type.ts'
 import { pictureSize } from '../../files/picture-size.ts'
-import { broken, checkSize, MAX_PICTURE_BYTES, PictureFault, type Pixels, tooManyBytes } from './pixels.ts'
+import { broken, checkSize, MAX_PICTURE_BYTES, PictureError, type Pixels, tooManyBytes } from './pixels.ts'
 
 const DECODERS: Readonly<Record<string, () => Promise<(bytes: Uint8Array) => Pixels>>> = {
   'image/png': async () => (await import('./decode-png.ts')).decodePng,
@@ -40,14 +40,14 @@ function attempt<Value>(act: () => Value): Value {
   try {
     return act()
   } catch (error) {
-    throw error instanceof PictureFault ? error : broken()
+    throw error instanceof PictureError ? error : broken()
   }
 }
 
-function cantBeDrawn(type: string): PictureFault {
+function cantBeDrawn(type: string): PictureError {
   const name = Object.hasOwn(NAMES, type) ? NAMES[type] : undefined
-  if (name !== undefined) return new PictureFault(`is ${name}, which can't be drawn here`, name.replace(/^an? /, ''))
+  if (name !== undefined) return new PictureError(`is ${name}, which can't be drawn here`, name.replace(/^an? /, ''))
   const [kind] = type.split('/')
-  if (kind === 'video') return new PictureFault("is a video, which can't be drawn here", 'video')
-  return new PictureFault('is no picture', 'no picture')
+  if (kind === 'video') return new PictureError("is a video, which can't be drawn here", 'video')
+  return new PictureError('is no picture', 'no picture')
 }

@@ -7,7 +7,7 @@ import { proxyOf } from '../connect/connect.ts'
 import { debugExchanges } from '../connect/debug-exchange.ts'
 import type { Deps } from '../deps.ts'
 import { VERSION } from '../version.ts'
-import { MAX_PICTURE_BYTES, PictureFault } from './pixels.ts'
+import { MAX_PICTURE_BYTES, PictureError } from './pixels.ts'
 
 /** What an NFT tells of where its picture is. */
 export interface PicturedNft {
@@ -52,14 +52,14 @@ export async function createPictureReader(
   const transport = await createTransport('single', { proxy, onExchange: debugExchanges(io) })
   let silent = 0
   const get = async (url: string, maxBytes: number) => {
-    if (silent >= MAX_SILENT) throw new PictureFault(`is not given by ${new URL(url).origin}: no answer`, 'not there')
+    if (silent >= MAX_SILENT) throw new PictureError(`is not given by ${new URL(url).origin}: no answer`, 'not there')
     silent++
     const { status, body } = await fetchFile(transport, url, maxBytes, signals.signal)
     silent = 0
     if (status === 200) return body
     const { origin } = new URL(url)
     const why = status === 404 || status === 410 ? `is not at ${origin}` : `is not given by ${origin}: HTTP ${status}`
-    throw new PictureFault(why, 'not there')
+    throw new PictureError(why, 'not there')
   }
   return {
     async read(nft) {
@@ -88,6 +88,6 @@ async function fetchFile(transport: Transport, url: string, maxBytes: number, si
     return await transport.request({ method: 'GET', url, headers, timeoutMs: TIMEOUT_MS, maxBytes, signal })
   } catch (error) {
     if (!(error instanceof TransportError)) throw error
-    throw new PictureFault(`is not given by ${new URL(url).origin}: ${error.message}`, 'not there')
+    throw new PictureError(`is not given by ${new URL(url).origin}: ${error.message}`, 'not there')
   }
 }

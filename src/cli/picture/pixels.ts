@@ -6,7 +6,7 @@ export interface Pixels {
 }
 
 /** Why a picture isn't drawn: as the end of a sentence, and in a word or two. Nothing is quoted from it. */
-export class PictureFault extends Error {
+export class PictureError extends Error {
   readonly inShort: string
 
   constructor(message: string, inShort: string) {
@@ -16,9 +16,9 @@ export class PictureFault extends Error {
   }
 }
 
-export const broken = () => new PictureFault('is broken', 'broken')
+export const broken = () => new PictureError('is broken', 'broken')
 
-export const tooManyBytes = () => new PictureFault('is too large to be drawn here: more than 16 MiB', 'too large')
+export const tooManyBytes = () => new PictureError('is too large to be drawn here: more than 16 MiB', 'too large')
 
 /** What is read of a picture. */
 export const MAX_PICTURE_BYTES = 16 * 1024 * 1024
@@ -30,5 +30,5 @@ const MAX_SIDE = 16_384
 export function checkSize(width: number, height: number): void {
   if (!(width > 0 && height > 0)) throw broken()
   if (width <= MAX_SIDE && height <= MAX_SIDE && width * height <= MAX_PIXELS) return
-  throw new PictureFault(`is too large to be drawn here: ${width} x ${height} pixels`, 'too large')
+  throw new PictureError(`is too large to be drawn here: ${width} x ${height} pixels`, 'too large')
 }

@@ -1,5 +1,5 @@
 import { open } from 'node:fs/promises'
-import { MAX_PICTURE_BYTES, PictureFault, tooManyBytes } from './pixels.ts'
+import { MAX_PICTURE_BYTES, PictureError, tooManyBytes } from './pixels.ts'
 
 /**
  * Reads a picture of this machine.
@@ -18,6 +18,6 @@ export async function readPicture(path: string): Promise<Uint8Array> {
       await file.close()
     }
   } catch (error) {
-    throw error instanceof PictureFault ? error : new PictureFault("can't be read", "can't be read")
+    throw error instanceof PictureError ? error : new PictureError("can't be read", "can't be read")
   }
 }

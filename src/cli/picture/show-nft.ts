@@ -4,7 +4,7 @@ import { safe } from '../io/io.ts'
 import { decodePicture } from './decode.ts'
 import { drawn, inRoom, type Room } from './draw.ts'
 import { createPictureReader, orderedImage } from './nft-picture.ts'
-import { PictureFault } from './pixels.ts'
+import { PictureError } from './pixels.ts'
 import type { Way } from './way.ts'
 
 /**
@@ -25,7 +25,7 @@ export async function showPicture(
     const bytes = await reader.read({ metadata_url, ordered: orderedImage(request_metadata) })
     if (bytes !== null) await io.read(`${await drawn(inRoom(await decodePicture(bytes), room, way), way)}\n`)
   } catch (error) {
-    if (!(error instanceof PictureFault)) throw error
+    if (!(error instanceof PictureError)) throw error
     io.note(`The picture ${safe(error.message)}.`)
   } finally {
     await reader.close()

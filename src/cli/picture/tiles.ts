@@ -6,7 +6,7 @@ import { cutToWidth, displayWidth } from '../text/display-width.ts'
 import { wrap } from '../text/wrap.ts'
 import { decodePicture } from './decode.ts'
 import { boxOf, drawn, inRoom, type Room } from './draw.ts'
-import { PictureFault, type Pixels } from './pixels.ts'
+import { PictureError, type Pixels } from './pixels.ts'
 import { readPicture } from './read-picture.ts'
 import type { Size } from './scale.ts'
 import type { Way } from './way.ts'
@@ -56,7 +56,7 @@ async function tileOf(row: ManifestRow, room: Room, way: Way): Promise<Tile> {
   try {
     return { picture: inRoom(await pictureOf(row), room, way), title, why: '' }
   } catch (error) {
-    if (!(error instanceof PictureFault)) throw error
+    if (!(error instanceof PictureError)) throw error
     return { picture: frame(boxOf(room, way)), title, why: error.inShort }
   }
 }
@@ -66,7 +66,7 @@ async function pictureOf({ metadata, localFiles }: ManifestRow): Promise<Pixels>
   const path = localFiles.find(isImage)?.path
   if (path !== undefined) return await decodePicture(await readPicture(path))
   const isElsewhere = metadata.file_fields.some(isImage)
-  throw isElsewhere ? new PictureFault('is elsewhere', 'elsewhere') : new PictureFault('is none', 'no picture')
+  throw isElsewhere ? new PictureError('is elsewhere', 'elsewhere') : new PictureError('is none', 'no picture')
 }
 
 function titleLines(title: string, columns: number): string[] {

@@ -1,7 +1,7 @@
 import { appendFile } from 'node:fs/promises'
 import { isAbsolute, relative, resolve } from 'node:path'
 import type { BatchSummary } from '../../batch/types.ts'
-import { formatFault, type GdnError, type Place } from '../../core/errors.ts'
+import { formatProblem, type GdnError, type Place } from '../../core/errors.ts'
 import { fileLines } from '../../manifest/file-lines.ts'
 import { isInActions } from '../io/in-actions.ts'
 import { safe } from '../io/io.ts'
@@ -23,9 +23,9 @@ interface Annotation {
   message: string
 }
 
-/** Faults of a file and rows of a manifest as workflow commands, for GitHub to show beside the line. */
+/** Problems of a file and rows of a manifest as workflow commands, for GitHub to show beside the line. */
 export async function annotationsOf(error: GdnError, where: Surroundings): Promise<string> {
-  const all = [...faultsOf(error), ...rowsOf(error)]
+  const all = [...problemsOf(error), ...rowsOf(error)]
   const shown = await inFiles(all.slice(0, MAX_ANNOTATIONS), where)
   return shown.map((annotation) => command(annotation, where)).join('')
 }
@@ -46,13 +46,13 @@ async function inFiles(annotations: readonly Annotation[], { cwd }: Surroundings
   })
 }
 
-function faultsOf({ place, message, details }: GdnError): Annotation[] {
+function problemsOf({ place, message, details }: GdnError): Annotation[] {
   const issues = recordOf(details).issues
-  const faults = Array.isArray(issues) && issues.length > 0 ? (issues as { place?: Place; message: string }[]) : null
-  return (faults ?? [{ ...(place === undefined ? {} : { place }), message }]).flatMap((fault) => {
-    const { file, line, column, field } = fault.place ?? {}
+  const problems = Array.isArray(issues) && issues.length > 0 ? (issues as { place?: Place; message: string }[]) : null
+  return (problems ?? [{ ...(place === undefined ? {} : { place }), message }]).flatMap((problem) => {
+    const { file, line, column, field } = problem.place ?? {}
     if (file === undefined) return []
-    const text = formatFault({ place: field === undefined ? {} : { field }, message: fault.message })
+    const text = formatProblem({ place: field === undefined ? {} : { field }, message: problem.message })
     return [
       { file, ...(line === undefined ? {} : { line }), ...(column === undefined ? {} : { column }), message: text },
     ]

@@ -1,16 +1,16 @@
-import { formatFault, GdnError, messageOf, type Place } from '../../core/errors.ts'
+import { formatProblem, GdnError, messageOf, type Place } from '../../core/errors.ts'
 import { EXIT } from '../../core/exit-codes.ts'
 import { fileError } from '../../core/file-error.ts'
 import { terminalLines } from '../../core/terminal-text.ts'
 import { type Io, safe } from '../io/io.ts'
 
-interface Fault {
+interface Problem {
   place?: Place
   message: string
   hint?: string
 }
 
-const MAX_FAULTS_SHOWN = 50
+const MAX_PROBLEMS_SHOWN = 50
 const MAX_ALIKE_SHOWN = 5
 
 /** Tells people or machines what went wrong, on stderr. @returns the exit code */
@@ -31,7 +31,7 @@ function asJson(error: unknown, known: GdnError | undefined): object {
   return {
     error: {
       code,
-      message: formatFault(known),
+      message: formatProblem(known),
       hint: hint ?? null,
       details: details ?? (place === undefined ? null : { place }),
     },
@@ -40,32 +40,32 @@ function asJson(error: unknown, known: GdnError | undefined): object {
 
 function knownText(io: Io, error: GdnError): string {
   const mark = io.errPaint.bad('error:')
-  const lines = [`${mark} ${safeLines(formatFault(error))}`, ...faultLines(error)]
+  const lines = [`${mark} ${safeLines(formatProblem(error))}`, ...problemLines(error)]
   if (error.hint !== undefined) lines.push(`  ${safeLines(error.hint)}`)
   return `${lines.join('\n')}\n`
 }
 
-/** The other faults. Where one kind of fault goes through a whole file, a few of them tell as much as all. */
-function faultLines({ message: first, hint, details }: GdnError): string[] {
-  const faults = faultsOf(details).filter(({ message }, i) => i > 0 || !first.includes(message))
+/** The other problems. Where one kind of problem goes through a whole file, a few of them tell as much as all. */
+function problemLines({ message: first, hint, details }: GdnError): string[] {
+  const problems = problemsOf(details).filter(({ message }, i) => i > 0 || !first.includes(message))
   const alike = new Map<string, number>()
   const lines: string[] = []
   let left = 0
-  for (const fault of faults) {
-    const seen = (alike.get(fault.message) ?? 0) + 1
-    alike.set(fault.message, seen)
-    if (seen > MAX_ALIKE_SHOWN || lines.length === MAX_FAULTS_SHOWN) {
+  for (const problem of problems) {
+    const seen = (alike.get(problem.message) ?? 0) + 1
+    alike.set(problem.message, seen)
+    if (seen > MAX_ALIKE_SHOWN || lines.length === MAX_PROBLEMS_SHOWN) {
       left += 1
       continue
     }
-    const advice = fault.hint === undefined || fault.hint === hint ? '' : ` (${safe(fault.hint)})`
-    lines.push(`  ${safeLines(formatFault(fault))}${advice}`)
+    const advice = problem.hint === undefined || problem.hint === hint ? '' : ` (${safe(problem.hint)})`
+    lines.push(`  ${safeLines(formatProblem(problem))}${advice}`)
   }
   return left === 0 ? lines : [...lines, `  … and ${left} more; --json lists them`]
 }
 
-/** Several faults of one input travel in `details.issues`, the first of them in the message too. */
-function faultsOf(details: unknown): Fault[] {
+/** Several problems of one input travel in `details.issues`, the first of them in the message too. */
+function problemsOf(details: unknown): Problem[] {
   if (details === null || typeof details !== 'object' || !('issues' in details) || !Array.isArray(details.issues))
     return []
   return details.issues

@@ -33,7 +33,7 @@ const METADATA_FLAG: Readonly<Record<string, string>> = {
 }
 
 /**
- * Checks a request by the contract before anything is sent: every fault at once, with the flag or the field of the
+ * Checks a request by the contract before anything is sent: every problem at once, with the flag or the field of the
  * file that it stands in.
  */
 export function checkRequest<Schema extends z.ZodType>(
@@ -43,7 +43,7 @@ export function checkRequest<Schema extends z.ZodType>(
 ): z.output<Schema> {
   const result = validate(schema, request)
   if (result.ok) return result.value
-  const issues = result.issues.map((issue) => toFault(issue, request, file))
+  const issues = result.issues.map((issue) => toProblem(issue, request, file))
   const [first] = issues
   throw new GdnError('invalid_input', first?.message ?? 'is not a valid request', {
     ...(first?.place === undefined ? {} : { place: first.place }),
@@ -52,7 +52,7 @@ export function checkRequest<Schema extends z.ZodType>(
   })
 }
 
-function toFault(issue: FieldIssue, request: Record<string, unknown>, file: string | null) {
+function toProblem(issue: FieldIssue, request: Record<string, unknown>, file: string | null) {
   const name = String(issue.path[0] ?? '')
   const value = request[name]
   const isUnknown = name === 'blockchain' && typeof value === 'string' && !isBlockchain(value)

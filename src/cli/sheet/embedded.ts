@@ -1,6 +1,6 @@
 import { SNIFF_BYTES, sniffContentType } from '../../files/content-type.ts'
 import { decodePicture } from '../picture/decode.ts'
-import { PictureFault } from '../picture/pixels.ts'
+import { PictureError } from '../picture/pixels.ts'
 import { fitted, scaled } from '../picture/scale.ts'
 
 /** A card is half as wide: what is more can't be seen. */
@@ -20,10 +20,10 @@ const PICTURES = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp', 
  */
 export async function dataUrl(bytes: Uint8Array): Promise<string> {
   const type = sniffContentType(bytes.subarray(0, SNIFF_BYTES))
-  if (!PICTURES.has(type)) throw new PictureFault('is no picture', 'no picture')
+  if (!PICTURES.has(type)) throw new PictureError('is no picture', 'no picture')
   if (bytes.length <= SMALL_BYTES) return asUrl(type, bytes)
   const small = await smaller(bytes).catch((error: unknown) => {
-    if (error instanceof PictureFault && bytes.length <= MAX_BYTES) return null
+    if (error instanceof PictureError && bytes.length <= MAX_BYTES) return null
     throw error
   })
   return small === null || small.bytes.length >= bytes.length ? asUrl(type, bytes) : asUrl(small.type, small.bytes)

@@ -1,7 +1,7 @@
 import { basename } from 'node:path'
 import type { ResultRow } from '../../batch/types.ts'
 import { formatPlace } from '../../core/errors.ts'
-import type { FaultyRow, ManifestIssue, ManifestRow } from '../../manifest/row.ts'
+import type { InvalidRow, ManifestIssue, ManifestRow } from '../../manifest/row.ts'
 import { badge, card, extrasOf } from './card.ts'
 import { beginningOf, escapeHtml, ownDirection, webLink } from './html.ts'
 import { inItsPlace, localPicture, remotePicture } from './picture-of.ts'
@@ -73,24 +73,24 @@ function fileText({ url, path }: { url: string; path: string | undefined }): str
 }
 
 /** A row, or a place of a manifest, with all that is wrong with it. */
-export function faultyCard(
+export function invalidRowCard(
   issues: readonly ManifestIssue[],
-  faulty: FaultyRow | undefined,
+  invalidRow: InvalidRow | undefined,
   { page }: ManifestCards,
 ): string {
   const [first] = issues
-  const line = faulty?.line ?? first?.place.line ?? 1
-  const title = faulty?.title ?? null
-  const path = faulty?.localFiles.find(({ key }) => key === 'image')?.path
+  const line = invalidRow?.line ?? first?.place.line ?? 1
+  const title = invalidRow?.title ?? null
+  const path = invalidRow?.localFiles.find(({ key }) => key === 'image')?.path
   return card({
     id: `line-${line}`,
     classes: 'faulty is-bad',
     picture:
       path === undefined
-        ? inItsPlace(faulty === undefined ? 'Not a row' : 'No picture to show')
+        ? inItsPlace(invalidRow === undefined ? 'Not a row' : 'No picture to show')
         : localPicture(page, path, title ?? ''),
     where: whereOf(line, null),
-    title: title ?? (faulty !== undefined ? 'No title' : line > 1 ? "What can't be read" : 'The manifest itself'),
+    title: title ?? (invalidRow !== undefined ? 'No title' : line > 1 ? "What can't be read" : 'The manifest itself'),
     description: '',
     tags: [],
     problems: `<ul class="problems">${issues.map(problem).join('')}</ul>\n`,

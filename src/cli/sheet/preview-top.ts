@@ -10,7 +10,7 @@ interface PreviewTop {
   name: string
   target: ManifestTarget
   rows: number
-  faultyRows: number
+  invalidRows: number
   issues: readonly ManifestIssue[]
   issueCount: number
   receivers: number
@@ -27,12 +27,12 @@ const MAX_MESSAGE = 240
 
 /** Everything above the rows of a manifest. */
 export function previewTop(top: PreviewTop): string {
-  const { name, target, rows, faultyRows, issueCount, receivers, remoteImages, onTheWeb, now, run } = top
+  const { name, target, rows, invalidRows, issueCount, receivers, remoteImages, onTheWeb, now, run } = top
   const images = remoteImages ? 'file: https: http:' : 'file:'
   const isPartlySent = run !== null && run.sent > 0 && run.sent < rows
   const choices: [string, string][] = [
-    ['all', `All ${number(faultyRows + rows)}`],
-    ...(faultyRows > 0 && rows > 0 ? [['only-faulty', `With faults ${number(faultyRows)}`] as [string, string]] : []),
+    ['all', `All ${number(invalidRows + rows)}`],
+    ...(invalidRows > 0 && rows > 0 ? [['only-faulty', `With faults ${number(invalidRows)}`] as [string, string]] : []),
     ...(isPartlySent ? [['only-new', `Not sent ${number(rows - run.sent)}`] as [string, string]] : []),
   ]
   return `${pageHead({ title: `${name}: preview`, images })}<header>

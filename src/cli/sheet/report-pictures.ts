@@ -1,7 +1,7 @@
 import type { RunRow } from '../../batch/run-rows.ts'
 import { atGateway } from '../../nft/storage-reader.ts'
 import { orderedImage, type PictureReader } from '../picture/nft-picture.ts'
-import { PictureFault } from '../picture/pixels.ts'
+import { PictureError } from '../picture/pixels.ts'
 import { readPicture } from '../picture/read-picture.ts'
 import { dataUrl } from './embedded.ts'
 import { escapeHtml, webLink } from './html.ts'
@@ -57,7 +57,7 @@ export class ReportPictures {
       this.embedded++
       return image(url, title)
     } catch (error) {
-      if (error instanceof PictureFault) return `The picture ${error.message}`
+      if (error instanceof PictureError) return `The picture ${error.message}`
       throw error
     }
   }
@@ -79,6 +79,6 @@ export class ReportPictures {
 }
 
 function orNull(error: unknown): null {
-  if (error instanceof PictureFault) return null
+  if (error instanceof PictureError) return null
   throw error
 }

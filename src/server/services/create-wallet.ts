@@ -46,7 +46,7 @@ export async function createWallet(
   query: string,
 ): Promise<{ claims: SignedUrlClaims; key: WalletKey }> {
   const read = readSignedUrl(signedUrls.secret, query)
-  if (!read.ok) throw read.fault === 'tampered' ? tampered() : new InvalidRequest(400, read.issues, 'query')
+  if (!read.ok) throw read.reason === 'tampered' ? tampered() : new InvalidRequest(400, read.issues, 'query')
   const { claims, signature } = read
   const expiresAt = claims.expiry * 1000
   const time = signedUrls.clock()

@@ -52,7 +52,7 @@ function tell(issues: readonly FieldIssue[]): string {
   return shown.join('; ')
 }
 
-/** A request that breaks its schema, with its faults (the first 50 of very many). */
+/** A request that breaks its schema, with its problems (the first 50 of very many). */
 export class InvalidRequest extends Refusal {
   readonly issues: readonly FieldIssue[]
   /** Where the faults are: in the body, or in the URL's query. */

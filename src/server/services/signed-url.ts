@@ -48,8 +48,8 @@ export function signUrl(
 export type ReadSignedUrl =
   | { ok: true; claims: SignedUrlClaims; signature: string }
   /** `malformed`: it never was a signed URL. `tampered`: it looks like one, and the signature is not ours. */
-  | { ok: false; fault: 'malformed'; issues: FieldIssue[] }
-  | { ok: false; fault: 'tampered' }
+  | { ok: false; reason: 'malformed'; issues: FieldIssue[] }
+  | { ok: false; reason: 'tampered' }
 
 /**
  * Reads the query of a signed URL, as it was sent, and checks its signature. It is valid byte by byte as it was given
@@ -57,11 +57,11 @@ export type ReadSignedUrl =
  */
 export function readSignedUrl(secret: Secret, query: string): ReadSignedUrl {
   const { parameters, issues } = parse(query)
-  if (parameters === null) return { ok: false, fault: 'malformed', issues }
+  if (parameters === null) return { ok: false, reason: 'malformed', issues }
   const salt = parameters.signature.slice(0, SALT_LENGTH)
   const expected = Buffer.from(`${queryOf(parameters)}&signature=${signatureOf(secret, parameters, salt)}`)
   const given = Buffer.from(query)
-  if (given.length !== expected.length || !timingSafeEqual(given, expected)) return { ok: false, fault: 'tampered' }
+  if (given.length !== expected.length || !timingSafeEqual(given, expected)) return { ok: false, reason: 'tampered' }
   const { expiry, issued_at, action, issuer, signature } = parameters
   return { ok: true, claims: { expiry: Number(expiry), issued_at: Number(issued_at), action, issuer }, signature }
 }

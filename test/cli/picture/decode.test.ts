@@ -2,7 +2,7 @@ import { deflateSync } from 'node:zlib'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { decodePicture } from '../../../src/cli/picture/decode.ts'
-import { PictureFault } from '../../../src/cli/picture/pixels.ts'
+import { PictureError } from '../../../src/cli/picture/pixels.ts'
 import { gif, jpegOf, type Painting, png, pngChunk, QUARTERS, rawPng, rgbaOf } from '../../helpers/pictures.ts'
 
 const PALETTE = [0xff0000, 0x00ff00, 0x0000ff, 0xffffff]
@@ -157,8 +157,8 @@ describe('what is refused', () => {
     ['a PNG of one byte', png(QUARTERS).subarray(0, 20), 'is broken'],
   ])('%s', async (_, bytes, message) => {
     const fault = await decodePicture(bytes).catch((error: unknown) => error)
-    expect(fault).toBeInstanceOf(PictureFault)
-    expect((fault as PictureFault).message).toBe(message)
+    expect(fault).toBeInstanceOf(PictureError)
+    expect((fault as PictureError).message).toBe(message)
   })
 
   test('pixels that become more than their number says, before memory is taken for them', async () => {
@@ -187,7 +187,7 @@ describe('what is refused', () => {
     const frame = bytes.indexOf(Buffer.from([0x2c, 0, 0, 0, 0]))
     bytes.writeUInt16LE(65_535, frame + 5)
     bytes.writeUInt16LE(65_535, frame + 7)
-    await expect(decodePicture(bytes)).rejects.toThrow(PictureFault)
+    await expect(decodePicture(bytes)).rejects.toThrow(PictureError)
   })
 
   test('a JPEG that goes over the picture again and again', async () => {
@@ -210,7 +210,7 @@ test('damaged pictures of every kind are pixels or a fault, and never anything e
       const bytes = Buffer.from(of.subarray(0, Math.ceil(of.length * (cut < 0.5 ? 1 : cut))))
       for (const [at, value] of changes) bytes[at % bytes.length] = value
       const result = await decodePicture(bytes).catch((error: unknown) => error)
-      if (result instanceof PictureFault) return /^[\w ,':'-]+$/.test(result.message)
+      if (result instanceof PictureError) return /^[\w ,':'-]+$/.test(result.message)
       const { width, height, data } = result as Awaited<ReturnType<typeof decodePicture>>
       return data.length === width * height * 4
     }),

@@ -7,7 +7,7 @@ import { createProviders, type RpcOutcome } from '../../../src/server/chain/rpc/
 import { readSettings } from '../../../src/server/settings/read-settings.ts'
 import { until } from '../../helpers/backend.ts'
 import { setUpNetwork } from '../../helpers/network-backend.ts'
-import { startRealNetwork } from '../../helpers/real-network.ts'
+import { startPublicNetwork } from '../../helpers/public-network.ts'
 import { type RpcProxy, type RpcProxyOptions, startRpcProxy } from '../../helpers/rpc-proxy.ts'
 
 const undo: (() => Promise<unknown>)[] = []
@@ -190,7 +190,7 @@ function limited(code: number): NonNullable<RpcProxyOptions['answer']> {
 }
 
 it('/metrics tells of the requests of a running backend, and never of a key', async () => {
-  const real = await startRealNetwork()
+  const real = await startPublicNetwork()
   undo.push(() => real.close())
   const place = await setUpNetwork(real)
   undo.push(() => place.remove())

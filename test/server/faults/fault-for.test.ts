@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { describeRule, faultFor } from '../../../src/server/faults/fault-for.ts'
-import { refuseOnRealNetworks } from '../../../src/server/faults/real-networks.ts'
+import { refuseOnPublicNetworks } from '../../../src/server/faults/public-networks.ts'
 import { type FaultsFile, faultsFile } from '../../../src/server/faults/schema.ts'
 
 const plan = (file: object): FaultsFile => faultsFile.parse(file)
@@ -119,6 +119,6 @@ describe('fates', () => {
 })
 
 it('faults are refused where a chain is a real network', () => {
-  expect(() => refuseOnRealNetworks({ embedded: false })).toThrow(/real network/)
-  expect(() => refuseOnRealNetworks({ embedded: true })).not.toThrow()
+  expect(() => refuseOnPublicNetworks({ embedded: false })).toThrow(/real network/)
+  expect(() => refuseOnPublicNetworks({ embedded: true })).not.toThrow()
 })

@@ -22,9 +22,9 @@ it('of a signed URL nothing but itself is valid, whatever is done to its bytes',
   for (let i = 0; i < CASES; i++) {
     const query = mutate(random, queries).toString(random() < 0.5 ? 'utf8' : 'latin1')
     watch.time(query)
-    counts[read.ok ? 'valid' : read.fault]++
+    counts[read.ok ? 'valid' : read.reason]++
     if (read.ok !== queries.includes(query)) throw new Error(`${JSON.stringify(query)} is ${JSON.stringify(read)}`)
-    if (!read.ok && read.fault === 'malformed' && JSON.stringify(read.issues).length > 5000) {
+    if (!read.ok && read.reason === 'malformed' && JSON.stringify(read.issues).length > 5000) {
       throw new Error(`the answer to ${JSON.stringify(query)} grows with it`)
     }
   }

@@ -27,7 +27,7 @@ import {
 import { backUp, restore } from '../../helpers/backups.ts'
 import { holdSigning } from '../../helpers/hold.ts'
 import { type NetworkPlace, setUpNetwork } from '../../helpers/network-backend.ts'
-import { type RealNetwork, startRealNetwork } from '../../helpers/real-network.ts'
+import { type PublicNetwork, startPublicNetwork } from '../../helpers/public-network.ts'
 import { SOLANA_COLLECTION, solanaWallet } from '../../helpers/solana.ts'
 
 const ABI = parseAbi(['function totalSupply() view returns (uint256)'])
@@ -41,13 +41,13 @@ const supplyOf = (url: string, { address }: TestCollection) =>
   })
 
 describe('on a network by RPC URL, while the backend runs', () => {
-  let real: RealNetwork
+  let real: PublicNetwork
   let place: NetworkPlace
   let backend: TestBackend
   let mining: NodeJS.Timeout
 
   beforeEach(async () => {
-    real = await startRealNetwork()
+    real = await startPublicNetwork()
     place = await setUpNetwork(real)
     mining = setInterval(() => void real.mine().catch(() => {}), 30)
     backend = await place.start()

@@ -24,7 +24,7 @@ import { backUp, restore } from '../../helpers/backups.ts'
 import { bytes, type FileServer, pngOf, startFileServer } from '../../helpers/file-server.ts'
 import { holdSigning } from '../../helpers/hold.ts'
 import { type NetworkPlace, setUpNetwork } from '../../helpers/network-backend.ts'
-import { type RealNetwork, startRealNetwork } from '../../helpers/real-network.ts'
+import { type PublicNetwork, startPublicNetwork } from '../../helpers/public-network.ts'
 
 const ABI = parseAbi([
   'function totalSupply() view returns (uint256)',
@@ -33,14 +33,14 @@ const ABI = parseAbi([
 ])
 const [, BOB, CAROL] = WALLETS
 
-let real: RealNetwork
+let real: PublicNetwork
 let place: NetworkPlace
 let backend: TestBackend
 let files: FileServer
 let mining: NodeJS.Timeout | undefined
 
 beforeAll(async () => {
-  real = await startRealNetwork()
+  real = await startPublicNetwork()
   place = await setUpNetwork(real)
   const pictures = Object.fromEntries([0, 1, 2].map((n) => [`/${n}.png`, bytes(pngOf(`picture ${n}`))]))
   files = await startFileServer(pictures)

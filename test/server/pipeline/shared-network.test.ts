@@ -15,7 +15,7 @@ import {
   WALLETS,
   withStore,
 } from '../../helpers/backend.ts'
-import { type RealNetwork, startRealNetwork } from '../../helpers/real-network.ts'
+import { type PublicNetwork, startPublicNetwork } from '../../helpers/public-network.ts'
 import { CONFIRMATIONS, FINALITY, type RemoteBackend, startRemoteBackend } from '../../helpers/remote-backend.ts'
 
 const ABI = parseAbi([
@@ -25,11 +25,11 @@ const ABI = parseAbi([
 
 const [, BOB] = WALLETS
 
-let real: RealNetwork
+let real: PublicNetwork
 let remote: RemoteBackend
 
 beforeEach(async () => {
-  real = await startRealNetwork()
+  real = await startPublicNetwork()
   remote = await startRemoteBackend(real)
 })
 afterEach(async () => {

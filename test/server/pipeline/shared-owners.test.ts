@@ -15,12 +15,12 @@ import {
 } from '../../helpers/backend.ts'
 import { startFaultyProxy } from '../../helpers/faulty-proxy.ts'
 import { type NetworkPlace, sendByWallet, setUpNetwork } from '../../helpers/network-backend.ts'
-import { type RealNetwork, startRealNetwork } from '../../helpers/real-network.ts'
+import { type PublicNetwork, startPublicNetwork } from '../../helpers/public-network.ts'
 import { type RpcProxyOptions, startRpcProxy } from '../../helpers/rpc-proxy.ts'
 import { newWallet } from '../../helpers/rpc-wallets.ts'
 import { seededRandom } from '../../helpers/seed.ts'
 
-let real: RealNetwork
+let real: PublicNetwork
 let place: NetworkPlace
 let backend: TestBackend
 let owner: PrivateKeyAccount
@@ -28,7 +28,7 @@ let holder: PrivateKeyAccount
 const undo: (() => Promise<void>)[] = []
 
 beforeEach(async () => {
-  real = await startRealNetwork()
+  real = await startPublicNetwork()
   undo.push(() => real.close())
   place = await setUpNetwork(real)
   undo.push(() => place.remove())

@@ -11,14 +11,14 @@ import {
   withStore,
 } from '../../helpers/backend.ts'
 import { setUpNetwork } from '../../helpers/network-backend.ts'
-import { type RealNetwork, startRealNetwork } from '../../helpers/real-network.ts'
+import { type PublicNetwork, startPublicNetwork } from '../../helpers/public-network.ts'
 import { FINALITY, type RemoteBackend, startRemoteBackend } from '../../helpers/remote-backend.ts'
 
-let real: RealNetwork
+let real: PublicNetwork
 let remote: RemoteBackend
 
 beforeEach(async () => {
-  real = await startRealNetwork()
+  real = await startPublicNetwork()
   remote = await startRemoteBackend(real)
 })
 afterEach(async () => {

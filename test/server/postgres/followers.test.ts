@@ -16,17 +16,17 @@ import {
   withStore,
 } from '../../helpers/backend.ts'
 import { type NetworkPlace, sendByWallet, setUpNetwork } from '../../helpers/network-backend.ts'
-import { type RealNetwork, startRealNetwork } from '../../helpers/real-network.ts'
+import { type PublicNetwork, startPublicNetwork } from '../../helpers/public-network.ts'
 import { type RpcProxy, startRpcProxy } from '../../helpers/rpc-proxy.ts'
 import { newWallet } from '../../helpers/rpc-wallets.ts'
 import { placeOf } from '../../helpers/test-database.ts'
 
-let real: RealNetwork
+let real: PublicNetwork
 let place: NetworkPlace
 const undo: (() => Promise<void>)[] = []
 
 beforeEach(async () => {
-  real = await startRealNetwork()
+  real = await startPublicNetwork()
   undo.push(() => real.close())
   place = await setUpNetwork(real)
   undo.push(() => place.remove())

@@ -10,7 +10,7 @@ import { runSetup } from '../../../src/server/setup/run.ts'
 import { stateDb } from '../../../src/server/state/state-db.ts'
 import type { Store } from '../../../src/server/store/open-store.ts'
 import { freshDataDir, until } from '../../helpers/backend.ts'
-import { type RealNetwork, startRealNetwork } from '../../helpers/real-network.ts'
+import { type PublicNetwork, startPublicNetwork } from '../../helpers/public-network.ts'
 import { type RpcProxy, type RpcProxyOptions, startRpcProxy } from '../../helpers/rpc-proxy.ts'
 import { openTestStore } from '../../helpers/test-database.ts'
 
@@ -24,7 +24,7 @@ const [first, second, third] = Array.from({ length: 3 }, () => createSigner(gene
 ]
 
 let dir: Awaited<ReturnType<typeof freshDataDir>>
-let real: RealNetwork
+let real: PublicNetwork
 let proxy: RpcProxy
 let store: Store
 /** What the node in between does instead of handing on. */
@@ -34,7 +34,7 @@ let stopMining = () => {}
 beforeEach(async () => {
   dir = await freshDataDir()
   store = await openTestStore(dir.path)
-  real = await startRealNetwork()
+  real = await startPublicNetwork()
   await real.call('anvil_setBalance', [admin.address, '0xde0b6b3a7640000'])
   await real.mine(FINALITY)
   node = {}

@@ -1,17 +1,17 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { sleep } from '../../../src/core/time.ts'
 import { call, createTestCollection, mint, plainMetadata, showNfts, until, WALLETS } from '../../helpers/backend.ts'
-import { type RealNetwork, startRealNetwork } from '../../helpers/real-network.ts'
+import { type PublicNetwork, startPublicNetwork } from '../../helpers/public-network.ts'
 import { CONFIRMATIONS, type RemoteBackend, startRemoteBackend } from '../../helpers/remote-backend.ts'
 import { type Receiver, startReceiver } from '../../helpers/webhook-receiver.ts'
 import { makeWebhook } from '../../helpers/webhooks.ts'
 
-let real: RealNetwork
+let real: PublicNetwork
 let remote: RemoteBackend
 let receiver: Receiver
 
 beforeAll(async () => {
-  real = await startRealNetwork()
+  real = await startPublicNetwork()
   remote = await startRemoteBackend(real, { stuckMs: 1500 })
   receiver = await startReceiver()
   await makeWebhook(remote.dataDir, receiver.url)

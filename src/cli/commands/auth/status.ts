@@ -84,7 +84,7 @@ export async function status(deps: Deps, flags: StatusFlags): Promise<void> {
 async function findKeys(deps: Deps, flags: StatusFlags): Promise<Found[]> {
   const { env, openKeyring } = deps
   const settings = await deps.settings(flags)
-  const inForce = settings.baseUrl === null ? null : originOf(settings.baseUrl.value)
+  const serverInUse = settings.baseUrl === null ? null : originOf(settings.baseUrl.value)
   const profiles = Object.entries((await readUserConfig(env)).profiles ?? {})
   const profilesOf = (origin: string) =>
     profiles.flatMap(([name, { base_url }]) => (base_url && originOf(base_url) === origin ? [name] : [])).join(', ')
@@ -92,8 +92,8 @@ async function findKeys(deps: Deps, flags: StatusFlags): Promise<Found[]> {
 
   const found: Found[] = (await savedOrigins(env)).map(({ origin, keptIn }) => ({
     server: origin,
-    url: origin === inForce ? (settings.baseUrl?.value ?? origin) : origin,
-    in_use: origin === inForce && variable === null,
+    url: origin === serverInUse ? (settings.baseUrl?.value ?? origin) : origin,
+    in_use: origin === serverInUse && variable === null,
     profiles: profilesOf(origin),
     kept_in: keptIn,
     place: keptIn === 'file' ? credentialsFile(env) : 'system keyring',
@@ -103,19 +103,19 @@ async function findKeys(deps: Deps, flags: StatusFlags): Promise<Found[]> {
       throw new GdnError('unauthorized', 'it has just been forgotten')
     },
   }))
-  if (variable !== null && inForce !== null) {
+  if (variable !== null && serverInUse !== null) {
     found.unshift({
-      server: inForce,
-      url: settings.baseUrl?.value ?? inForce,
+      server: serverInUse,
+      url: settings.baseUrl?.value ?? serverInUse,
       in_use: true,
-      profiles: profilesOf(inForce),
+      profiles: profilesOf(serverInUse),
       kept_in: 'environment',
       place: 'GDN_API_KEY',
       // By the rule of every command: it may be kept from a server that a project's file names.
       key: async () => await settings.apiKey(await settings.server()),
     })
   }
-  return [...found, ...(await localKey(deps, settings.profile === 'local' && inForce === null))]
+  return [...found, ...(await localKey(deps, settings.profile === 'local' && serverInUse === null))]
 }
 
 /** The key of the local backend, where one was ever started. */

@@ -1,5 +1,5 @@
 import type { Server } from '../../../config/server.ts'
-import { formatFault, GdnError, messageOf, type Place } from '../../../core/errors.ts'
+import { formatProblem, GdnError, messageOf, type Place } from '../../../core/errors.ts'
 import type { UrlFinding } from '../../../files/check-urls.ts'
 import type { Prober } from '../../../files/prober.ts'
 import type { ManifestIssue } from '../../../manifest/row.ts'
@@ -87,7 +87,7 @@ const MAX_WARNINGS_SHOWN = 50
 /** What may pass, or only looks odd from here. */
 export function printWarnings(io: Io, { warnings }: FileCheck): void {
   for (const warning of warnings.slice(0, MAX_WARNINGS_SHOWN)) {
-    io.warn(`${io.errPaint.busy('warning:')} ${safe(formatFault(warning))}`)
+    io.warn(`${io.errPaint.busy('warning:')} ${safe(formatProblem(warning))}`)
   }
   const left = warnings.length - MAX_WARNINGS_SHOWN
   if (left > 0) io.warn(`  … and ${count(left, 'more warning')}; --json lists them`)

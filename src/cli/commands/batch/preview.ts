@@ -4,7 +4,7 @@ import { openOutcomes } from '../../../batch/run-rows.ts'
 import { listRuns, type Run } from '../../../batch/runs.ts'
 import { HashTable } from '../../../manifest/hash-table.ts'
 import { readManifest } from '../../../manifest/read.ts'
-import type { FaultyRow, ManifestIssue, ManifestRow } from '../../../manifest/row.ts'
+import type { InvalidRow, ManifestIssue, ManifestRow } from '../../../manifest/row.ts'
 import { GdnCommand, switchFlag } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, addServerFlags } from '../../flags/common.ts'
@@ -15,7 +15,7 @@ import type { View } from '../../render/view.ts'
 import { addSheetFlags, openSheet, type SheetFlags, whereTo } from '../../sheet/where-to.ts'
 import { addTargetFlags, type BatchMintFlags, TARGET_ALIASES } from './flags.ts'
 import { MappedColumns, manifestOptions, manifestPath, manifestSource } from './manifest-options.ts'
-import { knownCollection, refuseFaults } from './validate.ts'
+import { knownCollection, throwProblems } from './validate.ts'
 import { whichServer } from './which-server.ts'
 
 export interface PreviewFlags extends BatchMintFlags, SheetFlags {
@@ -89,7 +89,7 @@ export async function preview(deps: Deps, manifest: string, flags: PreviewFlags)
     blockchain: blockchain ?? null,
     onMapped: mapped.add,
   })
-  const [{ SheetFile }, { faultyCard, rowCard }, { previewTop }, { PAGE_END }] = await Promise.all([
+  const [{ SheetFile }, { invalidRowCard, rowCard }, { previewTop }, { PAGE_END }] = await Promise.all([
     import('../../sheet/sheet-file.ts'),
     import('../../sheet/manifest-card.ts'),
     import('../../sheet/preview-top.ts'),
@@ -105,16 +105,16 @@ export async function preview(deps: Deps, manifest: string, flags: PreviewFlags)
   let rows = 0
   let onTheWeb = 0
   let issueCount = 0
-  let faultyRows = 0
+  let invalidRows = 0
   let sent = 0
   let minted = 0
   /** Faults of the row that is just read: they come one by one. */
-  let held: { issues: ManifestIssue[]; faulty: FaultyRow | undefined } | null = null
+  let current: { issues: ManifestIssue[]; invalidRow: InvalidRow | undefined } | null = null
   const settle = async () => {
-    if (held === null) return
-    if (held.faulty !== undefined) faultyRows++
-    await sheet.writeCard(faultyCard(held.issues, held.faulty, how))
-    held = null
+    if (current === null) return
+    if (current.invalidRow !== undefined) invalidRows++
+    await sheet.writeCard(invalidRowCard(current.issues, current.invalidRow, how))
+    current = null
   }
   try {
     for await (const block of reading.blocks()) {
@@ -133,19 +133,21 @@ export async function preview(deps: Deps, manifest: string, flags: PreviewFlags)
         issueCount++
         if (issues.length < MAX_ISSUES) issues.push(item.issue)
         const isSame: boolean =
-          held !== null && held.faulty === item.faulty && held.issues[0]?.place.line === item.issue.place.line
+          current !== null &&
+          current.invalidRow === item.invalidRow &&
+          current.issues[0]?.place.line === item.issue.place.line
         if (!isSame) await settle()
-        held ??= { issues: [], faulty: item.faulty }
-        held.issues.push(item.issue)
+        current ??= { issues: [], invalidRow: item.invalidRow }
+        current.issues.push(item.issue)
       }
       progress.update(`Reading the manifest: ${count(rows, 'row')}`)
       deps.signals.signal.throwIfAborted()
     }
     await settle()
     // There is nothing to look at where the file itself can't be read.
-    if (rows === 0 && issues.every(({ place }) => place.line === undefined)) refuseFaults({ issues, issueCount }, null)
+    if (rows === 0 && issues.every(({ place }) => place.line === undefined)) throwProblems({ issues, issueCount }, null)
     const { target } = reading
-    const figures = { rows, faultyRows, issues, issueCount, receivers: receivers.size, onTheWeb }
+    const figures = { rows, invalidRows, issues, issueCount, receivers: receivers.size, onTheWeb }
     const begun = run === null ? null : { name: run.name, sent, minted }
     await sheet.finish(
       previewTop({ name, target, ...figures, remoteImages: how.remoteImages, now: deps.now(), run: begun }),
@@ -172,5 +174,5 @@ export async function preview(deps: Deps, manifest: string, flags: PreviewFlags)
   if (run !== null && minted > 0)
     io.note(`${minted} of ${count(rows, 'row')} are minted already, by the run ${safe(run.name)}.`)
   if (flags.open) await openSheet(deps, path)
-  refuseFaults({ issues, issueCount }, null)
+  throwProblems({ issues, issueCount }, null)
 }

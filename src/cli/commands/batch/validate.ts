@@ -81,7 +81,7 @@ export async function validate(deps: Deps, manifest: string, flags: ValidateFlag
   const check = urls === null ? null : await checkFiles(deps, urls, await serverIfNamed(settings))
   if (check !== null) printWarnings(deps.io, check)
   const { rows, receivers, files, target } = found
-  refuseFaults(found, check)
+  throwProblems(found, check)
   const { contractAddress } = target
   refuseContract(flags.contract, target.blockchain)
   await output.one({
@@ -95,11 +95,11 @@ export async function validate(deps: Deps, manifest: string, flags: ValidateFlag
     mapped_columns: mapped.all,
     ...(check === null ? {} : { checked_files: check.checked, warnings: check.warnings }),
   })
-  const noFaults = `${count(rows, 'row')} for ${count(receivers, 'receiver')}: no faults.`
-  if (manifest === '-') return deps.io.note(noFaults)
+  const summary = `${count(rows, 'row')} for ${count(receivers, 'receiver')}: no faults.`
+  if (manifest === '-') return deps.io.note(summary)
   const mint = `gdn batch mint ${shellWord(safe(manifest))}${flagsAgain(flags)}`
   const missing = await missingFlags(settings, contractAddress, target.blockchain)
-  deps.io.note([`${noFaults} Send them: ${mint}`, ...missing].join('\n'))
+  deps.io.note([`${summary} Send them: ${mint}`, ...missing].join('\n'))
 }
 
 /** What sending needs and nothing says yet: checking needs neither a server nor a collection. */
@@ -124,15 +124,15 @@ function refuseContract(contract: string | undefined, blockchain: Blockchain | n
   throw new GdnError('usage', `the contract address ${contract} ${problem}`, { place: { flag: '--contract' } })
 }
 
-/** Faults of rows and of files, all at once. */
-export function refuseFaults(found: Pick<ManifestSummary, 'issues' | 'issueCount'>, check: FileCheck | null): void {
+/** Throws the problems of rows and of files, all at once. */
+export function throwProblems(found: Pick<ManifestSummary, 'issues' | 'issueCount'>, check: FileCheck | null): void {
   const issues = [...found.issues, ...(check?.errors ?? [])]
   const issueCount = found.issueCount + (check?.errors.length ?? 0)
-  const [fault] = issues
-  if (issueCount === 0 || fault === undefined) return
-  throw new GdnError('invalid_manifest', `${fault.message}${issueCount > 1 ? ` (and ${issueCount - 1} more)` : ''}`, {
-    place: fault.place,
-    ...(fault.hint === undefined ? {} : { hint: fault.hint }),
+  const [problem] = issues
+  if (issueCount === 0 || problem === undefined) return
+  throw new GdnError('invalid_manifest', `${problem.message}${issueCount > 1 ? ` (and ${issueCount - 1} more)` : ''}`, {
+    place: problem.place,
+    ...(problem.hint === undefined ? {} : { hint: problem.hint }),
     details: { issues, issue_count: issueCount, ...(check === null ? {} : { warnings: check.warnings }) },
   })
 }

@@ -6,7 +6,7 @@ import type { Deps } from '../../deps.ts'
 import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
 import { createOutput } from '../../render/output.ts'
 import type { View } from '../../render/view.ts'
-import { settingsInForce } from './settings-in-force.ts'
+import { settingsInEffect } from './settings-in-effect.ts'
 
 export interface ListFlags extends OutputFlags, ServerFlags {
   profiles?: boolean
@@ -32,7 +32,7 @@ export function command(deps: Deps, run = list): GdnCommand {
 export async function list(deps: Deps, flags: ListFlags): Promise<void> {
   if (flags.profiles) return await listProfiles(deps, flags)
   const output = createOutput(deps.io, flags, VIEW)
-  await output.many(settingsInForce(await deps.settings(flags)).map((setting) => ({ ...setting })))
+  await output.many(settingsInEffect(await deps.settings(flags)).map((setting) => ({ ...setting })))
 }
 
 const PROFILES: View = {

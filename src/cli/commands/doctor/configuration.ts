@@ -32,7 +32,7 @@ export async function checkFiles({ env, cwd }: Deps): Promise<Finding[]> {
   ]
 }
 
-/** Which profile and server are in force. */
+/** Which profile and server are in use. */
 export async function checkSettings(
   deps: Deps,
   flags: ConfigFlags,

@@ -10,18 +10,18 @@ import {
   type RemoteNetworkOptions,
 } from '../../../../../src/server/chain/evm/remote/remote-network.ts'
 import { startPublicEndpoint } from '../../../../helpers/public-endpoint.ts'
-import { type RealNetwork, startRealNetwork } from '../../../../helpers/real-network.ts'
+import { type PublicNetwork, startPublicNetwork } from '../../../../helpers/public-network.ts'
 
 const FINALITY = 4
 const account = privateKeyToAccount(keccak256('0x01'))
 const HASH = keccak256('0x02')
 
-let real: RealNetwork
+let real: PublicNetwork
 const open: RemoteNetwork[] = []
 const servers: Server[] = []
 
 beforeEach(async () => {
-  real = await startRealNetwork()
+  real = await startPublicNetwork()
   await real.call('anvil_setBalance', [account.address, '0xde0b6b3a7640000'])
 })
 afterEach(async () => {

@@ -1,7 +1,7 @@
 import type { ManifestIssue } from './row.ts'
 
-/** A fault after which the rest of a manifest can't be read: `readManifest` gives it out as its last issue. */
-export class ManifestFault extends Error {
+/** An error after which the rest of a manifest can't be read: `readManifest` returns it as its last issue. */
+export class ManifestError extends Error {
   readonly issue: ManifestIssue
   /** Its line in the file, where the issue has the number of a row instead. */
   readonly fileLine: number | undefined

@@ -4,7 +4,7 @@ import { GdnError } from '../../core/errors.ts'
 import { type Io, safe } from '../io/io.ts'
 
 /** Whether something sent there costs money: no testnet, and a server that isn't on this machine. */
-export function isRealNetwork(blockchain: Blockchain, server: Server): boolean {
+export function costsMoney(blockchain: Blockchain, server: Server): boolean {
   return !BLOCKCHAINS[blockchain].testnet && !server.loopback
 }
 
@@ -16,7 +16,7 @@ export async function confirmSpending(
   server: Server,
   what: string,
 ): Promise<void> {
-  if (yes || !isRealNetwork(blockchain, server)) return
+  if (yes || !costsMoney(blockchain, server)) return
   if (await io.confirm(`${safe(what)} on ${blockchain}, a real network, through ${server.origin}?`, '--yes')) return
   throw new GdnError('not_confirmed', 'nothing was sent')
 }

@@ -1,8 +1,8 @@
 import { setTimeout } from 'node:timers/promises'
 import type { PublicEndpoint } from './public-endpoint.ts'
-import type { RealNetwork } from './real-network.ts'
+import type { PublicNetwork } from './public-network.ts'
 
-export interface WeatherFigures {
+export interface NetworkConditionFigures {
   /** By depth: 1, 2, 3. */
   reorgs: [number, number, number]
   drops: number
@@ -11,13 +11,13 @@ export interface WeatherFigures {
   highestBaseFeeGwei: number
 }
 
-export interface Weather {
-  readonly figures: WeatherFigures
-  /** Blocks were undone, transactions forgotten, and fees jumped. */
+export interface NetworkConditions {
+  readonly figures: NetworkConditionFigures
+  /** Whether there were reorgs, dropped transactions and fee jumps. */
   hasShownAll(): boolean
-  /** From now on nothing is undone or dropped, and fees are low; resolves when that is so. */
-  clearUp(): Promise<void>
-  /** Fees stay at so many gwei until the next call, or, by null, go their own way; resolves when that is so. */
+  /** Stops reorgs and drops, and lowers fees; resolves when that is in effect. */
+  settle(): Promise<void>
+  /** Fixes fees at so many gwei until the next call; null lets them drift. Resolves when that is in effect. */
   hold(gwei: number | null): Promise<void>
   stop(): Promise<void>
 }
@@ -27,20 +27,20 @@ const LOW = GWEI
 const HIGHEST = 50 * GWEI
 
 /**
- * A network's own doings while it mines by itself: blocks undone 1 to 3 deep, transactions that its pool forgets, fees
- * that wander and jump, and a least tip that rises with them.
+ * Disturbs a network that mines by itself: reorgs 1 to 3 blocks deep, transactions dropped from its pool, fees that
+ * drift and jump, and a minimum tip that follows them.
  */
-export function startWeather(options: {
-  network: RealNetwork
+export function startNetworkConditions(options: {
+  network: PublicNetwork
   endpoint: PublicEndpoint
   blockMs: number
   random: () => number
   /** It knows no base fee. */
   legacy?: boolean
-}): Weather {
+}): NetworkConditions {
   const { network, endpoint, blockMs, random, legacy = false } = options
-  const figures: WeatherFigures = { reorgs: [0, 0, 0], drops: 0, jumps: 0, highestBaseFeeGwei: 0 }
-  let rough = true
+  const figures: NetworkConditionFigures = { reorgs: [0, 0, 0], drops: 0, jumps: 0, highestBaseFeeGwei: 0 }
+  let disturbed = true
   let running = true
   let held: number | null = null
   let fee = LOW
@@ -56,7 +56,7 @@ export function startWeather(options: {
     endpoint.floor = BigInt(Math.round(wanted / (legacy ? 1 : 5)))
   }
 
-  const wander = () => {
+  const changeFee = () => {
     if (random() < 0.12) {
       figures.jumps += 1
       fee *= 4 + 6 * random()
@@ -70,12 +70,12 @@ export function startWeather(options: {
     const height = Number(await network.call('eth_blockNumber'))
     const isNew = height !== seen
     seen = height
-    if (isNew && rough) wander()
-    if (!rough) fee = LOW
+    if (isNew && disturbed) changeFee()
+    if (!disturbed) fee = LOW
     await setFee()
-    if (!rough) return
+    if (!disturbed) return
     // A machine with much to do comes here only once for each block.
-    if (!isNew || random() < 0.25) await forget()
+    if (!isNew || random() < 0.25) await dropTransactions()
     if (!isNew) return
     sinceReorg += 1
     if (random() < 0.25 && sinceReorg > 3 && height > 10) {
@@ -86,7 +86,7 @@ export function startWeather(options: {
     }
   }
 
-  const forget = async () => {
+  const dropTransactions = async () => {
     for (const hash of await network.pool()) {
       if (random() < 0.6) continue
       await network.call('anvil_dropTransaction', [hash])
@@ -94,21 +94,21 @@ export function startWeather(options: {
     }
   }
 
-  const blow = async () => {
+  const run = async () => {
     while (running) {
       await tick()
       await setTimeout(blockMs / 4)
     }
   }
-  const blowing = blow()
-  // Whoever stops it hears of it.
-  blowing.catch(() => {})
+  const ended = run()
+  // The caller of `stop` gets the error.
+  ended.catch(() => {})
 
   return {
     figures,
     hasShownAll: () => [Math.max(...figures.reorgs), figures.drops, figures.jumps].every((count) => count > 0),
-    async clearUp() {
-      rough = false
+    async settle() {
+      disturbed = false
       held = null
       await setTimeout(2 * blockMs)
     },
@@ -118,7 +118,7 @@ export function startWeather(options: {
     },
     async stop() {
       running = false
-      await blowing
+      await ended
     },
   }
 }

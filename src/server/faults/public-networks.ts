@@ -1,7 +1,7 @@
 import { GdnError } from '../../core/errors.ts'
 
 /** Faults are for chains that cost nothing: what is real must not be made to fail on purpose. */
-export function refuseOnRealNetworks({ embedded }: { readonly embedded: boolean }): void {
+export function refuseOnPublicNetworks({ embedded }: { readonly embedded: boolean }): void {
   if (embedded) return
   throw new GdnError('usage', "faults can't be asked for on a real network", {
     place: { flag: '--faults' },

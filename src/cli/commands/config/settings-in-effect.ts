@@ -16,19 +16,19 @@ export const SETTINGS_SHOWN = [
 ] as const
 export type SettingName = (typeof SETTINGS_SHOWN)[number]
 
-export interface SettingInForce {
+export interface SettingInEffect {
   name: SettingName
   value: string | number | null
   from: string | null
 }
 
-/** Every setting with its value in force and where that comes from; those of a storage and of wallets only where they are set. */
-export function settingsInForce(settings: Settings): SettingInForce[] {
+/** Every setting with its value in effect and where that comes from; those of a storage and of wallets only where they are set. */
+export function settingsInEffect(settings: Settings): SettingInEffect[] {
   const { profile, baseUrl, blockchain, contract, wallet, rate } = settings
   const row = (
     name: SettingName,
     setting: { value: string | number; from: string; typed?: string } | null,
-  ): SettingInForce => ({
+  ): SettingInEffect => ({
     name,
     value: setting === null ? null : (setting.typed ?? setting.value),
     from: setting?.from ?? null,

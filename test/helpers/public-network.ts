@@ -11,7 +11,7 @@ import type { Hex } from '../../src/server/chain/evm/network.ts'
 import { isOnPostgres, openTestStore } from './test-database.ts'
 
 /** A plain anvil in the part of a network that isn't ours: it mines when told, reorganises itself and forgets. */
-export interface RealNetwork {
+export interface PublicNetwork {
   url: string
   call<Result>(method: string, params?: readonly unknown[]): Promise<Result>
   mine(blocks?: number): Promise<void>
@@ -24,10 +24,10 @@ export interface RealNetwork {
 
 const RICH = `0x${(10n ** 24n).toString(16)}`
 
-export async function startRealNetwork(
+export async function startPublicNetwork(
   options: readonly string[] = [],
   { chainId = 137, blockSeconds }: { chainId?: number /** It mines by itself so often. */; blockSeconds?: number } = {},
-): Promise<RealNetwork> {
+): Promise<PublicNetwork> {
   const home = await mkdtemp(join(tmpdir(), 'gdn-real-'))
   const mining = blockSeconds === undefined ? ['--no-mining'] : ['--block-time', String(blockSeconds)]
   const own = ['--port', '0', '--host', '127.0.0.1', '--accounts', '0', '--chain-id', String(chainId)]
@@ -77,7 +77,7 @@ export async function startRealNetwork(
 }
 
 /** Gives the signers of a data dir's backend what they need to pay for gas; resolves with their keys. */
-export async function fundSigners(network: RealNetwork, dataDir: string): Promise<{ admin: Hex; operator: Hex }> {
+export async function fundSigners(network: PublicNetwork, dataDir: string): Promise<{ admin: Hex; operator: Hex }> {
   const text = isOnPostgres() ? await secretOf(dataDir) : await readFile(join(dataDir, 'signers.json'), 'utf8')
   const { admin, operator } = JSON.parse(text) as Record<string, Hex>
   if (admin === undefined || operator === undefined) throw new Error('the data dir has no signers')

@@ -19,7 +19,7 @@ const DRAIN = '2s'
 /** What a client rests after an answer, on average: who takes requests is to be killed while there are some. */
 const REST_MS = 1500
 
-export interface StormOptions {
+export interface ClusterChaosOptions {
   collections: number
   nftsPerRequest: number
   clients: number
@@ -28,7 +28,7 @@ export interface StormOptions {
   random: () => number
 }
 
-export interface RageOptions {
+export interface KillOptions {
   requests: number
   /** Milliseconds from one kill of a process to the next, at most. */
   killEvery: number
@@ -50,7 +50,7 @@ export interface ReplaceFigures {
   requestIds: string[]
 }
 
-export interface RageFigures {
+export interface KillFigures {
   nfts: number
   transactions: number
   kills: { api: number; worker: number; drained: number; database: number }
@@ -66,7 +66,7 @@ export interface RageFigures {
  * Two API processes and three workers share a PostgreSQL database and a network by RPC URL of which 30 % of the calls
  * fail; clients know a load balancer before them and nobody else.
  */
-export interface Storm {
+export interface ClusterChaos {
   /**
    * Replaces processes by others, one after the other, in good order, while clients ask each request once. Resolves when
    * all that was accepted is done.
@@ -76,13 +76,13 @@ export interface Storm {
    * Clients ask each request until it is answered, with one key; meanwhile processes are killed or ended at random, and
    * the database killed. Resolves when each NFT that was ever accepted was found on chain once.
    */
-  rage(options: RageOptions): Promise<RageFigures>
+  killAtRandom(options: KillOptions): Promise<KillFigures>
   /** The log lines of a request id, by who wrote them. */
   linesOf(requestId: string): { by: string; line: Record<string, unknown> }[]
   close(): Promise<void>
 }
 
-export async function openStorm(options: StormOptions): Promise<Storm> {
+export async function openClusterChaos(options: ClusterChaosOptions): Promise<ClusterChaos> {
   const { random, patienceMs, nftsPerRequest, clients } = options
   const undo: (() => Promise<unknown>)[] = []
   const close = async () => {
@@ -120,7 +120,7 @@ export async function openStorm(options: StormOptions): Promise<Storm> {
       logs: () => apis.map((api) => api.log()),
     })
     const collections = await makeCollections(ask, options.collections)
-    const accepted = new Map<string, Wish>()
+    const accepted = new Map<string, PlannedNft>()
     let turns = 0
     const nextRequest = (count = nftsPerRequest) => {
       const turn = turns++
@@ -131,7 +131,7 @@ export async function openStorm(options: StormOptions): Promise<Storm> {
         contract_address: collection,
         blockchain: 'polygon',
         receiver_wallet_address: receiver,
-        metadata: titles.map((title) => ({ title, description: 'in a storm', file_fields: [] })),
+        metadata: titles.map((title) => ({ title, description: 'under chaos', file_fields: [] })),
       }
       const keep = ({ nfts }: Created) => {
         for (const [index, { nft_gdn_ids: id }] of nfts.entries()) {
@@ -188,7 +188,7 @@ export async function openStorm(options: StormOptions): Promise<Storm> {
             .map((line) => ({ by, line: JSON.parse(line) })),
         ),
 
-      async rage({ requests, killEvery, databaseKills }) {
+      async killAtRandom({ requests, killEvery, databaseKills }) {
         const since = performance.now()
         const wild = unleash({ apis, workers, together, random, killEvery, databaseKills })
         let left = requests
@@ -205,7 +205,7 @@ export async function openStorm(options: StormOptions): Promise<Storm> {
         const store = await openDrained(together.databaseUrl, patienceMs)
         const drainSeconds = seconds(since)
         try {
-          await wild.calm()
+          await wild.settled()
           const transactions = await expectNoGaps(store.db, together)
           await expectEachOnce({ ask, together, accepted, collections })
           const { answers } = ask
@@ -227,7 +227,7 @@ export async function openStorm(options: StormOptions): Promise<Storm> {
   }
 }
 
-interface Wish {
+interface PlannedNft {
   collection: string
   receiver: string
   title: string
@@ -265,7 +265,7 @@ async function makeCollections(ask: Ask, count: number): Promise<string[]> {
   const addresses: string[] = []
   for (let number = 0; number < count; number++) {
     type Made = { response: { transaction_gdn_id: string } }
-    const body = { name: `Storm ${number}`, blockchain: 'polygon', wallet_address: WALLETS[0] }
+    const body = { name: `Chaos ${number}`, blockchain: 'polygon', wallet_address: WALLETS[0] }
     const { response } = await ask<Made>('/api/v1/createcollection', body, `collection ${number}`)
     type Shown = { collections: { contract_address: string }[] }
     const ids = { transaction_gdn_ids: [response.transaction_gdn_id] }
@@ -274,7 +274,7 @@ async function makeCollections(ask: Ask, count: number): Promise<string[]> {
   return addresses
 }
 
-/** Kills processes and the database at random, and now and then ends one in good order, until it is told to be calm. */
+/** Kills processes and the database at random, and now and then ends one in good order, until `settled` is called. */
 function unleash({
   apis,
   workers,
@@ -282,7 +282,7 @@ function unleash({
   random,
   killEvery,
   databaseKills,
-}: Pick<RageOptions, 'killEvery' | 'databaseKills'> & {
+}: Pick<KillOptions, 'killEvery' | 'databaseKills'> & {
   apis: readonly Member[]
   workers: readonly Member[]
   together: Together
@@ -313,11 +313,11 @@ function unleash({
     }
   }
   const killing = Promise.all([members(), database()])
-  // Whoever waits for calm hears of it.
+  // The caller of `settled` gets the error.
   killing.catch(() => {})
   return {
     kills,
-    async calm() {
+    async settled() {
       busy = false
       await killing
     },
@@ -333,7 +333,7 @@ async function expectEachOnce({
 }: {
   ask: Ask
   together: Together
-  accepted: ReadonlyMap<string, Wish>
+  accepted: ReadonlyMap<string, PlannedNft>
   collections: readonly string[]
 }): Promise<void> {
   const reader = createPublicClient({ transport: http(together.network.url) })
@@ -349,8 +349,8 @@ async function expectEachOnce({
       type Shown = { nfts: NftRecord[] }
       const { nfts } = await ask<Shown>('/api/v1/getnfts', { nft_gdn_ids: ids.slice(at, at + 100) })
       for (const nft of nfts) {
-        const wish = accepted.get(nft.nft_gdn_id)
-        expect(nft).toMatchObject({ status: 'deployed', request_metadata: { title: wish?.title } })
+        const planned = accepted.get(nft.nft_gdn_id)
+        expect(nft).toMatchObject({ status: 'deployed', request_metadata: { title: planned?.title } })
         tokens.add(String(nft.token_id))
       }
       const [one] = nfts
