@@ -180,7 +180,7 @@ __gdn_bundles() {
     'batch validate') REPLY='flags-984c93 server-abcaa3 output-62442f' ;;
     'batch preview') REPLY='flags-b0f6cf server-abcaa3 output-62442f' ;;
     'batch mint') REPLY='flags-9135eb the-run-00f14c sending-and-waiting-7d5c84 verifying-9423cd server-abcaa3 output-62442f' ;;
-    'batch list') REPLY='server-abcaa3 output-62442f' ;;
+    'batch list') REPLY='flags-1d15ba server-abcaa3 output-62442f' ;;
     'batch status') REPLY='server-abcaa3 output-62442f' ;;
     'batch resume') REPLY='flags-fd9bb3 the-run-0963b3 sending-and-waiting-7d5c84 verifying-9423cd server-abcaa3 output-62442f' ;;
     'batch retry') REPLY='flags-54933a the-run-0963b3 sending-and-waiting-7d5c84 verifying-9423cd server-abcaa3 output-62442f' ;;
@@ -401,6 +401,7 @@ __gdn_flags() {
     'verifying-9423cd') REPLY='--verify - - Compare owner, token URI and metadata with chain and storage themselves; exit code 5 where something differs
 --rpc-url - text JSON-RPC of the chain (GDN_RPC_URL); without it, the server'\''s own
 --gateway - text IPFS gateway; without it, the server'\''s own' ;;
+    'flags-1d15ba') REPLY='--all - - Include single commands: each is a run of one' ;;
     'flags-fd9bb3') REPLY='--retry-failed - - Send rows again that were refused or whose NFT failed' ;;
     'the-run-0963b3') REPLY='--chunk-size - text NFTs to a request (50)
 --rate - text Requests a second

@@ -247,7 +247,7 @@ function __gdn_bundles
     case 'batch mint'
       printf '%s\n' 'flags-9135eb the-run-00f14c sending-and-waiting-7d5c84 verifying-9423cd server-abcaa3 output-62442f'
     case 'batch list'
-      printf '%s\n' 'server-abcaa3 output-62442f'
+      printf '%s\n' 'flags-1d15ba server-abcaa3 output-62442f'
     case 'batch status'
       printf '%s\n' 'server-abcaa3 output-62442f'
     case 'batch resume'
@@ -549,6 +549,8 @@ function __gdn_flags
       printf '%s\n' '--verify - - Compare owner, token URI and metadata with chain and storage themselves; exit code 5 where something differs' \
         '--rpc-url - text JSON-RPC of the chain (GDN_RPC_URL); without it, the server\'s own' \
         '--gateway - text IPFS gateway; without it, the server\'s own'
+    case 'flags-1d15ba'
+      printf '%s\n' '--all - - Include single commands: each is a run of one'
     case 'flags-fd9bb3'
       printf '%s\n' '--retry-failed - - Send rows again that were refused or whose NFT failed'
     case 'the-run-0963b3'

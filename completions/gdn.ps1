@@ -176,7 +176,7 @@ api Call an API endpoint and print the raw response'
     'batch validate' = 'flags-984c93 server-abcaa3 output-62442f'
     'batch preview' = 'flags-b0f6cf server-abcaa3 output-62442f'
     'batch mint' = 'flags-9135eb the-run-00f14c sending-and-waiting-7d5c84 verifying-9423cd server-abcaa3 output-62442f'
-    'batch list' = 'server-abcaa3 output-62442f'
+    'batch list' = 'flags-1d15ba server-abcaa3 output-62442f'
     'batch status' = 'server-abcaa3 output-62442f'
     'batch resume' = 'flags-fd9bb3 the-run-0963b3 sending-and-waiting-7d5c84 verifying-9423cd server-abcaa3 output-62442f'
     'batch retry' = 'flags-54933a the-run-0963b3 sending-and-waiting-7d5c84 verifying-9423cd server-abcaa3 output-62442f'
@@ -394,6 +394,7 @@ api Call an API endpoint and print the raw response'
     'verifying-9423cd' = '--verify - - Compare owner, token URI and metadata with chain and storage themselves; exit code 5 where something differs
 --rpc-url - text JSON-RPC of the chain (GDN_RPC_URL); without it, the server''s own
 --gateway - text IPFS gateway; without it, the server''s own'
+    'flags-1d15ba' = '--all - - Include single commands: each is a run of one'
     'flags-fd9bb3' = '--retry-failed - - Send rows again that were refused or whose NFT failed'
     'the-run-0963b3' = '--chunk-size - text NFTs to a request (50)
 --rate - text Requests a second

@@ -1,5 +1,7 @@
 import { GdnError } from '../core/errors.ts'
 import { sleep } from '../core/time.ts'
+import { type Asker, LISTING_LAG_MS, LOOK_GAP_MS, listIds } from '../operations/reconcile/listing.ts'
+import { ownersOf } from '../operations/reconcile/owners.ts'
 import { MAX_NAMED, readOtherRuns } from './claim.ts'
 import type { Found } from './find-run.ts'
 import { RecordFile } from './journal/read.ts'
@@ -8,9 +10,8 @@ import type { Ledger } from './ledger.ts'
 import { repeatedRows } from './reconcile/copies.ts'
 import type { IdSet } from './reconcile/id-set.ts'
 import { readBaseline } from './reconcile/known-ids.ts'
-import { type Asker, LISTING_LAG_MS, LOOK_GAP_MS, listIds } from './reconcile/listing.ts'
 import { type FoundRow, RowLookup } from './reconcile/lookup.ts'
-import { ownersOf, shownKey } from './row-key.ts'
+import { shownKey } from './row-key.ts'
 import { ROW } from './row-table.ts'
 import { DEFAULT_TIMEOUT_MS, interruption } from './run-context.ts'
 import { baselinePath, journalPath } from './run-files.ts'
@@ -23,7 +24,7 @@ export interface Before {
   listed: Set<string> | null
   /** Rows that were minted already and are taken as they are. */
   adopted: FoundRecord[]
-  /** Ids that other runs and orders were given. */
+  /** Ids that other runs and commands were given. */
   given: IdSet
   notes: string[]
 }

@@ -1,7 +1,6 @@
 import * as z from 'zod'
 import { errorFormA } from '../api/errors.ts'
-import { isIdempotencyError, isNotNow } from '../client/answers.ts'
-import { retryAfterMs } from '../client/retry.ts'
+import { outcomeOf } from '../client/outcome.ts'
 import type { GdnError } from '../core/errors.ts'
 import type { SendResult } from './types.ts'
 
@@ -19,37 +18,28 @@ export type Verdict =
   /** Nobody knows. `busy`: the server is still at work on an earlier attempt with the same key. */
   | { outcome: 'unknown'; status: number | null; message: string; busy: boolean }
 
-const REFUSED = new Set([400, 404, 413, 415, 422])
-
 const accepted = z.looseObject({ nfts: z.array(z.looseObject({ nft_gdn_ids: z.string().min(1) })) })
 
-/** Everything that isn't known to have had an effect, or known to have had none, is unknown. */
+/** What an attempt of so many rows came to. */
 export function classify(result: SendResult, rows: number, wallClock: number): Verdict {
-  if (result.kind === 'not_sent') {
-    const { reason: message, stop } = result
+  const outcome = outcomeOf(result, wallClock)
+  const message = result.kind === 'answered' ? serverMessage(result.status, result.json) : result.reason
+  if (outcome.effect === 'created') {
+    return classifySuccess(outcome.status, result.kind === 'answered' ? result.json : undefined, rows)
+  }
+  if (outcome.effect === 'unknown') {
+    return { outcome: 'unknown', status: outcome.status, message, busy: outcome.busy }
+  }
+  const { cause, status } = outcome
+  if (status === null || cause === 'not_sent') {
+    const stop = result.kind === 'not_sent' ? result.stop : undefined
     return { outcome: 'no_effect', cause: 'not_sent', status: null, message, ...(stop === undefined ? {} : { stop }) }
   }
-  if (result.kind === 'cut') return { outcome: 'unknown', status: null, message: result.reason, busy: false }
-  const { status, json, text, headers } = result
-  if (status >= 200 && status < 300) return classifySuccess(status, json, rows)
-  const message = serverMessage(status, json)
-  if (status === 401) return { outcome: 'no_effect', cause: 'unauthorized', status, message }
-  if (status === 403) return { outcome: 'no_effect', cause: 'forbidden', status, message }
-  if (status === 429 || isNotNow(result)) {
-    return {
-      outcome: 'no_effect',
-      cause: 'rate_limited',
-      status,
-      message,
-      retryAfterMs: retryAfterMs(headers, wallClock),
-    }
+  if (cause === 'rate_limited') {
+    return { outcome: 'no_effect', cause, status, message, retryAfterMs: outcome.retryAfterMs }
   }
-  if (status === 413 && rows > 1) return { outcome: 'no_effect', cause: 'too_large', status, message }
-  if (isIdempotencyError(result, text ?? JSON.stringify(json) ?? '')) {
-    return { outcome: 'unknown', status, message, busy: status === 409 }
-  }
-  if (REFUSED.has(status)) return { outcome: 'refused', status, message }
-  return { outcome: 'unknown', status, message, busy: status === 409 }
+  if (cause === 'refused' || (cause === 'too_large' && rows === 1)) return { outcome: 'refused', status, message }
+  return { outcome: 'no_effect', cause, status, message }
 }
 
 function classifySuccess(status: number, json: unknown, rows: number): Verdict {

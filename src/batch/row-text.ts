@@ -1,7 +1,7 @@
 import { hash as hashOnce } from 'node:crypto'
 import { basename } from 'node:path'
 import type { ManifestRow } from '../manifest/row.ts'
-import { addressKey } from './row-key.ts'
+import { addressKey } from '../operations/reconcile/owners.ts'
 
 type Metadata = ManifestRow['metadata']
 

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { GdnError } from '../core/errors.ts'
 import { type Now, sleep } from '../core/time.ts'
+import type { Asker } from '../operations/reconcile/listing.ts'
 import type { RecordFile } from './journal/read.ts'
 import type { JournalRecord } from './journal/records.ts'
 import type { JournalWriter } from './journal/writer.ts'
 import type { Ledger } from './ledger.ts'
-import type { Asker } from './reconcile/listing.ts'
 import type { BatchClient, BatchDeps, BatchEvent, BatchOptions, BatchPacer, BatchSummary } from './types.ts'
 
 /** Of the waiting after the last acceptance. */

@@ -1,10 +1,10 @@
 import type { NftRecord } from '../api/nft-record.ts'
 import { isBackendChange } from '../client/backend.ts'
 import { GdnError } from '../core/errors.ts'
+import { identityOf, sentMetadata } from '../operations/reconcile/content.ts'
+import { IDS_PER_CALL, readNfts } from '../operations/reconcile/listing.ts'
 import type { NftEndRecord } from './journal/records.ts'
 import { matchIds, type Seen } from './match.ts'
-import { identityOf, sentMetadata } from './reconcile/content.ts'
-import { IDS_PER_CALL, readNfts } from './reconcile/listing.ts'
 import { ROW } from './row-table.ts'
 import type { RunContext } from './run-context.ts'
 

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path/posix'
 
 const CLI = [
   ...['core', 'api', 'keystore', 'object-store', 'files', 'config', 'client', 'manifest', 'nft', 'wallet'],
-  ...['batch', 'orders', 'sqlite'],
+  ...['batch', 'operations', 'state', 'sqlite'],
 ]
 
 /** What each folder of `src` may import of ours, from the ground up. Type imports and lazy imports count. */
@@ -20,8 +20,9 @@ export const MAY_IMPORT = {
   manifest: ['core', 'api', 'files'],
   nft: ['core', 'api', 'client'],
   wallet: ['core', 'api', 'client', 'keystore'],
-  batch: ['core', 'api', 'client', 'manifest'],
-  orders: ['core', 'api', 'client', 'batch'],
+  state: ['core', 'api', 'sqlite'],
+  operations: ['core', 'api', 'client', 'sqlite', 'state'],
+  batch: ['core', 'api', 'client', 'manifest', 'operations'],
   server: ['core', 'api', 'keystore', 'object-store', 'files', 'sqlite'],
   // It runs in browsers.
   explorer: ['core', 'server/explorer/types.ts'],

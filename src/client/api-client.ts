@@ -1,7 +1,6 @@
 import type * as z from 'zod'
 import type { Contracts, EndpointName } from '../api/endpoints.ts'
 import type { GdnError } from '../core/errors.ts'
-import type { CreationRecord } from './create.ts'
 import type { ObservedRateLimit } from './rate-limit-policy.ts'
 import type { TransportAnswer } from './transport.ts'
 
@@ -20,10 +19,11 @@ export type SendResult =
       text?: string
       /** Status, content type and first characters, for messages. */
       seen: string
+      answer: TransportAnswer
     }
-  /** `stop`: another backend answers at the address, so sending again can't help. */
-  | { kind: 'not_sent'; reason: string; stop?: GdnError }
-  | { kind: 'cut'; reason: string }
+  /** `stop`: another backend answers at the address, so sending again can't help. `error`: what kept it from being sent. */
+  | { kind: 'not_sent'; reason: string; stop?: GdnError; error: unknown }
+  | { kind: 'cut'; reason: string; error: unknown }
 
 export interface PlainAnswer {
   status: number
@@ -45,15 +45,8 @@ export interface SendOptions extends CallOptions {
   idempotencyKey: string
   /** The run of a batch that it belongs to, which the server is told. */
   run?: string | undefined
-}
-
-export interface CreateOptions<Response = unknown> extends SendOptions {
-  /** Why the outcome of an earlier sending of this body under this key is unknown: then only a success resolves it. */
-  doubt?: string | undefined
-  /** Told of each sending before a byte leaves, and of what became of it. */
-  record?: CreationRecord
-  /** What is wrong with an answer that is of the endpoint's form, or null. A wrong one makes the outcome unknown. */
-  check?: (response: Response) => string | null
+  /** Called when there is leave to send. What it throws keeps all bytes back. */
+  beforeSending?: () => Promise<void>
 }
 
 /** An endpoint as it is asked raw: one of the contract, or any path of the server. */
@@ -80,17 +73,8 @@ export interface ApiClient {
   ): Promise<ResponseOf<Name>>
   /** Sends exactly once and tells what happened; never throws for what network or server did. */
   send(name: EndpointName, body: Uint8Array, options: SendOptions): Promise<SendResult>
-  /**
-   * Creates something at most once: a failure of unknown outcome is resolved by sending the same bytes with the same
-   * Idempotency-Key where the server honours it, else it is an `unknown_outcome`.
-   *
-   * @param body the request as it goes over the wire
-   */
-  create<Name extends EndpointName>(
-    name: Name,
-    body: Uint8Array,
-    options: CreateOptions<ResponseOf<Name>>,
-  ): Promise<ResponseOf<Name>>
+  /** Decodes an answer of an endpoint. @throws GdnError what a refusal means; `bad_answer` for one of another form */
+  decode<Name extends EndpointName>(name: Name, answer: TransportAnswer): Promise<ResponseOf<Name>>
   /**
    * Sends a body as it is, and gives the answer of 2xx as it came; neither is checked by the contract.
    *

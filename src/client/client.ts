@@ -3,12 +3,13 @@ import { type EndpointName, loadEndpoint } from '../api/endpoints.ts'
 import { HEADERS } from '../api/headers.ts'
 import { GdnError, messageOf } from '../core/errors.ts'
 import type { Secret } from '../core/secret.ts'
-import { badAnswer, describeAnswer, parseJson, statusOf } from './answers.ts'
-import type { ApiClient, CreateOptions, ResponseOf } from './api-client.ts'
+import { describeAnswer, parseJson, statusOf } from './answers.ts'
+import type { ApiClient, SendOptions, SendResult } from './api-client.ts'
 import { isBackendChange } from './backend.ts'
 import { parseBaseUrl } from './base-url.ts'
 import { decode, encode, jsonOf } from './codec.ts'
 import { createDispatch, type DispatchOptions, type Post } from './dispatch.ts'
+import { outcomeOf, unknownOutcome } from './outcome.ts'
 import { persist } from './persist.ts'
 import { type Clock, SYSTEM_CLOCK } from './retry.ts'
 import { type TransportAnswer, TransportError } from './transport.ts'
@@ -64,31 +65,55 @@ export function createClient(options: ClientOptions): ApiClient {
     return dispatch.post({ ...to, content: { body }, headers, ...more })
   }
 
-  async function creation<Name extends EndpointName>(
-    name: Name,
+  /** Sends once. Whatever keeps the request from being sent, or cuts it, is returned, not thrown. */
+  async function sendOnce(
+    to: Pick<Post, 'name' | 'url'>,
     body: Uint8Array,
-    { idempotencyKey, signal, doubt, record, check }: CreateOptions<ResponseOf<Name>>,
-    resend: boolean,
-  ): Promise<ResponseOf<Name>> {
-    const [{ createOnce }, url] = await Promise.all([import('./create.ts'), urlOf(name)])
-    return await createOnce({
-      name,
-      url,
-      hint: await hintOf(name),
-      resend,
-      doubt,
-      record,
-      signal,
-      clock,
-      post: (beforeSending) => postJson({ name, url }, body, idempotencyKey, { signal, beforeSending }),
-      decode: async (answer) => {
-        const response = await decode(name, url, answer)
-        const fault = check?.(response) ?? null
-        if (fault !== null) throw badAnswer(url, answer, fault)
-        return response
-      },
-      probe: () => probe(signal),
-    })
+    { idempotencyKey, run, signal, beforeSending }: SendOptions,
+  ): Promise<SendResult> {
+    let begun = false
+    const begin = async () => {
+      await beforeSending?.()
+      begun = true
+    }
+    try {
+      const answer = await postJson(to, body, idempotencyKey, { run, signal, beforeSending: begin })
+      const { status, headers } = answer
+      const json = parseJson(answer.body)
+      const text = json === undefined ? { text: Buffer.from(answer.body).toString('utf8') } : {}
+      return { kind: 'answered', status, headers, json, ...text, seen: describeAnswer(answer), answer }
+    } catch (error) {
+      const isInterrupted = signal?.aborted === true && error === signal.reason
+      const isUnsent = error instanceof TransportError ? !error.sent : !begun || isInterrupted
+      const reason = messageOf(error)
+      if (!isUnsent) return { kind: 'cut', reason, error }
+      const { cause } = error instanceof TransportError ? error : {}
+      if (isBackendChange(cause)) return { kind: 'not_sent', reason, stop: cause, error: cause }
+      if (!(error instanceof TransportError)) return { kind: 'not_sent', reason, error }
+      const { unreachable } = await import('./network-error.ts')
+      return { kind: 'not_sent', reason, error: unreachable(to.url, error) }
+    }
+  }
+
+  /** Reads the answer to a creating request that is sent exactly once. @throws GdnError what it means otherwise */
+  async function created<Response>(
+    name: string,
+    result: SendResult,
+    hint: string | undefined,
+    read: (answer: TransportAnswer) => Promise<Response>,
+  ): Promise<Response> {
+    const { effect } = outcomeOf(result, Date.now())
+    if (result.kind !== 'answered') {
+      throw effect === 'none' ? result.error : unknownOutcome(name, result.reason, hint, result.error)
+    }
+    if (effect === 'unknown') throw unknownOutcome(name, result.seen, hint)
+    // Reading a refusal throws the error that it stands for.
+    if (effect === 'none') return await read(result.answer)
+    try {
+      return await read(result.answer)
+    } catch (cause) {
+      throw unknownOutcome(name, `it was answered with ${result.seen}, which breaks the contract`, hint, cause)
+    }
   }
 
   /** Learns from a harmless question whether the server honours Idempotency-Key. */
@@ -110,33 +135,19 @@ export function createClient(options: ClientOptions): ApiClient {
     baseUrl,
     async call(name, request, { signal } = {}) {
       const body = await encode(name, request)
-      if ((await loadEndpoint(name)).creates !== null) {
-        return await creation(name, body, { idempotencyKey: randomUUID(), signal }, false)
-      }
       const url = await urlOf(name)
+      if ((await loadEndpoint(name)).creates !== null) {
+        const result = await sendOnce({ name, url }, body, { idempotencyKey: randomUUID(), signal })
+        return await created(name, result, await hintOf(name), (answer) => decode(name, url, answer))
+      }
       return await decode(
         name,
         url,
         await persist(url, clock, signal, () => postJson({ name, url }, body, null, { signal })),
       )
     },
-    async send(name, body, { idempotencyKey, run, signal }) {
-      try {
-        const answer = await postJson({ name, url: await urlOf(name) }, body, idempotencyKey, { run, signal })
-        const { status, headers } = answer
-        const json = parseJson(answer.body)
-        const text = json === undefined ? { text: Buffer.from(answer.body).toString('utf8') } : {}
-        return { kind: 'answered', status, headers, json, ...text, seen: describeAnswer(answer) }
-      } catch (error) {
-        const isUnsent =
-          error instanceof TransportError ? !error.sent : signal?.aborted === true && error === signal.reason
-        const reason = messageOf(error)
-        if (!isUnsent) return { kind: 'cut', reason }
-        const { cause } = error instanceof TransportError ? error : {}
-        return { kind: 'not_sent', reason, ...(isBackendChange(cause) ? { stop: cause } : {}) }
-      }
-    },
-    create: (name, body, createOptions) => creation(name, body, createOptions, true),
+    send: async (name, body, sendOptions) => await sendOnce({ name, url: await urlOf(name) }, body, sendOptions),
+    decode: async (name, answer) => await decode(name, await urlOf(name), answer),
     async raw(endpoint, body, { idempotencyKey, signal, onAnswer }) {
       const to =
         'name' in endpoint
@@ -145,28 +156,21 @@ export function createClient(options: ClientOptions): ApiClient {
       const hint = 'name' in endpoint ? await hintOf(endpoint.name) : undefined
       const { url } = to
       const name = 'name' in endpoint ? endpoint.name : endpoint.path
-      const post = async (beforeSending?: () => Promise<void>) => {
-        const answer = await postJson(to, body, idempotencyKey, { signal, beforeSending })
-        onAnswer?.(answer)
-        return answer
-      }
       const check = async (answer: TransportAnswer) => {
         await jsonOf(name, url, answer)
         return answer
       }
-      if (idempotencyKey === null) return await check(await persist(url, clock, signal, () => post()))
-      const { createOnce } = await import('./create.ts')
-      return await createOnce({
-        name,
-        url,
-        hint,
-        resend: false,
-        signal,
-        clock,
-        post,
-        decode: check,
-        probe: async () => false,
-      })
+      if (idempotencyKey !== null) {
+        const result = await sendOnce(to, body, { idempotencyKey, signal })
+        if (result.kind === 'answered') onAnswer?.(result.answer)
+        return await created(name, result, hint, check)
+      }
+      const once = async () => {
+        const answer = await postJson(to, body, null, { signal })
+        onAnswer?.(answer)
+        return answer
+      }
+      return await check(await persist(url, clock, signal, once))
     },
     async upload(content, name, { signal, sha256 } = {}) {
       const { multipartFile } = await import('./multipart.ts')

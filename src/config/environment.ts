@@ -14,7 +14,7 @@ export const OWN_VARIABLES: readonly Variable[] = [
   { name: 'GDN_BLOCKCHAIN', what: 'Blockchain of what is minted or looked up', flag: '--blockchain' },
   { name: 'GDN_CONTRACT', what: 'Collection to mint in or to look up', flag: '--contract' },
   { name: 'GDN_WALLET_URL', what: 'Host of signed URLs for wallets, where it is another than the server' },
-  { name: 'GDN_STATE_DIR', what: 'Where journals of batches and orders are kept', flag: '--state-dir' },
+  { name: 'GDN_STATE_DIR', what: 'Where gdn records what it sends', flag: '--state-dir' },
   {
     name: 'GDN_PACE_DIR',
     what: 'Where processes agree on their pace: name one folder for all containers that share a key',

@@ -1,83 +1,15 @@
-import { randomUUID } from 'node:crypto'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { inspect } from 'node:util'
-import { afterEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { statusOf } from '../../src/client/answers.ts'
-import type { ApiClient, CreateOptions } from '../../src/client/api-client.ts'
-import { type ClientOptions, createClient } from '../../src/client/client.ts'
 import type { Exchange } from '../../src/client/exchange.ts'
 import { createLightTransport } from '../../src/client/light-transport.ts'
 import { watched } from '../../src/client/watched-transport.ts'
-import { GdnError } from '../../src/core/errors.ts'
+import type { GdnError } from '../../src/core/errors.ts'
 import { Secret } from '../../src/core/secret.ts'
-import { ENDPOINTS } from '../helpers/endpoints.ts'
-import { type HttpServer, type Reply, startHttpServer } from '../helpers/http-server.ts'
-
-const KEY = 'key-0123456789'
-const open: { close(): Promise<void> }[] = []
-afterEach(async () => {
-  for (const it of open.splice(0).reverse()) await it.close()
-})
-
-async function serve(script: Parameters<typeof startHttpServer>[0]): Promise<HttpServer> {
-  const server = await startHttpServer(script)
-  open.push(server)
-  return server
-}
-
-/** A client whose waiting takes no time, and the waits it made. */
-function client(baseUrl: string, more: Partial<ClientOptions> = {}) {
-  const waits: number[] = []
-  let time = 0
-  const made = createClient({
-    baseUrl,
-    apiKey: new Secret(KEY),
-    transport: createLightTransport(),
-    userAgent: 'gdn/test',
-    timeoutMs: 2000,
-    clock: {
-      now: () => time,
-      async sleep(ms, signal) {
-        signal?.throwIfAborted()
-        waits.push(ms)
-        time += ms
-      },
-      random: () => 0.5,
-    },
-    ...more,
-  })
-  open.push(made)
-  return Object.assign(made, { waits })
-}
-
-async function rejection(promise: Promise<unknown>): Promise<GdnError> {
-  const error: unknown = await promise.then(
-    (value) => new Error(`resolved with ${inspect(value)}`),
-    (reason: unknown) => reason,
-  )
-  if (!(error instanceof GdnError)) throw error
-  return error
-}
-
-const NFTS = { json: ENDPOINTS.getnfts.example.response }
-const CREATED = { json: ENDPOINTS.createnft.example.response }
-const IDS = { nft_gdn_ids: ['0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d'] }
-const MINT = ENDPOINTS.createnft.example.request
-const YES = { 'idempotency-supported': 'yes' }
-const formA = (status: number, title: string, message: string, headers = {}): Reply => ({
-  status,
-  headers,
-  json: { error: { title, message } },
-})
-
-/** The question by which a client learns whether the server honours Idempotency-Key. */
-const isProbe = ({ path }: { path: string }) => path.endsWith('getisgdnnft')
-
-/** Creates MINT, under a key of its own. */
-const mint = (it: ApiClient, more: Partial<CreateOptions> = {}) =>
-  it.create('createnft', Buffer.from(JSON.stringify(MINT)), { idempotencyKey: randomUUID(), ...more })
+import { type Reply, startHttpServer } from '../helpers/http-server.ts'
+import { CREATED, client, formA, IDS, KEY, MINT, NFTS, open, rejection, serve, YES } from './http-client.ts'
 
 describe('requests', () => {
   test('carry key, user agent and JSON, below the path of the base URL', async () => {
@@ -301,249 +233,41 @@ describe('send', () => {
     }
     const it = client(server.url, { transport: watched(createLightTransport(), onExchange) })
     expect(await it.send('createnft', body, { idempotencyKey: 'k' })).toMatchObject({ kind: 'answered', status: 200 })
-    expect((await mint(it)).nfts).toHaveLength(1)
+    expect((await it.call('createnft', MINT)).nfts).toHaveLength(1)
   })
 
   test('a fault that nobody foresaw is not taken for "not sent"', async () => {
     const transport = { request: () => Promise.reject(new Error('odd')), close: async () => {} }
     const result = await client('http://localhost', { transport }).send('createnft', body, { idempotencyKey: 'k' })
-    expect(result).toEqual({ kind: 'cut', reason: 'odd' })
+    expect(result).toEqual({ kind: 'cut', reason: 'odd', error: new Error('odd') })
   })
 
   test('interrupted before it was sent, nothing was sent', async () => {
     const server = await serve([CREATED])
     const signal = AbortSignal.abort(new Error('stopped'))
     const result = await client(server.url).send('createnft', body, { idempotencyKey: 'k', signal })
-    expect(result).toEqual({ kind: 'not_sent', reason: 'stopped' })
+    expect(result).toEqual({ kind: 'not_sent', reason: 'stopped', error: signal.reason })
     expect(server.seen).toHaveLength(0)
   })
 })
 
-describe('creating', () => {
-  const keys = (server: HttpServer) =>
-    server.seen.filter(({ path }) => path.endsWith('createnft')).map(({ headers }) => headers['idempotency-key'])
-  const bodies = (server: HttpServer) =>
-    new Set(server.seen.filter(({ path }) => path.endsWith('createnft')).map(({ body }) => String(body)))
-
-  test('sends once, with the Idempotency-Key that it was given', async () => {
-    const server = await serve([CREATED])
+describe('a creating request by call', () => {
+  test('is sent once under a key of its own, whatever the server honors', async () => {
+    const server = await serve([CREATED, { status: 503, headers: YES, json: {} }])
     const it = client(server.url)
-    expect((await mint(it)).nfts).toHaveLength(1)
-    await mint(it)
-    expect(new Set(keys(server)).size).toBe(2)
+    expect((await it.call('createnft', MINT)).nfts).toHaveLength(1)
+    const error = await rejection(it.call('createnft', MINT))
+    expect(error).toMatchObject({ code: 'unknown_outcome', hint: expect.stringContaining('gdn nft list') })
+    expect(new Set(server.seen.map(({ headers }) => headers['idempotency-key'])).size).toBe(2)
   })
 
-  test.each<Reply>([
-    'drop',
-    { status: 500, json: {} },
-    { status: 409, headers: YES, json: {} },
-    { text: 'odd' },
-    { status: 502, text: '<html>' },
-  ])('of unknown outcome is sent again, same bytes and key, to a server that honours the key', async (reply) => {
-    const server = await serve((request, index) =>
-      isProbe(request) ? { headers: YES, json: NFTS.json } : index === 0 ? reply : { ...CREATED, headers: YES },
-    )
-    expect((await mint(client(server.url))).nfts).toHaveLength(1)
-    expect(keys(server)).toHaveLength(2)
-    expect(new Set(keys(server)).size).toBe(1)
-    expect(bodies(server).size).toBe(1)
-  })
-
-  test('is not sent again to a server that does not honour the key: the outcome is unknown', async () => {
-    const server = await serve((request) => (isProbe(request) ? NFTS : 'drop'))
-    const error = await rejection(mint(client(server.url)))
-    expect(error).toMatchObject({ code: 'unknown_outcome', exitCode: 9 })
-    expect(error.message).toContain('createnft was sent, and whether it took effect is unknown')
-    expect(error.hint).toContain('gdn nft list')
-    expect(keys(server)).toHaveLength(1)
-  })
-
-  test('once unknown, a later refusal does not make it known', async () => {
-    const server = await serve((request, index) =>
-      isProbe(request)
-        ? NFTS
-        : index === 0
-          ? { status: 500, headers: YES, json: {} }
-          : formA(400, 'Bad Request', 'x', YES),
-    )
-    expect(await rejection(mint(client(server.url)))).toMatchObject({ code: 'unknown_outcome' })
-  })
-
-  test('that nobody knows the end of stops after a few sendings', async () => {
-    const server = await serve([{ status: 503, headers: YES, json: {} }])
-    expect(await rejection(mint(client(server.url)))).toMatchObject({ code: 'unknown_outcome' })
-    expect(keys(server)).toHaveLength(6)
-  })
-
-  test.each([400, 401, 403, 404, 413, 415, 422])('%i had no effect, and is told as it is', async (status) => {
-    const server = await serve([formA(status, 'No', 'no')])
-    const error = await rejection(mint(client(server.url)))
-    expect(error.code).not.toBe('unknown_outcome')
-    expect(server.seen).toHaveLength(1)
-  })
-
-  test.each<[string, Reply]>([
-    [
-      '422 with the code of our backend',
-      { status: 422, headers: { 'error-code': 'idempotency_key_reused' }, json: {} },
-    ],
-    ['422 that names the key', formA(422, 'Request Validation Error', 'Idempotency-Key was used before')],
-    ['422 in another form', { status: 422, json: { type: 'about:blank', detail: 'idempotency key in use' } }],
-    ['422 in plain text', { status: 422, text: 'Idempotency-Key was used before' }],
-    ['400 with a code of another service', { status: 400, json: { code: 'IDEMPOTENCY_KEY_REUSED' } }],
-    ['409 that names the key', formA(409, 'Conflict', 'a request with this Idempotency-Key is in progress')],
-  ])('%s leaves the outcome unknown', async (_what, reply) => {
-    const server = await serve(() => reply)
-    await expect(mint(client(server.url))).rejects.toMatchObject({ code: 'unknown_outcome' })
-  })
-
-  test('400 of our backend for a key that breaks the rules had no effect', async () => {
-    const json = { error: { title: 'Bad Request', message: 'Idempotency-Key must have 1 to 255 characters' } }
-    const server = await serve([{ status: 400, headers: { 'error-code': 'idempotency_key_invalid' }, json }])
-    await expect(mint(client(server.url))).rejects.toMatchObject({ code: 'refused' })
-  })
-
-  test('429 had no effect, and is waited for', async () => {
-    const server = await serve([{ status: 429, headers: { 'retry-after': '2' }, json: {} }, CREATED])
-    const it = client(server.url)
-    await mint(it)
-    expect(it.waits).toEqual([2000])
-  })
-
-  test('503 of a backend that says that nothing was accepted had no effect either, and is waited for', async () => {
-    const later = formA(503, 'Service Unavailable', 'no funds', {
-      ...YES,
-      'request-accepted': 'no',
-      'retry-after': '30',
-    })
-    const server = await serve([later, CREATED])
-    const it = client(server.url)
-    await mint(it)
-    expect(it.waits).toEqual([30_000])
-    const poor = await serve([later])
-    const error = await rejection(mint(client(poor.url)))
-    expect(error).toMatchObject({ code: 'unreachable', message: expect.stringContaining('no funds') })
-  })
-
-  test('of which not a byte left is unreachable, not unknown', async () => {
-    const server = await startHttpServer([{}])
-    await server.close()
-    expect(await rejection(mint(client(server.url)))).toMatchObject({ code: 'unreachable' })
-  })
-
-  test('interrupted while in doubt, it says so', async () => {
-    const abort = new AbortController()
-    const server = await serve((request) => {
-      if (request.path.endsWith('createnft')) setTimeout(() => abort.abort(new Error('stopped')), 20)
-      return request.path.endsWith('createnft') ? new Promise<Reply>(() => {}) : NFTS
-    })
-    const error = await rejection(mint(client(server.url), { signal: abort.signal }))
-    expect(error).toMatchObject({ code: 'unknown_outcome' })
-    expect(keys(server)).toHaveLength(1)
-  })
-
-  describe('keeping a record', () => {
-    function recorder() {
-      const told: string[] = []
-      return {
-        told,
-        record: {
-          sending: async () => void told.push('sending'),
-          noEffect: async () => void told.push('no effect'),
-          unknown: async (reason: string) => void told.push(`unknown: ${reason}`),
-        },
-      }
-    }
-
-    test('is told before each sending, and of what became of it', async () => {
-      const { told, record } = recorder()
-      const server = await serve([{ status: 429, json: {} }, { status: 503, headers: YES, json: {} }, CREATED])
-      await mint(client(server.url), { record })
-      expect(told).toEqual(['sending', 'no effect', 'sending', expect.stringMatching(/^unknown: 503/), 'sending'])
-    })
-
-    test('that fails before the first sending: nothing is sent', async () => {
-      const { record } = recorder()
-      const full = new GdnError('data_dir', 'no space left')
-      const server = await serve([CREATED])
-      const sending = () => Promise.reject(full)
-      expect(await rejection(mint(client(server.url), { record: { ...record, sending } }))).toBe(full)
-      expect(server.seen).toHaveLength(0)
-    })
-
-    test('a refusal and an interruption before the first byte had no effect', async () => {
-      const refused = recorder()
-      const server = await serve([formA(400, 'No', 'no')])
-      await rejection(mint(client(server.url), { record: refused.record }))
-      const stopped = recorder()
-      const signal = AbortSignal.abort(new GdnError('interrupted', 'interrupted'))
-      expect(await rejection(mint(client(server.url), { record: stopped.record, signal }))).toMatchObject({
-        code: 'interrupted',
-      })
-      expect([refused.told, stopped.told]).toEqual([
-        ['sending', 'no effect'],
-        ['sending', 'no effect'],
-      ])
-    })
-
-    test('without leave to send, nothing is begun, and nothing is unknown', async () => {
-      const { told, record } = recorder()
-      const limited = new GdnError('rate_limited', 'the server wants to be left alone')
-      const pacer = { enter: () => Promise.reject(limited), take: () => Promise.reject(limited), hold: () => {} }
-      expect(await rejection(mint(client('http://localhost', { pacer }), { record }))).toBe(limited)
-      expect(told).toEqual(['no effect'])
-    })
-
-    test('a fault that nobody foresaw is not taken for "no effect"', async () => {
-      const { told, record } = recorder()
-      const transport = { request: () => Promise.reject(new Error('odd')), close: async () => {} }
-      await mint(client('http://localhost', { transport }), { record }).catch(() => undefined)
-      expect(told.slice(0, 2)).toEqual(['sending', 'unknown: odd'])
-    })
-  })
-
-  describe('in doubt from the start', () => {
-    const doubt = 'gdn was killed'
-
-    test('asks at once with the same key where the server honours it', async () => {
-      const server = await serve((request) => ({
-        ...(isProbe(request) ? NFTS : CREATED),
-        headers: YES,
-      }))
-      const it = client(server.url)
-      expect((await mint(it, { doubt, idempotencyKey: 'kept' })).nfts).toHaveLength(1)
-      expect(keys(server)).toEqual(['kept'])
-      expect(it.waits).toEqual([0])
-    })
-
-    test('sends nothing to a server that does not honour the key', async () => {
-      const server = await serve((request) => (isProbe(request) ? NFTS : CREATED))
-      const error = await rejection(mint(client(server.url), { doubt }))
-      expect(error).toMatchObject({ code: 'unknown_outcome', message: expect.stringContaining(doubt) })
-      expect(keys(server)).toEqual([])
-    })
-
-    test('a refusal resolves nothing, is told, and is not asked for again', async () => {
-      const server = await serve((request) =>
-        isProbe(request) ? { ...NFTS, headers: YES } : formA(404, 'Not Found', 'x', YES),
-      )
-      const error = await rejection(mint(client(server.url), { doubt }))
-      expect(error.message).toMatch(/gdn was killed\); asked again: .*Not Found/)
-      expect(keys(server)).toHaveLength(1)
-      expect(error).toMatchObject({ code: 'unknown_outcome' })
-    })
-  })
-
-  test('an answer that is found to be wrong leaves the outcome unknown', async () => {
-    const server = await serve((request) => (isProbe(request) ? NFTS : CREATED))
-    const error = await rejection(mint(client(server.url), { check: () => 'two ids for one NFT' }))
-    expect(error).toMatchObject({ code: 'unknown_outcome', message: expect.stringContaining('breaks the contract') })
-  })
-
-  test('by call is one attempt, whatever the server honours', async () => {
-    const server = await serve([{ status: 503, headers: YES, json: {} }])
-    expect(await rejection(client(server.url).call('createnft', MINT))).toMatchObject({ code: 'unknown_outcome' })
-    expect(server.seen).toHaveLength(1)
+  test.each<[string, Reply, string]>([
+    ['a refusal is what it says', formA(403, 'Forbidden', 'no'), 'forbidden'],
+    ['a success of another form is an unknown outcome', { text: 'odd' }, 'unknown_outcome'],
+    ['a cut connection is an unknown outcome', 'drop', 'unknown_outcome'],
+  ])('%s', async (_what, reply, code) => {
+    const server = await serve([reply])
+    expect(await rejection(client(server.url).call('createnft', MINT))).toMatchObject({ code })
   })
 })
 

@@ -1,11 +1,11 @@
+import { identityOf, looseTitle } from '../../operations/reconcile/content.ts'
+import { ownersOf } from '../../operations/reconcile/owners.ts'
 import type { RecordFile } from '../journal/read.ts'
 import type { IntentRecord, ReconciledRecord } from '../journal/records.ts'
 import { type Ledger, REQUEST } from '../ledger.ts'
 import { NOT_KNOWN, NOT_SHOWN } from '../results.ts'
-import { ownersOf } from '../row-key.ts'
 import { ROW } from '../row-table.ts'
 import type { RunContext } from '../run-context.ts'
-import { identityOf, looseTitle } from './content.ts'
 
 /** A sending whose outcome isn't known, by its place in the journal. */
 export interface Sending {

@@ -2,6 +2,7 @@ import { readdir, readFile } from 'node:fs/promises'
 import { crc32 } from 'node:zlib'
 import { writeDurably } from '../../core/durable-file.ts'
 import { GdnError, systemCode } from '../../core/errors.ts'
+import { contentOf, sentMetadata } from '../../operations/reconcile/content.ts'
 import { RecordFile, readHeader } from '../journal/read.ts'
 import type { RunRecord } from '../journal/records.ts'
 import type { Ledger } from '../ledger.ts'
@@ -9,7 +10,6 @@ import { loadLedger } from '../open-ledger.ts'
 import { ROW } from '../row-table.ts'
 import { fileExists, journalPath, runsFolder } from '../run-files.ts'
 import type { BatchDeps, BatchOptions } from '../types.ts'
-import { contentOf, sentMetadata } from './content.ts'
 import { IdSet } from './id-set.ts'
 
 const HEADER = /^gdn-known 1 ([0-9a-f]{8})\n/
@@ -37,9 +37,9 @@ export async function readBaseline(path: string): Promise<IdSet | null> {
 
 /** What this machine knows of a collection beside one run. */
 export interface Others {
-  /** Ids that other runs and orders were given. */
+  /** Ids that other runs and commands were given. */
   ids: IdSet
-  /** What rows of other runs and orders say whose outcome isn't known: an NFT that says the same may be theirs. */
+  /** What rows of other runs and commands say whose outcome isn't known: an NFT that says the same may be theirs. */
   contested: Set<string>
   /** A journal of that collection that can't be read, so that its ids aren't known. */
   unreadable: string | null
@@ -48,7 +48,7 @@ export interface Others {
 type Target = Pick<BatchOptions, 'stateDir' | 'origin' | 'backend' | 'blockchain' | 'contractAddress'>
 
 /**
- * Reads the other journals of a collection, and the ids of its single orders.
+ * Reads the other journals of a collection, and the IDs of its single commands.
  *
  * @param onRun told of each run with its ledger, which isn't kept
  */

@@ -1,11 +1,11 @@
 import type { NftRecord } from '../../api/nft-record.ts'
 import type { ManifestRow } from '../../manifest/row.ts'
+import { contentOf } from '../../operations/reconcile/content.ts'
+import { type Asker, readNfts } from '../../operations/reconcile/listing.ts'
+import { addressKey, ownersOf } from '../../operations/reconcile/owners.ts'
 import { KeyTable } from '../key-table.ts'
-import { addressKey, ownersOf } from '../row-key.ts'
 import type { SpooledRow } from '../spool.ts'
-import { contentOf } from './content.ts'
 import { IdSet } from './id-set.ts'
-import { type Asker, readNfts } from './listing.ts'
 import type { Match } from './match-groups.ts'
 
 type Metadata = Pick<ManifestRow, 'metadata'>['metadata']

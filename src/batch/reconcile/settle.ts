@@ -1,10 +1,10 @@
 import { GdnError } from '../../core/errors.ts'
+import { readNfts } from '../../operations/reconcile/listing.ts'
 import type { Ledger } from '../ledger.ts'
 import { ROW } from '../row-table.ts'
 import type { RunContext } from '../run-context.ts'
 import type { BatchOptions } from '../types.ts'
 import type { IdSet } from './id-set.ts'
-import { readNfts } from './listing.ts'
 import { recordOf } from './record-of.ts'
 
 type Word = NonNullable<BatchOptions['settle']>[number]
@@ -14,7 +14,7 @@ const wrong = (message: string, hint: string) => new GdnError('usage', message, 
 /**
  * Takes a person's word on rows whose outcome isn't known: all of it, or none where one of them can't be.
  *
- * @param given ids that other runs and orders were given
+ * @param given ids that other runs and commands were given
  * @throws GdnError `usage`
  */
 export async function settleByWord(context: RunContext, words: readonly Word[], given: IdSet): Promise<void> {

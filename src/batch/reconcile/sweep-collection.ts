@@ -1,13 +1,13 @@
 import type { NftRecord } from '../../api/nft-record.ts'
+import { identityOf, looseTitle, sentMetadata } from '../../operations/reconcile/content.ts'
+import { listIds, readNfts } from '../../operations/reconcile/listing.ts'
+import { addressKey } from '../../operations/reconcile/owners.ts'
 import { REQUEST } from '../ledger.ts'
 import { matchIds } from '../match.ts'
-import { addressKey } from '../row-key.ts'
 import { ROW } from '../row-table.ts'
 import type { RunContext } from '../run-context.ts'
-import { identityOf, looseTitle, sentMetadata } from './content.ts'
 import { IdSet } from './id-set.ts'
 import type { Others } from './known-ids.ts'
-import { listIds, readNfts } from './listing.ts'
 import type { Match } from './match-groups.ts'
 
 /** What the rows sent and accepted show of the server: whether it lists what it took, as it was sent. */

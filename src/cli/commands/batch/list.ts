@@ -1,15 +1,16 @@
 import { eachOf, findRuns, runStatus } from '../../../batch/runs.ts'
 import type { RunStatus } from '../../../batch/types.ts'
-import { GdnCommand } from '../../command.ts'
+import { GdnCommand, switchFlag } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
 import { safe } from '../../io/io.ts'
 import { count } from '../../render/count.ts'
 import { createOutput } from '../../render/output.ts'
+import { commandRunRecords } from './command-runs.ts'
 import { damagedData, runData, runView } from './run-view.ts'
 import { whichServer } from './which-server.ts'
 
-export type ListFlags = OutputFlags & ServerFlags
+export type ListFlags = OutputFlags & ServerFlags & { all?: boolean }
 
 export function command(deps: Deps, run = list): GdnCommand {
   const listCommand = new GdnCommand({
@@ -18,9 +19,11 @@ export function command(deps: Deps, run = list): GdnCommand {
     examples: [
       ['Newest first', 'gdn batch list'],
       ['Those of the local backend', 'gdn batch list --local'],
+      ['With single commands, such as gdn nft mint', 'gdn batch list --all'],
       ['What is left to do', "gdn batch list --json | jq '.[] | select(.pending + .unknown > 0)'"],
     ],
   })
+  switchFlag(listCommand, '--all', 'Include single commands: each is a run of one')
   addServerFlags(listCommand)
   addOutputFlags(listCommand)
   return listCommand.action(async (flags: ListFlags) => await run(deps, flags)) as GdnCommand
@@ -37,7 +40,9 @@ export async function list(deps: Deps, flags: ListFlags): Promise<void> {
   await eachOf(runs, async (run) => {
     statuses.set(run.id, await runStatus(run))
   })
-  const records = runs.flatMap(({ id }) => statuses.get(id) ?? []).map(runData)
+  const batches = runs.flatMap(({ id }) => statuses.get(id) ?? []).map(runData)
+  const commands = flags.all === true ? await commandRunRecords(stateDir, server) : []
+  const records = [...batches, ...commands].sort((a, b) => String(b.started_at).localeCompare(String(a.started_at)))
   // Whose runs these are can't be told any more: they are in every list.
   const broken = damaged.map(damagedData)
   if (records.length + broken.length === 0) {

@@ -6,7 +6,7 @@ import type { Server } from '../../../config/server.ts'
 import type { Settings } from '../../../config/settings.ts'
 import { GdnError, messageOf } from '../../../core/errors.ts'
 import type { ManifestItem } from '../../../manifest/read.ts'
-import { orderedNfts } from '../../../orders/known-orders.ts'
+import { knownOperations } from '../../../operations/known-operations.ts'
 import { confirmSpending } from '../../connect/confirm-spending.ts'
 import { openVerifier, type VerifyFlags } from '../../connect/open-verifier.ts'
 import type { Connection, Deps } from '../../deps.ts'
@@ -61,7 +61,7 @@ export async function sendRun(
         client,
         pacer,
         readManifest: read,
-        elsewhere: () => orderedNfts(options.stateDir, options.origin, options.contractAddress),
+        elsewhere: () => knownOperations(options.stateDir, { ...options, contract: options.contractAddress }),
         onEvent: (event) => {
           progress.tell(event)
           events?.tell(event)

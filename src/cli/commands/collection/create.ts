@@ -1,7 +1,7 @@
 import type * as z from 'zod'
 import type { Blockchain } from '../../../api/blockchains.ts'
 import { createcollection } from '../../../api/endpoints/createcollection.ts'
-import type { AcceptedOrder } from '../../../orders/order.ts'
+import type { AcceptedOperation } from '../../../operations/operate.ts'
 import { rememberCollection } from '../../collections/known-collections.ts'
 import { serverName } from '../../collections/read-known-collections.ts'
 import { eitherFlag, GdnCommand, switchFlag, valueFlag } from '../../command.ts'
@@ -18,7 +18,7 @@ import { COLLECTION_VIEW } from '../../render/views.ts'
 import { checkRequest } from '../../request/check-request.ts'
 import { printDryRun } from '../../request/dry-run.ts'
 import { nameFields } from '../../request/named-addresses.ts'
-import { type AgainFlag, addAgainFlag, order } from '../../request/order.ts'
+import { type AgainFlag, addAgainFlag, operateOnce } from '../../request/operate.ts'
 import { askForMissing } from './ask-for-missing.ts'
 import { waitForCollection } from './wait-for-collection.ts'
 
@@ -104,7 +104,7 @@ export async function create(deps: Deps, flags: CreateFlags): Promise<void> {
   if (flags.dryRun) return await printDryRun(io, settings, 'createcollection', request)
 
   const connection = await deps.connect(settings)
-  await order(
+  await operateOnce(
     deps,
     connection,
     {
@@ -131,7 +131,12 @@ interface Ordered {
 }
 
 /** From acceptance to the end of the command. */
-async function finish(deps: Deps, connection: Connection, { request, flags, output }: Ordered, taken: AcceptedOrder) {
+async function finish(
+  deps: Deps,
+  connection: Connection,
+  { request, flags, output }: Ordered,
+  taken: AcceptedOperation,
+) {
   const { io } = deps
   const { server, settings } = connection
   const { transaction_gdn_id, accepted_date, at } = taken.accepted
@@ -151,7 +156,7 @@ async function finish(deps: Deps, connection: Connection, { request, flags, outp
   if (flags.wait === false) {
     await output.one(accepted)
     io.note(`Accepted. Its address: gdn collection show ${safe(transaction_gdn_id)}${serverFlag(server)}`)
-    return { ended: true, problem: null }
+    return { ended: true, state: null, problem: null }
   }
   const { record, problem } = await waitForCollection(deps, connection, transaction_gdn_id, flags.timeout)
   const contract_address = record?.contract_address ?? null
@@ -162,5 +167,7 @@ async function finish(deps: Deps, connection: Connection, { request, flags, outp
     const to = `-c ${safe(contract_address ?? '')} -b ${request.blockchain} --receiver ${request.wallet_address}`
     io.note(`Next: gdn nft mint${serverFlag(server)} ${to} --title Dawn`)
   }
-  return { ended: problem === null || record?.status === 'failed', problem }
+  const isFailed = record?.status === 'failed'
+  const state = problem === null ? 'deployed' : isFailed ? 'failed' : null
+  return { ended: state !== null, state, problem } as const
 }

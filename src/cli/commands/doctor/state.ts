@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto'
-import { readdir, rm, stat, statfs, writeFile } from 'node:fs/promises'
+import { rm, stat, statfs, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { findRuns, runStatus } from '../../../batch/runs.ts'
 import { GdnError, messageOf } from '../../../core/errors.ts'
-import { OrderFiles } from '../../../orders/order-files.ts'
+import { openStateIfThere } from '../../../state/open-state.ts'
+import { commandRuns } from '../../../state/runs.ts'
 import { type Finding, fail, ok, warn } from './finding.ts'
 
 const LITTLE_SPACE = 100 * 1024 * 1024
@@ -48,7 +49,7 @@ async function nearestThere(path: string): Promise<string> {
   return isThere || dirname(path) === path ? path : await nearestThere(dirname(path))
 }
 
-/** Journals of batches and of single orders: whole, and with nothing of unknown outcome in them. */
+/** What batches and single commands recorded: whole, and with nothing of unknown outcome in it. */
 export async function checkJournals(stateDir: string): Promise<Finding[]> {
   const check = 'journals'
   try {
@@ -67,21 +68,29 @@ export async function checkJournals(stateDir: string): Promise<Finding[]> {
         )
       }
     }
-    findings.push(...(await damagedOrders(stateDir)))
+    findings.push(...(await checkState(stateDir)))
     return findings.length > 0 ? findings : [ok(check, runs.length === 1 ? '1 run' : `${runs.length} runs`)]
   } catch (error) {
     return [fail(check, error)]
   }
 }
 
-async function damagedOrders(stateDir: string): Promise<Finding[]> {
-  const names = await readdir(join(stateDir, 'orders')).catch(() => [])
-  const findings: Finding[] = []
-  for (const name of names.filter((one) => one.endsWith('.json'))) {
-    await new OrderFiles(stateDir).read(name.slice(0, -'.json'.length)).catch((error: unknown) => {
-      const fix = error instanceof GdnError ? (error.hint ?? null) : null
-      findings.push(warn('journals', messageOf(error), fix))
-    })
+async function checkState(stateDir: string): Promise<Finding[]> {
+  const check = 'journals'
+  try {
+    const state = await openStateIfThere(stateDir)
+    if (state === null) return []
+    try {
+      const runs = await state.read(commandRuns)
+      return runs
+        .filter(({ state: one, isReleased, holder }) => one === 'unknown' && !isReleased && holder === null)
+        .map(({ name, note }) =>
+          warn(check, `the outcome of ${name} is unknown`, `run the same command again: gdn ${note}`),
+        )
+    } finally {
+      state.close()
+    }
+  } catch (error) {
+    return [warn(check, messageOf(error), error instanceof GdnError ? (error.hint ?? null) : null)]
   }
-  return findings
 }

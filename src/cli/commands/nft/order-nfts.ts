@@ -4,7 +4,7 @@ import type { NftRecord } from '../../../api/nft-record.ts'
 import { sameAddress } from '../../../api/same-address.ts'
 import type { Settings } from '../../../config/settings.ts'
 import { GdnError } from '../../../core/errors.ts'
-import type { AcceptedOrder } from '../../../orders/order.ts'
+import type { AcceptedOperation } from '../../../operations/operate.ts'
 import { confirmSpending } from '../../connect/confirm-spending.ts'
 import { serverFlag } from '../../connect/server-flag.ts'
 import type { Connection, Deps } from '../../deps.ts'
@@ -13,7 +13,7 @@ import type { DataRecord } from '../../render/cells.ts'
 import { count } from '../../render/count.ts'
 import type { Output } from '../../render/output.ts'
 import { printDryRun } from '../../request/dry-run.ts'
-import { order } from '../../request/order.ts'
+import { operateOnce } from '../../request/operate.ts'
 import { DEFAULT_TIMEOUT_MS, hasFailed, isFinal, waitForNfts } from '../../request/waiting.ts'
 import { hashLocalFiles, type LocalFile, replaceUrls, uploadLocalFiles } from './media.ts'
 import type { NftFlags } from './mint-flags.ts'
@@ -49,7 +49,7 @@ export async function orderNfts(deps: Deps, wanted: NftOrder): Promise<void> {
   const { client, server } = connection
   const n = request.metadata.length
   const hashes = await hashLocalFiles(localFiles)
-  await order(
+  await operateOnce(
     deps,
     connection,
     {
@@ -76,10 +76,15 @@ export async function orderNfts(deps: Deps, wanted: NftOrder): Promise<void> {
 }
 
 /** From acceptance to the end of the command. */
-async function finish(deps: Deps, connection: Connection, { request, flags, output }: NftOrder, taken: AcceptedOrder) {
+async function finish(
+  deps: Deps,
+  connection: Connection,
+  { request, flags, output }: NftOrder,
+  taken: AcceptedOperation,
+) {
   const { io } = deps
   const { server } = connection
-  const sent = JSON.parse(taken.body) as NftOrderRequest
+  const sent = JSON.parse(taken.request.body) as NftOrderRequest
   const accepted = taken.accepted.nfts.map(({ nft_gdn_id, accepted_date }, i) => ({
     nft_gdn_id,
     token_id: null,
@@ -98,7 +103,7 @@ async function finish(deps: Deps, connection: Connection, { request, flags, outp
     await print(accepted)
     const ids = accepted.map((nft) => safe(nft.nft_gdn_id)).join(' ')
     io.note(`Accepted. Wait for it: gdn nft wait ${ids}${serverFlag(server)}`)
-    return { ended: true, problem: null }
+    return { ended: true, state: null, problem: null }
   }
   const ids = accepted.map((nft) => nft.nft_gdn_id)
   const timeout = flags.timeout ?? DEFAULT_TIMEOUT_MS
@@ -107,7 +112,7 @@ async function finish(deps: Deps, connection: Connection, { request, flags, outp
   if (problem === null) {
     io.note(`Next: gdn nft list${serverFlag(server)} -c ${request.contract_address} -b ${request.blockchain}`)
   }
-  return { ended, problem }
+  return { ended, state: ended ? (problem === null ? 'deployed' : 'failed') : null, problem } as const
 }
 
 /** What was granted is at its end when its first owner doesn't own it any more. */

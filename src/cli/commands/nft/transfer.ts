@@ -2,7 +2,7 @@ import type * as z from 'zod'
 import { transfernft } from '../../../api/endpoints/transfernft.ts'
 import { statusOf } from '../../../client/answers.ts'
 import { GdnError } from '../../../core/errors.ts'
-import type { AcceptedOrder } from '../../../orders/order.ts'
+import type { AcceptedOperation } from '../../../operations/operate.ts'
 import { GdnCommand, valueFlag } from '../../command.ts'
 import { confirmSpending } from '../../connect/confirm-spending.ts'
 import { serverFlag } from '../../connect/server-flag.ts'
@@ -15,7 +15,7 @@ import { createOutput, type Output } from '../../render/output.ts'
 import { TRANSFER_VIEW } from '../../render/views.ts'
 import { checkRequest } from '../../request/check-request.ts'
 import { printDryRun } from '../../request/dry-run.ts'
-import { addAgainFlag, order } from '../../request/order.ts'
+import { addAgainFlag, operateOnce } from '../../request/operate.ts'
 import { DEFAULT_TIMEOUT_MS } from '../../request/waiting.ts'
 import { howToEnableTransfer } from './transfer-hint.ts'
 import { completeTransfer, readTransfer, type TransferFlags } from './transfer-request.ts'
@@ -82,7 +82,7 @@ export async function transfer(deps: Deps, id: string | undefined, flags: Transf
 
   const { server } = connection
   const what = { nft_gdn_id: given.nftGdnId, receiver_wallet_address: given.receiver }
-  await order(
+  await operateOnce(
     deps,
     connection,
     {
@@ -121,17 +121,17 @@ async function finish(
   deps: Deps,
   connection: Connection,
   { flags, output }: { flags: TransferFlags; output: Output },
-  taken: AcceptedOrder,
+  taken: AcceptedOperation,
 ) {
   const { io } = deps
   const { transaction_gdn_id, accepted_date } = taken.accepted
-  const sent = JSON.parse(taken.body) as TransferRequest
+  const sent = JSON.parse(taken.request.body) as TransferRequest
   const accepted = { ...sent, status: 'initiated', transaction_gdn_id, accepted_date }
   const show = `gdn nft show ${safe(sent.nft_gdn_id)}${serverFlag(connection.server)}`
   if (flags.wait === false) {
     await output.one(accepted)
     io.note(`Accepted. The present owner: ${show}`)
-    return { ended: true, problem: null }
+    return { ended: true, state: null, problem: null }
   }
   const { seen, ended, problem } = await waitForTransfer(
     deps,
@@ -146,5 +146,5 @@ async function finish(
   )
   await output.one({ ...accepted, ...seen })
   if (problem === null) io.note(`Next: ${show}`)
-  return { ended, problem }
+  return { ended, state: ended ? (problem === null ? 'deployed' : 'failed') : null, problem } as const
 }

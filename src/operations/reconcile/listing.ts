@@ -1,13 +1,26 @@
+import type { Blockchain } from '../../api/blockchains.ts'
 import type { NftRecord } from '../../api/nft-record.ts'
-import type { BatchClient, BatchOptions } from '../types.ts'
+import type { CallOptions, RequestOf, ResponseOf } from '../../client/api-client.ts'
 
-/** Who asks: a run, what comes before it, or a single order. The client keeps the pace. */
+/** Who asks: a run, what comes before it, or a single command. The client keeps the pace. */
 export interface Asker {
-  client: Pick<BatchClient, 'call'>
+  client: ListingClient
   signal: AbortSignal | undefined
 }
 
-type Collection = Pick<BatchOptions, 'contractAddress' | 'blockchain'>
+/** The part of the client that lists and reads NFTs. */
+interface ListingClient {
+  call<Name extends 'getnfts' | 'getnftgdnids'>(
+    name: Name,
+    request: RequestOf<Name>,
+    options?: CallOptions,
+  ): Promise<ResponseOf<Name>>
+}
+
+interface Collection {
+  contractAddress: string
+  blockchain: Blockchain
+}
 
 /** Ids that one getnfts request names. */
 export const IDS_PER_CALL = 100

@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { CreatingEndpoint } from '../../src/api/endpoints.ts'
-import { contentOf } from '../../src/batch/reconcile/content.ts'
 import { GdnError } from '../../src/core/errors.ts'
-import { acquireLock } from '../../src/core/process-lock.ts'
-import { OrderFiles } from '../../src/orders/order-files.ts'
+import { thisProcess } from '../../src/core/lock-holder.ts'
+import { claimOperation } from '../../src/operations/hold.ts'
+import { contentOf } from '../../src/operations/reconcile/content.ts'
 import { CREATING } from '../helpers/endpoints.ts'
 import { gate } from '../helpers/gate.ts'
 import { DAWN, type Fault, Machine, OTHER, RECEIVER, REQUESTS, SENDER, Service } from './world.ts'
@@ -31,7 +31,9 @@ describe('the same command again', () => {
   test('goes on with what was accepted and is not at its end, and sends nothing', async () => {
     const service = new Service(true)
     const problem = new GdnError('pending', 'still pending')
-    expect((await machine.command(service, 'createnft', { ending: { ended: false, problem } })).error).toBe(problem)
+    expect(
+      (await machine.command(service, 'createnft', { ending: { ended: false, state: null, problem } })).error,
+    ).toBe(problem)
     const again = await machine.command(service, 'createnft')
     expect(again).toMatchObject({ error: null, events: [{ type: 'going_on' }] })
     expect(printedIds(again)).toEqual(['nft-1'])
@@ -42,24 +44,24 @@ describe('the same command again', () => {
   test('after a final failure is a new order', async () => {
     const service = new Service(true)
     const problem = new GdnError('nft_failed', 'the image answers 404')
-    await machine.command(service, 'createnft', { ending: { ended: true, problem } })
+    await machine.command(service, 'createnft', { ending: { ended: true, state: null, problem } })
     expect(printedIds(await machine.command(service, 'createnft'))).toEqual(['nft-2'])
   })
 
   test('with --again is another order while the first is under way, and says what it sets aside', async () => {
     const service = new Service(true)
-    await machine.command(service, 'createnft', { ending: { ended: false, problem: null } })
+    await machine.command(service, 'createnft', { ending: { ended: false, state: null, problem: null } })
     const again = await machine.command(service, 'createnft', { again: true })
     expect(printedIds(again)).toEqual(['nft-2'])
     expect(again.events).toMatchObject([
-      { type: 'set_aside', order: { accepted: { nfts: [{ nft_gdn_id: 'nft-1' }] } } },
+      { type: 'set_aside', operation: { accepted: { nfts: [{ nft_gdn_id: 'nft-1' }] } } },
     ])
-    expect([(await machine.files('told')).length, (await machine.files('aside')).length]).toEqual([2, 0])
+    expect(await machine.live()).toEqual([])
   })
 
   test('with --again that is not confirmed sets nothing aside', async () => {
     const service = new Service(true)
-    await machine.command(service, 'createnft', { ending: { ended: false, problem: null } })
+    await machine.command(service, 'createnft', { ending: { ended: false, state: null, problem: null } })
     const no = () => Promise.reject(new GdnError('not_confirmed', 'nothing was sent'))
     expect((await machine.command(service, 'createnft', { again: true, request: no })).events).toEqual([])
     expect(printedIds(await machine.command(service, 'createnft'))).toEqual(['nft-1'])
@@ -79,7 +81,7 @@ describe('the same command again', () => {
     '%s on a server of this machine that was emptied orders anew, under the same key',
     async (endpoint) => {
       const first = new Service(true)
-      await machine.command(first, endpoint, { ending: { ended: false, problem: null } })
+      await machine.command(first, endpoint, { ending: { ended: false, state: null, problem: null } })
       const other = new Service(true)
       const again = await machine.command(other, endpoint, { mayForget: true })
       expect(again).toMatchObject({ error: null, events: [{ type: 'forgotten' }] })
@@ -89,7 +91,7 @@ describe('the same command again', () => {
 
   test('on a server that shows late what it took does not take that for being emptied', async () => {
     const service = new Service(false)
-    await machine.command(service, 'createnft', { ending: { ended: false, problem: null } })
+    await machine.command(service, 'createnft', { ending: { ended: false, state: null, problem: null } })
     const minted = service.nfts.splice(0)
     const again = await machine.command(service, 'createnft', { mayForget: true })
     expect(again).toMatchObject({ error: null, events: [{ type: 'going_on' }] })
@@ -105,7 +107,7 @@ describe('what became of a request decides what is kept of it', () => {
     const service = new Service(false)
     service.faults = [fault]
     expect((await machine.command(service, 'createnft')).error).not.toEqual(unknown)
-    expect(await machine.files()).toEqual([])
+    expect(await machine.live()).toEqual([])
     expect(printedIds(await machine.command(service, 'createnft'))).toEqual(['nft-1'])
   })
 
@@ -158,7 +160,7 @@ describe('what became of a request decides what is kept of it', () => {
     }
     const { error } = await machine.command(service, 'transfernft', { request, signal: stop.signal })
     expect(error).toMatchObject({ code: 'interrupted' })
-    expect(await machine.files()).toEqual([])
+    expect(await machine.live()).toEqual([])
   })
 })
 
@@ -179,7 +181,7 @@ describe('looking for what was ordered, where nothing else tells', () => {
     expect(service.arrived).toHaveLength(1)
     const again = await machine.command(service, 'createnft', { again: true })
     expect(printedIds(again)).toEqual(['nft-1'])
-    expect(again.events).toMatchObject([{ type: 'set_aside', order: { accepted: null } }])
+    expect(again.events).toMatchObject([{ type: 'set_aside', operation: { accepted: null } }])
   })
 
   test('it looks until 30 s after the sending, for a listing that lags', async () => {
@@ -353,14 +355,14 @@ describe('looking for what was ordered, where nothing else tells', () => {
 })
 
 describe('two processes', () => {
-  test('with the same order: the second is told who has it, and sends nothing', async () => {
+  test('with the same operation: the second is told who has it, and sends nothing', async () => {
     const service = new Service(true)
-    await machine.command(service, 'createnft', { ending: { ended: false, problem: null } })
-    const [file = ''] = await machine.files()
-    const lock = await acquireLock(`${machine.stateDir}/orders/${file.replace('.json', '.lock')}`, 'nft mint')
+    await machine.command(service, 'createnft', { ending: { ended: false, state: null, problem: null } })
+    const holder = JSON.stringify(await thisProcess('nft mint'))
+    await machine.state((state) => state.write((sql) => sql.run('UPDATE runs SET holder = ?', holder)))
     const { error } = await machine.command(service, 'createnft', { again: true })
     expect(error).toMatchObject({ code: 'run_busy', message: expect.stringContaining('nft mint') })
-    await lock.release()
+    await machine.forgetHolders()
     expect(service.arrived).toHaveLength(1)
   })
 
@@ -387,17 +389,23 @@ describe('two processes', () => {
     },
   )
 
-  test('that start at the same instant: one of them has the order', async () => {
-    const files = new OrderFiles(machine.stateDir)
-    const tries = await Promise.allSettled(
-      Array.from({ length: 8 }, async () => {
-        const release = await files.lock('same', 'a test')
-        await new Promise((resolve) => setTimeout(resolve, 50))
-        await release(true)
-      }),
-    )
-    expect(tries.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
-    for (const one of tries) if (one.status === 'rejected') expect(one.reason).toMatchObject({ code: 'run_busy' })
+  test('that start at the same instant: one of them has the operation', async () => {
+    await machine.state(async (state) => {
+      const name = { origin: 'https://api.test', blockchain: null, contract: null, identity: 'same' }
+      const claims = await Promise.allSettled(
+        Array.from({ length: 8 }, () =>
+          claimOperation(
+            state,
+            { ...name, kind: 'createcollection' },
+            { note: 'a test', signal: new AbortController().signal },
+          ),
+        ),
+      )
+      const taken = claims.filter((one) => one.status === 'fulfilled')
+      expect(taken).toHaveLength(1)
+      for (const one of claims) if (one.status === 'rejected') expect(one.reason).toMatchObject({ code: 'run_busy' })
+      for (const { value } of taken) await value.run.release()
+    })
   })
 })
 
@@ -420,7 +428,7 @@ describe('a backend that was restored from a backup', () => {
 
   test('that lost what it accepted is not sent it anew, but --again orders another', async () => {
     const service = new Service(true)
-    const pending = { ending: { ended: false, problem: null } }
+    const pending = { ending: { ended: false, state: null, problem: null } }
     await machine.command(service, 'createnft', { ...before, ...pending })
     const restored = new Service(true)
     const again = await machine.command(restored, 'createnft', after)
@@ -432,7 +440,7 @@ describe('a backend that was restored from a backup', () => {
 
   test('that still knows it goes on with it', async () => {
     const service = new Service(true)
-    const pending = { ending: { ended: false, problem: null } }
+    const pending = { ending: { ended: false, state: null, problem: null } }
     await machine.command(service, 'createnft', { ...before, ...pending })
     const again = await machine.command(service, 'createnft', { ...after, ...pending })
     expect(again).toMatchObject({ error: null, events: [{ type: 'going_on' }] })

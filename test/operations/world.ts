@@ -1,16 +1,18 @@
-import { mkdtemp, readdir, rm } from 'node:fs/promises'
+import { existsSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { vi } from 'vitest'
 import type { CreatingEndpoint } from '../../src/api/endpoints.ts'
 import { createClient } from '../../src/client/client.ts'
 import { type TransportAnswer, TransportError, type TransportRequest } from '../../src/client/transport.ts'
 import { GdnError } from '../../src/core/errors.ts'
 import { Secret } from '../../src/core/secret.ts'
-import type { Accepted } from '../../src/orders/order.ts'
-import { OrderFiles } from '../../src/orders/order-files.ts'
-import { type Ending, type OrderEvent, type OrderRequest, placeOrder } from '../../src/orders/place-order.ts'
-import type { OfBatches } from '../../src/orders/reconcile.ts'
+import { type Ending, type OperationEvent, operate, type Wanted } from '../../src/operations/operate.ts'
+import type { OfBatches } from '../../src/operations/reconcile/look-for.ts'
+import { openSqlite, type RawDatabase } from '../../src/sqlite/driver.ts'
+import { openState, type State } from '../../src/state/open-state.ts'
+import type { Accepted } from '../../src/state/operations.ts'
+import type { OperationState } from '../../src/state/transitions.ts'
 
 export const CONTRACT = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed'
 export const SENDER = '0xdbF03B407c01E7cD3CBea99509d93f8DDDC8C6FB'
@@ -46,6 +48,9 @@ export const REQUESTS: Readonly<Record<CreatingEndpoint, object>> = {
   },
   createcollection: { wallet_address: RECEIVER, name: 'Dawn', blockchain: 'polygon' },
 }
+
+/** Where nothing waits for a disk. */
+export const inMemory = existsSync('/dev/shm') ? '/dev/shm' : tmpdir()
 
 /** What a process that was killed throws from wherever it stood, and from whatever it tries afterwards. */
 export class Killed extends Error {}
@@ -202,6 +207,8 @@ const recordOf = (id: string, owner: string | null, minted: Minted | null) => ({
 })
 
 export interface TryOptions {
+  /** Wraps the driver, inside of what kills. */
+  wrap?: (raw: RawDatabase) => RawDatabase
   killer?: Killer
   again?: boolean
   mayForget?: boolean
@@ -211,14 +218,14 @@ export interface TryOptions {
   /** What waiting comes to. */
   ending?: Ending
   batches?: Partial<OfBatches>
-  request?: OrderRequest['request']
+  request?: Wanted['request']
 }
 
 export interface Tried {
   /** What was accepted, as it was printed; null when it came to no printing. */
   printed: Accepted | null
   error: GdnError | Killed | null
-  events: OrderEvent[]
+  events: OperationEvent[]
   /** What was slept, in milliseconds of the world's clock. */
   slept: number
 }
@@ -232,8 +239,13 @@ export class Machine {
     this.stateDir = stateDir
   }
 
+  /** A machine with the files of another one, as they were at a time. */
+  static at(stateDir: string): Machine {
+    return new Machine(stateDir)
+  }
+
   static async start(): Promise<Machine> {
-    return new Machine(await mkdtemp(join(tmpdir(), 'gdn-orders-')))
+    return new Machine(await mkdtemp(join(inMemory, 'gdn-operations-')))
   }
 
   stop(): Promise<void> {
@@ -242,8 +254,8 @@ export class Machine {
 
   /** Gives the command once: a process of its own, which may be killed. */
   async command(service: Service, endpoint: CreatingEndpoint, options: TryOptions = {}): Promise<Tried> {
-    const { killer = new Killer(), ending = { ended: true, problem: null }, signal } = options
-    const events: OrderEvent[] = []
+    const { killer = new Killer(), ending = { ended: true, state: null, problem: null }, signal } = options
+    const events: OperationEvent[] = []
     let slept = 0
     let printed: Accepted | null = null
     const sleep = async (ms: number, aborted?: AbortSignal) => {
@@ -265,14 +277,23 @@ export class Machine {
       userAgent: 'gdn/test',
       clock: { now: () => this.now, sleep, random: () => 0.5 },
     })
-    const restore = options.killer === undefined ? () => {} : makeKillable(killer)
     const request = REQUESTS[endpoint]
     const isMint = endpoint === 'createnft' || endpoint === 'createnfttrans'
+    const handles: RawDatabase[] = []
+    let state: State | undefined
     try {
-      await placeOrder(
+      state = await openState(this.stateDir, {
+        open: (path) => {
+          const raw = openSqlite(path)
+          handles.push(raw)
+          return killable((options.wrap ?? ((one) => one))(raw), killer)
+        },
+      })
+      await operate(
         {
-          stateDir: this.stateDir,
+          state,
           client,
+          clock: { now: () => this.now, sleep, random: () => 0.5 },
           now: () => this.now,
           sleep,
           signal: signal ?? new AbortController().signal,
@@ -298,9 +319,9 @@ export class Machine {
           mayForget: options.mayForget ?? false,
           request: options.request ?? (async () => request),
         },
-        async (order) => {
+        async (operation) => {
           killer.step()
-          printed = order.accepted
+          printed = operation.accepted
           return ending
         },
       )
@@ -309,42 +330,78 @@ export class Machine {
       if (error instanceof GdnError || error instanceof Killed) return { printed, error, events, slept }
       throw error
     } finally {
-      restore()
-      // A lock dies with its owner; this process lives on.
-      if (killer.killed) await this.#dropLocks()
+      if (killer.killed) {
+        for (const raw of handles) endLikeAProcess(raw)
+        // The run's process is taken for ended: this process lives on.
+        await this.forgetHolders()
+      } else state?.close()
       this.now += 1000
     }
   }
 
-  async files(folder = ''): Promise<string[]> {
-    const names = await readdir(join(this.stateDir, 'orders', folder)).catch(() => [])
-    return names.filter((name) => name.endsWith('.json'))
+  /** Every operation of the machine, in the order of their runs. */
+  async operations(): Promise<{ state: OperationState; isReleased: boolean }[]> {
+    return await this.state((state) =>
+      state.read((sql) =>
+        sql
+          .all<{ state: OperationState; released_at: number | null }>(
+            'SELECT o.state, released_at FROM operations o JOIN runs r ON r.id = run_id ORDER BY started_at, o.id',
+          )
+          .map((row) => ({ state: row.state, isReleased: row.released_at !== null })),
+      ),
+    )
   }
 
-  async #dropLocks(): Promise<void> {
-    const dir = join(this.stateDir, 'orders')
-    for (const name of await readdir(dir).catch(() => [])) {
-      if (name.includes('.lock')) await rm(join(dir, name), { recursive: true, force: true })
+  /** The states of the operations that hold their name. */
+  async live(): Promise<OperationState[]> {
+    const ended: ReadonlySet<OperationState> = new Set(['failed', 'absent', 'deployed'])
+    const all = await this.operations()
+    return all.filter(({ state, isReleased }) => !isReleased && !ended.has(state)).map(({ state }) => state)
+  }
+
+  async state<Result>(act: (state: State) => Promise<Result>): Promise<Result> {
+    const state = await openState(this.stateDir)
+    try {
+      return await act(state)
+    } finally {
+      state.close()
     }
+  }
+
+  async forgetHolders(): Promise<void> {
+    await this.state((state) => state.write((sql) => sql.run('UPDATE runs SET holder = NULL')))
   }
 }
 
-/** Lets the process be killed before and after every change of the files. */
-function makeKillable(killer: Killer): () => void {
-  const names = ['write', 'tell', 'setAside', 'remove', 'lock'] as const
-  const spies = names.map((name) => {
-    const original = OrderFiles.prototype[name] as (this: OrderFiles, ...args: unknown[]) => Promise<unknown>
-    return vi.spyOn(OrderFiles.prototype, name).mockImplementation(async function (
-      this: OrderFiles,
-      ...args: unknown[]
-    ) {
-      killer.step()
-      const result = await original.apply(this, args)
-      killer.step()
-      return result as never
-    })
-  })
-  return () => {
-    for (const spy of spies) spy.mockRestore()
+/** What the system does with a connection of a process that was killed. libsql closes its file some time later. */
+function endLikeAProcess(raw: RawDatabase): void {
+  try {
+    raw.exec('ROLLBACK')
+  } catch {
+    // It was in no transaction.
+  }
+  raw.close()
+}
+
+/** Lets the process be killed before every statement, and after every commit. */
+function killable(raw: RawDatabase, killer: Killer): RawDatabase {
+  const stepping = <Result>(act: () => Result, isCommit = false): Result => {
+    killer.step()
+    const result = act()
+    if (isCommit) killer.step()
+    return result
+  }
+  return {
+    exec: (sql) => stepping(() => raw.exec(sql), sql === 'COMMIT'),
+    close: () => (killer.killed ? undefined : raw.close()),
+    prepare(sql) {
+      const statement = raw.prepare(sql)
+      return {
+        reader: statement.reader,
+        all: (parameters) => stepping(() => statement.all(parameters)),
+        run: (parameters) => stepping(() => statement.run(parameters)),
+        iterate: (parameters) => statement.iterate(parameters),
+      }
+    },
   }
 }

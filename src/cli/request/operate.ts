@@ -1,7 +1,15 @@
 import type { Settings } from '../../config/settings.ts'
 import { messageOf } from '../../core/errors.ts'
-import type { AcceptedOrder, Order } from '../../orders/order.ts'
-import { type Ending, type OrderEvent, type OrderRequest, placeOrder, timeOf } from '../../orders/place-order.ts'
+import {
+  type AcceptedOperation,
+  type Ending,
+  type OperationEvent,
+  operate,
+  type SentOperation,
+  timeOf,
+  type Wanted,
+} from '../../operations/operate.ts'
+import { openState } from '../../state/open-state.ts'
 import { type GdnCommand, switchFlag } from '../command.ts'
 import { runOrigin } from '../connect/run-origin.ts'
 import type { Connection, Deps } from '../deps.ts'
@@ -9,7 +17,7 @@ import { safe } from '../io/io.ts'
 import type { Progress } from '../io/progress.ts'
 import { count } from '../render/count.ts'
 
-/** Flag of commands that order one thing. */
+/** Flag of commands that ask for one thing. */
 export interface AgainFlag {
   again?: boolean
 }
@@ -18,22 +26,23 @@ export function addAgainFlag(command: GdnCommand, group = 'Sending and waiting')
   return switchFlag(command, '--again', 'Order another, whatever became of an earlier one', group)
 }
 
-type Wanted = Omit<OrderRequest, 'origin' | 'backend' | 'again' | 'mayForget'> & AgainFlag
+type WantedByCommand = Omit<Wanted, 'origin' | 'backend' | 'again' | 'mayForget'> & AgainFlag
 
-/** Orders one thing by the journal of orders, and says to people what becomes of it. */
-export async function order(
+/** Asks the server for one thing at most once, and reports what becomes of it. */
+export async function operateOnce(
   deps: Deps,
   { client, server, settings }: Connection & { settings: Settings },
-  { again = false, ...wanted }: Wanted,
-  act: (accepted: AcceptedOrder) => Promise<Ending>,
+  { again = false, ...wanted }: WantedByCommand,
+  act: (accepted: AcceptedOperation) => Promise<Ending>,
 ): Promise<void> {
   const { io, signals, now, sleep } = deps
   const backend = await deps.identify(server)
   const origin = runOrigin(server, backend)
   const reporter = new EventReporter(deps)
-  await placeOrder(
+  const state = await openState(settings.stateDir, { signal: signals.signal })
+  await operate(
     {
-      stateDir: settings.stateDir,
+      state,
       client,
       now,
       sleep,
@@ -41,7 +50,7 @@ export async function order(
       onEvent: (event) => reporter.report(event),
       batches: async (contractAddress, blockchain) => {
         const { readOthers } = await import('../../batch/reconcile/known-ids.ts')
-        // No run is left out: what is ordered here is none.
+        // No run is left out: a single command is none of them.
         return await readOthers({ stateDir: settings.stateDir, origin, backend, blockchain, contractAddress }, '', {})
       },
     },
@@ -52,7 +61,10 @@ export async function order(
       if (!ending.ended) io.note('The same command goes on with it; with --again it orders another.')
       return ending
     },
-  ).finally(() => reporter.done())
+  ).finally(() => {
+    reporter.done()
+    state.close()
+  })
 }
 
 class EventReporter {
@@ -63,7 +75,7 @@ class EventReporter {
     this.#io = io
   }
 
-  async report(event: OrderEvent): Promise<void> {
+  async report(event: OperationEvent): Promise<void> {
     if (event.type === 'looking') {
       return await this.#look(`Looking into the collection: ${event.ids} of ${count(event.ofIds, 'new NFT')} read`)
     }
@@ -88,26 +100,28 @@ class EventReporter {
   }
 }
 
-function sentenceOf(event: Exclude<OrderEvent, { type: 'looking' | 'looking_again' | 'not_kept' }>): string {
+function sentenceOf(event: Exclude<OperationEvent, { type: 'looking' | 'looking_again' | 'not_kept' }>): string {
   switch (event.type) {
     case 'going_on':
-      return `This was accepted at ${timeOf(event.order.accepted.at)}; going on with it (--again orders another).`
+      return `This was accepted at ${timeOf(event.operation.accepted.at)}; going on with it (--again orders another).`
     case 'in_doubt':
-      return `This was sent at ${timeOf(event.order.sent_at)}, and no answer told what became of it; finding out.`
+      return `This was sent at ${timeOf(event.operation.request.sentAt ?? 0)}, and no answer told what became of it; finding out.`
     case 'found':
-      return `It is there: ${whatOf(event.order)}. Going on with it.`
+      return `It is there: ${whatOf(event.operation)}. Going on with it.`
     case 'set_aside':
-      return `Set aside: ${whatOf(event.order)}. Ordering another.`
+      return `Set aside: ${whatOf(event.operation)}. Ordering another.`
     case 'lost':
-      return `The backend was restored from a backup and no longer knows ${whatOf(event.order)}; looking for it.`
+      return `The backend was restored from a backup and no longer knows ${whatOf(event.operation)}; looking for it.`
+    case 'copied':
+      return `The state directory may be a copy: ${event.reason}. The collection is checked before anything is sent.`
     case 'forgotten':
-      return `This server knows nothing of ${whatOf(event.order)}; ordering it anew.`
+      return `This server knows nothing of ${whatOf(event.operation)}; ordering it anew.`
   }
 }
 
-/** An earlier order in a few words: when it was accepted as what, or when it was sent. */
-function whatOf({ accepted, sent_at }: Order): string {
-  if (accepted === null) return `what was sent at ${timeOf(sent_at)}, of unknown outcome`
+/** An earlier operation in a few words: when it was accepted as what, or when it was sent. */
+function whatOf({ accepted, request }: SentOperation): string {
+  if (accepted === null) return `what was sent at ${timeOf(request.sentAt ?? 0)}, of unknown outcome`
   const ids = accepted.nfts.map(({ nft_gdn_id }) => nft_gdn_id)
   if (accepted.transaction_gdn_id !== null) ids.push(accepted.transaction_gdn_id)
   const named = ids.length > 3 ? `${ids.slice(0, 3).join(', ')}, …` : ids.join(', ')

@@ -1,16 +1,15 @@
-import type { Blockchain } from '../api/blockchains.ts'
-import type { Creation } from '../api/creation.ts'
-import type { NftRecord } from '../api/nft-record.ts'
-import { sameAddress } from '../api/same-address.ts'
-import { IdSet } from '../batch/reconcile/id-set.ts'
-import { IDS_PER_CALL, LISTING_LAG_MS, LOOK_GAP_MS, listIds, readNfts } from '../batch/reconcile/listing.ts'
-import { ownersOf } from '../batch/row-key.ts'
-import { statusOf } from '../client/answers.ts'
-import type { ApiClient } from '../client/api-client.ts'
+import type { Blockchain } from '../../api/blockchains.ts'
+import type { Creation } from '../../api/creation.ts'
+import type { NftRecord } from '../../api/nft-record.ts'
+import { sameAddress } from '../../api/same-address.ts'
+import { statusOf } from '../../client/answers.ts'
+import type { ApiClient } from '../../client/api-client.ts'
+import type { Accepted, OperationRequest } from '../../state/operations.ts'
 import { type Found, findMinted } from './find-minted.ts'
-import type { Accepted, AcceptedOrder, Order } from './order.ts'
+import { IDS_PER_CALL, LISTING_LAG_MS, LOOK_GAP_MS, listIds, readNfts } from './listing.ts'
+import { ownersOf } from './owners.ts'
 
-/** What a look at the server tells of an order whose outcome is unknown. */
+/** What the server shows of an operation whose outcome is unknown. */
 export type Looked = { kind: 'accepted'; accepted: Accepted } | { kind: 'unknown'; reason: string; ids: string[] }
 
 /** What batches know of a collection (`readOthers`). */
@@ -28,25 +27,28 @@ export interface LookDeps {
   now(): number
   sleep(ms: number, signal?: AbortSignal): Promise<void>
   signal: AbortSignal
-  /** Ids that other orders of this machine were given. */
-  ordered: ReadonlySet<string>
+  /**
+   * Those of the listed IDs that the collection did not have before the request was sent, and that no other operation of
+   * this machine was given.
+   */
+  newIds(listed: ReadonlySet<string>): Promise<string[]>
   /** What the batches of this machine have to do with a collection. */
   batches(contract: string, blockchain: Blockchain): Promise<OfBatches>
-  /** How many orders of the same content were set aside with their outcome unknown. */
-  copiesAside: number
+  /** How many operations of the same content have an unknown outcome, this one included. */
+  copies(): Promise<number>
   onLook(looked: { ids: number; ofIds: number } | { waitingMs: number }): Promise<void> | void
 }
 
 /**
- * Looks at the server for what became of an order, where sending it again isn't safe. It sends nothing that has an
- * effect, and takes only for done what is seen: that nothing is seen never proves that nothing was done.
+ * Looks at the server for the effect of a request that can't be sent again. It sends nothing that has an effect. Only
+ * what is seen counts as done: that nothing is seen never proves that nothing was done.
  */
-export async function lookForOrder(order: Order, { effect }: Creation, deps: LookDeps): Promise<Looked> {
+export async function lookFor(request: OperationRequest, { effect }: Creation, deps: LookDeps): Promise<Looked> {
   switch (effect.in) {
     case 'collection':
-      return await lookForMints(order, deps)
+      return await lookForMints(request, deps)
     case 'owner':
-      return await lookForOwner(order, deps)
+      return await lookForOwner(request, deps)
     case 'none':
       return { kind: 'unknown', reason: effect.reason, ids: [] }
   }
@@ -60,18 +62,20 @@ interface MintBody {
   metadata: unknown[]
 }
 
-async function lookForMints(order: Order, deps: LookDeps): Promise<Looked> {
-  const body = JSON.parse(order.body) as MintBody
+async function lookForMints(request: OperationRequest, deps: LookDeps): Promise<Looked> {
+  const body = JSON.parse(request.body) as MintBody
   const { sender_wallet_address: sender = null, receiver_wallet_address: receiver } = body
   const batches = await deps.batches(body.contract_address, body.blockchain)
-  const before = order.before === null ? null : IdSet.fromBytes(Buffer.from(order.before, 'base64'))
-  const isKnownId = (id: string) => before?.has(id) === true || deps.ordered.has(id) || batches.ids.has(id)
+  const newIds = async (listed: ReadonlySet<string>) => {
+    const ids = await deps.newIds(listed)
+    return ids.filter((id) => !batches.ids.has(id))
+  }
   const sought = {
     metadata: body.metadata,
     owners: ownersOf({ receiver, sender }),
-    copies: 1 + deps.copiesAside,
+    copies: await deps.copies(),
     doubtful: (content: string) =>
-      before === null
+      request.listedAt === null
         ? 'nobody knows whether they were there before'
         : batches.unreadable !== null
           ? `they may be of a batch whose journal can't be read (${batches.unreadable})`
@@ -80,9 +84,9 @@ async function lookForMints(order: Order, deps: LookDeps): Promise<Looked> {
             : null,
   }
   const records = new Map<string, NftRecord>()
-  const look = async (): Promise<Found> => findMinted(await newNfts(body, isKnownId, records, deps), sought)
+  const look = async (): Promise<Found> => findMinted(await newNfts(body, newIds, records, deps), sought)
   // What a listing doesn't show yet it may show soon. Counted by what was slept: a clock may be put back meanwhile.
-  let left = Math.min(LISTING_LAG_MS, order.sent_at + LISTING_LAG_MS - deps.now())
+  let left = Math.min(LISTING_LAG_MS, (request.sentAt ?? 0) + LISTING_LAG_MS - deps.now())
   let found = await look()
   for (; found.kind !== 'minted' && left > 0; left -= LOOK_GAP_MS) {
     await deps.onLook({ waitingMs: left })
@@ -101,14 +105,14 @@ async function lookForMints(order: Order, deps: LookDeps): Promise<Looked> {
 /** The NFTs of the collection that nobody accounts for. A record that is whole isn't asked for again. */
 async function newNfts(
   body: MintBody,
-  isKnownId: (id: string) => boolean,
+  newIds: (listed: ReadonlySet<string>) => Promise<string[]>,
   records: Map<string, NftRecord>,
   { client, signal, onLook }: LookDeps,
 ): Promise<NftRecord[]> {
   const { contract_address: contractAddress, blockchain } = body
   const listed = await listIds({ client, signal }, { contractAddress, blockchain })
   if (listed === null) throw signal.reason
-  const candidates = [...listed].filter((id) => !isKnownId(id))
+  const candidates = await newIds(listed)
   const unread = candidates.filter((id) => !isWhole(records.get(id)))
   const isRead = await readNfts({ client, signal }, unread, async (nfts, done) => {
     for (const nft of nfts) records.set(nft.nft_gdn_id, nft)
@@ -127,8 +131,8 @@ interface TransferBody {
 }
 
 /** The receiver owns it: done. Anything else doesn't tell a transfer that is under way from one that never came. */
-async function lookForOwner(order: Order, { client, signal, now }: LookDeps): Promise<Looked> {
-  const body = JSON.parse(order.body) as TransferBody
+async function lookForOwner(request: OperationRequest, { client, signal, now }: LookDeps): Promise<Looked> {
+  const body = JSON.parse(request.body) as TransferBody
   const { nft_gdn_id, sender_wallet_address: sender, receiver_wallet_address: receiver } = body
   const { nfts } = await client.call('getnfts', { nft_gdn_ids: [nft_gdn_id] }, { signal })
   const owner = nfts.find((nft) => nft.nft_gdn_id === nft_gdn_id)?.receiver_wallet_address
@@ -154,7 +158,7 @@ const acceptedAs = (ids: readonly string[], at: number): Accepted => ({
 
 /** Whether the server knows of what it accepted. Where it has no such question, it is taken to know. */
 export async function isKnown(
-  { accepted }: AcceptedOrder,
+  accepted: Accepted,
   { transactionsFrom }: Creation,
   { client, signal }: Pick<LookDeps, 'client' | 'signal'>,
 ): Promise<boolean> {

@@ -1,8 +1,8 @@
-import type { NftRecord } from '../api/nft-record.ts'
-import { sameAddress } from '../api/same-address.ts'
-import { contentOf } from '../batch/reconcile/content.ts'
+import type { NftRecord } from '../../api/nft-record.ts'
+import { sameAddress } from '../../api/same-address.ts'
+import { contentOf } from './content.ts'
 
-/** What a look into the collection tells of the NFTs of an order. */
+/** What the collection shows of the NFTs of a request. */
 export type Found =
   | { kind: 'minted'; ids: string[] }
   /** No NFT that could be one of them. */
@@ -12,17 +12,17 @@ export type Found =
 export interface Sought {
   /** Of each NFT, in the order of the request. */
   metadata: readonly unknown[]
-  /** Who may own them now if they are of this order: the receiver, and of a grant its sender. */
+  /** Who may own them now if they are of this request: the receiver, and of a grant its sender. */
   owners: readonly string[]
-  /** How many orders of this very content have an unknown outcome, this one with them. */
+  /** How many operations of this content have an unknown outcome, this one included. */
   copies: number
-  /** Why an NFT of that content may be nothing of this order; null where it can't. */
+  /** Why an NFT of that content may be of something else; null where it can't. */
   doubtful(content: string): string | null
 }
 
 /**
- * Which of the NFTs that nobody accounts for are those of an order. Whole metadata decides; owners only break ties,
- * since the API tells the present one (design, Reconcile). Equal NFTs are interchangeable.
+ * Finds the NFTs of a request among those that nothing accounts for. Whole metadata decides. Owners only break ties,
+ * since the API returns the present one. Equal NFTs are interchangeable.
  */
 export function findMinted(candidates: readonly NftRecord[], sought: Sought): Found {
   const byContent = new Map<string, NftRecord[]>()

@@ -1,0 +1,62 @@
+import type { ServerOfRuns } from '../../../batch/runs.ts'
+import type { RowStatus } from '../../../batch/types.ts'
+import { LOCK_TIMING, lookAt } from '../../../core/lock-holder.ts'
+import { openStateIfThere } from '../../../state/open-state.ts'
+import { type CommandRun, commandRuns } from '../../../state/runs.ts'
+import type { OperationState } from '../../../state/transitions.ts'
+import type { DataRecord } from '../../render/cells.ts'
+
+/** How the one operation of a command counts among the rows of a run. */
+const ROW_STATUS: Readonly<Record<OperationState, RowStatus>> = {
+  planned: 'pending',
+  intended: 'pending',
+  sent: 'unknown',
+  unknown: 'unknown',
+  accepted: 'accepted',
+  absent: 'failed',
+  failed: 'failed',
+  deployed: 'deployed',
+}
+
+/** What single commands did, as records of runs. */
+export async function commandRunRecords(stateDir: string, server: ServerOfRuns | undefined): Promise<DataRecord[]> {
+  const state = await openStateIfThere(stateDir)
+  if (state === null) return []
+  try {
+    const runs = (await state.read(commandRuns)).filter(
+      ({ origin, url, backendId }) => server === undefined || server.has({ origin, url, backendId }),
+    )
+    return await Promise.all(runs.map(recordOf))
+  } finally {
+    state.close()
+  }
+}
+
+async function recordOf(run: CommandRun): Promise<DataRecord> {
+  const known = run.holder === null ? null : await lookAt(run.holder, LOCK_TIMING)
+  const running = known !== null && known.kind !== 'ended'
+  const status = ROW_STATUS[run.state]
+  const counts = { deployed: 0, accepted: 0, pending: 0, failed: 0, unknown: 0, [status]: 1 }
+  return {
+    run: run.name,
+    run_id: run.id,
+    state: running ? 'running' : wordFor(status, run.isReleased),
+    running,
+    total: 1,
+    ...counts,
+    blockchain: run.blockchain,
+    contract_address: run.address,
+    server: run.url ?? run.origin,
+    backend_id: run.backendId,
+    manifest: null,
+    drop: 1,
+    started_at: new Date(run.startedAt).toISOString(),
+    problem: null,
+  }
+}
+
+/** What `--no-wait` accepted is finished as far as its command goes. */
+function wordFor(status: RowStatus, isReleased: boolean): string {
+  if (status === 'unknown' || status === 'failed') return status
+  return status === 'deployed' || isReleased ? 'finished' : 'unfinished'
+}

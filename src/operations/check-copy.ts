@@ -1,0 +1,61 @@
+import type { ApiClient } from '../client/api-client.ts'
+import { GdnError } from '../core/errors.ts'
+import type { State } from '../state/open-state.ts'
+import {
+  copiedState,
+  enterContents,
+  lookAlikes,
+  markCompared,
+  type OperationName,
+  uncompared,
+} from '../state/operations.ts'
+import { contentOf } from './reconcile/content.ts'
+import { listIds, readNfts } from './reconcile/listing.ts'
+
+interface CheckDeps {
+  state: State
+  client: Pick<ApiClient, 'call'>
+  signal: AbortSignal
+  onEvent(
+    event: { type: 'copied'; reason: string } | { type: 'looking'; ids: number; ofIds: number },
+  ): Promise<void> | void
+}
+
+/**
+ * Stops before something is minted that a lost state may have known of. After the state was recognised as a copy, NFTs of
+ * the same content that no operation accounts for may be what was sent after it was copied.
+ *
+ * @throws GdnError `seems_minted`
+ */
+export async function refuseLookAlikes(
+  { state, client, signal, onEvent }: CheckDeps,
+  { collectionId, request, name }: { collectionId: number; request: object; name: OperationName },
+): Promise<void> {
+  const copied = await state.read((sql) => copiedState(sql, collectionId), signal)
+  const { contract, blockchain } = name
+  if (copied === null || contract === null || blockchain === null) return
+  if (!copied.isCompared) {
+    await onEvent({ type: 'copied', reason: copied.reason })
+    const listed = await listIds({ client, signal }, { contractAddress: contract, blockchain })
+    if (listed === null) throw signal.reason
+    const unread = await state.read((sql) => uncompared(sql, collectionId, listed), signal)
+    const isRead = await readNfts({ client, signal }, unread, async (nfts, done) => {
+      const contents = nfts.map((nft): [string, string] => [nft.nft_gdn_id, contentOf(nft.request_metadata)])
+      await state.write((sql) => enterContents(sql, collectionId, contents), signal)
+      await onEvent({ type: 'looking', ids: done, ofIds: unread.length })
+    })
+    if (!isRead) throw signal.reason
+    await state.write((sql) => markCompared(sql, collectionId, copied.epoch), signal)
+  }
+  const { metadata } = request as { metadata: readonly unknown[] }
+  const found = await state.read((sql) => lookAlikes(sql, collectionId, metadata.map(contentOf)), signal)
+  if (found.length === 0) return
+  const shown = `${found.slice(0, 5).join(', ')}${found.length > 5 ? ', …' : ''}`
+  throw new GdnError('seems_minted', `the collection has NFTs of this content already: ${shown}`, {
+    hint: [
+      `The state directory may be a copy (${copied.reason}), so an earlier command may have minted them.`,
+      'Nothing was sent. To mint another, add --again.',
+    ].join('\n'),
+    details: { nft_gdn_ids: found },
+  })
+}

@@ -1,0 +1,486 @@
+import { createHash, randomUUID } from 'node:crypto'
+import type { Blockchain } from '../api/blockchains.ts'
+import type { Creation } from '../api/creation.ts'
+import { type CreatingEndpoint, loadEndpoint } from '../api/endpoints.ts'
+import type { ApiClient } from '../client/api-client.ts'
+import { isRestored, refuseOtherBackend, refuseSilentBackend, type SeenBackend } from '../client/backend.ts'
+import type { NoEffect } from '../client/outcome.ts'
+import { type Clock, SYSTEM_CLOCK } from '../client/retry.ts'
+import { canonicalJson } from '../core/canonical-json.ts'
+import { GdnError, messageOf } from '../core/errors.ts'
+import { thisProcess } from '../core/lock-holder.ts'
+import type { State } from '../state/open-state.ts'
+import {
+  type Accepted,
+  accept,
+  beginAttempt,
+  countUnknown,
+  endAttempt,
+  enterKnown,
+  insertOperation,
+  intend,
+  newIds,
+  type Operation,
+  type OperationName,
+  type OperationRequest,
+  releaseOperation,
+} from '../state/operations.ts'
+import { endRun, insertRun, pruneRuns, removeRun } from '../state/runs.ts'
+import { moveOperation } from '../state/transitions.ts'
+import { refuseLookAlikes } from './check-copy.ts'
+import { claimOperation, HeldRun, newRun } from './hold.ts'
+import { listIds } from './reconcile/listing.ts'
+import { isKnown, type LookDeps, lookFor } from './reconcile/look-for.ts'
+import { sendOperation } from './send.ts'
+
+/** What a single command asks for. */
+export interface Wanted {
+  endpoint: CreatingEndpoint
+  /** As runs know the server. */
+  origin: string
+  /** Null where that isn't known before the request is made. */
+  blockchain: Blockchain | null
+  /** The collection; null as above, and for one that is to be created. */
+  contract: string | null
+  /** What names the operation among all others: the request, with files by what they hold. */
+  content: unknown
+  /** What this process does, for another one that finds it at work. */
+  note: string
+  /** Asks for another one, whatever became of an earlier one. */
+  again: boolean
+  /** The backend that answers now. */
+  backend: SeenBackend
+  /** A server without an ID may be another one than last time, or have been emptied: one on this machine. */
+  mayForget: boolean
+  /** The request as it is sent; asked for only when one is to be sent. May ask, upload, refuse. */
+  request(): Promise<object>
+}
+
+/** An operation whose bytes may have left. */
+export type SentOperation = Operation & { request: OperationRequest }
+/** An operation that the server has. */
+export type AcceptedOperation = SentOperation & { accepted: Accepted }
+
+export type OperationEvent =
+  /** An earlier one of this content was accepted, and its end was never told. */
+  | { type: 'going_on'; operation: AcceptedOperation }
+  /** The outcome of an earlier one is unknown. */
+  | { type: 'in_doubt'; operation: SentOperation }
+  | { type: 'looking'; ids: number; ofIds: number }
+  | { type: 'looking_again'; waitingMs: number }
+  | { type: 'found'; operation: AcceptedOperation }
+  | { type: 'set_aside'; operation: SentOperation }
+  /** The server does not know what was accepted: it isn't the one that took it, or was emptied. */
+  | { type: 'forgotten'; operation: AcceptedOperation }
+  /** The backend no longer knows what it accepted, since it was restored from a backup. */
+  | { type: 'lost'; operation: AcceptedOperation }
+  /** The state may be a copy, so the collection is checked before anything is sent. */
+  | { type: 'copied'; reason: string }
+  /** What happened can't be written down; it is told all the same. */
+  | { type: 'not_kept'; path: string; error: unknown }
+
+export interface OperateDeps {
+  state: State
+  client: Pick<ApiClient, 'send' | 'decode' | 'call' | 'learnIdempotency'>
+  clock?: Clock
+  now(): number
+  sleep(ms: number, signal?: AbortSignal): Promise<void>
+  signal: AbortSignal
+  onEvent(event: OperationEvent): Promise<void> | void
+  batches: LookDeps['batches']
+}
+
+/** What became of waiting for an accepted operation. */
+export interface Ending {
+  /** Nothing more is to come: the next command of this content asks for another. */
+  ended: boolean
+  /** How the server ended it; null where that isn't known. */
+  state: 'deployed' | 'failed' | null
+  problem: Error | null
+}
+
+/**
+ * Asks the server for something at most once, as a run with one operation. Its bytes are committed before any of them
+ * leaves. The same command again goes on with what was accepted, and resolves what is unknown or reports it as
+ * `unknown_outcome`. What may have had an effect is sent again only to a server that honors Idempotency-Key, or with
+ * `again`, as another operation.
+ *
+ * @param act waits for what was accepted and prints it; the operation is at its end when it says so
+ * @throws GdnError `run_busy` while another process has the same operation, `data_dir` where nothing can be written down,
+ *   `unknown_outcome`, and what `act` throws
+ */
+export async function operate(
+  deps: OperateDeps,
+  wanted: Wanted,
+  act: (operation: AcceptedOperation) => Promise<Ending>,
+): Promise<void> {
+  const { creates } = await loadEndpoint(wanted.endpoint)
+  const name: OperationName = { ...wanted, kind: wanted.endpoint, identity: identityOf(wanted.content) }
+  const claimed = await claimOperation(deps.state, name, { note: wanted.note, signal: deps.signal })
+  const operating = new Operating(deps, wanted, creates, name, claimed)
+  try {
+    const operation = await operating.accepted()
+    const ending = await act(operation)
+    if (ending.ended) await operating.end(operation, ending)
+    if (ending.problem !== null) throw ending.problem
+  } finally {
+    await operating.release()
+  }
+}
+
+/**
+ * What a single command is known by: its request. Never the API key, nor anything that differs from one try to the next.
+ * An EVM address in another case is the same address. Its form never changes: `v1`.
+ */
+export function identityOf(content: unknown): string {
+  const hash = createHash('sha256')
+    .update(canonicalJson(lowerAddresses(content)))
+    .digest('hex')
+  return `v1:${hash}`
+}
+
+/** Addresses are members of the request itself: what looks like one in metadata is text, and stays as it is. */
+function lowerAddresses(content: unknown): unknown {
+  if (content === null || typeof content !== 'object' || Array.isArray(content)) return content
+  return Object.fromEntries(
+    Object.entries(content).map(([name, value]): [string, unknown] => [
+      name,
+      typeof value === 'string' && /^0x[0-9a-f]{40}$/i.test(value) ? value.toLowerCase() : value,
+    ]),
+  )
+}
+
+const isSent = (operation: Operation): operation is SentOperation => operation.request !== null
+const isAccepted = (operation: Operation): operation is AcceptedOperation =>
+  isSent(operation) && operation.accepted !== null
+
+function asSent(operation: Operation): SentOperation {
+  if (!isSent(operation)) throw new Error('the operation has no bytes')
+  return operation
+}
+
+function asAccepted(operation: Operation): AcceptedOperation {
+  if (!isAccepted(operation)) throw new Error('the operation was not accepted')
+  return operation
+}
+
+class Operating {
+  readonly #deps: OperateDeps
+  readonly #wanted: Wanted
+  readonly #creates: Creation
+  readonly #name: OperationName
+  readonly #isNew: boolean
+  #operation: Operation
+  #run: HeldRun
+
+  constructor(
+    deps: OperateDeps,
+    wanted: Wanted,
+    creates: Creation,
+    name: OperationName,
+    { operation, run, isNew }: Awaited<ReturnType<typeof claimOperation>>,
+  ) {
+    this.#deps = deps
+    this.#wanted = wanted
+    this.#creates = creates
+    this.#name = name
+    this.#operation = operation
+    this.#run = run
+    this.#isNew = isNew
+  }
+
+  /** The operation as the server took it: now, or earlier. */
+  async accepted(): Promise<AcceptedOperation> {
+    const { onEvent } = this.#deps
+    const earlier = this.#operation
+    // Whoever had it before ended before a byte left.
+    const isUnsent = this.#isNew || earlier.state === 'planned' || earlier.state === 'intended'
+    if (isUnsent) return await this.#sendNew(await this.#newRequest())
+    const { backend, again } = this.#wanted
+    refuseSilentBackend(backend)
+    if (again) return await this.#sendAnother(asSent(earlier))
+    const { request } = asSent(earlier)
+    refuseOtherBackend(`what was sent at ${timeOf(request.sentAt ?? 0)}`, request.backend, backend)
+    const restored = isRestored(request.backend, backend)
+    if (!isAccepted(earlier)) return await this.#resolve(asSent(earlier), restored)
+    if (restored && !(await isKnown(earlier.accepted, this.#creates, this.#deps))) {
+      await onEvent({ type: 'lost', operation: earlier })
+      await this.#change((sql) => moveOperation(sql, earlier.id, 'unknown', LOST))
+      return await this.#lookFor(earlier)
+    }
+    if (await this.#isForgotten(earlier)) {
+      await onEvent({ type: 'forgotten', operation: earlier })
+      const anew = await this.#newRequest()
+      await this.#change((sql) => moveOperation(sql, earlier.id, 'planned'))
+      // Under its key: should the server know of it after all, this is no second one.
+      return await this.#sendNew({ ...anew, key: request.key })
+    }
+    await onEvent({ type: 'going_on', operation: earlier })
+    return earlier
+  }
+
+  /** Records the end of an operation. Where that fails it is told: what was done can't be undone. */
+  async end(operation: AcceptedOperation, { state }: Ending): Promise<void> {
+    const now = this.#deps.now()
+    await this.#keep(() =>
+      this.#run.write((sql) => {
+        if (state !== null) moveOperation(sql, operation.id, state)
+        releaseOperation(sql, operation, now)
+        endRun(sql, operation.runId, now)
+        pruneRuns(sql, now)
+      }),
+    )
+  }
+
+  /** Lets the run go. One of which no byte left is removed. */
+  async release(): Promise<void> {
+    const isUnsent = this.#operation.state === 'planned' || this.#operation.state === 'intended'
+    if (isUnsent) await this.#run.write((sql) => removeRun(sql, this.#run.runId)).catch(() => undefined)
+    await this.#run.release().catch(() => undefined)
+  }
+
+  /** Only a server that honors Idempotency-Key shows at once what it accepted: others' lists lag. */
+  async #isForgotten({ accepted }: AcceptedOperation): Promise<boolean> {
+    const { client, signal } = this.#deps
+    if (!this.#wanted.mayForget || (await isKnown(accepted, this.#creates, this.#deps))) return false
+    return (await client.learnIdempotency({ signal })) === true
+  }
+
+  async #newRequest(): Promise<NewRequest> {
+    const { url, id, incarnation } = this.#wanted.backend
+    const request = await this.#wanted.request()
+    refuseSilentBackend(this.#wanted.backend)
+    if (!this.#wanted.again) await this.#checkCopy(request)
+    const listedAt = await this.#listBefore()
+    return { key: randomUUID(), body: JSON.stringify(request), backend: { url, id, incarnation }, listedAt }
+  }
+
+  /** A copied state may not know of what was sent after it was copied. */
+  async #checkCopy(request: object): Promise<void> {
+    const { collectionId } = this.#operation
+    if (collectionId === null || this.#creates.effect.in !== 'collection') return
+    await refuseLookAlikes(this.#deps, { collectionId, request, name: this.#name })
+  }
+
+  /**
+   * Enters the NFTs that are there already, where the server gives no other means to tell later whether a request arrived.
+   * Null where it needs no look or allows none.
+   */
+  async #listBefore(): Promise<number | null> {
+    const { client, signal, state } = this.#deps
+    const { contract, blockchain } = this.#wanted
+    const { collectionId } = this.#operation
+    if (contract === null || blockchain === null || collectionId === null) return null
+    if (this.#creates.effect.in !== 'collection') return null
+    // Unknown means that the server gave no answer: sending will tell that better.
+    if ((await client.learnIdempotency({ signal })) !== false) return null
+    try {
+      const ids = await listIds({ client, signal }, { contractAddress: contract, blockchain })
+      if (ids === null) throw signal.reason
+      return await state.write((sql) => enterKnown(sql, collectionId, ids), signal)
+    } catch (error) {
+      if (error instanceof GdnError && NOT_LISTED.has(error.code)) return null
+      throw error
+    }
+  }
+
+  async #sendNew(request: NewRequest): Promise<AcceptedOperation> {
+    const { id } = this.#operation
+    await this.#change((sql) => {
+      if (this.#operation.state === 'intended') moveOperation(sql, id, 'planned')
+      this.#operation = intend(sql, id, request)
+    })
+    return await this.#send(null)
+  }
+
+  /** Sets an operation aside, and sends another of the same content. */
+  async #sendAnother(earlier: SentOperation): Promise<AcceptedOperation> {
+    const { now, onEvent, state } = this.#deps
+    const request = await this.#newRequest()
+    const holder = await thisProcess(this.#wanted.note)
+    const { hold, operation } = await this.#run.write((sql) => {
+      releaseOperation(sql, earlier, now())
+      endRun(sql, earlier.runId, now())
+      const run = newRun(this.#wanted.note)
+      const held = insertRun(sql, { ...run, holder, now: now() })
+      const { id } = insertOperation(sql, randomUUID(), run.id, this.#name)
+      return { hold: held, operation: intend(sql, id, request) }
+    })
+    await this.#run.release()
+    this.#run = new HeldRun(state, hold)
+    this.#operation = operation
+    await onEvent({ type: 'set_aside', operation: earlier })
+    return await this.#send(null)
+  }
+
+  /** Resolves an operation that may have had an effect. */
+  async #resolve(operation: SentOperation, restored: boolean): Promise<AcceptedOperation> {
+    const { client, signal, onEvent } = this.#deps
+    await onEvent({ type: 'in_doubt', operation })
+    if (operation.state === 'sent') {
+      await this.#change((sql) => moveOperation(sql, operation.id, 'unknown', ENDED_EARLY))
+      this.#operation = { ...operation, state: 'unknown', reason: ENDED_EARLY }
+    }
+    // A restored backend may have lost the record of the key after it minted: it is looked for instead.
+    if (!restored && (await client.learnIdempotency({ signal })) !== false) {
+      return await this.#send(this.#operation.reason ?? ENDED_EARLY)
+    }
+    return await this.#lookFor(asSent(this.#operation))
+  }
+
+  /** Looks at the server for an operation whose outcome is unknown; sends nothing. */
+  async #lookFor(operation: SentOperation): Promise<AcceptedOperation> {
+    const { onEvent, state } = this.#deps
+    const { request } = operation
+    const collection = operation.collectionId
+    const looked = await lookFor(request, this.#creates, {
+      ...this.#deps,
+      copies: () => state.read((sql) => Math.max(1, countUnknown(sql, operation))),
+      newIds: async (listed) =>
+        collection === null ? [] : await state.read((sql) => newIds(sql, collection, request.listedAt, listed)),
+      onLook: (look) =>
+        onEvent('waitingMs' in look ? { type: 'looking_again', ...look } : { type: 'looking', ...look }),
+    })
+    if (looked.kind === 'unknown') throw unknownOperation(operation, this.#creates, looked.reason, looked.ids)
+    const found = await this.#accept(operation, looked.accepted)
+    await onEvent({ type: 'found', operation: found })
+    return found
+  }
+
+  /** @param doubt why the outcome of an earlier sending is unknown; null where nothing was sent */
+  async #send(doubt: string | null): Promise<AcceptedOperation> {
+    const { client, clock = SYSTEM_CLOCK, signal, now } = this.#deps
+    const { id, kind } = this.#operation
+    const { request } = asSent(this.#operation)
+    const outcome = await sendOperation({
+      client,
+      clock,
+      signal,
+      endpoint: kind,
+      body: Buffer.from(request.body),
+      key: request.key,
+      doubt,
+      problem: (response) => this.#creates.problem(JSON.parse(request.body), response),
+      record: {
+        sending: () =>
+          this.#change((sql) => {
+            this.#operation = beginAttempt(sql, this.#operation, now())
+          }),
+        noEffect: () => this.#noEffect(),
+        // Where this can't be written, what stands there says as much: a byte may have left.
+        unknown: (reason) =>
+          this.#change((sql) => {
+            endAttempt(sql, this.#operation, 'unknown', now())
+            moveOperation(sql, id, 'unknown', reason)
+          }).catch(() => undefined),
+      },
+    })
+    const operation = asSent(this.#operation)
+    if (outcome.kind === 'created') {
+      return await this.#accept(operation, { ...this.#creates.accepted(outcome.response), by: 'answer', at: now() })
+    }
+    if (outcome.kind === 'no_effect') {
+      await this.#refused(outcome)
+      throw outcome.error
+    }
+    throw unknownOperation(operation, this.#creates, outcome.reason, [], outcome.cause)
+  }
+
+  /** What was sent had no effect: it is as if it had not been sent. */
+  async #noEffect(): Promise<void> {
+    if (this.#operation.state !== 'sent') return
+    const { id } = this.#operation
+    const moved = this.#change((sql) => {
+      endAttempt(sql, this.#operation, 'no_effect', this.#deps.now())
+      moveOperation(sql, id, 'intended')
+    })
+    await moved.then(
+      () => {
+        this.#operation = { ...this.#operation, state: 'intended' }
+      },
+      () => undefined,
+    )
+  }
+
+  /** The server looked at it and refused it. What never reached it leaves nothing behind. */
+  async #refused({ cause, error }: { cause: NoEffect; error: unknown }): Promise<void> {
+    if (cause === 'not_sent' || cause === 'rate_limited' || this.#operation.state !== 'intended') return
+    const operation = this.#operation
+    this.#operation = { ...operation, state: 'failed' }
+    await this.#change((sql) => {
+      moveOperation(sql, operation.id, 'failed', messageOf(error))
+      endRun(sql, operation.runId, this.#deps.now())
+    }).catch(() => undefined)
+  }
+
+  async #accept(operation: SentOperation, accepted: Accepted): Promise<AcceptedOperation> {
+    const { url, id, incarnation } = this.#wanted.backend
+    const backend = { url, id, incarnation }
+    await this.#keep(() =>
+      this.#run.write((sql) => {
+        endAttempt(sql, operation, 'accepted', this.#deps.now())
+        return accept(sql, operation, accepted, backend)
+      }),
+    )
+    const taken: AcceptedOperation = {
+      ...operation,
+      state: 'accepted',
+      reason: null,
+      request: { ...operation.request, backend },
+      accepted,
+    }
+    this.#operation = taken
+    return asAccepted(taken)
+  }
+
+  async #change(work: Parameters<HeldRun['write']>[0]): Promise<void> {
+    await this.#run.write(work)
+  }
+
+  /** Writes down what has happened already. Where that fails it is told, and the command goes on. */
+  async #keep(write: () => Promise<unknown>): Promise<void> {
+    try {
+      await write()
+    } catch (error) {
+      await this.#deps.onEvent({ type: 'not_kept', path: this.#deps.state.path, error })
+    }
+  }
+}
+
+type NewRequest = Omit<OperationRequest, 'rowId' | 'sentAt'>
+
+const LOST = 'the backend was restored from a backup and no longer knows it'
+const ENDED_EARLY = 'gdn ended before the answer came'
+
+/** Answers to getnftgdnids after which the collection can't be listed, and may well be minted in. */
+const NOT_LISTED = new Set(['forbidden', 'refused', 'not_found', 'bad_answer'])
+
+/** Seconds are enough for a person, and sort as text. */
+export const timeOf = (ms: number): string => new Date(ms).toISOString().replace(/\.\d+Z$/, 'Z')
+
+function unknownOperation(
+  { id, kind, request }: SentOperation,
+  { hints }: Creation,
+  reason: string,
+  ids: readonly string[],
+  cause?: unknown,
+): GdnError {
+  const sentAt = timeOf(request.sentAt ?? 0)
+  const seen = ids.length === 0 ? '' : ` (${ids.slice(0, 5).join(', ')}${ids.length > 5 ? ', …' : ''})`
+  return new GdnError(
+    'unknown_outcome',
+    `${kind} was sent at ${sentAt}, and whether it took effect is unknown: ${reason}${seen}`,
+    {
+      hint: `${hints.command}; --again orders another, and pays for it, whatever became of this one`,
+      details: {
+        order: id,
+        endpoint: kind,
+        sent_at: sentAt,
+        idempotency_key: request.key,
+        request: JSON.parse(request.body) as unknown,
+        nft_gdn_ids: ids,
+      },
+      cause,
+    },
+  )
+}

@@ -1,0 +1,180 @@
+import type { CreatingEndpoint } from '../api/endpoints.ts'
+import { describeAnswer, statusOf } from '../client/answers.ts'
+import type { ApiClient, ResponseOf, SendResult } from '../client/api-client.ts'
+import { type NoEffect, outcomeOf } from '../client/outcome.ts'
+import { type Clock, RETRIES } from '../client/retry.ts'
+import { backoffMs } from '../core/backoff.ts'
+import { messageOf } from '../core/errors.ts'
+
+const MAX_SENDINGS = 6
+const MAX_WAIT_MS = 60_000
+
+/** Keeps the record of an operation as it is sent. What one of these throws ends it. */
+interface SendRecord {
+  /** Before each sending: no byte has left yet. */
+  sending(): Promise<void>
+  /** Everything sent so far had no effect for certain. */
+  noEffect(): Promise<void>
+  /** What was sent may have had an effect. */
+  unknown(reason: string): Promise<void>
+}
+
+interface Sending<Name extends CreatingEndpoint> {
+  client: Pick<ApiClient, 'send' | 'decode' | 'learnIdempotency'>
+  clock: Clock
+  signal: AbortSignal
+  endpoint: Name
+  body: Uint8Array
+  key: string
+  /** Why the outcome of an earlier sending of this body under this key is unknown. Null where there was none. */
+  doubt: string | null
+  record: SendRecord
+  /** Why a response of the right form does not prove acceptance; null where it does. */
+  problem(response: ResponseOf<Name>): string | null
+}
+
+/** What became of a request after every sending that was safe. */
+export type SentOutcome<Response> =
+  | { kind: 'created'; response: Response }
+  | { kind: 'no_effect'; cause: NoEffect; error: unknown }
+  | { kind: 'unknown'; reason: string; cause: unknown }
+
+type Once<Response> =
+  | { kind: 'created'; response: Response }
+  | { kind: 'no_effect'; cause: NoEffect; error: unknown; retryAfterMs: number | null }
+  | { kind: 'unknown'; reason: string; cause: unknown; retryAfterMs: number | null }
+
+/**
+ * Sends a request at most once. While every sending had no effect for certain, another may follow. Once one is unknown,
+ * only a success resolves it: the same bytes go again under the same key, to a server that honors it.
+ */
+export async function sendOperation<Name extends CreatingEndpoint>(
+  sending: Sending<Name>,
+): Promise<SentOutcome<ResponseOf<Name>>> {
+  const { clock, signal, record } = sending
+  const deadline = clock.now() + MAX_WAIT_MS
+  let count = 0
+  const mayWait = (wait: number) => count < MAX_SENDINGS && clock.now() + wait <= deadline
+  const send = async () => {
+    count++
+    return await sendOnce(sending)
+  }
+
+  let doubt: Extract<Once<unknown>, { kind: 'unknown' }> | null =
+    sending.doubt === null ? null : { kind: 'unknown', reason: sending.doubt, cause: undefined, retryAfterMs: 0 }
+  while (doubt === null) {
+    const once = await send()
+    if (once.kind === 'created') return once
+    if (once.kind === 'unknown') {
+      await record.unknown(once.reason)
+      doubt = once
+      break
+    }
+    await record.noEffect()
+    // Only what was refused for a passing reason goes again here: a rate limit, or a server that can't do it now.
+    const wait = once.retryAfterMs
+    if (wait === null || !mayWait(wait)) return once
+    await clock.sleep(wait, signal)
+  }
+
+  const asked = await ask(sending, doubt, Math.max(1, count), mayWait, send)
+  if (asked.kind === 'created') return asked
+  const { times, lastSaid } = asked
+  const tried =
+    times === 0 || lastSaid === null ? '' : `; asked again${times > 1 ? ` ${times} times` : ''}: ${lastSaid}`
+  return { kind: 'unknown', reason: doubt.reason + tried, cause: doubt.cause }
+}
+
+/** Sends bytes of unknown outcome again, as long as that may resolve it. */
+async function ask<Response>(
+  { client, clock, signal }: Pick<Sending<CreatingEndpoint>, 'client' | 'clock' | 'signal'>,
+  doubt: Extract<Once<unknown>, { kind: 'unknown' }>,
+  first: number,
+  mayWait: (wait: number) => boolean,
+  send: () => Promise<Once<Response>>,
+): Promise<{ kind: 'created'; response: Response } | { kind: 'unknown'; times: number; lastSaid: string | null }> {
+  let wait = doubt.retryAfterMs
+  let times = 0
+  let lastSaid: string | null = null
+  let isHonored: boolean | null = null
+  try {
+    for (let attempt = first; attempt < MAX_SENDINGS && mayWait(0); attempt++) {
+      isHonored ??= await client.learnIdempotency({ signal })
+      if (isHonored === false) break
+      await clock.sleep(wait ?? backoffMs(attempt, RETRIES, clock.random), signal)
+      wait = null
+      if (isHonored === null) continue
+      times++
+      const again = await send()
+      if (again.kind === 'created') return again
+      wait = again.retryAfterMs
+      lastSaid = again.kind === 'unknown' ? again.reason : messageOf(again.error)
+      // It would say the same again.
+      if (again.kind === 'no_effect' && wait === null && statusOf(again.error) !== undefined) break
+    }
+  } catch (error) {
+    // Interrupted while in doubt: what may have happened is what the person must learn.
+    if (!signal.aborted) throw error
+  }
+  return { kind: 'unknown', times, lastSaid }
+}
+
+async function sendOnce<Name extends CreatingEndpoint>(sending: Sending<Name>): Promise<Once<ResponseOf<Name>>> {
+  const { client, clock, endpoint, body, key, record, signal } = sending
+  const result = await client.send(endpoint, body, {
+    idempotencyKey: key,
+    signal,
+    beforeSending: () => record.sending(),
+  })
+  const outcome = outcomeOf(result, Date.now())
+  if (outcome.effect === 'unknown') {
+    const { retryAfterMs } = outcome
+    return result.kind === 'answered'
+      ? { kind: 'unknown', reason: result.seen, cause: undefined, retryAfterMs }
+      : { kind: 'unknown', reason: result.reason, cause: result.error, retryAfterMs }
+  }
+  if (outcome.effect === 'created') return await readCreated(sending, result)
+  const { cause } = outcome
+  const error = result.kind === 'answered' ? await refusal(sending, result) : result.error
+  const passes = cause === 'rate_limited'
+  return {
+    kind: 'no_effect',
+    cause,
+    error,
+    retryAfterMs: passes ? (outcome.retryAfterMs ?? backoffMs(2, RETRIES, clock.random)) : null,
+  }
+}
+
+/** A success whose body proves nothing leaves the outcome unknown. */
+async function readCreated<Name extends CreatingEndpoint>(
+  { client, endpoint, problem }: Sending<Name>,
+  result: SendResult,
+): Promise<Once<ResponseOf<Name>>> {
+  if (result.kind !== 'answered') throw new Error('only an answer creates something')
+  const breaks = (why: string, cause: unknown): Once<ResponseOf<Name>> => ({
+    kind: 'unknown',
+    reason: `it was answered with ${describeAnswer(result.answer)}, which breaks the contract${why}`,
+    cause,
+    retryAfterMs: null,
+  })
+  try {
+    const response = await client.decode(endpoint, result.answer)
+    const fault = problem(response)
+    return fault === null ? { kind: 'created', response } : breaks(` (${fault})`, undefined)
+  } catch (cause) {
+    return breaks('', cause)
+  }
+}
+
+/** The error that a refusal stands for: reading it throws that. */
+async function refusal<Name extends CreatingEndpoint>(
+  { client, endpoint }: Sending<Name>,
+  { answer }: Extract<SendResult, { kind: 'answered' }>,
+): Promise<unknown> {
+  try {
+    await client.decode(endpoint, answer)
+  } catch (error) {
+    return error
+  }
+  throw new Error('a refusal was read as a response')
+}

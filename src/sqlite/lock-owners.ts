@@ -1,0 +1,31 @@
+import { readFileSync, statSync } from 'node:fs'
+import { pid as ownPid } from 'node:process'
+
+/** Where SQLite puts its locks in a file: 512 bytes from the first gigabyte on. */
+const FIRST_LOCK_BYTE = 2 ** 30
+const LOCK_BYTES = 512
+
+/**
+ * Returns the other processes that hold an SQLite lock on a file, as Linux lists them. None on other systems, and none for
+ * processes of another container.
+ */
+export function lockOwners(path: string): number[] {
+  let lines: string[]
+  let inode: string
+  try {
+    inode = String(statSync(path, { bigint: true }).ino)
+    lines = readFileSync('/proc/locks', 'latin1').split('\n')
+  } catch {
+    return []
+  }
+  const owners = new Set<number>()
+  for (const line of lines) {
+    // `7: POSIX  ADVISORY  WRITE 2917 fe:00:2195486 1073741824 1073742335`; one that waits has `->` in it.
+    const match = /^\d+: (?:POSIX|OFDLCK) +\w+ +\w+ +(\d+) [0-9a-f]+:[0-9a-f]+:(\d+) (\d+) /.exec(line)
+    const at = Number(match?.[3]) - FIRST_LOCK_BYTE
+    if (match?.[2] === inode && at >= 0 && at < LOCK_BYTES) owners.add(Number(match[1]))
+  }
+  owners.delete(ownPid)
+  owners.delete(0)
+  return [...owners]
+}

@@ -1,0 +1,190 @@
+import { statSync } from 'node:fs'
+import { GdnError } from '../core/errors.ts'
+import { sleep as systemSleep } from '../core/time.ts'
+import { openSqlite, type RawDatabase, type RawStatement } from './driver.ts'
+import { lockOwners } from './lock-owners.ts'
+import { isBusy } from './sqlite-error.ts'
+
+/** Statements of one transaction. Parameters are text, numbers, bytes or null. */
+export interface Sql {
+  /** The rows of a query. */
+  all<Row extends object>(sql: string, ...parameters: readonly SqlValue[]): Row[]
+  /** The first row of a query. */
+  get<Row extends object>(sql: string, ...parameters: readonly SqlValue[]): Row | undefined
+  /** Runs a statement, and returns how many rows it changed. */
+  run(sql: string, ...parameters: readonly SqlValue[]): number
+  /** Runs statements without parameters, separated by semicolons. */
+  script(sql: string): void
+}
+
+export type SqlValue = string | number | Uint8Array | null
+
+export interface SharedDatabaseOptions {
+  path: string
+  /** Without the word PRAGMA, such as `synchronous = EXTRA`. */
+  pragmas: readonly string[]
+  /** Called first in every writing transaction. */
+  onBegin?(sql: Sql): void
+  /** Called last in every writing transaction, before its commit. */
+  onCommit?(sql: Sql): void
+  /** Called where a writing transaction fails, before it is rolled back. */
+  onRollback?(): void
+  /** Who holds the lock, where the system doesn't tell. */
+  holder?(): string | null
+  /** Tests put their own in. */
+  open?(path: string): RawDatabase
+  sleep?(ms: number, signal?: AbortSignal): Promise<void>
+  now?(): number
+}
+
+const FIRST_PAUSE_MS = 1
+const LONGEST_PAUSE_MS = 20
+/** For so long a lock may be held without a change of the file. A transaction takes milliseconds. */
+const STUCK_MS = 5_000
+/** For so long a process waits for its turn among others that make progress. */
+const CROWDED_MS = 60_000
+
+/**
+ * An SQLite database in one file that several processes use. Transactions are synchronous, so that none is ever open while
+ * the event loop runs. A lock that another process holds is waited for by the event loop: Ctrl-C works meanwhile.
+ *
+ * A killed process leaves its lock and its unfinished transaction to nobody. One that is stopped in the middle of a
+ * transaction can't be overtaken: it is named after 5 s.
+ */
+export class SharedDatabase {
+  readonly #options: SharedDatabaseOptions
+  readonly #raw: RawDatabase
+  readonly #statements = new Map<string, RawStatement>()
+  readonly #sql: Sql
+  #isPrepared = false
+
+  /** @throws what the binding throws; GdnError `native_missing` */
+  constructor(options: SharedDatabaseOptions) {
+    this.#options = options
+    this.#raw = (options.open ?? openSqlite)(options.path)
+    this.#sql = {
+      all: <Row extends object>(sql: string, ...parameters: readonly SqlValue[]) =>
+        this.#prepare(sql).all(parameters) as Row[],
+      get: <Row extends object>(sql: string, ...parameters: readonly SqlValue[]) =>
+        (this.#prepare(sql).all(parameters) as Row[])[0],
+      run: (sql, ...parameters) => Number(this.#prepare(sql).run(parameters).changes),
+      script: (sql) => this.#raw.exec(sql),
+    }
+  }
+
+  /**
+   * Runs work as one writing transaction: all of it or nothing.
+   *
+   * @param work called again where the lock was taken by another process; it must do nothing but run statements
+   * @throws GdnError `run_busy` that names the process which holds the lock; what `work` or SQLite throws
+   */
+  async write<Result>(work: (sql: Sql) => Result, signal?: AbortSignal): Promise<Result> {
+    return await this.#patiently(() => {
+      // Not IMMEDIATE: a reader would make the commit wait, and nothing may wait in a transaction.
+      this.#raw.exec('BEGIN EXCLUSIVE')
+      try {
+        this.#options.onBegin?.(this.#sql)
+        const result = work(this.#sql)
+        this.#options.onCommit?.(this.#sql)
+        this.#raw.exec('COMMIT')
+        return result
+      } catch (error) {
+        this.#options.onRollback?.()
+        this.#rollBack()
+        throw error
+      }
+    }, signal)
+  }
+
+  /** Runs queries that see one state of the database. @throws as `write` */
+  async read<Result>(work: (sql: Sql) => Result, signal?: AbortSignal): Promise<Result> {
+    return await this.#patiently(() => {
+      this.#raw.exec('BEGIN')
+      try {
+        return work(this.#sql)
+      } finally {
+        this.#rollBack()
+      }
+    }, signal)
+  }
+
+  /** Statements outside of a transaction, such as a PRAGMA. */
+  async run<Result>(work: (sql: Sql) => Result, signal?: AbortSignal): Promise<Result> {
+    return await this.#patiently(() => work(this.#sql), signal)
+  }
+
+  close(): void {
+    this.#statements.clear()
+    this.#raw.close()
+  }
+
+  async #patiently<Result>(act: () => Result, signal: AbortSignal | undefined): Promise<Result> {
+    const { sleep = systemSleep, now = () => performance.now(), path } = this.#options
+    const start = now()
+    let changedAt = start
+    let mark = changeMark(path)
+    for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(LONGEST_PAUSE_MS, pause * 2)) {
+      signal?.throwIfAborted()
+      try {
+        this.#setUp()
+        return act()
+      } catch (error) {
+        if (!isBusy(error)) throw error
+        const next = changeMark(path)
+        if (next !== mark) changedAt = now()
+        mark = next
+        if (now() - changedAt > STUCK_MS || now() - start > CROWDED_MS) throw this.#stuck(error)
+      }
+      await sleep(pause * (0.5 + Math.random()), signal)
+    }
+  }
+
+  #setUp(): void {
+    if (this.#isPrepared) return
+    // First: the others may need a lock. SQLite's own waiting would hold the event loop up.
+    for (const pragma of ['busy_timeout = 0', ...this.#options.pragmas]) this.#raw.prepare(`PRAGMA ${pragma}`).all([])
+    this.#isPrepared = true
+  }
+
+  #prepare(sql: string): RawStatement {
+    let statement = this.#statements.get(sql)
+    if (statement === undefined) {
+      statement = this.#raw.prepare(sql)
+      this.#statements.set(sql, statement)
+    }
+    return statement
+  }
+
+  #rollBack(): void {
+    try {
+      this.#raw.exec('ROLLBACK')
+    } catch {
+      // A full disk makes SQLite roll back by itself. What brought us here is the error to report.
+    }
+  }
+
+  #stuck(cause: unknown): GdnError {
+    const { path, holder } = this.#options
+    const pids = lockOwners(path)
+    const named = pids.length > 0 ? `pid ${pids.join(', ')}` : (holder?.() ?? null)
+    const who = named === null ? 'another process' : `another process (${named})`
+    return new GdnError('run_busy', `${path}: ${who} holds its lock and makes no progress`, {
+      hint:
+        named === null
+          ? 'Nothing was sent. Continue or end that process, then run the same command again.'
+          : `Nothing was sent. If that process is stopped, continue it with \`kill -CONT <pid>\` or end it, then run the same command again.`,
+      details: { pids },
+      cause,
+    })
+  }
+}
+
+/** Changes with every commit of another process. */
+function changeMark(path: string): string {
+  try {
+    const { mtimeNs, size } = statSync(path, { bigint: true })
+    return `${mtimeNs} ${size}`
+  } catch {
+    return ''
+  }
+}

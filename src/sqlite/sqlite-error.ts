@@ -1,0 +1,39 @@
+import { messageOf } from '../core/errors.ts'
+
+/** Primary result codes of SQLite (sqlite.org/rescode.html). */
+const CODE = { busy: 5, locked: 6, readOnly: 8, io: 10, corrupt: 11, full: 13, cantOpen: 14, notADatabase: 26 } as const
+
+/** What failed, for people. */
+const REASONS: ReadonlyMap<number, string> = new Map([
+  [CODE.readOnly, 'it cannot be written to'],
+  [CODE.io, 'the disk has an I/O error'],
+  [CODE.corrupt, 'it is damaged'],
+  [CODE.full, 'no space left on the disk'],
+  [CODE.cantOpen, 'it cannot be opened or created'],
+  [CODE.notADatabase, 'it is not a database'],
+])
+
+/** The primary result code of an error of either binding, or null for any other error. */
+function resultCode(error: unknown): number | null {
+  if (!(error instanceof Error)) return null
+  // `rawCode` is libsql's, `errcode` that of node:sqlite. libsql has neither where it can't open the file.
+  const { rawCode, errcode } = error as { rawCode?: unknown; errcode?: unknown }
+  const code = typeof rawCode === 'number' ? rawCode : errcode
+  if (typeof code === 'number') return code & 0xff
+  const opening = /^ConnectionFailed\(.*: (\d+)/s.exec(error.message)
+  return opening === null ? null : Number(opening[1]) & 0xff
+}
+
+/** Whether another process holds a lock that a statement needs. */
+export function isBusy(error: unknown): boolean {
+  const code = resultCode(error)
+  return code === CODE.busy || code === CODE.locked
+}
+
+/** Why SQLite can't use a file, in a few words, or null for an error that says nothing about the file. */
+export function fileProblem(error: unknown): string | null {
+  const code = resultCode(error)
+  if (code === null) return null
+  const reason = REASONS.get(code)
+  return reason === undefined ? null : `${reason} (${messageOf(error)})`
+}

@@ -1,0 +1,208 @@
+import { existsSync, readdirSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { GdnError } from '../core/errors.ts'
+import { ensurePrivateFile, makePrivateFolder, refuseForeignFolder } from '../core/private-file.ts'
+import type { RawDatabase } from '../sqlite/driver.ts'
+import { SharedDatabase, type Sql } from '../sqlite/shared-database.ts'
+import { MIGRATIONS } from './schema.ts'
+import { counterOf, isKnownPlace, type Place, placeOf, Seal, whyCopied } from './seal.ts'
+import { stateError } from './state-error.ts'
+
+export const statePath = (stateDir: string): string => join(stateDir, 'state.db')
+
+/** `APPL` in the header of the file: "gdns". */
+const APPLICATION_ID = 0x67646e73
+
+const PRAGMAS = [
+  // No WAL: it fails on network file systems. EXTRA: the journal's name is gone for good before a commit returns.
+  'journal_mode = DELETE',
+  'synchronous = EXTRA',
+  'fullfsync = 1',
+  'foreign_keys = ON',
+  'trusted_schema = OFF',
+]
+
+export interface OpenState {
+  signal?: AbortSignal | undefined
+  /** Tests put a driver of their own in. */
+  open?(path: string): RawDatabase
+}
+
+/**
+ * The state of the commands of one user: what was sent to which server, and what is known of it. Several processes use
+ * it at the same time.
+ */
+export class State {
+  readonly path: string
+  readonly #stateDir: string
+  readonly #db: SharedDatabase
+  readonly #seal: Seal
+  readonly #place: Place
+  #isMigrated = false
+  #before = 0
+
+  constructor(stateDir: string, place: Place, seal: Seal, open: OpenState['open']) {
+    this.#stateDir = stateDir
+    this.path = statePath(stateDir)
+    this.#place = place
+    this.#seal = seal
+    this.#db = new SharedDatabase({
+      path: this.path,
+      pragmas: PRAGMAS,
+      onBegin: (sql) => this.#begin(sql),
+      onCommit: (sql) => this.#commit(sql),
+      onRollback: () => this.#rollBack(),
+      holder: () => seal.holder,
+      ...(open === undefined ? {} : { open }),
+    })
+  }
+
+  /** Runs work as one durable transaction. See {@link SharedDatabase.write}. @throws GdnError `data_dir`, `run_busy` */
+  async write<Result>(work: (sql: Sql) => Result, signal?: AbortSignal): Promise<Result> {
+    return await this.#guarded(() => this.#db.write(work, signal))
+  }
+
+  /** Runs queries that see one state. @throws GdnError `data_dir`, `run_busy` */
+  async read<Result>(work: (sql: Sql) => Result, signal?: AbortSignal): Promise<Result> {
+    return await this.#guarded(() => this.#db.read(work, signal))
+  }
+
+  close(): void {
+    this.#db.close()
+    this.#seal.close()
+  }
+
+  /** Checks the file, and brings it to the newest schema. */
+  async prepare(hadJournal: boolean, signal: AbortSignal | undefined): Promise<void> {
+    await this.#guarded(async () => {
+      const version = await this.#db.read((sql) => this.#version(sql), signal)
+      // After a power cut or a kill the file is looked through once, before anything relies on it.
+      const isKnown = version > 0 && (await this.#db.read((sql) => isKnownPlace(sql, this.#place), signal))
+      if (version > 0 && (hadJournal || !isKnown)) await this.#check(signal)
+      if (version < MIGRATIONS.length) await this.#migrate(signal)
+      this.#isMigrated = true
+    })
+  }
+
+  #version(sql: Sql): number {
+    const version = pragma(sql, 'user_version')
+    const application = pragma(sql, 'application_id')
+    const isEmpty = sql.get('SELECT 1 FROM sqlite_master') === undefined
+    if (application !== APPLICATION_ID && !isEmpty) {
+      throw new GdnError('data_dir', `${this.path} is not a database of gdn`, {
+        hint: 'Move it away, or choose another folder with --state-dir or GDN_STATE_DIR.',
+      })
+    }
+    if (version > MIGRATIONS.length) {
+      throw new GdnError('data_dir', `${this.path} was made by a newer gdn (version ${version})`, {
+        hint: 'Update gdn. Nothing was sent.',
+      })
+    }
+    return version
+  }
+
+  async #check(signal: AbortSignal | undefined): Promise<void> {
+    const rows = await this.#db.run((sql) => sql.all<{ quick_check: string }>('PRAGMA quick_check(1)'), signal)
+    const problem = rows[0]?.quick_check
+    if (problem === 'ok') return
+    throw new GdnError('data_dir', `${this.path} is damaged: ${problem}`, {
+      hint: 'Nothing was sent. Restore it from a backup. Without one, compare the collections with what you sent before you move it away.',
+    })
+  }
+
+  async #migrate(signal: AbortSignal | undefined): Promise<void> {
+    await this.#db.write((sql) => {
+      // Another process may have done it meanwhile.
+      const version = this.#version(sql)
+      for (const migration of MIGRATIONS.slice(version)) sql.script(migration)
+      sql.script(`PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${MIGRATIONS.length}`)
+    }, signal)
+  }
+
+  #begin(sql: Sql): void {
+    if (statSync(this.path, { bigint: true }).ino !== BigInt(this.#place.inode)) {
+      throw new GdnError('data_dir', `${this.path} was replaced while it was in use`, {
+        hint: 'Run the same command again.',
+      })
+    }
+    this.#seal.takeNote()
+    if (!this.#isMigrated) return
+    this.#before = counterOf(sql).counter
+    const reason = whyCopied(sql, this.#place, this.#seal)
+    if (reason !== null) sql.run('UPDATE state SET epoch = epoch + 1, copied_because = ?', reason)
+    const { host, device, inode, boot } = this.#place
+    sql.run('INSERT OR IGNORE INTO places VALUES (?, ?, ?, ?)', host, device, inode, boot)
+  }
+
+  #commit(sql: Sql): void {
+    if (!this.#isMigrated) return
+    sql.run('UPDATE state SET counter = counter + 1')
+    this.#seal.counter = this.#before + 1
+  }
+
+  #rollBack(): void {
+    if (this.#isMigrated && this.#seal.counter === this.#before + 1) this.#seal.counter = this.#before
+  }
+
+  async #guarded<Result>(act: () => Promise<Result>): Promise<Result> {
+    try {
+      return await act()
+    } catch (error) {
+      throw stateError(this.#stateDir, error)
+    }
+  }
+}
+
+/**
+ * Opens the state of a state directory, and makes it where there is none.
+ *
+ * @throws GdnError `native_missing` without SQLite; `data_dir` where the file can't be used, is damaged or of a newer gdn
+ */
+export async function openState(stateDir: string, { signal, open }: OpenState = {}): Promise<State> {
+  refuseOldOrders(stateDir)
+  const path = statePath(stateDir)
+  try {
+    await makePrivateFolder(stateDir)
+    await refuseForeignFolder(stateDir, { code: 'data_dir' })
+    ensurePrivateFile(path)
+    const hadJournal = existsSync(`${path}-journal`)
+    const seal = new Seal(`${path}-seal`)
+    let state: State | null = null
+    try {
+      state = new State(stateDir, await placeOf(path), seal, open)
+      await state.prepare(hadJournal, signal)
+      return state
+    } catch (error) {
+      if (state === null) seal.close()
+      else state.close()
+      throw error
+    }
+  } catch (error) {
+    throw stateError(stateDir, error)
+  }
+}
+
+/** Opens the state to look at it; null where nothing was kept yet. @throws GdnError as `openState` */
+export async function openStateIfThere(stateDir: string, options: OpenState = {}): Promise<State | null> {
+  return existsSync(statePath(stateDir)) ? await openState(stateDir, options) : null
+}
+
+/** Orders of development versions are in files. They are not read any more. */
+function refuseOldOrders(stateDir: string): void {
+  const folder = join(stateDir, 'orders')
+  let names: string[]
+  try {
+    names = readdirSync(folder).filter((name) => name.endsWith('.json') || name === 'aside')
+  } catch {
+    return
+  }
+  if (names.length === 0) return
+  throw new GdnError('data_dir', `${folder} has unfinished orders of a development version of gdn`, {
+    hint: 'Nothing was sent. Look on the server whether they are done, then move the folder away.',
+  })
+}
+
+function pragma(sql: Sql, name: string): number {
+  const row = sql.get<Record<string, unknown>>(`PRAGMA ${name}`)
+  return Number(row?.[name] ?? 0)
+}

@@ -1,0 +1,419 @@
+import { createHash } from 'node:crypto'
+import type { Blockchain } from '../api/blockchains.ts'
+import type { CreatingEndpoint } from '../api/endpoints.ts'
+import { GdnError } from '../core/errors.ts'
+import type { Sql } from '../sqlite/shared-database.ts'
+import { counterOf } from './seal.ts'
+import { moveOperation, type OperationState } from './transitions.ts'
+
+/** What an operation is known by while it is live: no other live one has the same four. */
+export interface OperationName {
+  /** What tells the server from others. */
+  origin: string
+  blockchain: Blockchain | null
+  /** The collection; null where it isn't known before the request is made, and for one that is to be created. */
+  contract: string | null
+  kind: CreatingEndpoint
+  identity: string
+}
+
+/** What the server took. */
+export interface Accepted {
+  /** Of what was minted; empty for the others. */
+  nfts: { nft_gdn_id: string; accepted_date: string | null }[]
+  /** Of transfers and collections; null where the outcome was found without its answer. */
+  transaction_gdn_id: string | null
+  accepted_date: string | null
+  /** `answer`: the server's answer. `found`: seen on the server afterwards. */
+  by: 'answer' | 'found'
+  at: number
+}
+
+/** The bytes of an operation as they are sent, and sent again. */
+export interface OperationRequest {
+  rowId: number
+  key: string
+  body: string
+  backend: { url: string; id: string | null; incarnation: string | null }
+  /** When the NFTs of the collection were listed before it was sent, as a counter of the state; null where they weren't. */
+  listedAt: number | null
+  /** When it was sent first; null before. */
+  sentAt: number | null
+}
+
+export interface Operation {
+  /** A random UUID, by which people and servers refer to it. */
+  id: string
+  runId: string
+  kind: CreatingEndpoint
+  state: OperationState
+  reason: string | null
+  collectionId: number | null
+  request: OperationRequest | null
+  accepted: Accepted | null
+}
+
+interface OperationRow {
+  id: string
+  run_id: string
+  kind: CreatingEndpoint
+  state: OperationState
+  reason: string | null
+  collection_id: number | null
+  request_id: number | null
+  accepted_at: number | null
+  accepted_by: 'answer' | 'found' | null
+  accepted_date: string | null
+  transaction_gdn_id: string | null
+}
+
+interface RequestRow {
+  id: number
+  idempotency_key: string
+  body: string
+  sha256: string
+  backend_url: string
+  backend_id: string | null
+  incarnation: string | null
+  listed_at: number | null
+  sent_at: number | null
+}
+
+const hashOf = (body: string): string => createHash('sha256').update(body).digest('hex')
+
+/** The number of a server; it is entered where it is new. */
+function serverId(sql: Sql, origin: string): number {
+  sql.run('INSERT INTO servers (origin) VALUES (?) ON CONFLICT DO NOTHING', origin)
+  return rowId(sql.get('SELECT id FROM servers WHERE origin = ?', origin))
+}
+
+/** The number of a collection; it is entered where it is new. */
+function collectionId(sql: Sql, server: number, { blockchain, contract }: OperationName): number | null {
+  if (blockchain === null || contract === null) return null
+  const address = keyOfAddress(contract)
+  sql.run(
+    'INSERT INTO collections (server_id, blockchain, address, checked_epoch) VALUES (?, ?, ?, 0) ON CONFLICT DO NOTHING',
+    server,
+    blockchain,
+    address,
+  )
+  return rowId(
+    sql.get(
+      'SELECT id FROM collections WHERE server_id = ? AND blockchain = ? AND address = ?',
+      server,
+      blockchain,
+      address,
+    ),
+  )
+}
+
+const keyOfAddress = (address: string): string => (/^0x/i.test(address) ? address.toLowerCase() : address)
+
+const rowId = (row: { id?: number } | undefined): number => {
+  if (row?.id === undefined) throw new Error('a row that was just written is missing')
+  return row.id
+}
+
+const LIVE = `released_at IS NULL AND state IN ('planned', 'intended', 'sent', 'unknown', 'accepted')`
+
+/** The live operation of this name, or null. */
+export function findLive(sql: Sql, name: OperationName): Operation | null {
+  const server = sql.get<{ id: number }>('SELECT id FROM servers WHERE origin = ?', name.origin)
+  if (server === undefined) return null
+  const row = sql.get<OperationRow>(
+    `SELECT * FROM operations WHERE ${LIVE} AND server_id = ? AND coalesce(collection_id, 0) = ? AND kind = ? AND identity = ?`,
+    server.id,
+    collectionId(sql, server.id, name) ?? 0,
+    name.kind,
+    name.identity,
+  )
+  return row === undefined ? null : operationOf(sql, row)
+}
+
+/** @throws GdnError `data_dir` where its request is not as it was written */
+export function readOperation(sql: Sql, id: string): Operation {
+  const row = sql.get<OperationRow>('SELECT * FROM operations WHERE id = ?', id)
+  if (row === undefined) throw new Error(`operation ${id} does not exist`)
+  return operationOf(sql, row)
+}
+
+function operationOf(sql: Sql, row: OperationRow): Operation {
+  const { id, run_id, kind, state, reason, collection_id, request_id, accepted_at, accepted_by } = row
+  const { accepted_date, transaction_gdn_id } = row
+  const isTaken = state === 'accepted' || state === 'deployed' || state === 'failed'
+  const isAccepted = isTaken && accepted_at !== null && accepted_by !== null
+  return {
+    id,
+    runId: run_id,
+    kind,
+    state,
+    reason,
+    collectionId: collection_id,
+    request: request_id === null ? null : readRequest(sql, request_id),
+    accepted: isAccepted
+      ? { nfts: nftsOf(sql, id), transaction_gdn_id, accepted_date, by: accepted_by, at: accepted_at }
+      : null,
+  }
+}
+
+function nftsOf(sql: Sql, id: string): Accepted['nfts'] {
+  return sql.all('SELECT nft_gdn_id, accepted_date FROM nfts WHERE operation_id = ? ORDER BY position', id)
+}
+
+function readRequest(sql: Sql, id: number): OperationRequest {
+  const row = sql.get<RequestRow>(
+    'SELECT r.*, (SELECT min(sent_at) FROM attempts WHERE request_id = r.id) AS sent_at FROM requests r WHERE r.id = ?',
+    id,
+  )
+  if (row === undefined || hashOf(row.body) !== row.sha256) {
+    throw new GdnError('data_dir', 'the state is damaged: a request is not as it was written', {
+      hint: 'Nothing was sent. Look on the server whether it is done. If it is not, add --again.',
+    })
+  }
+  const backend = { url: row.backend_url, id: row.backend_id, incarnation: row.incarnation }
+  const { idempotency_key: key, body, listed_at: listedAt, sent_at: sentAt } = row
+  return { rowId: row.id, key, body, backend, listedAt, sentAt }
+}
+
+/** Enters a planned operation, whose name is now taken. @throws where a live one has the name */
+export function insertOperation(sql: Sql, id: string, runId: string, name: OperationName): Operation {
+  const server = serverId(sql, name.origin)
+  const collection = collectionId(sql, server, name)
+  sql.run(
+    'INSERT INTO operations (id, run_id, server_id, collection_id, kind, identity, state) VALUES (?, ?, ?, ?, ?, ?, ?)',
+    id,
+    runId,
+    server,
+    collection,
+    name.kind,
+    name.identity,
+    'planned',
+  )
+  return readOperation(sql, id)
+}
+
+/** Commits the bytes of a planned operation. No byte may leave before. */
+export function intend(
+  sql: Sql,
+  id: string,
+  { key, body, backend, listedAt }: Omit<OperationRequest, 'rowId' | 'sentAt'>,
+): Operation {
+  const { request } = readOperation(sql, id)
+  // Under the key of an earlier sending to a backend that was emptied since.
+  if (request !== null) {
+    sql.run('UPDATE operations SET request_id = NULL WHERE id = ?', id)
+    sql.run('DELETE FROM requests WHERE id = ?', request.rowId)
+  }
+  sql.run(
+    'INSERT INTO requests (idempotency_key, body, sha256, backend_url, backend_id, incarnation, listed_at) VALUES (?, ?, ?, ?, ?, ?, ?)',
+    key,
+    body,
+    hashOf(body),
+    backend.url,
+    backend.id,
+    backend.incarnation,
+    listedAt,
+  )
+  const row = rowId(sql.get('SELECT id FROM requests WHERE idempotency_key = ?', key))
+  sql.run('UPDATE operations SET request_id = ? WHERE id = ?', row, id)
+  moveOperation(sql, id, 'intended')
+  return readOperation(sql, id)
+}
+
+/** Records that a byte is about to leave. What is unknown stays so. */
+export function beginAttempt(sql: Sql, { id, state, request }: Operation, now: number): Operation {
+  if (request === null) throw new Error('an operation without bytes is never sent')
+  sql.run(
+    'INSERT INTO attempts (request_id, n, sent_at) SELECT ?, count(*) + 1, ? FROM attempts WHERE request_id = ?',
+    request.rowId,
+    now,
+    request.rowId,
+  )
+  if (state === 'intended') moveOperation(sql, id, 'sent')
+  return readOperation(sql, id)
+}
+
+/** Records what the last attempt came to. */
+export function endAttempt(sql: Sql, { request }: Operation, outcome: string, now: number): void {
+  if (request === null) return
+  sql.run(
+    `UPDATE attempts SET ended_at = ?, outcome = ? WHERE request_id = ?
+      AND n = (SELECT max(n) FROM attempts WHERE request_id = ?)`,
+    now,
+    outcome,
+    request.rowId,
+    request.rowId,
+  )
+}
+
+/** Records what the server took, and by which backend it is known. */
+export function accept(
+  sql: Sql,
+  { id, request }: Operation,
+  accepted: Accepted,
+  backend: OperationRequest['backend'],
+): Operation {
+  const { nfts, transaction_gdn_id, accepted_date, by, at } = accepted
+  sql.run(
+    'UPDATE operations SET accepted_at = ?, accepted_by = ?, accepted_date = ?, transaction_gdn_id = ? WHERE id = ?',
+    at,
+    by,
+    accepted_date,
+    transaction_gdn_id,
+    id,
+  )
+  sql.run('DELETE FROM nfts WHERE operation_id = ?', id)
+  for (const [position, nft] of nfts.entries()) {
+    sql.run('INSERT INTO nfts VALUES (?, ?, ?, ?)', id, position, nft.nft_gdn_id, nft.accepted_date)
+  }
+  if (request !== null) {
+    const { url, id: backendId, incarnation } = backend
+    sql.run(
+      'UPDATE requests SET backend_url = ?, backend_id = ?, incarnation = ? WHERE id = ?',
+      url,
+      backendId,
+      incarnation,
+      request.rowId,
+    )
+  }
+  moveOperation(sql, id, 'accepted')
+  return readOperation(sql, id)
+}
+
+/** Gives the name of an operation free: its end was told, or it was set aside. */
+export function releaseOperation(sql: Sql, { id }: Operation, now: number): void {
+  sql.run('UPDATE operations SET released_at = ? WHERE id = ?', now, id)
+}
+
+/** How many operations of this name have an unknown outcome, live or set aside. */
+export function countUnknown(sql: Sql, { id }: Operation): number {
+  const row = sql.get<{ n: number }>(
+    `SELECT count(*) AS n FROM operations o JOIN operations mine ON mine.id = ?
+      WHERE o.server_id = mine.server_id AND coalesce(o.collection_id, 0) = coalesce(mine.collection_id, 0)
+        AND o.kind = mine.kind AND o.identity = mine.identity AND o.state IN ('sent', 'unknown')`,
+    id,
+  )
+  return row?.n ?? 0
+}
+
+/** Enters the NFTs that a listing shows, and returns the counter from which on others are new. */
+export function enterKnown(sql: Sql, collection: number, ids: Iterable<string>): number {
+  const { counter } = counterOf(sql)
+  sql.run(
+    'INSERT INTO known_nfts SELECT ?, value, ?, NULL FROM json_each(?) WHERE true ON CONFLICT DO NOTHING',
+    collection,
+    counter,
+    JSON.stringify([...ids]),
+  )
+  return counter
+}
+
+/** Those of the IDs that the collection did not have at a counter, and that no operation was given. */
+export function newIds(sql: Sql, collection: number, listedAt: number | null, ids: Iterable<string>): string[] {
+  return sql
+    .all<{ id: string }>(
+      `SELECT value AS id FROM json_each(?) WHERE value NOT IN (SELECT nft_gdn_id FROM nfts) AND NOT EXISTS (
+        SELECT 1 FROM known_nfts k WHERE k.collection_id = ? AND k.nft_gdn_id = value AND k.counter <= ?)`,
+      JSON.stringify([...new Set(ids)]),
+      collection,
+      listedAt ?? -1,
+    )
+    .map(({ id }) => id)
+}
+
+/** That a state was recognised as a copy, why, and whether a collection was compared since. */
+export interface Copied {
+  reason: string
+  epoch: number
+  isCompared: boolean
+}
+
+/** Whether the state was ever recognised as a copy; null where it wasn't. */
+export function copiedState(sql: Sql, collection: number): Copied | null {
+  const row = sql.get<{ copied_because: string | null; epoch: number; checked_epoch: number }>(
+    'SELECT copied_because, epoch, checked_epoch FROM state, collections c WHERE c.id = ? AND epoch > 0',
+    collection,
+  )
+  if (row === undefined) return null
+  return { reason: row.copied_because ?? '', epoch: row.epoch, isCompared: row.checked_epoch >= row.epoch }
+}
+
+/** Records that every NFT of a collection was compared since an epoch began. */
+export function markCompared(sql: Sql, collection: number, epoch: number): void {
+  sql.run('UPDATE collections SET checked_epoch = max(checked_epoch, ?) WHERE id = ?', epoch, collection)
+}
+
+/** Those of the IDs whose content is not known yet, and that no operation was given. */
+export function uncompared(sql: Sql, collection: number, ids: Iterable<string>): string[] {
+  return sql
+    .all<{ id: string }>(
+      `SELECT value AS id FROM json_each(?) WHERE value NOT IN (SELECT nft_gdn_id FROM nfts) AND NOT EXISTS (
+        SELECT 1 FROM known_nfts k WHERE k.collection_id = ? AND k.nft_gdn_id = value AND k.content IS NOT NULL)`,
+      JSON.stringify([...ids]),
+      collection,
+    )
+    .map(({ id }) => id)
+}
+
+/** Enters what NFTs say. */
+export function enterContents(sql: Sql, collection: number, contents: readonly (readonly [string, string])[]): void {
+  const { counter } = counterOf(sql)
+  for (const [id, content] of contents) {
+    sql.run(
+      'INSERT INTO known_nfts VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET content = excluded.content',
+      collection,
+      id,
+      counter,
+      content,
+    )
+  }
+}
+
+/** NFTs of these contents that no operation was given. */
+export function lookAlikes(sql: Sql, collection: number, contents: readonly string[]): string[] {
+  return sql
+    .all<{ id: string }>(
+      `SELECT nft_gdn_id AS id FROM known_nfts WHERE collection_id = ? AND content IN (SELECT value FROM json_each(?))
+        AND nft_gdn_id NOT IN (SELECT nft_gdn_id FROM nfts)`,
+      collection,
+      JSON.stringify(contents),
+    )
+    .map(({ id }) => id)
+}
+
+/** What the single commands of this machine have to do with a collection. */
+export interface CollectionOperations {
+  /** NFTs that they were given. */
+  ids: string[]
+  /** Bodies of requests whose outcome is unknown: an NFT that fits may be one of theirs. */
+  openBodies: string[]
+}
+
+export function operationsOf(
+  sql: Sql,
+  { origin, blockchain, contract }: Omit<OperationName, 'kind' | 'identity'>,
+): CollectionOperations {
+  const collection = sql.get<{ id: number }>(
+    `SELECT c.id FROM collections c JOIN servers s ON s.id = c.server_id
+      WHERE s.origin = ? AND c.blockchain = ? AND c.address = ?`,
+    origin,
+    blockchain,
+    keyOfAddress(contract ?? ''),
+  )
+  if (collection === undefined) return { ids: [], openBodies: [] }
+  return {
+    ids: sql
+      .all<{ id: string }>(
+        'SELECT nft_gdn_id AS id FROM nfts JOIN operations o ON o.id = operation_id WHERE o.collection_id = ?',
+        collection.id,
+      )
+      .map(({ id }) => id),
+    openBodies: sql
+      .all<{ body: string }>(
+        `SELECT body FROM requests r JOIN operations o ON o.request_id = r.id
+          WHERE o.collection_id = ? AND o.state IN ('intended', 'sent', 'unknown')`,
+        collection.id,
+      )
+      .map(({ body }) => body),
+  }
+}

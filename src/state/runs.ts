@@ -1,0 +1,173 @@
+import { type LockHolder, parseHolder, wasTakenOver } from '../core/lock-holder.ts'
+import type { Sql } from '../sqlite/shared-database.ts'
+import type { OperationState } from './transitions.ts'
+
+/** The exclusive right of a process to work on a run. `fence` grows with each process that has it. */
+export interface RunHold {
+  runId: string
+  fence: number
+}
+
+/** Who has a run now, and when that process last gave a sign of life. */
+export interface HeldBy {
+  holder: LockHolder | null
+  fence: number
+  beatAt: number
+}
+
+interface NewRun {
+  id: string
+  name: string
+  /** What its process does, for people. */
+  note: string
+  holder: LockHolder
+  now: number
+}
+
+/** Enters a run that its creator holds. */
+export function insertRun(sql: Sql, { id, name, note, holder, now }: NewRun): RunHold {
+  sql.run(
+    'INSERT INTO runs (id, name, note, started_at, holder, fence, beat_at) VALUES (?, ?, ?, ?, ?, 1, ?)',
+    id,
+    name,
+    note,
+    now,
+    JSON.stringify(holder),
+    now,
+  )
+  return { runId: id, fence: 1 }
+}
+
+export function heldBy(sql: Sql, runId: string): HeldBy {
+  const row = sql.get<{ holder: string | null; fence: number; beat_at: number }>(
+    'SELECT holder, fence, beat_at FROM runs WHERE id = ?',
+    runId,
+  )
+  if (row === undefined) throw wasTakenOver()
+  return { holder: row.holder === null ? null : parseHolder(row.holder), fence: row.fence, beatAt: row.beat_at }
+}
+
+/** Takes a run over; null where somebody else has changed it since it was looked at. */
+export function takeRun(
+  sql: Sql,
+  runId: string,
+  seen: Pick<HeldBy, 'fence' | 'beatAt'>,
+  holder: LockHolder,
+  now: number,
+): RunHold | null {
+  const fence = seen.fence + 1
+  const changed = sql.run(
+    'UPDATE runs SET holder = ?, fence = ?, beat_at = ? WHERE id = ? AND fence = ? AND beat_at = ?',
+    JSON.stringify(holder),
+    fence,
+    now,
+    runId,
+    seen.fence,
+    seen.beatAt,
+  )
+  return changed === 1 ? { runId, fence } : null
+}
+
+/** To be asked in every transaction that changes a run. @throws GdnError `run_busy` where another process has it now */
+export function checkFence(sql: Sql, { runId, fence }: RunHold): void {
+  const row = sql.get<{ fence: number }>('SELECT fence FROM runs WHERE id = ?', runId)
+  if (row?.fence !== fence) throw wasTakenOver()
+}
+
+/** A sign of life. */
+export function beat(sql: Sql, { runId, fence }: RunHold, now: number): void {
+  sql.run('UPDATE runs SET beat_at = ? WHERE id = ? AND fence = ?', now, runId, fence)
+}
+
+export function letGo(sql: Sql, { runId, fence }: RunHold): void {
+  sql.run('UPDATE runs SET holder = NULL WHERE id = ? AND fence = ?', runId, fence)
+}
+
+export function endRun(sql: Sql, runId: string, now: number): void {
+  sql.run('UPDATE runs SET ended_at = ? WHERE id = ?', now, runId)
+}
+
+/** How long a run is kept after its end was told, and how many runs at most. */
+const KEPT_MS = 30 * 24 * 3_600_000
+const KEPT_RUNS = 5_000
+
+const OLD = `ended_at IS NOT NULL AND holder IS NULL
+  AND NOT EXISTS (SELECT 1 FROM operations o WHERE o.run_id = runs.id AND o.state IN ('intended', 'sent', 'unknown'))
+  AND (ended_at < ? OR id NOT IN (SELECT id FROM runs ORDER BY started_at DESC LIMIT ?))`
+
+/** Removes old runs whose outcome is known. Their NFTs stay known as ours. */
+export function pruneRuns(sql: Sql, now: number): void {
+  const old = sql.all<{ id: string }>(`SELECT id FROM runs WHERE ${OLD}`, now - KEPT_MS, KEPT_RUNS)
+  for (const { id } of old) {
+    sql.run(
+      `INSERT INTO known_nfts SELECT o.collection_id, n.nft_gdn_id, 0, '' FROM nfts n JOIN operations o
+        ON o.id = n.operation_id WHERE o.run_id = ? AND o.collection_id IS NOT NULL
+        ON CONFLICT DO UPDATE SET content = ''`,
+      id,
+    )
+    removeRun(sql, id)
+  }
+}
+
+/** Removes a run with its operations and requests. */
+export function removeRun(sql: Sql, runId: string): void {
+  const requests = sql.all<{ id: number }>(
+    'SELECT request_id AS id FROM operations WHERE run_id = ? AND request_id IS NOT NULL',
+    runId,
+  )
+  sql.run('DELETE FROM runs WHERE id = ?', runId)
+  for (const { id } of requests) sql.run('DELETE FROM requests WHERE id = ?', id)
+}
+
+/** The runs with one operation: what single commands did. */
+export interface CommandRun {
+  id: string
+  name: string
+  note: string
+  startedAt: number
+  holder: LockHolder | null
+  kind: string
+  state: OperationState
+  reason: string | null
+  isReleased: boolean
+  origin: string
+  url: string | null
+  backendId: string | null
+  blockchain: string | null
+  address: string | null
+}
+
+interface CommandRunRow {
+  id: string
+  name: string
+  note: string
+  started_at: number
+  holder: string | null
+  kind: string
+  state: OperationState
+  reason: string | null
+  released_at: number | null
+  origin: string
+  url: string | null
+  backend_id: string | null
+  blockchain: string | null
+  address: string | null
+}
+
+/** Newest first. */
+export function commandRuns(sql: Sql): CommandRun[] {
+  const rows = sql.all<CommandRunRow>(
+    `SELECT r.id, r.name, r.note, r.started_at, r.holder, o.kind, o.state, o.reason, o.released_at, s.origin,
+        q.backend_url AS url, q.backend_id, c.blockchain, c.address
+      FROM runs r JOIN operations o ON o.run_id = r.id JOIN servers s ON s.id = o.server_id
+      LEFT JOIN collections c ON c.id = o.collection_id LEFT JOIN requests q ON q.id = o.request_id
+      ORDER BY r.started_at DESC, r.id`,
+  )
+  return rows.map(({ started_at, holder, released_at, backend_id, ...row }) => ({
+    ...row,
+    startedAt: started_at,
+    holder: holder === null ? null : parseHolder(holder),
+    isReleased: released_at !== null,
+    backendId: backend_id,
+  }))
+}

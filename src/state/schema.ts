@@ -1,0 +1,121 @@
+/**
+ * The migrations of the client database, oldest first. `PRAGMA user_version` is the number of those that were applied.
+ * IDs are text: libsql rounds large integers. Times are milliseconds of the wall clock.
+ */
+export const MIGRATIONS: readonly string[] = [
+  `
+CREATE TABLE state (
+  id INTEGER PRIMARY KEY CHECK (id = 1),
+  counter INTEGER NOT NULL,
+  epoch INTEGER NOT NULL,
+  copied_because TEXT
+);
+INSERT INTO state VALUES (1, 0, 0, NULL);
+
+CREATE TABLE places (
+  host TEXT NOT NULL,
+  device TEXT NOT NULL,
+  inode TEXT NOT NULL,
+  boot TEXT NOT NULL,
+  PRIMARY KEY (host, device, inode, boot)
+) WITHOUT ROWID;
+
+CREATE TABLE servers (
+  id INTEGER PRIMARY KEY,
+  origin TEXT NOT NULL UNIQUE
+);
+
+CREATE TABLE collections (
+  id INTEGER PRIMARY KEY,
+  server_id INTEGER NOT NULL REFERENCES servers,
+  blockchain TEXT NOT NULL,
+  address TEXT NOT NULL,
+  checked_epoch INTEGER NOT NULL,
+  UNIQUE (server_id, blockchain, address)
+);
+
+CREATE TABLE runs (
+  id TEXT PRIMARY KEY,
+  name TEXT NOT NULL,
+  note TEXT NOT NULL,
+  started_at INTEGER NOT NULL,
+  ended_at INTEGER,
+  holder TEXT,
+  fence INTEGER NOT NULL,
+  beat_at INTEGER NOT NULL
+) WITHOUT ROWID;
+CREATE INDEX runs_by_start ON runs (started_at);
+
+CREATE TABLE requests (
+  id INTEGER PRIMARY KEY,
+  idempotency_key TEXT NOT NULL UNIQUE,
+  body TEXT NOT NULL,
+  sha256 TEXT NOT NULL,
+  backend_url TEXT NOT NULL,
+  backend_id TEXT,
+  incarnation TEXT,
+  listed_at INTEGER
+);
+
+CREATE TABLE attempts (
+  request_id INTEGER NOT NULL REFERENCES requests ON DELETE CASCADE,
+  n INTEGER NOT NULL,
+  sent_at INTEGER NOT NULL,
+  ended_at INTEGER,
+  outcome TEXT,
+  PRIMARY KEY (request_id, n)
+) WITHOUT ROWID;
+
+CREATE TABLE operations (
+  id TEXT PRIMARY KEY,
+  run_id TEXT NOT NULL REFERENCES runs ON DELETE CASCADE,
+  server_id INTEGER NOT NULL REFERENCES servers,
+  collection_id INTEGER REFERENCES collections,
+  kind TEXT NOT NULL,
+  identity TEXT NOT NULL,
+  state TEXT NOT NULL CHECK (state IN
+    ('planned', 'intended', 'sent', 'accepted', 'unknown', 'absent', 'failed', 'deployed')),
+  reason TEXT,
+  request_id INTEGER REFERENCES requests,
+  accepted_at INTEGER,
+  accepted_by TEXT CHECK (accepted_by IN ('answer', 'found')),
+  accepted_date TEXT,
+  transaction_gdn_id TEXT,
+  released_at INTEGER,
+  CHECK (state = 'planned' OR request_id IS NOT NULL),
+  CHECK (state NOT IN ('accepted', 'deployed') OR accepted_at IS NOT NULL)
+) WITHOUT ROWID;
+CREATE UNIQUE INDEX one_live_operation ON operations (server_id, coalesce(collection_id, 0), kind, identity)
+  WHERE released_at IS NULL AND state IN ('planned', 'intended', 'sent', 'unknown', 'accepted');
+CREATE INDEX operations_by_run ON operations (run_id);
+CREATE INDEX operations_by_collection ON operations (collection_id, state);
+CREATE INDEX operations_by_request ON operations (request_id);
+
+CREATE TRIGGER allowed_transitions BEFORE UPDATE OF state ON operations
+WHEN NEW.state <> OLD.state AND (OLD.state || ' ' || NEW.state) NOT IN (
+  'planned intended', 'intended sent', 'intended planned', 'intended failed', 'sent accepted', 'sent intended',
+  'sent unknown', 'unknown accepted', 'unknown absent', 'accepted deployed', 'accepted failed', 'accepted unknown',
+  'accepted planned')
+BEGIN SELECT raise(ABORT, 'this transition of an operation is not allowed'); END;
+CREATE TRIGGER first_state BEFORE INSERT ON operations WHEN NEW.state <> 'planned'
+BEGIN SELECT raise(ABORT, 'an operation begins as planned'); END;
+CREATE TRIGGER same_bytes BEFORE UPDATE OF body, sha256, idempotency_key ON requests
+BEGIN SELECT raise(ABORT, 'the bytes of a request never change'); END;
+
+CREATE TABLE nfts (
+  operation_id TEXT NOT NULL REFERENCES operations ON DELETE CASCADE,
+  position INTEGER NOT NULL,
+  nft_gdn_id TEXT NOT NULL,
+  accepted_date TEXT,
+  PRIMARY KEY (operation_id, position)
+) WITHOUT ROWID;
+
+CREATE TABLE known_nfts (
+  collection_id INTEGER NOT NULL REFERENCES collections,
+  nft_gdn_id TEXT NOT NULL,
+  counter INTEGER NOT NULL,
+  content TEXT,
+  PRIMARY KEY (collection_id, nft_gdn_id)
+) WITHOUT ROWID;
+`,
+]

@@ -1,0 +1,108 @@
+import { cpSync } from 'node:fs'
+import { cp, mkdtemp, readdir, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { wrapDatabase } from '../helpers/wrap-database.ts'
+import { DAWN, inMemory, Machine, OTHER, RECEIVER, REQUESTS, Service } from './world.ts'
+
+let machine: Machine
+let copies: string
+beforeEach(async () => {
+  machine = await Machine.start()
+  copies = await mkdtemp(join(inMemory, 'gdn-copies-'))
+})
+afterEach(async () => {
+  await machine.stop()
+  await rm(copies, { recursive: true, force: true })
+})
+
+const MINT = REQUESTS.createnft
+
+/** Gives the command, and copies the files of the state before each of its statements. */
+async function copied(service: Service): Promise<string[]> {
+  let n = 0
+  const wrap = (raw: Parameters<typeof wrapDatabase>[0]) =>
+    wrapDatabase(raw, () => cpSync(machine.stateDir, join(copies, String(n++)), { recursive: true }))
+  expect(await machine.command(service, 'createnft', { wrap })).toMatchObject({ error: null })
+  const names = await readdir(copies)
+  return names.map((name) => join(copies, name))
+}
+
+describe('a state restored as it was at any statement of a mint that went on', () => {
+  test.each([true, false])('never mints a second time unseen (idempotency: %s)', async (idempotency) => {
+    const service = new Service(idempotency)
+    await machine.command(service, 'createnft', {
+      content: 'another',
+      request: async () => ({ ...MINT, metadata: [{ ...DAWN, title: 'Dusk' }] }),
+    })
+    const places = await copied(service)
+    expect(places.length).toBeGreaterThan(40)
+    expect(service.made).toBe(2)
+    const codes = new Set<string>()
+    for (const place of places) {
+      const restored = Machine.at(place)
+      // The process that was at work is gone with its machine.
+      await restored.forgetHolders()
+      // Its end was told: the same command is another one.
+      if ((await restored.operations()).filter(({ isReleased }) => isReleased).length === 2) continue
+      const { error, printed } = await restored.command(service, 'createnft')
+      expect(service.made, place).toBe(2)
+      if (error === null) expect(printed?.nfts[0]?.nft_gdn_id).toBe('nft-2')
+      else codes.add('code' in error ? error.code : error.message)
+    }
+    // Before its bytes were committed nothing but the collection tells of it.
+    expect([...codes]).toContain('seems_minted')
+    for (const code of codes) expect(['seems_minted', 'unknown_outcome']).toContain(code)
+  })
+})
+
+describe('a copied state', () => {
+  async function moved(): Promise<Machine> {
+    const place = join(copies, 'moved')
+    await cp(machine.stateDir, place, { recursive: true })
+    return Machine.at(place)
+  }
+
+  test('is recognised once, and mints what the collection does not have', async () => {
+    const service = new Service(false)
+    await machine.command(service, 'createnft')
+    const other = await moved()
+    const first = await other.command(service, 'createnft')
+    expect(first).toMatchObject({ error: null })
+    expect(first.events.map(({ type }) => type)).toContain('copied')
+    const second = await other.command(service, 'createnft')
+    expect(second).toMatchObject({ error: null, events: [] })
+    expect(service.made).toBe(3)
+  })
+
+  test('mints nothing that a stranger of its content may be, unless --again says so', async () => {
+    const service = new Service(true)
+    await machine.command(service, 'createnft')
+    const other = await moved()
+    service.mint(DAWN, OTHER)
+    expect((await other.command(service, 'createnft')).error).toMatchObject({
+      code: 'seems_minted',
+      exitCode: 9,
+      hint: expect.stringContaining('--again'),
+    })
+    expect((await other.command(service, 'createnft')).error).toMatchObject({ code: 'seems_minted' })
+    expect(service.made).toBe(2)
+    expect(await other.command(service, 'createnft', { again: true })).toMatchObject({ error: null })
+  })
+
+  test('alone, beside the files of now, is recognised by its counter', async () => {
+    const service = new Service(true)
+    await machine.command(service, 'createnft')
+    const database = join(machine.stateDir, 'state.db')
+    await cp(database, join(copies, 'older.db'))
+    await machine.command(service, 'createnft', {
+      content: 'other',
+      request: async () => ({ ...MINT, receiver_wallet_address: RECEIVER }),
+    })
+    // In place: the same inode.
+    cpSync(join(copies, 'older.db'), database)
+    const { error, events } = await machine.command(service, 'createnft')
+    expect(events.map(({ type }) => type)).toContain('copied')
+    expect(error).toMatchObject({ code: 'seems_minted' })
+  })
+})

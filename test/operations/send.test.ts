@@ -1,0 +1,251 @@
+import { randomUUID } from 'node:crypto'
+import { describe, expect, test } from 'vitest'
+import { unknownOutcome } from '../../src/client/outcome.ts'
+import { GdnError } from '../../src/core/errors.ts'
+import { sendOperation } from '../../src/operations/send.ts'
+import { CREATED, client, formA, isProbe, MINT, NFTS, rejection, serve, YES } from '../client/http-client.ts'
+import { type HttpServer, type Reply, startHttpServer } from '../helpers/http-server.ts'
+
+const SILENT = { sending: async () => {}, noEffect: async () => {}, unknown: async (_reason: string) => {} }
+
+interface MintOptions {
+  doubt?: string | null
+  key?: string
+  record?: typeof SILENT
+  signal?: AbortSignal
+  problem?: () => string | null
+}
+
+/** Creates MINT, under a key of its own. */
+async function mint(it: ReturnType<typeof client>, options: MintOptions = {}) {
+  const { doubt = null, key = randomUUID(), record = SILENT, problem = () => null } = options
+  const { signal = new AbortController().signal } = options
+  const body = Buffer.from(JSON.stringify(MINT))
+  const { clock } = it
+  const outcome = await sendOperation({
+    ...{ client: it, clock, signal, endpoint: 'createnft', body, key, doubt, record, problem },
+  })
+  if (outcome.kind === 'created') return outcome.response
+  throw outcome.kind === 'no_effect' ? outcome.error : unknownOutcome('createnft', outcome.reason)
+}
+
+describe('sending an operation', () => {
+  const keys = (server: HttpServer) =>
+    server.seen.filter(({ path }) => path.endsWith('createnft')).map(({ headers }) => headers['idempotency-key'])
+  const bodies = (server: HttpServer) =>
+    new Set(server.seen.filter(({ path }) => path.endsWith('createnft')).map(({ body }) => String(body)))
+
+  test('sends once, with the Idempotency-Key that it was given', async () => {
+    const server = await serve([CREATED])
+    const it = client(server.url)
+    expect((await mint(it)).nfts).toHaveLength(1)
+    await mint(it)
+    expect(new Set(keys(server)).size).toBe(2)
+  })
+
+  test.each<Reply>([
+    'drop',
+    { status: 500, json: {} },
+    { status: 409, headers: YES, json: {} },
+    { text: 'odd' },
+    { status: 502, text: '<html>' },
+  ])('of unknown outcome is sent again, same bytes and key, to a server that honors the key', async (reply) => {
+    const server = await serve((request, index) =>
+      isProbe(request) ? { headers: YES, json: NFTS.json } : index === 0 ? reply : { ...CREATED, headers: YES },
+    )
+    expect((await mint(client(server.url))).nfts).toHaveLength(1)
+    expect(keys(server)).toHaveLength(2)
+    expect(new Set(keys(server)).size).toBe(1)
+    expect(bodies(server).size).toBe(1)
+  })
+
+  test('is not sent again to a server that does not honour the key: the outcome is unknown', async () => {
+    const server = await serve((request) => (isProbe(request) ? NFTS : 'drop'))
+    const error = await rejection(mint(client(server.url)))
+    expect(error).toMatchObject({ code: 'unknown_outcome', exitCode: 9 })
+    expect(error.message).toContain('createnft was sent, and whether it took effect is unknown')
+    expect(keys(server)).toHaveLength(1)
+  })
+
+  test('once unknown, a later refusal does not make it known', async () => {
+    const server = await serve((request, index) =>
+      isProbe(request)
+        ? NFTS
+        : index === 0
+          ? { status: 500, headers: YES, json: {} }
+          : formA(400, 'Bad Request', 'x', YES),
+    )
+    expect(await rejection(mint(client(server.url)))).toMatchObject({ code: 'unknown_outcome' })
+  })
+
+  test('that nobody knows the end of stops after a few sendings', async () => {
+    const server = await serve([{ status: 503, headers: YES, json: {} }])
+    expect(await rejection(mint(client(server.url)))).toMatchObject({ code: 'unknown_outcome' })
+    expect(keys(server)).toHaveLength(6)
+  })
+
+  test.each([400, 401, 403, 404, 413, 415, 422])('%i had no effect, and is told as it is', async (status) => {
+    const server = await serve([formA(status, 'No', 'no')])
+    const error = await rejection(mint(client(server.url)))
+    expect(error.code).not.toBe('unknown_outcome')
+    expect(server.seen).toHaveLength(1)
+  })
+
+  test.each<[string, Reply]>([
+    [
+      '422 with the code of our backend',
+      { status: 422, headers: { 'error-code': 'idempotency_key_reused' }, json: {} },
+    ],
+    ['422 that names the key', formA(422, 'Request Validation Error', 'Idempotency-Key was used before')],
+    ['422 in another form', { status: 422, json: { type: 'about:blank', detail: 'idempotency key in use' } }],
+    ['422 in plain text', { status: 422, text: 'Idempotency-Key was used before' }],
+    ['400 with a code of another service', { status: 400, json: { code: 'IDEMPOTENCY_KEY_REUSED' } }],
+    ['409 that names the key', formA(409, 'Conflict', 'a request with this Idempotency-Key is in progress')],
+  ])('%s leaves the outcome unknown', async (_what, reply) => {
+    const server = await serve(() => reply)
+    await expect(mint(client(server.url))).rejects.toMatchObject({ code: 'unknown_outcome' })
+  })
+
+  test('400 of our backend for a key that breaks the rules had no effect', async () => {
+    const json = { error: { title: 'Bad Request', message: 'Idempotency-Key must have 1 to 255 characters' } }
+    const server = await serve([{ status: 400, headers: { 'error-code': 'idempotency_key_invalid' }, json }])
+    await expect(mint(client(server.url))).rejects.toMatchObject({ code: 'refused' })
+  })
+
+  test('429 had no effect, and is waited for', async () => {
+    const server = await serve([{ status: 429, headers: { 'retry-after': '2' }, json: {} }, CREATED])
+    const it = client(server.url)
+    await mint(it)
+    expect(it.waits).toEqual([2000])
+  })
+
+  test('503 of a backend that says that nothing was accepted had no effect either, and is waited for', async () => {
+    const later = formA(503, 'Service Unavailable', 'no funds', {
+      ...YES,
+      'request-accepted': 'no',
+      'retry-after': '30',
+    })
+    const server = await serve([later, CREATED])
+    const it = client(server.url)
+    await mint(it)
+    expect(it.waits).toEqual([30_000])
+    const poor = await serve([later])
+    const error = await rejection(mint(client(poor.url)))
+    expect(error).toMatchObject({ code: 'unreachable', message: expect.stringContaining('no funds') })
+  })
+
+  test('of which not a byte left is unreachable, not unknown', async () => {
+    const server = await startHttpServer([{}])
+    await server.close()
+    expect(await rejection(mint(client(server.url)))).toMatchObject({ code: 'unreachable' })
+  })
+
+  test('interrupted while in doubt, it says so', async () => {
+    const abort = new AbortController()
+    const server = await serve((request) => {
+      if (request.path.endsWith('createnft')) setTimeout(() => abort.abort(new Error('stopped')), 20)
+      return request.path.endsWith('createnft') ? new Promise<Reply>(() => {}) : NFTS
+    })
+    const error = await rejection(mint(client(server.url), { signal: abort.signal }))
+    expect(error).toMatchObject({ code: 'unknown_outcome' })
+    expect(keys(server)).toHaveLength(1)
+  })
+
+  describe('keeping a record', () => {
+    function recorder() {
+      const told: string[] = []
+      return {
+        told,
+        record: {
+          sending: async () => void told.push('sending'),
+          noEffect: async () => void told.push('no effect'),
+          unknown: async (reason: string) => void told.push(`unknown: ${reason}`),
+        },
+      }
+    }
+
+    test('is told before each sending, and of what became of it', async () => {
+      const { told, record } = recorder()
+      const server = await serve([{ status: 429, json: {} }, { status: 503, headers: YES, json: {} }, CREATED])
+      await mint(client(server.url), { record })
+      expect(told).toEqual(['sending', 'no effect', 'sending', expect.stringMatching(/^unknown: 503/), 'sending'])
+    })
+
+    test('that fails before the first sending: nothing is sent', async () => {
+      const { record } = recorder()
+      const full = new GdnError('data_dir', 'no space left')
+      const server = await serve([CREATED])
+      const sending = () => Promise.reject(full)
+      expect(await rejection(mint(client(server.url), { record: { ...record, sending } }))).toBe(full)
+      expect(server.seen).toHaveLength(0)
+    })
+
+    test('a refusal and an interruption before the first byte had no effect', async () => {
+      const refused = recorder()
+      const server = await serve([formA(400, 'No', 'no')])
+      await rejection(mint(client(server.url), { record: refused.record }))
+      const stopped = recorder()
+      const signal = AbortSignal.abort(new GdnError('interrupted', 'interrupted'))
+      expect(await rejection(mint(client(server.url), { record: stopped.record, signal }))).toMatchObject({
+        code: 'interrupted',
+      })
+      expect([refused.told, stopped.told]).toEqual([
+        ['sending', 'no effect'],
+        ['sending', 'no effect'],
+      ])
+    })
+
+    test('without leave to send, nothing is begun, and nothing is unknown', async () => {
+      const { told, record } = recorder()
+      const limited = new GdnError('rate_limited', 'the server wants to be left alone')
+      const pacer = { enter: () => Promise.reject(limited), take: () => Promise.reject(limited), hold: () => {} }
+      expect(await rejection(mint(client('http://localhost', { pacer }), { record }))).toBe(limited)
+      expect(told).toEqual(['no effect'])
+    })
+
+    test('a fault that nobody foresaw is not taken for "no effect"', async () => {
+      const { told, record } = recorder()
+      const transport = { request: () => Promise.reject(new Error('odd')), close: async () => {} }
+      await mint(client('http://localhost', { transport }), { record }).catch(() => undefined)
+      expect(told.slice(0, 2)).toEqual(['sending', 'unknown: odd'])
+    })
+  })
+
+  describe('in doubt from the start', () => {
+    const doubt = 'gdn was killed'
+
+    test('asks at once with the same key where the server honors it', async () => {
+      const server = await serve((request) => ({
+        ...(isProbe(request) ? NFTS : CREATED),
+        headers: YES,
+      }))
+      const it = client(server.url)
+      expect((await mint(it, { doubt, key: 'kept' })).nfts).toHaveLength(1)
+      expect(keys(server)).toEqual(['kept'])
+      expect(it.waits).toEqual([0])
+    })
+
+    test('sends nothing to a server that does not honour the key', async () => {
+      const server = await serve((request) => (isProbe(request) ? NFTS : CREATED))
+      const error = await rejection(mint(client(server.url), { doubt }))
+      expect(error).toMatchObject({ code: 'unknown_outcome', message: expect.stringContaining(doubt) })
+      expect(keys(server)).toEqual([])
+    })
+
+    test('a refusal resolves nothing, is told, and is not asked for again', async () => {
+      const server = await serve((request) =>
+        isProbe(request) ? { ...NFTS, headers: YES } : formA(404, 'Not Found', 'x', YES),
+      )
+      const error = await rejection(mint(client(server.url), { doubt }))
+      expect(error.message).toMatch(/gdn was killed; asked again: .*Not Found/)
+      expect(keys(server)).toHaveLength(1)
+      expect(error).toMatchObject({ code: 'unknown_outcome' })
+    })
+  })
+
+  test('an answer that is found to be wrong leaves the outcome unknown', async () => {
+    const server = await serve((request) => (isProbe(request) ? NFTS : CREATED))
+    const error = await rejection(mint(client(server.url), { problem: () => 'two ids for one NFT' }))
+    expect(error).toMatchObject({ code: 'unknown_outcome', message: expect.stringContaining('breaks the contract') })
+  })
+})

@@ -1,0 +1,294 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { chmod, copyFile, mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { build } from 'esbuild'
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { openSqlite } from '../../src/sqlite/driver.ts'
+import { openState, openStateIfThere, type State, statePath } from '../../src/state/open-state.ts'
+import { moveOperation, type OperationState, TRANSITIONS } from '../../src/state/transitions.ts'
+import { createSmallDisk } from '../helpers/small-disk.ts'
+import { wrapDatabase } from '../helpers/wrap-database.ts'
+
+let stateDir: string
+const opened: State[] = []
+beforeEach(async () => {
+  stateDir = await mkdtemp(join(tmpdir(), 'gdn-state-'))
+})
+afterEach(async () => {
+  for (const state of opened.splice(0)) state.close()
+  await rm(stateDir, { recursive: true, force: true })
+})
+
+async function open(dir = stateDir, options = {}): Promise<State> {
+  const state = await openState(dir, options)
+  opened.push(state)
+  return state
+}
+
+const addServer = (state: State, origin: string, signal?: AbortSignal) =>
+  state.write((sql) => sql.run('INSERT INTO servers (origin) VALUES (?)', origin), signal)
+const servers = (state: State) =>
+  state.read((sql) => sql.all<{ origin: string }>('SELECT origin FROM servers ORDER BY id').map(({ origin }) => origin))
+
+describe('the file', () => {
+  test('is for its owner alone, and has no journal after a commit', async () => {
+    await addServer(await open(), 'a')
+    for (const name of ['state.db', 'state.db-seal'])
+      expect((await stat(join(stateDir, name))).mode & 0o777).toBe(0o600)
+    expect(existsSync(join(stateDir, 'state.db-journal'))).toBe(false)
+  })
+
+  test('is written through a rollback journal, and synced before a commit returns', async () => {
+    const pragmas = await (await open()).read((sql) => [
+      sql.get('PRAGMA journal_mode'),
+      sql.get('PRAGMA synchronous'),
+      sql.get('PRAGMA fullfsync'),
+      sql.get('PRAGMA foreign_keys'),
+    ])
+    expect(pragmas).toEqual([{ journal_mode: 'delete' }, { synchronous: 3 }, { fullfsync: 1 }, { foreign_keys: 1 }])
+  })
+
+  test('is not made by a command that only looks', async () => {
+    expect(await openStateIfThere(stateDir)).toBeNull()
+    expect(existsSync(statePath(stateDir))).toBe(false)
+  })
+
+  test.each([
+    ['of a newer gdn', 'PRAGMA user_version = 99', /newer gdn \(version 99\)/],
+    ['of another program', 'PRAGMA application_id = 1', /not a database of gdn/],
+  ])('%s is refused and left as it is', async (_what, sql, message) => {
+    await open()
+    const raw = openSqlite(statePath(stateDir))
+    raw.exec(sql)
+    raw.close()
+    const before = await readFile(statePath(stateDir))
+    await expect(openState(stateDir)).rejects.toMatchObject({
+      code: 'data_dir',
+      message: expect.stringMatching(message),
+    })
+    expect(await readFile(statePath(stateDir))).toEqual(before)
+  })
+
+  test('that is damaged is found out after an unclean end, and refused', async () => {
+    const state = await open()
+    for (let n = 0; n < 400; n++) await addServer(state, `https://${n}.example/${'x'.repeat(100)}`)
+    const bytes = await readFile(statePath(stateDir))
+    const copy = join(stateDir, 'copy')
+    await mkdir(copy)
+    bytes.fill(0xa5, bytes.length - 3 * 4096)
+    await writeFile(statePath(copy), bytes)
+    // Another inode: it was not used here before.
+    await expect(openState(copy)).rejects.toMatchObject({
+      code: 'data_dir',
+      message: expect.stringContaining('damaged'),
+    })
+  })
+
+  test('that is replaced while it is in use takes no more writes', async () => {
+    const state = await open()
+    await copyFile(statePath(stateDir), join(stateDir, 'new.db'))
+    await rm(statePath(stateDir))
+    await copyFile(join(stateDir, 'new.db'), statePath(stateDir))
+    await expect(addServer(state, 'a')).rejects.toMatchObject({ code: 'data_dir', message: /was replaced/ })
+  })
+
+  test.each(['unfinished.json', 'aside'])(
+    'with orders of a development version (%s) beside it is refused',
+    async (name) => {
+      await mkdir(join(stateDir, 'orders'))
+      await writeFile(join(stateDir, 'orders', name), '{}')
+      await expect(openState(stateDir)).rejects.toMatchObject({ code: 'data_dir', message: /development version/ })
+    },
+  )
+})
+
+describe('where no database can be made', () => {
+  test('one message says so, with the path and what to do', async () => {
+    // To root nothing is read-only: there a file stands where the folder should be.
+    const folder = join(stateDir, 'state')
+    if (process.getuid?.() === 0) await writeFile(folder, '')
+    else {
+      await mkdir(folder)
+      await chmod(folder, 0o500)
+    }
+    await expect(openState(folder)).rejects.toMatchObject({
+      code: 'data_dir',
+      message: expect.stringContaining(folder),
+      hint: expect.stringContaining('--state-dir'),
+    })
+  })
+
+  test('a full disk is named as such, and what was there stays', async (context) => {
+    const disk = await createSmallDisk(512)
+    if (typeof disk === 'string') return context.skip(disk)
+    try {
+      const state = await open(disk.path)
+      await addServer(state, 'first')
+      await disk.fill()
+      const full = { code: 'data_dir', message: expect.stringContaining('no space left') }
+      await expect(addServer(state, 'x'.repeat(20_000))).rejects.toMatchObject(full)
+      expect(await servers(state)).toEqual(['first'])
+      await disk.makeRoom()
+      await addServer(state, 'second')
+      expect(await servers(state)).toEqual(['first', 'second'])
+      await expect(openState(join(disk.path, 'state'))).resolves.toBeDefined()
+    } finally {
+      await disk.remove()
+    }
+  })
+
+  test('a disk that is full at any statement leaves the state as it was', async () => {
+    let left = Number.POSITIVE_INFINITY
+    const full = Object.assign(new Error('database or disk is full'), { rawCode: 13 })
+    const state = await open(stateDir, {
+      open: (path: string) =>
+        wrapDatabase(openSqlite(path), (sql) => {
+          if (left-- === 0 && sql !== 'ROLLBACK') throw full
+        }),
+    })
+    for (let at = 0; ; at++) {
+      left = at
+      const before = await servers(state).catch(() => null)
+      left = at
+      const done = await addServer(state, `at-${at}`).then(
+        () => true,
+        (error: unknown) => error,
+      )
+      left = Number.POSITIVE_INFINITY
+      if (done === true) {
+        expect(at).toBeGreaterThan(4)
+        break
+      }
+      expect(done).toMatchObject({ code: 'data_dir', message: expect.stringContaining('no space left') })
+      if (before !== null) expect(await servers(state)).toEqual(before)
+    }
+    expect(await state.read((sql) => sql.get('SELECT epoch FROM state'))).toEqual({ epoch: 0 })
+  })
+})
+
+describe('while another process has the lock', () => {
+  async function holder(how: 'SIGSTOP' | 'wait'): Promise<ChildProcess> {
+    const script = join(stateDir, 'locked.mjs')
+    await build({
+      entryPoints: [fileURLToPath(new URL('./locked-process.ts', import.meta.url))],
+      outfile: script,
+      bundle: true,
+      platform: 'node',
+      format: 'esm',
+      logLevel: 'error',
+      external: ['libsql'],
+      define: { 'import.meta.url': JSON.stringify(import.meta.url) },
+    })
+    const child = spawn(process.execPath, [script, stateDir, how], { stdio: ['ignore', 'pipe', 'inherit'] })
+    onTestFinished(() => void child.kill('SIGKILL'))
+    const ended = once(child, 'exit').then(() => Promise.reject(new Error('it ended before it had the lock')))
+    if (child.stdout !== null) await Promise.race([once(child.stdout, 'data'), ended])
+    ended.catch(() => undefined)
+    return child
+  }
+
+  test('the event loop goes on, and Ctrl-C ends the waiting', async () => {
+    const state = await open()
+    await holder('wait')
+    let ticks = 0
+    const ticking = setInterval(() => ticks++, 5)
+    const stop = new AbortController()
+    setTimeout(() => stop.abort(new Error('interrupted')), 300)
+    await expect(addServer(state, 'a', stop.signal)).rejects.toThrow('interrupted')
+    clearInterval(ticking)
+    expect(ticks).toBeGreaterThan(20)
+  })
+
+  test('one that is stopped inside a transaction is named after 5 s, and nothing is written', async () => {
+    const state = await open()
+    const { pid } = await holder('SIGSTOP')
+    const began = performance.now()
+    await expect(addServer(state, 'a')).rejects.toMatchObject({
+      code: 'run_busy',
+      message: expect.stringContaining(`pid ${pid}`),
+      hint: expect.stringContaining('Nothing was sent'),
+    })
+    expect(performance.now() - began).toBeLessThan(8_000)
+  })
+
+  test('one that is killed inside a transaction holds nothing up, and leaves nothing of it', async () => {
+    const state = await open()
+    await addServer(state, 'first')
+    const child = await holder('SIGSTOP')
+    const waiting = addServer(state, 'second')
+    child.kill('SIGKILL')
+    await waiting
+    expect(await servers(state)).toEqual(['first', 'second'])
+  })
+})
+
+describe('operations', () => {
+  const ALL = Object.keys(TRANSITIONS) as OperationState[]
+  const insert = `INSERT INTO operations (id, run_id, server_id, kind, identity, state) VALUES (?, 'run', 1, 'createnft', ?, 'planned')`
+
+  async function withRun(): Promise<State> {
+    const state = await open()
+    await state.write((sql) => {
+      sql.script(`INSERT INTO servers VALUES (1, 'a');
+        INSERT INTO runs (id, name, note, started_at, fence, beat_at) VALUES ('run', 'run', '', 0, 1, 0);
+        INSERT INTO requests (id, idempotency_key, body, sha256, backend_url) VALUES (1, 'k', '', '', '')`)
+    })
+    return state
+  }
+
+  /** A way from `planned` to a state, by allowed transitions. */
+  function wayTo(
+    goal: OperationState,
+    from: OperationState = 'planned',
+    seen: OperationState[] = [],
+  ): OperationState[] | null {
+    if (from === goal) return []
+    for (const next of TRANSITIONS[from]) {
+      if (seen.includes(next)) continue
+      const rest = wayTo(goal, next, [...seen, from])
+      if (rest !== null) return [next, ...rest]
+    }
+    return null
+  }
+
+  test('change their state as the table of transitions says, and in no other way', async () => {
+    const state = await withRun()
+    for (const from of ALL) {
+      for (const to of ALL) {
+        if (from === to) continue
+        const id = `${from}-${to}`
+        await state.write((sql) => {
+          sql.run(insert, id, id)
+          sql.run('UPDATE operations SET request_id = 1, accepted_at = 1, accepted_by = ? WHERE id = ?', 'answer', id)
+          for (const step of wayTo(from) ?? []) moveOperation(sql, id, step)
+        })
+        const moved = await state
+          .write((sql) => moveOperation(sql, id, to))
+          .then(
+            () => true,
+            () => false,
+          )
+        expect(moved, id).toBe(TRANSITIONS[from].includes(to))
+      }
+    }
+  })
+
+  test('of one name are live one at a time, by a constraint of the database', async () => {
+    const state = await withRun()
+    await state.write((sql) => sql.run(insert, 'one', 'same'))
+    await expect(state.write((sql) => sql.run(insert, 'two', 'same'))).rejects.toThrow(/UNIQUE/)
+    await state.write((sql) => sql.run('UPDATE operations SET released_at = 1 WHERE id = ?', 'one'))
+    await state.write((sql) => sql.run(insert, 'two', 'same'))
+  })
+
+  test('are never intended without bytes, and the bytes of a request never change', async () => {
+    const state = await withRun()
+    await state.write((sql) => sql.run(insert, 'one', 'same'))
+    await expect(state.write((sql) => moveOperation(sql, 'one', 'intended'))).rejects.toThrow(/CHECK/)
+    await expect(state.write((sql) => sql.run('UPDATE requests SET body = ?', 'x'))).rejects.toThrow(/never change/)
+  })
+})
