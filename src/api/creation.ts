@@ -39,18 +39,24 @@ interface NftsResponse {
   nfts: readonly { nft_gdn_ids: string; accepted_date: string }[]
 }
 
-/** What an endpoint that creates NFTs accepted. */
-export const acceptedNfts = ({ nfts }: NftsResponse): AcceptedIds => ({
-  nfts: nfts.map(({ nft_gdn_ids, accepted_date }) => ({ nft_gdn_id: nft_gdn_ids, accepted_date })),
-  transaction_gdn_id: null,
-  accepted_date: null,
-})
-
-/** A response that creates NFTs proves their acceptance only if each of them has an ID of its own. */
-export function nftIdsProblem({ metadata }: { metadata: readonly unknown[] }, { nfts }: NftsResponse): string | null {
-  const ids = nfts.map((nft) => nft.nft_gdn_ids)
-  if (ids.length !== metadata.length) return `${ids.length} ids for ${metadata.length} NFTs`
-  return new Set(ids).size === ids.length ? null : 'the same id for several NFTs'
+/** What `createnft` and `createnfttrans` have in common for a client. */
+export const creatingNfts: Creation<{ metadata: readonly unknown[] }, NftsResponse> = {
+  problem({ metadata }, { nfts }) {
+    const ids = nfts.map((nft) => nft.nft_gdn_ids)
+    if (ids.length !== metadata.length) return `${ids.length} ids for ${metadata.length} NFTs`
+    return new Set(ids).size === ids.length ? null : 'the same id for several NFTs'
+  },
+  accepted: ({ nfts }) => ({
+    nfts: nfts.map(({ nft_gdn_ids, accepted_date }) => ({ nft_gdn_id: nft_gdn_ids, accepted_date })),
+    transaction_gdn_id: null,
+    accepted_date: null,
+  }),
+  transactionsFrom: null,
+  effect: { in: 'collection' },
+  hints: {
+    request: 'gdn nft list shows whether the NFTs are there; a second request would mint them again',
+    command: REPEAT_LATER,
+  },
 }
 
 /** What an endpoint that starts a transaction accepted. */

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { checkAddresses } from '../check-addresses.ts'
-import { acceptedNfts, nftIdsProblem, REPEAT_LATER } from '../creation.ts'
+import { creatingNfts } from '../creation.ts'
 import { defineCreatingEndpoint } from '../endpoint.ts'
 import { acceptedDate, address, blockchain } from '../fields.ts'
 import { nftMetadataList } from '../metadata.ts'
@@ -11,16 +11,7 @@ export const createnft = defineCreatingEndpoint({
   summary: 'Create NFTs in a collection',
   permissions: ['nft:create'],
   ratePerSecond: 2,
-  creates: {
-    problem: nftIdsProblem,
-    accepted: acceptedNfts,
-    transactionsFrom: null,
-    effect: { in: 'collection' },
-    hints: {
-      request: 'gdn nft list shows whether the NFTs are there; a second request would mint them again',
-      command: REPEAT_LATER,
-    },
-  },
+  creates: creatingNfts,
   request: z
     .strictObject({
       contract_address: address,

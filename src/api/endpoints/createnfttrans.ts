@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { checkAddresses } from '../check-addresses.ts'
-import { acceptedNfts, nftIdsProblem, REPEAT_LATER } from '../creation.ts'
+import { creatingNfts } from '../creation.ts'
 import { defineCreatingEndpoint } from '../endpoint.ts'
 import { acceptedDate, address, transferBlockchain } from '../fields.ts'
 import { nftMetadataList } from '../metadata.ts'
@@ -10,16 +10,7 @@ export const createnfttrans = defineCreatingEndpoint({
   name: 'createnfttrans',
   summary: 'Create NFTs for a first owner and transfer them in one step',
   permissions: ['nft:create', 'nft:transfer'],
-  creates: {
-    problem: nftIdsProblem,
-    accepted: acceptedNfts,
-    transactionsFrom: null,
-    effect: { in: 'collection' },
-    hints: {
-      request: 'gdn nft list shows whether the NFTs are there; a second request would mint them again',
-      command: REPEAT_LATER,
-    },
-  },
+  creates: creatingNfts,
   request: z
     .strictObject({
       contract_address: address,
