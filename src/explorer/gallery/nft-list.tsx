@@ -3,6 +3,7 @@ import type { Counts, NftSummary, Status } from '../../server/explorer/types.ts'
 import { count } from '../format.ts'
 import { useBack } from '../live.ts'
 import { isReturning } from '../navigate.ts'
+import { Filter } from '../parts/filter.tsx'
 import { Icon } from '../parts/icon.tsx'
 import { Empty } from '../parts/notice.tsx'
 import { STATUSES, statusWord, totalOf } from '../parts/status.tsx'
@@ -76,20 +77,7 @@ export function NftList<Item extends NftSummary>({
         )}
         <div class="tools">
           {searchable && (
-            <label class="filter">
-              <span class="visually-hidden">Find by title, token id or owner</span>
-              <Icon name="search" size={15} />
-              <input
-                type="search"
-                placeholder="Find in here"
-                value={text}
-                dir="auto"
-                maxLength={300}
-                spellcheck={false}
-                autocomplete="off"
-                onInput={({ currentTarget }) => setText(currentTarget.value)}
-              />
-            </label>
+            <Filter label="Find by title, token id or owner" placeholder="Find in here" text={text} onText={setText} />
           )}
           <fieldset class="switch" aria-label="Show as">
             {(['grid', 'list'] as const).map((one) => (

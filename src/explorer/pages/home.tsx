@@ -5,8 +5,10 @@ import { count, counted } from '../format.ts'
 import { Latest } from '../gallery/latest.tsx'
 import { useEvent, useOverview } from '../live.ts'
 import { CollectionCard, CollectionCardBone } from '../parts/collection-card.tsx'
+import { Filter } from '../parts/filter.tsx'
 import { Icon } from '../parts/icon.tsx'
 import { Bone, Empty, Failure } from '../parts/notice.tsx'
+import { ShowMore } from '../parts/show-more.tsx'
 import { totalOf } from '../parts/status.tsx'
 import { useResource } from '../resource.ts'
 import { useTitle } from '../use-title.ts'
@@ -120,20 +122,7 @@ function Collections() {
           Collections {shown !== undefined && !isEmpty && <span class="count">{count(shown.total)}</span>}
         </h2>
         {!isEmpty && (
-          <label class="filter">
-            <span class="visually-hidden">Filter collections by name or address</span>
-            <Icon name="search" size={15} />
-            <input
-              type="search"
-              placeholder="Filter"
-              value={text}
-              dir="auto"
-              maxLength={300}
-              spellcheck={false}
-              autocomplete="off"
-              onInput={({ currentTarget }) => setText(currentTarget.value)}
-            />
-          </label>
+          <Filter label="Filter collections by name or address" placeholder="Filter" text={text} onText={setText} />
         )}
       </div>
       {isEmpty ? (
@@ -160,16 +149,7 @@ function Collections() {
               ))}
         </ul>
       )}
-      {shown !== undefined && shown.items.length < shown.total && (
-        <div class="show-more">
-          <button type="button" class="button" onClick={() => setLimit(limit + MORE)} disabled={data === undefined}>
-            Show more
-          </button>
-          <span class="faint">
-            {count(shown.items.length)} of {count(shown.total)}
-          </span>
-        </div>
-      )}
+      <ShowMore page={shown} isLoading={data === undefined} onMore={() => setLimit(limit + MORE)} />
     </section>
   )
 }

@@ -5,6 +5,7 @@ import { count } from '../format.ts'
 import { useEvent } from '../live.ts'
 import { Bone, Empty, Failure } from '../parts/notice.tsx'
 import { RunRow } from '../parts/run-row.tsx'
+import { ShowMore } from '../parts/show-more.tsx'
 import { useResource } from '../resource.ts'
 import { useTitle } from '../use-title.ts'
 
@@ -53,16 +54,7 @@ export function Runs() {
             : shown.items.map((run) => <RunRow key={run.run} run={run} />)}
         </ul>
       )}
-      {shown !== undefined && shown.items.length < shown.total && (
-        <div class="show-more">
-          <button type="button" class="button" onClick={() => setLimit(limit + MORE)} disabled={data === undefined}>
-            Show more
-          </button>
-          <span class="faint">
-            {count(shown.items.length)} of {count(shown.total)}
-          </span>
-        </div>
-      )}
+      <ShowMore page={shown} isLoading={data === undefined} onMore={() => setLimit(limit + MORE)} />
     </>
   )
 }

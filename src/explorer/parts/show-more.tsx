@@ -1,0 +1,21 @@
+import type { Page } from '../../server/explorer/types.ts'
+import { count } from '../format.ts'
+
+interface ShowMoreProps {
+  page: Page<unknown> | undefined
+  isLoading: boolean
+  onMore: () => void
+}
+
+/** Below a list of which only the first items are shown: a button for more, and how many there are. */
+export const ShowMore = ({ page, isLoading, onMore }: ShowMoreProps) =>
+  page !== undefined && page.items.length < page.total ? (
+    <div class="show-more">
+      <button type="button" class="button" onClick={onMore} disabled={isLoading}>
+        Show more
+      </button>
+      <span class="faint">
+        {count(page.items.length)} of {count(page.total)}
+      </span>
+    </div>
+  ) : null
