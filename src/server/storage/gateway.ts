@@ -9,7 +9,7 @@ import { checkTarget } from '../../files/target.ts'
 import type { Block, BlockTable } from '../store/block-table.ts'
 import { ContentTooLargeError, type FileStorage } from './adapter.ts'
 import { matchesCid, parseCid, RAW } from './cid.ts'
-import { findEntry, isDirectory, readNode, streamNode } from './nodes.ts'
+import { findEntry, isDirectory, readNode, streamNode, TooDeepError } from './nodes.ts'
 import { isReadable, type StoredNode } from './unixfs.ts'
 
 export interface GatewayOptions {
@@ -126,7 +126,7 @@ export function createGateway(options: GatewayOptions): Gateway {
       const node = await fetched.node(cid, url)
       if (isDirectory(node)) throw lasting(`${url} is a directory`, 'name a file in it: ipfs://<cid>/<path>')
       if (node.type === 'file' && node.size > maxBytes) throw new ContentTooLargeError(maxBytes)
-      const content = streamNode(fetched, cid, node)
+      const content = shallow(streamNode(fetched, cid, node), url)
       const head = await readHead(content)
       const problem = contentProblem(head, { allowHtml })
       if (problem !== null) throw lasting(`${url} is ${problem}`)
@@ -150,6 +150,15 @@ export function createGateway(options: GatewayOptions): Gateway {
 const lasting = (message: string, hint = 'give the URL of a file') => new FetchFailure(message, { lasting: true, hint })
 const malformed = (url: string) => lasting(`${url} is not a well-formed file`)
 const passing = (message: string) => new FetchFailure(message, { lasting: false })
+
+/** The content of a file; one whose tree is too deep is no file that is read here. */
+async function* shallow(content: AsyncGenerator<Uint8Array>, url: string): AsyncGenerator<Uint8Array> {
+  try {
+    yield* content
+  } catch (error) {
+    throw error instanceof TooDeepError ? malformed(url) : error
+  }
+}
 
 /** The blocks of one file as they are read. Parts are stored on the way, what leads to them at the end. */
 class FetchedBlocks implements Pick<BlockTable, 'get'> {

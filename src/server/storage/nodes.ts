@@ -73,13 +73,29 @@ async function isCompletePart(blocks: BlockTable, cid: CID, seen: Set<string>): 
 export const isDirectory = (node: StoredNode): node is Extract<StoredNode, { type: 'directory' | 'shard' }> =>
   node.type === 'directory' || node.type === 'shard'
 
-/** The content of a file whose parts are all in the table, in order; parts outside the range aren't read. */
+/** Levels of a file's tree at most. With 174 parts for each node, a balanced tree of 7 levels holds a petabyte. */
+const MAX_LEVELS = 32
+
+/** A file whose tree has more levels than anybody makes: each byte passes through all of them, which takes time. */
+export class TooDeepError extends Error {
+  constructor(cid: CID) {
+    super(`the file ${cid} is a tree of more than ${MAX_LEVELS} levels`)
+  }
+}
+
+/**
+ * The content of a file whose parts are all in the table, in order; parts outside the range aren't read.
+ *
+ * @throws TooDeepError
+ */
 export async function* streamNode(
   blocks: Pick<BlockTable, 'get'>,
   cid: CID,
   node: Exclude<StoredNode, { type: 'directory' | 'shard' }>,
   range: ByteRange = {},
+  level = 1,
 ): AsyncGenerator<Uint8Array> {
+  if (level > MAX_LEVELS) throw new TooDeepError(cid)
   const own = node.type === 'bytes' ? node.bytes : node.data
   const [start, end] = bounds(node.type === 'bytes' ? own.length : node.size, range)
   if (start < own.length && start < end) yield own.subarray(start, end)
@@ -91,7 +107,7 @@ export async function* streamNode(
     if (partEnd > start && at < end) {
       const child = await readNode(blocks, part.cid)
       if (child === null || isDirectory(child)) throw damaged(cid.toString())
-      yield* streamNode(blocks, part.cid, child, { start: start - at, end: end - at })
+      yield* streamNode(blocks, part.cid, child, { start: start - at, end: end - at }, level + 1)
     }
     at = partEnd
   }

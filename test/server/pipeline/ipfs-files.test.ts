@@ -319,7 +319,16 @@ describe('with a gateway', () => {
       gateway.blocks.set(rawCid(bytes).toString(), bytes)
       return { cid: rawCid(bytes) as CID, size: bytes.length }
     }
+    /** A file of so many levels, each with bytes of its own. */
+    const chain = (levels: number) => {
+      let cid = node([], PNG)
+      for (let level = 1, size = PNG.length; level < levels; level++, size++)
+        cid = node([{ cid, size }], Buffer.from('x'))
+      return cid
+    }
     test.each<[string, () => CID, RegExp]>([
+      ['of 2,000 levels', () => chain(2000), /is not a well-formed file/],
+      ['of 30 levels, which is few', () => chain(30), /deployed/],
       ['of 6,000 parts', () => node(Array.from({ length: 6000 }, (_, n) => part(n))), /more than 5000 blocks/],
       [
         'whose nodes name empty nodes again and again',
