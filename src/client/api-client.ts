@@ -87,6 +87,8 @@ export interface ApiClient {
   get(path: `/${string}`, options?: CallOptions): Promise<PlainAnswer>
   /** Whether the server honours Idempotency-Key; null until it has answered. */
   supportsIdempotency(): boolean | null
+  /** Whether the server creates each reference ID once; null until it has answered. */
+  supportsReferences(): boolean | null
   /** As supportsIdempotency, but asks the server when that isn't known yet; null when it gave no answer. */
   learnIdempotency(options?: CallOptions): Promise<boolean | null>
   /** The rate limit that the server told in its last answer of an endpoint; null where it told none. */

@@ -197,6 +197,7 @@ export function createClient(options: ClientOptions): ApiClient {
       return { status: answer.status, headers: answer.headers, json: parseJson(answer.body), text }
     },
     supportsIdempotency: dispatch.supportsIdempotency,
+    supportsReferences: dispatch.supportsReferences,
     learnIdempotency: ({ signal } = {}) => probe(signal),
     observedRateLimit: dispatch.observedRateLimit,
     close: () => transport.close(),

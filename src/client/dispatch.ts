@@ -40,18 +40,23 @@ export interface Dispatch {
   get(url: string, signal: AbortSignal | undefined): Promise<TransportAnswer>
   /** What the server said of itself; see `ApiClient`. */
   supportsIdempotency(): boolean | null
+  supportsReferences(): boolean | null
   observedRateLimit(name: EndpointName): ObservedRateLimit | null
 }
 
 export function createDispatch(options: DispatchOptions): Dispatch {
   const { apiKey, transport, userAgent, timeoutMs = DEFAULT_TIMEOUT_MS, pacer } = options
   let idempotency: boolean | null = null
+  let references: boolean | null = null
   const rateLimits = new Map<EndpointName, ObservedRateLimit>()
 
   function observe(name: EndpointName, { status, headers }: TransportAnswer): void {
-    if (headers[HEADERS.idempotencySupported] === 'yes') idempotency = true
     // What a proxy says in the server's place tells nothing about the server.
-    else if (status < 500 && /json/.test(headers['content-type'] ?? '')) idempotency ??= false
+    const isOfServer = status < 500 && /json/.test(headers['content-type'] ?? '')
+    if (headers[HEADERS.idempotencySupported] === 'yes') idempotency = true
+    else if (isOfServer) idempotency ??= false
+    if (headers[HEADERS.referenceIdsSupported] === 'yes') references = true
+    else if (isOfServer) references ??= false
     const limit = parseRateLimitPolicy(headers[HEADERS.rateLimitPolicy], name)
     if (limit !== null) rateLimits.set(name, limit)
   }
@@ -93,6 +98,7 @@ export function createDispatch(options: DispatchOptions): Dispatch {
       })
     },
     supportsIdempotency: () => idempotency,
+    supportsReferences: () => references,
     observedRateLimit: (name) => rateLimits.get(name) ?? null,
   }
 }

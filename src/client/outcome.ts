@@ -1,3 +1,4 @@
+import { HEADERS, REFERENCE_ERRORS } from '../api/headers.ts'
 import { GdnError } from '../core/errors.ts'
 import { isIdempotencyError, isNotNow } from './answers.ts'
 import { retryAfterMs } from './retry.ts'
@@ -22,6 +23,9 @@ export type Outcome =
 /** Responses that say that the server looked at the request and did nothing. */
 const REFUSED: ReadonlySet<number> = new Set([400, 404, 413, 415, 422])
 
+/** A request that is rejected for its reference IDs created nothing. */
+const REFERENCE_CODES: ReadonlySet<string | undefined> = new Set(Object.values(REFERENCE_ERRORS))
+
 /**
  * Decides what the response to a creating request proves. What is neither known to have had an effect nor known to have
  * had none is unknown.
@@ -39,6 +43,7 @@ export function outcomeOf(sent: Sent, wallClock: number): Outcome {
   if (status === 403) return none('forbidden')
   if (status === 429 || isNotNow(sent)) return none('rate_limited')
   if (status === 413) return none('too_large')
+  if (REFERENCE_CODES.has(sent.headers[HEADERS.errorCode])) return none('refused')
   const isAboutKey = isIdempotencyError(sent, text ?? JSON.stringify(json) ?? '')
   if (!isAboutKey && REFUSED.has(status)) return none('refused')
   return { effect: 'unknown', status, busy: status === 409, retryAfterMs: wait }

@@ -81,7 +81,7 @@ export type OperationEvent =
 
 export interface OperateDeps {
   state: State
-  client: Pick<ApiClient, 'send' | 'decode' | 'call' | 'learnIdempotency'>
+  client: Pick<ApiClient, 'send' | 'decode' | 'call' | 'learnIdempotency' | 'supportsReferences'>
   clock?: Clock
   now(): number
   sleep(ms: number, signal?: AbortSignal): Promise<void>
@@ -252,7 +252,7 @@ class Operating {
     refuseSilentBackend(this.#wanted.backend)
     if (!this.#wanted.again) await this.#checkCopy(request)
     const listedAt = await this.#listBefore()
-    return { key: randomUUID(), body: JSON.stringify(request), backend: { url, id, incarnation }, listedAt }
+    return { key: randomUUID(), request, backend: { url, id, incarnation }, listedAt }
   }
 
   /** A copied state may not know of what was sent after it was copied. */
@@ -284,11 +284,16 @@ class Operating {
     }
   }
 
+  #withBody(id: string, { request, ...rest }: NewRequest): Omit<OperationRequest, 'rowId' | 'sentAt'> {
+    const isKnown = this.#deps.client.supportsReferences() === true
+    return { ...rest, body: JSON.stringify(isKnown ? withReferences(id, request) : request) }
+  }
+
   async #sendNew(request: NewRequest): Promise<AcceptedOperation> {
     const { id } = this.#operation
     await this.#change((sql) => {
       if (this.#operation.state === 'intended') moveOperation(sql, id, 'planned')
-      this.#operation = intend(sql, id, request)
+      this.#operation = intend(sql, id, this.#withBody(id, request))
     })
     return await this.#send(null)
   }
@@ -304,7 +309,7 @@ class Operating {
       const run = newRun(this.#wanted.note)
       const held = insertRun(sql, { ...run, holder, now: now() })
       const { id } = insertOperation(sql, randomUUID(), run.id, this.#name)
-      return { hold: held, operation: intend(sql, id, request) }
+      return { hold: held, operation: intend(sql, id, this.#withBody(id, request)) }
     })
     await this.#run.release()
     this.#run = new HeldRun(state, hold)
@@ -447,7 +452,17 @@ class Operating {
   }
 }
 
-type NewRequest = Omit<OperationRequest, 'rowId' | 'sentAt'>
+type NewRequest = Omit<OperationRequest, 'rowId' | 'sentAt' | 'body'> & { request: object }
+
+/**
+ * A request with the reference IDs of an operation, which a server that knows them creates once. Several NFTs of an
+ * operation are numbered from 1.
+ */
+function withReferences(id: string, request: object): object {
+  if (!('metadata' in request) || !Array.isArray(request.metadata)) return { ...request, reference_id: id }
+  const { metadata } = request
+  return { ...request, reference_ids: metadata.length === 1 ? [id] : metadata.map((_, i) => `${id}/${i + 1}`) }
+}
 
 const LOST = 'the backend was restored from a backup and no longer knows it'
 const ENDED_EARLY = 'gdn ended before the answer came'

@@ -354,6 +354,41 @@ describe('looking for what was ordered, where nothing else tells', () => {
   })
 })
 
+describe('a server that creates each reference ID once', () => {
+  const sentBodies = (service: Service) => service.arrived.map(({ body }) => JSON.parse(body))
+
+  test.each(CREATING)('gets the ID of the operation with %s, the same with each sending', async (endpoint) => {
+    const service = new Service(true)
+    service.references = true
+    service.faults = ['cut_after', 'cut_after', 'cut_after', 'cut_after', 'cut_after', 'cut_after']
+    // What it is asked before tells that it knows them.
+    await machine.command(service, endpoint)
+    service.faults = []
+    expect(await machine.command(service, endpoint)).toMatchObject({ error: null })
+    const bodies = sentBodies(service)
+    expect(new Set(service.arrived.map(({ body }) => body)).size).toBe(1)
+    expect(service.made).toBe(1)
+    if (endpoint === 'createnft') expect(bodies[0].reference_ids).toEqual([expect.stringMatching(/^[0-9a-f-]{36}$/)])
+  })
+
+  test('gets one for each NFT of a request, and another ID with --again', async () => {
+    const service = new Service(true)
+    service.references = true
+    const two = { request: async () => ({ ...REQUESTS.createnft, metadata: [DAWN, DAWN] }) }
+    await machine.command(service, 'createnft', two)
+    await machine.command(service, 'createnft', { ...two, again: true })
+    const ids = sentBodies(service).flatMap(({ reference_ids }) => reference_ids)
+    expect(new Set(ids).size).toBe(4)
+    expect(ids[1]).toMatch(/^[0-9a-f-]{36}\/2$/)
+  })
+
+  test('a server that does not announce them gets none', async () => {
+    const service = new Service(true)
+    await machine.command(service, 'createnft')
+    expect(sentBodies(service)[0]).not.toHaveProperty('reference_ids')
+  })
+})
+
 describe('two processes', () => {
   test('with the same operation: the second is told who has it, and sends nothing', async () => {
     const service = new Service(true)

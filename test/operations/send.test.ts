@@ -249,3 +249,10 @@ describe('sending an operation', () => {
     expect(error).toMatchObject({ code: 'unknown_outcome', message: expect.stringContaining('breaks the contract') })
   })
 })
+
+test('a rejection of reference IDs had no effect', async () => {
+  const headers = { ...YES, 'error-code': 'reference_id_conflict' }
+  const server = await serve([formA(409, 'Conflict', 'names another operation; see Idempotency-Key', headers)])
+  await expect(mint(client(server.url))).rejects.toMatchObject({ code: expect.not.stringMatching('unknown_outcome') })
+  expect(server.seen).toHaveLength(1)
+})

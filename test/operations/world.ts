@@ -82,9 +82,18 @@ interface Minted {
   metadata: unknown
 }
 
+interface CreatingBody {
+  metadata?: unknown[]
+  receiver_wallet_address: string
+  reference_id?: string
+  reference_ids?: string[]
+}
+
 /** A server on the other end of a client's transport: gdn's backend, or the hosted service without idempotency. */
 export class Service {
   readonly idempotency: boolean
+  /** Whether it creates each reference ID once. */
+  references = false
   readonly nfts: Minted[] = []
   readonly transactions: { id: string; endpoint: string }[] = []
   /** Faults of the creating requests to come, one each. */
@@ -165,11 +174,13 @@ export class Service {
     return null
   }
 
-  #create(endpoint: string, key: string, body: { metadata?: unknown[]; receiver_wallet_address: string }): unknown {
-    const earlier = this.idempotency ? this.#replies.get(key) : undefined
+  #create(endpoint: string, key: string, body: CreatingBody): unknown {
+    const { reference_id, reference_ids = [reference_id] } = body
+    const name = this.references ? `reference ${reference_ids.join()}` : key
+    const earlier = this.idempotency || this.references ? this.#replies.get(name) : undefined
     if (earlier !== undefined) return earlier
     const reply = this.#make(endpoint, body)
-    this.#replies.set(key, reply)
+    this.#replies.set(name, reply)
     return reply
   }
 
@@ -191,6 +202,7 @@ export class Service {
   #answer(status: number, json: unknown): TransportAnswer {
     const headers: Record<string, string> = { 'content-type': 'application/json' }
     if (this.idempotency) headers['idempotency-supported'] = 'yes'
+    if (this.references) headers['reference-ids-supported'] = 'yes'
     return { status, headers, body: Buffer.from(JSON.stringify(json)) }
   }
 }
