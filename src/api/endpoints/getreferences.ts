@@ -61,7 +61,7 @@ export const getreferences = defineEndpoint({
           reference_id: 'row-1',
           nft_gdn_id: '0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d',
           status: 'deployed',
-          digest: 'v1:55c7d4a4e7a0c02e7ad0b7a6f1c1f2c6f7a1f3f0a3f6d1c1e5b2d3c4a5f60718',
+          digest: 'v1:ab787a3cd7b6fa13f274bc8d08b11463446670e8351c146b60330c9c8372bfd6',
           accepted_date: '2026-01-31 12:00:00',
           is_free: false,
         },

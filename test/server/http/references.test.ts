@@ -129,6 +129,17 @@ describe('the same reference IDs with the same operations', () => {
     expect(idsOf(await send(named('b', 'a')))).toEqual(idsOf(first).reverse())
   })
 
+  it('leave nothing in the database, unless the request has an Idempotency-Key', async () => {
+    await send(named('a'))
+    const countRequests = () =>
+      withStore(dataDir.path, async ({ db }) => (await db.selectFrom('requests').select('id').execute()).length)
+    const count = await countRequests()
+    await send(named('a'))
+    expect(await countRequests()).toBe(count)
+    await send(named('a'), { 'idempotency-key': `${collection.id}-kept` })
+    expect(await countRequests()).toBe(count + 1)
+  })
+
   it('are answered where a new NFT would be rejected, and one that is new is rejected', async () => {
     const first = await send(named('a'))
     await withStore(dataDir.path, ({ db }) =>

@@ -61,11 +61,11 @@ async function send(store: Store, references: readonly string[], title = 'Dawn')
 
 const countNfts = async () => (await first.db.selectFrom('nfts').select('id').execute()).length
 
-/** Resolves when a transaction waits for another. */
-async function waitsForLock(): Promise<void> {
+/** Resolves when so many transactions wait for others. */
+async function waitsForLock(count = 1): Promise<void> {
   for (;;) {
     const { rows } = await sql`select 1 from pg_locks where not granted`.execute(first.db)
-    if (rows.length > 0) return
+    if (rows.length >= count) return
   }
 }
 
@@ -117,6 +117,26 @@ it('another operation with the reference ID that the first process is accepting 
   await other
   expect(await countNfts()).toBe(1)
   expect(await send(second, ['new'])).toMatchObject([{ created: true }])
+})
+
+it('what failed is created again once, also where both processes have read that it failed', async () => {
+  await send(first, ['a'])
+  const change = { status: 'failed', step: 'done' } as never
+  await first.db.updateTable('nfts').set(change).execute()
+  const held = gate()
+  const reading = first.db.transaction().execute(async (db) => {
+    await sql`select 1 from operation_references for share`.execute(db)
+    await held.pass()
+  })
+  await held.reached
+  const sent = [send(first, ['a']), send(second, ['a'])]
+  await waitsForLock(2)
+  held.open()
+  await reading
+  const answers = (await Promise.all(sent)).flat()
+  expect(answers.map(({ created }) => created).sort()).toEqual([false, true])
+  expect(new Set(answers.map(({ id }) => id)).size).toBe(1)
+  expect(await countNfts()).toBe(2)
 })
 
 it('what failed is created again once, whatever processes retry it at the same moment', async () => {

@@ -1,0 +1,37 @@
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { accept } from '../../../src/server/services/accept.ts'
+import { badRequest } from '../../../src/server/services/refusal.ts'
+import type { Store } from '../../../src/server/store/open-store.ts'
+import { freshDataDir } from '../../helpers/backend.ts'
+import { openTestStore } from '../../helpers/test-database.ts'
+
+let folder: Awaited<ReturnType<typeof freshDataDir>>
+let store: Store
+
+beforeAll(async () => {
+  folder = await freshDataDir()
+  store = await openTestStore(folder.path)
+  await store.db.insertInto('accounts').values({ id: 'a', email: null, created_at: 1 }).execute()
+})
+afterAll(async () => {
+  await store?.close()
+  await folder?.remove()
+})
+
+const request = { accountId: 'a', endpoint: 'transfernft', body: {}, idempotencyKey: null, requestId: 'r' }
+const write = async () => ({ id: 'new' })
+const prepare = async () => {
+  throw badRequest('a transfer of this NFT is pending')
+}
+
+it('returns the same operation where it was accepted while this request was checked, and failed a check by it', async () => {
+  const answers = [null, { id: 'existing' }]
+  const findExisting = async () => answers.shift() ?? null
+  const accepted = await accept(store, request, 1, { findExisting, prepare, write })
+  expect(accepted.response).toEqual({ id: 'existing' })
+})
+
+it('rejects a request that fails a check by another operation', async () => {
+  const accepted = accept(store, { ...request, requestId: 's' }, 1, { findExisting: async () => null, prepare, write })
+  await expect(accepted).rejects.toThrow('is pending')
+})
