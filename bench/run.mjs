@@ -13,6 +13,7 @@ const PARTS = [
   'cli',
   'reads',
   'api',
+  'references',
   'manifest',
   'batch',
   'solana',
