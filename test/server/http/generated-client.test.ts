@@ -69,6 +69,18 @@ it('generated types accept extra metadata, one item in place of a list, and both
   expect(await compile('spellings', statements)).toBe('')
 })
 
+it('generated types accept reference IDs, and their look-up with and without a collection', async () => {
+  const { createnft, createcollection, transfernft, getreferences } = ENDPOINTS
+  const statements = [
+    callOf(createnft.path, { ...createnft.example.request, reference_ids: ['a'] }),
+    callOf(createcollection.path, { ...createcollection.example.request, reference_id: 'a' }),
+    callOf(transfernft.path, { ...(transfernft.example.request as object), reference_id: 'a' }),
+    callOf(getreferences.path, { operation: 'createcollection', reference_ids: ['a'] }),
+    `// @ts-expect-error: in no collection\n${callOf(getreferences.path, { operation: 'createnft', reference_ids: ['a'] })}`,
+  ]
+  expect(await compile('references', statements)).toBe('')
+})
+
 it('generated types reject a request without a required field', async () => {
   const errors = await compile(
     'incomplete',

@@ -250,6 +250,73 @@ it('a backup of a collection, restored after that was deployed and had NFTs: kee
   expect(await supplyOf(collection)).toBe(3n)
 })
 
+/** Sends a request with a reference ID for each NFT, its title. */
+const order = async (collection: TestCollection, metadata: readonly object[]) =>
+  backend.post('/api/v1/createnft', {
+    ...{ contract_address: collection.address, blockchain: collection.blockchain, receiver_wallet_address: BOB },
+    ...{ metadata, reference_ids: metadata.map((one) => ('title' in one ? String(one.title).replace(' ', '-') : '')) },
+  })
+
+it('a token that is adopted after a restore keeps the reference ID of its NFT: a repeated request mints nothing', async () => {
+  const collection = await deployedCollection()
+  const letGo = await holdSigning(place.dataDir, 'mint')
+  const first = await order(collection, plainMetadata(3))
+  const backup = await stopAndBackUp()
+  await letGo()
+  await start()
+  const ids = first.json.nfts.map((nft: { nft_gdn_ids: string }) => nft.nft_gdn_ids)
+  const before = await settled(backend, ids)
+  await startFrom(backup)
+  const again = await order(collection, plainMetadata(3).reverse())
+  expect(again.status).toBe(200)
+  expect(again.json.nfts).toMatchObject([...ids].reverse().map((id) => ({ nft_gdn_ids: id, created: false })))
+  expect(await settled(backend, ids)).toEqual(before)
+  const repeated = await order(collection, plainMetadata(3))
+  expect(repeated.json.nfts).toMatchObject(ids.map((id: string) => ({ nft_gdn_ids: id, created: false })))
+  expect(await supplyOf(collection)).toBe(3n)
+})
+
+it('reference IDs that were accepted after the backup are refused while their tokens are unexplained; known ones are answered', async () => {
+  const collection = await deployedCollection()
+  const known = await order(collection, plainMetadata(1))
+  const ids = known.json.nfts.map((nft: { nft_gdn_ids: string }) => nft.nft_gdn_ids)
+  await settled(backend, ids)
+  const backup = await stopAndBackUp()
+  await start()
+  const later = await order(collection, plainMetadata(1, 'later'))
+  await settled(backend, [later.json.nfts[0].nft_gdn_ids])
+  await startFrom(backup)
+  const open = () => withStore(place.dataDir, ({ db }) => openMintsOf(db, collection.id))
+  await until(open, (rows) => rows.some(({ state }) => state === 'unexplained'))
+  const mixed = await order(collection, [...plainMetadata(1), ...plainMetadata(1, 'later')])
+  expect([mixed.status, mixed.headers.get('request-accepted')]).toEqual([503, 'no'])
+  const again = await order(collection, plainMetadata(1))
+  expect(again.json.nfts).toMatchObject([{ nft_gdn_ids: ids[0], created: false }])
+  expect(await supplyOf(collection)).toBe(2n)
+})
+
+it('an NFT that is failed since its token may exist keeps its reference ID: a repeated request mints nothing', async () => {
+  const collection = await deployedCollection()
+  const letGo = await holdSigning(place.dataDir, 'mint')
+  const pending = await order(collection, plainMetadata(1))
+  const backup = await stopAndBackUp()
+  await start()
+  const later = await order(collection, plainMetadata(1, 'later'))
+  await letGo()
+  await settled(
+    backend,
+    [pending, later].map(({ json }) => json.nfts[0].nft_gdn_ids),
+  )
+  await startFrom(backup)
+  const open = () => withStore(place.dataDir, ({ db }) => openMintsOf(db, collection.id))
+  await until(open, (rows) => rows.some(({ state }) => state === 'unexplained'))
+  await withStore(place.dataDir, (store) => releaseCollection(store, collection.address, { failPending: true }))
+  const id = pending.json.nfts[0].nft_gdn_ids
+  expect(await settled(backend, [id])).toMatchObject([{ status: 'failed' }])
+  expect((await order(collection, plainMetadata(1))).json.nfts).toMatchObject([{ nft_gdn_ids: id, created: false }])
+  expect(await supplyOf(collection)).toBe(2n)
+})
+
 it('NFTs whose files were still being fetched are recognized once these are stored, and the files are there again', async () => {
   const collection = await deployedCollection()
   const ids = await mint(backend, collection, withPictures())
