@@ -74,7 +74,7 @@ export interface CoreOptions {
   env?: NodeJS.ProcessEnv
   /** A signed URL makes one wallet and no more. */
   singleUseUrls?: boolean
-  /** Faults on demand: the text of a file, and its name. */
+  /** Fault injection: the text of a file of rules, and its name. */
   faults?: { text: string; file: string } | undefined
   version: string
   logLevel: LogLevel

@@ -103,7 +103,7 @@ export async function startBackend(options: BackendOptions): Promise<Backend> {
       undo.push(() => removeRunning(dataDir))
     }
     const descriptions = faults?.descriptions ?? []
-    if (descriptions.length > 0) log.warn({ faults: descriptions }, 'faults on demand are in force')
+    if (descriptions.length > 0) log.warn({ faults: descriptions }, 'fault injection is on')
     if (exposed) log.warn({ url, encrypted: tls !== undefined }, 'other machines can reach this server')
     log.info({ url, dataDir }, 'ready')
     // The caller hears first that the backend is ready.

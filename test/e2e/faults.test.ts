@@ -49,7 +49,7 @@ describe('--faults', () => {
     })
     const { stderr, stdout } = await backend
     expect(stdout).toBe('')
-    expect(stderr).toMatch(/FAULTS ON DEMAND/)
+    expect(stderr).toMatch(/FAULT INJECTION/)
     expect(stderr).toContain('100 % of getnfts get 503')
   })
 
@@ -66,7 +66,7 @@ describe('--faults', () => {
   test('of local exec: in force for the command, and said loudly', async () => {
     const { stdout, stderr, exitCode } = await gdn('local', 'exec', '--faults', 'faults.yaml', '--', node, '-e', ASK)
     expect([stdout, exitCode]).toEqual(['503 status', 0])
-    expect(stderr).toMatch(/FAULTS ON DEMAND/)
+    expect(stderr).toMatch(/FAULT INJECTION/)
   })
 
   test.each([

@@ -13,9 +13,9 @@ export async function readFaults(
   return { text: await readText(resolve(cwd, path), MAX_BYTES, 'invalid_config'), file: path }
 }
 
-/** Nobody should take the faults that were asked for as those of the backend. */
+/** Warns that failures of this backend are injected. */
 export function announceFaults(io: Io, faults: readonly string[]): void {
   if (faults.length === 0) return
-  io.warn(io.errPaint.bold('FAULTS ON DEMAND: this backend fails on purpose (--faults).'))
+  io.warn(io.errPaint.bold('FAULT INJECTION: this backend fails on purpose (--faults).'))
   for (const sentence of faults) io.warn(`  ${safe(sentence)}`)
 }

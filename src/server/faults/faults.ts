@@ -5,7 +5,7 @@ import type { Db } from '../store/schema.ts'
 import { describeRule, faultFor, type InjectedFault } from './fault-for.ts'
 import { faultsFile } from './schema.ts'
 
-/** Faults on demand: for people who test what their own program does when a server fails. */
+/** Fault injection, for tests of what a client does when a server fails. */
 export interface Faults {
   /** The rules as sentences. */
   readonly descriptions: readonly string[]
@@ -17,7 +17,7 @@ export interface Faults {
   forget(requestId: string): void
 }
 
-const REASON = 'a fault on demand'
+const REASON = 'an injected fault'
 
 /** @throws GdnError `invalid_config` with the place of what is wrong */
 export function createFaults({ text, file }: { text: string; file: string }): Faults {

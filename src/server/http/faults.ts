@@ -12,7 +12,7 @@ import { Refusal } from '../services/refusal.ts'
 /** Says that an answer is not the server's own. */
 const FAULT_HEADER = 'x-gdn-fault'
 
-const MESSAGE = 'a fault on demand: this server was told to answer so'
+const MESSAGE = 'an injected fault: this server runs with --faults'
 
 const TITLE_OF = { 429: TITLES.tooManyRequests, 500: TITLES.internal, 503: TITLES.unavailable } as const
 
@@ -35,7 +35,7 @@ export function addFaults(app: FastifyInstance, faults: Faults, log: Log): void 
       await delay(delayMs)
     }
     if (verdict === null) return
-    log.warn({ request: request.id, ...verdict, endpoint }, 'a fault on demand')
+    log.warn({ request: request.id, ...verdict, endpoint }, 'injected a fault')
     reply.header(FAULT_HEADER, verdict.fault)
     if (verdict.fault === 'cut' && verdict.when === 'before') {
       reply.hijack()

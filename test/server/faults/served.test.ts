@@ -40,7 +40,7 @@ const create = (backend: TestBackend, signal?: AbortSignal) =>
     ...(signal === undefined ? {} : { signal }),
   })
 
-describe('faults on demand, over HTTP', () => {
+describe('fault injection over HTTP', () => {
   it('latency: the answer is right and late', async () => {
     const backend = await startWith([{ endpoint: 'getnfts', fault: 'latency', milliseconds: [200, 250] }])
     const since = performance.now()
@@ -173,7 +173,7 @@ describe('faults on demand, over HTTP', () => {
     const { headers } = await getNfts(backend)
     const lines = backend.log.map((line) => JSON.parse(line))
     expect(lines.find(({ faults }) => faults)).toMatchObject({ level: 40, faults: backend.faults })
-    expect(lines.find(({ msg }) => msg === 'a fault on demand')).toMatchObject({
+    expect(lines.find(({ msg }) => msg === 'injected a fault')).toMatchObject({
       level: 40,
       request: headers.get('x-request-id'),
       endpoint: 'getnfts',
