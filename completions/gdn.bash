@@ -92,7 +92,7 @@ path Print the paths of configuration and state' ;;
     'help') REPLY='environment Variables that are read, and what goes before what
 exit-codes What each exit code means, and what to do
 manifest Columns of a drop, its formats and limits
-output JSON, CSV, ids, tables; fields; colours; what scripts may rely on
+output JSON, CSV, ids, tables; fields; colors; what scripts may rely on
 blockchains The blockchains of the API, and what each can do
 security Where keys are kept, where they go, what is never shown
 collection Create, show and list collections
@@ -166,79 +166,79 @@ __gdn_arguments() {
 
 __gdn_bundles() {
   case $1 in
-    'collection create') REPLY='flags-4b9b53 sending-and-waiting-0600f0 server-abcaa3 output-62442f' ;;
-    'collection show') REPLY='flags-883978 server-abcaa3 output-62442f' ;;
-    'collection list') REPLY='server-abcaa3 output-62442f' ;;
-    'nft mint') REPLY='flags-febba6 metadata-849690 sending-and-waiting-0600f0 of-manifests-eabf75 server-abcaa3 output-62442f' ;;
-    'nft grant') REPLY='flags-362a90 metadata-849690 sending-and-waiting-0600f0 server-abcaa3 output-62442f' ;;
-    'nft transfer') REPLY='flags-5107d6 sending-and-waiting-927743 server-abcaa3 output-62442f' ;;
-    'nft list') REPLY='flags-0543c8 server-abcaa3 output-62442f' ;;
-    'nft show') REPLY='flags-11e5bb server-abcaa3 output-62442f' ;;
-    'nft wait') REPLY='sending-and-waiting-9d182f server-abcaa3 output-62442f' ;;
-    'nft verify') REPLY='flags-bfed4b verifying-c48997 server-abcaa3 output-62442f' ;;
-    'batch template') REPLY='flags-d37262 output-c57e0f' ;;
-    'batch validate') REPLY='flags-984c93 server-abcaa3 output-62442f' ;;
-    'batch preview') REPLY='flags-b0f6cf server-abcaa3 output-62442f' ;;
-    'batch mint') REPLY='flags-9135eb the-run-00f14c sending-and-waiting-7d5c84 verifying-9423cd server-abcaa3 output-62442f' ;;
-    'batch list') REPLY='flags-1d15ba server-abcaa3 output-62442f' ;;
-    'batch status') REPLY='server-abcaa3 output-62442f' ;;
-    'batch resume') REPLY='flags-fd9bb3 the-run-0963b3 sending-and-waiting-7d5c84 verifying-9423cd server-abcaa3 output-62442f' ;;
-    'batch retry') REPLY='flags-54933a the-run-0963b3 sending-and-waiting-7d5c84 verifying-9423cd server-abcaa3 output-62442f' ;;
-    'batch reconcile') REPLY='flags-b82660 the-run-bc8413 sending-and-waiting-9d182f verifying-9423cd server-abcaa3 output-62442f' ;;
-    'batch results') REPLY='flags-e5460a verifying-9423cd server-abcaa3 output-62442f' ;;
-    'batch report') REPLY='flags-fb8276 server-abcaa3 output-62442f' ;;
-    'batch rm') REPLY='flags-2be4da server-abcaa3 output-62442f' ;;
-    'wallet generate') REPLY='flags-03ac05 server-abcaa3 output-62442f' ;;
-    'wallet url') REPLY='flags-ff2a9d server-abcaa3 output-62442f' ;;
-    'wallet list') REPLY='output-62442f' ;;
-    'wallet add') REPLY='output-62442f' ;;
-    'wallet rm') REPLY='output-62442f' ;;
-    'wallet export') REPLY='flags-3a0908 output-b95756' ;;
-    'local start') REPLY='flags-66928d output-62442f' ;;
-    'local stop') REPLY='output-62442f' ;;
-    'local status') REPLY='output-62442f' ;;
-    'local logs') REPLY='flags-97132d output-c57e0f' ;;
-    'local listen') REPLY='flags-b0fb9d output-d539bd' ;;
-    'local reset') REPLY='flags-5c44b2 output-62442f' ;;
-    'local exec') REPLY='flags-52fd7c output-c57e0f' ;;
-    'serve') REPLY='flags-ca0b82 output-f88f5f' ;;
-    'worker') REPLY='flags-1ca6b6 output-341036' ;;
-    'open') REPLY='flags-a2aae6 server-abcaa3 output-3a8bdd' ;;
-    'chain list') REPLY='flags-537d2e output-62442f' ;;
-    'chain setup') REPLY='flags-abf46b output-62442f' ;;
-    'chain status') REPLY='flags-537d2e output-62442f' ;;
-    'tx list') REPLY='flags-e07f1f output-62442f' ;;
-    'tx show') REPLY='flags-8464f6 output-62442f' ;;
-    'tx bump') REPLY='flags-8464f6 output-62442f' ;;
-    'tx cancel') REPLY='flags-ec21f5 output-62442f' ;;
-    'tx unknown') REPLY='flags-090c30 output-62442f' ;;
-    'tx release') REPLY='flags-c5244e output-62442f' ;;
-    'key create') REPLY='flags-8fa255 output-62442f' ;;
-    'key list') REPLY='flags-8464f6 output-62442f' ;;
-    'key revoke') REPLY='flags-8464f6 output-62442f' ;;
-    'webhook add') REPLY='flags-83ceaa output-62442f' ;;
-    'webhook list') REPLY='flags-8464f6 output-62442f' ;;
-    'webhook show') REPLY='flags-8464f6 output-62442f' ;;
-    'webhook rm') REPLY='flags-8464f6 output-62442f' ;;
-    'webhook test') REPLY='flags-8464f6 output-62442f' ;;
-    'webhook deliveries') REPLY='flags-ffd5af output-62442f' ;;
-    'webhook replay') REPLY='flags-ea88b1 output-62442f' ;;
-    'db export') REPLY='flags-537d2e output-62442f' ;;
-    'db import') REPLY='flags-537d2e output-62442f' ;;
-    'db migrate') REPLY='flags-537d2e output-62442f' ;;
-    'db status') REPLY='flags-537d2e output-62442f' ;;
-    'init') REPLY='flags-771d79 output-62442f' ;;
-    'auth login') REPLY='flags-5fd97c server-abcaa3 output-62442f' ;;
-    'auth status') REPLY='flags-6578cb server-abcaa3 output-62442f' ;;
-    'auth logout') REPLY='flags-1813e5 server-abcaa3 output-62442f' ;;
-    'config get') REPLY='server-abcaa3 output-62442f' ;;
-    'config set') REPLY='flags-44cedf output-62442f' ;;
-    'config unset') REPLY='flags-ac17d9 output-62442f' ;;
-    'config list') REPLY='flags-f738c3 server-abcaa3 output-62442f' ;;
-    'config path') REPLY='server-a5a50b output-62442f' ;;
-    'doctor') REPLY='server-abcaa3 flags-2cc465 output-62442f' ;;
-    'completion') REPLY='output-c57e0f' ;;
-    'api') REPLY='flags-fc4896 output-8cfe0e server-abcaa3' ;;
+    'collection create') REPLY='flags-4b9b53 sending-and-waiting-0600f0 server-abcaa3 output-54fd8b' ;;
+    'collection show') REPLY='flags-883978 server-abcaa3 output-54fd8b' ;;
+    'collection list') REPLY='server-abcaa3 output-54fd8b' ;;
+    'nft mint') REPLY='flags-febba6 metadata-849690 sending-and-waiting-0600f0 of-manifests-eabf75 server-abcaa3 output-54fd8b' ;;
+    'nft grant') REPLY='flags-362a90 metadata-849690 sending-and-waiting-0600f0 server-abcaa3 output-54fd8b' ;;
+    'nft transfer') REPLY='flags-5107d6 sending-and-waiting-927743 server-abcaa3 output-54fd8b' ;;
+    'nft list') REPLY='flags-0543c8 server-abcaa3 output-54fd8b' ;;
+    'nft show') REPLY='flags-11e5bb server-abcaa3 output-54fd8b' ;;
+    'nft wait') REPLY='sending-and-waiting-9d182f server-abcaa3 output-54fd8b' ;;
+    'nft verify') REPLY='flags-bfed4b verifying-c48997 server-abcaa3 output-54fd8b' ;;
+    'batch template') REPLY='flags-d37262 output-faa6fe' ;;
+    'batch validate') REPLY='flags-984c93 server-abcaa3 output-54fd8b' ;;
+    'batch preview') REPLY='flags-b0f6cf server-abcaa3 output-54fd8b' ;;
+    'batch mint') REPLY='flags-9135eb the-run-00f14c sending-and-waiting-7d5c84 verifying-9423cd server-abcaa3 output-54fd8b' ;;
+    'batch list') REPLY='flags-1d15ba server-abcaa3 output-54fd8b' ;;
+    'batch status') REPLY='server-abcaa3 output-54fd8b' ;;
+    'batch resume') REPLY='flags-fd9bb3 the-run-0963b3 sending-and-waiting-7d5c84 verifying-9423cd server-abcaa3 output-54fd8b' ;;
+    'batch retry') REPLY='flags-54933a the-run-0963b3 sending-and-waiting-7d5c84 verifying-9423cd server-abcaa3 output-54fd8b' ;;
+    'batch reconcile') REPLY='flags-b82660 the-run-bc8413 sending-and-waiting-9d182f verifying-9423cd server-abcaa3 output-54fd8b' ;;
+    'batch results') REPLY='flags-e5460a verifying-9423cd server-abcaa3 output-54fd8b' ;;
+    'batch report') REPLY='flags-fb8276 server-abcaa3 output-54fd8b' ;;
+    'batch rm') REPLY='flags-2be4da server-abcaa3 output-54fd8b' ;;
+    'wallet generate') REPLY='flags-03ac05 server-abcaa3 output-54fd8b' ;;
+    'wallet url') REPLY='flags-ff2a9d server-abcaa3 output-54fd8b' ;;
+    'wallet list') REPLY='output-54fd8b' ;;
+    'wallet add') REPLY='output-54fd8b' ;;
+    'wallet rm') REPLY='output-54fd8b' ;;
+    'wallet export') REPLY='flags-3a0908 output-e2291c' ;;
+    'local start') REPLY='flags-66928d output-54fd8b' ;;
+    'local stop') REPLY='output-54fd8b' ;;
+    'local status') REPLY='output-54fd8b' ;;
+    'local logs') REPLY='flags-97132d output-faa6fe' ;;
+    'local listen') REPLY='flags-b0fb9d output-503596' ;;
+    'local reset') REPLY='flags-5c44b2 output-54fd8b' ;;
+    'local exec') REPLY='flags-52fd7c output-faa6fe' ;;
+    'serve') REPLY='flags-ca0b82 output-822765' ;;
+    'worker') REPLY='flags-1ca6b6 output-8e1f1c' ;;
+    'open') REPLY='flags-a2aae6 server-abcaa3 output-8ff328' ;;
+    'chain list') REPLY='flags-537d2e output-54fd8b' ;;
+    'chain setup') REPLY='flags-abf46b output-54fd8b' ;;
+    'chain status') REPLY='flags-537d2e output-54fd8b' ;;
+    'tx list') REPLY='flags-e07f1f output-54fd8b' ;;
+    'tx show') REPLY='flags-8464f6 output-54fd8b' ;;
+    'tx bump') REPLY='flags-8464f6 output-54fd8b' ;;
+    'tx cancel') REPLY='flags-ec21f5 output-54fd8b' ;;
+    'tx unknown') REPLY='flags-090c30 output-54fd8b' ;;
+    'tx release') REPLY='flags-c5244e output-54fd8b' ;;
+    'key create') REPLY='flags-8fa255 output-54fd8b' ;;
+    'key list') REPLY='flags-8464f6 output-54fd8b' ;;
+    'key revoke') REPLY='flags-8464f6 output-54fd8b' ;;
+    'webhook add') REPLY='flags-83ceaa output-54fd8b' ;;
+    'webhook list') REPLY='flags-8464f6 output-54fd8b' ;;
+    'webhook show') REPLY='flags-8464f6 output-54fd8b' ;;
+    'webhook rm') REPLY='flags-8464f6 output-54fd8b' ;;
+    'webhook test') REPLY='flags-8464f6 output-54fd8b' ;;
+    'webhook deliveries') REPLY='flags-ffd5af output-54fd8b' ;;
+    'webhook replay') REPLY='flags-ea88b1 output-54fd8b' ;;
+    'db export') REPLY='flags-537d2e output-54fd8b' ;;
+    'db import') REPLY='flags-537d2e output-54fd8b' ;;
+    'db migrate') REPLY='flags-537d2e output-54fd8b' ;;
+    'db status') REPLY='flags-537d2e output-54fd8b' ;;
+    'init') REPLY='flags-771d79 output-54fd8b' ;;
+    'auth login') REPLY='flags-5fd97c server-abcaa3 output-54fd8b' ;;
+    'auth status') REPLY='flags-6578cb server-abcaa3 output-54fd8b' ;;
+    'auth logout') REPLY='flags-1813e5 server-abcaa3 output-54fd8b' ;;
+    'config get') REPLY='server-abcaa3 output-54fd8b' ;;
+    'config set') REPLY='flags-44cedf output-54fd8b' ;;
+    'config unset') REPLY='flags-ac17d9 output-54fd8b' ;;
+    'config list') REPLY='flags-f738c3 server-abcaa3 output-54fd8b' ;;
+    'config path') REPLY='server-a5a50b output-54fd8b' ;;
+    'doctor') REPLY='server-abcaa3 flags-2cc465 output-54fd8b' ;;
+    'completion') REPLY='output-faa6fe' ;;
+    'api') REPLY='flags-fc4896 output-1748b8 server-abcaa3' ;;
     *) REPLY='' ;;
   esac
 }
@@ -268,11 +268,11 @@ __gdn_flags() {
 --base-url - text Address of the server
 --profile - @profiles Profile of your configuration
 --state-dir - dir Where journals are kept' ;;
-    'output-62442f') REPLY='--output -o =output table, json, ndjson, csv or ids
+    'output-54fd8b') REPLY='--output -o =output table, json, ndjson, csv or ids
 --json - - Same as --output json
 --fields - text Print these fields only
 --quiet -q - Say nothing but data and errors
---no-color - - No colours
+--no-color - - No colors
 --no-input - - Ask nothing
 --debug - - More on stderr: requests, timings, stack traces
 --help -h - Help for this command' ;;
@@ -340,8 +340,8 @@ __gdn_flags() {
     'flags-d37262') REPLY='--format - =format csv, json, jsonl (csv)
 --blockchain -b =blockchain Blockchain of the collection (polygon)
 --receiver - @wallets Receiver of its rows' ;;
-    'output-c57e0f') REPLY='--quiet -q - Say nothing but data and errors
---no-color - - No colours
+    'output-faa6fe') REPLY='--quiet -q - Say nothing but data and errors
+--no-color - - No colors
 --no-input - - Ask nothing
 --debug - - More on stderr: requests, timings, stack traces
 --help -h - Help for this command' ;;
@@ -432,9 +432,9 @@ __gdn_flags() {
     'flags-3a0908') REPLY='--format - =format-2 keystore (as it is kept) or private-key
 --to - file A new file; - is the screen, or the pipe
 --password-file - file File that holds the password; - is standard input' ;;
-    'output-b95756') REPLY='--json - - Print JSON: what was exported, and where it is
+    'output-e2291c') REPLY='--json - - Print JSON: what was exported, and where it is
 --quiet -q - Say nothing but data and errors
---no-color - - No colours
+--no-color - - No colors
 --no-input - - Ask nothing
 --debug - - More on stderr: requests, timings, stack traces
 --help -h - Help for this command' ;;
@@ -451,9 +451,9 @@ __gdn_flags() {
 --email - text Whose account (the local one)
 --data-dir - dir The backend'\''s data dir (that of gdn local start)
 --database-url - text Its PostgreSQL; with a password better GDN_DATABASE_URL' ;;
-    'output-d539bd') REPLY='--json - - Print a line of JSON for each event, and for each answer
+    'output-503596') REPLY='--json - - Print a line of JSON for each event, and for each answer
 --quiet -q - Say nothing but data and errors
---no-color - - No colours
+--no-color - - No colors
 --no-input - - Ask nothing
 --debug - - More on stderr: requests, timings, stack traces
 --help -h - Help for this command' ;;
@@ -487,9 +487,9 @@ __gdn_flags() {
 --log-file - file Write the log there instead of to stderr
 --config - file Networks by RPC URL (backend.yaml of the data dir)
 --faults - file Let requests fail as the file says; for tests of your own' ;;
-    'output-f88f5f') REPLY='--json - - Print one line of JSON when it is ready
+    'output-822765') REPLY='--json - - Print one line of JSON when it is ready
 --quiet -q - Say nothing but data and errors
---no-color - - No colours
+--no-color - - No colors
 --no-input - - Ask nothing
 --debug - - More on stderr: requests, timings, stack traces
 --help -h - Help for this command' ;;
@@ -506,16 +506,16 @@ __gdn_flags() {
 --require-stored-files - - Mint no NFT with an ipfs:// or ar:// file that is not stored here
 --log-level - =log-level silent, info or debug
 --log-file - file Write the log there instead of to stderr' ;;
-    'output-341036') REPLY='--json - - Print one line of JSON when it works
+    'output-8e1f1c') REPLY='--json - - Print one line of JSON when it works
 --quiet -q - Say nothing but data and errors
---no-color - - No colours
+--no-color - - No colors
 --no-input - - Ask nothing
 --debug - - More on stderr: requests, timings, stack traces
 --help -h - Help for this command' ;;
     'flags-a2aae6') REPLY='--print - - Print the URL, and open nothing' ;;
-    'output-3a8bdd') REPLY='--json - - Print JSON: the URL; open nothing
+    'output-8ff328') REPLY='--json - - Print JSON: the URL; open nothing
 --quiet -q - Say nothing but data and errors
---no-color - - No colours
+--no-color - - No colors
 --no-input - - Ask nothing
 --debug - - More on stderr: requests, timings, stack traces
 --help -h - Help for this command' ;;
@@ -598,16 +598,16 @@ __gdn_flags() {
 --idempotency-key - text Key of a request that creates (a new one)
 --dry-run - - Print the request, send nothing
 --yes -y - Don'\''t ask before spending on a real network' ;;
-    'output-8cfe0e') REPLY='--json - - Print it on one line, on a terminal too
+    'output-1748b8') REPLY='--json - - Print it on one line, on a terminal too
 --quiet -q - Say nothing but data and errors
---no-color - - No colours
+--no-color - - No colors
 --no-input - - Ask nothing
 --debug - - More on stderr: requests, timings, stack traces
 --help -h - Help for this command' ;;
     'gdn') REPLY='--help -h - Help for the command
 --quiet -q - Say nothing but data and errors
 --no-input - - Ask nothing
---no-color - - No colours
+--no-color - - No colors
 --debug - - More on stderr: requests, timings, stack traces
 --version -V - Print the version
 --base-url - text Address of the server
@@ -618,7 +618,7 @@ __gdn_flags() {
     'help') REPLY='--help -h - Help for the command
 --quiet -q - Say nothing but data and errors
 --no-input - - Ask nothing
---no-color - - No colours
+--no-color - - No colors
 --debug - - More on stderr: requests, timings, stack traces
 --version -V - Print the version
 --json - - The command tree as JSON' ;;

@@ -106,7 +106,7 @@ function __gdn_words
       printf '%s\n' 'environment Variables that are read, and what goes before what' \
         'exit-codes What each exit code means, and what to do' \
         'manifest Columns of a drop, its formats and limits' \
-        'output JSON, CSV, ids, tables; fields; colours; what scripts may rely on' \
+        'output JSON, CSV, ids, tables; fields; colors; what scripts may rely on' \
         'blockchains The blockchains of the API, and what each can do' \
         'security Where keys are kept, where they go, what is never shown' \
         'collection Create, show and list collections' \
@@ -219,151 +219,151 @@ end
 function __gdn_bundles
   switch "$argv[1]"
     case 'collection create'
-      printf '%s\n' 'flags-4b9b53 sending-and-waiting-0600f0 server-abcaa3 output-62442f'
+      printf '%s\n' 'flags-4b9b53 sending-and-waiting-0600f0 server-abcaa3 output-54fd8b'
     case 'collection show'
-      printf '%s\n' 'flags-883978 server-abcaa3 output-62442f'
+      printf '%s\n' 'flags-883978 server-abcaa3 output-54fd8b'
     case 'collection list'
-      printf '%s\n' 'server-abcaa3 output-62442f'
+      printf '%s\n' 'server-abcaa3 output-54fd8b'
     case 'nft mint'
-      printf '%s\n' 'flags-febba6 metadata-849690 sending-and-waiting-0600f0 of-manifests-eabf75 server-abcaa3 output-62442f'
+      printf '%s\n' 'flags-febba6 metadata-849690 sending-and-waiting-0600f0 of-manifests-eabf75 server-abcaa3 output-54fd8b'
     case 'nft grant'
-      printf '%s\n' 'flags-362a90 metadata-849690 sending-and-waiting-0600f0 server-abcaa3 output-62442f'
+      printf '%s\n' 'flags-362a90 metadata-849690 sending-and-waiting-0600f0 server-abcaa3 output-54fd8b'
     case 'nft transfer'
-      printf '%s\n' 'flags-5107d6 sending-and-waiting-927743 server-abcaa3 output-62442f'
+      printf '%s\n' 'flags-5107d6 sending-and-waiting-927743 server-abcaa3 output-54fd8b'
     case 'nft list'
-      printf '%s\n' 'flags-0543c8 server-abcaa3 output-62442f'
+      printf '%s\n' 'flags-0543c8 server-abcaa3 output-54fd8b'
     case 'nft show'
-      printf '%s\n' 'flags-11e5bb server-abcaa3 output-62442f'
+      printf '%s\n' 'flags-11e5bb server-abcaa3 output-54fd8b'
     case 'nft wait'
-      printf '%s\n' 'sending-and-waiting-9d182f server-abcaa3 output-62442f'
+      printf '%s\n' 'sending-and-waiting-9d182f server-abcaa3 output-54fd8b'
     case 'nft verify'
-      printf '%s\n' 'flags-bfed4b verifying-c48997 server-abcaa3 output-62442f'
+      printf '%s\n' 'flags-bfed4b verifying-c48997 server-abcaa3 output-54fd8b'
     case 'batch template'
-      printf '%s\n' 'flags-d37262 output-c57e0f'
+      printf '%s\n' 'flags-d37262 output-faa6fe'
     case 'batch validate'
-      printf '%s\n' 'flags-984c93 server-abcaa3 output-62442f'
+      printf '%s\n' 'flags-984c93 server-abcaa3 output-54fd8b'
     case 'batch preview'
-      printf '%s\n' 'flags-b0f6cf server-abcaa3 output-62442f'
+      printf '%s\n' 'flags-b0f6cf server-abcaa3 output-54fd8b'
     case 'batch mint'
-      printf '%s\n' 'flags-9135eb the-run-00f14c sending-and-waiting-7d5c84 verifying-9423cd server-abcaa3 output-62442f'
+      printf '%s\n' 'flags-9135eb the-run-00f14c sending-and-waiting-7d5c84 verifying-9423cd server-abcaa3 output-54fd8b'
     case 'batch list'
-      printf '%s\n' 'flags-1d15ba server-abcaa3 output-62442f'
+      printf '%s\n' 'flags-1d15ba server-abcaa3 output-54fd8b'
     case 'batch status'
-      printf '%s\n' 'server-abcaa3 output-62442f'
+      printf '%s\n' 'server-abcaa3 output-54fd8b'
     case 'batch resume'
-      printf '%s\n' 'flags-fd9bb3 the-run-0963b3 sending-and-waiting-7d5c84 verifying-9423cd server-abcaa3 output-62442f'
+      printf '%s\n' 'flags-fd9bb3 the-run-0963b3 sending-and-waiting-7d5c84 verifying-9423cd server-abcaa3 output-54fd8b'
     case 'batch retry'
-      printf '%s\n' 'flags-54933a the-run-0963b3 sending-and-waiting-7d5c84 verifying-9423cd server-abcaa3 output-62442f'
+      printf '%s\n' 'flags-54933a the-run-0963b3 sending-and-waiting-7d5c84 verifying-9423cd server-abcaa3 output-54fd8b'
     case 'batch reconcile'
-      printf '%s\n' 'flags-b82660 the-run-bc8413 sending-and-waiting-9d182f verifying-9423cd server-abcaa3 output-62442f'
+      printf '%s\n' 'flags-b82660 the-run-bc8413 sending-and-waiting-9d182f verifying-9423cd server-abcaa3 output-54fd8b'
     case 'batch results'
-      printf '%s\n' 'flags-e5460a verifying-9423cd server-abcaa3 output-62442f'
+      printf '%s\n' 'flags-e5460a verifying-9423cd server-abcaa3 output-54fd8b'
     case 'batch report'
-      printf '%s\n' 'flags-fb8276 server-abcaa3 output-62442f'
+      printf '%s\n' 'flags-fb8276 server-abcaa3 output-54fd8b'
     case 'batch rm'
-      printf '%s\n' 'flags-2be4da server-abcaa3 output-62442f'
+      printf '%s\n' 'flags-2be4da server-abcaa3 output-54fd8b'
     case 'wallet generate'
-      printf '%s\n' 'flags-03ac05 server-abcaa3 output-62442f'
+      printf '%s\n' 'flags-03ac05 server-abcaa3 output-54fd8b'
     case 'wallet url'
-      printf '%s\n' 'flags-ff2a9d server-abcaa3 output-62442f'
+      printf '%s\n' 'flags-ff2a9d server-abcaa3 output-54fd8b'
     case 'wallet list'
-      printf '%s\n' 'output-62442f'
+      printf '%s\n' 'output-54fd8b'
     case 'wallet add'
-      printf '%s\n' 'output-62442f'
+      printf '%s\n' 'output-54fd8b'
     case 'wallet rm'
-      printf '%s\n' 'output-62442f'
+      printf '%s\n' 'output-54fd8b'
     case 'wallet export'
-      printf '%s\n' 'flags-3a0908 output-b95756'
+      printf '%s\n' 'flags-3a0908 output-e2291c'
     case 'local start'
-      printf '%s\n' 'flags-66928d output-62442f'
+      printf '%s\n' 'flags-66928d output-54fd8b'
     case 'local stop'
-      printf '%s\n' 'output-62442f'
+      printf '%s\n' 'output-54fd8b'
     case 'local status'
-      printf '%s\n' 'output-62442f'
+      printf '%s\n' 'output-54fd8b'
     case 'local logs'
-      printf '%s\n' 'flags-97132d output-c57e0f'
+      printf '%s\n' 'flags-97132d output-faa6fe'
     case 'local listen'
-      printf '%s\n' 'flags-b0fb9d output-d539bd'
+      printf '%s\n' 'flags-b0fb9d output-503596'
     case 'local reset'
-      printf '%s\n' 'flags-5c44b2 output-62442f'
+      printf '%s\n' 'flags-5c44b2 output-54fd8b'
     case 'local exec'
-      printf '%s\n' 'flags-52fd7c output-c57e0f'
+      printf '%s\n' 'flags-52fd7c output-faa6fe'
     case 'serve'
-      printf '%s\n' 'flags-ca0b82 output-f88f5f'
+      printf '%s\n' 'flags-ca0b82 output-822765'
     case 'worker'
-      printf '%s\n' 'flags-1ca6b6 output-341036'
+      printf '%s\n' 'flags-1ca6b6 output-8e1f1c'
     case 'open'
-      printf '%s\n' 'flags-a2aae6 server-abcaa3 output-3a8bdd'
+      printf '%s\n' 'flags-a2aae6 server-abcaa3 output-8ff328'
     case 'chain list'
-      printf '%s\n' 'flags-537d2e output-62442f'
+      printf '%s\n' 'flags-537d2e output-54fd8b'
     case 'chain setup'
-      printf '%s\n' 'flags-abf46b output-62442f'
+      printf '%s\n' 'flags-abf46b output-54fd8b'
     case 'chain status'
-      printf '%s\n' 'flags-537d2e output-62442f'
+      printf '%s\n' 'flags-537d2e output-54fd8b'
     case 'tx list'
-      printf '%s\n' 'flags-e07f1f output-62442f'
+      printf '%s\n' 'flags-e07f1f output-54fd8b'
     case 'tx show'
-      printf '%s\n' 'flags-8464f6 output-62442f'
+      printf '%s\n' 'flags-8464f6 output-54fd8b'
     case 'tx bump'
-      printf '%s\n' 'flags-8464f6 output-62442f'
+      printf '%s\n' 'flags-8464f6 output-54fd8b'
     case 'tx cancel'
-      printf '%s\n' 'flags-ec21f5 output-62442f'
+      printf '%s\n' 'flags-ec21f5 output-54fd8b'
     case 'tx unknown'
-      printf '%s\n' 'flags-090c30 output-62442f'
+      printf '%s\n' 'flags-090c30 output-54fd8b'
     case 'tx release'
-      printf '%s\n' 'flags-c5244e output-62442f'
+      printf '%s\n' 'flags-c5244e output-54fd8b'
     case 'key create'
-      printf '%s\n' 'flags-8fa255 output-62442f'
+      printf '%s\n' 'flags-8fa255 output-54fd8b'
     case 'key list'
-      printf '%s\n' 'flags-8464f6 output-62442f'
+      printf '%s\n' 'flags-8464f6 output-54fd8b'
     case 'key revoke'
-      printf '%s\n' 'flags-8464f6 output-62442f'
+      printf '%s\n' 'flags-8464f6 output-54fd8b'
     case 'webhook add'
-      printf '%s\n' 'flags-83ceaa output-62442f'
+      printf '%s\n' 'flags-83ceaa output-54fd8b'
     case 'webhook list'
-      printf '%s\n' 'flags-8464f6 output-62442f'
+      printf '%s\n' 'flags-8464f6 output-54fd8b'
     case 'webhook show'
-      printf '%s\n' 'flags-8464f6 output-62442f'
+      printf '%s\n' 'flags-8464f6 output-54fd8b'
     case 'webhook rm'
-      printf '%s\n' 'flags-8464f6 output-62442f'
+      printf '%s\n' 'flags-8464f6 output-54fd8b'
     case 'webhook test'
-      printf '%s\n' 'flags-8464f6 output-62442f'
+      printf '%s\n' 'flags-8464f6 output-54fd8b'
     case 'webhook deliveries'
-      printf '%s\n' 'flags-ffd5af output-62442f'
+      printf '%s\n' 'flags-ffd5af output-54fd8b'
     case 'webhook replay'
-      printf '%s\n' 'flags-ea88b1 output-62442f'
+      printf '%s\n' 'flags-ea88b1 output-54fd8b'
     case 'db export'
-      printf '%s\n' 'flags-537d2e output-62442f'
+      printf '%s\n' 'flags-537d2e output-54fd8b'
     case 'db import'
-      printf '%s\n' 'flags-537d2e output-62442f'
+      printf '%s\n' 'flags-537d2e output-54fd8b'
     case 'db migrate'
-      printf '%s\n' 'flags-537d2e output-62442f'
+      printf '%s\n' 'flags-537d2e output-54fd8b'
     case 'db status'
-      printf '%s\n' 'flags-537d2e output-62442f'
+      printf '%s\n' 'flags-537d2e output-54fd8b'
     case 'init'
-      printf '%s\n' 'flags-771d79 output-62442f'
+      printf '%s\n' 'flags-771d79 output-54fd8b'
     case 'auth login'
-      printf '%s\n' 'flags-5fd97c server-abcaa3 output-62442f'
+      printf '%s\n' 'flags-5fd97c server-abcaa3 output-54fd8b'
     case 'auth status'
-      printf '%s\n' 'flags-6578cb server-abcaa3 output-62442f'
+      printf '%s\n' 'flags-6578cb server-abcaa3 output-54fd8b'
     case 'auth logout'
-      printf '%s\n' 'flags-1813e5 server-abcaa3 output-62442f'
+      printf '%s\n' 'flags-1813e5 server-abcaa3 output-54fd8b'
     case 'config get'
-      printf '%s\n' 'server-abcaa3 output-62442f'
+      printf '%s\n' 'server-abcaa3 output-54fd8b'
     case 'config set'
-      printf '%s\n' 'flags-44cedf output-62442f'
+      printf '%s\n' 'flags-44cedf output-54fd8b'
     case 'config unset'
-      printf '%s\n' 'flags-ac17d9 output-62442f'
+      printf '%s\n' 'flags-ac17d9 output-54fd8b'
     case 'config list'
-      printf '%s\n' 'flags-f738c3 server-abcaa3 output-62442f'
+      printf '%s\n' 'flags-f738c3 server-abcaa3 output-54fd8b'
     case 'config path'
-      printf '%s\n' 'server-a5a50b output-62442f'
+      printf '%s\n' 'server-a5a50b output-54fd8b'
     case 'doctor'
-      printf '%s\n' 'server-abcaa3 flags-2cc465 output-62442f'
+      printf '%s\n' 'server-abcaa3 flags-2cc465 output-54fd8b'
     case 'completion'
-      printf '%s\n' 'output-c57e0f'
+      printf '%s\n' 'output-faa6fe'
     case 'api'
-      printf '%s\n' 'flags-fc4896 output-8cfe0e server-abcaa3'
+      printf '%s\n' 'flags-fc4896 output-1748b8 server-abcaa3'
   end
 end
 
@@ -395,12 +395,12 @@ function __gdn_flags
         '--base-url - text Address of the server' \
         '--profile - @profiles Profile of your configuration' \
         '--state-dir - dir Where journals are kept'
-    case 'output-62442f'
+    case 'output-54fd8b'
       printf '%s\n' '--output -o =output table, json, ndjson, csv or ids' \
         '--json - - Same as --output json' \
         '--fields - text Print these fields only' \
         '--quiet -q - Say nothing but data and errors' \
-        '--no-color - - No colours' \
+        '--no-color - - No colors' \
         '--no-input - - Ask nothing' \
         '--debug - - More on stderr: requests, timings, stack traces' \
         '--help -h - Help for this command'
@@ -481,9 +481,9 @@ function __gdn_flags
       printf '%s\n' '--format - =format csv, json, jsonl (csv)' \
         '--blockchain -b =blockchain Blockchain of the collection (polygon)' \
         '--receiver - @wallets Receiver of its rows'
-    case 'output-c57e0f'
+    case 'output-faa6fe'
       printf '%s\n' '--quiet -q - Say nothing but data and errors' \
-        '--no-color - - No colours' \
+        '--no-color - - No colors' \
         '--no-input - - Ask nothing' \
         '--debug - - More on stderr: requests, timings, stack traces' \
         '--help -h - Help for this command'
@@ -592,10 +592,10 @@ function __gdn_flags
       printf '%s\n' '--format - =format-2 keystore (as it is kept) or private-key' \
         '--to - file A new file; - is the screen, or the pipe' \
         '--password-file - file File that holds the password; - is standard input'
-    case 'output-b95756'
+    case 'output-e2291c'
       printf '%s\n' '--json - - Print JSON: what was exported, and where it is' \
         '--quiet -q - Say nothing but data and errors' \
-        '--no-color - - No colours' \
+        '--no-color - - No colors' \
         '--no-input - - Ask nothing' \
         '--debug - - More on stderr: requests, timings, stack traces' \
         '--help -h - Help for this command'
@@ -615,10 +615,10 @@ function __gdn_flags
         '--email - text Whose account (the local one)' \
         '--data-dir - dir The backend\'s data dir (that of gdn local start)' \
         '--database-url - text Its PostgreSQL; with a password better GDN_DATABASE_URL'
-    case 'output-d539bd'
+    case 'output-503596'
       printf '%s\n' '--json - - Print a line of JSON for each event, and for each answer' \
         '--quiet -q - Say nothing but data and errors' \
-        '--no-color - - No colours' \
+        '--no-color - - No colors' \
         '--no-input - - Ask nothing' \
         '--debug - - More on stderr: requests, timings, stack traces' \
         '--help -h - Help for this command'
@@ -655,10 +655,10 @@ function __gdn_flags
         '--log-file - file Write the log there instead of to stderr' \
         '--config - file Networks by RPC URL (backend.yaml of the data dir)' \
         '--faults - file Let requests fail as the file says; for tests of your own'
-    case 'output-f88f5f'
+    case 'output-822765'
       printf '%s\n' '--json - - Print one line of JSON when it is ready' \
         '--quiet -q - Say nothing but data and errors' \
-        '--no-color - - No colours' \
+        '--no-color - - No colors' \
         '--no-input - - Ask nothing' \
         '--debug - - More on stderr: requests, timings, stack traces' \
         '--help -h - Help for this command'
@@ -676,19 +676,19 @@ function __gdn_flags
         '--require-stored-files - - Mint no NFT with an ipfs:// or ar:// file that is not stored here' \
         '--log-level - =log-level silent, info or debug' \
         '--log-file - file Write the log there instead of to stderr'
-    case 'output-341036'
+    case 'output-8e1f1c'
       printf '%s\n' '--json - - Print one line of JSON when it works' \
         '--quiet -q - Say nothing but data and errors' \
-        '--no-color - - No colours' \
+        '--no-color - - No colors' \
         '--no-input - - Ask nothing' \
         '--debug - - More on stderr: requests, timings, stack traces' \
         '--help -h - Help for this command'
     case 'flags-a2aae6'
       printf '%s\n' '--print - - Print the URL, and open nothing'
-    case 'output-3a8bdd'
+    case 'output-8ff328'
       printf '%s\n' '--json - - Print JSON: the URL; open nothing' \
         '--quiet -q - Say nothing but data and errors' \
-        '--no-color - - No colours' \
+        '--no-color - - No colors' \
         '--no-input - - Ask nothing' \
         '--debug - - More on stderr: requests, timings, stack traces' \
         '--help -h - Help for this command'
@@ -792,10 +792,10 @@ function __gdn_flags
         '--idempotency-key - text Key of a request that creates (a new one)' \
         '--dry-run - - Print the request, send nothing' \
         '--yes -y - Don\'t ask before spending on a real network'
-    case 'output-8cfe0e'
+    case 'output-1748b8'
       printf '%s\n' '--json - - Print it on one line, on a terminal too' \
         '--quiet -q - Say nothing but data and errors' \
-        '--no-color - - No colours' \
+        '--no-color - - No colors' \
         '--no-input - - Ask nothing' \
         '--debug - - More on stderr: requests, timings, stack traces' \
         '--help -h - Help for this command'
@@ -803,7 +803,7 @@ function __gdn_flags
       printf '%s\n' '--help -h - Help for the command' \
         '--quiet -q - Say nothing but data and errors' \
         '--no-input - - Ask nothing' \
-        '--no-color - - No colours' \
+        '--no-color - - No colors' \
         '--debug - - More on stderr: requests, timings, stack traces' \
         '--version -V - Print the version' \
         '--base-url - text Address of the server' \
@@ -815,7 +815,7 @@ function __gdn_flags
       printf '%s\n' '--help -h - Help for the command' \
         '--quiet -q - Say nothing but data and errors' \
         '--no-input - - Ask nothing' \
-        '--no-color - - No colours' \
+        '--no-color - - No colors' \
         '--debug - - More on stderr: requests, timings, stack traces' \
         '--version -V - Print the version' \
         '--json - - The command tree as JSON'

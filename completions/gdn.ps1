@@ -94,7 +94,7 @@ path Print the paths of configuration and state'
     'help' = 'environment Variables that are read, and what goes before what
 exit-codes What each exit code means, and what to do
 manifest Columns of a drop, its formats and limits
-output JSON, CSV, ids, tables; fields; colours; what scripts may rely on
+output JSON, CSV, ids, tables; fields; colors; what scripts may rely on
 blockchains The blockchains of the API, and what each can do
 security Where keys are kept, where they go, what is never shown
 collection Create, show and list collections
@@ -162,79 +162,79 @@ api Call an API endpoint and print the raw response'
   }
 
   $bundles = @{
-    'collection create' = 'flags-4b9b53 sending-and-waiting-0600f0 server-abcaa3 output-62442f'
-    'collection show' = 'flags-883978 server-abcaa3 output-62442f'
-    'collection list' = 'server-abcaa3 output-62442f'
-    'nft mint' = 'flags-febba6 metadata-849690 sending-and-waiting-0600f0 of-manifests-eabf75 server-abcaa3 output-62442f'
-    'nft grant' = 'flags-362a90 metadata-849690 sending-and-waiting-0600f0 server-abcaa3 output-62442f'
-    'nft transfer' = 'flags-5107d6 sending-and-waiting-927743 server-abcaa3 output-62442f'
-    'nft list' = 'flags-0543c8 server-abcaa3 output-62442f'
-    'nft show' = 'flags-11e5bb server-abcaa3 output-62442f'
-    'nft wait' = 'sending-and-waiting-9d182f server-abcaa3 output-62442f'
-    'nft verify' = 'flags-bfed4b verifying-c48997 server-abcaa3 output-62442f'
-    'batch template' = 'flags-d37262 output-c57e0f'
-    'batch validate' = 'flags-984c93 server-abcaa3 output-62442f'
-    'batch preview' = 'flags-b0f6cf server-abcaa3 output-62442f'
-    'batch mint' = 'flags-9135eb the-run-00f14c sending-and-waiting-7d5c84 verifying-9423cd server-abcaa3 output-62442f'
-    'batch list' = 'flags-1d15ba server-abcaa3 output-62442f'
-    'batch status' = 'server-abcaa3 output-62442f'
-    'batch resume' = 'flags-fd9bb3 the-run-0963b3 sending-and-waiting-7d5c84 verifying-9423cd server-abcaa3 output-62442f'
-    'batch retry' = 'flags-54933a the-run-0963b3 sending-and-waiting-7d5c84 verifying-9423cd server-abcaa3 output-62442f'
-    'batch reconcile' = 'flags-b82660 the-run-bc8413 sending-and-waiting-9d182f verifying-9423cd server-abcaa3 output-62442f'
-    'batch results' = 'flags-e5460a verifying-9423cd server-abcaa3 output-62442f'
-    'batch report' = 'flags-fb8276 server-abcaa3 output-62442f'
-    'batch rm' = 'flags-2be4da server-abcaa3 output-62442f'
-    'wallet generate' = 'flags-03ac05 server-abcaa3 output-62442f'
-    'wallet url' = 'flags-ff2a9d server-abcaa3 output-62442f'
-    'wallet list' = 'output-62442f'
-    'wallet add' = 'output-62442f'
-    'wallet rm' = 'output-62442f'
-    'wallet export' = 'flags-3a0908 output-b95756'
-    'local start' = 'flags-66928d output-62442f'
-    'local stop' = 'output-62442f'
-    'local status' = 'output-62442f'
-    'local logs' = 'flags-97132d output-c57e0f'
-    'local listen' = 'flags-b0fb9d output-d539bd'
-    'local reset' = 'flags-5c44b2 output-62442f'
-    'local exec' = 'flags-52fd7c output-c57e0f'
-    'serve' = 'flags-ca0b82 output-f88f5f'
-    'worker' = 'flags-1ca6b6 output-341036'
-    'open' = 'flags-a2aae6 server-abcaa3 output-3a8bdd'
-    'chain list' = 'flags-537d2e output-62442f'
-    'chain setup' = 'flags-abf46b output-62442f'
-    'chain status' = 'flags-537d2e output-62442f'
-    'tx list' = 'flags-e07f1f output-62442f'
-    'tx show' = 'flags-8464f6 output-62442f'
-    'tx bump' = 'flags-8464f6 output-62442f'
-    'tx cancel' = 'flags-ec21f5 output-62442f'
-    'tx unknown' = 'flags-090c30 output-62442f'
-    'tx release' = 'flags-c5244e output-62442f'
-    'key create' = 'flags-8fa255 output-62442f'
-    'key list' = 'flags-8464f6 output-62442f'
-    'key revoke' = 'flags-8464f6 output-62442f'
-    'webhook add' = 'flags-83ceaa output-62442f'
-    'webhook list' = 'flags-8464f6 output-62442f'
-    'webhook show' = 'flags-8464f6 output-62442f'
-    'webhook rm' = 'flags-8464f6 output-62442f'
-    'webhook test' = 'flags-8464f6 output-62442f'
-    'webhook deliveries' = 'flags-ffd5af output-62442f'
-    'webhook replay' = 'flags-ea88b1 output-62442f'
-    'db export' = 'flags-537d2e output-62442f'
-    'db import' = 'flags-537d2e output-62442f'
-    'db migrate' = 'flags-537d2e output-62442f'
-    'db status' = 'flags-537d2e output-62442f'
-    'init' = 'flags-771d79 output-62442f'
-    'auth login' = 'flags-5fd97c server-abcaa3 output-62442f'
-    'auth status' = 'flags-6578cb server-abcaa3 output-62442f'
-    'auth logout' = 'flags-1813e5 server-abcaa3 output-62442f'
-    'config get' = 'server-abcaa3 output-62442f'
-    'config set' = 'flags-44cedf output-62442f'
-    'config unset' = 'flags-ac17d9 output-62442f'
-    'config list' = 'flags-f738c3 server-abcaa3 output-62442f'
-    'config path' = 'server-a5a50b output-62442f'
-    'doctor' = 'server-abcaa3 flags-2cc465 output-62442f'
-    'completion' = 'output-c57e0f'
-    'api' = 'flags-fc4896 output-8cfe0e server-abcaa3'
+    'collection create' = 'flags-4b9b53 sending-and-waiting-0600f0 server-abcaa3 output-54fd8b'
+    'collection show' = 'flags-883978 server-abcaa3 output-54fd8b'
+    'collection list' = 'server-abcaa3 output-54fd8b'
+    'nft mint' = 'flags-febba6 metadata-849690 sending-and-waiting-0600f0 of-manifests-eabf75 server-abcaa3 output-54fd8b'
+    'nft grant' = 'flags-362a90 metadata-849690 sending-and-waiting-0600f0 server-abcaa3 output-54fd8b'
+    'nft transfer' = 'flags-5107d6 sending-and-waiting-927743 server-abcaa3 output-54fd8b'
+    'nft list' = 'flags-0543c8 server-abcaa3 output-54fd8b'
+    'nft show' = 'flags-11e5bb server-abcaa3 output-54fd8b'
+    'nft wait' = 'sending-and-waiting-9d182f server-abcaa3 output-54fd8b'
+    'nft verify' = 'flags-bfed4b verifying-c48997 server-abcaa3 output-54fd8b'
+    'batch template' = 'flags-d37262 output-faa6fe'
+    'batch validate' = 'flags-984c93 server-abcaa3 output-54fd8b'
+    'batch preview' = 'flags-b0f6cf server-abcaa3 output-54fd8b'
+    'batch mint' = 'flags-9135eb the-run-00f14c sending-and-waiting-7d5c84 verifying-9423cd server-abcaa3 output-54fd8b'
+    'batch list' = 'flags-1d15ba server-abcaa3 output-54fd8b'
+    'batch status' = 'server-abcaa3 output-54fd8b'
+    'batch resume' = 'flags-fd9bb3 the-run-0963b3 sending-and-waiting-7d5c84 verifying-9423cd server-abcaa3 output-54fd8b'
+    'batch retry' = 'flags-54933a the-run-0963b3 sending-and-waiting-7d5c84 verifying-9423cd server-abcaa3 output-54fd8b'
+    'batch reconcile' = 'flags-b82660 the-run-bc8413 sending-and-waiting-9d182f verifying-9423cd server-abcaa3 output-54fd8b'
+    'batch results' = 'flags-e5460a verifying-9423cd server-abcaa3 output-54fd8b'
+    'batch report' = 'flags-fb8276 server-abcaa3 output-54fd8b'
+    'batch rm' = 'flags-2be4da server-abcaa3 output-54fd8b'
+    'wallet generate' = 'flags-03ac05 server-abcaa3 output-54fd8b'
+    'wallet url' = 'flags-ff2a9d server-abcaa3 output-54fd8b'
+    'wallet list' = 'output-54fd8b'
+    'wallet add' = 'output-54fd8b'
+    'wallet rm' = 'output-54fd8b'
+    'wallet export' = 'flags-3a0908 output-e2291c'
+    'local start' = 'flags-66928d output-54fd8b'
+    'local stop' = 'output-54fd8b'
+    'local status' = 'output-54fd8b'
+    'local logs' = 'flags-97132d output-faa6fe'
+    'local listen' = 'flags-b0fb9d output-503596'
+    'local reset' = 'flags-5c44b2 output-54fd8b'
+    'local exec' = 'flags-52fd7c output-faa6fe'
+    'serve' = 'flags-ca0b82 output-822765'
+    'worker' = 'flags-1ca6b6 output-8e1f1c'
+    'open' = 'flags-a2aae6 server-abcaa3 output-8ff328'
+    'chain list' = 'flags-537d2e output-54fd8b'
+    'chain setup' = 'flags-abf46b output-54fd8b'
+    'chain status' = 'flags-537d2e output-54fd8b'
+    'tx list' = 'flags-e07f1f output-54fd8b'
+    'tx show' = 'flags-8464f6 output-54fd8b'
+    'tx bump' = 'flags-8464f6 output-54fd8b'
+    'tx cancel' = 'flags-ec21f5 output-54fd8b'
+    'tx unknown' = 'flags-090c30 output-54fd8b'
+    'tx release' = 'flags-c5244e output-54fd8b'
+    'key create' = 'flags-8fa255 output-54fd8b'
+    'key list' = 'flags-8464f6 output-54fd8b'
+    'key revoke' = 'flags-8464f6 output-54fd8b'
+    'webhook add' = 'flags-83ceaa output-54fd8b'
+    'webhook list' = 'flags-8464f6 output-54fd8b'
+    'webhook show' = 'flags-8464f6 output-54fd8b'
+    'webhook rm' = 'flags-8464f6 output-54fd8b'
+    'webhook test' = 'flags-8464f6 output-54fd8b'
+    'webhook deliveries' = 'flags-ffd5af output-54fd8b'
+    'webhook replay' = 'flags-ea88b1 output-54fd8b'
+    'db export' = 'flags-537d2e output-54fd8b'
+    'db import' = 'flags-537d2e output-54fd8b'
+    'db migrate' = 'flags-537d2e output-54fd8b'
+    'db status' = 'flags-537d2e output-54fd8b'
+    'init' = 'flags-771d79 output-54fd8b'
+    'auth login' = 'flags-5fd97c server-abcaa3 output-54fd8b'
+    'auth status' = 'flags-6578cb server-abcaa3 output-54fd8b'
+    'auth logout' = 'flags-1813e5 server-abcaa3 output-54fd8b'
+    'config get' = 'server-abcaa3 output-54fd8b'
+    'config set' = 'flags-44cedf output-54fd8b'
+    'config unset' = 'flags-ac17d9 output-54fd8b'
+    'config list' = 'flags-f738c3 server-abcaa3 output-54fd8b'
+    'config path' = 'server-a5a50b output-54fd8b'
+    'doctor' = 'server-abcaa3 flags-2cc465 output-54fd8b'
+    'completion' = 'output-faa6fe'
+    'api' = 'flags-fc4896 output-1748b8 server-abcaa3'
   }
 
   $flags = @{
@@ -261,11 +261,11 @@ api Call an API endpoint and print the raw response'
 --base-url - text Address of the server
 --profile - @profiles Profile of your configuration
 --state-dir - dir Where journals are kept'
-    'output-62442f' = '--output -o =output table, json, ndjson, csv or ids
+    'output-54fd8b' = '--output -o =output table, json, ndjson, csv or ids
 --json - - Same as --output json
 --fields - text Print these fields only
 --quiet -q - Say nothing but data and errors
---no-color - - No colours
+--no-color - - No colors
 --no-input - - Ask nothing
 --debug - - More on stderr: requests, timings, stack traces
 --help -h - Help for this command'
@@ -333,8 +333,8 @@ api Call an API endpoint and print the raw response'
     'flags-d37262' = '--format - =format csv, json, jsonl (csv)
 --blockchain -b =blockchain Blockchain of the collection (polygon)
 --receiver - @wallets Receiver of its rows'
-    'output-c57e0f' = '--quiet -q - Say nothing but data and errors
---no-color - - No colours
+    'output-faa6fe' = '--quiet -q - Say nothing but data and errors
+--no-color - - No colors
 --no-input - - Ask nothing
 --debug - - More on stderr: requests, timings, stack traces
 --help -h - Help for this command'
@@ -425,9 +425,9 @@ api Call an API endpoint and print the raw response'
     'flags-3a0908' = '--format - =format-2 keystore (as it is kept) or private-key
 --to - file A new file; - is the screen, or the pipe
 --password-file - file File that holds the password; - is standard input'
-    'output-b95756' = '--json - - Print JSON: what was exported, and where it is
+    'output-e2291c' = '--json - - Print JSON: what was exported, and where it is
 --quiet -q - Say nothing but data and errors
---no-color - - No colours
+--no-color - - No colors
 --no-input - - Ask nothing
 --debug - - More on stderr: requests, timings, stack traces
 --help -h - Help for this command'
@@ -444,9 +444,9 @@ api Call an API endpoint and print the raw response'
 --email - text Whose account (the local one)
 --data-dir - dir The backend''s data dir (that of gdn local start)
 --database-url - text Its PostgreSQL; with a password better GDN_DATABASE_URL'
-    'output-d539bd' = '--json - - Print a line of JSON for each event, and for each answer
+    'output-503596' = '--json - - Print a line of JSON for each event, and for each answer
 --quiet -q - Say nothing but data and errors
---no-color - - No colours
+--no-color - - No colors
 --no-input - - Ask nothing
 --debug - - More on stderr: requests, timings, stack traces
 --help -h - Help for this command'
@@ -480,9 +480,9 @@ api Call an API endpoint and print the raw response'
 --log-file - file Write the log there instead of to stderr
 --config - file Networks by RPC URL (backend.yaml of the data dir)
 --faults - file Let requests fail as the file says; for tests of your own'
-    'output-f88f5f' = '--json - - Print one line of JSON when it is ready
+    'output-822765' = '--json - - Print one line of JSON when it is ready
 --quiet -q - Say nothing but data and errors
---no-color - - No colours
+--no-color - - No colors
 --no-input - - Ask nothing
 --debug - - More on stderr: requests, timings, stack traces
 --help -h - Help for this command'
@@ -499,16 +499,16 @@ api Call an API endpoint and print the raw response'
 --require-stored-files - - Mint no NFT with an ipfs:// or ar:// file that is not stored here
 --log-level - =log-level silent, info or debug
 --log-file - file Write the log there instead of to stderr'
-    'output-341036' = '--json - - Print one line of JSON when it works
+    'output-8e1f1c' = '--json - - Print one line of JSON when it works
 --quiet -q - Say nothing but data and errors
---no-color - - No colours
+--no-color - - No colors
 --no-input - - Ask nothing
 --debug - - More on stderr: requests, timings, stack traces
 --help -h - Help for this command'
     'flags-a2aae6' = '--print - - Print the URL, and open nothing'
-    'output-3a8bdd' = '--json - - Print JSON: the URL; open nothing
+    'output-8ff328' = '--json - - Print JSON: the URL; open nothing
 --quiet -q - Say nothing but data and errors
---no-color - - No colours
+--no-color - - No colors
 --no-input - - Ask nothing
 --debug - - More on stderr: requests, timings, stack traces
 --help -h - Help for this command'
@@ -591,16 +591,16 @@ api Call an API endpoint and print the raw response'
 --idempotency-key - text Key of a request that creates (a new one)
 --dry-run - - Print the request, send nothing
 --yes -y - Don''t ask before spending on a real network'
-    'output-8cfe0e' = '--json - - Print it on one line, on a terminal too
+    'output-1748b8' = '--json - - Print it on one line, on a terminal too
 --quiet -q - Say nothing but data and errors
---no-color - - No colours
+--no-color - - No colors
 --no-input - - Ask nothing
 --debug - - More on stderr: requests, timings, stack traces
 --help -h - Help for this command'
     'gdn' = '--help -h - Help for the command
 --quiet -q - Say nothing but data and errors
 --no-input - - Ask nothing
---no-color - - No colours
+--no-color - - No colors
 --debug - - More on stderr: requests, timings, stack traces
 --version -V - Print the version
 --base-url - text Address of the server
@@ -611,7 +611,7 @@ api Call an API endpoint and print the raw response'
     'help' = '--help -h - Help for the command
 --quiet -q - Say nothing but data and errors
 --no-input - - Ask nothing
---no-color - - No colours
+--no-color - - No colors
 --debug - - More on stderr: requests, timings, stack traces
 --version -V - Print the version
 --json - - The command tree as JSON'

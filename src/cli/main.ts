@@ -7,7 +7,7 @@ const CHECK_WORD = '--check-for-update'
 
 const VERSION_WORDS = new Set(['--version', '-V', 'version'])
 const HELP_WORDS = new Set(['--help', '-h', 'help'])
-const NO_COLOUR = '--no-color'
+const NO_COLOR = '--no-color'
 
 /**
  * The command line. Answers `--version` and `--help` before anything else is loaded.
@@ -29,7 +29,7 @@ export async function main(argv: string[]): Promise<number> {
     return await print(await knownValues(argv.slice(1), process.env), argv)
   }
   keepCompiledCode(process.env)
-  const words = argv.filter((word) => word !== NO_COLOUR)
+  const words = argv.filter((word) => word !== NO_COLOR)
   if (words.length === 0 || (words.length === 1 && HELP_WORDS.has(words[0] ?? ''))) {
     const { rootHelpText } = await import('./help/root-help.ts')
     return await print(await rootHelpText(words.length < argv.length), argv)

@@ -11,7 +11,7 @@ import { makeCommand, type Verb } from './catalogue.ts'
 import type { GdnCommand } from './command.ts'
 import { ioSettings } from './connect/settings-of-argv.ts'
 import type { Deps, Edge } from './deps.ts'
-import { colourLevel } from './io/colour.ts'
+import { colorLevel } from './io/color.ts'
 import { isInActions, withoutCommands } from './io/in-actions.ts'
 import { createIo, type Io } from './io/io.ts'
 import type { OutStream } from './io/out-stream.ts'
@@ -64,7 +64,7 @@ async function dispatch(argv: readonly string[], edge: Edge, io: Io): Promise<nu
     return EXIT.ok
   }
   const found = route(argv)
-  const level = colourLevel(edge.stdout, edge.env, io.settings.noColour)
+  const level = colorLevel(edge.stdout, edge.env, io.settings.noColor)
   if (io.settings.machine && found.kind !== 'verb') {
     const { helpInJson } = await import('./help/help-json.ts')
     await io.data(await helpInJson(found, io, async (verb) => (await load(verb, edge, io)).command))

@@ -52,9 +52,9 @@ export const OWN_VARIABLES: readonly Variable[] = [
 
 /** Variables of others that are heeded. */
 export const OTHER_VARIABLES: readonly Variable[] = [
-  { name: 'NO_COLOR', what: 'Set and not empty: no colours; goes before FORCE_COLOR', flag: '--no-color' },
-  { name: 'FORCE_COLOR', what: 'Colours off a terminal as well: 1, 2 or 3 for their depth, 0 for none' },
-  { name: 'TERM', what: 'dumb: no colours, no animation' },
+  { name: 'NO_COLOR', what: 'Set and not empty: no colors; goes before FORCE_COLOR', flag: '--no-color' },
+  { name: 'FORCE_COLOR', what: 'Colors off a terminal as well: 1, 2 or 3 for their depth, 0 for none' },
+  { name: 'TERM', what: 'dumb: no colors, no animation' },
   { name: 'CI', what: 'Set: ask nothing, animate nothing, say nothing of newer versions' },
   { name: 'BROWSER', what: 'The browser that gdn open starts; none for the URL alone' },
   {

@@ -1,4 +1,4 @@
-// Loaded in the head and run before anything is drawn: no flash of the other colours.
+// Loaded in the head and run before anything is drawn: no flash of the other colors.
 {
   const chosen = (() => {
     try {

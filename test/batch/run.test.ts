@@ -104,7 +104,7 @@ describe('the plan', () => {
       title: 'Line\u2028break',
       description: '',
       file_fields: [{ key: 'image', url: 'https://images.example/1.png' }],
-      attribute: [{ tag: 'colour', value: 'red' }],
+      attribute: [{ tag: 'color', value: 'red' }],
       edition: '1/1',
     }
     await machine.run(server, [row(3, { metadata })])

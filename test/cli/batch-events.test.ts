@@ -25,7 +25,7 @@ async function setUp() {
       return true
     },
   }
-  const settings = { machine: true, quiet: false, debug: false, input: false, noColour: true }
+  const settings = { machine: true, quiet: false, debug: false, input: false, noColor: true }
   const io = await createIo({ env: {}, stdin: Readable.from([]), stdout, stderr: stdout }, settings)
   let now = 0
   const events = new EventLines(io, () => now)

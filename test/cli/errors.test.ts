@@ -7,7 +7,7 @@ import { GdnError } from '../../src/core/errors.ts'
 import { fakeApi } from './fake-api.ts'
 import { cli, tempHome } from './harness.ts'
 
-const SETTINGS: IoSettings = { machine: false, quiet: false, debug: false, input: false, noColour: true }
+const SETTINGS: IoSettings = { machine: false, quiet: false, debug: false, input: false, noColor: true }
 
 async function report(error: unknown, settings: Partial<IoSettings> = {}) {
   let text = ''

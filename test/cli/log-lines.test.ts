@@ -2,7 +2,7 @@ import { Writable } from 'node:stream'
 import { expect, test } from 'vitest'
 import { createIo, type IoSettings } from '../../src/cli/io/io.ts'
 
-const SETTINGS: IoSettings = { machine: false, quiet: false, debug: false, input: false, noColour: true }
+const SETTINGS: IoSettings = { machine: false, quiet: false, debug: false, input: false, noColor: true }
 
 async function logged(line: string, isTTY: boolean): Promise<string> {
   let text = ''

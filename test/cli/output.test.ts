@@ -191,12 +191,12 @@ test('text from the server is made inert for people, and is intact in JSON', asy
   expect(JSON.parse((await show('--json')).stdout).status).toBe(evil)
 })
 
-test('colour follows the stream and the environment, and the words say the same', async () => {
+test('color follows the stream and the environment, and the words say the same', async () => {
   const api = await fakeApi({ getnfts: knows(A) })
   const shown = (more: string[], extra: NodeJS.ProcessEnv, tty: boolean) =>
     cli(['nft', 'show', 'a', '--base-url', api.url, ...more], { env: { ...env, ...extra }, tty }).then((r) => r.stdout)
-  const coloured = '\u001b[32mdeployed\u001b[39m'
-  expect(await shown([], { FORCE_COLOR: '1' }, true)).toContain(coloured)
+  const colored = '\u001b[32mdeployed\u001b[39m'
+  expect(await shown([], { FORCE_COLOR: '1' }, true)).toContain(colored)
   expect(await shown([], { FORCE_COLOR: '1' }, false)).not.toContain('\u001b[32mdeployed\u001b[39m\t')
   for (const [more, extra] of [
     [[], { FORCE_COLOR: '1', NO_COLOR: '1' }],

@@ -28,7 +28,7 @@ test('a command stays in one piece, on a line of its own if need be', () => {
   expect(wrapLine(`  Next: ${command}`, 120)).toBe(`  Next: ${command}`)
 })
 
-test('colours take no room, and wide letters take two columns', () => {
+test('colors take no room, and wide letters take two columns', () => {
   const red = '\u001b[31mred\u001b[39m'
   expect(wrapLine(Array(8).fill(red).join(' '), 31)).toBe(Array(8).fill(red).join(' '))
   expect(wrapLine('日本語の題 日本語の題 日本語の題', 22)).toBe('日本語の題 日本語の題\n日本語の題')

@@ -46,7 +46,7 @@ async function reported(error: unknown): Promise<string> {
     write: (chunk: string) => written.push(chunk) > 0,
     getColorDepth: () => 1,
   }
-  const settings = { machine: false, quiet: false, debug: false, input: false, noColour: true }
+  const settings = { machine: false, quiet: false, debug: false, input: false, noColor: true }
   const io = await createIo({ env: {}, stdin: process.stdin, stdout: stderr, stderr }, settings)
   expect(reportError(io, stderr, error)).toBe(2)
   return written.join('')

@@ -97,7 +97,7 @@ describe('from a manifest on disk to NFTs on a chain, with the built gdn', () =>
     const image = join(EXAMPLES, 'media', '03-clockwork.svg')
     const answer = await gdn.json<Nft | Nft[]>(
       ...['nft', 'mint', '-c', contract, '--receiver', RECEIVER, '--title', 'By hand', '--description', 'One of one'],
-      ...['--media', `image=${image}`, '--extra', 'artist=me', '--attr', 'colour=blue'],
+      ...['--media', `image=${image}`, '--extra', 'artist=me', '--attr', 'color=blue'],
     )
     minted = Array.isArray(answer) ? (answer[0] as Nft) : answer
     expect(minted).toMatchObject({ status: 'deployed', token_id: '1', receiver_wallet_address: RECEIVER })

@@ -32,8 +32,8 @@ test.each([
   ['kitty', { KITTY_WINDOW_ID: '1' }, KITTY],
   ['iTerm2', { TERM_PROGRAM: 'iTerm.app' }, ITERM],
   ['sixel', { GDN_IMAGES: 'sixel' }, SIXEL],
-  ['16 million colours', { COLORTERM: 'truecolor' }, '\u001b[38;2;255;0;0m'],
-  ['256 colours', {}, '\u001b[38;5;196m'],
+  ['16 million colors', { COLORTERM: 'truecolor' }, '\u001b[38;2;255;0;0m'],
+  ['256 colors', {}, '\u001b[38;5;196m'],
 ])('a terminal of %s gets its picture, and no other sequences', async (_, env, beginning) => {
   const { screen } = await shown(env)
   expect(screen.startsWith(beginning), JSON.stringify(screen.slice(0, 80))).toBe(true)
@@ -49,10 +49,10 @@ test('blocks show on the screen what the picture shows', async () => {
   const terminal = new xterm.Terminal({ cols: 80, rows: 24, allowProposedApi: true })
   await new Promise<void>((resolve) => terminal.write(screen, resolve))
   const { active } = terminal.buffer
-  const colourAt = (column: number, row: number) => active.getLine(row)?.getCell(column)?.getFgColor()
+  const colorAt = (column: number, row: number) => active.getLine(row)?.getCell(column)?.getFgColor()
   // Of 24 rows twelve are the picture's: eight pixels grow to 24.
   const [last, lowest] = [23, 11]
-  expect([colourAt(0, 0), colourAt(last, 0), colourAt(0, lowest), colourAt(last, lowest)]).toEqual([
+  expect([colorAt(0, 0), colorAt(last, 0), colorAt(0, lowest), colorAt(last, lowest)]).toEqual([
     0xff0000, 0x00ff00, 0x0000ff, 0xffffff,
   ])
   expect(active.getLine(0)?.translateToString(true)).toBe(BLOCK.repeat(24))

@@ -107,14 +107,14 @@ it.skipIf(CHROMIUM === undefined)('an NFT says which of its files are not stored
   await close()
 })
 
-describe.skipIf(CHROMIUM === undefined)('colours', () => {
+describe.skipIf(CHROMIUM === undefined)('colors', () => {
   const background = (page: Page) => page.evaluate<string>('getComputedStyle(document.documentElement).backgroundColor')
 
   it('are those of the system, until others are chosen; these are kept', async () => {
     const { page, errors, close } = await watchedPage(browser, backend.url, { scheme: 'dark' })
     await page.goto(`${backend.url}/`)
     const dark = await background(page)
-    const choose = page.getByRole('button', { name: /^Colours: / })
+    const choose = page.getByRole('button', { name: /^Colors: / })
     await choose.click()
     const light = await background(page)
     expect(light).not.toBe(dark)

@@ -2,7 +2,7 @@ import { crc32, deflateSync } from 'node:zlib'
 import jpeg from 'jpeg-js'
 import omggif from 'omggif'
 
-/** A picture to be encoded: a colour for each pixel, row by row. */
+/** A picture to be encoded: a color for each pixel, row by row. */
 export interface Painting {
   width: number
   height: number
@@ -39,7 +39,7 @@ interface RawPng {
   height: number
   depth: number
   /** 0 grey, 2 RGB, 3 palette, 4 grey and alpha, 6 RGBA. */
-  colour: number
+  color: number
   interlace?: boolean
   /** With the filter byte before each row. */
   rows: Uint8Array
@@ -47,11 +47,11 @@ interface RawPng {
 }
 
 /** A PNG byte by byte, also one that no program would write. */
-export function rawPng({ width, height, depth, colour, interlace = false, rows, more = [] }: RawPng): Buffer {
+export function rawPng({ width, height, depth, color, interlace = false, rows, more = [] }: RawPng): Buffer {
   const header = Buffer.alloc(13)
   header.writeUInt32BE(width, 0)
   header.writeUInt32BE(height, 4)
-  header.set([depth, colour, 0, 0, interlace ? 1 : 0], 8)
+  header.set([depth, color, 0, 0, interlace ? 1 : 0], 8)
   return Buffer.concat([
     Buffer.from('\x89PNG\r\n\x1a\n', 'latin1'),
     pngChunk('IHDR', header),
@@ -66,13 +66,13 @@ export function png(painting: Painting): Buffer {
   const rgba = rgbaOf(painting)
   const rows = Buffer.alloc(height * (width * 4 + 1))
   for (let y = 0; y < height; y++) rows.set(rgba.subarray(y * width * 4, (y + 1) * width * 4), y * (width * 4 + 1) + 1)
-  return rawPng({ width, height, depth: 8, colour: 6, rows })
+  return rawPng({ width, height, depth: 8, color: 6, rows })
 }
 
 export const jpegOf = (painting: Painting): Buffer =>
   jpeg.encode({ width: painting.width, height: painting.height, data: Buffer.from(rgbaOf(painting)) }, 95).data
 
-/** A GIF of one frame for each painting; all in the same few colours. */
+/** A GIF of one frame for each painting; all in the same few colors. */
 export function gif(paintings: readonly Painting[], palette: readonly number[]): Buffer {
   const [{ width, height } = QUARTERS] = paintings
   const buffer = Buffer.alloc(4096 + paintings.length * width * height * 2)

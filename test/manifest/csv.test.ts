@@ -10,7 +10,7 @@ const HEAD = 'title,description,receiver'
 describe('a CSV manifest', () => {
   test('gives a row for each NFT, every column in its place', async () => {
     const { rows, issues } = await read(
-      'id,receiver,sender,title,description,attr:colour,image,file:animation,extra:artist,attr:size\n' +
+      'id,receiver,sender,title,description,attr:color,image,file:animation,extra:artist,attr:size\n' +
         `a1,${ALICE},${BOB},Dawn,First,red,https://example.com/1.png,ipfs://bafkreifjjcie6lypi6ny7amxnfftagclbuxndqonfipmb64f2km2devei4,Mo,big\n`,
     )
     expect(issues).toEqual([])
@@ -28,7 +28,7 @@ describe('a CSV manifest', () => {
             { key: 'animation', url: 'ipfs://bafkreifjjcie6lypi6ny7amxnfftagclbuxndqonfipmb64f2km2devei4' },
           ],
           attribute: [
-            { tag: 'colour', value: 'red' },
+            { tag: 'color', value: 'red' },
             { tag: 'size', value: 'big' },
           ],
           artist: 'Mo',

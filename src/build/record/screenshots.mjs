@@ -9,7 +9,7 @@ import { chromium } from 'playwright-core'
 // It declares no variables: as a module it wouldn't load.
 const { quantize } = createRequire(import.meta.url)('sixel/upng.js')
 
-const COLOURS = 256
+const COLORS = 256
 const PLACES = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome']
 const VIEW = { width: 1040, height: 680 }
 const MAX_BYTES = 120_000
@@ -58,7 +58,7 @@ async function seen(page) {
   throw new Error(`pictures are missing on ${page.url()}`)
 }
 
-/** A screenshot in 256 colours: a third of its bytes, and nobody sees the difference. */
+/** A screenshot in 256 colors: a third of its bytes, and nobody sees the difference. */
 function smallPng(png) {
   const { width, height, data, channels } = decode(png)
   const rgba = new Uint8Array(width * height * 4)
@@ -66,7 +66,7 @@ function smallPng(png) {
     rgba.set(data.subarray(i * channels, i * channels + 3), i * 4)
     rgba[i * 4 + 3] = 255
   }
-  const { inds, plte } = quantize(rgba.buffer, COLOURS)
+  const { inds, plte } = quantize(rgba.buffer, COLORS)
   const palette = plte.map(({ est }) => [est.rgba & 255, (est.rgba >> 8) & 255, (est.rgba >> 16) & 255])
   return encode({ width, height, data: inds, channels: 1, depth: 8, palette }, { zlib: { level: 9 } })
 }

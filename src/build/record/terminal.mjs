@@ -75,7 +75,7 @@ export class Recorder {
       for (let x = 0; x < this.columns; x++) {
         const cell = line?.getCell(x)
         if (cell === undefined || cell.getWidth() === 0) continue
-        const look = { fg: colour(cell, 'Fg'), bg: colour(cell, 'Bg'), bold: cell.isBold() > 0, dim: cell.isDim() > 0 }
+        const look = { fg: color(cell, 'Fg'), bg: color(cell, 'Bg'), bold: cell.isBold() > 0, dim: cell.isDim() > 0 }
         const text = cell.getChars() || ' '
         const last = runs.at(-1)
         const isSame = last !== undefined && ['fg', 'bg', 'bold', 'dim'].every((name) => last[name] === look[name])
@@ -90,7 +90,7 @@ export class Recorder {
 const STEPS = [0, 95, 135, 175, 215, 255]
 
 /** `#rrggbb`, the number of one of the sixteen, or null for the terminal's own. */
-function colour(cell, which) {
+function color(cell, which) {
   if (cell[`is${which}Default`]()) return null
   const value = cell[`get${which}Color`]()
   if (cell[`is${which}RGB`]()) return `#${value.toString(16).padStart(6, '0')}`

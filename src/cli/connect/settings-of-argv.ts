@@ -17,6 +17,6 @@ export function ioSettings(argv: readonly string[], env: NodeJS.ProcessEnv): IoS
     quiet: has('--quiet') || words.some((word) => /^-[a-z]*q[a-z]*$/.test(word) && !/^-[cbfo]/.test(word)),
     debug: has('--debug') || isSet(env.GDN_DEBUG),
     input: !has('--no-input'),
-    noColour: has('--no-color'),
+    noColor: has('--no-color'),
   }
 }

@@ -31,7 +31,7 @@ const SERVER = 'Server'
 
 export function addCommonFlags(command: GdnCommand): GdnCommand {
   switchFlag(command, '-q, --quiet', 'Say nothing but data and errors', OUTPUT)
-  switchFlag(command, '--no-color', 'No colours', OUTPUT)
+  switchFlag(command, '--no-color', 'No colors', OUTPUT)
   switchFlag(command, '--no-input', 'Ask nothing', OUTPUT)
   return switchFlag(command, '--debug', 'More on stderr: requests, timings, stack traces', OUTPUT)
 }

@@ -1,7 +1,7 @@
 import { EXIT } from '../../core/exit-codes.ts'
 import { EXIT_MEANINGS } from '../../core/exit-meanings.ts'
 import type { GdnCommand } from '../command.ts'
-import type { ColourLevel } from '../io/colour.ts'
+import type { ColorLevel } from '../io/color.ts'
 import { proseWidth, twoColumns, wrap } from '../text/wrap.ts'
 import { exampleLines } from './example-lines.ts'
 import { headingStyle } from './help.ts'
@@ -11,7 +11,7 @@ import { usageOf } from './usage.ts'
 export async function commandHelp(
   command: GdnCommand,
   columns: number | undefined,
-  level: ColourLevel,
+  level: ColorLevel,
 ): Promise<string> {
   const heading = await headingStyle(level)
   const width = proseWidth(columns)

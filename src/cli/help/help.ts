@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { CATALOGUE, type Noun } from '../catalogue.ts'
-import type { ColourLevel } from '../io/colour.ts'
+import type { ColorLevel } from '../io/color.ts'
 import { packageRoot } from '../package-root.ts'
 import { proseWidth, twoColumns, wrap } from '../text/wrap.ts'
 import { exampleLines } from './example-lines.ts'
@@ -18,8 +18,8 @@ const ROOT_EXAMPLES = [
   ['', 'gdn batch mint drop.csv --local'],
 ] as const
 
-/** Headings stand out by their capitals; colour only adds to it. */
-export async function headingStyle(level: ColourLevel): Promise<Heading> {
+/** Headings stand out by their capitals; color only adds to it. */
+export async function headingStyle(level: ColorLevel): Promise<Heading> {
   if (level === 0) return (text) => text.toUpperCase()
   const { Chalk } = await import('chalk')
   const chalk = new Chalk({ level })
@@ -27,7 +27,7 @@ export async function headingStyle(level: ColourLevel): Promise<Heading> {
 }
 
 /** `gdn --help`, from the catalogue alone. */
-export async function rootHelp(columns: number | undefined, level: ColourLevel): Promise<string> {
+export async function rootHelp(columns: number | undefined, level: ColorLevel): Promise<string> {
   const heading = await headingStyle(level)
   const width = proseWidth(columns)
   const names = [...CATALOGUE.flatMap(({ entries }) => entries), ...TOPICS].map(({ name }) => name)
@@ -61,7 +61,7 @@ export const ROOT_FLAGS = [
   ['-h, --help', 'Help for the command'],
   ['-q, --quiet', 'Say nothing but data and errors'],
   ['    --no-input', 'Ask nothing'],
-  ['    --no-color', 'No colours'],
+  ['    --no-color', 'No colors'],
   ['    --debug', 'More on stderr: requests, timings, stack traces'],
   ['-V, --version', 'Print the version'],
 ] as const
@@ -74,7 +74,7 @@ const MOST_FLAGS = [
 ] as const
 
 /** `gdn nft --help`. */
-export async function nounHelp(noun: Noun, columns: number | undefined, level: ColourLevel): Promise<string> {
+export async function nounHelp(noun: Noun, columns: number | undefined, level: ColorLevel): Promise<string> {
   const heading = await headingStyle(level)
   const width = proseWidth(columns)
   const rows = noun.verbs.map(({ name, summary }) => [name, summary] as const)

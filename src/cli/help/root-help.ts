@@ -1,8 +1,8 @@
-import { colourLevel } from '../io/colour.ts'
+import { colorLevel } from '../io/color.ts'
 import { rootHelp } from './help.ts'
 
 /** `gdn --help` for stdout. */
-export async function rootHelpText(noColour: boolean): Promise<string> {
-  const level = colourLevel(process.stdout, process.env, noColour)
+export async function rootHelpText(noColor: boolean): Promise<string> {
+  const level = colorLevel(process.stdout, process.env, noColor)
   return await rootHelp(process.stdout.columns, level)
 }

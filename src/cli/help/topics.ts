@@ -25,7 +25,7 @@ export const TOPICS: readonly TopicEntry[] = [
   },
   {
     name: 'output',
-    summary: 'JSON, CSV, ids, tables; fields; colours; what scripts may rely on',
+    summary: 'JSON, CSV, ids, tables; fields; colors; what scripts may rely on',
     load: async () => (await import('./topics/output.ts')).output,
   },
   {

@@ -3,7 +3,7 @@ import { GdnError } from '../../core/errors.ts'
 import { redactSecrets } from '../../core/secret.ts'
 import { terminalLines, terminalText } from '../../core/terminal-text.ts'
 import { wrapLine } from '../text/wrap.ts'
-import { type ColourLevel, colourLevel } from './colour.ts'
+import { type ColorLevel, colorLevel } from './color.ts'
 import { isInActions, withoutCommands } from './in-actions.ts'
 import type { LiveBlock } from './live-block.ts'
 import type { OutStream } from './out-stream.ts'
@@ -17,7 +17,7 @@ export interface IoSettings {
   debug: boolean
   /** Whether a question may be asked, where a terminal is there to answer it. */
   input: boolean
-  noColour: boolean
+  noColor: boolean
 }
 
 /** The streams of the process, as commands use them. */
@@ -28,7 +28,7 @@ export interface Io {
    * there is room for more.
    */
   data(text: string): Promise<void>
-  /** Text for people to read, with colours, such as a table: its text from outside is inert already. */
+  /** Text for people to read, with colors, such as a table: its text from outside is inert already. */
   read(text: string): Promise<void>
   /** A line for people, on stderr; silent with -q and in JSON mode. Text from outside goes through `safe` first. */
   note(line: string): void
@@ -44,8 +44,8 @@ export interface Io {
   readonly rows: number
   /** Breaks lines for people to the width of stderr; off a terminal they stay as they are. */
   toWidth(text: string): string
-  /** How much colour stdout gets. */
-  readonly outColours: ColourLevel
+  /** How much color stdout gets. */
+  readonly outColors: ColorLevel
   readonly outPaint: Paint
   readonly errPaint: Paint
   /** Whether a question would be answered by a person. */
@@ -77,10 +77,10 @@ export const safe = terminalText
 
 const PROGRESS_EVERY_MS = 5000
 
-async function paintFor(level: ColourLevel): Promise<Paint> {
+async function paintFor(level: ColorLevel): Promise<Paint> {
   if (level === 0) return PLAIN
-  const { colouredPaint } = await import('./coloured-paint.ts')
-  return colouredPaint(level)
+  const { coloredPaint } = await import('./colored-paint.ts')
+  return coloredPaint(level)
 }
 
 /** Builds the streams of one run. */
@@ -102,8 +102,8 @@ export async function createIo(edge: IoEdge, settings: IoSettings): Promise<Io> 
   const mayAsk = settings.input && stderrTty && !isSet(env.CI) && !isSet(env.GDN_NO_INPUT)
   const interactive = mayAsk && edge.stdin.isTTY === true
   const silent = settings.quiet || settings.machine
-  const outLevel = colourLevel(stdout, env, settings.noColour)
-  const errLevel = colourLevel(stderr, env, settings.noColour)
+  const outLevel = colorLevel(stdout, env, settings.noColor)
+  const errLevel = colorLevel(stderr, env, settings.noColor)
   const errPaint = await paintFor(errLevel)
 
   return {
@@ -120,7 +120,7 @@ export async function createIo(edge: IoEdge, settings: IoSettings): Promise<Io> 
     columns: stdout.columns || 80,
     rows: stdout.rows || 24,
     toWidth,
-    outColours: outLevel,
+    outColors: outLevel,
     outPaint: await paintFor(outLevel),
     errPaint,
     interactive,

@@ -15,9 +15,9 @@ const HIDE_CURSOR = `${ESC}?25l`
 const SHOW_CURSOR = `${ESC}?25h`
 const TO_LINE_END = `${ESC}K`
 const TO_SCREEN_END = `${ESC}J`
-const COLOURS = /\u001b\[[\d;]*m/g
+const COLORS = /\u001b\[[\d;]*m/g
 
-const widthOf = (line: string) => displayWidth(line.replace(COLOURS, ''))
+const widthOf = (line: string) => displayWidth(line.replace(COLORS, ''))
 
 /**
  * Makes the block. Each picture is one write, over the one before and not after wiping it, so that nothing flickers;

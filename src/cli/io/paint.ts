@@ -1,4 +1,4 @@
-/** Colours by what they mean. The words say the same: colour only adds to them. */
+/** Colors by what they mean. The words say the same: color only adds to them. */
 export interface Paint {
   bold(text: string): string
   dim(text: string): string
@@ -11,7 +11,7 @@ const same = (text: string) => text
 
 export const PLAIN: Paint = { bold: same, dim: same, good: same, bad: same, busy: same }
 
-/** A status in its colour: deployed and running are good, failed is bad, the rest is under way. */
+/** A status in its color: deployed and running are good, failed is bad, the rest is under way. */
 export function paintStatus(status: string, text: string, paint: Paint): string {
   if (['deployed', 'done', 'finished', 'running'].includes(status)) return paint.good(text)
   if (['failed', 'error', 'unknown', 'damaged'].includes(status)) return paint.bad(text)

@@ -14,15 +14,15 @@ function withColumns(stream: OutStream): NodeJS.WriteStream {
  * A spinner on stderr. `discardStdin` is off: it would swallow Ctrl-C.
  *
  * @param stderr a terminal
- * @param coloured the library would ask no NO_COLOR
+ * @param colored the library would ask no NO_COLOR
  */
-export function spinner(text: string, stderr: OutStream, coloured: boolean): Progress {
+export function spinner(text: string, stderr: OutStream, colored: boolean): Progress {
   const running = ora({
     text: terminalText(text),
     stream: withColumns(stderr),
     discardStdin: false,
     isEnabled: true,
-    color: coloured ? 'cyan' : false,
+    color: colored ? 'cyan' : false,
   }).start()
   return {
     update: (next) => {

@@ -20,7 +20,7 @@ export function decodeGif(bytes: Uint8Array): Pixels {
   let seeThrough = -1
   while (file[at] === EXTENSION) {
     const { length, end } = blocksAt(file, at + 2)
-    // Length, flags, delay, index of the colour.
+    // Length, flags, delay, index of the color.
     if (file[at + 1] === GRAPHIC_CONTROL && length >= 4 && ((file[at + 3] ?? 0) & 1) === 1)
       seeThrough = file[at + 6] ?? -1
     at = end
@@ -33,24 +33,24 @@ export function decodeGif(bytes: Uint8Array): Pixels {
   if (left + columns > width || top + rows > height) throw broken()
   const flags = file[at + 9] ?? 0
   const own = tableAt(file, at + 10, flags)
-  const colours = own.length > 0 ? own : common
+  const colors = own.length > 0 ? own : common
   const codes = at + 10 + own.length
   const indexes = unpacked(joined(file, codes + 1), file[codes] ?? 0, columns * rows)
   const order = (flags & 0x40) === 0 ? null : interlaced(rows)
   for (let i = 0; i < indexes.length; i++) {
     const index = indexes[i] ?? 0
-    if (index === seeThrough || index * 3 + 2 >= colours.length) continue
+    if (index === seeThrough || index * 3 + 2 >= colors.length) continue
     const row = Math.floor(i / columns)
     const to = ((top + (order?.[row] ?? row)) * width + left + (i % columns)) * 4
-    data[to] = colours[index * 3] ?? 0
-    data[to + 1] = colours[index * 3 + 1] ?? 0
-    data[to + 2] = colours[index * 3 + 2] ?? 0
+    data[to] = colors[index * 3] ?? 0
+    data[to + 1] = colors[index * 3 + 1] ?? 0
+    data[to + 2] = colors[index * 3 + 2] ?? 0
     data[to + 3] = 255
   }
   return { width, height, data }
 }
 
-/** The table of colours that begins here, where the flags say that there is one. */
+/** The table of colors that begins here, where the flags say that there is one. */
 function tableAt(file: Buffer, at: number, flags: number): Buffer {
   return file.subarray(at, (flags & 0x80) === 0 ? at : at + 3 * 2 ** ((flags & 7) + 1))
 }

@@ -5,20 +5,20 @@ const RESET = '\u001b[0m'
 const SEEN = 128
 
 /**
- * A picture as text: two pixels a character, one above the other, in the colours of letter and background.
+ * A picture as text: two pixels a character, one above the other, in the colors of letter and background.
  *
  * @param pixels as wide as there are columns, and twice as high as there are rows
  */
-export function halfBlocks(pixels: Pixels, colours: 256 | 'true'): string {
+export function halfBlocks(pixels: Pixels, colors: 256 | 'true'): string {
   const { width, height } = pixels
-  const code = colours === 256 ? indexed : direct
+  const code = colors === 256 ? indexed : direct
   let text = ''
   for (let y = 0; y < height; y += 2) {
     let [front, back] = ['', '']
     let line = ''
     for (let x = 0; x < width; x++) {
-      const upper = colourAt(pixels, x, y, code)
-      const lower = y + 1 < height ? colourAt(pixels, x, y + 1, code) : null
+      const upper = colorAt(pixels, x, y, code)
+      const lower = y + 1 < height ? colorAt(pixels, x, y + 1, code) : null
       const wantedFront = upper ?? lower
       const wantedBack = upper === null ? '' : (lower ?? '')
       if (back !== '' && wantedBack === '') {
@@ -43,7 +43,7 @@ export function halfBlocks(pixels: Pixels, colours: 256 | 'true'): string {
 
 type Code = (red: number, green: number, blue: number) => string
 
-function colourAt({ width, data }: Pixels, x: number, y: number, code: Code): string | null {
+function colorAt({ width, data }: Pixels, x: number, y: number, code: Code): string | null {
   const at = (y * width + x) * 4
   if ((data[at + 3] ?? 0) < SEEN) return null
   return code(data[at] ?? 0, data[at + 1] ?? 0, data[at + 2] ?? 0)
@@ -51,11 +51,11 @@ function colourAt({ width, data }: Pixels, x: number, y: number, code: Code): st
 
 const direct: Code = (red, green, blue) => `2;${red};${green};${blue}`
 
-/** The six steps of each colour in a palette of 256. */
+/** The six steps of each color in a palette of 256. */
 const STEPS = [0, 95, 135, 175, 215, 255]
 const nearestStep = (value: number) => (value < 48 ? 0 : value < 115 ? 1 : Math.floor((value - 35) / 40))
 
-/** The nearest of the cube of colours and the ramp of greys that all terminals of 256 colours have. */
+/** The nearest of the cube of colors and the ramp of greys that all terminals of 256 colors have. */
 const indexed: Code = (red, green, blue) => {
   const [r, g, b] = [nearestStep(red), nearestStep(green), nearestStep(blue)]
   const grey = Math.min(23, Math.max(0, Math.round(((red + green + blue) / 3 - 8) / 10)))

@@ -24,7 +24,7 @@ export function scaled({ width, height, data }: Pixels, to: Size): Pixels {
       let [red, green, blue, alpha] = [0, 0, 0, 0]
       for (let row = top; row < bottom; row++) {
         for (let at = (row * width + left) * 4, end = (row * width + right) * 4; at < end; at += 4) {
-          // What can't be seen has a colour too, and must not tinge the edges.
+          // What can't be seen has a color too, and must not tinge the edges.
           const weight = data[at + 3] ?? 0
           red += (data[at] ?? 0) * weight
           green += (data[at + 1] ?? 0) * weight

@@ -6,7 +6,7 @@ import { type Way, wayToDraw } from './way.ts'
 /** How stdout draws pictures: null off a terminal, with -q, in JSON, and where the terminal can't. */
 export function wayOf({ io, env }: Pick<Deps, 'io' | 'env'>): Way | null {
   if (io.settings.machine || io.settings.quiet) return null
-  return wayToDraw({ env, tty: io.stdoutTty, colours: io.outColours, hasBlocks: hasBlockCharacters(env) })
+  return wayToDraw({ env, tty: io.stdoutTty, colors: io.outColors, hasBlocks: hasBlockCharacters(env) })
 }
 
 const MOST: Room = { columns: 40, rows: 20 }

@@ -1,13 +1,13 @@
-import type { ColourLevel } from '../io/colour.ts'
+import type { ColorLevel } from '../io/color.ts'
 
-/** How a terminal is sent a picture: by a protocol of its own, or as blocks of 256 or 16 million colours. */
+/** How a terminal is sent a picture: by a protocol of its own, or as blocks of 256 or 16 million colors. */
 export type Way = 'kitty' | 'iterm' | 'sixel' | 'blocks' | 'blocks-256'
 
 interface Terminal {
   env: NodeJS.ProcessEnv
   /** Whether stdout is one. */
   tty: boolean
-  colours: ColourLevel
+  colors: ColorLevel
   /** Whether its font has blocks. */
   hasBlocks: boolean
 }
@@ -18,9 +18,9 @@ const isSet = (value: string | undefined) => value !== undefined && value !== ''
  * How a terminal draws pictures, by what it says of itself in the environment; null where it draws none. It isn't
  * asked: an answer would come late, or never, or among what a person types. GDN_IMAGES goes before what is found out.
  */
-export function wayToDraw({ env, tty, colours, hasBlocks }: Terminal): Way | null {
+export function wayToDraw({ env, tty, colors, hasBlocks }: Terminal): Way | null {
   if (!tty || env.TERM === 'dumb' || isSet(env.CI)) return null
-  const blocks = !hasBlocks || colours < 2 ? null : colours === 2 ? 'blocks-256' : 'blocks'
+  const blocks = !hasBlocks || colors < 2 ? null : colors === 2 ? 'blocks-256' : 'blocks'
   const wanted = env.GDN_IMAGES
   if (wanted === 'off') return null
   if (wanted === 'kitty' || wanted === 'iterm' || wanted === 'sixel') return wanted

@@ -7,7 +7,7 @@ const NO_BORDERS = Object.fromEntries(
     .map((part) => [part, '']),
 )
 
-/** How one cell is painted; `row` is null in the heading. Colours take no room. */
+/** How one cell is painted; `row` is null in the heading. Colors take no room. */
 export type PaintCell = (cell: string, row: number | null, column: number) => string
 
 /**
@@ -20,7 +20,7 @@ export function drawTable(head: readonly string[], rows: readonly (readonly stri
     rows.reduce((max, row) => Math.max(max, displayWidth(row[i] ?? '')), displayWidth(heading)),
   )
   const line = (cells: readonly string[], row: number | null) => {
-    // It colours heads and borders by itself unless its style is empty.
+    // It colors heads and borders by itself unless its style is empty.
     const style = { head: [], border: [], 'padding-left': 0, 'padding-right': 2 }
     const table = new Table({ chars: NO_BORDERS, style })
     table.push(cells.map((cell, i) => paint(cell, row, i) + ' '.repeat((widths[i] ?? 0) - displayWidth(cell))))

@@ -3,12 +3,12 @@ import { displayWidth } from './display-width.ts'
 const MIN_WIDTH = 20
 const MAX_WIDTH = 100
 
-const COLOURS = /\u001b\[[\d;]*m/g
+const COLORS = /\u001b\[[\d;]*m/g
 
 /** A command at the end of a line, which people copy: `Next: gdn nft list --local`. */
 const COMMAND = /(?<=: )(gdn|node|kill|chmod) .+$/
 
-const widthOf = (text: string) => displayWidth(text.replaceAll(COLOURS, ''))
+const widthOf = (text: string) => displayWidth(text.replaceAll(COLORS, ''))
 
 /** The width to write prose in: the terminal's, within reason; 80 where there is none. */
 export function proseWidth(columns: number | undefined): number {

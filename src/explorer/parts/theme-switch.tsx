@@ -25,7 +25,7 @@ function choose(theme: Theme): void {
 export function ThemeSwitch() {
   const [theme, setTheme] = useState(current)
   const next = THEMES[(THEMES.indexOf(theme) + 1) % THEMES.length] ?? 'auto'
-  const label = `Colours: ${WORDS[theme]}. Change to ${WORDS[next]}`
+  const label = `Colors: ${WORDS[theme]}. Change to ${WORDS[next]}`
   const onClick = () => {
     choose(next)
     setTheme(next)

@@ -96,7 +96,7 @@ describe.each(Object.entries(SCENARIOS).filter(([name]) => COMMANDS.some(({ comm
       }
     })
 
-    test.each(OUTPUT_MODES)('--fields chooses and orders fields with -o %s; a pipe gets no colours', async (mode) => {
+    test.each(OUTPUT_MODES)('--fields chooses and orders fields with -o %s; a pipe gets no colors', async (mode) => {
       const { code, stdout } = await run(scenario, '-o', mode, '--fields', chosen.join(','))
       expect(code).toBe(0)
       expect(stdout).not.toMatch(ANSI)
@@ -134,7 +134,7 @@ describe.each(Object.entries(SCENARIOS).filter(([name]) => COMMANDS.some(({ comm
   },
 )
 
-test('a terminal gets no colours either with NO_COLOR, --no-color or TERM=dumb, whatever the command', async () => {
+test('a terminal gets no colors either with NO_COLOR, --no-color or TERM=dumb, whatever the command', async () => {
   const calm = ['collection show', 'nft show', 'batch list', 'batch status', 'batch results', 'config list']
   for (const name of calm) {
     const { prepare } = SCENARIOS[name] as Scenario

@@ -20,13 +20,13 @@ describe('a PNG', () => {
   })
 
   test.each([
-    ['grey of 1 bit', { depth: 1, colour: 0, rows: [0, 0b10110000] }, [[255], [0], [255], [255]]],
-    ['grey of 2 bits', { depth: 2, colour: 0, rows: [0, 0b00011011] }, [[0], [85], [170], [255]]],
-    ['grey of 4 bits', { depth: 4, colour: 0, rows: [0, 0x0f, 0x37] }, [[0], [255], [51], [119]]],
-    ['grey of 16 bits', { depth: 16, colour: 0, rows: [0, 9, 1, 200, 2, 255, 255, 0, 0] }, [[9], [200], [255], [0]]],
+    ['gray of 1 bit', { depth: 1, color: 0, rows: [0, 0b10110000] }, [[255], [0], [255], [255]]],
+    ['gray of 2 bits', { depth: 2, color: 0, rows: [0, 0b00011011] }, [[0], [85], [170], [255]]],
+    ['gray of 4 bits', { depth: 4, color: 0, rows: [0, 0x0f, 0x37] }, [[0], [255], [51], [119]]],
+    ['gray of 16 bits', { depth: 16, color: 0, rows: [0, 9, 1, 200, 2, 255, 255, 0, 0] }, [[9], [200], [255], [0]]],
     [
-      'grey with alpha',
-      { depth: 8, colour: 4, rows: [0, 9, 1, 200, 2, 3, 4, 5, 6] },
+      'gray with alpha',
+      { depth: 8, color: 4, rows: [0, 9, 1, 200, 2, 3, 4, 5, 6] },
       [
         [9, 1],
         [200, 2],
@@ -36,16 +36,16 @@ describe('a PNG', () => {
     ],
   ])('in %s', async (_, { rows, ...of }, expected) => {
     const { list } = await pixels(rawPng({ width: 4, height: 1, ...of, rows: Uint8Array.from(rows) }))
-    expect(list).toEqual(expected.map(([grey, alpha = 255]) => [grey, grey, grey, alpha]))
+    expect(list).toEqual(expected.map(([gray, alpha = 255]) => [gray, gray, gray, alpha]))
   })
 
-  test('with a palette of 2 bits, one of its colours see-through', async () => {
+  test('with a palette of 2 bits, one of its colors see-through', async () => {
     const more = [
       pngChunk('PLTE', Uint8Array.from([1, 2, 3, 40, 50, 60, 7, 8, 9, 255, 0, 0])),
       pngChunk('tRNS', Uint8Array.from([255, 0])),
     ]
     const rows = Uint8Array.from([0, 0b00011011, 0, 0b11111100])
-    const { list } = await pixels(rawPng({ width: 4, height: 2, depth: 2, colour: 3, rows, more }))
+    const { list } = await pixels(rawPng({ width: 4, height: 2, depth: 2, color: 3, rows, more }))
     expect(list.slice(0, 4)).toEqual([
       [1, 2, 3, 255],
       [40, 50, 60, 0],
@@ -55,10 +55,10 @@ describe('a PNG', () => {
     expect(list[7]).toEqual([1, 2, 3, 255])
   })
 
-  test('of RGB with one colour that is see-through', async () => {
+  test('of RGB with one color that is see-through', async () => {
     const more = [pngChunk('tRNS', Uint8Array.from([0, 10, 0, 20, 0, 30]))]
     const rows = Uint8Array.from([0, 10, 20, 30, 10, 20, 31, 0, 0, 0])
-    const { list } = await pixels(rawPng({ width: 3, height: 1, depth: 8, colour: 2, rows, more }))
+    const { list } = await pixels(rawPng({ width: 3, height: 1, depth: 8, color: 2, rows, more }))
     expect(list.slice(0, 2)).toEqual([
       [10, 20, 30, 0],
       [10, 20, 31, 255],
@@ -68,8 +68,8 @@ describe('a PNG', () => {
   test('that is interlaced', async () => {
     // Adam7 of 2 x 2: the first pixel, the one beside it, and the row below.
     const rows = Uint8Array.from([0, 1, 0, 2, 0, 3, 4])
-    const { list } = await pixels(rawPng({ width: 2, height: 2, depth: 8, colour: 0, interlace: true, rows }))
-    expect(list.map(([grey]) => grey)).toEqual([1, 2, 3, 4])
+    const { list } = await pixels(rawPng({ width: 2, height: 2, depth: 8, color: 0, interlace: true, rows }))
+    expect(list.map(([gray]) => gray)).toEqual([1, 2, 3, 4])
   })
 })
 
@@ -131,8 +131,8 @@ test('a GIF of noise, whose table of codes fills up again and again', async () =
     width: 120,
     height: 90,
     at(x, y) {
-      const colour = palette[(x * x * 31 + y * 17 * x + ((x * y) >> 3)) & 255] ?? 0
-      return [colour >> 16, (colour >> 8) & 255, colour & 255]
+      const color = palette[(x * x * 31 + y * 17 * x + ((x * y) >> 3)) & 255] ?? 0
+      return [color >> 16, (color >> 8) & 255, color & 255]
     },
   }
   expect((await decodePicture(gif([noise], palette))).data).toEqual(rgbaOf(noise))
@@ -140,7 +140,7 @@ test('a GIF of noise, whose table of codes fills up again and again', async () =
 
 describe('what is refused', () => {
   const enormous = (width: number, height: number) =>
-    rawPng({ width, height, depth: 8, colour: 0, rows: new Uint8Array(64) })
+    rawPng({ width, height, depth: 8, color: 0, rows: new Uint8Array(64) })
 
   test.each([
     ['20,000 pixels a side', enormous(20_000, 20_000), 'is too large to be drawn here: 20000 x 20000 pixels'],
@@ -163,11 +163,11 @@ describe('what is refused', () => {
 
   test('pixels that become more than their number says, before memory is taken for them', async () => {
     const rows = Buffer.alloc(256 * 1024 * 1024)
-    const bomb = rawPng({ width: 4, height: 4, depth: 8, colour: 0, rows })
+    const bomb = rawPng({ width: 4, height: 4, depth: 8, color: 0, rows })
     expect(bomb.length).toBeLessThan(512 * 1024)
     const before = process.memoryUsage().rss
     await expect(decodePicture(bomb)).rejects.toThrow('is broken')
-    const interlaced = rawPng({ width: 4, height: 4, depth: 8, colour: 0, interlace: true, rows })
+    const interlaced = rawPng({ width: 4, height: 4, depth: 8, color: 0, interlace: true, rows })
     await expect(decodePicture(interlaced)).rejects.toThrow('is broken')
     expect(process.memoryUsage().rss - before).toBeLessThan(64 * 1024 * 1024)
   })
@@ -177,7 +177,7 @@ describe('what is refused', () => {
     const rows = Uint8Array.from([0, 7])
     const before = process.memoryUsage().rss
     const more = [pngChunk('iCCP', profile), pngChunk('zTXt', profile)]
-    const { list } = await pixels(rawPng({ width: 1, height: 1, depth: 8, colour: 0, rows, more }))
+    const { list } = await pixels(rawPng({ width: 1, height: 1, depth: 8, color: 0, rows, more }))
     expect(list).toEqual([[7, 7, 7, 255]])
     expect(process.memoryUsage().rss - before).toBeLessThan(64 * 1024 * 1024)
   })

@@ -11,7 +11,7 @@ import { type Painting, QUARTERS, rgbaOf } from '../../helpers/pictures.ts'
 const pixelsOf = (painting: Painting): Pixels => ({ ...painting, data: rgbaOf(painting) })
 
 describe('half blocks', () => {
-  test('are two pixels a character, and a colour is named once', () => {
+  test('are two pixels a character, and a color is named once', () => {
     const painting: Painting = { width: 3, height: 3, at: (x, y) => (y === 2 ? [9, 9, 9] : [x > 1 ? 200 : 0, y, 0]) }
     expect(halfBlocks(pixelsOf(painting), 'true')).toBe(
       '\u001b[38;2;0;0;0m\u001b[48;2;0;1;0m▀▀\u001b[38;2;200;0;0m\u001b[48;2;200;1;0m▀\u001b[0m\n' +
@@ -40,7 +40,7 @@ describe('half blocks', () => {
     [[8, 8, 8], 232],
     [[128, 128, 128], 244],
     [[120, 118, 122], 243],
-  ] as const)('of 256 colours take the nearest: %j is %i', ([red, green, blue], index) => {
+  ] as const)('of 256 colors take the nearest: %j is %i', ([red, green, blue], index) => {
     const one: Painting = { width: 1, height: 1, at: () => [red, green, blue] }
     expect(halfBlocks(pixelsOf(one), 256)).toBe(`\u001b[38;5;${index}m▀\u001b[0m\n`)
   })
@@ -74,9 +74,9 @@ describe('a protocol of the terminal', () => {
   })
 
   test.each<[string, Painting]>([
-    ['a few flat colours', QUARTERS],
+    ['a few flat colors', QUARTERS],
     ['thousands', { width: 64, height: 64, at: (x, y) => [x < 32 ? 255 : y, x < 32 ? y : 255 - y, (x * 3) & 63] }],
-  ])('sixels have the colours of the picture: %s', async (_, painting) => {
+  ])('sixels have the colors of the picture: %s', async (_, painting) => {
     const text = await drawn(pixelsOf(painting), 'sixel')
     const { width, height } = painting
     expect(text.startsWith(`\u001bP0;1;q"1;1;${width};${height}`)).toBe(true)
@@ -136,8 +136,8 @@ describe('the size', () => {
 })
 
 describe('how a terminal draws', () => {
-  const on = (env: NodeJS.ProcessEnv, colours: 0 | 1 | 2 | 3 = 3, tty = true, hasBlocks = true) =>
-    wayToDraw({ env: { TERM: 'xterm-256color', ...env }, tty, colours, hasBlocks })
+  const on = (env: NodeJS.ProcessEnv, colors: 0 | 1 | 2 | 3 = 3, tty = true, hasBlocks = true) =>
+    wayToDraw({ env: { TERM: 'xterm-256color', ...env }, tty, colors, hasBlocks })
 
   test.each<[string, NodeJS.ProcessEnv, Way]>([
     ['kitty', { KITTY_WINDOW_ID: '1', TERM: 'xterm-kitty' }, 'kitty'],
@@ -160,7 +160,7 @@ describe('how a terminal draws', () => {
     expect(on(env)).toBe(way)
   })
 
-  test('blocks take the colours that there are, and none are drawn with less than 256', () => {
+  test('blocks take the colors that there are, and none are drawn with less than 256', () => {
     expect([on({}, 3), on({}, 2), on({}, 1), on({}, 0)]).toEqual(['blocks', 'blocks-256', null, null])
     expect(on({}, 3, true, false)).toBeNull()
   })

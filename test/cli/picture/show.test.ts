@@ -38,7 +38,7 @@ describe('gdn nft show at a terminal', () => {
     expect((await show(hosted.url, inKitty)).stdout).not.toContain('/nfts/')
   })
 
-  test('draws blocks where the terminal has colours and nothing more', async () => {
+  test('draws blocks where the terminal has colors and nothing more', async () => {
     const { url } = await picturedService({ image: png(QUARTERS) })
     const { stdout } = await show(url, inXterm)
     expect(stdout.startsWith('\u001b[38;2;255;0;0m')).toBe(true)
@@ -105,7 +105,7 @@ describe('gdn nft show at a terminal', () => {
     ['an SVG', Buffer.from('<svg/>'), "The picture is an SVG, which can't be drawn here."],
     [
       '20,000 pixels',
-      rawPng({ width: 20_000, height: 20_000, depth: 8, colour: 0, rows: Buffer.alloc(9) }),
+      rawPng({ width: 20_000, height: 20_000, depth: 8, color: 0, rows: Buffer.alloc(9) }),
       'too large',
     ],
     ['16 MiB', Buffer.alloc(16 * 1024 * 1024 + 1), 'longer than 16 MiB'],

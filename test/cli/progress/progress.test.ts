@@ -6,7 +6,7 @@ import { counts, planned } from './events.ts'
 import { Screen } from './screen.ts'
 
 const PLAN = planned(counts({ pending: 300 }))
-const SETTINGS = { machine: false, quiet: false, debug: false, input: true, noColour: false }
+const SETTINGS = { machine: false, quiet: false, debug: false, input: true, noColor: false }
 
 /** A progress on a clock that the test turns. */
 async function setUp({

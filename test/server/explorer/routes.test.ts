@@ -40,7 +40,7 @@ beforeAll(async () => {
         { key: 'sound', url: image },
         { key: 'image', url: image },
       ],
-      attribute: [{ tag: 'Colour', value: 'gold' }],
+      attribute: [{ tag: 'Color', value: 'gold' }],
     })),
     run,
   )
@@ -194,7 +194,7 @@ describe('an NFT', () => {
       owner: WALLETS[2],
       receiver_wallet_address: WALLETS[1],
       description: 'Shines',
-      attributes: [{ trait_type: 'Colour', value: 'gold' }],
+      attributes: [{ trait_type: 'Color', value: 'gold' }],
       image: { field: 'image', ...file },
       media: [
         { field: 'sound', ...file },

@@ -82,8 +82,8 @@ describe('a request that breaks its schema', () => {
     [
       'createcollection',
       400,
-      { wallet_address: WALLETS[0], name: 'x', blockchain: 'polygon', colour: 'red' },
-      /colour is not a known field/,
+      { wallet_address: WALLETS[0], name: 'x', blockchain: 'polygon', color: 'red' },
+      /color is not a known field/,
     ],
     [
       'createcollection',

@@ -15,7 +15,7 @@ export interface BlockLook {
 const STATES = ['deployed', 'accepted', 'failed', 'unknown', 'pending'] as const
 type State = (typeof STATES)[number]
 
-// Each state has a mark of its own: colour only adds to it.
+// Each state has a mark of its own: color only adds to it.
 const MARKS: Readonly<Record<State, string>> = { deployed: '█', accepted: '▒', failed: 'x', unknown: '?', pending: '·' }
 const ASCII_MARKS: Readonly<Record<State, string>> = { ...MARKS, deployed: '#', accepted: '=', pending: '.' }
 

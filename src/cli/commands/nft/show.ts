@@ -23,7 +23,7 @@ export interface ShowFlags extends OutputFlags, ServerFlags {
 export function command(deps: Deps, run = show): GdnCommand {
   const showCommand = new GdnCommand({
     about:
-      'One id prints one thing, several print a list. Ids that the server does not know are named, and the exit code is 5.\nOn a terminal one NFT comes with its picture, drawn by the terminal itself (kitty, iTerm2, sixel) or in blocks of colour: a PNG, a JPEG or the first frame of a GIF, of at most 16 MiB. It is fetched from the /ipfs of a gdn backend or from --gateway, never from a web address that somebody put into an NFT. GDN_IMAGES says how to draw where that is not found out.',
+      'One id prints one thing, several print a list. Ids that the server does not know are named, and the exit code is 5.\nOn a terminal one NFT comes with its picture, drawn by the terminal itself (kitty, iTerm2, sixel) or in blocks of color: a PNG, a JPEG or the first frame of a GIF, of at most 16 MiB. It is fetched from the /ipfs of a gdn backend or from --gateway, never from a web address that somebody put into an NFT. GDN_IMAGES says how to draw where that is not found out.',
     examples: [
       ['One NFT', 'gdn nft show 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d'],
       ['Without its picture', 'gdn nft show 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d --no-image'],

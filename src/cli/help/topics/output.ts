@@ -30,16 +30,16 @@ export const output: Topic = {
     {
       title: 'For machines',
       text: `With --json (or -o ndjson) stderr is empty, or on failure one line: {"error": {"code", "message", "hint", "details"}}. What code can be: gdn help exit-codes.
-Off a terminal there are no colours, no animation and no questions; what would be asked is an error that names its flag.
+Off a terminal there are no colors, no animation and no questions; what would be asked is an error that names its flag.
 A reader that goes away early (head) is no error.`,
     },
     {
-      title: 'Colours',
-      text: 'On a terminal only, for each stream by itself. NO_COLOR, --no-color and TERM=dumb turn them off, FORCE_COLOR turns them on. The words say all that colours say.',
+      title: 'Colors',
+      text: 'On a terminal only, for each stream by itself. NO_COLOR, --no-color and TERM=dumb turn them off, FORCE_COLOR turns them on. The words say all that colors say.',
     },
     {
       title: 'Pictures',
-      text: 'On a terminal gdn nft show and gdn batch validate --preview draw pictures: by the protocol of kitty, iTerm2 or sixel terminals, else in blocks of 256 or 16 million colours. Nothing is drawn in a pipe, in CI, with -q, or with TERM=dumb; NO_COLOR turns blocks off, GDN_IMAGES=off all of it.',
+      text: 'On a terminal gdn nft show and gdn batch validate --preview draw pictures: by the protocol of kitty, iTerm2 or sixel terminals, else in blocks of 256 or 16 million colors. Nothing is drawn in a pipe, in CI, with -q, or with TERM=dumb; NO_COLOR turns blocks off, GDN_IMAGES=off all of it.',
     },
     {
       title: 'Text from outside',

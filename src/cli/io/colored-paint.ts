@@ -1,9 +1,9 @@
 import { Chalk } from 'chalk'
-import type { ColourLevel } from './colour.ts'
+import type { ColorLevel } from './color.ts'
 import type { Paint } from './paint.ts'
 
 /** A chalk of its own for one stream: chalk's default instance knows neither NO_COLOR nor which stream it writes to. */
-export function colouredPaint(level: ColourLevel): Paint {
+export function coloredPaint(level: ColorLevel): Paint {
   const chalk = new Chalk({ level })
   return {
     bold: (text) => chalk.bold(text),

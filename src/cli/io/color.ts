@@ -1,4 +1,4 @@
-export type ColourLevel = 0 | 1 | 2 | 3
+export type ColorLevel = 0 | 1 | 2 | 3
 
 interface Stream {
   isTTY?: boolean
@@ -6,11 +6,11 @@ interface Stream {
 }
 
 /**
- * How much colour one stream gets. NO_COLOR (not empty), --no-color and TERM=dumb turn it off and win over
- * FORCE_COLOR; without either only a terminal gets colour.
+ * How much color one stream gets. NO_COLOR (not empty), --no-color and TERM=dumb turn it off and win over
+ * FORCE_COLOR; without either only a terminal gets color.
  */
-export function colourLevel(stream: Stream, env: NodeJS.ProcessEnv, noColour = false): ColourLevel {
-  if (noColour || (env.NO_COLOR ?? '') !== '') return 0
+export function colorLevel(stream: Stream, env: NodeJS.ProcessEnv, noColor = false): ColorLevel {
+  if (noColor || (env.NO_COLOR ?? '') !== '') return 0
   const force = env.FORCE_COLOR
   if (force !== undefined && force !== '') {
     if (force === '0' || force === 'false') return 0
