@@ -16,7 +16,7 @@ export const MAY_IMPORT = {
   'object-store': ['core'],
   files: ['core', 'api'],
   config: ['core', 'api'],
-  client: ['core', 'api', 'files', 'object-store'],
+  client: ['core', 'api', 'files', 'object-store', 'sqlite'],
   manifest: ['core', 'api', 'files'],
   nft: ['core', 'api', 'client'],
   wallet: ['core', 'api', 'client', 'keystore'],

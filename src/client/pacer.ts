@@ -65,7 +65,7 @@ const MAX_TIMER_MS = 2 ** 31 - 1
 /** Who didn't ask for leave beforehand doesn't reckon with waiting for longer. */
 const MAX_HELD_MS = 30_000
 
-const ALONE: SharedPlace = { isValid: () => true, done: () => {} }
+const ALONE: SharedPlace = { isValid: () => true, done: async () => {} }
 
 /**
  * Keeps requests below a rate, seen from the server: a place is taken from before a request leaves until a second
@@ -166,7 +166,7 @@ function createLane(
       inFlight -= 1
       const own = limit()
       if (!isUnlimited(own)) cooling.push(now() + own.windowMs + extraMs)
-      place.done(extraMs)
+      void place.done(extraMs)
       wake()
     }
     try {
@@ -194,7 +194,7 @@ function createLane(
     },
     hold(ms) {
       heldUntil = Math.max(heldUntil, now() + ms)
-      together?.hold(ms)
+      void together?.hold(ms)
     },
   }
 }
@@ -218,9 +218,9 @@ function sharing(
     },
   )
 
-  const trying = (act: () => void): void => {
+  const trying = async (act: () => Promise<void> | undefined): Promise<void> => {
     try {
-      act()
+      await act()
     } catch (error) {
       shared.trouble(error)
     }

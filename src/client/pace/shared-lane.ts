@@ -19,8 +19,14 @@ import { checkPatience, isUnlimited, sharedLimit } from './limit.ts'
 
 /** What a shared lane reaches the world by; tests put their own in. */
 export interface LaneWorld {
-  /** Changes the lane's text together with the other processes; see `updateTogether`. */
-  update<Result>(change: (text: string | null) => { keep: string | null; result: Result }): Result
+  /**
+   * Changes the lane's text together with the other processes. What `change` gives as null is left as it is; it may be
+   * called again. Where nobody else is at it, the change is made before this returns.
+   */
+  update<Result>(
+    change: (text: string | null) => { keep: string | null; result: Result },
+    signal?: AbortSignal,
+  ): Promise<Result>
   /** Milliseconds on the clock that all processes of this boot share. */
   now(): number
   sleep(ms: number, signal?: AbortSignal): Promise<void>
@@ -35,13 +41,13 @@ export interface SharedPlace {
   /** Whether it is still this process's: one that was stopped for long may find it given to others. */
   isValid(): boolean
   /** Told when the answer, or the lack of one, is known; `extraMs`: how much longer than usual the place stays taken. */
-  done(extraMs: number): void
+  done(extraMs: number): Promise<void>
 }
 
 export interface SharedLane {
   /** @throws GdnError `rate_limited` when the server wants to be left alone for longer than `patienceMs` */
   take(signal: AbortSignal | undefined, patienceMs: number): Promise<SharedPlace>
-  hold(ms: number): void
+  hold(ms: number): Promise<void>
 }
 
 const NOBODY: ReadonlySet<string> = new Set()
@@ -61,7 +67,8 @@ export function createSharedLane(
     id: string,
     dead: ReadonlySet<string>,
     act: (state: LaneState, view: View) => { state: LaneState | null; result: Result },
-  ): Result {
+    signal?: AbortSignal,
+  ): Promise<Result> {
     return world.update((text) => {
       const now = world.now()
       const told = observed()
@@ -69,21 +76,26 @@ export function createSharedLane(
       const limit = sharedLimit(rate, told ?? toldIn(before, now))
       const { state, result } = act(before, { me: { id, until: 0, ...owner }, now, limit, dead })
       return { keep: state === null ? null : encodeState(state), result }
-    })
+    }, signal)
   }
 
-  function lookAround(id: string, dead: ReadonlySet<string>): Look | 'unlimited' {
-    return change<Look | 'unlimited'>(id, dead, (before, view) => {
-      const inLine = before.queue.some((ticket) => ticket.id === id)
-      if (isUnlimited(view.limit) && !inLine && before.heldUntil <= view.now)
-        return { state: null, result: 'unlimited' }
-      const { state, look } = claim(before, view)
-      return { state, result: look }
-    })
+  function lookAround(id: string, dead: ReadonlySet<string>, signal?: AbortSignal): Promise<Look | 'unlimited'> {
+    return change<Look | 'unlimited'>(
+      id,
+      dead,
+      (before, view) => {
+        const inLine = before.queue.some((ticket) => ticket.id === id)
+        if (isUnlimited(view.limit) && !inLine && before.heldUntil <= view.now)
+          return { state: null, result: 'unlimited' }
+        const { state, look } = claim(before, view)
+        return { state, result: look }
+      },
+      signal,
+    )
   }
 
-  function leave(id: string, extraMs: number): void {
-    change(id, NOBODY, (before, view) => ({
+  function leave(id: string, extraMs: number): Promise<void> {
+    return change(id, NOBODY, (before, view) => ({
       state: giveBack(before, { ...view, told: observed(), extraMs }),
       result: undefined,
     }))
@@ -97,7 +109,7 @@ export function createSharedLane(
     const beat = async () => {
       while (!lapsed) {
         await world.sleep(LEASE_MS / 3, over.signal)
-        const renewed = change(id, NOBODY, (before, view) => {
+        const renewed = await change(id, NOBODY, (before, view) => {
           const { state, renewed } = renew(before, view)
           return { state, result: renewed ? view.now : null }
         })
@@ -112,7 +124,7 @@ export function createSharedLane(
       isValid: () => !lapsed && world.now() < until - SLACK_MS,
       done(extraMs) {
         over.abort()
-        leave(id, extraMs)
+        return leave(id, extraMs)
       },
     }
   }
@@ -126,7 +138,7 @@ export function createSharedLane(
       try {
         for (;;) {
           signal?.throwIfAborted()
-          const look = lookAround(id, dead)
+          const look = await lookAround(id, dead, signal)
           if (look === 'unlimited') return FREE
           if (look.granted) return place(id, look.until)
           checkPatience(look.heldMs, patienceMs)
@@ -136,12 +148,13 @@ export function createSharedLane(
           if (wait > 0) await world.sleep(wait, signal)
         }
       } catch (error) {
-        leaveQuietly(() => leave(id, 0))
+        // What brought us here is the error to report.
+        leave(id, 0).catch(() => {})
         throw error
       }
     },
     hold(ms) {
-      change('', NOBODY, (before, { now }) => ({
+      return change('', NOBODY, (before, { now }) => ({
         state: { ...before, at: now, heldUntil: Math.max(before.heldUntil, now + Math.min(ms, LONGEST_HOLD_MS)) },
         result: undefined,
       }))
@@ -149,11 +162,4 @@ export function createSharedLane(
   }
 }
 
-const FREE: SharedPlace = { isValid: () => true, done: () => {} }
-
-/** What brought us here is the error to tell. */
-function leaveQuietly(act: () => void): void {
-  try {
-    act()
-  } catch {}
-}
+const FREE: SharedPlace = { isValid: () => true, done: async () => {} }

@@ -1,12 +1,13 @@
 import { createHash } from 'node:crypto'
-import { chmodSync, lstatSync, mkdirSync, readdirSync, readFileSync, rmdirSync, rmSync } from 'node:fs'
+import { chmodSync, lstatSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { getuid, platform } from 'node:process'
 import { bootClock } from '../../core/boot-clock.ts'
+import { ensurePrivateFile } from '../../core/private-file.ts'
 import { bootId, isAlive, ownIdentity, pidNamespace } from '../../core/process-identity.ts'
 import type { Secret } from '../../core/secret.ts'
 import { sleep } from '../../core/time.ts'
-import { updateTogether } from '../../core/versioned-file.ts'
+import type { SharedDatabase, Sql } from '../../sqlite/shared-database.ts'
 import type { SharedPace } from '../pacer.ts'
 import { isIdle } from './lane-state.ts'
 import { createSharedLane, type LaneWorld } from './shared-lane.ts'
@@ -24,18 +25,22 @@ export interface SharedPaceOptions {
 }
 
 /**
- * The pace that all gdn processes of this user on this machine keep together, per origin, key and endpoint. Each has a
- * folder with a few hundred bytes in it; the key stands there only as part of a hash.
+ * The pace that all gdn processes of this user on this machine keep together, per origin, key and endpoint: a few hundred
+ * bytes each in one database. The key is there only as part of a hash. Without SQLite each process keeps its own pace.
  */
 export function createSharedPace({ folders, origin, apiKey, onTrouble }: SharedPaceOptions): SharedPace {
-  let world: Promise<Omit<LaneWorld, 'update'> & { folder: string }> | undefined
+  let world: ReturnType<typeof openWorld> | undefined
   let told = false
   return {
     async lane(endpoint, rate, observed) {
       world ??= openWorld(folders)
-      const { folder, ...common } = await world
-      const dir = join(folder, laneName(origin, apiKey, endpoint))
-      return createSharedLane({ ...common, update: (change) => updateTogether(dir, change) }, rate, observed)
+      const { lanes, ...common } = await world
+      const name = laneName(origin, apiKey, endpoint)
+      return createSharedLane(
+        { ...common, update: (change, signal) => lanes.update(name, change, signal) },
+        rate,
+        observed,
+      )
     },
     trouble(error) {
       if (!told) onTrouble?.(error)
@@ -50,12 +55,13 @@ function laneName(origin: string, apiKey: Secret | null, endpoint: string): stri
   return hash.digest('hex').slice(0, 32)
 }
 
-async function openWorld(folders: readonly string[]): Promise<Omit<LaneWorld, 'update'> & { folder: string }> {
+async function openWorld(folders: readonly string[]): Promise<Omit<LaneWorld, 'update'> & { lanes: Lanes }> {
   const [boot, space, { pid, startedAt }] = await Promise.all([bootId(), pidNamespace(), ownIdentity()])
-  const folder = usableFolder(folders)
-  sweepLanes(folder, boot)
+  // Loaded before it is needed, so that a change can be made at once, also when the process is about to end.
+  const sqlite = await import('../../sqlite/shared-database.ts')
+  const path = join(usableFolder(folders), 'pace.db')
   return {
-    folder,
+    lanes: new Lanes(() => openLanes(sqlite, path), boot),
     now: bootClock,
     sleep,
     boot,
@@ -91,26 +97,55 @@ function checkOwner(folder: string): void {
   if ((found.mode & 0o022) !== 0) chmodSync(folder, 0o700)
 }
 
-/** Removes lanes of earlier boots, and those that nobody used for an hour, when there are many. */
-function sweepLanes(folder: string, boot: string | null): void {
-  const lanes = readdirSync(folder)
-  if (lanes.length <= MANY_LANES) return
-  for (const name of lanes) {
-    try {
-      sweepLane(join(folder, name), boot)
-    } catch {
-      // Somebody else sweeps or uses it, or it can't be done: nothing depends on it.
-    }
+/** The first file access is made by the first change: where the server has no limit there is none. */
+class Lanes {
+  readonly #open: () => SharedDatabase
+  readonly #boot: string | null
+  #db: SharedDatabase | null = null
+
+  constructor(open: () => SharedDatabase, boot: string | null) {
+    this.#open = open
+    this.#boot = boot
+  }
+
+  async update<Result>(
+    name: string,
+    change: (text: string | null) => { keep: string | null; result: Result },
+    signal?: AbortSignal,
+  ): Promise<Result> {
+    const isFirst = this.#db === null
+    this.#db ??= this.#open()
+    return await this.#db.write((sql) => {
+      if (isFirst)
+        sql.script('CREATE TABLE IF NOT EXISTS lanes (name TEXT PRIMARY KEY, state TEXT NOT NULL) WITHOUT ROWID')
+      const { keep, result } = change(sql.get<LaneRow>('SELECT * FROM lanes WHERE name = ?', name)?.state ?? null)
+      if (keep !== null) {
+        sql.run('INSERT INTO lanes VALUES (?, ?) ON CONFLICT DO UPDATE SET state = excluded.state', name, keep)
+      }
+      if (isFirst) sweepLanes(sql, this.#boot)
+      return result
+    }, signal)
   }
 }
 
-function sweepLane(dir: string, boot: string | null): void {
-  // The wall clock only saves reading; what counts is the time that stands in the lane.
-  if (Math.abs(Date.now() - lstatSync(dir).mtimeMs) < IDLE_MS) return
-  const names = readdirSync(dir).sort((a, b) => Number(a) - Number(b))
-  const last = names.at(-1)
-  if (last !== undefined && !isIdle(readFileSync(join(dir, last), 'utf8'), boot, bootClock(), IDLE_MS)) return
-  for (const name of names) rmSync(join(dir, name), { force: true })
-  // Fails where somebody just put a new version in.
-  rmdirSync(dir)
+interface LaneRow {
+  name: string
+  state: string
+}
+
+/** Nothing of it matters after the next boot, so nothing is synced. A killed process leaves a journal, which is rolled back. */
+const PRAGMAS = ['journal_mode = DELETE', 'synchronous = OFF']
+
+function openLanes({ SharedDatabase: Shared }: typeof import('../../sqlite/shared-database.ts'), path: string) {
+  ensurePrivateFile(path)
+  return new Shared({ path, pragmas: PRAGMAS })
+}
+
+/** Removes lanes of earlier boots, and those that nobody used for an hour, when there are many. */
+function sweepLanes(sql: Sql, boot: string | null): void {
+  const lanes = sql.all<LaneRow>('SELECT * FROM lanes')
+  if (lanes.length <= MANY_LANES) return
+  for (const { name, state } of lanes) {
+    if (isIdle(state, boot, bootClock(), IDLE_MS)) sql.run('DELETE FROM lanes WHERE name = ?', name)
+  }
 }

@@ -1,4 +1,4 @@
-import { chmod, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { chmod, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { createSharedPace } from '../../../src/client/pace/shared-pace.ts'
 import { createPacer } from '../../../src/client/pacer.ts'
 import { Secret } from '../../../src/core/secret.ts'
+import { openSqlite, type RawDatabase } from '../../../src/sqlite/driver.ts'
 import { SimulatedMachine, type SimulatedProcess, Simulation } from './shared-simulation.ts'
 
 const SOAK = process.env.GDN_SOAK === '1'
@@ -312,20 +313,27 @@ describe('on the disk', () => {
     return owner
   }
 
-  const lanes = () => readdir(join(folder, 'pace'))
-  async function newest(pace = join(folder, 'pace')): Promise<string> {
-    const [lane = ''] = await readdir(pace)
-    const dir = join(pace, lane)
-    const top = Math.max(...(await readdir(dir)).map(Number))
-    return join(dir, String(top))
+  /** What stands in the database of a folder, and a way to change it behind the back of every process. */
+  function inDatabase<Result>(act: (raw: RawDatabase) => Result, pace = join(folder, 'pace')): Result {
+    const raw = openSqlite(join(pace, 'pace.db'))
+    try {
+      return act(raw)
+    } finally {
+      raw.close()
+    }
   }
+  const lanes = () => inDatabase((raw) => raw.prepare('SELECT name FROM lanes').all([]))
+  const newest = (pace?: string) =>
+    inDatabase((raw) => (raw.prepare('SELECT state FROM lanes').all([]) as { state: string }[])[0]?.state ?? '', pace)
+  const put = (state: string, pace?: string) =>
+    inDatabase((raw) => void raw.prepare('UPDATE lanes SET state = ?').run([state]), pace)
 
   test('another process waits for the places that this one took; another key or origin has its own', async () => {
     await takeAll()
     expect(await waits(process({ key: 'key-2' }))).toBeLessThan(500)
     expect(await waits(process({ origin: 'https://other.example' }))).toBeLessThan(500)
     expect(await waits(process())).toBeGreaterThan(500)
-    expect(await lanes()).toHaveLength(3)
+    expect(lanes()).toHaveLength(3)
   })
 
   test('429 and Retry-After told to one hold the others, but another key goes on', async () => {
@@ -346,7 +354,9 @@ describe('on the disk', () => {
 
   test('neither key nor origin stands there, and nobody else may read it', async () => {
     await takeAll(process({ key: 'the-key' }))
-    expect(await readFile(await newest(), 'utf8')).not.toMatch(/the-key|nft\.example/)
+    const database = join(folder, 'pace', 'pace.db')
+    expect(await readFile(database, 'latin1')).not.toMatch(/the-key|nft\.example/)
+    expect((await stat(database)).mode & 0o777).toBe(0o600)
     const { mode } = await import('node:fs').then(({ statSync }) => statSync(join(folder, 'pace')))
     expect(mode & 0o777).toBe(0o700)
   })
@@ -354,7 +364,7 @@ describe('on the disk', () => {
   test('a server that told no limit to one has none for the others, and costs no file access', async () => {
     const one = process({ observed: null })
     for (let n = 0; n < 50; n++) await waits(one)
-    await expect(lanes()).resolves.toEqual([])
+    expect(await readdir(join(folder, 'pace'))).toEqual([])
     // The first of a process doesn't know yet; what it learns counts for the next ones.
     let perSecond: number | null | undefined
     const shared = createSharedPace({ folders: [join(folder, 'pace')], origin: 'o', apiKey: null })
@@ -370,7 +380,7 @@ describe('on the disk', () => {
     expect(performance.now() - began).toBeLessThan(900)
   })
 
-  test('a file that is cut, empty, damaged, or of a newer version counts as full for a second, and no longer', async () => {
+  test('a state that is cut, empty, damaged, or of a newer version counts as full for a second, and no longer', async () => {
     const spoilings: ((text: string) => string)[] = [
       (text) => text.slice(0, 60),
       () => '',
@@ -382,11 +392,10 @@ describe('on the disk', () => {
       spoilings.map(async (spoil, index) => {
         const folders = [join(folder, `spoilt${index}`)]
         await waits(process({ folders }))
-        const path = await newest(folders[0])
-        const text = await readFile(path, 'utf8')
+        const text = newest(folders[0])
         const spoilt = spoil(text)
         expect(spoilt).not.toBe(text)
-        await writeFile(path, spoilt)
+        put(spoilt, folders[0])
         const waited = await waits(process({ folders }))
         expect(waited).toBeGreaterThan(800)
         expect(waited).toBeLessThan(1900)
@@ -396,10 +405,11 @@ describe('on the disk', () => {
 
   test('what an earlier boot left counts for nothing', async () => {
     await takeAll()
-    const path = await newest()
-    const [, , json = ''] = (await readFile(path, 'utf8')).trim().split(/ (.*?) (.*)/s, 3)
+    const [, , json = ''] = newest()
+      .trim()
+      .split(/ (.*?) (.*)/s, 3)
     const { encodeState } = await import('../../../src/client/pace/lane-state.ts')
-    await writeFile(path, encodeState({ ...JSON.parse(json), boot: 'another', heldUntil: Number.MAX_SAFE_INTEGER }))
+    put(encodeState({ ...JSON.parse(json), boot: 'another', heldUntil: Number.MAX_SAFE_INTEGER }))
     expect(await waits(process())).toBeLessThan(500)
   })
 

@@ -104,7 +104,7 @@ export class SimulatedProcess {
   #world(endpoint: string): LaneWorld {
     const { lanes, simulation, isEnded } = this.#machine
     return {
-      update(change) {
+      async update(change) {
         const { keep, result } = change(lanes.get(endpoint) ?? null)
         if (keep !== null) lanes.set(endpoint, keep)
         return result
