@@ -142,7 +142,7 @@ const REST = [
 ]
 
 /** Loads the rest of the code while its files are there: an upgrade of the package removes them. */
-async function loadRest(): Promise<void> {
+export async function loadRest(): Promise<void> {
   for (const load of REST) {
     // A request that needs it tells what is wrong.
     await load().catch(() => {})

@@ -8,7 +8,7 @@ import type { EndpointName } from '../../src/api/endpoints.ts'
 import type { NftRecord } from '../../src/api/nft-record.ts'
 import { Secret } from '../../src/core/secret.ts'
 import { endOrphans } from '../../src/server/chain/evm/embedded/orphans.ts'
-import { type Backend, type BackendOptions, startBackend } from '../../src/server/main.ts'
+import { type Backend, type BackendOptions, loadRest, startBackend } from '../../src/server/main.ts'
 import type { Store } from '../../src/server/store/open-store.ts'
 import { nonceOf } from '../../src/server/store/transactions.ts'
 import { ENDPOINTS } from './endpoints.ts'
@@ -44,6 +44,8 @@ export async function freshDataDir(): Promise<{ path: string; remove: () => Prom
 
 /** A backend in this process on a free port, rate limits off. */
 export async function startTestBackend(dataDir: string, options: Partial<BackendOptions> = {}): Promise<TestBackend> {
+  // Vitest transforms a module when it is first imported, which takes longer than some limits that tests set.
+  await Promise.all([loadRest(), import('../../src/server/pipeline/pipeline.ts')])
   const log: string[] = []
   const url = await databaseUrlOf(dataDir)
   const backend = await startBackend({
