@@ -24,13 +24,6 @@ export interface OperationFields {
 /** An endpoint whose operations may have reference IDs. */
 export type Operation = keyof OperationFields
 
-export const OPERATIONS = [
-  'createnft',
-  'createnfttrans',
-  'transfernft',
-  'createcollection',
-] as const satisfies Operation[]
-
 /** The flags of a collection have the same digest whether they are left out or given as they are by default. */
 const DEFAULTS: { readonly [Name in Operation]: Partial<OperationFields[Name]> } = {
   createnft: {},

@@ -55,7 +55,7 @@ const ERRORS: Readonly<Record<number, readonly [title: string, meaning: string, 
   404: [TITLES.notFound, 'There is nothing here.', 'there is no such path here'],
   409: [
     TITLES.conflict,
-    'A reference ID names an operation with another digest: nothing was accepted, and Error-Code is reference_id_conflict. Or a request with the same Idempotency-Key is still running.',
+    'A reference ID names an operation with another digest: nothing was accepted, Error-Code is reference_id_conflict, and error.conflicts has both digests of each. Or a request with the same Idempotency-Key is still running.',
     'reference_id "row-1" names another operation; nothing was accepted',
   ],
   410: ['Gone', 'The signed URL was used before, and this server lets each be used once.', 'this signed URL was used'],

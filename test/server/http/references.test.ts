@@ -18,6 +18,7 @@ import {
 import { store } from '../../helpers/explorer.ts'
 import { makeKey } from '../../helpers/keys.ts'
 import { seededRandom } from '../../helpers/seed.ts'
+import { SOLANA_COLLECTION, solanaWallet } from '../../helpers/solana.ts'
 
 const [OWNER, ALICE, BOB] = WALLETS
 const STATUS = expect.stringMatching(/^(initiated|deployed)$/)
@@ -160,6 +161,17 @@ describe('the same reference IDs with the same operations', () => {
     const second = await send(named('a'))
     expect(createdOf(second)).toEqual([true])
     expect(new Set([first, granted, second].flatMap(idsOf)).size).toBe(3)
+  })
+
+  it('are the same on Solana, where addresses have one spelling', async () => {
+    collection = await createTestCollection(backend, { ...SOLANA_COLLECTION, image: await store(backend, 'logo') })
+    const onSolana = (receiver: string) =>
+      send([{ reference: 'a', receiver }, { reference: 'b' }], {}, { blockchain: 'solana' })
+    const first = await onSolana(solanaWallet('receiver'))
+    const again = await onSolana(solanaWallet('receiver'))
+    expect([idsOf(again), createdOf(again)]).toEqual([idsOf(first), [false, false]])
+    expect((await onSolana(solanaWallet('other'))).status).toBe(409)
+    expect((await settled(backend, idsOf(first))).map(({ status }) => status)).toEqual(['deployed', 'deployed'])
   })
 
   it('create each NFT once, whatever requests come at the same moment', async () => {
