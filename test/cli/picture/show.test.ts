@@ -26,9 +26,9 @@ describe('gdn nft show at a terminal', () => {
     expect(asked.slice(1)).toEqual([`GET /ipfs/${METADATA_CID}/0.json`, `GET /ipfs/${IMAGE_CID}`])
   })
 
-  test('says where the explorer of a backend of ours has it, to people alone, and asks nobody for that', async () => {
+  test('says where the web explorer of a gdn backend shows it, to people alone, and asks nobody for that', async () => {
     const { url, asked } = await picturedService({ image: png(QUARTERS) })
-    expect((await show(url, inKitty, '--no-image')).stdout).toContain(`\nEXPLORER  ${url}/nfts/a\n`)
+    expect((await show(url, inKitty, '--no-image')).stdout).toContain(`\nWEB EXPLORER  ${url}/nfts/a\n`)
     expect(asked).toHaveLength(1)
     for (const flags of [['--json'], ['-o', 'csv'], ['--fields', 'status']]) {
       expect((await show(url, inKitty, ...flags)).stdout).not.toContain('/nfts/')
