@@ -73,8 +73,8 @@ export function createAsker(options: FetcherOptions): Asker {
     clock.hold(await clock.paused(() => pace.enter(url.origin, clock.signal)))
   }
 
-  /** Who asks to be left alone is, by all. */
-  const heed = ({ url }: Target, response: Head) => {
+  /** Pauses requests to an origin that answers 429 or 503. */
+  const pauseIfAsked = ({ url }: Target, response: Head) => {
     if (response.statusCode !== 429 && response.statusCode !== 503) return
     pace?.pause(url.origin, parseRetryAfter(headerOf(response, 'retry-after'), Date.now()) ?? DEFAULT_PAUSE_MS)
   }
@@ -87,7 +87,7 @@ export function createAsker(options: FetcherOptions): Asker {
         seen.add(withoutHash(current.url))
         await clock.during(current, () => enter(current, clock))
         const response = await clock.during(current, () => ask(current, clock.signal, headers))
-        heed(current, response)
+        pauseIfAsked(current, response)
         if (!REDIRECTS.includes(response.statusCode)) return { target, response }
         discard(response)
         // Before the next is asked for: who holds one place and waits for another may wait for ever.

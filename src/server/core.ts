@@ -153,9 +153,11 @@ export async function openCore(options: CoreOptions, undo: (() => unknown)[]): P
     signers: () => [...remote.signers(), ...clusters.signers()],
     hindered: async () => {
       const networks = [remote, clusters]
-      const away = new Set((await Promise.all(networks.map((some) => some.away()))).flat().map((one) => one.blockchain))
+      const unreachable = new Set(
+        (await Promise.all(networks.map((some) => some.unreachable()))).flat().map((one) => one.blockchain),
+      )
       const all = networks.flatMap(({ blockchains }) => blockchains)
-      return all.map((blockchain) => ({ blockchain, isHindered: away.has(blockchain) }))
+      return all.map((blockchain) => ({ blockchain, isHindered: unreachable.has(blockchain) }))
     },
     ready: () => readiness(),
   })

@@ -63,8 +63,8 @@ export interface Backend {
   close(): Promise<void>
 }
 
-/** What is under way when a backend stops has as long as it drained, and not less than this. */
-export const UNDER_WAY_MS = 3000
+/** Minimum time for requests in flight to finish when a backend stops; they get as long as it drained. */
+export const MIN_FINISH_MS = 3000
 
 /**
  * Starts the backend; resolves when a mint would work.
@@ -86,7 +86,7 @@ export async function startBackend(options: BackendOptions): Promise<Backend> {
     }
     undo.push(async () => {
       stopping()
-      await app.draining.finish(Math.max(drainMs, UNDER_WAY_MS))
+      await app.draining.finish(Math.max(drainMs, MIN_FINISH_MS))
       await app.close()
     })
     const drain = async (enough?: AbortSignal) => {

@@ -29,7 +29,7 @@ const LEAST_FREE_BYTES = 32 * 1024 * 1024
 
 interface Networks {
   readonly blockchains: readonly string[]
-  away(): Promise<readonly ({ blockchain: string } & Hindrance)[]>
+  unreachable(): Promise<readonly ({ blockchain: string } & Hindrance)[]>
 }
 
 export interface Watched {
@@ -53,13 +53,17 @@ export interface ReadinessOfProcess {
  */
 export function watchReadiness({ store, storage, networks, dataDir }: Watched): ReadinessOfProcess {
   let isStopping = false
-  const allAway = async () => (await Promise.all(networks.map((some) => some.away()))).flat()
+  const allUnreachable = async () => (await Promise.all(networks.map((some) => some.unreachable()))).flat()
   const all = networks.flatMap(({ blockchains }) => blockchains)
   // Anybody may ask, as often as he likes: it costs queries, and those of a database that is away queue up.
   const look = shareInFlight(async (): Promise<Condition> => {
-    const [database, disk, away] = await Promise.all([conditionOf(store), diskProblems(dataDir), allAway()])
-    const reasons = away.map(({ blockchain, reason }) => `${blockchain}: ${reason}`)
-    const noneLeft = all.length > 0 && away.filter(({ silent }) => silent).length === all.length
+    const [database, disk, unreachable] = await Promise.all([
+      conditionOf(store),
+      diskProblems(dataDir),
+      allUnreachable(),
+    ])
+    const reasons = unreachable.map(({ blockchain, reason }) => `${blockchain}: ${reason}`)
+    const noneLeft = all.length > 0 && unreachable.filter(({ silent }) => silent).length === all.length
     return {
       problems: [...database.problems, ...disk, ...storage.problems(), ...(noneLeft ? reasons : [])],
       warnings: [...database.warnings, ...(noneLeft ? [] : reasons)],

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { duration } from '../../src/cli/flags/parse.ts'
-import { UNDER_WAY_MS } from '../../src/server/main.ts'
+import { MIN_FINISH_MS } from '../../src/server/main.ts'
 import { readSettings, readSettingsFile } from '../../src/server/settings/read-settings.ts'
 import { openStore } from '../../src/server/store/open-store.ts'
 import { cli } from '../cli/harness.ts'
@@ -31,7 +31,7 @@ const withNetwork = (text: string) => text.replace(/^# ?(chains:| {2}.*)$/gm, '$
 /** As long as a process may take from SIGTERM to its end. */
 const endsWithinMs = (drain: string | undefined) => {
   const drainMs = drain === undefined ? 0 : duration(drain, '--drain')
-  return drainMs + Math.max(drainMs, UNDER_WAY_MS) + 5000
+  return drainMs + Math.max(drainMs, MIN_FINISH_MS) + 5000
 }
 
 describe('the secrets', () => {

@@ -63,7 +63,7 @@ export async function startPublicNetwork(
       const { pending, queued } =
         await rpc.call<Record<'pending' | 'queued', Record<string, Record<string, { hash: Hex }>>>>('txpool_content')
       return [pending, queued].flatMap((part) =>
-        Object.values(part).flatMap((lane) => Object.values(lane).map(({ hash }) => hash)),
+        Object.values(part).flatMap((byNonce) => Object.values(byNonce).map(({ hash }) => hash)),
       )
     },
     async close() {

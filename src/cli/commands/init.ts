@@ -11,7 +11,7 @@ import type { View } from '../render/view.ts'
 import { initHosted } from './init/hosted.ts'
 import type { InitFlags } from './init/init-flags.ts'
 import { initLocal } from './init/local.ts'
-import { nextSteps, type SetUp } from './init/next-steps.ts'
+import { nextSteps, type Setup } from './init/next-steps.ts'
 
 const FIELDS = ['profile', 'base_url', 'key', 'blockchain', 'wallet', 'checked']
 const VIEW: View = { fields: FIELDS, columns: FIELDS, id: 'profile' }
@@ -50,9 +50,9 @@ export function command(deps: Deps, run = init): GdnCommand {
 export async function init(deps: Deps, flags: InitFlags): Promise<void> {
   const { io } = deps
   const output = createOutput(io, flags, VIEW)
-  const setUp = (await isLocal(deps, flags)) ? await initLocal(deps, flags) : await initHosted(deps, flags)
-  if (isAskedFor(flags)) await output.one(asJson(setUp))
-  for (const line of nextSteps(setUp)) io.note(line)
+  const setup = (await isLocal(deps, flags)) ? await initLocal(deps, flags) : await initHosted(deps, flags)
+  if (isAskedFor(flags)) await output.one(asJson(setup))
+  for (const line of nextSteps(setup)) io.note(line)
 }
 
 async function isLocal({ io }: Deps, { hosted, local, baseUrl }: InitFlags): Promise<boolean> {
@@ -78,7 +78,7 @@ async function isLocal({ io }: Deps, { hosted, local, baseUrl }: InitFlags): Pro
   })
 }
 
-function asJson({ profile, baseUrl, keptIn, blockchain, wallet, isChecked }: SetUp): DataRecord {
+function asJson({ profile, baseUrl, keptIn, blockchain, wallet, isChecked }: Setup): DataRecord {
   return {
     profile,
     base_url: baseUrl,

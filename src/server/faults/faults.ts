@@ -14,7 +14,7 @@ export interface Faults {
   /** Sets the outcome of NFTs, in the transaction that accepts their request. */
   onAccepted(db: Db, requestId: string): Promise<void>
   /** The request is over. */
-  forget(requestId: string): void
+  end(requestId: string): void
 }
 
 const REASON = 'an injected fault'
@@ -42,7 +42,7 @@ export function createFaults({ text, file }: { text: string; file: string }): Fa
       else await holdFreshNfts(db, requestId)
     },
 
-    forget(requestId) {
+    end(requestId) {
       injectedFaults.delete(requestId)
     },
   }

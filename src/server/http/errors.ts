@@ -57,7 +57,7 @@ function fromDatabase(error: FastifyError, validationStatus: number, log: Log): 
 }
 
 /** Nothing was stored or told, and it passes. */
-function storageAway(error: FastifyError, log: Log): Refusal | null {
+function storageUnavailable(error: FastifyError, log: Log): Refusal | null {
   if (!(error instanceof StorageUnavailableError)) return null
   log.error({ error: error.message }, 'the storage of files is away')
   return nothingAccepted("the server's storage of files can't be used now; try again later")
@@ -73,7 +73,7 @@ export function createErrorHandler(log: Log) {
         : (toRefusal(error, validationStatus) ??
           diskFull(error, log) ??
           fromDatabase(error, validationStatus, log) ??
-          storageAway(error, log))
+          storageUnavailable(error, log))
     if (refusal !== null) {
       if (refusal.cause !== undefined) log.warn({ error: messageOf(refusal.cause) }, refusal.message)
       reply.code(refusal.status).headers(refusal.headers).send(bodyOf(form, refusal))

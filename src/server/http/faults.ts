@@ -61,5 +61,5 @@ export function addFaults(app: FastifyInstance, faults: Faults, log: Log): void 
     if (verdict.fault === 'timeout') await once(socket, 'close')
   })
 
-  app.addHook('onResponse', async ({ ownId }) => faults.forget(ownId))
+  app.addHook('onResponse', async ({ ownId }) => faults.end(ownId))
 }

@@ -36,8 +36,8 @@ interface Limited {
   requests_per_second?: z.output<typeof requestsPerSecond> | undefined
 }
 
-/** A limit for a host that nobody asks is one that was misspelt. */
-export function refuseStrangeHosts(context: z.core.ParsePayload<Limited>): void {
+/** A limit for a host that nobody asks is one that was misspelled. */
+export function refuseUnknownHosts(context: z.core.ParsePayload<Limited>): void {
   const { requests_per_second: limit, rpc_urls: urls } = context.value
   const hosts = urls.map((url) => parseUrl(url)?.host ?? '')
   for (const host of typeof limit === 'object' ? Object.keys(limit) : []) {

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { EVM_BLOCKCHAINS, SOLANA_BLOCKCHAINS } from '../../api/blockchains.ts'
-import { refuseStrangeHosts, requestsPerSecond, rpcUrls, seconds, webUrl } from './rpc-schema.ts'
+import { refuseUnknownHosts, requestsPerSecond, rpcUrls, seconds, webUrl } from './rpc-schema.ts'
 import { credentialName, fileOrCredential } from './secret-schema.ts'
 import { solanaChain } from './solana-schema.ts'
 import { address, pinning, storage } from './storage-schema.ts'
@@ -49,7 +49,7 @@ const chain = z
       .min(1, { error: 'needs one signer at least' })
       .max(MAX_OPERATORS, { error: `may name ${MAX_OPERATORS} signers` }),
   })
-  .check(refuseStrangeHosts)
+  .check(refuseUnknownHosts)
   .check((context) => {
     const { confirmations, finality } = context.value
     if (finality >= confirmations) return

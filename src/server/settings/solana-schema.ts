@@ -1,6 +1,6 @@
 import { base58btc } from 'multiformats/bases/base58'
 import * as z from 'zod'
-import { refuseStrangeHosts, requestsPerSecond, rpcUrls, seconds, webUrl } from './rpc-schema.ts'
+import { refuseUnknownHosts, requestsPerSecond, rpcUrls, seconds, webUrl } from './rpc-schema.ts'
 import { credentialName, fileOrCredential } from './secret-schema.ts'
 import { CLUSTERS } from './solana-clusters.ts'
 
@@ -54,7 +54,7 @@ export const solanaChain = z
     const message = "is another cluster's: give cluster or genesis_hash"
     context.issues.push({ code: 'custom', message, input: genesis_hash, path: ['genesis_hash'] })
   })
-  .check(refuseStrangeHosts)
+  .check(refuseUnknownHosts)
 
 export type SolanaChainEntry = z.output<typeof solanaChain>
 export type KeypairEntry = z.output<typeof signer>

@@ -30,7 +30,7 @@ export async function runSetup(options: SetupOptions): Promise<Hex> {
   const factory = plan.factory ?? (await deploy(options))
   const newestHead = createNewestHead(options)
   for (;;) {
-    const { missing } = await untilNoneIsUndone(options, factory, newestHead)
+    const { missing } = await untilAppointmentsFinal(options, factory, newestHead)
     if (missing === null) break
     await appoint(options, factory, missing, newestHead)
   }
@@ -60,7 +60,7 @@ function createNewestHead({ network }: SetupOptions): () => Promise<number> {
  * Resolves when no appointment can be undone any more or, earlier, when one is missing: with who is. That of an earlier
  * run may be as new as one of this.
  */
-async function untilNoneIsUndone(
+async function untilAppointmentsFinal(
   options: SetupOptions,
   factory: Hex,
   newestHead: () => Promise<number>,

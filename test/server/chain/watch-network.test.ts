@@ -76,7 +76,7 @@ it('a network is looked at every 15 seconds, where something is in the way every
     },
   })
   const watch = watchNetworks([watched('fine', null), watched('poor', 'no funds')])
-  expect(await watch.away()).toEqual([{ blockchain: 'poor', reason: 'no funds', silent: false }])
+  expect(await watch.unreachable()).toEqual([{ blockchain: 'poor', reason: 'no funds', silent: false }])
   await vi.advanceTimersByTimeAsync(30_000)
   expect(looks).toEqual({ fine: 3, poor: 11 })
   watch.stop()

@@ -14,7 +14,7 @@ import { askText } from '../../prompt/ask-for.ts'
 import { mayAsk } from '../../prompt/ask-missing.ts'
 import { askDefaults, checkWallet, writeProfile } from './defaults.ts'
 import type { InitFlags } from './init-flags.ts'
-import type { SetUp } from './next-steps.ts'
+import type { Setup } from './next-steps.ts'
 
 const KEY_TRIES = 3
 
@@ -25,7 +25,7 @@ interface GivenKey {
 }
 
 /** A profile with a server, its key and the defaults. Nothing is written before all of it is known and tried. */
-export async function initHosted(deps: Deps, flags: InitFlags): Promise<SetUp> {
+export async function initHosted(deps: Deps, flags: InitFlags): Promise<Setup> {
   const { io } = deps
   const profile = checkProfileName(flags.profile ?? 'default')
   if (profile === 'local') {

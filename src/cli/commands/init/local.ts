@@ -7,10 +7,10 @@ import { askWhether } from '../../prompt/ask-for.ts'
 import { mayAsk } from '../../prompt/ask-missing.ts'
 import { askDefaults, checkWallet, writeProfile } from './defaults.ts'
 import type { InitFlags } from './init-flags.ts'
-import type { SetUp } from './next-steps.ts'
+import type { Setup } from './next-steps.ts'
 
 /** The built-in profile `local`, in use from now on. The backend has its address and key in its own folder. */
-export async function initLocal(deps: Deps, flags: InitFlags): Promise<SetUp> {
+export async function initLocal(deps: Deps, flags: InitFlags): Promise<Setup> {
   if (flags.profile !== undefined && flags.profile !== 'local') {
     throw new GdnError('usage', 'the local backend has the profile local', {
       place: { flag: '--profile' },

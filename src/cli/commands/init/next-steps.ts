@@ -2,7 +2,7 @@ import { type Blockchain, isEvm } from '../../../api/blockchains.ts'
 import { safe } from '../../io/io.ts'
 
 /** What `gdn init` has made. */
-export interface SetUp {
+export interface Setup {
   profile: string
   /** Null for the local backend, whose address may change. */
   baseUrl: string | null
@@ -16,7 +16,7 @@ export interface SetUp {
 }
 
 /** What a person types next. */
-export function nextSteps({ profile, baseUrl, keptIn, blockchain, wallet, isChecked, isRunning }: SetUp): string[] {
+export function nextSteps({ profile, baseUrl, keptIn, blockchain, wallet, isChecked, isRunning }: Setup): string[] {
   const server = baseUrl ?? 'the local backend'
   // What gdn generates are EVM wallets.
   const generates = blockchain === undefined || isEvm(blockchain)

@@ -76,7 +76,7 @@ export interface PublicNetwork {
   /** What an account has to pay with, in wei. */
   balance(account: Hex): Promise<bigint>
   /** Whether a transaction that is none of these used up the nonce, in a block that can't be undone any more. */
-  isNonceForeign(lane: { signer: Hex; nonce: number; hashes: readonly Hex[] }): Promise<boolean>
+  isNonceForeign(used: { signer: Hex; nonce: number; hashes: readonly Hex[] }): Promise<boolean>
   /** What gets a transaction into one of the next blocks, at most `feeCap`. */
   suggestFees(): Promise<Fees>
 }

@@ -15,7 +15,7 @@ export interface Watched<Name> {
 
 export interface NetworksWatch<Name> {
   /** Those that can't be worked on, and why, as they were seen last. */
-  away(): Promise<({ blockchain: Name } & Hindrance)[]>
+  unreachable(): Promise<({ blockchain: Name } & Hindrance)[]>
   /** Whether whoever asks this one now would wait for long. */
   hangs(blockchain: Name): boolean
   stop(): void
@@ -32,7 +32,7 @@ export function watchNetworks<Name>(networks: readonly Watched<Name>[]): Network
   const looking = setInterval(look, LOOK_AGAIN_MS).unref()
   look()
   return {
-    async away() {
+    async unreachable() {
       const seen = await Promise.all(
         watches.map(async ({ blockchain, watch }) => ({ blockchain, found: await watch.seen() })),
       )

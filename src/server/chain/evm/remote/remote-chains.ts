@@ -28,7 +28,7 @@ export interface RemoteChains {
    * Networks that can't be worked on, and why: no node answers, one is of another chain, nobody can sign. As it was seen
    * a few seconds ago; the first time it is found out.
    */
-  away(): Promise<readonly ({ blockchain: EvmBlockchain } & Hindrance)[]>
+  unreachable(): Promise<readonly ({ blockchain: EvmBlockchain } & Hindrance)[]>
   /** What was seen last of the signers' funds. */
   signers(): { blockchain: EvmBlockchain; address: string; coins: number }[]
   readonly blockchains: readonly EvmBlockchain[]
@@ -117,7 +117,7 @@ export async function openRemoteChains({
     factory,
     blockExplorerUrl: (blockchain) => opened.get(blockchain)?.settings.blockExplorerUrl ?? null,
     problem: (blockchain) => opened.get(blockchain)?.operators.problem ?? null,
-    away: () => watch.away(),
+    unreachable: () => watch.unreachable(),
     signers: () =>
       [...opened].flatMap(([blockchain, { operators }]) =>
         operators.seen.map(({ address, balance }) => ({ blockchain, address, coins: Number(balance) / WEI_IN_COIN })),

@@ -24,7 +24,7 @@ export interface RemoteClusters {
   /** Why nothing can be paid for now, as it was seen last; null where nothing is in the way. */
   problem(blockchain: SolanaBlockchain): string | null
   /** Those that can't be worked on, and why. */
-  away(): Promise<readonly ({ blockchain: SolanaBlockchain } & Hindrance)[]>
+  unreachable(): Promise<readonly ({ blockchain: SolanaBlockchain } & Hindrance)[]>
   /** What was seen last of the signers' funds. */
   signers(): { blockchain: SolanaBlockchain; address: string; coins: number }[]
   /** URL of the block explorer of a blockchain; null where the settings name none. */
@@ -132,7 +132,7 @@ export async function openRemoteClusters(options: RemoteClustersOptions): Promis
     problem: (blockchain) => opened.get(blockchain)?.problem ?? null,
     blockExplorerUrl: (blockchain) => opened.get(blockchain)?.settings.blockExplorerUrl ?? null,
 
-    away: () => watch.away(),
+    unreachable: () => watch.unreachable(),
 
     signers: () =>
       [...opened].flatMap(([blockchain, { balance }]) => {
