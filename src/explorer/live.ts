@@ -58,9 +58,9 @@ function open(): void {
   })
   for (const name of NAMES) {
     opened.addEventListener(name, ({ data }: MessageEvent<string>) => {
-      const told = JSON.parse(data)
-      if (name === 'overview') last = told
-      for (const listener of onEvent.get(name) ?? []) listener(told as never)
+      const payload = JSON.parse(data)
+      if (name === 'overview') last = payload
+      for (const listener of onEvent.get(name) ?? []) listener(payload as never)
     })
   }
 }

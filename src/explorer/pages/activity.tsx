@@ -65,11 +65,11 @@ export function Activity() {
 }
 
 function Pipeline({ overview, rate }: { overview: Overview; rate: readonly number[] }) {
-  const { pipeline, transactions_under_way: underWay, nfts } = overview
+  const { pipeline, transactions_under_way: pending, nfts } = overview
   const steps = [
     { name: 'Files', value: pipeline.files, more: 'to fetch and store' },
     { name: 'Mint', value: pipeline.mint, more: 'to sign and send' },
-    { name: 'Chain', value: pipeline.chain, more: `to confirm, ${counted(underWay, 'transaction')}` },
+    { name: 'Chain', value: pipeline.chain, more: `to confirm, ${counted(pending, 'transaction')}` },
     {
       name: 'Deployed',
       value: nfts.deployed,

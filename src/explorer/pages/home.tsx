@@ -45,7 +45,7 @@ export function Home() {
 function Stats({ overview }: { overview: Overview | undefined }) {
   const waiting =
     overview === undefined ? 0 : overview.pipeline.files + overview.pipeline.mint + overview.pipeline.chain
-  const told = overview && [
+  const entries = overview && [
     { name: 'Collections', value: totalOf(overview.collections), more: chainsOf(overview) },
     { name: 'NFTs', value: totalOf(overview.nfts), more: `${count(overview.nfts.deployed)} deployed` },
     {
@@ -63,7 +63,7 @@ function Stats({ overview }: { overview: Overview | undefined }) {
   ]
   return (
     <dl class="stats">
-      {(told ?? [null, null, null, null]).map((stat, index) => (
+      {(entries ?? [null, null, null, null]).map((stat, index) => (
         <div class="stat" key={stat?.name ?? index}>
           <dt>{stat?.name ?? <Bone width="6em" />}</dt>
           <dd class="stat-value number">{stat === null ? <Bone width="3em" /> : count(stat.value)}</dd>
@@ -154,7 +154,7 @@ function Collections() {
   )
 }
 
-/** How many collections there are, as it is told live. */
+/** Number of collections, updated live. */
 function useCollectionTotal(): number | undefined {
   const [total, setTotal] = useState<number>()
   useEvent('overview', ({ collections }) => setTotal(totalOf(collections)))

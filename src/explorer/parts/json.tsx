@@ -45,12 +45,12 @@ function Branch({
 }) {
   const [open, setOpen] = useState(depth < OPEN_DEPTH && members.length <= MEMBERS)
   const [shown, setShown] = useState(MEMBERS)
-  const told = counted(members.length, isList ? 'item' : 'field')
+  const label = counted(members.length, isList ? 'item' : 'field')
   return (
     <>
       <button type="button" class="json-toggle" aria-expanded={open} onClick={() => setOpen(!open)}>
         <Icon name={open ? 'down' : 'right'} size={12} />
-        {told}
+        {label}
       </button>
       {open && (
         <ul class="json-members">

@@ -85,8 +85,8 @@ export function Picture({
   if (!isPicture(media)) return <Sign icon={iconOf(media)}>{typeName(media)}</Sign>
   if (isHuge(media) && !eager) {
     const { width, height, size } = media
-    const told = width === null || height === null ? bytes(size ?? 0) : `${count(width)} × ${count(height)}`
-    return <Sign icon="picture">{told}</Sign>
+    const caption = width === null || height === null ? bytes(size ?? 0) : `${count(width)} × ${count(height)}`
+    return <Sign icon="picture">{caption}</Sign>
   }
   const { url } = media
   if (broken === url) return <Sign icon="broken">{`${typeName(media)}, can’t be drawn`}</Sign>

@@ -19,10 +19,14 @@ export const totalOf = ({ initiated, deployed, failed }: Counts) => initiated + 
 export function Progress({ counts, words = true }: { counts: Counts; words?: boolean }) {
   const total = totalOf(counts)
   const shown = STATUSES.filter((status) => counts[status] > 0)
-  const told = shown.map((status) => `${count(counts[status])} ${WORDS[status].toLowerCase()}`).join(', ')
+  const description = shown.map((status) => `${count(counts[status])} ${WORDS[status].toLowerCase()}`).join(', ')
   return (
     <div class="progress">
-      <div class="bar" role="img" aria-label={`${counted(total, 'NFT')}${told === '' ? '' : `: ${told}`}`}>
+      <div
+        class="bar"
+        role="img"
+        aria-label={`${counted(total, 'NFT')}${description === '' ? '' : `: ${description}`}`}
+      >
         {shown.map((status) => (
           <span key={status} class={status} style={{ flexGrow: String(counts[status]) }} />
         ))}
