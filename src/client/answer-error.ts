@@ -1,5 +1,6 @@
 import type { EndpointName } from '../api/endpoints.ts'
 import { errorFormA, errorFormB } from '../api/errors.ts'
+import { HEADERS, REFERENCE_ERRORS } from '../api/headers.ts'
 import { GdnError } from '../core/errors.ts'
 import { redactText } from '../core/redact.ts'
 import { type AnswerDetails, badAnswer, describeAnswer, isNotNow, parseJson } from './answers.ts'
@@ -12,6 +13,12 @@ export function answerError(name: EndpointName | string, url: string, answer: Tr
   const words = said === null ? describeAnswer(answer) : sentence(said)
   if (isNotNow(answer)) {
     return new GdnError('unreachable', `the server can't do this now: ${words}`, { hint: 'try again later', details })
+  }
+  if (answer.headers[HEADERS.errorCode] === REFERENCE_ERRORS.conflict) {
+    return new GdnError('refused', words, {
+      hint: 'Nothing was created. Use another ID for the new content, or send the content that the ID was used for.',
+      details,
+    })
   }
   switch (answer.status) {
     case 401:

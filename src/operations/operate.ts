@@ -29,6 +29,7 @@ import { endRun, insertRun, pruneRuns, removeRun } from '../state/runs.ts'
 import { moveOperation } from '../state/transitions.ts'
 import { refuseLookAlikes } from './check-copy.ts'
 import { claimOperation, HeldRun, newRun } from './hold.ts'
+import { acceptedByReference } from './reconcile/by-reference.ts'
 import { listIds } from './reconcile/listing.ts'
 import { isKnown, type LookDeps, lookFor } from './reconcile/look-for.ts'
 import { sendOperation } from './send.ts'
@@ -273,7 +274,7 @@ class Operating {
     if (contract === null || blockchain === null || collectionId === null) return null
     if (this.#creates.effect.in !== 'collection') return null
     // Unknown means that the server gave no answer: sending will tell that better.
-    if ((await client.learnIdempotency({ signal })) !== false) return null
+    if ((await client.learnIdempotency({ signal })) !== false || client.supportsReferences() === true) return null
     try {
       const ids = await listIds({ client, signal }, { contractAddress: contract, blockchain })
       if (ids === null) throw signal.reason
@@ -326,8 +327,9 @@ class Operating {
       await this.#change((sql) => moveOperation(sql, operation.id, 'unknown', ENDED_EARLY))
       this.#operation = { ...operation, state: 'unknown', reason: ENDED_EARLY }
     }
-    // A restored backend may have lost the record of the key after it minted: it is looked for instead.
-    if (!restored && (await client.learnIdempotency({ signal })) !== false) {
+    // A restored backend may have lost the record of the key or of the reference after it minted: it is looked for instead.
+    const isHonored = (await client.learnIdempotency({ signal })) !== false || client.supportsReferences() === true
+    if (!restored && isHonored) {
       return await this.#send(this.#operation.reason ?? ENDED_EARLY)
     }
     return await this.#lookFor(asSent(this.#operation))
@@ -337,6 +339,8 @@ class Operating {
   async #lookFor(operation: SentOperation): Promise<AcceptedOperation> {
     const { onEvent, state } = this.#deps
     const { request } = operation
+    const named = await acceptedByReference(operation.kind, request, this.#deps)
+    if (named !== null) return await this.#found(operation, named)
     const collection = operation.collectionId
     const looked = await lookFor(request, this.#creates, {
       ...this.#deps,
@@ -347,8 +351,12 @@ class Operating {
         onEvent('waitingMs' in look ? { type: 'looking_again', ...look } : { type: 'looking', ...look }),
     })
     if (looked.kind === 'unknown') throw unknownOperation(operation, this.#creates, looked.reason, looked.ids)
-    const found = await this.#accept(operation, looked.accepted)
-    await onEvent({ type: 'found', operation: found })
+    return await this.#found(operation, looked.accepted)
+  }
+
+  async #found(operation: SentOperation, accepted: Accepted): Promise<AcceptedOperation> {
+    const found = await this.#accept(operation, accepted)
+    await this.#deps.onEvent({ type: 'found', operation: found })
     return found
   }
 

@@ -1,5 +1,6 @@
 import { existsSync, readdirSync, statSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
+import { syncFolder } from '../core/durable-file.ts'
 import { GdnError } from '../core/errors.ts'
 import { ensurePrivateFile, makePrivateFolder, refuseForeignFolder } from '../core/private-file.ts'
 import type { RawDatabase } from '../sqlite/driver.ts'
@@ -162,7 +163,11 @@ export async function openState(stateDir: string, { signal, open }: OpenState = 
   refuseOldOrders(stateDir)
   const path = statePath(stateDir)
   try {
-    await makePrivateFolder(stateDir)
+    if (!existsSync(stateDir)) {
+      await makePrivateFolder(stateDir)
+      // SQLite syncs the names in the folder, not that of the folder.
+      await syncFolder(dirname(stateDir))
+    }
     await refuseForeignFolder(stateDir, { code: 'data_dir' })
     ensurePrivateFile(path)
     const hadJournal = existsSync(`${path}-journal`)

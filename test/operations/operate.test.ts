@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { CreatingEndpoint } from '../../src/api/endpoints.ts'
+import type { ApiClient } from '../../src/client/api-client.ts'
 import { GdnError } from '../../src/core/errors.ts'
 import { thisProcess } from '../../src/core/lock-holder.ts'
 import { claimOperation } from '../../src/operations/hold.ts'
@@ -381,6 +382,29 @@ describe('a server that creates each reference ID once', () => {
     expect(new Set(ids).size).toBe(4)
     expect(ids[1]).toMatch(/^[0-9a-f-]{36}\/2$/)
   })
+
+  test.each(CREATING)(
+    'that was restored and still knows the references of %s is asked by them, and sent nothing',
+    async (endpoint) => {
+      const service = new Service(true)
+      service.references = true
+      const first = { backend: { id: 'one', incarnation: 'first' } }
+      // It answers something before, so that the client knows what it can do.
+      const request = async (client: Pick<ApiClient, 'learnIdempotency'>) => {
+        await client.learnIdempotency()
+        return REQUESTS[endpoint]
+      }
+      service.faults = ['cut_after', ...Array<Fault>(20).fill('cut_before')]
+      expect((await machine.command(service, endpoint, { ...first, asking: request })).error).toEqual(unknown)
+      service.faults = []
+      service.hidden.add('nft-1')
+      const arrived = service.arrived.length
+      const tried = await machine.command(service, endpoint, { backend: { id: 'one', incarnation: 'second' } })
+      expect(tried).toMatchObject({ error: null, printed: { by: 'found' } })
+      expect(service.arrived).toHaveLength(arrived)
+      expect(service.made).toBe(1)
+    },
+  )
 
   test('a server that does not announce them gets none', async () => {
     const service = new Service(true)

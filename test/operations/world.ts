@@ -3,6 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { CreatingEndpoint } from '../../src/api/endpoints.ts'
+import type { ApiClient } from '../../src/client/api-client.ts'
 import { createClient } from '../../src/client/client.ts'
 import { type TransportAnswer, TransportError, type TransportRequest } from '../../src/client/transport.ts'
 import { GdnError } from '../../src/core/errors.ts'
@@ -89,6 +90,17 @@ interface CreatingBody {
   reference_ids?: string[]
 }
 
+interface ReadingBody {
+  nft_gdn_ids?: string[]
+  transaction_gdn_ids?: string[]
+  reference_ids?: string[]
+}
+
+interface CreatedReply {
+  nfts: { nft_gdn_ids: string }[]
+  response: { transaction_gdn_id: string }
+}
+
 /** A server on the other end of a client's transport: gdn's backend, or the hosted service without idempotency. */
 export class Service {
   readonly idempotency: boolean
@@ -143,7 +155,7 @@ export class Service {
     return this.#answer(200, json)
   }
 
-  #read(endpoint: string, body: { nft_gdn_ids?: string[]; transaction_gdn_ids?: string[] }): TransportAnswer | null {
+  #read(endpoint: string, body: ReadingBody): TransportAnswer | null {
     if (endpoint === 'getnftgdnids') {
       if (!this.listable) return this.#answer(403, refusal)
       const ids = this.nfts.map(({ id }) => id).filter((id) => !this.hidden.has(id))
@@ -157,6 +169,18 @@ export class Service {
       const records = this.nfts.filter(({ id }) => asked.includes(id)).map((nft) => recordOf(nft.id, nft.owner, nft))
       const token = asked.includes('the-nft') ? [recordOf('the-nft', this.owner, null)] : []
       return this.#answer(200, { requests: { nft_gdn_ids: asked }, nfts: [...records, ...token] })
+    }
+    if (endpoint === 'getreferences') {
+      const asked = body.reference_ids ?? []
+      const references = asked.flatMap((id) => {
+        const reply = this.#replies.get(`reference ${asked.join()}`) as Partial<CreatedReply> | undefined
+        if (reply === undefined) return []
+        const nft = reply.nfts?.[asked.indexOf(id)]?.nft_gdn_ids
+        const named =
+          nft === undefined ? { transaction_gdn_id: reply.response?.transaction_gdn_id } : { nft_gdn_id: nft }
+        return [{ reference_id: id, ...named, status: 'initiated', digest: 'v1:', accepted_date: DATE, is_free: false }]
+      })
+      return this.#answer(200, { requests: { operation: '', reference_ids: asked }, references })
     }
     if (endpoint === 'getisgdnnft') return this.#answer(422, refusal)
     if (endpoint === 'getcollections') {
@@ -231,6 +255,8 @@ export interface TryOptions {
   ending?: Ending
   batches?: Partial<OfBatches>
   request?: Wanted['request']
+  /** As `request`, with the client of the command. */
+  asking?: (client: ApiClient) => Promise<object>
 }
 
 export interface Tried {
@@ -329,7 +355,7 @@ export class Machine {
           note: 'a test',
           again: options.again ?? false,
           mayForget: options.mayForget ?? false,
-          request: options.request ?? (async () => request),
+          request: options.request ?? (async () => (await options.asking?.(client)) ?? request),
         },
         async (operation) => {
           killer.step()

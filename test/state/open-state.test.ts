@@ -4,12 +4,11 @@ import { existsSync } from 'node:fs'
 import { chmod, copyFile, mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import { build } from 'esbuild'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { openSqlite } from '../../src/sqlite/driver.ts'
 import { openState, openStateIfThere, type State, statePath } from '../../src/state/open-state.ts'
 import { moveOperation, type OperationState, TRANSITIONS } from '../../src/state/transitions.ts'
+import { bundleProcess } from '../helpers/bundle-process.ts'
 import { createSmallDisk } from '../helpers/small-disk.ts'
 import { wrapDatabase } from '../helpers/wrap-database.ts'
 
@@ -150,6 +149,7 @@ describe('where no database can be made', () => {
           if (left-- === 0 && sql !== 'ROLLBACK') throw full
         }),
     })
+    await addServer(state, 'first')
     for (let at = 0; ; at++) {
       left = at
       const before = await servers(state).catch(() => null)
@@ -173,16 +173,7 @@ describe('where no database can be made', () => {
 describe('while another process has the lock', () => {
   async function holder(how: 'SIGSTOP' | 'wait'): Promise<ChildProcess> {
     const script = join(stateDir, 'locked.mjs')
-    await build({
-      entryPoints: [fileURLToPath(new URL('./locked-process.ts', import.meta.url))],
-      outfile: script,
-      bundle: true,
-      platform: 'node',
-      format: 'esm',
-      logLevel: 'error',
-      external: ['libsql'],
-      define: { 'import.meta.url': JSON.stringify(import.meta.url) },
-    })
+    await bundleProcess(new URL('./locked-process.ts', import.meta.url), script, import.meta.url)
     const child = spawn(process.execPath, [script, stateDir, how], { stdio: ['ignore', 'pipe', 'inherit'] })
     onTestFinished(() => void child.kill('SIGKILL'))
     const ended = once(child, 'exit').then(() => Promise.reject(new Error('it ended before it had the lock')))

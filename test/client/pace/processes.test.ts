@@ -5,14 +5,12 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
-import { build } from 'esbuild'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { bootClock } from '../../../src/core/boot-clock.ts'
+import { bundleProcess } from '../../helpers/bundle-process.ts'
 
 const SOAK = process.env.GDN_SOAK === '1'
 const PROCESSES = 8
-const HERE = JSON.stringify(import.meta.url)
 const RUN_MS = SOAK ? 600_000 : 7_000
 
 let folder: string
@@ -20,18 +18,7 @@ let script: string
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'gdn-paced-'))
   script = join(folder, 'paced.mjs')
-  await build({
-    entryPoints: [fileURLToPath(new URL('./paced-process.ts', import.meta.url))],
-    outfile: script,
-    bundle: true,
-    platform: 'node',
-    format: 'esm',
-    logLevel: 'error',
-    banner: { js: `import { createRequire as requireOf } from 'node:module'; const require = requireOf(${HERE})` },
-    // The optional packages are found from here.
-    define: { 'import.meta.url': HERE },
-    external: ['libsql'],
-  })
+  await bundleProcess(new URL('./paced-process.ts', import.meta.url), script, import.meta.url)
 })
 afterAll(() => rm(folder, { recursive: true, force: true }))
 

@@ -1,0 +1,51 @@
+import type { CreatingEndpoint } from '../../api/endpoints.ts'
+import { statusOf } from '../../client/answers.ts'
+import type { ApiClient, RequestOf } from '../../client/api-client.ts'
+import type { Accepted, OperationRequest } from '../../state/operations.ts'
+
+interface ReferenceDeps {
+  client: Pick<ApiClient, 'call'>
+  signal: AbortSignal
+  now(): number
+}
+
+interface SentBody {
+  contract_address?: string
+  blockchain?: string
+  reference_id?: string
+  reference_ids?: string[]
+}
+
+/**
+ * Asks the server for what a request created, by its reference IDs. It creates nothing.
+ *
+ * @returns null where the request has none, the server doesn't tell, or it doesn't know all of them
+ */
+export async function acceptedByReference(
+  kind: CreatingEndpoint,
+  { body }: OperationRequest,
+  { client, signal, now }: ReferenceDeps,
+): Promise<Accepted | null> {
+  const { reference_id, reference_ids, contract_address, blockchain } = JSON.parse(body) as SentBody
+  const wanted = reference_ids ?? (reference_id === undefined ? [] : [reference_id])
+  if (wanted.length === 0) return null
+  const of = kind === 'createcollection' ? {} : { contract_address, blockchain }
+  const request = { operation: kind, reference_ids: wanted, ...of } as RequestOf<'getreferences'>
+  const known = await client.call('getreferences', request, { signal }).catch((error: unknown) => {
+    // A key may not be permitted to read. The collection or the owner tells then.
+    if (statusOf(error) !== undefined) return null
+    throw error
+  })
+  const found = wanted.map((id) => known?.references.find((one) => one.reference_id === id && !one.is_free))
+  const [first] = found
+  if (first === undefined || found.includes(undefined)) return null
+  return {
+    nfts: found.flatMap((one) =>
+      one?.nft_gdn_id == null ? [] : [{ nft_gdn_id: one.nft_gdn_id, accepted_date: one.accepted_date }],
+    ),
+    transaction_gdn_id: first.transaction_gdn_id ?? null,
+    accepted_date: first.transaction_gdn_id == null ? null : first.accepted_date,
+    by: 'found',
+    at: now(),
+  }
+}

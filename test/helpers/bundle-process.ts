@@ -1,0 +1,20 @@
+import { fileURLToPath } from 'node:url'
+import { build } from 'esbuild'
+
+/**
+ * Bundles a process of the tests, so that Node runs it.
+ *
+ * @param from the test's `import.meta.url`: optional packages are found from there
+ */
+export async function bundleProcess(entry: URL, outfile: string, from: string): Promise<void> {
+  await build({
+    entryPoints: [fileURLToPath(entry)],
+    outfile,
+    bundle: true,
+    platform: 'node',
+    format: 'esm',
+    logLevel: 'error',
+    external: ['libsql'],
+    define: { 'import.meta.url': JSON.stringify(from) },
+  })
+}
