@@ -1,7 +1,7 @@
 import type * as z from 'zod'
 import { checksumAddress } from '../../api/address.ts'
 import { createnfttrans } from '../../api/endpoints/createnfttrans.ts'
-import { acceptNfts } from './create-nft.ts'
+import { acceptNfts } from './accept-nfts.ts'
 import { refuseUnlessTransferable } from './rights.ts'
 import type { ServiceDeps, ServiceRequest } from './services.ts'
 

@@ -1,0 +1,127 @@
+import type * as z from 'zod'
+import { canonicalAddress } from '../../api/address.ts'
+import type { createnft } from '../../api/endpoints/createnft.ts'
+import { operationDigest } from '../../api/operation-digest.ts'
+import { newId } from '../../core/ids.ts'
+import { addNfts } from '../state/nfts.ts'
+import type { CollectionRow } from '../store/collections.ts'
+import { startRun } from '../store/runs.ts'
+import { accept } from './accept.ts'
+import { findOwnCollection } from './find-collection.ts'
+import { claimReferences, findAllNamed, idOf, type Known, refuseRepeated, showAccepted } from './references.ts'
+import { badRequest } from './refusal.ts'
+import { requireChain } from './require-chain.ts'
+import { requireExplained } from './require-explained.ts'
+import type { ServiceDeps, ServiceRequest } from './services.ts'
+import { storedFiles } from './stored-files.ts'
+
+type Parsed = z.output<typeof createnft.request>
+
+interface Creation<Echo> {
+  endpoint: 'createnft' | 'createnfttrans'
+  message: string
+  /** Who has the NFTs first, where they are transferred in the same step. */
+  sender: string | null
+  /** Echoed beside what every creation echoes. */
+  echo: Echo
+  /** Refuses a collection that this can't be done in. */
+  check?: (collection: CollectionRow) => void
+}
+
+/**
+ * Accepts NFTs: a row for each, with its place in the pipeline. Those whose reference IDs name NFTs already are not
+ * created again.
+ */
+export async function acceptNfts<Echo extends object>(
+  deps: ServiceDeps,
+  request: ServiceRequest<Parsed>,
+  { endpoint, message, sender, echo, check }: Creation<Echo>,
+) {
+  const { store, pipeline, now } = deps
+  const { accountId, parsed, body, idempotencyKey, requestId, run } = request
+  const { contract_address, blockchain, receiver_wallet_address, metadata: list, reference_ids } = parsed
+  refuseRepeated(reference_ids ?? [])
+  const acceptedAt = now()
+  let wake = () => {}
+  const references = reference_ids?.map((reference_id, index) => {
+    const fields = { metadata: list[index] as Parsed['metadata'][number], receiver_wallet_address }
+    return { reference_id, digest: digestOf(fields, sender) }
+  })
+  const findCollection = () => findOwnCollection(store.db, accountId, { contractAddress: contract_address, blockchain })
+  const answer = (rows: readonly (string | Known)[]) => ({
+    message,
+    requests: {
+      contract_address,
+      ...echo,
+      receiver_wallet_address,
+      metadata: body.metadata,
+      ...(reference_ids === undefined ? {} : { reference_ids: body.reference_ids }),
+    },
+    nfts: rows.map((row, index) => ({
+      nft_gdn_ids: idOf(row),
+      ...showAccepted(row, acceptedAt, reference_ids?.[index]),
+    })),
+  })
+  const accepted = await accept(store, { accountId, endpoint, body, idempotencyKey, requestId, run }, acceptedAt, {
+    async findExisting() {
+      if (references === undefined) return null
+      const { id } = await findCollection()
+      const known = await findAllNamed(store.db, { scope_id: id, operation: endpoint }, references)
+      return known && answer(known)
+    },
+    async prepare() {
+      const collection = await findCollection()
+      await requireChain(deps, blockchain)
+      if (collection.enable_api !== 1) throw badRequest('enable_api is off for this collection')
+      if (collection.status === 'failed') throw badRequest(`the collection failed: ${collection.error}`)
+      check?.(collection)
+      await requireExplained(deps, collection)
+      const files = await storedFiles(deps, list)
+      return { collectionId: collection.id, files }
+    },
+    async write(db, requestId, { collectionId, files }) {
+      const receiver = canonicalAddress(receiver_wallet_address, blockchain)
+      const ids = list.map(() => newId())
+      const named = (references ?? []).map((reference, index) => ({ ...reference, target_id: ids[index] ?? '' }))
+      const existing = await claimReferences(db, { scope_id: collectionId, operation: endpoint }, named)
+      const all = ids.map((id, index) => existing.get(reference_ids?.[index] ?? '') ?? id)
+      const rows = list.flatMap((metadata, index) => {
+        const id = all[index]
+        if (typeof id !== 'string') return []
+        const stored = files[index]
+        return {
+          id,
+          request_id: requestId,
+          collection_id: collectionId,
+          sender,
+          receiver,
+          metadata: JSON.stringify(metadata),
+          files: stored ? JSON.stringify(stored) : null,
+          step: stored ? ('mint' as const) : ('files' as const),
+          next_attempt_at: acceptedAt,
+        }
+      })
+      if (run !== null && rows.length > 0)
+        await startRun(db, { account_id: accountId, run, collection_id: collectionId, started_at: acceptedAt })
+      await addNfts(db, rows)
+      if (rows.length === 0) return answer(all)
+      wake = () =>
+        pipeline.nftsAccepted(collectionId, {
+          files: rows.some(({ step }) => step === 'files'),
+          mint: rows.some(({ step }) => step === 'mint'),
+        })
+      return answer(all)
+    },
+  })
+  wake()
+  return accepted
+}
+
+function digestOf(
+  fields: { metadata: Parsed['metadata'][number]; receiver_wallet_address: string },
+  sender: string | null,
+): string {
+  return sender === null
+    ? operationDigest('createnft', fields)
+    : operationDigest('createnfttrans', { ...fields, sender_wallet_address: sender })
+}
