@@ -49,6 +49,8 @@ export interface Deps {
   program: Edge['program']
   signals: Signals
   now: Now
+  /** When this command was started. */
+  startedAt: number
   /** Rejects with the signal's reason. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>
   openKeyring: OpenKeyring

@@ -176,6 +176,7 @@ function makeDeps(edge: Edge, io: Io, result: { exitCode: number }): Deps {
     program: edge.program,
     signals: edge.signals,
     now: Date.now,
+    startedAt: Date.now(),
     sleep,
     openKeyring,
     settings,

@@ -17,6 +17,7 @@ import {
   countUnknown,
   endAttempt,
   enterKnown,
+  hasEndedSince,
   insertOperation,
   intend,
   newIds,
@@ -85,6 +86,8 @@ export interface OperateDeps {
   client: Pick<ApiClient, 'send' | 'decode' | 'call' | 'learnIdempotency' | 'supportsReferences'>
   clock?: Clock
   now(): number
+  /** When this command was started, by `now`. What ended since was asked for at the same time, by another process. */
+  startedAt?: number
   sleep(ms: number, signal?: AbortSignal): Promise<void>
   signal: AbortSignal
   onEvent(event: OperationEvent): Promise<void> | void
@@ -120,6 +123,7 @@ export async function operate(
   const claimed = await claimOperation(deps.state, name, { note: wanted.note, signal: deps.signal })
   const operating = new Operating(deps, wanted, creates, name, claimed)
   try {
+    if (claimed.isNew) await refuseTwin(deps, wanted, name)
     const operation = await operating.accepted()
     const ending = await act(operation)
     if (ending.ended) await operating.end(operation, ending)
@@ -127,6 +131,19 @@ export async function operate(
   } finally {
     await operating.release()
   }
+}
+
+/** Stops a command whose twin, started at the same time, has ended meanwhile: one of the two was meant. */
+async function refuseTwin(
+  { state, signal, startedAt: since, now }: OperateDeps,
+  { again }: Wanted,
+  name: OperationName,
+) {
+  if (again || since === undefined) return
+  if (!(await state.write((sql) => hasEndedSince(sql, name, { since, now: now() }), signal))) return
+  throw new GdnError('run_busy', 'the same command ended in another process after this one was started', {
+    hint: 'Nothing was sent. Run the command again to order another.',
+  })
 }
 
 /**

@@ -130,6 +130,24 @@ export function findLive(sql: Sql, name: OperationName): Operation | null {
   return row === undefined ? null : operationOf(sql, row)
 }
 
+/** Whether an operation of this name came to its end between a time and now. */
+export function hasEndedSince(sql: Sql, name: OperationName, { since, now }: { since: number; now: number }): boolean {
+  const server = sql.get<{ id: number }>('SELECT id FROM servers WHERE origin = ?', name.origin)
+  if (server === undefined) return false
+  const row = sql.get(
+    `SELECT 1 FROM operations WHERE released_at BETWEEN ? AND ? AND server_id = ? AND collection_id IS ? AND kind = ?
+      AND identity = ?`,
+    since,
+    // One that ended later did so before the clock was set back.
+    now,
+    server.id,
+    collectionId(sql, server.id, name),
+    name.kind,
+    name.identity,
+  )
+  return row !== undefined
+}
+
 /** @throws GdnError `data_dir` where its request is not as it was written */
 export function readOperation(sql: Sql, id: string): Operation {
   const row = sql.get<OperationRow>('SELECT * FROM operations WHERE id = ?', id)

@@ -42,6 +42,25 @@ describe('the same command again', () => {
     expect(printedIds(await machine.command(service, 'createnft'))).toEqual(['nft-2'])
   })
 
+  test('started before that one ended sends nothing: it was not meant as another order', async () => {
+    const service = new Service(true)
+    const startedAt = machine.now
+    await machine.command(service, 'createnft')
+    const twin = await machine.command(service, 'createnft', { startedAt })
+    expect(twin).toMatchObject({ error: { code: 'run_busy' }, printed: null })
+    expect(service.made).toBe(1)
+    expect(printedIds(await machine.command(service, 'createnft', { startedAt, again: true }))).toEqual(['nft-2'])
+    expect(printedIds(await machine.command(service, 'createnft', { startedAt: machine.now }))).toEqual(['nft-3'])
+  })
+
+  test('after the clock was set back is a new order', async () => {
+    const service = new Service(true)
+    await machine.command(service, 'createnft')
+    machine.now -= 30 * 24 * 3_600_000
+    const second = await machine.command(service, 'createnft', { startedAt: machine.now })
+    expect(printedIds(second)).toEqual(['nft-2'])
+  })
+
   test('after a final failure is a new order', async () => {
     const service = new Service(true)
     const problem = new GdnError('nft_failed', 'the image answers 404')

@@ -247,6 +247,7 @@ export interface TryOptions {
   wrap?: (raw: RawDatabase) => RawDatabase
   killer?: Killer
   again?: boolean
+  startedAt?: number
   mayForget?: boolean
   backend?: { id: string; incarnation: string }
   signal?: AbortSignal
@@ -333,6 +334,7 @@ export class Machine {
           client,
           clock: { now: () => this.now, sleep, random: () => 0.5 },
           now: () => this.now,
+          ...(options.startedAt === undefined ? {} : { startedAt: options.startedAt }),
           sleep,
           signal: signal ?? new AbortController().signal,
           onEvent: (event) => void events.push(event),

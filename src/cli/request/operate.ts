@@ -35,7 +35,7 @@ export async function operateOnce(
   { again = false, ...wanted }: WantedByCommand,
   act: (accepted: AcceptedOperation) => Promise<Ending>,
 ): Promise<void> {
-  const { io, signals, now, sleep } = deps
+  const { io, signals, now, startedAt, sleep } = deps
   const backend = await deps.identify(server)
   const origin = runOrigin(server, backend)
   const reporter = new EventReporter(deps)
@@ -45,6 +45,7 @@ export async function operateOnce(
       state,
       client,
       now,
+      startedAt,
       sleep,
       signal: signals.signal,
       onEvent: (event) => reporter.report(event),
