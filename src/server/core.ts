@@ -310,11 +310,11 @@ async function work(workshop: Workshop, options: CoreOptions, undo: (() => unkno
     }),
     webhookTimings: options.webhooks?.timings,
     onWebhookAttempt: (outcome) => metrics.observe({ what: 'webhook', outcome }),
-    onFinal: ({ blockchain, kind, token_count }, { gasUsed, status }) =>
-      metrics.observe({
-        ...{ what: 'transaction', blockchain, kind, gas: Number(gasUsed) },
-        nfts: status === 'success' ? token_count : 0,
-      }),
+    onSettled({ blockchain, kind, token_count }, { state, seen: { gas_used } }) {
+      if (gas_used == null) return
+      const nfts = state === 'final' ? token_count : 0
+      metrics.observe({ what: 'transaction', blockchain, kind, gas: Number(gas_used), nfts })
+    },
   })
   undo.push(async () => {
     // What is under way may end; a chain that holds it up (a long replay, say) is closed over it.

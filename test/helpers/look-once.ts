@@ -1,13 +1,28 @@
 import type { EvmNetwork, EvmReceipt, Hex, PublicNetwork } from '../../src/server/chain/evm/network.ts'
-import { createObserver } from '../../src/server/pipeline/public-network/observe.ts'
+import { createChainStep } from '../../src/server/pipeline/chain-step.ts'
+import { createEvmObserver } from '../../src/server/pipeline/evm/driver.ts'
 import type { Store } from '../../src/server/store/open-store.ts'
-import { claimSigned } from '../../src/server/store/transactions.ts'
 
 export const BLOCK_HASH: Hex = `0x${'b'.repeat(64)}`
 /** Number of the newest block, and of the newest that no reorg can undo. */
 export const HEAD = 200
 export const FINAL = 193
 const REVERTED = 100
+
+/** Looks once at what is signed on polygon, and settles it. What was settled before isn't watched. */
+export async function lookOnce(
+  store: Store,
+  network: EvmNetwork,
+  at: number,
+  warn: (message: string) => void = () => {},
+): Promise<void> {
+  const log = { debug() {}, info() {}, warn: (_: object, message: string) => warn(message), error() {} }
+  const [now, findSigner] = [() => at, async () => null]
+  const options = { store, blockchain: 'polygon', network: async () => network, findSigner, now, log } as const
+  const { watch: _, ...driver } = createEvmObserver(options)
+  // A process that is alone goes by the clock that it is given, and not by the database's.
+  await createChainStep({ store: { ...store, postgres: null }, driver, now, log, onSettled: () => {} })()
+}
 
 /** The parameters of an `eth_call`. */
 export interface AskedCall {
@@ -48,7 +63,5 @@ export async function lookAtReverts(
       return answer({ call: call as AskedCall['call'], block: String(block) }) as Result
     },
   }
-  const log = { debug() {}, info() {}, warn: (_: object, message: string) => warn(message), error() {} }
-  const observe = createObserver({ store, findSigner: async () => null, now: () => now, log, onSettled: () => {} })
-  await observe(network, publicNetwork, await claimSigned(store.db, 'polygon', { now, leaseMs: 0, limit: 10 }))
+  await lookOnce(store, network, now, warn)
 }

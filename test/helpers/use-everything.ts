@@ -160,6 +160,7 @@ async function useStore(opened: Store, { id: collectionId }: TestCollection, id:
   await transfers.returnTransfer(db, transferred)
   await transferStates.withdrawTransfer(db, transferred)
   await nfts.countRevert(db, minted)
+  await nfts.mostReverts(db, minted)
   await nfts.countPending(db, collectionId)
   await nfts.hasWaitingFiles(db, collectionId)
   await nftStates.returnBatchToMint(db, minted)

@@ -61,9 +61,9 @@ it('a start that fails after all is open leaves nothing running, and the next on
   await expectToWork()
 })
 
-it('takes up what was left when the database fails at it first', async () => {
+it('resumes what was left when the database fails at it first', async () => {
   failures.ofTakingUp = 1
   const log = await expectToWork()
-  expect(log.filter((line) => line.includes('"step":"take up"'))).toHaveLength(1)
+  expect(log.filter((line) => line.includes('"step":"resume"'))).toHaveLength(1)
   expect(failures.ofTakingUp).toBeLessThan(0)
 })

@@ -1,7 +1,7 @@
 import { GdnError } from '../../core/errors.ts'
 import type { EvmReceipt, Fees, Hex } from '../chain/evm/network.ts'
 import { encodeAppoint, isOperator } from '../chain/evm/registry.ts'
-import { isFarAbove, raiseFees } from '../pipeline/public-network/bump.ts'
+import { isFarAbove, raiseFees } from '../pipeline/evm/public-network/bump.ts'
 import type { SetupOptions } from './options.ts'
 import { APPOINT_GAS } from './plan.ts'
 import { until } from './until.ts'

@@ -1,13 +1,12 @@
 import { getContractAddress } from 'viem'
-import type { EvmBlockchain } from '../../api/blockchains.ts'
 import { GdnError } from '../../core/errors.ts'
-import type { Chains } from '../chain/chains.ts'
 import { encodeDeployFactory } from '../chain/evm/factory.ts'
 import { deployFactoryGasLimit } from '../chain/evm/gas-limits.ts'
 import type { Hex } from '../chain/evm/network.ts'
 import { signerAt } from '../chain/evm/signers.ts'
 import { createChainStep } from '../pipeline/chain-step.ts'
-import { signAndStore } from '../pipeline/sign.ts'
+import { createEvmObserver } from '../pipeline/evm/driver.ts'
+import { signAndStore } from '../pipeline/evm/sign.ts'
 import { rememberChain } from '../store/chains.ts'
 import { lockUntilCommit } from '../store/dialect.ts'
 import { findFactoryTransaction, forgetFactoryTransaction, nonceOf, raiseNonce } from '../store/transactions.ts'
@@ -106,9 +105,9 @@ async function deploy(options: SetupOptions): Promise<Hex> {
 async function untilFinal(options: SetupOptions): Promise<{ nonce: number }> {
   const { store, network, admin, now, log } = options
   const { blockchain } = network
-  const chains: Pick<Chains, 'network'> = { network: async (_: EvmBlockchain) => network }
-  const findSigner = async (_: EvmBlockchain, address: string) => signerAt({ admin, operators: [] }, address)
-  const turn = createChainStep({ ...{ store, chains, findSigner, blockchain, now, log }, onSettled: () => {} })
+  const findSigner = async (_: string, address: string) => signerAt({ admin, operators: [] }, address)
+  const driver = createEvmObserver({ store, blockchain, network: async () => network, findSigner, now, log })
+  const turn = createChainStep({ store, driver, now, log, onSettled: () => {} })
   return await until(options, 'Waiting until the factory is deployed and can’t be undone', async () => {
     await turn()
     const found = await findFactoryTransaction(store.db, blockchain)

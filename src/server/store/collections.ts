@@ -1,5 +1,5 @@
 import { type Selectable, sql, type Updateable } from 'kysely'
-import { type Blockchain, EVM_BLOCKCHAINS, type EvmBlockchain } from '../../api/blockchains.ts'
+import type { Blockchain, EvmBlockchain } from '../../api/blockchains.ts'
 import type { ClaimOptions } from './claim.ts'
 import { isPostgres, momentIn } from './dialect.ts'
 import type { CollectionsTable, Db } from './schema.ts'
@@ -109,15 +109,15 @@ export async function firstDeployed(
 /** Takes collections that wait to be made: due, unsigned, and in nobody's hands (or in those of a worker that died). */
 export async function claimUndeployedCollections(
   db: Db,
+  blockchain: Blockchain,
   { now, leaseMs, limit }: ClaimOptions,
-  blockchains: readonly Blockchain[] = EVM_BLOCKCHAINS,
 ): Promise<CollectionRow[]> {
   const due = db
     .selectFrom('collections')
     .select('id')
     .where('status', '=', sql.lit('initiated'))
     .where('transaction_id', 'is', null)
-    .where('blockchain', 'in', blockchains)
+    .where('blockchain', '=', blockchain)
     .where('next_attempt_at', '<=', momentIn(now))
     .where('lease_until', '<=', momentIn(now))
     .orderBy('next_attempt_at')
@@ -154,16 +154,13 @@ export async function updateCollection(db: Db, id: string, changes: Updateable<C
 }
 
 /** When the earliest unmade collection becomes due, or null. */
-export async function nextCollectionDue(
-  db: Db,
-  blockchains: readonly Blockchain[] = EVM_BLOCKCHAINS,
-): Promise<number | null> {
+export async function nextCollectionDue(db: Db, blockchain: Blockchain): Promise<number | null> {
   const row = await db
     .selectFrom('collections')
     .select(({ fn }) => fn.min('next_attempt_at').as('at'))
     .where('status', '=', sql.lit('initiated'))
     .where('transaction_id', 'is', null)
-    .where('blockchain', 'in', blockchains)
+    .where('blockchain', '=', blockchain)
     .executeTakeFirst()
   return row?.at ?? null
 }

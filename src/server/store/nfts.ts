@@ -1,4 +1,5 @@
 import { type RawBuilder, type Selectable, sql } from 'kysely'
+import type { Blockchain } from '../../api/blockchains.ts'
 import type { ClaimOptions } from './claim.ts'
 import { isPostgres, momentIn } from './dialect.ts'
 import type { Db, NftsTable } from './schema.ts'
@@ -156,10 +157,10 @@ export async function hasWaitingFiles(db: Db, collectionId: string): Promise<boo
 }
 
 /**
- * Collections that have NFTs waiting for a batch. One step of the index for each collection: a DISTINCT would read an
+ * Collections of a blockchain that have NFTs waiting for a batch. One step of the index for each collection: a DISTINCT would read an
  * entry for each NFT, 50 ms for a million.
  */
-export async function collectionsWithMintable(db: Db): Promise<string[]> {
+export async function collectionsWithMintable(db: Db, blockchain: Blockchain): Promise<string[]> {
   // With statistics of a few NFTs SQLite takes the index of all NFTs.
   const waiting = isPostgres(db) ? sql`nfts` : sql`nfts indexed by nfts_mint_due`
   const { rows } = await sql<{ id: string }>`
@@ -168,20 +169,30 @@ export async function collectionsWithMintable(db: Db): Promise<string[]> {
       union all
       select (select min(collection_id) from ${waiting} where step = 'mint' and collection_id > waiting.id)
       from waiting where waiting.id is not null
-    ) select id from waiting where id is not null`.execute(db)
+    ) select waiting.id from waiting cross join collections
+      where collections.id = waiting.id and collections.blockchain = ${blockchain}`.execute(db)
   return rows.map((row) => row.id)
 }
 
-/** Counts a revert for each NFT of the batch, and tells the highest count. */
-export async function countRevert(db: Db, transactionId: string): Promise<number> {
-  const rows = await db
+/** Counts a revert for each NFT of the batch. */
+export async function countRevert(db: Db, transactionId: string): Promise<void> {
+  await db
     .updateTable('nfts')
     .set((nft) => ({ attempts: nft('attempts', '+', 1) }))
     .where('transaction_id', '=', transactionId)
     .where('step', '=', 'chain')
-    .returning('attempts')
     .execute()
-  return Math.max(0, ...rows.map(({ attempts }) => attempts))
+}
+
+/** The highest count of reverts among the NFTs of a batch. */
+export async function mostReverts(db: Db, transactionId: string): Promise<number> {
+  const row = await db
+    .selectFrom('nfts')
+    .select(({ fn }) => fn.max('attempts').as('most'))
+    .where('transaction_id', '=', transactionId)
+    .where('step', '=', sql.lit('chain'))
+    .executeTakeFirst()
+  return row?.most ?? 0
 }
 
 /** When the earliest fetching becomes due, or null. */

@@ -108,17 +108,6 @@ export async function countUnfinished(
   return Number(row.count)
 }
 
-/** Whether a collection has a transaction that isn't final. */
-export async function hasUnfinished(db: Db, collectionId: string): Promise<boolean> {
-  const row = await db
-    .selectFrom('transactions')
-    .select('id')
-    .where('collection_id', '=', collectionId)
-    .where('state', '=', sql.lit('signed'))
-    .executeTakeFirst()
-  return row !== undefined
-}
-
 /**
  * Whether a reorg can still undo, or has undone, what a transaction of a collection follows: the deployment of the
  * collection, or an earlier batch.
@@ -209,14 +198,13 @@ export async function updateSigned(
   return numUpdatedRows > 0n
 }
 
-/** When the next unfinished transaction of a blockchain is due that no worker has claimed, or null. */
+/** When the next unfinished transaction of a blockchain is due, claimed or not, or null. */
 export async function nextSignedDue(db: Db, blockchain: Blockchain): Promise<number | null> {
   const row = await db
     .selectFrom('transactions')
     .select(({ fn }) => fn.min('next_attempt_at').as('at'))
     .where('blockchain', '=', blockchain)
     .where('state', '=', sql.lit('signed'))
-    .where('lease_until', '=', sql.lit(0))
     .executeTakeFirst()
   return row?.at ?? null
 }

@@ -21,16 +21,17 @@ const waiting = (db: Db) =>
     isPostgres(db) ? sql`transfers` : sql`transfers indexed by transfers_unsigned`,
   )
 
-/** Blockchains with transfers that aren't signed. */
-export async function blockchainsWithUnsigned(db: Db): Promise<EvmBlockchain[]> {
-  const rows = await db
+/** Whether a blockchain has transfers that aren't signed. */
+export async function hasUnsigned(db: Db, blockchain: EvmBlockchain): Promise<boolean> {
+  const row = await db
     .selectFrom(waiting(db))
-    .select('blockchain')
-    .distinct()
+    .select('id')
+    .where('blockchain', '=', blockchain)
     .where('status', '=', sql.lit('initiated'))
     .where('transaction_id', 'is', null)
-    .execute()
-  return rows.map((row) => row.blockchain as EvmBlockchain)
+    .limit(1)
+    .executeTakeFirst()
+  return row !== undefined
 }
 
 /**

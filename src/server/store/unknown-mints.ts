@@ -1,5 +1,5 @@
 import { type Selectable, sql } from 'kysely'
-import type { EvmBlockchain } from '../../api/blockchains.ts'
+import type { Blockchain, EvmBlockchain } from '../../api/blockchains.ts'
 import { type CollectionRow, lockCollection } from './collections.ts'
 import type { Db, UnknownMintsTable } from './schema.ts'
 
@@ -84,14 +84,14 @@ export async function forgetUnknownMints(db: Db, blockchain: EvmBlockchain, bloc
     .execute()
 }
 
-/** Mints that weren't looked into yet, in the order of the chain. */
-export async function listFoundMints(db: Db): Promise<UnknownMintRow[]> {
+/** Mints of a blockchain that weren't looked into yet, in the order of the chain. */
+export async function listFoundMints(db: Db, blockchain: Blockchain): Promise<UnknownMintRow[]> {
   return await db
     .selectFrom('unknown_mints')
     .selectAll()
     .where(OPEN)
     .where('state', '=', sql.lit('found'))
-    .orderBy('blockchain')
+    .where('blockchain', '=', blockchain)
     .orderBy('block_number')
     .execute()
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createEventQueryRange } from '../../../src/server/pipeline/public-network/event-query-range.ts'
+import { createEventQueryRange } from '../../../src/server/pipeline/evm/public-network/event-query-range.ts'
 
 describe('how much is asked of a provider at once', () => {
   it('is halved by each refusal, and stays there', () => {

@@ -1,7 +1,7 @@
 import { parseTransaction, serializeTransaction } from 'viem'
 import { expect, it } from 'vitest'
 import type { PublicNetwork } from '../../../src/server/chain/evm/network.ts'
-import { createBumper } from '../../../src/server/pipeline/public-network/bump.ts'
+import { createBumper } from '../../../src/server/pipeline/evm/public-network/bump.ts'
 import type { Store } from '../../../src/server/store/open-store.ts'
 import type { TransactionRow } from '../../../src/server/store/transactions.ts'
 import { WALLETS } from '../../helpers/backend.ts'

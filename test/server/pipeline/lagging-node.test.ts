@@ -2,12 +2,11 @@ import { encodeFunctionResult, serializeTransaction } from 'viem'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { gdnCollection } from '../../../src/server/chain/evm/contracts/generated/artifacts.ts'
 import type { EvmNetwork, EvmReceipt, Hex, PublicNetwork } from '../../../src/server/chain/evm/network.ts'
-import { createObserver } from '../../../src/server/pipeline/public-network/observe.ts'
-import { watchSettled } from '../../../src/server/pipeline/public-network/reorgs.ts'
+import { watchSettled } from '../../../src/server/pipeline/evm/public-network/reorgs.ts'
 import type { Store } from '../../../src/server/store/open-store.ts'
 import { insertRequest } from '../../../src/server/store/requests.ts'
-import { claimSigned } from '../../../src/server/store/transactions.ts'
 import { freshDataDir, WALLETS } from '../../helpers/backend.ts'
+import { lookOnce } from '../../helpers/look-once.ts'
 import { insertCollection, insertNfts, insertTransaction } from '../../helpers/rows.ts'
 import { openTestStore } from '../../helpers/test-database.ts'
 
@@ -123,9 +122,7 @@ async function look(nodeAt: number, status: EvmReceipt['status'], knows = HEAD):
     balance: async () => 10n ** 18n,
     suggestFees: async () => ({ maxFeePerGas: 1n, maxPriorityFeePerGas: 1n }),
   }
-  const observe = createObserver({ store, findSigner: async () => null, now: () => NOW, log, onSettled: () => {} })
-  const claimed = await claimSigned(store.db, 'polygon', { now: NOW, leaseMs: 0, limit: 10 })
-  await observe({ ...network, publicNetwork }, publicNetwork, claimed)
+  await lookOnce(store, { ...network, publicNetwork }, NOW)
 }
 
 const nft = () =>

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { nftMetadata } from '../../../src/api/metadata.ts'
+import { toRuns } from '../../../src/server/pipeline/evm/mint-batch.ts'
 import { metadataFile } from '../../../src/server/pipeline/metadata-file.ts'
-import { toRuns } from '../../../src/server/pipeline/mint-step.ts'
 import { symbolOf } from '../../../src/server/services/create-collection.ts'
 
 describe('the bytes of a metadata file', () => {

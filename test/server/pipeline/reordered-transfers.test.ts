@@ -5,7 +5,7 @@ import { type EmbeddedSigners, openEmbeddedSigners } from '../../../src/server/c
 import type { Hex } from '../../../src/server/chain/evm/network.ts'
 import { EMBEDDED_FEES } from '../../../src/server/chain/evm/signers.ts'
 import { RpcError } from '../../../src/server/chain/rpc/rpc-answer.ts'
-import { createTransferStep } from '../../../src/server/pipeline/transfer-step.ts'
+import { createTransferStep } from '../../../src/server/pipeline/evm/transfer-step.ts'
 import { failBatch } from '../../../src/server/state/nfts.ts'
 import { stateDb } from '../../../src/server/state/state-db.ts'
 import type { Store } from '../../../src/server/store/open-store.ts'
@@ -73,6 +73,7 @@ const ask = (id: string, sender: string, receiver: string) =>
 const transferTurn = () =>
   createTransferStep({
     store,
+    blockchain: 'polygon',
     signing: async () => ({ chainId: 137, signers, fees: EMBEDDED_FEES }),
     now: () => NOW,
     onSigned: () => {},

@@ -6,7 +6,8 @@ import { type EmbeddedSolana, startEmbeddedSolana } from '../../../src/server/ch
 import { mintAddress } from '../../../src/server/chain/solana/mint-address.ts'
 import type { SolanaNetwork } from '../../../src/server/chain/solana/network.ts'
 import { signerOfSeed } from '../../../src/server/chain/solana/signer.ts'
-import { type SolanaPipeline, startSolanaPipeline } from '../../../src/server/pipeline/solana/solana-pipeline.ts'
+import { type ChainPipeline, startChainPipeline } from '../../../src/server/pipeline/chain-pipeline.ts'
+import { createSolanaDriver } from '../../../src/server/pipeline/solana/driver.ts'
 import { stateDb } from '../../../src/server/state/state-db.ts'
 import { openStore, type Store } from '../../../src/server/store/open-store.ts'
 import { freshDataDir, until } from '../../helpers/backend.ts'
@@ -25,7 +26,7 @@ let dataDir: Awaited<ReturnType<typeof freshDataDir>>
 let store: Store
 let chain: EmbeddedSolana
 let journal: ReturnType<typeof memorySlotJournal>
-let pipeline: SolanaPipeline | undefined
+let pipeline: ChainPipeline | undefined
 let now: () => number
 
 beforeEach(async () => {
@@ -56,7 +57,8 @@ function run(faults: Partial<SolanaNetwork> = {}) {
   const solana = { signer: async () => signer, network: async () => network, affordable }
   // Nothing here has files.
   const files = { storage: unused, fetcher: unused, files: unused }
-  pipeline = startSolanaPipeline({ store, solana, blockchain: 'solana', ...files, now, log })
+  const createDriver = () => createSolanaDriver({ store, solana, blockchain: 'solana', ...files, now, log })
+  pipeline = startChainPipeline({ store, createDriver, now, log, serves: () => true })
   return pipeline
 }
 

@@ -4,12 +4,12 @@ import { solanaWallet } from '../../helpers/solana.ts'
 
 const failures = vi.hoisted(() => ({ left: 0 }))
 
-vi.mock(import('../../../src/server/pipeline/solana/solana-pipeline.ts'), async (original) => {
-  const { startSolanaPipeline } = await original()
+vi.mock(import('../../../src/server/pipeline/solana/driver.ts'), async (original) => {
+  const { createSolanaDriver } = await original()
   return {
-    startSolanaPipeline(options) {
+    createSolanaDriver(options) {
       if (failures.left-- > 0) throw new Error('a file of it could not be read')
-      return startSolanaPipeline(options)
+      return createSolanaDriver(options)
     },
   }
 })

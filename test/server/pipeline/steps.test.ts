@@ -1,12 +1,14 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import type { EvmBlockchain } from '../../../src/api/blockchains.ts'
 import { type EmbeddedSigners, openEmbeddedSigners } from '../../../src/server/chain/evm/embedded/embedded-signers.ts'
 import { type AskSigning, EMBEDDED_FEES, type Signer, type Signers } from '../../../src/server/chain/evm/signers.ts'
+import { startChainPipeline } from '../../../src/server/pipeline/chain-pipeline.ts'
 import { createDeployStep } from '../../../src/server/pipeline/deploy-step.ts'
 import { createMintStep } from '../../../src/server/pipeline/mint-step.ts'
-import { createTransferStep } from '../../../src/server/pipeline/transfer-step.ts'
 import type { Store } from '../../../src/server/store/open-store.ts'
 import { insertRequest } from '../../../src/server/store/requests.ts'
-import { freshDataDir, WALLETS } from '../../helpers/backend.ts'
+import { freshDataDir, until, WALLETS } from '../../helpers/backend.ts'
+import { evmDriver } from '../../helpers/evm-driver.ts'
 import { insertCollection, insertNfts, insertTransaction, insertTransfer } from '../../helpers/rows.ts'
 import { openTestStore } from '../../helpers/test-database.ts'
 
@@ -20,6 +22,9 @@ let signers: EmbeddedSigners
 const signingBy =
   (by: Signers): AskSigning =>
   async () => ({ chainId: 137, signers: by, fees: EMBEDDED_FEES })
+
+const driverOf = (signing: AskSigning, blockchain: EvmBlockchain = 'polygon') =>
+  evmDriver(store, signing, { blockchain, now })
 
 beforeEach(async () => {
   dir = await freshDataDir()
@@ -66,7 +71,7 @@ describe('the step that signs for mints', () => {
       { ...nft, id: 'ready', status: 'initiated', step: 'mint' },
       { ...nft, id: 'fetching', status: 'initiated', step: 'files' },
     ])
-    const step = createMintStep({ store, signing: signingBy(signers), now, onSigned: () => {} })
+    const step = createMintStep({ store, driver: driverOf(signingBy(signers)), now, onSigned: () => {} })
     expect(await step.turn()).toBeNull()
     const nfts = await store.db.selectFrom('nfts').select(['id', 'status', 'step', 'error']).orderBy('id').execute()
     const failed = { status: 'failed', step: 'done', error: 'the collection could not be deployed' }
@@ -103,26 +108,49 @@ describe('a network that can not be asked', () => {
     for (const id of OURS) await addCollection(id, { status: 'deployed' })
   })
 
-  it('keeps no mint on another one waiting, and its own wait for it', async () => {
+  it('is asked once in a turn, signs for nothing, and all its collections wait', async () => {
+    await insertNfts(
+      store.db,
+      STRANGE.map((id) => ({ ...NFT, id: `n${id}`, collection_id: id, status: 'initiated', step: 'mint' })),
+    )
+    let asked = 0
+    const signing: AskSigning = (blockchain) => {
+      asked += 1
+      return withoutFantom(blockchain)
+    }
+    const step = createMintStep({ store, driver: driverOf(signing, 'fantom'), now, onSigned: () => {} })
+    for (const turns of [1, 2]) {
+      await expect(step.turn()).rejects.toThrow('no node of fantom answers')
+      expect(asked).toBe(turns)
+    }
+    expect(await signedKinds()).toEqual([])
+  })
+
+  it('keeps no mint and no transfer on another one waiting', async () => {
     const all = [...STRANGE, ...OURS]
     await insertNfts(
       store.db,
       all.map((id) => ({ ...NFT, id: `n${id}`, collection_id: id, status: 'initiated', step: 'mint' })),
     )
-    let asked = 0
-    const signing: AskSigning = (blockchain) => {
-      if (blockchain === 'fantom') asked += 1
-      return withoutFantom(blockchain)
-    }
-    const step = createMintStep({ store, signing, now, onSigned: () => {} })
-    await expect(step.turn()).rejects.toThrow('no node of fantom answers')
-    expect(await signedKinds()).toEqual(OURS.map(() => 'polygon mint'))
-    // One of its collections is enough to find that out; all of them are looked at again.
-    expect(asked).toBe(1)
-    await expect(step.turn()).rejects.toThrow('no node of fantom answers')
+    await insertNfts(store.db, [
+      { ...NFT, id: 'token', collection_id: 'c1', status: 'deployed', step: 'done', token_id: '1' },
+    ])
+    await insertTransfer(store.db, {
+      ...{ id: 't', request_id: 'r', collection_id: 'c1', nft_id: 'token' },
+      ...{ blockchain: 'polygon', sender: ALICE, receiver: BOB, status: 'initiated' },
+    })
+    const pipelines = (['fantom', 'polygon'] as const).map((blockchain) =>
+      startChainPipeline({
+        ...{ store, now, log: { debug() {}, info() {}, warn() {}, error() {} }, serves: () => true },
+        createDriver: () => driverOf(withoutFantom, blockchain),
+      }),
+    )
+    const signed = await until(signedKinds, (kinds) => kinds.length === 4)
+    await Promise.all(pipelines.map((pipeline) => pipeline.stop()))
+    expect(signed.sort()).toEqual([...OURS.map(() => 'polygon mint'), 'polygon transfer'])
   })
 
-  it('nor does one collection for which signing fails', async () => {
+  it('one collection for which signing fails keeps no other waiting', async () => {
     await insertNfts(
       store.db,
       OURS.map((id) => ({
@@ -130,27 +158,9 @@ describe('a network that can not be asked', () => {
         metadata: id === 'c2' ? 'damaged' : NFT.metadata,
       })),
     )
-    const step = createMintStep({ store, signing: signingBy(signers), now, onSigned: () => {} })
+    const step = createMintStep({ store, driver: driverOf(signingBy(signers)), now, onSigned: () => {} })
     await expect(step.turn()).rejects.toThrow('JSON')
     expect(await signedKinds()).toEqual(['polygon mint', 'polygon mint'])
-  })
-
-  it('keeps no transfer on another one waiting', async () => {
-    for (const [index, [collection_id, blockchain]] of [
-      ['f1', 'fantom'],
-      ['c1', 'polygon'],
-    ].entries()) {
-      const id = `n${index}`
-      const token = { status: 'deployed', step: 'done', token_id: '1' } as const
-      await insertNfts(store.db, [{ ...NFT, ...token, id, collection_id: String(collection_id) }])
-      await insertTransfer(store.db, {
-        ...{ id: `t${index}`, request_id: 'r', collection_id: String(collection_id), nft_id: id },
-        ...{ blockchain: String(blockchain), sender: ALICE, receiver: BOB, status: 'initiated' },
-      })
-    }
-    const turn = createTransferStep({ store, signing: withoutFantom, now, onSigned: () => {} })
-    await expect(turn()).rejects.toThrow('no node of fantom answers')
-    expect(await signedKinds()).toEqual(['polygon transfer'])
   })
 })
 
@@ -192,12 +202,8 @@ describe('the step that signs for collections', () => {
       },
     }
     for (const id of ['c1', 'c2', 'c3']) await addCollection(id, { status: 'initiated' })
-    const step = createDeployStep({
-      store,
-      signing: signingBy({ ...signers, operators: [operator] }),
-      now,
-      onSigned: () => {},
-    })
+    const driver = driverOf(signingBy({ ...signers, operators: [operator] }))
+    const step = createDeployStep({ store, driver, now, onSigned: () => {} })
     await expect(step()).rejects.toThrow('the signer is away')
     const rows = await collections()
     expect(rows.filter((row) => row.transaction_id !== null)).toHaveLength(2)
@@ -219,7 +225,7 @@ describe('the step that signs for collections', () => {
         return store.transaction(work)
       },
     }
-    await createDeployStep({ store: taken, signing: signingBy(signers), now, onSigned: () => {} })()
+    await createDeployStep({ store: taken, driver: driverOf(signingBy(signers)), now, onSigned: () => {} })()
     expect((await collections()).map((row) => row.transaction_id)).toEqual([null])
     expect(await store.db.selectFrom('transactions').select('id').where('kind', '=', 'collection').execute()).toEqual(
       [],

@@ -99,8 +99,12 @@ it('what one process claims no other gets, and none waits for the other', async 
   // One that is in the midst of claiming holds up nobody.
   await addCollection(stores[0], 'd')
   await stores[0].transaction(async (db) => {
-    const [mine] = await claimUndeployedCollections(db, { now: 'database', leaseMs: 60_000, limit: 1 })
-    const others = await claimUndeployedCollections(stores[1].db, { now: 'database', leaseMs: 60_000, limit: 5 })
+    const [mine] = await claimUndeployedCollections(db, 'polygon', { now: 'database', leaseMs: 60_000, limit: 1 })
+    const others = await claimUndeployedCollections(stores[1].db, 'polygon', {
+      now: 'database',
+      leaseMs: 60_000,
+      limit: 5,
+    })
     expect(others.map(({ id }) => id)).not.toContain(mine?.id)
     expect(others).toHaveLength(1)
   })
@@ -108,9 +112,13 @@ it('what one process claims no other gets, and none waits for the other', async 
 
 it("leases last by the database's clock, and go on as long as they are renewed", async () => {
   await addCollection(stores[0], 'c')
-  const [claimed] = await claimUndeployedCollections(stores[0].db, { now: 'database', leaseMs: 400, limit: 1 })
+  const [claimed] = await claimUndeployedCollections(stores[0].db, 'polygon', {
+    now: 'database',
+    leaseMs: 400,
+    limit: 1,
+  })
   if (claimed === undefined) throw new Error('nothing was claimed')
-  const take = () => claimUndeployedCollections(stores[1].db, { now: 'database', leaseMs: 400, limit: 1 })
+  const take = () => claimUndeployedCollections(stores[1].db, 'polygon', { now: 'database', leaseMs: 400, limit: 1 })
   expect(await take()).toEqual([])
   await renewLeases(stores[0], 'collections', [claimed], 2000)
   await sleep(500)

@@ -167,7 +167,7 @@ describe('a claim of NFTs', () => {
 })
 
 describe('a claim of collections', () => {
-  const claim = (now: number) => claimUndeployedCollections(store.db, { now, leaseMs: LEASE, limit: 10 })
+  const claim = (now: number) => claimUndeployedCollections(store.db, 'polygon', { now, leaseMs: LEASE, limit: 10 })
 
   it('is exclusive until its lease ends', async () => {
     expect(idsOf(await claim(NOW))).toEqual(['c'])

@@ -1,12 +1,12 @@
 import { join } from 'node:path'
 import { Kysely, sql } from 'kysely'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { lanesOf } from '../../../src/server/pipeline/signed-ahead.ts'
+import { roomOfSigners } from '../../../src/server/pipeline/evm/signers.ts'
 import { collectionsWithMintable, findNfts } from '../../../src/server/store/nfts.ts'
 import { openStore, type Store } from '../../../src/server/store/open-store.ts'
 import type { Db, Schema } from '../../../src/server/store/schema.ts'
 import { createSqliteDialect } from '../../../src/server/store/sqlite-dialect.ts'
-import { findFactoryTransaction, hasUnfinished } from '../../../src/server/store/transactions.ts'
+import { countUnfinished, findFactoryTransaction } from '../../../src/server/store/transactions.ts'
 import { hasPendingTransfer } from '../../../src/server/store/transfers.ts'
 import { openSqlite } from '../../../src/sqlite/driver.ts'
 import { freshDataDir } from '../../helpers/backend.ts'
@@ -59,10 +59,18 @@ const SIGNERS = (['0xA', '0xB'] as const).map((address) => ({
 }))
 
 it.each([
-  ['how full the lanes of signers are', (db: Db) => lanesOf(db, 'polygon', SIGNERS), 'transactions_ahead'],
+  [
+    'how many transactions of a signer are pending',
+    (db: Db) => roomOfSigners(db, 'polygon', SIGNERS),
+    'transactions_ahead',
+  ],
   ['the factory of a blockchain', (db: Db) => findFactoryTransaction(db, 'polygon'), 'transactions_factory'],
   ['whether a transfer of an NFT is pending', (db: Db) => hasPendingTransfer(db, 'n'), 'transfers_initiated'],
-  ['whether a collection has an unfinished transaction', (db: Db) => hasUnfinished(db, 'c'), 'transactions_unfinished'],
+  [
+    'how many transactions of a collection are pending',
+    (db: Db) => countUnfinished(db, { collectionId: 'c' }),
+    'transactions_unfinished',
+  ],
 ])('%s is looked up among what is unfinished', async (_, lookup, index) => {
   const plans = await plansOf(lookup)
   expect(plans).toHaveLength(1)
@@ -74,7 +82,7 @@ it('stays so when the tables are full', async () => {
       next_attempt_at)
     with recursive n(i) as (select 0 union all select i + 1 from n where i < 5000)
     select 't' || i, 'polygon', '0xA', i, 'mint', 1, '', 'h' || i, 'final', 0, 0 from n`.execute(store.db)
-  expect((await plansOf((db) => lanesOf(db, 'polygon', SIGNERS)))[0]).toContain('transactions_ahead')
+  expect((await plansOf((db) => roomOfSigners(db, 'polygon', SIGNERS)))[0]).toContain('transactions_ahead')
 })
 
 it('NFTs are looked up by their IDs, and collections with NFTs that wait for a batch in one step each', async () => {
@@ -105,7 +113,7 @@ it('NFTs are looked up by their IDs, and collections with NFTs that wait for a b
   }
   let found: string[] = []
   const plans = await plansOf(async (db) => {
-    found = await collectionsWithMintable(db)
+    found = await collectionsWithMintable(db, 'polygon')
   })
   expect(found).toEqual(['c1', 'c3'])
   const reads = plans.filter((plan) => plan.includes('nfts'))

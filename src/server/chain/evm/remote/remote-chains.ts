@@ -125,7 +125,7 @@ export async function openRemoteChains({
 
     async signing(blockchain) {
       const { settings: chain, network, operators, fees } = get(blockchain)
-      // All networks are signed for in one turn: each try on one that hangs would keep the others waiting.
+      // Each try on a network that hangs would keep its collections and transfers waiting in turn.
       if (watch.hangs(blockchain)) throw new GdnError('unreachable', `no node of ${blockchain} answers`)
       const offered = await fees()
       const able = await operators.able(offered)

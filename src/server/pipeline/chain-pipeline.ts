@@ -1,0 +1,85 @@
+import type { Log } from '../log.ts'
+import type { Store } from '../store/open-store.ts'
+import { MAX_TOLD } from '../store/requests.ts'
+import type { TransactionRow } from '../store/transactions.ts'
+import { createChainStep } from './chain-step.ts'
+import { createDeployStep } from './deploy-step.ts'
+import type { ChainDriver, OnSigned, Outcome, OwnerFollower } from './driver.ts'
+import { type Loop, startLoop, type Turn } from './loop.ts'
+import { createMintStep } from './mint-step.ts'
+import { createRecoverStep } from './recover-step.ts'
+
+/** The steps of one blockchain: sign for collections, NFTs and transfers, send and settle, recover, follow owners. */
+export interface ChainPipeline {
+  collectionAccepted(): void
+  transferAccepted(): void
+  /** NFTs of a collection, of this blockchain or another, wait to be signed for. */
+  mintable(collectionId: string): void
+  /** Whether there may be owners to read. */
+  follow(): OwnerFollower | null
+  stop(): Promise<void>
+}
+
+export interface ChainPipelineOptions {
+  store: Store
+  createDriver: (onSigned: OnSigned) => ChainDriver
+  now: () => number
+  log: Log
+  /** Whether this process works on the blockchain. */
+  serves: () => boolean
+  onSettled?: ((transaction: TransactionRow, outcome: Outcome) => void) | undefined
+}
+
+export function startChainPipeline(options: ChainPipelineOptions): ChainPipeline {
+  const { store, createDriver, now, log, serves, onSettled: tell = () => {} } = options
+  const onSigned: OnSigned = (signed, requests) => {
+    const [first] = signed
+    if (first === undefined) return
+    const { id, hash, signer, nonce, kind } = first
+    const facts =
+      signed.length === 1 ? { transaction: id, hash, signer, nonce } : { transactions: signed.length, signer }
+    log.info({ blockchain, kind, ...facts, requests: requests.slice(0, MAX_TOLD) }, 'a transaction is signed')
+    chainLoop.wake()
+  }
+  const driver = createDriver(onSigned)
+  const { blockchain, signTransfers } = driver
+  const start = (name: string, turn: Turn) =>
+    startLoop(`${name} ${blockchain}`, async () => (serves() ? await turn() : null), log)
+
+  const onSettled = (transaction: TransactionRow, outcome: Outcome) => {
+    const { kind, collection_id } = transaction
+    tell(transaction, outcome)
+    if (kind === 'factory' || kind === 'collection') deployLoop.wake()
+    // Any that is settled leaves its signer room for others.
+    transferLoop?.wake()
+    if (collection_id !== null) mintable(collection_id)
+  }
+  const mintStep = createMintStep({ store, driver, now, onSigned, onUnknown: () => recoverLoop.wake(), serves })
+  const mintable = (collectionId: string) => {
+    mintStep.mark(collectionId)
+    mintLoop.wake()
+  }
+  const chainLoop = start('chain', createChainStep({ store, driver, now, log, onSettled }))
+  const mintLoop = start('mint', mintStep.turn)
+  const transferLoop = signTransfers === undefined ? null : start('transfer', signTransfers)
+  const deployLoop = start('deploy', createDeployStep({ store, driver, now, onSigned, serves }))
+  const recoverLoop = start('recover', createRecoverStep({ store, driver, log, onMintable: mintable }))
+  const loops: Loop[] = [chainLoop, mintLoop, deployLoop, recoverLoop, ...(transferLoop === null ? [] : [transferLoop])]
+  let follower: OwnerFollower | null = null
+
+  return {
+    collectionAccepted: () => deployLoop.wake(),
+    transferAccepted: () => transferLoop?.wake(),
+    mintable,
+    follow() {
+      if (follower === null && serves()) {
+        follower = driver.startFollower?.() ?? null
+        if (follower !== null) loops.push(follower)
+      }
+      return follower
+    },
+    async stop() {
+      await Promise.all(loops.map((loop) => loop.stop()))
+    },
+  }
+}

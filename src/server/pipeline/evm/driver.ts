@@ -1,0 +1,123 @@
+import type { EvmBlockchain } from '../../../api/blockchains.ts'
+import type { Chains } from '../../chain/chains.ts'
+import type { EvmNetwork, EvmReceipt, Hex } from '../../chain/evm/network.ts'
+import type { FindSigner } from '../../chain/evm/signers.ts'
+import type { Log } from '../../log.ts'
+import type { Store } from '../../store/open-store.ts'
+import type { TransactionRow } from '../../store/transactions.ts'
+import { hasWatched } from '../../store/watched.ts'
+import type { ChainDriver, ChainObserver, Observation, OnSigned } from '../driver.ts'
+import type { FileSources } from '../store-files-again.ts'
+import { judge } from './judge.ts'
+import { startOwnerFollower } from './owner-follower.ts'
+import { createPublicObserver } from './public-network/observe.ts'
+import { startPublicOwnerFollower } from './public-network/owner-follower.ts'
+import { watchSettled } from './public-network/reorgs.ts'
+import { createExplainer } from './recovery/explain.ts'
+import { adoptTransfer, findMadeTransfer } from './recovery/recover-transfer.ts'
+import { estimateEvm } from './signing.ts'
+import { createTransferStep } from './transfer-step.ts'
+
+const POLL_MS = 500
+const CLAIM_SIZE = 64
+
+export interface EvmObserverOptions {
+  store: Store
+  blockchain: EvmBlockchain
+  network: () => Promise<EvmNetwork>
+  findSigner: FindSigner
+  now: () => number
+  log: Log
+}
+
+/** Sends transactions to an EVM chain, embedded or public, and looks for their outcomes. */
+export function createEvmObserver(options: EvmObserverOptions): ChainObserver {
+  const { store, blockchain, network: open, now, log } = options
+  const observePublic = createPublicObserver(options)
+  return {
+    blockchain,
+    claimSize: CLAIM_SIZE,
+    // A batch may have hundreds of NFTs.
+    commitSize: 1,
+
+    async observe(claimed) {
+      const network = await open()
+      const { publicNetwork } = network
+      if (publicNetwork !== undefined) return await observePublic(network, publicNetwork, claimed)
+      return await observeEmbedded(network, claimed)
+    },
+
+    judge: async (transaction, outcome) => judge({ store, network: await open(), transaction, outcome, log }),
+
+    async watch() {
+      if (!(await hasWatched(store.db, blockchain))) return null
+      const network = await open()
+      const { publicNetwork } = network
+      if (publicNetwork === undefined) return null
+      const left = await watchSettled({ store, network, publicNetwork, now, log })
+      return left === 0 ? null : publicNetwork.pollMs
+    },
+  }
+}
+
+/** A block of ours is final as soon as it is mined. */
+async function observeEmbedded(network: EvmNetwork, claimed: readonly TransactionRow[]): Promise<Observation[]> {
+  const outcomes = await network.broadcast(claimed.map(({ raw }) => raw as Hex))
+  const receipts = await network.receipts(claimed.map(({ hash }) => hash as Hex))
+  return claimed.map((_, index) => {
+    const receipt = receipts[index] ?? null
+    if (receipt !== null) return { state: receipt.status === 'success' ? 'final' : 'reverted', seen: seenIn(receipt) }
+    const outcome = outcomes[index]
+    const pending = { state: 'signed', waitMs: POLL_MS } as const
+    return outcome?.outcome === 'rejected' ? { ...pending, refusal: outcome.reason } : pending
+  })
+}
+
+const seenIn = ({ blockNumber, blockHash, gasUsed }: EvmReceipt) => ({
+  block_number: Number(blockNumber),
+  block_hash: blockHash,
+  gas_used: String(gasUsed),
+})
+
+export interface EvmDriverOptions extends FileSources {
+  store: Store
+  blockchain: EvmBlockchain
+  chains: Pick<Chains, 'network' | 'signing' | 'findSigner' | 'remote' | 'serves'>
+  now: () => number
+  onSigned: OnSigned
+}
+
+/** An EVM chain, embedded or public. */
+export function createEvmDriver(options: EvmDriverOptions): ChainDriver {
+  const { store, blockchain, chains, now, log, onSigned } = options
+  const network = () => chains.network(blockchain)
+
+  /** Transfers that a restored database doesn't know to be made. */
+  const recover = async (transfers: readonly { id: string; request_id: string }[]) => {
+    const recovered = new Set<string>()
+    if (!chains.remote.has(blockchain)) return recovered
+    for (const { id, request_id } of transfers) {
+      const made = await findMadeTransfer(store, await network(), id)
+      if (made === null) continue
+      recovered.add(id)
+      const adopted = await adoptTransfer(store, await network(), id, made, now())
+      if (adopted === null) continue
+      const facts = { blockchain, transfer: id, transaction: adopted.id, hash: adopted.hash }
+      log.warn(facts, 'a transfer that was missing in the database was found on chain and taken over')
+      onSigned([adopted], [request_id])
+    }
+    return recovered
+  }
+
+  return {
+    ...createEvmObserver({ store, blockchain, network, findSigner: chains.findSigner, now, log }),
+    maxPending: 1,
+    estimate: () => estimateEvm(options),
+    explain: createExplainer(options),
+    signTransfers: createTransferStep({ store, blockchain, signing: chains.signing, now, onSigned, recover }),
+    startFollower: () =>
+      chains.remote.has(blockchain)
+        ? startPublicOwnerFollower({ store, chains, blockchain, log })
+        : startOwnerFollower({ store, chains, blockchain, log }),
+  }
+}

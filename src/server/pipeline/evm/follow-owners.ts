@@ -1,0 +1,164 @@
+import { checksumAddress } from '../../../api/address.ts'
+import type { EvmBlockchain } from '../../../api/blockchains.ts'
+import {
+  type CollectionChange,
+  type CollectionEvent,
+  collectionEvents,
+  type Mint,
+  mintsIn,
+  readCollectionLogs,
+} from '../../chain/evm/collection-events.ts'
+import type { EvmNetwork, Hex } from '../../chain/evm/network.ts'
+import { findCollectionIds } from '../../store/collections.ts'
+import type { Store } from '../../store/open-store.ts'
+import {
+  applyEvents,
+  findCursor,
+  listCursors,
+  lockOwners,
+  moveCursor,
+  type OwnerCursor,
+  type OwnerEventRow,
+  undoEvents,
+} from '../../store/owner-events.ts'
+import type { Db } from '../../store/schema.ts'
+import { addUnknownMints, type FoundMint, forgetUnknownMints } from '../../store/unknown-mints.ts'
+
+/** Blocks whose events are read at once: of full ones, some 12 MB of JSON. */
+const BLOCKS_AT_ONCE = 100
+
+export interface Block {
+  number: Hex
+  hash: Hex
+  parentHash: Hex
+  /** Seconds. */
+  timestamp: Hex
+}
+
+export interface FollowOptions {
+  store: Store
+  network: Pick<EvmNetwork, 'blockchain' | 'request'>
+  blocksAtOnce?: number
+}
+
+/**
+ * Reads the next blocks of a chain and gives NFTs and collections the owners and flags that they say, in one database
+ * transaction with the place that was reached. When the chain has taken blocks back, what they said is undone first.
+ *
+ * @returns whether there is more to do
+ */
+export async function followOwners({ store, network, blocksAtOnce = BLOCKS_AT_ONCE }: FollowOptions): Promise<boolean> {
+  const { blockchain } = network
+  const head = await readBlock(network, 'latest')
+  if (head === null) throw new Error(`${blockchain} has no blocks`)
+  const cursor = await findCursor(store.db, blockchain)
+  if (cursor !== null && !(await isAncestor(network, cursor, head))) {
+    await takeBack(store, cursor, await lastOnChain({ store, network }))
+    return true
+  }
+  const from = (cursor?.block_number ?? -1) + 1
+  if (from > Number(head.number)) return false
+  const to = Math.min(Number(head.number), from + blocksAtOnce - 1)
+  const last = to === Number(head.number) ? head : await readBlock(network, to)
+  const logs = await readCollectionLogs(network, { from, to })
+  // The events may be those of blocks that came meanwhile in place of others.
+  if (last === null || (await readBlock(network, to))?.hash !== last.hash) return true
+  const reached = { blockchain, block_number: to, block_hash: last.hash }
+  await writeEvents(store, { events: collectionEvents(logs), mints: mintsIn(logs), cursor, reached, move: moveCursor })
+  return to < Number(head.number)
+}
+
+/** Undoes what was read of blocks above `kept`, unless another follower did so: it may be ahead again. */
+export async function takeBack(store: Store, { blockchain, block_hash }: OwnerCursor, kept: number): Promise<void> {
+  await store.transaction(async (db) => {
+    await lockOwners(db, blockchain, 'alone')
+    if ((await findCursor(db, blockchain))?.block_hash !== block_hash) return
+    await undoEvents(db, blockchain, kept)
+    await forgetUnknownMints(db, blockchain, kept)
+  })
+}
+
+/** Writes what the blocks after `cursor` say, and how far they were read; nothing where another follower was faster. */
+export async function writeEvents(
+  store: Store,
+  what: {
+    events: readonly CollectionEvent[]
+    mints: readonly Mint[]
+    cursor: OwnerCursor | null
+    reached: OwnerCursor
+    move: (db: Db, reached: OwnerCursor) => Promise<void>
+  },
+): Promise<void> {
+  const { events, mints, cursor, reached, move } = what
+  await store.transaction(async (db) => {
+    const wasFaster = async () => (await findCursor(db, reached.blockchain))?.block_hash !== cursor?.block_hash
+    // Each worker follows; whoever comes second needn't keep those waiting who write what was minted.
+    if (await wasFaster()) return
+    await lockOwners(db, reached.blockchain, 'alone')
+    if (await wasFaster()) return
+    await applyEvents(db, await rowsOf(db, reached.blockchain, events))
+    await addUnknownMints(db, await mintRowsOf(db, reached.blockchain, mints))
+    await move(db, reached)
+  })
+}
+
+/** Mints in collections of this backend, made by any signer. */
+async function mintRowsOf(db: Db, blockchain: EvmBlockchain, mints: readonly Mint[]): Promise<FoundMint[]> {
+  if (mints.length === 0) return []
+  const ids = await idsAt(db, blockchain, mints)
+  return mints.flatMap(({ address, transactionHash: hash, blockNumber, startId, count }) => {
+    const id = ids(address)
+    if (id === undefined) return []
+    const tokens = { start_id: String(startId), token_count: count }
+    return [{ collection_id: id, hash, blockchain, block_number: blockNumber, ...tokens }]
+  })
+}
+
+/** Looks collections up by the addresses of what is on chain. */
+async function idsAt(db: Db, blockchain: EvmBlockchain, found: readonly { address: Hex }[]) {
+  const spelled = new Map([...new Set(found.map(({ address }) => address))].map((at) => [at, checksumAddress(at)]))
+  const ids = await findCollectionIds(db, blockchain, [...spelled.values()])
+  return (address: Hex) => ids.get(spelled.get(address) ?? '')
+}
+
+async function rowsOf(db: Db, blockchain: EvmBlockchain, events: readonly CollectionEvent[]): Promise<OwnerEventRow[]> {
+  if (events.length === 0) return []
+  const ids = await idsAt(db, blockchain, events)
+  return events.flatMap(({ blockNumber, logIndex, transactionHash, address, change }) => {
+    const id = ids(address)
+    if (id === undefined) return []
+    const place = { blockchain, block_number: blockNumber, log_index: logIndex, transaction_hash: transactionHash }
+    return [{ ...place, collection_id: id, kind: change.kind, ...valuesOf(change) }]
+  })
+}
+
+/** Every event of ours says what was before it too. */
+function valuesOf(change: CollectionChange): Pick<OwnerEventRow, 'token_id' | 'previous' | 'next'> {
+  if (change.kind === 'transfer') return { token_id: String(change.tokenId), previous: change.from, next: change.to }
+  if (change.kind === 'owner') return { token_id: null, previous: change.previous, next: change.next }
+  const on = change.kind === 'revoked' || change.enabled
+  return { token_id: null, previous: on ? '0' : '1', next: on ? '1' : '0' }
+}
+
+/** Number of the newest block we have read that is still on the chain; -1 where none is. */
+async function lastOnChain({ store, network }: Pick<FollowOptions, 'store' | 'network'>): Promise<number> {
+  for (const { block_number, block_hash } of await listCursors(store.db, network.blockchain)) {
+    if ((await readBlock(network, block_number))?.hash === block_hash) return block_number
+  }
+  return -1
+}
+
+async function isAncestor(
+  network: Pick<EvmNetwork, 'request'>,
+  { block_number, block_hash }: { block_number: number; block_hash: string },
+  head: Block,
+): Promise<boolean> {
+  if (Number(head.number) === block_number) return head.hash === block_hash
+  if (Number(head.number) === block_number + 1) return head.parentHash === block_hash
+  return (await readBlock(network, block_number))?.hash === block_hash
+}
+
+export function readBlock(network: Pick<EvmNetwork, 'request'>, block: number | 'latest'): Promise<Block | null> {
+  const name = block === 'latest' ? block : `0x${block.toString(16)}`
+  return network.request<Block | null>('eth_getBlockByNumber', [name, false])
+}

@@ -1,0 +1,73 @@
+import { readCollectionState, readOwnerOf } from '../../chain/evm/collection-reads.ts'
+import type { EvmNetwork, Hex } from '../../chain/evm/network.ts'
+import { RpcError } from '../../chain/rpc/rpc-answer.ts'
+import type { Store } from '../../store/open-store.ts'
+import type { TransactionRow } from '../../store/transactions.ts'
+import { findTransferOf, followsUnfinal } from '../../store/transfers.ts'
+import type { Outcome, Verdict } from '../driver.ts'
+import { judgeRevertedCall, PASSING_REVERTS, type RevertVerdict } from './judge-reverted-call.ts'
+import { findMadeTransfer } from './recovery/recover-transfer.ts'
+import { transferCall } from './transfer-call.ts'
+
+interface Judging {
+  store: Store
+  network: EvmNetwork
+  transaction: TransactionRow
+  outcome: Outcome
+}
+
+type Transfer = NonNullable<Awaited<ReturnType<typeof findTransferOf>>>
+
+/** Decides what the outcome of a transfer's transaction means. */
+export async function judgeTransfer({ store, network, transaction, outcome }: Judging): Promise<Verdict> {
+  if (outcome.state === 'final') return { verdict: 'done' }
+  const transfer = await findTransferOf(store.db, transaction.id)
+  if (transfer === null) return { verdict: 'none' }
+  if (await followsReorg(store, network, transfer)) return { verdict: 'again' }
+  const reverted = await judge(network, transfer, transaction)
+  if (reverted === 'wait') return { verdict: 'wait', waitMs: network.publicNetwork?.pollMs ?? 0 }
+  if (reverted === 'again') return { verdict: 'again', counted: true }
+  // It was made already, by a transaction that the database had lost: that one settles it.
+  if (network.publicNetwork !== undefined && (await findMadeTransfer(store, network, transfer.id)) !== null) {
+    return { verdict: 'again' }
+  }
+  return { verdict: 'failed', error: await reasonOf(network, transfer, transaction) }
+}
+
+/**
+ * Whether a reorg may have put what reverted before the mint of its token, or before an earlier transfer. It is signed
+ * anew once both are there. Its nonce is used up for good, so that it can't be made twice.
+ */
+async function followsReorg(store: Store, network: EvmNetwork, transfer: Transfer): Promise<boolean> {
+  if (network.publicNetwork === undefined || transfer.nft_status === 'failed') return false
+  return transfer.nft_status === 'initiated' || (await followsUnfinal(store.db, transfer))
+}
+
+/** Whether what reverted may yet be done, though all that it follows is final. */
+async function judge(network: EvmNetwork, transfer: Transfer, { signer }: TransactionRow): Promise<RevertVerdict> {
+  const { nft_status, reverts } = transfer
+  if (nft_status === 'failed' || reverts >= PASSING_REVERTS) return 'never'
+  return await judgeRevertedCall(network, { from: signer as Hex, ...transferCall(transfer) })
+}
+
+/** Why it reverted, by what the chain says now. Nothing was moved, and it isn't tried again: the client decides. */
+async function reasonOf(network: EvmNetwork, transfer: Transfer, { hash }: TransactionRow): Promise<string> {
+  const { contract_address, token_id, sender } = transfer
+  const collection = contract_address as Hex
+  const state = await readCollectionState(network, collection)
+  if (state?.revoked) return "the collection's owner has revoked the service's right to transfer"
+  if (state?.enableTransfer === false) {
+    return "the collection's owner has switched off transferring NFTs through the API"
+  }
+  const owner =
+    state === null || token_id === null ? null : await readOwnerOf(network, collection, BigInt(token_id)).catch(noToken)
+  const isSenders = owner === null || owner === sender
+  if (!isSenders) return `the NFT no longer belonged to the sender ${sender}: its owner is ${owner}`
+  return `the network refused to transfer it: its transaction ${hash} reverted`
+}
+
+/** A reorg has undone it, or this node is behind. */
+function noToken(error: unknown): null {
+  if (error instanceof RpcError) return null
+  throw error
+}

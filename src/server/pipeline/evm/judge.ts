@@ -1,0 +1,175 @@
+import { getContractAddress, numberToHex, parseTransaction } from 'viem'
+import { GdnError } from '../../../core/errors.ts'
+import { type CollectionState, readCollectionState } from '../../chain/evm/collection-reads.ts'
+import type { EvmNetwork, Hex } from '../../chain/evm/network.ts'
+import type { Log } from '../../log.ts'
+import { type CollectionRow, findCollectionById } from '../../store/collections.ts'
+import { mostReverts } from '../../store/nfts.ts'
+import type { Store } from '../../store/open-store.ts'
+import type { TransactionKind } from '../../store/schema.ts'
+import { followsUnfinal, nonceOf, type TransactionRow } from '../../store/transactions.ts'
+import { nextKnownTokenId } from '../../store/unknown-mints.ts'
+import type { Outcome, Verdict } from '../driver.ts'
+import { atFinality, type Call, judgeRevertedCall, PASSING_REVERTS } from './judge-reverted-call.ts'
+import { judgeTransfer } from './judge-transfer.ts'
+
+export interface Judging {
+  store: Store
+  network: EvmNetwork
+  transaction: TransactionRow
+  outcome: Outcome
+  log: Log
+}
+
+const CANCELLED = 'the operator of this backend cancelled its transaction'
+
+/** Decides what the outcome of a transaction of an EVM chain means. */
+export async function judge(judging: Judging): Promise<Verdict> {
+  const { transaction, outcome } = judging
+  if (outcome.state === 'lost') return judgeLost(judging)
+  if (outcome.state === 'cancelled') {
+    return { verdict: 'failed', error: CANCELLED, ...(await nextTokens(judging)) }
+  }
+  if (transaction.kind === 'transfer') return judgeTransfer(judging)
+  if (outcome.state === 'reverted') return judgeReverted(judging)
+  return isMint(transaction) ? { verdict: 'done', collection: { batch_limit: null } } : { verdict: 'done' }
+}
+
+const isMint = ({ kind }: TransactionRow) => kind === 'mint' || kind === 'grant'
+
+/**
+ * Somebody else who has the signer's key used the nonce, for good: none of the transaction's signings can be mined any
+ * more, and what it was to do gets another nonce. Should a collection be there after all, its second transaction reverts,
+ * and the collection counts as deployed.
+ */
+async function judgeLost(judging: Judging): Promise<Verdict> {
+  const { network, transaction, log } = judging
+  const { id, signer, kind } = transaction
+  const nonce = nonceOf(transaction)
+  if (
+    kind === 'factory' &&
+    (await isThere(network, getContractAddress({ from: signer as Hex, nonce: BigInt(nonce) })))
+  ) {
+    throw new GdnError('unreachable', `${network.blockchain} has the factory, and no node tells of its transaction`, {
+      hint: 'give the RPC URL of a node that has all transactions',
+    })
+  }
+  log.error(
+    { transaction: id, signer, nonce, kind },
+    "a stranger's transaction used the nonce of one of ours: the key of this signer is used elsewhere",
+  )
+  return { verdict: 'again', ...(await nextTokens(judging)) }
+}
+
+/** What was lost is deployed anew: a node that has forgotten a transaction, or never had it, must not make that happen. */
+const isThere = async (network: EvmNetwork, address: Hex): Promise<boolean> =>
+  (await network.request('eth_getCode', [address, 'latest'])) !== '0x'
+
+/** The token ID to sign for next after a batch that came to nothing. */
+async function nextTokens({ store, network, transaction }: Judging) {
+  const { collection_id: collectionId, start_id } = transaction
+  if (!isMint(transaction) || collectionId === null) return {}
+  const collection = await findCollectionById(store.db, collectionId)
+  const state = collection && (await readCollectionState(network, collection.contract_address as Hex))
+  if (!state) throw new Error(`the node doesn't have the collection ${collectionId}`)
+  const startId = BigInt(start_id ?? state.nextTokenId)
+  const next = await nextKnownTokenId(store.db, { id: collectionId, startId }, state.nextTokenId)
+  return { collection: { next_token_id: String(next) } }
+}
+
+/**
+ * After a revert the collection's state on chain decides: rights that are gone fail what waits, a start id that others
+ * used up is signed anew, and any other batch is halved until the NFT that is at fault stands alone. On a network that
+ * undoes blocks, what wouldn't revert any more is signed anew as well: a reorg had put it before the batch that it follows.
+ */
+async function judgeReverted({ store, network, transaction, outcome }: Judging): Promise<Verdict> {
+  const { kind, collection_id: collectionId, token_count: count, start_id } = transaction
+  const { publicNetwork } = network
+  if (kind === 'factory' || collectionId === null) return { verdict: 'none' }
+  const wait: Verdict = { verdict: 'wait', waitMs: publicNetwork?.pollMs ?? 0 }
+  if (publicNetwork !== undefined && (await followsUnfinal(store.db, transaction))) return wait
+  const collection = await findCollectionById(store.db, collectionId)
+  if (collection === null) return { verdict: 'none' }
+  // A node that is behind may not have the collection, nor the rights that were given last; of a block that it lacks it
+  // tells nothing.
+  const block = publicNetwork === undefined ? 'latest' : numberToHex(await publicNetwork.head())
+  const state = await readCollectionState(network, collection.contract_address as Hex, block)
+
+  if (kind === 'collection') {
+    if (state !== null) return { verdict: 'done' }
+    return {
+      verdict: 'failed',
+      error: `the collection could not be deployed: its transaction ${transaction.hash} reverted`,
+    }
+  }
+  if (state === null) {
+    if (collection.status === 'failed') return { verdict: 'none' }
+    if (publicNetwork !== undefined && collection.status === 'initiated') return wait
+    // An address without code can't revert: this node is behind.
+    throw new Error(`the node doesn't have the collection ${collection.contract_address}`)
+  }
+  // Tokens from the batch's start on that the database doesn't know: the recovery step looks into them before anything is
+  // signed again.
+  if (start_id !== null && state.nextTokenId > BigInt(start_id)) {
+    const next = await nextKnownTokenId(store.db, { id: collectionId, startId: BigInt(start_id) }, state.nextTokenId)
+    return { verdict: 'again', collection: { next_token_id: String(next) } }
+  }
+  const next_token_id = String(state.nextTokenId)
+  const refusal = refusalOf(kind, state)
+  if (refusal !== null) {
+    if (!(await isRefusedAtFinality(network, collection, kind))) return wait
+    return { verdict: 'failed', ...refusal, collection: { next_token_id } }
+  }
+  if (next_token_id !== start_id) return { verdict: 'again', collection: { next_token_id } }
+  const call = callOf(transaction, outcome)
+  const reverted = call === null ? 'never' : await judgeRevertedCall(network, call)
+  if (reverted === 'wait') return wait
+  if (reverted === 'again' && (await mostReverts(store.db, transaction.id)) < PASSING_REVERTS) {
+    return { verdict: 'again', counted: true, collection: { next_token_id } }
+  }
+  if (count > 1) {
+    const batch_limit = Math.max(1, Math.floor(count / 2))
+    return { verdict: 'again', collection: { next_token_id, batch_limit } }
+  }
+  const error = `the network refused to mint it: its transaction ${transaction.hash} reverted`
+  return { verdict: 'failed', error, collection: { next_token_id, batch_limit: 1 } }
+}
+
+/** Why the collection's owner no longer lets the service create these NFTs; null where the owner does. */
+function refusalOf(kind: TransactionKind, state: CollectionState) {
+  const all = 'all of the collection' as const
+  if (state.revoked) return { fails: all, error: "the collection's owner has revoked the service's right to mint" }
+  if (!state.enableApi) {
+    return { fails: all, error: "the collection's owner has switched off creating NFTs through the API" }
+  }
+  if (kind !== 'grant' || state.enableTransfer) return null
+  const error = "the collection's owner has switched off transferring NFTs through the API"
+  return { fails: 'grants of the collection' as const, error }
+}
+
+/** Whether no reorg can give the rights back. True where no node keeps the state that tells. */
+async function isRefusedAtFinality(
+  network: EvmNetwork,
+  { contract_address }: CollectionRow,
+  kind: TransactionKind,
+): Promise<boolean> {
+  if (network.publicNetwork === undefined) return true
+  const isRefused = await atFinality(network.publicNetwork, async (block) => {
+    const state = await readCollectionState(network, contract_address as Hex, block)
+    return state !== null && refusalOf(kind, state) !== null
+  })
+  return isRefused ?? true
+}
+
+/**
+ * What reverted. Of several signings the one in the block: a later one may be empty, a cancellation that came too late.
+ * Null where the bytes can't be read: then nothing is known of the next time.
+ */
+function callOf({ raw, signer }: TransactionRow, { seen }: Outcome): Call | null {
+  try {
+    const { to, data = '0x', gas = 0n } = parseTransaction((seen.raw ?? raw) as Hex)
+    return to ? { from: signer as Hex, to, data, gas } : null
+  } catch {
+    return null
+  }
+}

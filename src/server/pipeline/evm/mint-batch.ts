@@ -1,0 +1,79 @@
+import { encodeGrant, encodeMint, MAX_BATCH, type MintRun } from '../../chain/evm/collection.ts'
+import { grantGasLimit, mintGasLimit } from '../../chain/evm/gas-limits.ts'
+import type { Hex } from '../../chain/evm/network.ts'
+import type { BuiltDirectory } from '../../storage/directory.ts'
+import type { CollectionRow } from '../../store/collections.ts'
+import { listMintable } from '../../store/nfts.ts'
+import type { Db } from '../../store/schema.ts'
+import { batchDirectory } from '../metadata-file.ts'
+
+/** Gas of one batch at most. Networks cap a transaction at 16.78 million (EIP-7825). */
+export const MAX_BATCH_GAS = 10_000_000n
+
+type Mintable = Awaited<ReturnType<typeof listMintable>>[number]
+
+/** NFTs that one transaction mints. */
+export interface MintBatch {
+  nfts: readonly Mintable[]
+  kind: 'mint' | 'grant'
+  startId: bigint
+  directory: BuiltDirectory
+  data: Hex
+  gas: bigint
+}
+
+/**
+ * What waits in a collection, as far as one transaction can mint it; null where nothing waits. NFTs that are transferred
+ * in the same step need another call, for one sender at a time: a batch ends where the kind or the sender changes, so
+ * that all of a collection are created in the order of acceptance.
+ *
+ * @param payable gas that can be paid for
+ */
+export async function nextBatch(db: Db, collection: CollectionRow, payable: bigint): Promise<MintBatch | null> {
+  const locked = collection.is_locked === 1
+  const rows = await listMintable(db, collection.id, collection.batch_limit ?? MAX_BATCH)
+  const nfts = fitIntoGas(ofOneKind(rows), payable, locked)
+  const [first] = nfts
+  if (first === undefined) return null
+  const directory = await batchDirectory(nfts)
+  const startId = BigInt(collection.next_token_id)
+  const call = { startId, digest: directory.digest }
+  const data =
+    first.sender === null
+      ? encodeMint({ ...call, runs: toRuns(nfts) })
+      : encodeGrant({ ...call, sender: first.sender as Hex, receivers: receiversOf(nfts) })
+  return { nfts, kind: first.sender === null ? 'mint' : 'grant', startId, directory, data, gas: gasOf(nfts, locked) }
+}
+
+/** Neighbours with the same receiver, as the contract wants them. */
+export function toRuns(batch: readonly Pick<Mintable, 'receiver'>[]): MintRun[] {
+  const runs: MintRun[] = []
+  for (const { receiver } of batch) {
+    const last = runs.at(-1)
+    if (last?.receiver === receiver) last.count += 1
+    else runs.push({ receiver: receiver as Hex, count: 1 })
+  }
+  return runs
+}
+
+/** What stands at the front and goes into one call: NFTs that are only minted, or those with one first owner. */
+export function ofOneKind<Row extends Pick<Mintable, 'sender'>>(rows: readonly Row[]): readonly Row[] {
+  const end = rows.findIndex((row) => row.sender !== rows[0]?.sender)
+  return end === -1 ? rows : rows.slice(0, end)
+}
+
+const receiversOf = (batch: readonly Mintable[]) => batch.map(({ receiver }) => receiver as Hex)
+
+function gasOf(batch: readonly Mintable[], locked: boolean): bigint {
+  const granted = batch.some(({ sender }) => sender !== null)
+  return granted ? grantGasLimit(receiversOf(batch)) : mintGasLimit(toRuns(batch), locked)
+}
+
+function fitIntoGas(rows: readonly Mintable[], payable: bigint, locked: boolean): readonly Mintable[] {
+  const most = payable < MAX_BATCH_GAS ? payable : MAX_BATCH_GAS
+  let batch = rows
+  while (batch.length > 1 && gasOf(batch, locked) > most) {
+    batch = batch.slice(0, Math.ceil(batch.length * 0.9) - 1)
+  }
+  return batch
+}

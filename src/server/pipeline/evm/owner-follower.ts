@@ -1,0 +1,63 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type { EvmBlockchain } from '../../../api/blockchains.ts'
+import type { Chains } from '../../chain/chains.ts'
+import type { Log } from '../../log.ts'
+import type { Store } from '../../store/open-store.ts'
+import type { OwnerFollower } from '../driver.ts'
+import { startLoop } from '../loop.ts'
+import { followOwners } from './follow-owners.ts'
+
+/** A follower that is behind, or can't work at the moment, keeps nobody waiting for longer. */
+const LONGEST_WAIT_MS = 2000
+
+/**
+ * Blocks that come within this time are followed together, so that a busy chain doesn't cost a commit and three calls
+ * for each of its blocks. Whoever asks isn't kept waiting for it.
+ */
+const GATHER_MS = 100
+
+/** Follows a chain's owners and flags: at once for who asks, soon after a block, by itself now and then. */
+export function startOwnerFollower({
+  store,
+  chains,
+  blockchain,
+  log,
+}: {
+  store: Store
+  chains: Pick<Chains, 'network' | 'serves'>
+  blockchain: EvmBlockchain
+  log: Log
+}): OwnerFollower {
+  const waiting: (() => void)[] = []
+  let gathering: NodeJS.Timeout | undefined
+  const loop = startLoop(
+    `owners ${blockchain}`,
+    async () => {
+      if (!chains.serves(blockchain)) return null
+      const network = await chains.network(blockchain)
+      const asked = waiting.length
+      if (await followOwners({ store, network })) return 0
+      for (const tell of waiting.splice(0, asked)) tell()
+      return null
+    },
+    log,
+  )
+  return {
+    wake() {
+      gathering ??= setTimeout(() => {
+        gathering = undefined
+        loop.wake()
+      }, GATHER_MS)
+    },
+    async caughtUp() {
+      const told = new Promise<void>((resolve) => waiting.push(resolve))
+      loop.wake()
+      await Promise.race([told, delay(LONGEST_WAIT_MS, undefined, { ref: false })])
+    },
+    async stop() {
+      clearTimeout(gathering)
+      await loop.stop()
+      for (const tell of waiting.splice(0)) tell()
+    },
+  }
+}

@@ -1,0 +1,197 @@
+import { parseTransaction } from 'viem'
+import type { EvmBlockchain } from '../../../../api/blockchains.ts'
+import type { Fees, Hex, PublicNetwork } from '../../../chain/evm/network.ts'
+import type { FindSigner } from '../../../chain/evm/signers.ts'
+import type { Log } from '../../../log.ts'
+import { type AttemptRow, insertAttempts } from '../../../store/attempts.ts'
+import type { Store } from '../../../store/open-store.ts'
+import { nonceOf, type TransactionRow, updateSigned } from '../../../store/transactions.ts'
+
+/** Fees are raised without being asked for up to so many times what the network says is usual. */
+const FAR_ABOVE = 4n
+
+export interface BumperOptions {
+  store: Store
+  findSigner: FindSigner
+  now: () => number
+  log: Log
+}
+
+export interface Bumper {
+  /** Signs again what is stuck among transactions that are in no block. Resolves with the ids of those. */
+  bump(
+    network: { chainId: number; publicNetwork: PublicNetwork },
+    missing: readonly TransactionRow[],
+    attempts: ReadonlyMap<string, readonly AttemptRow[]>,
+  ): Promise<Set<string>>
+}
+
+/**
+ * Raises the fees of a transaction that is stuck: the same nonce and the same call, so that only one of its attempts
+ * can ever be mined. Only the next one of a signer can be stuck; the others wait for it.
+ */
+export function createBumper({ store, findSigner, now, log }: BumperOptions): Bumper {
+  /** Of what was told, so that it is told once and not at every look. */
+  const told = new Set<string>()
+  const tellOnce = (transaction: TransactionRow, what: string) => {
+    const { id, nonce, signer } = transaction
+    if (told.has(`${id} ${what}`)) return
+    told.add(`${id} ${what}`)
+    log.warn({ transaction: id, nonce, signer }, what)
+  }
+  /** By signer: the nonce of ours that is next, and since when it was seen so. */
+  const next = new Map<string, { nonce: number; since: number }>()
+
+  const isNextFor = async (publicNetwork: PublicNetwork, transaction: TransactionRow): Promise<number> => {
+    const { signer } = transaction
+    const nonce = nonceOf(transaction)
+    const onChain = await publicNetwork.nextNonce(signer as Hex)
+    // A node that is behind has an earlier one: what others have told stands.
+    if (onChain < nonce) return 0
+    if (onChain > nonce) next.delete(signer)
+    else if (next.get(signer)?.nonce !== nonce || timeSince(next.get(signer)?.since ?? now()) === null) {
+      next.set(signer, { nonce, since: now() })
+    }
+    return timeSince(next.get(signer)?.since ?? now()) ?? 0
+  }
+
+  /** Null for a time in the future: the clock was set back since. */
+  const timeSince = (then: number): number | null => (then > now() ? null : now() - then)
+
+  const signAgain = async (
+    { chainId, publicNetwork }: { chainId: number; publicNetwork: PublicNetwork },
+    transaction: TransactionRow,
+    earlier: readonly AttemptRow[],
+    action: TransactionRow['requested_action'],
+  ): Promise<boolean> => {
+    const { id, raw } = transaction
+    const cancel = action === 'cancel'
+    // Also where it can pay for nothing new: what is stuck may be what its funds are bound by.
+    const signer = await findSigner(transaction.blockchain as EvmBlockchain, transaction.signer)
+    if (signer === null) {
+      tellOnce(transaction, 'a transaction is stuck and the key of its signer is gone')
+      return false
+    }
+    const call = parseTransaction(raw as Hex)
+    const original = feesOf(call)
+    const suggested = await publicNetwork.suggestFees()
+    const fees = raiseFees(highest(original, earlier), suggested)
+    if (fees.maxFeePerGas > publicNetwork.feeCap) {
+      tellOnce(transaction, 'a transaction is stuck and its fees are at the cap')
+      return false
+    }
+    if (action === null && isFarAbove(fees, suggested)) {
+      tellOnce(transaction, 'a transaction is stuck though it offers far more than is usual: higher fees are up to you')
+      return false
+    }
+    const cancels = cancel || earlier.at(-1)?.cancels === 1
+    const { data = '0x', gas = 0n, to = null } = cancel ? emptyCall(signer.address) : call
+    // No node takes it, and each signing would make it dearer for when the funds are back.
+    if ((await publicNetwork.balance(signer.address)) < gas * fees.maxFeePerGas) {
+      tellOnce(transaction, 'a transaction waits for the funds of its signer')
+      return false
+    }
+    const signed = await signer.sign({ chainId, nonce: nonceOf(transaction), to, data, gas, fees })
+    const attempt = (number: number, one: { raw: string; hash: string }, of: Fees, created_at: number) => ({
+      transaction_id: id,
+      number,
+      raw: one.raw,
+      hash: one.hash,
+      max_fee_per_gas: String(of.maxFeePerGas),
+      max_priority_fee_per_gas: String(of.maxPriorityFeePerGas),
+      created_at,
+      cancels: number > 0 && cancels ? 1 : 0,
+    })
+    // Stored before it is sent: whatever gets mined is watched.
+    const stored = await store.transaction(async (db) => {
+      const { raw, hash } = signed
+      if (!(await updateSigned(db, transaction, { raw, hash, next_attempt_at: now(), requested_action: null })))
+        return false
+      await insertAttempts(db, [
+        ...(earlier.length === 0 ? [attempt(0, transaction, original, transaction.created_at)] : []),
+        attempt(Math.max(1, earlier.length), signed, fees, now()),
+      ])
+      return true
+    })
+    if (stored) {
+      for (const one of told) if (one.startsWith(id)) told.delete(one)
+      const { maxFeePerGas } = fees
+      const facts = { transaction: id, nonce: transaction.nonce, maxFeePerGas: String(maxFeePerGas) }
+      log.info(facts, cancel ? 'an empty transaction is to take its nonce' : 'fees were raised')
+    }
+    return stored
+  }
+
+  return {
+    async bump(network, missing, attempts) {
+      const { publicNetwork } = network
+      const bumped = new Set<string>()
+      const firsts = new Map<string, TransactionRow>()
+      for (const transaction of missing) {
+        const { id, requested_action } = transaction
+        // Nodes replace any transaction that waits, not only the next one.
+        if (
+          requested_action !== null &&
+          (await signAgain(network, transaction, attempts.get(id) ?? [], requested_action))
+        ) {
+          bumped.add(id)
+        }
+        if (!firsts.has(transaction.signer)) firsts.set(transaction.signer, transaction)
+      }
+      for (const transaction of firsts.values()) {
+        if (bumped.has(transaction.id)) continue
+        const earlier = attempts.get(transaction.id) ?? []
+        const signedAt = earlier.at(-1)?.created_at ?? transaction.created_at
+        const waits = await isNextFor(publicNetwork, transaction)
+        const stuckFor = Math.min(timeSince(signedAt) ?? waits, waits)
+        if (stuckFor >= publicNetwork.stuckMs && (await signAgain(network, transaction, earlier, null))) {
+          bumped.add(transaction.id)
+        }
+      }
+      return bumped
+    },
+  }
+}
+
+/** Nodes replace a transaction only when both fees rise by an eighth; more where the network asks for more. */
+export function raiseFees(before: Fees, suggested: Fees): Fees {
+  const raise = (fee: bigint, suggestion: bigint) => {
+    const least = (fee * 9n + 7n) / 8n
+    return suggestion > least ? suggestion : least
+  }
+  return {
+    maxFeePerGas: raise(before.maxFeePerGas, suggested.maxFeePerGas),
+    maxPriorityFeePerGas: raise(before.maxPriorityFeePerGas, suggested.maxPriorityFeePerGas),
+    ...(before.legacy ? { legacy: true } : {}),
+  }
+}
+
+/** What stands still for another reason than its fees (the network does, say) would else climb to the cap. */
+export const isFarAbove = (fees: Fees, suggested: Fees): boolean =>
+  fees.maxFeePerGas > FAR_ABOVE * suggested.maxFeePerGas
+
+/** What takes a nonce and does nothing: nothing is sent to oneself. */
+const emptyCall = (signer: Hex) => ({ to: signer, data: '0x' as Hex, gas: 21_000n })
+
+/** The highest fees of all attempts: the last one is ahead in both. */
+function highest(original: Fees, attempts: readonly AttemptRow[]): Fees {
+  const last = attempts.at(-1)
+  if (last === undefined) return original
+  return {
+    ...original,
+    maxFeePerGas: BigInt(last.max_fee_per_gas),
+    maxPriorityFeePerGas: BigInt(last.max_priority_fee_per_gas),
+  }
+}
+
+function feesOf({ type, gasPrice = 0n, maxFeePerGas = 0n, maxPriorityFeePerGas = 0n }: ParsedFees): Fees {
+  if (type !== 'legacy') return { maxFeePerGas, maxPriorityFeePerGas }
+  return { maxFeePerGas: gasPrice, maxPriorityFeePerGas: gasPrice, legacy: true }
+}
+
+interface ParsedFees {
+  type?: string | undefined
+  gasPrice?: bigint | undefined
+  maxFeePerGas?: bigint | undefined
+  maxPriorityFeePerGas?: bigint | undefined
+}

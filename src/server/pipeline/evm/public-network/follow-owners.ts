@@ -1,0 +1,141 @@
+import { collectionEvents, mintsIn, TOPICS } from '../../../chain/evm/collection-events.ts'
+import type { EvmNetwork, LogFilter, PublicNetwork, RawLog } from '../../../chain/evm/network.ts'
+import { isUnreachable, RpcError } from '../../../chain/rpc/rpc-answer.ts'
+import type { Log } from '../../../log.ts'
+import { collectionAddresses, firstDeployed, hasCollections } from '../../../store/collections.ts'
+import { rememberStartBlock, startBlock } from '../../../store/followers.ts'
+import type { Store } from '../../../store/open-store.ts'
+import { findCursor, listCursors, movePublicCursor, type OwnerCursor } from '../../../store/owner-events.ts'
+import { readBlock, takeBack, writeEvents } from '../follow-owners.ts'
+import { createEventQueryRange, type EventQueryRange } from './event-query-range.ts'
+
+/** The clock of a network and that of a machine may differ by so much. */
+const CLOCKS_APART_MS = 3_600_000
+
+export interface FollowPublicOwnersOptions {
+  store: Store
+  network: EvmNetwork & { readonly publicNetwork: PublicNetwork }
+  log: Log
+}
+
+/**
+ * Follows owners and flags on a network whose blocks others make: as `followOwners` does, but for our collections alone,
+ * from their first block on, and never for more than a provider takes at once. A turn resolves with whether there is
+ * more to do at once.
+ *
+ * What was read counts only if the node that told it has the block up to which it was read, and the one from which on:
+ * the nodes behind a URL need not all be at the same block, nor on the same branch.
+ */
+export function createPublicOwnerFollower({ store, network, log }: FollowPublicOwnersOptions): () => Promise<boolean> {
+  const { blockchain, publicNetwork } = network
+  const range = createEventQueryRange()
+
+  /** The block from which on there may be something of ours; null where nothing of ours is deployed yet. */
+  const findStart = async (): Promise<number | null> => {
+    const first = await firstDeployed(store.db, blockchain)
+    if (first === null) return null
+    // A reorg may have put it so many blocks earlier.
+    const { acceptedAt, block } = first
+    const start = block === null ? await blockBefore(acceptedAt) : Math.max(0, block - publicNetwork.finality)
+    await rememberStartBlock(store.db, blockchain, start)
+    return start
+  }
+
+  /** A block from before a time: a restored database doesn't know the transactions that came after it. */
+  const blockBefore = async (ms: number): Promise<number> => {
+    const since = Math.floor((ms - CLOCKS_APART_MS) / 1000)
+    let [before, after] = [0, await publicNetwork.head()]
+    while (after - before > 1) {
+      const middle = Math.floor((before + after) / 2)
+      const block = await readBlock(network, middle)
+      if (block === null) throw new Error(`a node of ${blockchain} lacks block ${middle}`)
+      if (Number(block.timestamp) < since) before = middle
+      else after = middle
+    }
+    return before
+  }
+
+  const next = async (cursor: OwnerCursor | null): Promise<boolean> => {
+    const start = (await startBlock(store.db, blockchain)) ?? (await findStart())
+    if (start === null) return false
+    const head = await readBlock(network, 'latest')
+    if (head === null) throw new Error(`${blockchain} has no blocks`)
+    const top = Number(head.number)
+    if (cursor !== null && top === cursor.block_number && head.hash !== cursor.block_hash) {
+      return await fallBack(cursor, start)
+    }
+    const from = (cursor?.block_number ?? start - 1) + 1
+    // One of the nodes may be late: what others have told stands. A reorg is seen once its chain is as long.
+    if (top < from) return false
+    const to = Math.min(top, from + range.blocks - 1)
+    // After the head: whatever is in its blocks was accepted before.
+    const addresses = await collectionAddresses(store.db, blockchain)
+    const asked = [to, ...(cursor === null ? [] : [cursor.block_number])]
+    const told = await publicNetwork.logs(filtersFor({ from, to, addresses }, range), asked).catch((error: unknown) => {
+      if (error instanceof RpcError && range.refused(to - from + 1, error.message)) return null
+      throw error
+    })
+    if (told === null) return true
+    const { logs, hashes } = told
+    const [last, before] = hashes
+    // The node is behind the one that told the head.
+    if (last === null || last === undefined || before === null) return false
+    if (cursor !== null && before !== cursor.block_hash) return await fallBack(cursor, start)
+    if (to === top && last !== head.hash) return false
+    const own = logsWithin(logs, from, to)
+    await writeEvents(store, {
+      ...{ events: collectionEvents(own), mints: mintsIn(own), cursor },
+      reached: { blockchain, block_number: to, block_hash: last },
+      move: (db, reached) => movePublicCursor(db, reached, publicNetwork.finality),
+    })
+    range.grow(to - from + 1)
+    return to < top
+  }
+
+  /** To the newest block read that is still on the chain. */
+  const fallBack = async (cursor: OwnerCursor, start: number): Promise<boolean> => {
+    const known = await listCursors(store.db, blockchain)
+    const hashes = await publicNetwork.blockHashes(known.map(({ block_number }) => block_number))
+    // A node without the block is behind, or the new chain isn't as long yet. It will tell.
+    if (hashes.includes(null)) return false
+    const kept = known.find(({ block_hash }, index) => hashes[index] === block_hash)?.block_number ?? start - 1
+    const facts = { blockchain, block: cursor.block_number, kept }
+    log.warn(facts, 'a reorg undid blocks whose owners were read; they are read again')
+    await takeBack(store, cursor, kept)
+    return true
+  }
+
+  return async () => {
+    if (!(await hasCollections(store.db, blockchain))) return false
+    const cursor = await findCursor(store.db, blockchain)
+    try {
+      return await next(cursor)
+    } catch (error) {
+      if (isUnreachable(error)) range.shrink()
+      throw error
+    }
+  }
+}
+
+function filtersFor(
+  { from, to, addresses }: { from: number; to: number; addresses: readonly string[] },
+  { addresses: atOnce }: Pick<EventQueryRange, 'addresses'>,
+): LogFilter[] {
+  const filters: LogFilter[] = []
+  for (let at = 0; at < addresses.length; at += atOnce) {
+    filters.push({ from, to, addresses: addresses.slice(at, at + atOnce), topics: TOPICS })
+  }
+  return filters
+}
+
+/** Each once, and none that wasn't asked for. */
+function logsWithin(logs: readonly RawLog[], from: number, to: number): RawLog[] {
+  const seen = new Set<string>()
+  return logs.filter((log) => {
+    const [blockNumber, logIndex] = [Number(log.blockNumber), Number(log.logIndex)]
+    const place = `${blockNumber} ${logIndex}`
+    if (!(blockNumber >= from && blockNumber <= to) || seen.has(place)) return false
+    seen.add(place)
+    return true
+  })
+}

@@ -1,0 +1,126 @@
+import type { EvmNetwork, EvmReceipt, Hex, PublicNetwork } from '../../../chain/evm/network.ts'
+import type { FindSigner } from '../../../chain/evm/signers.ts'
+import type { Log } from '../../../log.ts'
+import { type AttemptRow, attemptsOf } from '../../../store/attempts.ts'
+import type { Store } from '../../../store/open-store.ts'
+import { nonceOf, type TransactionRow } from '../../../store/transactions.ts'
+import type { Observation, Outcome } from '../../driver.ts'
+import { createBumper } from './bump.ts'
+
+export interface ObserverOptions {
+  store: Store
+  findSigner: FindSigner
+  now: () => number
+  log: Log
+}
+
+/** Looks at claimed transactions once, and returns what was seen of each in their order. */
+export type Observe = (
+  network: EvmNetwork,
+  publicNetwork: PublicNetwork,
+  claimed: readonly TransactionRow[],
+) => Promise<Observation[]>
+
+/**
+ * Observes transactions on a network whose blocks others make. A transaction that is in no block is broadcast again, the
+ * same bytes, and gets higher fees where it is stuck. One that is in a block has an outcome once its block is deep enough
+ * and still the chain's.
+ */
+export function createPublicObserver({ store, findSigner, now, log }: ObserverOptions): Observe {
+  const bumper = createBumper({ store, findSigner, now, log })
+  /** Whose nonce was seen used by a stranger once: to be believed it has to be seen again. */
+  const suspects = new Set<string>()
+
+  return async (network, publicNetwork, claimed) => {
+    if (claimed.length === 0) return []
+    const attempts = await attemptsOf(
+      store.db,
+      claimed.map(({ id }) => id),
+    )
+    const hashesOf = ({ id, hash }: TransactionRow) => (attempts.get(id)?.map((one) => one.hash) ?? [hash]) as Hex[]
+    // Before the receipts: a block that is mined in between makes a depth too small, never too large.
+    const head = await publicNetwork.head()
+    const mined = await findMined(network, claimed, hashesOf)
+    const missing = claimed.filter(({ id }) => !mined.has(id))
+    const outcomes = await network.broadcast(missing.map(({ raw }) => raw as Hex))
+    const deep = await canonical(publicNetwork, head, [...mined.values()].filter(isDeep(head, network, publicNetwork)))
+
+    for (const id of mined.keys()) suspects.delete(id)
+    const lost = new Set<string>()
+    const findLost = async (transaction: TransactionRow, reason: string) => {
+      const { id, signer } = transaction
+      const nonce = nonceOf(transaction)
+      log.debug({ transaction: id, nonce, reason }, 'the network refused a transaction')
+      const hashes = hashesOf(transaction)
+      if (!(await publicNetwork.isNonceForeign({ signer: signer as Hex, nonce, hashes }))) suspects.delete(id)
+      else if (suspects.has(id)) lost.add(id)
+      else suspects.add(id)
+    }
+    const failures = new Map<string, unknown>()
+    for (const [index, transaction] of missing.entries()) {
+      const outcome = outcomes[index]
+      if (outcome?.outcome !== 'rejected') continue
+      await findLost(transaction, outcome.reason).catch((error: unknown) => failures.set(transaction.id, error))
+    }
+    const bumped = await bumper.bump(
+      { chainId: network.chainId, publicNetwork },
+      missing.filter(({ id }) => !lost.has(id)),
+      attempts,
+    )
+    return claimed.map(({ id }): Observation => {
+      const receipt = mined.get(id)
+      if (receipt !== undefined && deep.has(receipt)) return outcomeOf(receipt, attempts.get(id))
+      if (lost.has(id)) return { state: 'lost', seen: {} }
+      const waitMs = bumped.has(id) ? 0 : publicNetwork.pollMs
+      return failures.has(id) ? { state: 'signed', waitMs, failure: failures.get(id) } : { state: 'signed', waitMs }
+    })
+  }
+}
+
+/** Which signing was mined, and how. A success is watched until its block can't be undone any more. */
+function outcomeOf(receipt: EvmReceipt, attempts: readonly AttemptRow[] = []): Outcome {
+  const { transactionHash, blockNumber, blockHash, gasUsed, status } = receipt
+  const mined = attempts.find(({ hash }) => hash === transactionHash)
+  const place = { block_number: Number(blockNumber), block_hash: blockHash, gas_used: String(gasUsed) }
+  const signing = mined === undefined ? {} : { hash: mined.hash, raw: mined.raw }
+  // It used its nonce, and did nothing else.
+  if (mined?.cancels === 1) return { state: 'cancelled', seen: { ...place, ...signing } }
+  const watched = status === 'success' ? 1 : 0
+  return { state: status === 'success' ? 'final' : 'reverted', seen: { ...place, ...signing, watched } }
+}
+
+/** Of each transaction that is in a block the receipt, whichever of its attempts it was. */
+export async function findMined(
+  network: EvmNetwork,
+  transactions: readonly TransactionRow[],
+  hashesOf: (transaction: TransactionRow) => readonly Hex[],
+): Promise<Map<string, EvmReceipt>> {
+  const asked = transactions.flatMap((transaction) =>
+    hashesOf(transaction).map((hash) => ({ id: transaction.id, hash })),
+  )
+  const receipts = await network.receipts(asked.map(({ hash }) => hash))
+  const mined = new Map<string, EvmReceipt>()
+  for (const [index, { id }] of asked.entries()) {
+    const receipt = receipts[index] ?? null
+    if (receipt !== null) mined.set(id, receipt)
+  }
+  return mined
+}
+
+/** A success can be taken back, what follows from a revert can't: new requests are signed for it. */
+const isDeep =
+  (head: number, { confirmations }: EvmNetwork, { finality }: PublicNetwork) =>
+  ({ status, blockNumber }: EvmReceipt): boolean =>
+    head - Number(blockNumber) + 1 >= (status === 'success' ? confirmations : finality)
+
+/** Those whose block is still the one at its height. */
+async function canonical(
+  publicNetwork: PublicNetwork,
+  head: number,
+  receipts: readonly EvmReceipt[],
+): Promise<Set<EvmReceipt>> {
+  const numbers = [...new Set(receipts.map(({ blockNumber }) => Number(blockNumber)))]
+  const hashes = await publicNetwork.blockHashes(numbers, head)
+  const hashAt = new Map(numbers.map((number, index) => [number, hashes[index]]))
+  return new Set(receipts.filter(({ blockNumber, blockHash }) => hashAt.get(Number(blockNumber)) === blockHash))
+}

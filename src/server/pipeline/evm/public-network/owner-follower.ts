@@ -1,0 +1,64 @@
+import { randomUUID } from 'node:crypto'
+import type { EvmBlockchain } from '../../../../api/blockchains.ts'
+import type { Chains } from '../../../chain/chains.ts'
+import type { Log } from '../../../log.ts'
+import { claimFollower, releaseFollower } from '../../../store/followers.ts'
+import type { Store } from '../../../store/open-store.ts'
+import type { OwnerFollower } from '../../driver.ts'
+import { startLoop } from '../../loop.ts'
+import { createPublicOwnerFollower } from './follow-owners.ts'
+
+/** For how long one process follows a network before it has to say so again; a killed one is followed by another. */
+const LEASE_MS = 10_000
+
+/**
+ * Follows the owners of a network behind RPC URLs, looking as often as its settings say; of several processes that share
+ * a database one at a time.
+ */
+export function startPublicOwnerFollower(options: {
+  store: Store
+  chains: Pick<Chains, 'network' | 'serves'>
+  blockchain: EvmBlockchain
+  log: Log
+}): OwnerFollower {
+  const { store, chains, blockchain, log } = options
+  const name = randomUUID()
+  let follow: (() => Promise<boolean>) | undefined
+  let leasedUntil = Number.NEGATIVE_INFINITY
+  let nextAt = Number.NEGATIVE_INFINITY
+
+  const isOurs = async (): Promise<boolean> => {
+    if (store.postgres === null) return true
+    if (leasedUntil - performance.now() > LEASE_MS / 2) return true
+    const since = performance.now()
+    if (!(await claimFollower(store.db, blockchain, name, LEASE_MS))) return false
+    leasedUntil = since + LEASE_MS
+    return true
+  }
+
+  const loop = startLoop(
+    `owners ${blockchain}`,
+    async () => {
+      const wait = nextAt - performance.now()
+      if (wait > 0) return wait
+      if (!chains.serves(blockchain) || !(await isOurs())) return null
+      const network = await chains.network(blockchain)
+      const { publicNetwork } = network
+      if (publicNetwork === undefined) return null
+      follow ??= createPublicOwnerFollower({ store, network: { ...network, publicNetwork }, log })
+      if (await follow()) return 0
+      nextAt = performance.now() + publicNetwork.pollMs
+      return publicNetwork.pollMs
+    },
+    log,
+  )
+  return {
+    wake: () => loop.wake(),
+    // A public network is followed at its own pace.
+    caughtUp: async () => {},
+    async stop() {
+      await loop.stop()
+      if (store.postgres !== null) await releaseFollower(store.db, blockchain, name).catch(() => {})
+    },
+  }
+}

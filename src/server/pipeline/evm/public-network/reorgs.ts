@@ -1,0 +1,85 @@
+import type { EvmNetwork, EvmReceipt, Hex, PublicNetwork } from '../../../chain/evm/network.ts'
+import type { Log } from '../../../log.ts'
+import { withdrawCollection } from '../../../state/collections.ts'
+import { withdrawBatch } from '../../../state/nfts.ts'
+import { returnTransaction } from '../../../state/transactions.ts'
+import { withdrawTransfer } from '../../../state/transfers.ts'
+import { attemptsOf } from '../../../store/attempts.ts'
+import type { Store } from '../../../store/open-store.ts'
+import { lockOwners } from '../../../store/owner-events.ts'
+import type { Db } from '../../../store/schema.ts'
+import type { TransactionRow } from '../../../store/transactions.ts'
+import { listWatched, updateWatched } from '../../../store/watched.ts'
+import { findMined } from './observe.ts'
+
+export interface WatchOptions {
+  store: Store
+  network: EvmNetwork
+  publicNetwork: PublicNetwork
+  now: () => number
+  log: Log
+}
+
+/**
+ * Compares the blocks of settled transactions with the chain, until nothing is undone any more. A transaction whose
+ * block is gone is put back to waiting, with everything that followed from it: its bytes are good as before.
+ *
+ * @returns how many are still watched or wait again
+ */
+export async function watchSettled({ store, network, publicNetwork, now, log }: WatchOptions): Promise<number> {
+  const watched = await listWatched(store.db, network.blockchain)
+  if (watched.length === 0) return 0
+  const head = await publicNetwork.head()
+  const numbers = [...new Set(watched.map((row) => Number(row.block_number)))]
+  const hashes = await publicNetwork.blockHashes(numbers, head)
+  const hashAt = new Map(numbers.map((number, index) => [number, hashes[index] ?? null]))
+  const isFinal = (blockNumber: number) => head - blockNumber + 1 >= publicNetwork.finality
+
+  let left = watched.length
+  const moved: TransactionRow[] = []
+  for (const row of watched) {
+    const hash = hashAt.get(Number(row.block_number)) ?? null
+    // A node without the block is behind, or the new chain isn't as long yet. It will tell.
+    if (hash === null) continue
+    if (hash !== row.block_hash) moved.push(row)
+    else if (isFinal(Number(row.block_number)) && (await updateWatched(store.db, row, { watched: 0 }))) left -= 1
+  }
+  if (moved.length === 0) return left
+
+  const attempts = await attemptsOf(
+    store.db,
+    moved.map(({ id }) => id),
+  )
+  const mined = await findMined(
+    network,
+    moved,
+    ({ id, hash }) => (attempts.get(id)?.map((one) => one.hash) ?? [hash]) as Hex[],
+  )
+  for (const row of moved) {
+    const receipt = mined.get(row.id)
+    const facts = { blockchain: row.blockchain, transaction: row.id, block: row.block_number }
+    if (receipt !== undefined && isStillDeployed(receipt, head, network)) {
+      log.info({ ...facts, now: Number(receipt.blockNumber) }, 'a reorg moved a transaction to another block')
+      await updateWatched(store.db, row, { block_number: Number(receipt.blockNumber), block_hash: receipt.blockHash })
+      continue
+    }
+    log.warn(facts, 'a reorg undid the block of a transaction; it waits again')
+    await store.transaction(async (db) => {
+      await lockOwners(db, row.blockchain, 'shared')
+      if (await returnTransaction(db, row, now())) await withdraw(db, row)
+    })
+  }
+  return left
+}
+
+const isStillDeployed = ({ status, blockNumber }: EvmReceipt, head: number, { confirmations }: EvmNetwork): boolean =>
+  status === 'success' && head - Number(blockNumber) + 1 >= confirmations
+
+/** Takes back what the settling of a success wrote. */
+async function withdraw(db: Db, transaction: TransactionRow): Promise<void> {
+  const { id, kind, collection_id: collectionId, start_id: startId, token_count: count } = transaction
+  if (kind === 'transfer') await withdrawTransfer(db, id)
+  if (collectionId === null) return
+  if (kind === 'collection') await withdrawCollection(db, collectionId)
+  if (startId !== null) await withdrawBatch(db, { collectionId, transactionId: id, startId, count })
+}

@@ -1,0 +1,87 @@
+import { parseTransaction } from 'viem'
+import type { EvmBlockchain } from '../../../../api/blockchains.ts'
+import { newId } from '../../../../core/ids.ts'
+import type { Hex } from '../../../chain/evm/network.ts'
+import { addTransactions, returnLostTransaction } from '../../../state/transactions.ts'
+import { attemptsOf, insertAttempts } from '../../../store/attempts.ts'
+import type { Db, TransactionKind } from '../../../store/schema.ts'
+import { findTransactionByNonce, raiseNonce, type TransactionRow } from '../../../store/transactions.ts'
+import type { SignedTransaction } from '../../driver.ts'
+
+/** A transaction of ours that is on chain, with its bytes, and was unknown to the database. */
+export interface Recovered {
+  blockchain: EvmBlockchain
+  hash: Hex
+  raw: Hex
+  /** Checksummed. */
+  signer: Hex
+  nonce: number
+}
+
+/**
+ * Stores a transaction that was found on chain as if it had just been signed, in the caller's database transaction. The
+ * chain step then sends the same bytes, which changes nothing, waits for confirmations and settles it.
+ *
+ * @returns null where the database has another transaction with this nonce that may still be mined
+ */
+export async function adoptTransaction(
+  db: Db,
+  { blockchain, hash, raw, signer, nonce }: Recovered,
+  what: {
+    kind: TransactionKind
+    collectionId: string | null
+    batch?: { startId: bigint; count: number; directory: string }
+  },
+  now: number,
+): Promise<SignedTransaction | null> {
+  const { kind, collectionId, batch } = what
+  const known = await findTransactionByNonce(db, blockchain, signer, nonce)
+  if (known !== null && known.state !== 'lost') return null
+  const row = {
+    ...{ hash, raw, kind, collection_id: collectionId },
+    start_id: batch === undefined ? null : String(batch.startId),
+    token_count: batch?.count ?? 0,
+    directory: batch?.directory ?? null,
+    ...{ block_number: null, block_hash: null, gas_used: null, created_at: now, next_attempt_at: now },
+  }
+  const id = known?.id ?? newId()
+  if (known === null) {
+    await addTransactions(db, [{ ...row, id, blockchain, signer, nonce }])
+    await raiseNonce(db, blockchain, signer, nonce + 1)
+  } else {
+    // Counted as lost because its signing that was mined was unknown. None of the others can be mined any more.
+    await db.deleteFrom('transaction_attempts').where('transaction_id', '=', id).execute()
+    await returnLostTransaction(db, id, row)
+  }
+  return { id, hash, signer, nonce, kind }
+}
+
+/** Stores a signing of a pending transaction that was found on chain: higher fees that the database doesn't know of. */
+export async function adoptAttempt(
+  db: Db,
+  transaction: TransactionRow,
+  { hash, raw }: Pick<Recovered, 'hash' | 'raw'>,
+  now: number,
+): Promise<void> {
+  const { id } = transaction
+  const known = (await attemptsOf(db, [id])).get(id) ?? []
+  const attempt = (number: number, one: { hash: string; raw: string }, created_at: number) => ({
+    ...{ transaction_id: id, number, hash: one.hash, raw: one.raw, created_at, cancels: 0 },
+    ...feesOf(one.raw as Hex),
+  })
+  await insertAttempts(db, [
+    ...(known.length === 0 ? [attempt(0, transaction, transaction.created_at)] : []),
+    attempt(Math.max(1, known.length), { hash, raw }, now),
+  ])
+  await db
+    .updateTable('transactions')
+    .set((row) => ({ hash, raw, generation: row('generation', '+', 1), lease_until: 0, next_attempt_at: now }))
+    .where('id', '=', id)
+    .where('state', '=', 'signed')
+    .execute()
+}
+
+function feesOf(raw: Hex) {
+  const { gasPrice = 0n, maxFeePerGas = gasPrice, maxPriorityFeePerGas = gasPrice } = parseTransaction(raw)
+  return { max_fee_per_gas: String(maxFeePerGas), max_priority_fee_per_gas: String(maxPriorityFeePerGas) }
+}

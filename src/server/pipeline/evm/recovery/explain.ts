@@ -1,0 +1,122 @@
+import type { EvmBlockchain } from '../../../../api/blockchains.ts'
+import type { Chains } from '../../../chain/chains.ts'
+import { decodeBatch, type MintedBatch } from '../../../chain/evm/collection.ts'
+import { type MinedTransaction, makesCall, readMinedTransaction } from '../../../chain/evm/mined-transaction.ts'
+import type { Hex } from '../../../chain/evm/network.ts'
+import { assignToTransactions } from '../../../state/nfts.ts'
+import { directoryCid } from '../../../storage/cid.ts'
+import { putBlocks } from '../../../store/block-table.ts'
+import { type CollectionRow, findCollectionById, lockCollection, updateCollection } from '../../../store/collections.ts'
+import { hasWaitingFiles, listMintable } from '../../../store/nfts.ts'
+import type { Store } from '../../../store/open-store.ts'
+import { countUnfinished, findTransactionByNonce } from '../../../store/transactions.ts'
+import { removeUnknownMint, type UnknownMintRow, updateUnknownMint } from '../../../store/unknown-mints.ts'
+import type { Explanation, OnSigned } from '../../driver.ts'
+import { batchDirectory } from '../../metadata-file.ts'
+import { type FileSources, storeFilesAgain } from '../../store-files-again.ts'
+import { adoptAttempt, adoptTransaction } from './adopt.ts'
+import { findBatch } from './find-batch.ts'
+
+/** Rows that wait in a collection and are compared with a mint on chain. */
+const MOST_ROWS = 10_000
+/** For how long the rows of one mint are searched for. */
+const SEARCH_MS = 5_000
+
+export interface ExplainOptions extends FileSources {
+  store: Store
+  blockchain: EvmBlockchain
+  chains: Pick<Chains, 'network'>
+  now: () => number
+  onSigned: OnSigned
+}
+
+type Waiting = Awaited<ReturnType<typeof listMintable>>[number]
+
+/**
+ * Looks into mints on an EVM chain that the database doesn't know. Where pending rows give the metadata directory that
+ * was minted, the rows get the transaction and go on as if it had been signed for them.
+ */
+export function createExplainer(options: ExplainOptions): (row: UnknownMintRow) => Promise<Explanation> {
+  const { store, blockchain, chains, now, log, onSigned } = options
+
+  const explain = async (row: UnknownMintRow): Promise<Explanation> => {
+    const unexplained = (reason: string) => ({
+      unexplained: reason,
+      nextTokenId: BigInt(row.start_id) + BigInt(row.token_count),
+    })
+    const network = await chains.network(blockchain)
+    const collection = await findCollectionById(store.db, row.collection_id)
+    const mined = await readMinedTransaction(network, row.hash as Hex)
+    // A node that is behind, or a reorg that the follower will read.
+    if (mined === null || collection === null) return 'wait'
+    const sameNonce = await findTransactionByNonce(store.db, blockchain, mined.signer, mined.nonce)
+    if (sameNonce?.state === 'signed') {
+      // Another call with this nonce can't be mined any more: it is settled as lost, and its rows wait again.
+      if (mined.raw === null || !makesCall(sameNonce.raw as Hex, mined)) return 'wait'
+      const found = { hash: mined.hash, raw: mined.raw }
+      await store.transaction(async (db) => {
+        if (await removeUnknownMint(db, row)) await adoptAttempt(db, sameNonce, found, now())
+      })
+      return 'explained'
+    }
+    // What is signed and not settled holds rows that may be the ones.
+    if (collection.status === 'initiated' || (await countUnfinished(store.db, { collectionId: collection.id })) > 0)
+      return 'wait'
+    const batch = mined.to === collection.contract_address ? decodeBatch(mined.data) : null
+    const of = { signer: mined.signer, directory: batch === null ? null : directoryCid(batch.digest).toString() }
+    await updateUnknownMint(store.db, row, of)
+    if (batch === null) return unexplained('its transaction is no mint of gdn')
+    const found = await findRows(row, collection, mined, batch)
+    return typeof found === 'object' ? unexplained(found.unexplained) : found
+  }
+
+  const findRows = async (
+    row: UnknownMintRow,
+    collection: CollectionRow,
+    mined: MinedTransaction,
+    batch: MintedBatch,
+  ): Promise<'wait' | 'explained' | { unexplained: string }> => {
+    const { raw, signer, nonce } = mined
+    const waiting = await listMintable(store.db, collection.id, MOST_ROWS)
+    const nfts = await findBatch<Waiting>(
+      waiting.filter(({ sender }) => sender === batch.sender),
+      { receivers: batch.receivers, matches: async (rows) => (await batchDirectory(rows)).digest === batch.digest },
+      SEARCH_MS,
+    )
+    if (nfts === null) {
+      // Files that aren't stored yet belong to metadata that can't be compared yet.
+      if (await hasWaitingFiles(store.db, collection.id)) return 'wait'
+      return { unexplained: 'no pending NFTs of this backend have its metadata and receivers' }
+    }
+    if (raw === null) return { unexplained: 'its signed bytes can not be read from the network' }
+    for (const nft of nfts) await storeFilesAgain(options, nft)
+    const { cid: directory, blocks } = await batchDirectory(nfts)
+    const { startId } = batch
+    const count = nfts.length
+    const adopted = await store.transaction(async (db) => {
+      const current = await lockCollection(db, collection.id)
+      if (current === null || (await countUnfinished(db, { collectionId: collection.id })) > 0) return null
+      const of = { kind: batch.sender === null ? 'mint' : 'grant', collectionId: collection.id } as const
+      const found = { blockchain, hash: mined.hash, raw, signer, nonce }
+      const signed = await adoptTransaction(db, found, { ...of, batch: { startId, count, directory } }, now())
+      if (signed === null) return null
+      const assignments = nfts.map(({ seq }, index) => ({ seq, transactionId: signed.id, index }))
+      if ((await assignToTransactions(db, assignments)) !== count) throw new Error('an NFT was signed for meanwhile')
+      await updateCollection(db, collection.id, { next_token_id: nextAfter(current, startId + BigInt(count)) })
+      await putBlocks(db, blocks, store.publishTo)
+      await removeUnknownMint(db, row)
+      return signed
+    })
+    if (adopted === null) return 'wait'
+    const facts = { blockchain, collection: collection.id, transaction: adopted.id, hash: mined.hash, nfts: count }
+    log.warn(facts, 'a mint on chain that was missing in the database was recognized by its metadata and taken over')
+    onSigned([adopted], [...new Set(nfts.map(({ request_id }) => request_id))])
+    return 'explained'
+  }
+
+  return explain
+}
+
+/** The token ID that follows all that is known to be on chain. */
+const nextAfter = ({ next_token_id }: CollectionRow, end: bigint): string =>
+  BigInt(next_token_id) > end ? next_token_id : String(end)

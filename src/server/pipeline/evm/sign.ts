@@ -1,0 +1,73 @@
+import type { EvmBlockchain } from '../../../api/blockchains.ts'
+import { newId } from '../../../core/ids.ts'
+import type { Fees, Hex } from '../../chain/evm/network.ts'
+import type { Signer } from '../../chain/evm/signers.ts'
+import { addTransactions } from '../../state/transactions.ts'
+import type { Db, TransactionKind } from '../../store/schema.ts'
+import { takeNonce } from '../../store/transactions.ts'
+import type { SignedTransaction } from '../driver.ts'
+
+export interface Draft {
+  /** New, unless rows refer to it already. */
+  id?: string
+  blockchain: EvmBlockchain
+  chainId: number
+  fees: Fees
+  kind: TransactionKind
+  to: Hex | null
+  data: Hex
+  gas: bigint
+  collectionId?: string
+  batch?: { startId: bigint; count: number; directory: string }
+}
+
+/**
+ * Takes the signer's next nonces, signs, and stores the bytes, all in the caller's database transaction. Nothing is sent:
+ * once the caller has committed, these bytes and no others are what the network gets for these nonces.
+ *
+ * @returns the transactions, in the order of the drafts
+ */
+export async function signAndStoreAll(
+  db: Db,
+  signer: Signer,
+  drafts: readonly [Draft, ...Draft[]],
+  now: number,
+): Promise<[SignedTransaction, ...SignedTransaction[]]> {
+  const [{ blockchain }] = drafts
+  const first = await takeNonce(db, blockchain, signer.address, drafts.length)
+  const rows = []
+  for (const [index, draft] of drafts.entries()) {
+    const { id = newId(), chainId, fees, kind, to, data, gas, collectionId = null, batch } = draft
+    const nonce = first + index
+    const { raw, hash } = await signer.sign({ chainId, nonce, to, data, gas, fees })
+    rows.push({
+      id,
+      blockchain,
+      signer: signer.address,
+      nonce,
+      kind,
+      collection_id: collectionId,
+      start_id: batch === undefined ? null : String(batch.startId),
+      token_count: batch?.count ?? 0,
+      directory: batch?.directory ?? null,
+      raw,
+      hash,
+      block_number: null,
+      block_hash: null,
+      gas_used: null,
+      created_at: now,
+      next_attempt_at: now,
+    })
+  }
+  await addTransactions(db, rows)
+  return rows.map(({ id, hash, signer, nonce, kind }) => ({ id, hash, signer, nonce, kind })) as [
+    SignedTransaction,
+    ...SignedTransaction[],
+  ]
+}
+
+/** The same for one. */
+export async function signAndStore(db: Db, signer: Signer, draft: Draft, now: number): Promise<SignedTransaction> {
+  const [signed] = await signAndStoreAll(db, signer, [draft], now)
+  return signed
+}

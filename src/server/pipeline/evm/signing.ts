@@ -1,0 +1,146 @@
+import type { EvmBlockchain } from '../../../api/blockchains.ts'
+import { newId } from '../../../core/ids.ts'
+import type { Chains } from '../../chain/chains.ts'
+import { collectionInit } from '../../chain/evm/collection-init.ts'
+import { readCollectionState } from '../../chain/evm/collection-reads.ts'
+import { encodeDeployFactory, encodeMake } from '../../chain/evm/factory.ts'
+import { deployFactoryGasLimit, makeGasLimit } from '../../chain/evm/gas-limits.ts'
+import type { Hex } from '../../chain/evm/network.ts'
+import type { Signer, Signing as Terms } from '../../chain/evm/signers.ts'
+import type { Log } from '../../log.ts'
+import { type CollectionRow, lockCollection, updateCollection } from '../../store/collections.ts'
+import { lockUntilCommit } from '../../store/dialect.ts'
+import { isBehind } from '../../store/followers.ts'
+import type { Store } from '../../store/open-store.ts'
+import type { Db } from '../../store/schema.ts'
+import { findFactoryTransaction } from '../../store/transactions.ts'
+import { nextKnownTokenId } from '../../store/unknown-mints.ts'
+import type { OnSigned, Prepared, Signing } from '../driver.ts'
+import { MAX_BATCH_GAS, nextBatch } from './mint-batch.ts'
+import { type Draft, signAndStore } from './sign.ts'
+import { freeSigners, lockSigner } from './signers.ts'
+
+const FACTORY_WAIT_MS = 25
+/** Every signer has as many pending transactions as it may have. */
+const SIGNERS_WAIT_MS = 100
+
+export interface EvmSigningOptions {
+  store: Store
+  blockchain: EvmBlockchain
+  chains: Pick<Chains, 'signing' | 'network' | 'remote'>
+  now: () => number
+  log: Log
+  onSigned: OnSigned
+}
+
+/**
+ * Signing for an EVM chain. A transaction takes the next nonce of its signer, and a mint the next token IDs of its
+ * collection: so a collection has one pending transaction, and what comes meanwhile goes into the next.
+ */
+export async function estimateEvm(options: EvmSigningOptions): Promise<Signing> {
+  const { store, blockchain, chains, now } = options
+  const terms = await chains.signing(blockchain)
+  const free = await freeSigners(store.db, blockchain, terms.signers.operators)
+  const payable = ({ address }: Signer) => terms.affordable?.get(address) ?? MAX_BATCH_GAS
+  let most = 0n
+  for (const signer of free) if (payable(signer) > most) most = payable(signer)
+
+  /** Signs with one of these, in the caller's commit. */
+  const signWith = async (db: Db, [first, ...others]: readonly Signer[], draft: Omit<Draft, keyof Common>) => {
+    if (first === undefined) throw new Error(`${blockchain} has no signer`)
+    const common: Common = { blockchain, chainId: terms.chainId, fees: terms.fees }
+    return [
+      await signAndStore(db, await lockSigner(db, blockchain, [first, ...others]), { ...common, ...draft }, now()),
+    ]
+  }
+
+  return {
+    insideCommit: store.postgres !== null,
+
+    async collection(collection): Promise<Prepared | { waitMs: number } | { error: string }> {
+      const factory = await findFactory(options, terms)
+      if (factory !== null) return factory
+      if (free.length === 0) return { waitMs: SIGNERS_WAIT_MS }
+      const init = collectionInit(collection)
+      const to = collection.factory_address as Hex
+      const call = { kind: 'collection', to, data: encodeMake(init), gas: makeGasLimit(init) } as const
+      return { blocks: [], sign: (db) => signWith(db, free, { ...call, collectionId: collection.id }) }
+    },
+
+    async delay(collection) {
+      // The follower is about to read what is unknown. The sweep comes back to it.
+      if ((await isBehind(store.db, blockchain)) || (await isAhead(options, collection))) return 'idle'
+      return free.length === 0 ? 'full' : null
+    },
+
+    async mint(db, collection) {
+      const batch = await nextBatch(db, collection, most)
+      if (batch === null) return 'idle'
+      const { nfts, kind, startId, data, gas } = batch
+      const { cid: directory, blocks } = batch.directory
+      const [id, collectionId, count] = [newId(), collection.id, nfts.length]
+      const able = free.filter((signer) => payable(signer) >= gas)
+      const draft = { id, kind, data, gas, collectionId, to: collection.contract_address as Hex }
+      return {
+        blocks,
+        assignments: nfts.map(({ seq }, index) => ({ seq, transactionId: id, index })),
+        requests: [...new Set(nfts.map(({ request_id }) => request_id))],
+        tokenIds: { first: startId, next: startId + BigInt(count) },
+        more: false,
+        sign: (on) =>
+          signWith(on, able.length > 0 ? able : free.slice(0, 1), { ...draft, batch: { startId, count, directory } }),
+      }
+    },
+  }
+}
+
+type Common = Pick<Draft, 'blockchain' | 'chainId' | 'fees'>
+
+/** Null once the factory is final. Until then, signs its transaction if this process has the key, and says to wait. */
+async function findFactory(
+  { store, blockchain, now, onSigned }: EvmSigningOptions,
+  { chainId, signers: { admin, operators }, fees }: Terms,
+): Promise<{ waitMs: number } | { error: string } | null> {
+  const known = await findFactoryTransaction(store.db, blockchain)
+  if (known !== null) {
+    const { state, hash, watched } = known
+    const failed = `the factory of ${blockchain} could not be deployed: `
+    if (state === 'reverted') return { error: `${failed}its transaction ${hash} reverted` }
+    if (state === 'lost') return { error: `${failed}the admin's key was used for another transaction first` }
+    return state === 'final' && watched === 0 ? null : { waitMs: FACTORY_WAIT_MS }
+  }
+  // Set up by whoever has the admin's key, before any collection was accepted.
+  if (admin === null) return null
+  const signed = await store.transaction(async (db) => {
+    await lockUntilCommit(db, `factory ${blockchain}`)
+    if ((await findFactoryTransaction(db, blockchain)) !== null) return null
+    const addresses = operators.map(({ address }) => address)
+    const call = { to: null, data: encodeDeployFactory(addresses), gas: deployFactoryGasLimit(addresses) }
+    return await signAndStore(db, admin, { ...{ blockchain, chainId, fees }, kind: 'factory', ...call }, now())
+  })
+  if (signed !== null) onSigned([signed], [])
+  return { waitMs: FACTORY_WAIT_MS }
+}
+
+/** Whether the chain has tokens of the collection that the database doesn't know. */
+async function isAhead(
+  { store, blockchain, chains, log }: EvmSigningOptions,
+  { id, contract_address, next_token_id }: CollectionRow,
+): Promise<boolean> {
+  // An embedded chain is in the database itself.
+  if (!chains.remote.has(blockchain)) return false
+  const state = await readCollectionState(await chains.network(blockchain), contract_address as Hex)
+  const startId = BigInt(next_token_id)
+  if (state === null || state.nextTokenId <= startId) return false
+  const known = await nextKnownTokenId(store.db, { id, startId }, state.nextTokenId)
+  if (known > startId) {
+    await store.transaction(async (db) => {
+      const current = await lockCollection(db, id)
+      if (current?.next_token_id === next_token_id) await updateCollection(db, id, { next_token_id: String(known) })
+    })
+    return true
+  }
+  const facts = { blockchain, collection: id, next: next_token_id, nextOnChain: String(state.nextTokenId) }
+  log.warn(facts, 'the chain has tokens that the database does not know: minting waits until they are looked into')
+  return true
+}

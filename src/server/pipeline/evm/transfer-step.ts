@@ -1,0 +1,115 @@
+import type { EvmBlockchain } from '../../../api/blockchains.ts'
+import { TRANSFER_GAS_LIMIT } from '../../chain/evm/gas-limits.ts'
+import type { AskSigning, Signer } from '../../chain/evm/signers.ts'
+import { endTransfer } from '../../state/transfers.ts'
+import { isBehind } from '../../store/followers.ts'
+import type { Store } from '../../store/open-store.ts'
+import { assignTransfers, hasUnsigned, listUnsigned, lockForSigning } from '../../store/transfers.ts'
+import type { OnSigned, SignedTransaction } from '../driver.ts'
+import type { Turn } from '../loop.ts'
+import { type Draft, signAndStoreAll } from './sign.ts'
+import { roomOfSigners } from './signers.ts'
+import { transferCall } from './transfer-call.ts'
+
+/** Pending transactions of each signer that transfers leave to mints and collections. */
+const LEFT_FREE = 16
+/** Gas enough for any signer. */
+const MANY = 1_000_000_000n
+
+/** A reorg undid a token, and what was to mint it again has failed. */
+const NEVER_AGAIN = { status: 'failed', error: 'the NFT failed: there is no token to transfer any more' } as const
+
+export interface TransferStepOptions {
+  store: Store
+  blockchain: EvmBlockchain
+  signing: AskSigning
+  now: () => number
+  onSigned: OnSigned
+  /** Gives transfers that are on chain already their transactions. Resolves with the IDs of those. */
+  recover?: (transfers: readonly { id: string; request_id: string }[]) => Promise<ReadonlySet<string>>
+}
+
+type Unsigned = Awaited<ReturnType<typeof listUnsigned>>[number]
+type Terms = Pick<Draft, 'blockchain' | 'chainId' | 'fees'>
+
+/** Signs the accepted transfers of a blockchain, each as a transaction of its own: tokens move independently of each other. */
+export function createTransferStep(options: TransferStepOptions): Turn {
+  const { store, blockchain, signing, now, onSigned, recover = async () => new Set<string>() } = options
+
+  /** Signs with one key, in one commit. @returns how many were signed */
+  const sign = async (terms: Terms, operator: Signer, transfers: readonly Unsigned[]): Promise<number> => {
+    const signed = await store.transaction(async (db): Promise<[SignedTransaction, string][]> => {
+      // Before nonces are taken, for which others wait until this transaction ends. What they have signed is left out.
+      const ours = await lockForSigning(
+        db,
+        transfers.map(({ id }) => id),
+      )
+      const mine = transfers.filter(({ id }) => ours.has(id))
+      const [first, ...others] = mine.map(
+        (transfer): Draft => ({ ...terms, ...transferCall(transfer), kind: 'transfer' }),
+      )
+      if (first === undefined) return []
+      const transactions = await signAndStoreAll(db, operator, [first, ...others], now())
+      const assigned = mine.map(({ id }, index) => ({ id, transactionId: transactions[index]?.id ?? '' }))
+      if ((await assignTransfers(db, assigned)) !== mine.length) throw new Error('a transfer was signed twice')
+      return transactions.map((transaction, index) => [transaction, mine[index]?.request_id ?? ''])
+    })
+    for (const [transaction, request] of signed) onSigned([transaction], [request])
+    return signed.length
+  }
+
+  /** One that can't be signed keeps none of the others from being so. */
+  const signAsFarAsPossible = async (terms: Terms, operator: Signer, transfers: readonly Unsigned[]) => {
+    if (transfers.length === 0) return { signed: 0, failure: undefined }
+    try {
+      return { signed: await sign(terms, operator, transfers), failure: undefined }
+    } catch (error) {
+      if (transfers.length === 1) return { signed: 0, failure: error }
+    }
+    let signed = 0
+    let failure: unknown
+    for (const transfer of transfers) {
+      await sign(terms, operator, [transfer]).then(
+        (count) => {
+          signed += count
+        },
+        (error) => {
+          failure ??= error
+        },
+      )
+    }
+    return { signed, failure }
+  }
+
+  return async () => {
+    if (!(await hasUnsigned(store.db, blockchain))) return null
+    const { chainId, signers, fees, affordable } = await signing(blockchain)
+    if (await isBehind(store.db, blockchain)) return null
+    const paidFor = ({ address }: Signer) => Number((affordable?.get(address) ?? MANY) / TRANSFER_GAS_LIMIT)
+    const rooms = (await roomOfSigners(store.db, blockchain, signers.operators)).map(({ signer, room }) => ({
+      signer,
+      room: Math.min(Math.max(0, room - LEFT_FREE), paidFor(signer)),
+    }))
+    const places = rooms.reduce((sum, { room }) => sum + room, 0)
+    if (places === 0) return null
+    const transfers: Unsigned[] = []
+    const unsigned = await listUnsigned(store.db, blockchain, places)
+    const recovered = await recover(unsigned)
+    for (const transfer of unsigned) {
+      if (recovered.has(transfer.id)) continue
+      if (transfer.nft_status === 'failed') await store.transaction((db) => endTransfer(db, transfer.id, NEVER_AGAIN))
+      else transfers.push(transfer)
+    }
+    const terms = { blockchain, chainId, fees }
+    let at = 0
+    const outcomes = await Promise.all(
+      rooms.map(({ signer, room }) => {
+        at += room
+        return signAsFarAsPossible(terms, signer, transfers.slice(at - room, at))
+      }),
+    )
+    for (const { failure } of outcomes) if (failure !== undefined) throw failure
+    // What found no room is signed when something ahead is final.
+    return null
+  }
+}

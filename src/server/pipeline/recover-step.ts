@@ -1,0 +1,58 @@
+import type { Log } from '../log.ts'
+import { lockCollection, updateCollection } from '../store/collections.ts'
+import type { Store } from '../store/open-store.ts'
+import { listFoundMints, removeUnknownMint, type UnknownMintRow, updateUnknownMint } from '../store/unknown-mints.ts'
+import type { ChainDriver, Explanation } from './driver.ts'
+import type { Turn } from './loop.ts'
+
+export interface RecoverStepOptions {
+  store: Store
+  driver: Pick<ChainDriver, 'blockchain' | 'explain'>
+  log: Log
+  /** The collection may be signed for again. */
+  onMintable: (collectionId: string) => void
+}
+
+/**
+ * Looks into tokens on chain that the database doesn't know: those that follow a backup which was restored, or commits
+ * that a fail-over lost. Where pending rows explain them, the rows get the tokens. Otherwise the collection mints no more
+ * until an operator releases it, since clients may send the requests of these tokens again.
+ */
+export function createRecoverStep({ store, driver, log, onMintable }: RecoverStepOptions): Turn {
+  const { blockchain } = driver
+
+  const stop = async (row: UnknownMintRow, found: Exclude<Explanation, string>): Promise<void> => {
+    const { collection_id, hash, start_id } = row
+    const { unexplained: reason, tokens: token_count = row.token_count, nextTokenId } = found
+    await store.transaction(async (db) => {
+      const current = await lockCollection(db, collection_id)
+      if (current === null) return
+      await updateUnknownMint(db, row, { state: 'unexplained', token_count, reason })
+      if (nextTokenId === undefined || nextTokenId <= BigInt(current.next_token_id)) return
+      await updateCollection(db, collection_id, { next_token_id: String(nextTokenId) })
+    })
+    log.error(
+      { blockchain, collection: collection_id, hash, start_id, token_count, reason },
+      'the chain has tokens of a collection that this backend does not know: it mints no more there until it is released',
+    )
+  }
+
+  return async () => {
+    let failure: unknown
+    let progress = false
+    for (const row of await listFoundMints(store.db, blockchain)) {
+      try {
+        const found = await driver.explain(row)
+        if (found === 'wait') continue
+        if (found === 'explained') await removeUnknownMint(store.db, row)
+        else await stop(row, found)
+        progress = true
+        onMintable(row.collection_id)
+      } catch (error) {
+        failure ??= error
+      }
+    }
+    if (failure !== undefined) throw failure
+    return progress ? 0 : null
+  }
+}

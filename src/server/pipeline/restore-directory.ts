@@ -1,0 +1,31 @@
+import type { Log } from '../log.ts'
+import { putBlocks } from '../store/block-table.ts'
+import { listNftsOfDirectory } from '../store/nfts.ts'
+import type { Store } from '../store/open-store.ts'
+import type { Db } from '../store/schema.ts'
+import { batchDirectory } from './metadata-file.ts'
+
+const FILE_URI = /^ipfs:\/\/([a-z0-9]+)\/(0|[1-9][0-9]{0,2})\.json$/
+
+/** The directory and the number of a metadata file, from its URL in a token that gdn minted; null for another URL. */
+export function parseFileUri(uri: string | null): { directory: string; index: number } | null {
+  const [, directory, index] = FILE_URI.exec(uri ?? '') ?? []
+  return directory === undefined ? null : { directory, index: Number(index) }
+}
+
+/**
+ * Stores the blocks of a metadata directory that tokens on chain name and the database had lost.
+ *
+ * Call it in the transaction that records the tokens, which must have locked the collection before: the transaction that
+ * records the last token of the directory then stores it, and no crash can separate the two.
+ */
+export async function restoreDirectory(
+  db: Db,
+  { store, log }: { store: Pick<Store, 'publishTo'>; log: Log },
+  { collectionId, directory }: { collectionId: string; directory: string },
+): Promise<void> {
+  const { cid, blocks } = await batchDirectory(await listNftsOfDirectory(db, collectionId, directory))
+  if (cid === directory) return await putBlocks(db, blocks, store.publishTo)
+  const facts = { collection: collectionId, directory }
+  log.error(facts, 'metadata files of minted NFTs are missing: not all NFTs of their directory are in the database')
+}

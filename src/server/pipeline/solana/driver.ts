@@ -1,0 +1,54 @@
+import type { SolanaBlockchain } from '../../../api/blockchains.ts'
+import type { SolanaChains } from '../../chain/solana/solana-chains.ts'
+import type { Store } from '../../store/open-store.ts'
+import type { TransactionRow } from '../../store/transactions.ts'
+import type { ChainDriver, Outcome, Verdict } from '../driver.ts'
+import type { FileSources } from '../store-files-again.ts'
+import { createExplainer } from './explain.ts'
+import { observeSolana } from './observe.ts'
+import { estimateSolana, MAX_PENDING, signAgain } from './signing.ts'
+
+const CLAIM_SIZE = 200
+/** How often the funds of a signer are looked at that has none. */
+const FUNDS_MS = 3000
+
+export interface SolanaDriverOptions extends FileSources {
+  store: Store
+  blockchain: SolanaBlockchain
+  solana: Pick<SolanaChains, 'signer' | 'network' | 'affordable'>
+  now: () => number
+}
+
+/** A Solana chain, embedded or a cluster. */
+export function createSolanaDriver(options: SolanaDriverOptions): ChainDriver {
+  const { blockchain, solana, log } = options
+  const signing = { ...options, preparedAt: new Map<string, number>() }
+  return {
+    blockchain,
+    claimSize: CLAIM_SIZE,
+    // A transaction for each NFT: a commit for each would be most of the work.
+    commitSize: CLAIM_SIZE,
+    maxPending: MAX_PENDING,
+    estimate: () => estimateSolana(signing),
+    explain: createExplainer(options),
+
+    async observe(claimed) {
+      const observed = await observeSolana(await solana.network(blockchain), claimed)
+      const isPayable = !observed.some(({ state }) => state === 'lost') || (await solana.affordable(blockchain)) >= 1
+      if (isPayable) return observed
+      // Signed again for a signer without funds, they would only cost their fees.
+      log.warn({ blockchain }, 'transactions wait to be signed anew until the signer has funds')
+      return observed.map((one) => (one.state === 'lost' ? { state: 'signed', waitMs: FUNDS_MS } : one))
+    },
+
+    async judge(transaction, { state, seen }) {
+      if (state === 'lost') return await signAgain(options, transaction)
+      return state === 'final' ? { verdict: 'done' } : failure(transaction, seen)
+    },
+  }
+}
+
+function failure({ kind, hash }: TransactionRow, { error }: Outcome['seen']): Verdict {
+  const what = kind === 'mint' ? 'the network refused to mint it' : 'the collection could not be deployed'
+  return { verdict: 'failed', error: `${what}: its transaction ${hash} failed: ${error}` }
+}

@@ -1,0 +1,98 @@
+import type { SolanaBlockchain } from '../../../api/blockchains.ts'
+import { newId } from '../../../core/ids.ts'
+import { mintAddress } from '../../chain/solana/mint-address.ts'
+import type { SolanaNetwork } from '../../chain/solana/network.ts'
+import { readMint } from '../../chain/solana/read-mint.ts'
+import type { SolanaChains } from '../../chain/solana/solana-chains.ts'
+import { adoptMembers, type FoundMember } from '../../state/nfts.ts'
+import { type CollectionRow, findCollectionById, lockCollection } from '../../store/collections.ts'
+import { hasWaitingFiles, listMintable } from '../../store/nfts.ts'
+import type { Store } from '../../store/open-store.ts'
+import type { UnknownMintRow } from '../../store/unknown-mints.ts'
+import type { Explanation } from '../driver.ts'
+import { parseFileUri, restoreDirectory } from '../restore-directory.ts'
+import { type FileSources, storeFilesAgain } from '../store-files-again.ts'
+import { compareGroup } from './group-members.ts'
+
+/** Waiting NFTs that are looked for on chain at once. */
+const PAGE = 1000
+
+export interface ExplainOptions extends FileSources {
+  store: Store
+  blockchain: SolanaBlockchain
+  solana: Pick<SolanaChains, 'signer' | 'network'>
+  now: () => number
+}
+
+/**
+ * Looks into collections whose group has more members than the database knows. The address of a token follows from the
+ * ID of its NFT, so a waiting NFT whose token exists is marked as deployed.
+ */
+export function createExplainer(options: ExplainOptions): (row: UnknownMintRow) => Promise<Explanation> {
+  const { store, solana, blockchain, now, log } = options
+
+  const explain = async (row: UnknownMintRow): Promise<Explanation> => {
+    const collection = await findCollectionById(store.db, row.collection_id)
+    if (collection === null) return 'wait'
+    const network = await solana.network(blockchain)
+    const { unknown, pending } = await compareGroup(store.db, network, collection)
+    if (unknown === 0) return 'explained'
+    if (pending > 0) return 'wait'
+    if ((await adopt(network, collection)) > 0) return await explain(row)
+    // An NFT whose files are not stored yet may be the member.
+    if (await hasWaitingFiles(store.db, collection.id)) return 'wait'
+    return { unexplained: 'no NFT of this backend has the address of one of these tokens', tokens: unknown }
+  }
+
+  /** Marks the waiting NFTs whose tokens exist as deployed. Returns how many there are. */
+  const adopt = async (network: SolanaNetwork, collection: CollectionRow): Promise<number> => {
+    const { address: signer } = await solana.signer(blockchain)
+    let adopted = 0
+    let after = 0
+    for (;;) {
+      const waiting = await listMintable(store.db, collection.id, PAGE, after)
+      const mints = waiting.map(({ id }) => mintAddress(signer, id))
+      const exist = await network.mintsExist(mints)
+      const found: FoundMember[] = []
+      for (const [at, nft] of waiting.entries()) {
+        const mint = mints[at]
+        if (mint === undefined || exist[at] !== true) continue
+        const account = await network.account(mint)
+        const file = parseFileUri(account === null ? null : readMint(account.data).uri)
+        if (file === null) continue
+        const { directory, index } = file
+        const hash = (await network.creationOf?.(mint)) ?? `unknown:${mint}`
+        found.push({ nft, index, transaction: lostTransaction(collection.id, { signer, mint, directory, hash }) })
+        await storeFilesAgain(options, nft)
+      }
+      await store.transaction(async (db) => {
+        await lockCollection(db, collection.id)
+        await adoptMembers(db, found)
+        for (const directory of new Set(found.flatMap(({ transaction }) => transaction.directory ?? []))) {
+          await restoreDirectory(db, { store, log }, { collectionId: collection.id, directory })
+        }
+      })
+      adopted += found.length
+      const last = waiting.at(-1)
+      if (last === undefined || waiting.length < PAGE) break
+      after = last.seq
+    }
+    if (adopted > 0) {
+      const facts = { blockchain, collection: collection.id, nfts: adopted }
+      log.warn(facts, 'tokens on chain that were missing in the database were recognized and taken over')
+    }
+    return adopted
+  }
+
+  /** The transaction that made a token, as far as the chain tells. */
+  const lostTransaction = (
+    collectionId: string,
+    { signer, ...made }: { signer: string; mint: string; directory: string; hash: string },
+  ) => ({
+    ...{ id: newId(), blockchain, signer, nonce: null, kind: 'mint' as const, collection_id: collectionId, ...made },
+    ...{ start_id: null, token_count: 1, raw: '', block_number: null, block_hash: null, gas_used: null },
+    ...{ created_at: now(), next_attempt_at: now() },
+  })
+
+  return explain
+}

@@ -1,0 +1,51 @@
+import { TOKEN_2022 } from '../../chain/solana/mint-address.ts'
+import type { SignatureStatus, SolanaNetwork } from '../../chain/solana/network.ts'
+import { readMint } from '../../chain/solana/read-mint.ts'
+import type { TransactionRow } from '../../store/transactions.ts'
+import type { Observation, Outcome } from '../driver.ts'
+import { parseFileUri } from '../restore-directory.ts'
+
+const POLL_MS = 500
+
+/** Sends transactions, and looks for those whose outcome can't change any more. */
+export async function observeSolana(
+  network: SolanaNetwork,
+  claimed: readonly TransactionRow[],
+): Promise<Observation[]> {
+  const sent = await network.send(claimed.map(({ raw }) => raw))
+  // In this order: see SolanaNetwork.blockHeight.
+  const height = await network.blockHeight()
+  const statuses = await network.statuses(claimed.map(({ hash }) => hash))
+  return Promise.all(
+    claimed.map(async (transaction, index): Promise<Observation> => {
+      const outcome = await outcomeOf(network, height, transaction, statuses[index] ?? null)
+      if (outcome !== null) return outcome
+      const pending = { state: 'signed', waitMs: network.pollMs ?? POLL_MS } as const
+      const answer = sent[index]
+      return answer?.outcome === 'rejected' ? { ...pending, refusal: answer.reason } : pending
+    }),
+  )
+}
+
+/** Null while the transaction may still be executed. Nobody sends the bytes of one that has an outcome. */
+async function outcomeOf(
+  network: SolanaNetwork,
+  height: number,
+  { kind, mint, directory, last_valid_height }: TransactionRow,
+  status: SignatureStatus | null,
+): Promise<Outcome | null> {
+  const block_number = status?.slot ?? null
+  if (status?.error === null) return { state: 'final', seen: { raw: '', block_number } }
+  if (status === null && height <= (last_valid_height ?? 0)) return null
+  // Only this service can make a mint at that address: if it is there, an earlier transaction has made it, or this one
+  // did so long ago that its signature is forgotten. The earlier one may name another file: a restored database does
+  // not know which NFTs shared a directory.
+  const account = mint === null ? null : await network.account(mint)
+  if (account?.owner === TOKEN_2022) {
+    const file = kind === 'mint' ? parseFileUri(readMint(account.data).uri) : null
+    const final: Outcome = { state: 'final', seen: { raw: '', block_number } }
+    return file === null || file.directory === directory ? final : { ...final, file }
+  }
+  if (status === null || status.unpaid) return { state: 'lost', seen: { raw: '' } }
+  return { state: 'reverted', seen: { raw: '', block_number, error: status.error } }
+}

@@ -1,0 +1,191 @@
+import type { SolanaBlockchain } from '../../../api/blockchains.ts'
+import { GdnError } from '../../../core/errors.ts'
+import { newId } from '../../../core/ids.ts'
+import { mintAddress } from '../../chain/solana/mint-address.ts'
+import type { MintOrder } from '../../chain/solana/mint-instructions.ts'
+import type { Lifetime, SolanaNetwork } from '../../chain/solana/network.ts'
+import { signMint } from '../../chain/solana/sign-mint.ts'
+import type { SolanaSigner } from '../../chain/solana/signer.ts'
+import type { SolanaChains } from '../../chain/solana/solana-chains.ts'
+import { addTransactions, type NewTransaction } from '../../state/transactions.ts'
+import { buildDirectory } from '../../storage/directory.ts'
+import { findCollectionById } from '../../store/collections.ts'
+import { findNftOfTransaction, listMintable } from '../../store/nfts.ts'
+import type { Store } from '../../store/open-store.ts'
+import type { Db } from '../../store/schema.ts'
+import { countUnfinished, type TransactionRow } from '../../store/transactions.ts'
+import type { Signing, Verdict } from '../driver.ts'
+import { batchDirectory } from '../metadata-file.ts'
+import { checkGroup } from './group-members.ts'
+import { collectionFile, orderOfCollection, orderOfNft } from './mint-orders.ts'
+
+/** NFTs whose metadata files share a directory, and which are stored by one commit. */
+const GROUP = 100
+/** Transactions of a collection that may be pending: what expires together is signed anew together. */
+export const MAX_PENDING = 400
+/**
+ * Few that wait are signed together with those that come while others are pending, but no longer than this after the
+ * last group. Measured with a request for each NFT: 10 % less work; and where blocks take their time, nobody waits.
+ */
+const GATHER_MS = 100
+
+export interface SolanaSigningOptions {
+  store: Store
+  blockchain: SolanaBlockchain
+  solana: Pick<SolanaChains, 'signer' | 'network' | 'affordable'>
+  now: () => number
+  /** When the last group of a collection was prepared. */
+  preparedAt: Map<string, number>
+}
+
+/**
+ * Signing for Solana: a transaction for each token, because no second one fits into a packet. The address of a token
+ * follows from the ID of its row, so that the order of transactions means nothing, and a collection has many pending.
+ */
+export async function estimateSolana(options: SolanaSigningOptions): Promise<Signing> {
+  const { store, blockchain, solana, now, preparedAt } = options
+  const payable = await payableTokens(options)
+
+  return {
+    insideCommit: false,
+
+    async collection(collection) {
+      if (payable < 1) {
+        throw new GdnError(
+          'unreachable',
+          `the funds of the signer of ${blockchain} are needed for pending transactions`,
+        )
+      }
+      const { cid: directory, blocks } = await buildDirectory([collectionFile(collection)])
+      const place = { collectionId: collection.id, directory }
+      const row = await (await openSigning(options))(orderOfCollection(collection, directory), place)
+      return { blocks, sign: (db) => storeAll(db, [row]) }
+    },
+
+    delay: async () => null,
+
+    async mint(db, collection) {
+      const { id } = collection
+      const pending = await countUnfinished(db, { collectionId: id })
+      const room = Math.min(MAX_PENDING - pending, payable)
+      const nfts = room <= 0 ? [] : await listMintable(db, id, Math.min(GROUP, room))
+      if (nfts.length === 0) return 'idle'
+      const since = now() - (preparedAt.get(id) ?? 0)
+      if (pending > 0 && nfts.length < GROUP && since >= 0 && since < GATHER_MS) return 'soon'
+      const members = await checkGroup(store, await solana.network(blockchain), collection)
+      if (members !== 'known') return members === 'unclear' ? 'soon' : 'unknown'
+      const { cid: directory, blocks } = await batchDirectory(nfts)
+      const sign = await openSigning(options)
+      const rows = await Promise.all(
+        nfts.map((nft, index) =>
+          sign(orderOfNft(collection, nft, { directory, index }), { collectionId: id, directory }),
+        ),
+      )
+      preparedAt.set(id, now())
+      return {
+        blocks,
+        assignments: nfts.map(({ seq }, index) => ({ seq, transactionId: rows[index]?.id ?? '', index })),
+        requests: [...new Set(nfts.map(({ request_id }) => request_id))],
+        tokenIds: null,
+        more: nfts.length === GROUP,
+        sign: (on) => storeAll(on, rows),
+      }
+    },
+  }
+}
+
+type SignedRow = NewTransaction & Pick<TransactionRow, 'id' | 'hash' | 'signer' | 'nonce' | 'kind'>
+
+/** Stores what is signed already: no nonces are taken. */
+async function storeAll(db: Db, rows: readonly SignedRow[]): Promise<readonly SignedRow[]> {
+  await addTransactions(db, rows)
+  return rows
+}
+
+/**
+ * Tokens that may be signed for: what the signer can pay for, without those that are pending. 0 while some are.
+ *
+ * @throws GdnError `unreachable` where the funds are at their end; what is accepted waits until they return
+ */
+async function payableTokens({ store, solana, blockchain }: SolanaSigningOptions): Promise<number> {
+  // Counted before the balance is asked for: what is executed in between counts twice, and never not at all.
+  const pending = await countUnfinished(store.db, { blockchain })
+  const affordable = await solana.affordable(blockchain)
+  if (affordable < 1 && pending === 0) {
+    throw new GdnError('unreachable', `the signer of ${blockchain} has not enough funds to pay for a token`, {
+      hint: 'send it funds: what waits goes on by itself',
+    })
+  }
+  return Math.max(0, affordable - pending)
+}
+
+interface Place {
+  collectionId: string
+  directory: string
+  /** An earlier transaction for the same token had no effect. */
+  urgent?: boolean
+}
+
+/** Opens signing with a recent blockhash. What is signed can be executed until that has expired, and never after. */
+async function openSigning({ blockchain, solana, now }: Omit<SolanaSigningOptions, 'preparedAt'>) {
+  const [signer, network] = await Promise.all([solana.signer(blockchain), solana.network(blockchain)])
+  const lifetime = await network.latestBlockhash()
+  return (order: MintOrder, place: Place): Promise<SignedRow> =>
+    signRow({ signer, network, lifetime }, order, place, now())
+}
+
+async function signRow(
+  { signer, network, lifetime }: { signer: SolanaSigner; network: SolanaNetwork; lifetime: Lifetime },
+  order: MintOrder,
+  { collectionId, directory, urgent = false }: Place,
+  now: number,
+): Promise<SignedRow> {
+  const { raw, signature, lastValidBlockHeight } = await signMint(signer, network, order, lifetime, { urgent })
+  const isCollection = order.group === null
+  return {
+    id: newId(),
+    blockchain: network.blockchain,
+    signer: signer.address,
+    nonce: null,
+    kind: isCollection ? 'collection' : 'mint',
+    collection_id: collectionId,
+    start_id: null,
+    mint: mintAddress(signer.address, order.id),
+    token_count: isCollection ? 0 : 1,
+    directory,
+    raw,
+    hash: signature,
+    last_valid_height: lastValidBlockHeight,
+    block_number: null,
+    block_hash: null,
+    gas_used: null,
+    created_at: now,
+    next_attempt_at: now,
+  }
+}
+
+/**
+ * Signs for the same token again, because the first transaction has expired unexecuted, or couldn't be paid for. Address
+ * and metadata stay what they were: whichever of the two a network were to execute, there is one token, and it is this one.
+ */
+export async function signAgain(
+  options: Omit<SolanaSigningOptions, 'preparedAt'>,
+  lost: TransactionRow,
+): Promise<Verdict> {
+  const { collection_id: collectionId, directory } = lost
+  const order = await orderOf(options.store.db, lost)
+  if (order === null || collectionId === null || directory === null) return { verdict: 'none' }
+  const sign = await openSigning(options)
+  return { verdict: 'again', replacement: await sign(order, { collectionId, directory, urgent: true }) }
+}
+
+/** What the transaction was to create; null when nobody waits for it any more. */
+async function orderOf(db: Db, { id, kind, collection_id, directory }: TransactionRow): Promise<MintOrder | null> {
+  const collection = collection_id === null ? null : await findCollectionById(db, collection_id)
+  if (collection === null || directory === null) return null
+  if (kind === 'collection') return orderOfCollection(collection, directory)
+  const nft = await findNftOfTransaction(db, id)
+  return nft === null || nft.batch_index === null
+    ? null
+    : orderOfNft(collection, nft, { directory, index: nft.batch_index })
+}

@@ -1,0 +1,47 @@
+import { MAX_FILE_BYTES } from '../../api/endpoints/files.ts'
+import type { NftMetadata } from '../../api/metadata.ts'
+import { messageOf } from '../../core/errors.ts'
+import { isContentUrl, isIpfsUrl } from '../../core/ipfs-url.ts'
+import type { Fetcher } from '../../files/fetcher.ts'
+import type { Log } from '../log.ts'
+import type { FileStorage } from '../storage/adapter.ts'
+import { findStored } from '../storage/find-stored.ts'
+import type { FilePolicy } from './file-step.ts'
+
+const FETCH_WITHIN_MS = 60_000
+
+export interface FileSources {
+  storage: FileStorage
+  fetcher: Fetcher
+  files: Pick<FilePolicy, 'allowHtml' | 'ipfs'>
+  log: Log
+}
+
+/**
+ * Fetches the files of a minted NFT that the storage lacks: the data dir may be as old as the restored database. A file
+ * that can't be fetched is logged, since the token exists either way.
+ */
+export async function storeFilesAgain(
+  { storage, fetcher, files: { allowHtml, ipfs }, log }: FileSources,
+  { id, metadata, files }: { id: string; metadata: string; files: string | null },
+): Promise<void> {
+  const stored = JSON.parse(files ?? '{}') as Record<string, string>
+  for (const { key, url } of (JSON.parse(metadata) as NftMetadata).file_fields) {
+    const place = stored[key]
+    if (place === undefined || isContentUrl(place) || (await findStored(storage, place, { ours: true })) !== null)
+      continue
+    const signal = AbortSignal.timeout(FETCH_WITHIN_MS)
+    try {
+      if (isIpfsUrl(url)) {
+        if (ipfs === null) throw new Error('it was uploaded')
+        await ipfs.fetchFile(url, storage, { allowHtml, maxBytes: MAX_FILE_BYTES }, signal)
+        continue
+      }
+      const { content } = await fetcher.fetchFile(url, signal)
+      const again = await storage.add(content)
+      if (again.cid !== place) throw new Error('its content is another now')
+    } catch (error) {
+      log.error({ nft: id, file: place, error: messageOf(error) }, 'a file of a minted NFT is missing in the storage')
+    }
+  }
+}

@@ -1,0 +1,99 @@
+import { generatePrivateKey } from 'viem/accounts'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { Secret } from '../../../src/core/secret.ts'
+import { createSigner } from '../../../src/server/chain/evm/create-signer.ts'
+import { EMBEDDED_FEES, type Signer } from '../../../src/server/chain/evm/signers.ts'
+import { lockSigner } from '../../../src/server/pipeline/evm/signers.ts'
+import { createMintStep } from '../../../src/server/pipeline/mint-step.ts'
+import { lockCollection } from '../../../src/server/store/collections.ts'
+import type { Store } from '../../../src/server/store/open-store.ts'
+import { openPostgres } from '../../../src/server/store/postgres/open-postgres.ts'
+import { insertRequest } from '../../../src/server/store/requests.ts'
+import { raiseNonce } from '../../../src/server/store/transactions.ts'
+import { freshDataDir, plainMetadata } from '../../helpers/backend.ts'
+import { evmDriver } from '../../helpers/evm-driver.ts'
+import { insertCollection, insertNfts } from '../../helpers/rows.ts'
+import { databaseUrlOf } from '../../helpers/test-database.ts'
+
+// Two stores stand for two processes.
+let folder: Awaited<ReturnType<typeof freshDataDir>>
+let here: Store
+let there: Store
+let signers: [Signer, Signer]
+
+beforeEach(async () => {
+  folder = await freshDataDir()
+  const url = new Secret((await databaseUrlOf(folder.path)) ?? '')
+  here = await openPostgres({ url })
+  there = await openPostgres({ url })
+  signers = [createSigner(generatePrivateKey()), createSigner(generatePrivateKey())]
+  for (const { address } of signers) await raiseNonce(here.db, 'polygon', address, 0)
+  await here.db.insertInto('accounts').values({ id: 'a', email: null, created_at: 1 }).execute()
+  const request = { id: 'r', account_id: 'a', endpoint: 'e', idempotency_key: null, body_hash: '', response: '' }
+  await insertRequest(here.db, { ...request, accepted_at: 1 })
+  for (const id of ['c', 'd']) {
+    await insertCollection(here.db, {
+      ...{ id, account_id: 'a', request_id: 'r', blockchain: 'polygon', name: id, symbol: 'C' },
+      ...{ wallet_address: 'w', contract_address: `0x${id.repeat(40)}`, factory_address: 'f', enable_api: 1 },
+      ...{ enable_transfer: 0, is_locked: 0, description: null, image: null, status: 'deployed' },
+      ...{ next_token_id: '1', next_attempt_at: 0 },
+    })
+    const nft = {
+      request_id: 'r',
+      receiver: '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359',
+      metadata: JSON.stringify(plainMetadata(1)[0]),
+    }
+    await insertNfts(here.db, [
+      { ...nft, id: `nft ${id}`, collection_id: id, status: 'initiated', step: 'mint', next_attempt_at: 0 },
+    ])
+  }
+})
+afterEach(async () => {
+  await Promise.all([here.close(), there.close()])
+  await folder.remove()
+})
+
+const stepOf = (store: Store, signed: string[]) =>
+  createMintStep({
+    store,
+    driver: evmDriver(store, async () => ({
+      ...{ chainId: 137, signers: { admin: null, operators: signers }, fees: EMBEDDED_FEES },
+    })),
+    now: Date.now,
+    onSigned: (transactions) => signed.push(...transactions.map(({ signer }) => signer)),
+  })
+
+it('a collection that another process is signing for is passed by, and looked at again; others are signed for', async () => {
+  const signed: string[] = []
+  const step = stepOf(there, signed)
+  await here.transaction(async (db) => {
+    await lockCollection(db, 'c')
+    // Nobody is waited for: the turn is over while the other still holds it.
+    expect(await step.turn()).toBeGreaterThan(0)
+    expect(signed).toHaveLength(1)
+  })
+  await step.turn()
+  expect(signed).toHaveLength(2)
+})
+
+it('of two processes at once each signs for what the other does not, and nothing twice', async () => {
+  const signed: string[] = []
+  const steps = [stepOf(here, signed), stepOf(there, signed)]
+  await Promise.all(steps.map((step) => step.turn()))
+  for (const step of steps) await step.turn()
+  expect(signed).toHaveLength(2)
+  const rows = await here.db.selectFrom('nfts').select(['id', 'step', 'transaction_id']).orderBy('id').execute()
+  expect(rows.map(({ step }) => step)).toEqual(['chain', 'chain'])
+  expect(new Set(rows.map(({ transaction_id }) => transaction_id)).size).toBe(2)
+})
+
+it('a signer that another process has locked is left to it; where all are locked the first is waited for', async () => {
+  const [first, second] = signers
+  await here.transaction(async (db) => {
+    expect(await lockSigner(db, 'polygon', [first, second])).toBe(first)
+    await there.transaction(async (other) => {
+      expect(await lockSigner(other, 'polygon', [first, second])).toBe(second)
+      expect(await lockSigner(other, 'polygon', [first])).toBe(first)
+    })
+  })
+})
