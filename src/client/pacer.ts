@@ -235,7 +235,8 @@ function sharing(
         return { isValid: place.isValid, done: (extraMs) => trying(() => place.done(extraMs)) }
       } catch (error) {
         if (signal?.aborted === true) throw signal.reason
-        if (error instanceof GdnError) throw error
+        // Without SQLite each process keeps its own pace: reading works.
+        if (error instanceof GdnError && error.code !== 'native_missing') throw error
         shared.trouble(error)
         return ALONE
       }

@@ -1,0 +1,39 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test, vi } from 'vitest'
+import { GdnError } from '../../src/core/errors.ts'
+import { CONTRACT, fakeApi, knows, nft, OWNER } from './fake-api.ts'
+import { cli, errorOf, tempHome } from './harness.ts'
+
+vi.mock('../../src/sqlite/driver.ts', () => ({
+  openSqlite() {
+    throw new GdnError('native_missing', 'SQLite is missing: this Node.js has none built in', {
+      hint: 'Use Node.js 22.13 or newer, or install the optional package: npm install libsql@0.5',
+    })
+  },
+}))
+
+async function machine() {
+  const { dir, env } = await tempHome()
+  return { dir, env: { ...env, GDN_API_KEY: 'key' } }
+}
+
+test.each([
+  ['nft mint', ['nft', 'mint', '-c', CONTRACT, '-b', 'polygon', '--receiver', OWNER, '--title', 'Dawn']],
+  ['collection create', ['collection', 'create', '--name', 'Dawn', '-b', 'polygon', '--wallet', OWNER]],
+])('without SQLite, %s says what is missing, and sends nothing', async (_what, argv) => {
+  const api = await fakeApi({})
+  const { env } = await machine()
+  const result = await cli([...argv, '--base-url', api.url, '--json'], { env })
+  expect(result).toMatchObject({ code: 1, stdout: '' })
+  expect(errorOf(result)).toMatchObject({ code: 'native_missing', hint: expect.stringContaining('Node.js 22.13') })
+  expect(api.calls.filter(({ path }) => path.includes('create'))).toEqual([])
+})
+
+test('without SQLite, reading works, and nothing is made in the state directory', async () => {
+  const api = await fakeApi({ getnfts: knows(nft('id-1')) })
+  const { dir, env } = await machine()
+  expect((await cli(['nft', 'show', 'id-1', '--base-url', api.url, '-o', 'ids'], { env })).stdout).toBe('id-1\n')
+  expect((await cli(['batch', 'list', '--all', '--json'], { env })).stdout).toBe('[]\n')
+  expect(existsSync(join(dir, '.local/state/gdn/state.db'))).toBe(false)
+})
