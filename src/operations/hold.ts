@@ -20,6 +20,7 @@ export class HeldRun {
   readonly #state: State
   readonly #hold: RunHold
   readonly #beat: NodeJS.Timeout
+  #isReleased = false
 
   constructor(state: State, hold: RunHold, beatMs: number = LOCK_TIMING.beatMs) {
     this.#state = state
@@ -42,9 +43,16 @@ export class HeldRun {
     })
   }
 
-  async release(): Promise<void> {
+  /** Changes something of the run and lets it go, in one transaction. */
+  async release(last: (sql: Sql) => void = () => {}): Promise<void> {
+    if (this.#isReleased) return
     clearInterval(this.#beat)
-    await this.#state.write((sql) => letGo(sql, this.#hold))
+    await this.#state.write((sql) => {
+      checkFence(sql, this.#hold)
+      last(sql)
+      letGo(sql, this.#hold)
+    })
+    this.#isReleased = true
   }
 }
 

@@ -9,6 +9,7 @@ import { type Clock, SYSTEM_CLOCK } from '../client/retry.ts'
 import { canonicalJson } from '../core/canonical-json.ts'
 import { GdnError, messageOf } from '../core/errors.ts'
 import { thisProcess } from '../core/lock-holder.ts'
+import type { Sql } from '../sqlite/shared-database.ts'
 import type { State } from '../state/open-state.ts'
 import {
   type Accepted,
@@ -241,7 +242,7 @@ class Operating {
   async end(operation: AcceptedOperation, { state }: Ending): Promise<void> {
     const now = this.#deps.now()
     await this.#keep(() =>
-      this.#run.write((sql) => {
+      this.#run.release((sql) => {
         if (state !== null) moveOperation(sql, operation.id, state)
         releaseOperation(sql, operation, now)
         endRun(sql, operation.runId, now)
@@ -253,8 +254,8 @@ class Operating {
   /** Lets the run go. One of which no byte left is removed. */
   async release(): Promise<void> {
     const isUnsent = this.#operation.state === 'planned' || this.#operation.state === 'intended'
-    if (isUnsent) await this.#run.write((sql) => removeRun(sql, this.#run.runId)).catch(() => undefined)
-    await this.#run.release().catch(() => undefined)
+    const remove = (sql: Sql) => removeRun(sql, this.#run.runId)
+    await this.#run.release(isUnsent ? remove : undefined).catch(() => undefined)
   }
 
   /** Only a server that honors Idempotency-Key shows at once what it accepted: others' lists lag. */

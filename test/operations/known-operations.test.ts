@@ -95,7 +95,7 @@ test('an operation that another process took over while this one slept is not wr
     const other = await thisProcess('took over')
     await state.write((sql) => takeRun(sql, run.runId, heldBy(sql, run.runId), other, 0))
     await expect(run.write((sql) => sql.run('DELETE FROM operations'))).rejects.toMatchObject({ code: 'run_busy' })
-    await run.release()
+    await expect(run.release()).rejects.toMatchObject({ code: 'run_busy' })
     expect((await state.read((sql) => heldBy(sql, run.runId))).holder).toMatchObject({ note: 'took over' })
   })
 })
